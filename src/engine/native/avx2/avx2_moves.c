@@ -173,6 +173,25 @@ static void match(Native *n, NativeReg to, NativeReg a, NativeReg b)
     x86_rrr(&n->x, X86_VPCMPEQD | narrow_length(n), to, a, b);
 }
 
+/* Bytes move within 128 bits; the lower half is what the upper one takes them from. */
+static void move_up(Native *n, uint32_t bits, NativeReg to, NativeReg from,
+                    uint32_t count)
+{
+    uint32_t bytes = count * bits / 8;
+    if (bits / 8 * n->lanes == 16) {
+        x86_rri(&n->x, X86_VPSLLDQ_I | X86_128, to, from, (int32_t) bytes);
+        return;
+    }
+    x86_rrri(&n->x, X86_VPERM2I128 | X86_256, to, from, from, 0x08);
+    if (bytes < 16)
+        x86_rrri(&n->x, X86_VPALIGNR | X86_256, to, from, to, (int32_t) (16 - bytes));
+}
+
+static void move_mask_up(Native *n, NativeReg to, NativeReg from, uint32_t count)
+{
+    move_up(n, 32, to, from, count);
+}
+
 static void take_words(Native *n, NativeReg to, NativeReg a)
 {
     x86_rrr(&n->x, X86_VPACKUSDW | narrow_length(n), to, a, a);
@@ -248,6 +267,8 @@ const NativeTarget native_avx2 = { .name = "avx2",
                                    .test_masks = test_masks,
                                    .mask_to_general = mask_to_general,
                                    .match = match,
+                                   .move_up = move_up,
+                                   .move_mask_up = move_mask_up,
                                    .spread = spread,
                                    .take_words = take_words,
                                    .gather_words = gather_words,

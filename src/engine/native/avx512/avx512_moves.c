@@ -137,6 +137,19 @@ static void match(Native *n, NativeReg to, NativeReg a, NativeReg b)
     x86_rrr(&n->x, X86_VPCMPEQD_K | length(4 * n->lanes), to, a, b);
 }
 
+static void move_up(Native *n, uint32_t bits, NativeReg to, NativeReg from,
+                    uint32_t count)
+{
+    X86Form form = bits == 64 ? X86_VALIGNQ : X86_VALIGND;
+    x86_rrri(&n->x, form | length(bits / 8 * n->lanes), to, from, from,
+             (int32_t) (n->lanes - count));
+}
+
+static void move_mask_up(Native *n, NativeReg to, NativeReg from, uint32_t count)
+{
+    x86_rri(&n->x, X86_KSHIFTLW_I, to, from, (int32_t) count);
+}
+
 static void take_words(Native *n, NativeReg to, NativeReg a)
 {
     x86_rr(&n->x, X86_VPMOVDW | length(4 * n->lanes), to, a);
@@ -198,6 +211,8 @@ const NativeTarget native_avx512 = { .name = "avx512",
                                      .test_masks = test_masks,
                                      .mask_to_general = mask_to_general,
                                      .match = match,
+                                     .move_up = move_up,
+                                     .move_mask_up = move_mask_up,
                                      .spread = spread,
                                      .take_words = take_words,
                                      .gather_words = gather_words,

@@ -6,9 +6,21 @@
  * Each lane is one scalar instruction with the entry as its memory operand, atomic
  * where the mode asks for that. Atomic sums of floats do not exist.
  *
- * Private copies of a target (mode Expand) are often small, and then neighbours meet in
- * one entry: one lane would wait for the sum of the one before. So if all lanes of a
- * packet agree in the index, their values are summed first.
+ * Private copies of a target (mode Expand) are added to by one thread only, so more can
+ * be done at once. Indices often come in order, and then neighbours meet in one entry:
+ * one lane would wait for the sum of the one before, about ten cycles. If at least half
+ * of the lanes of a packet have the index of the lane before, the values of such runs
+ * are summed first, all runs at once, in steps of 1, 2, 4, 8 lanes:
+ *
+ *     index    3  3  3  3  7  7  8  9
+ *     value    a  b  c  d  e  f  g  h
+ *     step 1   a  ab bc cd e  ef g  h
+ *     step 2   a  ab .. ad e  ef g  h        only d, f, g, h are visited
+ *
+ * Where fewer do this takes longer than it saves. If the lanes of a packet have one
+ * entry after the other, one vector is added. The first question asked, which is all
+ * that indices in no order cost, is how many lanes have the entry of the lane before or
+ * the next one: with four targets or more, at random, the answer can be predicted.
  */
 #include "engine/native/core/forms.h"
 #include "engine/native/core/native.h"
@@ -102,58 +114,29 @@ static void fold_values(Native *n, VarType type, NativeReg sum)
     }
 }
 
-/* Sum of a packet's values in the stash, added to the entry they all have for target;
- * goes on at 'done'. If they do not agree, or not all are active: at 'apart'. */
-static void add_together(Native *n, VarType type, NativeReg base, NativeReg left,
-                         NativeReg lane, NativeReg entry, NativeReg sum, X86Label apart,
-                         X86Label done)
-{
-    X86 *x = native_x86(n);
-    bool wide = type_info[type].size == 8, real = type_info[type].is_float;
-    X86Form width = wide ? X86_W : 0;
-    uint32_t lanes = native_lanes(n), size = type_info[type].size;
-    NativeOperand stash = native_stash(n);
-
-    x86_ri(x, X86_CMP_I, left, (int32_t) ((1u << lanes) - 1));
-    x86_jcc(x, X86_CC_NE, apart);
-    x86_rm(x, X86_MOV, entry, stash_place(stash, 0, X86_NO_INDEX, 0));
-    x86_rr(x, X86_MOV, lane, entry);
-    x86_ri(x, X86_SHL_I | X86_W, lane, 32);
-    x86_rr(x, X86_OR | X86_W, lane, entry);
-    for (uint32_t k = 0; k < lanes; k += 2) {
-        x86_rm(x, X86_CMP | X86_W, lane,
-               stash_place(stash, (int32_t) k * 4, X86_NO_INDEX, 0));
-        x86_jcc(x, X86_CC_NE, apart);
-    }
-    fold_values(n, type, sum);
-    X86Mem target = x86_at_index(base, entry, wide ? 3 : 2, 0);
-    X86Form scalar = wide ? X86_VADDSD : X86_VADDSS;
-    for (uint32_t at = 0; at < 16; at += size) {
-        X86Mem value =
-            stash_place(stash, (int32_t) (STASH_VALUES + at), X86_NO_INDEX, 0);
-        if (real && at == 0)
-            x86_rm(x, wide ? X86_VMOVSD : X86_VMOVSS, sum, value);
-        else if (real)
-            x86_rrm(x, scalar, sum, sum, value);
-        else
-            x86_rm(x, (at ? X86_ADD : X86_MOV) | width, lane, value);
-    }
-    if (real) {
-        x86_rrm(x, scalar, sum, sum, target);
-        x86_mr(x, wide ? X86_VMOVSD_ST : X86_VMOVSS_ST, target, sum);
-    } else {
-        x86_mr(x, X86_ADD_ST | width, target, lane);
-    }
-    x86_jmp(x, done);
-}
-
 /* What it takes to visit the lanes. */
 typedef struct Visit {
     VarType type;
     uint16_t form;
     bool real, together;
     NativeReg base, mask, left, lane, entry, sum;
+    /* With 'together': vectors and masks, these of 32-bit lanes and of the value's. */
+    NativeReg moved, zero, neutral, same, wide, spare;
 } Visit;
+
+static void begin_runs(Native *n, Visit *v)
+{
+    bool masks = n->target->registers[NATIVE_MASK] != 0;
+    bool wide = forms_bits(v->type) == 64;
+    uint64_t sign = wide ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
+    v->moved = native_temp(n);
+    v->same = masks ? native_temp_mask(n) : native_temp(n);
+    v->spare = masks ? native_temp_mask(n) : native_temp(n);
+    v->wide = wide && !masks ? native_temp(n) : v->same;
+    v->zero = native_const_reg(n, 32, 0);
+    if (!masks)
+        v->neutral = native_const_reg(n, forms_bits(v->type), v->real ? sign : 0);
+}
 
 /* For values of this type; operand k is the mask. */
 static Visit begin_visit(Native *n, VarType type, uint16_t form, uint32_t k)
@@ -169,6 +152,8 @@ static Visit begin_visit(Native *n, VarType type, uint16_t form, uint32_t k)
     v.lane = native_temp_general(n);
     v.entry = native_temp_general(n);
     v.sum = v.real || v.together ? native_temp(n) : 0;
+    if (v.together)
+        begin_runs(n, &v);
     return v;
 }
 
@@ -195,18 +180,118 @@ static void visit_lane(Native *n, const Visit *v)
            v->entry);
 }
 
+/* ---- private copies: neighbours with one target, and targets that are neighbours */
+
+/* lane = how many lanes have the index of the lane before or the next one, active or
+ * not; 'moved' becomes the index of the lane before. */
+static void count_neighbours(Native *n, const Visit *v, NativeReg index)
+{
+    X86 *x = native_x86(n);
+    X86Form length = forms_length(n, VarTypeUInt32);
+    n->target->move_up(n, 32, v->moved, index, 1);
+    x86_rrr(x, X86_VPSUBD | length, v->sum, index, v->moved);
+    forms_shift(n, X86_VPSRLD_I | length, v->sum, v->sum, 1);
+    n->target->match(n, v->same, v->sum, v->zero);
+    n->target->mask_to_general(n, v->lane, v->same, 32);
+    x86_rr(x, X86_POPCNT, v->lane, v->lane);
+}
+
+/* same = lanes that have the index of the one before, both active. */
+static void find_same(Native *n, const Visit *v, NativeReg index)
+{
+    const NativeTarget *t = n->target;
+    t->match(n, v->same, v->moved, index);
+    t->and_mask(n, v->same, v->same, v->mask);
+    t->move_mask_up(n, v->spare, v->mask, 1);
+    t->and_mask(n, v->same, v->same, v->spare);
+}
+
+/* sum = in each lane, the values of its run up to there. In round k, 'same' has the
+ * lanes whose run began at least 2^k lanes before. */
+static void sum_runs(Native *n, const Visit *v, NativeReg value)
+{
+    X86 *x = native_x86(n);
+    const NativeTarget *t = n->target;
+    X86Form length = forms_length(n, v->type), form = sum_form(v->type) | length;
+    uint32_t bits = forms_bits(v->type), lanes = native_lanes(n);
+    x86_rr(x, X86_VMOVUPS | length, v->sum, value);
+    for (uint32_t distance = 1; distance < lanes; distance *= 2) {
+        t->move_up(n, bits, v->moved, v->sum, distance);
+        if (t->registers[NATIVE_MASK]) {
+            x86_rrr(x, form | X86_K(v->same), v->sum, v->sum, v->moved);
+        } else {
+            if (v->wide != v->same)
+                t->convert_mask(n, v->wide, v->same, 64);
+            t->blend(n, native_bytes(n, v->type), bits, v->moved, v->wide, v->moved,
+                     v->neutral);
+            x86_rrr(x, form, v->sum, v->sum, v->moved);
+        }
+        if (2 * distance < lanes) {
+            t->move_mask_up(n, v->spare, v->same, distance);
+            t->and_mask(n, v->same, v->same, v->spare);
+        }
+    }
+}
+
+/* If every lane is active and has the entry behind that of the lane before: one vector
+ * is added, and the code goes on at 'done'. */
+static void add_row(Native *n, const Visit *v, NativeReg value, NativeReg index,
+                    X86Label apart, X86Label done)
+{
+    X86 *x = native_x86(n);
+    uint32_t all = (1u << native_lanes(n)) - 1;
+    X86Form length = forms_length(n, v->type);
+    forms_rrx(n, X86_VPADDD | forms_length(n, VarTypeUInt32), v->moved, v->moved,
+              native_const(n, 32, 1));
+    n->target->match(n, v->same, v->moved, index);
+    n->target->mask_to_general(n, v->lane, v->same, 32);
+    x86_ri(x, X86_OR_I, v->lane, 1);
+    x86_rr(x, X86_AND, v->lane, v->left);
+    x86_ri(x, X86_CMP_I, v->lane, (int32_t) all);
+    x86_jcc(x, X86_CC_NE, apart);
+    x86_rr(x, X86_VMOVD_ST, v->entry, index);
+    X86Mem row = x86_at_index(v->base, v->entry, (int) log_size(v->type), 0);
+    x86_rrm(x, sum_form(v->type) | length, v->sum, value, row);
+    x86_mr(x, X86_VMOVUPS_ST | length, row, v->sum);
+    x86_jmp(x, done);
+}
+
+/* What is left to visit are the last lanes of runs, if there are long ones; else the
+ * code goes on at 'apart'. */
+static void add_together(Native *n, const Visit *v, NativeReg value, NativeReg index,
+                         X86Label apart, X86Label top, X86Label done)
+{
+    X86 *x = native_x86(n);
+    X86Label single = x86_label(x);
+    int32_t lanes = (int32_t) native_lanes(n);
+    count_neighbours(n, v, index);
+    x86_ri(x, X86_CMP_I, v->lane, 5 * lanes / 8);
+    x86_jcc(x, X86_CC_B, apart);
+    find_same(n, v, index);
+    n->target->mask_to_general(n, v->lane, v->same, 32);
+    x86_rr(x, X86_POPCNT, v->entry, v->lane);
+    x86_ri(x, X86_CMP_I, v->entry, lanes / 2);
+    x86_jcc(x, X86_CC_B, single);
+    sum_runs(n, v, value);
+    store_values(n, v->type, v->sum);
+    x86_ri(x, X86_SHR_I, v->lane, 1);
+    x86_rrr(x, X86_ANDN, v->left, v->lane, v->left);
+    x86_jmp(x, top);
+    x86_bind(x, single);
+    add_row(n, v, value, index, apart, done);
+}
+
 static void visit(Native *n, const Visit *v, NativeReg value, NativeReg index)
 {
     X86 *x = native_x86(n);
     X86Label top = x86_label(x), apart = x86_label(x), done = x86_label(x);
     x86_mr(x, X86_VMOVUPS_ST | forms_length(n, VarTypeUInt32),
            forms_mem(native_stash(n)), index);
-    store_values(n, v->type, value);
     n->target->mask_to_general(n, v->left, v->mask, 32);
     if (v->together)
-        add_together(n, v->type, v->base, v->left, v->lane, v->entry, v->sum, apart,
-                     done);
+        add_together(n, v, value, index, apart, top, done);
     x86_bind(x, apart);
+    store_values(n, v->type, value);
     x86_rr(x, X86_TEST, v->left, v->left);
     x86_jcc_short(x, X86_CC_E, done);
     x86_bind(x, top);

@@ -129,6 +129,14 @@ typedef struct NativeTarget {
     /** Mask (32-bit lanes) of the lanes in which two vectors of 32-bit lanes are
      *  equal. */
     void (*match)(Native *n, NativeReg to, NativeReg a, NativeReg b);
+    /** to[i] = from[i - count] of vectors with lanes of 32 or 64 bits; 'count' is a
+     *  power of two below W. What the first lanes have is of no use. 'to' is not
+     *  'from'. */
+    void (*move_up)(Native *n, uint32_t bits, NativeReg to, NativeReg from,
+                    uint32_t count);
+    /** The same of masks (32-bit lanes), the first lanes 0; to be combined with a mask
+     *  by and_mask(). */
+    void (*move_mask_up)(Native *n, NativeReg to, NativeReg from, uint32_t count);
 
     /* What rows for both targets (forms.h) are made of. Temporary registers and
      * constants allowed. */
