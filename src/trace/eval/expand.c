@@ -40,15 +40,19 @@ VarId expand_copies_of(VarId target)
 }
 
 /* Let a buffer be a hidden array of copies: the target itself, then neutral elements.
- * It is taken over. */
+ * It is taken over. What is between the target's end and the second copy is never read:
+ * it may stay as it is. */
 static VarId make_copies(ThreadState *ts, const Var *target, uint64_t identity,
                          uint32_t entries, Buffer *buffer)
 {
     VarType type = (VarType) target->type;
+    uint32_t entry = type_info[type].size;
+    size_t second = (size_t) expand_stride(target) * entry;
     VarId id = 0;
-    if (work_fill(ts, buffer, identity, type_info[type].size) &&
+    if ((second == buffer->size ||
+         work_fill_rest(ts, buffer, second, identity, entry)) &&
         work_copy(ts, target->value.buffer, 0, buffer, 0,
-                  (size_t) target->size * type_info[type].size))
+                  (size_t) target->size * entry))
         id = node_buffer(ts, target->device, type, entries, buffer);
     if (!id)
         buffer_release(buffer);

@@ -168,21 +168,27 @@ VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size
     return id;
 }
 
-bool work_fill(ThreadState *ts, Buffer *buffer, uint64_t bits, uint32_t item_size)
+bool work_fill_rest(ThreadState *ts, Buffer *buffer, size_t offset, uint64_t bits,
+                    uint32_t item_size)
 {
-    void *now = without_command(ts, buffer);
+    size_t size = buffer->size - offset;
+    unsigned char *now = without_command(ts, buffer);
     if (now) {
-        transfer_fill(now, buffer->size, bits, item_size);
+        transfer_fill(now + offset, size, bits, item_size);
         buffer_count_write(buffer);
         return true;
     }
-    Command *c = command_create(buffer->device, COMMAND_FILL, buffer->size / item_size,
-                                1, 0);
+    Command *c = command_create(buffer->device, COMMAND_FILL, size / item_size, 1, 0);
     TRY(c, false);
-    command_set_slot(c, 0, buffer, 0, buffer->size, SLOT_WRITE);
+    command_set_slot(c, 0, buffer, offset, size, SLOT_WRITE);
     c->fill.bits = bits;
     c->fill.item_size = item_size;
     return work_submit(ts, c);
+}
+
+bool work_fill(ThreadState *ts, Buffer *buffer, uint64_t bits, uint32_t item_size)
+{
+    return work_fill_rest(ts, buffer, 0, bits, item_size);
 }
 
 bool work_copy(ThreadState *ts, Buffer *from, size_t from_offset, Buffer *to,

@@ -60,6 +60,9 @@ VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size
 /** Write all bytes of a buffer with one item: by a command, or at once where the bytes
  *  are few and nothing comes before. */
 bool work_fill(ThreadState *ts, Buffer *buffer, uint64_t bits, uint32_t item_size);
+/** The same for the bytes from 'offset' on. */
+bool work_fill_rest(ThreadState *ts, Buffer *buffer, size_t offset, uint64_t bits,
+                    uint32_t item_size);
 /** Copy bytes between offsets of buffers, in the same way. */
 bool work_copy(ThreadState *ts, Buffer *from, size_t from_offset, Buffer *to,
                size_t to_offset, size_t bytes);
