@@ -233,6 +233,27 @@ static void test_random(void **unused)
     }
 }
 
+/* An array of what is undefined is one of zeros, whatever its memory was used for. */
+static void test_undefined(void **unused)
+{
+    (void) unused;
+    enum { LENGTH = 40, LANES = 70 };
+    uint32_t lane = jit_var_counter(CPU, LANES), seven = jit_var_u32(CPU, 7);
+    for (int turn = 0; turn < 2; ++turn) {
+        uint32_t value = turn ? jit_var_undefined(CPU, VarTypeUInt32, LANES)
+                              : jit_var_inc_ref(seven);
+        uint32_t fresh = jit_array_create(CPU, VarTypeUInt32, LENGTH, LANES);
+        uint32_t array = jit_array_init(fresh, value), expected[LANES];
+        uint32_t x = jit_array_read(array, lane, ALWAYS);
+        for (uint32_t i = 0; i < LANES; ++i)
+            expected[i] = i < LENGTH && !turn ? 7 : 0;
+        OK(jit_var_eval(x));
+        CHECK_BYTES(x, expected, LANES);
+        DROP(value, fresh, array, x);
+    }
+    DROP(lane, seven);
+}
+
 /* ---------------------------------------------------------------------- sizes */
 
 /* Far beyond 128 bytes, and with several arrays at once: all that a lane can have. */
@@ -438,7 +459,8 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_each_type), TEST(test_edges), TEST(test_old_versions),
-        TEST(test_in_place), TEST(test_random), TEST(test_large), TEST(test_limits),
+        TEST(test_in_place), TEST(test_random), TEST(test_undefined),
+        TEST(test_large), TEST(test_limits),
         TEST(test_broadcast), TEST(test_misuse), TEST(test_checks),
         TEST(test_mask_stack),
     };

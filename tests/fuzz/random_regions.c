@@ -297,10 +297,13 @@ void maker_region(Maker *m)
 
 /* ----------------------------------------------------------------- local arrays */
 
-/* All arrays of a Program together have a limit. */
+/* All arrays of a Program together have a limit. They begin with something defined, as
+ * their entries are read without having been written. */
 static uint32_t make_array(Maker *m, VarType type, uint32_t entries)
 {
     uint32_t value = maker_pick(m, type), size = type_info[type].size;
+    if (m->program->insts[value].op == OP_UNDEFINED)
+        value = maker_guard_literal(m, type, 0);
     m->local_bytes += entries * size;
     uint32_t at = maker_guard(m, OP_LOCAL, type, entries, 1, &value);
     m->scope.locals[m->scope.local_count++ % MAX_LOCALS] = at;

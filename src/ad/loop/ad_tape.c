@@ -10,6 +10,7 @@
 #include "ad/array/ad_moves.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/graph/local.h"
 
 /* ---------------------------------------------------------------- the limit */
 
@@ -153,6 +154,18 @@ bool ad_tape_allocate(AdTape *tape, size_t length)
     return jit_eval();
 }
 
+/* A local array for a state like this. No entry is read before it is written: the way
+ * back begins where each lane has ended. */
+static VarId make_array(VarId like, size_t length, size_t size)
+{
+    state_lock();
+    const Var *v = var_get(like);
+    VarId array = local_create_unset(state_thread(), v->device, (VarType) v->type,
+                                     length, size);
+    state_unlock();
+    return array;
+}
+
 bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, bool *fits)
 {
     enum { MOST = 4096 }; /* bytes of a lane: those of some packets fit a near cache */
@@ -163,11 +176,9 @@ bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, bool *fits)
     tape->length = length;
     tape->in_lanes = true;
     for (uint32_t k = 0; k < t->state_count; k++) {
-        VarInfo info;
         if (!tape->needed[k])
             continue;
-        TRY(jit_var_info(t->states[k].initial, &info), false);
-        tape->arrays[k] = jit_array_create(info.backend, info.type, length, t->size);
+        tape->arrays[k] = make_array(t->states[k].initial, length, t->size);
         TRY(tape->arrays[k], false);
     }
     return true;

@@ -37,26 +37,48 @@ size_t local_length(VarId array, const char *function)
     return stands_for ? (size_t) (v->value.literal >> 32) : v->aux;
 }
 
+/* An array whose entries start with a value, a reference to which is taken over. */
+static VarId make_array(ThreadState *ts, uint8_t device, VarType type, size_t length,
+                        size_t size, VarId value)
+{
+    TRY(value, 0);
+    Var v = { .op = OP_LOCAL, .type = (uint8_t) type, .device = device,
+              .flags = VAR_LOCAL, .size = (uint32_t) size, .aux = (uint32_t) length,
+              .dep = { value } };
+    VarId result = node_new(ts, &v);
+    var_dec(value);
+    return result;
+}
+
+static bool check_shape(VarType type, size_t length, size_t size)
+{
+    static const char *const function = "jit_array_create()";
+    TRY(node_type_valid(type, function), false);
+    TRY(node_size_valid(size, function), false);
+    size_t most = LOCAL_MOST_BYTES / type_info[type].size;
+    if (length == 0 || length > most)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: length is %zu, expected 1 to %zu entries of type "
+                         "%s (%d bytes a lane)", function, length, most,
+                         type_info[type].name, LOCAL_MOST_BYTES);
+    return true;
+}
+
 VarId local_create(ThreadState *ts, uint8_t device, VarType type, size_t length,
                    size_t size)
 {
-    static const char *const function = "jit_array_create()";
-    TRY(node_type_valid(type, function), 0);
-    TRY(node_size_valid(size, function), 0);
-    size_t most = LOCAL_MOST_BYTES / type_info[type].size;
-    if (length == 0 || length > most)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT,
-                                 "%s: length is %zu, expected 1 to %zu entries of type "
-                                 "%s (%d bytes a lane)", function, length, most,
-                                 type_info[type].name, LOCAL_MOST_BYTES);
-    VarId zero = node_literal(ts, device, type, 0, 1);
-    TRY(zero, 0);
-    Var v = { .op = OP_LOCAL, .type = (uint8_t) type, .device = device,
-              .flags = VAR_LOCAL, .size = (uint32_t) size, .aux = (uint32_t) length,
-              .dep = { zero } };
-    VarId result = node_new(ts, &v);
-    var_dec(zero);
-    return result;
+    TRY(check_shape(type, length, size), 0);
+    return make_array(ts, device, type, length, size,
+                      node_literal(ts, device, type, 0, 1));
+}
+
+VarId local_create_unset(ThreadState *ts, uint8_t device, VarType type, size_t length,
+                         size_t size)
+{
+    static const VarId none[4];
+    TRY(check_shape(type, length, size), 0);
+    return make_array(ts, device, type, length, size,
+                      node_raw(ts, OP_UNDEFINED, device, type, 1, 0, none));
 }
 
 VarId local_init(ThreadState *ts, VarId array, VarId value)
@@ -65,12 +87,17 @@ VarId local_init(ThreadState *ts, VarId array, VarId value)
     TRY(check_array(array, function), 0);
     Access a = { .ts = ts, .function = function };
     TRY(access_check_value(&a, value, array, "the value"), 0);
-    Var v = { .op = OP_LOCAL, .type = var_get(array)->type,
-              .device = var_get(array)->device, .flags = VAR_LOCAL,
-              .aux = (uint32_t) local_length(array, function),
-              .dep = { value } };
-    TRY(node_common_size((VarId[]){ array, value }, 2, function, &v.size), 0);
-    return node_new(ts, &v);
+    uint32_t size;
+    TRY(node_common_size((VarId[]){ array, value }, 2, function, &size), 0);
+    const Var *v = var_get(array);
+    uint8_t device = v->device;
+    VarType type = (VarType) v->type;
+    /* What a program leaves undefined is 0 on all engines. */
+    if (var_get(value)->op == OP_UNDEFINED)
+        value = node_literal(ts, device, type, 0, 1);
+    else
+        var_inc(value);
+    return make_array(ts, device, type, local_length(array, function), size, value);
 }
 
 /* Checks shared by reads and writes; afterwards the access has index and mask. */

@@ -21,6 +21,10 @@
 uint64_t local_next_serial(void);
 VarId local_create(ThreadState *ts, uint8_t device, VarType type, size_t length,
                    size_t size);
+/** The same with entries that are anything, which nobody may read before they are
+ *  written. */
+VarId local_create_unset(ThreadState *ts, uint8_t device, VarType type, size_t length,
+                         size_t size);
 VarId local_init(ThreadState *ts, VarId array, VarId value);
 VarId local_read(ThreadState *ts, VarId array, VarId index, VarId mask);
 VarId local_write(ThreadState *ts, VarId array, VarId index, VarId value, VarId mask);

@@ -159,6 +159,8 @@ bool forms_local(Native *n, const NativeRow *row)
     Array array = find_array(n, n->result);
     array.offset = n->f->values[n->result].slot = n->local_bytes;
     n->local_bytes += n->copies * array.bytes;
+    if (n->insts[n->args[0]].op == OP_UNDEFINED) /* entries that nobody reads */
+        return true;
     NativeReg value = use_value(n, 0), base = use_base(n);
     NativeReg at = native_temp_general(n);
     X86Copies all = begin_packets(n);
