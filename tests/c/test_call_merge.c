@@ -349,6 +349,37 @@ static void test_direct(void **unused)
     DROP(self, x, sums, a, b, three, here, result);
 }
 
+/* Callables of one kind with ids in their order: where their values are is computed,
+ * not looked up, and ids that do not exist call nothing. */
+static void test_counted(void **unused)
+{
+    (void) unused;
+    const uint32_t numbers[] = { 0, 1, 3, 4, 1u << 31, (1u << 31) + 1, UINT32_MAX };
+    enum { COUNT = 3, LANES = sizeof(numbers) / sizeof(*numbers) };
+    uint32_t self = u32_array(LANES, numbers), x = jit_var_counter(CPU, LANES), result;
+    double expected[LANES];
+    for (int values = 0; values < 2; ++values) {
+        uint32_t call = jit_var_call_start(CPU, "counted", ALWAYS);
+        uint32_t a = jit_var_call_input(call, x);
+        for (uint32_t c = 0; c < COUNT; ++c) {
+            uint32_t real = jit_var_cast(a, VarTypeFloat64, 0);
+            uint32_t own = jit_var_f64(CPU, values ? 0.3 * (c + 1) : 0.3);
+            uint32_t sum = jit_var_add(real, own);
+            OK(jit_var_call_append(call, 1, &sum));
+            DROP(real, own, sum);
+        }
+        OK(jit_var_call(call, self, COUNT, NULL, NULL, &result));
+        assert_int_equal(CALLABLES(result), values);
+        assert_int_equal(program_count(result, "gather"), 2 * values);
+        for (uint32_t i = 0; i < LANES; ++i)
+            expected[i] = !numbers[i] || numbers[i] > COUNT ? 0
+                          : values ? i + 0.3 * numbers[i] : i + 0.3;
+        CHECK_BYTES(result, expected, LANES);
+        DROP(a, result);
+    }
+    DROP(self, x);
+}
+
 /* Outputs that are the same everywhere leave the call; those that nobody needs and what
  * only they need are not computed. */
 static void test_outputs(void **unused)
@@ -423,8 +454,8 @@ static int run(void)
         TEST(test_many_instances), TEST(test_many_callables),
         TEST(test_merge_evaluated), TEST(test_merge_unused),
         TEST(test_merge_equal_values), TEST(test_merge_at_once),
-        TEST(test_merge_rolled_back), TEST(test_direct), TEST(test_outputs),
-        TEST(test_nothing),
+        TEST(test_merge_rolled_back), TEST(test_direct), TEST(test_counted),
+        TEST(test_outputs), TEST(test_nothing),
     };
     return cmocka_run_group_tests_name("call_merge", tests, NULL, NULL);
 }

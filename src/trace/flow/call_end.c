@@ -8,7 +8,9 @@
  *     region of kind CALL.
  *
  * Arrays with an entry for each id give the number of the callable + 1 and, if need be,
- * the place of the instance's values in the table of those.
+ * the place of the instance's values in the table of those. They are not needed where
+ * the ids are 1, 2, ... and all instances have one callable: there, id k has the values
+ * number k - 1.
  */
 #include <string.h>
 
@@ -119,17 +121,18 @@ static VarId look_up(const Ending *e, const uint32_t *entries, VarId mask)
     return result;
 }
 
-/* Lanes with an id that exists: the mask, with a report of others in debug mode. */
-static VarId check_bound(const Ending *e)
+/* Lanes with an id that exists, where 'number' is below 'count': the mask, with a
+ * report of others in debug mode. */
+static VarId check_bound(const Ending *e, VarId number, uint32_t count)
 {
     ThreadState *ts = e->ts;
     VarId self = e->targets->self, result = 0;
     Access a = { .ts = ts, .function = function, .kind = CHECK_CALL,
                  .device = e->call->body.device, .array = self };
     /* In memory, so that kernels do not depend on it. */
-    VarId bound = array_mem_copy(ts, a.device, VarTypeUInt32, &e->ids, 1);
+    VarId bound = array_mem_copy(ts, a.device, VarTypeUInt32, &count, 1);
     if (bound && access_prepare(&a, self, e->call->mask, NULL, 0, e->ids)) {
-        VarId inside = arith_binary(ts, OP_LT, self, bound);
+        VarId inside = arith_binary(ts, OP_LT, number, bound);
         if (inside)
             result = arith_binary(ts, OP_AND, a.mask, inside);
         var_drop(inside);
@@ -139,12 +142,51 @@ static VarId check_bound(const Ending *e)
     return result;
 }
 
+/* The only kind of callable if the ids are those of the callables, in their order. */
+static const CallKind *find_only_kind(const Ending *e)
+{
+    const CallKind *only = NULL;
+    if (e->targets->ids || e->targets->callable_of)
+        return NULL;
+    for (uint32_t i = 0; i < e->call->kind_count; ++i) {
+        const CallKind *kind = &e->call->kinds[i];
+        if (kind->used && only)
+            return NULL;
+        only = kind->used ? kind : only;
+    }
+    return only;
+}
+
+/* What is known about instances whose values follow each other in the table. */
+static bool count_instances(Ending *e, const CallKind *kind)
+{
+    ThreadState *ts = e->ts;
+    VarId before = arith_number(ts, OP_SUB, e->targets->self, 1, false);
+    TRY(before, false);
+    e->valid = check_bound(e, before, e->ids - 1);
+    if (e->valid)
+        e->number = arith_cast(ts, e->valid, VarTypeUInt32, false);
+    if (e->number && e->call->table) {
+        VarId first = arith_number(ts, OP_MUL, before, kind->size, false);
+        VarId none = zero(e, before, 1);
+        if (first && none)
+            e->offset = arith_ternary(ts, OP_SELECT, e->valid, first, none);
+        var_drop(first);
+        var_drop(none);
+    }
+    var_dec(before);
+    return e->number && (e->offset || !e->call->table);
+}
+
 /* What is known about the instances that lanes call. */
 static bool look_up_instances(Ending *e)
 {
+    const CallKind *only = find_only_kind(e);
+    if (only)
+        return count_instances(e, only);
     uint32_t *numbers = alloc_zero(e->ids, sizeof(uint32_t));
     uint32_t *offsets = alloc_zero(e->ids, sizeof(uint32_t));
-    VarId mask = numbers && offsets ? check_bound(e) : 0;
+    VarId mask = numbers && offsets ? check_bound(e, e->targets->self, e->ids) : 0;
     for (uint32_t i = 0; mask && i < e->targets->count; ++i) {
         uint32_t id = id_of(e->targets, i);
         const Callable *callable = &e->call->callables[callable_of(e->targets, i)];
@@ -159,11 +201,9 @@ static bool look_up_instances(Ending *e)
     alloc_free(numbers);
     alloc_free(offsets);
     TRY(e->number && (e->offset || !e->call->table), false);
-    VarId none = zero(e, e->number, 1);
-    VarId some = none ? arith_binary(e->ts, OP_NEQ, e->number, none) : 0;
+    VarId some = arith_number(e->ts, OP_NEQ, e->number, 0, false);
     if (some)
         e->valid = arith_binary(e->ts, OP_AND, e->call->mask, some);
-    var_drop(none);
     var_drop(some);
     return e->valid != 0;
 }
