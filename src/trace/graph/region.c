@@ -59,6 +59,7 @@ typedef struct Search {
     const RegionSpec *spec;
     RegionWalk walk;
     VarIds *reads;
+    bool effects; /* the bodies have some */
     bool draws; /* see TraceRegion */
 } Search;
 
@@ -97,20 +98,20 @@ static bool enter_region(Search *s, VarId id)
     return true;
 }
 
-/* A variable of the body: its operands come next. */
-static bool enter(Search *s, VarId id)
+/* A variable of the body: its operands come next. Where a body has no effects, atomic
+ * operations are outside: search() sees those. */
+static inline bool enter(Search *s, VarId id, const Var *v)
 {
-    const Var *v = var_get(id);
     uint32_t count;
     const VarId *ids = var_operands(v, &count);
     if (v->op == OP_STATE)
         return check_state(s, id);
     if (v->op == OP_REGION)
         count = v->region->outside;
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; s->effects && i < count; ++i)
         s->draws |= ids[i] && region_is_atomic(var_get(ids[i]));
     return v->op == OP_REGION ? enter_region(s, id)
-                              : region_walk_operands(&s->walk, id);
+                              : region_walk_push(&s->walk, id, ids, 0, count);
 }
 
 /* Find all that these need from outside. */
@@ -119,9 +120,15 @@ static bool search(Search *s, const VarIds *roots)
     VarId id;
     for (uint32_t i = 0; i < roots->count; ++i) {
         region_walk_from(&s->walk, roots->ids[i]);
-        while ((id = region_walk_next(&s->walk)) != 0)
-            TRY(region_is_outside(var_get(id), s->spec->scope)
-                    ? var_ids_add(s->reads, id) : enter(s, id), false);
+        while ((id = region_walk_next(&s->walk)) != 0) {
+            const Var *v = var_get(id);
+            if (!region_is_outside(v, s->spec->scope)) {
+                TRY(enter(s, id, v), false);
+                continue;
+            }
+            s->draws |= region_is_atomic(v);
+            TRY(var_ids_add(s->reads, id), false);
+        }
     }
     return true;
 }
@@ -131,6 +138,8 @@ static bool find_reads(const RegionSpec *spec, VarIds *reads, bool *draws)
     Search s = { .spec = spec, .reads = reads };
     TRY(region_walk_begin(&s.walk), false);
     bool ok = true, loop = spec->kind == REGION_LOOP;
+    for (uint32_t i = 0; i < spec->body_count; ++i)
+        s.effects |= spec->bodies[i].effects.count != 0;
     for (uint32_t k = 0; k < spec->parts[PART_STATES].count; ++k)
         var_get(spec->parts[PART_STATES].ids[k])->aux = k;
     if (loop)
