@@ -9,7 +9,7 @@ the original. ::
         i += 1                   x *= x
                                  i += 1
                                  return (i, x)
-                             i, x = while_loop(state=(i, x), cond=_loop_cond, ...)
+                             i, x = while_loop((i, x), _loop_cond, _loop_body, ...)
 
 What is generated has the line numbers of what it stands for. Which variables belong to
 a state is found by ``drjit._flow.names``.
@@ -309,7 +309,7 @@ class _Rewriter:
         shared = [name for name in names if name in self.shared]
         head: list[Any] = []
         if shared:
-            head.append(ast.Nonlocal(shared, **at.place))
+            head.append(at.put(ast.Nonlocal(shared)))
             head += [at.assign(at.store(n), at.load("_new_" + n)) for n in shared]
         return ["_new_" + n if n in shared else n for n in names], head
 
@@ -328,10 +328,10 @@ class _Rewriter:
         parameters, head = self.enter(given, at)
         rebound = sorted(set(returned) & self.shared - set(given))
         if rebound:
-            head.append(ast.Nonlocal(rebound, **at.place))
+            head.append(at.put(ast.Nonlocal(rebound)))
         declared = sorted(writes & self.scope.globals)
         if declared:
-            head.append(ast.Global(declared, **at.place))
+            head.append(at.put(ast.Global(declared)))
         head += [at.unmark(n) for n in given if n not in flow.definite]
         body = self.block(statements, flow, live, set())
         values: list[Any] = []
@@ -342,13 +342,13 @@ class _Rewriter:
             if variable not in flow.definite:
                 body.append(at.mark(variable))
             values.append(at.load(variable))
-        end = ast.Return(at.tuple(values), **at.place)
+        end = at.put(ast.Return(at.tuple(values)))
         return at.function(name, parameters, [*head, *body, end])
 
     def result(self, names: list[str], call: Any, at: At, flow: _Flow) -> list[Any]:
         """Assign what a construct returns."""
         if not names:
-            return [ast.Expr(call, **at.place)]
+            return [at.put(ast.Expr(call))]
         target = at.tuple([at.store(name) for name in names], ast.Store())
         assign = at.assign(target, call)
         return [assign, *(at.unmark(n) for n in names if n not in flow.definite)]
@@ -367,8 +367,7 @@ class _Rewriter:
         self, node: Any, flow: _Flow, live: set[str], always: set[str]
     ) -> list[Any]:
         hints = self.hints(node)
-        test = Effect()
-        Scope._visit(self.scope, node.test, test)
+        test: Effect = node.tested
         if hints.scalar or hasattr(node, "plain"):
             inside = flow.copy()
             inside.step(test)
@@ -399,28 +398,31 @@ class _Rewriter:
             )  # fmt: skip
             ends.append(inside)
         back()
+        unsure = {name for name in args if name not in before}
+        marks: list[Any] = [at.mark(name) for name in sorted(unsure)]
+        condition = node.test
+        if test.writes or given & self.shared or unsure & test.uses:
+            # It may assign variables, or must see that they have no value.
+            name = self.new_name()
+            marks = [at.assign(at.store(name), condition), *marks]
+            condition = at.load(name)
         raised = sorted(getattr(node, "flags", ()))
         call = at.call(
             FLAG_IF if raised else IF,
+            [
+                at.tuple([at.load(name) for name in args]),
+                condition,
+                at.load("_if_stmt_true"),
+                at.load("_if_stmt_false"),
+                at.labels(args),
+                at.labels(returned),
+            ],
             {
-                "cond": node.test,
-                "args": at.tuple([at.load(name) for name in args]),
-                "true_fn": at.load("_if_stmt_true"),
-                "false_fn": at.load("_if_stmt_false"),
-                "arg_labels": at.labels(args),
-                "rv_labels": at.labels(returned),
                 **({"flags": at.labels(raised)} if raised else {}),
                 **({"swap": at.text(True)} if raised and hasattr(node, "swap") else {}),
                 **hints.keywords,
             },
         )
-        unsure = {name for name in args if name not in before}
-        marks: list[Any] = [at.mark(name) for name in sorted(unsure)]
-        if unsure & (test.uses | self.shared):
-            # The condition must see that they have no value.
-            name = self.new_name()
-            marks = [at.assign(at.store(name), call.keywords[0].value), *marks]
-            call.keywords[0].value = at.load(name)
         flow.definite -= effect.unbinds
         flow.definite |= ends[0].definite & ends[1].definite & set(returned)
         flow.definite -= set(returned) - ends[0].definite
@@ -434,8 +436,7 @@ class _Rewriter:
         hints = self.hints(node)
         if hints.scalar:
             return self.loop(node, flow, live, always)
-        test = Effect()
-        Scope._visit(self.scope, node.test, test)
+        test: Effect = node.tested
         self.explicit_super(node)
         at = At(node.test)
         effect = node.effect
@@ -473,17 +474,16 @@ class _Rewriter:
         parameters, head = self.enter(names, at)
         seen = (test.uses | self.shared) - definite
         head += [at.unmark(name) for name in names if name in seen]
-        head.append(ast.Return(condition, **at.place))
+        head.append(at.put(ast.Return(condition)))
         call = at.call(
             FLAG_LOOP if raised else LOOP,
-            {
-                "state": at.tuple([at.load(name) for name in names]),
-                "cond": at.load("_loop_cond"),
-                "body": at.load("_loop_body"),
-                "labels": at.labels(names),
-                **({"flags": at.labels(raised)} if raised else {}),
-                **hints.keywords,
-            },
+            [
+                at.tuple([at.load(name) for name in names]),
+                at.load("_loop_cond"),
+                at.load("_loop_body"),
+                at.labels(names),
+            ],
+            ({"flags": at.labels(raised)} if raised else {}) | hints.keywords,
         )
         cond = at.function("_loop_cond", parameters, head)
         marks: list[Any] = []
@@ -632,8 +632,9 @@ class _Source:
         first = self.code.co_firstlineno - 1
         lines = self.lines[first:]
         indent = len(lines[0]) - len(lines[0].lstrip())
-        last = max(line or 0 for _, _, line in self.code.co_lines()) - first
-        end = last
+        # Look for the end from somewhere in the body on.
+        *_, (_, _, last) = self.code.co_lines()
+        end = max((last or 0) - first, 1)
         while end < len(lines):
             text = lines[end].lstrip()
             if text and text[0] != "#" and len(lines[end]) - len(text) <= indent:
@@ -692,13 +693,13 @@ def _compile(source: _Source, node: ast.FunctionDef) -> CodeType:
         if name in local:
             inner = at.function(name, [], [inner])
         else:
-            inner = ast.ClassDef(name, [], [], [inner], [], **at.place)
+            inner = at.put(ast.ClassDef(name, [], [], [inner], []))
             if sys.version_info >= (3, 12):
                 inner.type_params = []
     body = [inner]
     free = [n for n in source.code.co_freevars if n != "__class__"]
     if names[0] not in free:
-        body.insert(0, ast.Global([names[0]], **at.place))
+        body.insert(0, at.put(ast.Global([names[0]])))
     module = at.function("_drjit_scope", [*free, *_CELLS], body)
     flags = 0
     for flag in _FUTURE.values():

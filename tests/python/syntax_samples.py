@@ -215,6 +215,24 @@ def captured(n):
     return late()
 
 
+def changing_conditions(n):
+    """The condition changes what the state consists of."""
+    calls = n * 0
+
+    def count(k):
+        nonlocal calls
+        calls = calls + 1
+        return k
+
+    if count(n) > 3:
+        calls += 10
+    if (n := n + 2) > 6:
+        n -= 1
+    if (count(n) > 4) & ((n := n * 3) > 30):
+        calls -= n
+    return calls, n
+
+
 def defined_inside(n):
     if n > 3:
 
@@ -498,6 +516,7 @@ SAMPLES: list[Callable[..., Any]] = [
     try_around,
     match_around,
     captured,
+    changing_conditions,
     defined_inside,
     keyword_only,
     else_of_while,

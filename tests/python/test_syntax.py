@@ -40,8 +40,7 @@ def f(i, x):
         x *= x
         i += 1
         return (i, x)
-    i, x = _drjit_while_loop(state=(i, x), cond=_loop_cond, body=_loop_body,
-                             labels=('i', 'x'))
+    i, x = _drjit_while_loop((i, x), _loop_cond, _loop_body, ('i', 'x'))
     return (i, x)
 """
 
@@ -66,13 +65,13 @@ def f(x):
         def _if_stmt_false(x):
             y = 0
             return (x, y)
-        x, y = _drjit_if_stmt(cond=x < 0, args=(x,), true_fn=_if_stmt_true,
-                              false_fn=_if_stmt_false, arg_labels=('x',),
-                              rv_labels=('x', 'y'))
+        x, y = _drjit_if_stmt(
+            (x,), x < 0, _if_stmt_true, _if_stmt_false, ('x',), ('x', 'y')
+        )
         return (x, y)
-    x, y = _drjit_if_stmt(cond=x > 0, args=(x,), true_fn=_if_stmt_true,
-                          false_fn=_if_stmt_false, arg_labels=('x',),
-                          rv_labels=('x', 'y'))
+    x, y = _drjit_if_stmt(
+        (x,), x > 0, _if_stmt_true, _if_stmt_false, ('x',), ('x', 'y')
+    )
     return y
 """
 
@@ -89,9 +88,9 @@ def f(x):
         return (x, y)
     def _if_stmt_false(x):
         return (x, _drjit_unbound('y'))
-    x, y = _drjit_if_stmt(cond=x > 0, args=(x,), true_fn=_if_stmt_true,
-                          false_fn=_if_stmt_false, arg_labels=('x',),
-                          rv_labels=('x', 'y'))
+    x, y = _drjit_if_stmt(
+        (x,), x > 0, _if_stmt_true, _if_stmt_false, ('x',), ('x', 'y')
+    )
     if y.__class__ is _drjit_unbound:
         del y
     return y
@@ -114,8 +113,7 @@ def f(x):
         t = math.floor(x)
         x += t
         return (x,)
-    x, = _drjit_while_loop(state=(x,), cond=_loop_cond, body=_loop_body,
-                           labels=('x',))
+    x, = _drjit_while_loop((x,), _loop_cond, _loop_body, ('x',))
     return x
 """
 
@@ -136,16 +134,18 @@ def f(i, a, b):
     def _loop_body(b, i):
         i += a
         return (b, i)
-    b, i = _drjit_while_loop(state=(b, i), cond=_loop_cond, body=_loop_body,
-                             labels=('b', 'i'), label='up', mode='symbolic')
+    b, i = _drjit_while_loop(
+        (b, i), _loop_cond, _loop_body, ('b', 'i'), label='up', mode='symbolic'
+    )
     def _if_stmt_true(a, i):
         a = 2
         return (a, i)
     def _if_stmt_false(a, i):
         return (a, i)
-    a, i = _drjit_if_stmt(cond=i < 3, args=(a, i), true_fn=_if_stmt_true,
-                          false_fn=_if_stmt_false, arg_labels=('a', 'i'),
-                          rv_labels=('a', 'i'), strict=False)
+    a, i = _drjit_if_stmt(
+        (a, i), i < 3, _if_stmt_true, _if_stmt_false, ('a', 'i'), ('a', 'i'),
+        strict=False
+    )
     i += a
     while i < 9:
         i += 1
@@ -168,8 +168,8 @@ def f(x):
         _condition_1 = (y := (x + 1)) < 3
         return (_condition_1, x, y)
     _condition_1, x, y = _drjit_while_loop(
-        state=(_condition_1, x, y), cond=_loop_cond, body=_loop_body,
-        labels=('_condition_1', 'x', 'y'))
+        (_condition_1, x, y), _loop_cond, _loop_body, ('_condition_1', 'x', 'y')
+    )
     return x
 """
 
@@ -196,8 +196,7 @@ def f(x):
         x = _new_x
         add()
         return (x,)
-    x, = _drjit_while_loop(state=(x,), cond=_loop_cond, body=_loop_body,
-                           labels=('x',))
+    x, = _drjit_while_loop((x,), _loop_cond, _loop_body, ('x',))
     return x
 """
 
@@ -230,8 +229,8 @@ def f(x):
         _return_value = x
         return (_return_value, x)
     _return_value, x = _drjit_if_stmt(
-        cond=x < 0, args=(x,), true_fn=_if_stmt_true, false_fn=_if_stmt_false,
-        arg_labels=('x',), rv_labels=('return value', 'x'))
+        (x,), x < 0, _if_stmt_true, _if_stmt_false, ('x',), ('return value', 'x')
+    )
     return _return_value
 """
 
@@ -257,22 +256,22 @@ def f(x):
             x += 1
             return (_stop_1, x)
         _stop_1, x = _drjit_if_stmt_flags(
-            cond=x == 5, args=(_stop_1, x), true_fn=_if_stmt_true,
-            false_fn=_if_stmt_false, arg_labels=('_stop_1', 'x'),
-            rv_labels=('_stop_1', 'x'), flags=('_stop_1',))
+            (_stop_1, x), x == 5, _if_stmt_true, _if_stmt_false, ('_stop_1', 'x'),
+            ('_stop_1', 'x'), flags=('_stop_1',)
+        )
         return (_stop_1, x)
     _stop_1, x = _drjit_while_loop_flags(
-        state=(_stop_1, x), cond=_loop_cond, body=_loop_body,
-        labels=('_stop_1', 'x'), flags=('_stop_1',))
+        (_stop_1, x), _loop_cond, _loop_body, ('_stop_1', 'x'), flags=('_stop_1',)
+    )
     def _if_stmt_true(_stop_1, x):
         x = 0
         return (_stop_1, x)
     def _if_stmt_false(_stop_1, x):
         return (_stop_1, x)
     _stop_1, x = _drjit_if_stmt(
-        cond=_drjit_unless(_stop_1, True), args=(_stop_1, x),
-        true_fn=_if_stmt_true, false_fn=_if_stmt_false,
-        arg_labels=('_stop_1', 'x'), rv_labels=('_stop_1', 'x'))
+        (_stop_1, x), _drjit_unless(_stop_1, True), _if_stmt_true, _if_stmt_false,
+        ('_stop_1', 'x'), ('_stop_1', 'x')
+    )
     return x
 """
 
@@ -297,25 +296,25 @@ def f(x):
                 x += 1
                 return (_skip_1, x)
             _skip_1, x = _drjit_if_stmt_flags(
-                cond=x > 3, args=(_skip_1, x), true_fn=_if_stmt_true,
-                false_fn=_if_stmt_false, arg_labels=('_skip_1', 'x'),
-                rv_labels=('_skip_1', 'x'), flags=('_skip_1',))
+                (_skip_1, x), x > 3, _if_stmt_true, _if_stmt_false, ('_skip_1', 'x'),
+                ('_skip_1', 'x'), flags=('_skip_1',)
+            )
             return (_skip_1, x)
         def _if_stmt_false(_skip_1, x):
             return (_skip_1, x)
         _skip_1, x = _drjit_if_stmt_flags(
-            cond=x > 2, args=(_skip_1, x), true_fn=_if_stmt_true,
-            false_fn=_if_stmt_false, arg_labels=('_skip_1', 'x'),
-            rv_labels=('_skip_1', 'x'), flags=('_skip_1',))
+            (_skip_1, x), x > 2, _if_stmt_true, _if_stmt_false, ('_skip_1', 'x'),
+            ('_skip_1', 'x'), flags=('_skip_1',)
+        )
         def _if_stmt_true(_skip_1, i, x):
             x += i
             return (_skip_1, i, x)
         def _if_stmt_false(_skip_1, i, x):
             return (_skip_1, i, x)
         _skip_1, i, x = _drjit_if_stmt(
-            cond=_drjit_unless(_skip_1, True), args=(_skip_1, i, x),
-            true_fn=_if_stmt_true, false_fn=_if_stmt_false,
-            arg_labels=('_skip_1', 'i', 'x'), rv_labels=('_skip_1', 'i', 'x'))
+            (_skip_1, i, x), _drjit_unless(_skip_1, True), _if_stmt_true,
+            _if_stmt_false, ('_skip_1', 'i', 'x'), ('_skip_1', 'i', 'x')
+        )
     return x
 """
 

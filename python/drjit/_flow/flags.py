@@ -88,8 +88,8 @@ def _with_value(
 
 
 def if_stmt(
-    cond: Any,
     args: tuple[Any, ...],
+    cond: Any,
     true_fn: Callable[..., Any],
     false_fn: Callable[..., Any],
     arg_labels: Sequence[str],

@@ -166,7 +166,7 @@ class _Remover:
         at = self.at(node)
         true = at.text(True)
         return [
-            at.flag(flag, ast.BinOp(at.load(flag), ast.BitOr(), true, **at.place))
+            at.flag(flag, at.put(ast.BinOp(at.load(flag), ast.BitOr(), true)))
             for flag in flags
         ], set(flags)
 
@@ -174,8 +174,8 @@ class _Remover:
         """The statements, where the flag is not set."""
         self.used.add(flag)
         at = self.at(node)
-        made = ast.If(at.unless(flag, at.text(True)), body, [], **at.place)
-        made.flags = sets  # type: ignore[attr-defined]
+        made = at.put(ast.If(at.unless(flag, at.text(True)), body, []))
+        made.flags = sets
         return made
 
     def flag_of(self, loop: _Loop | None) -> str:
@@ -246,7 +246,7 @@ class _Remover:
     def if_(self, node: Any, loop: _Loop | None) -> tuple[list[Any], set[str]]:
         node.body, sets = self.block(node.body, loop)
         node.orelse, other = self.block(node.orelse, loop)
-        node.body = node.body or [ast.Pass(**self.at(node.test).place)]
+        node.body = node.body or [self.at(node.test).put(ast.Pass())]
         node.flags = sets | other
         if RETURNED in other - sets:
             node.swap = True
@@ -274,12 +274,12 @@ class _Remover:
                 at.is_flag(loop.stop, ast.IsNot()),
                 at.unless(loop.stop, node.test),
             ]
-            node.test = ast.BoolOp(ast.And(), going, **at.place)
+            node.test = at.put(ast.BoolOp(ast.And(), going))
             body = [at.flag(loop.skip, at.text(False)), *body]
         else:
             self.used.add(loop.stop)
-            leave: Any = ast.If(at.is_flag(loop.stop, ast.Is()), [], [], **at.place)
-            leave.body.append(ast.Break(**at.place))
+            leave: Any = at.put(ast.If(at.is_flag(loop.stop, ast.Is()), [], []))
+            leave.body.append(at.put(ast.Break()))
             leave.plain = True
             begin = at.flag(loop.skip, at.load(loop.stop))
             body = [begin, self.guard(node, loop.skip, body, sets), leave]
@@ -325,7 +325,7 @@ class _Remover:
     def run(self, function: Any) -> None:
         body = function.body
         if self.found.returns and not ends(body):
-            body = [*body, ast.Return(None, **self.at(body[-1]).place)]
+            body = [*body, self.at(body[-1]).put(ast.Return(None))]
         body, _ = self.block(body, None)
         if self.found.returns:
             at = self.at(function.body[-1])
@@ -337,7 +337,7 @@ class _Remover:
             ]
             if RETURNED not in self.used:
                 head = []
-            end = ast.Return(at.load(VALUE), **at.place)
+            end = at.put(ast.Return(at.load(VALUE)))
             body = [*body[:first], *head, *body[first:], end]
         function.body = self.clean(body)
 
@@ -357,7 +357,7 @@ class _Remover:
                     if inner and not isinstance(node, _FUNCTIONS):
                         inner = self.clean(inner)
                         if field == "body" and not inner:
-                            inner = [ast.Pass(**self.at(node).place)]
+                            inner = [self.at(node).put(ast.Pass())]
                         setattr(part, field, inner)
             if hasattr(node, "flags"):
                 node.flags = node.flags & self.used

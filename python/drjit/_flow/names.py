@@ -14,6 +14,9 @@ from typing import Any
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
+_NONE: frozenset[str] = frozenset()
+
+
 class Effect:
     """What running a piece of a program does to variables."""
 
@@ -25,7 +28,7 @@ class Effect:
         self.reads: set[str] = set()  # may be read before it assigns them
         self.writes: set[str] = set()  # may be assigned
         self.binds: set[str] = set()  # are assigned when it is through
-        self.unbinds: set[str] = set()  # may be deleted
+        self.unbinds: set[str] | frozenset[str] = _NONE  # may be deleted
         self.ends = False  # what stands behind it is never reached
 
     def scatter_to(self, name: str) -> None:
@@ -34,8 +37,10 @@ class Effect:
             self.reads.add(name)
 
     def read(self, name: str) -> None:
-        self.scatter_to(name)
+        self.uses.add(name)
         self.values.add(name)
+        if name not in self.binds:
+            self.reads.add(name)
 
     def bind(self, name: str) -> None:
         self.uses.add(name)
@@ -46,7 +51,7 @@ class Effect:
     def unbind(self, name: str) -> None:
         self.read(name)
         self.writes.add(name)
-        self.unbinds.add(name)
+        self.unbinds |= {name}
         self.binds.discard(name)
 
     def maybe(self, other: Effect) -> None:
@@ -55,8 +60,9 @@ class Effect:
         self.values |= other.values
         self.reads |= other.reads - self.binds
         self.writes |= other.writes
-        self.unbinds |= other.unbinds
-        self.binds -= other.unbinds
+        if other.unbinds:
+            self.unbinds |= other.unbinds
+            self.binds -= other.unbinds
 
     def then(self, other: Effect) -> None:
         """Then the other happens."""
@@ -92,9 +98,7 @@ _ORDER: dict[type, tuple[str, ...]] = {
     ast.NamedExpr: ("value", "target"),
     ast.Attribute: ("value",),
     ast.Subscript: ("value", "slice"),
-    ast.BinOp: ("left", "right"),
     ast.UnaryOp: ("operand",),
-    ast.Constant: (),
     ast.Expr: ("value",),
     ast.Starred: ("value",),
     ast.Tuple: ("elts",),
@@ -217,6 +221,13 @@ class Scope:
         self._each(nodes, part)
         effect.maybe(part)
 
+    def _constant(self, node: ast.Constant, effect: Effect) -> None:
+        """Nothing happens."""
+
+    def _bin_op(self, node: ast.BinOp, effect: Effect) -> None:
+        self._visit(node.left, effect)
+        self._visit(node.right, effect)
+
     def _bool_op(self, node: ast.BoolOp, effect: Effect) -> None:
         self._visit(node.values[0], effect)
         self._perhaps(node.values[1:], effect)
@@ -301,12 +312,18 @@ class Scope:
         elif isinstance(node.target, ast.Name):
             self.assigned.add(node.target.id)
 
+    def _test(self, node: Any, effect: Effect) -> None:
+        """The condition of a statement, whose effect is kept apart, too."""
+        node.tested = Effect()
+        self._visit(node.test, node.tested)
+        effect.then(node.tested)
+
     def _if(self, node: ast.If, effect: Effect) -> None:
-        self._visit(node.test, effect)
+        self._test(node, effect)
         effect.one_of([self._block(node.body), self._block(node.orelse)])
 
     def _while(self, node: ast.While, effect: Effect) -> None:
-        self._visit(node.test, effect)
+        self._test(node, effect)
         effect.maybe(self._block(node.body))
         effect.maybe(self._block(node.orelse))
 
@@ -401,7 +418,9 @@ _EXPRESSIONS: dict[type, _Rule] = {
     ast.Call: Scope._call,
     ast.BoolOp: Scope._bool_op,
     ast.IfExp: Scope._if_exp,
+    ast.BinOp: Scope._bin_op,
     ast.Compare: Scope._compare,
+    ast.Constant: Scope._constant,
     ast.ListComp: Scope._comprehension,
     ast.SetComp: Scope._comprehension,
     ast.DictComp: Scope._comprehension,
