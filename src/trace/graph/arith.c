@@ -202,12 +202,8 @@ static const uint8_t integer_cases[OP_COUNT] = {
     [OP_SELECT] = LITERAL_ANY
 };
 
-static inline bool literal_matters(Op op, const Var *v)
+static inline bool number_matters(Op op, VarType type, uint64_t bits)
 {
-    if (v->op != OP_LITERAL)
-        return false;
-    VarType type = (VarType) v->type;
-    uint64_t bits = v->value.literal;
     if (type_info[type].is_float) {
         uint32_t cases = float_cases[op];
         return cases & LITERAL_ANY ||
@@ -218,6 +214,12 @@ static inline bool literal_matters(Op op, const Var *v)
     return cases & LITERAL_ANY || (cases & LITERAL_ZERO && bits == 0) ||
            (cases & LITERAL_POWER && (bits & (bits - 1)) == 0) ||
            (cases & LITERAL_ONES && bits == type_mask(type));
+}
+
+static inline bool literal_matters(Op op, const Var *v)
+{
+    return v->op == OP_LITERAL &&
+           number_matters(op, (VarType) v->type, v->value.literal);
 }
 
 /* Most operations: existing, ordinary operands of one type. Where no literal matters
@@ -271,12 +273,19 @@ VarId arith_number(ThreadState *ts, Op op, VarId a, uint64_t bits, bool first)
         function_name(op, function);
         return node_usable(ts, a, function, first ? "operand 2" : "operand 1");
     }
-    VarType type = (VarType) var_get(a)->type;
-    VarId number =
-        node_literal(ts, var_get(a)->device, type, bits & type_mask(type), 1);
+    const Var *v = var_get(a);
+    VarType type = (VarType) v->type;
+    bits &= type_mask(type);
+    VarId number = node_literal(ts, v->device, type, bits, 1);
     TRY(number, 0);
-    VarId id = first ? arith_binary(ts, op, number, a)
-                     : arith_binary(ts, op, a, number);
+    VarId x = first ? number : a, y = first ? a : number, id;
+    /* As quick(), of whose questions the number answers half. */
+    if (v->op != OP_LITERAL && is_ordinary(v) && op_info[op].operands >> type & 1 &&
+        !number_matters(op, type, bits))
+        id = node_operation(ts, var_head(op, op_result(op, type), v->device, 0),
+                            v->size, var_pair(x, y), 0);
+    else
+        id = arith_binary(ts, op, x, y);
     var_dec(number);
     return id;
 }
