@@ -161,19 +161,30 @@ static bool find_reads(const RegionSpec *spec, VarIds *reads, bool *draws)
 
 /* ------------------------------------------------------------------ making */
 
-/* What a list contains. */
-static VarIds list_content(const RegionSpec *spec, const VarIds *reads, uint32_t i)
+/* What list number i of the region contains. */
+static VarIds list_content(TraceRegion *region, const RegionSpec *spec,
+                           const VarIds *reads, uint32_t i)
 {
-    uint32_t body = (i - OUTSIDE_LISTS) / 2, part = i;
+    uint32_t body = (i - OUTSIDE_LISTS) / 2;
     if (i >= OUTSIDE_LISTS && body < spec->body_count) {
         const RecordedBody *b = &spec->bodies[body];
         return i % 2 ? b->outputs : b->effects;
     }
-    TraceRegion like = { .kind = spec->kind, .body_count = spec->body_count };
-    part = (uint32_t) (list_at(&like, i) - like.parts);
+    ptrdiff_t part = list_at(region, i) - region->parts;
     if (part == PART_READS)
         return *reads;
     return (VarIds){ (VarId *) spec->parts[part].ids, spec->parts[part].count, 0 };
+}
+
+/* Number of operands. */
+static uint32_t count_all(const RegionSpec *spec, const VarIds *reads)
+{
+    uint32_t count = reads->count;
+    for (uint32_t part = 0; part < PART_COUNT; ++part)
+        count += spec->parts[part].count;
+    for (uint32_t i = 0; i < spec->body_count; ++i)
+        count += spec->bodies[i].effects.count + spec->bodies[i].outputs.count;
+    return count;
 }
 
 /* Line up all lists as the operands of the region's variable. */
@@ -181,14 +192,13 @@ static bool line_up(TraceRegion *region, const RegionSpec *spec, const VarIds *r
                     VarIds *all)
 {
     RegionList *list;
+    TRY(vec_reserve(&all->ids, &all->capacity, count_all(spec, reads), sizeof(VarId)),
+        false);
     for (uint32_t i = 0; (list = list_at(region, i)) != NULL; ++i) {
-        VarIds content = list_content(spec, reads, i);
+        VarIds content = list_content(region, spec, reads, i);
         *list = (RegionList){ all->count, content.count };
-        TRY(vec_reserve(&all->ids, &all->capacity, all->count + content.count,
-                        sizeof(VarId)), false);
-        if (content.count)
-            memcpy(all->ids + all->count, content.ids, content.count * sizeof(VarId));
-        all->count += content.count;
+        for (uint32_t k = 0; k < content.count; ++k)
+            all->ids[all->count++] = content.ids[k];
     }
     region->outside = count_outside(region);
     return true;

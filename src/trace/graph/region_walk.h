@@ -131,15 +131,29 @@ static inline WalkEvent region_walk(RegionWalk *w, VarId *id)
 }
 
 /** The next variable that is met, 0 at the end. All of them must have existed when the
- *  walk began. */
+ *  walk began: there is a mark for each. */
 static inline VarId region_walk_next(RegionWalk *w)
 {
-    VarId id;
-    while ((id = region_walk_find(w)) == 0 && w->depth)
-        w->depth--;
-    if (id)
-        marks_set(w->marks, id, 0);
-    return id;
+    Mark *marks = w->marks->of;
+    const Mark met = { w->marks->stamp, 0 };
+    VarId id = w->root;
+    w->root = 0;
+    if (id && marks[id].stamp != met.stamp) {
+        marks[id] = met;
+        return id;
+    }
+    for (; w->depth; w->depth--) {
+        WalkRange *range = &w->ranges[w->depth - 1];
+        for (uint32_t next = range->next; next < range->end;) {
+            id = range->ids[next++];
+            if (id && marks[id].stamp != met.stamp) {
+                range->next = next;
+                marks[id] = met;
+                return id;
+            }
+        }
+    }
+    return 0;
 }
 
 #endif
