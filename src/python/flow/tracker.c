@@ -10,6 +10,9 @@
 #include "python/object/error.h"
 #include "python/tree/compatible.h"
 
+/* Leaves for which there is room without taking memory. */
+enum { FEW = 8 };
+
 /* ---------------------------------------------------------------- variables */
 
 bool variables_append(Variables *variables, Leaf id)
@@ -124,19 +127,28 @@ typedef struct Place {
 
 /* A hash table of places, at most half full. */
 typedef struct Places {
-    Place *slots; /* owned */
-    size_t mask;  /* number of slots - 1 */
+    Place few[2 * FEW]; /* the slots, unless there are more */
+    Place *slots;
+    size_t mask; /* number of slots - 1 */
 } Places;
 
 static bool places_make(Places *places, size_t count)
 {
-    size_t slots = 8;
+    size_t slots = 2 * FEW;
     while (slots < 2 * count)
         slots *= 2;
-    *places = (Places){ PyMem_Calloc(slots, sizeof(Place)), slots - 1 };
-    if (!places->slots)
+    places->mask = slots - 1;
+    if (slots == 2 * FEW)
+        places->slots = memset(places->few, 0, sizeof(places->few));
+    else if (!(places->slots = PyMem_Calloc(slots, sizeof(Place))))
         PyErr_NoMemory();
     return places->slots;
+}
+
+static void places_free(Places *places)
+{
+    if (places->slots != places->few)
+        PyMem_Free(places->slots);
 }
 
 /* Where an object is, or would be. */
@@ -169,7 +181,7 @@ static bool find_first_uses(Tracker *t)
         return false;
     for (size_t i = 0; i < t->tree.leaf_count; i++)
         t->leaves[i].first_use = places_add(&places, t->tree.leaves[i], i);
-    PyMem_Free(places.slots);
+    places_free(&places);
     return true;
 }
 
@@ -318,7 +330,8 @@ PyObject *tracker_give(Tracker *t)
 {
     const Leaf *ids = t->variables.ids;
     const size_t count = t->tree.leaf_count;
-    PyObject **leaves = PyMem_New(PyObject *, count + 1), *result = NULL;
+    PyObject *few[FEW], *result = NULL;
+    PyObject **leaves = count > FEW ? PyMem_New(PyObject *, count) : few;
     if (!leaves)
         return PyErr_NoMemory();
     drop_fresh(t);
@@ -338,7 +351,8 @@ PyObject *tracker_give(Tracker *t)
     if (i == count)
         result = t->copied ? tree_unflatten(t->operation, &t->tree, leaves)
                            : tree_place(t->operation, &t->tree, NULL, leaves);
-    PyMem_Free(leaves);
+    if (leaves != few)
+        PyMem_Free(leaves);
     return result;
 }
 
@@ -476,7 +490,7 @@ bool tracker_trace(Tracker *returned, const Tracker *given)
         returned->leaves[i].origin =
             found->object ? (Py_ssize_t) found->leaf : NO_ORIGIN;
     }
-    PyMem_Free(places.slots);
+    places_free(&places);
     return true;
 }
 
@@ -854,8 +868,11 @@ PyObject *tracker_commit(const Tracker *initial, const Tracker *after,
                          const Tracker *other)
 {
     const size_t count = after->tree.leaf_count, caller = initial->tree.leaf_count;
-    PyObject **leaves = PyMem_New(PyObject *, count + 1), *result = NULL;
-    const TrackedLeaf **claims = PyMem_Calloc(caller + 1, sizeof(*claims));
+    const TrackedLeaf *few_claims[FEW] = { NULL };
+    PyObject *few[FEW], *result = NULL;
+    PyObject **leaves = count > FEW ? PyMem_New(PyObject *, count) : few;
+    const TrackedLeaf **claims =
+        caller > FEW ? PyMem_Calloc(caller, sizeof(*claims)) : few_claims;
     size_t made = 0;
     if (!leaves || !claims)
         PyErr_NoMemory();
@@ -872,7 +889,9 @@ PyObject *tracker_commit(const Tracker *initial, const Tracker *after,
                           after->variables.ids + claims[i]->first, claims[i]->count);
     while (made)
         Py_DECREF(leaves[--made]);
-    PyMem_Free(leaves);
-    PyMem_Free(claims);
+    if (leaves != few)
+        PyMem_Free(leaves);
+    if (claims != few_claims)
+        PyMem_Free(claims);
     return result;
 }

@@ -13,7 +13,8 @@
 enum {
     DEPTH_LIMIT = 1000,
     TREES_MAX = 4,
-    FIRST_BYTES = 512 /* of an array that grows: what Python's allocator has pools of */
+    FIRST_BYTES = 512, /* of an array that grows: Python's allocator has pools of it */
+    FIRST_DEPTH = 4 /* of a stack, before it takes memory */
 };
 
 /* A container that the walk is in. */
@@ -29,7 +30,7 @@ typedef struct Walk {
     bool nodes; /* wanted */
     Tree *tree;
     const Tree *like; /* that the walk follows, NULL: none */
-    Frame *frames;
+    Frame *frames, *first; /* these are the walk's caller's */
     size_t depth, capacity;
     Plan *last; /* of the class that was met last, a reference */
 } Walk;
@@ -46,6 +47,21 @@ static void *grow(void *items, size_t count, size_t *capacity, size_t size)
         *capacity = wanted;
     else
         PyErr_NoMemory();
+    return grown;
+}
+
+/* The same for a stack whose first FIRST_DEPTH items are at 'first'. */
+static void *grow_stack(void *items, void *first, size_t depth, size_t *capacity,
+                        size_t size)
+{
+    if (depth < *capacity)
+        return items;
+    void *grown = PyMem_Realloc(items == first ? NULL : items, 2 * *capacity * size);
+    if (!grown)
+        return PyErr_NoMemory();
+    if (items == first)
+        memcpy(grown, first, depth * size);
+    *capacity *= 2;
     return grown;
 }
 
@@ -149,7 +165,7 @@ static bool push(Walk *w, TreeNode *node)
                     "the tree contains itself, or is nested more than %d levels deep",
                     DEPTH_LIMIT);
     else
-        frames = grow(frames, w->depth, &w->capacity, sizeof(*frames));
+        frames = grow_stack(frames, w->first, w->depth, &w->capacity, sizeof(*frames));
     if (w->depth == DEPTH_LIMIT || !frames || (w->nodes && !add_node(w->tree, node))) {
         release_node(node);
         return false;
@@ -288,7 +304,9 @@ static bool next_value(const Walk *w, Frame *frame, PyObject **value)
 static bool flatten(State *state, const char *operation, PyObject *object, bool nodes,
                     Tree *tree)
 {
-    Walk w = { .state = state, .operation = operation, .nodes = nodes, .tree = tree };
+    Frame first[FIRST_DEPTH];
+    Walk w = { .state = state, .operation = operation, .nodes = nodes, .tree = tree,
+               .frames = first, .first = first, .capacity = FIRST_DEPTH };
     *tree = (Tree){ 0 };
     bool ok = enter(&w, Py_NewRef(object));
     while (ok && w.depth) {
@@ -307,7 +325,8 @@ static bool flatten(State *state, const char *operation, PyObject *object, bool 
     while (w.depth)
         pop(&w);
     plan_release(w.last);
-    PyMem_Free(w.frames);
+    if (w.frames != first)
+        PyMem_Free(w.frames);
     return ok;
 }
 
@@ -399,7 +418,8 @@ static bool enter_like(Walk *w, size_t *place, PyObject *object)
         return add_leaf(w->tree, object);
     }
     Frame *frames = check_node(w, *place, object)
-                        ? grow(w->frames, w->depth, &w->capacity, sizeof(*frames))
+                        ? grow_stack(w->frames, w->first, w->depth, &w->capacity,
+                                     sizeof(*frames))
                         : NULL;
     if (!frames) {
         Py_DECREF(object);
@@ -414,7 +434,9 @@ static bool enter_like(Walk *w, size_t *place, PyObject *object)
 bool tree_flatten_like(State *state, const char *operation, const Tree *like,
                        PyObject *object, Tree *tree)
 {
-    Walk w = { .state = state, .operation = operation, .tree = tree, .like = like };
+    Frame first[FIRST_DEPTH];
+    Walk w = { .state = state, .operation = operation, .tree = tree, .like = like,
+               .frames = first, .first = first, .capacity = FIRST_DEPTH };
     size_t place = 0;
     *tree = (Tree){ 0 };
     bool ok = enter_like(&w, &place, Py_NewRef(object));
@@ -430,7 +452,8 @@ bool tree_flatten_like(State *state, const char *operation, const Tree *like,
     }
     while (w.depth)
         release_node(&w.frames[--w.depth].node);
-    PyMem_Free(w.frames);
+    if (w.frames != first)
+        PyMem_Free(w.frames);
     return ok;
 }
 
@@ -494,15 +517,15 @@ typedef struct Making {
 static PyObject *assemble(const char *operation, const Tree *tree, const Tree *other,
                           PyObject *const *leaves, Finish *finish)
 {
-    Making *stack = NULL;
+    Making first[FIRST_DEPTH], *stack = first;
     PyObject *value = NULL;
-    size_t depth = 0, capacity = 0, leaf = 0, place = 0;
+    size_t depth = 0, capacity = FIRST_DEPTH, leaf = 0, place = 0;
     do {
         const TreeNode *node = &tree->nodes[place];
         if (node->kind == NODE_LEAF) {
             value = Py_NewRef(leaves[leaf++]);
         } else {
-            Making *grown = grow(stack, depth, &capacity, sizeof(*stack));
+            Making *grown = grow_stack(stack, first, depth, &capacity, sizeof(*stack));
             PyObject *result = grown ? start_result(node) : NULL;
             stack = grown ? grown : stack;
             if (!result)
@@ -526,12 +549,14 @@ static PyObject *assemble(const char *operation, const Tree *tree, const Tree *o
                 goto fail;
         }
     } while (depth);
-    PyMem_Free(stack);
+    if (stack != first)
+        PyMem_Free(stack);
     return value;
 fail:
     while (depth)
         Py_DECREF(stack[--depth].result);
-    PyMem_Free(stack);
+    if (stack != first)
+        PyMem_Free(stack);
     return NULL;
 }
 
