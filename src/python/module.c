@@ -102,6 +102,9 @@ static bool intern_names(State *state)
         {offsetof(State, str_traverse), "_traverse_1_cb_ro"},
         {offsetof(State, str_array_interface), "__array_interface__"},
         {offsetof(State, str_dlpack), "__dlpack__"},
+        {offsetof(State, str_active), "active"},
+        {offsetof(State, str_args), "args"},
+        {offsetof(State, str_kwargs), "kwargs"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         PyObject *text = PyUnicode_InternFromString(names[i].text);
@@ -250,6 +253,9 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_traverse);
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
+    Py_CLEAR(state->str_active);
+    Py_CLEAR(state->str_args);
+    Py_CLEAR(state->str_kwargs);
     plan_clear(state);
     enum_clear(state);
     log_end(state);

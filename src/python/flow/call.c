@@ -537,8 +537,8 @@ static bool find_flat(Call *call)
 /* Call the functions with a pair of positional and named arguments. */
 static PyObject *run(Call *call, PyObject *pair)
 {
-    static const char *const sources[] = { "args", "kwargs" };
-    PyObject *labels = Py_BuildValue("(ss)", sources[0], sources[1]), *result = NULL;
+    PyObject *labels = PyTuple_Pack(2, call->state->str_args, call->state->str_kwargs);
+    PyObject *result = NULL;
     const Tracker copied = { .state = call->state,
                              .operation = call->operation,
                              .what = "result",
@@ -619,8 +619,8 @@ static bool is_mask(const Call *call, PyObject *object)
 static bool take_mask(Call *call, PyObject *args, PyObject *named)
 {
     const Py_ssize_t last = PyTuple_GET_SIZE(args) - 1;
-    PyObject *key = PyUnicode_FromString("active");
-    PyObject *mask = key ? PyDict_GetItemWithError(named, key) : NULL;
+    PyObject *key = call->state->str_active;
+    PyObject *mask = PyDict_GetItemWithError(named, key);
     const bool by_name = mask;
     if (!mask && !PyErr_Occurred() && last >= 0)
         mask = PyTuple_GET_ITEM(args, last);
@@ -647,7 +647,6 @@ static bool take_mask(Call *call, PyObject *args, PyObject *named)
             PyTuple_SetItem(args, last, Py_NewRef(instead));
         Py_XDECREF(instead);
     }
-    Py_XDECREF(key);
     return ok;
 }
 
