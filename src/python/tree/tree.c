@@ -99,19 +99,28 @@ static inline bool add_leaf(Tree *tree, PyObject *leaf)
     return true;
 }
 
-/* Add a node, of which the tree gets its own references. */
-static bool add_node(Tree *tree, const TreeNode *node)
+/* Room for a node, which is counted. NULL: exception. */
+static inline TreeNode *extend(Tree *tree)
 {
     TreeNode *nodes =
         grow(tree->nodes, tree->node_count, &tree->node_capacity, sizeof(*nodes));
     if (!nodes)
-        return false;
+        return NULL;
     tree->nodes = nodes;
+    return &nodes[tree->node_count++];
+}
+
+/* Add a node, of which the tree gets its own references. */
+static bool add_node(Tree *tree, const TreeNode *node)
+{
+    TreeNode *added = extend(tree);
+    if (!added)
+        return false;
+    *added = *node;
     Py_XINCREF(node->object);
     Py_XINCREF(node->keys);
     if (node->plan)
         ++node->plan->references;
-    tree->nodes[tree->node_count++] = *node;
     return true;
 }
 
@@ -139,8 +148,8 @@ static PyObject *child_of(const TreeNode *node, PyObject *object, Py_ssize_t i)
         return Py_XNewRef(PyList_GetItem(object, i));
     if (node->kind == NODE_DATACLASS || node->kind == NODE_STRUCT)
         return PyObject_GetAttr(object, PyTuple_GET_ITEM(node->plan->names, i));
-    if (node->kind != NODE_DICTIONARY)
-        return Py_XNewRef(PyTuple_GetItem(object, i));
+    if (node->kind != NODE_DICTIONARY) /* tuples do not change */
+        return Py_NewRef(PyTuple_GET_ITEM(object, i));
     PyObject *key = PyList_GET_ITEM(node->keys, i);
     PyObject *child = PyDict_GetItemWithError(object, key);
     if (!child && !PyErr_Occurred())
@@ -152,8 +161,12 @@ static PyObject *child_of(const TreeNode *node, PyObject *object, Py_ssize_t i)
 
 static bool take_leaf(Walk *w, PyObject *object)
 {
-    static const TreeNode leaf = { .kind = NODE_LEAF };
-    return add_leaf(w->tree, object) && (!w->nodes || add_node(w->tree, &leaf));
+    if (!add_leaf(w->tree, object))
+        return false;
+    TreeNode *added = w->nodes ? extend(w->tree) : NULL;
+    if (added)
+        *added = (TreeNode){ .kind = NODE_LEAF };
+    return added || !w->nodes;
 }
 
 /* Begin with the children of a container, whose references become the frame's. */

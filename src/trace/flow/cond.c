@@ -162,7 +162,7 @@ static bool check_output(ThreadState *ts, const Cond *cond, size_t which, VarId 
     if (!is_written(cond, id) &&
         (!var_exists(id) || !(var_get(id)->flags & VAR_LOCAL)))
         TRY(node_usable(ts, id, function, "an output"), false);
-    if (cond->kind != COND_LITERAL)
+    if (cond->kind != COND_LITERAL && var_get(id)->device != cond->body.device)
         TRY(node_same_device(cond->body.device, var_get(id)->device,
                              "%s: conditional '%s': condition and output %zu", function,
                              cond->body.name, which), false);

@@ -294,7 +294,8 @@ bool node_common_size(const VarId *ids, uint32_t count, const char *function,
             continue;
         const Var *v = var_get(ids[i]);
         first = first ? first : v;
-        TRY(node_same_device(first->device, v->device, "%s: operands", function),
+        TRY(first->device == v->device ||
+            node_same_device(first->device, v->device, "%s: operands", function),
             false);
         if (v->size == common || v->size == 1)
             continue;

@@ -224,9 +224,11 @@ bool record_outputs(RecordedBody *out, size_t count, const VarId *ids)
 bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i) {
-        uint32_t n = var_get(ids[i])->size;
-        TRY(node_same_device(s->device, var_get(ids[i])->device, "%s '%s': operands",
-                             s->what, s->name), false);
+        const Var *v = var_get(ids[i]);
+        uint32_t n = v->size;
+        TRY(v->device == s->device ||
+            node_same_device(s->device, v->device, "%s '%s': operands", s->what,
+                             s->name), false);
         if (n == 1 || n == s->size)
             continue;
         if (s->size != 1)
