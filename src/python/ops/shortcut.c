@@ -18,11 +18,12 @@ bool shortcut_number(const TypeInfo *info, PyObject *number, bool invert,
     if (info->entry == VarTypeBool || info->entry == VarTypeFloat16)
         return false;
     if (PyFloat_CheckExact(number) && type_is_float(info)) {
-        double value = PyFloat_AS_DOUBLE(number);
-        float single = (float) value;
-        memcpy(&bits,
-               info->entry == VarTypeFloat32 ? (void *) &single : (void *) &value,
-               info->entry_size);
+        const double value = PyFloat_AS_DOUBLE(number);
+        const float single = (float) value;
+        if (info->entry == VarTypeFloat32)
+            memcpy(&bits, &single, sizeof(single));
+        else
+            memcpy(&bits, &value, sizeof(value));
     } else if (!PyLong_CheckExact(number)) {
         return false;
     } else if (!convert_number((VarType) info->entry, number, &bits)) {
