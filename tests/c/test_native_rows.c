@@ -215,6 +215,35 @@ static void test_long_division(void **state)
     }
 }
 
+/* Products with 2 and what is next to it, on either side, of values that are loaded and
+ * computed. */
+static void test_literal_two(void **state)
+{
+    static const double factors[] = { 2, -2, 1, 2.0000002384185791, 4 };
+    (void) state;
+    for (uint32_t k = 0; k < 20; ++k) {
+        VarType type = k & 1 ? VarTypeFloat64 : VarTypeFloat32;
+        double wide = factors[k / 4];
+        float narrow = (float) wide;
+        uint64_t bits = 0;
+        memcpy(&bits, k & 1 ? (void *) &wide : (void *) &narrow, type_info[type].size);
+        Program *p = new_program();
+        uint32_t a = add_input(p, type), b = add(p, OP_ADD, type, 0, 2, a, a);
+        for (uint32_t i = 0; i < 2; ++i) {
+            uint32_t factor = program_add_literal(p, type, bits), value = i ? b : a;
+            uint32_t first = k & 2 ? factor : value, second = k & 2 ? value : factor;
+            add_output(p, type, add(p, OP_MUL, type, 0, 2, first, second));
+        }
+        uint64_t args[3];
+        for (uint32_t i = 0; i < p->param_count; ++i)
+            args[i] = address(new_array((VarType) p->params[i].type, i));
+        compare(p, args, 0, ENTRIES, "product with a literal");
+        for (uint32_t i = 0; i < p->param_count; ++i)
+            free((void *) (uintptr_t) args[i]);
+        program_free(p);
+    }
+}
+
 /* Dividends next to multiples of the divisor, where an error would show. */
 static void test_literal_divisor(void **state)
 {
@@ -494,6 +523,7 @@ static int run_all(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arithmetic),      cmocka_unit_test(test_casts),
         cmocka_unit_test(test_bitcasts),        cmocka_unit_test(test_long_division),
+        cmocka_unit_test(test_literal_two),
         cmocka_unit_test(test_literal_divisor), cmocka_unit_test(test_gather),
         cmocka_unit_test(test_scatter),         cmocka_unit_test(test_far),
         cmocka_unit_test(test_edges),           cmocka_unit_test(test_half_products),

@@ -74,6 +74,30 @@ bool forms_commute(Native *n, const NativeRow *row)
     return binary(n, row, !native_in_register(n, 0) && native_in_register(n, 1));
 }
 
+bool forms_doubles(const Native *n, const Inst *inst, uint32_t k)
+{
+    const Program *p = n->f->program;
+    const Inst *two = &p->insts[inst->arg[k]];
+    if (inst->op != OP_MUL || two->op != OP_LITERAL)
+        return false;
+    uint64_t bits = p->literals[two->aux];
+    return inst->type == VarTypeFloat32   ? (uint32_t) bits == 0x40000000
+           : inst->type == VarTypeFloat64 ? bits == UINT64_C(0x4000000000000000)
+                                          : false;
+}
+
+bool forms_multiply(Native *n, const NativeRow *row)
+{
+    uint32_t other = forms_doubles(n, native_inst(n), 0);
+    if (!other && !forms_doubles(n, native_inst(n), 1))
+        return forms_commute(n, row);
+    NativeReg a = native_use(n, other);
+    X86Form form = row->extra | forms_length(n, native_type(n, other));
+    NativeReg to = native_result_merged(n, &form);
+    x86_rrr(native_x86(n), form, to, a, a);
+    return true;
+}
+
 bool forms_multiply_halves(Native *n)
 {
     static const NativeRow row = { .inst = X86_VPMULUDQ };

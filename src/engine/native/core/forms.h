@@ -177,6 +177,11 @@ NativeEmit forms_unary, forms_unary_imm;
 /** to = inst(a, b); b may be in memory. The same where the operands may be swapped: the
  *  one in memory comes last. */
 NativeEmit forms_binary, forms_commute;
+/** The same for products of floats: 'extra' adds, which is done where one is the
+ *  literal 2, as a + a takes neither a constant nor a multiplier. */
+NativeEmit forms_multiply;
+/** Is operand k of such a product the literal 2? */
+bool forms_doubles(const Native *n, const Inst *inst, uint32_t k);
 /** to = a * b for 64-bit lanes, if their upper halves are known to be zero. */
 bool forms_multiply_halves(Native *n);
 /** to = inst(a, c) with c the 32-bit (inst for 32-bit lanes) or 64-bit lanes constant

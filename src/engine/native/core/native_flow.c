@@ -238,7 +238,7 @@ static inline bool emit_direct(Native *n, const NativeRow *row, const Inst *inst
                                uint32_t step)
 {
     const NativeStep *s = &n->f->steps[step];
-    bool commutes = row->emit == forms_commute;
+    bool commutes = (row->emit == forms_commute) | (row->emit == forms_multiply);
     if (!(commutes | (row->emit == forms_binary)) ||
         n->values[s->at].flags & NATIVE_SELECTED)
         return false;
@@ -250,8 +250,11 @@ static inline bool emit_direct(Native *n, const NativeRow *row, const Inst *inst
     if (left->reg == NATIVE_NO_REG ||
         (last.reg == NATIVE_NO_REG && right->source != NATIVE_LITERAL))
         return false;
-    if (last.reg == NATIVE_NO_REG)
+    if (last.reg == NATIVE_NO_REG) {
+        if (forms_doubles(n, inst, !swap))
+            return false;
         native_alloc_place(n, swap ? first : second, &last);
+    }
     NativeReg from = left->reg, to;
     uint32_t kept = step >= n->f->packet ? NATIVE_UNIFORM : 0;
     a->next = s->next[0];
@@ -331,7 +334,7 @@ static bool is_held(const Native *n, const Inst *inst, uint32_t k)
     bool count = k == 1 && (inst->op == OP_SHL || inst->op == OP_SHR);
     return v->source == NATIVE_LITERAL && v->class == NATIVE_VECTOR &&
            v->type != VarTypeBool && v->reg == NATIVE_NO_REG && !count &&
-           k < program_computed_args(inst);
+           !forms_doubles(n, inst, k) && k < program_computed_args(inst);
 }
 
 /* Literals stay in the registers that a packet leaves over, as uniform values do: two
