@@ -233,6 +233,39 @@ static void test_loop(void **state)
     }
 }
 
+/* What states become is chosen by what computes it: sums, also fused ones, a counter; a
+ * state that is needed afterwards (variant 1), or that becomes another one (2). */
+static void test_states(void **state)
+{
+    (void) state;
+    bool masks = strcmp(getenv("DRJIT_NATIVE_ISA"), "avx512") == 0;
+    for (uint32_t variant = 0; variant < 3; ++variant) {
+        Program *p = new_program();
+        uint32_t x = add_input(p, F32), y = add_input(p, F32), one = number(p, U32, 1);
+        uint32_t most = binary(p, OP_AND, U32, add_input(p, U32), number(p, U32, 15));
+        uint32_t args[] = { number(p, BOOL, 1), x, y, number(p, U32, 0) };
+        uint32_t r = region(p, REGION_LOOP, 4, args);
+        uint32_t a = add(p, OP_STATE, F32, 0, 0), b = add(p, OP_STATE, F32, 1, 0);
+        uint32_t k = add(p, OP_STATE, U32, 2, 0);
+        add(p, OP_TEST, VarTypeVoid, r, 1, binary(p, OP_LT, BOOL, k, most));
+        uint32_t sum = binary(p, OP_ADD, F32, a, y);
+        uint32_t fused = add(p, OP_FMA, F32, 0, 3, x, variant == 1 ? a : y, b);
+        uint32_t end[] = { sum, variant == 2 ? a : fused,
+                           binary(p, OP_ADD, U32, k, one) };
+        assert_int_not_equal(program_add(p, OP_END, VarTypeVoid, r, 3, end),
+                             PROGRAM_NONE);
+        uint32_t first = add(p, OP_RESULT, F32, 0, 0);
+        uint32_t second = add(p, OP_RESULT, F32, 1, 0);
+        uint32_t third = add(p, OP_RESULT, U32, 2, 0);
+        add_output(p, F32, first);
+        add_output(p, F32, second);
+        add_output(p, U32, third);
+        if (masks && (count_blends(p) != 0) != (variant == 2))
+            fail_msg("variant %u has %u blends", variant, count_blends(p));
+        check(p, "states");
+    }
+}
+
 /* Operations before, inside of and behind a conditional. */
 static void test_conditional(void **state)
 {
@@ -269,6 +302,7 @@ static int run_all(void)
         cmocka_unit_test(test_operations),
         cmocka_unit_test(test_blends),
         cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_states),
         cmocka_unit_test(test_conditional),
     };
     native = engine_find("native");

@@ -601,7 +601,8 @@ static NativeReg next_state(Native *n, uint32_t state, uint32_t k)
 {
     uint32_t out = n->f->root[n->args[k]];
     NativeValue *v = value_at(n, state);
-    if (!(v->flags & NATIVE_KEPT) || out == state)
+    bool done = value_at(n, out)->flags & NATIVE_MERGED; /* native_merge.c */
+    if (!(v->flags & NATIVE_KEPT) || out == state || done)
         return can_rename(n, k) ? value_at(n, out)->reg : take_copy(n, out);
     NativeReg old = native_alloc_load(n, state);
     NativeReg to =

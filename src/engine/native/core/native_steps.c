@@ -70,6 +70,22 @@ static void note_region_masks(const Steps *b, const NativeRegion *own)
     f->masks = masks > f->masks ? masks : f->masks;
 }
 
+/* What states whose last value is needed become at the end of a loop is chosen there,
+ * by the lanes that are active. */
+static void note_merges(const Steps *b, const Inst *end, const NativeRegion *own)
+{
+    const NativeFunction *f = b->f;
+    const uint32_t *args = program_args(b->p, end);
+    if (b->p->regions[end->aux].kind != REGION_LOOP)
+        return;
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t state = f->carried[own->carried + k];
+        if (state != NATIVE_NO_VALUE && f->values[state].flags & NATIVE_KEPT &&
+            f->values[state].type != VarTypeBool)
+            f->values[f->root[args[k]]].flags |= NATIVE_SELECTED;
+    }
+}
+
 static void link_mark(Steps *b, const Inst *inst, uint32_t step)
 {
     NativeFunction *f = b->f;
@@ -96,6 +112,7 @@ static void link_mark(Steps *b, const Inst *inst, uint32_t step)
             f->uses[i] >= f->valid)
             use(&b->now, &f->values[f->uses[i]], step);
     if (end) {
+        note_merges(b, inst, own);
         own->end_step = step;
         own->pressure = b->now.most; /* until the REGION is met */
         b->now.most = b->now.alive;
