@@ -219,6 +219,192 @@ static void test_calls(void **state)
     check(8, expect_call);
 }
 
+/* ---- loops that end after a known number of iterations */
+
+typedef struct Counted {
+    Op op;
+    VarType type;
+    int64_t first, step, end;
+    bool known; /* is the comparison dropped? */
+} Counted;
+
+static const Counted counted[] = {
+    { OP_LT, U32, 0, 1, 256, true },
+    { OP_LT, U32, 0, 1, 1, true },
+    { OP_LT, U32, 5, 1, 68, true }, /* 63, 64 and 65 iterations */
+    { OP_LT, U32, 5, 1, 69, true },
+    { OP_LT, U32, 5, 1, 70, true },
+    { OP_LE, U32, 0, 3, 40, true },
+    { OP_LT, U32, 0, 3, 40, true },
+    { OP_LE, U32, 1, 3, 40, true },
+    { OP_GT, U32, 77, -1, 3, true },
+    { OP_GE, U32, 77, -5, 3, true },
+    { OP_NEQ, U32, 7, 2, 151, true },
+    { OP_NEQ, VarTypeInt32, 3, -1, -140, true },
+    { OP_GT, VarTypeInt32, 100, -7, -100, true },
+    { OP_LT, VarTypeInt8, -100, 2, 120, true },
+    { OP_LE, VarTypeUInt8, 200, 5, 250, true },
+    { OP_GE, VarTypeInt16, 30000, -1000, -30000, true },
+    { OP_LT, U64, 1, 3, 500, true },
+    { OP_LT, VarTypeInt64, -(INT64_C(1) << 40), INT64_C(1) << 30, 0, true },
+    { OP_LT, U32, 9, 1, 9, false },  /* nobody goes round */
+    { OP_LT, U32, 9, -1, 30, false }, /* away from the end */
+    { OP_GT, U32, 9, 0, 3, false },
+    { OP_NEQ, U32, 7, 2, 150, false }, /* past it */
+    { OP_LT, VarTypeUInt8, 240, 10, 255, false }, /* beyond the type's last number */
+    { OP_LE, VarTypeInt8, 100, 1, 127, false },
+    { OP_GE, U32, 20, -1, 0, false },
+    { OP_GE, U32, 77, -5, 2, false },
+    { OP_EQ, U32, 7, 1, 7, false },
+};
+
+/* How the comparison becomes the test: alone, or with one that differs from lane to
+ * lane; and what else there is. */
+enum {
+    ALONE, FIRST, LAST, DEEP, EXCHANGED, IN_LOOP, TWICE_USED, UNREAD, WITH_CALL, SHAPES
+};
+
+static Counted now;
+static uint32_t shape;
+
+static int64_t in_type(VarType type, uint64_t value)
+{
+    uint32_t unused = 64 - 8 * type_info[type].size;
+    return type_info[type].is_signed ? (int64_t) (value << unused) >> unused
+                                     : (int64_t) (value << unused >> unused);
+}
+
+static bool goes_on(int64_t k)
+{
+    switch (now.op) {
+    case OP_LT:
+        return k < now.end;
+    case OP_LE:
+        return k <= now.end;
+    case OP_GT:
+        return k > now.end;
+    case OP_GE:
+        return k >= now.end;
+    case OP_NEQ:
+        return k != now.end;
+    default:
+        return k == now.end;
+    }
+}
+
+static uint64_t expect_counted(uint32_t i)
+{
+    uint32_t sum = i;
+    int64_t k = now.first;
+    for (uint32_t round = 0; round < (shape == IN_LOOP ? i % 4 : 1); ++round) {
+        k = now.first;
+        for (uint32_t y = i % 90; (shape == ALONE || y > 0) && goes_on(k); --y) {
+            sum = sum * 5 + 3 + (shape == TWICE_USED && goes_on(k));
+            sum = shape == WITH_CALL ? sum / (y | 1) : sum;
+            k = in_type(now.type, (uint64_t) k + (uint64_t) now.step);
+        }
+    }
+    return shape == UNREAD || shape == IN_LOOP ? sum : sum * 31 + (uint32_t) k;
+}
+
+static uint32_t compare(uint32_t k)
+{
+    static const Op mirror[OP_COUNT] = { [OP_LT] = OP_GT,   [OP_GT] = OP_LT,
+                                         [OP_LE] = OP_GE,   [OP_GE] = OP_LE,
+                                         [OP_NEQ] = OP_NEQ, [OP_EQ] = OP_EQ };
+    uint32_t end = number(now.type, (uint64_t) now.end);
+    return shape == EXCHANGED ? binary(mirror[now.op], BOOL, end, k)
+                              : binary(now.op, BOOL, k, end);
+}
+
+/* The number of lanes' own iterations, the sum. */
+static uint32_t write_counted_loop(uint32_t mask, uint32_t i, uint32_t sum)
+{
+    uint32_t own = binary(OP_MOD, U32, i, number(U32, 90)), zero = number(U32, 0);
+    uint32_t step = number(now.type, (uint64_t) now.step), one = number(U32, 1);
+    uint32_t args[] = { mask, own, number(now.type, (uint64_t) now.first), sum };
+    uint32_t r = region(REGION_LOOP, 4, args);
+    uint32_t y = op(OP_STATE, U32, 0, 0), k = op(OP_STATE, now.type, 1, 0);
+    uint32_t x = op(OP_STATE, U32, 2, 0), far = binary(OP_GT, BOOL, y, zero);
+    uint32_t test = compare(k), counts = test;
+    if (shape == DEEP)
+        test = binary(OP_AND, BOOL, binary(OP_AND, BOOL, far, test),
+                      binary(OP_NEQ, BOOL, y, zero));
+    else if (shape == FIRST)
+        test = binary(OP_AND, BOOL, test, far);
+    else if (shape != ALONE)
+        test = binary(OP_AND, BOOL, far, test);
+    op(OP_TEST, VarTypeVoid, r, 1, test);
+    uint32_t next = op(OP_FMA, U32, 0, 3, x, number(U32, 5), number(U32, 3));
+    if (shape == TWICE_USED)
+        next = binary(OP_ADD, U32, next, op(OP_CAST, U32, 0, 1, counts));
+    if (shape == WITH_CALL) /* where no row divides */
+        next = op(OP_CAST, U32, 0, 1,
+                  binary(OP_DIV, U64, op(OP_CAST, U64, 0, 1, next),
+                         op(OP_CAST, U64, 0, 1, binary(OP_OR, U32, y, one))));
+    end_region(OP_END, r, 3,
+               (uint32_t[]){ binary(OP_SUB, U32, y, one),
+                             binary(OP_ADD, now.type, k, step), next });
+    bool unread = shape == UNREAD || shape == IN_LOOP;
+    k = unread ? 0 : op(OP_RESULT, now.type, 1, 0);
+    x = op(OP_RESULT, U32, 2, 0);
+    if (unread)
+        return x;
+    return op(OP_FMA, U32, 0, 3, x, number(U32, 31), op(OP_CAST, U32, 0, 1, k));
+}
+
+static void write_counted(void)
+{
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U32);
+    uint32_t i = lane(), all = number(BOOL, 1), result;
+    if (shape == IN_LOOP) {
+        uint32_t rounds = binary(OP_AND, U32, i, number(U32, 3));
+        uint32_t args[] = { all, rounds, i }, one = number(U32, 1);
+        uint32_t r = region(REGION_LOOP, 3, args);
+        uint32_t left = op(OP_STATE, U32, 0, 0), sum = op(OP_STATE, U32, 1, 0);
+        op(OP_TEST, VarTypeVoid, r, 1, binary(OP_NEQ, BOOL, left, number(U32, 0)));
+        uint32_t next = write_counted_loop(op(OP_ACTIVE, BOOL, r, 0), i, sum);
+        end_region(OP_END, r, 2, (uint32_t[]){ binary(OP_SUB, U32, left, one), next });
+        result = op(OP_RESULT, U32, 1, 0);
+    } else {
+        result = write_counted_loop(all, i, i);
+    }
+    op(OP_STORE, VarTypeVoid, output, 1, result);
+}
+
+/* ... of a packet, times 12. */
+static uint32_t count_comparisons(void)
+{
+    uint32_t all = count_in_code(" vpcmpud") + count_in_code(" vpcmpd") +
+                   count_in_code(" vpcmpeqd") + count_in_code(" vptestm") +
+                   count_in_code(" vptestnm");
+    return 12 * all / count_in_code(" vpmulld");
+}
+
+static void test_counted_loops(void **state)
+{
+    (void) state;
+    bool masks = strcmp(getenv("DRJIT_NATIVE_ISA"), "avx512") == 0;
+    for (size_t c = 0; c < sizeof counted / sizeof *counted; ++c)
+        for (shape = 0; shape < SHAPES; ++shape) {
+            now = counted[c];
+            if (shape == ALONE && !now.known)
+                continue; /* some of these never end */
+            now.op = OP_EQ; /* which is not counted */
+            write_counted();
+            uint32_t both = count_comparisons();
+            program_free(p);
+            now = counted[c];
+            write_counted();
+            if (masks && now.type == U32 && (shape == FIRST || shape == LAST))
+                if (count_comparisons() * (now.known ? 2 : 1) != both)
+                    fail_msg("case %zu, shape %u: %u percent of the comparisons", c,
+                             shape, 100 * count_comparisons() / both);
+            check(4, expect_counted);
+        }
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +413,7 @@ static int run_all(void)
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_conditional),
         cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_counted_loops),
     };
     if (!native_begin())
         return 0;

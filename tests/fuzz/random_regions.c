@@ -105,6 +105,9 @@ static void prepare_loop(Maker *m, Loop *loop)
     args[0] = maker_pick(m, VarTypeUInt32);
     args[1] = maker_guard_literal(m, VarTypeUInt32, most);
     loop->limit = maker_guard(m, OP_AND, VarTypeUInt32, 0, 2, args);
+    if (maker_chance(m, 40)) /* the same in all lanes; some count iterations then */
+        loop->limit = maker_guard_literal(m, VarTypeUInt32,
+                                          most == 31 ? 70 : maker_below(m, most + 1));
     loop->one = maker_guard_literal(m, VarTypeUInt32, 1);
     pick_values(m, states, states->at + 1);
     states->at[1 + loop->counter] = maker_guard_literal(m, VarTypeUInt32, 0);

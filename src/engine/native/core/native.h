@@ -2,6 +2,7 @@
  * native.h -- the context of one compile, and what the parts of the core share
  *
  *     native_build.c    Program -> Plan: its values, and what regions use
+ *     native_count.c    loops that end after a known number of iterations
  *     native_steps.c    which instruction is a step, in which order, and where each
  *                       value is needed next
  *     native_alloc.c    registers and spill slots
@@ -101,6 +102,8 @@ typedef struct NativeRegion {
     uint32_t carried, carried_count;
     uint32_t pressure; /* most vectors alive at once inside */
     uint32_t end_step; /* its END */
+    uint32_t most; /* loops: iterations that there are at most, which native_count()
+                      found out; 0: that is not known */
     bool one_sided;    /* conditionals: see begin_one_sided() in native_region.c */
     /* While code is generated: labels and snapshots (native_region.c) of [0] the top of
      * a loop or the begin of the other side, [1] what is behind the region. */
@@ -253,6 +256,7 @@ struct Native {
     X86Label *entries; /* of callables */
     X86Label left;     /* the end of the kernel, for who leaves a loop early */
     bool may_last;     /* are there loops? */
+    bool counts;       /* is this in a loop of which NativeRegion.most is known? */
     bool keep_uniform; /* uniform values stay in registers for all packets */
 
     struct NativeNote *notes; /* if x.listing is set */
@@ -519,6 +523,15 @@ void native_memory_loop(Native *n, X86Label top);
 /** The back edge of a loop of the Program: to 'top', unless somebody wants the kernel
  *  to stop. From callables, too. */
 void native_memory_loop_back(Native *n, X86Label top);
+/** Around a loop of so many iterations at most: before its top; its back edge, behind
+ *  which the code goes on when they are over; and behind the loop. */
+void native_memory_count(Native *n, uint32_t most);
+void native_memory_count_back(Native *n, X86Label top);
+void native_memory_count_end(Native *n);
+/** Zeros in a spill slot, of all copies. */
+void native_memory_clear(Native *n, uint32_t slot);
+/** In such a loop, before a call of C and native_memory_hoist(). */
+void native_memory_keep_count(Native *n);
 void native_memory_leave(Native *n);
 /** Write the hoisted addresses into their registers, at the start and after calls. */
 void native_memory_hoist(Native *n);

@@ -624,6 +624,7 @@ bool native_build(Native *n, NativeFunction *f, const Program *p, uint32_t self)
     TRY(lay_out(&b, carried), false);
     number_values(&b);
     if (p->region_count) {
+        native_count(f);
         note_regions(&b);
         f->use_next = alloc_get((f->use_count + 1u) * sizeof(uint32_t));
         b.failed |= !f->use_next;

@@ -28,6 +28,9 @@ static inline bool native_is_address(const Inst *inst, uint32_t k)
     return op_role((Op) inst->op, k) == ROLE_POINTER;
 }
 
+/** Find loops that end after a known number of iterations (NativeRegion.most), between
+ *  the two scans. */
+void native_count(NativeFunction *f);
 /** Make the steps. False: out of memory. */
 bool native_steps(const Native *n, NativeFunction *f, const NativeScan *scan);
 

@@ -147,6 +147,7 @@ static void emit_call(Native *n, uint32_t offset)
     if (offset)
         x86_ri(x, X86_ADD_I | X86_W, X86_RDI, (int32_t) offset);
     native_dispatch_save(n);
+    native_memory_keep_count(n);
     x86_m(x, X86_CALL_R, x86_at(X86_RDI, 0));
     native_dispatch_restore(n);
     native_memory_hoist(n);

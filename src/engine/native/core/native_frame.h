@@ -43,6 +43,10 @@ typedef struct NativeFrame {
     void *printed; /* values of a PRINT, of 128 bytes each, see LaneFrame.values */
     Interrupt interrupt; /* loops look at it at their back edges */
     void *stack;         /* rsp at the end of a kernel that has loops */
+    /* Of the innermost loop that counts its iterations: those that are left when the
+     * register has counted down; what the register had before the loop; and what it has
+     * during a call. */
+    uint32_t left, outer, kept;
 } NativeFrame;
 
 /** Entry of a kernel: lanes 'begin' to 'end' - 1 in whole packets. 'frame' is the begin

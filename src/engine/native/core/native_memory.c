@@ -4,7 +4,8 @@
  *     rbx  first lane of the packet    rax, rcx, rdx, rsi  temporaries
  *     r12  arguments of the launch     r8-r10  addresses of arrays
  *     r13  spill slots                 r11     one more; with loops: iterations to go
- *     r14  constants                           until the next look at the interrupt
+ *     r14  constants                           until the next look at the interrupt,
+ *                                              or to the end of an innermost loop
  *     r15  end                         rbp     one more; with callables: their inputs
  *                                      rdi     a temporary; or the last address, if
  *                                              then all are in registers
@@ -145,7 +146,9 @@ void native_memory_hoist(Native *n)
     for (uint32_t i = 0; i < n->hoisted_count; ++i)
         x86_rm(&n->x, X86_MOV | X86_W, n->addresses[i],
                x86_at(NATIVE_ARGS, (int32_t) n->hoisted[i] * 8));
-    if (n->may_last) /* what was called may have taken long */
+    if (n->counts)
+        x86_rm(&n->x, X86_MOV, ITERATIONS, frame_at(n, offsetof(NativeFrame, kept)));
+    else if (n->may_last) /* what was called may have taken long */
         x86_mov_imm(&n->x, ITERATIONS, 1);
 }
 
@@ -176,7 +179,8 @@ void native_memory_loop(Native *n, X86Label top)
     x86_jcc(&n->x, X86_CC_B, top);
 }
 
-void native_memory_loop_back(Native *n, X86Label top)
+/* To 'top' while the register counts; else compare the numbers of requests to stop. */
+static void count_down(Native *n, X86Label top)
 {
     X86 *x = &n->x;
     size_t place = offsetof(NativeFrame, interrupt);
@@ -187,8 +191,68 @@ void native_memory_loop_back(Native *n, X86Label top)
     x86_rm(x, X86_MOV | X86_W, count, frame_at(n, place + offsetof(Interrupt, count)));
     x86_rm(x, X86_MOV, count, x86_at(count, 0));
     x86_rm(x, X86_CMP, count, frame_at(n, place + offsetof(Interrupt, requests)));
-    x86_jcc(x, X86_CC_E, top);
-    x86_jmp(x, n->left);
+}
+
+void native_memory_loop_back(Native *n, X86Label top)
+{
+    count_down(n, top);
+    x86_jcc(&n->x, X86_CC_E, top);
+    x86_jmp(&n->x, n->left);
+    native_alloc_unpin(n);
+}
+
+/* ---- loops that count their iterations, up to MOST_ITERATIONS at a time */
+
+void native_memory_count(Native *n, uint32_t most)
+{
+    X86 *x = &n->x;
+    uint32_t now = most < MOST_ITERATIONS ? most : MOST_ITERATIONS;
+    NativeReg left = native_temp_general(n);
+    x86_mr(x, X86_MOV_ST, frame_at(n, offsetof(NativeFrame, outer)), ITERATIONS);
+    x86_mov_imm(x, left, most - now);
+    x86_mr(x, X86_MOV_ST, frame_at(n, offsetof(NativeFrame, left)), left);
+    x86_mov_imm(x, ITERATIONS, now);
+    native_alloc_unpin(n);
+}
+
+void native_memory_count_back(Native *n, X86Label top)
+{
+    X86 *x = &n->x;
+    count_down(n, top);
+    x86_jcc(x, X86_CC_NE, n->left);
+    NativeReg left = native_temp_general(n);
+    X86Mem place = frame_at(n, offsetof(NativeFrame, left));
+    x86_rm(x, X86_MOV, left, place);
+    x86_rr(x, X86_CMP, left, ITERATIONS);
+    x86_rr(x, X86_CMOVCC | X86_CC(X86_CC_B), ITERATIONS, left);
+    x86_rr(x, X86_SUB, left, ITERATIONS);
+    x86_mr(x, X86_MOV_ST, place, left);
+    x86_rr(x, X86_TEST, ITERATIONS, ITERATIONS);
+    x86_jcc(x, X86_CC_NE, top);
+    native_alloc_unpin(n);
+}
+
+void native_memory_count_end(Native *n)
+{
+    x86_rm(&n->x, X86_MOV, ITERATIONS, frame_at(n, offsetof(NativeFrame, outer)));
+}
+
+void native_memory_keep_count(Native *n)
+{
+    if (n->counts)
+        x86_mr(&n->x, X86_MOV_ST, frame_at(n, offsetof(NativeFrame, kept)), ITERATIONS);
+}
+
+void native_memory_clear(Native *n, uint32_t slot)
+{
+    enum { WORD = 8 };
+    X86Mem place = forms_mem(native_memory_slot(n, slot));
+    NativeReg zero = native_temp_general(n);
+    x86_mov_imm(&n->x, zero, 0);
+    for (uint32_t i = 0; i < n->copies * n->target->vector_bytes; i += WORD) {
+        x86_mr(&n->x, X86_MOV_ST | X86_W, place, zero);
+        place.disp += WORD;
+    }
     native_alloc_unpin(n);
 }
 

@@ -313,11 +313,25 @@ static void jump_if_none(Native *n, uint32_t mask, X86Label label)
     copies->count = count;
 }
 
-static void jump_back(Native *n, X86Label label)
+/* Where iterations are counted, nobody is active any more when there are none left. */
+static void jump_back(Native *n, const NativeRegion *own)
 {
+    const NativeValue *active = value_at(n, own_mask(n, true));
     uint32_t count = n->x.copies.count;
     n->x.copies.count = 0;
-    native_memory_loop_back(n, label);
+    if (!own->most) {
+        native_memory_loop_back(n, own->label[0]);
+        n->x.copies.count = count;
+        return;
+    }
+    native_memory_count_back(n, own->label[0]);
+    n->x.copies.count = count;
+    if (active->reg != NATIVE_NO_REG)
+        n->target->literal_mask(n, active->reg, false);
+    else
+        native_memory_clear(n, value_at(n, own_mask(n, false))->slot);
+    n->x.copies.count = 0;
+    x86_jmp(&n->x, own->label[0]);
     n->x.copies.count = count;
 }
 
@@ -564,6 +578,9 @@ static void begin_loop(Native *n)
     own->label[1] = x86_label(&n->x);
     own->snapshot[0] = native_region_snapshot(n);
     keep_homes(n, own, true);
+    n->counts = own->most;
+    if (own->most)
+        native_memory_count(n, own->most);
     x86_bind(&n->x, own->label[0]);
 }
 
@@ -572,9 +589,11 @@ void native_region_test(Native *n)
     NativeRegion *own = region_of(n);
     uint32_t value = n->f->root[n->args[0]];
     NativeReg to = use_mask(n, value, 32);
-    if (!(value_at(n, value)->flags & NATIVE_INSIDE)) {
+    bool last = n->f->use_next[own->uses[0]] == NATIVE_NEVER; /* of the old mask */
+    if (value == own_mask(n, false)) { /* the number of iterations is all */
+        to = last ? to : take_copy(n, value);
+    } else if (!(value_at(n, value)->flags & NATIVE_INSIDE)) {
         NativeReg test = to, active = native_alloc_load(n, own_mask(n, false));
-        bool last = n->f->use_next[own->uses[0]] == NATIVE_NEVER; /* of this mask */
         to = last ? active : native_alloc_take(n, mask_class(n));
         n->target->and_mask(n, to, active, test);
     }
@@ -689,8 +708,11 @@ static void end_loop(Native *n)
                       native_region_incoming(n->f, own, k));
     send_home(n, &top, own_mask(n, false), own_mask(n, true));
     place(n, &top);
-    jump_back(n, own->label[0]);
+    jump_back(n, own);
     x86_bind(&n->x, own->label[1]);
+    if (own->most)
+        native_memory_count_end(n);
+    n->counts = false;
     for (uint32_t k = 0; k < own->carried_count; ++k)
         if (carried(n, own, k) != NATIVE_NO_VALUE) {
             uint32_t incoming = native_region_incoming(n->f, own, k);
