@@ -380,6 +380,29 @@ static void test_counted(void **unused)
     DROP(self, x);
 }
 
+/* The same for an id that is a literal: so may be the place of the values. */
+static void test_counted_literal(void **unused)
+{
+    (void) unused;
+    enum { COUNT = 3, LANES = 4 };
+    for (uint32_t id = 0; id < COUNT + 2; ++id) {
+        uint32_t expected[LANES], self = jit_var_u32(CPU, id), result;
+        uint32_t x = jit_var_counter(CPU, LANES);
+        uint32_t call = jit_var_call_start(CPU, "literal", ALWAYS);
+        uint32_t a = jit_var_call_input(call, x);
+        for (uint32_t c = 0; c < COUNT; ++c) {
+            uint32_t sum = with_number(jit_var_add, a, 10 * c + 7);
+            OK(jit_var_call_append(call, 1, &sum));
+            DROP(sum);
+        }
+        OK(jit_var_call(call, self, COUNT, NULL, NULL, &result));
+        for (uint32_t i = 0; i < LANES; ++i)
+            expected[i] = id >= 1 && id <= COUNT ? i + 10 * (id - 1) + 7 : 0;
+        CHECK_BYTES(result, expected, LANES);
+        DROP(self, x, a, result);
+    }
+}
+
 /* Outputs that are the same everywhere leave the call; those that nobody needs and what
  * only they need are not computed. */
 static void test_outputs(void **unused)
@@ -455,7 +478,7 @@ static int run(void)
         TEST(test_merge_evaluated), TEST(test_merge_unused),
         TEST(test_merge_equal_values), TEST(test_merge_at_once),
         TEST(test_merge_rolled_back), TEST(test_direct), TEST(test_counted),
-        TEST(test_outputs), TEST(test_nothing),
+        TEST(test_counted_literal), TEST(test_outputs), TEST(test_nothing),
     };
     return cmocka_run_group_tests_name("call_merge", tests, NULL, NULL);
 }

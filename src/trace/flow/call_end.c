@@ -373,7 +373,11 @@ static bool make_results(Ending *e)
         return make_zero_results(e);
     TRY(call_merge_settle(call) && take_common_outputs(e) && call_merge(e->ts, call) &&
         look_up_instances(e) && select_common_outputs(e), false);
-    VarId offset = e->offset ? call_add_input(e->ts, call, e->offset) : 0;
+    /* Literals are no inputs, as in call_input(). */
+    VarId offset = e->offset;
+    if (offset && !(var_get(offset)->op == OP_LITERAL &&
+                    state_flag(e->ts, JitFlagOptimizeCalls)))
+        offset = call_add_input(e->ts, call, offset);
     return (offset || !e->offset) && call_merge_apply(e->ts, call, offset) &&
            add_region(e);
 }
