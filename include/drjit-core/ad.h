@@ -259,11 +259,16 @@ typedef enum ADLoopIterations {
  *  at most 'max_iterations', an ADLoopIterations or a bound, beyond which the traversal
  *  fails. A short tape (4 KiB for each lane) is made of local arrays. Where a tape
  *  would be larger than ad_set_tape_limit() allows, parts of it are computed from
- *  checkpoints: of n iterations each is run O(log n) times. Within another recording,
- *  where nothing can be kept, each iteration computes its states anew from the
- *  beginning, and so it does beyond that limit with ADFlagCreateGraph, and where states
- *  that are needed are local arrays: the time is quadratic in the number of iterations
- *  then. Loops that only add to their states need none of this.
+ *  checkpoints: of n iterations each is run O(log n) times.
+ *
+ *  Within another recording nothing can be evaluated. There a bound gives a tape of
+ *  local arrays (16 KiB for each lane), and a launch in which lanes exceed it fails:
+ *  what it was to write cannot be read. Without a bound, or if the tape would be
+ *  larger, and where states that are needed are local arrays, they are computed from
+ *  checkpoints in local arrays (16 KiB), O(log n) times. If these would be larger, and
+ *  in derivatives with ADFlagCreateGraph, they are computed from the beginning for each
+ *  iteration, in a time that is quadratic in their number, as they are beyond the limit
+ *  of the tape with that flag. Loops that only add to their states need none of this.
  *
  *  Arrays that a recorded loop accesses by position may be read, or be added to by
  *  scatters. A loop that overwrites entries of one has derivatives in forward mode

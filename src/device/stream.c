@@ -279,6 +279,12 @@ static void fail_results(const Command *c, const ErrorRecord *error)
     }
 }
 
+void stream_fail(const Command *command, const ErrorRecord *error)
+{
+    fail_results(command, error);
+    note_error(command->stream, error);
+}
+
 /* What is to be done once a command has ended, before others may know of it: whoever
  * has waited for it finds its memory free. */
 static void conclude(Command *c, const CommandResult *outcome)

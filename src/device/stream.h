@@ -106,6 +106,9 @@ Stream *stream_after(const Stream *stream);
  *  streams, before those outside. */
 void stream_prepare_fork(void);
 
+/** What a command has written is wrong: its 'done' says so, before others may know that
+ *  it has ended. */
+void stream_fail(const Command *command, const ErrorRecord *error);
 /** A command that was started has ended. Without locks, by any thread. */
 void stream_complete(Command *command, const CommandResult *result);
 /** The calling thread begins or ends to execute commands of this stream (NULL: of

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "device/cpu/cpu_code.h"
+#include "device/stream.h"
 #include "kernel/tier.h"
 
 /* What is to be done when a launch has ended. */
@@ -42,12 +43,17 @@ static void launch_done(void *payload, const Command *command,
     if (end->report_count && !result->error)
         buffer_read(command->slots[command->slot_count - 1].buffer, 0, end->reports,
                     end->report_count * sizeof(CheckReport));
+    ErrorRecord wrong;
+    wrong.code = JIT_OK;
     if (end->done)
         end->done(end->payload,
                   &(LaunchResult) {
                       .error = result->error, .ns = result->ns,
                       .reports = end->reports, .report_count = end->report_count,
-                      .prints = end->prints ? print_log_finish(end->prints) : NULL });
+                      .prints = end->prints ? print_log_finish(end->prints) : NULL,
+                      .wrong = &wrong });
+    if (wrong.code && !result->error)
+        stream_fail(command, &wrong);
     free_end(end);
 }
 

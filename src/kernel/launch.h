@@ -22,6 +22,8 @@ typedef struct LaunchResult {
     const CheckReport *reports;
     uint32_t report_count;
     const PrintRecords *prints; /* NULL if the Program prints nothing */
+    ErrorRecord *wrong;         /* for 'done' to fill in, where what the launch has
+                                   written is wrong all the same */
 } LaunchResult;
 
 typedef struct LaunchSpec {

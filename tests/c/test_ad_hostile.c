@@ -222,6 +222,20 @@ static bool gradient_of_nested(void)
            go_back(z, ADFlagDefault) && gradient_is(x, 0, 27 + 1);
 }
 
+static uint64_t add_bounded_powers(uint64_t y, uint64_t x)
+{
+    uint64_t z = three_times(3, ad_var_mul, ad_var_inc_ref(x), x);
+    return z ? ad_var_add(y, z) : 0;
+}
+
+/* A tape in a recording, and iterations that are more than there may be. */
+static bool gradient_of_bounded_in_loop(void)
+{
+    uint64_t x = input();
+    uint64_t y = three_times(ADLoopUnbounded, add_bounded_powers, ad_var_inc_ref(x), x);
+    return go_back(y, ADFlagDefault) && gradient_is(x, 0, 1) && gradient_is(x, 8, 13);
+}
+
 /* The tangents of conditional and call, and their gradients. */
 static bool tangents_of_regions(void)
 {
@@ -833,6 +847,7 @@ static const Scenario scenarios[] = {
     { "second_gradient_of_loop", second_gradient_of_loop, false, false },
     { "gradient_by_parts", gradient_by_parts, false, false },
     { "gradient_of_call", gradient_of_call, false, false },
+    { "gradient_of_bounded_in_loop", gradient_of_bounded_in_loop, false, false },
     { "gradient_of_nested", gradient_of_nested, false, false },
     { "gradient_of_evaluated_regions", gradient_of_evaluated_regions, false, false },
     { "third_gradient_of_loop", third_gradient_of_loop, false, false },

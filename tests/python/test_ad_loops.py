@@ -154,6 +154,38 @@ def loop_in_loop(x: Any, p: Any, mode: Any) -> Any:
     return repeat(x, body, mode) * x
 
 
+def bounded_in_loop(x: Any, p: Any, mode: Any) -> Any:
+    def body(y: Any, i: Any) -> Any:
+        z, _ = dr.while_loop(
+            (x * y, UInt(0)),
+            lambda z, j: j < i + 1,
+            lambda z, j: (z * dr.cos(y) + p, j + 1),
+            mode=mode,
+            max_iterations=3,
+        )
+        return y + z * p
+
+    return repeat(x, body, mode) * x
+
+
+def local_in_loop(x: Any, p: Any, mode: Any) -> Any:
+    """A local array in the state of a loop in a loop."""
+
+    def body(y: Any, i: Any) -> Any:
+        def turn(a: Any, z: Any, j: Any) -> Any:
+            entry = a[j % 3]
+            a[j % 3] = dr.sin(entry + z * p)
+            return a, z * 0.5 + entry * x, j + 1
+
+        a = dr.alloc_local(Float64, 3, value=x)
+        a, z, _ = dr.while_loop(
+            (a, y, UInt(0)), lambda a, z, j: j < i + 4, turn, mode="symbolic"
+        )
+        return dr.sin(z) + a[0] * a[1]
+
+    return repeat(x, body, mode)
+
+
 def loop_in_evaluated_loop(x: Any, p: Any, mode: Any) -> Any:
     def body(y: Any, i: Any) -> Any:
         z, _ = dr.while_loop(
@@ -204,8 +236,8 @@ LOOPS = {
     for f in (
         polynomial, total, vectors, exchanged, same_twice, one_from_another, assigned,
         unchanged, until, never, reading, reading_a_state, writing, adding_up,
-        loop_in_loop, loop_in_evaluated_loop, if_in_loop, loop_in_if, loop_in_call,
-        call_in_loop,
+        loop_in_loop, bounded_in_loop, local_in_loop, loop_in_evaluated_loop,
+        if_in_loop, loop_in_if, loop_in_call, call_in_loop,
     )
 }  # fmt: skip
 

@@ -36,6 +36,11 @@ typedef struct AdThread {
        before are not inside of it. 0: none is. */
     uint64_t derived_serial;
     uint32_t derived_open;
+    /* Local arrays for derivatives of loops (ad_room.h): bytes of a lane, made since so
+       many launches, in the recording with this scope. */
+    size_t room_taken;
+    uint64_t room_launches;
+    uint32_t room_scope;
     Text whos, graphviz, explain;
 } AdThread;
 

@@ -21,12 +21,15 @@
  * is the tape's, the rest that of the checkpoints; there is always a tape of one
  * iteration, and log n checkpoints.
  *
- * Within a recording, where nothing can be evaluated, the reverse loop has another one
- * in it instead of the tape, which runs from the beginning to the iteration that is
- * wanted. So it is if the derivative is to be differentiated and a tape would be too
- * large: all that was on it would have to be kept. And so it is if a state that is
- * needed is a local array, which exists in kernels only, or if there is one at all and
- * a tape would be too large.
+ * Within a recording, where nothing can be evaluated, a tape is made of local arrays,
+ * and is as long as the caller has said that it has to be: a launch in which a lane
+ * exceeds that fails. Without a bound, and if a state that is needed is a local array,
+ * which exists in kernels only, the reverse loop has another one in it instead, which
+ * runs from a checkpoint to the iteration that is wanted (ad_stack.h). If there is no
+ * room for these, or if the derivative is to be differentiated, it runs from the
+ * beginning. So it does outside of recordings if a tape would be too large and there
+ * can be no parts, since all that was on it would have to be kept for a further
+ * derivative, or a state is a local array.
  *
  * If the body gives the adjoint of each state on as it is (states are only added to),
  * the order does not matter: one loop of the states and sums is enough.
@@ -35,13 +38,21 @@
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
+#include "ad/loop/ad_room.h"
+#include "ad/loop/ad_stack.h"
 #include "ad/loop/ad_tape.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/graph/access.h"
+
+/* Bytes of a tape in a lane: those of some packets fit a near cache; or it is better
+ * than to compute states again. */
+enum { NEAR = 4096, FAR = 16384 };
 
 typedef struct Reverse {
     LoopDerivative *d;
     AdTape tape;
+    AdStack stack;     /* instead, if it has values */
     uint64_t *values;  /* of adjoints, and sums behind; references */
     uint64_t *roots;   /* what the body makes of them */
     uint64_t *found;   /* room for what it has made */
@@ -62,6 +73,7 @@ static void reverse_free(Reverse *r)
     for (uint32_t i = 0; r->values && i < r->adjoints + r->sums; i++)
         ad_var_dec_ref(r->values[i]);
     ad_tape_free(&r->tape);
+    ad_stack_free(&r->stack);
     alloc_free(r->values);
     alloc_free(r->roots);
     alloc_free(r->found);
@@ -179,7 +191,10 @@ static bool set_states(Reverse *r, AdRun *run, uint32_t number, uint32_t begin)
 {
     uint32_t n = r->d->t->state_count;
     bool ok = r->tape.length ? ad_tape_read(&r->tape, number, begin, r->states)
-                             : ad_tape_compute(&r->tape, number, r->states);
+              : r->stack.count
+                  ? ad_stack_compute(&r->stack, run, 1 + r->adjoints + r->sums, number,
+                                     r->tape.needed, r->states)
+                  : ad_tape_compute(&r->tape, number, r->states);
     ok = ok && ad_run_set_states(run, r->states);
     for (uint32_t k = 0; k < n; k++) {
         ad_var_dec_ref(r->states[k]);
@@ -210,15 +225,17 @@ static bool go_through(Reverse *r, AdRun *run, uint32_t begin)
  * first one), with the values as they are by now. */
 static bool go_back(Reverse *r, uint32_t number, uint32_t begin)
 {
-    uint32_t n = r->adjoints + r->sums;
-    uint64_t *others = alloc_get((n + 1) * sizeof(uint64_t));
+    uint32_t n = r->adjoints + r->sums, all = 1 + n + r->stack.count;
+    uint64_t *others = alloc_get(all * sizeof(uint64_t));
     TRY(others, false);
     others[0] = jit_var_inc_ref(number);
     for (uint32_t i = 0; i < n; i++)
         others[1 + i] = ad_var_inc_ref(r->values[i]);
+    for (uint32_t i = 0; i < r->stack.count; i++)
+        others[1 + n + i] = ad_var_inc_ref(r->stack.values[i]);
     AdRun run;
     int again = 0;
-    bool ok = ad_run_open(&run, r->d, false, NULL, 1 + n, others);
+    bool ok = ad_run_open(&run, r->d, false, NULL, all, others);
     alloc_free(others);
     uint32_t zero = jit_var_u32(ad_derive_loop_backend(r->d->t), 0);
     uint32_t more = 0;
@@ -351,15 +368,6 @@ static bool fits(const Reverse *r, size_t length)
            length <= ad_tape_limit() / ad_tape_bytes(&r->tape);
 }
 
-/* Is it possible to evaluate something? */
-static bool can_evaluate(void)
-{
-    for (const Body *b = state_thread()->body; b; b = b->outer)
-        if (b->kind != BODY_EVALUATED)
-            return false;
-    return true;
-}
-
 static bool check_bound(const AdTemplate *t, uint32_t most)
 {
     if (t->max_iterations < 0 || most <= (uint64_t) t->max_iterations)
@@ -405,7 +413,7 @@ static bool go_back_bounded(Reverse *r, size_t length, uint32_t *number)
 {
     bool in_lanes = false;
     if (!has_local(r)) /* which could not be evaluated */
-        TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
+        TRY(ad_tape_allocate_in_lanes(&r->tape, length, NEAR, &in_lanes), false);
     return in_lanes ? go_back_at_once(r, number) : go_back_with_tape(r, length, number);
 }
 
@@ -417,16 +425,51 @@ static bool go_back_counted(Reverse *r, uint32_t most, uint32_t *number)
     bool in_lanes;
     while (length < most)
         length *= 2;
-    TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
+    TRY(ad_tape_allocate_in_lanes(&r->tape, length, NEAR, &in_lanes), false);
     return in_lanes ? run_again(r, number) && go_back(r, *number, 0)
                     : go_back_with_tape(r, most, number);
+}
+
+/* The launch fails in which lanes make more iterations than there may be. Until then
+ * these go back through none, as what was kept of the others is not right for them. */
+static bool check_later(const AdTemplate *t, uint32_t *number)
+{
+    if (t->max_iterations < 0 || t->max_iterations >= UINT32_MAX)
+        return true;
+    state_lock();
+    uint32_t most = (uint32_t) t->max_iterations;
+    VarId fine = access_check_loop(state_thread(), *number, most, t->name);
+    state_unlock();
+    uint32_t zero = jit_var_u32(ad_derive_loop_backend(t), 0);
+    uint32_t checked = fine && zero ? jit_var_select(fine, *number, zero) : 0;
+    jit_var_dec_ref(fine);
+    jit_var_dec_ref(zero);
+    TRY(checked, false);
+    jit_var_dec_ref(*number);
+    *number = checked;
+    return true;
+}
+
+/* Nothing can be evaluated, or kept in memory. */
+static bool go_back_in_kernel(Reverse *r, uint32_t *number)
+{
+    const AdTemplate *t = r->d->t;
+    bool in_lanes = false, bounded = t->max_iterations > 0;
+    size_t most = bounded ? (size_t) t->max_iterations : 0;
+    if (bounded && !r->tape.local && fits(r, most))
+        TRY(ad_tape_allocate_in_lanes(&r->tape, most, FAR, &in_lanes), false);
+    if (!in_lanes && !r->d->tracked)
+        TRY(ad_stack_begin(&r->stack, r->d, most), false);
+    return run_again(r, number) && check_later(t, number) && go_back(r, *number, 0);
 }
 
 static bool choose(Reverse *r, uint32_t *number)
 {
     const AdTemplate *t = r->d->t;
-    if (!can_evaluate() || r->tape.local || !ad_tape_bytes(&r->tape))
+    if (!ad_tape_bytes(&r->tape))
         return run_again(r, number) && go_back(r, *number, 0);
+    if (ad_room_is_recorded() || r->tape.local)
+        return go_back_in_kernel(r, number);
     if (t->max_iterations > 0 && fits(r, (size_t) t->max_iterations))
         return go_back_bounded(r, (size_t) t->max_iterations, number);
     uint32_t most;

@@ -8,6 +8,7 @@
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
+#include "ad/loop/ad_room.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/graph/local.h"
@@ -166,11 +167,11 @@ static VarId make_array(VarId like, size_t length, size_t size)
     return array;
 }
 
-bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, bool *fits)
+bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, size_t most, bool *fits)
 {
-    enum { MOST = 4096 }; /* bytes of a lane: those of some packets fit a near cache */
     const AdTemplate *t = tape->d->t;
-    *fits = !tape->d->tracked && length <= MOST / (ad_tape_bytes(tape) / t->size);
+    size_t bytes = ad_tape_bytes(tape) / t->size;
+    *fits = !tape->d->tracked && length <= most / bytes && ad_room_take(length * bytes);
     if (!*fits)
         return true;
     tape->length = length;

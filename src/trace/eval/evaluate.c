@@ -122,13 +122,28 @@ static void log_check(uint32_t kind, const char *name, const CheckReport *found)
                   found->index, bound, name, lanes);
 }
 
+/* A loop has run for longer than the caller has said, and what was computed is wrong.
+ * The first such check counts. */
+static void fail_loop(ErrorRecord *wrong, const char *name, const CheckReport *found)
+{
+    if (wrong->code)
+        return;
+    wrong->code = JIT_ERROR_ARGUMENT;
+    snprintf(wrong->message, sizeof(wrong->message),
+             "%s: loop '%s' has run for %u iterations, its 'max_iterations' is %llu",
+             access_functions[CHECK_LOOP], name, found->index,
+             (unsigned long long) found->bound - 1);
+}
+
 static void launch_done(void *payload, const LaunchResult *result)
 {
     Report *report = payload;
     const CheckReport *reports = result->reports;
     history_finish(report->history, result->ns);
     for (uint32_t i = 0; i < result->report_count && i < report->count; ++i)
-        if (reports[i].count)
+        if (reports[i].count && report->checks[i].kind == CHECK_LOOP)
+            fail_loop(result->wrong, report->checks[i].name, &reports[i]);
+        else if (reports[i].count)
             log_check(report->checks[i].kind, report->checks[i].name, &reports[i]);
     if (result->prints)
         print_deliver(report->printers, report->print_count, result->prints);
@@ -168,9 +183,13 @@ static Report *make_report(const Assembly *b)
     TRY(report, NULL);
     report->count = count;
     for (uint32_t i = 0; i < count; ++i) {
-        report->checks[i].kind = var_get(b->check_vars[i])->aux;
-        extra_describe(b->check_vars[i], report->checks[i].name,
-                       sizeof(report->checks[i].name));
+        const Var *check = var_get(b->check_vars[i]);
+        char *name = report->checks[i].name;
+        report->checks[i].kind = check->aux;
+        if (check->aux == CHECK_LOOP)
+            snprintf(name, sizeof(report->checks[i].name), "%s", extra_label(check));
+        else
+            extra_describe(b->check_vars[i], name, sizeof(report->checks[i].name));
     }
     if (!add_printers(report, b)) {
         drop_report(report);

@@ -16,7 +16,8 @@ const char *const access_functions[CHECK_COUNT] = {
     [CHECK_KAHAN] = "jit_var_scatter_add_kahan()",
     [CHECK_LOCAL_READ] = "jit_array_read()",
     [CHECK_LOCAL_WRITE] = "jit_array_write()",
-    [CHECK_CALL] = "jit_var_call()"
+    [CHECK_CALL] = "jit_var_call()",
+    [CHECK_LOOP] = "jit_eval()"
 };
 
 bool access_check_index(const Access *a, VarId index)
@@ -69,19 +70,22 @@ bool access_check_array(Access *a, VarId array, const char *what)
     return true;
 }
 
-/* A bounds check is reported under the label of the array it protects. */
-static bool name_check(VarId check, VarId array)
+static bool set_label(VarId check, const char *text)
 {
-    const Extra *named = extra_find(var_get(array));
-    if (!named || !named->label)
-        return true;
-    char *label = alloc_string(named->label);
+    char *label = alloc_string(text);
     Extra *extra = label ? extra_make(var_get(check)) : NULL;
     if (extra)
         extra->label = label;
     else
         alloc_free(label);
     return extra != NULL;
+}
+
+/* A bounds check is reported under the label of the array it protects. */
+static bool name_check(VarId check, VarId array)
+{
+    const Extra *named = extra_find(var_get(array));
+    return !named || !named->label || set_label(check, named->label);
 }
 
 static bool same_device(const Access *a, VarId id)
@@ -110,6 +114,17 @@ bool access_check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
     return true;
 }
 
+static VarId make_check(ThreadState *ts, uint32_t kind, VarId mask, VarId index,
+                        uint64_t bound)
+{
+    uint32_t size = 1;
+    node_common_size((VarId[]){ mask, index }, 2, access_functions[kind], &size);
+    Var check = { .op = OP_CHECK, .type = VarTypeBool,
+                  .device = var_get(index)->device, .size = size, .aux = kind,
+                  .dep = { mask, index }, .value.literal = bound };
+    return node_new(ts, &check);
+}
+
 bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
                     uint32_t value_count, uint64_t bound)
 {
@@ -121,15 +136,22 @@ bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
     var_inc(index);
     if (bound == ACCESS_UNBOUNDED || !state_flag(a->ts, JitFlagDebug))
         return true;
-    VarId pair[] = { mask, index };
-    uint32_t size = 1;
-    node_common_size(pair, 2, a->function, &size);
-    Var check = { .op = OP_CHECK, .type = VarTypeBool, .device = a->device,
-                  .size = size, .aux = a->kind, .dep = { mask, index },
-                  .value.literal = bound };
-    a->mask = node_new(a->ts, &check);
+    a->mask = make_check(a->ts, a->kind, mask, index, bound);
     var_dec(mask);
     return a->mask && name_check(a->mask, a->array);
+}
+
+VarId access_check_loop(ThreadState *ts, VarId number, uint32_t most, const char *name)
+{
+    VarId mask = mask_apply(ts, var_get(number)->device, 0,
+                            access_functions[CHECK_LOOP]);
+    TRY(mask, 0);
+    VarId check = make_check(ts, CHECK_LOOP, mask, number, (uint64_t) most + 1);
+    var_dec(mask);
+    if (!check || set_label(check, name))
+        return check;
+    var_dec(check);
+    return 0;
 }
 
 void access_finish(const Access *a)

@@ -16,7 +16,7 @@
 /** Which function a bounds check belongs to. */
 enum {
     CHECK_GATHER, CHECK_SCATTER, CHECK_INC, CHECK_EXCH, CHECK_CAS, CHECK_KAHAN,
-    CHECK_LOCAL_READ, CHECK_LOCAL_WRITE, CHECK_CALL, CHECK_COUNT
+    CHECK_LOCAL_READ, CHECK_LOCAL_WRITE, CHECK_CALL, CHECK_LOOP, CHECK_COUNT
 };
 /** Its name, for messages. */
 extern const char *const access_functions[CHECK_COUNT];
@@ -52,5 +52,10 @@ bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
                     uint32_t value_count, uint64_t bound);
 /** Let go of index and mask, if the access has them. */
 void access_finish(const Access *a);
+/** The active lanes in which a loop has made at most 'most' iterations (UInt32). If
+ *  there are others when that is computed, the launch fails, in any mode: what it
+ *  writes is marked so, with an error that has the name of the loop. A new reference,
+ *  0: error recorded. */
+VarId access_check_loop(ThreadState *ts, VarId number, uint32_t most, const char *name);
 
 #endif

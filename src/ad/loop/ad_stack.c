@@ -1,0 +1,368 @@
+/*
+ * ad_stack.c -- see ad_stack.h
+ */
+#include "ad/loop/ad_stack.h"
+
+#include "ad/array/ad_local.h"
+#include "ad/loop/ad_room.h"
+#include "base/alloc.h"
+#include "base/error.h"
+
+enum {
+    MOST_BYTES = 16384 /* of a lane */
+};
+
+/* Values of a stack, and those of the loop that computes, in order. */
+enum { TOP, POSITIONS, ARRAYS };
+enum { NUMBER, MIDDLE, STACK };
+
+/* ---------------------------------------------------------------- arithmetic */
+
+static uint32_t number_like(uint32_t like, uint32_t value)
+{
+    VarInfo info;
+    TRY(jit_var_info(like, &info), 0);
+    return jit_var_u32(info.backend, value);
+}
+
+/* a op b. References of operands move; 0: an error was recorded. */
+static uint32_t apply(JitOp op, uint32_t a, uint32_t b)
+{
+    uint32_t result = a && b ? jit_var_op(op, (uint32_t[]){ a, b }) : 0;
+    jit_var_dec_ref(a);
+    jit_var_dec_ref(b);
+    return result;
+}
+
+/* a op number; the reference to 'a' stays. */
+static uint32_t apply_number(JitOp op, uint32_t a, uint32_t number)
+{
+    return apply(op, jit_var_inc_ref(a), number_like(a, number));
+}
+
+/* mask ? a : b. The references to both move. */
+static uint32_t select(uint32_t mask, uint32_t a, uint32_t b)
+{
+    uint32_t result = mask && a && b ? jit_var_select(mask, a, b) : 0;
+    jit_var_dec_ref(a);
+    jit_var_dec_ref(b);
+    return result;
+}
+
+/* from + (to - from) / 2, for from <= to. */
+static uint32_t middle(uint32_t from, uint32_t to)
+{
+    uint32_t distance = apply(JitOpSub, jit_var_inc_ref(to), jit_var_inc_ref(from));
+    uint32_t half = distance ? apply_number(JitOpShr, distance, 1) : 0;
+    jit_var_dec_ref(distance);
+    return apply(JitOpAdd, jit_var_inc_ref(from), half);
+}
+
+/* ---------------------------------------------------------------- local arrays */
+
+/* Entries of a local array become those of another one. */
+typedef struct Copying {
+    uint32_t from, first, to, at; /* borrowed */
+    size_t length;
+    uint32_t mask; /* 0: always */
+} Copying;
+
+/* An entry of a loop over them, whose number is state 0, and 'to' state 1. */
+static bool copy_entry(const Copying *c, uint32_t states[2])
+{
+    uint32_t entry = states[0];
+    uint32_t source =
+        apply(JitOpAdd, jit_var_inc_ref(c->first), jit_var_inc_ref(entry));
+    uint32_t target = apply(JitOpAdd, jit_var_inc_ref(c->at), jit_var_inc_ref(entry));
+    uint32_t value = source ? jit_array_read(c->from, source, 0) : 0;
+    uint32_t next = value && target ? jit_array_write(states[1], target, value, 0) : 0;
+    jit_var_dec_ref(source);
+    jit_var_dec_ref(target);
+    jit_var_dec_ref(value);
+    TRY(next, false);
+    jit_var_dec_ref(states[1]);
+    states[1] = next;
+    states[0] = apply_number(JitOpAdd, entry, 1);
+    jit_var_dec_ref(entry);
+    return states[0] != 0;
+}
+
+static uint32_t entries_left(const Copying *c, uint32_t entry)
+{
+    uint32_t left = apply_number(JitOpLt, entry, (uint32_t) c->length);
+    return c->mask ? apply(JitOpAnd, left, jit_var_inc_ref(c->mask)) : left;
+}
+
+/* 'to' with the entries in it: a new reference. */
+static uint32_t copy_entries(const Copying *c)
+{
+    VarInfo info;
+    TRY(jit_var_info(c->from, &info), 0);
+    uint32_t states[2] = { jit_var_u32(info.backend, 0), jit_var_inc_ref(c->to) };
+    int symbolic = jit_flag(JitFlagSymbolicLoops);
+    jit_set_flag(JitFlagSymbolicLoops, 1);
+    uint32_t loop = jit_var_loop_start(info.backend, "copy", 2, states);
+    jit_set_flag(JitFlagSymbolicLoops, symbolic);
+    uint32_t left = loop ? entries_left(c, states[0]) : 0;
+    int again = left ? jit_var_loop_cond(loop, left) : -1;
+    jit_var_dec_ref(left);
+    bool ok = loop && again >= 0 && (!again || copy_entry(c, states));
+    if (ok)
+        ok = jit_var_loop_end(loop, states) == 1;
+    else if (loop && (left == 0 || again > 0))
+        jit_record_end(info.backend, loop, 1);
+    jit_var_dec_ref(states[0]);
+    if (ok)
+        return states[1];
+    jit_var_dec_ref(states[1]);
+    return 0;
+}
+
+/* The number of entries of state k on the stack's array, 0: it is no local array. */
+static size_t length_of(const AdStack *s, uint32_t k)
+{
+    uint32_t initial = s->d->t->states[k].initial;
+    return ad_local_is(initial) ? jit_array_length(initial) : 0;
+}
+
+/* Where an entry of the stack begins in such an array. */
+static uint32_t begin_of(uint32_t entry, size_t length)
+{
+    return apply_number(JitOpMul, entry, (uint32_t) length);
+}
+
+/* ---------------------------------------------------------------- begin */
+
+static bool changes(const AdStack *s, uint32_t k)
+{
+    return s->d->t->states[k].changes;
+}
+
+static size_t bytes_of(const AdStack *s, size_t depth)
+{
+    size_t bytes = sizeof(uint32_t);
+    for (uint32_t k = 0; k < s->d->t->state_count; k++) {
+        size_t length = length_of(s, k);
+        VarType type = jit_var_type(s->d->t->states[k].initial);
+        if (changes(s, k))
+            bytes += (length ? length : 1) * type_info[type].size;
+    }
+    return bytes * depth;
+}
+
+/* An array for entries of state k, the first of which is the initial one. */
+static uint32_t begin_array(const AdStack *s, uint32_t k, size_t depth)
+{
+    uint32_t initial = s->d->t->states[k].initial;
+    size_t length = length_of(s, k);
+    VarInfo info;
+    TRY(jit_var_info(initial, &info), 0);
+    uint32_t array = jit_array_create(info.backend, info.type,
+                                      depth * (length ? length : 1), s->d->t->size);
+    TRY(array, 0);
+    uint32_t zero = length ? number_like(initial, 0) : 0, result = 0;
+    if (zero)
+        result = copy_entries(&(Copying){ initial, zero, array, zero, length, 0 });
+    else if (!length)
+        result = jit_array_init(array, initial);
+    jit_var_dec_ref(zero);
+    jit_var_dec_ref(array);
+    return result;
+}
+
+bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most)
+{
+    const AdTemplate *t = d->t;
+    JitBackend backend = ad_derive_loop_backend(t);
+    *s = (AdStack){ .d = d };
+    size_t depth = 2;
+    for (uint64_t n = most ? most : UINT32_MAX; n > 1; n /= 2)
+        depth++;
+    size_t bytes = bytes_of(s, depth);
+    if (bytes > MOST_BYTES || !ad_room_take(bytes))
+        return true;
+    s->values = alloc_zero(ARRAYS + t->state_count, sizeof(uint64_t));
+    TRY(s->values, false);
+    s->values[TOP] = jit_var_u32(backend, 0);
+    s->values[POSITIONS] = jit_array_create(backend, VarTypeUInt32, depth, t->size);
+    s->count = ARRAYS;
+    bool ok = s->values[TOP] && s->values[POSITIONS];
+    for (uint32_t k = 0; ok && k < t->state_count; k++)
+        if (changes(s, k))
+            ok = (s->values[s->count++] = begin_array(s, k, depth)) != 0;
+    return ok;
+}
+
+void ad_stack_free(AdStack *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        ad_var_dec_ref(s->values[i]);
+    alloc_free(s->values);
+}
+
+/* ---------------------------------------------------------------- computing */
+
+/* What the reverse loop has of the stack. */
+typedef struct Level {
+    uint32_t top, position; /* of the checkpoint to begin with; owned */
+    uint64_t *states;       /* its states, by state; references, owned */
+} Level;
+
+static void drop_level(const AdStack *s, Level *level)
+{
+    for (uint32_t k = 0; level->states && k < s->d->t->state_count; k++)
+        ad_var_dec_ref(level->states[k]);
+    alloc_free(level->states);
+    jit_var_dec_ref(level->top);
+    jit_var_dec_ref(level->position);
+}
+
+/* State k of entry 'top' of its array. */
+static uint32_t read_state(const AdStack *s, uint32_t k, uint32_t array, uint32_t top)
+{
+    size_t length = length_of(s, k);
+    if (!length)
+        return jit_array_read(array, top, 0);
+    uint32_t initial = s->d->t->states[k].initial, result = 0;
+    uint32_t first = begin_of(top, length), zero = number_like(top, 0);
+    uint32_t empty = (uint32_t) ad_local_zeros(initial);
+    if (first && zero && empty)
+        result = copy_entries(&(Copying){ array, first, empty, zero, length, 0 });
+    jit_var_dec_ref(first);
+    jit_var_dec_ref(zero);
+    jit_var_dec_ref(empty);
+    return result;
+}
+
+/* The topmost checkpoint that is not behind iteration 'number'. The last one before was
+ * that of the next iteration, so that one at most is popped. */
+static bool find_level(const AdStack *s, const AdRun *run, uint32_t first,
+                       uint32_t number, Level *level)
+{
+    const AdTemplate *t = s->d->t;
+    uint32_t top = ad_var_index(ad_run_get(run, first + TOP));
+    uint32_t positions = ad_var_index(ad_run_get(run, first + POSITIONS));
+    uint32_t last = jit_array_read(positions, top, 0);
+    uint32_t behind = last ? jit_var_gt(last, number) : 0;
+    jit_var_dec_ref(last);
+    *level = (Level){ .states = alloc_zero(t->state_count + 1, sizeof(uint64_t)) };
+    level->top = select(behind, apply_number(JitOpSub, top, 1), jit_var_inc_ref(top));
+    jit_var_dec_ref(behind);
+    TRY(level->top && level->states, false);
+    level->position = jit_array_read(positions, level->top, 0);
+    bool ok = level->position != 0;
+    for (uint32_t k = 0, i = first + ARRAYS; ok && k < t->state_count; k++)
+        if (changes(s, k))
+            ok = (level->states[k] = read_state(
+                      s, k, ad_var_index(ad_run_get(run, i++)), level->top)) != 0;
+    return ok;
+}
+
+/* The array of state k with 'value' as entry 'top', where the mask is set. */
+static uint32_t write_state(const AdStack *s, uint32_t k, uint32_t array, uint32_t top,
+                            uint32_t value, uint32_t mask)
+{
+    size_t length = length_of(s, k);
+    if (!length)
+        return jit_array_write(array, top, value, mask);
+    uint32_t at = begin_of(top, length), zero = number_like(top, 0), result = 0;
+    if (at && zero)
+        result = copy_entries(&(Copying){ value, zero, array, at, length, mask });
+    jit_var_dec_ref(at);
+    jit_var_dec_ref(zero);
+    return result;
+}
+
+/* Where 'mask' is set, a checkpoint: the states are those with which the iteration
+ * begins that is the value NUMBER now. */
+static bool push(const AdStack *s, AdRun *run, uint32_t mask)
+{
+    const AdTemplate *t = s->d->t;
+    uint32_t number = ad_var_index(ad_run_get(run, NUMBER));
+    uint32_t before = ad_var_index(ad_run_get(run, STACK + TOP));
+    uint32_t positions = ad_var_index(ad_run_get(run, STACK + POSITIONS));
+    uint32_t top = apply_number(JitOpAdd, before, 1);
+    bool ok = top && ad_run_set(run, STACK + POSITIONS,
+                                jit_array_write(positions, top, number, mask));
+    for (uint32_t k = 0, i = 0; ok && k < t->state_count; k++)
+        if (changes(s, k)) {
+            uint32_t array = ad_var_index(ad_run_get(run, STACK + ARRAYS + i));
+            uint32_t value = ad_var_index(run->values[i]);
+            ok = ad_run_set(run, STACK + ARRAYS + i++,
+                            write_state(s, k, array, top, value, mask));
+        }
+    if (ok)
+        return ad_run_set(run, STACK + TOP, select(mask, top, jit_var_inc_ref(before)));
+    jit_var_dec_ref(top);
+    return false;
+}
+
+/* An iteration, and a checkpoint behind it if that is the middle. */
+static bool compute_iteration(const AdStack *s, AdRun *run, uint32_t number)
+{
+    TRY(ad_run_body(run, false, 0, NULL, NULL), false);
+    uint32_t now = ad_var_index(ad_run_get(run, NUMBER));
+    TRY(ad_run_set(run, NUMBER, apply_number(JitOpAdd, now, 1)), false);
+    now = ad_var_index(ad_run_get(run, NUMBER));
+    uint32_t before = ad_var_index(ad_run_get(run, MIDDLE));
+    uint32_t there = jit_var_eq(now, before);
+    bool ok = there && push(s, run, there) &&
+              ad_run_set(run, MIDDLE,
+                         select(there, middle(now, number), jit_var_inc_ref(before)));
+    jit_var_dec_ref(there);
+    return ok;
+}
+
+/* Its results: the states, and the stack for the reverse loop. */
+static bool take_results(const AdStack *s, const AdRun *from, AdRun *run,
+                         uint32_t first, const bool *needed, uint64_t *states)
+{
+    for (uint32_t k = 0, i = 0; k < s->d->t->state_count; k++)
+        if (changes(s, k)) {
+            if (needed[k])
+                states[k] = ad_var_inc_ref(from->values[i]);
+            i++;
+        }
+    for (uint32_t i = 0; i < s->count; i++)
+        TRY(ad_run_set(run, first + i, ad_var_inc_ref(ad_run_get(from, STACK + i))),
+            false);
+    return true;
+}
+
+/* The values of the loop, besides the states. */
+static bool open_loop(const AdStack *s, const AdRun *run, uint32_t first,
+                      uint32_t number, const Level *level, AdRun *computing)
+{
+    uint64_t *others = alloc_get((STACK + s->count) * sizeof(uint64_t));
+    TRY(others, false);
+    others[NUMBER] = jit_var_inc_ref(level->position);
+    others[MIDDLE] = middle(level->position, number);
+    for (uint32_t i = 0; i < s->count; i++)
+        others[STACK + i] = ad_var_inc_ref(ad_run_get(run, first + i));
+    ad_var_dec_ref(others[STACK + TOP]);
+    others[STACK + TOP] = jit_var_inc_ref(level->top);
+    bool ok =
+        ad_run_open(computing, s->d, true, level->states, STACK + s->count, others);
+    alloc_free(others);
+    return ok;
+}
+
+bool ad_stack_compute(const AdStack *s, AdRun *run, uint32_t first, uint32_t number,
+                      const bool *needed, uint64_t *states)
+{
+    Level level;
+    AdRun computing = { .d = s->d };
+    int again = 0;
+    bool ok = find_level(s, run, first, number, &level) &&
+              open_loop(s, run, first, number, &level, &computing);
+    drop_level(s, &level);
+    uint32_t before =
+        ok ? jit_var_lt(ad_var_index(ad_run_get(&computing, NUMBER)), number) : 0;
+    ok = before && ad_run_condition(&computing, false, before, &again) &&
+         (!again || compute_iteration(s, &computing, number));
+    jit_var_dec_ref(before);
+    ok = ad_run_end(&computing, ok) &&
+         take_results(s, &computing, run, first, needed, states);
+    ad_run_free(&computing);
+    return ok;
+}
