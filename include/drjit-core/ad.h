@@ -270,10 +270,11 @@ typedef enum ADLoopIterations {
  *  iteration, in a time that is quadratic in their number, as they are beyond the limit
  *  of the tape with that flag. Loops that only add to their states need none of this.
  *
- *  Arrays that a recorded loop accesses by position may be read, or be added to by
- *  scatters. A loop that overwrites entries of one has derivatives in forward mode
- *  only, and one that reads an array which it writes to has none: a traversal is an
- *  error.
+ *  Arrays that a recorded loop accesses by position may be read, be added to, and be
+ *  overwritten by scatters. Reverse, a loop that overwrites one runs once more, to find
+ *  out who has written each entry last; within another recording, with
+ *  ADFlagCreateGraph, and where it is a region in the body that overwrites, this is not
+ *  done, and is an error.
  *
  *  'differentiated' says which states may have derivatives; NULL: all floats. In the
  *  body these are tracked; results are if the state was tracked before, or if an

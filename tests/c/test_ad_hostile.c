@@ -370,6 +370,25 @@ static bool gradient_of_scatter_in_loop(void)
     return go_back(y, ADFlagDefault) && gradient_is(x, 8, 1 + 6);
 }
 
+/* x^2 replaces each lane of an array. */
+static uint64_t replace_by_square(uint64_t array, uint64_t x)
+{
+    uint64_t square = ad_var_mul(x, x);
+    uint32_t lane = jit_var_counter(CPU, N);
+    uint64_t next =
+        ad_var_scatter(array, square, lane, 0, ReduceOpIdentity, ReduceModeAuto);
+    ad_var_dec_ref(square);
+    jit_var_dec_ref(lane);
+    return next;
+}
+
+static bool gradient_of_overwriting_loop(void)
+{
+    uint64_t x = input(), array = ad_var_mul(x, single(1));
+    uint64_t y = three_times(ADLoopUnbounded, replace_by_square, array, x);
+    return go_back(y, ADFlagDefault) && gradient_is(x, 8, 2);
+}
+
 /* One side of a conditional writes to an array from outside. */
 static bool gradient_of_scatter_in_side(void)
 {
@@ -859,6 +878,7 @@ static const Scenario scenarios[] = {
     { "gradient_of_packets", gradient_of_packets, false, false },
     { "gradient_of_local_array", gradient_of_local_array, false, false },
     { "gradient_of_scatter_in_loop", gradient_of_scatter_in_loop, false, false },
+    { "gradient_of_overwriting_loop", gradient_of_overwriting_loop, false, false },
     { "gradient_of_scatter_in_side", gradient_of_scatter_in_side, false, false },
     { "gradient_of_compensated_sum", gradient_of_compensated_sum, false, false },
     { "gradient_of_shapes", gradient_of_shapes, false, false },

@@ -549,24 +549,6 @@ def test_sums_need_no_tape() -> None:
     assert evaluations(polynomial) > 0
 
 
-def test_overwriting_is_refused_in_reverse_mode() -> None:
-    def loop(x: Any, p: Any) -> Any:
-        out = x * p
-
-        def body(y: Any, i: Any) -> Any:
-            dr.scatter(out, y * y, (i + 1) & 3)
-            return y * p
-
-        repeat(x, body, "symbolic")
-        return out
-
-    x = Float64(X)
-    dr.enable_grad(x)
-    y = loop(x, P)
-    with pytest.raises(RuntimeError, match=r"overwrites an array"):
-        dr.backward(y)
-
-
 def test_what_depends_on_nothing_is_not_tracked() -> None:
     x = Float64(X)
     dr.enable_grad(x)

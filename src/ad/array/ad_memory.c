@@ -6,6 +6,7 @@
  * shortened arrays are gathers from a position that the lane's number gives.
  */
 #include "ad/array/ad_local.h"
+#include "ad/array/ad_last.h"
 #include "ad/array/ad_moves.h"
 #include "ad/graph/ad_open.h"
 #include "ad/graph/ad_scope.h"
@@ -302,7 +303,7 @@ static uint32_t scatter_position(const Scatter *s, uint32_t operand)
 static uint64_t keep_target(const Scatter *s, uint64_t g)
 {
     uint32_t mask = ad_var_index(s->m.held.leaves[1]);
-    if (s->op == ReduceOpAdd)
+    if (s->op == ReduceOpAdd || ad_last_has(&s->m))
         return ad_var_inc_ref(g);
     if (s->op != ReduceOpIdentity) {
         uint64_t same = ad_apply(OP_EQ, 2,
@@ -329,18 +330,18 @@ static uint64_t keep_target(const Scatter *s, uint64_t g)
     return kept;
 }
 
-/* The mask of lanes whose value is in the result. */
-static uint32_t value_mask(const Scatter *s, uint32_t index)
+/* The mask of lanes whose value is in the result (0: all). False: error recorded. */
+static bool value_mask(const Scatter *s, uint32_t index, uint32_t *result)
 {
     uint32_t mask = ad_var_index(s->m.held.leaves[1]);
     if (s->op == ReduceOpIdentity || s->op == ReduceOpAdd)
-        return mask ? jit_var_inc_ref(mask) : 0;
+        return ad_last_mask(&s->m, index, mask, result);
     uint32_t found = jit_var_gather(ad_var_index(s->m.held.leaves[2]), index, mask);
     uint32_t same = found ? jit_var_eq(found, ad_var_index(s->m.held.leaves[4])) : 0;
-    uint32_t result = same && mask ? jit_var_and(same, mask) : jit_var_inc_ref(same);
+    *result = same && mask ? jit_var_and(same, mask) : jit_var_inc_ref(same);
     jit_var_dec_ref(found);
     jit_var_dec_ref(same);
-    return result;
+    return *result != 0;
 }
 
 /* Into what there is, so that arrays that a body has written to need not be added. */
@@ -351,13 +352,16 @@ static uint64_t scatter_forward(const AdMoves *m, uint32_t operand, uint64_t g,
     if (operand == 0)
         return ad_moves_add(into, keep_target(s, g));
     uint32_t index = scatter_position(s, operand);
-    uint32_t mask = index ? value_mask(s, index) : 0;
+    uint32_t mask = 0;
+    bool ok = index && value_mask(s, index, &mask);
     uint64_t base =
         into ? ad_moves_resize(into, m->size[0]) : ad_moves_number(g, 0, m->size[0]);
     ad_var_dec_ref(into);
+    /* What another iteration has written is overwritten. */
+    ReduceOp op = s->op == ReduceOpIdentity && !ad_last_has(m) ? s->op : ReduceOpAdd;
     uint64_t result = 0;
-    if (index && base)
-        result = ad_var_scatter(base, g, index, mask, ReduceOpAdd, s->mode);
+    if (ok && base)
+        result = ad_var_scatter(base, g, index, mask, op, s->mode);
     jit_var_dec_ref(index);
     jit_var_dec_ref(mask);
     ad_var_dec_ref(base);
@@ -373,9 +377,10 @@ static uint64_t scatter_backward(const AdMoves *m, uint32_t operand, uint64_t g,
         result = keep_target(s, g);
     } else {
         uint32_t index = scatter_position(s, operand);
-        uint32_t mask = index ? value_mask(s, index) : 0;
+        uint32_t mask = 0;
+        bool ok = index && value_mask(s, index, &mask);
         uint64_t whole = ad_moves_resize(g, m->size[0]);
-        if (index && whole)
+        if (ok && whole)
             result = ad_var_gather(whole, index, mask, s->mode);
         jit_var_dec_ref(index);
         jit_var_dec_ref(mask);
@@ -455,6 +460,26 @@ static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
         return leaf;
     ad_var_dec_ref(leaf);
     return 0;
+}
+
+bool ad_moves_is_plain_scatter(const AdMoves *m)
+{
+    return m->forward == scatter_forward && ((const Scatter *) m)->op <= ReduceOpAdd;
+}
+
+bool ad_moves_overwrites(const AdMoves *m)
+{
+    return ((const Scatter *) m)->op == ReduceOpIdentity;
+}
+
+uint32_t ad_moves_packet(const AdMoves *m)
+{
+    return ((const Scatter *) m)->n;
+}
+
+uint32_t ad_moves_position(const AdMoves *m, uint32_t k)
+{
+    return scatter_position((const Scatter *) m, k + 1);
 }
 
 /* One after the other, since each compares with what the ones before have left. */

@@ -21,6 +21,14 @@ uint64_t ad_moves_add(uint64_t into, uint64_t value);
 uint32_t ad_moves_mask(uint32_t like, uint32_t mask, bool *ok);
 /** A number of the type of another variable; like a local array, one of zeros. */
 uint64_t ad_moves_number(uint64_t like, double value, size_t size);
+/** Is it a scatter whose derivatives do not need what was in the array: with Identity
+ *  or Add? With the lock. */
+bool ad_moves_is_plain_scatter(const AdMoves *m);
+/** Of such a scatter: does it overwrite? The number of values that each lane writes,
+ *  and the positions of number k (a new reference). */
+bool ad_moves_overwrites(const AdMoves *m);
+uint32_t ad_moves_packet(const AdMoves *m);
+uint32_t ad_moves_position(const AdMoves *m, uint32_t k);
 /** With that many entries. */
 uint64_t ad_moves_resize(uint64_t g, size_t size);
 

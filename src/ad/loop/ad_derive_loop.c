@@ -10,6 +10,7 @@
 #include "ad/graph/ad_scope.h"
 #include "ad/loop/ad_reverse.h"
 #include "ad/loop/ad_run.h"
+#include "ad/loop/ad_tape.h"
 #include "ad/region/ad_cut.h"
 #include "ad/region/ad_derive.h"
 #include "ad/rule/ad_rule.h"
@@ -178,21 +179,20 @@ static bool derive_body(LoopDerivative *d)
     AdReopened reopened;
     TRY(ad_derive_reopen(&reopened, d->t, 0), false);
     d->gaps = ad_derive_gaps(d->t, reopened.body.scope);
-    bool ok = d->gaps && make_slots(d) &&
-              (d->forward || ad_derive_begin_arrays(d->t, d->made)) && give_all(d) &&
-              go_through(d);
+    AdThread *own = ad_thread();
+    const AdLast *before = own ? own->last : NULL;
+    bool ok = own && d->gaps && make_slots(d) &&
+              (!d->last.count || ad_overwrite_number(d->t, &d->last));
+    if (ok) {
+        own->last = d->last.count ? &d->last : NULL;
+        ok = (d->forward || ad_derive_begin_arrays(d->t, d->made)) && give_all(d) &&
+             go_through(d);
+        own->last = before;
+    }
     if (ok)
         take_all(d);
     clear_all(d);
     return ad_derive_close(&reopened, ok, &d->body);
-}
-
-static bool refuse_arrays(const LoopDerivative *d, const char *what)
-{
-    return error_set(JIT_ERROR_UNSUPPORTED,
-                     "ad_traverse(): loop '%s' %s; one that runs at once "
-                     "(mode=\"evaluated\") has",
-                     d->t->name, what);
 }
 
 /* Writes of one iteration are followed by those of the next: the adjoint of an array
@@ -208,41 +208,13 @@ static bool check_adjoints(const LoopDerivative *d)
             same |= ad_var_index(d->made[i]) ==
                     ad_var_index(d->given[t->tracked_count + k]);
         if (!same)
-            return refuse_arrays(d, "overwrites an array or reads one that it writes "
-                                    "to, and has no derivative in reverse mode");
+            return error_set(JIT_ERROR_UNSUPPORTED,
+                             "ad_traverse(): loop '%s' overwrites an array, and has no "
+                             "derivative in reverse mode; one that runs at once "
+                             "(mode=\"evaluated\") has",
+                             t->name);
     }
     return true;
-}
-
-/* Is all that happens to the array that an entry stands for that it is written to? */
-static bool is_only_written(NodeId entry)
-{
-    for (EdgeId e = ad_graph_node(entry)->out; e; e = ad_graph_edge(e)->next_out) {
-        const AdEdge *edge = ad_graph_edge(e);
-        if (edge->rule == RULE_INTO) {
-            const AdOperation *op = ad_operation_of(edge->held);
-            TRY(op->arrival == ad_cut_arrival, false);
-            const AdTemplate *inner = op->payload;
-            TRY(is_only_written(inner->entries[edge->slot].node), false);
-        } else if (edge->rule != RULE_MOVES || edge->operand != 0 ||
-                   ((const AdMoves *) (uintptr_t) edge->held)->kind != MOVES_WRITE) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The tangent of an array that is read is the array as it was before the loop. */
-static bool check_tangents(const LoopDerivative *d)
-{
-    const AdTemplate *t = d->t;
-    bool ok = true;
-    state_lock();
-    for (uint32_t i = 0; i < t->entry_count && ok; i++)
-        ok = !t->entries[i].written || is_only_written(t->entries[i].node);
-    state_unlock();
-    return ok || refuse_arrays(d, "reads an array that it writes to, and has no "
-                                  "derivative in forward mode");
 }
 
 /* ---------------------------------------------------------------- forward */
@@ -352,14 +324,53 @@ static bool end_block(LoopDerivative *d)
     return ok;
 }
 
+/* Run the loop, with its 'body' that finds out who writes last. */
+static bool run_to_find_last(LoopDerivative *body, uint32_t iteration)
+{
+    AdRun run;
+    int again = 0;
+    uint64_t zero = jit_var_u32(ad_derive_loop_backend(body->t), 0);
+    uint32_t number = 0;
+    bool ok = ad_run_open(&run, body, true, NULL, 1, &zero) &&
+              ad_run_condition(&run, true, 0, &again);
+    if (ok && again) {
+        number = jit_var_inc_ref(ad_var_index(ad_run_get(&run, 0)));
+        ok = ad_run_set_number(&run, iteration, number) &&
+             ad_run_body(&run, true, 0, NULL, NULL) &&
+             ad_run_set(&run, 0, ad_tape_step(number, 1));
+    }
+    ok = ad_run_end(&run, ok);
+    jit_var_dec_ref(number);
+    ad_run_free(&run);
+    return ok;
+}
+
+static bool find_last(LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    TRY(!d->forward && d->arrays, true);
+    TRY(ad_overwrite_find(t, d->tracked, &d->last, &d->overwritten), false);
+    TRY(d->last.count, true);
+    LoopDerivative body = { .t = d->t };
+    bool ok = ad_overwrite_record(t, &d->last, 0, &body.body) &&
+              (body.gaps = ad_derive_gaps(t, body.body.scope)) != NULL &&
+              run_to_find_last(&body, d->last.iteration);
+    state_lock();
+    ad_derive_release(&body.body);
+    state_unlock();
+    alloc_free(body.gaps);
+    return ok && ad_overwrite_finish(&d->last);
+}
+
 static bool derive(LoopDerivative *d)
 {
-    TRY((!d->forward || check_tangents(d)) && (!d->tracked || open_block(d)) &&
-            derive_body(d) && (!d->tracked || end_block(d)),
+    TRY(find_last(d) && (!d->tracked || open_block(d)) && derive_body(d) &&
+            (!d->tracked || end_block(d)),
         false);
     if (d->forward)
         return record_forward(d);
-    return check_adjoints(d) && ad_reverse(d) && widen(d);
+    return check_adjoints(d) && ad_reverse(d) && widen(d) &&
+           ad_overwrite_cut(d->t, &d->last, d->overwritten, d->made);
 }
 
 bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
@@ -391,6 +402,8 @@ bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
     ad_block_drop(&d.block);
     ad_derive_release(&d.body);
     state_unlock();
+    ad_last_free(&d.last);
+    alloc_free(d.overwritten);
     alloc_free(d.slots);
     alloc_free(d.slot_entries);
     alloc_free(d.out);

@@ -9,6 +9,7 @@
 #define AD_LOOP_AD_DERIVE_LOOP_H
 
 #include "ad/loop/ad_block.h"
+#include "ad/region/ad_overwrite.h"
 
 typedef struct LoopDerivative {
     AdTemplate *t;
@@ -26,6 +27,8 @@ typedef struct LoopDerivative {
     ReplayGap *gaps;        /* owned */
     AdBlock block;          /* if 'tracked': the body and its derivative */
     uint32_t *slot_entries; /* by state: 1 + number of the slot's entry; owned */
+    AdLast last;            /* who has written last, if that is needed; owned */
+    uint32_t *overwritten;  /* by entry: its array in that; owned */
 } LoopDerivative;
 
 /** ad_derive() of a loop. Without lock, as all of these. */

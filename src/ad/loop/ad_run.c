@@ -188,6 +188,14 @@ bool ad_run_set_slot(AdRun *run, uint32_t k, uint64_t value)
     return ok;
 }
 
+bool ad_run_set_number(AdRun *run, uint32_t placeholder, uint32_t number)
+{
+    state_lock();
+    bool ok = region_replay_set(&run->replay, placeholder, number);
+    state_unlock();
+    return ok;
+}
+
 /* What takes the place of placeholders in a block. */
 static bool give_inputs(const AdRun *run, AdBlock *block)
 {

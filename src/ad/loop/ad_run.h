@@ -45,6 +45,8 @@ bool ad_run_condition(AdRun *run, bool wanted, uint32_t more, int *again);
 bool ad_run_set_states(AdRun *run, const uint64_t *states);
 /** The gradient of state k is this one. */
 bool ad_run_set_slot(AdRun *run, uint32_t k, uint64_t value);
+/** A placeholder of the body's derivative is this number (borrowed until the end). */
+bool ad_run_set_number(AdRun *run, uint32_t placeholder, uint32_t number);
 /** Let the states be what the body makes of them. If that is wanted, record its
  *  derivative, too, and what this makes: 'roots' become 'found' (new references; 0:
  *  none). */

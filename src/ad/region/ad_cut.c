@@ -134,13 +134,23 @@ bool ad_cut_is_written(const AdTemplate *t, NodeId entry, uint32_t body)
 }
 
 /* One entry that is read is a value of all lanes. */
-static bool by_position(const AdEdge *e)
+static AdAccess access_of(const AdEdge *e)
 {
-    if (e->rule == RULE_INTO)
-        return into_array(e);
-    return e->rule == RULE_MOVES && e->operand == 0 &&
-           (moves_kind(e) == MOVES_WRITE ||
-            (moves_kind(e) == MOVES_READ && ad_graph_node(e->source)->size != 1));
+    if (e->rule == RULE_INTO) {
+        const AdOperation *op = ad_operation_of(e->held);
+        if (!into_array(e))
+            return ACCESS_VALUE;
+        return ((const AdTemplate *) op->payload)->entries[e->slot].written
+                   ? ACCESS_WRITE
+                   : ACCESS_READ;
+    }
+    if (e->rule != RULE_MOVES || e->operand != 0)
+        return ACCESS_VALUE;
+    if (moves_kind(e) == MOVES_WRITE)
+        return ACCESS_WRITE;
+    return moves_kind(e) == MOVES_READ && ad_graph_node(e->source)->size != 1
+               ? ACCESS_READ
+               : ACCESS_VALUE;
 }
 
 bool ad_cut_is_whole(NodeId id)
@@ -182,7 +192,7 @@ static const AdState *find_state(const AdTemplate *t, NodeId node)
  * stays. */
 static NodeId array_behind(const Cut *c, const AdEdge *edge, bool *before)
 {
-    if (!by_position(edge))
+    if (access_of(edge) == ACCESS_VALUE)
         return 0;
     const AdTemplate *t = c->open->t;
     const AdState *s = find_state(t, edge->source);
@@ -203,7 +213,7 @@ static bool cut_edges(Cut *c, NodeId id)
             outer = array_behind(c, edge, &before);
         if (!outer || (is_inner(c, outer) && !before))
             continue;
-        AdEntry *entry = ad_region_find_entry(c->open->t, outer, by_position(edge));
+        AdEntry *entry = ad_region_find_entry(c->open->t, outer, access_of(edge));
         TRY(entry, false);
         entry->before |= before;
         ad_graph_set_source(e, entry->node);

@@ -3,11 +3,14 @@
  */
 #include "ad/region/ad_derive.h"
 
+#include <string.h>
+
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/region/ad_cut.h"
 #include "ad/region/ad_loop_hooks.h"
+#include "ad/region/ad_overwrite.h"
 #include "ad/traverse/ad_gradient.h"
 #include "ad/traverse/ad_traverse.h"
 #include "base/alloc.h"
@@ -30,6 +33,8 @@ typedef struct Derivation {
     RecordedBody *bodies;
     uint32_t handle; /* of ad_region_open(), for derivatives of derivatives */
     ReplayGap *gaps; /* owned */
+    AdLast last;     /* who has written last, if that is needed; owned */
+    uint32_t *overwritten; /* by entry: its array in that; owned */
 } Derivation;
 
 /* ---------------------------------------------------------------- a body */
@@ -344,6 +349,51 @@ static bool widen(const Derivation *d, uint32_t k, uint64_t *result)
     return wide != 0;
 }
 
+/* Record the conditional with nothing but what finds out who writes last. */
+static bool find_last(Derivation *d)
+{
+    const AdTemplate *t = d->t;
+    TRY(d->arrays, true);
+    TRY(ad_overwrite_find(t, d->tracked, &d->last, &d->overwritten), false);
+    TRY(d->last.count, true);
+    RecordedBody bodies[2];
+    memset(bodies, 0, sizeof(bodies));
+    ReplayGap *gaps = NULL;
+    bool ok = true;
+    for (uint32_t b = 0; b < 2 && ok; b++) {
+        ok = ad_overwrite_record(t, &d->last, b, &bodies[b]);
+        if (ok && !gaps)
+            ok = (gaps = ad_derive_gaps(t, bodies[b].scope)) != NULL;
+    }
+    state_lock();
+    bool masked = ok && t->around && mask_push(state_thread(), t->around);
+    VarId none;
+    ok = ok && (masked || !t->around) && ad_derive_cond(t, bodies, gaps, &none);
+    if (masked)
+        ok = mask_pop(state_thread()) && ok;
+    for (uint32_t b = 0; b < 2; b++)
+        ad_derive_release(&bodies[b]);
+    state_unlock();
+    alloc_free(gaps);
+    ok = ok && ad_overwrite_finish(&d->last);
+    return ok && (d->mode == ADModeBackward ||
+                  ad_overwrite_cut(t, &d->last, d->overwritten, d->given));
+}
+
+static bool derive_bodies(Derivation *d)
+{
+    const AdTemplate *t = d->t;
+    AdThread *own = ad_thread();
+    TRY(own && find_last(d), false);
+    const AdLast *before = own->last;
+    own->last = d->last.count ? &d->last : NULL;
+    bool ok = true;
+    for (uint32_t i = 0; i < t->body_count && ok; i++)
+        ok = derive_body(d, is_descending(d) ? t->body_count - 1 - i : i);
+    own->last = before;
+    return ok;
+}
+
 static bool derive(Derivation *d)
 {
     const AdTemplate *t = d->t;
@@ -353,8 +403,7 @@ static bool derive(Derivation *d)
     VarId *plain = alloc_zero(d->results + 1, sizeof(VarId));
     bool ok = which && results && plain &&
               (d->mode == ADModeForward || ad_derive_begin_arrays(t, d->made));
-    for (uint32_t i = 0; i < t->body_count && ok; i++)
-        ok = derive_body(d, is_descending(d) ? t->body_count - 1 - i : i);
+    ok = ok && derive_bodies(d);
     clear_nodes(d, true);
     ok = ok && make_outputs(d, which, &count) && record_region(d, which, count, plain);
     for (uint32_t i = 0; i < count; i++)
@@ -377,6 +426,8 @@ static bool derive(Derivation *d)
             ad_var_dec_ref(d->made[k]);
             d->made[k] = ad_gradient_take(t->entries[k].node);
         }
+    ok = ok && (d->mode == ADModeForward ||
+                ad_overwrite_cut(t, &d->last, d->overwritten, d->made));
     alloc_free(which);
     alloc_free(results);
     alloc_free(plain);
@@ -441,6 +492,8 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
         ad_derive_release(&d.bodies[b]);
     }
     state_unlock();
+    ad_last_free(&d.last);
+    alloc_free(d.overwritten);
     alloc_free(d.gradients);
     alloc_free(d.bodies);
     alloc_free(d.gaps);

@@ -259,13 +259,13 @@ bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
 
 /* ---------------------------------------------------------------- entries */
 
-static uint32_t lookup_place(const AdTemplate *t, uint64_t outer, bool array)
+static uint32_t lookup_place(const AdTemplate *t, uint64_t outer, AdAccess access)
 {
     uint32_t mask = t->lookup_capacity - 1;
-    uint32_t i = (uint32_t) ((2 * outer + array) * 0x9e3779b97f4a7c15u >> 32) & mask;
+    uint32_t i = (uint32_t) ((3 * outer + access) * 0x9e3779b97f4a7c15u >> 32) & mask;
     for (; t->lookup[i]; i = (i + 1) & mask) {
         const AdEntry *e = &t->entries[t->lookup[i] - 1];
-        if (e->outer == outer && e->array == array)
+        if (e->outer == outer && e->access == access)
             break;
     }
     return i;
@@ -281,7 +281,7 @@ static bool lookup_grow(AdTemplate *t)
     t->lookup_capacity = capacity;
     for (uint32_t i = 0; i < t->entry_count; i++)
         if (!t->entries[i].state)
-            lookup[lookup_place(t, t->entries[i].outer, t->entries[i].array)] = i + 1;
+            lookup[lookup_place(t, t->entries[i].outer, t->entries[i].access)] = i + 1;
     return true;
 }
 
@@ -294,12 +294,12 @@ static NodeId entry_node(JitBackend backend, VarType type, size_t size)
     return node;
 }
 
-AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, bool array)
+AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, AdAccess access)
 {
     uint64_t serial = ad_graph_node(outer)->serial;
     if (2 * (t->entry_count + 1) > t->lookup_capacity)
         TRY(lookup_grow(t), NULL);
-    uint32_t place = lookup_place(t, serial, array);
+    uint32_t place = lookup_place(t, serial, access);
     if (t->lookup[place])
         return &t->entries[t->lookup[place] - 1];
     TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
@@ -308,12 +308,16 @@ AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, bool array)
     AdNode like = *ad_graph_node(outer);
     NodeId node = entry_node((JitBackend) like.backend, (VarType) like.type, like.size);
     TRY(node, NULL);
+    const bool array = access != ACCESS_VALUE;
     ad_graph_node(node)->serial = serial + array;
     ad_graph_ref(outer);
     AdEntry *entry = &t->entries[t->entry_count++];
-    *entry = (AdEntry){
-        .outer = serial, .outer_node = outer, .node = node, .array = array, .held = true
-    };
+    *entry = (AdEntry){ .outer = serial,
+                        .outer_node = outer,
+                        .node = node,
+                        .access = access,
+                        .array = array,
+                        .held = true };
     t->lookup[place] = t->entry_count;
     return entry;
 }
@@ -338,7 +342,7 @@ static bool share_entry(AdTemplate *t, const AdTemplate *from, AdEntry e)
     e.held = e.outer != 0;
     t->entries[t->entry_count++] = e;
     if (!e.state)
-        t->lookup[lookup_place(t, e.outer, e.array)] = t->entry_count;
+        t->lookup[lookup_place(t, e.outer, e.access)] = t->entry_count;
     return true;
 }
 
@@ -401,7 +405,7 @@ bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count)
 
 uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder)
 {
-    AdEntry *entry = ad_region_find_entry(open->t, ad_var_node(outer), false);
+    AdEntry *entry = ad_region_find_entry(open->t, ad_var_node(outer), ACCESS_VALUE);
     TRY(entry, 0);
     ad_graph_ref(entry->node);
     return (uint64_t) entry->node << 32 | placeholder;
@@ -674,7 +678,9 @@ static bool connect_entry(const AdTemplate *t, AdEntry *entry, AdOperation *op,
                          t->name, which);
     if (!entry->outer)
         return true;
-    if (entry->used && entry->before && !ad_open_in_loop()) {
+    /* What is read is the content from before the outermost loop. */
+    bool reads = entry->access == ACCESS_READ;
+    if (entry->used && entry->before && (reads || !ad_open_in_loop())) {
         forget_outer(entry);
         return true;
     }

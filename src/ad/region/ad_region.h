@@ -32,12 +32,21 @@
 #include "ir/program.h"
 #include "trace/flow/region_replay.h"
 
+/** How bodies use a variable from outside. An array that they read and write has two
+ *  entries, as what is read is the content from before the region. */
+typedef enum AdAccess {
+    ACCESS_VALUE, /* that of a lane */
+    ACCESS_READ,  /* by position */
+    ACCESS_WRITE
+} AdAccess;
+
 /** A node from outside, and what takes its place in the bodies. */
 typedef struct AdEntry {
     uint64_t outer;    /* serial number of the node; 0: none, a state of a loop that is
                           not tracked before */
     NodeId outer_node; /* a reference if 'held', else perhaps gone */
     NodeId node;       /* the entry; a reference */
+    AdAccess access;
     bool array;        /* accessed by position */
     bool written;      /* an array that the bodies write to */
     bool before;        /* ... in iterations before only (ad_cut_is_before()) */
@@ -156,7 +165,7 @@ bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count);
 /** The entry for an outer node, made when it is first met; NULL: memory is out. Its
  *  serial number is the outer node's, or the next: it comes before all of the
  *  bodies. */
-AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, bool array);
+AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, AdAccess access);
 /** An entry for a node that the caller has a placeholder for: the tracked placeholder,
  *  whose reference moves. */
 uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder);

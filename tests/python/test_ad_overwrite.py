@@ -1,0 +1,289 @@
+"""Derivatives of recorded regions that overwrite arrays, read what they write to, or
+write to an array on both sides of a conditional."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import drjit as dr
+import numpy as np
+import pytest
+from drjit.llvm.ad import Array3f64, Float64, UInt
+
+X = Float64(0.3, 1.2, -0.4, 0.9)
+LANE = dr.arange(UInt, 4)
+STARTS = ["tracked", "plain"]
+
+
+@pytest.fixture(autouse=True)
+def no_nodes_are_left() -> Iterator[None]:
+    yield
+    assert dr._core._ad_node_count() == 0  # type: ignore[attr-defined]
+
+
+# Writes of an iteration, or of a side: to three entries of 'out' for each lane.
+
+
+def moving(out: Any, v: Any, y: Any, k: Any) -> None:
+    dr.scatter(out, v, LANE * 3 + k % 3)
+
+
+def two(out: Any, v: Any, y: Any, k: Any) -> None:
+    dr.scatter(out, v, LANE * 3)
+    dr.scatter(out, v * y, LANE * 3 + (k & 1))
+
+
+def mixed(out: Any, v: Any, y: Any, k: Any) -> None:
+    dr.scatter(out, v, LANE * 3 + (k & 1))
+    dr.scatter_add(out, y, LANE * 3)
+
+
+def read(out: Any, v: Any, y: Any, k: Any) -> None:
+    """What it reads is the content from before, also of what other lanes write."""
+    v = v * dr.gather(Float64, out, (LANE * 3 + k + 2) % 12)
+    dr.scatter(out, v, LANE * 3 + k % 2)
+
+
+def read_and_add(out: Any, v: Any, y: Any, k: Any) -> None:
+    v = v * dr.gather(Float64, out, (LANE * 3 + k + 1) % 12)
+    dr.scatter_add(out, v, LANE * 3 + k % 2)
+
+
+def masked(out: Any, v: Any, y: Any, k: Any) -> None:
+    dr.scatter(out, v, LANE * 3 + k % 2, y > 0.4)
+
+
+def packet(out: Any, v: Any, y: Any, k: Any) -> None:
+    dr.scatter(out, Array3f64(v, y, v * y), LANE)
+
+
+WRITES = [moving, two, mixed, read, read_and_add, masked, packet]
+
+
+def begin(x: Any, start: str) -> Any:
+    if start == "plain":
+        return dr.full(Float64, 0.5, 12)
+    return dr.gather(Float64, x * 2 + 1, dr.arange(UInt, 12) & 3)
+
+
+def end(out: Any, y: Any) -> Any:
+    return dr.sum(out * dr.sin(out) * dr.arange(Float64, 12)) + y
+
+
+def loop(write: Callable[..., None], start: str, times: Any, **options: Any) -> Any:
+    def program(x: Any) -> Any:
+        out = begin(x, start)
+
+        def body(y: Any, k: Any) -> Any:
+            write(out, dr.sin(y) * x, y, k)
+            return y * 0.9 + 0.1 * x, k + 1
+
+        y, _ = dr.while_loop(
+            (x, UInt(0)), lambda y, k: k < times, body, mode="symbolic", **options
+        )
+        return end(out, y)
+
+    return program
+
+
+def modes_of(write: Callable[..., None]) -> Any:
+    """Forward, an array is overwritten once in an iteration."""
+    return dr.ADMode.Backward if write in (two, packet) else None
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("bound", [None, 7, 5000])
+def test_loops(write: Any, start: str, bound: int | None) -> None:
+    options = {} if bound is None else {"max_iterations": bound}
+    for times in (UInt(0), UInt(1), UInt(5), UInt(3, 2, 1, 0), dr.opaque(UInt, 7)):
+        program = loop(write, start, times, **options)
+        dr.check_grad(program, X, mode=modes_of(write))
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("write", WRITES)
+def test_loops_by_parts(write: Any, start: str) -> None:
+    limit = dr.ad.tape_limit()
+    dr.ad.set_tape_limit(0)
+    try:
+        program = loop(write, start, UInt(7, 4, 3, 0))
+        dr.check_grad(program, X, mode=modes_of(write))
+    finally:
+        dr.ad.set_tape_limit(limit)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("bound", [None, -1])
+def test_sums_that_overwrite(start: str, bound: int | None) -> None:
+    def program(x: Any) -> Any:
+        out = begin(x, start)
+
+        def body(y: Any, k: Any) -> Any:
+            dr.scatter(out, x * k, LANE * 3 + (k & 1))
+            return y + x, k + 1
+
+        options = {} if bound is None else {"max_iterations": bound}
+        y, _ = dr.while_loop(
+            (x, UInt(0)), lambda y, k: k < 5, body, mode="symbolic", **options
+        )
+        return end(out, y)
+
+    dr.check_grad(program, X)
+
+
+@pytest.mark.parametrize("write", [moving, two, mixed, masked, packet])
+def test_modes_agree(write: Any) -> None:
+    """Loops that run at once give the same gradients."""
+
+    def gradient(mode: str) -> Any:
+        x = Float64(X)
+        dr.enable_grad(x)
+        out = begin(x, "tracked")
+
+        def body(out: Any, y: Any, k: Any) -> Any:
+            write(out, dr.sin(y) * x, y, k)
+            return out, y * 0.9, k + 1
+
+        out, y, _ = dr.while_loop(
+            (out, x * 1, UInt(0)),
+            lambda out, y, k: k < UInt(5, 3, 1, 0),
+            body,
+            mode=mode,
+        )
+        dr.backward(end(out, y))
+        return x.grad.numpy()
+
+    np.testing.assert_allclose(gradient("symbolic"), gradient("evaluated"), rtol=1e-13)
+
+
+def test_inner_regions_that_overwrite_are_refused() -> None:
+    def inner(y: Any, out: Any) -> Any:
+        def body(y: Any, k: Any) -> Any:
+            dr.scatter(out, y * y, LANE)
+            return dr.sin(y), k + 1
+
+        return dr.while_loop((y, UInt(0)), lambda y, k: k < 2, body, mode="symbolic")[0]
+
+    def side(y: Any, out: Any) -> Any:
+        def write(y: Any) -> Any:
+            dr.scatter(out, y * y, LANE)
+            return y
+
+        return dr.if_stmt((y,), y > 0.2, write, lambda y: y, mode="symbolic")
+
+    for start in STARTS:
+        for step in (inner, side):
+            x = Float64(X)
+            dr.enable_grad(x)
+            out = x * 2 if start == "tracked" else dr.zeros(Float64, 4)
+            y, _ = dr.while_loop(
+                (x, UInt(0)),
+                lambda y, k: k < 2,
+                lambda y, k, out=out, step=step: (step(y, out) * 1.1, k + 1),
+                mode="symbolic",
+            )
+            with pytest.raises(RuntimeError, match="overwrites an array"):
+                dr.backward(out * y)
+
+
+def test_further_derivatives_are_refused() -> None:
+    x = Float64(X)
+    dr.enable_grad(x)
+    out = x * 2
+
+    def body(y: Any, k: Any) -> Any:
+        dr.scatter(out, y * y, LANE)
+        return dr.sin(y), k + 1
+
+    dr.while_loop((x, UInt(0)), lambda y, k: k < 3, body, mode="symbolic")
+    dr.set_grad(out, 1)
+    dr.enqueue(dr.ADMode.Backward, out)
+    with pytest.raises(RuntimeError, match=r"overwrites an array.*ADFlagCreateGraph"):
+        dr.traverse(dr.ADMode.Backward, dr.ADFlag.CreateGraph)
+
+
+# ---------------------------------------------------------------- conditionals
+
+
+def conditional(
+    first: str, second: str, start: str, extra: str, mode: Any
+) -> Callable[..., Any]:
+    """Both sides write to an argument."""
+    index = UInt(1, 3, 0, 2)
+
+    def put(op: str, out: Any, value: Any, index: Any) -> None:
+        if op == "write":
+            dr.scatter(out, value, index)
+        else:
+            dr.scatter_add(out, value, index)
+
+    def side(op: str, function: Callable[..., Any], offset: int) -> Any:
+        def run(out: Any, y: Any) -> Any:
+            v = function(y)
+            if extra == "read":
+                v = v * dr.gather(Float64, out, (index + offset) & 3)
+            put(op, out, v, index)
+            if extra == "twice":
+                put(op, out, v * y, index)
+            return out, y * offset
+
+        return run
+
+    def program(x: Any) -> Any:
+        out = x * 2 + 1 if start == "tracked" else dr.full(Float64, 0.5, 4)
+        out, y = dr.if_stmt(
+            (out, x * 1.5),
+            x > 0.5,
+            side(first, lambda y: y * y, 1),
+            side(second, dr.sin, 2),
+            mode=mode,
+        )
+        return out * dr.sin(out + 1) + y
+
+    return program
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("extra", ["once", "twice", "read"])
+@pytest.mark.parametrize("first", ["write", "add"])
+@pytest.mark.parametrize("second", ["write", "add"])
+def test_both_sides(first: str, second: str, extra: str, start: str, mode: str) -> None:
+    dr.check_grad(conditional(first, second, start, extra, mode), X)
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_one_side_reads_what_the_other_one_writes_to(write: bool) -> None:
+    def program(x: Any) -> Any:
+        index = UInt(1, 3, 0, 2)
+
+        def first(out: Any, y: Any) -> Any:
+            if write:
+                dr.scatter(out, y * y, index)
+            else:
+                dr.scatter_add(out, y * y, index)
+            return out, y
+
+        def second(out: Any, y: Any) -> Any:
+            return out, y * dr.gather(Float64, out, (index + 2) & 3)
+
+        out, y = dr.if_stmt(
+            (x * 2 + 1, x * 1.5), x > 0.5, first, second, mode="symbolic"
+        )
+        return out * dr.sin(out) + y
+
+    dr.check_grad(program, X)
+
+
+def test_extremes_on_both_sides_are_refused() -> None:
+    x = Float64(X)
+    dr.enable_grad(x)
+
+    def side(out: Any) -> Any:
+        dr.scatter_reduce(dr.ReduceOp.Max, out, x, LANE)
+        return out
+
+    with pytest.raises(RuntimeError, match="both sides have written to"):
+        dr.if_stmt((x * 2,), x > 0.5, side, side, mode="symbolic")
