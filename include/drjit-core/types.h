@@ -113,7 +113,7 @@ typedef enum JitFlag {
     JitFlagSymbolicScope = 1 << 19, JitFlagKernelFreezing = 1 << 20,
     JitFlagFreezingScope = 1 << 21, JitFlagEnableObjectTraversal = 1 << 22,
     JitFlagShaderExecutionReordering = 1 << 23, JitFlagSpillToSharedMemory = 1 << 24,
-    JitFlagFuseReductions = 1 << 28,     /**< reductions are part of the kernels that
+    JitFlagFuseReductions = 1 << 27,     /**< reductions are part of the kernels that
                                               compute what they reduce */
     /** What a thread starts with. */
     JitFlagDefault =

@@ -149,7 +149,7 @@ class JitFlag(IntEnum):
     EnableObjectTraversal = 1 << 22
     ShaderExecutionReordering = 1 << 23
     SpillToSharedMemory = 1 << 24
-    FuseReductions = 1 << 28
+    FuseReductions = 1 << 27
     Default = (
         ReuseIndices
         | ConstantPropagation

@@ -9,8 +9,6 @@
 #include "python/control/source.h"
 #include "python/object/error.h"
 
-enum { FLAG_LIMIT = 1 << 25 };
-
 static const char name[] = "scoped_set_flag";
 
 typedef struct FlagScope {

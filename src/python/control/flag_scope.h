@@ -4,9 +4,13 @@
 #ifndef PYTHON_FLAG_SCOPE_H
 #define PYTHON_FLAG_SCOPE_H
 
+#include "drjit-core/jit.h"
 #include "python/object/compat.h"
 
 /** Put the class '_FlagScope' into the module. False: exception. */
 bool flag_scope_bind(PyObject *module);
+
+/** Combinations of flags are below this. */
+enum { FLAG_LIMIT = JitFlagFuseReductions << 1 };
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "python/control/flag_scope.h"
 #include "python/control/log.h"
 #include "python/control/source.h"
 #include "python/object/arguments.h"
@@ -12,7 +13,7 @@
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 
-enum { FLAG_LIMIT = 1 << 25, KERNEL_TYPES = KernelTypeHostFunc + 1 };
+enum { KERNEL_TYPES = KernelTypeHostFunc + 1 };
 
 /* ---------------------------------------------------------------- backends, flags */
 
