@@ -21,6 +21,7 @@ from typing import Any
 
 import ad_bench
 import flow_bench
+import fuse_bench
 import peer_bench
 from peer_bench import require
 from timing import clock, emit, seconds_of
@@ -394,6 +395,7 @@ MEASURES: dict[str, Callable[[str], None]] = {
     "tree": measure_tree,
     "flow": measure_flow,
     **flow_bench.MEASURES,
+    **fuse_bench.MEASURES,
     **ad_bench.MEASURES,
 }
 COMMON = ("launch", "first", "growth", "footprint", "arithmetic", "axpy", "scatter",

@@ -406,50 +406,13 @@ static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,
     return result;
 }
 
-/* Where an operand of a reduction is, as a slot of the launch. */
-static uint32_t fold_slot(const Assembly *b, uint32_t source)
-{
-    bool output = source != FOLD_NONE && !(source & FOLD_TILE) &&
-                  source & ASSEMBLE_OUTPUT;
-    return output ? b->operand_count - b->output_count + (source & ~ASSEMBLE_OUTPUT)
-                  : source;
-}
-
-/* The one reduction of a group that computes nothing, as a command of its own. */
-static bool submit_reduction(ThreadState *ts, const Assembly *b)
-{
-    const Fold *fold = &b->folds[0];
-    bool dot = fold->source[1] != FOLD_NONE;
-    Command *c = command_create(b->device, dot ? COMMAND_DOT : COMMAND_REDUCE, b->size,
-                                2 + dot, 0);
-    TRY(c, false);
-    for (uint32_t i = 0; i < 2u + dot; ++i) {
-        const LaunchArray *a = &b->operands[i];
-        command_set_slot(c, i, a->buffer, 0, a->buffer->size, (SlotAccess) a->access);
-    }
-    if (dot) {
-        c->dot.type = (VarType) fold->type;
-    } else {
-        c->reduce.op = (ReduceOp) fold->op;
-        c->reduce.type = (VarType) fold->type;
-        c->reduce.block = (size_t) fold->block;
-    }
-    c->interrupts = b->interrupts;
-    return work_submit(ts, c);
-}
-
 static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
                    uint64_t codegen_ns)
 {
     if (!kernel)
-        return submit_reduction(ts, b);
+        return evaluate_folds_submit(ts, b);
     Fold folds[LAUNCH_FOLDS];
-    for (uint32_t i = 0; i < b->fold_count; ++i) {
-        folds[i] = b->folds[i];
-        folds[i].source[0] = fold_slot(b, folds[i].source[0]);
-        folds[i].source[1] = fold_slot(b, folds[i].source[1]);
-        folds[i].target = fold_slot(b, ASSEMBLE_OUTPUT | folds[i].target);
-    }
+    evaluate_folds_place(b, folds);
     bool history = state_flag(ts, JitFlagKernelHistory);
     Report *report = NULL;
     if (history || b->program->check_count || b->program->print_count) {

@@ -3,7 +3,9 @@
  */
 #include "trace/eval/evaluate_folds.h"
 
+#include "base/error.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/work.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/region_walk.h"
 
@@ -33,4 +35,45 @@ bool evaluate_folds_of(ThreadState *ts, VarId array)
         ok = evaluate_schedule(ts, readers.ids[i], NULL);
     var_ids_drop(&readers);
     return ok && (!any || evaluate_all(ts));
+}
+
+/* Where an operand of a reduction is, as a slot of the launch. */
+static uint32_t fold_slot(const Assembly *b, uint32_t source)
+{
+    bool output = source != FOLD_NONE && !(source & FOLD_TILE) &&
+                  source & ASSEMBLE_OUTPUT;
+    return output ? b->operand_count - b->output_count + (source & ~ASSEMBLE_OUTPUT)
+                  : source;
+}
+
+void evaluate_folds_place(const Assembly *b, Fold *folds)
+{
+    for (uint32_t i = 0; i < b->fold_count; ++i) {
+        folds[i] = b->folds[i];
+        folds[i].source[0] = fold_slot(b, folds[i].source[0]);
+        folds[i].source[1] = fold_slot(b, folds[i].source[1]);
+        folds[i].target = fold_slot(b, ASSEMBLE_OUTPUT | folds[i].target);
+    }
+}
+
+bool evaluate_folds_submit(ThreadState *ts, const Assembly *b)
+{
+    const Fold *fold = &b->folds[0];
+    bool dot = fold->source[1] != FOLD_NONE;
+    Command *c = command_create(b->device, dot ? COMMAND_DOT : COMMAND_REDUCE, b->size,
+                                2 + dot, 0);
+    TRY(c, false);
+    for (uint32_t i = 0; i < 2u + dot; ++i) {
+        const LaunchArray *a = &b->operands[i];
+        command_set_slot(c, i, a->buffer, 0, a->buffer->size, (SlotAccess) a->access);
+    }
+    if (dot) {
+        c->dot.type = (VarType) fold->type;
+    } else {
+        c->reduce.op = (ReduceOp) fold->op;
+        c->reduce.type = (VarType) fold->type;
+        c->reduce.block = (size_t) fold->block;
+    }
+    c->interrupts = b->interrupts;
+    return work_submit(ts, c);
 }

@@ -1,17 +1,21 @@
 /*
- * evaluate_folds.h -- reductions that wait (fold.h) are performed because of something
- * else than their result
- *
- * The graph lock may be released on the way.
+ * evaluate_folds.h -- reductions (fold.h) that are performed because of something else
+ * than their result, and those of a launch
  */
 #ifndef TRACE_EVAL_EVALUATE_FOLDS_H
 #define TRACE_EVAL_EVALUATE_FOLDS_H
 
-#include "trace/graph/state.h"
+#include "trace/eval/assemble.h"
 
-/** Those that a variable needs. */
+/** Perform those that a variable needs. The lock may be released on the way. */
 bool evaluate_folds_below(ThreadState *ts, VarId id);
-/** Those that read an array, which is about to be changed in place. */
+/** The same for those that read an array, which is about to be changed in place. */
 bool evaluate_folds_of(ThreadState *ts, VarId array);
+
+/** The folds of an assembly whose outputs have memory, with slots of its launch. */
+void evaluate_folds_place(const Assembly *assembly, Fold *folds);
+/** Submit the one reduction of an assembly that computes nothing, as a command of its
+ *  own. */
+bool evaluate_folds_submit(ThreadState *ts, const Assembly *assembly);
 
 #endif
