@@ -54,7 +54,7 @@ elif ! grep -qxF -e '$(strip $(2))' $(1)/options-of-make; then \
 fi
 endef
 
-.PHONY: all build demo test check asan tsan hostile fuzz exhaustive bench golden lint \
+.PHONY: all build demo test check asan tsan hostile hostile-core fuzz exhaustive bench golden lint \
         docs wheel install fresh clean distclean
 
 all: build
@@ -93,6 +93,15 @@ hostile:
 	    -Db_sanitize=address$(,)undefined)
 	@$(MESON) test -C build-hostile --print-errorlogs -t 15 \
 	    --suite quick --suite hostile drjit-core:
+
+# The part of it that takes minutes: the C library's own scenarios, on one engine.
+hostile-core:
+	@tools/bootstrap.sh test python
+	$(call configure,build-hostile,$(SANITIZED) $(PYTHON) -Dhostile=true \
+	    -Db_sanitize=address$(,)undefined)
+	@ninja -C build-hostile tests/test_hostile tests/test_ad_hostile
+	@DRJIT_TEST_ENGINE=interp $(MESON) test -C build-hostile --no-rebuild \
+	    --print-errorlogs -t 15 --suite hostile drjit-core:
 
 fuzz:
 	@tools/bootstrap.sh test python

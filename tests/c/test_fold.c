@@ -287,6 +287,25 @@ static void test_memory(void **unused)
     assert_true(peak[1] <= peak[0] + (1 << 16));
 }
 
+/* A reduction keeps alive what it is made of until its thread evaluates something. */
+static void test_wait(void **unused)
+{
+    (void) unused;
+    uint32_t x = fill_u32(100000, 3), other = jit_var_counter(CPU, 10);
+    uint32_t twice = jit_var_add(x, x), sum = jit_var_reduce(twice, ReduceOpAdd);
+    DROP(twice);
+    assert_int_equal(jit_var_state(sum), VarStateUnevaluated);
+    OK(jit_var_eval(other));
+    assert_int_equal(jit_var_state(sum), VarStateEvaluated);
+    CHECK_U32(sum, 600000);
+    uint32_t unused_sum = jit_var_reduce(x, ReduceOpMax), last = jit_var_not(other);
+    DROP(unused_sum); /* which then is not computed at all */
+    Stats before = stats_now();
+    OK(jit_var_eval(last));
+    assert_int_equal(stats_now().launches, before.launches + 1);
+    DROP(x, other, sum, last);
+}
+
 /* Reductions that nobody evaluates keep arrays alive up to a bound only. */
 static void test_bound(void **unused)
 {
@@ -317,7 +336,7 @@ static int tests(void)
     const struct CMUnitTest list[] = {
         TEST(test_all_types), TEST(test_shapes), TEST(test_compress),
         TEST(test_one_kernel), TEST(test_chains), TEST(test_blocks_of_blocks),
-        TEST(test_in_place), TEST(test_memory), TEST(test_bound)
+        TEST(test_in_place), TEST(test_memory), TEST(test_wait), TEST(test_bound)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static VarId reduce_later(ThreadState *ts, Op op, ReduceOp rule, const VarId *id
                               0);
     if (!id || var_get(id)->refs > 1) /* an equal one exists */
         return id;
-    bool ok = fold_note(id);
+    bool ok = fold_note(id, ts->serial);
     if (ok && fold_table.bytes > device->memory(device) / SHARE)
         ok = evaluate_var(ts, id);
     if (ok)
@@ -280,7 +280,7 @@ static Buffer *compress_computed(ThreadState *ts, VarId mask, uint32_t *count,
     VarId all = node_raw(ts, OP_COMPRESS, v->device, VarTypeUInt32, size + 1, 0, deps);
     TRY(all, NULL);
     Buffer *buffer = NULL;
-    if (fold_note(all) && evaluate_var(ts, all)) {
+    if (fold_note(all, ts->serial) && evaluate_var(ts, all)) {
         buffer = var_get(all)->value.buffer;
         buffer_retain(buffer);
     }

@@ -724,6 +724,7 @@ bool evaluate_all(ThreadState *ts)
      * (A log callback cannot wait: that thread may be waiting for this one.) */
     while (ts->stolen && !ts->evaluating && state_wait_eval())
         continue;
+    earlier &= evaluate_folds_schedule(ts);
     VarId *vars = ts->scheduled;
     uint32_t capacity = ts->scheduled_capacity;
     uint32_t count = filter_scheduled(vars, ts->scheduled_count);

@@ -9,6 +9,15 @@
 #include "trace/graph/fold.h"
 #include "trace/graph/region_walk.h"
 
+bool evaluate_folds_schedule(ThreadState *ts)
+{
+    uint32_t at = 0;
+    VarId id;
+    while ((id = fold_next(ts->serial, &at)) != 0)
+        TRY(evaluate_schedule(ts, id, NULL), false);
+    return true;
+}
+
 bool evaluate_folds_below(ThreadState *ts, VarId id)
 {
     RegionWalk w;

@@ -7,8 +7,9 @@
  * (schedule.h). Its operands have as many entries as that kernel has lanes; how many
  * make up one result follows from the sizes.
  *
- * Until then it keeps its operands alive, which may be large arrays. Who would change
- * such an array in place has the reduction performed first.
+ * Until then it keeps its operands alive, and all that they are computed from. So it
+ * waits until its thread evaluates something, whatever that is, but not longer. Who
+ * would change an array in place that it reads has it performed first.
  *
  * Requires the graph lock.
  */
@@ -36,16 +37,24 @@ static inline uint32_t fold_rule(const Var *v)
                               : (uint32_t) (v->op == OP_DOT ? FOLD_DOT : FOLD_COMPRESS);
 }
 
+typedef struct WaitingFold {
+    VarId id;       /* no reference: it may be none any more */
+    uint64_t owner; /* ThreadState.serial */
+} WaitingFold;
+
 /** All of them that exist. */
 typedef struct FoldTable {
-    VarIds list;    /* those, and some that are none any more; no references */
+    WaitingFold *list;
+    uint32_t count, capacity;
     uint32_t live;
     uint64_t bytes; /* of their operands, whether these are in memory or not */
 } FoldTable;
 extern FoldTable fold_table;
 
-/** A new one. False: memory is out. */
-bool fold_note(VarId id);
+/** A thread has made a new one. False: memory is out. */
+bool fold_note(VarId id, uint64_t owner);
+/** The next one of a thread, from place '*at' in the list on; 0: there are no more. */
+VarId fold_next(uint64_t owner, uint32_t *at);
 /** This one is evaluated or freed; it still has its operands. */
 void fold_forget(const Var *v);
 /** Append those that read an array, with a reference each. False: memory is out. */
