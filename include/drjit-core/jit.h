@@ -84,7 +84,8 @@ JIT_EXPORT void jit_prepare_exit(void);
  *  begun later is not affected. Async-signal-safe. */
 JIT_EXPORT void jit_interrupt(void);
 
-/** Wait until all work enqueued by this thread has finished. Fails under
+/** Wait until all work enqueued by this thread has finished, including reductions that
+ *  it has traced (they are part of the next evaluation). Fails under
  *  JitFlagForbidSynchronization. Reports errors of asynchronous work. */
 JIT_EXPORT bool jit_sync_thread(void);
 /** Wait until all work on the calling thread's device (here: the CPU) has finished. */

@@ -13,6 +13,7 @@
 #include "kernel/cache.h"
 #include "kernel/disk.h"
 #include "kernel/host.h"
+#include "trace/eval/evaluate_folds.h"
 #include "trace/graph/current.h"
 #include "trace/graph/registry.h"
 
@@ -157,13 +158,15 @@ static bool sync_stream(ThreadState *ts, Stream *stream)
     return stream_check(stream);
 }
 
-/* Wait for the thread's stream of each device, or for all streams. */
+/* Wait for the thread's stream of each device, or for all streams. Reductions that wait
+ * count as enqueued: their caller may go on to write to memory that they read. */
 static bool sync(const char *function, bool all)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
     bool ok = may_sync(ts, function);
     if (ok) {
+        ok = evaluate_folds_waiting(ts);
         if (all) {
             state_pause(ts);
             stream_sync_all();

@@ -278,7 +278,6 @@ static void test_memory(void **unused)
         uint32_t x = jit_var_mul(lanes, lanes);
         uint32_t sum = jit_var_reduce(x, ReduceOpAdd);
         DROP(lanes, x);
-        OK(jit_sync_thread());
         jit_malloc_clear_statistics();
         OK(jit_var_eval(sum) && jit_sync_thread());
         peak[k] = jit_malloc_watermark(CPU);
@@ -298,6 +297,11 @@ static void test_wait(void **unused)
     OK(jit_var_eval(other));
     assert_int_equal(jit_var_state(sum), VarStateEvaluated);
     CHECK_U32(sum, 600000);
+    uint32_t *memory;
+    uint32_t held = data_of(x, (void **) &memory), all = jit_var_reduce(x, ReduceOpAdd);
+    OK(jit_sync_thread()); /* from now on the caller may write there */
+    assert_int_equal(jit_var_state(all), VarStateEvaluated);
+    DROP(held, all);
     uint32_t unused_sum = jit_var_reduce(x, ReduceOpMax), last = jit_var_not(other);
     DROP(unused_sum); /* which then is not computed at all */
     Stats before = stats_now();

@@ -18,6 +18,12 @@ bool evaluate_folds_schedule(ThreadState *ts)
     return true;
 }
 
+bool evaluate_folds_waiting(ThreadState *ts)
+{
+    uint32_t at = 0;
+    return ts->evaluating || !fold_next(ts->serial, &at) || evaluate_all(ts);
+}
+
 bool evaluate_folds_below(ThreadState *ts, VarId id)
 {
     RegionWalk w;

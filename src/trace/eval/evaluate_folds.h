@@ -10,6 +10,9 @@
 /** Schedule those of the thread that wait: an evaluation is about to begin. False:
  *  memory is out. */
 bool evaluate_folds_schedule(ThreadState *ts);
+/** Perform them, unless an evaluation of the thread is under way. The lock may be
+ *  released on the way. */
+bool evaluate_folds_waiting(ThreadState *ts);
 /** Perform those that a variable needs. The lock may be released on the way. */
 bool evaluate_folds_below(ThreadState *ts, VarId id);
 /** The same for those that read an array, which is about to be changed in place. */

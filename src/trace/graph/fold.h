@@ -2,10 +2,9 @@
  * fold.h -- reductions that have not been performed
  *
  * A reduction (OP_REDUCE, OP_DOT; OP_COMPRESS, whose result nobody sees as a variable)
- * is a variable like any other until it is evaluated: by
- * the kernel that computes its operands, which are then written nowhere
- * (schedule.h). Its operands have as many entries as that kernel has lanes; how many
- * make up one result follows from the sizes.
+ * is a variable like any other until it is evaluated: by the kernel that computes its
+ * operands, which are then written nowhere (schedule.h). These have as many entries as
+ * that kernel has lanes; how many make up one result follows from the sizes.
  *
  * Until then it keeps its operands alive, and all that they are computed from. So it
  * waits until its thread evaluates something, whatever that is, but not longer. Who
