@@ -101,7 +101,7 @@ hostile-core:
 	    -Db_sanitize=address$(,)undefined)
 	@ninja -C build-hostile tests/test_hostile tests/test_ad_hostile
 	@DRJIT_TEST_ENGINE=interp $(MESON) test -C build-hostile --no-rebuild \
-	    --print-errorlogs -t 15 --suite hostile drjit-core:
+	    --print-errorlogs -t 15 hostile ad_hostile
 
 fuzz:
 	@tools/bootstrap.sh test python
