@@ -3,40 +3,9 @@
  *
  * Built with JIT_HOSTILE; see hostile_util.h.
  */
-#include "hostile_util.h"
+#include "ad_hostile_util.h"
 
 /* ----------------------------------------------------------------- derivatives */
-
-/* 0, 1/8, ..., as a tracked array. */
-static uint64_t input(void)
-{
-    uint32_t eighth = own(jit_var_f32(CPU, 0.125f));
-    uint32_t x =
-        own(jit_var_mul(own(jit_var_cast(counter(), VarTypeFloat32, 0)), eighth));
-    if (!x || !jit_var_schedule(x) || !jit_eval())
-        return 0;
-    return track(ad_var_track(x));
-}
-
-static bool gradient_is(uint64_t x, size_t offset, float expected)
-{
-    uint32_t gradient = own((uint32_t) ad_grad(x));
-    float found;
-    if (!jit_var_read(gradient, offset, &found))
-        return false;
-    if (!(found >= expected - 1e-5f && found <= expected + 1e-5f))
-        fail_msg("gradient %zu is %g, expected %g", offset, (double) found,
-                 (double) expected);
-    return true;
-}
-
-/* From y, where the gradient is 1, to x. */
-static bool go_back(uint64_t y, uint32_t flags)
-{
-    uint32_t one = own(jit_var_f32(CPU, 1));
-    return y && one && ad_set_grad(y, one) && ad_enqueue(ADModeBackward, y) &&
-           ad_traverse(ADModeBackward, flags);
-}
 
 /* x^2, gathered twice over, and a sum */
 static bool gradients(void)
@@ -49,16 +18,6 @@ static bool gradients(void)
     uint64_t sum = track(ad_var_reduce(product, ReduceOpAdd));
     return go_back(sum, ADFlagDefault) && gradient_is(x, 8, 3) &&
            gradient_is(x, 16, 12);
-}
-
-/* From y to x, and from the gradient to x again, whose gradient is the second one. */
-static bool go_back_twice(uint64_t y, uint64_t x)
-{
-    if (!go_back(y, ADFlagCreateGraph | ADFlagClearVertices))
-        return false;
-    uint64_t first = track(ad_grad(x));
-    ad_clear_grad(x);
-    return go_back(first, ADFlagDefault);
 }
 
 static bool second_gradients(void)
@@ -296,11 +255,6 @@ static bool second_tangent_of_loop(void)
 
 /* ---------------------------------------------------------------- moving entries */
 
-static uint32_t single(float value)
-{
-    return own(jit_var_f32(CPU, value));
-}
-
 /* x^2 by a scatter into 2 x, one half of whose entries it replaces. */
 static bool gradient_of_scatter(void)
 {
@@ -351,41 +305,38 @@ static bool gradient_of_local_array(void)
     return go_back(y, ADFlagDefault) && gradient_is(x, 16, 4) && gradient_is(x, 17, 1);
 }
 
-/* x^2 is added to each lane of an array. */
-static uint64_t scatter_square(uint64_t array, uint64_t x)
+/* x^2 goes to each lane of an array. */
+static uint64_t write_square(uint64_t array, uint64_t x, ReduceOp op)
 {
     uint64_t square = ad_var_mul(x, x);
     uint32_t lane = jit_var_counter(CPU, N);
-    uint64_t next =
-        ad_var_scatter(array, square, lane, 0, ReduceOpAdd, ReduceModeAuto);
+    uint64_t next = ad_var_scatter(array, square, lane, 0, op, ReduceModeAuto);
     ad_var_dec_ref(square);
     jit_var_dec_ref(lane);
     return next;
+}
+
+static uint64_t add_to_array(uint64_t array, uint64_t x)
+{
+    return write_square(array, x, ReduceOpAdd);
+}
+
+static uint64_t replace_in_array(uint64_t array, uint64_t x)
+{
+    return write_square(array, x, ReduceOpIdentity);
 }
 
 static bool gradient_of_scatter_in_loop(void)
 {
     uint64_t x = input(), array = ad_var_mul(x, single(1));
-    uint64_t y = three_times(ADLoopUnbounded, scatter_square, array, x);
+    uint64_t y = three_times(ADLoopUnbounded, add_to_array, array, x);
     return go_back(y, ADFlagDefault) && gradient_is(x, 8, 1 + 6);
-}
-
-/* x^2 replaces each lane of an array. */
-static uint64_t replace_by_square(uint64_t array, uint64_t x)
-{
-    uint64_t square = ad_var_mul(x, x);
-    uint32_t lane = jit_var_counter(CPU, N);
-    uint64_t next =
-        ad_var_scatter(array, square, lane, 0, ReduceOpIdentity, ReduceModeAuto);
-    ad_var_dec_ref(square);
-    jit_var_dec_ref(lane);
-    return next;
 }
 
 static bool gradient_of_overwriting_loop(void)
 {
     uint64_t x = input(), array = ad_var_mul(x, single(1));
-    uint64_t y = three_times(ADLoopUnbounded, replace_by_square, array, x);
+    uint64_t y = three_times(ADLoopUnbounded, replace_in_array, array, x);
     return go_back(y, ADFlagDefault) && gradient_is(x, 8, 2);
 }
 

@@ -77,14 +77,6 @@ static void check_same_bits(const TestType *t, Reduce make, ReduceOp op, uint32_
     DROP(stored, result[0], result[1], held[0], held[1]);
 }
 
-static bool reducible(const TestType *t, ReduceOp op)
-{
-    bool bitwise = op == ReduceOpAnd || op == ReduceOpOr;
-    return t->kind != 'p' && (t->kind == 'f'   ? !bitwise
-                              : t->kind == 'b' ? bitwise
-                                               : true);
-}
-
 /* All types and operations; sizes at the edges of tiles and chunks. */
 static void test_all_types(void **unused)
 {

@@ -160,14 +160,6 @@ static double small_number(ReduceOp op, const TestType *t)
     }
 }
 
-static bool reducible(const TestType *t, ReduceOp op)
-{
-    bool bitwise = op == ReduceOpAnd || op == ReduceOpOr;
-    return t->kind != 'p' && (t->kind == 'f'   ? !bitwise
-                              : t->kind == 'b' ? bitwise
-                                               : true);
-}
-
 static void check_reductions(const TestType *t, ReduceOp op, uint32_t size,
                              uint32_t block)
 {

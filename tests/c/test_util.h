@@ -66,6 +66,16 @@ static UNUSED const TestType *type_of(VarType type)
     return NULL;
 }
 
+/* By the comments of jit.h: Add, Mul, Min, Max: numbers; And, Or: integers and masks.
+ */
+static UNUSED bool reducible(const TestType *t, ReduceOp op)
+{
+    bool bitwise = op == ReduceOpAnd || op == ReduceOpOr;
+    return t->kind != 'p' && (t->kind == 'f'   ? !bitwise
+                              : t->kind == 'b' ? bitwise
+                                               : true);
+}
+
 /* ----------------------------------------------------------------- numbers */
 
 static uint64_t random_state UNUSED = 1;

@@ -141,31 +141,28 @@ def adding_up(x: Any, p: Any, mode: Any) -> Any:
     return out * y
 
 
-def loop_in_loop(x: Any, p: Any, mode: Any) -> Any:
+def nested(x: Any, p: Any, mode: Any, most: int | None) -> Any:
+    """A loop in a loop, which runs three times at most."""
+
     def body(y: Any, i: Any) -> Any:
         z, _ = dr.while_loop(
             (x * y, UInt(0)),
             lambda z, j: j < i + 1,
             lambda z, j: (z * dr.cos(y) + p, j + 1),
             mode=mode,
+            max_iterations=most,
         )
         return y + z * p
 
     return repeat(x, body, mode) * x
+
+
+def loop_in_loop(x: Any, p: Any, mode: Any) -> Any:
+    return nested(x, p, mode, None)
 
 
 def bounded_in_loop(x: Any, p: Any, mode: Any) -> Any:
-    def body(y: Any, i: Any) -> Any:
-        z, _ = dr.while_loop(
-            (x * y, UInt(0)),
-            lambda z, j: j < i + 1,
-            lambda z, j: (z * dr.cos(y) + p, j + 1),
-            mode=mode,
-            max_iterations=3,
-        )
-        return y + z * p
-
-    return repeat(x, body, mode) * x
+    return nested(x, p, mode, 3)
 
 
 def local_in_loop(x: Any, p: Any, mode: Any) -> Any:

@@ -50,7 +50,6 @@ typedef struct Folding {
     const LaneDot *dot;   /* NULL if there is one operand */
     const char *array[2]; /* operands in memory; NULL: a tile */
     uint32_t tile[2];     /* the number of that */
-    bool scalar[2];       /* one entry for all lanes */
     size_t block, chunks; /* entries of a block, chunks of each */
     char *out;
     char *partials;       /* accumulators of all chunks; NULL where they are results */
@@ -103,8 +102,6 @@ static void clear_totals(const LaneKernel *k, char *totals)
 static const char *operand_at(const Folding *f, uint32_t which, const uintptr_t *tile,
                               size_t lane)
 {
-    if (f->scalar[which])
-        return f->array[which];
     uint32_t entry = f->kernel->entry_size;
     if (f->array[which])
         return f->array[which] + lane * entry;
@@ -116,8 +113,8 @@ static void reduce_part(const Folding *f, Progress *p, const uintptr_t *tile,
 {
     const char *a = operand_at(f, 0, tile, p->from);
     if (f->dot)
-        f->dot->part(a, f->scalar[0], operand_at(f, 1, tile, p->from), f->scalar[1],
-                     count, p->totals);
+        f->dot->part(a, false, operand_at(f, 1, tile, p->from), false, count,
+                     p->totals);
     else
         f->kernel->part(a, count, p->totals);
     p->from += count;
@@ -266,14 +263,6 @@ static bool finish(CpuJob *job)
 
 /* ------------------------------------------------------------------- spread */
 
-static void run_block(CpuJob *job, uint32_t number, uint32_t worker)
-{
-    const FoldJob *j = job->state;
-    uint32_t begin = number * j->launch.block, left = j->launch.size - begin;
-    uint32_t end = begin + (left < j->launch.block ? left : j->launch.block);
-    cpu_launch_lanes(job, &j->launch, j->launch.args, begin, end, worker);
-}
-
 static uint32_t count_units(const FoldJob *j)
 {
     return (j->launch.size - 1) / j->unit + 1;
@@ -311,13 +300,10 @@ static uint32_t find_value(FoldJob *j, uint32_t word, uint32_t entry)
 static void note_operand(FoldJob *j, const Command *c, Folding *f, uint32_t which,
                          uint32_t source)
 {
-    if (source & FOLD_TILE) {
+    if (source & FOLD_TILE)
         f->tile[which] = find_value(j, source & ~FOLD_TILE, f->kernel->entry_size);
-        return;
-    }
-    f->array[which] = command_address(c, source);
-    f->scalar[which] = f->dot && c->size > 1 &&
-                       c->slots[source].bytes == f->kernel->entry_size;
+    else
+        f->array[which] = command_address(c, source);
 }
 
 static bool note_folds(FoldJob *j, const Command *c)
@@ -336,7 +322,7 @@ static bool note_folds(FoldJob *j, const Command *c)
                                        command_address(c, fold->target));
         }
         Folding *f = &j->foldings[j->count++];
-        f->dot = fold->source[1] != FOLD_NONE ? &lanes->dot[fold->type] : NULL;
+        f->dot = fold->op == FOLD_DOT ? &lanes->dot[fold->type] : NULL;
         f->kernel = f->dot ? f->dot->sum : lanes->kernel[fold->op][fold->type];
         f->block = (size_t) fold->block;
         f->chunks = (f->block + LANES_CHUNK - 1) / LANES_CHUNK;
@@ -401,7 +387,7 @@ static bool plan_spread(CpuJob *job, FoldJob *j)
     for (uint32_t i = 0; i < j->value_count; ++i)
         args[j->values[i].word] =
             (uint64_t) (uintptr_t) j->memory->address + j->values[i].offset;
-    job->run = run_block;
+    job->run = cpu_launch_block;
     job->finish = finish_blocks;
     return true;
 }

@@ -98,7 +98,7 @@ void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t
                       scratch);
 }
 
-static void run(CpuJob *job, uint32_t number, uint32_t worker)
+void cpu_launch_block(CpuJob *job, uint32_t number, uint32_t worker)
 {
     const CpuLaunch *launch = job->state;
     uint32_t begin = number * launch->block, left = launch->size - begin;
@@ -136,7 +136,7 @@ bool cpu_launch_prepare(CpuJob *job)
     launch->size = size;
     launch->block =
         job->small || !size ? size : choose_block(job, cost, size, predicted);
-    job->run = run;
+    job->run = cpu_launch_block;
     job->release = release;
     job->blocks = size ? (size - 1) / launch->block + 1 : 0;
     TRY(get_scratch(job, launch), false);

@@ -22,6 +22,9 @@ typedef struct CpuLaunch {
 void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t *args,
                       uint32_t begin, uint32_t end, uint32_t worker);
 
+/** CpuJob.run of launches, whose states begin with a CpuLaunch. */
+void cpu_launch_block(CpuJob *job, uint32_t number, uint32_t worker);
+
 /** Lanes of a block at most, rounded up to a multiple of 64
  *  (jit_llvm_set_block_size). */
 void cpu_launch_set_block_size(uint32_t lanes);

@@ -74,7 +74,7 @@ void evaluate_folds_place(const Assembly *b, Fold *folds)
 bool evaluate_folds_submit(ThreadState *ts, const Assembly *b)
 {
     const Fold *fold = &b->folds[0];
-    bool dot = fold->source[1] != FOLD_NONE;
+    bool dot = fold->op == FOLD_DOT;
     Command *c = command_create(b->device, dot ? COMMAND_DOT : COMMAND_REDUCE, b->size,
                                 2 + dot, 0);
     TRY(c, false);
