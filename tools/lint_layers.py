@@ -41,6 +41,7 @@ LAYERS = [
     "lower",
     "lower/math",
     "kernel",
+    "freeze",
     "trace/graph",
     "trace/eval",
     "trace/array",

@@ -23,7 +23,8 @@
  *               scheduled variables and label prefixes belong to the calling
  *               thread; each thread runs its kernels in a stream of its own.
  *
- * Control flow is declared in drjit-core/region.h, which comes with this header.
+ * Control flow is declared in drjit-core/region.h, recording and repeating of whole
+ * functions in drjit-core/freeze.h, which come with this header.
  */
 #ifndef DRJIT_CORE_JIT_H
 #define DRJIT_CORE_JIT_H
@@ -620,6 +621,9 @@ JIT_EXPORT void jit_var_dec_ref_ext(uint32_t index);
 JIT_EXPORT uint32_t jit_var_ref(uint32_t index);
 /** Number of entries. */
 JIT_EXPORT size_t jit_var_size(uint32_t index);
+/** The same, and a recording (freeze.h) does not depend on it: for comparisons with other
+ *  sizes, with 0 and 1, and for sizes of what depends on the variable anyway. */
+JIT_EXPORT size_t jit_var_peek_size(uint32_t index);
 JIT_EXPORT VarType jit_var_type(uint32_t index);
 JIT_EXPORT VarState jit_var_state(uint32_t index);
 /** Number of queued writes (scatters and the like) of all threads. An operation on an
@@ -766,6 +770,7 @@ JIT_EXPORT bool jit_profile_range_pop(void);
 }
 #endif
 
+#include <drjit-core/freeze.h>
 #include <drjit-core/region.h>
 
 #endif /* DRJIT_CORE_JIT_H */

@@ -11,6 +11,7 @@
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/freezing.h"
 #include "trace/graph/current.h"
 
 uint32_t jit_var_literal(JitBackend backend, VarType type, const void *value,
@@ -23,6 +24,8 @@ uint32_t jit_var_literal(JitBackend backend, VarType type, const void *value,
     const Device *device = current_device(ts, backend, "jit_var_literal()");
     uint32_t result =
         device ? array_literal(ts, device->index, type, value, size, eval != 0) : 0;
+    if (!eval)
+        result = freezing_take_hint(ts, result);
     api_leave();
     return result;
 }
@@ -63,6 +66,7 @@ uint32_t jit_var_undefined(JitBackend backend, VarType type, size_t size)
     TRY(ts, 0);
     const Device *device = current_device(ts, backend, "jit_var_undefined()");
     uint32_t result = device ? array_undefined(ts, device->index, type, size) : 0;
+    result = freezing_take_hint(ts, result);
     api_leave();
     return result;
 }
@@ -73,6 +77,7 @@ uint32_t jit_var_counter(JitBackend backend, size_t size)
     TRY(ts, 0);
     const Device *device = current_device(ts, backend, "jit_var_counter()");
     uint32_t result = device ? array_counter(ts, device->index, size) : 0;
+    result = freezing_take_hint(ts, result);
     api_leave();
     return result;
 }

@@ -7,8 +7,20 @@
 #include "base/error.h"
 #include "ir/reduce_rule.h"
 #include "trace/array/reduction.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/current.h"
+
+/* What is done with blocks of a size that the caller has given (0: with all entries)
+ * can be repeated for whole blocks. */
+static uint32_t bind_blocks(ThreadState *ts, uint32_t index, size_t block,
+                            uint32_t result)
+{
+    if (!result || !block || freezing_blocks(ts, index, block))
+        return result;
+    var_dec(result);
+    return 0;
+}
 
 uint32_t jit_var_all(uint32_t index)
 {
@@ -53,6 +65,7 @@ uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index, size_t block_size)
     TRY(ts, 0);
     uint32_t result =
         reduction_reduce(ts, op, index, block_size, "jit_var_block_reduce()");
+    result = bind_blocks(ts, index, block_size, result);
     api_leave();
     return result;
 }
@@ -64,6 +77,7 @@ uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index, size_t block_s
     TRY(ts, 0);
     uint32_t result = reduction_prefix(ts, op, index, block_size, exclusive != 0,
                                        reverse != 0);
+    result = bind_blocks(ts, index, block_size, result);
     api_leave();
     return result;
 }
@@ -73,6 +87,7 @@ uint32_t jit_var_sort(uint32_t index, size_t block_size, int descending)
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = reduction_sort(ts, index, block_size, descending != 0, false);
+    result = bind_blocks(ts, index, block_size, result);
     api_leave();
     return result;
 }
@@ -82,6 +97,7 @@ uint32_t jit_var_argsort(uint32_t index, size_t block_size, int descending)
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = reduction_sort(ts, index, block_size, descending != 0, true);
+    result = bind_blocks(ts, index, block_size, result);
     api_leave();
     return result;
 }

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "trace/array/array.h"
 #include "trace/array/show.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 
 static bool check(VarId id, const char *function)
@@ -58,10 +59,28 @@ uint32_t jit_var_ref(uint32_t index)
 
 /* -------------------------------------------------------------- properties */
 
+/* Whoever asks for a size may do anything with it. */
+static void bind_size(VarId id)
+{
+    ThreadState *ts = thread_self.state;
+    if (ts && ts->freezing && !freezing_pin(ts, id))
+        freezing_refuse(ts, "memory ran out");
+}
+
 size_t jit_var_size(uint32_t index)
 {
     state_lock();
     size_t size = check(index, "jit_var_size()") ? var_get(index)->size : 0;
+    if (size)
+        bind_size(index);
+    state_unlock();
+    return size;
+}
+
+size_t jit_var_peek_size(uint32_t index)
+{
+    state_lock();
+    size_t size = check(index, "jit_var_peek_size()") ? var_get(index)->size : 0;
     state_unlock();
     return size;
 }
@@ -103,6 +122,7 @@ bool jit_var_info(uint32_t index, VarInfo *info)
     state_lock();
     bool ok = check(index, "jit_var_info()");
     if (ok) {
+        bind_size(index);
         const Var *v = var_get(index);
         bool stored = v->op == OP_EVALUATED && v->value.buffer;
         void *data = stored ? v->value.buffer->address : NULL;

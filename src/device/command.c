@@ -61,19 +61,26 @@ void command_set_buffer(Command *c, uint32_t slot, Buffer *buffer)
     c->slots[slot].buffer = buffer;
 }
 
+Command *command_like(const Command *c, uint64_t size)
+{
+    Command *like = command_create(c->device, c->kind, size, c->slot_count,
+                                   c->data_size);
+    TRY(like, NULL);
+    size_t first = offsetof(Command, launch), end = offsetof(Command, timed);
+    memcpy((char *) like + first, (const char *) c + first, end - first);
+    memcpy(like->data, c->data, c->data_size);
+    if (c->kind == COMMAND_LAUNCH)
+        code_retain(c->launch.code);
+    return like;
+}
+
 Command *command_copy(const Command *c)
 {
-    Command *copy = command_create(c->device, c->kind, c->size, c->slot_count,
-                                   c->data_size);
+    Command *copy = command_like(c, c->size);
     TRY(copy, NULL);
-    size_t first = offsetof(Command, launch), end = offsetof(Command, timed);
-    memcpy((char *) copy + first, (const char *) c + first, end - first);
-    memcpy(copy->data, c->data, c->data_size);
     memcpy(copy->slots, c->slots, c->slot_count * sizeof(Slot));
     for (uint32_t i = 0; i < c->slot_count; ++i)
         buffer_retain(c->slots[i].buffer);
-    if (c->kind == COMMAND_LAUNCH)
-        code_retain(c->launch.code);
     return copy;
 }
 

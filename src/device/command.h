@@ -178,6 +178,9 @@ static inline Fold *command_folds(const Command *command)
 {
     return (Fold *) (void *) ((uint64_t *) command->data + command->launch.words);
 }
+/** A command with the same parameters, another size and slots without buffers. NULL:
+ *  memory is out. */
+Command *command_like(const Command *command, uint64_t size);
 /** The same command once more, with references of its own; nobody is told of its end.
  *  Commands that are on their way cannot be copied. NULL: memory is out. */
 Command *command_copy(const Command *command);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/fold.h"
@@ -33,6 +34,7 @@ VarId array_literal(ThreadState *ts, uint8_t device, VarType type,
     Buffer *buffer = work_buffer(ts, device, size * entry);
     TRY(buffer, 0);
     VarId id = 0;
+    freezing_size_is(ts, size);
     if (work_fill(ts, buffer, bits, entry))
         id = node_buffer(ts, device, type, (uint32_t) size, buffer);
     if (!id)
@@ -94,7 +96,10 @@ VarId array_mem_copy(ThreadState *ts, uint8_t device, VarType type, const void *
     VarId id = node_buffer(ts, device, type, (uint32_t) size, buffer);
     if (!id)
         buffer_release(buffer);
-    return id;
+    if (!id || freezing_constant(ts, id))
+        return id;
+    var_dec(id);
+    return 0;
 }
 
 /* --------------------------------------------------------- other contents */
@@ -199,6 +204,7 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size)
                                  "jit_var_shrink(): size is %zu, expected "
                                  "1 to %u",
                                  size, v->size);
+    TRY(freezing_pin(ts, id), 0);
     if (v->size == size) {
         var_inc(id);
         return id;
@@ -247,6 +253,7 @@ static VarId pick(ThreadState *ts, VarId id, VarId position)
 VarId array_reverse(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_reverse()", "the variable"), 0);
+    TRY(freezing_pin(ts, id), 0);
     uint32_t size = var_get(id)->size;
     if (size == 1 || var_get(id)->op == OP_LITERAL) {
         var_inc(id);
@@ -271,6 +278,7 @@ VarId array_tile(ThreadState *ts, VarId id, size_t count)
 {
     TRY(node_usable(ts, id, "jit_var_tile()", "the variable"), 0);
     TRY(check_count(id, count, "jit_var_tile()"), 0);
+    TRY(freezing_pin(ts, id), 0);
     uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
     if (size == 1 || count == 1)
         return array_resize(ts, id, total);
@@ -281,6 +289,7 @@ VarId array_repeat(ThreadState *ts, VarId id, size_t count)
 {
     TRY(node_usable(ts, id, "jit_var_repeat()", "the variable"), 0);
     TRY(check_count(id, count, "jit_var_repeat()"), 0);
+    TRY(freezing_pin(ts, id), 0);
     uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
     if (size == 1 || count == 1)
         return array_resize(ts, id, total);
@@ -290,6 +299,7 @@ VarId array_repeat(ThreadState *ts, VarId id, size_t count)
 VarId array_opaque_width(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_opaque_width()", "the variable"), 0);
+    TRY(freezing_pin(ts, id), 0);
     uint32_t size = var_get(id)->size;
     return array_literal(ts, var_get(id)->device, VarTypeUInt32, &size, 1, true);
 }
@@ -309,7 +319,8 @@ VarId array_force(ThreadState *ts, VarId id, const char *function)
 
 bool array_sync(ThreadState *ts, VarId id, const char *function)
 {
-    return work_wait(ts, var_get(id)->value.buffer, function);
+    return freezing_may_read(ts, function) &&
+           work_wait(ts, var_get(id)->value.buffer, function);
 }
 
 VarId array_data(ThreadState *ts, VarId id, void **data)

@@ -19,6 +19,7 @@
 #include "trace/eval/evaluate.h"
 #include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
@@ -76,6 +77,8 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
                          "%s: the source has %u entries, expected a "
                          "multiple of %u",
                          a->function, var_get(source)->size, n);
+    if (n != 1)
+        TRY(freezing_blocks(a->ts, source, n), false);
     if (!is_uniform(source))
         TRY(evaluate_var(a->ts, source), false);
     uint32_t size = var_get(source)->size; /* one entry serves all positions */
@@ -224,6 +227,7 @@ VarId memory_duplicate(ThreadState *ts, VarId id)
     Buffer *buffer = work_buffer(ts, device, (size_t) size * entry);
     v = var_get(id);
     bool ok = buffer != NULL;
+    freezing_size_of(ts, id);
     if (ok && v->op == OP_LITERAL)
         ok = work_fill(ts, buffer, v->value.literal, entry);
     else if (ok && v->op == OP_EVALUATED)
@@ -414,6 +418,8 @@ static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *valu
                           VarId index, VarId mask, ReduceOp op, ReduceMode mode)
 {
     TRY(access_check_array(a, target, "the target"), false);
+    if (n != 1)
+        TRY(freezing_blocks(a->ts, target, n), false);
     TRY(check_reduction(a->function, (VarType) var_get(target)->type, op, mode), false);
     for (uint32_t i = 0; i < n; ++i)
         TRY(access_check_value(a, values[i], target, "the value"), false);

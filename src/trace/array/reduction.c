@@ -9,6 +9,7 @@
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/fold.h"
@@ -270,27 +271,62 @@ static bool computes_mask(const ThreadState *ts, VarId mask)
     return v->op != OP_EVALUATED && v->size < UINT32_MAX && may_wait(ts, &mask, 1);
 }
 
-/* By that kernel; '*count' comes behind the positions. */
-static Buffer *compress_computed(ThreadState *ts, VarId mask, uint32_t *count,
-                                 const char *function)
+/* The positions of the set bits, and where their number is. */
+typedef struct Compressed {
+    Buffer *positions, *number; /* references */
+    VarId place; /* 'number' has it behind as many entries as this has; 0: at once */
+    uint32_t count;
+} Compressed;
+
+/* By that kernel; the number comes behind the positions. */
+static bool compress_computed(ThreadState *ts, VarId mask, Compressed *out,
+                              const char *function)
 {
     const Var *v = var_get(mask);
     uint32_t size = v->size;
     const VarId deps[4] = { mask };
     VarId all = node_raw(ts, OP_COMPRESS, v->device, VarTypeUInt32, size + 1, 0, deps);
     TRY(all, NULL);
-    Buffer *buffer = NULL;
     if (fold_note(all, ts->serial) && evaluate_var(ts, all)) {
-        buffer = var_get(all)->value.buffer;
-        buffer_retain(buffer);
+        out->positions = out->number = var_get(all)->value.buffer;
+        buffer_retain(out->positions);
+        buffer_retain(out->number);
     }
     var_dec(all);
-    if (buffer && work_wait(ts, buffer, function)) {
-        buffer_read(buffer, (size_t) size * sizeof *count, count, sizeof *count);
-        return buffer;
-    }
-    buffer_release(buffer);
-    return NULL;
+    TRY(out->number && work_wait(ts, out->number, function), false);
+    buffer_read(out->number, (size_t) size * sizeof out->count, &out->count,
+                sizeof out->count);
+    out->place = mask;
+    return true;
+}
+
+/* By a command. */
+static bool compress_stored(ThreadState *ts, VarId mask, Compressed *out,
+                            const char *function)
+{
+    uint32_t size = var_get(mask)->size;
+    const size_t bytes[] = { (size_t) size * sizeof(uint32_t), sizeof(uint32_t) };
+    Command *c = work_command(ts, COMMAND_COMPRESS, size, &mask, 1, bytes, 2, 0);
+    TRY(c, false);
+    out->positions = c->slots[1].buffer;
+    out->number = c->slots[2].buffer;
+    buffer_retain(out->positions);
+    buffer_retain(out->number);
+    return reduction_count(ts, c, 2, &out->count, function);
+}
+
+/* The positions as a variable. */
+static VarId give_positions(ThreadState *ts, uint8_t device, Compressed *from)
+{
+    VarId id = node_buffer(ts, device, VarTypeUInt32, from->count,
+                           from->count ? from->positions : NULL);
+    TRY(id, 0);
+    if (from->count)
+        from->positions = NULL; /* the reference has moved */
+    if (!from->number || freezing_count(ts, id, from->number, from->place))
+        return id;
+    var_dec(id);
+    return 0;
 }
 
 VarId reduction_compress(ThreadState *ts, VarId mask)
@@ -305,7 +341,6 @@ VarId reduction_compress(ThreadState *ts, VarId mask)
                                  type_info[v->type].name);
     if (v->op == OP_LITERAL && v->value.literal)
         return array_counter(ts, device, v->size);
-    uint32_t size = v->size, count = 0;
     if (v->op == OP_LITERAL)
         return node_buffer(ts, device, VarTypeUInt32, 0, NULL);
     if (state_flag(ts, JitFlagForbidSynchronization))
@@ -313,23 +348,13 @@ VarId reduction_compress(ThreadState *ts, VarId mask)
                                  "%s: has to wait for its result, which "
                                  "JitFlagForbidSynchronization forbids",
                                  function);
-    const size_t bytes[] = { (size_t) size * sizeof(uint32_t), sizeof(uint32_t) };
-    Buffer *out = compress_at_once(ts, mask, &count);
-    bool ok = out;
-    if (!out && computes_mask(ts, mask)) {
-        out = compress_computed(ts, mask, &count, function);
-        ok = out;
-    } else if (!out) {
-        Command *c = work_command(ts, COMMAND_COMPRESS, size, &mask, 1, bytes, 2, 0);
-        TRY(c, 0);
-        out = c->slots[1].buffer;
-        buffer_retain(out);
-        ok = reduction_count(ts, c, 2, &count, function);
-    }
-    VarId result = 0;
-    if (ok)
-        result = node_buffer(ts, device, VarTypeUInt32, count, count ? out : NULL);
-    if (!result || !count)
-        buffer_release(out);
+    Compressed out = { 0 };
+    out.positions = compress_at_once(ts, mask, &out.count);
+    bool ok = out.positions || (computes_mask(ts, mask)
+                                    ? compress_computed(ts, mask, &out, function)
+                                    : compress_stored(ts, mask, &out, function));
+    VarId result = ok ? give_positions(ts, device, &out) : 0;
+    buffer_release(out.positions);
+    buffer_release(out.number);
     return result;
 }

@@ -35,6 +35,7 @@
 #include "trace/eval/effects.h"
 #include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/history.h"
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
@@ -415,6 +416,8 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
     evaluate_folds_place(b, folds);
     bool history = state_flag(ts, JitFlagKernelHistory);
     Report *report = NULL;
+    if (b->program->check_count || b->program->print_count)
+        freezing_refuse(ts, "a kernel prints or checks something");
     if (history || b->program->check_count || b->program->print_count) {
         report = make_report(b);
         TRY(report, false);
@@ -470,6 +473,7 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     b->sources = state_flag(ts, JitFlagDebug) || state_flag(ts, JitFlagPrintIR);
     TRY(begin_program(w) && assemble_group(b, w->program, group), false);
     b->device = device_at(group->device);
+    TRY(freezing_size_group(ts, group), false);
     bool computes = w->program->inst_count || b->fold_count != 1 ||
                     b->folds[0].op == FOLD_COMPRESS, hit = false, ok;
     Kernel *kernel = NULL;
@@ -784,6 +788,7 @@ bool evaluate_literal(ThreadState *ts, VarId id)
     Buffer *buffer = work_buffer(ts, v->device, (size_t) entry * v->size);
     v = var_get(id);
     bool ok = buffer != NULL;
+    freezing_size_of(ts, id);
     if (ok && v->op == OP_LITERAL)
         ok = work_fill(ts, buffer, v->value.literal, entry);
     if (ok && v->op != OP_EVALUATED)

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "ir/reduce_rule.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
 
@@ -49,8 +50,11 @@ static VarId make_copies(ThreadState *ts, const Var *target, uint64_t identity,
     uint32_t entry = type_info[type].size;
     size_t second = (size_t) expand_stride(target) * entry;
     VarId id = 0;
-    if ((second == buffer->size ||
-         work_fill_rest(ts, buffer, second, identity, entry)) &&
+    freezing_size_is(ts, (buffer->size - second) / entry);
+    bool filled = second == buffer->size ||
+                  work_fill_rest(ts, buffer, second, identity, entry);
+    freezing_size_is(ts, (uint64_t) target->size * entry);
+    if (filled &&
         work_copy(ts, target->value.buffer, 0, buffer, 0,
                   (size_t) target->size * entry))
         id = node_buffer(ts, target->device, type, entries, buffer);
@@ -79,11 +83,11 @@ VarId expand_get(ThreadState *ts, VarId target, ReduceOp op)
         return known;
     Buffer *memory = expand_memory(ts, target);
     TRY(memory, 0);
-    if (var_pending(v) && !evaluate_pending(ts, target)) {
-        buffer_release(memory); /* writes of other kinds, queued before, come first */
-        return 0;
-    }
-    return expand_make(ts, target, op, memory);
+    /* Writes of other kinds, queued before, come first. */
+    if (freezing_pin(ts, target) && (!var_pending(v) || evaluate_pending(ts, target)))
+        return expand_make(ts, target, op, memory);
+    buffer_release(memory);
+    return 0;
 }
 
 static bool prepare(Var *target, ReduceOp op, uint64_t *identity)
@@ -134,6 +138,7 @@ bool expand_collapse(ThreadState *ts, VarId target)
     uint32_t stride = expand_stride(v);
     Command *command = command_create(to->device, COMMAND_COMBINE, v->size, 2, 0);
     TRY(command, false);
+    freezing_size_is(ts, v->size);
     command_set_slot(command, 0, c->value.buffer, 0, from->size, SLOT_READ);
     command_set_slot(command, 1, v->value.buffer, 0, to->size, SLOT_WRITE);
     command->combine.op = (ReduceOp) extra->expanded_op;

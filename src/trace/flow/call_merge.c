@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/flow/call_pattern.h"
 #include "trace/flow/region_replay.h"
@@ -570,6 +571,8 @@ static bool copy_arrays(ThreadState *ts, VarId table, const VarIds *values)
     }
     for (uint32_t i = 0; i < values->count; ++i) {
         const Var *v = values->ids[i] ? var_get(values->ids[i]) : NULL;
+        if (v)
+            freezing_size_is(ts, type_info[v->type].size);
         TRY(!v || v->op == OP_LITERAL ||
             work_copy(ts, v->value.buffer, 0, var_get(table)->value.buffer,
                       i * sizeof(uint32_t), type_info[v->type].size), false);
@@ -591,6 +594,11 @@ VarId call_merge_table(ThreadState *ts, uint8_t device, const VarIds *values)
     }
     VarId table = array_mem_copy(ts, device, VarTypeUInt32, words, values->count);
     alloc_free(words);
+    if (table && arrays && freezing_records(ts)) { /* what is recorded is a constant */
+        VarId own = memory_duplicate(ts, table);
+        var_dec(table);
+        table = own;
+    }
     if (table && arrays && !copy_arrays(ts, table, values))
         var_clear(&table);
     return table;

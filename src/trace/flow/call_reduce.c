@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "trace/array/array.h"
 #include "trace/array/reduction.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/flow/call.h"
 #include "trace/graph/access.h"
@@ -64,6 +65,7 @@ typedef struct Sorted {
 static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorted)
 {
     const size_t record = 4 * sizeof(uint32_t);
+    TRY(freezing_may_read(ts, function), false);
     uint32_t size = var_get(ids)->size, most = size <= bound ? size : bound + 1;
     const size_t bytes[] = { size * sizeof(uint32_t), sizeof(uint32_t), most * record };
     Command *c = work_command(ts, COMMAND_PERMUTATION, size, &ids, 1, bytes, 3, 0);

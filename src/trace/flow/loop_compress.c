@@ -22,6 +22,7 @@
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/array/reduction.h"
+#include "trace/eval/freezing.h"
 #include "trace/flow/loop.h"
 #include "trace/graph/arith.h"
 
@@ -44,6 +45,7 @@ static VarId literal(ThreadState *ts, const Loop *loop, VarType type, uint64_t b
 bool loop_compress_find(ThreadState *ts, Loop *loop, VarId active, bool *any)
 {
     var_clear(&loop->kept);
+    TRY(freezing_may_read(ts, "jit_var_loop_cond()"), false);
     VarId kept = reduction_compress(ts, active);
     TRY(kept, false);
     *any = var_get(kept)->size != 0;

@@ -50,6 +50,7 @@ typedef struct ThreadState {
     uint32_t line;
     struct Workspace *workspace; /* scratch memory of evaluate.c, NULL while in use */
     Text str, whos, graphviz, program_text; /* results of the last such call */
+    struct Freezing *freezing; /* the function that it records (freezing.h), or NULL */
     uint64_t serial;         /* no two threads ever have the same */
     struct ThreadState *next,
         **link; /* list of all threads, guarded by the graph lock */

@@ -1,0 +1,108 @@
+/*
+ * drjit-core/freeze.h -- functions that are recorded, and repeated without tracing
+ * (C99, usable from C++)
+ *
+ * A part of drjit-core/jit.h, which includes it and whose conventions hold here.
+ */
+#ifndef DRJIT_CORE_FREEZE_H
+#define DRJIT_CORE_FREEZE_H
+
+#include <drjit-core/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------- freezing */
+
+/* What a program does between jit_freeze_start() and jit_freeze_stop() is traced and
+ * performed as ever. Meanwhile the commands that the thread has its device perform are
+ * noted: kernels, copies, reductions, scans, sorting, ... jit_freeze_replay() performs
+ * them again with other inputs, and traces nothing.
+ *
+ *     if (jit_freeze_start(JitBackendLLVM, 1, &x)) {
+ *         uint32_t y = f(x);
+ *         recording = jit_freeze_stop(1, &y);                   (y is evaluated)
+ *     }
+ *     jit_freeze_replay(recording, 1, &other_x, &other_y);
+ *
+ * Inputs and outputs are all that may come in and go out: the use of an array that
+ * existed before and is no input is an error (JIT_ERROR_STATE). Literals keep the values
+ * that they have while a function is recorded. An input that the function scatters to is
+ * copied first and stays as it is; what becomes of it is an output.
+ *
+ * Sizes. A recording serves inputs of other sizes. It knows where the size of each array
+ * comes from: an input, the number of entries that a mask selects, and what is computed
+ * from these (jit_freeze_size()). A program that asks for the size of a variable as a
+ * number (jit_var_size()) binds the recording to it. What was bound, and what has to be
+ * equal, is checked at each repetition, which is refused if it does not hold. Inputs of
+ * equal sizes stay so, and those of size 0 and 1 keep these.
+ *
+ * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(), the
+ * condition of an evaluated loop, ...): JIT_ERROR_STATE. What cannot be repeated (prints,
+ * checks of debug mode, functions of the host, memory of the caller's own) makes
+ * jit_freeze_stop() fail with JIT_ERROR_UNSUPPORTED; what the function has computed is
+ * right all the same. */
+
+/** A function that was recorded. It does not change: any threads may repeat it at the
+ *  same time. */
+typedef struct JitRecording JitRecording;
+
+/** Begin to record what the calling thread does on its device of a backend, after what it
+ *  has scheduled was evaluated. Inputs are arrays in memory, literals or empty. A thread
+ *  records one function at a time, and none inside of loops, conditionals and calls. */
+JIT_EXPORT bool jit_freeze_start(JitBackend backend, size_t count,
+                                 const uint32_t *inputs);
+/** End it: evaluates the outputs (literals stay what they are). The recording, which the
+ *  caller owns; NULL on errors, after which nothing is being recorded either. */
+JIT_EXPORT JitRecording *jit_freeze_stop(size_t count, const uint32_t *outputs);
+/** Give up what the calling thread records; without a recording nothing happens. */
+JIT_EXPORT void jit_freeze_abort(void);
+/** Leave out what is done between these two. Its results are no part of the
+ *  recording. */
+JIT_EXPORT bool jit_freeze_pause(void);
+JIT_EXPORT bool jit_freeze_resume(void);
+
+/** Repeat: 1, and 'outputs' has a new reference for each output. 0: the recording does
+ *  not fit these inputs (types, literals, sizes) and has to be made anew. -1: an error.
+ *  Outputs that were inputs are the inputs of this time. */
+JIT_EXPORT int jit_freeze_replay(JitRecording *recording, size_t count,
+                                 const uint32_t *inputs, uint32_t *outputs);
+/** The same without doing anything: sizes that commands have yet to compute are not
+ *  looked at. */
+JIT_EXPORT int jit_freeze_dry_run(JitRecording *recording, size_t count,
+                                  const uint32_t *inputs);
+/** Arrays, commands and conditions, and the condition that was not met the last time;
+ *  valid until the thread's next call of this. NULL on errors. */
+JIT_EXPORT const char *jit_freeze_str(JitRecording *recording);
+/** Release a recording that is not being repeated; NULL is fine. */
+JIT_EXPORT void jit_freeze_destroy(JitRecording *recording);
+
+/** Sizes to compute with, while the calling thread records. A handle stands for a size
+ *  wherever it comes from; 0 on errors (JIT_ERROR_STATE without a recording), also of
+ *  computations that have no result. */
+typedef enum JitSizeOp {
+    JitSizeAdd, JitSizeSub, JitSizeMul, JitSizeDiv, JitSizeMod /* rounded down */
+} JitSizeOp;
+typedef enum JitSizeRelation {
+    JitSizeEqual, JitSizeNotEqual, JitSizeLess, JitSizeNotLess
+} JitSizeRelation;
+
+/** The size of a variable; a constant. */
+JIT_EXPORT uint32_t jit_freeze_size(uint32_t index);
+JIT_EXPORT uint32_t jit_freeze_size_constant(int64_t value);
+JIT_EXPORT uint32_t jit_freeze_size_op(JitSizeOp op, uint32_t a, uint32_t b);
+/** The value that a size has now. */
+JIT_EXPORT int64_t jit_freeze_size_value(uint32_t size);
+/** Bind the recording to a relation between two sizes being what it is now: 1 if it
+ *  holds, 0 if not, -1 on errors. */
+JIT_EXPORT int jit_freeze_size_test(JitSizeRelation relation, uint32_t a, uint32_t b);
+/** The next literal, counter or undefined variable that the thread makes has this size,
+ *  if its number of entries is the size's value. */
+JIT_EXPORT bool jit_freeze_size_next(uint32_t size);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * api_freeze.c -- functions that are recorded and repeated
+ */
+#include "api/api.h"
+#include "base/error.h"
+#include "trace/eval/freezing.h"
+#include "trace/graph/current.h"
+
+/* JitRecording is the public name of Frozen. */
+static Frozen *inner(JitRecording *recording) { return (Frozen *) (void *) recording; }
+
+static bool check_list(size_t count, const uint32_t *list, const char *function,
+                       const char *name)
+{
+    if (count && !list)
+        return api_null(function, name);
+    return count <= UINT32_MAX / 2 ||
+           error_set(JIT_ERROR_ARGUMENT, "%s: there are %zu variables", function, count);
+}
+
+bool jit_freeze_start(JitBackend backend, size_t count, const uint32_t *inputs)
+{
+    static const char function[] = "jit_freeze_start()";
+    TRY(check_list(count, inputs, function, "inputs"), false);
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    Device *device = current_device(ts, backend, function);
+    bool ok = device && freezing_start(ts, device, inputs, (uint32_t) count);
+    api_leave();
+    return ok;
+}
+
+JitRecording *jit_freeze_stop(size_t count, const uint32_t *outputs)
+{
+    if (!check_list(count, outputs, "jit_freeze_stop()", "outputs")) {
+        jit_freeze_abort();
+        return NULL;
+    }
+    ThreadState *ts = api_enter();
+    TRY(ts, NULL);
+    Frozen *frozen = freezing_stop(ts, outputs, (uint32_t) count);
+    api_leave();
+    return (JitRecording *) (void *) frozen;
+}
+
+void jit_freeze_abort(void)
+{
+    ThreadState *ts = api_enter();
+    if (!ts)
+        return;
+    freezing_abort(ts);
+    api_leave();
+}
+
+bool jit_freeze_pause(void)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = freezing_pause(ts);
+    api_leave();
+    return ok;
+}
+
+bool jit_freeze_resume(void)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = freezing_resume(ts);
+    api_leave();
+    return ok;
+}
+
+static int replay(JitRecording *recording, size_t count, const uint32_t *inputs,
+                  uint32_t *outputs, const char *function)
+{
+    if (!recording)
+        return api_null(function, "recording") - 1;
+    TRY(check_list(count, inputs, function, "inputs"), -1);
+    ThreadState *ts = api_enter();
+    TRY(ts, -1);
+    Replay result = freezing_replay(ts, inner(recording), inputs, (uint32_t) count,
+                                    outputs, function);
+    api_leave();
+    return (int) result - REPLAY_REFUSED;
+}
+
+int jit_freeze_replay(JitRecording *recording, size_t count, const uint32_t *inputs,
+                      uint32_t *outputs)
+{
+    if (recording && inner(recording)->output_count && !outputs)
+        return api_null("jit_freeze_replay()", "outputs") - 1;
+    uint32_t none;
+    return replay(recording, count, inputs, outputs ? outputs : &none,
+                  "jit_freeze_replay()");
+}
+
+int jit_freeze_dry_run(JitRecording *recording, size_t count, const uint32_t *inputs)
+{
+    return replay(recording, count, inputs, NULL, "jit_freeze_dry_run()");
+}
+
+const char *jit_freeze_str(JitRecording *recording)
+{
+    if (!recording) {
+        api_null("jit_freeze_str()", "recording");
+        return NULL;
+    }
+    ThreadState *ts = api_enter();
+    TRY(ts, NULL);
+    text_clear(&ts->program_text);
+    freezing_write(inner(recording), &ts->program_text);
+    const char *result = text_get(&ts->program_text);
+    api_leave();
+    return result;
+}
+
+void jit_freeze_destroy(JitRecording *recording)
+{
+    ThreadState *ts = recording ? api_enter() : NULL;
+    if (!ts)
+        return;
+    freezing_free(inner(recording));
+    api_leave();
+}
+
+/* -------------------------------------------------------------------- sizes */
+
+uint32_t jit_freeze_size(uint32_t index)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = 0;
+    if (!var_exists(index))
+        error_set(JIT_ERROR_ARGUMENT, "jit_freeze_size(): r%u is not a variable", index);
+    else if (freezing_widths(ts, "jit_freeze_size()"))
+        result = freezing_width(ts, index);
+    api_leave();
+    return result;
+}
+
+uint32_t jit_freeze_size_constant(int64_t value)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    Widths *w = freezing_widths(ts, "jit_freeze_size_constant()");
+    uint32_t result = w ? width_constant(w, value) : 0;
+    api_leave();
+    return result;
+}
+
+/* The terms of the recording, if both handles are such. */
+static Widths *sizes_of(ThreadState *ts, const char *function, uint32_t a, uint32_t b)
+{
+    Widths *w = freezing_widths(ts, function);
+    TRY(w, NULL);
+    if (a && b && a < w->count && b < w->count)
+        return w;
+    error_set(JIT_ERROR_ARGUMENT, "%s: %u is no size of this recording", function,
+              a && a < w->count ? b : a);
+    return NULL;
+}
+
+uint32_t jit_freeze_size_op(JitSizeOp op, uint32_t a, uint32_t b)
+{
+    static const char function[] = "jit_freeze_size_op()";
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    Widths *w = sizes_of(ts, function, a, b);
+    uint32_t result = 0;
+    if (w && (unsigned) op > JitSizeMod)
+        error_set(JIT_ERROR_ARGUMENT, "%s: operation %d, expected a JitSizeOp", function,
+                  (int) op);
+    else if (w)
+        result = width_make(w, (WidthOp) (WIDTH_ADD + (unsigned) op), a, b);
+    api_leave();
+    return result;
+}
+
+int64_t jit_freeze_size_value(uint32_t size)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    const Widths *w = sizes_of(ts, "jit_freeze_size_value()", size, size);
+    int64_t result = w ? width_value(w, size) : 0;
+    api_leave();
+    return result;
+}
+
+int jit_freeze_size_test(JitSizeRelation relation, uint32_t a, uint32_t b)
+{
+    static const char function[] = "jit_freeze_size_test()";
+    ThreadState *ts = api_enter();
+    TRY(ts, -1);
+    Widths *w = sizes_of(ts, function, a, b);
+    int result = -1;
+    if (w && (unsigned) relation > JitSizeNotLess)
+        error_set(JIT_ERROR_ARGUMENT, "%s: relation %d, expected a JitSizeRelation",
+                  function, (int) relation);
+    else if (w)
+        result = width_test(w, (WidthRelation) relation, a, b);
+    api_leave();
+    return result;
+}
+
+bool jit_freeze_size_next(uint32_t size)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = sizes_of(ts, "jit_freeze_size_next()", size, size) != NULL;
+    if (ok)
+        freezing_hint(ts, size);
+    api_leave();
+    return ok;
+}

@@ -1,0 +1,115 @@
+/*
+ * recording.c -- see recording.h
+ */
+#include "freeze/recording.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+size_t recording_bytes(const Recording *r, const FrozenArray *array,
+                       const int64_t *values)
+{
+    (void) r;
+    int64_t bytes;
+    bool ok = values[array->width] >= 0 &&
+              !__builtin_mul_overflow(values[array->width], (int64_t) array->entry,
+                                      &bytes);
+    return ok ? (size_t) bytes : 0;
+}
+
+/* Blocks that are as large as the command. */
+static void set_blocks(const FrozenCommand *f, Command *c)
+{
+    if (c->kind == COMMAND_LAUNCH) {
+        for (uint32_t i = 0; i < c->launch.folds; ++i)
+            if (f->whole >> i & 1)
+                command_folds(c)[i].block = c->size;
+    } else if (f->whole && c->kind == COMMAND_SORT) {
+        c->sort.block = (size_t) c->size;
+    } else if (f->whole) {
+        c->reduce.block = (size_t) c->size;
+    }
+}
+
+Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *buffers,
+                          const int64_t *values)
+{
+    const FrozenCommand *f = &r->commands[command];
+    Command *c = command_like(f->pattern, (uint64_t) values[f->size] * f->unit);
+    TRY(c, NULL);
+    set_blocks(f, c);
+    for (uint32_t i = 0; i < f->count; ++i) {
+        const FrozenUse *use = &r->uses[f->first + i];
+        command_set_slot(c, i, buffers[use->array], use->offset,
+                         (size_t) values[use->width] * use->entry,
+                         (SlotAccess) use->access);
+        c->slots[i].word = use->word;
+    }
+    return c;
+}
+
+/* --------------------------------------------------------------------- text */
+
+static void write_array(const Recording *r, uint32_t number, Text *out)
+{
+    static const char names[] = { [FROZEN_INPUT] = 'i', [FROZEN_CONSTANT] = 'c',
+                                  [FROZEN_MADE] = 'a' };
+    const FrozenArray *array = &r->arrays[number];
+    text_putf(out, "%c%u", names[array->kind],
+              array->kind == FROZEN_MADE ? number : array->number);
+}
+
+static void write_command(const Recording *r, const FrozenCommand *f, Text *out)
+{
+    static const char *const access[] = { "", "r", "w", "b" };
+    text_putf(out, "    %s ", command_info[f->pattern->kind].name);
+    width_write(&r->widths, f->size, out);
+    if (f->unit != 1)
+        text_putf(out, " * %u", f->unit);
+    text_put(out, " [");
+    for (uint32_t i = 0; i < f->count; ++i) {
+        const FrozenUse *use = &r->uses[f->first + i];
+        text_putf(out, "%s%s ", i ? ", " : "", access[use->access]);
+        write_array(r, use->array, out);
+    }
+    text_put(out, "]\n");
+}
+
+void recording_write(const Recording *r, Text *out)
+{
+    text_put(out, "guards:\n");
+    for (uint32_t i = 0; i < r->widths.guard_count; ++i) {
+        text_put(out, "    ");
+        width_write_guard(&r->widths, &r->widths.guards[i], out);
+        text_put(out, "\n");
+    }
+    text_put(out, "arrays:\n");
+    for (uint32_t i = 0; i < r->array_count; ++i) {
+        text_put(out, "    ");
+        write_array(r, i, out);
+        text_put(out, ": ");
+        width_write(&r->widths, r->arrays[i].width, out);
+        text_putf(out, " x %u bytes\n", r->arrays[i].entry);
+    }
+    text_put(out, "commands:\n");
+    for (uint32_t i = 0; i < r->command_count; ++i)
+        write_command(r, &r->commands[i], out);
+}
+
+void recording_free(Recording *r)
+{
+    for (uint32_t i = 0; i < r->command_count; ++i)
+        command_free(r->commands[i].pattern);
+    for (uint32_t i = 0; i < r->constant_count; ++i)
+        buffer_release(r->constants[i]);
+    alloc_free(r->arrays);
+    alloc_free(r->uses);
+    alloc_free(r->commands);
+    alloc_free(r->reads);
+    alloc_free(r->constants);
+    width_free(&r->widths);
+    memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,132 @@
+/*
+ * recording.h -- commands that were submitted, to be submitted again with other arrays
+ *
+ *     Recorder  sees the commands of a thread while a function runs      (tap of a stream)
+ *         │     which arrays do they use, what sizes do they have?
+ *         ▼
+ *     Recording commands without buffers │ arrays │ sizes and guards (width.h)
+ *         │
+ *         ▼
+ *     recording_repeat()  the same command for other arrays and sizes
+ *
+ * An array of a recording is an input, a constant, or made by one of its commands. What
+ * a command does is known from commands.def, so its sizes follow from those of the
+ * arrays that it reads. Where they do not, the sizes of all inputs are pinned: the
+ * recording is right for them, and for no others.
+ *
+ * Nobody locks anything: a Recorder belongs to the thread that records, a Recording does
+ * not change.
+ */
+#ifndef FREEZE_RECORDING_H
+#define FREEZE_RECORDING_H
+
+#include "device/device.h"
+#include "freeze/width.h"
+
+typedef enum FrozenKind {
+    FROZEN_INPUT,    /* number: of the input */
+    FROZEN_CONSTANT, /* number: in Recording.constants */
+    FROZEN_MADE      /* by a command */
+} FrozenKind;
+
+/** An array of width * entry bytes. */
+typedef struct FrozenArray {
+    FrozenKind kind;
+    uint32_t number;
+    Width width;
+    uint32_t entry;
+    uint32_t last; /* command that uses it; UINT32_MAX: it is a result */
+} FrozenArray;
+
+/** A slot of a command. */
+typedef struct FrozenUse {
+    uint32_t array;
+    Width width; /* its bytes: width * entry */
+    uint32_t entry;
+    uint32_t access, word;
+    size_t offset;
+} FrozenUse;
+
+/** A command whose size is width * unit. */
+typedef struct FrozenCommand {
+    Command *pattern; /* without buffers; owned */
+    Width size;
+    uint32_t unit;
+    uint32_t first, count; /* of its uses */
+    uint32_t whole;        /* block i is as large as the size: of a launch, that of its
+                              fold i, of other commands, bit 0 */
+} FrozenCommand;
+
+/** A number that the host reads when a command has ended. */
+typedef struct FrozenRead {
+    uint32_t command, array;
+    Width place; /* 32 bits, entry number 'place' of the array */
+    Width width; /* the term that it is */
+} FrozenRead;
+
+typedef struct Recording {
+    Device *device;
+    Widths widths;
+    FrozenArray *arrays;
+    uint32_t array_count, array_capacity;
+    FrozenUse *uses;
+    uint32_t use_count, use_capacity;
+    FrozenCommand *commands;
+    uint32_t command_count, command_capacity;
+    FrozenRead *reads;
+    uint32_t read_count, read_capacity;
+    Buffer **constants; /* references */
+    uint32_t constant_count, constant_capacity;
+} Recording;
+
+/** A recording in the making. */
+typedef struct Recorder {
+    Recording recording;
+    Table known;    /* Buffer * -> array */
+    Buffer **held;  /* what 'known' knows of: an address must not come twice */
+    uint32_t held_count, held_capacity, sweep;
+    Width size;     /* of the next command, 0: as its arrays say */
+    bool pinned;    /* sizes of inputs are guarded */
+    bool failed;    /* memory was out, which is recorded as an error */
+    const char *refused; /* why this cannot be repeated, literal text; NULL: it can */
+} Recorder;
+
+/* ---- recording */
+
+#define RECORDER_UNKNOWN UINT32_MAX
+
+/** An array that commands are going to read: input 'number', or a constant. False:
+ *  memory is out. */
+bool recorder_input(Recorder *r, uint32_t number, Buffer *buffer, Width width,
+                    uint32_t entry);
+bool recorder_constant(Recorder *r, Buffer *buffer, Width width, uint32_t entry);
+/** The array that a buffer is, or RECORDER_UNKNOWN. */
+uint32_t recorder_find(const Recorder *r, const Buffer *buffer);
+/** Guard the sizes of all inputs. */
+void recorder_pin(Recorder *r);
+/** Note a command that is submitted: the tap of a stream, with a Recorder as payload.
+ *  What goes wrong is in 'failed' and 'refused'. */
+void recorder_note(void *recorder, const Command *command);
+/** This cannot be repeated, because (literal text; the first reason counts). */
+void recorder_refuse(Recorder *r, const char *why);
+/** A number of 32 bits that the latest command has written to a place in a buffer, and
+ *  that the host has read. 0: memory is out. */
+Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t value);
+/** This array is a result: it stays until the end. */
+void recorder_keep(Recorder *r, uint32_t array);
+/** Release what only recording needs; the Recording is left. */
+void recorder_end(Recorder *r);
+
+/* ---- repeating */
+
+/** Bytes of an array, values[] having those of all terms. 0: too many. */
+size_t recording_bytes(const Recording *r, const FrozenArray *array,
+                       const int64_t *values);
+/** A command for these buffers of arrays. NULL: memory is out. */
+Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *buffers,
+                          const int64_t *values);
+/** What it consists of, for people. */
+void recording_write(const Recording *r, Text *out);
+void recording_free(Recording *r);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * width.c -- see width.h
+ */
+#include "freeze/width.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+/* What makes two terms, or two guards, the same one. */
+typedef struct Key {
+    uint32_t kind, a, b, guard;
+    int64_t value;
+} Key;
+
+/* -------------------------------------------------------------------- terms */
+
+static bool apply(WidthOp op, int64_t a, int64_t b, int64_t *result)
+{
+    switch (op) {
+        case WIDTH_ADD: return !__builtin_add_overflow(a, b, result);
+        case WIDTH_SUB: return !__builtin_sub_overflow(a, b, result);
+        case WIDTH_MUL: return !__builtin_mul_overflow(a, b, result);
+        default: break;
+    }
+    if (b == 0 || (a == INT64_MIN && b == -1))
+        return false;
+    int64_t rest = a % b;
+    bool down = rest && (rest < 0) != (b < 0); /* C rounds towards zero */
+    *result = op == WIDTH_DIV ? a / b - down : down ? rest + b : rest;
+    return true;
+}
+
+static Width find_or_add(Widths *w, const WidthTerm *term)
+{
+    Key key;
+    memset(&key, 0, sizeof(key));
+    key.kind = term->op;
+    key.a = term->a;
+    key.b = term->b;
+    key.value = term->op == WIDTH_CONSTANT ? term->value : 0;
+    if (!w->count) {
+        TRY(vec_reserve(&w->terms, &w->capacity, 1, sizeof(WidthTerm)), 0);
+        memset(&w->terms[w->count++], 0, sizeof(WidthTerm));
+    }
+    TRY(vec_reserve(&w->terms, &w->capacity, w->count + 1, sizeof(WidthTerm)), 0);
+    uint32_t number = table_number(&w->known, &key, sizeof(key), w->count);
+    TRY(number != UINT32_MAX, 0);
+    if (number == w->count)
+        w->terms[w->count++] = *term;
+    return number;
+}
+
+Width width_constant(Widths *w, int64_t value)
+{
+    return find_or_add(w, &(WidthTerm) { .op = WIDTH_CONSTANT, .value = value });
+}
+
+Width width_input(Widths *w, uint32_t number, int64_t value)
+{
+    return find_or_add(w, &(WidthTerm) { .op = WIDTH_INPUT, .a = number,
+                                         .value = value });
+}
+
+Width width_read(Widths *w, uint32_t number, int64_t value)
+{
+    return find_or_add(w, &(WidthTerm) { .op = WIDTH_READ, .a = number, .value = value,
+                                         .late = number + 1 });
+}
+
+static uint32_t later(const Widths *w, Width a, Width b)
+{
+    uint32_t x = w->terms[a].late, y = w->terms[b].late;
+    return x > y ? x : y;
+}
+
+Width width_make(Widths *w, WidthOp op, Width a, Width b)
+{
+    WidthTerm term = { .op = op, .a = a, .b = b, .late = later(w, a, b) };
+    if (!apply(op, width_value(w, a), width_value(w, b), &term.value))
+        return (Width) error_set(JIT_ERROR_ARGUMENT,
+                                 "jit_freeze_size(): %lld and %lld have no such result",
+                                 (long long) width_value(w, a),
+                                 (long long) width_value(w, b));
+    if (width_is_constant(w, a) && width_is_constant(w, b))
+        return width_constant(w, term.value);
+    return find_or_add(w, &term);
+}
+
+/* ------------------------------------------------------------------- guards */
+
+bool width_assume(Widths *w, WidthRelation relation, Width a, Width b)
+{
+    if (a == b || (width_is_constant(w, a) && width_is_constant(w, b)))
+        return true; /* it always holds */
+    Key key;
+    memset(&key, 0, sizeof(key));
+    key.kind = relation;
+    key.a = a;
+    key.b = b;
+    key.guard = 1;
+    TRY(vec_reserve(&w->guards, &w->guard_capacity, w->guard_count + 1,
+                    sizeof(WidthGuard)), false);
+    uint32_t number = table_number(&w->known, &key, sizeof(key), w->guard_count);
+    TRY(number != UINT32_MAX, false);
+    if (number == w->guard_count)
+        w->guards[w->guard_count++] = (WidthGuard) { relation, a, b };
+    return true;
+}
+
+static bool holds(WidthRelation relation, int64_t a, int64_t b)
+{
+    switch (relation) {
+        case WIDTH_EQUAL: return a == b;
+        case WIDTH_NOT_EQUAL: return a != b;
+        case WIDTH_LESS: return a < b;
+        default: return a >= b;
+    }
+}
+
+int width_test(Widths *w, WidthRelation relation, Width a, Width b)
+{
+    bool result = holds(relation, width_value(w, a), width_value(w, b));
+    WidthRelation found = result ? relation : (WidthRelation) (relation ^ 1u);
+    return width_assume(w, found, a, b) ? result : -1;
+}
+
+bool width_pin(Widths *w, Width width)
+{
+    Width value = width_constant(w, width_value(w, width));
+    return value && width_assume(w, WIDTH_EQUAL, width, value);
+}
+
+bool width_pin_kind(Widths *w, Width width)
+{
+    if (width_value(w, width) <= 1)
+        return width_pin(w, width);
+    Width two = width_constant(w, 2);
+    return two && width_assume(w, WIDTH_NOT_LESS, width, two);
+}
+
+/* ------------------------------------------------------------------- replay */
+
+bool width_evaluate(const Widths *w, uint32_t late, const int64_t *inputs,
+                    int64_t *values)
+{
+    for (uint32_t i = 1; i < w->count; ++i) {
+        const WidthTerm *term = &w->terms[i];
+        if (term->late != late || term->op == WIDTH_READ)
+            continue;
+        if (term->op == WIDTH_CONSTANT)
+            values[i] = term->value;
+        else if (term->op == WIDTH_INPUT)
+            values[i] = inputs[term->a];
+        else if (!apply(term->op, values[term->a], values[term->b], &values[i]))
+            return false;
+    }
+    return true;
+}
+
+bool width_hold(const Widths *w, uint32_t late, const int64_t *values,
+                uint32_t *broken)
+{
+    for (uint32_t i = 0; i < w->guard_count; ++i) {
+        const WidthGuard *guard = &w->guards[i];
+        if (later(w, guard->a, guard->b) == late &&
+            !holds(guard->relation, values[guard->a], values[guard->b])) {
+            *broken = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------- text */
+
+enum { DEPTH = 8 }; /* of terms in terms that are written out */
+
+static void write_term(const Widths *w, Width width, uint32_t depth, Text *out)
+{
+    static const char *const signs[] = { [WIDTH_ADD] = " + ", [WIDTH_SUB] = " - ",
+                                         [WIDTH_MUL] = " * ", [WIDTH_DIV] = " / ",
+                                         [WIDTH_MOD] = " % " };
+    const WidthTerm *term = &w->terms[width];
+    if (term->op == WIDTH_CONSTANT) {
+        text_putf(out, "%lld", (long long) term->value);
+    } else if (term->op < WIDTH_ADD) {
+        text_putf(out, "%c%u", term->op == WIDTH_INPUT ? 'w' : 'r', term->a);
+    } else if (depth == DEPTH) {
+        text_put(out, "...");
+    } else {
+        text_put(out, depth ? "(" : "");
+        write_term(w, term->a, depth + 1, out);
+        text_put(out, signs[term->op]);
+        write_term(w, term->b, depth + 1, out);
+        text_put(out, depth ? ")" : "");
+    }
+}
+
+void width_write(const Widths *w, Width width, Text *out)
+{
+    write_term(w, width, 0, out);
+}
+
+void width_write_guard(const Widths *w, const WidthGuard *guard, Text *out)
+{
+    static const char *const signs[] = { " == ", " != ", " < ", " >= " };
+    width_write(w, guard->a, out);
+    text_put(out, signs[guard->relation]);
+    width_write(w, guard->b, out);
+}
+
+void width_free(Widths *w)
+{
+    alloc_free(w->terms);
+    alloc_free(w->guards);
+    table_free(&w->known);
+    memset(w, 0, sizeof(*w));
+}

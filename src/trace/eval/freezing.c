@@ -1,0 +1,565 @@
+/*
+ * freezing.c -- recording: what sizes are, what comes in and goes out; see freezing.h
+ */
+#include "trace/eval/freezing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "device/stream.h"
+#include "trace/eval/evaluate.h"
+#include "trace/graph/extra.h"
+#include "trace/graph/fold.h"
+#include "trace/graph/node.h"
+#include "trace/graph/region_walk.h"
+
+/** What a thread records. */
+typedef struct Freezing {
+    Recorder recorder;
+    Stream *stream;
+    VarIds inputs;  /* in order; references, as in all lists here */
+    VarIds held;    /* constants */
+    VarIds sized;   /* variables that have an entry in 'widths' */
+    Table widths;   /* VarId -> Width */
+    Table numbers;  /* of inputs: VarId -> its place in 'inputs' */
+    Table classes;  /* size of an input -> its class */
+    FrozenInput *specs; /* of the inputs */
+    Width hint;     /* see freezing_hint() */
+    bool paused;
+} Freezing;
+
+bool freezing_records(const ThreadState *ts)
+{
+    return ts->freezing && !ts->freezing->paused;
+}
+
+static Widths *widths_of(ThreadState *ts)
+{
+    return &ts->freezing->recorder.recording.widths;
+}
+
+/* -------------------------------------------------------- widths of variables */
+
+static Width constant(ThreadState *ts, uint64_t value)
+{
+    return width_constant(widths_of(ts), (int64_t) value);
+}
+
+/* From now on a variable has this width. */
+static bool set_width(ThreadState *ts, VarId id, Width width)
+{
+    Freezing *f = ts->freezing;
+    Width known = (Width) (uintptr_t) table_get(&f->widths, &id, sizeof(id));
+    if (known)
+        return width_assume(widths_of(ts), WIDTH_EQUAL, known, width);
+    TRY(width && var_ids_add(&f->sized, id), false);
+    var_inc(id);
+    return table_put(&f->widths, &id, sizeof(id), (void *) (uintptr_t) width);
+}
+
+/* An array that neither is an input nor was made in the recording. */
+static Width refuse_input(VarId id)
+{
+    char name[200];
+    extra_describe(id, name, sizeof(name));
+    return (Width) error_set(
+        JIT_ERROR_STATE,
+        "jit_eval(): the function that is being recorded uses an array that existed "
+        "before and is none of its inputs (%s, %u entries)", name, var_get(id)->size);
+}
+
+/* The width of an array in memory. */
+static Width width_of_array(ThreadState *ts, VarId id)
+{
+    const Var *v = var_get(id);
+    Recorder *r = &ts->freezing->recorder;
+    if (!v->size)
+        return constant(ts, 0);
+    uint32_t number = recorder_find(r, v->value.buffer);
+    if (number == RECORDER_UNKNOWN)
+        return r->refused ? constant(ts, v->size) : refuse_input(id);
+    const FrozenArray *array = &r->recording.arrays[number];
+    Width width = array->width;
+    if (array->entry == type_info[v->type].size &&
+        width_value(widths_of(ts), width) == v->size)
+        return width;
+    return width_pin(widths_of(ts), width) ? constant(ts, v->size) : 0;
+}
+
+/* The width of a variable that depends on no others. A size that may be that of any
+ * input pins them all. */
+static Width width_of_leaf(ThreadState *ts, VarId id)
+{
+    const Var *v = var_get(id);
+    void *known = table_get(&ts->freezing->widths, &id, sizeof(id));
+    if (known)
+        return (Width) (uintptr_t) known;
+    if (v->op == OP_EVALUATED)
+        return width_of_array(ts, id);
+    if (fold_is(v) && v->op != OP_COMPRESS && v->size > 1) { /* each level halves it */
+        Width lanes = freezing_width(ts, v->dep[0]);
+        Width block = constant(ts, fold_block(v));
+        return lanes && block ? width_make(widths_of(ts), WIDTH_DIV, lanes, block) : 0;
+    }
+    if (v->size > 1)
+        recorder_pin(&ts->freezing->recorder);
+    return constant(ts, v->size);
+}
+
+/* A walk over what variables of one size are computed from. */
+typedef struct Sizing {
+    ThreadState *ts;
+    RegionWalk walk;
+    uint32_t size;
+    Width width; /* 0: nothing is known yet */
+} Sizing;
+
+/* Something of the size in question has this width: all such are equal. */
+static bool meet(Sizing *s, Width width)
+{
+    TRY(width, false);
+    if (s->width && !width_assume(widths_of(s->ts), WIDTH_EQUAL, s->width, width))
+        return false;
+    if (!s->width || width_is_constant(widths_of(s->ts), s->width))
+        s->width = width;
+    return true;
+}
+
+static bool visit(Sizing *s, VarId id)
+{
+    const Var *v = var_get(id);
+    uint32_t count;
+    (void) var_operands(v, &count);
+    bool placeholder = v->op == OP_STATE || v->op == OP_ACTIVE;
+    bool leaf = v->op == OP_EVALUATED || count == 0 || fold_is(v) ||
+                table_get(&s->ts->freezing->widths, &id, sizeof(id));
+    if (v->op == OP_POINTER && !v->dep[0]) {
+        recorder_refuse(&s->ts->freezing->recorder, "an address is used");
+    } else if (v->op == OP_POINTER) {
+        if (var_get(v->dep[0])->op == OP_EVALUATED)
+            TRY(width_of_array(s->ts, v->dep[0]), false);
+    } else if (leaf && !placeholder) {
+        Width width = width_of_leaf(s->ts, id);
+        return width && (v->size != s->size || meet(s, width));
+    } else {
+        return region_walk_into(&s->walk, id, 0, count);
+    }
+    return true;
+}
+
+static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
+                          uint32_t size)
+{
+    Sizing s = { .ts = ts, .size = size };
+    TRY(region_walk_begin(&s.walk), 0);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < count; ++i) {
+        VarId id;
+        WalkEvent event;
+        region_walk_from(&s.walk, roots[i]);
+        while (ok && (event = region_walk(&s.walk, &id)) != WALK_DONE)
+            if (event == WALK_MET)
+                ok = fold_is(var_get(id)) && id == roots[i] && size != var_get(id)->size
+                         ? region_walk_operands(&s.walk, id)
+                         : visit(&s, id);
+            else
+                ok = event != WALK_FAILED;
+    }
+    region_walk_end(&s.walk);
+    TRY(ok, 0);
+    if (s.width)
+        return s.width;
+    if (size > 1)
+        recorder_pin(&ts->freezing->recorder);
+    return constant(ts, size);
+}
+
+Width freezing_width(ThreadState *ts, VarId id)
+{
+    return common_width(ts, &id, 1, var_get(id)->size);
+}
+
+/* ------------------------------------------------------------ what is pinned */
+
+bool freezing_pin_var(ThreadState *ts, VarId id)
+{
+    TRY(freezing_records(ts), true);
+    if (var_get(id)->flags & VAR_SYMBOLIC) { /* its region is not complete */
+        recorder_pin(&ts->freezing->recorder);
+        return true;
+    }
+    Width width = freezing_width(ts, id);
+    return width && width_pin(widths_of(ts), width);
+}
+
+bool freezing_blocks(ThreadState *ts, VarId id, size_t block)
+{
+    TRY(freezing_records(ts), true);
+    Widths *w = widths_of(ts);
+    Width width = freezing_width(ts, id), size = constant(ts, block);
+    TRY(width && size, false);
+    if ((uint64_t) width_value(w, width) == block)
+        return width_pin(w, width);
+    Width rest = width_make(w, WIDTH_MOD, width, size), zero = constant(ts, 0);
+    return rest && zero && width_assume(w, WIDTH_EQUAL, rest, zero);
+}
+
+void freezing_size_of(ThreadState *ts, VarId id)
+{
+    if (freezing_records(ts))
+        ts->freezing->recorder.size = freezing_width(ts, id);
+}
+
+void freezing_size_is(ThreadState *ts, uint64_t size)
+{
+    if (freezing_records(ts))
+        ts->freezing->recorder.size = constant(ts, size);
+}
+
+bool freezing_size_group(ThreadState *ts, const Group *group)
+{
+    TRY(freezing_records(ts), true);
+    Width width = common_width(ts, group->roots, group->root_count, group->size);
+    ts->freezing->recorder.size = width;
+    return width != 0;
+}
+
+bool freezing_constant(ThreadState *ts, VarId id)
+{
+    TRY(freezing_records(ts), true);
+    const Var *v = var_get(id);
+    Width width = constant(ts, v->size);
+    TRY(width && var_ids_add(&ts->freezing->held, id), false);
+    var_inc(id);
+    return recorder_constant(&ts->freezing->recorder, v->value.buffer, width,
+                             type_info[v->type].size);
+}
+
+bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place)
+{
+    TRY(freezing_records(ts), true);
+    Width at = place ? freezing_width(ts, place) : constant(ts, 0);
+    TRY(at, false);
+    Width width = recorder_read(&ts->freezing->recorder, buffer, at,
+                                var_get(id)->size);
+    return width && width_pin_kind(widths_of(ts), width) && set_width(ts, id, width);
+}
+
+bool freezing_may_read(const ThreadState *ts, const char *function)
+{
+    if (!freezing_records(ts))
+        return true;
+    return error_set(JIT_ERROR_STATE,
+                     "%s: cannot read the content of an array while a frozen function "
+                     "is being recorded: what is done with it would not be repeated",
+                     function);
+}
+
+void freezing_refuse(ThreadState *ts, const char *why)
+{
+    if (freezing_records(ts))
+        recorder_refuse(&ts->freezing->recorder, why);
+}
+
+void freezing_hint(ThreadState *ts, Width width)
+{
+    if (freezing_records(ts) && width < widths_of(ts)->count)
+        ts->freezing->hint = width;
+}
+
+/* A node of its own, which value numbering never finds: another one of that size need
+ * not have its width. */
+static VarId own_node(ThreadState *ts, VarId id)
+{
+    Var copy = *var_get(id);
+    copy.flags = copy.extra = copy.pending = 0;
+    copy.scope = ts->scope;
+    VarId own = var_create(&copy, state_flag(ts, JitFlagReuseIndices));
+    var_dec(id);
+    return own;
+}
+
+VarId freezing_take_hint(ThreadState *ts, VarId id)
+{
+    Width hint = freezing_records(ts) ? ts->freezing->hint : 0;
+    if (!hint || !id)
+        return id;
+    ts->freezing->hint = 0;
+    if (width_value(widths_of(ts), hint) != var_get(id)->size)
+        return id;
+    VarId own = own_node(ts, id);
+    if (own && (!width_pin_kind(widths_of(ts), hint) || !set_width(ts, own, hint)))
+        var_clear(&own);
+    return own;
+}
+
+/* ------------------------------------------------------------------ beginning */
+
+static bool check_input(ThreadState *ts, const Device *device, VarId id, uint32_t k)
+{
+    char what[40];
+    snprintf(what, sizeof(what), "input %u", k);
+    if (!var_exists(id) || var_get(id)->size)
+        TRY(node_usable(ts, id, "jit_freeze_start()", what), false);
+    const Var *v = var_get(id);
+    TRY(node_same_device(v->device, device->index, "jit_freeze_start(): %s and the "
+                         "recording", what), false);
+    if (!evaluate_is_done(v))
+        return error_set(JIT_ERROR_ARGUMENT, "jit_freeze_start(): %s (r%u) is neither "
+                         "in memory nor a literal", what, id);
+    return true;
+}
+
+/* Of sizes beyond 1, each is a class. */
+static uint32_t class_of(Freezing *f, uint32_t size)
+{
+    if (size <= 1)
+        return size;
+    uint32_t number = table_number(&f->classes, &size, sizeof(size), f->classes.count);
+    return number == UINT32_MAX ? number : 2 + number;
+}
+
+static bool add_input(ThreadState *ts, VarId id, uint32_t k)
+{
+    Freezing *f = ts->freezing;
+    const Var *v = var_get(id);
+    bool literal = v->op == OP_LITERAL;
+    uint32_t same = table_number(&f->numbers, &id, sizeof(id), k);
+    uint32_t size = class_of(f, v->size);
+    TRY(same != UINT32_MAX && size != UINT32_MAX && var_ids_add(&f->inputs, id), false);
+    var_inc(id);
+    f->specs[k] = (FrozenInput) {
+        .type = v->type, .device = v->device, .literal = literal, .same = same,
+        .size = size, .bits = literal ? v->value.literal : 0,
+        .padded = literal || !v->size || buffer_is_padded(v->value.buffer) };
+    if (same != k || !v->size)
+        return true;
+    Width width = size == 1 ? constant(ts, 1)
+                            : width_input(widths_of(ts), size, v->size);
+    TRY(width && width_pin_kind(widths_of(ts), width), false);
+    if (literal)
+        return set_width(ts, id, width);
+    return recorder_input(&f->recorder, k, v->value.buffer, width,
+                          type_info[v->type].size);
+}
+
+static void free_freezing(Freezing *f)
+{
+    recorder_end(&f->recorder);
+    recording_free(&f->recorder.recording);
+    var_ids_drop(&f->inputs);
+    var_ids_drop(&f->held);
+    var_ids_drop(&f->sized);
+    table_free(&f->widths);
+    table_free(&f->numbers);
+    table_free(&f->classes);
+    alloc_free(f->specs);
+    alloc_free(f);
+}
+
+static void listen(ThreadState *ts, bool on)
+{
+    Freezing *f = ts->freezing;
+    stream_set_tap(f->stream, on ? recorder_note : NULL, on ? &f->recorder : NULL);
+    f->paused = !on;
+    ts->flags = on ? ts->flags | JitFlagFreezingScope
+                   : ts->flags & ~(uint32_t) JitFlagFreezingScope;
+}
+
+bool freezing_start(ThreadState *ts, Device *device, const VarId *inputs,
+                    uint32_t count)
+{
+    if (ts->freezing || ts->body)
+        return error_set(JIT_ERROR_STATE, "jit_freeze_start(): the calling thread is "
+                         "recording %s already",
+                         ts->freezing ? "a function" : "a loop, conditional or call");
+    TRY(evaluate_all(ts), false);
+    for (uint32_t i = 0; i < count; ++i)
+        TRY(check_input(ts, device, inputs[i], i), false);
+    Stream *stream = stream_self(device);
+    Freezing *f = stream ? alloc_zero(1, sizeof(Freezing)) : NULL;
+    TRY(f, false);
+    f->recorder.recording.device = device;
+    f->stream = stream;
+    f->specs = alloc_zero(count ? count : 1, sizeof(FrozenInput));
+    ts->freezing = f;
+    bool ok = f->specs != NULL;
+    for (uint32_t i = 0; ok && i < count; ++i)
+        ok = add_input(ts, inputs[i], i);
+    if (ok) {
+        listen(ts, true);
+        return true;
+    }
+    ts->freezing = NULL;
+    free_freezing(f);
+    return false;
+}
+
+static bool check_started(const ThreadState *ts, const char *function)
+{
+    return ts->freezing || error_set(JIT_ERROR_STATE, "%s: the calling thread is not "
+                                     "recording a function", function);
+}
+
+Widths *freezing_widths(ThreadState *ts, const char *function)
+{
+    return check_started(ts, function) ? widths_of(ts) : NULL;
+}
+
+bool freezing_pause(ThreadState *ts)
+{
+    TRY(check_started(ts, "jit_freeze_pause()") && evaluate_all(ts), false);
+    listen(ts, false);
+    return true;
+}
+
+bool freezing_resume(ThreadState *ts)
+{
+    TRY(check_started(ts, "jit_freeze_resume()") && evaluate_all(ts), false);
+    listen(ts, true);
+    return true;
+}
+
+void freezing_abort(ThreadState *ts)
+{
+    Freezing *f = ts->freezing;
+    if (!f)
+        return;
+    listen(ts, false);
+    ts->freezing = NULL;
+    free_freezing(f);
+}
+
+/* ------------------------------------------------------------------------ end */
+
+static bool place_of(const VarIds *list, VarId id, uint32_t *place)
+{
+    for (*place = 0; *place < list->count; ++*place)
+        if (list->ids[*place] == id)
+            return true;
+    return false;
+}
+
+/* What becomes of an output, which is evaluated. */
+static bool describe_output(ThreadState *ts, VarId id, FrozenOutput *out)
+{
+    Freezing *f = ts->freezing;
+    const Var *v = var_get(id);
+    *out = (FrozenOutput) { .kind = FROZEN_RESULT_ARRAY, .type = v->type,
+                            .device = v->device, .number = RECORDER_UNKNOWN };
+    uintptr_t input = (uintptr_t) table_get(&f->numbers, &id, sizeof(id));
+    if (input) {
+        out->kind = FROZEN_RESULT_INPUT;
+        out->number = (uint32_t) (input - 1);
+        return true;
+    }
+    out->width = freezing_width(ts, id);
+    TRY(out->width, false);
+    if (v->op == OP_LITERAL) {
+        out->kind = FROZEN_RESULT_LITERAL;
+        out->bits = v->value.literal;
+    } else if (place_of(&f->held, id, &out->number)) {
+        out->kind = FROZEN_RESULT_HELD;
+    } else if (v->size) {
+        out->number = recorder_find(&f->recorder, v->value.buffer);
+        if (out->number == RECORDER_UNKNOWN)
+            return f->recorder.refused != NULL;
+        recorder_keep(&f->recorder, out->number);
+    }
+    return true;
+}
+
+/* Literals stay what they are. */
+static bool evaluate_output(ThreadState *ts, VarId id)
+{
+    return evaluate_is_done(var_get(id)) || evaluate_var(ts, id);
+}
+
+static bool describe_outputs(ThreadState *ts, const VarId *outputs, uint32_t count,
+                             FrozenOutput *out)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        TRY(evaluate_is_done(var_get(outputs[i])) ||
+                evaluate_schedule(ts, outputs[i], NULL),
+            false);
+    TRY(evaluate_all(ts), false);
+    Table first = { 0 };
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < count; ++i) {
+        ok = evaluate_output(ts, outputs[i]) &&
+             describe_output(ts, outputs[i], &out[i]);
+        out[i].same = table_number(&first, &outputs[i], sizeof(VarId), i);
+        ok = ok && out[i].same != UINT32_MAX;
+    }
+    table_free(&first);
+    TRY(ok, false);
+    const Recorder *r = &ts->freezing->recorder;
+    if (r->failed)
+        return error_set(JIT_ERROR_MEMORY, "jit_freeze_stop(): memory ran out while "
+                         "commands were recorded");
+    if (r->refused)
+        return error_set(JIT_ERROR_UNSUPPORTED, "jit_freeze_stop(): what was recorded "
+                         "cannot be repeated: %s", r->refused);
+    return true;
+}
+
+static bool check_outputs(const VarId *outputs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        if (!var_exists(outputs[i]))
+            return error_set(JIT_ERROR_ARGUMENT, "jit_freeze_stop(): output %u is r%u, "
+                             "which is not a variable", i, outputs[i]);
+    return true;
+}
+
+Frozen *freezing_stop(ThreadState *ts, const VarId *outputs, uint32_t count)
+{
+    TRY(check_started(ts, "jit_freeze_stop()"), NULL);
+    Freezing *f = ts->freezing;
+    Frozen *frozen = alloc_zero(1, sizeof(Frozen));
+    FrozenOutput *out = alloc_zero(count ? count : 1, sizeof(FrozenOutput));
+    bool ok = frozen && out && check_outputs(outputs, count) &&
+              describe_outputs(ts, outputs, count, out);
+    if (ok) {
+        frozen->recording = f->recorder.recording;
+        memset(&f->recorder.recording, 0, sizeof(Recording));
+        frozen->held = f->held;
+        f->held = (VarIds) { 0 };
+        frozen->inputs = f->specs;
+        f->specs = NULL;
+        frozen->outputs = out;
+        frozen->input_count = f->inputs.count;
+        frozen->output_count = count;
+    } else {
+        alloc_free(frozen);
+        alloc_free(out);
+    }
+    freezing_abort(ts);
+    return ok ? frozen : NULL;
+}
+
+void freezing_write(const Frozen *frozen, Text *out)
+{
+    const Widths *w = &frozen->recording.widths;
+    uint32_t broken = atomic_load_explicit(&((Frozen *) frozen)->broken,
+                                           memory_order_relaxed);
+    recording_write(&frozen->recording, out);
+    if (!broken)
+        return;
+    text_put(out, "not met the last time: ");
+    width_write_guard(w, &w->guards[broken - 1], out);
+    text_put(out, "\n");
+}
+
+void freezing_free(Frozen *frozen)
+{
+    if (!frozen)
+        return;
+    recording_free(&frozen->recording);
+    var_ids_drop(&frozen->held);
+    alloc_free(frozen->inputs);
+    alloc_free(frozen->outputs);
+    alloc_free(frozen);
+}

@@ -1,0 +1,132 @@
+/*
+ * freezing.h -- functions that are recorded, to be repeated without tracing
+ *
+ *     freezing_start()   inputs: arrays in memory, literals
+ *     ... the function is traced and evaluated as ever ...
+ *     freezing_stop()    outputs ─► Frozen
+ *     freezing_replay()  other inputs ─► outputs; nothing is traced
+ *
+ * While a thread records, the commands that it submits are noted (freeze/recording.h).
+ * The trace's part is to say what sizes are: the number of lanes of a kernel follows from
+ * the variables that it is computed from (freezing_size_group()). It asks each for its
+ * Width: inputs and results of commands have one, as has what was made with a size that
+ * is one (freezing_hint()). Who looks at the size of a variable otherwise, pins it:
+ * freezing_pin(). So a size that got into a kernel, or decided something, unnoticed by
+ * all of this is a fault of who did not pin it. Variables with a size of more than one
+ * entry of which nothing is known pin all inputs.
+ *
+ * What is read by the host cannot decide anything in a recording: that is an error where
+ * it happens.
+ *
+ * Requires the graph lock.
+ */
+#ifndef TRACE_EVAL_FREEZING_H
+#define TRACE_EVAL_FREEZING_H
+
+#include "freeze/recording.h"
+#include "trace/eval/schedule.h"
+#include "trace/graph/state.h"
+
+/** What an input has to be. */
+typedef struct FrozenInput {
+    uint8_t type, device;
+    bool literal;
+    bool padded;       /* kernels may load whole vectors at its end */
+    uint32_t same;     /* the first input that is the same variable: itself, mostly */
+    uint32_t size;     /* its class: 0 and 1 mean these sizes */
+    uint64_t bits;     /* of a literal */
+} FrozenInput;
+
+typedef enum FrozenResult {
+    FROZEN_RESULT_ARRAY,   /* number: in Recording.arrays */
+    FROZEN_RESULT_INPUT,   /* number: of the input */
+    FROZEN_RESULT_LITERAL, /* bits */
+    FROZEN_RESULT_HELD     /* number: in Frozen.held, a variable that never changes */
+} FrozenResult;
+
+typedef struct FrozenOutput {
+    FrozenResult kind;
+    uint8_t type, device;
+    uint32_t number;
+    uint32_t same; /* the first output that is the same variable: itself, mostly */
+    Width width;
+    uint64_t bits;
+} FrozenOutput;
+
+/** A function that was recorded. It does not change, and any thread can repeat it. */
+typedef struct Frozen {
+    Recording recording;
+    FrozenInput *inputs;
+    FrozenOutput *outputs;
+    uint32_t input_count, output_count;
+    VarIds held;            /* constants; references */
+    _Atomic uint32_t broken; /* the guard that did not hold the last time, + 1 */
+} Frozen;
+
+/* ---- the whole */
+
+/** Begin to record what the thread does on this device. Inputs are in memory or
+ *  literals. False: error recorded, nothing has begun. */
+bool freezing_start(ThreadState *ts, Device *device, const VarId *inputs,
+                    uint32_t count);
+/** End it; the outputs are evaluated. NULL: error recorded; it has ended all the same. */
+Frozen *freezing_stop(ThreadState *ts, const VarId *outputs, uint32_t count);
+/** Give a recording up; without one, nothing happens. */
+void freezing_abort(ThreadState *ts);
+/** What is submitted until then is not recorded: inputs of it later on are an error. */
+bool freezing_pause(ThreadState *ts);
+bool freezing_resume(ThreadState *ts);
+
+typedef enum Replay { REPLAY_FAILED, REPLAY_REFUSED, REPLAY_DONE } Replay;
+
+/** Do it again: a reference for each output. REFUSED: it was not recorded for such
+ *  inputs; FAILED: error recorded. In both cases there are no outputs. Without
+ *  'outputs' (NULL) nothing is done. */
+Replay freezing_replay(ThreadState *ts, Frozen *frozen, const VarId *inputs,
+                       uint32_t count, VarId *outputs, const char *function);
+/** Arrays, commands and guards, for people. */
+void freezing_write(const Frozen *frozen, Text *out);
+void freezing_free(Frozen *frozen);
+
+/* ---- sizes, while a thread records */
+
+/** Does a thread record, and has not paused? */
+bool freezing_records(const ThreadState *ts);
+/** The size of a variable as a Width. 0: memory is out. */
+Width freezing_width(ThreadState *ts, VarId id);
+/** The recording depends on the size of a variable. False: memory is out. */
+bool freezing_pin_var(ThreadState *ts, VarId id);
+/** The same where there may be no recording. */
+static inline bool freezing_pin(ThreadState *ts, VarId id)
+{
+    return !ts->freezing || freezing_pin_var(ts, id);
+}
+/** It depends on the size being a multiple of a number of entries; or that number. */
+bool freezing_blocks(ThreadState *ts, VarId id, size_t block);
+/** The size of the next command: that of a variable; a number. */
+void freezing_size_of(ThreadState *ts, VarId id);
+void freezing_size_is(ThreadState *ts, uint64_t size);
+/** The lanes of a group that is about to be launched. False: error recorded. */
+bool freezing_size_group(ThreadState *ts, const Group *group);
+/** A variable that was filled by the host: a constant of the recording. */
+bool freezing_constant(ThreadState *ts, VarId id);
+/** The number of entries of a variable was read at a place of a buffer that the latest
+ *  command has written; the place is entry number 'size of another variable', or 0. */
+bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place);
+/** The host must not read arrays: false, error recorded, where there is a recording. */
+bool freezing_may_read(const ThreadState *ts, const char *function);
+/** A launch does what cannot be repeated. */
+void freezing_refuse(ThreadState *ts, const char *why);
+
+/* ---- sizes that programs compute with */
+
+/** The terms of what the thread records. NULL: it does not; error recorded. */
+Widths *freezing_widths(ThreadState *ts, const char *function);
+/** The next variable that the thread makes with a size of its own has this one, if that
+ *  is its value. */
+void freezing_hint(ThreadState *ts, Width width);
+/** Give a new variable, which nobody has yet, its hint. 0 instead of the variable:
+ *  memory is out. */
+VarId freezing_take_hint(ThreadState *ts, VarId id);
+
+#endif

@@ -1,0 +1,242 @@
+/*
+ * freezing_replay.c -- a recorded function is repeated; see freezing.h
+ *
+ * Inputs are compared with what was recorded, sizes computed, guards checked; then each
+ * command is made again for the arrays of this time and submitted. Arrays that commands
+ * make are taken before the first command that writes them and given up behind the last
+ * one that uses them, so that as much memory is in use as there was at most when it was
+ * recorded.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "trace/eval/freezing.h"
+#include "trace/eval/work.h"
+#include "trace/graph/node.h"
+
+/** One repetition. */
+typedef struct Repeat {
+    ThreadState *ts;
+    Frozen *frozen;
+    const VarId *inputs;
+    const char *function;
+    Buffer **buffers; /* of arrays: borrowed from inputs and constants, references of
+                         those that are made */
+    int64_t *sizes;   /* of inputs, by class */
+    int64_t *values;  /* of terms */
+} Repeat;
+
+/* ------------------------------------------------------------------- inputs */
+
+/* Is it what was recorded? What is pending is evaluated first. */
+static Replay check_input(const Repeat *p, uint32_t k)
+{
+    const FrozenInput *spec = &p->frozen->inputs[k];
+    VarId id = p->inputs[k];
+    if (!var_exists(id) || var_get(id)->size)
+        TRY(node_usable(p->ts, id, p->function, "an input"), REPLAY_FAILED);
+    const Var *v = var_get(id);
+    bool literal = v->op == OP_LITERAL;
+    if (v->type != spec->type || v->device != spec->device ||
+        literal != spec->literal || (!literal && v->op != OP_EVALUATED) ||
+        id != p->inputs[spec->same])
+        return REPLAY_REFUSED;
+    if (literal ? v->value.literal != spec->bits
+                : v->size && buffer_is_padded(v->value.buffer) != spec->padded)
+        return REPLAY_REFUSED;
+    if (p->sizes[spec->size] < 0)
+        p->sizes[spec->size] = v->size;
+    return p->sizes[spec->size] == v->size ? REPLAY_DONE : REPLAY_REFUSED;
+}
+
+static Replay check_inputs(const Repeat *p)
+{
+    for (uint32_t k = 0; k < p->frozen->input_count; ++k)
+        p->sizes[2 + k] = -1;
+    p->sizes[0] = 0;
+    p->sizes[1] = 1;
+    Replay result = REPLAY_DONE;
+    for (uint32_t k = 0; result == REPLAY_DONE && k < p->frozen->input_count; ++k)
+        result = check_input(p, k);
+    return result;
+}
+
+/* Sizes are known up to the number that was read last. */
+static bool set_sizes(const Repeat *p, uint32_t late)
+{
+    const Widths *w = &p->frozen->recording.widths;
+    uint32_t broken = 0;
+    bool ok = width_evaluate(w, late, p->sizes, p->values) &&
+              width_hold(w, late, p->values, &broken);
+    atomic_store_explicit(&p->frozen->broken, ok ? 0 : broken + 1,
+                          memory_order_relaxed);
+    return ok;
+}
+
+/* ----------------------------------------------------------------- commands */
+
+static bool take_arrays(const Repeat *p, const FrozenCommand *f)
+{
+    const Recording *r = &p->frozen->recording;
+    for (uint32_t i = 0; i < f->count; ++i) {
+        uint32_t number = r->uses[f->first + i].array;
+        if (p->buffers[number])
+            continue;
+        size_t bytes = recording_bytes(r, &r->arrays[number], p->values);
+        p->buffers[number] = work_buffer(p->ts, r->device->index, bytes);
+        TRY(p->buffers[number], false);
+    }
+    return true;
+}
+
+static void drop_array(const Repeat *p, uint32_t number)
+{
+    if (p->frozen->recording.arrays[number].kind == FROZEN_MADE)
+        buffer_release(p->buffers[number]);
+    p->buffers[number] = NULL;
+}
+
+static void drop_arrays(const Repeat *p, uint32_t command)
+{
+    const Recording *r = &p->frozen->recording;
+    const FrozenCommand *f = &r->commands[command];
+    for (uint32_t i = 0; i < f->count; ++i) {
+        uint32_t number = r->uses[f->first + i].array;
+        if (r->arrays[number].kind == FROZEN_MADE && r->arrays[number].last == command &&
+            p->buffers[number])
+            drop_array(p, number);
+    }
+}
+
+static Replay read_number(const Repeat *p, uint32_t k)
+{
+    const FrozenRead *read = &p->frozen->recording.reads[k];
+    Buffer *buffer = p->buffers[read->array];
+    uint32_t value;
+    TRY(work_wait(p->ts, buffer, p->function), REPLAY_FAILED);
+    buffer_read(buffer, (size_t) p->values[read->place] * sizeof(value), &value,
+                sizeof(value));
+    p->values[read->width] = value;
+    return set_sizes(p, k + 1) ? REPLAY_DONE : REPLAY_REFUSED;
+}
+
+static Replay run_commands(const Repeat *p)
+{
+    const Recording *r = &p->frozen->recording;
+    Replay result = REPLAY_DONE;
+    uint32_t reads = 0;
+    for (uint32_t i = 0; result == REPLAY_DONE && i < r->command_count; ++i) {
+        TRY(take_arrays(p, &r->commands[i]), REPLAY_FAILED);
+        Command *c = recording_repeat(r, i, p->buffers, p->values);
+        TRY(c && work_submit(p->ts, c), REPLAY_FAILED);
+        while (result == REPLAY_DONE && reads < r->read_count &&
+               r->reads[reads].command == i)
+            result = read_number(p, reads++);
+        drop_arrays(p, i);
+    }
+    return result;
+}
+
+/* ------------------------------------------------------------------ outputs */
+
+static VarId make_output(const Repeat *p, const FrozenOutput *out)
+{
+    uint32_t size = out->width ? (uint32_t) p->values[out->width] : 0;
+    VarId id = 0;
+    switch (out->kind) {
+        case FROZEN_RESULT_INPUT: id = p->inputs[out->number]; break;
+        case FROZEN_RESULT_HELD: id = p->frozen->held.ids[out->number]; break;
+        case FROZEN_RESULT_LITERAL:
+            return node_literal(p->ts, out->device, (VarType) out->type, out->bits,
+                                size);
+        default: break;
+    }
+    if (id) {
+        var_inc(id);
+        return id;
+    }
+    Buffer *buffer = out->number == RECORDER_UNKNOWN ? NULL : p->buffers[out->number];
+    id = node_buffer(p->ts, out->device, (VarType) out->type, size, buffer);
+    if (id && buffer)
+        p->buffers[out->number] = NULL; /* the reference has moved */
+    return id;
+}
+
+static bool make_outputs(const Repeat *p, VarId *outputs)
+{
+    const FrozenOutput *out = p->frozen->outputs;
+    for (uint32_t k = 0; k < p->frozen->output_count; ++k) {
+        if (out[k].same != k)
+            var_inc(outputs[k] = outputs[out[k].same]);
+        else
+            outputs[k] = make_output(p, &out[k]);
+        if (outputs[k])
+            continue;
+        while (k-- > 0)
+            var_dec(outputs[k]);
+        return false;
+    }
+    return true;
+}
+
+/* -------------------------------------------------------------------- whole */
+
+static void set_arrays(const Repeat *p)
+{
+    const Recording *r = &p->frozen->recording;
+    for (uint32_t i = 0; i < r->array_count; ++i) {
+        const FrozenArray *a = &r->arrays[i];
+        p->buffers[i] = a->kind == FROZEN_INPUT
+                            ? var_get(p->inputs[a->number])->value.buffer
+                        : a->kind == FROZEN_CONSTANT ? r->constants[a->number]
+                                                     : NULL;
+    }
+}
+
+static Replay repeat(const Repeat *p, VarId *outputs)
+{
+    Replay result = check_inputs(p);
+    if (result == REPLAY_DONE && !set_sizes(p, 0))
+        result = REPLAY_REFUSED;
+    if (result != REPLAY_DONE || !outputs)
+        return result;
+    set_arrays(p);
+    result = run_commands(p);
+    if (result == REPLAY_DONE && !make_outputs(p, outputs))
+        result = REPLAY_FAILED;
+    for (uint32_t i = 0; i < p->frozen->recording.array_count; ++i)
+        if (p->buffers[i])
+            drop_array(p, i);
+    return result;
+}
+
+Replay freezing_replay(ThreadState *ts, Frozen *frozen, const VarId *inputs,
+                       uint32_t count, VarId *outputs, const char *function)
+{
+    if (ts->freezing)
+        return (Replay) error_set(JIT_ERROR_STATE, "%s: the calling thread is recording "
+                                  "a function", function);
+    if (count != frozen->input_count)
+        return (Replay) error_set(JIT_ERROR_ARGUMENT, "%s: there are %u inputs, "
+                                  "expected %u", function, count, frozen->input_count);
+    const Recording *r = &frozen->recording;
+    size_t sizes = 2 + (size_t) count, terms = r->widths.count;
+    char *memory = alloc_get((sizes + terms) * sizeof(int64_t) +
+                             r->array_count * sizeof(Buffer *));
+    TRY(memory, REPLAY_FAILED);
+    Repeat p = { .ts = ts, .frozen = frozen, .inputs = inputs,
+                 .function = function };
+    p.sizes = (int64_t *) (void *) memory;
+    p.values = p.sizes + sizes;
+    p.buffers = (Buffer **) (void *) (p.values + terms);
+    for (uint32_t k = 0; k < count; ++k)
+        if (var_exists(inputs[k]))
+            var_inc(inputs[k]); /* the lock may be released */
+    Replay result = repeat(&p, outputs);
+    for (uint32_t k = 0; k < count; ++k)
+        if (var_exists(inputs[k]))
+            var_dec(inputs[k]);
+    alloc_free(memory);
+    return result;
+}
