@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "include/drjit-core"
-HEADERS = [FOLDER / name for name in ("types.h", "jit.h", "region.h", "freeze.h", "ad.h")]
+NAMES = ("types.h", "jit.h", "region.h", "freeze.h", "ad.h")
+HEADERS = [FOLDER / name for name in NAMES]
 OUTPUT = ROOT / "docs/reference.md"
 
 SECTION = re.compile(r"^/\* -{10,} (.+) \*/$")
@@ -28,10 +29,10 @@ SUBJECT = {"ad.h": "derivatives"}
 PREAMBLE = """\
 # Reference of the C interface
 
-Written by `make docs` from the comments of `types.h`, `jit.h`, `region.h`, `freeze.h` and `ad.h`
-(derivatives) in `include/drjit-core`: edit those, not this one. The conventions on
-ownership, errors and threads stand at the top of `jit.h`, those on tracked variables at
-the top of `ad.h`.
+Written by `make docs` from the comments of `types.h`, `jit.h`, `region.h`, `freeze.h`
+and `ad.h` (derivatives) in `include/drjit-core`: edit those, not this one. The
+conventions on ownership, errors and threads stand at the top of `jit.h`, those on
+tracked variables at the top of `ad.h`.
 """
 
 

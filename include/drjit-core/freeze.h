@@ -27,34 +27,49 @@ extern "C" {
  *     jit_freeze_replay(recording, 1, &other_x, &other_y);
  *
  * Inputs and outputs are all that may come in and go out: the use of an array that
- * existed before and is no input is an error (JIT_ERROR_STATE). Literals keep the values
- * that they have while a function is recorded. An input that the function scatters to is
- * copied first and stays as it is; what becomes of it is an output.
+ * existed before and is no input is an error (JIT_ERROR_STATE). Literals keep the
+ * values that they have while a function is recorded. An input that the function
+ * scatters to is copied first and stays as it is; what becomes of it is an output.
  *
- * Sizes. A recording serves inputs of other sizes. It knows where the size of each array
- * comes from: an input, the number of entries that a mask selects, and what is computed
- * from these (jit_freeze_size()). A program that asks for the size of a variable as a
- * number (jit_var_size()) binds the recording to it. What was bound, and what has to be
- * equal, is checked at each repetition, which is refused if it does not hold. Inputs of
- * equal sizes stay so, and those of size 0 and 1 keep these.
+ * Sizes. A recording serves inputs of other sizes. It knows where the size of each
+ * array comes from: an input, the number of entries that a mask selects, and what is
+ * computed from these (jit_freeze_size()). A program that asks for the size of a
+ * variable as a number (jit_var_size()) binds the recording to it. What was bound, and
+ * what has to be equal, is checked at each repetition, which is refused if it does not
+ * hold. Inputs of equal sizes stay so, and those of size 0 and 1 keep these.
  *
  * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(), the
- * condition of an evaluated loop, ...): JIT_ERROR_STATE. What cannot be repeated (prints,
- * checks of debug mode, functions of the host, memory of the caller's own) makes
- * jit_freeze_stop() fail with JIT_ERROR_UNSUPPORTED; what the function has computed is
- * right all the same. */
+ * condition of an evaluated loop, ...): JIT_ERROR_STATE. What cannot be repeated
+ * (prints, checks of debug mode, functions of the host, memory of the caller's own)
+ * makes jit_freeze_stop() fail with JIT_ERROR_UNSUPPORTED; what the function has
+ * computed is right all the same. */
 
 /** A function that was recorded. It does not change: any threads may repeat it at the
  *  same time. */
 typedef struct JitRecording JitRecording;
 
-/** Begin to record what the calling thread does on its device of a backend, after what it
- *  has scheduled was evaluated. Inputs are arrays in memory, literals or empty. A thread
- *  records one function at a time, and none inside of loops, conditionals and calls. */
+/** What a variable is as an input. */
+typedef struct JitFreezeInput {
+    uint32_t size;
+    uint8_t type;    /* VarType */
+    uint8_t literal; /* 'bits' is its value */
+    uint8_t stored;  /* it is in memory, or empty, and nothing is queued for it */
+    uint8_t padded;  /* its memory was not given by the caller, or is aligned well */
+    uint64_t bits;
+} JitFreezeInput;
+
+/** Describe variables. One that is neither a literal nor stored has to be evaluated
+ *  before it can be an input. False if one does not exist. */
+JIT_EXPORT bool jit_freeze_describe(size_t count, const uint32_t *indices,
+                                    JitFreezeInput *inputs);
+/** Begin to record what the calling thread does on its device of a backend, after what
+ *  it has scheduled was evaluated. Inputs are arrays in memory, literals or empty. A
+ *  thread records one function at a time, and none inside of loops, conditionals and
+ *  calls. */
 JIT_EXPORT bool jit_freeze_start(JitBackend backend, size_t count,
                                  const uint32_t *inputs);
-/** End it: evaluates the outputs (literals stay what they are). The recording, which the
- *  caller owns; NULL on errors, after which nothing is being recorded either. */
+/** End it: evaluates the outputs (literals stay what they are). The recording, which
+ *  the caller owns; NULL on errors, after which nothing is being recorded either. */
 JIT_EXPORT JitRecording *jit_freeze_stop(size_t count, const uint32_t *outputs);
 /** Give up what the calling thread records; without a recording nothing happens. */
 JIT_EXPORT void jit_freeze_abort(void);

@@ -621,8 +621,8 @@ JIT_EXPORT void jit_var_dec_ref_ext(uint32_t index);
 JIT_EXPORT uint32_t jit_var_ref(uint32_t index);
 /** Number of entries. */
 JIT_EXPORT size_t jit_var_size(uint32_t index);
-/** The same, and a recording (freeze.h) does not depend on it: for comparisons with other
- *  sizes, with 0 and 1, and for sizes of what depends on the variable anyway. */
+/** The same, and a recording (freeze.h) does not depend on it: for comparisons with
+ *  other sizes, with 0 and 1, and for sizes of what depends on the variable anyway. */
 JIT_EXPORT size_t jit_var_peek_size(uint32_t index);
 JIT_EXPORT VarType jit_var_type(uint32_t index);
 JIT_EXPORT VarState jit_var_state(uint32_t index);

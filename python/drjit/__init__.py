@@ -70,6 +70,7 @@ _PYTHON = {
         "vstack"
     ),
     "_flow.func": "func",
+    "_freeze": "freeze",
     "_flow.instances": "Instance dispatch",
     "_flow.local": "Local alloc_local",
     "_flow.reorder": "reorder_threads",

@@ -3,6 +3,7 @@
  */
 #include "api/api.h"
 #include "base/error.h"
+#include "trace/eval/evaluate.h"
 #include "trace/eval/freezing.h"
 #include "trace/graph/current.h"
 
@@ -15,7 +16,37 @@ static bool check_list(size_t count, const uint32_t *list, const char *function,
     if (count && !list)
         return api_null(function, name);
     return count <= UINT32_MAX / 2 ||
-           error_set(JIT_ERROR_ARGUMENT, "%s: there are %zu variables", function, count);
+           error_set(JIT_ERROR_ARGUMENT, "%s: there are %zu variables", function,
+                     count);
+}
+
+static void describe(const Var *v, JitFreezeInput *input)
+{
+    bool literal = v->op == OP_LITERAL;
+    bool stored = !literal && evaluate_is_done(v);
+    *input = (JitFreezeInput) {
+        .size = v->size, .type = v->type, .literal = literal, .stored = stored,
+        .padded = !stored || !v->size || buffer_is_padded(v->value.buffer),
+        .bits = literal ? v->value.literal : 0 };
+}
+
+bool jit_freeze_describe(size_t count, const uint32_t *indices, JitFreezeInput *inputs)
+{
+    static const char function[] = "jit_freeze_describe()";
+    TRY(check_list(count, indices, function, "indices"), false);
+    if (count && !inputs)
+        return api_null(function, "inputs");
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; ++i)
+        if (var_exists(indices[i]))
+            describe(var_get(indices[i]), &inputs[i]);
+        else
+            ok = error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not a variable", function,
+                           indices[i]);
+    api_leave();
+    return ok;
 }
 
 bool jit_freeze_start(JitBackend backend, size_t count, const uint32_t *inputs)
@@ -131,7 +162,8 @@ uint32_t jit_freeze_size(uint32_t index)
     TRY(ts, 0);
     uint32_t result = 0;
     if (!var_exists(index))
-        error_set(JIT_ERROR_ARGUMENT, "jit_freeze_size(): r%u is not a variable", index);
+        error_set(JIT_ERROR_ARGUMENT, "jit_freeze_size(): r%u is not a variable",
+                  index);
     else if (freezing_widths(ts, "jit_freeze_size()"))
         result = freezing_width(ts, index);
     api_leave();
@@ -168,8 +200,8 @@ uint32_t jit_freeze_size_op(JitSizeOp op, uint32_t a, uint32_t b)
     Widths *w = sizes_of(ts, function, a, b);
     uint32_t result = 0;
     if (w && (unsigned) op > JitSizeMod)
-        error_set(JIT_ERROR_ARGUMENT, "%s: operation %d, expected a JitSizeOp", function,
-                  (int) op);
+        error_set(JIT_ERROR_ARGUMENT, "%s: operation %d, expected a JitSizeOp",
+                  function, (int) op);
     else if (w)
         result = width_make(w, (WidthOp) (WIDTH_ADD + (unsigned) op), a, b);
     api_leave();

@@ -1,7 +1,7 @@
 /*
  * recording.h -- commands that were submitted, to be submitted again with other arrays
  *
- *     Recorder  sees the commands of a thread while a function runs      (tap of a stream)
+ *     Recorder  sees the commands of a thread while a function runs   (tap of a stream)
  *         │     which arrays do they use, what sizes do they have?
  *         ▼
  *     Recording commands without buffers │ arrays │ sizes and guards (width.h)
@@ -14,8 +14,8 @@
  * arrays that it reads. Where they do not, the sizes of all inputs are pinned: the
  * recording is right for them, and for no others.
  *
- * Nobody locks anything: a Recorder belongs to the thread that records, a Recording does
- * not change.
+ * Nobody locks anything: a Recorder belongs to the thread that records, a Recording
+ * does not change.
  */
 #ifndef FREEZE_RECORDING_H
 #define FREEZE_RECORDING_H

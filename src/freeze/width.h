@@ -93,8 +93,8 @@ bool width_pin(Widths *w, Width width);
  *  broadcasts. */
 bool width_pin_kind(Widths *w, Width width);
 
-/** Compute the values of terms that depend on inputs (by class) and on no number that is
- *  read; or, once numbers 0 to k have been read and are in values[] in the place of
+/** Compute the values of terms that depend on inputs (by class) and on no number that
+ *  is read; or, once numbers 0 to k have been read and are in values[] in the place of
  *  their terms, of those that depend on k ('late' is k + 1). False: one does not
  *  exist. */
 bool width_evaluate(const Widths *w, uint32_t late, const int64_t *inputs,

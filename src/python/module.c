@@ -12,6 +12,7 @@
 #include "python/convert/operand.h"
 #include "python/flow/local.h"
 #include "python/flow/registry.h"
+#include "python/freeze/frozen.h"
 #include "python/object/array.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
@@ -20,7 +21,7 @@
 
 static PyMethodDef *const function_tables[] = {
     call_functions, cond_functions, create_functions, custom_functions, dot_functions,
-    error_functions, functions_functions, gather_functions, gradient_functions,
+    error_functions, frozen_functions, functions_functions, gather_functions, gradient_functions,
     introspect_functions, jit_functions, local_functions, loop_functions,
     mask_functions, product_functions, propagate_functions, reduce_functions,
     report_functions, reshape_functions, sort_functions, source_functions,
@@ -221,6 +222,7 @@ static int module_exec(PyObject *module)
     log_begin();
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
         !flag_scope_bind(module) || !local_bind(state) || !custom_bind(state) ||
+        !frozen_bind(state) ||
         !registry_bind(module) || !operand_bind(state) || !prepare_exit() ||
         add_build(module) < 0)
         return -1;
@@ -237,6 +239,9 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->local);
     Py_VISIT(state->operand);
     Py_VISIT(state->operation);
+    Py_VISIT(state->frozen_key);
+    Py_VISIT(state->snapshot);
+    Py_VISIT(state->frozen);
     Py_VISIT(state->log_callback);
     int stop = enum_traverse(state, visit, arg);
     return stop ? stop : type_traverse(state, visit, arg);
@@ -263,6 +268,9 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->local);
     Py_CLEAR(state->operand);
     Py_CLEAR(state->operation);
+    Py_CLEAR(state->frozen_key);
+    Py_CLEAR(state->snapshot);
+    Py_CLEAR(state->frozen);
     Py_CLEAR(state->array_base);
     type_clear(state);
     return 0;

@@ -11,7 +11,7 @@
 
 enum { INPUTS = 3, MOST = 4 };
 
-/* Outputs from inputs x (f32), y (f32) and i (u32, below the size of x), all of one
+/* Outputs from inputs x (f32), y (f32) and i (a permutation), all of one
  * size: their number. */
 typedef size_t (*Function)(const uint32_t *in, uint32_t *out);
 
@@ -209,7 +209,7 @@ static void make_inputs(uint32_t size, uint32_t *in)
     float *data = malloc(2 * size * sizeof(float));
     for (uint32_t i = 0; i < 2 * size; ++i)
         data[i] = (float) ((double) (random_bits() >> 40) * 0x1p-21);
-    uint32_t *index = random_indices(size, size);
+    uint32_t *index = permutation(size); /* no lanes write one entry */
     in[0] = array_of(VarTypeFloat32, data, size);
     in[1] = array_of(VarTypeFloat32, data + size, size);
     in[2] = u32_array(size, index);

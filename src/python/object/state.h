@@ -41,6 +41,9 @@ struct State {
     PyTypeObject *local;            /* local arrays of drjit._flow.regions */
     PyTypeObject *operand;          /* foreign arrays in operations: operand.h */
     PyTypeObject *operation;        /* custom operations in the graph: custom.h */
+    PyTypeObject *frozen_key;       /* of inputs: frozen_key.h */
+    PyTypeObject *snapshot;         /* inputs of frozen functions: frozen.h */
+    PyTypeObject *frozen;           /* their recordings */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];
     PyObject *events[BACKEND_COUNT]; /* classes of events, NULL until needed */

@@ -7,16 +7,16 @@
  *     freezing_replay()  other inputs ─► outputs; nothing is traced
  *
  * While a thread records, the commands that it submits are noted (freeze/recording.h).
- * The trace's part is to say what sizes are: the number of lanes of a kernel follows from
- * the variables that it is computed from (freezing_size_group()). It asks each for its
- * Width: inputs and results of commands have one, as has what was made with a size that
- * is one (freezing_hint()). Who looks at the size of a variable otherwise, pins it:
- * freezing_pin(). So a size that got into a kernel, or decided something, unnoticed by
- * all of this is a fault of who did not pin it. Variables with a size of more than one
- * entry of which nothing is known pin all inputs.
+ * The trace's part is to say what sizes are: the number of lanes of a kernel follows
+ * from the variables that it is computed from (freezing_size_group()). It asks each for
+ * its Width: inputs and results of commands have one, as has what was made with a size
+ * that is one (freezing_hint()). Who looks at the size of a variable otherwise, pins
+ * it: freezing_pin(). So a size that got into a kernel, or decided something, unnoticed
+ * by all of this is a fault of who did not pin it. Variables with a size of more than
+ * one entry of which nothing is known pin all inputs.
  *
- * What is read by the host cannot decide anything in a recording: that is an error where
- * it happens.
+ * What is read by the host cannot decide anything in a recording: that is an error
+ * where it happens.
  *
  * Requires the graph lock.
  */
@@ -69,7 +69,8 @@ typedef struct Frozen {
  *  literals. False: error recorded, nothing has begun. */
 bool freezing_start(ThreadState *ts, Device *device, const VarId *inputs,
                     uint32_t count);
-/** End it; the outputs are evaluated. NULL: error recorded; it has ended all the same. */
+/** End it; the outputs are evaluated. NULL: error recorded; it has ended all the
+ *  same. */
 Frozen *freezing_stop(ThreadState *ts, const VarId *outputs, uint32_t count);
 /** Give a recording up; without one, nothing happens. */
 void freezing_abort(ThreadState *ts);

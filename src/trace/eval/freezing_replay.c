@@ -103,8 +103,8 @@ static void drop_arrays(const Repeat *p, uint32_t command)
     const FrozenCommand *f = &r->commands[command];
     for (uint32_t i = 0; i < f->count; ++i) {
         uint32_t number = r->uses[f->first + i].array;
-        if (r->arrays[number].kind == FROZEN_MADE && r->arrays[number].last == command &&
-            p->buffers[number])
+        const FrozenArray *a = &r->arrays[number];
+        if (a->kind == FROZEN_MADE && a->last == command && p->buffers[number])
             drop_array(p, number);
     }
 }
@@ -215,8 +215,8 @@ Replay freezing_replay(ThreadState *ts, Frozen *frozen, const VarId *inputs,
                        uint32_t count, VarId *outputs, const char *function)
 {
     if (ts->freezing)
-        return (Replay) error_set(JIT_ERROR_STATE, "%s: the calling thread is recording "
-                                  "a function", function);
+        return (Replay) error_set(JIT_ERROR_STATE, "%s: the calling thread is "
+                                  "recording a function", function);
     if (count != frozen->input_count)
         return (Replay) error_set(JIT_ERROR_ARGUMENT, "%s: there are %u inputs, "
                                   "expected %u", function, count, frozen->input_count);

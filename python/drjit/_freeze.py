@@ -1,0 +1,337 @@
+"""Functions that are recorded once, and repeated without being called: ``freeze``.
+
+``_core._freeze_call()`` does what is done each time: it takes the inputs apart, finds
+the recording that fits, repeats it, and puts the result together. Here is what is done
+when there is none: which literals become opaque, the function is called and recorded,
+and warnings, if that happens too often.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Callable
+from typing import Any, overload
+
+from drjit import _core
+from drjit._enums import JitBackend, JitFlag, LogLevel
+
+_LITERAL_NOTE = (
+    "While traversing the frozen function input, new literal variables have\n"
+    "been discovered which changed from one call to another. These will be made\n"
+    "opaque, and the input will be traversed again. This will incur some\n"
+    "overhead. To prevent this, make those variables opaque in beforehand. Below,\n"
+    "a list of variables that changed will be shown."
+)
+
+# Values of closures and globals that count as inputs if the function only reads them.
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class _Form:
+    """Calls whose inputs differ in literals only: which of these change."""
+
+    def __init__(self, literals: list[tuple[int, int, int]]) -> None:
+        self.literals = dict((row[0], row[1:]) for row in literals)
+        self.opaque: set[int] = set()
+
+    def update(self, literals: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        """Those that have changed for the first time: (number, old bits, new bits)."""
+        changed = [
+            (number, self.literals[number][0], bits)
+            for number, bits, size in literals
+            if number not in self.opaque and self.literals[number] != (bits, size)
+        ]
+        self.opaque.update(number for number, *_ in changed)
+        return changed
+
+
+class FrozenFunction:
+    """What :func:`drjit.freeze` makes of a function: call it like that one.
+
+    ``n_recordings`` says how often the function was recorded, ``n_cached_recordings``
+    how many recordings there are; ``clear()`` drops them; ``explain()`` says what the
+    latest recording consists of, and why the last call was recorded anew.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        state_fn: Callable[..., Any] | None,
+        limit: int | None,
+        warn_after: int,
+        backend: JitBackend | None,
+        auto_opaque: bool,
+        enabled: bool,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._state_fn = state_fn
+        self._limit = limit
+        self._warn_after = warn_after
+        self._backend = backend
+        self._auto_opaque = auto_opaque
+        self.enabled = enabled
+        self._implicit = _implicit_inputs(function)
+        self._recordings: dict[Any, Any] = {}
+        self._forms: dict[Any, _Form] = {}
+        self._last: Any = None
+        self._why = "the function was not called yet"
+        self.n_recordings = 0
+
+    @property
+    def n_cached_recordings(self) -> int:
+        return len(self._recordings)
+
+    def clear(self) -> None:
+        """Forget all recordings."""
+        self._recordings.clear()
+        self._forms.clear()
+        self._last = None
+        self.n_recordings = 0
+
+    def explain(self) -> str:
+        """The latest recording as text, and why it was made."""
+        text = self._last.text() if self._last is not None else "no recording\n"
+        return f"{text}recorded because {self._why}\n"
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    # ------------------------------------------------------------------- calls
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.enabled or not _may_freeze():
+            return self._function(*args, **kwargs)
+        inputs = self._inputs(args, kwargs)
+        result = _core._freeze_call(self._recordings, inputs)
+        if type(result) is not _core._Snapshot:
+            return result
+        return self._miss(result, inputs, args, kwargs)
+
+    def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        implicit = self._implicit() if self._implicit else None
+        state = self._state_fn(*args, **kwargs) if self._state_fn else None
+        return (args, kwargs, implicit, state)
+
+    def _miss(
+        self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
+    ) -> Any:
+        if snapshot.tracked:
+            raise NotImplementedError(
+                "drjit.freeze(): an input has derivatives enabled, which frozen "
+                "functions do not support yet; detach it first"
+            )
+        if self._settle_literals(snapshot):
+            result = _core._freeze_call(self._recordings, inputs)
+            if type(result) is not _core._Snapshot:
+                return result
+            snapshot = result
+        return self._record(snapshot, inputs, args, kwargs)
+
+    def _settle_literals(self, snapshot: Any) -> bool:
+        """Make literals opaque that change. Were there any?"""
+        literals = snapshot.literals
+        if not literals:
+            return False
+        if not self._auto_opaque:
+            snapshot.make_opaque([number for number, *_ in literals])
+            return True
+        key = snapshot.form
+        form = self._forms.get(key)
+        if form is None:
+            self._forms[key] = _Form(literals)
+            return False
+        changed = form.update(literals)
+        if changed:
+            self._note_literals(snapshot, changed)
+        snapshot.make_opaque(sorted(form.opaque))
+        return bool(form.opaque)
+
+    def _note_literals(self, snapshot: Any, changed: list[tuple[int, int, int]]) -> None:
+        if _core.log_level() < LogLevel.Info:
+            return
+        print(_LITERAL_NOTE)
+        for number, old, new in changed:
+            print(
+                f"{_named(snapshot.path(number))}: The literal value of this variable "
+                f"changed from {old:#x} to {new:#x}"
+            )
+
+    def _record(
+        self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
+    ) -> Any:
+        self._why = self._reason(snapshot)
+        self._warn()
+        snapshot.start((self._backend or JitBackend.LLVM).value)
+        try:
+            result = self._function(*args, **kwargs)
+            recording = snapshot.stop(inputs, result)
+        except BaseException:
+            _core._freeze_abort()
+            raise
+        if isinstance(recording, str):
+            self._why = f"recordings of the function cannot be repeated: {recording}"
+            return result
+        self._keep(snapshot.key, recording)
+        return result
+
+    def _keep(self, key: Any, recording: Any) -> None:
+        self.n_recordings += 1
+        self._recordings.pop(key, None)
+        self._recordings[key] = self._last = recording
+        if self._limit is not None:
+            while len(self._recordings) > max(self._limit, 0):
+                del self._recordings[next(iter(self._recordings))]
+
+    def _reason(self, snapshot: Any) -> str:
+        known = self._recordings.get(snapshot.key)
+        if known is not None:
+            return "the sizes do not fit:\n" + known.text()
+        return "there was none for inputs of such types, structure and values"
+
+    def _warn(self) -> None:
+        if self.n_recordings < self._warn_after or _core.log_level() < LogLevel.Warn:
+            return
+        print(
+            f"The frozen function has been recorded {self.n_recordings + 1} times, this "
+            "indicates a problem\nwith how the frozen function is being called. For "
+            "example, calling it\nwith changing python values such as an index. For "
+            "more information about\nwhich variables changed set the log level to "
+            "``LogLevel::Debug``."
+        )
+
+
+def _may_freeze() -> bool:
+    """No: it is switched off, another frozen function records, or a loop does."""
+    return _core.flag(JitFlag.KernelFreezing) and not (
+        _core.flag(JitFlag.FreezingScope) or _core.flag(JitFlag.SymbolicScope)
+    )
+
+
+def _named(path: str) -> str:
+    """A path in the inputs in the words of the user: "args[1]", "kwargs['c'].z"."""
+    names = {"[0]": "args", "[1]": "kwargs", "[2]": "closure", "[3]": "state"}
+    return names.get(path[:3], "") + path[3:]
+
+
+def _implicit_inputs(function: Callable[..., Any]) -> Callable[[], list[Any]] | None:
+    """What a function reads of closures and globals: a function that collects it."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    written = {
+        step.argval
+        for step in dis.get_instructions(code)
+        if step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
+    }
+    read = {
+        step.argval
+        for step in dis.get_instructions(code)
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }
+    names = sorted(read - written)
+    cells = [
+        (name, cell)
+        for name, cell in zip(code.co_freevars, function.__closure__ or ())
+        if name not in written
+    ]
+    space = function.__globals__
+    if not names and not cells:
+        return None
+
+    def collect() -> list[Any]:
+        found: list[Any] = []
+        for name in names:
+            value = space.get(name)
+            if value is not None and _counts(value):
+                found.append(value)
+        for _, cell in cells:
+            try:
+                value = cell.cell_contents
+            except ValueError:  # not assigned yet
+                continue
+            if _counts(value):
+                found.append(value)
+        return found
+
+    return collect
+
+
+def _counts(value: Any) -> bool:
+    """Is it an array, a PyTree with arrays, or a plain value?"""
+    if isinstance(value, _PLAIN) or isinstance(value, _core.ArrayBase):
+        return True
+    if isinstance(value, (types.ModuleType, types.FunctionType, type)):
+        return False
+    leaves = [leaf for leaf, keys in _core._tree_nodes("freeze", value) if keys is None]
+    return any(isinstance(leaf, _core.ArrayBase) for leaf in leaves if leaf is not value)
+
+
+@overload
+def freeze(
+    f: None = None,
+    *,
+    state_fn: Callable[..., Any] | None = None,
+    limit: int | None = None,
+    warn_after: int = 10,
+    backend: JitBackend | None = None,
+    auto_opaque: bool = True,
+    enabled: bool = True,
+) -> Callable[[Callable[..., Any]], Any]: ...
+
+
+@overload
+def freeze(
+    f: Callable[..., Any],
+    *,
+    state_fn: Callable[..., Any] | None = None,
+    limit: int | None = None,
+    warn_after: int = 10,
+    backend: JitBackend | None = None,
+    auto_opaque: bool = True,
+    enabled: bool = True,
+) -> Any: ...
+
+
+def freeze(
+    f: Callable[..., Any] | None = None,
+    *,
+    state_fn: Callable[..., Any] | None = None,
+    limit: int | None = None,
+    warn_after: int = 10,
+    backend: JitBackend | None = None,
+    auto_opaque: bool = True,
+    enabled: bool = True,
+) -> Any:
+    """Record what a function does the first time, and repeat it without calling it.
+
+    A decorator. Inputs are the arguments, what ``state_fn`` returns (called with the
+    same arguments), and the arrays and plain values that the function reads from
+    closures and globals; all of them PyTrees. A recording serves all calls with inputs
+    of the same structure and types, with equal values of what is no array, and with
+    arrays of other sizes, as far as the function does not depend on these. What it
+    scatters to or replaces among its inputs is written back, as if it had been called.
+
+    ``limit``: recordings that are kept at most, the latest ones. ``warn_after``: print
+    a warning from that many recordings on. ``backend``: where there are no inputs to
+    tell. ``auto_opaque``: literals that change from call to call become arrays in
+    memory; if it is False, all are from the start. ``enabled``: False calls the function
+    as if it was not decorated; so does clearing ``JitFlag.KernelFreezing``.
+    """
+
+    def decorate(function: Callable[..., Any]) -> FrozenFunction:
+        inner = function.__func__ if isinstance(function, (staticmethod, classmethod)) \
+            else function
+        if not callable(inner):
+            raise TypeError(
+                f"drjit.freeze(): 'f' is of type {type(function).__name__}, expected a "
+                "function"
+            )
+        frozen = FrozenFunction(
+            inner, state_fn, limit, warn_after, backend, auto_opaque, enabled
+        )
+        return type(function)(frozen) if inner is not function else frozen
+
+    return decorate if f is None else decorate(f)

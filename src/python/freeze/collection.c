@@ -1,0 +1,150 @@
+/*
+ * collection.c -- see collection.h
+ */
+#include "python/freeze/collection.h"
+
+#include "python/flow/local.h"
+#include "python/object/error.h"
+
+enum { FIRST_ROOM = 16, FEW = 8 }; /* variables that are looked for one by one */
+
+static bool make_room(void *items, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    const size_t wanted = *capacity ? 2 * *capacity : FIRST_ROOM;
+    void *grown = PyMem_Realloc(*(void **) items, wanted * size);
+    if (!grown) {
+        PyErr_NoMemory();
+        return false;
+    }
+    *(void **) items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+/* Where variables are in 'ids': open addressing, once there are more than a few. */
+typedef struct Finder {
+    uint32_t *slots; /* numbers; 0: free */
+    size_t mask;
+} Finder;
+
+static size_t slot_of(const Finder *f, const Collection *c, uint32_t id)
+{
+    size_t slot = (id * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+    while (f->slots[slot & f->mask] && c->ids[f->slots[slot & f->mask] - 1] != id)
+        ++slot;
+    return slot & f->mask;
+}
+
+/* Twice as many slots as there can be variables before the next time. */
+static bool rebuild(Finder *f, const Collection *c)
+{
+    PyMem_Free(f->slots);
+    f->mask = 4 * c->id_capacity - 1;
+    f->slots = PyMem_Calloc(f->mask + 1, sizeof(*f->slots));
+    if (!f->slots) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < c->id_count; i++)
+        f->slots[slot_of(f, c, c->ids[i])] = (uint32_t) i + 1;
+    return true;
+}
+
+/* The number of a variable, a new one if it is met for the first time; UINT32_MAX:
+ * exception. */
+static uint32_t number_of(Collection *c, Finder *f, uint32_t id)
+{
+    const size_t before = c->id_capacity;
+    if (!make_room(&c->ids, c->id_count, &c->id_capacity, sizeof(*c->ids)) ||
+        (c->id_capacity != before && c->id_capacity > FEW && !rebuild(f, c)))
+        return UINT32_MAX;
+    size_t slot = 0;
+    if (f->slots) {
+        slot = slot_of(f, c, id);
+        if (f->slots[slot])
+            return f->slots[slot];
+        f->slots[slot] = (uint32_t) c->id_count + 1;
+    } else {
+        for (size_t i = 0; i < c->id_count; i++)
+            if (c->ids[i] == id)
+                return (uint32_t) i + 1;
+    }
+    c->ids[c->id_count] = jit_var_inc_ref(id);
+    return (uint32_t) ++c->id_count;
+}
+
+static bool add_array(Collection *c, Finder *f, CollectedLeaf *place, const Array *a)
+{
+    place->info = a->info;
+    place->first = c->number_count;
+    place->count = array_count(a);
+    for (size_t i = 0; i < place->count; i++) {
+        const Leaf leaf = array_leaves(a)[i];
+        uint32_t number = 0;
+        if (leaf && (number = number_of(c, f, leaf_index(leaf))) == UINT32_MAX)
+            return false;
+        if (!make_room(&c->numbers, c->number_count, &c->number_capacity,
+                       sizeof(*c->numbers)))
+            return false;
+        c->numbers[c->number_count++] = number;
+        c->tracked |= leaf_node(leaf) != 0;
+    }
+    return true;
+}
+
+static bool add_leaf(Collection *c, Finder *f, const char *operation, size_t leaf)
+{
+    PyObject *object = c->tree.leaves[leaf];
+    const Array *array = array_check(c->state, object) ? array_of(object) : NULL;
+    if (array && array->info->jit)
+        return add_array(c, f, &c->places[leaf], array);
+    if (!local_check(c->state, object))
+        return true;
+    PyObject *path = tree_leaf_path(&c->tree, leaf);
+    if (path)
+        error_raise(PyExc_TypeError, operation, NULL, 0,
+                    "'%U' is a local array, which only exists in kernels", path);
+    Py_XDECREF(path);
+    return false;
+}
+
+bool collection_take(Collection *c, State *state, const char *operation,
+                     PyObject *object)
+{
+    Finder finder = { 0 };
+    c->state = state;
+    if (!tree_flatten(state, operation, object, &c->tree))
+        return false;
+    c->places = PyMem_Calloc(c->tree.leaf_count + 1, sizeof(*c->places));
+    bool ok = c->places != NULL;
+    if (!ok)
+        PyErr_NoMemory();
+    for (size_t i = 0; ok && i < c->tree.leaf_count; i++)
+        ok = add_leaf(c, &finder, operation, i);
+    PyMem_Free(finder.slots);
+    return ok;
+}
+
+void collection_free(Collection *c)
+{
+    for (size_t i = 0; i < c->id_count; i++)
+        jit_var_dec_ref(c->ids[i]);
+    PyMem_Free(c->ids);
+    PyMem_Free(c->numbers);
+    PyMem_Free(c->places);
+    tree_free(&c->tree);
+    *c = (Collection){ 0 };
+}
+
+PyObject *collection_path(const Collection *c, uint32_t number)
+{
+    for (size_t leaf = 0; leaf < c->tree.leaf_count; leaf++) {
+        const CollectedLeaf *place = &c->places[leaf];
+        for (size_t i = 0; i < place->count; i++)
+            if (c->numbers[place->first + i] == number)
+                return tree_leaf_path(&c->tree, leaf);
+    }
+    return PyUnicode_FromString("");
+}
