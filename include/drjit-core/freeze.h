@@ -94,8 +94,9 @@ JIT_EXPORT const char *jit_freeze_str(JitRecording *recording);
 JIT_EXPORT void jit_freeze_destroy(JitRecording *recording);
 
 /** Sizes to compute with, while the calling thread records. A handle stands for a size
- *  wherever it comes from; 0 on errors (JIT_ERROR_STATE without a recording), also of
- *  computations that have no result. */
+ *  wherever it comes from, and belongs to the recording; 0 on errors (JIT_ERROR_STATE
+ *  without a recording), also of computations that have no result. */
+typedef uint64_t JitSize;
 typedef enum JitSizeOp {
     JitSizeAdd, JitSizeSub, JitSizeMul, JitSizeDiv, JitSizeMod /* rounded down */
 } JitSizeOp;
@@ -104,17 +105,17 @@ typedef enum JitSizeRelation {
 } JitSizeRelation;
 
 /** The size of a variable; a constant. */
-JIT_EXPORT uint32_t jit_freeze_size(uint32_t index);
-JIT_EXPORT uint32_t jit_freeze_size_constant(int64_t value);
-JIT_EXPORT uint32_t jit_freeze_size_op(JitSizeOp op, uint32_t a, uint32_t b);
-/** The value that a size has now. */
-JIT_EXPORT int64_t jit_freeze_size_value(uint32_t size);
+JIT_EXPORT JitSize jit_freeze_size(uint32_t index);
+JIT_EXPORT JitSize jit_freeze_size_constant(int64_t value);
+JIT_EXPORT JitSize jit_freeze_size_op(JitSizeOp op, JitSize a, JitSize b);
+/** The value that a size has now; of one that is none, 0 and an error. */
+JIT_EXPORT int64_t jit_freeze_size_value(JitSize size);
 /** Bind the recording to a relation between two sizes being what it is now: 1 if it
  *  holds, 0 if not, -1 on errors. */
-JIT_EXPORT int jit_freeze_size_test(JitSizeRelation relation, uint32_t a, uint32_t b);
+JIT_EXPORT int jit_freeze_size_test(JitSizeRelation relation, JitSize a, JitSize b);
 /** The next literal, counter or undefined variable that the thread makes has this size,
  *  if its number of entries is the size's value. */
-JIT_EXPORT bool jit_freeze_size_next(uint32_t size);
+JIT_EXPORT bool jit_freeze_size_next(JitSize size);
 
 #if defined(__cplusplus)
 }

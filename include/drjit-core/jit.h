@@ -547,7 +547,7 @@ JIT_EXPORT uint32_t jit_var_reduce_dot(uint32_t a, uint32_t b);
 /** Reduce consecutive blocks of 'block_size' entries (which divides the size). */
 JIT_EXPORT uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index,
                                          size_t block_size);
-/** Prefix reductions within blocks; block_size = size treats the whole array. */
+/** Prefix reductions within blocks; 0 and the size mean the whole array. */
 JIT_EXPORT uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index,
                                                 size_t block_size, int exclusive,
                                                 int reverse);

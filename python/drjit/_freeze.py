@@ -15,7 +15,9 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from drjit import _core
-from drjit._enums import JitBackend, JitFlag, LogLevel
+from drjit._ad.modes import traverse
+from drjit._ad.scopes import isolate_grad
+from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
 
 _LITERAL_NOTE = (
     "While traversing the frozen function input, new literal variables have\n"
@@ -119,16 +121,60 @@ class FrozenFunction:
         self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
     ) -> Any:
         if snapshot.tracked:
-            raise NotImplementedError(
-                "drjit.freeze(): an input has derivatives enabled, which frozen "
-                "functions do not support yet; detach it first"
-            )
+            return self._call_tracked(inputs, args, kwargs)
+        return self._call_plain(
+            snapshot, inputs, lambda: self._function(*args, **kwargs)
+        )
+
+    def _call_plain(
+        self, snapshot: Any, inputs: tuple[Any, ...], call: Callable[[], Any]
+    ) -> Any:
         if self._settle_literals(snapshot):
             result = _core._freeze_call(self._recordings, inputs)
             if type(result) is not _core._Snapshot:
                 return result
             snapshot = result
-        return self._record(snapshot, inputs, args, kwargs)
+        return self._record(snapshot, inputs, call)
+
+    def _call_tracked(self, inputs: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+        """A call with inputs that have derivatives.
+
+        These stay outside: the function sees arrays of the same values with a graph of
+        its own, and gradients that it leaves in them are outputs of the recording.
+        """
+        rows = _core._freeze_detach(inputs)
+        try:
+            arrays = [array for array, _, _ in rows]
+            before = [_core.grad(copy) for _, copy, _ in rows]
+            where = tuple(position for *_, position in rows)
+            full = (inputs, before, where)
+            found = _core._freeze_call(self._recordings, full)
+            if type(found) is _core._Snapshot:
+                found = self._call_plain(
+                    found,
+                    full,
+                    lambda: self._run_tracked(arrays, before, args, kwargs),
+                )
+            result, after = found
+        finally:
+            _core._freeze_attach(rows)
+        for (_, copy, _), old, new in zip(rows, before, after):
+            _give_gradient(copy, old, new)
+        return result
+
+    def _run_tracked(
+        self, arrays: list[Any], gradients: list[Any], args: Any, kwargs: Any
+    ) -> tuple[Any, list[Any]]:
+        for array, gradient in zip(arrays, gradients):
+            _core.enable_grad(array)
+            if not _is_zero(gradient):
+                _core.set_grad(array, gradient)
+        tracked = [_core.copy(array) for array in arrays]
+        with isolate_grad():
+            result = self._function(*args, **kwargs)
+        after = [_core.grad(array) for array in tracked]
+        _core._freeze_detach(arrays)
+        return _core.detach(result), after
 
     def _settle_literals(self, snapshot: Any) -> bool:
         """Make literals opaque that change. Were there any?"""
@@ -150,7 +196,7 @@ class FrozenFunction:
         return bool(form.opaque)
 
     def _note_literals(self, snapshot: Any, changed: list[tuple[int, int, int]]) -> None:
-        if _core.log_level() < LogLevel.Info:
+        if not _logs(LogLevel.Info):
             return
         print(_LITERAL_NOTE)
         for number, old, new in changed:
@@ -160,13 +206,15 @@ class FrozenFunction:
             )
 
     def _record(
-        self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
+        self, snapshot: Any, inputs: tuple[Any, ...], call: Callable[[], Any]
     ) -> Any:
         self._why = self._reason(snapshot)
         self._warn()
         snapshot.start((self._backend or JitBackend.LLVM).value)
         try:
-            result = self._function(*args, **kwargs)
+            result = call()
+            if _core.grad_enabled(result):  # as what is made when it is repeated
+                result = _core.detach(result)
             recording = snapshot.stop(inputs, result)
         except BaseException:
             _core._freeze_abort()
@@ -192,7 +240,7 @@ class FrozenFunction:
         return "there was none for inputs of such types, structure and values"
 
     def _warn(self) -> None:
-        if self.n_recordings < self._warn_after or _core.log_level() < LogLevel.Warn:
+        if self.n_recordings < self._warn_after or not _logs(LogLevel.Warn):
             return
         print(
             f"The frozen function has been recorded {self.n_recordings + 1} times, this "
@@ -201,6 +249,30 @@ class FrozenFunction:
             "more information about\nwhich variables changed set the log level to "
             "``LogLevel::Debug``."
         )
+
+
+def _is_zero(gradient: Any) -> bool:
+    """Is there no gradient? Then it is a literal, or literals."""
+    if _core.is_tensor_v(gradient):
+        gradient = gradient.array
+    if _core.depth_v(gradient) == 1:
+        return gradient.state == VarState.Literal
+    return all(_is_zero(entry) for entry in gradient)
+
+
+def _give_gradient(array: Any, before: Any, after: Any) -> None:
+    """Let an input have the gradient that the function has left, and go on from it."""
+    if not _is_zero(before):
+        _core.set_grad(array, after)
+    elif not _is_zero(after):
+        product = array * after
+        _core.set_grad(product, 1)
+        _core.enqueue(ADMode.Backward, product)
+        traverse(ADMode.Backward)
+
+
+def _logs(level: LogLevel) -> bool:
+    return _core.log_level().value >= level.value
 
 
 def _may_freeze() -> bool:

@@ -25,7 +25,7 @@ uint32_t jit_var_literal(JitBackend backend, VarType type, const void *value,
     uint32_t result =
         device ? array_literal(ts, device->index, type, value, size, eval != 0) : 0;
     if (!eval)
-        result = freezing_take_hint(ts, result);
+        result = freezing_sized(ts, result);
     api_leave();
     return result;
 }
@@ -66,7 +66,7 @@ uint32_t jit_var_undefined(JitBackend backend, VarType type, size_t size)
     TRY(ts, 0);
     const Device *device = current_device(ts, backend, "jit_var_undefined()");
     uint32_t result = device ? array_undefined(ts, device->index, type, size) : 0;
-    result = freezing_take_hint(ts, result);
+    result = freezing_sized(ts, result);
     api_leave();
     return result;
 }
@@ -77,7 +77,7 @@ uint32_t jit_var_counter(JitBackend backend, size_t size)
     TRY(ts, 0);
     const Device *device = current_device(ts, backend, "jit_var_counter()");
     uint32_t result = device ? array_counter(ts, device->index, size) : 0;
-    result = freezing_take_hint(ts, result);
+    result = freezing_sized(ts, result);
     api_leave();
     return result;
 }

@@ -156,91 +156,105 @@ void jit_freeze_destroy(JitRecording *recording)
 
 /* -------------------------------------------------------------------- sizes */
 
-uint32_t jit_freeze_size(uint32_t index)
+/* Handles are numbers of terms, with that of the recording in the upper half. */
+static JitSize handle(const ThreadState *ts, Width width)
 {
+    return width ? (uint64_t) freezing_serial(ts) << 32 | width : 0;
+}
+
+/* The terms of what the thread records, and which of them a handle is. */
+static Widths *find_size(ThreadState *ts, const char *function, JitSize size,
+                         Width *width)
+{
+    Widths *w = freezing_widths(ts, function);
+    TRY(w, NULL);
+    *width = (Width) size;
+    if (size >> 32 == freezing_serial(ts) && *width && *width < w->count)
+        return w;
+    error_set(JIT_ERROR_ARGUMENT, "%s: 0x%llx is no size of this recording", function,
+              (unsigned long long) size);
+    return NULL;
+}
+
+JitSize jit_freeze_size(uint32_t index)
+{
+    static const char function[] = "jit_freeze_size()";
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = 0;
+    JitSize result = 0;
     if (!var_exists(index))
-        error_set(JIT_ERROR_ARGUMENT, "jit_freeze_size(): r%u is not a variable",
-                  index);
-    else if (freezing_widths(ts, "jit_freeze_size()"))
-        result = freezing_width(ts, index);
+        error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not a variable", function, index);
+    else if (freezing_widths(ts, function))
+        result = handle(ts, freezing_width(ts, index));
     api_leave();
     return result;
 }
 
-uint32_t jit_freeze_size_constant(int64_t value)
+JitSize jit_freeze_size_constant(int64_t value)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     Widths *w = freezing_widths(ts, "jit_freeze_size_constant()");
-    uint32_t result = w ? width_constant(w, value) : 0;
+    JitSize result = w ? handle(ts, width_constant(w, value)) : 0;
     api_leave();
     return result;
 }
 
-/* The terms of the recording, if both handles are such. */
-static Widths *sizes_of(ThreadState *ts, const char *function, uint32_t a, uint32_t b)
-{
-    Widths *w = freezing_widths(ts, function);
-    TRY(w, NULL);
-    if (a && b && a < w->count && b < w->count)
-        return w;
-    error_set(JIT_ERROR_ARGUMENT, "%s: %u is no size of this recording", function,
-              a && a < w->count ? b : a);
-    return NULL;
-}
-
-uint32_t jit_freeze_size_op(JitSizeOp op, uint32_t a, uint32_t b)
+JitSize jit_freeze_size_op(JitSizeOp op, JitSize a, JitSize b)
 {
     static const char function[] = "jit_freeze_size_op()";
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    Widths *w = sizes_of(ts, function, a, b);
-    uint32_t result = 0;
+    Width x, y;
+    JitSize result = 0;
+    Widths *w = find_size(ts, function, a, &x);
+    w = w ? find_size(ts, function, b, &y) : NULL;
     if (w && (unsigned) op > JitSizeMod)
         error_set(JIT_ERROR_ARGUMENT, "%s: operation %d, expected a JitSizeOp",
                   function, (int) op);
     else if (w)
-        result = width_make(w, (WidthOp) (WIDTH_ADD + (unsigned) op), a, b);
+        result = handle(ts, width_make(w, (WidthOp) (WIDTH_ADD + (unsigned) op), x, y));
     api_leave();
     return result;
 }
 
-int64_t jit_freeze_size_value(uint32_t size)
+int64_t jit_freeze_size_value(JitSize size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    const Widths *w = sizes_of(ts, "jit_freeze_size_value()", size, size);
-    int64_t result = w ? width_value(w, size) : 0;
+    Width width;
+    const Widths *w = find_size(ts, "jit_freeze_size_value()", size, &width);
+    int64_t result = w ? width_value(w, width) : 0;
     api_leave();
     return result;
 }
 
-int jit_freeze_size_test(JitSizeRelation relation, uint32_t a, uint32_t b)
+int jit_freeze_size_test(JitSizeRelation relation, JitSize a, JitSize b)
 {
     static const char function[] = "jit_freeze_size_test()";
     ThreadState *ts = api_enter();
     TRY(ts, -1);
-    Widths *w = sizes_of(ts, function, a, b);
+    Width x, y;
     int result = -1;
+    Widths *w = find_size(ts, function, a, &x);
+    w = w ? find_size(ts, function, b, &y) : NULL;
     if (w && (unsigned) relation > JitSizeNotLess)
         error_set(JIT_ERROR_ARGUMENT, "%s: relation %d, expected a JitSizeRelation",
                   function, (int) relation);
     else if (w)
-        result = width_test(w, (WidthRelation) relation, a, b);
+        result = width_test(w, (WidthRelation) relation, x, y);
     api_leave();
     return result;
 }
 
-bool jit_freeze_size_next(uint32_t size)
+bool jit_freeze_size_next(JitSize size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = sizes_of(ts, "jit_freeze_size_next()", size, size) != NULL;
+    Width width;
+    bool ok = find_size(ts, "jit_freeze_size_next()", size, &width) != NULL;
     if (ok)
-        freezing_hint(ts, size);
+        freezing_hint(ts, width);
     api_leave();
     return ok;
 }

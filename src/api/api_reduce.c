@@ -75,8 +75,9 @@ uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index, size_t block_s
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = reduction_prefix(ts, op, index, block_size, exclusive != 0,
-                                       reverse != 0);
+    size_t all = var_exists(index) ? var_get(index)->size : 1;
+    uint32_t result = reduction_prefix(ts, op, index, block_size ? block_size : all,
+                                       exclusive != 0, reverse != 0);
     result = bind_blocks(ts, index, block_size, result);
     api_leave();
     return result;

@@ -385,14 +385,14 @@ static bool add_command(const Note *n)
 void recorder_note(void *recorder, const Command *c)
 {
     Recorder *r = recorder;
-    FrozenCommand f = { .unit = 1 };
+    FrozenCommand f = { .unit = 1, .bits = c->kind == COMMAND_FILL ? r->bits : 0 };
     if (r->failed || r->refused || c->kind == COMMAND_EVENT)
         return;
     if (kinds[c->kind].refused)
         recorder_refuse(r, kinds[c->kind].refused);
     else if (!add_command(&(Note) { r, c, &f }))
         fail(r);
-    r->size = 0;
+    r->size = r->bits = 0;
 }
 
 Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t value)

@@ -41,6 +41,8 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
     Command *c = command_like(f->pattern, (uint64_t) values[f->size] * f->unit);
     TRY(c, NULL);
     set_blocks(f, c);
+    if (f->bits)
+        c->fill.bits = (uint64_t) values[f->bits];
     for (uint32_t i = 0; i < f->count; ++i) {
         const FrozenUse *use = &r->uses[f->first + i];
         command_set_slot(c, i, buffers[use->array], use->offset,

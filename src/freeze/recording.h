@@ -53,6 +53,7 @@ typedef struct FrozenCommand {
     Width size;
     uint32_t unit;
     uint32_t first, count; /* of its uses */
+    Width bits;            /* that a FILL fills in, 0: as in the pattern */
     uint32_t whole;        /* block i is as large as the size: of a launch, that of its
                               fold i, of other commands, bit 0 */
 } FrozenCommand;
@@ -86,6 +87,7 @@ typedef struct Recorder {
     Buffer **held;  /* what 'known' knows of: an address must not come twice */
     uint32_t held_count, held_capacity, sweep;
     Width size;     /* of the next command, 0: as its arrays say */
+    Width bits;     /* the next command fills in this one's value; 0: it does not */
     bool pinned;    /* sizes of inputs are guarded */
     bool failed;    /* memory was out, which is recorded as an error */
     const char *refused; /* why this cannot be repeated, literal text; NULL: it can */

@@ -16,6 +16,7 @@
 #include "python/object/array.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
+#include "python/object/size.h"
 #include "python/object/state.h"
 #include "python/tree/plan.h"
 
@@ -222,8 +223,7 @@ static int module_exec(PyObject *module)
     log_begin();
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
         !flag_scope_bind(module) || !local_bind(state) || !custom_bind(state) ||
-        !frozen_bind(state) ||
-        !registry_bind(module) || !operand_bind(state) || !prepare_exit() ||
+        !size_bind(state) || !frozen_bind(state) || !registry_bind(module) || !operand_bind(state) || !prepare_exit() ||
         add_build(module) < 0)
         return -1;
     return add_functions(module) ? 0 : -1;
@@ -242,6 +242,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->frozen_key);
     Py_VISIT(state->snapshot);
     Py_VISIT(state->frozen);
+    Py_VISIT(state->size);
     Py_VISIT(state->log_callback);
     int stop = enum_traverse(state, visit, arg);
     return stop ? stop : type_traverse(state, visit, arg);
@@ -271,6 +272,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->frozen_key);
     Py_CLEAR(state->snapshot);
     Py_CLEAR(state->frozen);
+    Py_CLEAR(state->size);
     Py_CLEAR(state->array_base);
     type_clear(state);
     return 0;

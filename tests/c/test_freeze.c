@@ -146,7 +146,7 @@ static size_t vanishes(const uint32_t *in, uint32_t *out)
 /* x[0 ... size / 2 - 1] */
 static size_t computes_sizes(const uint32_t *in, uint32_t *out)
 {
-    uint32_t half = jit_freeze_size_op(JitSizeDiv, jit_freeze_size(in[0]),
+    JitSize half = jit_freeze_size_op(JitSizeDiv, jit_freeze_size(in[0]),
                                        jit_freeze_size_constant(2));
     size_t size = half ? (size_t) jit_freeze_size_value(half)
                        : jit_var_peek_size(in[0]) / 2;

@@ -16,7 +16,7 @@
 static Leaf zeros_like(const TypeInfo *info, Leaf like)
 {
     const uint64_t zero = 0;
-    return leaf_literal(info, &zero, leaf_size(like));
+    return leaf_literal_like(info, &zero, like);
 }
 
 static Leaf read_gradient(Leaf leaf, void *unused)

@@ -82,7 +82,7 @@ static bool fail_type(const Conversion *c, const Array *from)
 static bool read_value(const Conversion *c, const Array *from, size_t f, Value *value)
 {
     const Leaf leaf = array_leaves(from)[f];
-    const size_t size = leaf ? leaf_size(leaf) : 0;
+    const size_t size = leaf ? leaf_peek_size(leaf) : 0;
     if (size != 1)
         return convert_array_fail(
             c, PyExc_TypeError,

@@ -499,18 +499,18 @@ static PyObject *run_evaluated(Call *call)
 static bool find_size(Call *call)
 {
     const Variables *variables = &call->args.variables;
-    call->size = jit_var_size(call->ids);
+    call->size = jit_var_peek_size(call->ids);
     if (call->mask && call->size == 1)
-        call->size = jit_var_size(call->mask);
+        call->size = jit_var_peek_size(call->mask);
     for (size_t i = 0; i < variables->count && call->size == 1; i++)
-        call->size = leaf_size(variables->ids[i]);
-    const size_t mask = call->mask ? jit_var_size(call->mask) : 1;
+        call->size = leaf_peek_size(variables->ids[i]);
+    const size_t mask = call->mask ? jit_var_peek_size(call->mask) : 1;
     if (mask != 1 && mask != call->size)
         return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
                            "the mask has %zu entries, expected %zu or 1", mask,
                            call->size);
     for (size_t i = 0; i < variables->count; i++) {
-        const size_t own = leaf_size(variables->ids[i]);
+        const size_t own = leaf_peek_size(variables->ids[i]);
         if (own != 1 && own != call->size)
             return tracker_fail_size(&call->args, call->size);
     }

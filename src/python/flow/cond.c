@@ -28,7 +28,7 @@ typedef struct Cond {
 static bool start_cond(Cond *cond, PyObject *condition)
 {
     cond->mask = construct_mask(condition);
-    cond->size = jit_var_size(cond->mask);
+    cond->size = jit_var_peek_size(cond->mask);
     const bool symbolic = construct_set(JitFlagSymbolicConditionals, cond->symbolic);
     cond->handle = ad_var_cond_start(cond->label, cond->mask);
     construct_set(JitFlagSymbolicConditionals, symbolic);

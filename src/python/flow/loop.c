@@ -83,7 +83,7 @@ static int give_condition(Loop *loop, PyObject *condition)
     Variables *variables = &loop->now->variables;
     const uint32_t mask = construct_mask(condition);
     int again;
-    loop->size = jit_var_size(mask);
+    loop->size = jit_var_peek_size(mask);
     WAIT_BEGIN_IF(may_evaluate(loop))
     again = ad_var_loop_cond(loop->handle, mask);
     if (again > 0 && variables->count &&

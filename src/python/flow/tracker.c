@@ -662,8 +662,8 @@ static bool compare_arrays(const Change *c, const TrackedLeaf *from,
                                ", which is not permitted");
     }
     for (size_t i = 0; !from->local && !c->before->copied && i < from->count; i++) {
-        const size_t one = leaf_size(c->before->variables.ids[from->first + i]);
-        const size_t two = leaf_size(c->after->variables.ids[to->first + i]);
+        const size_t one = leaf_peek_size(c->before->variables.ids[from->first + i]);
+        const size_t two = leaf_peek_size(c->after->variables.ids[to->first + i]);
         if (one != two && one != 1 && two != 1)
             return fail_size(c->before, c->place, c->from, one, two);
     }
@@ -769,7 +769,7 @@ bool tracker_fail_size(const Tracker *t, size_t size)
     for (size_t i = 0; size > 1 && i < t->tree.leaf_count; i++) {
         const TrackedLeaf *leaf = &t->leaves[i];
         for (size_t k = 0; k < leaf->count; k++) {
-            const size_t own = leaf_size(t->variables.ids[leaf->first + k]);
+            const size_t own = leaf_peek_size(t->variables.ids[leaf->first + k]);
             if (own == size || own == 1)
                 continue;
             PyObject *name = tracker_name(t, leaf->place);

@@ -291,6 +291,20 @@ static bool has_changed(const Snapshot *s, size_t leaf, PyObject *now, bool *rep
     return false;
 }
 
+/* Has the function enabled derivatives of an input? */
+static bool is_tracked(const Tree *now, const State *state)
+{
+    for (size_t leaf = 0; leaf < now->leaf_count; leaf++) {
+        const Array *a = array_check(state, now->leaves[leaf])
+                             ? array_of(now->leaves[leaf])
+                             : NULL;
+        for (size_t i = 0; a && a->info->jit && i < array_count(a); i++)
+            if (leaf_node(array_leaves(a)[i]))
+                return true;
+    }
+    return false;
+}
+
 /* Fill in the changes, and a list of what stands there now. */
 static PyObject *find_changes(Frozen *f, const Snapshot *s, const Tree *now)
 {
@@ -429,7 +443,9 @@ static PyObject *snapshot_stop(PyObject *self, PyObject *const *args, Py_ssize_t
     Frozen *f = frozen_new(s->state);
     PyObject *ended = NULL;
     if (f && tree_flatten_like(s->state, name, &s->inputs.tree, args[0], &now))
-        ended = stop(f, s, &now, args[1]);
+        ended = is_tracked(&now, s->state)
+                    ? PyUnicode_FromString("an input has derivatives in the end")
+                    : stop(f, s, &now, args[1]);
     else if (f && PyErr_ExceptionMatches(PyExc_ValueError)) {
         PyErr_Clear();
         ended = PyUnicode_FromString("the structure of the inputs has changed");
@@ -584,6 +600,69 @@ static PyObject *frozen_call(PyObject *module, PyObject *const *args, Py_ssize_t
     return result;
 }
 
+/* ---------------------------------------------------------------- derivatives */
+
+/* A walk that takes the derivatives off arrays. */
+typedef struct Detaching {
+    State *state;
+    PyObject *list;
+    Py_ssize_t position;
+} Detaching;
+
+static bool detach_leaf(void *context, PyObject *leaf)
+{
+    Detaching *d = context;
+    const Py_ssize_t position = d->position++;
+    Array *array = array_check(d->state, leaf) ? array_of(leaf) : NULL;
+    bool any = false;
+    for (size_t i = 0; array && array->info->jit && i < array_count(array); i++)
+        any |= leaf_node(array_leaves(array)[i]) != 0;
+    if (!any)
+        return true;
+    Array *copy = array_copy(array);
+    PyObject *row = copy ? Py_BuildValue("OOn", leaf, (PyObject *) copy, position) : NULL;
+    const bool ok = row && PyList_Append(d->list, row) == 0;
+    for (size_t i = 0; ok && i < array_count(array); i++) {
+        const Leaf tracked = array_leaves(array)[i];
+        array_set_leaf(array, i, leaf_ref(leaf_detached(tracked)));
+    }
+    Py_XDECREF(copy);
+    Py_XDECREF(row);
+    return ok;
+}
+
+/* A list of (array, copy, number of the leaf) for the arrays that have derivatives,
+ * which only the copies have from then on. */
+static PyObject *frozen_detach(PyObject *module, PyObject *tree)
+{
+    Detaching d = { state_of_module(module), PyList_New(0), 0 };
+    if (d.list && !tree_visit(d.state, name, tree, detach_leaf, &d))
+        Py_CLEAR(d.list);
+    return d.list;
+}
+
+/* Give the arrays of such a list their derivatives back, where their variables have not
+ * changed. */
+static PyObject *frozen_attach(PyObject *module, PyObject *list)
+{
+    State *state = state_of_module(module);
+    for (Py_ssize_t i = 0; PyList_Check(list) && i < PyList_GET_SIZE(list); i++) {
+        PyObject *row = PyList_GET_ITEM(list, i);
+        Array *array = PyTuple_Check(row) && PyTuple_GET_SIZE(row) == 3 &&
+                               array_check(state, PyTuple_GET_ITEM(row, 0)) &&
+                               array_check(state, PyTuple_GET_ITEM(row, 1))
+                           ? array_of(PyTuple_GET_ITEM(row, 0))
+                           : NULL;
+        if (!array)
+            return error_raise(PyExc_TypeError, name, NULL, 0, "expected a list");
+        const Array *copy = array_of(PyTuple_GET_ITEM(row, 1));
+        for (size_t k = 0; k < array_count(array) && k < array_count(copy); k++)
+            if (leaf_index(array_leaves(array)[k]) == leaf_index(array_leaves(copy)[k]))
+                array_set_leaf(array, k, leaf_ref(array_leaves(copy)[k]));
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *frozen_abort(PyObject *module, PyObject *unused)
 {
     (void) module;
@@ -654,6 +733,10 @@ bool frozen_bind(State *state)
 PyMethodDef frozen_functions[] = {
     { "_freeze_call", METHOD(frozen_call), METH_FASTCALL,
       "_freeze_call(recordings, inputs)\n\nsee drjit._freeze" },
+    { "_freeze_detach", frozen_detach, METH_O,
+      "_freeze_detach(tree)\n\nsee drjit._freeze" },
+    { "_freeze_attach", frozen_attach, METH_O,
+      "_freeze_attach(list)\n\nsee drjit._freeze" },
     { "_freeze_abort", frozen_abort, METH_NOARGS, "_freeze_abort()\n\nsee drjit._freeze" },
     { NULL, NULL, 0, NULL },
 };

@@ -93,7 +93,7 @@ static PyObject *zeros_of(Array *a, const char *operation)
     for (size_t i = 0; i < n && result; i++) {
         const uint64_t bits = 0;
         const Leaf like = array_leaves(a)[i];
-        const Leaf zero = like ? leaf_literal(a->info, &bits, leaf_size(like)) : 0;
+        const Leaf zero = like ? leaf_literal_like(a->info, &bits, like) : 0;
         array_set_leaf(result, i, zero);
         if (like && !zero) {
             error_from_core(operation, &(PyObject *){ (PyObject *) a }, 1);

@@ -83,7 +83,7 @@ size_t access_size(const Array *flat)
     if (!flat->info->jit)
         return array_count(flat);
     Leaf index = array_leaf(flat);
-    return index ? leaf_size(index) : 0;
+    return index ? leaf_peek_size(index) : 0;
 }
 
 bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lanes)

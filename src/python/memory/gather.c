@@ -50,7 +50,7 @@ Leaf gather_scaled_index(Leaf index, size_t scale, size_t shift)
 static bool gather_packets(Leaf source, Leaf index, Leaf mask, size_t n,
                            ReduceMode mode, Leaf *out)
 {
-    size_t p = gather_packet_size(n, leaf_size(source)), done = 0;
+    size_t p = n == 1 ? 1 : gather_packet_size(n, leaf_size(source)), done = 0;
     bool ok = true;
     for (size_t j = 0; j < n / p && ok; j++) {
         Leaf position = gather_scaled_index(index, n / p, j);

@@ -166,7 +166,7 @@ static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands
     }
     if (!gather_prepare_target(operation, old))
         return false;
-    size_t p = gather_packet_size(o->n, leaf_size(array_leaves(target)[i]));
+    size_t p = o->n == 1 ? 1 : gather_packet_size(o->n, leaf_size(old));
     bool ok = true;
     for (size_t j = 0; j < o->n / p && ok; j++) {
         Leaf position = gather_scaled_index(o->index, o->n / p, j);
@@ -189,7 +189,7 @@ static bool write_lanes(const Scatter *s, const Pair *pair, const Array *index,
     for (size_t k = 0; k < array_count(pair->value); k++) {
         Leaf leaf = array_leaves(pair->value)[k];
         size_t part;
-        sizes[2] = leaf ? leaf_size(leaf) : 0;
+        sizes[2] = leaf ? leaf_peek_size(leaf) : 0;
         if (!access_lanes(s->access.operation, sizes, 3, &part))
             return false;
         const size_t both[] = { *lanes, part };

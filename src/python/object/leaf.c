@@ -47,6 +47,21 @@ const char *leaf_location(Leaf leaf, uint32_t *line)
 
 /* ---------------------------------------------------------------- new variables */
 
+Leaf leaf_literal_like(const TypeInfo *info, const void *bits, Leaf like)
+{
+    if (jit_flag(JitFlagFreezingScope)) {
+        const JitSize size = jit_freeze_size(leaf_index(like));
+        if (!size || !jit_freeze_size_next(size))
+            return 0;
+    }
+    return leaf_literal(info, bits, leaf_peek_size(like));
+}
+
+Leaf leaf_opaque_width(Leaf leaf)
+{
+    return leaf_of(jit_var_opaque_width(leaf_index(leaf)));
+}
+
 Leaf leaf_opaque(const TypeInfo *info, const void *bits, size_t size)
 {
     return leaf_of(jit_var_literal((JitBackend) info->backend, (VarType) info->entry,

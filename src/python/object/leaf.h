@@ -91,6 +91,13 @@ static inline size_t leaf_size(Leaf leaf)
     return jit_var_size(leaf_index(leaf));
 }
 
+/** The same for comparisons with other sizes, with 0 and 1: a frozen function that is
+ *  being recorded does not depend on it. */
+static inline size_t leaf_peek_size(Leaf leaf)
+{
+    return jit_var_peek_size(leaf_index(leaf));
+}
+
 static inline VarState leaf_state(Leaf leaf)
 {
     return jit_var_state(leaf_index(leaf));
@@ -117,10 +124,15 @@ static inline Leaf leaf_literal(const TypeInfo *info, const void *bits, size_t s
                                    bits, size, 0));
 }
 
+/** The same with as many entries as a variable has. */
+Leaf leaf_literal_like(const TypeInfo *info, const void *bits, Leaf like);
+
 /** A literal with one entry of a type that a formula works with. */
 Leaf leaf_constant(JitBackend backend, VarType type, const void *bits);
 
 /** The same in memory: it is not part of the programs that use it. */
+/** The number of entries of a variable, in memory. */
+Leaf leaf_opaque_width(Leaf leaf);
 Leaf leaf_opaque(const TypeInfo *info, const void *bits, size_t size);
 /** A copy of entries in memory. */
 Leaf leaf_copy(const TypeInfo *info, const void *entries, size_t size);

@@ -5,8 +5,9 @@
 
 #include "python/object/error.h"
 
-/* False without an exception if the sizes do not fit. */
-static bool find_width(const Array *a, size_t *width)
+/* False without an exception if the sizes do not fit. With 'peek', nothing depends on
+ * them. */
+static bool find_width(const Array *a, bool peek, size_t *width)
 {
     const size_t n = array_count(a);
     *width = a->info->jit ? 0 : a->info->dynamic ? n : 1;
@@ -15,7 +16,7 @@ static bool find_width(const Array *a, size_t *width)
     bool wide = false;
     for (size_t i = 0; i < n; i++) {
         const Leaf index = array_leaves(a)[i];
-        const size_t size = index ? leaf_size(index) : 0;
+        const size_t size = !index ? 0 : peek ? leaf_peek_size(index) : leaf_size(index);
         if (size != 1 && wide && size != *width)
             return false;
         if (size != 1 || !wide)
@@ -25,14 +26,24 @@ static bool find_width(const Array *a, size_t *width)
     return true;
 }
 
-bool shape_width(Array *a, size_t *width, const char *operation)
+static bool get_width(Array *a, bool peek, size_t *width, const char *operation)
 {
-    if (find_width(a, width))
+    if (find_width(a, peek, width))
         return true;
     PyObject *self = (PyObject *) a;
     error_raise(PyExc_RuntimeError, operation, &self, 1,
                 "the input is ragged (i.e., it does not have a consistent size)");
     return false;
+}
+
+bool shape_width(Array *a, size_t *width, const char *operation)
+{
+    return get_width(a, false, width, operation);
+}
+
+bool shape_peek(Array *a, size_t *width, const char *operation)
+{
+    return get_width(a, true, width, operation);
 }
 
 PyObject *shape_extents(size_t ndim, const size_t *extents)

@@ -11,6 +11,9 @@
  *  operation (see error_raise()) if the leaves' sizes do not fit. */
 bool shape_width(Array *a, size_t *width, const char *operation);
 
+/** The same, and a frozen function that is being recorded does not depend on it. */
+bool shape_peek(Array *a, size_t *width, const char *operation);
+
 /** Extents as a tuple (new reference). */
 PyObject *shape_extents(size_t ndim, const size_t *extents);
 

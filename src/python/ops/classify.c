@@ -97,7 +97,7 @@ static bool answer_all(const Test *t, const Array *a, Array *out)
         Leaf leaf = a->info->jit ? array_leaves(a)[i] : 0;
         Value result = a->info->jit ? 0 : truth;
         if (leaf)
-            result = leaf_literal(out->info, &truth, leaf_size(leaf));
+            result = leaf_literal_like(out->info, &truth, leaf);
         if (leaf && !result)
             return false;
         value_store(out, i, result);

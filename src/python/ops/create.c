@@ -13,6 +13,7 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/size.h"
 #include "python/object/tables.h"
 #include "python/tree/build.h"
 #include "python/tree/tree.h"
@@ -26,6 +27,7 @@ typedef struct Fill {
     Mode mode;
     PyObject *value; /* borrowed */
     bool whole;      /* 'shape' is one integer: the number of lanes */
+    JitSize size;    /* which is this one; 0: a number */
     size_t ndim;
     size_t shape[TENSOR_MAX_DIMS];
 } Fill;
@@ -65,6 +67,11 @@ static bool read_shape(Fill *f, PyObject *object)
     f->whole = true;
     f->ndim = 1;
     f->shape[0] = 1;
+    f->size = object && f->mode != MODE_OPAQUE ? size_handle(f->state, object) : 0;
+    if (f->size) {
+        f->shape[0] = (size_t) jit_freeze_size_value(f->size);
+        return true;
+    }
     PyObject *tuple = object ? arguments_shape(f->operation, object, &f->whole) : NULL;
     if (!tuple)
         return !object;
@@ -84,6 +91,8 @@ static bool read_shape(Fill *f, PyObject *object)
 static Array *outline(const Fill *f, const TypeInfo *info, size_t *lanes)
 {
     *lanes = 1;
+    if (f->size && (info->kind == KIND_TENSOR || !info->jit))
+        size_pin(f->size); /* the array has it as a number */
     if (info->kind == KIND_TENSOR) {
         if (!array_shape_size(f->ndim, f->shape, lanes))
             return NULL;
@@ -116,6 +125,8 @@ static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, size_t la
         value_store(a, i, bits);
         return true;
     }
+    if (f->size && lanes > 1)
+        jit_freeze_size_next(f->size);
     const Leaf leaf = !lanes                   ? 0
                       : f->mode == MODE_EMPTY  ? leaf_undefined(info, lanes)
                       : f->mode == MODE_OPAQUE ? leaf_opaque(info, &bits, lanes)
@@ -425,8 +436,10 @@ static Leaf affine(JitBackend backend, VarType type, Leaf a, const void *b,
 }
 
 /* The lane number in another type. */
-static Leaf lane_as(JitBackend backend, VarType type, size_t n)
+static Leaf lane_as(JitBackend backend, VarType type, size_t n, JitSize size)
 {
+    if (size)
+        jit_freeze_size_next(size);
     const Leaf lane = leaf_counter(backend, n);
     const Leaf cast = lane ? leaf_cast(lane, type) : 0;
     leaf_unref(lane);
@@ -463,7 +476,7 @@ static Array *arange_entries(const TypeInfo *info, long long start, long long st
 
 /* Computed in integers, 32 bits wide where that is enough, and rounded once. */
 static Array *arange_traced(const TypeInfo *info, long long start, long long step,
-                            size_t n)
+                            size_t n, JitSize size)
 {
     const JitBackend backend = (JitBackend) info->backend;
     const long long last = start + (long long) (n ? n - 1 : 0) * step;
@@ -473,11 +486,11 @@ static Array *arange_traced(const TypeInfo *info, long long start, long long ste
     const VarType type = narrow ? VarTypeInt32 : VarTypeInt64;
     Leaf leaf = 0;
     if (n && start == 0 && step == 1) {
-        leaf = lane_as(backend, (VarType) info->entry, n);
+        leaf = lane_as(backend, (VarType) info->entry, n, size);
         if (!leaf)
             return (Array *) error_from_core("arange", NULL, 0);
     } else if (n) {
-        leaf = affine(backend, type, lane_as(backend, type, n),
+        leaf = affine(backend, type, lane_as(backend, type, n, 0),
                       narrow ? (const void *) &step32 : &step,
                       narrow ? (const void *) &start32 : &start);
         leaf = finish(leaf, (VarType) info->entry, n);
@@ -583,8 +596,14 @@ static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t narg
         return NULL;
     const TypeInfo *info = sequence_type(module, "arange", v[0], false);
     long long start = 0, stop = 0, step = 1;
+    const bool variable = info && info->jit && info->kind == KIND_LEAF;
+    JitSize handle = variable && !v[1] && !v[3] ? size_handle(info->state, v[2]) : 0;
+    if (handle && jit_freeze_size_value(handle) > 1)
+        stop = jit_freeze_size_value(handle);
+    else
+        handle = 0;
     if (!info || (v[1] && !read_integer("arange", v[1], &start)) ||
-        !read_integer("arange", v[2], &stop) ||
+        (!handle && !read_integer("arange", v[2], &stop)) ||
         (v[3] && !read_integer("arange", v[3], &step)))
         return NULL;
     const long long size = arange_size(start, stop, step);
@@ -592,7 +611,7 @@ static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t narg
                               !check_fit(info, start + (size - 1) * step))))
         return NULL;
     return as_class((PyTypeObject *) v[0],
-                    info->jit ? arange_traced(info, start, step, (size_t) size)
+                    info->jit ? arange_traced(info, start, step, (size_t) size, handle)
                               : arange_entries(info, start, step, (size_t) size));
 }
 

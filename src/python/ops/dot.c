@@ -149,7 +149,8 @@ static bool reduce_lanes(const TypeInfo *info, Leaf a, Leaf b, Leaf *result)
     const uint64_t zero = 0;
     if (!a && !b) {
         *result = leaf_literal(info, &zero, 1);
-    } else if (a && b && type_is_float(info) && leaf_size(a) == leaf_size(b)) {
+    } else if (a && b && type_is_float(info) &&
+               leaf_peek_size(a) == leaf_peek_size(b)) {
         *result = evaluate_command(reduce_dot, a, b, &b);
     } else {
         Leaf product = leaf_mul(a, b);

@@ -375,7 +375,7 @@ static Array *one_like(const Array *base)
         if (!info->jit) {
             value_store(out, i, bits);
         } else if (leaf) {
-            Leaf index = leaf_literal(info, &bits, leaf_size(leaf));
+            Leaf index = leaf_literal_like(info, &bits, leaf);
             array_leaves(out)[i] = index;
             if (!index)
                 error_from_core("power", NULL, 0);

@@ -69,6 +69,8 @@ static Leaf pad(Leaf leaf, ReduceOp op, size_t size)
 static Leaf run_prefix(Leaf leaf, void *argument)
 {
     const Prefix *p = argument;
+    if (!p->block)
+        return leaf_block_prefix_reduce(p->op, leaf, 0, p->exclusive, p->reverse);
     size_t size = leaf_size(leaf), rest = size % p->block;
     if (rest == 0)
         return leaf_block_prefix_reduce(p->op, leaf, p->block, p->exclusive,
@@ -92,8 +94,8 @@ static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, size_t wi
     if (!reduce_leaf_variable(p->operation, value, i, width, &leaf) || !leaf)
         return !leaf && !PyErr_Occurred();
     Prefix call = *p;
-    if (call.block == 0 || call.block > leaf_size(leaf))
-        call.block = leaf_size(leaf);
+    if (call.block && call.block > leaf_size(leaf))
+        call.block = 0;
     *out = evaluate_call(run_prefix, leaf, &call);
     leaf_unref(leaf);
     if (!*out)
@@ -475,7 +477,7 @@ static bool reduce_leaf(const Prefix *p, Array *value, size_t i, size_t width,
         return false;
     if (!leaf)
         return true;
-    bool ok = check_block(p, (PyObject *) value, leaf_size(leaf));
+    bool ok = check_block(p, (PyObject *) value, leaf_peek_size(leaf));
     if (ok) {
         out = reduce_variable(value->info, p->op, p->strategy, leaf, p->block);
         ok = out;
@@ -618,7 +620,7 @@ PyObject *prefix_compress(PyObject *module, PyObject *argument)
     Leaf index = array_leaf(mask), positions = 0;
     if (index && !(positions = evaluate_command(run_compress, index, 0, NULL)))
         return error_from_core("compress", &argument, 1);
-    if (positions && leaf_size(positions) == 0) { /* arrays know 0 as empty */
+    if (positions && leaf_peek_size(positions) == 0) { /* arrays know 0 as empty */
         leaf_unref(positions);
         positions = 0;
     }

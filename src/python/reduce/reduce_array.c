@@ -62,10 +62,10 @@ static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, size_t b
 Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf leaf,
                      size_t block)
 {
-    size_t size = leaf_size(leaf);
+    size_t size = leaf_peek_size(leaf);
     if (block == 1 || size == 1)
         return leaf_ref(leaf);
-    if (block == size)
+    if (block == size && leaf_size(leaf)) /* a block of this size is all of it */
         block = 0;
     if (strategy == STRATEGY_AUTO)
         strategy = size >= evaluate_limit / info->entry_size &&
@@ -101,7 +101,7 @@ bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
     Leaf leaf = array_leaves(value)[i];
     if (!leaf || !width)
         *index = 0;
-    else if (width == 1 || leaf_size(leaf) != 1)
+    else if (width == 1 || leaf_peek_size(leaf) != 1)
         *index = leaf_ref(leaf);
     else if (!(*index = leaf_resize(leaf, width)))
         return error_from_core(operation, (PyObject *const *) &value, 1);

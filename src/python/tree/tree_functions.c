@@ -4,6 +4,7 @@
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/shape.h"
+#include "python/object/size.h"
 #include "python/object/tables.h"
 #include "python/tree/compatible.h"
 #include "python/tree/tree.h"
@@ -116,8 +117,23 @@ typedef struct Width {
     PyObject *const *args; /* for the error */
     Py_ssize_t n;
     size_t width;
+    Leaf leaf; /* one that is so wide, or 0 */
     bool any;
 } Width;
+
+/* The lanes of an array, which nothing depends on yet. */
+static bool peek_lanes(Array *a, size_t *lanes)
+{
+    return a->info->jit ? shape_peek(a, lanes, "width") : shape_lanes(a, lanes, "width");
+}
+
+static Leaf widest(const Array *a, size_t width)
+{
+    for (size_t i = 0; a->info->jit && i < array_count(a); i++)
+        if (array_leaves(a)[i] && leaf_peek_size(array_leaves(a)[i]) == width)
+            return array_leaves(a)[i];
+    return 0;
+}
 
 static bool width_leaf(void *context, PyObject *leaf)
 {
@@ -125,10 +141,13 @@ static bool width_leaf(void *context, PyObject *leaf)
     if (!array_check(w->state, leaf))
         return true;
     size_t width = 1;
-    if (!shape_lanes((Array *) leaf, &width, "width"))
+    const Array *a = (Array *) leaf;
+    if (!peek_lanes((Array *) leaf, &width))
         return false;
-    if (!w->any || w->width == 1)
+    if (!w->any || w->width == 1) {
         w->width = width;
+        w->leaf = widest(a, width);
+    }
     else if (width != 1 && width != w->width)
         return error_raise(PyExc_RuntimeError, "width", w->args, w->n,
                            "the input is ragged: it has arrays of sizes %zu and %zu",
@@ -139,10 +158,10 @@ static bool width_leaf(void *context, PyObject *leaf)
 
 static PyObject *width(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    Width w = { state_of_module(module), args, n, n ? 1 : 0, false };
+    Width w = { state_of_module(module), args, n, n ? 1 : 0, 0, false };
     if (!visit_all(w.state, "width", args, n, width_leaf, &w))
         return NULL;
-    return PyLong_FromSize_t(w.width);
+    return size_of_leaf(w.state, w.leaf, w.width);
 }
 
 static PyObject *opaque_width(PyObject *module, PyObject *arg)
@@ -153,12 +172,13 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
                            "expected a just-in-time compiled array");
     Array *a = (Array *) arg;
     size_t lanes;
-    if (!shape_lanes(a, &lanes, "opaque_width"))
+    if (!shape_peek(a, &lanes, "opaque_width"))
         return NULL;
     const TypeInfo *leaf =
         &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL, VarTypeUInt32)];
-    uint32_t size = (uint32_t) lanes;
-    Leaf opaque = leaf_copy(leaf, &size, 1);
+    const Leaf wide = widest(a, lanes);
+    const uint32_t none = 0;
+    const Leaf opaque = wide ? leaf_opaque_width(wide) : leaf_copy(leaf, &none, 1);
     if (!opaque)
         return error_from_core("opaque_width", &arg, 1);
     return (PyObject *) array_new_leaf(leaf, opaque);

@@ -299,9 +299,13 @@ VarId array_repeat(ThreadState *ts, VarId id, size_t count)
 VarId array_opaque_width(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_opaque_width()", "the variable"), 0);
-    TRY(freezing_pin(ts, id), 0);
+    freezing_bits_of(ts, id);
     uint32_t size = var_get(id)->size;
-    return array_literal(ts, var_get(id)->device, VarTypeUInt32, &size, 1, true);
+    VarId result = array_literal(ts, var_get(id)->device, VarTypeUInt32, &size, 1,
+                                 true);
+    if (!result) /* the next command would take it for its own */
+        freezing_refuse(ts, "memory ran out");
+    return result;
 }
 
 /* ------------------------------------------------------- reads and writes */

@@ -27,6 +27,7 @@ typedef struct Freezing {
     Table classes;  /* size of an input -> its class */
     FrozenInput *specs; /* of the inputs */
     Width hint;     /* see freezing_hint() */
+    uint32_t serial;
     bool paused;
 } Freezing;
 
@@ -218,6 +219,12 @@ void freezing_size_is(ThreadState *ts, uint64_t size)
         ts->freezing->recorder.size = constant(ts, size);
 }
 
+void freezing_bits_of(ThreadState *ts, VarId id)
+{
+    if (freezing_records(ts))
+        ts->freezing->recorder.bits = freezing_width(ts, id);
+}
+
 bool freezing_size_group(ThreadState *ts, const Group *group)
 {
     TRY(freezing_records(ts), true);
@@ -281,16 +288,17 @@ static VarId own_node(ThreadState *ts, VarId id)
     return own;
 }
 
-VarId freezing_take_hint(ThreadState *ts, VarId id)
+VarId freezing_sized(ThreadState *ts, VarId id)
 {
-    Width hint = freezing_records(ts) ? ts->freezing->hint : 0;
-    if (!hint || !id)
+    if (!freezing_records(ts) || !id || var_get(id)->size <= 1)
         return id;
+    Widths *w = widths_of(ts);
+    Width width = ts->freezing->hint;
     ts->freezing->hint = 0;
-    if (width_value(widths_of(ts), hint) != var_get(id)->size)
-        return id;
+    if (!width || width_value(w, width) != var_get(id)->size)
+        width = constant(ts, var_get(id)->size);
     VarId own = own_node(ts, id);
-    if (own && (!width_pin_kind(widths_of(ts), hint) || !set_width(ts, own, hint)))
+    if (own && (!width || !width_pin_kind(w, width) || !set_width(ts, own, width)))
         var_clear(&own);
     return own;
 }
@@ -383,6 +391,7 @@ bool freezing_start(ThreadState *ts, Device *device, const VarId *inputs,
     TRY(f, false);
     f->recorder.recording.device = device;
     f->stream = stream;
+    f->serial = ++state.freezings;
     f->specs = alloc_zero(count ? count : 1, sizeof(FrozenInput));
     ts->freezing = f;
     bool ok = f->specs != NULL;
@@ -401,6 +410,11 @@ static bool check_started(const ThreadState *ts, const char *function)
 {
     return ts->freezing || error_set(JIT_ERROR_STATE, "%s: the calling thread is not "
                                      "recording a function", function);
+}
+
+uint32_t freezing_serial(const ThreadState *ts)
+{
+    return ts->freezing ? ts->freezing->serial : 0;
 }
 
 Widths *freezing_widths(ThreadState *ts, const char *function)

@@ -107,6 +107,8 @@ bool freezing_blocks(ThreadState *ts, VarId id, size_t block);
 /** The size of the next command: that of a variable; a number. */
 void freezing_size_of(ThreadState *ts, VarId id);
 void freezing_size_is(ThreadState *ts, uint64_t size);
+/** The next command fills an array with the size of a variable. */
+void freezing_bits_of(ThreadState *ts, VarId id);
 /** The lanes of a group that is about to be launched. False: error recorded. */
 bool freezing_size_group(ThreadState *ts, const Group *group);
 /** A variable that was filled by the host: a constant of the recording. */
@@ -121,13 +123,16 @@ void freezing_refuse(ThreadState *ts, const char *why);
 
 /* ---- sizes that programs compute with */
 
+/** A number of the recording that no other one has had for a long time. */
+uint32_t freezing_serial(const ThreadState *ts);
 /** The terms of what the thread records. NULL: it does not; error recorded. */
 Widths *freezing_widths(ThreadState *ts, const char *function);
 /** The next variable that the thread makes with a size of its own has this one, if that
  *  is its value. */
 void freezing_hint(ThreadState *ts, Width width);
-/** Give a new variable, which nobody has yet, its hint. 0 instead of the variable:
- *  memory is out. */
-VarId freezing_take_hint(ThreadState *ts, VarId id);
+/** A new variable, which nobody has yet, was made with a size of the caller's: with
+ *  that of the hint, or a constant. Returns it, or another one in its place; 0: memory is
+ *  out. */
+VarId freezing_sized(ThreadState *ts, VarId id);
 
 #endif

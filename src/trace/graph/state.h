@@ -65,6 +65,7 @@ typedef struct State {
     uint64_t launches;
     uint64_t serials;        /* given to threads so far */
     uint32_t scopes;         /* scope numbers given so far */
+    uint32_t freezings;      /* functions recorded so far */
 } State;
 
 extern State state;
