@@ -27,6 +27,9 @@ _LITERAL_NOTE = (
     "a list of variables that changed will be shown."
 )
 
+# Recordings for inputs that differ in sizes only: more are dropped.
+_SIZES = 8
+
 # Values of closures and globals that count as inputs if the function only reads them.
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -76,7 +79,7 @@ class FrozenFunction:
         self._auto_opaque = auto_opaque
         self.enabled = enabled
         self._implicit = _implicit_inputs(function)
-        self._recordings: dict[Any, Any] = {}
+        self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._forms: dict[Any, _Form] = {}
         self._last: Any = None
         self._why = "the function was not called yet"
@@ -84,7 +87,7 @@ class FrozenFunction:
 
     @property
     def n_cached_recordings(self) -> int:
-        return len(self._recordings)
+        return sum(map(len, self._recordings.values()))
 
     def clear(self) -> None:
         """Forget all recordings."""
@@ -145,7 +148,7 @@ class FrozenFunction:
         rows = _core._freeze_detach(inputs)
         try:
             arrays = [array for array, _, _ in rows]
-            before = [_core.grad(copy) for _, copy, _ in rows]
+            before = [_gradient(copy) for _, copy, _ in rows]
             where = tuple(position for *_, position in rows)
             full = (inputs, before, where)
             found = _core._freeze_call(self._recordings, full)
@@ -167,12 +170,12 @@ class FrozenFunction:
     ) -> tuple[Any, list[Any]]:
         for array, gradient in zip(arrays, gradients):
             _core.enable_grad(array)
-            if not _is_zero(gradient):
+            if gradient is not None:
                 _core.set_grad(array, gradient)
         tracked = [_core.copy(array) for array in arrays]
         with isolate_grad():
             result = self._function(*args, **kwargs)
-        after = [_core.grad(array) for array in tracked]
+        after = [_gradient(array) for array in tracked]
         _core._freeze_detach(arrays)
         return _core.detach(result), after
 
@@ -227,16 +230,19 @@ class FrozenFunction:
 
     def _keep(self, key: Any, recording: Any) -> None:
         self.n_recordings += 1
-        self._recordings.pop(key, None)
-        self._recordings[key] = self._last = recording
-        if self._limit is not None:
-            while len(self._recordings) > max(self._limit, 0):
-                del self._recordings[next(iter(self._recordings))]
+        self._last = recording
+        known = self._recordings.pop(key, [])  # to the end: the oldest ones go first
+        self._recordings[key] = [recording, *known[: _SIZES - 1]]
+        while self._limit is not None and self.n_cached_recordings > self._limit:
+            oldest = next(iter(self._recordings))
+            self._recordings[oldest].pop()
+            if not self._recordings[oldest]:
+                del self._recordings[oldest]
 
     def _reason(self, snapshot: Any) -> str:
         known = self._recordings.get(snapshot.key)
-        if known is not None:
-            return "the sizes do not fit:\n" + known.text()
+        if known:
+            return "the sizes do not fit:\n" + known[0].text()
         return "there was none for inputs of such types, structure and values"
 
     def _warn(self) -> None:
@@ -260,11 +266,17 @@ def _is_zero(gradient: Any) -> bool:
     return all(_is_zero(entry) for entry in gradient)
 
 
+def _gradient(array: Any) -> Any:
+    """The gradient of an array, None if it has none."""
+    gradient = _core.grad(array)
+    return None if _is_zero(gradient) else gradient
+
+
 def _give_gradient(array: Any, before: Any, after: Any) -> None:
     """Let an input have the gradient that the function has left, and go on from it."""
-    if not _is_zero(before):
-        _core.set_grad(array, after)
-    elif not _is_zero(after):
+    if before is not None:
+        _core.set_grad(array, 0 if after is None else after)
+    elif after is not None:
         product = array * after
         _core.set_grad(product, 1)
         _core.enqueue(ADMode.Backward, product)
@@ -333,12 +345,12 @@ def _implicit_inputs(function: Callable[..., Any]) -> Callable[[], list[Any]] | 
 
 def _counts(value: Any) -> bool:
     """Is it an array, a PyTree with arrays, or a plain value?"""
-    if isinstance(value, _PLAIN) or isinstance(value, _core.ArrayBase):
+    if isinstance(value, (*_PLAIN, _core.ArrayBase)):
         return True
     if isinstance(value, (types.ModuleType, types.FunctionType, type)):
         return False
     leaves = [leaf for leaf, keys in _core._tree_nodes("freeze", value) if keys is None]
-    return any(isinstance(leaf, _core.ArrayBase) for leaf in leaves if leaf is not value)
+    return any(_core.is_jit_v(leaf) for leaf in leaves if leaf is not value)
 
 
 @overload

@@ -405,8 +405,10 @@ Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t val
                     sizeof(FrozenRead)), 0);
     Width width = width_read(&out->widths, out->read_count, value);
     TRY(width && (!r->pinned || width_pin(&out->widths, width)), 0);
-    out->reads[out->read_count++] =
-        (FrozenRead) { out->command_count - 1, array, place, width };
+    uint32_t command = out->command_count - 1;
+    if (out->arrays[array].last < command) /* it is there until then */
+        out->arrays[array].last = command;
+    out->reads[out->read_count++] = (FrozenRead) { command, array, place, width };
     return width;
 }
 

@@ -75,6 +75,15 @@ static uint32_t number_of(Collection *c, Finder *f, uint32_t id)
     return (uint32_t) ++c->id_count;
 }
 
+bool collection_add(Collection *c, uint32_t id, uint32_t *number)
+{
+    if (!make_room(&c->ids, c->id_count, &c->id_capacity, sizeof(*c->ids)))
+        return false;
+    c->ids[c->id_count] = jit_var_inc_ref(id);
+    *number = (uint32_t) ++c->id_count;
+    return true;
+}
+
 static bool add_array(Collection *c, Finder *f, CollectedLeaf *place, const Array *a)
 {
     place->info = a->info;

@@ -100,6 +100,47 @@ static bool describe(Snapshot *s, bool *waiting)
     return true;
 }
 
+/* Equal literals are one variable: let each place that has one have its own number, so
+ * that inputs are not told apart by which happen to be equal. */
+static bool number_literals(Snapshot *s)
+{
+    Collection *c = &s->inputs;
+    const size_t first = c->id_count;
+    bool *met = PyMem_Calloc(first + 1, sizeof(*met));
+    JitFreezeInput *all = PyMem_Malloc((first + c->number_count + 1) * sizeof(*all));
+    bool ok = met && all;
+    if (!ok)
+        PyErr_NoMemory();
+    else
+        memcpy(all, s->described, first * sizeof(*all));
+    for (size_t i = 0; ok && i < c->number_count; i++) {
+        const uint32_t number = c->numbers[i];
+        if (!number || !all[number - 1].literal)
+            continue;
+        if (met[number - 1]) {
+            all[c->id_count] = all[number - 1];
+            ok = collection_add(c, c->ids[number - 1], &c->numbers[i]);
+        }
+        met[number - 1] = true;
+    }
+    PyMem_Free(met);
+    if (ok) {
+        PyMem_Free(s->described);
+        s->described = all;
+    } else {
+        PyMem_Free(all);
+    }
+    return ok;
+}
+
+static bool has_literals(const Snapshot *s)
+{
+    for (size_t i = 0; i < s->inputs.id_count; i++)
+        if (s->described[i].literal)
+            return true;
+    return false;
+}
+
 /* Have all variables that are no literals in memory. */
 static bool evaluate(Snapshot *s)
 {
@@ -131,6 +172,7 @@ static Snapshot *snapshot_take(State *state, PyObject *inputs)
     if (ok) {
         s->described = PyMem_Calloc(s->inputs.id_count + 1, sizeof(*s->described));
         ok = s->described ? evaluate(s) : (PyErr_NoMemory(), false);
+        ok = ok && (!has_literals(s) || number_literals(s));
     }
     if (ok)
         s->key = frozen_key_make(state->frozen_key, &s->inputs, s->described, true);
@@ -556,14 +598,6 @@ static PyObject *repeat(const Frozen *f, const Snapshot *s)
     return done ? result : Py_NewRef(Py_NotImplemented);
 }
 
-static PyObject *frozen_repeat(PyObject *self, PyObject *snapshot)
-{
-    const Frozen *f = (Frozen *) self;
-    if (Py_TYPE(snapshot) != f->state->snapshot)
-        return error_raise(PyExc_TypeError, name, NULL, 0, "expected a snapshot");
-    return repeat(f, (Snapshot *) snapshot);
-}
-
 static PyObject *frozen_text(PyObject *self, PyObject *unused)
 {
     (void) unused;
@@ -571,8 +605,22 @@ static PyObject *frozen_text(PyObject *self, PyObject *unused)
     return text ? PyUnicode_FromString(text) : error_from_core(name, NULL, 0);
 }
 
-/* (recordings, inputs): the result; a Snapshot if there is no recording for it, or it
- * does not fit. */
+/* What the first of some recordings gives that fits; NotImplemented: none does. Other
+ * threads may change the list. */
+static PyObject *repeat_any(PyObject *recordings, const Snapshot *s)
+{
+    PyObject *result = Py_NewRef(Py_NotImplemented);
+    for (Py_ssize_t i = 0; result == Py_NotImplemented &&
+                           i < PyList_GET_SIZE(recordings); i++) {
+        PyObject *frozen = Py_NewRef(PyList_GET_ITEM(recordings, i));
+        if (Py_TYPE(frozen) == s->state->frozen)
+            Py_SETREF(result, repeat((Frozen *) frozen, s));
+        Py_DECREF(frozen);
+    }
+    return result;
+}
+
+/* (recordings by key, inputs): the result; a Snapshot if no recording fits. */
 static PyObject *frozen_call(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     State *state = state_of_module(module);
@@ -583,14 +631,14 @@ static PyObject *frozen_call(PyObject *module, PyObject *const *args, Py_ssize_t
     if (!s || s->inputs.tracked)
         return (PyObject *) s;
     PyObject *found = Py_XNewRef(PyDict_GetItemWithError(args[0], s->key));
-    if (!found || Py_TYPE(found) != state->frozen) {
+    if (!found || !PyList_CheckExact(found)) {
         Py_XDECREF(found);
         if (!PyErr_Occurred())
             return (PyObject *) s;
         Py_DECREF(s);
         return NULL;
     }
-    PyObject *result = repeat((Frozen *) found, s);
+    PyObject *result = repeat_any(found, s);
     Py_DECREF(found);
     if (result == Py_NotImplemented) {
         Py_DECREF(result);
@@ -701,8 +749,7 @@ bool frozen_bind(State *state)
           "stop(inputs, result): a recording, or a str that says why there is none" },
         { NULL, NULL, 0, NULL },
     };
-    static PyMethodDef repeats[] = {
-        { "repeat", frozen_repeat, METH_O, "the result for a snapshot" },
+    static PyMethodDef texts[] = {
         { "text", frozen_text, METH_NOARGS, "what it consists of" },
         { NULL, NULL, 0, NULL },
     };
@@ -717,7 +764,7 @@ bool frozen_bind(State *state)
         SLOT(Py_tp_dealloc, frozen_dealloc),
         SLOT(Py_tp_traverse, frozen_traverse),
         SLOT(Py_tp_clear, frozen_clear),
-        { Py_tp_methods, repeats },
+        { Py_tp_methods, texts },
         { 0, NULL },
     };
     state->frozen_key = frozen_key_class(state);

@@ -334,7 +334,8 @@ static bool add_input(ThreadState *ts, VarId id, uint32_t k)
     Freezing *f = ts->freezing;
     const Var *v = var_get(id);
     bool literal = v->op == OP_LITERAL;
-    uint32_t same = table_number(&f->numbers, &id, sizeof(id), k);
+    uint32_t first = table_number(&f->numbers, &id, sizeof(id), k);
+    uint32_t same = literal && first != UINT32_MAX ? k : first; /* equal by chance */
     uint32_t size = class_of(f, v->size);
     TRY(same != UINT32_MAX && size != UINT32_MAX && var_ids_add(&f->inputs, id), false);
     var_inc(id);
