@@ -44,7 +44,7 @@ SECTIONS = {
     "Mask operations": True,
     "Miscellaneous operations": True,
     "Just-in-time compilation": True,
-    "Function freezing": False,
+    "Function freezing": True,
     "Type traits": True,
     "Array type tests": True,
     "Array properties (shape, type, etc.)": True,

@@ -85,6 +85,7 @@ GROUPS = {
     "common type": ["expr_t"],
     "hint": ["hint"],
     "func": ["func"],
+    "freeze": ["freeze"],
     "gradient": ["set_grad", "accum_grad"],
     "replaced": ["replace_grad"],
     "check": ["check_grad"],
@@ -106,6 +107,16 @@ def NAME(y: Any, x: Any, as_string: bool = False) -> str | None: ...
     "check": """\
 def NAME(fn: Callable[..., Any], *args: Any, mode: ADMode | None = None, \
 eps: float = ..., tol: float = ...) -> None: ...
+""",
+    "freeze": """\
+@overload
+def NAME(f: None = None, *, state_fn: Callable[..., Any] | None = None, \
+limit: int | None = None, warn_after: int = 10, backend: JitBackend | None = None, \
+auto_opaque: bool = True, enabled: bool = True) -> Callable[[T], T]: ...
+@overload
+def NAME(f: T, *, state_fn: Callable[..., Any] | None = None, \
+limit: int | None = None, warn_after: int = 10, backend: JitBackend | None = None, \
+auto_opaque: bool = True, enabled: bool = True) -> T: ...
 """,
     "scope": """\
 class NAME:

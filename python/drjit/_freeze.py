@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, overload
@@ -27,8 +28,20 @@ _LITERAL_NOTE = (
     "a list of variables that changed will be shown."
 )
 
+# Of the inputs of a call, as FrozenFunction._inputs() gives them.
+_PARTS = {"[0]": "args", "[1]": "kwargs", "[2]": "closure", "[3]": "state"}
+
+_WARNING = (
+    "The frozen function has been recorded {} times, this indicates a problem\n"
+    "with how the frozen function is being called. For example, calling it\n"
+    "with changing python values such as an index. For more information about\n"
+    "which variables changed set the log level to ``LogLevel::Debug``."
+)
+
 # Recordings for inputs that differ in sizes only: more are dropped.
 _SIZES = 8
+
+_METHODS = (staticmethod, classmethod)
 
 # Values of closures and globals that count as inputs if the function only reads them.
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -38,15 +51,17 @@ class _Form:
     """Calls whose inputs differ in literals only: which of these change."""
 
     def __init__(self, literals: list[tuple[int, int, int]]) -> None:
-        self.literals = dict((row[0], row[1:]) for row in literals)
+        self.literals = {number: rest for number, *rest in literals}
         self.opaque: set[int] = set()
 
-    def update(self, literals: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    def update(
+        self, literals: list[tuple[int, int, int]]
+    ) -> list[tuple[int, int, int]]:
         """Those that have changed for the first time: (number, old bits, new bits)."""
         changed = [
             (number, self.literals[number][0], bits)
             for number, bits, size in literals
-            if number not in self.opaque and self.literals[number] != (bits, size)
+            if number not in self.opaque and self.literals[number] != [bits, size]
         ]
         self.opaque.update(number for number, *_ in changed)
         return changed
@@ -98,7 +113,7 @@ class FrozenFunction:
 
     def explain(self) -> str:
         """The latest recording as text, and why it was made."""
-        text = self._last.text() if self._last is not None else "no recording\n"
+        text: str = self._last.text() if self._last is not None else "no recording\n"
         return f"{text}recorded because {self._why}\n"
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
@@ -150,7 +165,7 @@ class FrozenFunction:
             arrays = [array for array, _, _ in rows]
             before = [_gradient(copy) for _, copy, _ in rows]
             where = tuple(position for *_, position in rows)
-            full = (inputs, before, where)
+            full = (*inputs, before, where)
             found = _core._freeze_call(self._recordings, full)
             if type(found) is _core._Snapshot:
                 found = self._call_plain(
@@ -161,14 +176,14 @@ class FrozenFunction:
             result, after = found
         finally:
             _core._freeze_attach(rows)
-        for (_, copy, _), old, new in zip(rows, before, after):
+        for (_, copy, _), old, new in zip(rows, before, after, strict=True):
             _give_gradient(copy, old, new)
         return result
 
     def _run_tracked(
         self, arrays: list[Any], gradients: list[Any], args: Any, kwargs: Any
     ) -> tuple[Any, list[Any]]:
-        for array, gradient in zip(arrays, gradients):
+        for array, gradient in zip(arrays, gradients, strict=True):
             _core.enable_grad(array)
             if gradient is not None:
                 _core.set_grad(array, gradient)
@@ -198,7 +213,9 @@ class FrozenFunction:
         snapshot.make_opaque(sorted(form.opaque))
         return bool(form.opaque)
 
-    def _note_literals(self, snapshot: Any, changed: list[tuple[int, int, int]]) -> None:
+    def _note_literals(
+        self, snapshot: Any, changed: list[tuple[int, int, int]]
+    ) -> None:
         if not _logs(LogLevel.Info):
             return
         print(_LITERAL_NOTE)
@@ -213,12 +230,12 @@ class FrozenFunction:
     ) -> Any:
         self._why = self._reason(snapshot)
         self._warn()
-        snapshot.start((self._backend or JitBackend.LLVM).value)
+        _core._freeze_start(snapshot, (self._backend or JitBackend.LLVM).value)
         try:
             result = call()
             if _core.grad_enabled(result):  # as what is made when it is repeated
                 result = _core.detach(result)
-            recording = snapshot.stop(inputs, result)
+            recording = _core._freeze_stop(snapshot, inputs, result)
         except BaseException:
             _core._freeze_abort()
             raise
@@ -242,19 +259,13 @@ class FrozenFunction:
     def _reason(self, snapshot: Any) -> str:
         known = self._recordings.get(snapshot.key)
         if known:
-            return "the sizes do not fit:\n" + known[0].text()
+            return f"the sizes do not fit:\n{known[0].text()}"
         return "there was none for inputs of such types, structure and values"
 
     def _warn(self) -> None:
         if self.n_recordings < self._warn_after or not _logs(LogLevel.Warn):
             return
-        print(
-            f"The frozen function has been recorded {self.n_recordings + 1} times, this "
-            "indicates a problem\nwith how the frozen function is being called. For "
-            "example, calling it\nwith changing python values such as an index. For "
-            "more information about\nwhich variables changed set the log level to "
-            "``LogLevel::Debug``."
-        )
+        print(_WARNING.format(self.n_recordings + 1), file=sys.stderr)
 
 
 def _is_zero(gradient: Any) -> bool:
@@ -262,7 +273,7 @@ def _is_zero(gradient: Any) -> bool:
     if _core.is_tensor_v(gradient):
         gradient = gradient.array
     if _core.depth_v(gradient) == 1:
-        return gradient.state == VarState.Literal
+        return bool(gradient.state == VarState.Literal)
     return all(_is_zero(entry) for entry in gradient)
 
 
@@ -284,7 +295,7 @@ def _give_gradient(array: Any, before: Any, after: Any) -> None:
 
 
 def _logs(level: LogLevel) -> bool:
-    return _core.log_level().value >= level.value
+    return bool(_core.log_level().value >= level.value)
 
 
 def _may_freeze() -> bool:
@@ -296,8 +307,7 @@ def _may_freeze() -> bool:
 
 def _named(path: str) -> str:
     """A path in the inputs in the words of the user: "args[1]", "kwargs['c'].z"."""
-    names = {"[0]": "args", "[1]": "kwargs", "[2]": "closure", "[3]": "state"}
-    return names.get(path[:3], "") + path[3:]
+    return _PARTS.get(path[:3], "") + path[3:]
 
 
 def _implicit_inputs(function: Callable[..., Any]) -> Callable[[], list[Any]] | None:
@@ -308,7 +318,8 @@ def _implicit_inputs(function: Callable[..., Any]) -> Callable[[], list[Any]] | 
     written = {
         step.argval
         for step in dis.get_instructions(code)
-        if step.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
+        if step.opname
+        in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
     }
     read = {
         step.argval
@@ -318,7 +329,7 @@ def _implicit_inputs(function: Callable[..., Any]) -> Callable[[], list[Any]] | 
     names = sorted(read - written)
     cells = [
         (name, cell)
-        for name, cell in zip(code.co_freevars, function.__closure__ or ())
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
         if name not in written
     ]
     space = function.__globals__
@@ -349,7 +360,11 @@ def _counts(value: Any) -> bool:
         return True
     if isinstance(value, (types.ModuleType, types.FunctionType, type)):
         return False
-    leaves = [leaf for leaf, keys in _core._tree_nodes("freeze", value) if keys is None]
+    try:
+        nodes = _core._tree_nodes("freeze", value)
+    except RecursionError:  # it contains itself
+        return False
+    leaves = [leaf for leaf, keys in nodes if keys is None]
     return any(_core.is_jit_v(leaf) for leaf in leaves if leaf is not value)
 
 
@@ -401,13 +416,13 @@ def freeze(
     ``limit``: recordings that are kept at most, the latest ones. ``warn_after``: print
     a warning from that many recordings on. ``backend``: where there are no inputs to
     tell. ``auto_opaque``: literals that change from call to call become arrays in
-    memory; if it is False, all are from the start. ``enabled``: False calls the function
-    as if it was not decorated; so does clearing ``JitFlag.KernelFreezing``.
+    memory; if it is False, all are from the start. ``enabled``: False calls the
+    function as if it was not decorated; so does clearing ``JitFlag.KernelFreezing``.
     """
 
-    def decorate(function: Callable[..., Any]) -> FrozenFunction:
-        inner = function.__func__ if isinstance(function, (staticmethod, classmethod)) \
-            else function
+    def decorate(function: Any) -> Any:
+        outer = type(function) if isinstance(function, _METHODS) else None
+        inner = function.__func__ if outer else function
         if not callable(inner):
             raise TypeError(
                 f"drjit.freeze(): 'f' is of type {type(function).__name__}, expected a "
@@ -416,6 +431,6 @@ def freeze(
         frozen = FrozenFunction(
             inner, state_fn, limit, warn_after, backend, auto_opaque, enabled
         )
-        return type(function)(frozen) if inner is not function else frozen
+        return outer(frozen) if outer else frozen
 
     return decorate if f is None else decorate(f)

@@ -13,6 +13,7 @@
 #include "python/flow/local.h"
 #include "python/flow/registry.h"
 #include "python/freeze/frozen.h"
+#include "python/freeze/snapshot.h"
 #include "python/object/array.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
@@ -22,10 +23,12 @@
 
 static PyMethodDef *const function_tables[] = {
     call_functions, cond_functions, create_functions, custom_functions, dot_functions,
-    error_functions, frozen_functions, functions_functions, gather_functions, gradient_functions,
+    error_functions, frozen_functions, functions_functions, gather_functions,
+    gradient_functions,
     introspect_functions, jit_functions, local_functions, loop_functions,
     mask_functions, product_functions, propagate_functions, reduce_functions,
-    report_functions, reshape_functions, sort_functions, source_functions,
+    report_functions, reshape_functions, snapshot_functions, sort_functions,
+    source_functions,
     tensor_functions, trait_functions, tree_functions, type_functions,
 };
 
@@ -223,7 +226,8 @@ static int module_exec(PyObject *module)
     log_begin();
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
         !flag_scope_bind(module) || !local_bind(state) || !custom_bind(state) ||
-        !size_bind(state) || !frozen_bind(state) || !registry_bind(module) || !operand_bind(state) || !prepare_exit() ||
+        !size_bind(state) || !snapshot_bind(state) || !frozen_bind(state) ||
+        !registry_bind(module) || !operand_bind(state) || !prepare_exit() ||
         add_build(module) < 0)
         return -1;
     return add_functions(module) ? 0 : -1;

@@ -1,12 +1,12 @@
 /*
- * frozen.h -- frozen functions: inputs as a snapshot, recordings
+ * frozen.h -- recordings of frozen functions
  */
 #ifndef PYTHON_FROZEN_H
 #define PYTHON_FROZEN_H
 
 #include "python/object/state.h"
 
-/** Make the classes and put them into the module. */
+/** Make the class. */
 bool frozen_bind(State *state);
 
 #endif

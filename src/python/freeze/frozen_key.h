@@ -1,6 +1,6 @@
 /*
- * frozen_key.h -- what inputs of a frozen function have in common if one recording is to
- * serve them, as an object that can be a key of a dictionary
+ * frozen_key.h -- what inputs of a frozen function have in common if one recording is
+ * to serve them, as an object that can be a key of a dictionary
  *
  * It says of the containers what they are, of arrays their types and which variables
  * are the same one, of variables which are literals, which have equal sizes, which have

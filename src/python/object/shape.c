@@ -16,7 +16,9 @@ static bool find_width(const Array *a, bool peek, size_t *width)
     bool wide = false;
     for (size_t i = 0; i < n; i++) {
         const Leaf index = array_leaves(a)[i];
-        const size_t size = !index ? 0 : peek ? leaf_peek_size(index) : leaf_size(index);
+        size_t size = 0;
+        if (index)
+            size = peek ? leaf_peek_size(index) : leaf_size(index);
         if (size != 1 && wide && size != *width)
             return false;
         if (size != 1 || !wide)

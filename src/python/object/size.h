@@ -1,6 +1,6 @@
 /*
- * size.h -- sizes of arrays while a frozen function is being recorded: numbers that know
- * where they come from (drjit-core/freeze.h)
+ * size.h -- sizes of arrays while a frozen function is being recorded: numbers that
+ * know where they come from (drjit-core/freeze.h)
  *
  * Sums, differences, products, quotients and remainders of them are sizes again, and
  * comparisons become conditions of the recording. Whatever else needs the number

@@ -83,6 +83,17 @@ void tree_free(Tree *tree)
     *tree = (Tree){ 0 };
 }
 
+int tree_references(const Tree *tree, visitproc visit, void *arg)
+{
+    for (size_t i = 0; i < tree->leaf_count; i++)
+        Py_VISIT(tree->leaves[i]);
+    for (size_t i = 0; i < tree->node_count; i++) {
+        Py_VISIT(tree->nodes[i].object);
+        Py_VISIT(tree->nodes[i].keys);
+    }
+    return 0;
+}
+
 /* Add a leaf, whose reference is stolen. */
 static inline bool add_leaf(Tree *tree, PyObject *leaf)
 {

@@ -68,6 +68,9 @@ void tree_free(Tree *tree);
 PyObject *tree_leaf_path(const Tree *tree, size_t leaf);
 PyObject *tree_node_path(const Tree *tree, size_t node);
 
+/** For tp_traverse: visit all that the tree refers to. */
+int tree_references(const Tree *tree, visitproc visit, void *arg);
+
 /** Called for each leaf of n trees of the same structure: 'leaves' holds the object of
  *  each tree there. Returns what stands in the result (new reference); NULL:
  *  exception. */

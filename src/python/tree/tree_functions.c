@@ -124,7 +124,8 @@ typedef struct Width {
 /* The lanes of an array, which nothing depends on yet. */
 static bool peek_lanes(Array *a, size_t *lanes)
 {
-    return a->info->jit ? shape_peek(a, lanes, "width") : shape_lanes(a, lanes, "width");
+    return a->info->jit ? shape_peek(a, lanes, "width")
+                        : shape_lanes(a, lanes, "width");
 }
 
 static Leaf widest(const Array *a, size_t width)

@@ -131,8 +131,8 @@ Widths *freezing_widths(ThreadState *ts, const char *function);
  *  is its value. */
 void freezing_hint(ThreadState *ts, Width width);
 /** A new variable, which nobody has yet, was made with a size of the caller's: with
- *  that of the hint, or a constant. Returns it, or another one in its place; 0: memory is
- *  out. */
+ *  that of the hint, or a constant. Returns it, or another one in its place; 0: memory
+ *  is out. */
 VarId freezing_sized(ThreadState *ts, VarId id);
 
 #endif
