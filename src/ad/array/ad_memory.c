@@ -299,12 +299,12 @@ static uint32_t scatter_position(const Scatter *s, uint32_t operand)
                      : packet_position(index, s->n, operand - 1);
 }
 
-/* g where the target kept its entries, 0 elsewhere. */
+/* g, whose reference moves, where the target kept its entries, 0 elsewhere. */
 static uint64_t keep_target(const Scatter *s, uint64_t g)
 {
     uint32_t mask = ad_var_index(s->m.held.leaves[1]);
     if (s->op == ReduceOpAdd || ad_last_has(&s->m))
-        return ad_var_inc_ref(g);
+        return g;
     if (s->op != ReduceOpIdentity) {
         uint64_t same = ad_apply(OP_EQ, 2,
                                  (uint64_t[]){ ad_var_index(s->m.held.leaves[2]),
@@ -313,9 +313,11 @@ static uint64_t keep_target(const Scatter *s, uint64_t g)
         uint64_t kept = same && zero ? ad_var_select(same, g, zero) : 0;
         ad_var_dec_ref(same);
         ad_var_dec_ref(zero);
+        ad_var_dec_ref(g);
         return kept;
     }
     uint64_t kept = ad_moves_resize(g, s->m.size[0]);
+    ad_var_dec_ref(g);
     uint64_t zero = ad_moves_number(g, 0, 1);
     for (uint32_t k = 1; k <= s->n && kept && zero; k++) {
         uint32_t index = scatter_position(s, k);
@@ -350,7 +352,8 @@ static uint64_t scatter_forward(const AdMoves *m, uint32_t operand, uint64_t g,
 {
     const Scatter *s = (const Scatter *) m;
     if (operand == 0)
-        return ad_moves_add(into, keep_target(s, g));
+        return g ? ad_moves_add(into, keep_target(s, ad_var_inc_ref(g)))
+                 : keep_target(s, into);
     uint32_t index = scatter_position(s, operand);
     uint32_t mask = 0;
     bool ok = index && value_mask(s, index, &mask);
@@ -374,7 +377,7 @@ static uint64_t scatter_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     const Scatter *s = (const Scatter *) m;
     uint64_t result = 0;
     if (operand == 0) {
-        result = keep_target(s, g);
+        result = keep_target(s, ad_var_inc_ref(g));
     } else {
         uint32_t index = scatter_position(s, operand);
         uint32_t mask = 0;

@@ -353,7 +353,7 @@ static bool widen(const Derivation *d, uint32_t k, uint64_t *result)
 static bool find_last(Derivation *d)
 {
     const AdTemplate *t = d->t;
-    TRY(d->arrays, true);
+    TRY(d->arrays && d->mode == ADModeBackward, true);
     TRY(ad_overwrite_find(t, d->tracked, &d->last, &d->overwritten), false);
     TRY(d->last.count, true);
     RecordedBody bodies[2];
@@ -375,9 +375,7 @@ static bool find_last(Derivation *d)
         ad_derive_release(&bodies[b]);
     state_unlock();
     alloc_free(gaps);
-    ok = ok && ad_overwrite_finish(&d->last);
-    return ok && (d->mode == ADModeBackward ||
-                  ad_overwrite_cut(t, &d->last, d->overwritten, d->given));
+    return ok && ad_overwrite_finish(&d->last);
 }
 
 static bool derive_bodies(Derivation *d)

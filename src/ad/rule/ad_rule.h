@@ -83,7 +83,9 @@ typedef struct AdMoves {
     const char *name;
     /** What a gradient of operand number k gives the result, what one of the result
      *  gives the operand. 'into' (taken over, may be 0) is the receiver's gradient
-     *  so far, which is part of what is returned. */
+     *  so far, which is part of what is returned. If the gradient of an array that is
+     *  written to (operand 0 of MOVES_WRITE) is nobody else's, it comes as 'into', to
+     *  be written to in place, and 'g' is 0. */
     uint64_t (*forward)(const struct AdMoves *m, uint32_t operand, uint64_t g,
                         uint64_t into);
     uint64_t (*backward)(const struct AdMoves *m, uint32_t operand, uint64_t g,

@@ -149,6 +149,18 @@ static bool may_wait(const Passage *p)
                             "it is that of an array which the body writes to");
 }
 
+/* The gradient of an array that goes on to what a write makes of it. In a body it has
+ * to be the same array all the way, since there is no memory for copies. */
+static bool pass_array(const Passage *p, uint64_t g)
+{
+    const AdMoves *m = (const AdMoves *) (uintptr_t) p->edge.held;
+    state_lock();
+    ad_gradient_clear(p->giver);
+    state_unlock();
+    uint64_t next = m->forward(m, 0, 0, g);
+    return next && ad_gradient_put(p->receiver, next);
+}
+
 /* An operation that moves entries. */
 static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
 {
@@ -413,6 +425,24 @@ static uint64_t given(Traversal *t, NodeId giver, bool *ok)
     return plain;
 }
 
+/* Is the gradient of a node gone when its last edge has been passed? */
+static bool is_cleared(const Traversal *t, const Spot *giver)
+{
+    uint32_t flag =
+        giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
+    return (t->flags & flag) && !(giver->flags & SPOT_WANTED);
+}
+
+/* Is it that of an array that is written to, and goes nowhere else? */
+static bool hands_on(const Traversal *t, const Spot *giver, const Passage *p)
+{
+    const AdMoves *m = (const AdMoves *) (uintptr_t) p->edge.held;
+    return t->mode == ADModeForward && p->edge.rule == RULE_MOVES &&
+           p->edge.operand == 0 && m->kind == MOVES_WRITE && giver->left == 1 &&
+           is_cleared(t, giver) && !(t->watch && !t->inside) &&
+           !ad_graph_node(p->receiver)->grad;
+}
+
 /* All edges that leave the giver have been passed: with it, its gradient is done. What
  * an operation has made for edges that are not gone along, or was given and has not
  * used, would be taken for gradients of the next traversal. */
@@ -422,9 +452,7 @@ static void finish_giver(const Traversal *t, const Spot *giver)
     if (node->flags & NODE_OPERATION)
         ad_operation_clear(
             ad_operation_of(ad_graph_edge(node->in ? node->in : node->out)->held));
-    uint32_t flag =
-        giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
-    if ((t->flags & flag) && !(giver->flags & SPOT_WANTED))
+    if (is_cleared(t, giver))
         ad_gradient_clear(giver->id);
 }
 
@@ -553,15 +581,18 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
     Passage p;
     state_lock();
     bool there = passage_open(t, v, &p), ok = true;
+    bool hands = there && hands_on(t, &t->spots[v->giver], &p);
     state_unlock();
     if (there) {
         ok = run_operation(t, v, &p);
         uint64_t g = ok ? given(t, p.giver, &ok) : 0;
-        ok = ok && pass(t, &p, g);
+        hands = hands && g;
+        ok = ok && (hands ? pass_array(&p, g) : pass(t, &p, g));
         bool first = !(t->spots[v->giver].flags & SPOT_REACHED);
         if (t->watch && ok)
             ok = ad_finite_check(&p.edge, t->mode, first, &t->watch);
-        ad_var_dec_ref(g);
+        if (!hands)
+            ad_var_dec_ref(g);
     }
     state_lock();
     if (there && ok)
