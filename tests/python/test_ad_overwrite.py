@@ -87,11 +87,6 @@ def loop(write: Callable[..., None], start: str, times: Any, **options: Any) -> 
     return program
 
 
-def modes_of(write: Callable[..., None]) -> Any:
-    """Forward, an array is overwritten once in an iteration."""
-    return dr.ADMode.Backward if write in (two, packet) else None
-
-
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("bound", [None, 7, 5000])
@@ -99,7 +94,7 @@ def test_loops(write: Any, start: str, bound: int | None) -> None:
     options = {} if bound is None else {"max_iterations": bound}
     for times in (UInt(0), UInt(1), UInt(5), UInt(3, 2, 1, 0), dr.opaque(UInt, 7)):
         program = loop(write, start, times, **options)
-        dr.check_grad(program, X, mode=modes_of(write))
+        dr.check_grad(program, X)
 
 
 @pytest.mark.parametrize("start", STARTS)
@@ -109,7 +104,7 @@ def test_loops_by_parts(write: Any, start: str) -> None:
     dr.ad.set_tape_limit(0)
     try:
         program = loop(write, start, UInt(7, 4, 3, 0))
-        dr.check_grad(program, X, mode=modes_of(write))
+        dr.check_grad(program, X)
     finally:
         dr.ad.set_tape_limit(limit)
 
@@ -158,7 +153,70 @@ def test_modes_agree(write: Any) -> None:
     np.testing.assert_allclose(gradient("symbolic"), gradient("evaluated"), rtol=1e-13)
 
 
+# Regions in the body add to what the body overwrites.
+
+
+def add_in_a_loop(out: Any, y: Any, k: Any) -> None:
+    def body(z: Any, j: Any) -> Any:
+        dr.scatter_add(out, dr.sin(z) * y, LANE * 3 + (k + j) % 3)
+        return z * 1.1, j + 1
+
+    dr.while_loop((y * 1, UInt(0)), lambda z, j: j < 2, body, mode="symbolic")
+
+
+def add_in_sides(out: Any, y: Any, k: Any) -> None:
+    def side(factor: float) -> Callable[[Any], Any]:
+        def run(y: Any) -> Any:
+            dr.scatter_add(out, y * y * factor, LANE * 3 + (k + 1) % 3)
+            return y
+
+        return run
+
+    dr.if_stmt((y,), (LANE + k) % 2 == 0, side(1.5), side(0.5), mode="symbolic")
+
+
+def add_in_callables(out: Any, y: Any, k: Any) -> None:
+    def add(y: Any, k: Any, lane: Any) -> Any:
+        dr.scatter_add(out, y * y, lane * 3 + k % 3)
+        return y
+
+    def none(y: Any, k: Any, lane: Any) -> Any:
+        return y * 2
+
+    dr.switch((LANE + k) % 2, [add, none], y, k, LANE)
+
+
+def add_in_two(out: Any, y: Any, k: Any) -> None:
+    """A loop in a side."""
+
+    def side(y: Any) -> Any:
+        add_in_a_loop(out, y, k)
+        dr.scatter_add(out, y, LANE * 3)
+        return y
+
+    dr.if_stmt((y,), y > 0.1, side, lambda y: y, mode="symbolic")
+
+
+ADDITIONS = [add_in_a_loop, add_in_sides, add_in_callables, add_in_two]
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("order", ["before", "behind", "both"])
+@pytest.mark.parametrize("add", ADDITIONS)
+def test_regions_add(add: Callable[..., None], order: str, start: str) -> None:
+    def write(out: Any, v: Any, y: Any, k: Any) -> None:
+        if order != "behind":
+            dr.scatter(out, v, LANE * 3 + k % 3)
+        add(out, v + y, k)
+        if order != "before":
+            dr.scatter(out, v * y, LANE * 3 + (k + 1) % 3, y > 0.41)
+
+    for times in (UInt(5), UInt(3, 2, 1, 0), dr.opaque(UInt, 7)):
+        dr.check_grad(loop(write, start, times), X)
+
+
 def test_inner_regions_that_overwrite_are_refused() -> None:
+    """In reverse mode, unless nobody asks for the gradient of the array."""
     def inner(y: Any, out: Any) -> Any:
         def body(y: Any, k: Any) -> Any:
             dr.scatter(out, y * y, LANE)
@@ -184,8 +242,32 @@ def test_inner_regions_that_overwrite_are_refused() -> None:
                 lambda y, k, out=out, step=step: (step(y, out) * 1.1, k + 1),
                 mode="symbolic",
             )
+            dr.backward(y, dr.ADFlag.ClearVertices)
             with pytest.raises(RuntimeError, match="overwrites an array"):
                 dr.backward(out * y)
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_inner_regions_that_overwrite_forward(start: str) -> None:
+    def write(out: Any, v: Any, y: Any, k: Any) -> None:
+        def body(y: Any, j: Any) -> Any:
+            dr.scatter(out, y * y, LANE * 3 + j)
+            return dr.sin(y), j + 1
+
+        def first(y: Any) -> Any:
+            dr.scatter(out, y * y, LANE * 3 + k % 3)
+            return y
+
+        def second(y: Any) -> Any:
+            dr.scatter(out, dr.cos(y), LANE * 3 + (k + 1) % 3)
+            dr.scatter(out, y, LANE * 3 + k % 3)
+            return y
+
+        dr.while_loop((v, UInt(0)), lambda y, j: j < 2, body, mode="symbolic")
+        dr.if_stmt((y,), (LANE + k) % 2 == 0, first, second, mode="symbolic")
+        dr.scatter(out, v * y, LANE * 3 + (k + 2) % 3, y > 0.41)
+
+    dr.check_grad(loop(write, start, UInt(5, 4, 3, 0)), X, mode=dr.ADMode.Forward)
 
 
 def test_further_derivatives_are_refused() -> None:

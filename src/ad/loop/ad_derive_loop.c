@@ -184,7 +184,7 @@ static bool derive_body(LoopDerivative *d)
     bool ok = own && d->gaps && make_slots(d) &&
               (!d->last.count || ad_overwrite_number(d->t, &d->last));
     if (ok) {
-        own->last = d->last.count ? &d->last : NULL;
+        own->last = d->last.count ? &d->last : before;
         ok = (d->forward || ad_derive_begin_arrays(d->t, d->made)) && give_all(d) &&
              go_through(d);
         own->last = before;
@@ -348,7 +348,7 @@ static bool run_to_find_last(LoopDerivative *body, uint32_t iteration)
 static bool find_last(LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
-    TRY(!d->forward && d->arrays, true);
+    TRY(!d->forward && ad_derive_has_arrays(t, d->given), true);
     TRY(ad_overwrite_find(t, d->tracked, &d->last, &d->overwritten), false);
     TRY(d->last.count, true);
     LoopDerivative body = { .t = d->t };

@@ -353,7 +353,7 @@ static bool widen(const Derivation *d, uint32_t k, uint64_t *result)
 static bool find_last(Derivation *d)
 {
     const AdTemplate *t = d->t;
-    TRY(d->arrays && d->mode == ADModeBackward, true);
+    TRY(d->mode == ADModeBackward && ad_derive_has_arrays(t, d->given), true);
     TRY(ad_overwrite_find(t, d->tracked, &d->last, &d->overwritten), false);
     TRY(d->last.count, true);
     RecordedBody bodies[2];
@@ -384,7 +384,7 @@ static bool derive_bodies(Derivation *d)
     AdThread *own = ad_thread();
     TRY(own && find_last(d), false);
     const AdLast *before = own->last;
-    own->last = d->last.count ? &d->last : NULL;
+    own->last = d->last.count ? &d->last : before;
     bool ok = true;
     for (uint32_t i = 0; i < t->body_count && ok; i++)
         ok = derive_body(d, is_descending(d) ? t->body_count - 1 - i : i);
@@ -437,6 +437,14 @@ bool ad_derive_wants_arrays(const AdTemplate *t, const bool *wanted)
     bool any = !wanted;
     for (uint32_t i = 0; i < t->array_count && !any; i++)
         any = wanted[t->tracked_count + i];
+    return any;
+}
+
+bool ad_derive_has_arrays(const AdTemplate *t, const uint64_t *given)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < t->array_count; i++)
+        any |= given[t->tracked_count + i] != 0;
     return any;
 }
 

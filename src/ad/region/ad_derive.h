@@ -18,6 +18,8 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
                const bool *wanted);
 /** Is the gradient of an array wanted? In reverse all are. */
 bool ad_derive_wants_arrays(const AdTemplate *t, const bool *wanted);
+/** Reverse, are gradients of some given? */
+bool ad_derive_has_arrays(const AdTemplate *t, const uint64_t *given);
 /** Let '*given' (0: none) be the gradient of a node; with 'moves' the reference
  *  moves. */
 bool ad_derive_give(NodeId node, uint64_t *given, bool moves);

@@ -6,6 +6,7 @@
 #include "ad/region/ad_cut.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/vec.h"
 #include "trace/graph/record.h"
 
 /* Writes to one array. */
@@ -14,83 +15,143 @@ typedef struct Target {
     uint32_t writes;
     size_t size;
     bool overwrites, unknown;
-    bool inner; /* by array of the template: a region in the body overwrites it */
+    bool inner; /* a region in the body overwrites it */
 } Target;
 
 typedef struct Search {
     const AdTemplate *t;
     AdLast *last;
+    uint32_t capacity; /* of the list of writes */
     Target *targets;
     uint32_t *target_of; /* by array of the template */
 } Search;
 
-static uint32_t find_array(const Search *s, NodeId node, uint32_t end)
+/* What leads to an array as a write has made it. */
+typedef struct Write {
+    const AdMoves *m;        /* a scatter with Identity or Add, */
+    const AdTemplate *inner; /* or a region in the body, */
+    NodeId operation;        /* ... with this node, of which it is this output; */
+    uint32_t output;
+    NodeId before; /* else both are NULL. What it writes to; 0: not tracked */
+} Write;
+
+static uint32_t find_array(const AdTemplate *t, NodeId node, uint32_t end)
 {
     for (uint32_t k = 0; k < end; k++)
-        if (s->t->arrays[k].node == node)
+        if (t->arrays[k].node == node)
             return k;
     return end;
 }
 
-static uint32_t find_entry(const Search *s, NodeId node)
+static uint32_t find_entry(const AdTemplate *t, NodeId node)
 {
-    for (uint32_t i = 0; i < s->t->entry_count; i++)
-        if (s->t->entries[i].node == node)
+    for (uint32_t i = 0; i < t->entry_count; i++)
+        if (t->entries[i].node == node)
             return 1 + i;
     return 0;
 }
 
-/* Does a write overwrite entries, perhaps one of a region in the body? */
-static bool overwrites(const AdEdge *edge)
+/* The region whose output an edge is; NULL: it is none. */
+static const AdTemplate *region_behind(const AdEdge *edge)
 {
-    if (edge->rule == RULE_MOVES) {
+    const AdOperation *op =
+        edge->rule == RULE_OUT_OF ? ad_operation_of(edge->held) : NULL;
+    return op && op->arrival == ad_cut_arrival ? op->payload : NULL;
+}
+
+static Write find_write(NodeId array)
+{
+    Write w = { 0 };
+    for (EdgeId e = ad_graph_node(array)->in; e; e = ad_graph_edge(e)->next_in) {
+        const AdEdge *edge = ad_graph_edge(e);
         const AdMoves *m = (const AdMoves *) (uintptr_t) edge->held;
-        return ad_moves_is_plain_scatter(m) && ad_moves_overwrites(m);
+        const AdTemplate *inner = region_behind(edge);
+        if (inner)
+            w = (Write){ NULL, inner, edge->source, edge->slot, 0 };
+        else if (edge->rule == RULE_MOVES && ad_moves_is_plain_scatter(m))
+            w.m = m;
+        if (!inner && edge->operand == 0)
+            w.before = edge->source;
     }
-    if (edge->rule != RULE_OUT_OF)
-        return false;
-    const AdOperation *op = ad_operation_of(edge->held);
-    const AdTemplate *t = op->arrival == ad_cut_arrival ? op->payload : NULL;
-    for (uint32_t k = 0; t && k < t->array_count; k++) {
-        EdgeId e = ad_graph_node(t->arrays[k].node)->in;
-        for (; e; e = ad_graph_edge(e)->next_in)
-            if (overwrites(ad_graph_edge(e)))
-                return true;
+    return w;
+}
+
+static bool add_write(Search *s, const AdMoves *m, uint32_t body, uint32_t which)
+{
+    AdLast *last = s->last;
+    TRY(vec_reserve(&last->writes, &s->capacity, last->count + 1, sizeof(AdLastWrite)),
+        false);
+    last->writes[last->count++] = (AdLastWrite){ m, body, which };
+    return true;
+}
+
+/* What the node of an operation gets by this entry; 0: it is not tracked. */
+static NodeId source_of(NodeId operation, uint32_t entry)
+{
+    for (EdgeId e = ad_graph_node(operation)->in; e; e = ad_graph_edge(e)->next_in)
+        if (ad_graph_edge(e)->slot == entry)
+            return ad_graph_edge(e)->source;
+    return 0;
+}
+
+/* What the writes of a region in the body have written to, before the first of them. */
+static NodeId before_region(const Write *w)
+{
+    const AdTemplate *t = w->inner;
+    NodeId node = 0;
+    if (w->output >= t->tracked_count)
+        node = t->arrays[w->output - t->tracked_count].node;
+    while (node && !find_entry(t, node)) {
+        Write own = find_write(node);
+        node = own.inner ? before_region(&own) : own.before;
     }
-    return false;
+    return node ? source_of(w->operation, find_entry(t, node) - 1) : 0;
+}
+
+/* Those that add something count like one of the body's where the region stands. One
+ * that overwrites is 'inner'. False: memory is out. */
+static bool add_inner(Search *s, const Write *w, uint32_t body, uint32_t which)
+{
+    const AdTemplate *t = w->inner;
+    Target *target = &s->targets[which];
+    NodeId node = 0;
+    if (w->output >= t->tracked_count)
+        node = t->arrays[w->output - t->tracked_count].node;
+    target->unknown |= !node;
+    while (node && !find_entry(t, node)) {
+        Write own = find_write(node);
+        if (own.inner)
+            TRY(add_inner(s, &own, body, which), false);
+        else if (own.m)
+            TRY(add_write(s, own.m, body, which), false);
+        target->unknown |= !own.m && !own.inner;
+        target->inner |= own.m && ad_moves_overwrites(own.m);
+        node = own.inner ? before_region(&own) : own.before;
+    }
+    return true;
 }
 
 /* Array k of the template: a scatter to what another one has left, or to an entry. */
-static void note_write(Search *s, uint32_t k)
+static bool note_write(Search *s, uint32_t k)
 {
-    const AdMoves *m = NULL;
-    NodeId before = 0;
-    bool unknown = false;
-    EdgeId e = ad_graph_node(s->t->arrays[k].node)->in;
-    for (; e; e = ad_graph_edge(e)->next_in) {
-        const AdEdge *edge = ad_graph_edge(e);
-        const AdMoves *moves = (const AdMoves *) (uintptr_t) edge->held;
-        if (edge->rule == RULE_MOVES && ad_moves_is_plain_scatter(moves))
-            m = moves;
-        else
-            unknown = true;
-        s->targets[k].inner |= unknown && overwrites(edge);
-        if (edge->operand == 0)
-            before = edge->source;
-    }
-    uint32_t array = before ? find_array(s, before, k) : k;
-    AdLast *last = s->last;
-    uint32_t which = array < k ? s->target_of[array] : last->array_count++;
+    const AdTemplate *t = s->t;
+    const AdArray *array = &t->arrays[k];
+    Write w = find_write(array->node);
+    NodeId before = w.inner ? before_region(&w) : w.before;
+    uint32_t earlier = before ? find_array(t, before, k) : k;
+    uint32_t which = earlier < k ? s->target_of[earlier] : s->last->array_count++;
     Target *target = &s->targets[s->target_of[k] = which];
-    if (before && array == k)
-        target->entry = find_entry(s, before);
-    target->unknown |= unknown || !m;
-    if (target->unknown)
-        return;
-    target->size = m->size[0];
+    if (before && earlier == k)
+        target->entry = find_entry(t, before);
+    if (w.inner && t->kind == REGION_LOOP)
+        return add_inner(s, &w, array->body, which);
+    target->unknown |= !w.m;
+    if (!w.m)
+        return true;
+    target->size = w.m->size[0];
     target->writes++;
-    target->overwrites |= ad_moves_overwrites(m);
-    last->writes[last->count++] = (AdLastWrite){ m, s->t->arrays[k].body, which };
+    target->overwrites |= ad_moves_overwrites(w.m);
+    return add_write(s, w.m, array->body, which);
 }
 
 static bool is_needed(const Search *s, const Target *target)
@@ -147,12 +208,12 @@ static bool make_arrays(Search *s, bool tracked, bool *any)
 
 static bool search(Search *s, bool tracked, uint32_t *entries)
 {
+    bool any, ok = true;
     state_lock();
-    for (uint32_t k = 0; k < s->t->array_count; k++)
-        note_write(s, k);
+    for (uint32_t k = 0; k < s->t->array_count && ok; k++)
+        ok = note_write(s, k);
     state_unlock();
-    bool any;
-    TRY(make_arrays(s, tracked, &any), false);
+    TRY(ok && make_arrays(s, tracked, &any), false);
     for (uint32_t i = 0; i < s->last->array_count; i++)
         if (s->last->arrays[i] && s->targets[i].entry)
             entries[s->targets[i].entry - 1] = 1 + i;
@@ -171,10 +232,9 @@ bool ad_overwrite_find(const AdTemplate *t, bool tracked, AdLast *last,
     Search s = { .t = t, .last = last };
     s.targets = alloc_zero(t->array_count, sizeof(Target));
     s.target_of = alloc_zero(t->array_count, sizeof(uint32_t));
-    last->writes = alloc_zero(t->array_count, sizeof(AdLastWrite));
     last->arrays = alloc_zero(t->array_count, sizeof(uint32_t));
     *entries = alloc_zero(t->entry_count + 1, sizeof(uint32_t));
-    bool ok = s.targets && s.target_of && last->writes && last->arrays && *entries &&
+    bool ok = s.targets && s.target_of && last->arrays && *entries &&
               search(&s, tracked, *entries);
     alloc_free(s.targets);
     alloc_free(s.target_of);

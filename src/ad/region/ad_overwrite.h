@@ -2,9 +2,9 @@
  * ad_overwrite.h -- regions whose bodies overwrite arrays
  *
  * The derivative of such a region needs to know who has written an entry last
- * (ad_last.h): in a loop always; in a conditional if several scatters write to an
- * array. What is known is the writes that stand in a body itself, and not those of
- * regions in it.
+ * (ad_last.h) in reverse: in a loop always; in a conditional if several scatters write
+ * to an array. What is known is the writes that stand in a body itself, and in a loop
+ * the additions of regions in it.
  *
  * Without lock.
  */
