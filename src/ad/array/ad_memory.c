@@ -8,8 +8,8 @@
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_last.h"
 #include "ad/array/ad_moves.h"
+#include "ad/array/ad_untracked.h"
 #include "ad/graph/ad_open.h"
-#include "ad/graph/ad_scope.h"
 #include "ad/graph/ad_thread.h"
 #include "ad/rule/ad_apply.h"
 #include "base/error.h"
@@ -392,28 +392,20 @@ static uint64_t scatter_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     return ad_moves_add(into, result);
 }
 
-/* In a loop, what an iteration writes to is what those before have written, also where
- * the array was not tracked before the loop: a node for that (ad_cut.h). 0: there is
- * none, unless '*ok' is false. */
-static NodeId made_before(VarId result, uint64_t target, bool *ok)
+static Scatter scatter_of(uint32_t result, size_t n, uint32_t index, uint32_t mask,
+                          ReduceOp op, ReduceMode mode)
 {
-    *ok = true;
-    if (ad_var_node(target) || !ad_open_in_loop())
-        return 0;
-    const Var *v = var_get(result);
-    NodeId node = ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
-    *ok = node && ad_scope_admit(node);
-    return node;
-}
-
-/* The edge that leads from it is marked. */
-static void mark_before(NodeId before)
-{
-    EdgeId e = before ? ad_graph_node(before)->out : 0;
-    if (e)
-        ad_graph_edge(e)->slot = MOVES_BEFORE;
-    if (before)
-        ad_graph_unref(before);
+    return (Scatter){
+        .m = { .held = { .count = 2, .leaves = { index, mask } },
+               .name = "scatter",
+               .kind = MOVES_WRITE,
+               .forward = scatter_forward,
+               .backward = scatter_backward,
+               .size = { jit_var_size(result) } },
+        .op = op,
+        .mode = mode,
+        .n = (uint32_t) n,
+    };
 }
 
 /* 'before': what the target was, if that is needed. */
@@ -431,17 +423,7 @@ static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
         jit_var_dec_ref(result);
         return 0;
     }
-    Scatter s = {
-        .m = { .held = { .count = 2, .leaves = { index, full } },
-               .name = "scatter",
-               .kind = MOVES_WRITE,
-               .forward = scatter_forward,
-               .backward = scatter_backward,
-               .size = { jit_var_size(result) } },
-        .op = op,
-        .mode = mode,
-        .n = (uint32_t) n,
-    };
+    Scatter s = scatter_of(result, n, index, full, op, mode);
     if (before) {
         s.m.held.count = 5;
         s.m.held.leaves[2] = result;
@@ -449,14 +431,14 @@ static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
         s.m.held.leaves[4] = ad_var_index(values[0]);
     }
     state_lock();
-    NodeId own = made_before(result, target, &ok);
+    NodeId before_loop = 0;
+    ok = ad_var_node(target) || ad_untracked_find(result, &operands[0], &before_loop);
     state_unlock();
-    operands[0] |= (uint64_t) own << 32;
     uint64_t leaf =
         ok ? ad_apply_moves(result, (uint32_t) n + 1, operands, &s.m, sizeof(s)) : 0;
     jit_var_dec_ref(full);
     state_lock();
-    mark_before(own);
+    ad_untracked_mark(before_loop);
     bool noted = !ad_var_node(leaf) || ad_open_note_write(leaf);
     state_unlock();
     if (noted)
@@ -483,6 +465,29 @@ uint32_t ad_moves_packet(const AdMoves *m)
 uint32_t ad_moves_position(const AdMoves *m, uint32_t k)
 {
     return scatter_position((const Scatter *) m, k + 1);
+}
+
+/* The result of a scatter of values that are not tracked. */
+static uint64_t note_untracked(uint32_t result, size_t n, uint32_t index, uint32_t mask,
+                               ReduceOp op, ReduceMode mode)
+{
+    if (!result || op == ReduceOpAdd || !ad_untracked_matters(result))
+        return result;
+    AdMoves *m = NULL;
+    bool ok = true;
+    if (op == ReduceOpIdentity) {
+        uint32_t full = ad_moves_mask(index, mask, &ok);
+        Scatter s = scatter_of(result, n, index, full, op, mode);
+        ok = ok && (m = ad_apply_hold(&s.m, sizeof(s))) != NULL;
+        jit_var_dec_ref(full);
+    }
+    state_lock();
+    ok = ok && ad_open_note_untracked(result, m ? &m->held : NULL);
+    state_unlock();
+    if (ok)
+        return result;
+    jit_var_dec_ref(result);
+    return 0;
 }
 
 /* One after the other, since each compares with what the ones before have left. */
@@ -532,9 +537,9 @@ uint64_t ad_var_scatter_packet(size_t n, uint64_t target, const uint64_t *values
         n == 1 ? jit_var_scatter(ad_var_index(target), plain[0], index, mask, op, mode)
                : jit_var_scatter_packet(n, ad_var_index(target), plain, index, mask, op,
                                         mode);
-    uint64_t leaf = result;
-    if (tracked)
-        leaf = make_scatter(result, n, target, before, values, index, mask, op, mode);
+    uint64_t leaf = tracked ? make_scatter(result, n, target, before, values, index,
+                                           mask, op, mode)
+                            : note_untracked(result, n, index, mask, op, mode);
     jit_var_dec_ref(before);
     return leaf;
 }
@@ -543,8 +548,9 @@ uint64_t ad_var_scatter(uint64_t target, uint64_t value, uint32_t index, uint32_
                         ReduceOp op, ReduceMode mode)
 {
     if (!(ad_var_node(target) | ad_var_node(value)))
-        return jit_var_scatter(ad_var_index(target), ad_var_index(value), index, mask,
-                               op, mode);
+        return note_untracked(jit_var_scatter(ad_var_index(target), ad_var_index(value),
+                                              index, mask, op, mode),
+                              1, index, mask, op, mode);
     return ad_var_scatter_packet(1, target, &value, index, mask, op, mode);
 }
 

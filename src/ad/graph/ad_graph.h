@@ -149,6 +149,8 @@ void ad_graph_release(uint64_t leaf);
 
 /** The serial number that the next node gets. */
 uint64_t ad_graph_serial(void);
+/** The first of so many serial numbers of nodes that no other node gets. */
+uint64_t ad_graph_reserve(uint32_t count);
 /** Name a node; the string is copied. */
 bool ad_graph_set_label(NodeId id, const char *label);
 const char *ad_graph_label(NodeId id);

@@ -100,21 +100,43 @@ static bool check_order(const AdOpen *open, uint64_t leaf)
                      variable, open->name);
 }
 
-bool ad_open_note_write(uint64_t leaf)
+bool ad_open_add_write(AdOpen *open, uint64_t leaf)
 {
-    AdThread *own = thread_self.ad;
-    if (!own || !own->open_count)
-        return true;
-    AdOpen *open = &own->open[own->open_count - 1];
-    TRY(check_order(open, leaf), false);
     TRY(vec_reserve(&open->writes, &open->write_capacity, open->write_count + 1,
                     sizeof(AdArray)),
         false);
     NodeId node = ad_var_node(leaf);
     ad_graph_ref(node);
     open->writes[open->write_count++] =
-        (AdArray){ node, ad_var_index(leaf), open->body, true };
+        (AdArray){ node, ad_var_index(leaf), open->body, true, false };
     return true;
+}
+
+bool ad_open_note_write(uint64_t leaf)
+{
+    AdThread *own = thread_self.ad;
+    AdOpen *open = own && own->open_count ? &own->open[own->open_count - 1] : NULL;
+    return !open || (check_order(open, leaf) && ad_open_add_write(open, leaf));
+}
+
+static bool add_untracked(AdOpen *open, const AdUntracked *write)
+{
+    if (vec_reserve(&open->untracked, &open->untracked_capacity,
+                    open->untracked_count + 1, sizeof(AdUntracked))) {
+        open->untracked[open->untracked_count++] = *write;
+        return true;
+    }
+    if (write->held)
+        ad_graph_drop_held(write->held);
+    return false;
+}
+
+bool ad_open_note_untracked(VarId variable, AdHeld *held)
+{
+    AdThread *own = thread_self.ad;
+    AdOpen *open = &own->open[own->open_count - 1];
+    const uint64_t serial = ad_graph_reserve(2) + 2;
+    return add_untracked(open, &(AdUntracked){ variable, open->body, held, serial });
 }
 
 bool ad_open_in_loop(void)
@@ -133,8 +155,30 @@ bool ad_open_is_visible(const AdOpen *open, uint32_t which)
            ad_open_last_write(open, write->variable) == write;
 }
 
-bool ad_open_pass_writes(const AdOpen *open)
+/* In bodies that are complete nothing can be tracked any more. */
+static bool pass_untracked(AdOpen *open, AdOpen *around)
 {
+    bool ok = true;
+    for (uint32_t i = 0; i < open->untracked_count && ok; i++) {
+        AdUntracked *write = &open->untracked[i];
+        if (!write->variable)
+            continue;
+        AdUntracked passed = *write;
+        passed.body = around->body;
+        if (open->straight)
+            write->held = NULL; /* it is the other list's */
+        else
+            passed.held = NULL;
+        ok = add_untracked(around, &passed);
+    }
+    return ok;
+}
+
+bool ad_open_pass_writes(AdOpen *open)
+{
+    AdThread *own = thread_self.ad;
+    if (ad_open_in_loop())
+        TRY(pass_untracked(open, &own->open[own->open_count - 1]), false);
     for (uint32_t i = 0; i < open->write_count; i++)
         if (ad_open_is_visible(open, i))
             TRY(ad_open_note_write(ad_open_leaf(&open->writes[i])), false);

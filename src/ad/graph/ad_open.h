@@ -22,7 +22,19 @@ typedef struct AdArray {
     VarId variable; /* as long as the region is open */
     uint32_t body;  /* which */
     bool visible;   /* from outside: it is an output of the operation */
+    bool hidden;    /* there are other writes to it, which are no part of the graph */
 } AdArray;
+
+/** A write in a loop of values that are not tracked to an array that is not: if another
+ *  write makes it so, this one overwrites what is tracked, in the next iteration. */
+typedef struct AdUntracked {
+    VarId variable;  /* the array, as long as the region is open; 0: it is tracked by
+                        now */
+    uint32_t body;   /* which */
+    AdHeld *held;    /* what an edge to its node would hold, owned; NULL: it cannot be
+                        tracked any more */
+    uint64_t serial; /* for that node, and the number before for what it follows */
+} AdUntracked;
 
 /** A region that the thread is recording with its part of the graph. */
 typedef struct AdOpen {
@@ -35,6 +47,8 @@ typedef struct AdOpen {
     AdLoop *loop;     /* owned; NULL: it is none */
     AdArray *writes;  /* so far */
     uint32_t write_count, write_capacity;
+    AdUntracked *untracked; /* further writes */
+    uint32_t untracked_count, untracked_capacity;
     AdWaiting *waiting; /* for the end of it (ad_border.h) */
     uint32_t waiting_count, waiting_capacity;
     NodeId *plain; /* references: taken for untracked (ad_border_take_plain()) */
@@ -61,6 +75,12 @@ void ad_open_drop_all(AdThread *t);
 /** An array is written to, and this is what it is now (borrowed): the innermost region
  *  notes that, if there is one. False: error recorded. */
 bool ad_open_note_write(uint64_t leaf);
+/** The same for one of the regions. False: memory is out. */
+bool ad_open_add_write(AdOpen *open, uint64_t leaf);
+/** Values that are not tracked are written to an array that is not, which is a loop's
+ *  matter: the innermost region notes that. 'held' (moves) may be NULL. False: memory
+ *  is out. */
+bool ad_open_note_untracked(VarId variable, AdHeld *held);
 /** Is a loop being recorded, whose iterations follow each other? */
 bool ad_open_in_loop(void);
 /** What the region's last write has made of this variable; NULL: it does not write to
@@ -71,7 +91,7 @@ const AdArray *ad_open_last_write(const AdOpen *open, VarId variable);
 bool ad_open_is_visible(const AdOpen *open, uint32_t which);
 /** What this one, which is not in the list any more, has written to, that around it has
  *  written to as well. */
-bool ad_open_pass_writes(const AdOpen *open);
+bool ad_open_pass_writes(AdOpen *open);
 
 /** The tracked array that a write has made (borrowed). */
 static inline uint64_t ad_open_leaf(const AdArray *write)

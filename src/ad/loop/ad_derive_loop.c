@@ -362,6 +362,27 @@ static bool find_last(LoopDerivative *d)
     return ok && ad_overwrite_finish(&d->last);
 }
 
+/* Of arrays for which not all writes are known there is no derivative. */
+static bool check_hidden(const LoopDerivative *d, const bool *wanted)
+{
+    const AdTemplate *t = d->t;
+    for (uint32_t i = 0; i < t->array_count; i++) {
+        uint32_t k = t->tracked_count + i;
+        bool any = d->forward ? !wanted || wanted[k] : d->given[k] != 0;
+        if (any && t->arrays[i].hidden && t->arrays[i].visible)
+            return error_set(JIT_ERROR_UNSUPPORTED,
+                             "ad_traverse(): loop '%s' writes tracked values to an "
+                             "array that is not tracked before it, and others, which "
+                             "may overwrite them, by a loop, conditional or call in "
+                             "its body or by a reduction other than Add: there is no "
+                             "derivative; make the array a state of the loop or "
+                             "enable its gradient before, or have the loop run at "
+                             "once (mode=\"evaluated\")",
+                             t->name);
+    }
+    return true;
+}
+
 static bool derive(LoopDerivative *d)
 {
     TRY(find_last(d) && (!d->tracked || open_block(d)) && derive_body(d) &&
@@ -389,7 +410,8 @@ bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
     d.slots = alloc_zero(t->state_count + 1, sizeof(uint64_t));
     d.slot_entries = alloc_zero(t->state_count + 1, sizeof(uint32_t));
     d.out = alloc_zero(d.out_count + 1, sizeof(uint64_t));
-    bool ok = d.slots && d.slot_entries && d.out && derive(&d);
+    bool ok = d.slots && d.slot_entries && d.out && check_hidden(&d, wanted) &&
+              derive(&d);
     for (uint32_t i = 0; i < d.made_count && !ok; i++) {
         ad_var_dec_ref(made[i]);
         made[i] = 0;

@@ -220,6 +220,9 @@ static bool join_writes(AdOpen *open, size_t k)
     for (uint32_t i = 0; i < open->write_count; i++)
         if (open->writes[i].variable == ad_var_index(*b))
             open->writes[i].variable = ad_var_index(a);
+    for (uint32_t i = 0; i < open->untracked_count; i++)
+        if (open->untracked[i].variable == ad_var_index(*b))
+            open->untracked[i].variable = ad_var_index(a);
     const uint64_t before = *b;
     *b = (before >> 32 << 32) | ad_var_index(a);
     var_inc(ad_var_index(a));

@@ -80,6 +80,10 @@ void ad_region_drop(AdOpen *open)
     for (uint32_t i = 0; i < open->write_count; i++)
         ad_graph_unref(open->writes[i].node);
     alloc_free(open->writes);
+    for (uint32_t i = 0; i < open->untracked_count; i++)
+        if (open->untracked[i].held)
+            ad_graph_drop_held(open->untracked[i].held);
+    alloc_free(open->untracked);
     ad_border_drop(open->waiting, open->waiting_count);
     for (uint32_t i = 0; i < open->plain_count; i++)
         ad_graph_unref(open->plain[i]);
@@ -571,6 +575,16 @@ static bool keep_active(const AdOpen *open, uint64_t *results)
     return true;
 }
 
+/* Arrays that something else writes to without being part of the graph. */
+static void find_hidden(const AdOpen *open)
+{
+    const AdTemplate *t = open->t;
+    for (uint32_t k = 0; k < open->untracked_count; k++)
+        for (uint32_t i = 0; i < t->array_count; i++)
+            t->arrays[i].hidden |=
+                open->writes[i].variable == open->untracked[k].variable;
+}
+
 /* Arrays that were written to: outside, their nodes are outputs of the operation; in
  * the bodies others take their place. */
 static bool split_arrays(AdOpen *open)
@@ -584,7 +598,8 @@ static bool split_arrays(AdOpen *open)
         NodeId inner = ad_graph_new_node((JitBackend) like.backend, (VarType) like.type,
                                          like.size);
         TRY(inner, false);
-        t->arrays[t->array_count++] = (AdArray){ inner, 0, open->writes[i].body, true };
+        t->arrays[t->array_count++] =
+            (AdArray){ inner, 0, open->writes[i].body, true, false };
         uint64_t serial = ad_graph_node(inner)->serial;
         ad_graph_node(inner)->serial = like.serial;
         ad_graph_node(outer)->serial = serial;
@@ -806,6 +821,8 @@ bool ad_region_close(uint32_t handle, uint64_t *results)
         ok = split_arrays(&open) && own_outputs(&open) && ad_cut(&open);
     if (ok && any && open.t->kind == REGION_LOOP) {
         ok = keep_active(&open, results);
+        if (!ad_open_in_loop())
+            find_hidden(&open);
         any = has_outputs(open.t);
     }
     ok = ok && ad_settle(&open);

@@ -129,6 +129,19 @@ static void note_moved(uint32_t n, const uint64_t *operands, uint64_t result)
     state_unlock();
 }
 
+AdMoves *ad_apply_hold(const AdMoves *moves, size_t size)
+{
+    AdMoves *m = (AdMoves *) ad_graph_held(size);
+    TRY(m, NULL);
+    memcpy(m, moves, size);
+    m->held.refs = 1;
+    state_lock();
+    for (uint32_t i = 0; i < m->held.count; i++)
+        ad_graph_hold(m->held.leaves[i]);
+    state_unlock();
+    return m;
+}
+
 uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
                         const AdMoves *moves, size_t size)
 {
@@ -137,16 +150,10 @@ uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
             note_moved(n, operands, result);
         return result;
     }
-    AdMoves *m = (AdMoves *) ad_graph_held(size);
+    AdMoves *m = ad_apply_hold(moves, size);
     state_lock();
     NodeId node = m ? make_node(result) : 0;
     bool ok = node != 0;
-    if (ok) {
-        memcpy(m, moves, size);
-        m->held.refs = 1;
-        for (uint32_t i = 0; i < m->held.count; i++)
-            ad_graph_hold(m->held.leaves[i]);
-    }
     for (uint32_t i = 0; i < n && ok; i++)
         if (ad_scope_tracks(operands[i])) {
             m->held.refs++;
