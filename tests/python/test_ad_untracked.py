@@ -172,6 +172,20 @@ def largest(out: Any, y: Any, k: Any) -> None:
     dr.scatter_add(out, dr.sin(y), place(k, 1))
 
 
+def exchanged(out: Any, y: Any, k: Any) -> None:
+    dr.scatter_exch(out, CONSTANT, place(k))
+    dr.scatter(out, dr.sin(y), place(k, 1))
+
+
+def exchanged_in_a_callable(out: Any, y: Any, k: Any) -> None:
+    def first(y: Any, k: Any) -> Any:
+        dr.scatter_cas(out, Float64(0.5), CONSTANT, place(k))
+        return y
+
+    dr.switch((LANE + k) % 2, [first, lambda y, k: y], y, k)
+    dr.scatter(out, dr.sin(y), place(k))
+
+
 HIDDEN = [
     in_a_side,
     in_the_other_side,
@@ -180,6 +194,8 @@ HIDDEN = [
     in_a_loop,
     multiplied,
     largest,
+    exchanged,
+    exchanged_in_a_callable,
 ]
 
 
@@ -205,6 +221,27 @@ def program(write: Callable[..., None], start: str = "plain") -> Callable[..., A
 @pytest.mark.parametrize("write", RIGHT)
 def test_gradients_are_right(write: Any, start: str) -> None:
     dr.check_grad(lambda x: program(write, start)(x)[0], X)
+
+
+@pytest.mark.parametrize("write", [in_a_side, in_a_loop, in_a_callable])
+def test_states(write: Any) -> None:
+    """What a region in the body writes to a state is part of the graph, whatever it
+    is: forward it is right; reverse, an error."""
+
+    def run(x: Any) -> Any:
+        def body(out: Any, y: Any, k: Any) -> Any:
+            write(out, y, k)
+            return out, y * 0.8 + 0.17, k + 1
+
+        out = dr.arange(Float64, 12) * 0.1 + 0.2
+        out, _, _ = dr.while_loop(
+            (out, x, UInt(0)), lambda out, y, k: k < 5, body, mode="symbolic"
+        )
+        return out * dr.sin(out) * dr.arange(Float64, 12)
+
+    dr.check_grad(run, X, mode=dr.ADMode.Forward)
+    with pytest.raises(RuntimeError, match="overwrites an array"):
+        dr.check_grad(run, X, mode=dr.ADMode.Backward)
 
 
 def test_within_another_loop() -> None:

@@ -117,17 +117,25 @@ static bool reach_states(Reach *r, const AdTemplate *t)
 }
 
 /* Where an array that was reached is written to, so is what it was before: the next
- * iteration begins with it. */
+ * iteration begins with it. If a region in the body has written to it, that is to be
+ * looked for in there. */
+static bool reach_before_edge(Reach *r, const AdEdge *edge)
+{
+    const AdTemplate *inner = edge->rule == RULE_OUT_OF ? template_of(edge) : NULL;
+    if (inner && edge->slot >= inner->tracked_count)
+        return reach_push(r, edge->source) &&
+               reach_push(r, inner->arrays[edge->slot - inner->tracked_count].node);
+    return edge->rule != RULE_MOVES || edge->operand != 0 ||
+           reach_push(r, edge->source);
+}
+
 static bool reach_before(Reach *r, const AdTemplate *t)
 {
     for (uint32_t i = 0; i < t->array_count; i++) {
         NodeId node = t->arrays[i].node;
         EdgeId e = reached(r, node) ? ad_graph_node(node)->in : 0;
-        for (; e; e = ad_graph_edge(e)->next_in) {
-            const AdEdge *edge = ad_graph_edge(e);
-            if (edge->rule == RULE_MOVES && edge->operand == 0)
-                TRY(reach_push(r, edge->source), false);
-        }
+        for (; e; e = ad_graph_edge(e)->next_in)
+            TRY(reach_before_edge(r, ad_graph_edge(e)), false);
     }
     return true;
 }

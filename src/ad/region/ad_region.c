@@ -182,26 +182,42 @@ static void join_size(AdTemplate *t, VarId id)
 }
 
 /* Effects of the body, if the core is recording it. */
-static void join_effects(const AdOpen *open)
+static VarIds effects_of(const AdOpen *open)
 {
     const Body *body = state_thread()->body;
-    if (!body || body->handle != open->handle)
-        return;
-    for (uint32_t i = 0; i < body->effects.count; i++)
-        join_size(open->t, body->effects.ids[i]);
+    return body && body->handle == open->handle ? body->effects : (VarIds){ 0 };
+}
+
+/* Atomic exchanges are no part of the graph. */
+static bool note_exchanges(const AdOpen *open)
+{
+    const VarIds effects = effects_of(open);
+    for (uint32_t i = 0; i < effects.count && ad_open_in_loop(); i++) {
+        uint32_t count, op = var_get(effects.ids[i])->op;
+        if (op != OP_SCATTER_EXCH && op != OP_SCATTER_CAS)
+            continue;
+        const VarId *targets = region_targets(effects.ids[i], &count);
+        if (count)
+            TRY(ad_open_note_untracked(targets[0], NULL), false);
+    }
+    return true;
 }
 
 /* Room for one more body. */
-static bool reserve_body(AdTemplate *t)
+static bool reserve_body(const AdOpen *open)
 {
+    AdTemplate *t = open->t;
     return vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
-                       sizeof(AdBodyTemplate));
+                       sizeof(AdBodyTemplate)) &&
+           note_exchanges(open);
 }
 
 static void add_body(AdOpen *open, VarId active, size_t n, uint64_t *outputs)
 {
     AdTemplate *t = open->t;
-    join_effects(open);
+    const VarIds effects = effects_of(open);
+    for (uint32_t i = 0; i < effects.count; i++)
+        join_size(t, effects.ids[i]);
     if (active)
         var_inc(active);
     t->n_out = (uint32_t) n;
@@ -211,7 +227,7 @@ static void add_body(AdOpen *open, VarId active, size_t n, uint64_t *outputs)
 
 bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs)
 {
-    TRY(reserve_body(open->t), false);
+    TRY(reserve_body(open), false);
     uint64_t *own = alloc_get((n + 1) * sizeof(uint64_t));
     TRY(own, false);
     for (size_t k = 0; k < n; k++) {
@@ -227,7 +243,7 @@ bool ad_region_add_callable(AdOpen *open, VarId active, size_t n,
 {
     AdTemplate *t = open->t;
     size_t k = 0;
-    TRY(reserve_body(t), false);
+    TRY(reserve_body(open), false);
     while (k < n && !ad_scope_tracks(outputs[k]))
         ++k;
     if (!t->untracked)
