@@ -259,6 +259,25 @@ def test_sums_of_a_side(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_several_constructs_come_by_one_variable(mode: str) -> None:
+    x = Float64(1, 2, 3)
+    dr.enable_grad(x)
+    y = x * x
+
+    def body(k: Any) -> Any:
+        dr.backward(y * 2)
+        return (k + 1,)
+
+    def side(k: Any) -> Any:
+        dr.backward(y * 10)
+        return k
+
+    dr.while_loop((UInt(0),), lambda k: k < UInt(1, 2, 3), body, mode=mode)
+    dr.if_stmt((UInt(0),), x > 1, side, lambda k: k, mode=mode)
+    assert dr.all(x.grad == Float64(2, 14, 16) * 2 * x)
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_a_variable_from_outside_itself(mode: str) -> None:
     x = Float64(0.5, 1.2, 2.0, 0.75)
     dr.enable_grad(x)

@@ -235,6 +235,18 @@ def test_isolation() -> None:
     assert values(y.grad) == 0 and values(x.grad) == 120
 
 
+def test_several_blocks_come_by_one_variable() -> None:
+    """What one has gone along is there for the next."""
+    x = Float(1, 2)
+    dr.enable_grad(x)
+    y = x * x
+    for factor in (2, 3):
+        with dr.isolate_grad():
+            dr.backward(y * factor)
+    assert dr.all(x.grad == 10 * x)
+    assert dr.all(y.grad == 0)
+
+
 def test_nested_isolation() -> None:
     x = tracked(3)
     y = x * x

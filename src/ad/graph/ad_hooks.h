@@ -15,7 +15,7 @@ typedef struct AdHooks {
     void (*drop_open)(AdOpen *open);
     /** ad_traverse_from(): go on from the nodes that a traversal has stopped at, in a
      *  scope that has ended. Without lock. */
-    bool (*traverse_from)(const NodeId *nodes, uint32_t count, uint32_t flags);
+    bool (*traverse_from)(const NodeId *nodes, uint32_t count);
     /** Is it a placeholder of this region, and for what? With the lock. */
     bool (*stands_for)(const AdOpen *open, NodeId id, AdStandsFor *found);
 } AdHooks;

@@ -802,9 +802,11 @@ bool ad_traverse(ADMode mode, uint32_t flags)
     return ok;
 }
 
-bool ad_traverse_from(const NodeId *nodes, uint32_t count, uint32_t flags)
+bool ad_traverse_from(const NodeId *nodes, uint32_t count)
 {
-    Traversal t = { .mode = ADModeBackward, .flags = flags, .border = ad_border() };
+    Traversal t = { .mode = ADModeBackward,
+                    .flags = ADFlagClearVertices,
+                    .border = ad_border() };
     state_lock();
     bool ok = ad_visits_again(&t.visits, ADModeBackward, true) &&
               ad_visits_walk(&t.visits, ADModeBackward, nodes, count, &t.border);

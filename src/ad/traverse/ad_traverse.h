@@ -6,9 +6,9 @@
 
 #include "ad/graph/ad_graph.h"
 
-/** Propagate gradients from these nodes to all that they depend on, and clear what
- *  'flags' (ADFlag) say. Without lock. */
-bool ad_traverse_from(const NodeId *nodes, uint32_t count, uint32_t flags);
+/** Propagate gradients from these nodes to all that they depend on. Those on the way
+ *  are cleared; edges stay, since other traversals may come by. Without lock. */
+bool ad_traverse_from(const NodeId *nodes, uint32_t count);
 
 /** The same in one direction, along the edges that lead to these nodes, as far as
  *  the nodes in 'stops': 'mode' is that of the traversal. Edges stay, gradients on

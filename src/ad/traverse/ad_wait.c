@@ -234,9 +234,7 @@ bool ad_wait_go_on(void)
         if (list[i].goes_on && ok)
             nodes[n++] = list[i].node;
     }
-    /* Other constructs may come by what belongs to a body around. */
-    uint32_t flags = ad_border_keeper() ? ADFlagClearVertices : ADFlagDefault;
-    ok = ok && (!n || ad_traverse_from(nodes, n, flags));
+    ok = ok && (!n || ad_traverse_from(nodes, n));
     alloc_free(nodes);
     state_lock();
     ad_border_drop(list, count);
