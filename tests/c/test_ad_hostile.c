@@ -806,6 +806,28 @@ static bool tangent_of_overwritten_within(void)
     return tangent_is_two(overwrite_within);
 }
 
+/* An array that is neither tracked nor a state is cleared, and added to. */
+static uint64_t beside;
+
+static uint64_t clear_and_add(uint64_t y, uint64_t x)
+{
+    uint64_t cleared = ad_var_scatter(beside, single(0), counter(), 0, ReduceOpIdentity,
+                                      ReduceModeAuto);
+    ad_var_dec_ref(beside);
+    beside = add_to_array(cleared, x);
+    ad_var_dec_ref(cleared);
+    return beside ? ad_var_inc_ref(y) : 0;
+}
+
+static bool gradient_of_cleared(void)
+{
+    uint64_t x = input();
+    beside = jit_var_mul((uint32_t) x, (uint32_t) single(1));
+    uint64_t y = three_times(ADLoopUnbounded, clear_and_add, ad_var_inc_ref(x), x);
+    track(beside);
+    return y && beside && go_back(beside, ADFlagDefault) && gradient_is(x, 8, 2);
+}
+
 /* ----------------------------------------------------------------------- tests */
 
 static const Scenario scenarios[] = {
@@ -858,7 +880,8 @@ static const Scenario scenarios[] = {
     { "untracked_state", untracked_state, false, false },
     { "untracked_nested", untracked_nested, false, false },
     { "tangent_of_overwritten", tangent_of_overwritten, false, false },
-    { "tangent_of_overwritten_within", tangent_of_overwritten_within, false, false }
+    { "tangent_of_overwritten_within", tangent_of_overwritten_within, false, false },
+    { "gradient_of_cleared", gradient_of_cleared, false, false }
 };
 
 static int tests(void)

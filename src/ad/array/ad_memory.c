@@ -434,8 +434,11 @@ static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
     NodeId before_loop = 0;
     ok = ad_var_node(target) || ad_untracked_find(result, &operands[0], &before_loop);
     state_unlock();
-    uint64_t leaf =
-        ok ? ad_apply_moves(result, (uint32_t) n + 1, operands, &s.m, sizeof(s)) : 0;
+    uint64_t leaf = 0;
+    if (ok)
+        leaf = ad_apply_moves(result, (uint32_t) n + 1, operands, &s.m, sizeof(s));
+    else
+        jit_var_dec_ref(result);
     jit_var_dec_ref(full);
     state_lock();
     ad_untracked_mark(before_loop);
