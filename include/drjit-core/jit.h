@@ -745,6 +745,17 @@ typedef struct KernelHistoryEntry {
     double codegen_time;      /**< schedule, Program and key [ms] */
     double backend_time;      /**< compiling in the engine [ms] */
     double execution_time;    /**< running [ms] */
+    /** What has to be moved and computed. Each byte of an array counts once at most as
+     *  read, and once as written. Gathers and scatters count the entries of their
+     *  lanes, at most the whole array; scatters that reduce, and atomics, read what
+     *  they write. Values that are reduced in the kernel that computes them are not
+     *  written. */
+    uint64_t bytes_read, bytes_written;
+    /** Operations on floats: + - * / sqrt rcp min max are one each, fma two, functions
+     *  what they consist of without their rare paths. All lanes count as if they took
+     *  all branches and callables, and loops once. 0 for those of a replay. */
+    uint64_t flops;
+    bool has_loops;           /**< so the three may be too small */
 } KernelHistoryEntry;
 
 /** Take the launches recorded under JitFlagKernelHistory (waits for them). Writes an

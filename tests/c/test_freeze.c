@@ -292,9 +292,37 @@ static void test_functions(void **unused)
     }
 }
 
+/* The history knows which arrays a repeated launch uses, and not what it computes. */
+static void test_history(void **unused)
+{
+    (void) unused;
+    enum { SIZE = 1000 };
+    uint32_t in[INPUTS], out[MOST];
+    size_t count;
+    make_inputs(64, in);
+    JitRecording *recording = record(arithmetic, in, out, &count);
+    drop_all(out, count);
+    drop_all(in, INPUTS);
+    make_inputs(SIZE, in);
+    jit_kernel_history_clear();
+    jit_set_flag(JitFlagKernelHistory, 1);
+    assert_int_equal(jit_freeze_replay(recording, INPUTS, in, out), 1);
+    jit_set_flag(JitFlagKernelHistory, 0);
+    KernelHistoryEntry *e;
+    assert_int_equal(jit_kernel_history(&e), 1);
+    assert_int_equal(e->type, KernelTypeJIT);
+    assert_int_equal(e->bytes_read, 2 * 4 * SIZE);
+    assert_int_equal(e->bytes_written, 2 * 4 * SIZE);
+    assert_int_equal(e->flops, 0);
+    jit_kernel_history_release(e, 1);
+    drop_all(out, count);
+    drop_all(in, INPUTS);
+    jit_freeze_destroy(recording);
+}
+
 static int tests(void)
 {
-    const struct CMUnitTest list[] = { TEST(test_functions) };
+    const struct CMUnitTest list[] = { TEST(test_functions), TEST(test_history) };
     return cmocka_run_group_tests(list, NULL, NULL);
 }
 

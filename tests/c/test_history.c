@@ -33,6 +33,10 @@ static void test_history(void **unused)
         assert_int_equal(e[i].input_count, 1);
         assert_int_equal(e[i].output_count, 2);
         assert_true(e[i].operation_count >= 4);
+        assert_int_equal(e[i].bytes_read, 400);
+        assert_int_equal(e[i].bytes_written, 800);
+        assert_int_equal(e[i].flops, 0);
+        assert_false(e[i].has_loops);
         assert_int_equal(e[i].cache_hit, i == 1);
         assert_true(!e[i].cache_hit || !e[i].cache_disk);
         assert_non_null(e[i].ir);
@@ -67,6 +71,9 @@ static void test_history(void **unused)
     const KernelType types[] = { KernelTypeBlockReduce, KernelTypeBlockPrefixReduce,
                                  KernelTypeDot,         KernelTypeCompress,
                                  KernelTypeMkPerm,      KernelTypeHostFunc };
+    const uint64_t read[] = { 256, 256, 256, 64, 256, 0 };
+    const uint64_t written[] = { 4, 256, 4, 64 * 4 + 4, 256 + 4, 0 };
+    const uint64_t flops[] = { 64, 64, 128, 0, 0, 0 };
     count = jit_kernel_history(&e);
     assert_int_equal(count, COUNT_OF(types));
     for (size_t i = 0; i < count; ++i) {
@@ -76,6 +83,9 @@ static void test_history(void **unused)
         assert_null(e[i].engine);
         if (types[i] != KernelTypeHostFunc)
             assert_int_equal(e[i].size, 64);
+        assert_int_equal(e[i].bytes_read, read[i]);
+        assert_int_equal(e[i].bytes_written, written[i]);
+        assert_int_equal(e[i].flops, flops[i]);
         assert_true(e[i].execution_time >= 0);
     }
     jit_kernel_history_release(e, count);
@@ -91,6 +101,63 @@ static void test_history(void **unused)
     jit_kernel_history_release(e, 0);
     drop_all(r, COUNT_OF(r));
     DROP(x, f, m, a, b);
+}
+
+/* Evaluates a variable, which leaves one entry, with these numbers. */
+static void check_traffic(uint32_t id, uint64_t read, uint64_t written, uint64_t flops,
+                          bool loops)
+{
+    jit_kernel_history_clear();
+    OK(jit_var_eval(id));
+    KernelHistoryEntry *e;
+    assert_int_equal(jit_kernel_history(&e), 1);
+    assert_int_equal(e->bytes_read, read);
+    assert_int_equal(e->bytes_written, written);
+    assert_int_equal(e->flops, flops);
+    assert_int_equal(e->has_loops, loops);
+    jit_kernel_history_release(e, 1);
+}
+
+/* x is halved until it is at most 1; whether that is so counts for nothing. */
+static uint32_t halved(uint32_t x)
+{
+    uint32_t state = jit_var_inc_ref(x), one = jit_var_f32(CPU, 1);
+    uint32_t half = jit_var_f32(CPU, .5f);
+    uint32_t loop = jit_var_loop_start(CPU, "halve", 1, &state);
+    OK(loop);
+    int again;
+    do {
+        uint32_t more = jit_var_gt(state, one);
+        again = jit_var_loop_cond(loop, more);
+        uint32_t next = jit_var_mul(state, half);
+        DROP(more, state);
+        state = next;
+    } while (again >= 0 && (again = jit_var_loop_end(loop, &state)) == 0);
+    OK(again >= 0);
+    DROP(loop, one, half);
+    return state;
+}
+
+/* The same on all engines, since it is counted in the Program as it was traced. */
+static void test_traffic(void **unused)
+{
+    (void) unused;
+    enum { SIZE = 1000 };
+    static float data[SIZE];
+    uint32_t x = array_of(VarTypeFloat32, data, SIZE);
+    uint32_t few = array_of(VarTypeFloat32, data, 10);
+    uint32_t c = jit_var_counter(CPU, SIZE), all = jit_var_bool(CPU, true);
+    uint32_t ten = jit_var_u32(CPU, 10), place = jit_var_mod(c, ten);
+    jit_set_flag(JitFlagKernelHistory, 1);
+    uint32_t r[] = { jit_var_fma(x, x, x), jit_var_gather(few, place, all),
+                     jit_var_gather(x, place, all), halved(x) };
+    check_traffic(r[0], 4 * SIZE, 4 * SIZE, 2 * SIZE, false);
+    check_traffic(r[1], 40, 4 * SIZE, 0, false);
+    check_traffic(r[2], 4 * SIZE, 4 * SIZE, 0, false); /* at most */
+    check_traffic(r[3], 4 * SIZE, 4 * SIZE, SIZE, true);
+    jit_set_flag(JitFlagKernelHistory, 0);
+    drop_all(r, COUNT_OF(r));
+    DROP(x, few, c, all, ten, place);
 }
 
 /* Copies, fills and single writes, asked for or made by the library. */
@@ -175,7 +242,8 @@ static void test_source_lines(void **unused)
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_history), TEST(test_transfer_history), TEST(test_source_lines),
+        TEST(test_history), TEST(test_traffic), TEST(test_transfer_history),
+        TEST(test_source_lines),
     };
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }

@@ -87,6 +87,7 @@ static bool describe_kernel(PyObject *d, const KernelHistoryEntry *e)
            set_item(d, "output_count", PyLong_FromUnsignedLong(e->output_count)) &&
            set_item(d, "operation_count",
                     PyLong_FromUnsignedLong(e->operation_count)) &&
+           set_item(d, "has_loops", PyBool_FromLong(e->has_loops)) &&
            set_item(d, "codegen_time", PyFloat_FromDouble(e->codegen_time)) &&
            set_item(d, "backend_time", PyFloat_FromDouble(e->backend_time));
 }
@@ -97,6 +98,9 @@ static PyObject *describe(State *state, const KernelHistoryEntry *e)
     if (d && set_item(d, "backend", enum_make(state, "JitBackend", e->backend)) &&
         set_item(d, "type", enum_make(state, "KernelType", e->type)) &&
         set_item(d, "size", PyLong_FromSize_t(e->size)) &&
+        set_item(d, "bytes_read", PyLong_FromUnsignedLongLong(e->bytes_read)) &&
+        set_item(d, "bytes_written", PyLong_FromUnsignedLongLong(e->bytes_written)) &&
+        set_item(d, "flops", PyLong_FromUnsignedLongLong(e->flops)) &&
         set_item(d, "execution_time", PyFloat_FromDouble(e->execution_time)) &&
         set_item(d, "recording_mode", enum_make(state, "KernelRecordingMode", 0)) &&
         (e->type != KernelTypeJIT || describe_kernel(d, e)))

@@ -37,6 +37,7 @@
 #include "trace/eval/expand.h"
 #include "trace/eval/freezing.h"
 #include "trace/eval/history.h"
+#include "trace/eval/traffic.h"
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/fold.h"
@@ -387,8 +388,11 @@ static void finish_group(Assembly *b)
 }
 
 static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,
-                                 const Kernel *kernel, bool hit, uint64_t codegen_ns)
+                                 const Kernel *kernel, const Command *command, bool hit,
+                                 uint64_t codegen_ns)
 {
+    Traffic traffic;
+    TRY(traffic_find(command, b->program, &traffic), NULL);
     Text text = { 0 };
     write_ir(kernel, state_flag(ts, JitFlagPrintIR), &text);
     KernelHistoryEntry entry = {
@@ -398,6 +402,8 @@ static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,
         .engine = tier_code(kernel)->engine->name, .size = b->size,
         .input_count = b->input_count, .output_count = b->output_count,
         .operation_count = b->program->inst_count, .cache_hit = hit,
+        .bytes_read = traffic.read, .bytes_written = traffic.written,
+        .flops = traffic.flops, .has_loops = traffic.loops,
         .cache_disk = !hit && kernel->from_disk,
         .codegen_time = (double) codegen_ns * 1e-6,
         .backend_time = hit ? 0 : (double) kernel->build_ns * 1e-6
@@ -421,8 +427,6 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
     if (history || b->program->check_count || b->program->print_count) {
         report = make_report(b);
         TRY(report, false);
-        if (history)
-            report->history = add_history(ts, b, kernel, hit, codegen_ns);
     }
     Command *command = launch_create(&(LaunchSpec) {
         .device = b->device, .kernel = kernel, .program = b->program, .size = b->size,
@@ -432,6 +436,8 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
         .done = report ? launch_done : NULL, .payload = report });
     if (command)
         command->interrupts = b->interrupts;
+    if (command && history)
+        report->history = add_history(ts, b, kernel, command, hit, codegen_ns);
     if (command && work_submit(ts, command))
         return true;
     drop_report(report);

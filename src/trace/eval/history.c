@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/eval/traffic.h"
 
 struct HistoryEntry {
     KernelHistoryEntry data;
@@ -68,10 +69,14 @@ void history_note(Command *command)
     const CommandInfo *info = &command_info[command->kind];
     if (info->history == COMMAND_NO_HISTORY || command->done)
         return;
+    Traffic traffic;
+    if (!traffic_find(command, NULL, &traffic))
+        return;
     KernelHistoryEntry entry = {
         .backend = command->device->backend, .type = (KernelType) info->history,
         .size = (size_t) command->size, .input_count = info->inputs,
-        .output_count = command->kind != COMMAND_HOST
+        .output_count = command->kind != COMMAND_HOST, .bytes_read = traffic.read,
+        .bytes_written = traffic.written, .flops = traffic.flops
     };
     if (command->kind == COMMAND_AGGREGATE)
         entry.input_count = (uint32_t) command->size;
