@@ -35,6 +35,18 @@ char *alloc_string(const char *text);
 /** Release; NULL is fine. */
 void alloc_free(void *ptr);
 
+/** Does the address sanitizer see where blocks of the C library end? */
+#if defined(__SANITIZE_ADDRESS__)
+#  define ALLOC_WATCHED 1
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer)
+#    define ALLOC_WATCHED 1
+#  endif
+#endif
+#ifndef ALLOC_WATCHED
+#  define ALLOC_WATCHED 0
+#endif
+
 /** Hostile tests: let the n-th fallible step from now on (1 = the next) fail, 0 = none.
  *  The counter is shared by allocations, file operations and loader calls (see
  *  alloc_fault). */

@@ -375,25 +375,12 @@ Buffer *buffer_map(Device *device, void *address, size_t size,
     return buffer;
 }
 
-/* The address sanitizer knows where foreign memory ends, and objects to reading on even
- * within the page. */
-#if defined(__SANITIZE_ADDRESS__)
-#  define WATCHED true
-#elif defined(__has_feature)
-#  if __has_feature(address_sanitizer)
-#    define WATCHED true
-#  endif
-#endif
-#ifndef WATCHED
-#  define WATCHED false
-#endif
-
 bool buffer_is_padded(const Buffer *buffer)
 {
     enum { PAGE = 4096, OVERREAD = 64 };
     if (buffer->size_class != CLASS_MAPPED)
         return true;
-    if (WATCHED)
+    if (ALLOC_WATCHED) /* it objects to reading on even within the page */
         return false;
     uintptr_t last = (uintptr_t) buffer->address + buffer->size - 1;
     return last / PAGE == (last + OVERREAD) / PAGE;

@@ -1,45 +1,37 @@
 /*
  * cpu_device.c -- see cpu_device.h
  *
- * Memory is the process's own. From 2 MiB on, it starts at a multiple of 2 MiB and the
- * system is asked for huge pages: the first touch of a big array costs 4 to 5 times
- * less then. Such memory is mapped, so that it goes back to the system when it is
- * released: the C library might keep it as a hole.
+ * Memory is the process's own: large arrays stand in pages of their own (cpu_pages.h),
+ * small ones come from the C library.
  */
 #include "device/cpu/cpu_device.h"
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/machine.h"
 #include "device/cpu/cpu_job.h"
+#include "device/cpu/cpu_pages.h"
 #include "device/cpu/pool.h"
 #include "device/stream.h"
 
 enum { PADDING = 64 };
-static const size_t huge_page = (size_t) 2 << 20;
 
 static void *allocate(Device *device, size_t bytes)
 {
     (void) device;
-    if (bytes < huge_page)
-        return alloc_aligned(bytes + PADDING);
-    void *pages = alloc_pages(bytes + PADDING, huge_page);
-    /* Advice only: where it is refused, small pages serve. */
-    if (pages)
-        (void) madvise(pages, bytes - bytes % huge_page, MADV_HUGEPAGE);
-    return pages;
+    return bytes < CPU_PAGES_LEAST ? alloc_aligned(bytes + PADDING)
+                                   : cpu_pages_get(bytes);
 }
 
 static void release(Device *device, void *address, size_t bytes)
 {
     (void) device;
-    if (bytes < huge_page)
+    if (bytes < CPU_PAGES_LEAST)
         alloc_free(address);
     else
-        alloc_pages_free(address, bytes + PADDING);
+        cpu_pages_release(address, bytes);
 }
 
 static void read_memory(Device *device, void *dst, const void *address, size_t bytes)
@@ -106,6 +98,8 @@ static void child_after_fork(void) { cpu_job_fork_unlock(true); }
 static void initialise(void)
 {
     device_register(&cpu);
+    (void) pthread_atfork(cpu_pages_fork_lock, cpu_pages_fork_unlock,
+                          cpu_pages_fork_unlock);
     (void) pthread_atfork(cpu_job_fork_lock, parent_after_fork, child_after_fork);
     stream_prepare_fork();
     (void) pthread_atfork(pool_fork_lock, pool_fork_unlock, pool_fork_child);
