@@ -21,6 +21,7 @@ from typing import Any
 
 import ad_bench
 import flow_bench
+import freeze_bench
 import fuse_bench
 import peer_bench
 from peer_bench import require
@@ -395,6 +396,7 @@ MEASURES: dict[str, Callable[[str], None]] = {
     "tree": measure_tree,
     "flow": measure_flow,
     **flow_bench.MEASURES,
+    **freeze_bench.MEASURES,
     **fuse_bench.MEASURES,
     **ad_bench.MEASURES,
 }

@@ -42,6 +42,8 @@ MEASURES = (
     Measure("flow", (Run("flow"),)),
     Measure("decoration", (Run("decoration"),)),
     Measure("instances", (Run("instances"),)),
+    Measure("freeze", (Run("freeze"),)),
+    Measure("freeze step", (Run("freeze step"),)),
     Measure("ad chain", (Run("ad chain"),)),
     # The peer dies of a graph of 100,000 nodes.
     Measure(
@@ -89,6 +91,10 @@ GOALS = (
     Goal("flow", "an evaluated iteration", 0.5),
     Goal("decoration", "*", 5, absolute=True),
     Goal("instances", "*", 0.1),
+    Goal("freeze", "1 arrays", 0.3),
+    Goal("freeze", "100 arrays", 0.2),
+    Goal("freeze", "*", 0.15),
+    Goal("freeze step", "frozen", 0.5),
     Goal("mandelbrot", "first frame", 0.1),
     Goal("mandelbrot", "another frame", 0.5),
     Goal("ad chain", "*", 0.4),

@@ -57,7 +57,7 @@ static size_t scatters(const uint32_t *in, uint32_t *out)
 {
     out[0] = jit_var_scatter(in[1], in[0], in[2], ALWAYS, ReduceOpIdentity,
                              ReduceModeAuto);
-    return 0 + 1;
+    return 1;
 }
 
 static size_t adds(const uint32_t *in, uint32_t *out)
@@ -90,8 +90,6 @@ static size_t blocks(const uint32_t *in, uint32_t *out)
 
 static size_t scans(const uint32_t *in, uint32_t *out)
 {
-    size_t size = jit_var_peek_size(in[0]);
-    (void) size;
     out[0] = jit_var_sort(in[0], 0, 0);
     out[1] = jit_var_argsort(in[1], 0, 1);
     return 2;
@@ -320,9 +318,157 @@ static void test_history(void **unused)
     jit_freeze_destroy(recording);
 }
 
+/* Reading, arrays of others, and calls in the wrong place are errors, after which the
+ * library goes on as before. */
+static void test_errors(void **unused)
+{
+    (void) unused;
+    uint32_t in[INPUTS], one, two[2];
+    make_inputs(64, in);
+    uint32_t other = fill_u32(64, 3), unevaluated = jit_var_neg(in[0]);
+    assert_null(jit_freeze_stop(0, NULL));
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_stop()", "not recording");
+    assert_false(jit_freeze_pause());
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_pause()");
+    assert_int_equal(jit_freeze_size(in[0]), 0);
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_size()");
+    assert_false(jit_freeze_start(CPU, 1, &unevaluated));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_start()", "input 0", "neither");
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    assert_false(jit_freeze_start(CPU, INPUTS, in));
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_start()", "already");
+    float value;
+    assert_false(jit_var_read(in[0], 0, &value));
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_var_read()", "frozen function");
+    one = jit_var_add(in[2], other);
+    assert_null(jit_freeze_stop(1, &one));
+    CHECK_ERROR(JIT_ERROR_STATE, "none of its inputs", "64 entries");
+    assert_null(jit_freeze_stop(0, NULL));
+    CHECK_ERROR(JIT_ERROR_STATE, "not recording");
+    OK(jit_var_read(in[0], 0, &value));
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    two[0] = two[1] = jit_var_neg(in[0]);
+    JitRecording *recording = jit_freeze_stop(2, two);
+    OK(recording);
+    jit_var_dec_ref(two[0]);
+    assert_int_equal(jit_freeze_replay(recording, 2, in, two), -1);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_replay()", "2 inputs, expected 3");
+    const uint32_t swapped[] = { in[2], in[1], in[0] };
+    assert_int_equal(jit_freeze_replay(recording, INPUTS, swapped, two), 0);
+    assert_int_equal(jit_freeze_replay(recording, INPUTS, in, two), 1);
+    assert_int_equal(two[0], two[1]);
+    DROP(two[0], two[1], one, other, unevaluated);
+    drop_all(in, INPUTS);
+    jit_freeze_destroy(recording);
+    jit_freeze_destroy(NULL);
+}
+
+/* What is done in a pause is left out; a recording that is given up leaves nothing. */
+static void test_pause_and_abort(void **unused)
+{
+    (void) unused;
+    uint32_t in[INPUTS], out;
+    make_inputs(64, in);
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    OK(jit_freeze_pause());
+    uint32_t aside = take(jit_var_add, same(in[0]), f32(5));
+    float value;
+    OK(jit_var_read(aside, 0, &value));
+    OK(jit_freeze_resume());
+    out = jit_var_neg(in[0]);
+    JitRecording *recording = jit_freeze_stop(1, &out);
+    OK(recording);
+    assert_int_equal(count_text(jit_freeze_str(recording), "launch"), 1);
+    jit_var_dec_ref(out);
+    jit_freeze_destroy(recording);
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    out = jit_var_neg(in[0]);
+    OK(jit_var_eval(out));
+    jit_freeze_abort();
+    jit_freeze_abort();
+    assert_false(jit_flag(JitFlagFreezingScope));
+    DROP(aside, out);
+    drop_all(in, INPUTS);
+}
+
+/* Sizes are terms, equal ones are one, and what is tested becomes a guard. */
+static void test_sizes(void **unused)
+{
+    (void) unused;
+    uint32_t in[INPUTS], out;
+    make_inputs(64, in);
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    JitSize w = jit_freeze_size(in[0]), three = jit_freeze_size_constant(3);
+    OK(w && three);
+    assert_true(w == jit_freeze_size(in[2]));
+    JitSize product = jit_freeze_size_op(JitSizeMul, w, three);
+    JitSize rest = jit_freeze_size_op(JitSizeMod, product, jit_freeze_size_constant(5));
+    assert_int_equal(jit_freeze_size_value(product), 192);
+    assert_int_equal(jit_freeze_size_value(rest), 2);
+    assert_int_equal(jit_freeze_size_test(JitSizeEqual, rest, three), 0);
+    assert_int_equal(jit_freeze_size_test(JitSizeLess, rest, three), 1);
+    assert_int_equal(jit_freeze_size_op(JitSizeDiv, w, jit_freeze_size_constant(0)), 0);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "64 and 0");
+    assert_int_equal(jit_freeze_size_value(12345), 0);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "no size of this recording");
+    OK(jit_freeze_size_next(product));
+    out = jit_var_counter(CPU, 192);
+    JitRecording *recording = jit_freeze_stop(1, &out);
+    OK(recording);
+    jit_var_dec_ref(out);
+    drop_all(in, INPUTS);
+    static const struct {
+        uint32_t size;
+        int fits;
+    } cases[] = { { 64, 1 }, { 65, 1 }, { 66, 0 }, { 69, 1 }, { 2, 1 }, { 3, 0 } };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        uint32_t size = cases[i].size, rest_now = size * 3 % 5;
+        make_inputs(size, in);
+        int fits = rest_now < 3;
+        assert_int_equal(fits, cases[i].fits);
+        assert_int_equal(jit_freeze_replay(recording, INPUTS, in, &out), fits);
+        if (fits) {
+            assert_int_equal(jit_var_size(out), 3 * size);
+            jit_var_dec_ref(out);
+        }
+        drop_all(in, INPUTS);
+    }
+    jit_freeze_destroy(recording);
+}
+
+/* Repeating takes no more memory than the function itself. */
+static void test_memory(void **unused)
+{
+    (void) unused;
+    enum { SIZE = 1 << 20 };
+    uint32_t in[INPUTS], out[MOST];
+    size_t count, used[2];
+    make_inputs(SIZE, in);
+    JitRecording *recording = record(two_kernels, in, out, &count);
+    drop_all(out, count);
+    for (int repeated = 0; repeated < 2; repeated++) {
+        jit_sync_thread();
+        jit_malloc_clear_statistics();
+        if (repeated)
+            assert_int_equal(jit_freeze_replay(recording, INPUTS, in, out), 1);
+        else
+            two_kernels(in, out);
+        OK(jit_var_eval(out[0]) || jit_error() == JIT_OK);
+        jit_sync_thread();
+        used[repeated] = jit_malloc_watermark(CPU);
+        jit_var_dec_ref(out[0]);
+    }
+    assert_true(used[1] <= used[0]);
+    drop_all(in, INPUTS);
+    jit_freeze_destroy(recording);
+}
+
 static int tests(void)
 {
-    const struct CMUnitTest list[] = { TEST(test_functions), TEST(test_history) };
+    const struct CMUnitTest list[] = {
+        TEST(test_functions), TEST(test_history), TEST(test_errors),
+        TEST(test_pause_and_abort), TEST(test_sizes), TEST(test_memory)
+    };
     return cmocka_run_group_tests(list, NULL, NULL);
 }
 

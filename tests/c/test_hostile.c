@@ -525,6 +525,41 @@ static bool compressed_loop(void)
            entry_is(state[1], 10, 3);
 }
 
+/* 3 * x, its sum, and the entries for which it is above 10. */
+static bool tripled(uint32_t x, uint32_t *out)
+{
+    uint32_t product = own(jit_var_mul(x, number(3)));
+    out[0] = own(jit_var_add(product, number(1)));
+    out[1] = own(jit_var_reduce(product, ReduceOpAdd));
+    uint32_t mask = own(jit_var_gt(product, number(10)));
+    out[2] = own(jit_var_compress(mask));
+    return out[0] && out[1] && out[2];
+}
+
+/* A function is recorded, and repeated for another size. */
+static bool frozen(void)
+{
+    uint32_t x = counter(), out[3];
+    if (!x || !jit_var_schedule(x) || !jit_eval() || !jit_freeze_start(CPU, 1, &x))
+        return false;
+    JitRecording *recording = tripled(x, out) ? jit_freeze_stop(3, out) : NULL;
+    jit_freeze_abort();
+    if (!recording)
+        return false;
+    uint32_t small = own(jit_var_counter(CPU, 10)), again[3];
+    bool ok = small && jit_var_schedule(small) && jit_eval();
+    int done = ok ? jit_freeze_replay(recording, 1, &small, again) : -1;
+    ok = done > 0;
+    for (int i = 0; i < 3 && ok; i++)
+        own(again[i]);
+    const char *text = ok ? jit_freeze_str(recording) : NULL;
+    jit_freeze_destroy(recording);
+    if (done == 0)
+        fail_msg("a recording was refused");
+    return text && entry_is(again[0], 9, 28) && entry_is(again[1], 0, 135) &&
+           entry_is(again[2], 0, 4);
+}
+
 /* ----------------------------------------------------------------------- tests */
 
 static const Scenario scenarios[] = {
@@ -562,6 +597,7 @@ static const Scenario scenarios[] = {
     { "compressed_loop", compressed_loop, false, false },
     { "local_memory", local_memory, false, false },
     { "prints", prints, false, false },
+    { "frozen", frozen, false, false },
     { "calls", calls, false, false },
     { "threads", threads, false, true },
     { "disk", disk, true, false }
