@@ -66,6 +66,14 @@ def measure_fuse(argument: str) -> None:
             lambda: dr.compress(x > 0),
             lambda r: np.array_equal(np.array(r), np.nonzero(a > 0)[0]),
         ),
+        "cumsum(x - y)": (
+            lambda: dr.cumsum(x - y),
+            lambda r: np.allclose(np.array(r), np.cumsum(p - q), atol=1),
+        ),
+        "argmax(abs(x - y))": (
+            lambda: dr.argmax(dr.abs(x - y)),
+            lambda r: r[0] == np.argmax(np.abs(a - b)),
+        ),
         "histogram": (
             histogram,
             lambda r: np.abs(

@@ -532,8 +532,11 @@ JIT_EXPORT uint32_t jit_var_compress(uint32_t mask);
 
 /* -------------------------------------------------------------- reductions */
 
-/* Reductions evaluate their input and run as stream work. Sums of floats are taken in
- * one documented order that does not depend on threads or engine (docs/dev/threads.md).
+/* Reductions are part of the kernel that computes their input, and wait for it; of
+ * arrays that are in memory, prefix reductions run as stream work at once. Without
+ * JitFlagFuseReductions all of them do, and evaluate their input. Sums of floats are
+ * taken in one documented order that does not depend on threads or engine
+ * (docs/dev/threads.md).
  * Types: Add, Mul, Min, Max take integers and floats; And, Or take integers and masks.
  * f16 is summed in f32 and rounded once at the end. */
 

@@ -116,5 +116,6 @@ bool jit_host_prefix_reduce(ReduceOp op, VarType type, size_t n, size_t block_si
         memmove(dst, src, n * type_info[type].size);
         return true;
     }
-    return scan_now(op, type, src, n, block_size, exclusive != 0, reverse != 0, dst);
+    const ScanSpec spec = { op, type, n, block_size, exclusive != 0, reverse != 0 };
+    return scan_now(&spec, src, dst);
 }

@@ -74,11 +74,12 @@ typedef struct GemmAxis GemmAxis;
 /** A reduction of what a launch computes: of values that are written nowhere, for
  *  which it has an argument that is the address of a *tile*, or of arrays. */
 typedef struct Fold {
-    uint64_t block;     /* entries of each result */
+    uint64_t block;     /* entries of each result, or, of PREFIX, of a block */
     uint32_t source[2]; /* a slot, FOLD_TILE | word, or FOLD_NONE; dot products have a
                          * second one */
     uint32_t target;    /* slot of the results */
-    uint16_t op, type;  /* ReduceOp or FOLD_..., VarType of the values */
+    uint8_t op, type;   /* ReduceOp or FOLD_..., VarType of the values */
+    uint8_t rule, flags; /* of PREFIX: ReduceOp, PREFIX_... */
 } Fold;
 enum { LAUNCH_FOLDS = 8 }; /* of a launch, at most */
 #define FOLD_TILE 0x80000000u

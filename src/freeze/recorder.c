@@ -188,9 +188,12 @@ static Extent result_of_launch(const Note *n, uint32_t slot)
         uint32_t entry = type_info[fold->type].size;
         if (fold->target != slot)
             continue;
-        if (fold->op != FOLD_COMPRESS)
+        if (fold->op != FOLD_COMPRESS && fold->op != FOLD_PREFIX)
             return blocks_of(n, fold->block, entry, i);
-        n->f->whole |= 1u << i;
+        if (fold->block == c->size)
+            n->f->whole |= 1u << i;
+        if (fold->op == FOLD_PREFIX)
+            return (Extent) { n->f->size, entry };
         Width one = constant(n->r, 1); /* the number comes behind the positions */
         return (Extent) { one ? width_make(&n->r->recording.widths, WIDTH_ADD,
                                            n->f->size, one)

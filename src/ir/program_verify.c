@@ -80,7 +80,7 @@ static bool check_slot(const Verifier *v, uint32_t at, const Inst *inst)
     ParamKind kind = (ParamKind) root->params[inst->aux].kind;
     const Param *param = &root->params[inst->aux];
     bool reduces = param->reduced && param->reduced < ReduceOpCount;
-    if (param->reduced > FOLD_COMPRESS || (param->reduced && kind != PARAM_OUTPUT) ||
+    if (param->reduced >= FOLD_COUNT || (param->reduced && kind != PARAM_OUTPUT) ||
         (reduces && !reduce_rule_defined((ReduceOp) param->reduced,
                                          (VarType) param->type)))
         return fault(at, inst, "slot %u: reduction %u is not defined for %s", inst->aux,

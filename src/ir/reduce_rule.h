@@ -12,8 +12,12 @@
 /** What becomes of the values of a launch, beside a ReduceOp. */
 enum {
     FOLD_DOT = ReduceOpCount, /* the sum of products of two of them */
-    FOLD_COMPRESS             /* the positions of those that are true */
+    FOLD_COMPRESS,            /* the positions of those that are true */
+    FOLD_PREFIX,              /* each with those before it, by a ReduceOp */
+    FOLD_COUNT
 };
+/** Flags of FOLD_PREFIX: an entry is not part of its result; from the end of blocks. */
+enum { PREFIX_EXCLUSIVE = 1, PREFIX_REVERSE = 2 };
 
 /** Is this reduction defined for the type? Add, Mul, Min, Max: integers and floats;
  *  And, Or: integers and Bool. Values outside of the enums: no. */

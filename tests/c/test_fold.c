@@ -7,7 +7,10 @@
  */
 #include "test_util.h"
 
+#include <pthread.h>
+
 #include "eval_util.h"
+#include "thread_util.h"
 
 typedef uint32_t (*Reduce)(uint32_t id, ReduceOp op, uint32_t block);
 
@@ -24,6 +27,26 @@ static uint32_t dot(uint32_t id, ReduceOp op, uint32_t block)
     jit_var_dec_ref(other);
     return result;
 }
+
+/* Prefix reductions: inclusive or exclusive, from either end. */
+static uint32_t prefix_up(uint32_t id, ReduceOp op, uint32_t block)
+{
+    return jit_var_block_prefix_reduce(op, id, block, false, false);
+}
+static uint32_t prefix_before(uint32_t id, ReduceOp op, uint32_t block)
+{
+    return jit_var_block_prefix_reduce(op, id, block, true, false);
+}
+static uint32_t prefix_down(uint32_t id, ReduceOp op, uint32_t block)
+{
+    return jit_var_block_prefix_reduce(op, id, block, false, true);
+}
+static uint32_t prefix_behind(uint32_t id, ReduceOp op, uint32_t block)
+{
+    return jit_var_block_prefix_reduce(op, id, block, true, true);
+}
+static const Reduce prefixes[] = { prefix_up, prefix_before, prefix_down,
+                                   prefix_behind };
 
 /* A value of the type that has not been computed; its sums are not exact. */
 static uint32_t computed(const TestType *t, uint32_t stored)
@@ -89,9 +112,12 @@ static void test_all_types(void **unused)
     for (size_t i = 0; i < COUNT_OF(test_types); ++i)
         for (int op = ReduceOpAdd; op < ReduceOpCount; ++op)
             for (size_t s = 0; s < COUNT_OF(shapes); ++s)
-                if (reducible(&test_types[i], (ReduceOp) op))
+                if (reducible(&test_types[i], (ReduceOp) op)) {
                     check_same_bits(&test_types[i], reduce, (ReduceOp) op,
                                     shapes[s][0], shapes[s][1]);
+                    check_same_bits(&test_types[i], prefixes[(i + s) % 4],
+                                    (ReduceOp) op, shapes[s][0], shapes[s][1]);
+                }
 }
 
 /* Where units, chunks and tiles begin, with any number of threads. */
@@ -119,6 +145,34 @@ static void test_shapes(void **unused)
             check_same_bits(types[i], dot, ReduceOpAdd, 1000, 1000);
             check_same_bits(types[i], dot, ReduceOpAdd, 700001, 700001);
         }
+    }
+    OK(jit_llvm_set_thread_count(before));
+}
+
+/* Prefix reductions of each kind; parts that have to wait for each other, in both
+ * directions, and such that cannot be tiles. */
+static void test_prefixes(void **unused)
+{
+    (void) unused;
+    static const uint32_t shapes[][2] = {
+        { 1, 1 },           { 2, 2 },           { 17, 17 },         { 99, 1 },
+        { 4096, 4096 },     { 4097, 4097 },     { 65536, 65536 },   { 65537, 65537 },
+        { 65536 * 5, 65536 * 5 }, { 65536 * 6, 65536 * 2 }, { 1000003, 1000003 },
+        { 700000, 700000 }, { 300000, 3 },      { 600000, 5000 },
+        { 65600 * 6, 65600 }, { 4097 * 99, 4097 }, { 70001 * 3, 70001 }
+    };
+    const TestType *types[] = { type_of(VarTypeFloat32), type_of(VarTypeFloat64),
+                                type_of(VarTypeFloat16), type_of(VarTypeUInt8) };
+    uint32_t before = jit_llvm_thread_count();
+    for (uint32_t threads = 0; threads <= 8; threads = threads ? threads * 2 : 1) {
+        OK(jit_llvm_set_thread_count(threads));
+        for (size_t s = 0; s < COUNT_OF(shapes); ++s)
+            for (size_t k = 0; k < COUNT_OF(prefixes); ++k)
+                for (size_t i = 0; i < COUNT_OF(types); ++i)
+                    if (i == (s + k) % COUNT_OF(types) || i == 0)
+                        check_same_bits(types[i], prefixes[k],
+                                        s % 2 ? ReduceOpAdd : ReduceOpMin, shapes[s][0],
+                                        shapes[s][1]);
     }
     OK(jit_llvm_set_thread_count(before));
 }
@@ -187,6 +241,48 @@ static void test_one_kernel(void **unused)
     assert_int_equal(stats_now().launches, before.launches + 1);
     DROP(lanes, three, x, y, target, zero, written, again);
     drop_all(r, COUNT_OF(r));
+}
+
+/* Prefix sums share a kernel with other reductions, outputs and writes, if they begin
+ * at the same end. */
+static void test_prefix_kernel(void **unused)
+{
+    (void) unused;
+    enum { N = 200000 };
+    uint32_t lanes = jit_var_counter(CPU, N), one = jit_var_u32(CPU, 1);
+    uint32_t x = jit_var_add(lanes, one), y = jit_var_xor(lanes, one);
+    uint32_t target = fill_u32(1, 0), zero = jit_var_u32(CPU, 0);
+    uint32_t written = jit_var_scatter(target, x, zero, ALWAYS, ReduceOpAdd, 0);
+    uint32_t sums[] = { prefix_up(x, ReduceOpAdd, N), prefix_before(y, ReduceOpMax, N),
+                        jit_var_reduce(x, ReduceOpAdd), prefix_down(x, ReduceOpAdd, N),
+                        prefix_behind(x, ReduceOpAdd, N) };
+    uint32_t again = prefix_up(x, ReduceOpAdd, N), other = prefix_up(x, ReduceOpMul, N);
+    assert_int_equal(again, sums[0]); /* value numbering applies */
+    assert_int_not_equal(other, sums[0]);
+    DROP(other, again, y);
+    Stats before = stats_now();
+    for (size_t i = 0; i < COUNT_OF(sums); ++i)
+        OK(jit_var_schedule(sums[i]));
+    OK(jit_eval());
+    assert_int_equal(stats_now().launches, before.launches + 2);
+    uint32_t *expected = malloc(N * sizeof(uint32_t)), sum = 0;
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] = sum += i + 1;
+    CHECK_BYTES(sums[0], expected, N);
+    CHECK_U32(sums[2], sum);
+    CHECK_U32(written, sum);
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] = i ? (i - 1) | 1 : 0;
+    CHECK_BYTES(sums[1], expected, N);
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] = sum -= i;
+    CHECK_BYTES(sums[3], expected, N);
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] -= i + 1;
+    CHECK_BYTES(sums[4], expected, N);
+    free(expected);
+    drop_all(sums, COUNT_OF(sums));
+    DROP(lanes, one, x, target, zero, written);
 }
 
 /* What needs the result of a reduction comes in the kernel behind it. */
@@ -278,6 +374,58 @@ static void test_memory(void **unused)
     assert_true(peak[1] <= peak[0] + (1 << 16));
 }
 
+/* Of a prefix sum there is the result only, from whichever end. */
+static void test_prefix_memory(void **unused)
+{
+    (void) unused;
+    enum { N = 1 << 24 };
+    for (size_t k = 0; k < COUNT_OF(prefixes); ++k) {
+        uint32_t lanes = jit_var_counter(CPU, N), x = jit_var_mul(lanes, lanes);
+        uint32_t sums = prefixes[k](x, ReduceOpAdd, N);
+        DROP(lanes, x);
+        jit_flush_malloc_cache();
+        jit_malloc_clear_statistics();
+        size_t before = jit_malloc_watermark(CPU);
+        OK(jit_var_eval(sums) && jit_sync_thread());
+        assert_true(jit_malloc_watermark(CPU) < before + 4 * N + 2 * N);
+        DROP(sums);
+    }
+}
+
+static void *evaluate_one(void *id)
+{
+    EXPECT(jit_var_eval(*(uint32_t *) id) && jit_sync_thread());
+    return NULL;
+}
+
+/* A prefix sum whose operand another thread has written meanwhile is a command. */
+static void test_prefix_of_array(void **unused)
+{
+    (void) unused;
+    enum { N = 100 };
+    uint32_t x = sample(N, 3), ones = fill_u32(N, 1);
+    uint32_t sums = prefix_before(x, ReduceOpAdd, N / 2);
+    assert_int_equal(jit_var_state(sums), VarStateUnevaluated);
+    uint32_t now = prefix_down(ones, ReduceOpAdd, N);
+    assert_int_equal(jit_var_state(now), VarStateEvaluated);
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, evaluate_one, &x), 0);
+    pthread_join(other, NULL);
+    assert_int_equal(atomic_load(&faults), 0);
+    assert_int_equal(jit_var_state(x), VarStateEvaluated);
+    assert_int_equal(jit_var_state(sums), VarStateUnevaluated);
+    uint32_t expected[N], down[N];
+    for (uint32_t i = 0, sum = 0; i < N; ++i) {
+        sum = i % (N / 2) ? sum : 0;
+        expected[i] = sum;
+        sum += 3 * i + 1;
+        down[i] = N - i;
+    }
+    CHECK_BYTES(sums, expected, N);
+    CHECK_BYTES(now, down, N);
+    DROP(x, ones, sums, now);
+}
+
 /* A reduction keeps alive what it is made of until its thread evaluates something. */
 static void test_wait(void **unused)
 {
@@ -330,9 +478,11 @@ static void test_bound(void **unused)
 static int tests(void)
 {
     const struct CMUnitTest list[] = {
-        TEST(test_all_types), TEST(test_shapes), TEST(test_compress),
-        TEST(test_one_kernel), TEST(test_chains), TEST(test_blocks_of_blocks),
-        TEST(test_in_place), TEST(test_memory), TEST(test_wait), TEST(test_bound)
+        TEST(test_all_types), TEST(test_shapes), TEST(test_prefixes),
+        TEST(test_compress), TEST(test_one_kernel), TEST(test_prefix_kernel),
+        TEST(test_chains), TEST(test_blocks_of_blocks), TEST(test_in_place),
+        TEST(test_memory), TEST(test_prefix_memory), TEST(test_prefix_of_array),
+        TEST(test_wait), TEST(test_bound)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

@@ -16,15 +16,20 @@
  * tile behind the last whole block, or the last whole part of a chunk, waits in front
  * of the next tile.
  *
- * A mask is compressed in the same way, but for that a unit is one tile.
+ * Masks are compressed and prefix reductions performed in the same way, but for these a
+ * unit is one tile. Where they carry something from unit to unit, threads draw units in
+ * that order; from the last lane on, if it is a prefix reduction from the end.
  *
  * A unit has as many lanes as a chunk. Where that would leave threads without work, the
  * values are *spread*: written to arrays by the blocks that the launch would have
  * without folds, and reduced in a second phase. These arrays are small, as there are
- * few units.
+ * few units. So are values that have to be in one tile which would be too large, or
+ * would begin at a lane where code cannot begin.
  */
 #include "device/cpu/cpu_fold.h"
 
+#include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -39,6 +44,7 @@
 enum {
     TILE = 4 * LANES_PART, /* lanes, if values are reduced; in the second-level cache */
     LEAD = LANES_PART, /* entries before a tile, for those that wait */
+    MOST_TILE = 4 * LANES_CHUNK, /* lanes of a unit that is one tile, at most */
     PAD = 64,          /* bytes behind a tile */
     SPREAD = 4,        /* fewer units than this for each worker are spread, */
     SPREAD_LOOPS = 16  /* or this, where some lanes may take much longer than others */
@@ -48,6 +54,7 @@ enum {
 typedef struct Folding {
     const LaneKernel *kernel;
     const LaneDot *dot;   /* NULL if there is one operand */
+    Scan *scan;           /* NULL if it is no prefix reduction */
     const char *array[2]; /* operands in memory; NULL: a tile */
     uint32_t tile[2];     /* the number of that */
     size_t block, chunks; /* entries of a block, chunks of each */
@@ -68,6 +75,10 @@ typedef struct FoldJob {
     Value *values;
     uint32_t count, value_count;
     uint32_t unit;     /* lanes */
+    bool whole;        /* a unit is one tile */
+    bool ordered;      /* units are drawn in order, */
+    bool reverse;      /* from the last lane on */
+    _Atomic uint64_t ticket;
     bool spread;       /* the first phase writes arrays */
     Buffer *memory;    /* of each worker: arguments, tiles; or the arrays */
     size_t stride;     /* bytes of a worker */
@@ -141,6 +152,11 @@ static void end_chunk(const Folding *f, Progress *p)
 static void reduce_up_to(const Folding *f, Progress *p, const uintptr_t *tile,
                          size_t end)
 {
+    if (f->scan) {
+        scan_part(f->scan, p->from, end, operand_at(f, 0, tile, 0));
+        p->from = end;
+        return;
+    }
     if (f->block <= LANES_PART && !f->dot) {
         size_t blocks = (end - p->from) / f->block, first = p->from / f->block;
         if (blocks)
@@ -214,10 +230,13 @@ static void run_tiles(CpuJob *job, size_t begin, size_t end, uint32_t worker,
 }
 
 /* The same where values are in arrays by now. */
-static void run_arrays(const CpuJob *job, size_t end, Progress *progress)
+static void run_arrays(const FoldJob *j, size_t begin, size_t end, Progress *progress)
 {
-    const FoldJob *j = job->state;
     uintptr_t array[2 * LAUNCH_FOLDS];
+    if (j->compression.out)
+        scan_compress_chunk(&j->compression, begin / SCAN_MASK_CHUNK,
+                            j->mask ? j->mask + begin
+                                    : (uint8_t *) j->memory->address + begin);
     for (uint32_t i = 0; i < j->value_count; ++i)
         array[i] = (uintptr_t) j->memory->address + j->values[i].offset;
     for (uint32_t i = 0; i < j->count; ++i)
@@ -227,22 +246,23 @@ static void run_arrays(const CpuJob *job, size_t end, Progress *progress)
 static void run_unit(CpuJob *job, uint32_t unit, uint32_t worker)
 {
     FoldJob *j = job->state;
-    if (j->compression.out) /* each waits for those before it */
-        unit = (uint32_t) scan_compress_draw(&j->compression);
-    size_t begin = (size_t) unit * j->unit, end = begin + j->unit;
-    if (end > j->launch.size)
-        end = j->launch.size;
+    if (j->ordered) /* each waits for those before it */
+        unit = (uint32_t) atomic_fetch_add_explicit(&j->ticket, 1,
+                                                    memory_order_relaxed);
+    size_t size = j->launch.size, begin = (size_t) unit * j->unit;
+    size_t end = size - begin < j->unit ? size : begin + j->unit;
+    if (j->reverse) {
+        size_t first = size - end;
+        end = size - begin;
+        begin = first;
+    }
     Progress progress[LAUNCH_FOLDS];
     for (uint32_t i = 0; i < j->count; ++i) {
         progress[i].from = begin;
         clear_totals(j->foldings[i].kernel, progress[i].totals);
     }
-    if (j->spread && j->compression.out)
-        scan_compress_chunk(&j->compression, unit,
-                            j->mask ? j->mask + begin
-                                    : (uint8_t *) j->memory->address + begin);
-    else if (j->spread)
-        run_arrays(job, end, progress);
+    if (j->spread)
+        run_arrays(j, begin, end, progress);
     else
         run_tiles(job, begin, end, worker, progress);
 }
@@ -285,6 +305,8 @@ static void release(CpuJob *job)
     buffer_release(j->memory);
     alloc_free(j->partials);
     scan_compress_end(&j->compression);
+    for (uint32_t i = 0; i < j->count; ++i)
+        scan_end(j->foldings[i].scan);
 }
 
 static uint32_t find_value(FoldJob *j, uint32_t word, uint32_t entry)
@@ -306,30 +328,41 @@ static void note_operand(FoldJob *j, const Command *c, Folding *f, uint32_t whic
         f->array[which] = command_address(c, source);
 }
 
-static bool note_folds(FoldJob *j, const Command *c)
+static void note_fold(FoldJob *j, const Command *c, const Fold *fold)
 {
     const Lanes *lanes = reduce_lanes_get();
-    const Fold *folds = command_folds(c);
+    bool prefix = fold->op == FOLD_PREFIX;
+    Folding *f = &j->foldings[j->count++];
+    f->dot = fold->op == FOLD_DOT ? &lanes->dot[fold->type] : NULL;
+    f->kernel = f->dot ? f->dot->sum
+                       : lanes->kernel[prefix ? fold->rule : fold->op][fold->type];
+    f->block = (size_t) fold->block;
+    f->chunks = prefix ? 1 : (f->block + LANES_CHUNK - 1) / LANES_CHUNK;
+    f->out = command_address(c, fold->target);
+    note_operand(j, c, f, 0, fold->source[0]);
+    if (f->dot)
+        note_operand(j, c, f, 1, fold->source[1]);
+}
+
+/* It has the launch for itself. */
+static bool begin_compression(FoldJob *j, const Command *c, const Fold *fold)
+{
+    if (fold->source[0] & FOLD_TILE)
+        find_value(j, fold->source[0] & ~FOLD_TILE, 1);
+    else
+        j->mask = command_address(c, fold->source[0]);
+    j->whole = j->ordered = true;
+    j->unit = c->size < SCAN_MASK_CHUNK ? (uint32_t) c->size : SCAN_MASK_CHUNK;
+    return scan_compress_begin(&j->compression, c->size,
+                               command_address(c, fold->target));
+}
+
+/* Memory for partial results. */
+static bool get_partials(FoldJob *j, const Command *c)
+{
     size_t bytes = 0;
-    for (uint32_t i = 0; i < c->launch.folds; ++i) {
-        const Fold *fold = &folds[i];
-        if (fold->op == FOLD_COMPRESS) {
-            if (fold->source[0] & FOLD_TILE)
-                find_value(j, fold->source[0] & ~FOLD_TILE, 1);
-            else
-                j->mask = command_address(c, fold->source[0]);
-            return scan_compress_begin(&j->compression, c->size,
-                                       command_address(c, fold->target));
-        }
-        Folding *f = &j->foldings[j->count++];
-        f->dot = fold->op == FOLD_DOT ? &lanes->dot[fold->type] : NULL;
-        f->kernel = f->dot ? f->dot->sum : lanes->kernel[fold->op][fold->type];
-        f->block = (size_t) fold->block;
-        f->chunks = (f->block + LANES_CHUNK - 1) / LANES_CHUNK;
-        f->out = command_address(c, fold->target);
-        note_operand(j, c, f, 0, fold->source[0]);
-        if (f->dot)
-            note_operand(j, c, f, 1, fold->source[1]);
+    for (uint32_t i = 0; i < j->count; ++i) {
+        const Folding *f = &j->foldings[i];
         if (f->chunks > 1)
             bytes += c->size / f->block * f->chunks * f->kernel->acc_size;
     }
@@ -355,8 +388,6 @@ static uint32_t choose_unit(const FoldJob *j)
     size_t size = j->launch.size, block = j->foldings[0].block;
     if (size <= LANES_CHUNK)
         return (uint32_t) size;
-    if (j->compression.out)
-        return SCAN_MASK_CHUNK;
     if (block == size || (block > LANES_CHUNK && block % LANES_CHUNK == 0))
         return LANES_CHUNK;
     size_t step = block;
@@ -366,6 +397,40 @@ static uint32_t choose_unit(const FoldJob *j)
     if (step < LANES_CHUNK)
         unit = LANES_CHUNK / step * step;
     return (uint32_t) (unit < size ? unit : size);
+}
+
+static_assert((int) SCAN_PART == LANES_CHUNK, "parts of long blocks are units");
+
+static bool begin_scans(FoldJob *j, const Command *c)
+{
+    const Fold *folds = command_folds(c);
+    for (uint32_t i = 0; i < j->count; ++i) {
+        if (folds[i].op != FOLD_PREFIX)
+            continue;
+        Folding *f = &j->foldings[i];
+        bool chained = f->block > j->unit;
+        const ScanSpec spec = {
+            (ReduceOp) folds[i].rule, (VarType) folds[i].type, c->size, f->block,
+            folds[i].flags & PREFIX_EXCLUSIVE, folds[i].flags & PREFIX_REVERSE
+        };
+        f->scan = scan_begin(&spec, chained, f->out);
+        TRY(f->scan, false);
+        j->whole = true;
+        j->ordered |= chained;
+        j->reverse |= chained && spec.reverse;
+    }
+    return true;
+}
+
+static bool note_folds(FoldJob *j, const Command *c)
+{
+    const Fold *folds = command_folds(c);
+    if (folds[0].op == FOLD_COMPRESS)
+        return begin_compression(j, c, &folds[0]);
+    for (uint32_t i = 0; i < c->launch.folds; ++i)
+        note_fold(j, c, &folds[i]);
+    j->unit = choose_unit(j);
+    return get_partials(j, c) && begin_scans(j, c);
 }
 
 static size_t round_up(size_t bytes)
@@ -395,7 +460,7 @@ static bool plan_spread(CpuJob *job, FoldJob *j)
 /* Memory for arguments and tiles of each worker. */
 static bool plan_tiles(CpuJob *job, FoldJob *j)
 {
-    j->tile = j->unit < TILE || j->compression.out ? j->unit : TILE;
+    j->tile = j->unit < TILE || j->whole ? j->unit : TILE;
     size_t lead = j->unit > j->tile ? LEAD : 0;
     size_t bytes = round_up(job->command->launch.words * sizeof(uint64_t));
     for (uint32_t i = 0; i < j->value_count; ++i) {
@@ -414,6 +479,13 @@ static bool plan_tiles(CpuJob *job, FoldJob *j)
     return true;
 }
 
+/* Would a unit need too large a tile, or begin where code cannot? */
+static bool cannot_tile(const FoldJob *j)
+{
+    return (j->whole && j->value_count && j->unit > MOST_TILE) ||
+           (j->reverse && j->launch.size % CPU_GRANULE);
+}
+
 bool cpu_fold_plan(CpuJob *job)
 {
     const Command *c = job->command;
@@ -422,9 +494,9 @@ bool cpu_fold_plan(CpuJob *job)
     j->foldings = (Folding *) (j + 1);
     j->values = (Value *) (j->foldings + c->launch.folds);
     TRY(note_folds(j, c), false);
-    j->unit = choose_unit(j);
     uint32_t least = job->workers;
     least *= j->launch.code->cost.loops ? SPREAD_LOOPS : SPREAD;
     j->spread = job->workers > 1 && count_units(j) < least && job->blocks > 1;
+    j->spread |= cannot_tile(j);
     return j->spread ? plan_spread(job, j) : plan_tiles(job, j);
 }

@@ -32,6 +32,7 @@
  */
 #include "device/cpu/scan.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -43,6 +44,7 @@
 #include "device/cpu/pool.h"
 #include "device/cpu/reduce_lanes.h"
 #include "ir/reduce_rule.h"
+#include "ir/type.h"
 
 enum {
     CHUNK = 4096,       /* entries, see above */
@@ -85,21 +87,19 @@ static void publish(Link *link, uint64_t value)
 
 /* -------------------------------------------------------------------- scans */
 
-typedef struct Scan {
+struct Scan {
     const Lanes *lanes;
     const LaneKernel *kernel;
     const char *in;
     char *out;
     size_t size, block;
-    size_t stretch;         /* its entries: whole chunks */
-    size_t stretches;       /* of each block; 0: blocks of up to a chunk */
-    size_t blocks_per_unit; /* of these */
+    size_t stretch;    /* its entries: whole chunks, or a block */
+    size_t stretches;  /* of each block; 0: blocks of up to a chunk */
     bool exclusive, reverse;
     bool streams;      /* write past the cache */
     uint64_t identity; /* as an entry */
-    _Atomic uint64_t ticket;
-    Link *links; /* one for each stretch */
-} Scan;
+    Link *links;       /* one for each stretch; NULL where these are blocks */
+};
 
 static size_t round_up(size_t count)
 {
@@ -211,11 +211,9 @@ static void scan_block(const Scan *s, size_t base)
         set_first(s, 1, s->out + base * k->entry_size);
 }
 
-static void scan_blocks(Scan *s, size_t unit)
+/* Some of them. */
+static void scan_blocks(const Scan *s, size_t first, size_t count)
 {
-    size_t first = unit * s->blocks_per_unit, count = s->size / s->block - first;
-    if (count > s->blocks_per_unit)
-        count = s->blocks_per_unit;
     if (s->block <= LANES_GROUP) {
         size_t offset = first * s->block * s->kernel->entry_size;
         scan_short(s, s->in + offset, count, s->out + offset);
@@ -321,13 +319,14 @@ static uint64_t look_ahead(const Scan *s, size_t base, size_t first, size_t coun
     return before;
 }
 
-static void scan_stretch(Scan *s)
+/* A stretch, by its number: those of one block, in the order of scanning, come before
+ * those of the next. */
+static void scan_stretch(const Scan *s, size_t number)
 {
-    size_t ticket = atomic_fetch_add_explicit(&s->ticket, 1, memory_order_relaxed);
-    size_t stretch = ticket % s->stretches, base = ticket / s->stretches * s->block;
+    size_t stretch = number % s->stretches, base = number / s->stretches * s->block;
     size_t first = stretch * s->stretch;
     size_t count = s->block - first < s->stretch ? s->block - first : s->stretch;
-    Link *link = s->links + ticket;
+    Link *link = s->links ? s->links + number : NULL;
     bool ahead = stretch > 0 && !is_known(link - 1);
     uint64_t before = s->kernel->neutral;
     if (stretch > 0)
@@ -335,7 +334,7 @@ static void scan_stretch(Scan *s)
     for (size_t i = 0; i < count; i += CHUNK)
         before = scan_chunk(s, base, first + i, count - i < CHUNK ? count - i : CHUNK,
                             before);
-    if (!ahead)
+    if (link && !ahead)
         publish(link, before);
     if (s->streams)
         s->lanes->stream_end();
@@ -343,19 +342,11 @@ static void scan_stretch(Scan *s)
         set_first(s, 1, s->out + base * s->kernel->entry_size);
 }
 
-static void scan_unit(Scan *s, size_t unit)
-{
-    if (s->stretches)
-        scan_stretch(s);
-    else
-        scan_blocks(s, unit);
-}
-
 /* Entries of a stretch: the more, the less often threads wait for each other. */
-static size_t choose_stretch(const Scan *s)
+static size_t choose_stretch(const ScanSpec *spec)
 {
-    size_t chunks = STRETCH / CHUNK / s->kernel->entry_size;
-    size_t share = s->size / CHUNK / ((size_t) pool_size() * SHARES);
+    size_t chunks = STRETCH / CHUNK / type_info[spec->type].size;
+    size_t share = spec->size / CHUNK / ((size_t) pool_size() * SHARES);
     if (chunks > MOST_CHUNKS)
         chunks = MOST_CHUNKS;
     if (chunks > share)
@@ -363,67 +354,134 @@ static size_t choose_stretch(const Scan *s)
     return chunks * CHUNK;
 }
 
-/* Fill in a zeroed Scan but for its memory, and get its links; the number of units, 0
- * if memory is out. */
-static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t block,
-                        bool exclusive, bool reverse)
+/* Fill in a scan in stretches of so many entries, if blocks are long; 'in' and 'out'
+ * are left to the caller. False: memory is out. */
+static bool plan_scan(Scan *s, const ScanSpec *spec, size_t stretch)
 {
-    s->lanes = reduce_lanes_get();
-    s->kernel = s->lanes->kernel[op][type];
-    s->size = size;
-    s->block = block;
-    s->exclusive = exclusive;
-    s->reverse = reverse;
-    s->streams = cpu_hints_bypass(size * s->kernel->entry_size);
-    reduce_rule_identity(op, type, &s->identity);
-    if (block > CHUNK) {
-        s->stretch = choose_stretch(s);
-        s->stretches = (block + s->stretch - 1) / s->stretch;
-        size_t units = size / block * s->stretches;
-        s->links = alloc_zero(units, sizeof(Link));
-        return s->links ? units : 0;
-    }
-    s->blocks_per_unit = CHUNK / block;
-    return (size / block + s->blocks_per_unit - 1) / s->blocks_per_unit;
+    *s = (Scan) { .lanes = reduce_lanes_get(), .size = spec->size,
+                  .block = spec->block, .exclusive = spec->exclusive,
+                  .reverse = spec->reverse };
+    s->kernel = s->lanes->kernel[spec->op][spec->type];
+    s->streams = cpu_hints_bypass(s->size * s->kernel->entry_size);
+    reduce_rule_identity(spec->op, spec->type, &s->identity);
+    if (s->block <= CHUNK)
+        return true;
+    s->stretch = stretch < s->block ? stretch : s->block;
+    s->stretches = (s->block + s->stretch - 1) / s->stretch;
+    if (s->stretches > 1)
+        s->links = alloc_zero(s->size / s->block * s->stretches, sizeof(Link));
+    return s->stretches == 1 || s->links;
 }
 
-bool scan_now(ReduceOp op, VarType type, const void *in, size_t size, size_t block,
-              bool exclusive, bool reverse, void *out)
+/* A command takes long blocks by stretches, others by as many as make a chunk. */
+typedef struct ScanJob {
+    Scan scan;
+    size_t units;
+    _Atomic uint64_t ticket; /* of stretches */
+} ScanJob;
+
+/* False: memory is out. */
+static bool plan_job(ScanJob *j, const ScanSpec *spec)
 {
-    Scan s = { .in = in, .out = out };
-    size_t units = plan_scan(&s, op, type, size, block, exclusive, reverse);
-    TRY(units, false);
-    for (size_t i = 0; i < units; ++i)
-        scan_unit(&s, i);
-    alloc_free(s.links);
+    TRY(plan_scan(&j->scan, spec, choose_stretch(spec)), false);
+    size_t blocks = spec->size / spec->block, together = CHUNK / spec->block;
+    j->units = j->scan.stretches ? blocks * j->scan.stretches
+                                 : (blocks + together - 1) / together;
+    return true;
+}
+
+static void run_next(ScanJob *j, size_t unit)
+{
+    const Scan *s = &j->scan;
+    if (s->stretches) {
+        scan_stretch(s, atomic_fetch_add_explicit(&j->ticket, 1,
+                                                  memory_order_relaxed));
+        return;
+    }
+    size_t together = CHUNK / s->block, first = unit * together;
+    size_t left = s->size / s->block - first;
+    scan_blocks(s, first, left < together ? left : together);
+}
+
+bool scan_now(const ScanSpec *spec, const void *in, void *out)
+{
+    ScanJob j = { 0 };
+    TRY(plan_job(&j, spec), false);
+    j.scan.in = in;
+    j.scan.out = out;
+    for (size_t i = 0; i < j.units; ++i)
+        run_next(&j, i);
+    alloc_free(j.scan.links);
     return true;
 }
 
 static void run_scan(CpuJob *job, uint32_t unit, uint32_t worker)
 {
     (void) worker;
-    scan_unit(job->state, unit);
+    run_next(job->state, unit);
 }
 
 static void release_scan(CpuJob *job)
 {
-    alloc_free(((Scan *) job->state)->links);
+    alloc_free(((ScanJob *) job->state)->scan.links);
 }
 
 bool scan_prepare(CpuJob *job)
 {
     const Command *c = job->command;
-    Scan *s = cpu_job_state(job, sizeof *s);
-    TRY(s, false);
-    s->in = command_address(c, 0);
-    s->out = command_address(c, 1);
-    size_t units = plan_scan(s, c->reduce.op, c->reduce.type, c->size, c->reduce.block,
-                             c->reduce.exclusive, c->reduce.reverse);
+    ScanJob *j = cpu_job_state(job, sizeof *j);
+    TRY(j, false);
+    const ScanSpec spec = { c->reduce.op, c->reduce.type, c->size, c->reduce.block,
+                            c->reduce.exclusive, c->reduce.reverse };
+    TRY(plan_job(j, &spec), false);
+    j->scan.in = command_address(c, 0);
+    j->scan.out = command_address(c, 1);
     job->run = run_scan;
     job->release = release_scan;
-    job->blocks = (uint32_t) units;
-    job->small = units == 1;
-    return units != 0;
+    job->blocks = (uint32_t) j->units;
+    job->small = j->units == 1;
+    return true;
+}
+
+/* -------------------------------------------- scans of what comes in parts */
+
+static_assert(SCAN_PART <= MOST_CHUNKS * CHUNK && SCAN_PART % CHUNK == 0,
+              "a part is a stretch");
+
+Scan *scan_begin(const ScanSpec *spec, bool chained, void *out)
+{
+    Scan *s = alloc_get(sizeof *s);
+    TRY(s, NULL);
+    if (!plan_scan(s, spec, chained ? SCAN_PART : spec->block)) {
+        alloc_free(s);
+        return NULL;
+    }
+    s->out = out;
+    return s;
+}
+
+void scan_part(const Scan *shared, size_t begin, size_t end, const char *in)
+{
+    Scan s = *shared; /* parts are elsewhere each */
+    s.in = in;
+    size_t block = begin / s.block, base = block * s.block;
+    size_t blocks = (end - begin) / s.block; /* whole ones */
+    if (!s.stretches) {
+        scan_blocks(&s, block, blocks);
+    } else if (s.links) {
+        size_t first = s.reverse ? base + s.block - end : begin - base;
+        scan_stretch(&s, block * s.stretches + first / s.stretch);
+    } else {
+        for (size_t i = 0; i < blocks; ++i)
+            scan_stretch(&s, block + i);
+    }
+}
+
+void scan_end(Scan *s)
+{
+    if (s)
+        alloc_free(s->links);
+    alloc_free(s);
 }
 
 /* -------------------------------------------------------------- compression */
@@ -459,6 +517,7 @@ void scan_compress_end(ScanCompression *c)
 
 typedef struct Compression {
     ScanCompression all;
+    _Atomic uint64_t ticket; /* of chunks */
     const uint8_t *mask;
     uint32_t *count;
 } Compression;
@@ -468,7 +527,7 @@ static void run_compression(CpuJob *job, uint32_t unit, uint32_t worker)
     (void) unit;
     (void) worker;
     Compression *c = job->state;
-    size_t chunk = scan_compress_draw(&c->all);
+    size_t chunk = atomic_fetch_add_explicit(&c->ticket, 1, memory_order_relaxed);
     scan_compress_chunk(&c->all, chunk, c->mask + chunk * SCAN_MASK_CHUNK);
 }
 

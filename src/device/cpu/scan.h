@@ -4,7 +4,6 @@
 #ifndef DEVICE_CPU_SCAN_H
 #define DEVICE_CPU_SCAN_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,32 +11,46 @@
 #include "drjit-core/jit.h"
 
 /** Compression of a mask, whose chunks of SCAN_MASK_CHUNK entries any number of threads
- *  draw, and have compressed, each before it draws another one. */
+ *  draw in ascending order, and have compressed, each before it draws another one. */
 enum { SCAN_MASK_CHUNK = 65536 };
 typedef struct ScanCompression {
     uint32_t *out; /* positions */
     size_t size;
     struct ScanLink *links; /* one for each chunk */
-    _Atomic uint64_t ticket;
 } ScanCompression;
 
 /** False: memory is out. */
 bool scan_compress_begin(ScanCompression *c, size_t size, uint32_t *out);
-static inline size_t scan_compress_draw(ScanCompression *c)
-{
-    return atomic_fetch_add_explicit(&c->ticket, 1, memory_order_relaxed);
-}
 /** The entries of a chunk that was drawn. */
 void scan_compress_chunk(const ScanCompression *c, size_t chunk, const uint8_t *mask);
 /** All chunks are compressed: the number of positions. */
 uint32_t scan_compress_count(const ScanCompression *c);
 void scan_compress_end(ScanCompression *c);
 
-/** Prefix reduction within blocks of 'block' entries ('block' divides 'size') in host
- *  memory at once, in the calling thread; from the end of each block with 'reverse'.
- *  'in' and 'out' may be the same. The bits are those of commands: of a fixed
- *  association that depends on 'block' only (scan.c). False: memory is out. */
-bool scan_now(ReduceOp op, VarType type, const void *in, size_t size, size_t block,
-              bool exclusive, bool reverse, void *out);
+/** A prefix reduction within blocks of 'block' entries ('block' divides 'size'), from
+ *  the end of each with 'reverse'. The bits are of a fixed association that depends on
+ *  'block' only (scan.c). */
+typedef struct ScanSpec {
+    ReduceOp op;
+    VarType type;
+    size_t size, block;
+    bool exclusive, reverse;
+} ScanSpec;
+
+/** All of it at once, in host memory, in the calling thread. 'in' and 'out' may be the
+ *  same. False: memory is out. */
+bool scan_now(const ScanSpec *spec, const void *in, void *out);
+
+/** One whose input comes in parts: of whole blocks, or *chained*, where blocks are
+ *  longer, of SCAN_PART entries; the last one of a block, in the order of scanning, is
+ *  what is left. These have to be drawn in that order, as in a compression. NULL:
+ *  memory is out. */
+enum { SCAN_PART = 65536 };
+typedef struct Scan Scan;
+Scan *scan_begin(const ScanSpec *spec, bool chained, void *out);
+/** Entries begin ... end-1; 'in' is where entry 0 would be, if it was there. */
+void scan_part(const Scan *scan, size_t begin, size_t end, const char *in);
+/** NULL is fine. */
+void scan_end(Scan *scan);
 
 #endif

@@ -81,19 +81,13 @@ static bool may_wait(const ThreadState *ts, const VarId *ids, uint32_t count)
     return ok;
 }
 
-/* A reduction that waits. All that do hold a share of the memory at most. */
-static VarId reduce_later(ThreadState *ts, Op op, ReduceOp rule, const VarId *ids,
-                          uint32_t count, size_t block)
+/* A reduction that was made waits. All that do hold a share of the memory at most. */
+static VarId wait_with_others(ThreadState *ts, VarId id)
 {
     enum { SHARE = 16 };
-    const Var *v = var_get(ids[0]);
-    Device *device = var_device(v);
-    uint64_t head = var_head(op, (VarType) v->type, v->device, rule);
-    uint32_t size = (uint32_t) (v->size / block);
-    VarId id = node_operation(ts, head, size, var_pair(ids[0], count > 1 ? ids[1] : 0),
-                              0);
     if (!id || var_get(id)->refs > 1) /* an equal one exists */
         return id;
+    Device *device = var_device(var_get(id));
     bool ok = fold_note(id, ts->serial);
     if (ok && fold_table.bytes > device->memory(device) / SHARE)
         ok = evaluate_var(ts, id);
@@ -101,6 +95,16 @@ static VarId reduce_later(ThreadState *ts, Op op, ReduceOp rule, const VarId *id
         return id;
     var_dec(id);
     return 0;
+}
+
+static VarId reduce_later(ThreadState *ts, Op op, ReduceOp rule, const VarId *ids,
+                          uint32_t count, size_t block)
+{
+    const Var *v = var_get(ids[0]);
+    uint64_t head = var_head(op, (VarType) v->type, v->device, rule);
+    uint32_t size = (uint32_t) (v->size / block);
+    uint64_t pair = var_pair(ids[0], count > 1 ? ids[1] : 0);
+    return wait_with_others(ts, node_operation(ts, head, size, pair, 0));
 }
 
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
@@ -191,6 +195,12 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
     if (block == 1 && !exclusive) {
         var_inc(id);
         return id;
+    }
+    if (var_get(id)->op != OP_EVALUATED && may_wait(ts, &id, 1)) {
+        uint32_t flags = (exclusive ? PREFIX_EXCLUSIVE : 0u) |
+                         (reverse ? PREFIX_REVERSE : 0u);
+        Var prefix = fold_prefix(id, op, flags, block);
+        return wait_with_others(ts, node_new(ts, &prefix));
     }
     size_t bytes = (size_t) size * type_info[type].size;
     Command *c = work_command(ts, COMMAND_PREFIX, size, &id, 1, &bytes, 1, 0);

@@ -226,7 +226,8 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v)
         case OP_LOCAL_WRITE: return local_plan_emit(b, id);
         case OP_REDUCE:
         case OP_DOT:
-        case OP_COMPRESS: return refuse_fold(id);
+        case OP_COMPRESS:
+        case OP_PREFIX: return refuse_fold(id);
         default: break;
     }
     bool due = v->flags & VAR_RUNNING || b->bodies || b->preview;
@@ -495,9 +496,13 @@ static bool add_fold(Assembly *b, const Group *group, VarId id)
     const Var *v = var_get(id);
     bool dot = v->op == OP_DOT;
     Fold *fold = &b->folds[b->fold_count++];
-    uint32_t reduced = fold_rule(v);
+    uint32_t reduced = fold_kind(v);
     *fold = (Fold) { .block = fold_block(v), .source = { 0, FOLD_NONE },
-                     .op = (uint16_t) reduced, .type = var_get(v->dep[0])->type };
+                     .op = (uint8_t) reduced, .type = var_get(v->dep[0])->type };
+    if (v->op == OP_PREFIX) {
+        fold->rule = (uint8_t) fold_rule(v);
+        fold->flags = (uint8_t) fold_flags(v);
+    }
     TRY(add_source(b, group, v->dep[0], reduced, &fold->source[0]), false);
     if (dot)
         TRY(add_source(b, group, v->dep[1], reduced, &fold->source[1]), false);

@@ -74,9 +74,11 @@ void evaluate_folds_place(const Assembly *b, Fold *folds)
 bool evaluate_folds_submit(ThreadState *ts, const Assembly *b)
 {
     const Fold *fold = &b->folds[0];
-    bool dot = fold->op == FOLD_DOT;
-    Command *c = command_create(b->device, dot ? COMMAND_DOT : COMMAND_REDUCE, b->size,
-                                2 + dot, 0);
+    bool dot = fold->op == FOLD_DOT, prefix = fold->op == FOLD_PREFIX;
+    Command *c = command_create(b->device, dot      ? COMMAND_DOT
+                                           : prefix ? COMMAND_PREFIX
+                                                    : COMMAND_REDUCE,
+                                b->size, 2 + dot, 0);
     TRY(c, false);
     for (uint32_t i = 0; i < 2u + dot; ++i) {
         const LaunchArray *a = &b->operands[i];
@@ -85,9 +87,11 @@ bool evaluate_folds_submit(ThreadState *ts, const Assembly *b)
     if (dot) {
         c->dot.type = (VarType) fold->type;
     } else {
-        c->reduce.op = (ReduceOp) fold->op;
+        c->reduce.op = (ReduceOp) (prefix ? fold->rule : fold->op);
         c->reduce.type = (VarType) fold->type;
         c->reduce.block = (size_t) fold->block;
+        c->reduce.exclusive = fold->flags & PREFIX_EXCLUSIVE;
+        c->reduce.reverse = fold->flags & PREFIX_REVERSE;
     }
     c->interrupts = b->interrupts;
     return work_submit(ts, c);

@@ -134,7 +134,8 @@ static bool visit(Sizing *s, VarId id)
     uint32_t count;
     (void) var_operands(v, &count);
     bool placeholder = v->op == OP_STATE || v->op == OP_ACTIVE;
-    bool leaf = v->op == OP_EVALUATED || count == 0 || fold_is(v) ||
+    bool resized = fold_is(v) && v->op != OP_PREFIX;
+    bool leaf = v->op == OP_EVALUATED || count == 0 || resized ||
                 table_get(&s->ts->freezing->widths, &id, sizeof(id));
     if (v->op == OP_POINTER && !v->dep[0]) {
         recorder_refuse(&s->ts->freezing->recorder, "an address is used");

@@ -52,14 +52,16 @@ static Group *find_group(Schedule *s, const Var *v, uint32_t from)
     return add_group(s, v->size, v->device);
 }
 
-/* May a reduction of blocks join those that are there? */
+/* May a reduction of blocks join those that are there? Their units are the same, and
+ * are taken in one order, unless there is just one. */
 static bool takes_fold(const Group *group, const Var *v, uint32_t block)
 {
     if (!group->fold_count)
         return true;
     return group->fold_count < LAUNCH_FOLDS && !group->compresses &&
            v->op != OP_COMPRESS &&
-           (group->block == block || group->size <= REDUCE_SMALL);
+           ((group->block == block && group->reverse == fold_is_reverse(v)) ||
+            group->size <= REDUCE_SMALL);
 }
 
 /* The first group for a reduction, at or behind 'from'. */
@@ -233,8 +235,10 @@ static bool place_fold(const Placing *p, VarId id, Need *need)
     Group *group = find_fold_group(s, v, block, *need ? group_of(*need) : 0);
     TRY(add_root(group, id), false);
     var_inc(id);
-    if (!group->fold_count++)
+    if (!group->fold_count++) {
         group->block = block;
+        group->reverse = fold_is_reverse(v);
+    }
     group->compresses = v->op == OP_COMPRESS;
     *need = need_behind((uint32_t) (group - s->groups));
     return true;

@@ -21,8 +21,9 @@ typedef struct Group {
     uint32_t effect_count; /* how many of them are effects */
     uint32_t fold_count;   /* how many are reductions */
     bool compresses;       /* one of them has the kernel for itself: OP_COMPRESS */
-    uint32_t block;        /* their entries for each result; equal for all if there is
-                              more than a chunk of lanes */
+    bool reverse;          /* they begin with the last lane */
+    uint32_t block;        /* their entries for each result; this and 'reverse' are
+                              those of all if there is more than a chunk of lanes */
 } Group;
 
 typedef struct Schedule {

@@ -1,10 +1,11 @@
 /*
  * fold.h -- reductions that have not been performed
  *
- * A reduction (OP_REDUCE, OP_DOT; OP_COMPRESS, whose result nobody sees as a variable)
- * is a variable like any other until it is evaluated: by the kernel that computes its
- * operands, which are then written nowhere (schedule.h). These have as many entries as
- * that kernel has lanes; how many make up one result follows from the sizes.
+ * A reduction (OP_REDUCE, OP_DOT; OP_PREFIX, a prefix reduction; OP_COMPRESS, whose
+ * result nobody sees as a variable) is a variable like any other until it is evaluated:
+ * by the kernel that computes its operands, which are then written nowhere
+ * (schedule.h). These have as many entries as that kernel has lanes; how many make up
+ * one result follows from the sizes, but for those of a prefix reduction.
  *
  * Until then it keeps its operands alive, and all that they are computed from. So it
  * waits until its thread evaluates something, whatever that is, but not longer. Who
@@ -20,20 +21,47 @@
 
 static inline bool fold_is(const Var *v)
 {
-    return v->op == OP_REDUCE || v->op == OP_DOT || v->op == OP_COMPRESS;
+    return v->op == OP_REDUCE || v->op == OP_DOT || v->op == OP_COMPRESS ||
+           v->op == OP_PREFIX;
+}
+/** A prefix reduction within blocks, to be given to node_new(). */
+static inline Var fold_prefix(VarId id, ReduceOp op, uint32_t flags, uint64_t block)
+{
+    const Var *v = var_get(id);
+    Var prefix = { .size = v->size, .dep = { id } };
+    prefix.head = var_head(OP_PREFIX, (VarType) v->type, v->device,
+                           (uint32_t) op | flags << 8);
+    prefix.value.literal = block;
+    return prefix;
 }
 /** Lanes of the kernel that performs it. */
 static inline uint32_t fold_lanes(const Var *v) { return var_get(v->dep[0])->size; }
-/** Of these, how many make up one result. */
+/** Of these, how many make up one result, or a block. */
 static inline uint32_t fold_block(const Var *v)
 {
-    return v->op == OP_COMPRESS ? fold_lanes(v) : fold_lanes(v) / v->size;
+    switch (v->op) {
+        case OP_COMPRESS: return fold_lanes(v);
+        case OP_PREFIX: return (uint32_t) v->value.literal;
+        default: return fold_lanes(v) / v->size;
+    }
 }
-/** As Fold.op. */
-static inline uint32_t fold_rule(const Var *v)
+/** As Fold.op, of a reduction. */
+static inline uint32_t fold_kind(const Var *v)
 {
-    return v->op == OP_REDUCE ? v->aux
-                              : (uint32_t) (v->op == OP_DOT ? FOLD_DOT : FOLD_COMPRESS);
+    switch (v->op) {
+        case OP_DOT: return FOLD_DOT;
+        case OP_COMPRESS: return FOLD_COMPRESS;
+        case OP_PREFIX: return FOLD_PREFIX;
+        default: return v->aux;
+    }
+}
+/** As Fold.rule, .flags, of a prefix reduction. */
+static inline uint32_t fold_rule(const Var *v) { return v->aux & 255; }
+static inline uint32_t fold_flags(const Var *v) { return v->aux >> 8; }
+/** Does it begin with the last lane? */
+static inline bool fold_is_reverse(const Var *v)
+{
+    return v->op == OP_PREFIX && fold_flags(v) & PREFIX_REVERSE;
 }
 
 typedef struct WaitingFold {
