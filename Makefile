@@ -8,6 +8,7 @@
 #     make tsan       tests under the thread sanitizer
 #     make hostile    every allocation, file operation and loader call fails once
 #     make fuzz       1,000,000 random Programs on all engines (FUZZ_PROGRAMS=...),
+#                     5,000 computations with reductions, fused and not (FUZZ_FOLDS=...),
 #                     10,000 with control flow in Python (FLOW_PROGRAMS=, FLOW_SEED=),
 #                     and 10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=)
 #     make exhaustive errors of the math functions: every argument of f16 and f32, 10^8
@@ -30,6 +31,7 @@ LIBDIR ?= lib
 DESTDIR ?=
 SUITE ?=
 FUZZ_PROGRAMS ?= 1000000
+FUZZ_FOLDS ?= 5000
 FLOW_PROGRAMS ?= 10000
 FLOW_SEED ?= 1
 AD_PROGRAMS ?= 10000
@@ -108,6 +110,7 @@ fuzz:
 	$(call configure,$(BUILD),-Dtests=enabled $(PYTHON))
 	@ninja -C $(BUILD)
 	$(BUILD)/tests/fuzz_programs $(FUZZ_PROGRAMS)
+	$(BUILD)/tests/fuzz_folds --count $(FUZZ_FOLDS)
 	PYTHONPATH=$(BUILD)/py FLOW_PROGRAMS=$(FLOW_PROGRAMS) FLOW_SEED=$(FLOW_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_syntax_programs.py
