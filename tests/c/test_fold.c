@@ -285,6 +285,51 @@ static void test_prefix_kernel(void **unused)
     DROP(lanes, one, x, target, zero, written);
 }
 
+/* An operand is written if somebody needs it behind the launch, and else not: what
+ * else refers to it are roots, what these need, or writes. */
+static void test_spent(void **unused)
+{
+    (void) unused;
+    enum { N = 1 << 22 };
+    for (int held = 0; held < 2; ++held) {
+        uint32_t lanes = jit_var_counter(CPU, N), three = jit_var_u32(CPU, 3);
+        uint32_t x = jit_var_mul(lanes, three), y = jit_var_xor(x, three);
+        uint32_t far = jit_var_add(y, lanes), z = jit_var_mul(far, y);
+        uint32_t target = fill_u32(1, 0), zero = jit_var_u32(CPU, 0);
+        uint32_t written = jit_var_scatter(target, x, zero, ALWAYS, ReduceOpMax, 0);
+        uint32_t r[] = { jit_var_reduce(x, ReduceOpMax),
+                         jit_var_reduce(y, ReduceOpAdd), jit_var_reduce(z, ReduceOpOr),
+                         prefix_up(far, ReduceOpMax, N) };
+        DROP(y, far, z);
+        if (!held)
+            jit_var_dec_ref(x);
+        jit_flush_malloc_cache();
+        jit_malloc_clear_statistics();
+        size_t before = jit_malloc_watermark(CPU);
+        for (size_t i = 0; i < COUNT_OF(r); ++i)
+            OK(jit_var_schedule(r[i]));
+        OK(jit_eval() && jit_sync_thread());
+        size_t bytes = jit_malloc_watermark(CPU) - before;
+        size_t arrays = 1 + (size_t) held; /* the prefix sums, and x */
+        assert_true(bytes >= 4 * N * arrays && bytes < 4 * N * (arrays + 1));
+        uint32_t sum = 0, any = 0;
+        for (uint32_t i = 0; i < N; ++i) {
+            sum += (3 * i) ^ 3;
+            any |= (((3 * i) ^ 3) + i) * ((3 * i) ^ 3);
+        }
+        CHECK_U32(r[0], 3 * (N - 1));
+        CHECK_U32(r[1], sum);
+        CHECK_U32(r[2], any);
+        CHECK_U32(written, 3 * (N - 1));
+        if (held) {
+            assert_int_equal(jit_var_state(x), VarStateEvaluated);
+            jit_var_dec_ref(x);
+        }
+        drop_all(r, COUNT_OF(r));
+        DROP(lanes, three, target, zero, written);
+    }
+}
+
 /* What needs the result of a reduction comes in the kernel behind it. */
 static void test_chains(void **unused)
 {
@@ -480,9 +525,9 @@ static int tests(void)
     const struct CMUnitTest list[] = {
         TEST(test_all_types), TEST(test_shapes), TEST(test_prefixes),
         TEST(test_compress), TEST(test_one_kernel), TEST(test_prefix_kernel),
-        TEST(test_chains), TEST(test_blocks_of_blocks), TEST(test_in_place),
-        TEST(test_memory), TEST(test_prefix_memory), TEST(test_prefix_of_array),
-        TEST(test_wait), TEST(test_bound)
+        TEST(test_spent), TEST(test_chains), TEST(test_blocks_of_blocks),
+        TEST(test_in_place), TEST(test_memory), TEST(test_prefix_memory),
+        TEST(test_prefix_of_array), TEST(test_wait), TEST(test_bound)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

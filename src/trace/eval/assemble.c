@@ -17,6 +17,7 @@
 #include "trace/eval/assemble_call.h"
 #include "trace/eval/assemble_region.h"
 #include "trace/eval/expand.h"
+#include "trace/eval/spent.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/region.h"
 
@@ -441,6 +442,19 @@ static uint32_t count_reads(const Group *group, VarId id)
     return reads;
 }
 
+/* Does anybody need it who is not served by this launch? */
+static bool find_need(Assembly *b, const Group *group, VarId id, bool *needed)
+{
+    *needed = false;
+    if (var_get(id)->refs == count_reads(group, id))
+        return true;
+    if (!b->spent)
+        b->spent = spent_count(group);
+    TRY(b->spent, false);
+    *needed = !spent_is(b->spent, id);
+    return true;
+}
+
 static uint32_t find_output(const Assembly *b, VarId id)
 {
     uint32_t i = 0;
@@ -469,8 +483,8 @@ static bool add_tile(Assembly *b, VarId id, uint32_t reduced, uint32_t *source)
     return true;
 }
 
-/* An operand of a reduction is an array, or an output if somebody else wants to have
- * it. */
+/* An operand of a reduction is an array, or an output if somebody else is going to want
+ * to have it. */
 static bool add_source(Assembly *b, const Group *group, VarId id, uint32_t reduced,
                        uint32_t *source)
 {
@@ -483,7 +497,10 @@ static bool add_source(Assembly *b, const Group *group, VarId id, uint32_t reduc
     }
     TRY(walk(b, id), false);
     uint32_t output = find_output(b, id);
-    if (output == b->output_count && v->refs == count_reads(group, id))
+    bool needed = true;
+    if (output == b->output_count)
+        TRY(find_need(b, group, id, &needed), false);
+    if (!needed)
         return add_tile(b, id, reduced, source);
     if (output == b->output_count)
         TRY(store(b, id), false);
@@ -570,7 +587,8 @@ static void drop_marks(Assembly *b)
 {
     marks_return(b->places);
     marks_return(b->needed);
-    b->places = b->needed = NULL;
+    marks_return(b->spent);
+    b->places = b->needed = b->spent = NULL;
 }
 
 bool assemble_group(Assembly *b, Program *program, const Group *group)

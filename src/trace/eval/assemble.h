@@ -73,6 +73,7 @@ typedef struct Assembly {
     VarId fold_values[2 * LAUNCH_FOLDS]; /* operands that have a tile, and its slot */
     uint32_t fold_slots[2 * LAUNCH_FOLDS];
     uint32_t fold_count, tile_count;
+    Marks *spent;             /* spent.h; NULL: nobody has asked yet */
     Visit *stack;             /* of the depth-first walk */
     uint32_t stack_capacity;
     Marks *places;            /* positions of variables in 'program' */

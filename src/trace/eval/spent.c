@@ -1,0 +1,73 @@
+/*
+ * spent.c -- see spent.h
+ *
+ * Variables are listed with operands before their users, and then looked at from the
+ * end: when it is a variable's turn, all that may refer to it have had theirs.
+ */
+#include "trace/eval/spent.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "trace/graph/region_walk.h"
+
+/* All that is reached from the roots; no references. False: memory is out. */
+static bool list_all(RegionWalk *w, const Group *group, VarIds *list)
+{
+    for (uint32_t i = 0; i < group->root_count; ++i) {
+        WalkEvent event;
+        VarId id;
+        region_walk_from(w, group->roots[i]);
+        while ((event = region_walk(w, &id)) >= WALK_MET)
+            TRY(event == WALK_MET ? region_walk_operands(w, id) : var_ids_add(list, id),
+                false);
+        TRY(event == WALK_DONE, false);
+    }
+    return true;
+}
+
+/* What a variable that is spent refers to loses these references. */
+static void let_go(Marks *counts, const Var *v)
+{
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    for (uint32_t i = 0; i < count && v->op != OP_REGION; ++i)
+        if (ids[i] && marks_has(counts, ids[i]))
+            marks_set(counts, ids[i], marks_get(counts, ids[i]) + 1);
+}
+
+/* Values are in memory from then on, effects are over. */
+static void let_roots_go(Marks *counts, const Group *group)
+{
+    uint32_t values = group->root_count - group->effect_count;
+    for (uint32_t i = 0; i < group->root_count; ++i) {
+        const Var *v = var_get(group->roots[i]);
+        if (v->op != OP_EVALUATED && (i < values || v->refs == 1))
+            let_go(counts, v);
+    }
+}
+
+static bool is_root(const Group *group, VarId id)
+{
+    for (uint32_t i = 0; i < group->root_count; ++i)
+        if (group->roots[i] == id)
+            return true;
+    return false;
+}
+
+Marks *spent_count(const Group *group)
+{
+    RegionWalk w;
+    VarIds list = { 0 };
+    TRY(region_walk_begin(&w), NULL);
+    bool ok = list_all(&w, group, &list);
+    if (ok)
+        let_roots_go(w.marks, group);
+    for (uint32_t i = list.count; ok && i-- > 0;)
+        if (spent_is(w.marks, list.ids[i]) && !is_root(group, list.ids[i]))
+            let_go(w.marks, var_get(list.ids[i]));
+    alloc_free(list.ids);
+    if (ok)
+        return region_walk_take(&w);
+    region_walk_end(&w);
+    return NULL;
+}
