@@ -505,6 +505,10 @@ template <JitBackend Backend_, typename T> struct JitArray {
         static_assert(IsMask, "compress: the operand is a mask");
         return Index::steal(jit_var_compress(a.m_index));
     }
+    friend Index compress(JitArray &&a) {
+        static_assert(IsMask, "compress: the operand is a mask");
+        return Index::steal(jit_var_compress_temporary(a.m_index, 1));
+    }
     /** Sums of consecutive blocks of 'size' entries (which divides the array's
      *  size). */
     friend JitArray block_sum(const JitArray &a, size_t size) {

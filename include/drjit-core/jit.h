@@ -529,6 +529,10 @@ JIT_EXPORT uint32_t jit_var_data(uint32_t index, void **ptr);
  *  is their number; with none set the result is an empty array (size 0), which only
  *  jit_var_size, jit_var_str and jit_var_dec_ref accept. */
 JIT_EXPORT uint32_t jit_var_compress(uint32_t mask);
+/** The same for a temporary: the caller holds 'refs' references to the mask, and does
+ *  not need its entries any more. If there are no others, a mask that has not been
+ *  computed is not written to memory, and stays as it is. */
+JIT_EXPORT uint32_t jit_var_compress_temporary(uint32_t mask, uint32_t refs);
 
 /* -------------------------------------------------------------- reductions */
 

@@ -148,7 +148,17 @@ uint32_t jit_var_compress(uint32_t mask)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = reduction_compress(ts, mask);
+    uint32_t result = reduction_compress(ts, mask, 0, "jit_var_compress()");
+    api_leave();
+    return result;
+}
+
+uint32_t jit_var_compress_temporary(uint32_t mask, uint32_t refs)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result =
+        reduction_compress(ts, mask, refs, "jit_var_compress_temporary()");
     api_leave();
     return result;
 }

@@ -342,6 +342,7 @@ static void test_reductions(void **unused)
 {
     (void) unused;
     REJECTS_INDICES(jit_var_compress(bad), "jit_var_compress()");
+    REJECTS_INDICES(jit_var_compress_temporary(bad, 1), "jit_var_compress_temporary()");
     REJECTS_ARGUMENT(jit_var_compress(x.u32), "jit_var_compress()", "uint32",
                      "expected bool");
     REJECTS_INDICES(jit_var_all(bad), "jit_var_all()");

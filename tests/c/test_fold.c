@@ -177,7 +177,7 @@ static void test_prefixes(void **unused)
     OK(jit_llvm_set_thread_count(before));
 }
 
-/* Positions, with the mask held by somebody or not. */
+/* Positions, of a mask that the caller needs or not. */
 static void test_compress(void **unused)
 {
     (void) unused;
@@ -194,15 +194,42 @@ static void test_compress(void **unused)
                 for (uint32_t i = 0; i < n; ++i)
                     if ((i & k) == k)
                         expected[count++] = i;
+                uint32_t brief = jit_var_compress_temporary(mask, 1);
+                OK(brief);
+                assert_int_equal(jit_var_state(mask), VarStateUnevaluated);
                 uint32_t positions = jit_var_compress(mask);
                 OK(positions);
+                assert_int_equal(jit_var_state(mask), VarStateEvaluated);
                 assert_int_equal(jit_var_size(positions), count);
-                if (count)
+                assert_int_equal(jit_var_size(brief), count);
+                if (count) {
                     CHECK_BYTES(positions, expected, count);
-                DROP(lanes, rule, rest, mask, positions);
+                    CHECK_BYTES(brief, expected, count);
+                }
+                DROP(lanes, rule, rest, mask, positions, brief);
                 free(expected);
             }
     OK(jit_llvm_set_thread_count(before));
+}
+
+/* A temporary mask that somebody else holds is written, as is one of which the caller
+ * has fewer references than there are. */
+static void test_compress_held(void **unused)
+{
+    (void) unused;
+    for (uint32_t kind = 0; kind < 3; ++kind) {
+        uint32_t lanes = jit_var_counter(CPU, 100), ten = jit_var_u32(CPU, 10);
+        uint32_t mask = jit_var_lt(lanes, ten), user = mask;
+        if (kind == 0)
+            user = jit_var_not(mask);
+        else
+            jit_var_inc_ref(mask);
+        uint32_t positions = jit_var_compress_temporary(mask, kind == 2 ? 2 : 1);
+        assert_int_equal(jit_var_state(mask),
+                         kind == 2 ? VarStateUnevaluated : VarStateEvaluated);
+        CHECK_U32(positions, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+        DROP(lanes, ten, mask, positions, user);
+    }
 }
 
 /* -------------------------------------------------------------- what is shared */
@@ -524,10 +551,11 @@ static int tests(void)
 {
     const struct CMUnitTest list[] = {
         TEST(test_all_types), TEST(test_shapes), TEST(test_prefixes),
-        TEST(test_compress), TEST(test_one_kernel), TEST(test_prefix_kernel),
-        TEST(test_spent), TEST(test_chains), TEST(test_blocks_of_blocks),
-        TEST(test_in_place), TEST(test_memory), TEST(test_prefix_memory),
-        TEST(test_prefix_of_array), TEST(test_wait), TEST(test_bound)
+        TEST(test_compress), TEST(test_compress_held), TEST(test_one_kernel),
+        TEST(test_prefix_kernel), TEST(test_spent), TEST(test_chains),
+        TEST(test_blocks_of_blocks), TEST(test_in_place), TEST(test_memory),
+        TEST(test_prefix_memory), TEST(test_prefix_of_array), TEST(test_wait),
+        TEST(test_bound)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

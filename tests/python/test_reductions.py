@@ -699,3 +699,44 @@ def test_widths_of_many_leaves() -> None:
     assert [found[k][0] for k in range(50)] == [
         k + 3 if k % 2 else 3 * k for k in range(50)
     ]
+
+
+def outputs(work: Any) -> list[int]:
+    """How many arrays each kernel writes; nothing else is launched."""
+    x = llvm.Float(np.linspace(-1, 1, 1000, dtype=np.float32))
+    dr.eval(x)
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        dr.kernel_history_clear()
+        dr.eval(work(x))
+        history = dr.kernel_history()
+    assert all(entry["type"] == dr.KernelType.JIT for entry in history)
+    return [int(entry["output_count"]) for entry in history]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda x: dr.cumsum(x * 2),
+        lambda x: dr.prefix_sum(x * 2),
+        lambda x: dr.cumsum(x * 2, reverse=True),
+        lambda x: dr.block_prefix_sum(x * 2, 10),
+        lambda x: dr.count(x > 0),
+        lambda x: dr.norm(x - 1),
+        lambda x: dr.compress(x > 0),
+    ],
+)
+def test_operands_are_not_written(work: Any) -> None:
+    """One kernel computes the operand and writes the result only."""
+    assert outputs(work)[0] == 1
+
+
+def test_operands_that_are_written() -> None:
+    """Masks that have a name are, since they may be used again, and what is varied."""
+
+    def named(x: Any) -> Any:
+        mask = x > 0
+        return dr.compress(mask), mask
+
+    assert outputs(named) == [2]
+    assert outputs(lambda x: dr.argmax(dr.abs(x)))[0] == 1
+    assert outputs(lambda x: dr.var(x * 2))[0] == 2

@@ -27,6 +27,18 @@
 /* For tables of methods whose function takes more than two arguments. */
 #define METHOD(function) ((PyCFunction) (void (*)(void)) (function))
 
+/** Is the only argument of a function one that its caller has made for it? Not all such
+ *  are known, and some others are taken for one: those of which a tuple of arguments
+ *  has the only reference. */
+static inline bool argument_is_temporary(PyObject *argument)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyUnstable_Object_IsUniqueReferencedTemporary(argument);
+#else
+    return Py_REFCNT(argument) == 1;
+#endif
+}
+
 /** What a class or one of its bases has under this name (borrowed), NULL: nothing. Asks
  *  no metaclass and no descriptor, makes no exception. */
 static inline PyObject *class_attribute(PyTypeObject *cls, PyObject *name)

@@ -243,9 +243,9 @@ Leaf leaf_any(Leaf mask)
     return leaf_of(jit_var_any(leaf_index(mask)));
 }
 
-Leaf leaf_compress(Leaf mask)
+Leaf leaf_compress(Leaf mask, uint32_t spare)
 {
-    return leaf_of(jit_var_compress(leaf_index(mask)));
+    return leaf_of(jit_var_compress_temporary(leaf_index(mask), spare));
 }
 
 Leaf leaf_sort(Leaf a, size_t block, bool descending)

@@ -259,7 +259,8 @@ Leaf leaf_block_reduce(ReduceOp op, Leaf a, size_t block);
 Leaf leaf_block_prefix_reduce(ReduceOp op, Leaf a, size_t block, bool exclusive,
                               bool reverse);
 Leaf leaf_any(Leaf mask);
-Leaf leaf_compress(Leaf mask);
+/** 'spare' references are of somebody who does not need the mask's entries. */
+Leaf leaf_compress(Leaf mask, uint32_t spare);
 Leaf leaf_sort(Leaf a, size_t block, bool descending);
 Leaf leaf_argsort(Leaf a, size_t block, bool descending);
 Leaf leaf_gemm(Leaf a, Leaf b, const JitGemm *shape);

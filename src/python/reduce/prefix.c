@@ -584,10 +584,10 @@ PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 
 /* ---------------------------------------------------------------- compress */
 
-static Leaf run_compress(Leaf leaf, void *argument)
+/* A temporary mask has two references: of its array, and of evaluate_command(). */
+static Leaf run_compress(Leaf leaf, void *temporary)
 {
-    (void) argument;
-    return leaf_compress(leaf);
+    return leaf_compress(leaf, *(bool *) temporary ? 2 : 0);
 }
 
 static PyObject *compress_entries(const TypeInfo *info, const Array *mask)
@@ -618,7 +618,8 @@ PyObject *prefix_compress(PyObject *module, PyObject *argument)
     if (!mask->info->jit)
         return compress_entries(info, mask);
     Leaf index = array_leaf(mask), positions = 0;
-    if (index && !(positions = evaluate_command(run_compress, index, 0, NULL)))
+    bool temporary = argument_is_temporary(argument);
+    if (index && !(positions = evaluate_command(run_compress, index, 0, &temporary)))
         return error_from_core("compress", &argument, 1);
     if (positions && leaf_peek_size(positions) == 0) { /* arrays know 0 as empty */
         leaf_unref(positions);

@@ -289,13 +289,14 @@ typedef struct Compressed {
 } Compressed;
 
 /* By that kernel; the number comes behind the positions. */
-static bool compress_computed(ThreadState *ts, VarId mask, Compressed *out,
-                              const char *function)
+static bool compress_computed(ThreadState *ts, VarId mask, uint32_t spare,
+                              Compressed *out, const char *function)
 {
     const Var *v = var_get(mask);
     uint32_t size = v->size;
     const VarId deps[4] = { mask };
-    VarId all = node_raw(ts, OP_COMPRESS, v->device, VarTypeUInt32, size + 1, 0, deps);
+    VarId all = node_raw(ts, OP_COMPRESS, v->device, VarTypeUInt32, size + 1, spare,
+                         deps);
     TRY(all, NULL);
     if (fold_note(all, ts->serial) && evaluate_var(ts, all)) {
         out->positions = out->number = var_get(all)->value.buffer;
@@ -339,9 +340,9 @@ static VarId give_positions(ThreadState *ts, uint8_t device, Compressed *from)
     return 0;
 }
 
-VarId reduction_compress(ThreadState *ts, VarId mask)
+VarId reduction_compress(ThreadState *ts, VarId mask, uint32_t spare,
+                         const char *function)
 {
-    const char *function = "jit_var_compress()";
     TRY(node_usable(ts, mask, function, "the mask"), 0);
     const Var *v = var_get(mask);
     uint8_t device = v->device;
@@ -360,9 +361,10 @@ VarId reduction_compress(ThreadState *ts, VarId mask)
                                  function);
     Compressed out = { 0 };
     out.positions = compress_at_once(ts, mask, &out.count);
-    bool ok = out.positions || (computes_mask(ts, mask)
-                                    ? compress_computed(ts, mask, &out, function)
-                                    : compress_stored(ts, mask, &out, function));
+    bool ok = out.positions ||
+              (computes_mask(ts, mask)
+                   ? compress_computed(ts, mask, spare, &out, function)
+                   : compress_stored(ts, mask, &out, function));
     VarId result = ok ? give_positions(ts, device, &out) : 0;
     buffer_release(out.positions);
     buffer_release(out.number);

@@ -19,7 +19,9 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
  *  they stood. */
 VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
                      bool positions);
-VarId reduction_compress(ThreadState *ts, VarId mask);
+/** 'spare' references to the mask are of somebody who does not need its entries. */
+VarId reduction_compress(ThreadState *ts, VarId mask, uint32_t spare,
+                         const char *function);
 
 struct Command;
 /** Submit a command that writes a number, to this slot, which the host needs: wait for

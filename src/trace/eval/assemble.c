@@ -430,14 +430,14 @@ static bool store(Assembly *b, VarId root)
 
 /* ------------------------------------------------------------- reductions */
 
-/* How often the group's reductions read a variable. */
+/* How often the group's reductions read a variable, and references to spare. */
 static uint32_t count_reads(const Group *group, VarId id)
 {
     uint32_t reads = 0;
     for (uint32_t i = 0; i < group->root_count - group->effect_count; ++i) {
         const Var *v = var_get(group->roots[i]);
         if (fold_is(v))
-            reads += (v->dep[0] == id) + (v->dep[1] == id);
+            reads += (v->dep[0] == id ? 1 + fold_spare(v) : 0) + (v->dep[1] == id);
     }
     return reads;
 }

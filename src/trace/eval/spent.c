@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/graph/fold.h"
 #include "trace/graph/region_walk.h"
 
 /* All that is reached from the roots; no references. False: memory is out. */
@@ -25,14 +26,21 @@ static bool list_all(RegionWalk *w, const Group *group, VarIds *list)
     return true;
 }
 
+static void count_refs(Marks *counts, VarId id, uint32_t refs)
+{
+    if (marks_has(counts, id))
+        marks_set(counts, id, marks_get(counts, id) + refs);
+}
+
 /* What a variable that is spent refers to loses these references. */
 static void let_go(Marks *counts, const Var *v)
 {
     uint32_t count;
     const VarId *ids = var_operands(v, &count);
     for (uint32_t i = 0; i < count && v->op != OP_REGION; ++i)
-        if (ids[i] && marks_has(counts, ids[i]))
-            marks_set(counts, ids[i], marks_get(counts, ids[i]) + 1);
+        count_refs(counts, ids[i], 1);
+    if (v->op == OP_COMPRESS)
+        count_refs(counts, v->dep[0], fold_spare(v));
 }
 
 /* Values are in memory from then on, effects are over. */

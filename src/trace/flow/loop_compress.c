@@ -46,7 +46,7 @@ bool loop_compress_find(ThreadState *ts, Loop *loop, VarId active, bool *any)
 {
     var_clear(&loop->kept);
     TRY(freezing_may_read(ts, "jit_var_loop_cond()"), false);
-    VarId kept = reduction_compress(ts, active);
+    VarId kept = reduction_compress(ts, active, 0, "jit_var_loop_compress()");
     TRY(kept, false);
     *any = var_get(kept)->size != 0;
     if (*any && var_get(active)->size != 1)

@@ -58,6 +58,11 @@ static inline uint32_t fold_kind(const Var *v)
 /** As Fold.rule, .flags, of a prefix reduction. */
 static inline uint32_t fold_rule(const Var *v) { return v->aux & 255; }
 static inline uint32_t fold_flags(const Var *v) { return v->aux >> 8; }
+/** References to its operand whose owners do not need that once it is performed. */
+static inline uint32_t fold_spare(const Var *v)
+{
+    return v->op == OP_COMPRESS ? v->aux : 0;
+}
 /** Does it begin with the last lane? */
 static inline bool fold_is_reverse(const Var *v)
 {
