@@ -100,6 +100,11 @@ size_t cpu_fold_state_size(const Command *c)
            c->launch.folds * (sizeof(Folding) + 2 * sizeof(Value));
 }
 
+static size_t round_up(size_t bytes)
+{
+    return (bytes + CPU_GRANULE - 1) / CPU_GRANULE * CPU_GRANULE;
+}
+
 /* ------------------------------------------------------------------ reducing */
 
 static void clear_totals(const LaneKernel *k, char *totals)
@@ -357,15 +362,19 @@ static bool begin_compression(FoldJob *j, const Command *c, const Fold *fold)
                                command_address(c, fold->target));
 }
 
+/* Bytes of the partial results of a reduction; those of the next one are aligned. */
+static size_t partial_bytes(const Folding *f, uint64_t lanes)
+{
+    size_t bytes = lanes / f->block * f->chunks * f->kernel->acc_size;
+    return f->chunks > 1 ? round_up(bytes) : 0;
+}
+
 /* Memory for partial results. */
 static bool get_partials(FoldJob *j, const Command *c)
 {
     size_t bytes = 0;
-    for (uint32_t i = 0; i < j->count; ++i) {
-        const Folding *f = &j->foldings[i];
-        if (f->chunks > 1)
-            bytes += c->size / f->block * f->chunks * f->kernel->acc_size;
-    }
+    for (uint32_t i = 0; i < j->count; ++i)
+        bytes += partial_bytes(&j->foldings[i], c->size);
     if (!bytes)
         return true;
     j->partials = alloc_get(bytes);
@@ -373,10 +382,8 @@ static bool get_partials(FoldJob *j, const Command *c)
     char *at = j->partials;
     for (uint32_t i = 0; i < j->count; ++i) {
         Folding *f = &j->foldings[i];
-        if (f->chunks > 1) {
-            f->partials = at;
-            at += c->size / f->block * f->chunks * f->kernel->acc_size;
-        }
+        f->partials = f->chunks > 1 ? at : NULL;
+        at += partial_bytes(f, c->size);
     }
     return true;
 }
@@ -431,11 +438,6 @@ static bool note_folds(FoldJob *j, const Command *c)
         note_fold(j, c, &folds[i]);
     j->unit = choose_unit(j);
     return get_partials(j, c) && begin_scans(j, c);
-}
-
-static size_t round_up(size_t bytes)
-{
-    return (bytes + CPU_GRANULE - 1) / CPU_GRANULE * CPU_GRANULE;
 }
 
 /* Memory for arrays. */
