@@ -9,6 +9,7 @@
 #     make hostile    every allocation, file operation and loader call fails once
 #     make fuzz       1,000,000 random Programs on all engines (FUZZ_PROGRAMS=...),
 #                     5,000 computations with reductions, fused and not (FUZZ_FOLDS=...),
+#                     2,000 of these in Python, differentiated (FOLD_PROGRAMS=, FOLD_SEED=),
 #                     10,000 with control flow in Python (FLOW_PROGRAMS=, FLOW_SEED=),
 #                     and 10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=)
 #     make exhaustive errors of the math functions: every argument of f16 and f32, 10^8
@@ -32,6 +33,8 @@ DESTDIR ?=
 SUITE ?=
 FUZZ_PROGRAMS ?= 1000000
 FUZZ_FOLDS ?= 5000
+FOLD_PROGRAMS ?= 2000
+FOLD_SEED ?= 1
 FLOW_PROGRAMS ?= 10000
 FLOW_SEED ?= 1
 AD_PROGRAMS ?= 10000
@@ -117,6 +120,9 @@ fuzz:
 	PYTHONPATH=$(BUILD)/py AD_PROGRAMS=$(AD_PROGRAMS) AD_SEED=$(AD_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_ad_programs.py
+	PYTHONPATH=$(BUILD)/py FOLD_PROGRAMS=$(FOLD_PROGRAMS) FOLD_SEED=$(FOLD_SEED) \
+	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
+	    tests/python/test_fold_programs.py
 
 # All types are measured, even if the first shows a violation.
 exhaustive:
