@@ -88,6 +88,27 @@ static size_t blocks(const uint32_t *in, uint32_t *out)
     return 3;
 }
 
+/* Of few lanes, all of these share a launch. */
+static size_t prefixes(const uint32_t *in, uint32_t *out)
+{
+    uint32_t product = take(jit_var_mul, same(in[0]), same(in[1]));
+    out[0] = jit_var_block_prefix_reduce(ReduceOpAdd, product, 0, 0, 0);
+    out[1] = jit_var_block_prefix_reduce(ReduceOpMax, product, 0, 1, 1);
+    out[2] = jit_var_reduce(product, ReduceOpAdd);
+    out[3] = jit_var_block_reduce(ReduceOpAdd, product, 8);
+    jit_var_dec_ref(product);
+    return 4;
+}
+
+/* The mask is a temporary, which is in no array. */
+static size_t selects_briefly(const uint32_t *in, uint32_t *out)
+{
+    uint32_t mask = take(jit_var_lt, same(in[0]), same(in[1]));
+    out[0] = jit_var_compress_temporary(mask, 1);
+    jit_var_dec_ref(mask);
+    return 1;
+}
+
 static size_t scans(const uint32_t *in, uint32_t *out)
 {
     out[0] = jit_var_sort(in[0], 0, 0);
@@ -192,6 +213,8 @@ static const struct {
     { "adds", adds, false },
     { "sums", sums, true },
     { "blocks", blocks, true },
+    { "prefixes", prefixes, true },
+    { "selects_briefly", selects_briefly, true },
     { "scans", scans, true },
     { "selects", selects, true },
     { "literals", literals, true },

@@ -24,7 +24,8 @@
  * values are *spread*: written to arrays by the blocks that the launch would have
  * without folds, and reduced in a second phase. These arrays are small, as there are
  * few units. So are values that have to be in one tile which would be too large, or
- * would begin at a lane where code cannot begin.
+ * would begin at a lane where code cannot begin; and those of reductions that shared a
+ * unit in a launch of few lanes, which a frozen function repeats with many.
  */
 #include "device/cpu/cpu_fold.h"
 
@@ -80,6 +81,7 @@ typedef struct FoldJob {
     bool reverse;      /* from the last lane on */
     _Atomic uint64_t ticket;
     bool spread;       /* the first phase writes arrays */
+    bool differ;       /* no unit suits all reductions */
     Buffer *memory;    /* of each worker: arguments, tiles; or the arrays */
     size_t stride;     /* bytes of a worker */
     char *partials;    /* all of them */
@@ -406,6 +408,21 @@ static uint32_t choose_unit(const FoldJob *j)
     return (uint32_t) (unit < size ? unit : size);
 }
 
+static bool is_reverse(const Fold *fold)
+{
+    return fold->op == FOLD_PREFIX && fold->flags & PREFIX_REVERSE;
+}
+
+/* Would units of the first reduction not be those of all? */
+static bool find_difference(const Fold *folds, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; ++i)
+        if (folds[i].block != folds[0].block ||
+            is_reverse(&folds[i]) != is_reverse(&folds[0]))
+            return true;
+    return false;
+}
+
 static_assert((int) SCAN_PART == LANES_CHUNK, "parts of long blocks are units");
 
 static bool begin_scans(FoldJob *j, const Command *c)
@@ -436,7 +453,8 @@ static bool note_folds(FoldJob *j, const Command *c)
         return begin_compression(j, c, &folds[0]);
     for (uint32_t i = 0; i < c->launch.folds; ++i)
         note_fold(j, c, &folds[i]);
-    j->unit = choose_unit(j);
+    j->differ = c->size > LANES_CHUNK && find_difference(folds, c->launch.folds);
+    j->unit = j->differ ? (uint32_t) c->size : choose_unit(j);
     return get_partials(j, c) && begin_scans(j, c);
 }
 
@@ -484,7 +502,7 @@ static bool plan_tiles(CpuJob *job, FoldJob *j)
 /* Would a unit need too large a tile, or begin where code cannot? */
 static bool cannot_tile(const FoldJob *j)
 {
-    return (j->whole && j->value_count && j->unit > MOST_TILE) ||
+    return j->differ || (j->whole && j->value_count && j->unit > MOST_TILE) ||
            (j->reverse && j->launch.size % CPU_GRANULE);
 }
 
