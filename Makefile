@@ -14,11 +14,13 @@
 #                     and 10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=)
 #     make exhaustive errors of the math functions: every argument of f16 and f32, 10^8
 #                     of f64; takes hours, goes on where it was stopped (ACCURACY_COUNT=)
-#     make bench      measure; results go to bench/results/
+#     make bench      measure; results go to bench/results/. Its halves: bench-core and
+#                     bench-python; RELEASE=1 measures the wheel. MEASURES=... picks
 #     make golden     write the golden files anew, to be reviewed with 'git diff'
 #     make lint       layers, style, types: says nothing if all is well
 #     make docs       write docs/reference.md and docs/pictures anew
-#     make wheel      the Python package with the library inside, into dist/
+#     make wheel      the Python package with the library inside, as it is published: with
+#                     profiles of what runs (tools/release.sh), into dist/
 #     make install    the C library: PREFIX=/usr/local LIBDIR=lib DESTDIR=
 #     make fresh      the README's two commands on a bare Debian, which it builds: needs
 #                     root, debootstrap, a network and about an hour
@@ -31,6 +33,8 @@ PREFIX ?= /usr/local
 LIBDIR ?= lib
 DESTDIR ?=
 SUITE ?=
+RELEASE ?=
+MEASURES ?=
 FUZZ_PROGRAMS ?= 1000000
 FUZZ_FOLDS ?= 5000
 FOLD_PROGRAMS ?= 2000
@@ -59,8 +63,11 @@ elif ! grep -qxF -e '$(strip $(2))' $(1)/options-of-make; then \
 fi
 endef
 
-.PHONY: all build demo test check asan tsan hostile hostile-core fuzz exhaustive bench golden lint \
-        docs wheel install fresh clean distclean
+.PHONY: all build demo test check asan tsan hostile hostile-core fuzz exhaustive bench bench-core \
+        bench-python golden lint docs wheel install fresh clean distclean
+
+# Benchmarks beside each other would measure each other; ninja uses the cores.
+.NOTPARALLEL:
 
 all: build
 
@@ -137,12 +144,20 @@ exhaustive:
 	$$accuracy --type f64 --count $(ACCURACY_COUNT) || status=1; \
 	exit $$status
 
-bench:
+bench: bench-core bench-python
+
+bench-core:
 	@tools/bootstrap.sh bench python
 	$(call configure,$(BUILD),-Dwerror=true $(PYTHON))
 	@ninja -C $(BUILD)
-	.venv/bin/python bench/run.py
-	.venv/bin/python bench/run_python.py
+	.venv/bin/python bench/run.py $(MEASURES)
+
+# The build folder has the program that tells how parallel the machine is.
+bench-python: $(if $(RELEASE),wheel)
+	@tools/bootstrap.sh bench python
+	$(call configure,$(BUILD),-Dwerror=true $(PYTHON))
+	@ninja -C $(BUILD)
+	.venv/bin/python bench/run_python.py $(if $(RELEASE),--release) $(MEASURES)
 
 golden:
 	@tools/bootstrap.sh test
@@ -168,9 +183,7 @@ docs:
 
 wheel:
 	@tools/bootstrap.sh python
-	PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" \
-	    .venv-wheel/bin/python -m pip wheel -q --no-deps --no-build-isolation \
-	    --wheel-dir dist .
+	@tools/release.sh dist
 
 install: build
 	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $(BUILD)/prefix-of-make || \
@@ -185,7 +198,7 @@ fresh:
 	tools/fresh.sh $(SUITE)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-hostile dist
+	rm -rf $(BUILD) build-asan build-tsan build-hostile build-release dist
 
 distclean: clean
 	rm -rf .venv .venv-* demo-output

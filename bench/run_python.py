@@ -1,21 +1,25 @@
 """Runs the benchmarks of the Python package against the published one, side by side.
 
-    python bench/run_python.py [--ours PYTHON] [--peer PYTHON] [MEASURE ...]
+    python bench/run_python.py [--release | --ours PYTHON] [--peer PYTHON] [MEASURE ...]
 
 Both sides run `python_bench.py`, each in its own environment: ours is this interpreter
-with the package of the build folder (BUILD/py), unless one is named. Rounds, ratios,
-results and all other options are those of run.py; the files of results end in -python.
+with the package of the build folder (BUILD/py), unless one is named. --release makes
+one in `.venv-release` with the wheel of dist/ ('make wheel'), which is what compares
+with the wheel of the published package. Rounds, ratios, results and all other options
+are those of run.py; the files of results end in -python, or in -python-release.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 from run import (
     GROWTH,
     HERE,
+    ROOT,
     Goal,
     Harness,
     Measure,
@@ -125,12 +129,28 @@ GOALS = (
 )
 
 
+def release_python() -> str:
+    """The interpreter of an environment with the wheel of dist/."""
+    python = str(ROOT / ".venv-release" / "bin" / "python")
+    if not Path(python).exists():
+        venv = [sys.executable, "-m", "venv", str(ROOT / ".venv-release")]
+        subprocess.run(venv, check=True)
+    install = [python, "-m", "pip", "install", "-q"]
+    subprocess.run([*install, "numpy"], check=True)
+    # The version is the same after each change.
+    wheel = ["--no-index", "--no-deps", "--find-links", str(ROOT / "dist"), "drjit-c"]
+    subprocess.run([*install, "--force-reinstall", *wheel], check=True)
+    return python
+
+
 def main() -> int:
     """Measure the Python package."""
     parser = options_of((__doc__ or "").splitlines()[0])
-    parser.add_argument("--ours", help="Python with our package")
+    side = parser.add_mutually_exclusive_group()
+    side.add_argument("--ours", help="Python with our package")
+    side.add_argument("--release", action="store_true", help="the wheel of dist/")
     options = parser.parse_args()
-    ours = options.ours
+    ours = release_python() if options.release else options.ours
     if not ours:
         package = Path(options.build).resolve() / "py"
         if not (package / "drjit").is_dir():
@@ -144,7 +164,8 @@ def main() -> int:
     script = str(HERE / "python_bench.py")
     peer = [peer_python(options.peer), script]
     harness = Harness([*command, script], peer, core_bench(options))
-    benchmark(options, harness, MEASURES, GOALS, suffix="-python")
+    suffix = "-python-release" if options.release else "-python"
+    benchmark(options, harness, MEASURES, GOALS, suffix)
     return 0
 
 
