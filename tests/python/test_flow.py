@@ -381,6 +381,29 @@ def test_objects_of_conditionals(mode: str) -> None:
     assert values(origin.x) == [2, 1, 2]
 
 
+@pytest.mark.parametrize("count", [1, 2, 6, 7, 40])
+def test_one_array_among_many(count: int, mode: str) -> None:
+    """The array that stands at both ends is one, however many are in between."""
+    between = [Float(k, k, k) for k in range(count)]
+    twice = Float(1, 2, 3)
+    state = [twice, *between, twice]
+
+    def change(state: Any) -> Any:
+        state[0] += 1
+        assert state[-1] is state[0]
+        state[1:-1] = [x + 1 for x in state[-2:0:-1]]
+        return (state,)
+
+    args = (state,)
+    (result,) = dr.if_stmt(args, Bool(COND), change, lambda s: (s,), mode=mode)
+    assert result is state and state[0] is state[-1] is twice
+    assert values(twice) == [b + c for b, c in zip((1, 2, 3), COND, strict=True)]
+    assert [values(x) for x in state[1:-1]] == [
+        [count - k if c else k for c in COND] for k in range(count)
+    ]
+    assert [values(x) for x in between] == [[k] * 3 for k in range(count)]
+
+
 def test_results_that_are_made(mode: str) -> None:
     x = Float(1, 2, 3)
     result = dr.if_stmt(

@@ -9,6 +9,7 @@
  * state that can have a derivative is tracked in the body, whether it is before or
  * not: the first iteration may make it depend on what is.
  */
+#include "ad/graph/ad_plain.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/loop/ad_derive_loop.h"
 #include "ad/region/ad_loop_hooks.h"
@@ -115,14 +116,6 @@ static bool begin_states(AdOpen *open, const uint32_t *given,
     return (loop->before = hold_list(loop->n, states)) != NULL;
 }
 
-static uint32_t *plain_states(size_t n, const uint64_t *states)
-{
-    uint32_t *plain = alloc_get((n + 1) * sizeof(uint32_t));
-    for (size_t i = 0; plain && i < n; i++)
-        plain[i] = ad_var_index(states[i]);
-    return plain;
-}
-
 /* References to nodes of states whose variables the core has taken over. */
 static void drop_nodes(size_t n, const uint64_t *states)
 {
@@ -148,12 +141,15 @@ static AdOpen *open_loop(AdLoop *loop, uint32_t handle, const char *name,
 
 /* The same for one that is not followed. */
 static uint32_t start_plain(JitBackend backend, const char *name, size_t n,
-                            uint64_t *states, uint32_t *plain)
+                            uint64_t *states)
 {
-    uint32_t handle = plain ? jit_var_loop_start(backend, name, n, plain) : 0;
+    AdPlain plain;
+    uint32_t handle = ad_plain_of(&plain, n, states)
+                          ? jit_var_loop_start(backend, name, n, plain.ids)
+                          : 0;
     for (size_t k = 0; handle && k < n; k++)
-        states[k] = plain[k];
-    alloc_free(plain);
+        states[k] = plain.ids[k];
+    ad_plain_free(&plain);
     return handle;
 }
 
@@ -168,15 +164,17 @@ uint32_t ad_var_loop_start(JitBackend backend, const char *name, int64_t max_ite
                                     (long long) max_iterations,
                                     !states && n ? ", and 'states' is NULL" : "", 0);
     TRY(state_thread(), 0);
-    uint32_t *plain = plain_states(n, states);
     state_lock();
     bool follows = !jit_flag(JitFlagSymbolicLoops) || ad_open_follows();
-    AdLoop *loop = plain && follows ? make_loop(backend, n, states) : NULL;
+    AdLoop *loop = follows ? make_loop(backend, n, states) : NULL;
     state_unlock();
     if (!follows)
-        return start_plain(backend, name, n, states, plain);
+        return start_plain(backend, name, n, states);
+    AdPlain plain;
+    bool room = ad_plain_of(&plain, n, states);
     VarId around = ad_region_mask();
-    uint32_t handle = loop ? jit_var_loop_start(backend, name, n, plain) : 0;
+    uint32_t handle =
+        loop && room ? jit_var_loop_start(backend, name, n, plain.ids) : 0;
     state_lock();
     AdOpen *open =
         handle ? open_loop(loop, handle, name, max_iterations, around) : NULL;
@@ -186,14 +184,14 @@ uint32_t ad_var_loop_start(JitBackend backend, const char *name, int64_t max_ite
     if (handle)
         drop_nodes(n, states);
     for (size_t k = 0; handle && k < n; k++)
-        states[k] = plain[k];
-    bool ok = open && begin_states(open, plain, differentiated, states);
+        states[k] = plain.ids[k];
+    bool ok = open && begin_states(open, plain.ids, differentiated, states);
     if (handle && !ok)
         drop_nodes(n, states);
     for (size_t k = 0; handle && k < n && !ok; k++)
-        states[k] = plain[k];
+        states[k] = plain.ids[k];
     state_unlock();
-    alloc_free(plain);
+    ad_plain_free(&plain);
     if (handle && !ok)
         ad_record_end(backend, handle, 1);
     return ok ? handle : 0;
@@ -222,11 +220,12 @@ bool ad_var_loop_compress(uint32_t handle, uint64_t *states)
     for (size_t k = 0; k < n; k++)
         if (ad_var_node(states[k]))
             return true;
-    uint32_t *plain = plain_states(n, states);
-    bool ok = plain && jit_var_loop_compress(handle, plain);
+    AdPlain plain;
+    bool ok = ad_plain_of(&plain, n, states) &&
+              jit_var_loop_compress(handle, plain.ids);
     for (size_t k = 0; k < n && ok; k++)
-        states[k] = plain[k];
-    alloc_free(plain);
+        states[k] = plain.ids[k];
+    ad_plain_free(&plain);
     if (!ok) {
         state_lock();
         ad_region_give_up(handle);
@@ -276,12 +275,12 @@ static int end_evaluated(AdOpen *open, uint64_t *states)
     size_t n = loop->n;
     uint32_t handle = open->handle;
     TRY(select_states(loop, states), -1);
-    uint32_t *plain = plain_states(n, states);
-    TRY(plain, -1);
-    int status = jit_var_loop_end(handle, plain);
+    AdPlain plain;
+    TRY(ad_plain_of(&plain, n, states), -1);
+    int status = jit_var_loop_end(handle, plain.ids);
     for (size_t k = 0; k < n && status >= 0; k++)
-        states[k] = (states[k] >> 32 << 32) | plain[k];
-    alloc_free(plain);
+        states[k] = (states[k] >> 32 << 32) | plain.ids[k];
+    ad_plain_free(&plain);
     state_lock();
     if (status == 0) {
         drop_list(n, loop->before);
@@ -339,40 +338,41 @@ static int end_recorded(AdOpen *open, uint64_t *states)
     size_t n = open->loop->n;
     uint32_t handle = open->handle;
     uint64_t *outputs = hold_list(n, states);
-    uint32_t *plain = plain_states(n, states);
+    AdPlain plain;
     int status = -1;
+    bool ok = ad_plain_of(&plain, n, states) && outputs;
     state_lock();
-    bool ok =
-        outputs && plain && ad_region_add_body(open, open->loop->active, n, outputs);
+    ok = ok && ad_region_add_body(open, open->loop->active, n, outputs);
     state_unlock();
     if (ok)
-        status = jit_var_loop_end(handle, plain);
+        status = jit_var_loop_end(handle, plain.ids);
     state_lock();
     open = ad_open_find(handle);
     if (status > 0) {
         drop_nodes(n, states);
-        if (!close_recorded(open, outputs, plain, states))
+        if (!close_recorded(open, outputs, plain.ids, states))
             status = -1;
     }
     drop_list(n, outputs);
     state_unlock();
-    alloc_free(plain);
+    ad_plain_free(&plain);
     return status;
 }
 
 /* A loop that is not followed. What its body has tracked ends here. */
 static int end_plain(uint32_t handle, size_t n, uint64_t *states)
 {
-    uint32_t *plain = plain_states(n, states);
-    int status = plain ? jit_var_loop_end(handle, plain) : -1;
+    AdPlain plain;
+    int status =
+        ad_plain_of(&plain, n, states) ? jit_var_loop_end(handle, plain.ids) : -1;
     if (status > 0) {
         state_lock();
         drop_nodes(n, states);
         state_unlock();
     }
     for (size_t k = 0; status > 0 && k < n; k++)
-        states[k] = plain[k];
-    alloc_free(plain);
+        states[k] = plain.ids[k];
+    ad_plain_free(&plain);
     return status;
 }
 

@@ -6,22 +6,14 @@
  * run at once) the graph has nothing to cut: results are tracked as selections.
  */
 #include "ad/array/ad_moves.h"
+#include "ad/graph/ad_plain.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/region/ad_cut.h"
 #include "ad/region/ad_region.h"
 #include "ad/traverse/ad_wait.h"
-#include "base/alloc.h"
 #include "base/error.h"
 
 /* ---------------------------------------------------------------- lists */
-
-static uint32_t *plain_of(size_t n, const uint64_t *indices)
-{
-    uint32_t *plain = alloc_get((n + 1) * sizeof(uint32_t));
-    for (size_t i = 0; plain && i < n; i++)
-        plain[i] = ad_var_index(indices[i]);
-    return plain;
-}
 
 static void drop_all(size_t n, uint64_t *indices)
 {
@@ -41,11 +33,11 @@ static bool follows(void)
 }
 
 /* Plain results of a region that is complete. */
-static bool give_plain(bool ok, size_t n, uint32_t *plain, uint64_t *results)
+static bool give_plain(bool ok, size_t n, AdPlain *plain, uint64_t *results)
 {
     for (size_t k = 0; ok && k < n; k++)
-        results[k] = plain[k];
-    alloc_free(plain);
+        results[k] = plain->ids[k];
+    ad_plain_free(plain);
     return ok;
 }
 
@@ -103,8 +95,8 @@ bool ad_var_cond_append(uint32_t cond, size_t n, const uint64_t *outputs)
     if (!outputs && n)
         return error_set(JIT_ERROR_ARGUMENT, "ad_var_cond_append(): 'outputs' is NULL");
     AdOpen *open = ad_open_find(cond);
-    uint32_t *plain = plain_of(n, outputs);
-    bool ok = plain != NULL;
+    AdPlain plain;
+    bool ok = ad_plain_of(&plain, n, outputs);
     if (ok && open) {
         state_lock();
         ThreadState *ts = state_thread();
@@ -112,8 +104,8 @@ bool ad_var_cond_append(uint32_t cond, size_t n, const uint64_t *outputs)
         ok = ad_region_add_body(open, active, n, outputs);
         state_unlock();
     }
-    ok = ok && jit_var_cond_append(cond, n, plain);
-    alloc_free(plain);
+    ok = ok && jit_var_cond_append(cond, n, plain.ids);
+    ad_plain_free(&plain);
     if (!ok) {
         state_lock();
         ad_region_give_up(cond);
@@ -308,10 +300,10 @@ bool ad_var_cond_end(uint32_t cond, uint64_t *results)
     AdOpen *open = ad_open_find(cond);
     size_t n = open ? open->t->n_out : 0;
     bool followed = !ad_open_is_plain(cond, &n);
-    uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
-    bool ok = plain && (!open || join_copies(open, n)) &&
-              jit_var_cond_end(cond, plain);
-    ok = give_plain(ok, n, plain, results);
+    AdPlain plain;
+    bool ok = ad_plain_make(&plain, n) && (!open || join_copies(open, n)) &&
+              jit_var_cond_end(cond, plain.ids);
+    ok = give_plain(ok, n, &plain, results);
     if (!followed)
         return ok;
     if (ok && open && !open->straight && !check_arrays(open, n, results)) {
@@ -334,8 +326,6 @@ bool ad_var_cond_end(uint32_t cond, uint64_t *results)
 }
 
 /* ---------------------------------------------------------------- calls */
-
-enum { FEW = 16 }; /* outputs: a list of them needs no memory */
 
 uint32_t ad_var_call_start(JitBackend backend, const char *name, uint32_t mask)
 {
@@ -411,17 +401,14 @@ static bool add_callable(AdOpen *open, uint32_t call, size_t n, const uint64_t *
 
 bool ad_var_call_append(uint32_t call, size_t n, const uint64_t *outputs)
 {
-    uint32_t few[FEW];
     if (!outputs && n)
         return error_set(JIT_ERROR_ARGUMENT, "ad_var_call_append(): 'outputs' is NULL");
     AdOpen *open = ad_open_find(call);
-    uint32_t *plain = n <= FEW ? few : alloc_get(n * sizeof(uint32_t));
-    for (size_t k = 0; plain && k < n; k++)
-        plain[k] = ad_var_index(outputs[k]);
-    bool ok = plain && (!open || add_callable(open, call, n, outputs)) &&
-              jit_var_call_append(call, n, plain);
-    if (n > FEW)
-        alloc_free(plain);
+    AdPlain plain;
+    bool ok = ad_plain_of(&plain, n, outputs) &&
+              (!open || add_callable(open, call, n, outputs)) &&
+              jit_var_call_append(call, n, plain.ids);
+    ad_plain_free(&plain);
     if (!ok) {
         state_lock();
         ad_region_give_up(call);
@@ -436,9 +423,10 @@ bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
     AdOpen *open = ad_open_find(call);
     size_t n = open ? open->t->n_out : 0;
     bool followed = !ad_open_is_plain(call, &n);
-    uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
-    bool ok = plain && jit_var_call(call, self, n_instances, ids, callable_of, plain);
-    ok = give_plain(ok, n, plain, results);
+    AdPlain plain;
+    bool ok = ad_plain_make(&plain, n) &&
+              jit_var_call(call, self, n_instances, ids, callable_of, plain.ids);
+    ok = give_plain(ok, n, &plain, results);
     if (!followed)
         return ok;
     if (ok && open) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "python/flow/local.h"
+#include "python/flow/places.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/tree/compatible.h"
@@ -117,59 +118,7 @@ static bool fail_size(const Tracker *t, size_t place, PyObject *object, size_t f
     return false;
 }
 
-/* ---------------------------------------------------------------- finding objects */
-
-/* An object, and the first leaf that has it. */
-typedef struct Place {
-    const PyObject *object; /* NULL: a free slot */
-    size_t leaf;
-} Place;
-
-/* A hash table of places, at most half full. */
-typedef struct Places {
-    Place few[2 * FEW]; /* the slots, unless there are more */
-    Place *slots;
-    size_t mask; /* number of slots - 1 */
-} Places;
-
-static bool places_make(Places *places, size_t count)
-{
-    size_t slots = 2 * FEW;
-    while (slots < 2 * count)
-        slots *= 2;
-    places->mask = slots - 1;
-    if (slots == 2 * FEW)
-        places->slots = memset(places->few, 0, sizeof(places->few));
-    else if (!(places->slots = PyMem_Calloc(slots, sizeof(Place))))
-        PyErr_NoMemory();
-    return places->slots;
-}
-
-static void places_free(Places *places)
-{
-    if (places->slots != places->few)
-        PyMem_Free(places->slots);
-}
-
-/* Where an object is, or would be. */
-static Place *places_find(const Places *places, const PyObject *object)
-{
-    /* The high bits of the product depend on all bits of the address. */
-    size_t slot = (size_t) (((uint64_t) (uintptr_t) object * 0x9e3779b97f4a7c15) >> 32);
-    while (places->slots[slot & places->mask].object &&
-           places->slots[slot & places->mask].object != object)
-        ++slot;
-    return &places->slots[slot & places->mask];
-}
-
-/* The first leaf that has this object: one that was added before, or this one. */
-static size_t places_add(Places *places, const PyObject *object, size_t leaf)
-{
-    Place *place = places_find(places, object);
-    if (!place->object)
-        *place = (Place){ object, leaf };
-    return place->leaf;
-}
+/* ---------------------------------------------------------------- same objects */
 
 /* The first leaf of those that are the same object. */
 static bool find_first_uses(Tracker *t)

@@ -137,6 +137,11 @@ static bool add_node(Tree *tree, const TreeNode *node)
 
 /* ---------------------------------------------------------------- children */
 
+static bool is_tuple(const TreeNode *node)
+{
+    return node->kind == NODE_TUPLE || node->kind == NODE_NAMED_TUPLE;
+}
+
 static Py_ssize_t child_count(const TreeNode *node)
 {
     switch (node->kind) {
@@ -427,7 +432,7 @@ static bool check_node(const Walk *w, size_t place, PyObject *object)
         same = has_keys(object, like->keys);
     else if (same && kind == NODE_LIST)
         same = PyList_GET_SIZE(object) == like->count;
-    else if (same && (kind == NODE_TUPLE || kind == NODE_NAMED_TUPLE))
+    else if (same && is_tuple(like))
         same = PyTuple_GET_SIZE(object) == like->count;
     return same > 0 || (same == 0 && fail_structure(w, place, object, kind));
 }
@@ -538,9 +543,28 @@ typedef struct Making {
     Py_ssize_t count;
 } Making;
 
+/* Is it a tuple of nothing but leaves, as most states of loops are? */
+static bool is_plain_tuple(const Tree *tree)
+{
+    return tree->nodes[0].kind == NODE_TUPLE &&
+           tree->node_count == tree->leaf_count + 1;
+}
+
+static PyObject *make_tuple(PyObject *const *leaves, size_t count)
+{
+    PyObject *made = PyTuple_New((Py_ssize_t) count);
+    for (size_t i = 0; made && i < count; i++)
+        PyTuple_SET_ITEM(made, i, Py_NewRef(leaves[i]));
+    return made;
+}
+
 static PyObject *assemble(const char *operation, const Tree *tree, const Tree *other,
                           PyObject *const *leaves, Finish *finish)
 {
+    if (is_plain_tuple(tree)) {
+        PyObject *made = make_tuple(leaves, tree->leaf_count);
+        return made ? finish(operation, tree, other, 0, made) : NULL;
+    }
     Making first[FIRST_DEPTH], *stack = first;
     PyObject *value = NULL;
     size_t depth = 0, capacity = FIRST_DEPTH, leaf = 0, place = 0;
@@ -660,7 +684,7 @@ static PyObject *finish_placed(const char *operation, const Tree *tree,
 {
     const TreeNode *node = &tree->nodes[place];
     bool changed = other && other->nodes[place].object != node->object;
-    if (node->kind == NODE_TUPLE || node->kind == NODE_NAMED_TUPLE)
+    if (is_tuple(node))
         changed = changed || !same_entries(node->object, children);
     else if (!changed && !place_children(node, children))
         Py_CLEAR(children);
@@ -690,11 +714,8 @@ static bool put_child(const TreeNode *node, Py_ssize_t i, PyObject *child)
                PyList_SetItem(object, i, Py_NewRef(child)) == 0;
     case NODE_DICTIONARY:
         return PyDict_SetItem(object, PyList_GET_ITEM(node->keys, i), child) == 0;
-    case NODE_DATACLASS:
-    case NODE_STRUCT:
+    default:
         return place_field(node, i, child);
-    default: /* tuples do not change */
-        return true;
     }
 }
 
@@ -717,7 +738,9 @@ bool tree_restore(const Tree *tree)
         const TreeNode *node = &tree->nodes[place];
         size_t at = place + 1, next_leaf = leaf;
         leaf += node->kind == NODE_LEAF;
-        ok = (node->kind == NODE_LEAF || trim(node)) && ok;
+        if (node->kind == NODE_LEAF || is_tuple(node)) /* these do not change */
+            continue;
+        ok = trim(node) && ok;
         for (Py_ssize_t i = 0; i < node->count; i++) {
             PyObject *child = tree->nodes[at].kind == NODE_LEAF
                                   ? tree->leaves[next_leaf]

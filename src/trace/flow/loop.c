@@ -516,6 +516,7 @@ static bool find_size(const Loop *loop, uint32_t *size)
 typedef struct Lists {
     VarId *inputs; /* owned; the other lists follow in the same memory */
     VarId *placeholders, *outputs;
+    VarId *results; /* room for those of the loop */
     uint32_t *numbers;
     bool *fixed;
     uint32_t count;
@@ -524,12 +525,13 @@ typedef struct Lists {
 static bool fill_lists(const Loop *loop, Lists *lists)
 {
     uint32_t n = loop->count + 1; /* no array is empty */
-    lists->inputs = alloc_get(n * (3 * sizeof(VarId) + sizeof(uint32_t) +
+    lists->inputs = alloc_get(n * (4 * sizeof(VarId) + sizeof(uint32_t) +
                                    sizeof(bool)));
     TRY(lists->inputs, false);
     lists->placeholders = lists->inputs + n;
     lists->outputs = lists->placeholders + n;
-    lists->numbers = lists->outputs + n;
+    lists->results = lists->outputs + n;
+    lists->numbers = lists->results + n;
     lists->fixed = (bool *) (lists->numbers + n);
     for (uint32_t i = 0; i < loop->count; ++i) {
         const LoopState *s = &loop->states[i];
@@ -583,8 +585,7 @@ static VarId result_of(ThreadState *ts, const Loop *loop, uint32_t i, VarId regi
 static bool give_results(ThreadState *ts, const Loop *loop, VarId region,
                          const Lists *lists, VarId *values)
 {
-    VarId *results = alloc_get((loop->count + 1) * sizeof(VarId));
-    TRY(results, false);
+    VarId *results = lists->results;
     uint32_t made = 0;
     while (made < loop->count &&
            (results[made] = result_of(ts, loop, made, region, lists)) != 0)
@@ -602,7 +603,6 @@ static bool give_results(ThreadState *ts, const Loop *loop, VarId region,
         } else {
             var_dec(results[i]);
         }
-    alloc_free(results);
     return ok;
 }
 

@@ -208,11 +208,17 @@ VarId node_wide(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t s
     TRY(list, 0);
     list->count = count;
     memcpy(list->ids, ids, count * sizeof(VarId));
+    return node_of_list(ts, op, device, type, size, aux, list);
+}
+
+VarId node_of_list(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
+                   uint32_t aux, VarList *list)
+{
     Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .device = device,
               .flags = VAR_WIDE, .size = size, .aux = aux, .scope = ts->scope,
               .value.list = list };
-    for (uint32_t i = 0; i < count; ++i)
-        v.flags |= ids[i] ? var_get(ids[i])->flags & VAR_SYMBOLIC : 0;
+    for (uint32_t i = 0; i < list->count; ++i)
+        v.flags |= list->ids[i] ? var_get(list->ids[i])->flags & VAR_SYMBOLIC : 0;
     VarId id = create(ts, &v);
     if (!id)
         alloc_free(list);

@@ -26,6 +26,9 @@ VarId node_raw(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t si
 /** The same with any number of operands. */
 VarId node_wide(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
                 uint32_t aux, uint32_t count, const VarId *ids);
+/** The same with operands that the node keeps; the list is taken over in any case. */
+VarId node_of_list(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
+                   uint32_t aux, VarList *list);
 /** A new variable around memory (the reference to 'buffer' is taken over on
  *  success). */
 VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,

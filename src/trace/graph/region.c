@@ -187,13 +187,15 @@ static uint32_t count_all(const RegionSpec *spec, const VarIds *reads)
     return count;
 }
 
-/* Line up all lists as the operands of the region's variable. */
-static bool line_up(TraceRegion *region, const RegionSpec *spec, const VarIds *reads,
-                    VarIds *all)
+/* Line up all lists as the operands of the region's variable. NULL: memory is out. */
+static VarList *line_up(TraceRegion *region, const RegionSpec *spec,
+                        const VarIds *reads)
 {
     RegionList *list;
-    TRY(vec_reserve(&all->ids, &all->capacity, count_all(spec, reads), sizeof(VarId)),
-        false);
+    VarList *all =
+        alloc_get(sizeof(VarList) + count_all(spec, reads) * sizeof(VarId));
+    TRY(all, NULL);
+    all->count = 0;
     for (uint32_t i = 0; (list = list_at(region, i)) != NULL; ++i) {
         VarIds content = list_content(region, spec, reads, i);
         *list = (RegionList){ all->count, content.count };
@@ -201,7 +203,7 @@ static bool line_up(TraceRegion *region, const RegionSpec *spec, const VarIds *r
             all->ids[all->count++] = content.ids[k];
     }
     region->outside = count_outside(region);
-    return true;
+    return all;
 }
 
 /* What effects there are, and the arrays that they write to. */
@@ -238,7 +240,9 @@ static bool fill(TraceRegion *region, const RegionSpec *spec)
     if (spec->parts[PART_STATES].count > count)
         count = spec->parts[PART_STATES].count;
     size_t bodies = spec->body_count * sizeof(RegionBody);
-    region->bodies = alloc_zero(bodies + count * (sizeof(VarId) + sizeof(bool)), 1);
+    size_t name = spec->name ? strlen(spec->name) + 1 : 0;
+    region->bodies =
+        alloc_zero(bodies + count * (sizeof(VarId) + sizeof(bool)) + name, 1);
     TRY(region->bodies, false);
     region->results = (VarId *) (region->bodies + spec->body_count);
     region->fixed = (bool *) (region->results + count);
@@ -246,17 +250,14 @@ static bool fill(TraceRegion *region, const RegionSpec *spec)
         region->bodies[i].scope = spec->bodies[i].scope;
     if (spec->fixed)
         memcpy(region->fixed, spec->fixed, region->count * sizeof(bool));
-    if (spec->name) {
-        region->name = alloc_string(spec->name);
-        TRY(region->name, false);
-    }
+    if (spec->name)
+        region->name = memcpy(region->fixed + count, spec->name, name);
     return find_targets(region, spec);
 }
 
 static void free_record(TraceRegion *region)
 {
     region_live--;
-    alloc_free(region->name);
     alloc_free(region->bodies);
     alloc_free(region->targets);
     alloc_free(region);
@@ -292,13 +293,13 @@ VarId region_make(ThreadState *ts, const RegionSpec *spec)
 {
     TraceRegion *region = alloc_zero(1, sizeof(TraceRegion));
     TRY(region, 0);
-    VarIds reads = { 0 }, all = { 0 };
+    VarIds reads = { 0 };
+    VarList *all = NULL;
     VarId id = 0;
     bool draws = false;
     if (fill(region, spec) && find_reads(spec, &reads, &draws) &&
-        line_up(region, spec, &reads, &all))
-        id = node_wide(ts, OP_REGION, spec->device, VarTypeVoid, spec->size, 0,
-                       all.count, all.ids);
+        (all = line_up(region, spec, &reads)) != NULL)
+        id = node_of_list(ts, OP_REGION, spec->device, VarTypeVoid, spec->size, 0, all);
     region_live++;
     if (id) {
         Var *v = var_get(id);
@@ -310,7 +311,6 @@ VarId region_make(ThreadState *ts, const RegionSpec *spec)
         free_record(region);
     }
     alloc_free(reads.ids);
-    alloc_free(all.ids);
     return id;
 }
 

@@ -63,7 +63,7 @@ typedef struct TraceRegion {
     uint32_t count;        /* results: states of a loop, outputs */
     RegionList parts[PART_COUNT];
     uint32_t outside;      /* operands before the bodies */
-    RegionBody *bodies;    /* 'results' and 'fixed' follow in the same memory */
+    RegionBody *bodies;    /* 'results', 'fixed' and 'name' follow in the same memory */
     uint32_t body_count;
     uint32_t effects;      /* of all bodies */
     VarId *results;        /* the RESULT variables; weak: 0 where none is */
