@@ -119,6 +119,19 @@ def _divide(total: Any, count: int) -> Any:
 # -------------------------------------------------------------------------- moments
 
 
+def _is_frozen(value: Any) -> bool:
+    """Is it a flat array of a function that is being recorded for other sizes?"""
+    return (
+        dr.flag(dr.JitFlag.FreezingScope)
+        and is_array(value)
+        and dr.is_jit_v(value)
+        and dr.is_float_v(value)
+        and dr.depth_v(value) == 1
+        and not is_tensor(value)
+        and dr.width(value) > 0
+    )
+
+
 def _mean(fn: str, value: Any, axis: Any, mode: str | None, keepdims: bool) -> Any:
     count = _count(value, _axes(fn, value, axis))
     total = dr.sum(value, axis=axis, mode=mode, keepdims=keepdims)
@@ -143,6 +156,8 @@ def mean(
     ``dr.sum()``.
     """
     if axis is Ellipsis and is_array(value) and dr.is_float_v(value):
+        if _is_frozen(value) and not keepdims:
+            return dr.sum(value, axis, mode) / type(value)(dr.opaque_width(value))
         # The short way: all entries of a tensor, or the first axis of anything else.
         entries = len(value.array if dr.is_tensor_v(value) else value)
         if entries and not dr.is_half_v(value):
