@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import drjit as dr
@@ -59,11 +60,11 @@ def measure_call(_argument: str) -> None:
 
     for count in (1, 100, 1000):
         inputs, frozen = arrays(count), dr.freeze(plain)
-        run(lambda f=frozen, xs=inputs: f(xs), f"{count} arrays")
+        run(partial(frozen, inputs), f"{count} arrays")
         require(dr.all(frozen(inputs)[-1] == plain(inputs)[-1]), "values differ")
     tens = [Ten(*arrays(10)) for _ in range(100)]
     frozen = dr.freeze(lambda ts: [t.a * 2 + t.j for t in ts])
-    run(lambda: frozen(tens), "100 dataclasses of 10 arrays")
+    run(partial(frozen, tens), "100 dataclasses of 10 arrays")
 
 
 def render(color: Any, seed: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, overload
 from drjit import _core
 from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
-from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
+from drjit._enums import ADMode, JitBackend, LogLevel, VarState
 
 _LITERAL_NOTE = (
     "While traversing the frozen function input, new literal variables have\n"
@@ -28,7 +28,7 @@ _LITERAL_NOTE = (
     "a list of variables that changed will be shown."
 )
 
-# Of the inputs of a call, as FrozenFunction._inputs() gives them.
+# Of the inputs of a call.
 _PARTS = {"[0]": "args", "[1]": "kwargs", "[2]": "closure", "[3]": "state"}
 
 _WARNING = (
@@ -122,18 +122,17 @@ class FrozenFunction:
     # ------------------------------------------------------------------- calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self.enabled or not _may_freeze():
+        if not self.enabled or not _core._freeze_possible():
             return self._function(*args, **kwargs)
-        inputs = self._inputs(args, kwargs)
+        inputs: tuple[Any, ...] = (args, kwargs)
+        if self._implicit or self._state_fn:
+            implicit = self._implicit() if self._implicit else None
+            state = self._state_fn(*args, **kwargs) if self._state_fn else None
+            inputs = (args, kwargs, implicit, state)
         result = _core._freeze_call(self._recordings, inputs)
         if type(result) is not _core._Snapshot:
             return result
         return self._miss(result, inputs, args, kwargs)
-
-    def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        implicit = self._implicit() if self._implicit else None
-        state = self._state_fn(*args, **kwargs) if self._state_fn else None
-        return (args, kwargs, implicit, state)
 
     def _miss(
         self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
@@ -165,7 +164,7 @@ class FrozenFunction:
             arrays = [array for array, _, _ in rows]
             before = [_gradient(copy) for _, copy, _ in rows]
             where = tuple(position for *_, position in rows)
-            full = (*inputs, before, where)
+            full = (*inputs, None, None)[:4] + (before, where)
             found = _core._freeze_call(self._recordings, full)
             if type(found) is _core._Snapshot:
                 found = self._call_plain(
@@ -296,13 +295,6 @@ def _give_gradient(array: Any, before: Any, after: Any) -> None:
 
 def _logs(level: LogLevel) -> bool:
     return bool(_core.log_level().value >= level.value)
-
-
-def _may_freeze() -> bool:
-    """No: it is switched off, another frozen function records, or a loop does."""
-    return _core.flag(JitFlag.KernelFreezing) and not (
-        _core.flag(JitFlag.FreezingScope) or _core.flag(JitFlag.SymbolicScope)
-    )
 
 
 def _named(path: str) -> str:

@@ -157,7 +157,8 @@ def mean(
     """
     if axis is Ellipsis and is_array(value) and dr.is_float_v(value):
         if _is_frozen(value) and not keepdims:
-            return dr.sum(value, axis, mode) / type(value)(dr.opaque_width(value))
+            entries = type(value)(dr.opaque_width(value))
+            return dr.sum(value, axis, mode) * dr.rcp(entries)  # as with a number
         # The short way: all entries of a tensor, or the first axis of anything else.
         entries = len(value.array if dr.is_tensor_v(value) else value)
         if entries and not dr.is_half_v(value):

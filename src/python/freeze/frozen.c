@@ -284,23 +284,36 @@ static PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t
 
 /* ---------------------------------------------------------------- repeating */
 
-static PyObject *make_array(const Frozen *f, size_t leaf, const uint32_t *outputs)
+/* A variable of the outputs: a reference moves, or, the second time, there is a new one.
+ */
+static Leaf take_output(uint32_t *outputs, bool *taken, uint32_t number)
+{
+    if (!number)
+        return 0;
+    const uint32_t id = outputs[number - 1];
+    if (taken[number - 1])
+        jit_var_inc_ref(id);
+    taken[number - 1] = true;
+    return leaf_of(id);
+}
+
+static PyObject *make_array(const Frozen *f, size_t leaf, uint32_t *outputs,
+                            bool *taken)
 {
     const OutputLeaf *out = &f->leaves[leaf];
     const TypeInfo *info = out->like ? out->like->info
                                      : type_of_class(f->state, out->cls);
     const uint32_t *numbers = f->numbers + out->first;
     if (out->cls == info->py && info->kind == KIND_LEAF)
-        return (PyObject *) array_new_leaf(
-            info, numbers[0] ? leaf_of(jit_var_inc_ref(outputs[numbers[0] - 1])) : 0);
+        return (PyObject *) array_new_leaf(info,
+                                           take_output(outputs, taken, numbers[0]));
     Array *made = access_make(out->cls, info, out->like);
     for (size_t i = 0; made && i < out->count; i++)
-        if (numbers[i])
-            array_set_leaf(made, i, leaf_of(jit_var_inc_ref(outputs[numbers[i] - 1])));
+        array_set_leaf(made, i, take_output(outputs, taken, numbers[i]));
     return (PyObject *) made;
 }
 
-static PyObject *make_result(const Frozen *f, const uint32_t *outputs)
+static PyObject *make_result(const Frozen *f, uint32_t *outputs, bool *taken)
 {
     const size_t count = f->tree.leaf_count;
     PyObject **leaves = PyMem_New(PyObject *, count + 1), *result = NULL;
@@ -308,7 +321,7 @@ static PyObject *make_result(const Frozen *f, const uint32_t *outputs)
         return PyErr_NoMemory();
     size_t made = 0;
     for (; made < count; made++) {
-        leaves[made] = f->leaves[made].cls ? make_array(f, made, outputs)
+        leaves[made] = f->leaves[made].cls ? make_array(f, made, outputs, taken)
                                            : Py_NewRef(f->tree.leaves[made]);
         if (!leaves[made])
             break;
@@ -359,25 +372,35 @@ static bool apply_changes(const Frozen *f, const Snapshot *s, PyObject *changed)
  * exception. */
 static PyObject *repeat(const Frozen *f, const Snapshot *s)
 {
-    uint32_t few[16], *outputs = few;
-    if (f->output_count > sizeof(few) / sizeof(*few))
+    enum { FEW = 16 };
+    uint32_t few[FEW], *outputs = few;
+    bool few_taken[FEW] = { false }, *taken = few_taken;
+    if (f->output_count > FEW) {
         outputs = PyMem_New(uint32_t, f->output_count);
-    if (!outputs)
+        taken = PyMem_Calloc(f->output_count, sizeof(*taken));
+    }
+    if (!outputs || !taken) {
+        PyMem_Free(outputs == few ? NULL : outputs);
+        PyMem_Free(taken == few_taken ? NULL : taken);
         return PyErr_NoMemory();
+    }
     int done;
     WAIT_BEGIN
     done = jit_freeze_replay(f->recording, s->inputs.id_count, s->inputs.ids, outputs);
     WAIT_END
     PyObject *result = NULL, *both;
-    if (done > 0 && (both = make_result(f, outputs)) != NULL) {
+    if (done > 0 && (both = make_result(f, outputs, taken)) != NULL) {
         if (!f->change_count || apply_changes(f, s, PyTuple_GET_ITEM(both, 1)))
             result = Py_NewRef(PyTuple_GET_ITEM(both, 0));
         Py_DECREF(both);
     }
     for (size_t i = 0; done > 0 && i < f->output_count; i++)
-        jit_var_dec_ref(outputs[i]);
-    if (outputs != few)
+        if (!taken[i])
+            jit_var_dec_ref(outputs[i]);
+    if (outputs != few) {
         PyMem_Free(outputs);
+        PyMem_Free(taken);
+    }
     if (done < 0)
         return error_from_core(name, NULL, 0);
     return done ? result : Py_NewRef(Py_NotImplemented);
@@ -433,6 +456,16 @@ static PyObject *frozen_call(PyObject *module, PyObject *const *args, Py_ssize_t
     return result;
 }
 
+/* No: it is switched off, another frozen function records, or a loop does. */
+static PyObject *frozen_possible(PyObject *module, PyObject *unused)
+{
+    (void) module;
+    (void) unused;
+    const uint32_t flags = jit_flags();
+    return PyBool_FromLong((flags & JitFlagKernelFreezing) &&
+                           !(flags & (JitFlagFreezingScope | JitFlagSymbolicScope)));
+}
+
 static PyObject *frozen_abort(PyObject *module, PyObject *unused)
 {
     (void) module;
@@ -469,6 +502,8 @@ bool frozen_bind(State *state)
 PyMethodDef frozen_functions[] = {
     { "_freeze_call", METHOD(frozen_call), METH_FASTCALL,
       "_freeze_call(recordings, inputs)\n\nsee drjit._freeze" },
+    { "_freeze_possible", frozen_possible, METH_NOARGS,
+      "_freeze_possible()\n\nsee drjit._freeze" },
     { "_freeze_start", METHOD(frozen_start), METH_FASTCALL,
       "_freeze_start(snapshot, backend)\n\nsee drjit._freeze" },
     { "_freeze_stop", METHOD(frozen_stop), METH_FASTCALL,

@@ -388,19 +388,21 @@ def objects() -> Any:
     return results
 
 
+@dr.freeze(warn_after=1000)
+def doubled(x: Any, table: dict[str, Any]) -> Any:
+    dr.scatter(table["t"], llvm.Float(100), llvm.UInt(0))
+    return [x * 2 + 1, dr.sum(x * 2)]
+
+
 @gives(([[3, 5, 7], 12], [[1, 3, 5, 7], 12], [100, 1, 2, 3]), interpreted=True)
 def frozen_functions() -> Any:
-    @dr.freeze(warn_after=1000)
-    def f(x: Any, table: dict[str, Any]) -> Any:
-        dr.scatter(table["t"], llvm.Float(100), llvm.UInt(0))
-        return [x * 2 + 1, dr.sum(x * 2)]
-
+    doubled.clear()
     first, table = dr.arange(llvm.Float, 3) + 1, {"t": dr.arange(llvm.Float, 4)}
     dr.eval(first, table)
-    out = f(first, table)
+    out = doubled(first, table)
     second = dr.arange(llvm.Float, 4)
     dr.eval(second)
-    again = f(second, table)
+    again = doubled(second, table)
     return (
         [list(out[0]), out[1][0]],
         [list(again[0]), again[1][0]],
