@@ -284,8 +284,8 @@ static PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t
 
 /* ---------------------------------------------------------------- repeating */
 
-/* A variable of the outputs: a reference moves, or, the second time, there is a new one.
- */
+/* A variable of the outputs: its reference moves; the second time there is a new
+ * one. */
 static Leaf take_output(uint32_t *outputs, bool *taken, uint32_t number)
 {
     if (!number)
