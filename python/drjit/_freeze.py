@@ -13,7 +13,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any
 
 from drjit import _core
 from drjit._ad.modes import traverse
@@ -358,32 +358,6 @@ def _counts(value: Any) -> bool:
         return False
     leaves = [leaf for leaf, keys in nodes if keys is None]
     return any(_core.is_jit_v(leaf) for leaf in leaves if leaf is not value)
-
-
-@overload
-def freeze(
-    f: None = None,
-    *,
-    state_fn: Callable[..., Any] | None = None,
-    limit: int | None = None,
-    warn_after: int = 10,
-    backend: JitBackend | None = None,
-    auto_opaque: bool = True,
-    enabled: bool = True,
-) -> Callable[[Callable[..., Any]], Any]: ...
-
-
-@overload
-def freeze(
-    f: Callable[..., Any],
-    *,
-    state_fn: Callable[..., Any] | None = None,
-    limit: int | None = None,
-    warn_after: int = 10,
-    backend: JitBackend | None = None,
-    auto_opaque: bool = True,
-    enabled: bool = True,
-) -> Any: ...
 
 
 def freeze(

@@ -9,6 +9,8 @@
 
 #include "eval_util.h"
 
+#include <pthread.h>
+
 enum { INPUTS = 3, MOST = 4 };
 
 /* Outputs from inputs x (f32), y (f32) and i (a permutation), all of one
@@ -414,6 +416,33 @@ static void test_pause_and_abort(void **unused)
     drop_all(in, INPUTS);
 }
 
+static void *record_and_end(void *inputs)
+{
+    uint32_t out;
+    OK(jit_freeze_start(CPU, INPUTS, inputs));
+    out = jit_var_neg(*(uint32_t *) inputs);
+    OK(jit_var_eval(out));
+    jit_var_dec_ref(out);
+    return NULL;
+}
+
+/* A thread that ends, and a shutdown, give up what is being recorded. */
+static void test_ends(void **unused)
+{
+    (void) unused;
+    uint32_t in[INPUTS];
+    pthread_t thread;
+    make_inputs(64, in);
+    assert_int_equal(pthread_create(&thread, NULL, record_and_end, in), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    record_and_end(in);
+    drop_all(in, INPUTS);
+    assert_int_equal(jit_shutdown(0), 0);
+    OK(jit_init(CPU));
+    assert_null(jit_freeze_stop(0, NULL));
+    CHECK_ERROR(JIT_ERROR_STATE, "not recording");
+}
+
 /* Sizes are terms, equal ones are one, and what is tested becomes a guard. */
 static void test_sizes(void **unused)
 {
@@ -486,7 +515,8 @@ static int tests(void)
 {
     const struct CMUnitTest list[] = {
         TEST(test_functions), TEST(test_history), TEST(test_errors),
-        TEST(test_pause_and_abort), TEST(test_sizes), TEST(test_memory)
+        TEST(test_pause_and_abort), TEST(test_ends), TEST(test_sizes),
+        TEST(test_memory)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

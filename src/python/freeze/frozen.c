@@ -182,7 +182,8 @@ static bool keep_outputs(Frozen *f, const Collection *c)
     f->numbers = PyMem_New(uint32_t, c->number_count + 1);
     if (!f->leaves || !f->numbers)
         return PyErr_NoMemory() != NULL;
-    memcpy(f->numbers, c->numbers, c->number_count * sizeof(*f->numbers));
+    if (c->number_count)
+        memcpy(f->numbers, c->numbers, c->number_count * sizeof(*f->numbers));
     f->output_count = c->id_count;
     bool ok = true;
     for (size_t i = 0; ok && i < c->tree.leaf_count; i++)
@@ -341,7 +342,8 @@ static bool place_objects(const Frozen *f, const Snapshot *s, PyObject *changed)
     PyObject **leaves = PyMem_New(PyObject *, tree->leaf_count + 1);
     if (!leaves)
         return PyErr_NoMemory() != NULL;
-    memcpy(leaves, tree->leaves, tree->leaf_count * sizeof(*leaves));
+    if (tree->leaf_count)
+        memcpy(leaves, tree->leaves, tree->leaf_count * sizeof(*leaves));
     bool any = false;
     for (size_t i = 0; i < f->change_count; i++)
         if (f->changes[i].replaced) {

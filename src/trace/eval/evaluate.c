@@ -876,4 +876,4 @@ bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
     return ok;
 }
 
-const Hooks hooks = { evaluate_pending, free_workspace };
+const Hooks hooks = { evaluate_pending, freezing_abort, free_workspace };

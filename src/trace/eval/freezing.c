@@ -18,7 +18,7 @@
 /** What a thread records. */
 typedef struct Freezing {
     Recorder recorder;
-    Stream *stream;
+    Stream *stream; /* counted */
     VarIds inputs;  /* in order; references, as in all lists here */
     VarIds held;    /* constants */
     VarIds sized;   /* variables that have an entry in 'widths' */
@@ -357,6 +357,7 @@ static bool add_input(ThreadState *ts, VarId id, uint32_t k)
 
 static void free_freezing(Freezing *f)
 {
+    stream_release(f->stream);
     recorder_end(&f->recorder);
     recording_free(&f->recorder.recording);
     var_ids_drop(&f->inputs);
@@ -393,6 +394,7 @@ bool freezing_start(ThreadState *ts, Device *device, const VarId *inputs,
     TRY(f, false);
     f->recorder.recording.device = device;
     f->stream = stream;
+    stream_retain(stream); /* threads end in the midst of things */
     f->serial = ++state.freezings;
     f->specs = alloc_zero(count ? count : 1, sizeof(FrozenInput));
     ts->freezing = f;

@@ -15,6 +15,8 @@ typedef struct Hooks {
     /** Run the queued writes into a variable, whichever thread queued them. May release
      *  the graph lock on the way. */
     bool (*run_pending)(ThreadState *ts, VarId id);
+    /** Give up the function that a thread is recording, if it is. */
+    void (*give_up)(ThreadState *ts);
     /** Release what a thread keeps for its next evaluation. */
     void (*free_workspace)(struct Workspace *workspace);
 } Hooks;

@@ -39,6 +39,7 @@ static void reset_thread(ThreadState *ts)
     mask_free(ts);
     alloc_free(ts->scheduled);
     alloc_free(ts->prefixes);
+    hooks.give_up(ts);
     hooks.free_workspace(ts->workspace);
     text_free(&ts->str);
     text_free(&ts->whos);
