@@ -10,6 +10,10 @@
 #include <pthread.h>
 
 #include "eval_util.h"
+
+#include <pthread.h>
+
+#include "trace/graph/fold.h"
 #include "thread_util.h"
 
 typedef uint32_t (*Reduce)(uint32_t id, ReduceOp op, uint32_t block);
@@ -547,6 +551,39 @@ static void test_bound(void **unused)
     drop_all(kept, COUNT);
 }
 
+static void *leave_waiting(void *result)
+{
+    uint32_t lanes = jit_var_counter(CPU, 100), one = jit_var_u32(CPU, 1);
+    uint32_t x = jit_var_add(lanes, one);
+    *(uint32_t *) result = jit_var_reduce(x, ReduceOpAdd);
+    DROP(lanes, one, x);
+    return NULL;
+}
+
+/* The list of reductions that wait does not grow with those that have been performed,
+ * whether others wait or not. */
+static void test_many(void **unused)
+{
+    (void) unused;
+    uint32_t other;
+    for (int others = 0; others < 2; ++others) {
+        pthread_t thread;
+        if (others) {
+            assert_int_equal(pthread_create(&thread, NULL, leave_waiting, &other), 0);
+            assert_int_equal(pthread_join(thread, NULL), 0);
+        }
+        for (uint32_t i = 0; i < 1000; ++i) {
+            uint32_t sum;
+            leave_waiting(&sum);
+            OK(jit_var_eval(sum));
+            jit_var_dec_ref(sum);
+            assert_true(fold_table.count <= 100);
+        }
+    }
+    CHECK_U32(other, 5050);
+    jit_var_dec_ref(other);
+}
+
 static int tests(void)
 {
     const struct CMUnitTest list[] = {
@@ -555,7 +592,7 @@ static int tests(void)
         TEST(test_prefix_kernel), TEST(test_spent), TEST(test_chains),
         TEST(test_blocks_of_blocks), TEST(test_in_place), TEST(test_memory),
         TEST(test_prefix_memory), TEST(test_prefix_of_array), TEST(test_wait),
-        TEST(test_bound)
+        TEST(test_bound), TEST(test_many)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

@@ -3,9 +3,12 @@
  */
 #include "trace/graph/fold.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "trace/graph/marks.h"
 
 FoldTable fold_table;
 
@@ -21,21 +24,34 @@ static bool is_waiting(const WaitingFold *w)
     return var_exists(w->id) && fold_is(var_get(w->id));
 }
 
-/* Leave out what is no reduction any more. An index that was given to another one may
- * stand in the list twice, which does no harm. */
+/* Leave out what is no reduction any more. Indices are given again and again, so that
+ * one may stand in the list often: the last time counts. Without memory all stay. */
 static void tidy(FoldTable *t)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < t->count; ++i)
-        if (is_waiting(&t->list[i]))
-            t->list[kept++] = t->list[i];
-    t->count = kept;
+    ErrorRecord before;
+    error_save(&before);
+    Marks *met = marks_take();
+    uint32_t first = t->count;
+    for (uint32_t i = t->count; met && i-- > 0;)
+        if (is_waiting(&t->list[i]) && !marks_has(met, t->list[i].id)) {
+            marks_set(met, t->list[i].id, 0);
+            t->list[--first] = t->list[i];
+        }
+    if (!met) {
+        error_restore(&before);
+        return;
+    }
+    marks_return(met);
+    t->count -= first;
+    memmove(t->list, t->list + first, t->count * sizeof(WaitingFold));
 }
 
 bool fold_note(VarId id, uint64_t owner)
 {
     enum { FEW = 64 };
     FoldTable *t = &fold_table;
+    if (!t->live)
+        t->count = 0;
     if (t->count >= FEW && t->count >= 2 * t->live)
         tidy(t);
     t->live++;
