@@ -174,12 +174,6 @@ static bool sized_by_caller(const Note *n)
     return true;
 }
 
-static bool note_nothing(const Note *n)
-{
-    (void) n;
-    return false;
-}
-
 static Extent result_of_launch(const Note *n, uint32_t slot)
 {
     const Command *c = n->c;
@@ -275,16 +269,16 @@ static Extent result_of_compress(const Note *n, uint32_t slot)
     return (Extent) { slot == 1 ? n->f->size : constant(n->r, 1), sizeof(uint32_t) };
 }
 
-/* How a command's size follows from its arrays: false if it does not; and what a new
- * array in a slot is, NULL: nothing is known of it. */
+/* How a command's size follows from its arrays, NULL or false: it does not; and what a
+ * new array in a slot is, NULL: nothing is known of it. */
 static const struct {
     bool (*note)(const Note *n);
     Extent (*result)(const Note *n, uint32_t slot);
     const char *refused;
 } kinds[COMMAND_COUNT] = {
-    [COMMAND_LAUNCH] = { note_nothing, result_of_launch, NULL },
+    [COMMAND_LAUNCH] = { NULL, result_of_launch, NULL },
     [COMMAND_COPY] = { note_copy, result_of_copy, NULL },
-    [COMMAND_FILL] = { note_nothing, result_of_fill, NULL },
+    [COMMAND_FILL] = { NULL, result_of_fill, NULL },
     [COMMAND_REDUCE] = { note_reduce, result_of_reduce, NULL },
     [COMMAND_DOT] = { note_dot, result_of_dot, NULL },
     [COMMAND_PREFIX] = { note_prefix, result_of_prefix, NULL },

@@ -9,15 +9,10 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-size_t recording_bytes(const Recording *r, const FrozenArray *array,
-                       const int64_t *values)
+bool recording_bytes(const FrozenArray *array, const int64_t *values, size_t *bytes)
 {
-    (void) r;
-    int64_t bytes;
-    bool ok = values[array->width] >= 0 &&
-              !__builtin_mul_overflow(values[array->width], (int64_t) array->entry,
-                                      &bytes);
-    return ok ? (size_t) bytes : 0;
+    const int64_t width = values[array->width];
+    return width >= 0 && !__builtin_mul_overflow(width, array->entry, bytes);
 }
 
 /* Blocks that are as large as the command. */

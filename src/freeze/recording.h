@@ -121,9 +121,8 @@ void recorder_end(Recorder *r);
 
 /* ---- repeating */
 
-/** Bytes of an array, values[] having those of all terms. 0: too many. */
-size_t recording_bytes(const Recording *r, const FrozenArray *array,
-                       const int64_t *values);
+/** Bytes of an array, values[] having those of all terms. False: no size. */
+bool recording_bytes(const FrozenArray *array, const int64_t *values, size_t *bytes);
 /** A command for these buffers of arrays. NULL: memory is out. */
 Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *buffers,
                           const int64_t *values);

@@ -217,10 +217,8 @@ static bool put_tree(Key *key, const Collection *c)
 }
 
 /* Sizes of more than one entry are numbered as they come. */
-static uint64_t size_class(const Collection *c, const JitFreezeInput *inputs, size_t i,
-                           size_t *last)
+static uint64_t size_class(const JitFreezeInput *inputs, size_t i, size_t *last)
 {
-    (void) c;
     if (inputs[i].size <= 1)
         return inputs[i].size;
     if (inputs[*last].size == inputs[i].size) /* as mostly */
@@ -241,7 +239,7 @@ static bool put_variables(Key *key, const Collection *c, const JitFreezeInput *i
         const JitFreezeInput *in = &inputs[i];
         const uint64_t size = in->literal && !literals
                                   ? 0
-                                  : size_class(c, inputs, i, &last);
+                                  : size_class(inputs, i, &last);
         ok = put(key, size << 16 | (uint64_t) in->type << 8 | in->literal << 1 |
                           in->padded);
         if (in->literal && literals)

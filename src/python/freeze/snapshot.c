@@ -7,7 +7,6 @@
 #include "python/freeze/snapshot.h"
 
 #include "python/freeze/frozen_key.h"
-#include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/tables.h"

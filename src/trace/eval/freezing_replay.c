@@ -66,28 +66,32 @@ static Replay check_inputs(const Repeat *p)
 static bool set_sizes(const Repeat *p, uint32_t late)
 {
     const Widths *w = &p->frozen->recording.widths;
+    uint32_t guard;
     uint32_t broken = 0;
-    bool ok = width_evaluate(w, late, p->sizes, p->values) &&
-              width_hold(w, late, p->values, &broken);
-    atomic_store_explicit(&p->frozen->broken, ok ? 0 : broken + 1,
-                          memory_order_relaxed);
+    bool ok = width_evaluate(w, late, p->sizes, p->values);
+    if (ok && !width_hold(w, late, p->values, &guard)) {
+        broken = guard + 1;
+        ok = false;
+    }
+    atomic_store_explicit(&p->frozen->broken, broken, memory_order_relaxed);
     return ok;
 }
 
 /* ----------------------------------------------------------------- commands */
 
-static bool take_arrays(const Repeat *p, const FrozenCommand *f)
+static Replay take_arrays(const Repeat *p, const FrozenCommand *f)
 {
     const Recording *r = &p->frozen->recording;
     for (uint32_t i = 0; i < f->count; ++i) {
         uint32_t number = r->uses[f->first + i].array;
         if (p->buffers[number])
             continue;
-        size_t bytes = recording_bytes(r, &r->arrays[number], p->values);
+        size_t bytes;
+        TRY(recording_bytes(&r->arrays[number], p->values, &bytes), REPLAY_REFUSED);
         p->buffers[number] = work_buffer(p->ts, r->device->index, bytes);
-        TRY(p->buffers[number], false);
+        TRY(p->buffers[number], REPLAY_FAILED);
     }
-    return true;
+    return REPLAY_DONE;
 }
 
 static void drop_array(const Repeat *p, uint32_t number)
@@ -127,7 +131,8 @@ static Replay run_commands(const Repeat *p)
     Replay result = REPLAY_DONE;
     uint32_t reads = 0;
     for (uint32_t i = 0; result == REPLAY_DONE && i < r->command_count; ++i) {
-        TRY(take_arrays(p, &r->commands[i]), REPLAY_FAILED);
+        result = take_arrays(p, &r->commands[i]);
+        TRY(result == REPLAY_DONE, result);
         Command *c = recording_repeat(r, i, p->buffers, p->values);
         TRY(c && work_submit(p->ts, c), REPLAY_FAILED);
         while (result == REPLAY_DONE && reads < r->read_count &&
