@@ -97,12 +97,13 @@ JIT_EXPORT uint64_t ad_var_detach(uint64_t index);
 JIT_EXPORT bool ad_grad_enabled(uint64_t index);
 
 /** The gradient, of the variable's type and size: zeros if nothing was set. A new
- *  reference; plain unless it was computed with ADFlagCreateGraph. */
+ *  reference; plain unless it was computed with ADFlagCreateGraph, or set so. */
 JIT_EXPORT uint64_t ad_grad(uint64_t index);
 /** Was a gradient stored? */
 JIT_EXPORT bool ad_has_grad(uint64_t index);
 /** Add to the gradient. 'value' has the variable's type; one with one entry stands for
- *  the size of the variable, and a variable with one entry gets the sum of 'value'.
+ *  the size of the variable, and a variable with one entry gets the sum of 'value'. If
+ *  it is tracked, so is the gradient, which must not depend on its own variable then.
  *  Without a node (or with a suspended one) nothing happens. */
 JIT_EXPORT bool ad_accum_grad(uint64_t index, uint64_t value);
 /** Forget the gradient. */
@@ -352,6 +353,10 @@ JIT_EXPORT const char *ad_explain(uint64_t result, uint64_t input);
 /** Has a traversal cleared all edges by which gradients could go from here, so that
  *  ad_enqueue() finds none? */
 JIT_EXPORT bool ad_is_cut(ADMode mode, uint64_t index);
+/** Do results depend on tracked variables that are older than some inputs, other than
+ *  by way of these? 1 or 0; -1 if memory is out. */
+JIT_EXPORT int ad_depends_beyond(size_t n_results, const uint64_t *results,
+                                 size_t n_inputs, const uint64_t *inputs);
 /** How many nodes there are. */
 JIT_EXPORT size_t ad_node_count(void);
 

@@ -3,6 +3,9 @@
 The functions take a function and its arguments, PyTrees, whose float arrays with
 derivatives are what is differentiated. They leave gradients of the caller's arrays
 alone. Each call traces the function once.
+
+They nest: where the function depends on something that is tracked already, an argument
+or an array it reads from around it, what is returned is tracked, too.
 """
 
 from __future__ import annotations
@@ -16,31 +19,68 @@ from drjit import _core
 dr: Any = drjit
 
 
-def _tracked(tree: Any) -> Any:
-    """The tree with arrays of its own, which are tracked."""
-    copy = dr.detach(tree)
-    dr.enable_grad(copy)
-    return copy
-
-
-def _ended(result: Any) -> Any:
-    """The tree with arrays of its own, which nothing depends on."""
-
-    def end(leaf: Any) -> Any:
-        if dr.is_array_v(leaf) and dr.grad_enabled(leaf):
-            return dr.replace_grad(dr.detach(leaf), leaf)
+def _begin(leaf: Any) -> Any:
+    """An array of our own that is tracked, and depends on what the array depends on."""
+    if not dr.is_array_v(leaf):
         return leaf
+    own = dr.detach(leaf)
+    if dr.grad_enabled(leaf):
+        return dr.replace_grad(own, leaf)
+    dr.enable_grad(own)
+    return own
 
-    return _core._tree_map("ad", end, result)
+
+def _end(leaf: Any) -> Any:
+    """An array of our own, which nothing depends on."""
+    if dr.is_array_v(leaf) and dr.grad_enabled(leaf):
+        return dr.replace_grad(dr.detach(leaf), leaf)
+    return leaf
 
 
-def _propagate(mode: Any, inputs: Any, flags: Any) -> None:
-    """Pass what depends on the inputs only.
+class _Call:
+    """A call of a function with inputs of our own."""
 
-    The function may use other arrays that are tracked and have gradients.
-    """
-    dr.enqueue(dr.ADMode.Forward, inputs)
-    dr.traverse(mode, flags)
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.inputs = _core._tree_map("ad", _begin, args)
+        self.result = _core._tree_map("ad", _end, fn(*self.inputs))
+        self._nested = dr.grad_enabled(args) or _core._depends_beyond(
+            self.result, self.inputs
+        )
+
+    def propagate(self, mode: Any, given: Any, keep: bool = False) -> None:
+        """Pass gradients, by what depends on the inputs only.
+
+        The function may use other arrays that are tracked and have gradients. ``given``
+        are the gradients that were set. ``keep``: there will be other traversals.
+        """
+        flags = dr.ADFlag.ClearVertices if keep else dr.ADFlag.Default
+        if self._nested or dr.grad_enabled(given):
+            flags = dr.ADFlag.ClearVertices | dr.ADFlag.CreateGraph
+        dr.enqueue(dr.ADMode.Forward, self.inputs)
+        dr.traverse(mode, flags)
+
+    def pull(self, result: Any, gradient: Any, keep: bool = True) -> Any:
+        """The gradients of the inputs, given that of a result."""
+        if dr.grad_enabled(result):  # else it is constant
+            _core._set_tracked_grad(result, gradient)
+            self.propagate(dr.ADMode.Backward, gradient, keep)
+        return self._take(self.inputs)
+
+    def push(self, tangents: Any) -> Any:
+        """The derivative of the result, given those of the inputs."""
+        _core._set_tracked_grad(self.inputs, tangents)
+        self.propagate(dr.ADMode.Forward, tangents)
+        return self._take(self.result)
+
+    def _take(self, tree: Any) -> Any:
+        gradients = dr.grad(tree)
+        # One that is tracked by the variable it belongs to would keep itself alive.
+        dr.clear_grad((self.inputs, self.result))
+        return gradients
+
+    def value(self) -> Any:
+        """The result, tracked if what is outside has derivatives."""
+        return self.result if self._nested else dr.detach(self.result)
 
 
 def jvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
@@ -49,11 +89,9 @@ def jvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     ``args`` and ``tangents`` are tuples of one structure. Returns the result of
     ``fn(*args)`` and its derivative in the direction of ``tangents``.
     """
-    inputs = _tracked(tuple(args))
-    result = _ended(fn(*inputs))
-    dr.set_grad(inputs, tuple(tangents))
-    _propagate(dr.ADMode.Forward, inputs, dr.ADFlag.Default)
-    return dr.detach(result), dr.grad(result)
+    call = _Call(fn, tuple(args))
+    tangent = call.push(tuple(tangents))
+    return call.value(), tangent
 
 
 def vjp(fn: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -62,18 +100,8 @@ def vjp(fn: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], Any]]:
     Returns the result of ``fn(*args)`` and a function of a gradient of the result,
     which gives a tuple of the gradients of the arguments. It can be called repeatedly.
     """
-    inputs = _tracked(args)
-    result = _ended(fn(*inputs))
-
-    def pull(gradient: Any) -> Any:
-        if dr.grad_enabled(result):  # else it is constant
-            dr.set_grad(result, gradient)
-            _propagate(dr.ADMode.Backward, inputs, dr.ADFlag.ClearVertices)
-        gradients = dr.grad(inputs)
-        dr.clear_grad(inputs)
-        return gradients
-
-    return dr.detach(result), pull
+    call = _Call(fn, args)
+    return call.value(), lambda gradient: call.pull(call.result, gradient)
 
 
 def value_and_grad(fn: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
@@ -83,16 +111,12 @@ def value_and_grad(fn: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
     gradients are a tuple, or that of the only argument.
     """
 
-    def call(*args: Any) -> tuple[Any, Any]:
-        inputs = _tracked(args)
-        result = fn(*inputs)
-        if dr.grad_enabled(result):  # else it is constant
-            dr.set_grad(result, 1)
-            _propagate(dr.ADMode.Backward, inputs, dr.ADFlag.Default)
-        gradients = dr.grad(inputs)
-        return dr.detach(result), gradients if len(args) != 1 else gradients[0]
+    def differentiate(*args: Any) -> tuple[Any, Any]:
+        call = _Call(fn, args)
+        gradients = call.pull(call.result, 1, keep=False)
+        return call.value(), gradients if len(args) != 1 else gradients[0]
 
-    return call
+    return differentiate
 
 
 def gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,22 +131,9 @@ def hvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     ``args`` and ``tangents`` are tuples of one structure, ``fn`` as in
     :func:`value_and_grad`. Returns two tuples.
     """
-    inputs = _tracked(tuple(args))
-    result = _ended(fn(*inputs))
-    dr.set_grad(inputs, tuple(tangents))
-    flags = dr.ADFlag.CreateGraph | dr.ADFlag.ClearVertices
-    _propagate(dr.ADMode.Forward, inputs, flags)
-    directional = dr.grad(result)
-    # A gradient that is tracked by the variable it belongs to would keep itself alive.
-    dr.clear_grad((inputs, result))
-    found = []
-    for loss in (result, directional):
-        if dr.grad_enabled(loss):  # else it is constant
-            dr.set_grad(loss, 1)
-            _propagate(dr.ADMode.Backward, inputs, dr.ADFlag.ClearVertices)
-        found.append(dr.grad(inputs))
-        dr.clear_grad(inputs)
-    return found[0], found[1]
+    call = _Call(lambda *inputs: jvp(fn, inputs, tangents), tuple(args))
+    first, second = (call.pull(result, 1) for result in call.result)
+    return first, second
 
 
 def tape_limit() -> int:

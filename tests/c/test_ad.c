@@ -570,6 +570,22 @@ static void test_explain(void **unused)
     FREE(x, y, z, step, plain, one);
 }
 
+static void test_depends_beyond(void **unused)
+{
+    (void) unused;
+    Tracked a = tracked(1, (double[]){ 3 }), x = tracked(1, (double[]){ 2 }),
+            y = ad_var_mul(x, x), z = ad_var_mul(y, a), plain = ad_var_detach(z);
+    assert_int_equal(ad_depends_beyond(1, &y, 1, &x), 0);
+    assert_int_equal(ad_depends_beyond(1, &z, 1, &x), 1);
+    assert_int_equal(ad_depends_beyond(1, &a, 1, &x), 1);
+    assert_int_equal(ad_depends_beyond(2, (uint64_t[]){ y, z }, 2,
+                                       (uint64_t[]){ x, a }), 0);
+    assert_int_equal(ad_depends_beyond(1, &z, 1, &y), 1);
+    assert_int_equal(ad_depends_beyond(1, &plain, 1, &x), 0);
+    assert_int_equal(ad_depends_beyond(1, &z, 0, NULL), 1);
+    FREE(a, x, y, z, plain);
+}
+
 /* In debug mode places and losses are noted. */
 static void test_explain_debug(void **unused)
 {
@@ -618,6 +634,7 @@ static int all(void)
         TEST(test_released_with),
         TEST(test_text),
         TEST(test_explain),
+        TEST(test_depends_beyond),
         TEST(test_explain_debug),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

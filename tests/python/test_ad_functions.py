@@ -486,6 +486,55 @@ def test_functional_helpers() -> None:
     assert not dr.grad_enabled(x)
 
 
+def test_functional_helpers_nest() -> None:
+    ad, x, one = drjit.ad, Float64(1, 2, 3), Float64(1)
+
+    def cube(x: Any) -> Any:
+        return dr.sum(x * x * x)
+
+    first = ad.gradient(cube)
+    second = ad.gradient(lambda x: dr.sum(first(x)))
+    third = ad.gradient(lambda x: dr.sum(second(x)))
+    assert [values(f(x)) for f in (first, second, third)] == [
+        [3, 12, 27], [6, 12, 18], [6, 6, 6]
+    ]  # fmt: skip
+
+    def pushed(x: Any) -> Any:
+        return ad.jvp(cube, (x,), (one,))[1]
+
+    def pulled(x: Any) -> Any:
+        return ad.vjp(cube, x)[1](one)[0]
+
+    for inner in (pushed, pulled):
+        assert values(ad.gradient(inner)(x)) == [6, 12, 18]
+        assert values(dr.sum(ad.jvp(inner, (x,), (one,))[1])) == [36]
+    product = ad.gradient(lambda x: dr.sum(ad.hvp(cube, (x,), (one,))[1]))
+    assert values(product(x)) == [6, 6, 6]
+
+
+def test_functional_helpers_see_what_is_tracked_around() -> None:
+    ad, x = drjit.ad, Float64(1, 2, 3)
+
+    def scaled(a: Any) -> Any:  # the sum of 2 a x
+        return dr.sum(ad.gradient(lambda x: dr.sum(a * x * x))(x))
+
+    assert values(ad.gradient(scaled)(Float64(5))) == [12]
+    a = Float64(2)
+    dr.enable_grad(a)
+    value, tangent = ad.jvp(lambda x: x * x, (x,), (Float64(a),))
+    assert not dr.grad_enabled(value)
+    dr.backward(dr.sum(tangent))
+    assert values(a.grad) == [12]
+    a = tracked(2)
+    _, pull = ad.vjp(lambda x: x * x, x)
+    dr.backward(dr.sum(pull(Float64(a))[0]))
+    assert values(a.grad) == [12]
+    a = tracked(2)
+    value, grad = ad.value_and_grad(lambda x: a * x * x)(x)
+    dr.backward(dr.sum(value) + dr.sum(grad))
+    assert values(a.grad) == [14 + 12]
+
+
 @pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
 def test_second_order_through_control_flow(mode: str) -> None:
     def function(x: Any) -> Any:

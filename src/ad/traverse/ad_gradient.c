@@ -225,8 +225,8 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
                          "conditional or call that is complete, expected a value from "
                          "outside, such as a result of it",
                          ad_var_node(index));
-    uint64_t whole = info.size == 1 ? jit_var_resize(ad_var_index(value), size)
-                                    : jit_var_inc_ref(ad_var_index(value));
+    uint64_t whole = info.size == 1 ? ad_var_resize(value, size)
+                                    : ad_var_inc_ref(value);
     AdBorder border = ad_border();
     NodeId node;
     if (waits(&border, index, &node))

@@ -122,13 +122,18 @@ static void clear(const Array *a)
             ad_clear_grad(array_leaves(a)[i]);
 }
 
+/* How gradients are stored. */
+enum { STORE_REPLACE = 1, STORE_TRACKED = 2 };
+
 /* 'source' fits. */
-static bool accumulate(const char *operation, Array *a, const Array *source, Fate *fate)
+static bool accumulate(const char *operation, Array *a, const Array *source, int how,
+                       Fate *fate)
 {
     bool ok = true;
     for (size_t i = 0; ok && a->info->jit && i < array_count(a); i++) {
         Store s = { leaf_ref(array_leaves(a)[i]), true };
-        const Leaf own = component(source, i);
+        const Leaf given = component(source, i);
+        const Leaf own = how & STORE_TRACKED ? given : leaf_detached(given);
         const bool tracked = ad_grad_enabled(s.target);
         if (tracked && own)
             evaluate_call(add_gradient, own, &s);
@@ -151,7 +156,8 @@ bool gradient_set(const char *operation, Array *a, PyObject *value)
     bool ok = source && fits(operation, "", a, source);
     if (ok) {
         clear(a);
-        ok = accumulate(operation, a, source, &fate) && warn_of_loss(operation, &fate);
+        ok = accumulate(operation, a, source, 0, &fate) &&
+             warn_of_loss(operation, &fate);
     }
     Py_XDECREF((PyObject *) source);
     return ok;
@@ -331,7 +337,7 @@ static PyObject *detach(PyObject *module, PyObject *const *args, Py_ssize_t narg
 /* All is converted and looked at before anything is stored, and cleared before anything
  * is added: a variable may occur several times. */
 static bool store(State *state, const char *operation, const Tree *target, Tree *source,
-                  bool replace)
+                  int how)
 {
     for (size_t i = 0; i < target->leaf_count; i++) {
         if (!array_check(state, target->leaves[i]))
@@ -349,20 +355,20 @@ static bool store(State *state, const char *operation, const Tree *target, Tree 
             return false;
     }
     Fate fate = { 0 };
-    for (size_t i = 0; i < target->leaf_count && replace; i++)
+    for (size_t i = 0; i < target->leaf_count && how & STORE_REPLACE; i++)
         if (array_check(state, target->leaves[i]))
             clear((Array *) target->leaves[i]);
     for (size_t i = 0; i < target->leaf_count; i++)
         if (array_check(state, target->leaves[i]) &&
             !accumulate(operation, (Array *) target->leaves[i],
-                        (Array *) source->leaves[i], &fate))
+                        (Array *) source->leaves[i], how, &fate))
             return false;
     return warn_of_loss(operation, &fate);
 }
 
 static PyObject *store_tree(PyObject *module, const char *operation,
                             PyObject *const *args, Py_ssize_t nargs, PyObject *names,
-                            bool replace)
+                            int how)
 {
     static const char *const parameters[] = { "target", "source" };
     const Signature signature = { operation, parameters, 2, 2, 0 };
@@ -372,7 +378,7 @@ static PyObject *store_tree(PyObject *module, const char *operation,
     bool ok = arguments_parse(&signature, args, nargs, names, v) &&
               tree_flatten(state, operation, v[0], &target) &&
               tree_flatten_like(state, operation, &target, v[1], &source) &&
-              store(state, operation, &target, &source, replace);
+              store(state, operation, &target, &source, how);
     tree_free(&target);
     tree_free(&source);
     if (!ok)
@@ -383,13 +389,21 @@ static PyObject *store_tree(PyObject *module, const char *operation,
 static PyObject *set_grad(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *names)
 {
-    return store_tree(module, "set_grad", args, nargs, names, true);
+    return store_tree(module, "set_grad", args, nargs, names, STORE_REPLACE);
+}
+
+/* _set_tracked_grad(target, source): gradients that have derivatives keep these. */
+static PyObject *set_tracked_grad(PyObject *module, PyObject *const *args,
+                                  Py_ssize_t nargs, PyObject *names)
+{
+    return store_tree(module, "set_grad", args, nargs, names,
+                      STORE_REPLACE | STORE_TRACKED);
 }
 
 static PyObject *accum_grad(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *names)
 {
-    return store_tree(module, "accum_grad", args, nargs, names, false);
+    return store_tree(module, "accum_grad", args, nargs, names, 0);
 }
 
 /* _enter(arg): see ad_var_enter(). */
@@ -472,6 +486,8 @@ PyMethodDef gradient_functions[] = {
       "array is, and a gradient other than zero\nis lost, there is a RuntimeWarning." },
     { "accum_grad", METHOD(accum_grad), FAST,
       "accum_grad(target, source)\n--\n\nAdd to the gradients: see set_grad()." },
+    { "_set_tracked_grad", METHOD(set_tracked_grad), FAST,
+      "_set_tracked_grad(target, source)\n\nThe same with derivatives of 'source'." },
     { "clear_grad", METHOD(clear_grad), METH_O,
       "clear_grad(arg, /)\n--\n\nForget the gradients of a PyTree." },
     { "_has_grad", METHOD(has_grad), METH_FASTCALL,

@@ -159,6 +159,28 @@ static PyObject *explain(PyObject *module, PyObject *args)
                 "explain_grad");
 }
 
+/* _depends_beyond(result, inputs): PyTrees. */
+static PyObject *depends_beyond(PyObject *module, PyObject *args)
+{
+    static const char name[] = "ad";
+    PyObject *result, *inputs;
+    if (!PyArg_ParseTuple(args, "OO", &result, &inputs))
+        return NULL;
+    Leaves of_result = { .state = state_of_module(module) };
+    Leaves of_inputs = { .state = of_result.state };
+    int found = -1;
+    if (leaves_collect(&of_result, name, result) &&
+        leaves_collect(&of_inputs, name, inputs)) {
+        found = ad_depends_beyond(of_result.count, of_result.leaves, of_inputs.count,
+                                  of_inputs.leaves);
+        if (found < 0)
+            error_from_core(name, NULL, 0);
+    }
+    leaves_drop(&of_result);
+    leaves_drop(&of_inputs);
+    return found < 0 ? NULL : PyBool_FromLong(found);
+}
+
 static PyObject *tape_limit(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
@@ -199,6 +221,8 @@ PyMethodDef propagate_functions[] = {
     { "_whos_ad", whos, METH_NOARGS, "_whos_ad()" },
     { "_graphviz_ad", graphviz, METH_NOARGS, "_graphviz_ad()" },
     { "_explain", explain, METH_VARARGS, "_explain(result, input)" },
+    { "_depends_beyond", depends_beyond, METH_VARARGS,
+      "_depends_beyond(result, inputs)" },
     { "_tape_limit", tape_limit, METH_NOARGS, "_tape_limit()" },
     { "_set_tape_limit", set_tape_limit, METH_O, "_set_tape_limit(bytes)" },
     { "_ad_node_count", node_count, METH_NOARGS,

@@ -1,0 +1,63 @@
+/*
+ * ad_reach.c -- whether results depend on more than some inputs
+ */
+#include "ad/graph/ad_set.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+static uint64_t serial_of(uint64_t leaf)
+{
+    return ad_graph_node(ad_var_node(leaf))->serial;
+}
+
+/* List a node unless it was. False: memory is out. */
+static bool list(AdSet *s, uint64_t leaf)
+{
+    return !ad_var_node(leaf) || ad_set_add(s, ad_var_node(leaf)) != AD_SET_NONE;
+}
+
+/* Is there a source among the edges that lead to a node which is older? The others are
+ * listed. -1: memory is out. */
+static int follow(AdSet *s, NodeId id, uint64_t oldest)
+{
+    for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
+        NodeId source = ad_graph_edge(e)->source;
+        if (ad_graph_node(source)->serial < oldest)
+            return 1;
+        TRY(ad_set_add(s, source) != AD_SET_NONE, -1);
+    }
+    return 0;
+}
+
+static int depends(AdSet *s, size_t n_results, const uint64_t *results,
+                   size_t n_inputs, const uint64_t *inputs)
+{
+    uint64_t oldest = UINT64_MAX;
+    for (size_t i = 0; i < n_inputs; ++i) {
+        TRY(list(s, inputs[i]), -1);
+        if (ad_var_node(inputs[i]) && serial_of(inputs[i]) < oldest)
+            oldest = serial_of(inputs[i]);
+    }
+    uint32_t known = s->count;
+    for (size_t i = 0; i < n_results; ++i) {
+        TRY(list(s, results[i]), -1);
+        if (ad_var_node(results[i]) && serial_of(results[i]) < oldest)
+            return 1;
+    }
+    int found = 0;
+    for (uint32_t i = known; !found && i < s->count; ++i)
+        found = follow(s, s->nodes[i], oldest);
+    return found;
+}
+
+int ad_depends_beyond(size_t n_results, const uint64_t *results, size_t n_inputs,
+                      const uint64_t *inputs)
+{
+    state_lock();
+    AdSet s = ad_set_begin();
+    int found = depends(&s, n_results, results, n_inputs, inputs);
+    state_unlock();
+    alloc_free(s.nodes);
+    return found;
+}
