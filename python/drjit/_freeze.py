@@ -18,7 +18,8 @@ from typing import Any
 from drjit import _core
 from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
-from drjit._enums import ADMode, JitBackend, LogLevel, VarState
+from drjit._enums import ADMode, JitBackend, LogLevel
+from drjit._freeze_ad import Call, Derivatives, Ends, gradient_of, tracked_positions
 
 _LITERAL_NOTE = (
     "While traversing the frozen function input, new literal variables have\n"
@@ -108,6 +109,7 @@ class FrozenFunction:
         """Forget all recordings."""
         self._recordings.clear()
         self._forms.clear()
+        self.__dict__.pop("_derivatives", None)
         self._last = None
         self.n_recordings = 0
 
@@ -124,15 +126,34 @@ class FrozenFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.enabled or not _core._freeze_possible():
             return self._function(*args, **kwargs)
-        inputs: tuple[Any, ...] = (args, kwargs)
-        if self._implicit or self._state_fn:
-            implicit = self._implicit() if self._implicit else None
-            state = self._state_fn(*args, **kwargs) if self._state_fn else None
-            inputs = (args, kwargs, implicit, state)
+        inputs = (args, kwargs, *self._around(args, kwargs))
         result = _core._freeze_call(self._recordings, inputs)
         if type(result) is not _core._Snapshot:
             return result
         return self._miss(result, inputs, args, kwargs)
+
+    def _around(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """What the function reads from its closure and globals, and its state."""
+        return (
+            self._implicit() if self._implicit else None,
+            self._state_fn(*args, **kwargs) if self._state_fn else None,
+        )
+
+    @functools.cached_property
+    def _derivatives(self) -> Derivatives:
+        return Derivatives(self._function, self._around, self._freeze_like)
+
+    def _freeze_like(self, function: Callable[..., Any]) -> FrozenFunction:
+        """A function of explicit inputs, frozen as this one is."""
+        return FrozenFunction(
+            function,
+            None,
+            self._limit,
+            self._warn_after,
+            self._backend,
+            self._auto_opaque,
+            True,
+        )
 
     def _miss(
         self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
@@ -157,41 +178,58 @@ class FrozenFunction:
         """A call with inputs that have derivatives.
 
         These stay outside: the function sees arrays of the same values with a graph of
-        its own, and gradients that it leaves in them are outputs of the recording.
+        its own, and gradients that it leaves in them are outputs of the recording. What
+        it returns or changes depends on the inputs by one operation.
         """
+        call = Call(inputs)
         rows = _core._freeze_detach(inputs)
         try:
-            arrays = [array for array, _, _ in rows]
-            before = [_gradient(copy) for _, copy, _ in rows]
-            where = tuple(position for *_, position in rows)
-            full = (*inputs, None, None)[:4] + (before, where)
+            # Where nothing is tracked at present, these are arrays like others.
+            seen = [row for row in rows if _core.grad_enabled(row[1])]
+            before = [gradient_of(copy) for _, copy, _ in seen]
+            where = tuple(position for *_, position in seen)
+            full = (*inputs, before, where)
             found = _core._freeze_call(self._recordings, full)
             if type(found) is _core._Snapshot:
                 found = self._call_plain(
                     found,
                     full,
-                    lambda: self._run_tracked(arrays, before, args, kwargs),
+                    lambda: self._run_tracked(inputs, seen, before, args, kwargs),
                 )
-            result, after = found
+            result, after, ends = found
         finally:
             _core._freeze_attach(rows)
-        for (_, copy, _), old, new in zip(rows, before, after, strict=True):
+        for (_, copy, _), old, new in zip(seen, before, after, strict=True):
             _give_gradient(copy, old, new)
+        outputs = ends.find(result, inputs)
+        if outputs:
+            self._derivatives.attach(call, ends, outputs)
         return result
 
     def _run_tracked(
-        self, arrays: list[Any], gradients: list[Any], args: Any, kwargs: Any
-    ) -> tuple[Any, list[Any]]:
-        for array, gradient in zip(arrays, gradients, strict=True):
+        self,
+        inputs: tuple[Any, ...],
+        seen: list[Any],
+        gradients: list[Any],
+        args: Any,
+        kwargs: Any,
+    ) -> tuple[Any, list[Any], Ends]:
+        """The result and gradients of the inputs, detached, and what was tracked."""
+        for (array, *_), gradient in zip(seen, gradients, strict=True):
             _core.enable_grad(array)
             if gradient is not None:
                 _core.set_grad(array, gradient)
-        tracked = [_core.copy(array) for array in arrays]
+        tracked = {position: _core.copy(array) for array, _, position in seen}
         with isolate_grad():
             result = self._function(*args, **kwargs)
-        after = [_gradient(array) for array in tracked]
-        _core._freeze_detach(arrays)
-        return _core.detach(result), after
+        after = [gradient_of(array) for array in tracked.values()]
+        in_result = tracked_positions(result)  # an input among them is detached below
+        changed = tuple(
+            position
+            for _, copy, position in _core._freeze_detach(inputs)
+            if not (position in tracked and _same(copy, tracked[position]))
+        )
+        return _core.detach(result), after, Ends(in_result, changed)
 
     def _settle_literals(self, snapshot: Any) -> bool:
         """Make literals opaque that change. Were there any?"""
@@ -232,9 +270,9 @@ class FrozenFunction:
         _core._freeze_start(snapshot, (self._backend or JitBackend.LLVM).value)
         try:
             result = call()
-            if _core.grad_enabled(result):  # as what is made when it is repeated
-                result = _core.detach(result)
-            recording = _core._freeze_stop(snapshot, inputs, result)
+            # What is tracked here depends on what has become so within.
+            plain = _core.detach(result) if _core.grad_enabled(result) else result
+            recording = _core._freeze_stop(snapshot, inputs, plain)
         except BaseException:
             _core._freeze_abort()
             raise
@@ -242,7 +280,7 @@ class FrozenFunction:
             self._why = f"recordings of the function cannot be repeated: {recording}"
             return result
         self._keep(snapshot.key, recording)
-        return result
+        return plain
 
     def _keep(self, key: Any, recording: Any) -> None:
         self.n_recordings += 1
@@ -267,19 +305,12 @@ class FrozenFunction:
         print(_WARNING.format(self.n_recordings + 1), file=sys.stderr)
 
 
-def _is_zero(gradient: Any) -> bool:
-    """Is there no gradient? Then it is a literal, or literals."""
-    if _core.is_tensor_v(gradient):
-        gradient = gradient.array
-    if _core.depth_v(gradient) == 1:
-        return bool(gradient.state == VarState.Literal)
-    return all(_is_zero(entry) for entry in gradient)
-
-
-def _gradient(array: Any) -> Any:
-    """The gradient of an array, None if it has none."""
-    gradient = _core.grad(array)
-    return None if _is_zero(gradient) else gradient
+def _same(a: Any, b: Any) -> bool:
+    """Are two arrays the same variables, with the same derivatives?"""
+    return all(
+        (x.index, x.index_ad) == (y.index, y.index_ad)
+        for x, y in zip(_core._leaves(a), _core._leaves(b), strict=True)
+    )
 
 
 def _give_gradient(array: Any, before: Any, after: Any) -> None:

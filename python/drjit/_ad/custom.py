@@ -57,6 +57,14 @@ class _Slots:
             self.first[id(own)] = len(self.gradients)
             self.gradients += [None] * len(_core._leaves(array))
 
+    def has(self, leaf: Any) -> bool:
+        """Has any gradient come to a detached array?"""
+        first = self.first.get(id(leaf))
+        if first is None:
+            return False
+        own = self.gradients[first : first + len(_core._leaves(leaf))]
+        return any(gradient is not None for gradient in own)
+
     def read(self, tree: Any) -> Any:
         """The gradients of a detached tree."""
 

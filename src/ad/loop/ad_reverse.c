@@ -452,7 +452,7 @@ static bool check_later(const AdTemplate *t, uint32_t *number)
     return true;
 }
 
-/* Nothing can be evaluated, or kept in memory. */
+/* Nothing can be read, or kept in memory. */
 static bool go_back_in_kernel(Reverse *r, uint32_t *number)
 {
     const AdTemplate *t = r->d->t;
@@ -465,12 +465,19 @@ static bool go_back_in_kernel(Reverse *r, uint32_t *number)
     return run_again(r, number) && check_later(t, number) && go_back(r, *number, 0);
 }
 
+/* Can the host read how many iterations there were? Not while a body or a frozen
+ * function is being recorded. */
+static bool can_count(void)
+{
+    return !jit_flag(JitFlagFreezingScope) && !ad_room_is_recorded();
+}
+
 static bool choose(Reverse *r, uint32_t *number)
 {
     const AdTemplate *t = r->d->t;
     if (!ad_tape_bytes(&r->tape))
         return run_again(r, number) && go_back(r, *number, 0);
-    if (ad_room_is_recorded() || r->tape.local)
+    if (!can_count() || r->tape.local)
         return go_back_in_kernel(r, number);
     if (t->max_iterations > 0 && fits(r, (size_t) t->max_iterations))
         return go_back_bounded(r, (size_t) t->max_iterations, number);
