@@ -437,3 +437,28 @@ def test_a_write_without_derivative_hides_the_array() -> None:
     i = dr.arange(UIntAD, 4)
     with pytest.raises(RuntimeError, match="its derivative is not available"):
         dr.if_stmt((x * 2, i), i > 1, side, lambda a, i: a)
+
+
+@pytest.mark.parametrize("lanes", [4, 300])
+def test_private_copies_beside_a_call(lanes: int) -> None:
+    """A side that adds to an array, which gets copies for many lanes, and that has a
+    call, whose table belongs to what is around."""
+
+    def side(x: Any, table: Any, i: Any, out: Any) -> Any:
+        y = dr.gather(Float64, table, i & 3) * x
+        z = dr.switch(i & 1, [lambda y: y + 1, lambda y: y * 2], y)
+        dr.scatter_add(out, y - z, i & 3)
+        return y + z, table, i, out
+
+    x = dr.arange(Float64, lanes) * 0.5
+    args = (x, Float64(1, 2, 3, 4), dr.arange(UIntAD, lanes), Float64(1, 1, 1, 1) * 2)
+    found, _, _, out = dr.if_stmt(
+        args, x > 0.5, side, lambda x, table, i, out: (x, table, i, out)
+    )
+    number = np.arange(lanes)
+    y = (number % 4 + 1) * number * 0.5
+    z = np.where(number % 2, y * 2, y + 1)
+    expected = np.full(4, 2.0)
+    np.add.at(expected, number[2:] % 4, (y - z)[2:])
+    assert np.allclose(out.numpy(), expected)
+    assert np.allclose(found.numpy(), np.where(number > 1, y + z, number * 0.5))

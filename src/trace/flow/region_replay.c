@@ -51,20 +51,23 @@ static bool is_outside(const RegionReplay *r, const Var *v)
     return v->scope < r->scope;
 }
 
-/* The scope of what was traced in that of 'v': variables that were never found equal
- * are not now. What belongs to no body may be met outside of that where it was traced,
- * which says nothing about others of its scope. 0: error recorded. */
-static uint32_t scope_of(RegionReplay *r, const Var *v)
+/* Trace in the scope of what was traced in that of 'v': variables that were never found
+ * equal are not now. What belongs to no body may be met outside of that where it was
+ * traced, which says nothing about others of its scope. False: error recorded. */
+static bool enter_scope(RegionReplay *r, const Var *v)
 {
     uint32_t before = v->scope;
+    r->ts->scope = before;
     if (r->in_place && !r->open)
-        return before;
+        return true;
     bool nowhere = region_is_outside(v, 0);
     for (uint32_t i = r->scope_count; i > 0; --i)
-        if (r->scopes[i - 1].before == before && r->scopes[i - 1].nowhere <= nowhere)
-            return r->scopes[i - 1].now;
-    uint32_t now = record_new_scope();
-    return now && add_scope(r, before, now, nowhere) ? now : 0;
+        if (r->scopes[i - 1].before == before && r->scopes[i - 1].nowhere <= nowhere) {
+            r->ts->scope = r->scopes[i - 1].now;
+            return true;
+        }
+    r->ts->scope = record_new_scope();
+    return r->ts->scope && add_scope(r, before, r->ts->scope, nowhere);
 }
 
 bool region_replay_begin(RegionReplay *r, ThreadState *ts, uint32_t scope)
@@ -240,8 +243,7 @@ static bool copy_pointer(RegionReplay *r, VarId id)
     else
         TRY(check_array(array, now), false);
     uint32_t scope = r->ts->scope;
-    r->ts->scope = scope_of(r, v);
-    VarId pointer = r->ts->scope ? make_pointer(r, v, now) : 0;
+    VarId pointer = enter_scope(r, v) ? make_pointer(r, v, now) : 0;
     r->ts->scope = scope;
     return note_new(r, id, pointer);
 }
@@ -435,8 +437,7 @@ static bool copy_variable(RegionReplay *r, VarId id)
         ts->file = extra->file;
         ts->line = extra->line;
     }
-    ts->scope = scope_of(r, v);
-    VarId now = ts->scope ? make_variable(r, v, count, operands) : 0;
+    VarId now = enter_scope(r, v) ? make_variable(r, v, count, operands) : 0;
     ts->file = file;
     ts->line = line;
     ts->scope = scope;
