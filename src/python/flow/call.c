@@ -181,7 +181,7 @@ static bool append_function(Call *call, PyObject *result)
     if (ok)
         return true;
     call->handle = 0;
-    return tracker_fail_size(returned, call->size);
+    return tracker_fail(returned, call->size);
 }
 
 static bool trace_function(Call *call, uint32_t callable)
@@ -206,7 +206,7 @@ static PyObject *end_symbolic(Call *call)
     if (ok)
         return make_result(call, ids);
     PyMem_Free(ids); /* on errors all are 0 */
-    tracker_fail_size(&call->first, call->size);
+    tracker_fail(&call->first, call->size);
     return NULL;
 }
 

@@ -86,7 +86,7 @@ static bool append_side(Cond *cond, const Tracker *returned)
                             returned->variables.ids))
         return true;
     cond->handle = 0;
-    return tracker_fail_size(returned, cond->size);
+    return tracker_fail(returned, cond->size);
 }
 
 /* An array is the caller's if both sides have it in the same place, perhaps changed. */
@@ -108,7 +108,7 @@ static PyObject *end_cond(Cond *cond)
     cond->handle = 0;
     if (!ok) {
         PyMem_Free(ids);
-        tracker_fail_size(&cond->yes, cond->size);
+        tracker_fail(&cond->yes, cond->size);
         return NULL;
     }
     variables_drop(results);

@@ -74,7 +74,7 @@ static bool start_loop(Loop *loop)
 static bool fail_step(Loop *loop)
 {
     loop->handle = 0;
-    return tracker_fail_size(loop->now, loop->size);
+    return tracker_fail(loop->now, loop->size);
 }
 
 /* 1: the body is to be traced, 0: it is not needed, -1: exception. */

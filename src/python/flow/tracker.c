@@ -734,6 +734,13 @@ bool tracker_fail_size(const Tracker *t, size_t size)
     return error_from_core(t->operation, NULL, 0);
 }
 
+bool tracker_fail(const Tracker *t, size_t size)
+{
+    if (jit_error() == JIT_ERROR_ARGUMENT)
+        return tracker_fail_size(t, size);
+    return error_from_core(t->operation, NULL, 0);
+}
+
 /* As many zeros as 'like' has variables. */
 static bool append_zeros(const Tracker *before, const TrackedLeaf *like,
                          Variables *variables)

@@ -116,9 +116,12 @@ bool tracker_match(const Tracker *before, PyObject *object, Leaf *ids);
  *  variables. False: exception. */
 bool tracker_align(const Tracker *before, Tracker *after);
 
-/** Raise the core's error, or, if a variable fits neither 'size' nor 1, one that names
- *  it. Returns false. */
+/** Raise an error that names the first variable which fits neither 'size' nor 1.
+ *  Returns false. */
 bool tracker_fail_size(const Tracker *t, size_t size);
+/** Raise the core's error; if it refuses an argument and there is such a variable, that
+ *  one. Returns false. */
+bool tracker_fail(const Tracker *t, size_t size);
 
 /** The tree of 'after' with its variables, in its containers (where 'other' has the
  *  same; NULL: in all). An array whose origin is a leaf of 'initial' is that array of
