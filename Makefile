@@ -11,7 +11,8 @@
 #                     5,000 computations with reductions, fused and not (FUZZ_FOLDS=...),
 #                     2,000 of these in Python, differentiated (FOLD_PROGRAMS=, FOLD_SEED=),
 #                     10,000 with control flow in Python (FLOW_PROGRAMS=, FLOW_SEED=),
-#                     and 10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=)
+#                     10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=), and
+#                     5,000 of each kind as frozen functions (FREEZE_PROGRAMS=)
 #     make exhaustive errors of the math functions: every argument of f16 and f32, 10^8
 #                     of f64; takes hours, goes on where it was stopped (ACCURACY_COUNT=)
 #     make bench      measure; results go to bench/results/. Its halves: bench-core and
@@ -43,6 +44,8 @@ FLOW_PROGRAMS ?= 10000
 FLOW_SEED ?= 1
 AD_PROGRAMS ?= 10000
 AD_SEED ?= 1
+FREEZE_PROGRAMS ?= 5000
+FREEZE_SEED ?= 1
 ACCURACY_COUNT ?= 100000000
 
 # A recursive variable: bootstrap.sh may have put meson into .venv just before its use.
@@ -127,6 +130,9 @@ fuzz:
 	PYTHONPATH=$(BUILD)/py AD_PROGRAMS=$(AD_PROGRAMS) AD_SEED=$(AD_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_ad_programs.py
+	PYTHONPATH=$(BUILD)/py FREEZE_PROGRAMS=$(FREEZE_PROGRAMS) \
+	    FREEZE_SEED=$(FREEZE_SEED) DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q \
+	    -p no:cacheprovider tests/python/test_freeze_programs.py
 	PYTHONPATH=$(BUILD)/py FOLD_PROGRAMS=$(FOLD_PROGRAMS) FOLD_SEED=$(FOLD_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_fold_programs.py

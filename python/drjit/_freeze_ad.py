@@ -28,7 +28,7 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def _copy(leaf: Any) -> Any:
-    return _core.copy(leaf) if _core.is_array_v(leaf) else leaf
+    return _core.copy(leaf) if isinstance(leaf, _core.ArrayBase) else leaf
 
 
 def tracked_positions(tree: Any) -> tuple[int, ...]:
@@ -36,7 +36,7 @@ def tracked_positions(tree: Any) -> tuple[int, ...]:
     return tuple(
         position
         for position, leaf in enumerate(leaves(tree))
-        if _core.is_array_v(leaf) and _core.grad_enabled(leaf)
+        if isinstance(leaf, _core.ArrayBase) and _core.grad_enabled(leaf)
     )
 
 
@@ -164,7 +164,7 @@ def _holding(now: Any, then: Any) -> Iterator[None]:
     pairs = [
         (array, value)
         for array, value in zip(leaves(now), leaves(then), strict=True)
-        if _core.is_array_v(array)
+        if isinstance(array, _core.ArrayBase)
     ]
     before = [_core.copy(array) for array, _ in pairs]
     for array, value in pairs:
