@@ -24,6 +24,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import gc
 import linecache
 import sys
 from collections.abc import Callable
@@ -275,9 +276,10 @@ class _Rewriter:
 
     def hints(self, node: Any) -> _Hints:
         hints = self.source.hints(node)
-        for name in sorted((hints.include | hints.exclude) - self.scope.variables):
-            text = f"drjit.hint(): the function has no variable '{name}'"
-            self.source.refuse(node.test, text)
+        if hints.include or hints.exclude:
+            for name in sorted((hints.include | hints.exclude) - self.scope.variables):
+                text = f"drjit.hint(): the function has no variable '{name}'"
+                self.source.refuse(node.test, text)
         return hints
 
     def used_elsewhere(self, node: Any) -> set[str]:
@@ -300,17 +302,24 @@ class _Rewriter:
         """The variables of 'known' that belong to the state. 'needed': what may be read
         in the statement before it is assigned there, or after the statement."""
         effect: Effect = node.effect
-        state = effect.values & known & needed
+        state = effect.values.intersection(known, needed)
         state &= self.scope.variables | effect.writes
         return ((state | hints.include) - hints.exclude) - self.scope.globals
+
+    def new(
+        self, effect: Effect, hints: _Hints, flow: _Flow, later: set[str]
+    ) -> set[str]:
+        """The variables that a statement assigns first, and that are used later."""
+        written = effect.writes & later
+        return written.difference(flow.maybe, self.scope.globals, hints.exclude)
 
     def enter(self, names: list[str], at: At) -> tuple[list[str], list[Any]]:
         """Parameters of a generated function, and how it begins."""
         shared = [name for name in names if name in self.shared]
-        head: list[Any] = []
-        if shared:
-            head.append(at.put(ast.Nonlocal(shared)))
-            head += [at.assign(at.store(n), at.load("_new_" + n)) for n in shared]
+        if not shared:
+            return names, []
+        head: list[Any] = [at.put(ast.Nonlocal(shared))]
+        head += [at.assign(at.store(n), at.load("_new_" + n)) for n in shared]
         return ["_new_" + n if n in shared else n for n in names], head
 
     def part(
@@ -326,7 +335,7 @@ class _Rewriter:
     ) -> Any:
         """A generated function that runs statements and returns variables."""
         parameters, head = self.enter(given, at)
-        rebound = sorted(set(returned) & self.shared - set(given))
+        rebound = sorted(self.shared.intersection(returned).difference(given))
         if rebound:
             head.append(at.put(ast.Nonlocal(rebound)))
         declared = sorted(writes & self.scope.globals)
@@ -383,7 +392,7 @@ class _Rewriter:
         later = live | self.used_elsewhere(node)
         needed = effect.reads | test.writes | later
         given = self.state(node, hints, flow.maybe, needed)
-        new = (effect.writes & later) - flow.maybe - self.scope.globals - hints.exclude
+        new = self.new(effect, hints, flow, later)
         args, returned = sorted(given), sorted(given | new)
         back = self.inside("an 'if' statement")
         sides = []
@@ -407,6 +416,7 @@ class _Rewriter:
             marks = [at.assign(at.store(name), condition), *marks]
             condition = at.load(name)
         raised = sorted(getattr(node, "flags", ()))
+        labels = at.labels(args)
         call = at.call(
             FLAG_IF if raised else IF,
             [
@@ -414,8 +424,8 @@ class _Rewriter:
                 condition,
                 at.load("_if_stmt_true"),
                 at.load("_if_stmt_false"),
-                at.labels(args),
-                at.labels(returned),
+                labels,
+                labels if returned == args else at.labels(returned),
             ],
             {
                 **({"flags": at.labels(raised)} if raised else {}),
@@ -424,10 +434,10 @@ class _Rewriter:
             },
         )
         flow.definite -= effect.unbinds
-        flow.definite |= ends[0].definite & ends[1].definite & set(returned)
-        flow.definite -= set(returned) - ends[0].definite
-        flow.definite -= set(returned) - ends[1].definite
-        flow.maybe |= set(returned)
+        through = (ends[0].definite & ends[1].definite).intersection(returned)
+        flow.definite.difference_update(returned)
+        flow.definite |= through
+        flow.maybe.update(returned)
         return [*marks, *sides, *self.result(returned, call, at, flow)]
 
     def while_(
@@ -459,7 +469,7 @@ class _Rewriter:
             flow.step(again)
         later = live | effect.reads | self.used_elsewhere(node)
         carried = self.state(node, hints, flow.maybe, later | test.writes)
-        new = (effect.writes & later) - flow.maybe - self.scope.globals - hints.exclude
+        new = self.new(effect, hints, flow, later)
         carried |= new | named
         names = sorted(carried)
         definite = (flow.definite & carried) - effect.unbinds | named
@@ -853,4 +863,12 @@ def syntax(
             f"drjit.syntax(): '{f.__name__}' has been decorated already. Put "
             "@drjit.syntax next to 'def', below other decorators"
         )
-    return _rewrite(f, recursive, print_ast, print_code)
+    # Syntax trees are thousands of objects, and no cycles: looking for some among them
+    # would take a tenth of the time.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return _rewrite(f, recursive, print_ast, print_code)
+    finally:
+        if collects:
+            gc.enable()

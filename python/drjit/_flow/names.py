@@ -94,7 +94,6 @@ TARGETS: dict[str, set[int | str | None]] = {
 
 # What to visit of a node, in the order in which it is evaluated.
 _ORDER: dict[type, tuple[str, ...]] = {
-    ast.Assign: ("value", "targets"),
     ast.NamedExpr: ("value", "target"),
     ast.Attribute: ("value",),
     ast.Subscript: ("value", "slice"),
@@ -216,7 +215,9 @@ class Scope:
         self.assigned.add(name)
         effect.unbind(name)
 
-    def _perhaps(self, nodes: Iterable[ast.AST], effect: Effect) -> None:
+    def _perhaps(self, nodes: list[Any], effect: Effect) -> None:
+        if not nodes:
+            return
         part = Effect()
         self._each(nodes, part)
         effect.maybe(part)
@@ -299,6 +300,11 @@ class Scope:
             total.then(effect)
         return total
 
+    def _assign(self, node: ast.Assign, effect: Effect) -> None:
+        self._visit(node.value, effect)
+        for target in node.targets:
+            self._visit(target, effect)
+
     def _aug_assign(self, node: ast.AugAssign, effect: Effect) -> None:
         if isinstance(node.target, ast.Name):
             effect.read(node.target.id)
@@ -325,7 +331,8 @@ class Scope:
     def _while(self, node: ast.While, effect: Effect) -> None:
         self._test(node, effect)
         effect.maybe(self._block(node.body))
-        effect.maybe(self._block(node.orelse))
+        if node.orelse:
+            effect.maybe(self._block(node.orelse))
 
     def _for(self, node: ast.For, effect: Effect) -> None:
         self._visit(node.iter, effect)
@@ -428,6 +435,7 @@ _EXPRESSIONS: dict[type, _Rule] = {
     ast.Lambda: Scope._lambda,
 }
 _STATEMENTS: dict[type, _Rule] = {
+    ast.Assign: Scope._assign,
     ast.AugAssign: Scope._aug_assign,
     ast.AnnAssign: Scope._ann_assign,
     ast.If: Scope._if,
