@@ -198,7 +198,7 @@ static PyObject *end_symbolic(Call *call)
     if (!ids)
         return PyErr_NoMemory();
     bool ok;
-    WAIT_BEGIN
+    WAIT_BEGIN_IF(jit_pending_writes()) /* else nothing is evaluated */
     ok = ad_var_call(call->handle, call->ids, call->instances, call->numbers, NULL,
                      ids);
     WAIT_END
