@@ -86,6 +86,15 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
                           size == 1 ? ACCESS_UNBOUNDED : size / n);
 }
 
+VarId memory_read(ThreadState *ts, VarId pointer, VarType type, VarId index, VarId mask)
+{
+    const Var *i = var_get(index), *m = var_get(mask);
+    Var v = { .op = OP_GATHER, .type = (uint8_t) type, .device = i->device,
+              .size = i->size != 1 ? i->size : m->size,
+              .dep = { pointer, index, mask } };
+    return node_new(ts, &v);
+}
+
 VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask)
 {
     Access a = { .ts = ts, .function = "jit_var_gather()", .kind = CHECK_GATHER };
@@ -95,10 +104,8 @@ VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask)
     } else if (is_uniform(source)) {
         result = gather_uniform(&a, source);
     } else if ((pointer = memory_pointer(ts, source, false)) != 0) {
-        Var v = { .op = OP_GATHER, .type = var_get(source)->type,
-                  .device = a.device, .size = a.size,
-                  .dep = { pointer, a.index, a.mask } };
-        result = node_new(ts, &v);
+        result = memory_read(ts, pointer, (VarType) var_get(source)->type, a.index,
+                             a.mask);
         var_dec(pointer);
     }
     access_finish(&a);

@@ -15,6 +15,9 @@ VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask);
 /** The same from a variable as it is: loops that have it as a state do not take it for
  *  an array. */
 VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask);
+/** The same by a pointer to an array, where all operands are known to fit. */
+VarId memory_read(ThreadState *ts, VarId pointer, VarType type, VarId index,
+                  VarId mask);
 bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index,
                           VarId mask, VarId *out);
 VarId memory_scatter(ThreadState *ts, VarId target, VarId value, VarId index,

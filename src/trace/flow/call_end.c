@@ -38,7 +38,7 @@ typedef struct Ending {
     VarId *results;    /* owned, 0: not made yet */
     VarId number;      /* of the callable + 1, 0 = none; owned */
     VarId offset;      /* of an instance's values, 0 if there are none; owned */
-    VarId valid;       /* lanes that call anything; owned */
+    VarId valid;       /* lanes that call anything; owned, 0: not made yet */
 } Ending;
 
 static VarId zero(const Ending *e, VarId like, uint32_t size)
@@ -116,7 +116,10 @@ static VarId look_up(const Ending *e, const uint32_t *entries, VarId mask)
     VarId table = array_mem_copy(e->ts, e->call->body.device, VarTypeUInt32, entries,
                                  e->ids);
     TRY(table, 0);
-    VarId result = memory_gather(e->ts, table, e->targets->self, mask);
+    VarId pointer = memory_pointer(e->ts, table, false), result = 0;
+    if (pointer)
+        result = memory_read(e->ts, pointer, VarTypeUInt32, e->targets->self, mask);
+    var_drop(pointer);
     var_dec(table);
     return result;
 }
@@ -200,7 +203,14 @@ static bool look_up_instances(Ending *e)
     var_drop(mask);
     alloc_free(numbers);
     alloc_free(offsets);
-    TRY(e->number && (e->offset || !e->call->table), false);
+    return e->number && (e->offset || !e->call->table);
+}
+
+/* The lanes that call anything; seldom needed where numbers are looked up. */
+static bool make_valid(Ending *e)
+{
+    if (e->valid)
+        return true;
     VarId some = arith_number(e->ts, OP_NEQ, e->number, 0, false);
     if (some)
         e->valid = arith_binary(e->ts, OP_AND, e->call->mask, some);
@@ -265,6 +275,7 @@ static bool select_common_outputs(Ending *e)
         VarId value = e->results[k];
         if (!value)
             continue;
+        TRY(make_valid(e), false);
         VarId none = zero(e, value, e->size);
         e->results[k] =
             none ? arith_ternary(e->ts, OP_SELECT, e->valid, value, none) : 0;
@@ -308,7 +319,7 @@ static bool make_zeros(const Ending *e, const VarIds *outputs, VarIds *zeros)
     return true;
 }
 
-static VarId make_region(const Ending *e, const RecordedBody *bodies, uint32_t count)
+static VarId make_region(Ending *e, const RecordedBody *bodies, uint32_t count)
 {
     const Call *call = e->call;
     VarId active[] = { call->active, call->active };
@@ -324,6 +335,7 @@ static VarId make_region(const Ending *e, const RecordedBody *bodies, uint32_t c
     if (count > 1 || e->offset || !state_flag(e->ts, JitFlagOptimizeCalls))
         return region_make(e->ts, &spec);
     /* One callable without values is a conditional. */
+    TRY(make_valid(e), 0);
     RecordedBody sides[] = { bodies[0], { .scope = 0 } };
     spec.kind = REGION_IF;
     spec.bodies = sides;
@@ -337,7 +349,7 @@ static VarId make_region(const Ending *e, const RecordedBody *bodies, uint32_t c
     return region;
 }
 
-static bool add_region(const Ending *e)
+static bool add_region(Ending *e)
 {
     RecordedBody *bodies = alloc_get(e->call->kind_count * sizeof(RecordedBody));
     TRY(bodies, false);

@@ -653,12 +653,8 @@ static VarId read_word(const Reader *r, uint32_t k)
     var_inc(r->offset);
     VarId index = binary(r, OP_ADD, r->offset, literal(r, VarTypeUInt32, k));
     VarId always = literal(r, VarTypeBool, 1), result = 0;
-    if (index && always) {
-        Var v = { .op = OP_GATHER, .type = VarTypeUInt32,
-                  .device = r->device, .size = var_get(index)->size,
-                  .dep = { r->data, index, always } };
-        result = node_new(r->ts, &v);
-    }
+    if (index && always)
+        result = memory_read(r->ts, r->data, VarTypeUInt32, index, always);
     var_drop(always);
     var_drop(index);
     return result;
