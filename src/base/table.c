@@ -64,36 +64,42 @@ void *table_get(const Table *table, const void *key, size_t key_size)
     return find(table, key, key_size, hash_64(key, key_size, 0))->value;
 }
 
-bool table_put(Table *table, const void *key, size_t key_size, void *value)
+/* The entry of a key, which gets one with this value if it has none. NULL: memory is
+ * out. */
+static TableEntry *enter(Table *table, const void *key, size_t key_size, void *value)
 {
     uint64_t hash = hash_64(key, key_size, 0);
-    if (table->capacity) {
-        TableEntry *entry = find(table, key, key_size, hash);
-        if (entry->key) {
-            entry->value = value;
-            return true;
-        }
+    TableEntry *entry =
+        table->capacity ? find(table, key, key_size, hash) : NULL;
+    if (entry && entry->key)
+        return entry;
+    if (table->count >= table->capacity / 4 * 3) {
+        TRY(grow(table), NULL);
+        entry = find(table, key, key_size, hash);
     }
-    if (table->count >= table->capacity / 4 * 3 && !grow(table))
-        return false;
-
     void *copy = alloc_get(key_size);
-    if (!copy)
-        return false;
+    TRY(copy, NULL);
     if (key_size)
         memcpy(copy, key, key_size);
-    *find(table, key, key_size, hash) = (TableEntry) { copy, key_size, hash, value };
+    *entry = (TableEntry) { copy, key_size, hash, value };
     ++table->count;
+    return entry;
+}
+
+bool table_put(Table *table, const void *key, size_t key_size, void *value)
+{
+    TableEntry *entry = enter(table, key, key_size, value);
+    TRY(entry, false);
+    entry->value = value;
     return true;
 }
 
 uint32_t table_number(Table *table, const void *key, size_t key_size, uint32_t fresh)
 {
-    uintptr_t known = (uintptr_t) table_get(table, key, key_size); /* the number + 1 */
-    if (known)
-        return (uint32_t) (known - 1);
-    void *value = (void *) ((uintptr_t) fresh + 1);
-    return table_put(table, key, key_size, value) ? fresh : UINT32_MAX;
+    /* The value is the number + 1. */
+    const TableEntry *entry =
+        enter(table, key, key_size, (void *) ((uintptr_t) fresh + 1));
+    return entry ? (uint32_t) ((uintptr_t) entry->value - 1) : UINT32_MAX;
 }
 
 void *table_remove(Table *table, const void *key, size_t key_size)

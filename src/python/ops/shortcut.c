@@ -17,8 +17,14 @@ bool shortcut_number(const TypeInfo *info, PyObject *number, bool invert,
     uint64_t bits = 0;
     if (info->entry == VarTypeBool || info->entry == VarTypeFloat16)
         return false;
-    if (PyFloat_CheckExact(number) && type_is_float(info)) {
-        const double value = PyFloat_AS_DOUBLE(number);
+    const bool is_float = PyFloat_CheckExact(number);
+    if (type_is_float(info) && (is_float || PyLong_CheckExact(number))) {
+        const double value =
+            is_float ? PyFloat_AS_DOUBLE(number) : PyLong_AsDouble(number);
+        if (value == -1.0 && PyErr_Occurred()) { /* beyond all floats */
+            PyErr_Clear();
+            return false;
+        }
         const float single = (float) value;
         if (info->entry == VarTypeFloat32)
             memcpy(&bits, &single, sizeof(single));

@@ -228,9 +228,10 @@ VarId node_of_list(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_
 VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
                   Buffer *buffer)
 {
-    Var v = { .op = OP_EVALUATED, .type = (uint8_t) type, .device = device,
-              .size = size, .scope = ts->scope, .value.buffer = buffer };
-    return create(ts, &v);
+    VarId id = node_raw(ts, OP_EVALUATED, device, type, size, 0, (VarId[4]){ 0 });
+    if (id)
+        var_get(id)->value.buffer = buffer;
+    return id;
 }
 
 /* ------------------------------------------------------------------ checks */
