@@ -253,6 +253,32 @@ def test_callables_replace_what_the_call_was_given(mode: str) -> None:
     assert found.numpy().tolist() == [101, 201, 101, 201, 101, 0]
 
 
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("one", [False, True])
+@pytest.mark.parametrize(
+    "mask", [None, Bool(True), Bool(False), [True, False, True, True, False]]
+)
+def test_several_kinds(mask: Any, one: bool, debug: bool) -> None:
+    """Callables of several kinds, with values of their own; sizes of 1 and 5."""
+    factors, terms = [2, 3, 4, 1], [0, 1, 2, -7]
+    functions = [
+        lambda x, active, k=k: x * factors[k] + terms[k] if terms[k] else x * factors[k]
+        for k in range(4)
+    ]
+    active = Bool(mask) if isinstance(mask, list) else mask
+    host = np.ones(5, bool) if mask is None else np.array(active) & np.ones(5, bool)
+    for index in (UInt(1), dr.opaque(UInt, 3), UInt(3, 0, 1, 2, 1)):
+        x = Float(5) if one else dr.arange(Float, 5)
+        which = np.array(index) + np.zeros(5, int)
+        expected = np.array(x) * np.array(factors)[which] + np.array(terms)[which]
+        expected = np.where(host, expected, 0)
+        with dr.scoped_set_flag(dr.JitFlag.Debug, debug):
+            for mode in ("symbolic", "evaluated"):
+                given = True if active is None else active
+                found = dr.switch(index, functions, x, given, mode=mode)
+                assert np.all(np.array(found) == expected)
+
+
 def test_call_with_a_mask(mode: str) -> None:
     i = dr.arange(UInt, 12)
     target = dr.zeros(UInt, 12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import inspect
 import textwrap
 import traceback
@@ -749,6 +750,20 @@ def test_no_text() -> None:
     space = {"dr": dr}
     with pytest.raises(OSError, match="text of the function 'f' cannot be found"):
         exec("@dr.syntax\ndef f(x):\n    if x: pass", space)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_collector_stays_as_it_was(enabled: bool) -> None:
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        define("@dr.syntax\ndef f(x):\n    if x: x = 1\n    return x")
+        assert gc.isenabled() == enabled
+        with pytest.raises(SyntaxError):
+            define("@dr.syntax\nasync def f(x):\n    return x")
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 # ---------------------------------------------------------------- hints and errors
