@@ -30,7 +30,7 @@ static AdTemplate *template_of(AdBlock *b)
 
 uint64_t ad_block_slot(AdBlock *b, VarId like, VarId placeholder)
 {
-    NodeId node = ad_region_new_entry(template_of(b), like, 0);
+    NodeId node = ad_region_new_entry(template_of(b), like);
     if (!node) {
         var_dec(placeholder);
         return 0;

@@ -3,7 +3,10 @@
  *
  * A loop that runs at once is as many operations as it has iterations: in lanes that
  * are done, a state is what it was before the iteration. Lanes are not taken out of a
- * loop with tracked states, since derivatives need their values.
+ * loop with tracked states, since derivatives need their values. A tracked state has a
+ * node of its own in the body, as a placeholder has, so that scopes there (ad_scope.h)
+ * tell it from what it was before. The border is behind these nodes: traversals in the
+ * body stop at them.
  *
  * Of a loop that is recorded the results are those of one operation (ad_region.h). Each
  * state that can have a derivative is tracked in the body, whether it is before or
@@ -25,6 +28,7 @@ struct AdLoop {
     bool evaluated;
     size_t n;
     uint64_t *initial; /* references: the states as they were given */
+    uint64_t *own;     /* references, NULL if recorded: those with nodes of their own */
     uint64_t *before;  /* references: the states with which the body began */
     VarId active;      /* a reference: of a recorded one, the mask of its body, or 0 */
 };
@@ -41,6 +45,7 @@ static void free_loop(AdLoop *loop)
     if (!loop)
         return;
     drop_list(loop->n, loop->initial);
+    drop_list(loop->n, loop->own);
     drop_list(loop->n, loop->before);
     var_drop(loop->active);
     alloc_free(loop);
@@ -58,6 +63,22 @@ static uint64_t *hold_list(size_t n, const uint64_t *list)
     return copy;
 }
 
+/* Copies of the states, which are plain where they are not tracked. */
+static bool make_own(AdLoop *loop)
+{
+    TRY(loop->own = hold_list(loop->n, loop->initial), false);
+    for (size_t k = 0; k < loop->n; k++) {
+        uint64_t *leaf = &loop->own[k];
+        if (ad_scope_tracks(*leaf)) {
+            TRY(ad_region_own_node(leaf), false);
+        } else if (ad_var_node(*leaf)) {
+            ad_graph_unref(ad_var_node(*leaf));
+            *leaf = ad_var_index(*leaf);
+        }
+    }
+    return true;
+}
+
 static AdLoop *make_loop(JitBackend backend, size_t n, const uint64_t *states)
 {
     AdLoop *loop = alloc_zero(1, sizeof(AdLoop));
@@ -66,7 +87,7 @@ static AdLoop *make_loop(JitBackend backend, size_t n, const uint64_t *states)
     loop->evaluated = !jit_flag(JitFlagSymbolicLoops);
     loop->n = n;
     loop->initial = hold_list(n, states);
-    if (loop->initial)
+    if (loop->initial && (!loop->evaluated || make_own(loop)))
         return loop;
     free_loop(loop);
     return NULL;
@@ -76,9 +97,9 @@ static AdLoop *make_loop(JitBackend backend, size_t n, const uint64_t *states)
 static void begin_evaluated(const AdLoop *loop, const uint32_t *given, uint64_t *states)
 {
     for (size_t k = 0; k < loop->n; k++) {
-        states[k] = given[k];
-        if (ad_scope_tracks(loop->initial[k]))
-            ad_graph_ref(ad_var_node(states[k] |= loop->initial[k] >> 32 << 32));
+        states[k] = loop->own[k] >> 32 << 32 | given[k];
+        if (ad_var_node(states[k]))
+            ad_graph_ref(ad_var_node(states[k]));
     }
 }
 
@@ -267,6 +288,19 @@ static bool select_states(const AdLoop *loop, uint64_t *states)
     return ok;
 }
 
+/* The loop is over: a state that it has left alone is what it was before. */
+static void restore_unchanged(const AdLoop *loop, uint64_t *states)
+{
+    for (size_t k = 0; k < loop->n; k++) {
+        NodeId node = ad_var_node(states[k]);
+        if (!node || node != ad_var_node(loop->own[k]))
+            continue;
+        states[k] = loop->initial[k] >> 32 << 32 | ad_var_index(states[k]);
+        ad_graph_ref(ad_var_node(states[k]));
+        ad_graph_unref(node);
+    }
+}
+
 /* An iteration of a loop that runs at once is over: variables are the core's, nodes
  * stay. */
 static int end_evaluated(AdOpen *open, uint64_t *states)
@@ -286,8 +320,9 @@ static int end_evaluated(AdOpen *open, uint64_t *states)
         drop_list(n, loop->before);
         loop->before = hold_list(n, states);
         status = loop->before ? 0 : -1;
-    } else if (status > 0 && !ad_region_dissolve(handle)) {
-        status = -1;
+    } else if (status > 0) {
+        restore_unchanged(loop, states);
+        status = ad_region_dissolve(handle) ? 1 : -1;
     }
     state_unlock();
     return status;

@@ -376,7 +376,7 @@ uint64_t ad_var_call_input(uint32_t call, uint64_t value)
         if (placeholder == index)
             ad_graph_ref(ad_var_node(result = value));
         else
-            result = ad_region_entry(open, value, placeholder);
+            result = ad_region_input(open->t, value, placeholder);
     }
     state_unlock();
     if (!ok || !result)

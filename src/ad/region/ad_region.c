@@ -300,7 +300,7 @@ static bool lookup_grow(AdTemplate *t)
     t->lookup = lookup;
     t->lookup_capacity = capacity;
     for (uint32_t i = 0; i < t->entry_count; i++)
-        if (!t->entries[i].state)
+        if (!t->entries[i].placeholder)
             lookup[lookup_place(t, t->entries[i].outer, t->entries[i].access)] = i + 1;
     return true;
 }
@@ -361,7 +361,7 @@ static bool share_entry(AdTemplate *t, const AdTemplate *from, AdEntry e)
     ad_graph_ref(e.node);
     e.held = e.outer != 0;
     t->entries[t->entry_count++] = e;
-    if (!e.state)
+    if (!e.placeholder)
         t->lookup[lookup_place(t, e.outer, e.access)] = t->entry_count;
     return true;
 }
@@ -423,54 +423,7 @@ bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count)
     return true;
 }
 
-uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder)
-{
-    AdEntry *entry = ad_region_find_entry(open->t, ad_var_node(outer), ACCESS_VALUE);
-    TRY(entry, 0);
-    ad_graph_ref(entry->node);
-    return (uint64_t) entry->node << 32 | placeholder;
-}
-
-/* Never another's: its gradient goes round with the loop. */
-NodeId ad_region_new_entry(AdTemplate *t, VarId like, uint32_t which)
-{
-    const Var *v = var_get(like);
-    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
-                    sizeof(AdEntry)),
-        0);
-    NodeId node = entry_node(var_device(v)->backend, (VarType) v->type, v->size);
-    TRY(node, 0);
-    t->entries[t->entry_count++] = (AdEntry){ .node = node, .state = 1 + which };
-    return ad_scope_admit(node) ? node : 0;
-}
-
-uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
-                         bool differentiated)
-{
-    TRY(vec_reserve(&t->states, &t->state_capacity, t->state_count + 1,
-                    sizeof(AdState)),
-        0);
-    uint64_t leaf = placeholder;
-    AdState own = { .placeholder = placeholder, .initial = ad_var_index(initial) };
-    if (differentiated) {
-        NodeId node = ad_region_new_entry(t, ad_var_index(initial), t->state_count);
-        TRY(node, 0);
-        ad_region_set_outer(t, t->entry_count - 1, initial);
-        own.entry = t->entry_count;
-        ad_graph_ref(node);
-        leaf |= (uint64_t) node << 32;
-    }
-    var_inc(own.placeholder);
-    var_inc(own.initial);
-    t->states[t->state_count++] = own;
-    return leaf;
-}
-
-/* ---------------------------------------------------------------- closing */
-
-/* An output whose node is from outside, an entry, or that of another output gets a node
- * of its own in the bodies. */
-static bool own_output(uint64_t *leaf)
+bool ad_region_own_node(uint64_t *leaf)
 {
     NodeId id = ad_var_node(*leaf);
     AdNode like = *ad_graph_node(id);
@@ -483,6 +436,50 @@ static bool own_output(uint64_t *leaf)
     return ok;
 }
 
+NodeId ad_region_new_entry(AdTemplate *t, VarId like)
+{
+    const Var *v = var_get(like);
+    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
+                    sizeof(AdEntry)),
+        0);
+    NodeId node = entry_node(var_device(v)->backend, (VarType) v->type, v->size);
+    TRY(node, 0);
+    t->entries[t->entry_count++] = (AdEntry){ .node = node, .placeholder = true };
+    return ad_scope_admit(node) ? node : 0;
+}
+
+uint64_t ad_region_input(AdTemplate *t, uint64_t outer, VarId placeholder)
+{
+    NodeId node = ad_region_new_entry(t, ad_var_index(outer));
+    TRY(node, 0);
+    ad_region_set_outer(t, t->entry_count - 1, outer);
+    ad_graph_ref(node);
+    return (uint64_t) node << 32 | placeholder;
+}
+
+uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
+                         bool differentiated)
+{
+    TRY(vec_reserve(&t->states, &t->state_capacity, t->state_count + 1,
+                    sizeof(AdState)),
+        0);
+    uint64_t leaf = placeholder;
+    AdState own = { .placeholder = placeholder, .initial = ad_var_index(initial) };
+    if (differentiated) {
+        TRY(leaf = ad_region_input(t, initial, placeholder), 0);
+        own.entry = t->entry_count;
+        t->entries[own.entry - 1].state = 1 + t->state_count;
+    }
+    var_inc(own.placeholder);
+    var_inc(own.initial);
+    t->states[t->state_count++] = own;
+    return leaf;
+}
+
+/* ---------------------------------------------------------------- closing */
+
+/* An output whose node is from outside, an entry, or that of another output gets a node
+ * of its own in the bodies. */
 static bool own_outputs(AdOpen *open)
 {
     AdTemplate *t = open->t;
@@ -496,7 +493,7 @@ static bool own_outputs(AdOpen *open)
                 continue;
             if (!ad_cut_is_inside(open, id) || ad_cut_is_whole(id) ||
                 ad_set_has(&taken, id))
-                ok = own_output(leaf);
+                ok = ad_region_own_node(leaf);
             else
                 ok = ad_set_add(&taken, id) != AD_SET_NONE;
         }

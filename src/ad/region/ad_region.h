@@ -53,7 +53,9 @@ typedef struct AdEntry {
     bool held;
     bool used;      /* results or arrays depend on it */
     bool forgotten; /* it is not, so what it stands for is not known any more */
-    uint32_t state; /* of a loop, 1 + its number: the node is that of the placeholder */
+    bool placeholder; /* of this node, which is no other entry's, also if these stand
+                         for the same */
+    uint32_t state;   /* of a loop, 1 + its number */
 } AdEntry;
 
 /** A state of a loop. */
@@ -157,8 +159,11 @@ void ad_region_find_outer(AdTemplate *t);
 /** Entry number 'which' stands for this variable if it is tracked. */
 void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer);
 /** A new entry that stands for nothing yet, for a placeholder that is like this
- *  variable (of a state: with that number). Its node, 0: memory is out. */
-NodeId ad_region_new_entry(AdTemplate *t, VarId like, uint32_t which);
+ *  variable. Its node, 0: memory is out. */
+NodeId ad_region_new_entry(AdTemplate *t, VarId like);
+/** ... for the placeholder of 'outer', whose reference moves: the placeholder with that
+ *  node. The entry stands for 'outer' if that is tracked. */
+uint64_t ad_region_input(AdTemplate *t, uint64_t outer, VarId placeholder);
 /** The list is copied. False: memory is out. */
 bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count);
 
@@ -166,9 +171,10 @@ bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count);
  *  serial number is the outer node's, or the next: it comes before all of the
  *  bodies. */
 AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, AdAccess access);
-/** An entry for a node that the caller has a placeholder for: the tracked placeholder,
- *  whose reference moves. */
-uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder);
+
+/** A tracked leaf gets a node of its own, which depends on the one that it had. False:
+ *  memory is out. */
+bool ad_region_own_node(uint64_t *leaf);
 
 /** The next state of a loop, which begins with 'initial'. If it is 'differentiated' it
  *  has an entry of its own, also where 'initial' is not tracked. The placeholder,
