@@ -266,10 +266,10 @@ typedef enum ADLoopIterations {
  *  local arrays (16 KiB for each lane), and a launch in which lanes exceed it fails:
  *  what it was to write cannot be read. Without a bound, or if the tape would be
  *  larger, and where states that are needed are local arrays, they are computed from
- *  checkpoints in local arrays (16 KiB), O(log n) times. If these would be larger, and
- *  in derivatives with ADFlagCreateGraph, they are computed from the beginning for each
- *  iteration, in a time that is quadratic in their number, as they are beyond the limit
- *  of the tape with that flag. Loops that only add to their states need none of this.
+ *  checkpoints in local arrays (16 KiB), O(log n) times; so they are beyond the limit of
+ *  the tape with ADFlagCreateGraph (4 KiB). If there is room for a few checkpoints only,
+ *  or for none, the time becomes quadratic in the number of iterations. Loops that only
+ *  add to their states need none of this.
  *
  *  Arrays that a recorded loop accesses by position may be read, be added to, and be
  *  overwritten by scatters. Reverse, a loop that overwrites one runs once more, to find

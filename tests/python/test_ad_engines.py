@@ -17,6 +17,8 @@ sys.path.insert(0, sys.argv[1])
 import warnings
 warnings.simplefilter("ignore")
 import drjit as dr
+import ad_util
+import test_ad_checkpoints as checkpoints
 import test_ad_coverage as coverage
 import test_ad_loops as loops
 import test_ad_rules as rules
@@ -68,6 +70,12 @@ def show_second(name, row, kind):
         dr.traverse(dr.ADMode.Backward)
         note(name + " again", inputs[0])
 
+def show_twice(name, fn):
+    x, p = dr.detach((loops.X, loops.P))
+    found = ad_util.gradients(fn, x, p, True)
+    dr.backward(found[0])
+    note(name + " twice", (x, p))
+
 for name, row in table.TABLE.items():
     for kind in table.TYPES.values():
         show(name, row.function, table.inputs_of(row, kind))
@@ -75,6 +83,10 @@ for name, row in table.TABLE.items():
 write()
 for name, loop in loops.LOOPS.items():
     show(name, lambda x, p: loop(x, p, "symbolic"), (loops.X, loops.P))
+dr.ad.set_tape_limit(0)
+show_twice("loop", checkpoints.alone(7))
+show_twice("local array", checkpoints.with_local_array(7, 3))
+show_twice("loop in a loop", checkpoints.powers_within("loop", 7, None))
 for name, fn in rules.MEMORY.items():
     show(name, fn, (rules.FLAT,))
 for name, fn in rules.CONTROL.items():

@@ -8,6 +8,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
+from ad_util import check_second_order
 from drjit.llvm.ad import Array2f64, Float64, UInt
 
 X = Float64(0.5, 1.2, 2.0, 0.73)
@@ -172,48 +173,7 @@ def test_first_order(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_second_order(name: str) -> None:
-    """Reverse over reverse and forward over reverse, against quotients."""
-    direction = np.array([1, -0.5, 0.25, 0.7]), np.array([0.3])
-
-    def gradient(x: Any, p: Any, tracked: bool) -> tuple[Any, ...]:
-        dr.enable_grad(x, p)
-        loss = dr.sum(PROGRAMS[name](x, p) * Float64(1, 1.3, 0.7, 0.9))
-        dr.set_grad(loss, 1)
-        dr.enqueue(dr.ADMode.Backward, loss)
-        flags = dr.ADFlag.CreateGraph * tracked | dr.ADFlag.ClearVertices
-        dr.traverse(dr.ADMode.Backward, flags)
-        found: tuple[Any, ...] = dr.grad((x, p))
-        dr.clear_grad((x, p))
-        return found
-
-    def moved(step: float) -> list[Any]:
-        x = Float64(X.numpy() + step * direction[0])
-        return [g.numpy() for g in gradient(x, P + step * direction[1][0], False)]
-
-    step = 1e-4
-    first = [
-        (a - b) / (2 * step) for a, b in zip(moved(step), moved(-step), strict=True)
-    ]
-    wide = [
-        (a - b) / (4 * step)
-        for a, b in zip(moved(2 * step), moved(-2 * step), strict=True)
-    ]
-    expected = [(4 * a - b) / 3 for a, b in zip(first, wide, strict=True)]
-    x, p = Float64(X), Float64(P)
-    found = gradient(x, p, True)
-    product = dr.sum(found[0] * Float64(direction[0])) + dr.sum(
-        found[1] * Float64(direction[1])
-    )
-    dr.set_grad((x, p), (Float64(direction[0]), Float64(direction[1])))
-    dr.enqueue(dr.ADMode.Backward, *found)
-    dr.traverse(dr.ADMode.Forward, dr.ADFlag.ClearVertices)
-    for g, e in zip(found, expected, strict=True):
-        assert np.allclose(dr.grad(g).numpy(), e, rtol=1e-7, atol=1e-7)
-    dr.clear_grad((x, p, found))
-    dr.backward(product)
-    for v, e in zip((x, p), expected, strict=True):
-        assert np.allclose(v.grad.numpy(), e, rtol=1e-7, atol=1e-7)
-    del found, product, g, v
+    check_second_order(PROGRAMS[name], X, P)
 
 
 def test_closed_form() -> None:

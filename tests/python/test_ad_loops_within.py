@@ -105,7 +105,8 @@ def test_within_a_recording_the_time_is_not_quadratic(kind: str, bound: Any) -> 
     assert time.perf_counter() - start < 20
 
 
-@pytest.mark.parametrize("length", [1, 2, 7, 60, 200])  # 200: without a stack
+# 400: a few checkpoints, 900: none
+@pytest.mark.parametrize("length", [1, 2, 7, 60, 400, 900])
 @pytest.mark.parametrize("bound", [None, 12])
 def test_local_arrays_in_the_state(length: int, bound: int | None) -> None:
     def loop(x: Any, p: Any) -> Any:

@@ -136,9 +136,7 @@ def test_a_loop_in_such_a_scope(mode: Any) -> None:
         return loop(body, mode, x)
 
     def plain(x: Any, w: Any) -> Any:
-        return unroll(
-            lambda s: (0.1 * unroll(lambda t: (t * w + t,), d(s)) + s,), x
-        )
+        return unroll(lambda s: (0.1 * unroll(lambda t: (t * w + t,), d(s)) + s,), x)
 
     compare(program, plain)
 

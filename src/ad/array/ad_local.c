@@ -6,6 +6,7 @@
 #include "ad/array/ad_moves.h"
 #include "ad/rule/ad_apply.h"
 #include "base/error.h"
+#include "trace/graph/local.h"
 
 bool ad_local_is(uint64_t leaf)
 {
@@ -22,6 +23,16 @@ uint64_t ad_local_zeros(uint32_t like)
     size_t length = jit_array_length(like);
     TRY(length && jit_var_info(like, &info), 0);
     return jit_array_create(info.backend, info.type, length, info.size);
+}
+
+uint32_t ad_local_unset(uint32_t like, size_t length, size_t size)
+{
+    state_lock();
+    const Var *v = var_get(like);
+    VarId array = local_create_unset(state_thread(), v->device, (VarType) v->type,
+                                     length, size);
+    state_unlock();
+    return array;
 }
 
 /* The position k, for all lanes. */

@@ -16,6 +16,9 @@
 bool ad_local_is(uint64_t leaf);
 /** One of zeros, like another one. */
 uint64_t ad_local_zeros(uint32_t like);
+/** One with entries of the type of a variable, none of which is read before it is
+ *  written. */
+uint32_t ad_local_unset(uint32_t like, size_t length, size_t size);
 /** The sum of two, entry by entry; references are those of the caller. */
 uint64_t ad_local_add(uint64_t a, uint64_t b);
 

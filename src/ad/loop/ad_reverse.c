@@ -26,10 +26,9 @@
  * exceeds that fails. Without a bound, and if a state that is needed is a local array,
  * which exists in kernels only, the reverse loop has another one in it instead, which
  * runs from a checkpoint to the iteration that is wanted (ad_stack.h). If there is no
- * room for these, or if the derivative is to be differentiated, it runs from the
- * beginning. So it does outside of recordings if a tape would be too large and there
- * can be no parts, since all that was on it would have to be kept for a further
- * derivative, or a state is a local array.
+ * room for these, it runs from the beginning. So it is outside of recordings if a tape
+ * would be too large and there can be no parts, since all that was on it would have to
+ * be kept for a further derivative, or a state is a local array.
  *
  * If the body gives the adjoint of each state on as it is (states are only added to),
  * the order does not matter: one loop of the states and sums is enough.
@@ -460,7 +459,7 @@ static bool go_back_in_kernel(Reverse *r, uint32_t *number)
     size_t most = bounded ? (size_t) t->max_iterations : 0;
     if (bounded && !r->tape.local && fits(r, most))
         TRY(ad_tape_allocate_in_lanes(&r->tape, most, FAR, &in_lanes), false);
-    if (!in_lanes && !r->d->tracked)
+    if (!in_lanes)
         TRY(ad_stack_begin(&r->stack, r->d, most), false);
     return run_again(r, number) && check_later(t, number) && go_back(r, *number, 0);
 }
@@ -487,7 +486,9 @@ static bool choose(Reverse *r, uint32_t *number)
     if (most && fits(r, most))
         return go_back_counted(r, most, number);
     bool parts = most && !r->d->tracked && !r->tape.local_states && !has_local(r);
-    return parts ? go_back_with_checkpoints(r, most) : go_back(r, *number, 0);
+    if (parts)
+        return go_back_with_checkpoints(r, most);
+    return (!most || ad_stack_begin(&r->stack, r->d, most)) && go_back(r, *number, 0);
 }
 
 bool ad_reverse(LoopDerivative *d)

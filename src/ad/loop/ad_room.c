@@ -23,10 +23,10 @@ bool ad_room_is_recorded(void)
     return outermost() != NULL;
 }
 
-bool ad_room_take(size_t bytes)
+size_t ad_room_left(void)
 {
     AdThread *own = ad_thread();
-    TRY(own, false);
+    TRY(own, 0);
     const Body *body = outermost();
     uint32_t scope = body ? body->scope : 0;
     state_lock();
@@ -37,8 +37,13 @@ bool ad_room_take(size_t bytes)
         own->room_launches = launches;
         own->room_scope = scope;
     }
-    if (bytes > LOCAL_MOST_BYTES / 2 - own->room_taken)
+    return LOCAL_MOST_BYTES / 2 - own->room_taken;
+}
+
+bool ad_room_take(size_t bytes)
+{
+    if (bytes > ad_room_left())
         return false;
-    own->room_taken += bytes;
+    ad_thread()->room_taken += bytes;
     return true;
 }

@@ -10,8 +10,7 @@
 
 /* ---------------------------------------------------------------- begin */
 
-/* What a state was before the loop, tracked if that is wanted. A new reference. */
-static uint64_t initial_state(const LoopDerivative *d, uint32_t k)
+uint64_t ad_run_initial(const LoopDerivative *d, uint32_t k)
 {
     const AdTemplate *t = d->t;
     const AdState *s = &t->states[k];
@@ -56,7 +55,7 @@ static bool take_values(AdRun *run, bool wanted, const uint64_t *states, uint32_
     for (uint32_t k = 0; ok && wanted && k < t->state_count; k++)
         if (t->states[k].changes)
             run->values[run->primal++] =
-                states ? ad_var_inc_ref(states[k]) : initial_state(run->d, k);
+                states ? ad_var_inc_ref(states[k]) : ad_run_initial(run->d, k);
     run->count = run->primal;
     for (uint32_t i = 0; i < count; i++) {
         ok = ok && others[i];

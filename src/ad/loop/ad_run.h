@@ -33,6 +33,9 @@ typedef struct AdRun {
     uint64_t *slots;  /* by state: of its gradient; the same */
 } AdRun;
 
+/** What state k was before the loop, tracked if the derivative is to be. A new
+ *  reference. */
+uint64_t ad_run_initial(const LoopDerivative *d, uint32_t k);
 /** Begin. With 'states' (or, if there are none to begin with, the initial ones) if they
  *  are wanted; in any case with 'others', whose references move. False: error recorded;
  *  ad_run_end() and ad_run_free() are due all the same. */

@@ -9,7 +9,9 @@
 #include "base/error.h"
 
 enum {
-    MOST_BYTES = 16384 /* of a lane */
+    MOST_BYTES = 16384, /* of a lane */
+    LEAST_DEPTH = 3,    /* else it is worth nothing */
+    MOST_COPIES = 64    /* of entries, without a loop */
 };
 
 /* Values of a stack, and those of the loop that computes, in order. */
@@ -62,25 +64,27 @@ static uint32_t middle(uint32_t from, uint32_t to)
 
 /* Entries of a local array become those of another one. */
 typedef struct Copying {
-    uint32_t from, first, to, at; /* borrowed */
+    uint64_t from, to; /* borrowed */
+    uint32_t first, at;
     size_t length;
     uint32_t mask; /* 0: always */
+    bool tracked;
 } Copying;
 
 /* An entry of a loop over them, whose number is state 0, and 'to' state 1. */
-static bool copy_entry(const Copying *c, uint32_t states[2])
+static bool copy_entry(const Copying *c, uint64_t states[2])
 {
-    uint32_t entry = states[0];
+    uint32_t entry = ad_var_index(states[0]);
     uint32_t source =
         apply(JitOpAdd, jit_var_inc_ref(c->first), jit_var_inc_ref(entry));
     uint32_t target = apply(JitOpAdd, jit_var_inc_ref(c->at), jit_var_inc_ref(entry));
-    uint32_t value = source ? jit_array_read(c->from, source, 0) : 0;
-    uint32_t next = value && target ? jit_array_write(states[1], target, value, 0) : 0;
+    uint64_t value = source ? ad_array_read(c->from, source, 0) : 0;
+    uint64_t next = value && target ? ad_array_write(states[1], target, value, 0) : 0;
     jit_var_dec_ref(source);
     jit_var_dec_ref(target);
-    jit_var_dec_ref(value);
+    ad_var_dec_ref(value);
     TRY(next, false);
-    jit_var_dec_ref(states[1]);
+    ad_var_dec_ref(states[1]);
     states[1] = next;
     states[0] = apply_number(JitOpAdd, entry, 1);
     jit_var_dec_ref(entry);
@@ -93,28 +97,52 @@ static uint32_t entries_left(const Copying *c, uint32_t entry)
     return c->mask ? apply(JitOpAnd, left, jit_var_inc_ref(c->mask)) : left;
 }
 
-/* 'to' with the entries in it: a new reference. */
-static uint32_t copy_entries(const Copying *c)
+/* 'to' with the entries in it: a new reference. In front of a loop that copies, the
+ * gradient of 'from' is added up whole, for each entry. */
+static uint64_t copy_one_by_one(const Copying *c)
 {
+    uint64_t to = ad_var_inc_ref(c->to);
+    for (uint32_t i = 0; i < c->length && to; i++) {
+        uint32_t source = apply_number(JitOpAdd, c->first, i);
+        uint32_t target = apply_number(JitOpAdd, c->at, i);
+        uint64_t value = source ? ad_array_read(c->from, source, 0) : 0, next = 0;
+        if (value && target)
+            next = ad_array_write(to, target, value, c->mask);
+        jit_var_dec_ref(source);
+        jit_var_dec_ref(target);
+        ad_var_dec_ref(value);
+        ad_var_dec_ref(to);
+        to = next;
+    }
+    return to;
+}
+
+/* The same, by a loop if that is better. */
+static uint64_t copy_entries(const Copying *c)
+{
+    if (c->tracked && c->length <= MOST_COPIES)
+        return copy_one_by_one(c);
     VarInfo info;
-    TRY(jit_var_info(c->from, &info), 0);
-    uint32_t states[2] = { jit_var_u32(info.backend, 0), jit_var_inc_ref(c->to) };
+    TRY(jit_var_info(ad_var_index(c->from), &info), 0);
+    uint64_t states[2] = { jit_var_u32(info.backend, 0), ad_var_inc_ref(c->to) };
+    const bool tracked[2] = { false, c->tracked };
     int symbolic = jit_flag(JitFlagSymbolicLoops);
     jit_set_flag(JitFlagSymbolicLoops, 1);
-    uint32_t loop = jit_var_loop_start(info.backend, "copy", 2, states);
+    uint32_t loop = ad_var_loop_start(info.backend, "copy", (int64_t) c->length, 2,
+                                      states, tracked);
     jit_set_flag(JitFlagSymbolicLoops, symbolic);
-    uint32_t left = loop ? entries_left(c, states[0]) : 0;
-    int again = left ? jit_var_loop_cond(loop, left) : -1;
+    uint32_t left = loop ? entries_left(c, ad_var_index(states[0])) : 0;
+    int again = left ? ad_var_loop_cond(loop, left) : -1;
     jit_var_dec_ref(left);
     bool ok = loop && again >= 0 && (!again || copy_entry(c, states));
     if (ok)
-        ok = jit_var_loop_end(loop, states) == 1;
+        ok = ad_var_loop_end(loop, states) == 1;
     else if (loop && (left == 0 || again > 0))
-        jit_record_end(info.backend, loop, 1);
-    jit_var_dec_ref(states[0]);
+        ad_record_end(info.backend, loop, 1);
+    ad_var_dec_ref(states[0]);
     if (ok)
         return states[1];
-    jit_var_dec_ref(states[1]);
+    ad_var_dec_ref(states[1]);
     return 0;
 }
 
@@ -131,6 +159,40 @@ static uint32_t begin_of(uint32_t entry, size_t length)
     return apply_number(JitOpMul, entry, (uint32_t) length);
 }
 
+/* State k of entry 'top' of its array. */
+static uint64_t read_state(const AdStack *s, uint32_t k, uint64_t array, uint32_t top)
+{
+    size_t length = length_of(s, k);
+    if (!length)
+        return ad_array_read(array, top, 0);
+    uint64_t empty = ad_local_zeros(s->d->t->states[k].initial), result = 0;
+    uint32_t first = begin_of(top, length), zero = number_like(top, 0);
+    if (first && zero && empty)
+        result = copy_entries(
+            &(Copying){ array, empty, first, zero, length, 0, s->d->tracked });
+    jit_var_dec_ref(first);
+    jit_var_dec_ref(zero);
+    ad_var_dec_ref(empty);
+    return result;
+}
+
+/* The array of state k with 'value' as entry 'top', where the mask is set. */
+static uint64_t write_state(const AdStack *s, uint32_t k, uint64_t array, uint32_t top,
+                            uint64_t value, uint32_t mask)
+{
+    size_t length = length_of(s, k);
+    if (!length)
+        return ad_array_write(array, top, value, mask);
+    uint32_t at = begin_of(top, length), zero = number_like(top, 0);
+    uint64_t result = 0;
+    if (at && zero)
+        result = copy_entries(
+            &(Copying){ value, array, zero, at, length, mask, s->d->tracked });
+    jit_var_dec_ref(at);
+    jit_var_dec_ref(zero);
+    return result;
+}
+
 /* ---------------------------------------------------------------- begin */
 
 static bool changes(const AdStack *s, uint32_t k)
@@ -138,7 +200,8 @@ static bool changes(const AdStack *s, uint32_t k)
     return s->d->t->states[k].changes;
 }
 
-static size_t bytes_of(const AdStack *s, size_t depth)
+/* Those of an entry of the stack, in a lane. */
+static size_t entry_bytes(const AdStack *s)
 {
     size_t bytes = sizeof(uint32_t);
     for (uint32_t k = 0; k < s->d->t->state_count; k++) {
@@ -147,27 +210,41 @@ static size_t bytes_of(const AdStack *s, size_t depth)
         if (changes(s, k))
             bytes += (length ? length : 1) * type_info[type].size;
     }
-    return bytes * depth;
+    return bytes;
 }
 
 /* An array for entries of state k, the first of which is the initial one. */
-static uint32_t begin_array(const AdStack *s, uint32_t k, size_t depth)
+static uint64_t begin_array(const AdStack *s, uint32_t k)
 {
-    uint32_t initial = s->d->t->states[k].initial;
+    const AdTemplate *t = s->d->t;
+    uint64_t initial = ad_run_initial(s->d, k), result = 0;
     size_t length = length_of(s, k);
-    VarInfo info;
-    TRY(jit_var_info(initial, &info), 0);
-    uint32_t array = jit_array_create(info.backend, info.type,
-                                      depth * (length ? length : 1), s->d->t->size);
-    TRY(array, 0);
-    uint32_t zero = length ? number_like(initial, 0) : 0, result = 0;
-    if (zero)
-        result = copy_entries(&(Copying){ initial, zero, array, zero, length, 0 });
-    else if (!length)
-        result = jit_array_init(array, initial);
+    uint32_t array = ad_local_unset(t->states[k].initial,
+                                    s->depth * (length ? length : 1), t->size);
+    uint32_t zero = number_like(ad_var_index(initial), 0);
+    if (array && zero)
+        result = write_state(s, k, array, zero, initial, 0);
     jit_var_dec_ref(zero);
     jit_var_dec_ref(array);
+    ad_var_dec_ref(initial);
     return result;
+}
+
+/* What a stack takes of the room: a derivative of it has arrays as large, and copies. */
+static size_t room_for(const AdStack *s, size_t depth)
+{
+    return depth * entry_bytes(s) * (s->d->tracked ? 4 : 1);
+}
+
+/* How many entries: as many as it takes, or as there is room for, of which it leaves as
+ * much to others. */
+static size_t choose_depth(const AdStack *s, uint64_t most)
+{
+    size_t depth = 2, left = ad_room_left() / 2;
+    for (uint64_t n = most ? most : UINT32_MAX; n > 1; n /= 2)
+        depth++;
+    size_t fits = (left < MOST_BYTES ? left : MOST_BYTES) / room_for(s, 1);
+    return depth < fits ? depth : fits;
 }
 
 bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most)
@@ -175,21 +252,18 @@ bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most)
     const AdTemplate *t = d->t;
     JitBackend backend = ad_derive_loop_backend(t);
     *s = (AdStack){ .d = d };
-    size_t depth = 2;
-    for (uint64_t n = most ? most : UINT32_MAX; n > 1; n /= 2)
-        depth++;
-    size_t bytes = bytes_of(s, depth);
-    if (bytes > MOST_BYTES || !ad_room_take(bytes))
+    s->depth = choose_depth(s, most);
+    if (s->depth < LEAST_DEPTH || !ad_room_take(room_for(s, s->depth)))
         return true;
     s->values = alloc_zero(ARRAYS + t->state_count, sizeof(uint64_t));
     TRY(s->values, false);
     s->values[TOP] = jit_var_u32(backend, 0);
-    s->values[POSITIONS] = jit_array_create(backend, VarTypeUInt32, depth, t->size);
+    s->values[POSITIONS] = jit_array_create(backend, VarTypeUInt32, s->depth, t->size);
     s->count = ARRAYS;
     bool ok = s->values[TOP] && s->values[POSITIONS];
     for (uint32_t k = 0; ok && k < t->state_count; k++)
         if (changes(s, k))
-            ok = (s->values[s->count++] = begin_array(s, k, depth)) != 0;
+            ok = (s->values[s->count++] = begin_array(s, k)) != 0;
     return ok;
 }
 
@@ -217,23 +291,6 @@ static void drop_level(const AdStack *s, Level *level)
     jit_var_dec_ref(level->position);
 }
 
-/* State k of entry 'top' of its array. */
-static uint32_t read_state(const AdStack *s, uint32_t k, uint32_t array, uint32_t top)
-{
-    size_t length = length_of(s, k);
-    if (!length)
-        return jit_array_read(array, top, 0);
-    uint32_t initial = s->d->t->states[k].initial, result = 0;
-    uint32_t first = begin_of(top, length), zero = number_like(top, 0);
-    uint32_t empty = (uint32_t) ad_local_zeros(initial);
-    if (first && zero && empty)
-        result = copy_entries(&(Copying){ array, first, empty, zero, length, 0 });
-    jit_var_dec_ref(first);
-    jit_var_dec_ref(zero);
-    jit_var_dec_ref(empty);
-    return result;
-}
-
 /* The topmost checkpoint that is not behind iteration 'number'. The last one before was
  * that of the next iteration, so that one at most is popped. */
 static bool find_level(const AdStack *s, const AdRun *run, uint32_t first,
@@ -253,24 +310,9 @@ static bool find_level(const AdStack *s, const AdRun *run, uint32_t first,
     bool ok = level->position != 0;
     for (uint32_t k = 0, i = first + ARRAYS; ok && k < t->state_count; k++)
         if (changes(s, k))
-            ok = (level->states[k] = read_state(
-                      s, k, ad_var_index(ad_run_get(run, i++)), level->top)) != 0;
+            ok = (level->states[k] =
+                      read_state(s, k, ad_run_get(run, i++), level->top)) != 0;
     return ok;
-}
-
-/* The array of state k with 'value' as entry 'top', where the mask is set. */
-static uint32_t write_state(const AdStack *s, uint32_t k, uint32_t array, uint32_t top,
-                            uint32_t value, uint32_t mask)
-{
-    size_t length = length_of(s, k);
-    if (!length)
-        return jit_array_write(array, top, value, mask);
-    uint32_t at = begin_of(top, length), zero = number_like(top, 0), result = 0;
-    if (at && zero)
-        result = copy_entries(&(Copying){ value, zero, array, at, length, mask });
-    jit_var_dec_ref(at);
-    jit_var_dec_ref(zero);
-    return result;
 }
 
 /* Where 'mask' is set, a checkpoint: the states are those with which the iteration
@@ -286,10 +328,10 @@ static bool push(const AdStack *s, AdRun *run, uint32_t mask)
                                 jit_array_write(positions, top, number, mask));
     for (uint32_t k = 0, i = 0; ok && k < t->state_count; k++)
         if (changes(s, k)) {
-            uint32_t array = ad_var_index(ad_run_get(run, STACK + ARRAYS + i));
-            uint32_t value = ad_var_index(run->values[i]);
-            ok = ad_run_set(run, STACK + ARRAYS + i++,
-                            write_state(s, k, array, top, value, mask));
+            uint64_t array = ad_run_get(run, STACK + ARRAYS + i);
+            ok = ad_run_set(run, STACK + ARRAYS + i,
+                            write_state(s, k, array, top, run->values[i], mask));
+            i++;
         }
     if (ok)
         return ad_run_set(run, STACK + TOP, select(mask, top, jit_var_inc_ref(before)));
@@ -306,6 +348,8 @@ static bool compute_iteration(const AdStack *s, AdRun *run, uint32_t number)
     now = ad_var_index(ad_run_get(run, NUMBER));
     uint32_t before = ad_var_index(ad_run_get(run, MIDDLE));
     uint32_t there = jit_var_eq(now, before);
+    uint32_t top = ad_var_index(ad_run_get(run, STACK + TOP));
+    there = apply(JitOpAnd, there, apply_number(JitOpLt, top, (uint32_t) s->depth - 1));
     bool ok = there && push(s, run, there) &&
               ad_run_set(run, MIDDLE,
                          select(there, middle(now, number), jit_var_inc_ref(before)));

@@ -17,10 +17,13 @@
  *               ├─────────────┼─┼─┼─┤ 10                        0 7 8 9, from 7 on
  *
  * Each iteration is computed again log2(n) / 2 times or less. A stack has one entry for
- * each bit of the number of iterations, and that of the beginning.
+ * each bit of the number of iterations, and that of the beginning; if this is more than
+ * there is room for, then fewer, and a part behind the last one that is left is
+ * computed from there each time.
  *
  * The loop that computes an iteration has the stack among its values, and so has the
- * reverse loop: the top, the positions, and an array for each state that changes.
+ * reverse loop: the top, the positions, and an array for each state that changes. If
+ * the derivative is to be differentiated, arrays are tracked like all values.
  *
  * Functions take the lock themselves.
  */
@@ -31,13 +34,14 @@
 
 typedef struct AdStack {
     LoopDerivative *d;
+    size_t depth;     /* entries */
     uint32_t count;   /* of values; 0: there is none */
     uint64_t *values; /* with which it begins; references, owned */
 } AdStack;
 
 /** Have one with an entry for the beginning, for that many iterations at most (0: not
- *  known). There is none if it would take too much of the memory of a lane. False:
- *  error recorded; ad_stack_free() is due all the same. */
+ *  known). There is none if there is room for next to none. False: error recorded;
+ *  ad_stack_free() is due all the same. */
 bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most);
 void ad_stack_free(AdStack *s);
 /** The states with which iteration 'number' begins, by state, those that are needed;

@@ -11,7 +11,6 @@
 #include "ad/loop/ad_room.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "trace/graph/local.h"
 
 /* ---------------------------------------------------------------- the limit */
 
@@ -155,18 +154,6 @@ bool ad_tape_allocate(AdTape *tape, size_t length)
     return jit_eval();
 }
 
-/* A local array for a state like this. No entry is read before it is written: the way
- * back begins where each lane has ended. */
-static VarId make_array(VarId like, size_t length, size_t size)
-{
-    state_lock();
-    const Var *v = var_get(like);
-    VarId array = local_create_unset(state_thread(), v->device, (VarType) v->type,
-                                     length, size);
-    state_unlock();
-    return array;
-}
-
 bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, size_t most, bool *fits)
 {
     const AdTemplate *t = tape->d->t;
@@ -176,10 +163,11 @@ bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, size_t most, bool *f
         return true;
     tape->length = length;
     tape->in_lanes = true;
+    /* The way back begins where each lane has ended, so what is read was written. */
     for (uint32_t k = 0; k < t->state_count; k++) {
         if (!tape->needed[k])
             continue;
-        tape->arrays[k] = make_array(t->states[k].initial, length, t->size);
+        tape->arrays[k] = ad_local_unset(t->states[k].initial, length, t->size);
         TRY(tape->arrays[k], false);
     }
     return true;
