@@ -267,15 +267,14 @@ typedef enum ADLoopIterations {
  *  what it was to write cannot be read. Without a bound, or if the tape would be
  *  larger, and where states that are needed are local arrays, they are computed from
  *  checkpoints in local arrays (16 KiB), O(log n) times; so they are beyond the limit of
- *  the tape with ADFlagCreateGraph (4 KiB). If there is room for a few checkpoints only,
+ *  the tape with ADFlagCreateGraph (1 KiB). If there is room for a few checkpoints only,
  *  or for none, the time becomes quadratic in the number of iterations. Loops that only
  *  add to their states need none of this.
  *
  *  Arrays that a recorded loop accesses by position may be read, be added to, and be
  *  overwritten by scatters. Reverse, a loop that overwrites one runs once more, to find
- *  out who has written each entry last; within another recording, with
- *  ADFlagCreateGraph, and where it is a region in the body that overwrites, this is not
- *  done, and is an error.
+ *  out who has written each entry last; within another recording, and where it is a
+ *  region in the body that overwrites, this is not done, and is an error.
  *
  *  'differentiated' says which states may have derivatives; NULL: all floats. In the
  *  body these are tracked; results are if the state was tracked before, or if an

@@ -9,9 +9,11 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
+from ad_util import check_second_order, gradients
 from drjit.llvm.ad import Array3f64, Float64, UInt
 
 X = Float64(0.3, 1.2, -0.4, 0.9)
+P = Float64(0.8)
 LANE = dr.arange(UInt, 4)
 STARTS = ["tracked", "plain"]
 
@@ -217,6 +219,7 @@ def test_regions_add(add: Callable[..., None], order: str, start: str) -> None:
 
 def test_inner_regions_that_overwrite_are_refused() -> None:
     """In reverse mode, unless nobody asks for the gradient of the array."""
+
     def inner(y: Any, out: Any) -> Any:
         def body(y: Any, k: Any) -> Any:
             dr.scatter(out, y * y, LANE)
@@ -270,20 +273,62 @@ def test_inner_regions_that_overwrite_forward(start: str) -> None:
     dr.check_grad(loop(write, start, UInt(5, 4, 3, 0)), X, mode=dr.ADMode.Forward)
 
 
-def test_further_derivatives_are_refused() -> None:
-    x = Float64(X)
-    dr.enable_grad(x)
-    out = x * 2
+def four(out: Any, y: Any) -> Any:
+    """A result for each lane that depends on all entries."""
+    a, b, c = (dr.gather(Float64, out, LANE * 3 + i) for i in range(3))
+    return a * dr.sin(b) * y + c * a
 
-    def body(y: Any, k: Any) -> Any:
-        dr.scatter(out, y * y, LANE)
-        return dr.sin(y), k + 1
 
-    dr.while_loop((x, UInt(0)), lambda y, k: k < 3, body, mode="symbolic")
-    dr.set_grad(out, 1)
-    dr.enqueue(dr.ADMode.Backward, out)
-    with pytest.raises(RuntimeError, match=r"overwrites an array.*ADFlagCreateGraph"):
-        dr.traverse(dr.ADMode.Backward, dr.ADFlag.CreateGraph)
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("limit", [0, 1 << 30])
+def test_second_order(write: Any, start: str, limit: int) -> None:
+    def program(x: Any, p: Any, times: Any) -> Any:
+        out = begin(x, start)
+
+        def body(y: Any, k: Any) -> Any:
+            write(out, dr.sin(y) * x * p, y, k)
+            return y * 0.9 + 0.1 * x * y * p, k + 1
+
+        y, _ = dr.while_loop(
+            (x, UInt(0)), lambda y, k: k < times, body, mode="symbolic"
+        )
+        return four(out, y)
+
+    before = dr.ad.tape_limit()
+    dr.ad.set_tape_limit(limit)
+    try:
+        for n in (0, 1, 5):
+            for times in (UInt(n), UInt(n, n // 2, 1, 0)):
+                check_second_order(
+                    lambda x, p, times=times: program(x, p, times),  # type: ignore[misc]
+                    X,
+                    P,
+                )
+    finally:
+        dr.ad.set_tape_limit(before)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("write", [moving, two, mixed, masked])
+def test_third_order(write: Any, start: str) -> None:
+    def program(x: Any, p: Any) -> Any:
+        out = begin(x, start)
+
+        def body(y: Any, k: Any) -> Any:
+            write(out, dr.sin(y) * x * p, y, k)
+            return y * 0.9 + 0.1 * x * y * p, k + 1
+
+        times = UInt(3, 2, 1, 0)
+        y, _ = dr.while_loop(
+            (x, UInt(0)), lambda y, k: k < times, body, mode="symbolic"
+        )
+        return four(out, y)
+
+    def first(x: Any, p: Any) -> Any:
+        return gradients(program, x, p, True)[0]
+
+    check_second_order(first, X, P)
 
 
 # ---------------------------------------------------------------- conditionals
@@ -369,3 +414,23 @@ def test_extremes_on_both_sides_are_refused() -> None:
 
     with pytest.raises(RuntimeError, match="both sides have written to"):
         dr.if_stmt((x * 2,), x > 0.5, side, side, mode="symbolic")
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("write", [moving, two, mixed, masked, packet])
+def test_second_order_of_conditionals(write: Any, start: str) -> None:
+    def program(x: Any, p: Any) -> Any:
+        def first(out: Any, x: Any) -> Any:
+            write(out, dr.sin(x) * x * p, x, UInt(1))
+            write(out, x * p * x, x, UInt(2))
+            return out
+
+        def second(out: Any, x: Any) -> Any:
+            write(out, dr.cos(x) * x * p, x, UInt(0))
+            return out
+
+        out = begin(x, start)
+        out = dr.if_stmt((out, x), x > 0.5, first, second, mode="symbolic")
+        return four(out, x)
+
+    check_second_order(program, X, P)

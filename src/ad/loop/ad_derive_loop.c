@@ -349,7 +349,7 @@ static bool find_last(LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
     TRY(!d->forward && ad_derive_has_arrays(t, d->given), true);
-    TRY(ad_overwrite_find(t, d->tracked, &d->last, &d->overwritten), false);
+    TRY(ad_overwrite_find(t, &d->last, &d->overwritten), false);
     TRY(d->last.count, true);
     LoopDerivative body = { .t = d->t };
     bool ok = ad_overwrite_record(t, &d->last, 0, &body.body) &&

@@ -190,6 +190,7 @@ bool ad_run_set_slot(AdRun *run, uint32_t k, uint64_t value)
 bool ad_run_set_number(AdRun *run, uint32_t placeholder, uint32_t number)
 {
     state_lock();
+    run->number = number;
     bool ok = region_replay_set(&run->replay, placeholder, number);
     state_unlock();
     return ok;
@@ -210,7 +211,8 @@ static bool give_inputs(const AdRun *run, AdBlock *block)
                                run->d->slot_entries[k]),
                 false);
     }
-    return true;
+    return !run->number ||
+           ad_block_input(block, run->d->last.iteration, run->number, 0);
 }
 
 /* The body was recorded: 'outputs' of the template have become 'results'. With the

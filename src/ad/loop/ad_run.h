@@ -31,6 +31,7 @@ typedef struct AdRun {
     uint64_t *states; /* by state: with which the iteration has begun, 0: not known;
                          references, owned */
     uint64_t *slots;  /* by state: of its gradient; the same */
+    uint32_t number;  /* of the iteration, where the derivative has it; 0: it has not */
 } AdRun;
 
 /** What state k was before the loop, tracked if the derivative is to be. A new

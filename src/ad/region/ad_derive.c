@@ -354,7 +354,7 @@ static bool find_last(Derivation *d)
 {
     const AdTemplate *t = d->t;
     TRY(d->mode == ADModeBackward && ad_derive_has_arrays(t, d->given), true);
-    TRY(ad_overwrite_find(t, d->tracked, &d->last, &d->overwritten), false);
+    TRY(ad_overwrite_find(t, &d->last, &d->overwritten), false);
     TRY(d->last.count, true);
     RecordedBody bodies[2];
     memset(bodies, 0, sizeof(bodies));

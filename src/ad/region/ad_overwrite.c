@@ -174,13 +174,13 @@ static bool refuse(const AdTemplate *t)
     return error_set(
         JIT_ERROR_UNSUPPORTED,
         "ad_traverse(): %s '%s' overwrites an array: its derivative is "
-        "not available within another recording, nor with "
-        "ADFlagCreateGraph; what runs at once (mode=\"evaluated\") has one",
+        "not available within another recording; what runs at once "
+        "(mode=\"evaluated\") has one",
         t->kind == REGION_LOOP ? "loop" : "conditional", t->name);
 }
 
 /* Arrays of zeros, for those that need one. */
-static bool make_arrays(Search *s, bool tracked, bool *any)
+static bool make_arrays(Search *s, bool *any)
 {
     JitBackend backend = (JitBackend) ad_graph_node(s->t->arrays[0].node)->backend;
     const uint32_t zero = 0;
@@ -196,7 +196,7 @@ static bool make_arrays(Search *s, bool tracked, bool *any)
         const Target *target = &s->targets[i];
         if (!is_needed(s, target))
             continue;
-        if (tracked || is_recorded())
+        if (is_recorded())
             return refuse(s->t);
         s->last->arrays[i] =
             jit_var_literal(backend, VarTypeUInt32, &zero, target->size, 1);
@@ -206,14 +206,14 @@ static bool make_arrays(Search *s, bool tracked, bool *any)
     return true;
 }
 
-static bool search(Search *s, bool tracked, uint32_t *entries)
+static bool search(Search *s, uint32_t *entries)
 {
     bool any, ok = true;
     state_lock();
     for (uint32_t k = 0; k < s->t->array_count && ok; k++)
         ok = note_write(s, k);
     state_unlock();
-    TRY(ok && make_arrays(s, tracked, &any), false);
+    TRY(ok && make_arrays(s, &any), false);
     for (uint32_t i = 0; i < s->last->array_count; i++)
         if (s->last->arrays[i] && s->targets[i].entry)
             entries[s->targets[i].entry - 1] = 1 + i;
@@ -222,8 +222,7 @@ static bool search(Search *s, bool tracked, uint32_t *entries)
     return true;
 }
 
-bool ad_overwrite_find(const AdTemplate *t, bool tracked, AdLast *last,
-                       uint32_t **entries)
+bool ad_overwrite_find(const AdTemplate *t, AdLast *last, uint32_t **entries)
 {
     *last = (AdLast){ 0 };
     *entries = NULL;
@@ -235,7 +234,7 @@ bool ad_overwrite_find(const AdTemplate *t, bool tracked, AdLast *last,
     last->arrays = alloc_zero(t->array_count, sizeof(uint32_t));
     *entries = alloc_zero(t->entry_count + 1, sizeof(uint32_t));
     bool ok = s.targets && s.target_of && last->arrays && *entries &&
-              search(&s, tracked, *entries);
+              search(&s, *entries);
     alloc_free(s.targets);
     alloc_free(s.target_of);
     if (!ok)

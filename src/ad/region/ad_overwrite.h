@@ -17,10 +17,8 @@
 /** Its writes, with arrays of zeros for their numbers, if that is needed; else none. In
  *  'entries' (owned by the caller; NULL if there is none): by entry 1 + number of the
  *  array that it is, 0 if it is none. False: error recorded, as it is if it is needed
- *  and nothing can be evaluated or 'tracked' says that there is to be a further
- *  derivative. */
-bool ad_overwrite_find(const AdTemplate *t, bool tracked, AdLast *last,
-                       uint32_t **entries);
+ *  and nothing can be evaluated. */
+bool ad_overwrite_find(const AdTemplate *t, AdLast *last, uint32_t **entries);
 /** What a body has to write, 'which' of them: the effects of 'out'. In a loop the
  *  placeholder for the number of the iteration is made anew. */
 bool ad_overwrite_record(const AdTemplate *t, AdLast *last, uint32_t which,
