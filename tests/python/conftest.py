@@ -26,6 +26,7 @@ if os.environ.get("DRJIT_TEST_AD"):
 sys.path.insert(0, str(Path(__file__).parent))  # for what tests share
 
 import region_util  # noqa: E402
+from wrap_util import lib, nothing_left  # noqa: E402, F401
 
 
 @pytest.fixture(params=FAMILIES)

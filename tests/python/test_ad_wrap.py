@@ -30,22 +30,13 @@ from drjit.llvm.ad import (
     TensorXf,
     UInt,
 )
-from wrap_util import PACKAGES, close, functions, into, library, out_of, tracked
+from wrap_util import PACKAGES, close, functions, into, out_of, tracked
 
 # PyTorch compiles some of its forward derivatives with what it deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script")
-
-
-@pytest.fixture(autouse=True)
-def nothing_left():
-    yield
-    gc.collect()
-    assert _core._ad_node_count() == 0
-
-
-@pytest.fixture(params=list(PACKAGES))
-def lib(request):
-    yield from library(request.param)
+pytestmark = [
+    pytest.mark.usefixtures("nothing_left"),
+    pytest.mark.filterwarnings("ignore:.*torch.jit.script"),
+]
 
 
 # ---------------------------------------------------------------- the decorator

@@ -1,13 +1,11 @@
 """drjit.wrap(): our functions in other frameworks; see test_ad_wrap.py."""
 
-import gc
 import importlib
 import types
 
 import drjit as dr
 import numpy as np
 import pytest
-from drjit import _core
 from drjit.llvm import ad
 from drjit.llvm.ad import (
     Array3f,
@@ -20,22 +18,13 @@ from drjit.llvm.ad import (
     TensorXf64,
     UInt,
 )
-from wrap_util import PACKAGES, close, functions, into, library, out_of, tracked
+from wrap_util import PACKAGES, close, functions, into, out_of, tracked
 
 # PyTorch compiles some of its forward derivatives with what it deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script")
-
-
-@pytest.fixture(autouse=True)
-def nothing_left():
-    yield
-    gc.collect()
-    assert _core._ad_node_count() == 0
-
-
-@pytest.fixture(params=list(PACKAGES))
-def lib(request):
-    yield from library(request.param)
+pytestmark = [
+    pytest.mark.usefixtures("nothing_left"),
+    pytest.mark.filterwarnings("ignore:.*torch.jit.script"),
+]
 
 
 # ---------------------------------------------------------------- out of a framework

@@ -1,5 +1,6 @@
 """What the tests of drjit.wrap() share: frameworks under one set of names."""
 
+import gc
 from types import SimpleNamespace
 
 import drjit as dr
@@ -53,10 +54,18 @@ def close(found, expected, tolerance=1e-5):
     )
 
 
-def library(name):
-    """The functions of a framework, for a fixture: JAX has 64 bits meanwhile."""
-    found = functions(name)
-    if name != "jax":
+@pytest.fixture
+def nothing_left():
+    yield
+    gc.collect()
+    assert dr._core._ad_node_count() == 0
+
+
+@pytest.fixture(params=list(PACKAGES))
+def lib(request):
+    """The functions of a framework. JAX has 64 bits meanwhile."""
+    found = functions(request.param)
+    if found.name != "jax":
         yield found
         return
     before = found.m.config.jax_enable_x64

@@ -294,26 +294,61 @@ static PyObject *describe_node(const TreeNode *node, PyObject *leaf)
     return pair;
 }
 
-static PyObject *tree_nodes(PyObject *module, PyObject *args)
+/* The next entry of a list, whose reference moves; a failure leaves no list. */
+static void put_entry(PyObject **list, size_t i, PyObject *entry)
+{
+    if (entry)
+        PyList_SET_ITEM(*list, (Py_ssize_t) i, entry);
+    else
+        Py_CLEAR(*list);
+}
+
+static PyObject *list_nodes(const Tree *tree)
+{
+    PyObject *list = PyList_New((Py_ssize_t) tree->node_count);
+    for (size_t i = 0, leaf = 0; list && i < tree->node_count; i++) {
+        const TreeNode *node = &tree->nodes[i];
+        bool is_leaf = node->kind == NODE_LEAF;
+        put_entry(&list, i, describe_node(node, is_leaf ? tree->leaves[leaf++] : NULL));
+    }
+    return list;
+}
+
+static PyObject *list_paths(const Tree *tree)
+{
+    PyObject *list = PyList_New((Py_ssize_t) tree->leaf_count);
+    for (size_t i = 0; list && i < tree->leaf_count; i++) {
+        PyObject *path = tree_leaf_path(tree, i);
+        put_entry(&list, i, path ? PyTuple_Pack(2, path, tree->leaves[i]) : NULL);
+        Py_XDECREF(path);
+    }
+    return list;
+}
+
+/* A list that is made of the tree that is the second argument, behind the name of the
+ * operation. */
+static PyObject *list_of(PyObject *module, PyObject *args, const char *format,
+                         PyObject *(*make)(const Tree *tree))
 {
     const char *operation;
-    PyObject *object;
+    PyObject *object, *list;
     Tree tree;
-    if (!PyArg_ParseTuple(args, "sO:_tree_nodes", &operation, &object))
+    if (!PyArg_ParseTuple(args, format, &operation, &object))
         return NULL;
     bool ok = tree_flatten(state_of_module(module), operation, object, &tree);
-    PyObject *list = ok ? PyList_New((Py_ssize_t) tree.node_count) : NULL;
-    for (size_t i = 0, leaf = 0; list && i < tree.node_count; i++) {
-        const TreeNode *node = &tree.nodes[i];
-        PyObject *pair =
-            describe_node(node, node->kind == NODE_LEAF ? tree.leaves[leaf++] : NULL);
-        if (pair)
-            PyList_SET_ITEM(list, (Py_ssize_t) i, pair);
-        else
-            Py_CLEAR(list);
-    }
+    list = ok ? make(&tree) : NULL;
     tree_free(&tree);
     return list;
+}
+
+static PyObject *tree_nodes(PyObject *module, PyObject *args)
+{
+    return list_of(module, args, "sO:_tree_nodes", list_nodes);
+}
+
+static PyObject *tree_paths(PyObject *module, PyObject *args)
+{
+    return list_of(module, args, "sO:_tree_paths", list_paths);
 }
 
 typedef struct Calls {
@@ -350,28 +385,6 @@ static PyObject *check_compatibility(PyObject *module, PyObject *args)
                                name, first, second, widths))
         return NULL;
     Py_RETURN_NONE;
-}
-
-static PyObject *tree_paths(PyObject *module, PyObject *args)
-{
-    const char *operation;
-    PyObject *object;
-    Tree tree;
-    if (!PyArg_ParseTuple(args, "sO:_tree_paths", &operation, &object))
-        return NULL;
-    bool ok = tree_flatten(state_of_module(module), operation, object, &tree);
-    PyObject *list = ok ? PyList_New((Py_ssize_t) tree.leaf_count) : NULL;
-    for (size_t i = 0; list && i < tree.leaf_count; i++) {
-        PyObject *path = tree_leaf_path(&tree, i);
-        PyObject *pair = path ? PyTuple_Pack(2, path, tree.leaves[i]) : NULL;
-        Py_XDECREF(path);
-        if (pair)
-            PyList_SET_ITEM(list, (Py_ssize_t) i, pair);
-        else
-            Py_CLEAR(list);
-    }
-    tree_free(&tree);
-    return list;
 }
 
 PyMethodDef tree_functions[] = {
