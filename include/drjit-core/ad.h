@@ -136,7 +136,7 @@ JIT_EXPORT bool ad_enqueue(ADMode mode, uint64_t index);
 JIT_EXPORT bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices);
 /** Propagate gradients along the edges that were enqueued. After an error what was
  *  enqueued is forgotten, gradients of nodes where it would have ended are those
- *  computed so far, and the others are cleared as 'flags' say. In debug mode
+ *  computed so far, and the others are cleared as 'flags' say; all are plain. In debug mode
  *  (JitFlagDebug) gradients are evaluated, and the first that is infinite or NaN is
  *  reported in the log: operation, line, label, number of entries. */
 JIT_EXPORT bool ad_traverse(ADMode mode, uint32_t flags);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import itertools
 import pickle
 from collections.abc import Callable
@@ -512,3 +513,62 @@ def test_replaced_derivatives_have_derivatives() -> None:
     dr.clear_grad((x, y))
     dr.backward(first)
     assert values(y) == 20 and values(first) == 12 and values(x.grad) == 12
+
+
+# ---------------------------------------------------------------- failures
+
+
+class Refusing(dr.CustomOp):  # type: ignore[type-arg]
+    """Has no derivative."""
+
+    def eval(self, x: Any) -> Any:
+        return x * 1
+
+    def forward(self) -> None:
+        raise ValueError("refused")
+
+    backward = forward
+
+
+def through_operation(x: Any, y: Any) -> Any:
+    return dr.custom(Refusing, y * dr.exp(x))
+
+
+def through_loop(x: Any, y: Any) -> Any:
+    """Runs for longer than its bound."""
+
+    def body(y: Any, i: Any) -> Any:
+        return dr.sin(y) * x, i + 1
+
+    return dr.while_loop(
+        (y, Int(0)), lambda y, i: i < 3, body, mode="symbolic", max_iterations=1
+    )[0]
+
+
+@pytest.mark.parametrize(
+    ("program", "mode"),
+    [
+        (through_operation, dr.ADMode.Backward),
+        (through_operation, dr.ADMode.Forward),
+        (through_loop, dr.ADMode.Backward),
+    ],
+)
+@pytest.mark.parametrize("clear", range(0, 8, 2))
+def test_failing_traversals_leave_no_nodes(program: Any, mode: Any, clear: int) -> None:
+    """Gradients depend on nodes that they are in, until nobody will ask for
+    their derivatives."""
+    flags = dr.ADFlag(clear) | dr.ADFlag.CreateGraph
+    x, z = tracked(1, 2), tracked(3, 4)
+    a = dr.sin(x) * z
+    b = program(x, a)
+    c = b * dr.exp(a) * x
+    begin = c * c if mode == dr.ADMode.Backward else x
+    dr.set_grad(begin, 1)
+    dr.enqueue(mode, begin)
+    with pytest.raises(Exception, match="refused|max_iterations"):
+        dr.traverse(mode, flags)
+    assert not dr.grad_enabled(*map(dr.grad, (x, z, a, b, c)))
+    if mode == dr.ADMode.Backward:  # what has come there before
+        assert np.allclose(x.grad.numpy(), dr.detach(2 * c * b * dr.exp(a)).numpy())
+    del a, b, c, begin
+    gc.collect()  # what the exception refers to

@@ -675,12 +675,35 @@ bool ad_traverse_is_tracked(void)
     return thread_self.ad && ad_thread()->tracked;
 }
 
-/* After an error: gradients that have not been passed on go, as if they had been.
- * Tracked ones could keep the nodes alive that they are in, and so could those that an
- * operation was given, whose nodes it holds. */
+/* The value of a gradient stays. */
+static void detach_gradient(NodeId id)
+{
+    const uint64_t grad = ad_graph_node(id)->grad;
+    if (!ad_var_node(grad))
+        return;
+    ad_graph_node(id)->grad = ad_var_index(grad);
+    ad_graph_unref(ad_var_node(grad));
+}
+
+/* After an error: gradients that have not been passed on go, as if they had been. Those
+ * that an operation was given hold nodes, which may hold the operation. Tracked ones
+ * depend on the nodes that they are in: nobody will ask for their derivatives, so they
+ * become plain. */
 static void give_up(const Traversal *t, uint32_t from)
 {
     state_lock();
+    for (uint32_t i = 0; i < t->visits.count && t->tracked; i++) {
+        const AdVisit *v = &t->visits.list[i];
+        if (!same_edge(v))
+            continue;
+        const NodeId both[2] = { t->spots[v->giver].id, t->spots[v->receiver].id };
+        for (int k = 0; k < 2; k++)
+            ad_graph_ref(both[k]);
+        for (int k = 0; k < 2; k++) {
+            detach_gradient(both[k]);
+            ad_graph_unref(both[k]);
+        }
+    }
     for (uint32_t i = from; i < t->visits.count; i++)
         if (same_edge(&t->visits.list[i]))
             finish_giver(t, &t->spots[t->visits.list[i].giver]);
