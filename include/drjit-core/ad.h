@@ -136,9 +136,9 @@ JIT_EXPORT bool ad_enqueue(ADMode mode, uint64_t index);
 JIT_EXPORT bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices);
 /** Propagate gradients along the edges that were enqueued. After an error what was
  *  enqueued is forgotten, gradients of nodes where it would have ended are those
- *  computed so far, and the others are cleared as 'flags' say; all are plain. In debug mode
- *  (JitFlagDebug) gradients are evaluated, and the first that is infinite or NaN is
- *  reported in the log: operation, line, label, number of entries. */
+ *  computed so far, and the others are cleared as 'flags' say; all are plain. In debug
+ *  mode (JitFlagDebug) gradients are evaluated, and the first that is infinite or NaN
+ *  is reported in the log: operation, line, label, number of entries. */
 JIT_EXPORT bool ad_traverse(ADMode mode, uint32_t flags);
 
 /** What an operation within a scope does with nodes. */
@@ -266,10 +266,10 @@ typedef enum ADLoopIterations {
  *  local arrays (16 KiB for each lane), and a launch in which lanes exceed it fails:
  *  what it was to write cannot be read. Without a bound, or if the tape would be
  *  larger, and where states that are needed are local arrays, they are computed from
- *  checkpoints in local arrays (16 KiB), O(log n) times; so they are beyond the limit of
- *  the tape with ADFlagCreateGraph (1 KiB). If there is room for a few checkpoints only,
- *  or for none, the time becomes quadratic in the number of iterations. Loops that only
- *  add to their states need none of this.
+ *  checkpoints in local arrays (16 KiB), O(log n) times; so they are beyond the limit
+ *  of the tape with ADFlagCreateGraph (1 KiB). If there is room for a few checkpoints
+ *  only, or for none, the time becomes quadratic in the number of iterations. Loops
+ *  that only add to their states need none of this.
  *
  *  Arrays that a recorded loop accesses by position may be read, be added to, and be
  *  overwritten by scatters. Reverse, a loop that overwrites one runs once more, to find

@@ -279,39 +279,9 @@ def four(out: Any, y: Any) -> Any:
     return a * dr.sin(b) * y + c * a
 
 
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("write", WRITES)
-@pytest.mark.parametrize("limit", [0, 1 << 30])
-def test_second_order(write: Any, start: str, limit: int) -> None:
-    def program(x: Any, p: Any, times: Any) -> Any:
-        out = begin(x, start)
+def of_two(write: Any, start: str, times: Any) -> Callable[..., Any]:
+    """A loop, as a function of four numbers and one."""
 
-        def body(y: Any, k: Any) -> Any:
-            write(out, dr.sin(y) * x * p, y, k)
-            return y * 0.9 + 0.1 * x * y * p, k + 1
-
-        y, _ = dr.while_loop(
-            (x, UInt(0)), lambda y, k: k < times, body, mode="symbolic"
-        )
-        return four(out, y)
-
-    before = dr.ad.tape_limit()
-    dr.ad.set_tape_limit(limit)
-    try:
-        for n in (0, 1, 5):
-            for times in (UInt(n), UInt(n, n // 2, 1, 0)):
-                check_second_order(
-                    lambda x, p, times=times: program(x, p, times),  # type: ignore[misc]
-                    X,
-                    P,
-                )
-    finally:
-        dr.ad.set_tape_limit(before)
-
-
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("write", [moving, two, mixed, masked])
-def test_third_order(write: Any, start: str) -> None:
     def program(x: Any, p: Any) -> Any:
         out = begin(x, start)
 
@@ -319,11 +289,32 @@ def test_third_order(write: Any, start: str) -> None:
             write(out, dr.sin(y) * x * p, y, k)
             return y * 0.9 + 0.1 * x * y * p, k + 1
 
-        times = UInt(3, 2, 1, 0)
         y, _ = dr.while_loop(
             (x, UInt(0)), lambda y, k: k < times, body, mode="symbolic"
         )
         return four(out, y)
+
+    return program
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("limit", [0, 1 << 30])
+def test_second_order(write: Any, start: str, limit: int) -> None:
+    before = dr.ad.tape_limit()
+    dr.ad.set_tape_limit(limit)
+    try:
+        for n in (0, 1, 5):
+            for times in (UInt(n), UInt(n, n // 2, 1, 0)):
+                check_second_order(of_two(write, start, times), X, P)
+    finally:
+        dr.ad.set_tape_limit(before)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("write", [moving, two, mixed, masked])
+def test_third_order(write: Any, start: str) -> None:
+    program = of_two(write, start, UInt(3, 2, 1, 0))
 
     def first(x: Any, p: Any) -> Any:
         return gradients(program, x, p, True)[0]

@@ -153,6 +153,26 @@ def test_a_scope_around(mode: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_only_what_a_scope_around_resumes_counts(mode: Any) -> None:
+    def program(x: Any, w: Any) -> Any:
+        with dr.suspend_grad(), dr.resume_grad(x):
+            return loop(lambda s: (s * x * w + s,), mode, x)
+
+    compare(program, lambda x, w: unroll(lambda s: (s * x * d(w) + s,), x))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_calls_in_such_a_scope(mode: Any) -> None:
+    def program(x: Any, w: Any) -> Any:
+        with dr.suspend_grad(), dr.resume_grad(x):
+            return dr.switch(
+                UInt(0, 1), [lambda s, t: s * t, lambda s, t: s * s], x, w, mode=mode
+            )
+
+    compare(program, lambda x, w: dr.select(dr.arange(UInt, 2) == 0, x * d(w), x * x))
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_a_state_that_stays_is_the_variable_afterwards(mode: Any) -> None:
     x, w = Float64(X), Float64(W)
     dr.enable_grad(x, w)
@@ -172,28 +192,26 @@ def test_a_state_that_stays_is_the_variable_afterwards(mode: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_arguments_of_calls(mode: Any) -> None:
-    def named(x: Any, w: Any, inside: bool, resume: bool) -> Any:
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("resume", [False, True])
+def test_arguments_of_calls(mode: Any, inside: bool, resume: bool) -> None:
+    def program(x: Any, w: Any) -> Any:
         def one(s: Any, t: Any) -> Any:
-            with dr.suspend_grad(*([] if resume else [s if inside else x])):
-                with dr.resume_grad(s if inside else x, when=resume):
+            named = s if inside else x
+            with dr.suspend_grad(*([] if resume else [named])):
+                with dr.resume_grad(named, when=resume):
                     return s * t
 
         return dr.switch(UInt(0, 1), [one, lambda s, t: s * s * t], x, w, mode=mode)
 
-    def plain(x: Any, w: Any, inside: bool, resume: bool) -> Any:
+    def plain(x: Any, w: Any) -> Any:
         if resume:
             first = x * d(w) if inside else d(x * w)
         else:
             first = d(x) * w if inside else x * w
         return dr.select(dr.arange(UInt, 2) == 0, first, x * x * w)
 
-    for inside in (False, True):
-        for resume in (False, True):
-            compare(
-                lambda x, w, i=inside, r=resume: named(x, w, i, r),  # type: ignore[misc]
-                lambda x, w, i=inside, r=resume: plain(x, w, i, r),  # type: ignore[misc]
-            )
+    compare(program, plain)
 
 
 @pytest.mark.parametrize("mode", MODES)

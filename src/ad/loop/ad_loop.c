@@ -70,7 +70,7 @@ static bool make_own(AdLoop *loop)
     for (size_t k = 0; k < loop->n; k++) {
         uint64_t *leaf = &loop->own[k];
         if (ad_scope_tracks(*leaf)) {
-            TRY(ad_region_own_node(leaf), false);
+            TRY(ad_region_own_node(leaf) && ad_scope_admit(ad_var_node(*leaf)), false);
         } else if (ad_var_node(*leaf)) {
             ad_graph_unref(ad_var_node(*leaf));
             *leaf = ad_var_index(*leaf);
