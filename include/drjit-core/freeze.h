@@ -36,7 +36,8 @@ extern "C" {
  * computed from these (jit_freeze_size()). A program that asks for the size of a
  * variable as a number (jit_var_size()) binds the recording to it. What was bound, and
  * what has to be equal, is checked at each repetition, which is refused if it does not
- * hold. Inputs of equal sizes stay so, and those of size 0 and 1 keep these.
+ * hold. Inputs of equal sizes stay so, and those of size 0 and 1 keep these. A size
+ * that no array has goes in and out as a literal of so many entries.
  *
  * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(), the
  * condition of an evaluated loop, ...): JIT_ERROR_STATE. What cannot be repeated
@@ -113,9 +114,18 @@ JIT_EXPORT int64_t jit_freeze_size_value(JitSize size);
 /** Bind the recording to a relation between two sizes being what it is now: 1 if it
  *  holds, 0 if not, -1 on errors. */
 JIT_EXPORT int jit_freeze_size_test(JitSizeRelation relation, JitSize a, JitSize b);
-/** The next literal, counter or undefined variable that the thread makes has this size,
- *  if its number of entries is the size's value. */
+/** The next literal, counter or undefined variable that the thread makes or resizes has
+ *  this size, if its number of entries is the size's value. */
 JIT_EXPORT bool jit_freeze_size_next(JitSize size);
+/** Where kernels compute with sizes, as in jit_var_reverse(): let them read these from
+ *  memory (true), which costs some time, or bind the recording to them (false, as at
+ *  the start). */
+JIT_EXPORT bool jit_freeze_set_general(bool general);
+/** Which of the two? False also where nothing is recorded. */
+JIT_EXPORT bool jit_freeze_is_general(void);
+/** Bind the recording to the sizes of all inputs, as what depends on them in a way that
+ *  is not known does. */
+JIT_EXPORT bool jit_freeze_bind(void);
 
 #if defined(__cplusplus)
 }

@@ -652,6 +652,8 @@ typedef struct VarInfo {
     void *data;         /**< address if evaluated (perhaps not computed yet) */
 } VarInfo;
 JIT_EXPORT bool jit_var_info(uint32_t index, VarInfo *info);
+/** The same, and a recording does not depend on the size (see jit_var_peek_size()). */
+JIT_EXPORT bool jit_var_peek_info(uint32_t index, VarInfo *info);
 /** Are writes to this variable pending? */
 JIT_EXPORT bool jit_var_is_dirty(uint32_t index);
 /** Name a variable in whos, graphviz, messages and leak reports. Returns the variable

@@ -185,7 +185,7 @@ JitSize jit_freeze_size(uint32_t index)
     if (!var_exists(index))
         error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not a variable", function, index);
     else if (freezing_widths(ts, function))
-        result = handle(ts, freezing_width(ts, index));
+        result = handle(ts, freezing_size(ts, index));
     api_leave();
     return result;
 }
@@ -245,6 +245,33 @@ int jit_freeze_size_test(JitSizeRelation relation, JitSize a, JitSize b)
         result = width_test(w, (WidthRelation) relation, x, y);
     api_leave();
     return result;
+}
+
+bool jit_freeze_set_general(bool general)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = freezing_set_general(ts, general);
+    api_leave();
+    return ok;
+}
+
+bool jit_freeze_is_general(void)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool general = freezing_is_general(ts);
+    api_leave();
+    return general;
+}
+
+bool jit_freeze_bind(void)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = freezing_bind(ts);
+    api_leave();
+    return ok;
 }
 
 bool jit_freeze_size_next(JitSize size)

@@ -115,14 +115,15 @@ bool jit_var_at_hand(uint32_t index)
     return result;
 }
 
-bool jit_var_info(uint32_t index, VarInfo *info)
+static bool get_info(uint32_t index, VarInfo *info, bool bind, const char *function)
 {
     if (!info)
-        return api_null("jit_var_info()", "info");
+        return api_null(function, "info");
     state_lock();
-    bool ok = check(index, "jit_var_info()");
+    bool ok = check(index, function);
     if (ok) {
-        bind_size(index);
+        if (bind)
+            bind_size(index);
         const Var *v = var_get(index);
         bool stored = v->op == OP_EVALUATED && v->value.buffer;
         void *data = stored ? v->value.buffer->address : NULL;
@@ -135,6 +136,16 @@ bool jit_var_info(uint32_t index, VarInfo *info)
     }
     state_unlock();
     return ok;
+}
+
+bool jit_var_info(uint32_t index, VarInfo *info)
+{
+    return get_info(index, info, true, "jit_var_info()");
+}
+
+bool jit_var_peek_info(uint32_t index, VarInfo *info)
+{
+    return get_info(index, info, false, "jit_var_peek_info()");
 }
 
 bool jit_var_is_dirty(uint32_t index)

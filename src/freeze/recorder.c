@@ -64,6 +64,11 @@ bool recorder_input(Recorder *r, uint32_t number, Buffer *buffer, Width width,
     return add(r, &(FrozenArray) { FROZEN_INPUT, number, width, entry, 0 }, buffer);
 }
 
+bool recorder_undefined(Recorder *r, Buffer *buffer, Width width, uint32_t entry)
+{
+    return add(r, &(FrozenArray) { FROZEN_MADE, 0, width, entry, 0 }, buffer);
+}
+
 bool recorder_constant(Recorder *r, Buffer *buffer, Width width, uint32_t entry)
 {
     Recording *out = &r->recording;

@@ -9,10 +9,14 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-bool recording_bytes(const FrozenArray *array, const int64_t *values, size_t *bytes)
+bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
+                     size_t *bytes)
 {
-    const int64_t width = values[array->width];
-    return width >= 0 && !__builtin_mul_overflow(width, array->entry, bytes);
+    const FrozenArray *a = &r->arrays[array];
+    const int64_t width = values[a->width];
+    return width >= 0 &&
+           (width <= UINT32_MAX || width_is_constant(&r->widths, a->width)) &&
+           !__builtin_mul_overflow(width, a->entry, bytes);
 }
 
 /* Blocks that are as large as the command. */

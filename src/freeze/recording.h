@@ -9,7 +9,7 @@
  *         ▼
  *     recording_repeat()  the same command for other arrays and sizes
  *
- * An array of a recording is an input, a constant, or made by one of its commands. What
+ * An array of a recording is an input, a constant, or made by its commands. What
  * a command does is known from commands.def, so its sizes follow from those of the
  * arrays that it reads. Where they do not, the sizes of all inputs are pinned: the
  * recording is right for them, and for no others.
@@ -26,7 +26,7 @@
 typedef enum FrozenKind {
     FROZEN_INPUT,    /* number: of the input */
     FROZEN_CONSTANT, /* number: in Recording.constants */
-    FROZEN_MADE      /* by a command */
+    FROZEN_MADE      /* by commands */
 } FrozenKind;
 
 /** An array of width * entry bytes. */
@@ -102,6 +102,8 @@ typedef struct Recorder {
 bool recorder_input(Recorder *r, uint32_t number, Buffer *buffer, Width width,
                     uint32_t entry);
 bool recorder_constant(Recorder *r, Buffer *buffer, Width width, uint32_t entry);
+/** An array that commands are going to write, whose first content does not matter. */
+bool recorder_undefined(Recorder *r, Buffer *buffer, Width width, uint32_t entry);
 /** The array that a buffer is, or RECORDER_UNKNOWN. */
 uint32_t recorder_find(const Recorder *r, const Buffer *buffer);
 /** Guard the sizes of all inputs. */
@@ -121,8 +123,10 @@ void recorder_end(Recorder *r);
 
 /* ---- repeating */
 
-/** Bytes of an array, values[] having those of all terms. False: no size. */
-bool recording_bytes(const FrozenArray *array, const int64_t *values, size_t *bytes);
+/** Bytes of an array, values[] having those of all terms. False: no size that arrays
+ *  have. */
+bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
+                     size_t *bytes);
 /** A command for these buffers of arrays. NULL: memory is out. */
 Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *buffers,
                           const int64_t *values);

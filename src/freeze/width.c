@@ -76,6 +76,14 @@ static uint32_t later(const Widths *w, Width a, Width b)
     return x > y ? x : y;
 }
 
+/* Is it an operand that changes nothing? */
+static bool is_neutral(const Widths *w, WidthOp op, Width operand)
+{
+    const bool sum = op == WIDTH_ADD || op == WIDTH_SUB;
+    return op != WIDTH_MOD && width_is_constant(w, operand) &&
+           width_value(w, operand) == (sum ? 0 : 1);
+}
+
 Width width_make(Widths *w, WidthOp op, Width a, Width b)
 {
     WidthTerm term = { .op = op, .a = a, .b = b, .late = later(w, a, b) };
@@ -86,6 +94,8 @@ Width width_make(Widths *w, WidthOp op, Width a, Width b)
                                  (long long) width_value(w, b));
     if (width_is_constant(w, a) && width_is_constant(w, b))
         return width_constant(w, term.value);
+    if (is_neutral(w, op, b) || (op == WIDTH_MUL && is_neutral(w, op, a)))
+        return is_neutral(w, op, b) ? a : b;
     return find_or_add(w, &term);
 }
 

@@ -157,10 +157,32 @@ static size_t reverses(const uint32_t *in, uint32_t *out)
     return 2;
 }
 
-/* x * 0 is a literal that knows of no input. */
+/* x * 0 is a literal of x's size. */
 static size_t vanishes(const uint32_t *in, uint32_t *out)
 {
     out[0] = take(jit_var_mul, same(in[2]), jit_var_u32(CPU, 0));
+    return 1;
+}
+
+/* An undefined array of twice the size, written in two halves. */
+static size_t starts_undefined(const uint32_t *in, uint32_t *out)
+{
+    JitSize one = jit_freeze_size(in[0]);
+    JitSize twice = one ? jit_freeze_size_op(JitSizeAdd, one, one) : 0;
+    jit_error_clear();
+    if (twice)
+        OK(jit_freeze_size_next(twice));
+    uint32_t target = jit_var_undefined(CPU, VarTypeFloat32,
+                                        2 * jit_var_peek_size(in[0]));
+    uint32_t two = jit_var_u32(CPU, 2), half = jit_var_u32(CPU, 1);
+    uint32_t even = take(jit_var_mul, same(in[2]), two);
+    uint32_t odd = take(jit_var_add, same(even), half);
+    advance(&target, jit_var_scatter(target, in[0], even, ALWAYS, ReduceOpIdentity,
+                                     ReduceModePermute));
+    advance(&target, jit_var_scatter(target, in[1], odd, ALWAYS, ReduceOpIdentity,
+                                     ReduceModePermute));
+    DROP(even, odd);
+    out[0] = target;
     return 1;
 }
 
@@ -221,8 +243,9 @@ static const struct {
     { "selects", selects, true },
     { "literals", literals, true },
     { "pinned", pinned, false },
-    { "reverses", reverses, false },
-    { "vanishes", vanishes, false },
+    { "reverses", reverses, true },
+    { "vanishes", vanishes, true },
+    { "starts_undefined", starts_undefined, true },
     { "computes_sizes", computes_sizes, true },
     { "loops", loops, true },
 };
@@ -261,6 +284,8 @@ static JitRecording *record(Function call, const uint32_t *in, uint32_t *out,
                             size_t *count)
 {
     OK(jit_freeze_start(CPU, INPUTS, in));
+    OK(jit_freeze_set_general(true));
+    assert_true(jit_freeze_is_general());
     *count = call(in, out);
     for (size_t i = 0; i < *count; ++i)
         OK(out[i]);
@@ -357,6 +382,11 @@ static void test_errors(void **unused)
     CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_pause()");
     assert_int_equal(jit_freeze_size(in[0]), 0);
     CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_size()");
+    assert_false(jit_freeze_bind());
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_bind()", "not recording");
+    assert_false(jit_freeze_set_general(true));
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_set_general()", "not recording");
+    assert_false(jit_freeze_is_general());
     assert_false(jit_freeze_start(CPU, 1, &unevaluated));
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_start()", "input 0", "neither");
     OK(jit_freeze_start(CPU, INPUTS, in));

@@ -23,6 +23,7 @@ static bool valid(VarType type, size_t size, const char *function)
 VarId array_literal(ThreadState *ts, uint8_t device, VarType type,
                     const void *value, size_t size, bool eval)
 {
+    Width width = eval ? freezing_take_hint(ts, size) : 0;
     TRY(valid(type, size, "jit_var_literal()"), 0);
     uint64_t bits = 0;
     memcpy(&bits, value, type_info[type].size);
@@ -34,8 +35,7 @@ VarId array_literal(ThreadState *ts, uint8_t device, VarType type,
     Buffer *buffer = work_buffer(ts, device, size * entry);
     TRY(buffer, 0);
     VarId id = 0;
-    freezing_size_is(ts, size);
-    if (work_fill(ts, buffer, bits, entry))
+    if (freezing_size_given(ts, width, size) && work_fill(ts, buffer, bits, entry))
         id = node_buffer(ts, device, type, (uint32_t) size, buffer);
     if (!id)
         buffer_release(buffer);
@@ -164,6 +164,7 @@ VarId array_migrate(ThreadState *ts, VarId id, uint8_t device)
 
 VarId array_resize(ThreadState *ts, VarId id, size_t size)
 {
+    Width width = freezing_take_hint(ts, size);
     TRY(node_usable(ts, id, "jit_var_resize()", "the variable"), 0);
     TRY(node_size_valid(size, "jit_var_resize()"), 0);
     const Var *v = var_get(id);
@@ -179,12 +180,15 @@ VarId array_resize(ThreadState *ts, VarId id, size_t size)
     uint8_t device = v->device;
     VarType type = (VarType) v->type;
     if (v->op == OP_LITERAL)
-        return node_literal(ts, device, type, v->value.literal, (uint32_t) size);
+        return freezing_give(
+            ts, node_literal(ts, device, type, v->value.literal, (uint32_t) size),
+            width);
     if (v->op == OP_UNDEFINED)
-        return array_undefined(ts, device, type, size);
+        return freezing_give(ts, array_undefined(ts, device, type, size), width);
     /* A select between the value and itself with a mask of the new size, built directly
      * because simplification would remove it. */
-    VarId mask = node_literal(ts, device, VarTypeBool, 1, (uint32_t) size);
+    VarId mask = freezing_give(
+        ts, node_literal(ts, device, VarTypeBool, 1, (uint32_t) size), width);
     TRY(mask, 0);
     Var wide = { .op = OP_SELECT, .type = (uint8_t) type, .device = device,
                  .size = (uint32_t) size, .dep = { mask, id, id } };
@@ -222,22 +226,21 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size)
 
 /* ---------------------------------------------------------- rearrangement */
 
-/* op(counter, literal) of the given size; the counter comes first if 'forward'. */
-static VarId counter_with(ThreadState *ts, VarId like, uint32_t size, Op op,
-                          uint32_t operand, bool forward)
+/* op(counter, number) or op(number, counter), with 'number' given away. The counter has
+ * the given size, which is this width. */
+static VarId counter_with(ThreadState *ts, uint32_t size, Width width, Op op,
+                          VarId number, bool forward)
 {
-    uint8_t device = var_get(like)->device;
-    VarId counter = array_counter(ts, device, size);
-    VarId number = node_literal(ts, device, VarTypeUInt32, operand, 1);
+    TRY(number, 0);
+    VarId counter = freezing_give(
+        ts, array_counter(ts, var_get(number)->device, size), width);
     VarId result = 0;
-    if (counter && number) {
+    if (counter) {
         VarId args[] = { forward ? counter : number, forward ? number : counter };
         result = arith_make(ts, op, VarTypeUInt32, size, args);
-    }
-    if (counter)
         var_dec(counter);
-    if (number)
-        var_dec(number);
+    }
+    var_dec(number);
     return result;
 }
 
@@ -250,16 +253,42 @@ static VarId pick(ThreadState *ts, VarId id, VarId position)
     return result;
 }
 
+static VarId number_like(ThreadState *ts, VarId id, uint32_t value)
+{
+    return node_literal(ts, var_get(id)->device, VarTypeUInt32, value, 1);
+}
+
+/* The size of a variable minus a number, as a variable: in memory where a recording is
+ * to serve others. */
+static VarId size_minus(ThreadState *ts, VarId id, uint32_t number)
+{
+    if (!freezing_varies(ts, id))
+        return freezing_pin(ts, id) ? number_like(ts, id, var_get(id)->size - number)
+                                    : 0;
+    VarId size = array_opaque_width(ts, id), less = number_like(ts, id, number);
+    VarId result = size && less ? arith_make(ts, OP_SUB, VarTypeUInt32, 1,
+                                             (VarId[]) { size, less })
+                                : 0;
+    if (size)
+        var_dec(size);
+    if (less)
+        var_dec(less);
+    return result;
+}
+
 VarId array_reverse(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_reverse()", "the variable"), 0);
-    TRY(freezing_pin(ts, id), 0);
     uint32_t size = var_get(id)->size;
     if (size == 1 || var_get(id)->op == OP_LITERAL) {
         var_inc(id);
         return id;
     }
-    return pick(ts, id, counter_with(ts, id, size, OP_SUB, size - 1, false));
+    Width width = 0;
+    VarId last = size_minus(ts, id, 1);
+    if (last && !freezing_like(ts, id, 1, &width))
+        var_clear(&last);
+    return pick(ts, id, counter_with(ts, size, width, OP_SUB, last, false));
 }
 
 static bool check_count(VarId id, size_t count, const char *function)
@@ -274,26 +303,33 @@ static bool check_count(VarId id, size_t count, const char *function)
     return true;
 }
 
+/* id[counter op (each ? count : size)]; the counter has 'count' times the size. */
+static VarId replicate(ThreadState *ts, VarId id, size_t count, bool each,
+                       const char *function)
+{
+    TRY(node_usable(ts, id, function, "the variable"), 0);
+    TRY(check_count(id, count, function), 0);
+    Width width;
+    TRY(freezing_like(ts, id, count, &width), 0);
+    uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
+    if (size == 1 || count == 1) {
+        if (width)
+            freezing_hint(ts, width);
+        return array_resize(ts, id, total);
+    }
+    VarId number = each ? number_like(ts, id, (uint32_t) count) : size_minus(ts, id, 0);
+    return pick(ts, id, counter_with(ts, total, width, each ? OP_DIV : OP_MOD, number,
+                                     true));
+}
+
 VarId array_tile(ThreadState *ts, VarId id, size_t count)
 {
-    TRY(node_usable(ts, id, "jit_var_tile()", "the variable"), 0);
-    TRY(check_count(id, count, "jit_var_tile()"), 0);
-    TRY(freezing_pin(ts, id), 0);
-    uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
-    if (size == 1 || count == 1)
-        return array_resize(ts, id, total);
-    return pick(ts, id, counter_with(ts, id, total, OP_MOD, size, true));
+    return replicate(ts, id, count, false, "jit_var_tile()");
 }
 
 VarId array_repeat(ThreadState *ts, VarId id, size_t count)
 {
-    TRY(node_usable(ts, id, "jit_var_repeat()", "the variable"), 0);
-    TRY(check_count(id, count, "jit_var_repeat()"), 0);
-    TRY(freezing_pin(ts, id), 0);
-    uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
-    if (size == 1 || count == 1)
-        return array_resize(ts, id, total);
-    return pick(ts, id, counter_with(ts, id, total, OP_DIV, (uint32_t) count, true));
+    return replicate(ts, id, count, true, "jit_var_repeat()");
 }
 
 VarId array_opaque_width(ThreadState *ts, VarId id)

@@ -38,15 +38,29 @@ VarId memory_pointer(ThreadState *ts, VarId array, bool write)
 
 /* ----------------------------------------------------------------- gathers */
 
-/* A source that has one value, or one entry: nothing to read. An entry serves all
- * positions, as a single entry broadcasts everywhere else. */
-static VarId gather_uniform(Access *a, VarId source)
+/* The only value of the source, or its only entry, which serves all positions as a
+ * single entry broadcasts everywhere else. */
+static VarId uniform_value(const Access *a, VarId source)
 {
     const Var *v = var_get(source);
-    VarType type = (VarType) v->type;
-    VarId value = v->op == OP_LITERAL
-                      ? node_literal(a->ts, a->device, type, v->value.literal, a->size)
-                      : array_resize(a->ts, source, a->size);
+    VarId lanes = var_get(a->index)->size == a->size ? a->index : a->mask;
+    Width width;
+    TRY(freezing_like(a->ts, lanes, 1, &width), 0);
+    if (v->op == OP_LITERAL)
+        return freezing_give(a->ts,
+                             node_literal(a->ts, a->device, (VarType) v->type,
+                                          v->value.literal, a->size),
+                             width);
+    if (width)
+        freezing_hint(a->ts, width);
+    return array_resize(a->ts, source, a->size);
+}
+
+/* Nothing to read. */
+static VarId gather_uniform(Access *a, VarId source)
+{
+    VarType type = (VarType) var_get(source)->type;
+    VarId value = uniform_value(a, source);
     VarId zero = node_literal(a->ts, a->device, type, 0, 1);
     VarId result = 0;
     if (value && zero) {
@@ -233,8 +247,9 @@ VarId memory_duplicate(ThreadState *ts, VarId id)
     var_inc(id); /* the lock may be released */
     Buffer *buffer = work_buffer(ts, device, (size_t) size * entry);
     v = var_get(id);
-    bool ok = buffer != NULL;
-    freezing_size_of(ts, id);
+    bool ok = buffer && (v->op != OP_UNDEFINED || freezing_undefined(ts, id, buffer));
+    if (ok && v->op != OP_UNDEFINED)
+        freezing_size_of(ts, id);
     if (ok && v->op == OP_LITERAL)
         ok = work_fill(ts, buffer, v->value.literal, entry);
     else if (ok && v->op == OP_EVALUATED)

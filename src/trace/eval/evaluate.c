@@ -794,9 +794,12 @@ bool evaluate_literal(ThreadState *ts, VarId id)
     Buffer *buffer = work_buffer(ts, v->device, (size_t) entry * v->size);
     v = var_get(id);
     bool ok = buffer != NULL;
-    freezing_size_of(ts, id);
-    if (ok && v->op == OP_LITERAL)
+    if (ok && v->op == OP_UNDEFINED) {
+        ok = freezing_undefined(ts, id, buffer);
+    } else if (ok && v->op == OP_LITERAL) {
+        freezing_size_of(ts, id);
         ok = work_fill(ts, buffer, v->value.literal, entry);
+    }
     if (ok && v->op != OP_EVALUATED)
         var_set_buffer(id, buffer);
     else /* memory is out, or another thread was faster */
@@ -876,4 +879,5 @@ bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
     return ok;
 }
 
-const Hooks hooks = { evaluate_pending, freezing_abort, free_workspace };
+const Hooks hooks = { evaluate_pending, freezing_abort, freezing_keep_size,
+                      free_workspace };

@@ -29,6 +29,7 @@ typedef struct Freezing {
     Width hint;     /* see freezing_hint() */
     uint32_t serial;
     bool paused;
+    bool general;   /* see freezing_set_general() */
 } Freezing;
 
 bool freezing_records(const ThreadState *ts)
@@ -183,6 +184,14 @@ Width freezing_width(ThreadState *ts, VarId id)
     return common_width(ts, &id, 1, var_get(id)->size);
 }
 
+Width freezing_size(ThreadState *ts, VarId id)
+{
+    if (!(var_get(id)->flags & VAR_SYMBOLIC))
+        return freezing_width(ts, id);
+    recorder_pin(&ts->freezing->recorder);
+    return constant(ts, var_get(id)->size);
+}
+
 /* ------------------------------------------------------------ what is pinned */
 
 bool freezing_pin_var(ThreadState *ts, VarId id)
@@ -220,6 +229,14 @@ void freezing_size_is(ThreadState *ts, uint64_t size)
         ts->freezing->recorder.size = constant(ts, size);
 }
 
+bool freezing_size_given(ThreadState *ts, Width width, uint64_t size)
+{
+    freezing_size_is(ts, size);
+    TRY(width && freezing_records(ts), true);
+    ts->freezing->recorder.size = width;
+    return width_pin_kind(widths_of(ts), width);
+}
+
 void freezing_bits_of(ThreadState *ts, VarId id)
 {
     if (freezing_records(ts))
@@ -243,6 +260,14 @@ bool freezing_constant(ThreadState *ts, VarId id)
     var_inc(id);
     return recorder_constant(&ts->freezing->recorder, v->value.buffer, width,
                              type_info[v->type].size);
+}
+
+bool freezing_undefined(ThreadState *ts, VarId id, Buffer *buffer)
+{
+    TRY(freezing_records(ts), true);
+    Width width = freezing_width(ts, id);
+    return width && recorder_undefined(&ts->freezing->recorder, buffer, width,
+                                       type_info[var_get(id)->type].size);
 }
 
 bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place)
@@ -277,31 +302,81 @@ void freezing_hint(ThreadState *ts, Width width)
         ts->freezing->hint = width;
 }
 
-/* A node of its own, which value numbering never finds: another one of that size need
- * not have its width. */
-static VarId own_node(ThreadState *ts, VarId id)
+Width freezing_take_hint(ThreadState *ts, size_t size)
 {
-    Var copy = *var_get(id);
-    copy.flags = copy.extra = copy.pending = 0;
-    copy.scope = ts->scope;
-    VarId own = var_create(&copy, state_flag(ts, JitFlagReuseIndices));
-    var_dec(id);
-    return own;
+    TRY(ts->freezing, 0);
+    Width width = ts->freezing->hint;
+    ts->freezing->hint = 0;
+    return width && (uint64_t) width_value(widths_of(ts), width) == size ? width : 0;
+}
+
+VarId freezing_give(ThreadState *ts, VarId id, Width width)
+{
+    if (!id || !width)
+        return id;
+    if (!width_pin_kind(widths_of(ts), width) ||
+        (var_get(id)->size > 1 && !set_width(ts, id, width)))
+        var_clear(&id);
+    return id;
 }
 
 VarId freezing_sized(ThreadState *ts, VarId id)
 {
-    if (!freezing_records(ts) || !id || var_get(id)->size <= 1)
+    const uint32_t size = id ? var_get(id)->size : 0;
+    Width width = freezing_take_hint(ts, size);
+    if (!id || !freezing_records(ts))
         return id;
-    Widths *w = widths_of(ts);
-    Width width = ts->freezing->hint;
-    ts->freezing->hint = 0;
-    if (!width || width_value(w, width) != var_get(id)->size)
-        width = constant(ts, var_get(id)->size);
-    VarId own = own_node(ts, id);
-    if (own && (!width || !width_pin_kind(w, width) || !set_width(ts, own, width)))
-        var_clear(&own);
-    return own;
+    if (!width && !(width = constant(ts, size)))
+        var_clear(&id);
+    return freezing_give(ts, id, width);
+}
+
+bool freezing_like(ThreadState *ts, VarId id, size_t times, Width *width)
+{
+    *width = 0;
+    if (!freezing_records(ts) || var_get(id)->flags & VAR_SYMBOLIC)
+        return true;
+    Width one = freezing_width(ts, id), factor = constant(ts, times);
+    TRY(one && factor, false);
+    *width = times == 1 ? one : width_make(widths_of(ts), WIDTH_MUL, one, factor);
+    return *width != 0;
+}
+
+bool freezing_varies(ThreadState *ts, VarId id)
+{
+    if (!freezing_is_general(ts) || var_get(id)->flags & VAR_SYMBOLIC)
+        return false;
+    Width width = freezing_width(ts, id);
+    return width && !width_is_constant(widths_of(ts), width);
+}
+
+VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
+                         uint32_t count)
+{
+    const uint32_t size = var_get(id)->size;
+    bool fresh = var_get(id)->op == OP_LITERAL;
+    uint32_t wide = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        fresh &= operands[i] != id;
+        wide += var_get(operands[i])->size == size;
+    }
+    if (size <= 1 || !freezing_records(ts) || (!fresh && wide <= 1))
+        return id;
+    Width width = 0;
+    bool ok = true, known = true;
+    for (uint32_t i = 0; ok && i < count; ++i) {
+        Width own;
+        if (var_get(operands[i])->size != size)
+            continue;
+        ok = freezing_like(ts, operands[i], 1, &own) &&
+             (!own || !width ||
+              width_assume(widths_of(ts), WIDTH_EQUAL, own, width));
+        known &= own != 0;
+        width = own;
+    }
+    if (!ok)
+        var_clear(&id);
+    return fresh && known ? freezing_give(ts, id, width) : id;
 }
 
 /* ------------------------------------------------------------------ beginning */
@@ -424,6 +499,26 @@ uint32_t freezing_serial(const ThreadState *ts)
 Widths *freezing_widths(ThreadState *ts, const char *function)
 {
     return check_started(ts, function) ? widths_of(ts) : NULL;
+}
+
+bool freezing_set_general(ThreadState *ts, bool general)
+{
+    TRY(check_started(ts, "jit_freeze_set_general()"), false);
+    ts->freezing->general = general;
+    return true;
+}
+
+bool freezing_is_general(const ThreadState *ts)
+{
+    return freezing_records(ts) && ts->freezing->general &&
+           !ts->freezing->recorder.pinned;
+}
+
+bool freezing_bind(ThreadState *ts)
+{
+    TRY(check_started(ts, "jit_freeze_bind()"), false);
+    recorder_pin(&ts->freezing->recorder);
+    return !ts->freezing->recorder.failed;
 }
 
 bool freezing_pause(ThreadState *ts)

@@ -95,6 +95,10 @@ void freezing_free(Frozen *frozen);
 bool freezing_records(const ThreadState *ts);
 /** The size of a variable as a Width. 0: memory is out. */
 Width freezing_width(ThreadState *ts, VarId id);
+/** The same of any variable: the region of one in a body is not complete. */
+Width freezing_size(ThreadState *ts, VarId id);
+/** The recording depends on the sizes of all inputs. False: error recorded. */
+bool freezing_bind(ThreadState *ts);
 /** The recording depends on the size of a variable. False: memory is out. */
 bool freezing_pin_var(ThreadState *ts, VarId id);
 /** The same where there may be no recording. */
@@ -107,12 +111,16 @@ bool freezing_blocks(ThreadState *ts, VarId id, size_t block);
 /** The size of the next command: that of a variable; a number. */
 void freezing_size_of(ThreadState *ts, VarId id);
 void freezing_size_is(ThreadState *ts, uint64_t size);
+/** The same with what freezing_take_hint() has given. False: memory is out. */
+bool freezing_size_given(ThreadState *ts, Width width, uint64_t size);
 /** The next command fills an array with the size of a variable. */
 void freezing_bits_of(ThreadState *ts, VarId id);
 /** The lanes of a group that is about to be launched. False: error recorded. */
 bool freezing_size_group(ThreadState *ts, const Group *group);
 /** A variable that was filled by the host: a constant of the recording. */
 bool freezing_constant(ThreadState *ts, VarId id);
+/** An undefined variable is about to have this memory. */
+bool freezing_undefined(ThreadState *ts, VarId id, Buffer *buffer);
 /** The number of entries of a variable was read at a place of a buffer that the latest
  *  command has written; the place is entry number 'size of another variable', or 0. */
 bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place);
@@ -130,9 +138,27 @@ Widths *freezing_widths(ThreadState *ts, const char *function);
 /** The next variable that the thread makes with a size of its own has this one, if that
  *  is its value. */
 void freezing_hint(ThreadState *ts, Width width);
+/** The hint for a variable of that size, which is taken; 0: there is none. Whoever
+ *  makes variables with sizes of their callers takes it, also before failing. */
+Width freezing_take_hint(ThreadState *ts, size_t size);
 /** A new variable, which nobody has yet, was made with a size of the caller's: with
  *  that of the hint, or a constant. Returns it, or another one in its place; 0: memory
  *  is out. */
 VarId freezing_sized(ThreadState *ts, VarId id);
+/** A new literal or counter has this width, or one that is not known (0). Consumes it;
+ *  0: memory is out. */
+VarId freezing_give(ThreadState *ts, VarId id, Width width);
+/** The width of a variable for freezing_give(), times a number; 0: it is not known, or
+ *  nothing is recorded. False: error recorded. */
+bool freezing_like(ThreadState *ts, VarId id, size_t times, Width *width);
+/** Do kernels read sizes that they compute with from memory, so that these can be other
+ *  ones when it is repeated? See freeze.h. */
+bool freezing_set_general(ThreadState *ts, bool general);
+bool freezing_is_general(const ThreadState *ts);
+/** Is the size of a variable such a one? */
+bool freezing_varies(ThreadState *ts, VarId id);
+/** See hooks.h. */
+VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
+                         uint32_t count);
 
 #endif

@@ -79,19 +79,23 @@ static bool set_sizes(const Repeat *p, uint32_t late)
 
 /* ----------------------------------------------------------------- commands */
 
+static Replay take_array(const Repeat *p, uint32_t number)
+{
+    const Recording *r = &p->frozen->recording;
+    TRY(!p->buffers[number], REPLAY_DONE);
+    size_t bytes;
+    TRY(recording_bytes(r, number, p->values, &bytes), REPLAY_REFUSED);
+    p->buffers[number] = work_buffer(p->ts, r->device->index, bytes);
+    return p->buffers[number] ? REPLAY_DONE : REPLAY_FAILED;
+}
+
 static Replay take_arrays(const Repeat *p, const FrozenCommand *f)
 {
     const Recording *r = &p->frozen->recording;
-    for (uint32_t i = 0; i < f->count; ++i) {
-        uint32_t number = r->uses[f->first + i].array;
-        if (p->buffers[number])
-            continue;
-        size_t bytes;
-        TRY(recording_bytes(&r->arrays[number], p->values, &bytes), REPLAY_REFUSED);
-        p->buffers[number] = work_buffer(p->ts, r->device->index, bytes);
-        TRY(p->buffers[number], REPLAY_FAILED);
-    }
-    return REPLAY_DONE;
+    Replay result = REPLAY_DONE;
+    for (uint32_t i = 0; result == REPLAY_DONE && i < f->count; ++i)
+        result = take_array(p, r->uses[f->first + i].array);
+    return result;
 }
 
 static void drop_array(const Repeat *p, uint32_t number)
@@ -161,6 +165,8 @@ static VarId make_output(const Repeat *p, const FrozenOutput *out)
         var_inc(id);
         return id;
     }
+    if (out->number != RECORDER_UNKNOWN && take_array(p, out->number) != REPLAY_DONE)
+        return 0; /* of an array that nobody has written */
     Buffer *buffer = out->number == RECORDER_UNKNOWN ? NULL : p->buffers[out->number];
     id = node_buffer(p->ts, out->device, (VarType) out->type, size, buffer);
     if (id && buffer)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "kernel/host.h"
+#include "trace/graph/hooks.h"
 #include "trace/graph/simplify.h"
 
 /* "jit_var_add()" and the like, for messages. */
@@ -49,6 +50,12 @@ static inline VarId make_node(ThreadState *ts, Op op, VarType type, uint32_t siz
                           arity > 2 ? args[2] : 0);
 }
 
+/* What is used instead of the node. */
+static VarId instead(ThreadState *ts, VarId id, Op op, const VarId *args)
+{
+    return ts->freezing && id ? hooks.keep_size(ts, id, args, op_info[op].arity) : id;
+}
+
 VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args)
 {
     const Var *first = var_get(args[0]);
@@ -56,12 +63,12 @@ VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarI
     if (first->op == OP_LITERAL || op == OP_SELECT) {
         uint64_t bits;
         if (fold(ts, op, type, args, &bits))
-            return node_literal(ts, device, type, bits, size);
+            return instead(ts, node_literal(ts, device, type, bits, size), op, args);
     }
     if (state_flag(ts, JitFlagConstantPropagation)) {
         VarId simpler = simplify_op(ts, op, type, size, args);
         if (simpler)
-            return simpler;
+            return instead(ts, simpler, op, args);
     }
     return make_node(ts, op, type, size, args);
 }

@@ -17,6 +17,11 @@ typedef struct Hooks {
     bool (*run_pending)(ThreadState *ts, VarId id);
     /** Give up the function that a thread is recording, if it is. */
     void (*give_up)(ThreadState *ts);
+    /** A variable of the same value in the place of one that stands for an operation on
+     *  these operands, so that the thread's recording knows its size; consumes it. 0:
+     *  memory is out. */
+    VarId (*keep_size)(ThreadState *ts, VarId id, const VarId *operands,
+                       uint32_t count);
     /** Release what a thread keeps for its next evaluation. */
     void (*free_workspace)(struct Workspace *workspace);
 } Hooks;

@@ -99,6 +99,13 @@ static inline Inherited inherit(const ThreadState *ts, uint64_t pair, uint64_t m
     return in;
 }
 
+/* While a function is recorded, literals and counters of one size may have it from
+ * different places (freezing.h). */
+static inline bool is_sized(const ThreadState *ts, Op op, uint32_t size)
+{
+    return ts->freezing && size > 1 && op_info[op].arity == 0;
+}
+
 static inline bool is_numbered(const ThreadState *ts, Op op)
 {
     return state_flag(ts, JitFlagValueNumbering) && op_info[op].flags & F_SHARES;
@@ -111,7 +118,7 @@ static inline __attribute__((always_inline)) VarId
 make_pure(ThreadState *ts, Op op, uint64_t head, uint32_t size, uint64_t pair, VarId c,
           const uint64_t *literal)
 {
-    bool numbered = is_numbered(ts, op);
+    bool numbered = is_numbered(ts, op) && !(literal && is_sized(ts, op, size));
     Inherited in = { 0, 0 }; /* literals belong to no body: all scopes share them */
     if (!literal)
         in = inherit(ts, pair, c);
@@ -160,7 +167,7 @@ VarId node_literal(ThreadState *ts, uint8_t device, VarType type, uint64_t bits,
 VarId node_new(ThreadState *ts, const Var *proto)
 {
     Op op = (Op) proto->op;
-    bool numbered = is_numbered(ts, op);
+    bool numbered = is_numbered(ts, op) && !is_sized(ts, op, proto->size);
     Inherited in = inherit(ts, proto->dep_pair[0], proto->dep_pair[1]);
     if (!(op_info[op].flags & F_MOVES))
         in.scope = ts->scope;
