@@ -12,7 +12,7 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from drjit import _core
@@ -127,7 +127,16 @@ class FrozenFunction:
         if not self.enabled or not _core._freeze_possible():
             return self._function(*args, **kwargs)
         inputs = (args, kwargs, *self._around(args, kwargs))
-        result = _core._freeze_call(self._recordings, inputs)
+        try:
+            result = _core._freeze_call(self._recordings, inputs)
+        except RecursionError as error:
+            path = _find_cycle(inputs)
+            if path is None:
+                raise
+            raise RecursionError(
+                f"drjit.freeze(): {_named(path)} contains itself, expected inputs "
+                "without cycles"
+            ) from error
         if type(result) is not _core._Snapshot:
             return result
         return self._miss(result, inputs, args, kwargs)
@@ -267,7 +276,9 @@ class FrozenFunction:
     ) -> Any:
         self._why = self._reason(snapshot)
         self._warn()
-        _core._freeze_start(snapshot, (self._backend or JitBackend.LLVM).value)
+        backend = (self._backend or JitBackend.LLVM).value
+        # Kernels know sizes as long as these do not change.
+        _core._freeze_start(snapshot, backend, snapshot.key in self._recordings)
         try:
             result = call()
             # What is tracked here depends on what has become so within.
@@ -331,6 +342,42 @@ def _logs(level: LogLevel) -> bool:
 def _named(path: str) -> str:
     """A path in the inputs in the words of the user: "args[1]", "kwargs['c'].z"."""
     return _PARTS.get(path[:3], "") + path[3:]
+
+
+def _children(value: Any) -> Iterator[tuple[str, Any]]:
+    """What a node of a PyTree refers to, and how."""
+    if isinstance(value, (list, tuple)):
+        for k, entry in enumerate(value):
+            yield f"[{k}]", entry
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield f"[{key!r}]", entry
+    else:
+        fields = getattr(type(value), "DRJIT_STRUCT", None)
+        if not isinstance(fields, dict):
+            fields = getattr(type(value), "__dataclass_fields__", {})
+        for name in fields:
+            if hasattr(value, name):
+                yield f".{name}", getattr(value, name)
+
+
+def _find_cycle(root: Any) -> str | None:
+    """The path of the first node of a PyTree that is a node around it, too."""
+    stack = [("", id(root), _children(root))]
+    above, done = {id(root)}, set()
+    while stack:
+        path, number, children = stack[-1]
+        step, child = next(children, ("", None))
+        if not step:
+            stack.pop()
+            above.discard(number)
+            done.add(number)
+        elif id(child) in above:
+            return path + step
+        elif id(child) not in done:
+            above.add(id(child))
+            stack.append((path + step, id(child), _children(child)))
+    return None
 
 
 def _implicit_inputs(function: Callable[..., Any]) -> Callable[[], list[Any]] | None:

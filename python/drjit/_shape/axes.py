@@ -112,6 +112,15 @@ def check_entries(fn: str, count: int) -> None:
         )
 
 
+def entries_of(flat: Any) -> int:
+    """Number of entries of a flat array.
+
+    Other than ``len()``, it does not bind a frozen function that is being recorded.
+    """
+    count: int = dr.width(flat)
+    return count
+
+
 def uniform(value: Any) -> Any:
     """A nested JIT array whose components all have the same width.
 
@@ -126,7 +135,7 @@ def uniform(value: Any) -> Any:
 def _widen(value: Any, width: int) -> Any:
     if dr.depth_v(value) > 1:
         return type(value)([_widen(part, width) for part in value])
-    if len(value) == width:
+    if entries_of(value) == width:
         return value
     index = dr.zeros(dr.uint32_array_t(type(value)), width)
     return dr.gather(type(value), value, index)

@@ -10,6 +10,7 @@ import drjit
 from .axes import (
     ShapeError,
     check_entries,
+    entries_of,
     is_dynamic_1d,
     is_tensor,
     type_name,
@@ -46,18 +47,19 @@ def meshgrid(*args: Any, indexing: str = "xy") -> tuple[Any, ...]:
     order = list(range(len(args)))
     if indexing == "xy":
         order[0], order[1] = 1, 0
-    count = math.prod(len(arg) for arg in args)
+    flats = [arg.array if is_tensor(arg) else arg for arg in args]
+    count = math.prod(entries_of(flat) for flat in flats)
     check_entries("meshgrid", count)
     result: list[Any] = [None] * len(args)
     inner = count
     for rank, k in enumerate(order):
-        flat = args[k].array if is_tensor(args[k]) else args[k]
+        flat = flats[k]
         if count == 0:
             result[k] = type(args[k])(dr.empty(type(flat), 0))
             continue
-        inner //= len(flat)
+        inner //= entries_of(flat)
         index = dr.arange(dr.uint32_array_t(type(flat)), count) // inner
         if rank > 0:
-            index = index % len(flat)
+            index = index % entries_of(flat)
         result[k] = type(args[k])(dr.gather(type(flat), flat, index))
     return tuple(result)

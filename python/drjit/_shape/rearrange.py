@@ -20,6 +20,7 @@ from .axes import (
     axis_tuple,
     check_entries,
     deprecated,
+    entries_of,
     integer,
     is_array,
     is_dynamic_1d,
@@ -54,7 +55,7 @@ def _gather_digits(
     """
     source = tensor.array
     count = math.prod(shape)
-    if count == 0 or len(source) == 0:
+    if count == 0 or entries_of(source) == 0:
         return _with_shape(tensor, dr.empty(type(source), count), shape)
     rest = _positions(source, count)
     index: Any = None
@@ -150,14 +151,15 @@ def _require_tensors(fn: str, arrays: Any) -> list[Any]:
 
 def _concat_flat(fn: str, pieces: Sequence[Any]) -> Any:
     dtype = type(pieces[0])
-    total = sum(len(piece) for piece in pieces)
+    total = sum(entries_of(piece) for piece in pieces)
     check_entries(fn, total)
     result = dr.empty(dtype, total)
     offset = 0
     for piece in pieces:
-        if len(piece):
-            dr.scatter(result, piece, _positions(piece, len(piece)) + offset)
-        offset += len(piece)
+        count = entries_of(piece)
+        if count:
+            dr.scatter(result, piece, _positions(piece, count) + offset)
+        offset += count
     return result
 
 
@@ -188,9 +190,9 @@ def _concat_tensors(fn: str, pieces: Sequence[Any], axis: int) -> Any:
     for piece in pieces:
         inner = math.prod(piece.shape[axis:])
         flat = piece.array
-        if len(flat):
+        if entries_of(flat):
             # Entry i of the piece moves with its row from pitch 'inner' to 'row'.
-            lane = _positions(flat, len(flat))
+            lane = _positions(flat, entries_of(flat))
             dr.scatter(result, flat, lane // inner * (row - inner) + lane + offset)
         offset += inner
     return _with_shape(pieces[0], result, shape)
@@ -449,7 +451,7 @@ def reverse(value: Any, axis: int = 0) -> Any:
         axis = axis_index("reverse", axis, len(shape))
         size, inner = shape[axis], math.prod(shape[axis + 1 :])
         source = value.array
-        count = len(source)
+        count = entries_of(source)
         check_entries("reverse", count)
         if count == 0 or size == 1:
             return type(value)(value)
@@ -460,7 +462,7 @@ def reverse(value: Any, axis: int = 0) -> Any:
         return _with_shape(value, dr.gather(type(source), source, index), shape)
     if is_array(value):
         axis = axis_index("reverse", axis, dr.depth_v(value))
-        count = len(value)
+        count = entries_of(value) if is_dynamic_1d(value) else len(value)
         if axis > 0:
             return type(value)([reverse(part, axis - 1) for part in value])
         if count == 0:
@@ -554,9 +556,9 @@ def _take_entries(
     outer = math.prod(value.shape[:axis])
     inner = math.prod(value.shape[axis + 1 :])
     result = (*value.shape[:axis], *shape, *value.shape[axis + 1 :])
-    source, picks = value.array, len(index)
+    source, picks = value.array, entries_of(index)
     count = outer * picks * inner
-    check_entries(fn, max(count, len(source)))
+    check_entries(fn, max(count, entries_of(source)))
     if count == 0:
         return _with_shape(value, dr.empty(type(source), 0), result)
     position = index
@@ -592,9 +594,9 @@ def take(value: Any, index: Any, axis: int = 0) -> Any:
                 f"drjit.take(): 'index' is of type {type_name(index)}, expected an "
                 "integer or a 1D array of integers"
             )
-        shape = index.shape if is_tensor(index) else (len(index),)
+        shape = index.shape if is_tensor(index) else (entries_of(index),)
         flat = index.array if is_tensor(index) else index
-        if not is_tensor(index) and len(flat) == 1:
+        if not is_tensor(index) and entries_of(flat) == 1:
             shape = ()
         if dr.is_signed_v(flat):
             if dr.itemsize_v(flat) < 4:
@@ -643,8 +645,8 @@ def take_interp(value: Any, pos: Any, axis: int = 0) -> Any:
     shape: tuple[int, ...] = ()
     if is_tensor(pos):
         flat, shape = pos.array, pos.shape
-    elif is_array(pos) and len(pos) != 1:
-        shape = (len(pos),)
+    elif is_array(pos) and entries_of(pos) != 1:
+        shape = (entries_of(pos),)
     elif not is_array(pos):
         if not hasattr(pos, "__float__"):
             raise TypeError(

@@ -16,6 +16,7 @@ from .axes import (
     ShapeError,
     axis_index,
     check_entries,
+    entries_of,
     is_array,
     is_dynamic_1d,
     is_nested,
@@ -118,7 +119,8 @@ def repeat_leaf(value: Any, repeats: Any, axis: Any) -> Any:
             return type(value)(parts)
         if not is_dynamic_1d(value):
             return value
-        return dr.gather(type(value), value, _positions(value, len(value), repeats))
+        positions = _positions(value, entries_of(value), repeats)
+        return dr.gather(type(value), value, positions)
     if axis is None:
         value = _with_shape(value, value.array, (math.prod(value.shape),))
         axis = 0
@@ -126,7 +128,7 @@ def repeat_leaf(value: Any, repeats: Any, axis: Any) -> Any:
     axis = axis_index("repeat", axis, len(shape))
     if not _is_single(repeats):
         positions = _positions(value.array, shape[axis], repeats)
-        return _take_entries("repeat", value, positions, (len(positions),), axis)
+        return _take_entries("repeat", value, positions, (entries_of(positions),), axis)
     number = _integer("repeat", repeats)
     outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     stride = shape[axis] * inner

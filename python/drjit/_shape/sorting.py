@@ -17,6 +17,7 @@ import drjit
 from .axes import (
     axis_index,
     check_entries,
+    entries_of,
     integer,
     is_array,
     is_dynamic_1d,
@@ -45,11 +46,12 @@ def _order_of(entries: list[Any], block: int, descending: bool) -> list[int]:
 
 
 def _sort_flat(flat: Any, block: int, descending: bool) -> Any:
-    """Sort consecutive blocks of a 1D array."""
+    """Sort consecutive blocks of a 1D array; 0: all of it."""
     if dr.is_jit_v(flat):
         return dr.detail._sort(flat, block, descending)
     entries = list(flat)
-    return type(flat)([entries[k] for k in _order_of(entries, block, descending)])
+    order = _order_of(entries, block or len(entries), descending)
+    return type(flat)([entries[k] for k in order])
 
 
 def _argsort_flat(flat: Any, block: int, descending: bool) -> Any:
@@ -58,8 +60,8 @@ def _argsort_flat(flat: Any, block: int, descending: bool) -> Any:
     if dr.is_jit_v(flat):
         order = dr.detail._argsort(flat, block, descending)
     else:
-        order = index_t(_order_of(list(flat), block, descending))
-    return order if block == len(flat) else order % block
+        order = index_t(_order_of(list(flat), block or len(flat), descending))
+    return order % block if block else order
 
 
 def _along_axis(
@@ -75,16 +77,18 @@ def _along_axis(
         )
     if not is_tensor(value):
         axis_index(fn, axis, 1)
-        check_entries(fn, len(value))
-        return sort_flat(value, len(value), descending) if len(value) else value
+        count = entries_of(value)
+        check_entries(fn, count)
+        return sort_flat(value, 0, descending) if count else value
     shape = value.shape
     axis = axis_index(fn, axis, len(shape))
-    check_entries(fn, len(value.array))
+    check_entries(fn, entries_of(value.array))
     inner = math.prod(shape[axis + 1 :]) != 1
     moved = moveaxis(value, axis, -1) if inner else value
     flat = moved.array
-    if len(flat):
-        flat = sort_flat(flat, shape[axis], descending)
+    if entries_of(flat):
+        block = 0 if entries_of(flat) == shape[axis] else shape[axis]
+        flat = sort_flat(flat, block, descending)
     elif sort_flat is _argsort_flat:
         flat = dr.empty(dr.uint32_array_t(type(flat)), 0)
     result = dr.tensor_t(type(flat))(flat, tuple(moved.shape))
@@ -112,7 +116,7 @@ def argsort(value: Any, /, axis: int = -1, descending: bool = False) -> Any:
 
     Returns a 32-bit unsigned array or tensor of the shape of ``value``.
     """
-    if is_array(value) and not is_tensor(value) and len(value) == 0:
+    if is_array(value) and not is_tensor(value) and 0 in dr.shape(value):
         return dr.empty(dr.uint32_array_t(type(value)), 0)
     return _along_axis("argsort", value, axis, descending, _argsort_flat)
 

@@ -20,6 +20,7 @@ from .axes import (
     axis_tuple,
     check_entries,
     deprecated,
+    entries_of,
     is_array,
     is_dynamic_1d,
     is_matrix_shaped,
@@ -160,7 +161,8 @@ def mean(
             entries = type(value)(dr.opaque_width(value))
             return dr.sum(value, axis, mode) * dr.rcp(entries)  # as with a number
         # The short way: all entries of a tensor, or the first axis of anything else.
-        entries = len(value.array if dr.is_tensor_v(value) else value)
+        flat = value.array if dr.is_tensor_v(value) else value
+        entries = entries_of(flat) if dr.depth_v(flat) == 1 else len(flat)
         if entries and not dr.is_half_v(value):
             return dr.sum(value, axis, mode, keepdims) / entries
     value = _even(_operand("mean", value), axis)
@@ -204,7 +206,7 @@ def _var(value: Any, axis: Any, mode: str | None, keepdims: bool, ddof: int) -> 
         total = dr.sum(delta * delta, axis=axis, mode=mode, keepdims=keepdims)
     else:
         center = _mean("var", value, axis, mode, keepdims)
-        if is_array(value) and not is_nested(value) and len(value) == 0:
+        if is_array(value) and not is_nested(value) and 0 in dr.shape(value):
             total = center
         else:
             total = _squared_deviation(value, center, axes, mode)
@@ -291,13 +293,13 @@ def _arg_extremum(fn: str, value: Any, axis: Any, keepdims: bool) -> Any:
         return _arg_nested(fn, value, axis, keepdims)
     shape = tuple(value.shape)
     flat = value.array if is_tensor(value) else value
-    if len(flat) == 0:
+    if entries_of(flat) == 0:
         raise ShapeError(
             f"drjit.{fn}(): the input is empty, expected at least one entry"
         )
-    check_entries(fn, len(flat))
+    check_entries(fn, entries_of(flat))
     if axis is None:
-        result = _arg_flat(fn, flat, len(flat), 1)
+        result = _arg_flat(fn, flat, entries_of(flat), 1)
         if keepdims and is_tensor(value):
             tensor = dr.uint32_array_t(type(value))
             return tensor(result, (1,) * len(shape))
@@ -336,13 +338,13 @@ def _ordered(flat: Any) -> Any:
 def _arg_flat(fn: str, flat: Any, size: int, inner: int) -> Any:
     """Reduce the middle axis of the shape (outer, size, inner)."""
     index_t = dr.uint32_array_t(type(flat))
-    shape = (len(flat) // (size * inner), size, inner)
+    shape = (entries_of(flat) // (size * inner), size, inner)
 
     def smallest(entries: Any) -> Any:
         tensor = dr.tensor_t(type(entries))(entries, shape)
         return dr.min(tensor, axis=1, keepdims=True)
 
-    position = dr.arange(index_t, len(flat)) // inner % size
+    position = dr.arange(index_t, entries_of(flat)) // inner % size
     key = _ordered(flat)
     if fn == "argmax":
         key = ~key

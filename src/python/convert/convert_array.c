@@ -144,7 +144,7 @@ static const TypeInfo *value_of_type(const TypeInfo *info)
     return &info->state->types[info->value];
 }
 
-static size_t extent_of(const TypeInfo *type, const Array *a)
+static size_t count_of(const TypeInfo *type, const Array *a)
 {
     return type->dynamic ? array_count(a) : (size_t) type->dims[0];
 }
@@ -162,15 +162,15 @@ static bool fill_part(const Conversion *c, Array *target, const TypeInfo *to, si
         return source->ndim == 0 ? fill_leaf(c, target, t, from, f)
                                  : fail_type(c, from);
     const TypeInfo *component = value_of_type(to);
-    const size_t n = extent_of(to, target), step = component->leaves;
+    const size_t n = count_of(to, target), step = component->leaves;
     if (source->ndim == 0)
         return !n || (fill_leaf(c, target, t, from, f) &&
                       convert_array_repeat(target, t, n * step));
     /* Is it one component? */
     const bool whole = source->kind == KIND_ARRAY && same_dims(source, component);
     const TypeInfo *part = whole ? source : value_of_type(source);
-    if (!whole && extent_of(source, from) != n)
-        return convert_array_fail_size(c, n, extent_of(source, from));
+    if (!whole && count_of(source, from) != n)
+        return convert_array_fail_size(c, n, count_of(source, from));
     for (size_t i = 0; i < n; i++)
         if (!fill_part(c, target, component, t + i * step, from, part,
                        whole ? f : f + i * part->leaves))
@@ -284,14 +284,13 @@ static bool is_one_dimensional(const TypeInfo *info)
 
 /* ---------------------------------------------------------------- tensors */
 
-/* Write 'part' to target[lane * step + offset] for all lanes; consumes the reference to
- * the target and returns the written variable. */
-static Leaf put(JitBackend backend, Leaf target, Leaf part, size_t lanes, size_t step,
-                size_t offset)
+/* Write 'part' to target[lane * step + start] for all lanes; consumes the references to
+ * the target and 'start' and returns the written variable. */
+static Leaf put(JitBackend backend, Leaf target, Leaf part, Extent lanes, size_t step,
+                Leaf start)
 {
-    const Leaf lane = leaf_counter(backend, lanes);
+    const Leaf lane = leaf_counter(backend, extent_next(lanes));
     const Leaf factor = leaf_u32(backend, (uint32_t) step);
-    const Leaf start = leaf_u32(backend, (uint32_t) offset);
     const Leaf position = lane && factor && start ? leaf_fma(lane, factor, start) : 0;
     const Leaf next = position ? leaf_scatter(target, part, position, 0,
                                               ReduceOpIdentity, ReduceModeNoConflicts)
@@ -314,7 +313,8 @@ Leaf convert_array_concat(const TypeInfo *leaf, const Leaf *parts, const size_t 
     Leaf target = leaf_undefined(leaf, total);
     for (size_t i = 0; i < n && target; i++) {
         if (sizes[i])
-            target = put(backend, target, parts[i], sizes[i], 1, offset);
+            target = put(backend, target, parts[i], extent_of(sizes[i]), 1,
+                         leaf_u32(backend, (uint32_t) offset));
         offset += sizes[i];
     }
     return target;
@@ -335,38 +335,29 @@ static size_t flipped(const TypeInfo *info, size_t n, size_t i)
     return place;
 }
 
-/* All leaves of an array in one variable: leaf after leaf, or lane after lane. */
-static Leaf join(const Array *from, size_t width, bool flip)
+/* All leaves of an array, of so many entries, in one variable: leaf after leaf, or lane
+ * after lane. */
+static Leaf join(const Array *from, size_t size, bool flip)
 {
     const TypeInfo *info = from->info;
     const JitBackend backend = (JitBackend) info->backend;
     const size_t n = array_count(from);
-    Leaf target = leaf_undefined(info, n * width);
+    const Extent width = extent_of_leaf(shape_widest(from, size / n), size / n);
+    Leaf target =
+        leaf_undefined(info, extent_next(extent_mul(width, extent_of(n))));
     for (size_t i = 0; i < n && target; i++)
         target = put(backend, target, array_leaves(from)[i], width, flip ? n : 1,
-                     flip ? flipped(info, n, i) : i * width);
+                     flip ? leaf_u32(backend, (uint32_t) flipped(info, n, i))
+                          : extent_times(backend, width, i));
     return target;
 }
 
-/* The extents of an array, lanes included; their number, or -1 with an exception. */
-static int shape_of(Array *from, size_t *shape)
+static void reverse(Extents *shape)
 {
-    PyObject *tuple = shape_of_array(from, NULL);
-    if (!tuple)
-        return -1;
-    const int ndim = (int) PyTuple_GET_SIZE(tuple);
-    for (int i = 0; i < ndim; i++)
-        shape[i] = PyLong_AsSize_t(PyTuple_GET_ITEM(tuple, i));
-    Py_DECREF(tuple);
-    return ndim;
-}
-
-static void reverse(size_t *shape, int ndim)
-{
-    for (int i = 0; i < ndim / 2; i++) {
-        const size_t extent = shape[i];
-        shape[i] = shape[ndim - 1 - i];
-        shape[ndim - 1 - i] = extent;
+    for (size_t i = 0; i < shape->ndim / 2; i++) {
+        const Extent extent = extents_get(shape, i);
+        extents_set(shape, i, extents_get(shape, shape->ndim - 1 - i));
+        extents_set(shape, shape->ndim - 1 - i, extent);
     }
 }
 
@@ -383,7 +374,7 @@ static bool fill_storage(const Conversion *c, Array *target, Array *from, size_t
                                   "1",
                                   size);
     const Leaf joined =
-        n == 1 ? leaf_ref(array_leaves(from)[0]) : join(from, size / n, flip);
+        n == 1 ? leaf_ref(array_leaves(from)[0]) : join(from, size, flip);
     Leaf storage = 0;
     const bool ok = joined && value_cast(from->info, target->info, joined, &storage);
     leaf_unref(joined);
@@ -420,7 +411,7 @@ static bool copy_storage(const Conversion *c, Array *target, Array *from, size_t
         return fill_entries(c, target, from, flip);
     const Leaf joined = array_count(from) == 1
                             ? leaf_ref(array_leaves(from)[0])
-                            : join(from, size / array_count(from), flip);
+                            : join(from, size, flip);
     const bool ok = joined ? unpack(c, target, joined, (VarType) from->info->entry)
                            : convert_array_fail_core(c);
     leaf_unref(joined);
@@ -429,16 +420,17 @@ static bool copy_storage(const Conversion *c, Array *target, Array *from, size_t
 
 Array *convert_array_tensor(const Conversion *c, Array *from, bool flip)
 {
-    size_t shape[TENSOR_MAX_DIMS], size;
-    const int ndim = shape_of(from, shape);
-    if (ndim < 0 || !array_shape_size((size_t) ndim, shape, &size)) {
+    Extents shape;
+    size_t size;
+    if (!shape_get(from, &shape, NULL) ||
+        !array_shape_size(shape.ndim, shape.dims, &size)) {
         convert_array_fail(c, PyExc_TypeError,
                            "the input is ragged, expected arrays of one size");
         return NULL;
     }
     if (flip)
-        reverse(shape, ndim);
-    Array *target = array_new_tensor(c->info, (size_t) ndim, shape);
+        reverse(&shape);
+    Array *target = extents_new_tensor(c->info, &shape);
     if (!target)
         return NULL;
     bool ok;
@@ -446,7 +438,7 @@ Array *convert_array_tensor(const Conversion *c, Array *from, bool flip)
         const TypeInfo *info = from->info;
         const TypeInfo *scalar = &info->state->types[type_find(
             FAMILY_SCALAR, KIND_TENSOR, 0, NULL, (VarType) info->entry)];
-        Array *entries = array_new_tensor(scalar, (size_t) ndim, shape);
+        Array *entries = extents_new_tensor(scalar, &shape);
         ok = entries && fill_entries(c, entries, from, true) &&
              copy_storage(c, target, entries, size, false);
         Py_XDECREF(entries);
@@ -461,21 +453,24 @@ Array *convert_array_tensor(const Conversion *c, Array *from, bool flip)
 /* ---------------------------------------------------------------- from tensors */
 
 /* Does the tensor's shape suit the type (lanes are the last axis)? */
-static bool check_tensor_shape(const Conversion *c, const TypeInfo *to, const Tensor *t)
+static bool check_tensor_shape(const Conversion *c, const TypeInfo *to,
+                               const Extents *shape)
 {
     const size_t ndim = (size_t) to->ndim + to->jit;
-    if (t->ndim != ndim)
+    if (shape->ndim != ndim)
         return convert_array_fail(c, PyExc_TypeError,
-                                  "the input has %zu dimensions, expected %zu", t->ndim,
-                                  ndim);
-    for (int i = 0; i < to->ndim; i++)
-        if (to->dims[i] != DYNAMIC && (size_t) to->dims[i] != t->shape[i])
-            return convert_array_fail_size(c, (size_t) to->dims[i], t->shape[i]);
+                                  "the input has %zu dimensions, expected %zu",
+                                  shape->ndim, ndim);
+    for (size_t i = 0; i < (size_t) to->ndim; i++) {
+        const size_t extent = extent_number(extents_get(shape, i));
+        if (to->dims[i] != DYNAMIC && (size_t) to->dims[i] != extent)
+            return convert_array_fail_size(c, (size_t) to->dims[i], extent);
+    }
     return true;
 }
 
 /* Leaf i of the target = entries [i * width, (i + 1) * width) of the storage. */
-static bool split(const Conversion *c, Array *target, Leaf storage, size_t width)
+static bool split(const Conversion *c, Array *target, Leaf storage, Extent width)
 {
     const JitBackend backend = (JitBackend) target->info->backend;
     const size_t n = array_count(target);
@@ -484,8 +479,8 @@ static bool split(const Conversion *c, Array *target, Leaf storage, size_t width
         if (n == 1) {
             leaf = leaf_ref(storage);
         } else {
-            const Leaf lane = leaf_counter(backend, width);
-            const Leaf start = leaf_u32(backend, (uint32_t) (i * width));
+            const Leaf lane = leaf_counter(backend, extent_next(width));
+            const Leaf start = extent_times(backend, width, i);
             const Leaf position = lane && start ? leaf_add(lane, start) : 0;
             leaf = position ? leaf_gather(storage, position, 0, ReduceModeAuto) : 0;
             leaf_unref(lane);
@@ -502,13 +497,15 @@ static bool split(const Conversion *c, Array *target, Leaf storage, size_t width
 /* A plain or special array from a tensor of its shape. */
 static Array *from_tensor(const Conversion *c, Array *from)
 {
-    const Tensor *t = array_tensor(from);
+    Extents shape;
     size_t size;
-    if (!check_tensor_shape(c, c->info, t) ||
-        !array_shape_size(t->ndim, t->shape, &size))
+    extents_of(from, &shape);
+    if (!check_tensor_shape(c, c->info, &shape) ||
+        !array_shape_size(shape.ndim, shape.dims, &size))
         return NULL;
-    const size_t width = c->info->jit ? t->shape[t->ndim - 1] : 1;
-    Array *target = convert_array_start(c, c->info->dynamic ? t->shape[0] : 0);
+    const Extent width =
+        c->info->jit ? extents_get(&shape, shape.ndim - 1) : extent_of(1);
+    Array *target = convert_array_start(c, c->info->dynamic ? shape.dims[0] : 0);
     if (!target || !size)
         return target;
     bool ok;
@@ -589,7 +586,7 @@ static size_t count_for(const TypeInfo *to, const Array *from)
 {
     const TypeInfo *source = from->info;
     if (source->ndim)
-        return extent_of(source, from);
+        return count_of(source, from);
     if (to->jit || !source->jit)
         return 1; /* of drjit.scalar: a tensor with one entry */
     const Leaf index = array_leaf(from);

@@ -12,6 +12,7 @@
  */
 #include "python/convert/convert.h"
 #include "python/convert/convert_array.h"
+#include "python/object/extent.h"
 
 /* What has been found so far. */
 typedef struct Collection {
@@ -130,13 +131,12 @@ static bool add_numbers(Collection *all, PyObject *const *items, size_t n)
 /* A tensor of the wanted type: its axes and entries. */
 static bool add_tensor(Collection *all, size_t level, Array *tensor)
 {
-    const Tensor *t = array_tensor(tensor);
+    const size_t ndim = array_tensor(tensor)->ndim, *shape = extents_bind(tensor);
     size_t size;
-    for (size_t i = 0; i < t->ndim; i++)
-        if (!set_extent(all, level + i, t->shape[i]))
+    for (size_t i = 0; i < ndim; i++)
+        if (!set_extent(all, level + i, shape[i]))
             return false;
-    if (!set_complete(all, level + t->ndim) ||
-        !array_shape_size(t->ndim, t->shape, &size))
+    if (!set_complete(all, level + ndim) || !array_shape_size(ndim, shape, &size))
         return false;
     if (!size)
         return true;
@@ -258,8 +258,7 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
 /* ---------------------------------------------------------------- constructor */
 
 /* The extents in a tuple or list; false: exception. */
-static bool parse_shape(const Conversion *c, PyObject *object, size_t *shape,
-                        size_t *ndim)
+static bool parse_shape(const Conversion *c, PyObject *object, Extents *shape)
 {
     if (!PyTuple_Check(object) && !PyList_Check(object))
         return convert_array_fail(c, PyExc_TypeError,
@@ -267,19 +266,21 @@ static bool parse_shape(const Conversion *c, PyObject *object, size_t *shape,
                                   "'flip_axes'");
     PyObject *tuple = PySequence_Tuple(object);
     bool ok = tuple;
-    *ndim = tuple ? (size_t) PyTuple_GET_SIZE(tuple) : 0;
-    if (*ndim > TENSOR_MAX_DIMS)
+    const size_t ndim = tuple ? (size_t) PyTuple_GET_SIZE(tuple) : 0;
+    if (ndim > TENSOR_MAX_DIMS)
         ok = convert_array_fail(c, PyExc_TypeError,
-                                "'shape' has %zu axes, expected at most %d", *ndim,
+                                "'shape' has %zu axes, expected at most %d", ndim,
                                 TENSOR_MAX_DIMS);
-    for (size_t i = 0; i < *ndim && ok; i++) {
-        const Py_ssize_t extent =
-            PyNumber_AsSsize_t(PyTuple_GET_ITEM(tuple, i), PyExc_OverflowError);
-        if (extent < 0)
-            ok = convert_array_fail(c, PyExc_TypeError,
-                                    "'shape' is not a tuple of integers that are 0 or "
-                                    "more");
-        shape[i] = (size_t) extent;
+    extents_set_numbers(shape, 0, NULL);
+    for (size_t i = 0; i < ndim && ok; i++) {
+        Py_ssize_t value;
+        Extent extent;
+        ok = extent_read(c->info->state, PyTuple_GET_ITEM(tuple, i), &value, &extent);
+        if (ok)
+            extents_append(shape, extent);
+        else
+            convert_array_fail(c, PyExc_TypeError,
+                               "'shape' is not a tuple of integers that are 0 or more");
     }
     Py_XDECREF(tuple);
     return ok;
@@ -288,9 +289,9 @@ static bool parse_shape(const Conversion *c, PyObject *object, size_t *shape,
 /* TensorXf(storage, shape) */
 static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_object)
 {
-    size_t shape[TENSOR_MAX_DIMS], ndim = 0, expected = 0;
-    if (!parse_shape(c, shape_object, shape, &ndim) ||
-        !array_shape_size(ndim, shape, &expected))
+    Extents shape;
+    Extent expected;
+    if (!parse_shape(c, shape_object, &shape) || !extents_total(&shape, &expected))
         return NULL;
     const TypeInfo *info = c->info;
     if (array_check(info->state, array) &&
@@ -308,17 +309,20 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
         return NULL;
     }
     const Leaf leaf = info->jit ? array_leaf(storage) : 0;
-    const size_t got = !info->jit ? array_count(storage) : leaf ? leaf_size(leaf) : 0;
+    const size_t size = leaf ? leaf_peek_size(leaf) : 0;
+    const Extent got = !info->jit ? extent_of(array_count(storage))
+                                  : extent_of_leaf(leaf, size);
     Array *tensor = NULL;
-    if (got != expected)
+    if (!extent_equal(got, expected))
         convert_array_fail(c, PyExc_TypeError,
-                           "the input has %zu entries, expected %zu", got, expected);
+                           "the input has %zu entries, expected %zu", got.n,
+                           expected.n);
     else
-        tensor = array_new_tensor(info, ndim, shape);
+        tensor = extents_new_tensor(info, &shape);
     if (tensor && leaf)
         array_set_leaf(tensor, 0, leaf_copied(leaf));
-    else if (tensor && !info->jit && got)
-        memcpy(array_data(tensor), array_data(storage), got * info->entry_size);
+    else if (tensor && !info->jit && got.n)
+        memcpy(array_data(tensor), array_data(storage), got.n * info->entry_size);
     Py_DECREF((PyObject *) storage);
     return tensor;
 }

@@ -59,10 +59,10 @@ void owner_release(Owner *owner)
 
 static void set_shape_of_tensor(Array *a, Memory *m)
 {
-    const Tensor *t = array_tensor(a);
-    m->ndim = (int) t->ndim;
-    for (size_t i = 0; i < t->ndim; i++)
-        m->shape[i] = (Py_ssize_t) t->shape[i];
+    const size_t *shape = extents_bind(a);
+    m->ndim = (int) array_tensor(a)->ndim;
+    for (int i = 0; i < m->ndim; i++)
+        m->shape[i] = (Py_ssize_t) shape[i];
 }
 
 /* One variable. Evaluating a literal makes another variable; the array takes it over,

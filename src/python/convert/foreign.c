@@ -123,10 +123,12 @@ static const char *hint(const Memory *m, const TypeInfo *info)
 
 static Array *wrong_shape(const Borrowed *s, const TypeInfo *info)
 {
-    size_t extents[EXCHANGE_MAX_DIMS];
+    size_t dims[EXCHANGE_MAX_DIMS];
     for (int i = 0; i < s->memory.ndim; i++)
-        extents[i] = (size_t) s->memory.shape[i];
-    PyObject *shape = shape_extents((size_t) s->memory.ndim, extents);
+        dims[i] = (size_t) s->memory.shape[i];
+    Extents extents;
+    extents_set_numbers(&extents, (size_t) s->memory.ndim, dims);
+    PyObject *shape = extents_tuple(info->state, &extents);
     if (!shape)
         return NULL;
     PyErr_Format(

@@ -55,7 +55,7 @@ static bool check_objects(Cond *cond, const Tracker *returned)
     VarInfo info;
     if (!cond->watch.count)
         return true;
-    if (!jit_var_info(cond->mask, &info) || info.state != VarStateLiteral ||
+    if (!jit_var_peek_info(cond->mask, &info) || info.state != VarStateLiteral ||
         (info.literal != 0) != (returned == &cond->yes))
         return watch_check(&cond->watch, &cond->args);
     watch_end(&cond->watch);

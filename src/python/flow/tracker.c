@@ -460,7 +460,8 @@ bool tracker_restore(const Tracker *t)
 static uint32_t make_position(uint32_t array, size_t k)
 {
     VarInfo info;
-    return jit_var_info(array, &info) ? jit_var_u32(info.backend, (uint32_t) k) : 0;
+    return jit_var_peek_info(array, &info) ? jit_var_u32(info.backend, (uint32_t) k)
+                                           : 0;
 }
 
 static bool append_entries(Variables *spread, uint32_t array)
@@ -603,10 +604,10 @@ static bool compare_arrays(const Change *c, const TrackedLeaf *from,
     if (from->count != to->count)
         return fail_size(c->before, c->place, c->from, from->count, to->count);
     if (!from->local && from->info->kind == KIND_TENSOR && !c->before->copied) {
-        const Tensor *s = array_tensor((Array *) c->from);
-        const Tensor *t = array_tensor((Array *) c->to);
-        if (s->ndim != t->ndim ||
-            memcmp(s->shape, t->shape, s->ndim * sizeof(*s->shape)))
+        Extents before, after;
+        extents_of((Array *) c->from, &before);
+        extents_of((Array *) c->to, &after);
+        if (!extents_equal(&before, &after))
             return fail_change(c, "shape of", shape_of(c->from), shape_of(c->to),
                                ", which is not permitted");
     }

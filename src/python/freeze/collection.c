@@ -147,6 +147,14 @@ void collection_free(Collection *c)
     *c = (Collection){ 0 };
 }
 
+JitBackend collection_backend(const Collection *c)
+{
+    for (size_t i = 0; i < c->tree.leaf_count; i++)
+        if (c->places[i].info)
+            return (JitBackend) c->places[i].info->backend;
+    return JitBackendNone;
+}
+
 PyObject *collection_path(const Collection *c, uint32_t number)
 {
     for (size_t leaf = 0; leaf < c->tree.leaf_count; leaf++) {

@@ -36,6 +36,9 @@ bool collection_take(Collection *c, State *state, const char *operation,
                      PyObject *object);
 void collection_free(Collection *c);
 
+/** The backend of its arrays, JitBackendNone: there are none. */
+JitBackend collection_backend(const Collection *c);
+
 /** Add a variable once more: its new number. False: exception. */
 bool collection_add(Collection *c, uint32_t id, uint32_t *number);
 

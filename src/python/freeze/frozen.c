@@ -21,6 +21,8 @@ typedef struct OutputLeaf {
     PyTypeObject *cls; /* of arrays, a reference; NULL: the tree's leaf is the result */
     Array *like;       /* without variables, for what has a shape; NULL */
     size_t first, count;
+    uint32_t *sizes; /* of each extent of a tensor, or of a number; 0: as in 'like'.
+                        NULL: all are 0 */
 } OutputLeaf;
 
 /* A leaf of the inputs that the function has changed. */
@@ -37,6 +39,7 @@ typedef struct Frozen {
     OutputLeaf *leaves;
     uint32_t *numbers;  /* of outputs, from 1 on */
     size_t output_count;
+    size_t size_count;  /* further outputs: literals with so many entries */
     Change *changes;
     size_t change_count;
 } Frozen;
@@ -48,6 +51,7 @@ static void release_leaves(Frozen *f)
     for (size_t i = 0; f->leaves && i < f->tree.leaf_count; i++) {
         Py_XDECREF(f->leaves[i].cls);
         Py_XDECREF(f->leaves[i].like);
+        PyMem_Free(f->leaves[i].sizes);
     }
     PyMem_Free(f->leaves);
     f->leaves = NULL;
@@ -139,20 +143,120 @@ static PyObject *find_changes(Frozen *f, const Snapshot *s, const Tree *now)
     return list;
 }
 
-/* An array of the result, without its variables. */
-static bool keep_leaf(Frozen *f, const Collection *c, size_t leaf)
+/* ---------------------------------------------------------------- outputs */
+
+/* The outputs of the core: variables, then a literal for each size that the result
+ * has. */
+typedef struct Outputs {
+    const Collection *c;
+    JitBackend backend;
+    uint32_t *ids; /* references of the literals only */
+    JitSize *sizes;
+    size_t size_count, capacity;
+} Outputs;
+
+static void free_outputs(Outputs *o)
 {
-    const CollectedLeaf *place = &c->places[leaf];
-    OutputLeaf *out = &f->leaves[leaf];
-    PyObject *object = c->tree.leaves[leaf];
-    if (!place->info)
+    for (size_t i = 0; i < o->size_count; i++)
+        jit_var_dec_ref(o->ids[o->c->id_count + i]);
+    PyMem_Free(o->ids);
+    PyMem_Free(o->sizes);
+}
+
+static bool reserve_size(Outputs *o)
+{
+    if (o->size_count < o->capacity)
         return true;
+    const size_t wanted = o->capacity ? 2 * o->capacity : 4;
+    uint32_t *ids = PyMem_Realloc(o->ids, (o->c->id_count + wanted) * sizeof(*ids));
+    o->ids = ids ? ids : o->ids;
+    JitSize *sizes = ids ? PyMem_Realloc(o->sizes, wanted * sizeof(*sizes)) : NULL;
+    o->sizes = sizes ? sizes : o->sizes;
+    o->capacity = sizes ? wanted : o->capacity;
+    return sizes || PyErr_NoMemory() != NULL;
+}
+
+/* The number of a size among the outputs, from 1 on; 0: it is just a number.
+ * UINT32_MAX: exception. */
+static uint32_t output_size(Outputs *o, Extent extent)
+{
+    if (!extent.size || extent.n > UINT32_MAX) {
+        extent_number(extent);
+        return 0;
+    }
+    for (size_t i = 0; i < o->size_count; i++)
+        if (o->sizes[i] == extent.size)
+            return (uint32_t) i + 1;
+    if (!reserve_size(o))
+        return UINT32_MAX;
+    const uint32_t id = leaf_index(leaf_entries(o->backend, extent_next(extent)));
+    if (!id) {
+        error_from_core(name, NULL, 0);
+        return UINT32_MAX;
+    }
+    o->ids[o->c->id_count + o->size_count] = id;
+    o->sizes[o->size_count] = extent.size;
+    return (uint32_t) ++o->size_count;
+}
+
+/* Extents and the entries of the storage have to agree when it is repeated. */
+static void check_storage(const Array *tensor, const Extents *shape)
+{
+    const Leaf leaf = tensor->info->jit ? array_leaf(tensor) : 0;
+    Extent total;
+    if (!leaf || !extents_total(shape, &total))
+        PyErr_Clear(); /* there are no such tensors */
+    else if (!extent_equal(extent_of_leaf(leaf, leaf_peek_size(leaf)), total))
+        extent_number(total); /* one entry for all */
+}
+
+static bool keep_sizes(OutputLeaf *out, Outputs *o, const Extents *shape)
+{
+    out->sizes = PyMem_Calloc(shape->ndim + 1, sizeof(*out->sizes));
+    if (!out->sizes)
+        return PyErr_NoMemory() != NULL;
+    for (size_t i = 0; i < shape->ndim; i++) {
+        out->sizes[i] = output_size(o, extents_get(shape, i));
+        if (out->sizes[i] == UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+/* A number that is a size. */
+static bool keep_number(Frozen *f, Outputs *o, size_t leaf)
+{
+    Py_ssize_t value;
+    Extents one;
+    extents_set_numbers(&one, 0, NULL);
+    Extent extent = extent_of(0);
+    if (!extent_read(f->state, o->c->tree.leaves[leaf], &value, &extent))
+        return !PyErr_Occurred(); /* it is negative, and bound */
+    extents_append(&one, extent);
+    return !one.sized || keep_sizes(&f->leaves[leaf], o, &one);
+}
+
+/* An array of the result, without its variables. */
+static bool keep_leaf(Frozen *f, Outputs *o, size_t leaf)
+{
+    const CollectedLeaf *place = &o->c->places[leaf];
+    OutputLeaf *out = &f->leaves[leaf];
+    PyObject *object = o->c->tree.leaves[leaf];
+    if (!place->info)
+        return !size_check(f->state, object) || keep_number(f, o, leaf);
     out->cls = (PyTypeObject *) Py_NewRef((PyObject *) Py_TYPE(object));
     out->first = place->first;
     out->count = place->count;
-    if (place->info->dynamic || place->info->kind == KIND_TENSOR)
+    const bool tensor = place->info->kind == KIND_TENSOR;
+    if (place->info->dynamic || tensor)
         out->like = array_new_like(place->info, (Array *) object);
-    return out->like || !(place->info->dynamic || place->info->kind == KIND_TENSOR);
+    if (!tensor || !out->like)
+        return out->like || !(place->info->dynamic || tensor);
+    Extents shape;
+    extents_of((Array *) object, &shape);
+    check_storage((Array *) object, &shape);
+    return array_set_shape(out->like, shape.ndim, shape.dims) && /* without sizes */
+           (!shape.sized || keep_sizes(out, o, &shape));
 }
 
 /* A tree like that of the outputs, in which arrays are None, so that it keeps none of
@@ -174,8 +278,9 @@ static bool keep_tree(Frozen *f, const Collection *c)
     return ok && f->tree.leaf_count == c->tree.leaf_count;
 }
 
-static bool keep_outputs(Frozen *f, const Collection *c)
+static bool keep_outputs(Frozen *f, Outputs *o)
 {
+    const Collection *c = o->c;
     if (!keep_tree(f, c))
         return false;
     f->leaves = PyMem_Calloc(c->tree.leaf_count + 1, sizeof(*f->leaves));
@@ -184,10 +289,13 @@ static bool keep_outputs(Frozen *f, const Collection *c)
         return PyErr_NoMemory() != NULL;
     if (c->number_count)
         memcpy(f->numbers, c->numbers, c->number_count * sizeof(*f->numbers));
-    f->output_count = c->id_count;
-    bool ok = true;
+    bool ok = reserve_size(o);
     for (size_t i = 0; ok && i < c->tree.leaf_count; i++)
-        ok = keep_leaf(f, c, i);
+        ok = keep_leaf(f, o, i);
+    f->output_count = c->id_count;
+    f->size_count = o->size_count;
+    if (ok && c->id_count)
+        memcpy(o->ids, c->ids, c->id_count * sizeof(*o->ids));
     return ok;
 }
 
@@ -204,10 +312,10 @@ static Frozen *frozen_new(State *state)
 }
 
 /* End the recording: the outputs of the core. A str says why it cannot be repeated. */
-static PyObject *stop_core(Frozen *f, const Collection *c)
+static PyObject *stop_core(Frozen *f, const Outputs *o)
 {
     WAIT_BEGIN
-    f->recording = jit_freeze_stop(c->id_count, c->ids);
+    f->recording = jit_freeze_stop(o->c->id_count + o->size_count, o->ids);
     WAIT_END
     if (f->recording)
         return Py_NewRef((PyObject *) f);
@@ -223,11 +331,13 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
     PyObject *changed = find_changes(f, s, now);
     PyObject *both = changed ? PyTuple_Pack(2, result, changed) : NULL;
     PyObject *ended = NULL;
+    Outputs core = { .c = &outputs, .backend = collection_backend(&s->inputs) };
     if (both && collection_take(&outputs, f->state, name, both) &&
-        keep_outputs(f, &outputs))
+        keep_outputs(f, &core))
         ended = outputs.tracked
                     ? PyUnicode_FromString("a result depends on a gradient")
-                    : stop_core(f, &outputs);
+                    : stop_core(f, &core);
+    free_outputs(&core);
     collection_free(&outputs);
     Py_XDECREF(both);
     Py_XDECREF(changed);
@@ -246,20 +356,27 @@ static const Snapshot *snapshot_of(PyObject *module, PyObject *const *args,
     return NULL;
 }
 
-/* (snapshot, backend): begin to record. */
+/* (snapshot, backend, general): begin to record. */
 static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    const Snapshot *s = snapshot_of(module, args, n, 2);
+    const Snapshot *s = snapshot_of(module, args, n, 3);
     const long backend = s ? PyLong_AsLong(args[1]) : -1;
+    const bool general = s && args[2] == Py_True;
     if (backend == -1 && PyErr_Occurred())
         return NULL;
     bool ok;
+    size_t count;
+    const uint32_t *ids = snapshot_ids(s, &count);
     WAIT_BEGIN
-    ok = jit_freeze_start((JitBackend) backend, s->inputs.id_count, s->inputs.ids);
+    ok = jit_freeze_start((JitBackend) backend, count, ids) &&
+         jit_freeze_set_general(general);
     WAIT_END
     if (!ok)
         return error_from_core(name, NULL, 0);
-    Py_RETURN_NONE;
+    if (snapshot_set_extents(s))
+        Py_RETURN_NONE;
+    jit_freeze_abort();
+    return NULL;
 }
 
 /* (snapshot, inputs, result): a recording, or a str that says why there is none. */
@@ -285,48 +402,74 @@ static PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t
 
 /* ---------------------------------------------------------------- repeating */
 
+/* What the core has given. */
+typedef struct Given {
+    uint32_t *ids; /* variables, then literals whose sizes matter */
+    bool *taken;
+} Given;
+
 /* A variable of the outputs: its reference moves; the second time there is a new
  * one. */
-static Leaf take_output(uint32_t *outputs, bool *taken, uint32_t number)
+static Leaf take_output(const Given *g, uint32_t number)
 {
     if (!number)
         return 0;
-    const uint32_t id = outputs[number - 1];
-    if (taken[number - 1])
+    const uint32_t id = g->ids[number - 1];
+    if (g->taken[number - 1])
         jit_var_inc_ref(id);
-    taken[number - 1] = true;
+    g->taken[number - 1] = true;
     return leaf_of(id);
 }
 
-static PyObject *make_array(const Frozen *f, size_t leaf, uint32_t *outputs,
-                            bool *taken)
+static size_t given_size(const Frozen *f, const Given *g, uint32_t number)
+{
+    return jit_var_peek_size(g->ids[f->output_count + number - 1]);
+}
+
+static bool set_shape(const Frozen *f, const OutputLeaf *out, const Given *g,
+                      Array *made)
+{
+    const Tensor *t = array_tensor(out->like);
+    size_t shape[TENSOR_MAX_DIMS];
+    for (size_t i = 0; i < t->ndim; i++)
+        shape[i] = out->sizes[i] ? given_size(f, g, out->sizes[i]) : t->extents[i];
+    return array_set_shape(made, t->ndim, shape);
+}
+
+static PyObject *make_array(const Frozen *f, size_t leaf, const Given *g)
 {
     const OutputLeaf *out = &f->leaves[leaf];
     const TypeInfo *info = out->like ? out->like->info
                                      : type_of_class(f->state, out->cls);
     const uint32_t *numbers = f->numbers + out->first;
     if (out->cls == info->py && info->kind == KIND_LEAF)
-        return (PyObject *) array_new_leaf(info,
-                                           take_output(outputs, taken, numbers[0]));
+        return (PyObject *) array_new_leaf(info, take_output(g, numbers[0]));
     Array *made = access_make(out->cls, info, out->like);
+    if (made && out->sizes && !set_shape(f, out, g, made))
+        Py_CLEAR(made);
     for (size_t i = 0; made && i < out->count; i++)
-        array_set_leaf(made, i, take_output(outputs, taken, numbers[i]));
+        array_set_leaf(made, i, take_output(g, numbers[i]));
     return (PyObject *) made;
 }
 
-static PyObject *make_result(const Frozen *f, uint32_t *outputs, bool *taken)
+static PyObject *make_leaf(const Frozen *f, size_t leaf, const Given *g)
+{
+    const OutputLeaf *out = &f->leaves[leaf];
+    if (out->cls)
+        return make_array(f, leaf, g);
+    return out->sizes ? PyLong_FromSize_t(given_size(f, g, out->sizes[0]))
+                      : size_plain(f->state, f->tree.leaves[leaf]);
+}
+
+static PyObject *make_result(const Frozen *f, const Given *g)
 {
     const size_t count = f->tree.leaf_count;
     PyObject **leaves = PyMem_New(PyObject *, count + 1), *result = NULL;
     if (!leaves)
         return PyErr_NoMemory();
     size_t made = 0;
-    for (; made < count; made++) {
-        leaves[made] = f->leaves[made].cls ? make_array(f, made, outputs, taken)
-                                           : Py_NewRef(f->tree.leaves[made]);
-        if (!leaves[made])
-            break;
-    }
+    while (made < count && (leaves[made] = make_leaf(f, made, g)) != NULL)
+        made++;
     if (made == count)
         result = tree_unflatten(name, &f->tree, leaves);
     while (made)
@@ -375,33 +518,37 @@ static bool apply_changes(const Frozen *f, const Snapshot *s, PyObject *changed)
 static PyObject *repeat(const Frozen *f, const Snapshot *s)
 {
     enum { FEW = 16 };
-    uint32_t few[FEW], *outputs = few;
-    bool few_taken[FEW] = { false }, *taken = few_taken;
-    if (f->output_count > FEW) {
-        outputs = PyMem_New(uint32_t, f->output_count);
-        taken = PyMem_Calloc(f->output_count, sizeof(*taken));
+    uint32_t few[FEW];
+    bool few_taken[FEW] = { false };
+    Given g = { few, few_taken };
+    const size_t count = f->output_count + f->size_count;
+    if (count > FEW) {
+        g.ids = PyMem_New(uint32_t, count);
+        g.taken = PyMem_Calloc(count, sizeof(*g.taken));
     }
-    if (!outputs || !taken) {
-        PyMem_Free(outputs == few ? NULL : outputs);
-        PyMem_Free(taken == few_taken ? NULL : taken);
+    if (!g.ids || !g.taken) {
+        PyMem_Free(g.ids);
+        PyMem_Free(g.taken);
         return PyErr_NoMemory();
     }
     int done;
+    size_t input_count;
+    const uint32_t *inputs = snapshot_ids(s, &input_count);
     WAIT_BEGIN
-    done = jit_freeze_replay(f->recording, s->inputs.id_count, s->inputs.ids, outputs);
+    done = jit_freeze_replay(f->recording, input_count, inputs, g.ids);
     WAIT_END
     PyObject *result = NULL, *both;
-    if (done > 0 && (both = make_result(f, outputs, taken)) != NULL) {
+    if (done > 0 && (both = make_result(f, &g)) != NULL) {
         if (!f->change_count || apply_changes(f, s, PyTuple_GET_ITEM(both, 1)))
             result = Py_NewRef(PyTuple_GET_ITEM(both, 0));
         Py_DECREF(both);
     }
-    for (size_t i = 0; done > 0 && i < f->output_count; i++)
-        if (!taken[i])
-            jit_var_dec_ref(outputs[i]);
-    if (outputs != few) {
-        PyMem_Free(outputs);
-        PyMem_Free(taken);
+    for (size_t i = 0; done > 0 && i < count; i++)
+        if (!g.taken[i])
+            jit_var_dec_ref(g.ids[i]);
+    if (g.ids != few) {
+        PyMem_Free(g.ids);
+        PyMem_Free(g.taken);
     }
     if (done < 0)
         return error_from_core(name, NULL, 0);
@@ -507,7 +654,7 @@ PyMethodDef frozen_functions[] = {
     { "_freeze_possible", frozen_possible, METH_NOARGS,
       "_freeze_possible()\n\nsee drjit._freeze" },
     { "_freeze_start", METHOD(frozen_start), METH_FASTCALL,
-      "_freeze_start(snapshot, backend)\n\nsee drjit._freeze" },
+      "_freeze_start(snapshot, backend, general)\n\nsee drjit._freeze" },
     { "_freeze_stop", METHOD(frozen_stop), METH_FASTCALL,
       "_freeze_stop(snapshot, inputs, result)\n\nsee drjit._freeze" },
     { "_freeze_abort", frozen_abort, METH_NOARGS,

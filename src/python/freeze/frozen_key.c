@@ -170,16 +170,26 @@ static bool put_entries(Key *key, const Array *a)
     return add_object(key, entries);
 }
 
-static bool put_shape(Key *key, Array *tensor)
+/* Extents of tensors are sizes that are inputs, too, behind the variables. A tensor
+ * without entries may have some that no variable can have. */
+static bool put_shape(Key *key, const Array *tensor, size_t variables,
+                      SizeClasses *sizes)
 {
-    const Tensor *t = array_tensor(tensor);
+    const Tensor *t = (const Tensor *) tensor;
     bool ok = put(key, t->ndim);
-    for (size_t i = 0; ok && i < t->ndim; i++)
-        ok = put(key, t->shape[i]);
+    for (size_t i = 0; ok && i < t->ndim; i++) {
+        const size_t extent = t->extents[i], input = variables + sizes->extra;
+        const bool number = extent < FIRST_CLASS || extent > UINT32_MAX;
+        const size_t before = sizes->count;
+        const uint64_t class =
+            number ? extent : size_classes_get(sizes, (uint32_t) extent, input);
+        sizes->extra += sizes->count - before;
+        ok = class != UINT64_MAX && put(key, class << 1 | number);
+    }
     return ok;
 }
 
-static bool put_leaf(Key *key, const Collection *c, size_t leaf)
+static bool put_leaf(Key *key, const Collection *c, size_t leaf, SizeClasses *sizes)
 {
     PyObject *object = c->tree.leaves[leaf];
     const CollectedLeaf *place = &c->places[leaf];
@@ -191,20 +201,20 @@ static bool put_leaf(Key *key, const Collection *c, size_t leaf)
     if (Py_TYPE(object) != place->info->py)
         ok = ok && put_address(key, Py_TYPE(object));
     if (place->info->kind == KIND_TENSOR)
-        ok = ok && put_shape(key, (Array *) object);
+        ok = ok && put_shape(key, (Array *) object, c->id_count, sizes);
     for (size_t i = 0; ok && i < place->count; i++)
         ok = put(key, c->numbers[place->first + i]);
     return ok;
 }
 
-static bool put_tree(Key *key, const Collection *c)
+static bool put_tree(Key *key, const Collection *c, SizeClasses *sizes)
 {
     size_t leaf = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < c->tree.node_count; i++) {
         const TreeNode *node = &c->tree.nodes[i];
         if (node->kind == NODE_LEAF) {
-            ok = put_leaf(key, c, leaf++);
+            ok = put_leaf(key, c, leaf++, sizes);
             continue;
         }
         ok = put(key, (uint64_t) node->kind << 56 | (uint64_t) node->count);
@@ -216,31 +226,16 @@ static bool put_tree(Key *key, const Collection *c)
     return ok;
 }
 
-/* Sizes of more than one entry are numbered as they come. */
-static uint64_t size_class(const JitFreezeInput *inputs, size_t i, size_t *last)
-{
-    if (inputs[i].size <= 1)
-        return inputs[i].size;
-    if (inputs[*last].size == inputs[i].size) /* as mostly */
-        return 2 + *last;
-    size_t first = 0;
-    while (inputs[first].size != inputs[i].size)
-        ++first;
-    *last = first;
-    return 2 + first;
-}
-
 static bool put_variables(Key *key, const Collection *c, const JitFreezeInput *inputs,
-                          bool literals)
+                          bool literals, SizeClasses *sizes)
 {
-    size_t last = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < c->id_count; i++) {
         const JitFreezeInput *in = &inputs[i];
-        const uint64_t size = in->literal && !literals
-                                  ? 0
-                                  : size_class(inputs, i, &last);
-        ok = put(key, size << 16 | (uint64_t) in->type << 8 | in->literal << 1 |
+        const uint64_t size =
+            in->literal && !literals ? 0 : size_classes_get(sizes, in->size, i);
+        ok = size != UINT64_MAX &&
+             put(key, size << 16 | (uint64_t) in->type << 8 | in->literal << 1 |
                           in->padded);
         if (in->literal && literals)
             ok = ok && put(key, in->bits);
@@ -259,7 +254,8 @@ static Py_hash_t hash_words(const Key *key)
 }
 
 PyObject *frozen_key_make(PyTypeObject *cls, const Collection *c,
-                          const JitFreezeInput *inputs, bool literals)
+                          const JitFreezeInput *inputs, bool literals,
+                          SizeClasses *sizes)
 {
     Key *key = PyObject_GC_New(Key, cls);
     if (!key)
@@ -267,8 +263,9 @@ PyObject *frozen_key_make(PyTypeObject *cls, const Collection *c,
     key->objects = NULL;
     key->words = NULL;
     key->count = key->capacity = 0;
-    const bool ok = put(key, literals) && put_tree(key, c) &&
-                    put_variables(key, c, inputs, literals);
+    const bool ok = put(key, literals) &&
+                    put_variables(key, c, inputs, literals, sizes) &&
+                    put_tree(key, c, sizes);
     key->hash = hash_words(key);
     PyObject_GC_Track(key);
     if (ok)

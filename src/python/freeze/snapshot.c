@@ -22,6 +22,10 @@ static void snapshot_dealloc(PyObject *self)
     PyTypeObject *cls = Py_TYPE(self);
     State *state = s->state;
     PyObject_GC_UnTrack(self);
+    for (size_t i = 0; s->ids && i < s->sizes.extra; i++)
+        jit_var_dec_ref(s->ids[s->inputs.id_count + i]);
+    PyMem_Free(s->ids);
+    size_classes_free(&s->sizes);
     collection_free(&s->inputs);
     PyMem_Free(s->described);
     Py_XDECREF(s->key);
@@ -108,6 +112,54 @@ static bool evaluate(Snapshot *s)
     return describe(s, &waiting);
 }
 
+/* Extents go in as literals of so many entries. */
+static bool make_extents(Snapshot *s)
+{
+    const SizeClasses *sizes = &s->sizes;
+    const size_t count = s->inputs.id_count;
+    if (!sizes->extra)
+        return true;
+    const JitBackend backend = collection_backend(&s->inputs);
+    s->ids = PyMem_Calloc(count + sizes->extra, sizeof(*s->ids));
+    if (!s->ids)
+        return PyErr_NoMemory() != NULL;
+    if (count)
+        memcpy(s->ids, s->inputs.ids, count * sizeof(*s->ids));
+    const SizeClass *extents = sizes->classes + (sizes->count - sizes->extra);
+    for (size_t i = 0; i < sizes->extra; i++) {
+        s->ids[count + i] = leaf_index(leaf_entries(backend, extents[i].size));
+        if (!s->ids[count + i])
+            return error_from_core(name, NULL, 0);
+    }
+    return true;
+}
+
+bool snapshot_set_extents(const Snapshot *s)
+{
+    const Collection *c = &s->inputs;
+    size_t count;
+    const uint32_t *ids = snapshot_ids(s, &count);
+    for (size_t leaf = 0; leaf < c->tree.leaf_count; leaf++) {
+        if (!c->places[leaf].info || c->places[leaf].info->kind != KIND_TENSOR)
+            continue;
+        Array *array = array_of(c->tree.leaves[leaf]);
+        const Tensor *t = array_tensor(array);
+        JitSize sizes[TENSOR_MAX_DIMS] = { 0 };
+        for (size_t i = 0; i < t->ndim; i++) {
+            const SizeClass *known =
+                t->extents[i] > UINT32_MAX
+                    ? NULL
+                    : size_classes_find(&s->sizes, (uint32_t) t->extents[i]);
+            sizes[i] = known ? jit_freeze_size(ids[known->input]) : 0;
+            if (known && !sizes[i])
+                return error_from_core(name, NULL, 0);
+        }
+        if (!array_set_sizes(array, sizes))
+            return false;
+    }
+    return true;
+}
+
 Snapshot *snapshot_take(State *state, PyObject *inputs)
 {
     Snapshot *s = PyObject_GC_New(Snapshot, state->snapshot);
@@ -123,9 +175,11 @@ Snapshot *snapshot_take(State *state, PyObject *inputs)
         ok = ok && (!has_literals(s) || number_literals(s));
     }
     if (ok)
-        s->key = frozen_key_make(state->frozen_key, &s->inputs, s->described, true);
+        s->key = frozen_key_make(state->frozen_key, &s->inputs, s->described, true,
+                                 &s->sizes);
+    ok = s->key && make_extents(s);
     PyObject_GC_Track(s);
-    if (s->key)
+    if (ok)
         return s;
     Py_DECREF(s);
     return NULL;
@@ -140,8 +194,12 @@ static PyObject *snapshot_key(PyObject *self, void *unused)
 static PyObject *snapshot_form(PyObject *self, void *unused)
 {
     const Snapshot *s = (Snapshot *) self;
+    SizeClasses sizes = { 0 };
     (void) unused;
-    return frozen_key_make(s->state->frozen_key, &s->inputs, s->described, false);
+    PyObject *form = frozen_key_make(s->state->frozen_key, &s->inputs, s->described,
+                                     false, &sizes);
+    size_classes_free(&sizes);
+    return form;
 }
 
 static PyObject *snapshot_tracked(PyObject *self, void *unused)

@@ -6,6 +6,7 @@
 #define PYTHON_SNAPSHOT_H
 
 #include "python/freeze/collection.h"
+#include "python/freeze/size_classes.h"
 
 typedef struct Snapshot {
     PyObject_HEAD
@@ -13,10 +14,22 @@ typedef struct Snapshot {
     Collection inputs;
     JitFreezeInput *described; /* the variables */
     PyObject *key;
+    SizeClasses sizes;
+    uint32_t *ids;   /* inputs of the core: the variables, borrowed, then literals with
+                        as many entries as sizes.extra extents; NULL: there are none */
 } Snapshot;
 
 /** Make the class and put it into the module. */
 bool snapshot_bind(State *state);
+/** The inputs of the core. */
+static inline const uint32_t *snapshot_ids(const Snapshot *s, size_t *count)
+{
+    *count = s->inputs.id_count + s->sizes.extra;
+    return s->ids ? s->ids : s->inputs.ids;
+}
+/** Let extents of tensors be sizes of what the thread has begun to record. False:
+ *  exception. */
+bool snapshot_set_extents(const Snapshot *s);
 /** Take a PyTree apart, and evaluate what is not in memory. NULL: exception. */
 Snapshot *snapshot_take(State *state, PyObject *inputs);
 

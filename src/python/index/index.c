@@ -42,7 +42,7 @@ static bool has_components(const State *state, PyObject *object)
 static Py_ssize_t extent(Array *a)
 {
     if (a->info->kind == KIND_TENSOR)
-        return array_tensor(a)->ndim ? (Py_ssize_t) array_tensor(a)->shape[0] : 0;
+        return array_tensor(a)->ndim ? (Py_ssize_t) extents_bind(a)[0] : 0;
     if (is_leaf(a))
         return (Py_ssize_t) lanes_count(a);
     return a->info->dynamic ? (Py_ssize_t) array_count(a) : a->info->dims[0];

@@ -543,7 +543,7 @@ static bool restore_variable(Array *a, size_t i, PyObject *entries)
 }
 
 /* The extents in a tuple of exact integers; -1 if it is none. */
-static Py_ssize_t extents_of(PyObject *tuple, size_t *shape)
+static Py_ssize_t parse_extents(PyObject *tuple, size_t *shape)
 {
     if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > TENSOR_MAX_DIMS)
         return -1;
@@ -579,7 +579,7 @@ static Array *outline(PyObject *self, PyObject *shape_tuple, PyObject *parts,
         return (Array *) fail_state(self);
     if (info->kind == KIND_TENSOR) {
         size_t expected;
-        const Py_ssize_t ndim = extents_of(shape_tuple, shape);
+        const Py_ssize_t ndim = parse_extents(shape_tuple, shape);
         if (ndim < 0 || !array_shape_size((size_t) ndim, shape, &expected) ||
             expected != *size || (info->jit && n != 1)) {
             PyErr_Clear();

@@ -15,6 +15,8 @@
 #include "python/convert/convert_array.h"
 #include "python/index/index.h"
 #include "python/index/key.h"
+#include "python/index/slice_places.h"
+#include "python/memory/access.h"
 #include "python/memory/gather.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
@@ -69,7 +71,7 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
     bool ok;
     if (array_check(info->state, value)) {
         entry = convert_to(info, value, key_name(a, KEY_SET).text);
-        ok = entry && lanes_count(entry) == 1;
+        ok = entry && access_size(entry) == 1;
     } else {
         ok = convert_number((VarType) info->entry, value, &bits);
     }
@@ -79,7 +81,7 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
     } else if (!settle(a) || (!entry && !evaluate_writes(key_name(a, KEY_SET).text,
                                                          (PyObject **) &a, 1))) {
         rv = -1;
-    } else if (i >= lanes_count(a)) {
+    } else if (!extent_exceeds(access_extent(a), i)) {
         fail_changed(a);
     } else {
         const Leaf written =
@@ -106,7 +108,7 @@ static PyObject *gather(Array *a, Leaf positions)
 }
 
 /* Write to n positions in a leaf that had 'size' entries when they were made. */
-static int scatter(Array *a, size_t size, Leaf positions, size_t n, PyObject *value)
+static int scatter(Array *a, size_t size, Leaf positions, Extent n, PyObject *value)
 {
     if (index_refuses(a->info, value))
         return index_fail_value(a, value);
@@ -115,16 +117,16 @@ static int scatter(Array *a, size_t size, Leaf positions, size_t n, PyObject *va
         return index_fail_value(a, value);
     int rv = -1;
     const bool ready =
-        n == 0 || gather_prepare_target(key_name(a, KEY_SET).text, array_leaf(a));
-    const size_t found = lanes_count(entries);
+        n.n == 0 || gather_prepare_target(key_name(a, KEY_SET).text, array_leaf(a));
+    const Extent found = access_extent(entries);
     if (!ready) {
         rv = -1;
-    } else if (lanes_count(a) != size) {
+    } else if (access_size(a) != size) {
         fail_changed(a);
-    } else if (found != n && found != 1) {
+    } else if (found.n != 1 && !extent_equal(found, n)) {
         error_raise(PyExc_ValueError, key_name(a, KEY_SET).text, NULL, 0,
-                    "found %zu values, expected 1 or %zu", found, n);
-    } else if (n == 0) {
+                    "found %zu values, expected 1 or %zu", found.n, n.n);
+    } else if (n.n == 0) {
         rv = 0;
     } else {
         const Leaf written = leaf_scatter(array_leaf(a), array_leaf(entries), positions,
@@ -142,21 +144,20 @@ static int scatter(Array *a, size_t size, Leaf positions, size_t n, PyObject *va
 /* ---------------------------------------------------------------- slices */
 
 /* The n positions (0: none) that a slice selects; false: exception. */
-static bool slice_lanes(const Array *a, PyObject *slice, int set, size_t *n,
+static bool slice_lanes(const Array *a, PyObject *slice, int set, Extent *n,
                         Leaf *positions)
 {
     const JitBackend backend = (JitBackend) a->info->backend;
-    Py_ssize_t start, stop, step;
+    SlicePlaces p;
     *positions = 0;
-    if (PySlice_Unpack(slice, &start, &stop, &step) < 0)
+    if (!slice_places(slice, access_extent(a), &p))
         return false;
-    *n = (size_t) PySlice_AdjustIndices((Py_ssize_t) lanes_count(a), &start, &stop,
-                                        step);
-    if (*n == 0)
+    *n = p.count;
+    if (n->n == 0)
         return true;
-    const Leaf lane = leaf_counter(backend, *n);
-    const Leaf factor = leaf_u32(backend, (uint32_t) step);
-    const Leaf first = leaf_u32(backend, (uint32_t) start);
+    const Leaf lane = leaf_counter(backend, extent_next(*n));
+    const Leaf factor = leaf_u32(backend, (uint32_t) (p.down ? -p.step : p.step));
+    const Leaf first = extent_times(backend, p.start, 1);
     if (lane && factor && first)
         *positions = leaf_fma(lane, factor, first);
     leaf_unref(lane);
@@ -169,7 +170,7 @@ static bool slice_lanes(const Array *a, PyObject *slice, int set, size_t *n,
 
 PyObject *lanes_get_slice(Array *a, PyObject *slice)
 {
-    size_t n;
+    Extent n;
     Leaf positions;
     if (!slice_lanes(a, slice, KEY_GET, &n, &positions))
         return NULL;
@@ -180,22 +181,22 @@ PyObject *lanes_get_slice(Array *a, PyObject *slice)
 
 int lanes_set_slice(Array *a, PyObject *slice, PyObject *value)
 {
-    size_t n;
+    Extent n;
     Leaf positions;
     if (!slice_lanes(a, slice, KEY_SET, &n, &positions))
         return -1;
-    const int rv = scatter(a, lanes_count(a), positions, n, value);
+    const int rv = scatter(a, access_size(a), positions, n, value);
     leaf_unref(positions);
     return rv;
 }
 
 /* ---------------------------------------------------------------- positions */
 
-Leaf lanes_wrap(JitBackend backend, Leaf signed_index, size_t extent)
+Leaf lanes_wrap(JitBackend backend, Leaf signed_index, Extent extent)
 {
     const Leaf index = leaf_cast(signed_index, VarTypeUInt32);
     const Leaf zero = leaf_i32(backend, 0);
-    const Leaf size = leaf_u32(backend, (uint32_t) extent);
+    const Leaf size = extent_times(backend, extent, 1);
     const Leaf negative = zero ? leaf_lt(signed_index, zero) : 0;
     const Leaf wrapped = index && size ? leaf_add(index, size) : 0;
     const Leaf result = negative && wrapped ? leaf_select(negative, wrapped, index) : 0;
@@ -209,17 +210,17 @@ Leaf lanes_wrap(JitBackend backend, Leaf signed_index, size_t extent)
 }
 
 /* A position that is the same in all lanes and known must exist. */
-static bool check_literal(const Array *a, Leaf index, bool is_signed, size_t n, int set)
+static bool check_literal(const Array *a, Leaf index, bool is_signed, Extent n, int set)
 {
     VarInfo info;
     if (!leaf_info(index, &info) || info.state != VarStateLiteral)
         return true;
     const long long found =
         is_signed ? (int32_t) info.literal : (long long) info.literal;
-    if (found < (long long) n && found >= -(long long) n)
+    if (extent_exceeds(n, (size_t) (found < 0 ? -(found + 1) : found)))
         return true;
     error_raise(PyExc_IndexError, key_name(a, set).text, NULL, 0,
-                "index %lld is out of bounds for axis 0 with size %zu", found, n);
+                "index %lld is out of bounds for axis 0 with size %zu", found, n.n);
     return false;
 }
 
@@ -233,10 +234,10 @@ static Leaf positions_of(const Array *a, Array *key, int set)
     Array *whole = convert_array(wanted, key, key_name(a, set).text);
     if (!whole)
         return 0;
-    const size_t n = lanes_count(a);
+    const Extent n = access_extent(a);
     Leaf index = leaf_ref(array_leaf(whole));
     Py_DECREF((PyObject *) whole);
-    if (n == 1 && set == KEY_GET) { /* the entry stands for any number of equal ones */
+    if (n.n == 1 && set == KEY_GET) { /* it stands for any number of equal entries */
         const Leaf none = leaf_cast(index, VarTypeUInt32);
         const Leaf zero = leaf_u32(backend, 0);
         leaf_unref(index);
@@ -275,7 +276,8 @@ int lanes_set(Array *a, Array *key, PyObject *value)
         return 0;
     const Leaf positions = positions_of(a, key, KEY_SET);
     const int rv =
-        positions ? scatter(a, lanes_count(a), positions, leaf_size(positions), value)
+        positions ? scatter(a, access_size(a), positions,
+                            extent_of_leaf(positions, leaf_peek_size(positions)), value)
                   : -1;
     leaf_unref(positions);
     return rv;

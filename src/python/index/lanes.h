@@ -4,7 +4,7 @@
 #ifndef PYTHON_LANES_H
 #define PYTHON_LANES_H
 
-#include "python/object/array.h"
+#include "python/object/extent.h"
 
 static inline size_t lanes_count(const Array *leaf)
 {
@@ -26,6 +26,6 @@ int lanes_set(Array *a, Array *positions, PyObject *value);
 
 /** i < 0 ? i + extent : i, as UInt32, of an Int32 variable (consumed). 0: the core's
  *  error is set. */
-Leaf lanes_wrap(JitBackend backend, Leaf index, size_t extent);
+Leaf lanes_wrap(JitBackend backend, Leaf index, Extent extent);
 
 #endif

@@ -236,9 +236,8 @@ static bool set_axes(Printer *p, Array *a)
 {
     const TypeInfo *info = a->info;
     if (info->kind == KIND_TENSOR) {
-        const Tensor *t = array_tensor(a);
-        p->ndim = t->ndim;
-        memcpy(p->shape, t->shape, t->ndim * sizeof(size_t));
+        p->ndim = array_tensor(a)->ndim;
+        memcpy(p->shape, extents_bind(a), p->ndim * sizeof(size_t));
         return true;
     }
     p->group = info->kind == KIND_COMPLEX || info->kind == KIND_QUATERNION

@@ -10,6 +10,7 @@
 #include "python/index/index.h"
 #include "python/index/key.h"
 #include "python/index/tensor_select.h"
+#include "python/memory/access.h"
 #include "python/memory/gather.h"
 #include "python/object/error.h"
 #include "python/object/shape.h"
@@ -17,10 +18,11 @@
 #include "python/ops/apply.h"
 #include "python/ops/broadcast.h"
 
+/* Entries of the storage of a tensor, or of a flat array, for comparisons with what
+ * they were before. */
 static size_t storage_size(const Array *a)
 {
-    const Leaf index = a->info->jit ? array_leaf(a) : 0;
-    return !a->info->jit ? array_count(a) : index ? leaf_size(index) : 0;
+    return access_size(a);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -28,7 +30,7 @@ static size_t storage_size(const Array *a)
 /* Does the selection consist of all entries in their order? */
 static bool is_whole(const Selection *s, const Array *a)
 {
-    return tensor_select_is_prefix(s) && s->total == storage_size(a);
+    return tensor_select_is_prefix(s) && extent_equal(s->total, access_extent(a));
 }
 
 static bool gather_traced(const Selection *s, Array *from, Array *to)
@@ -58,7 +60,7 @@ static bool gather_entries(const Selection *s, const Array *from, Array *to)
         return false;
     const char *source = array_data(from);
     char *target = array_data(to);
-    for (size_t i = 0; i < s->total; i++)
+    for (size_t i = 0; i < s->total.n; i++)
         memcpy(target + i * entry, source + places[i] * entry, entry);
     PyMem_Free(places);
     return true;
@@ -67,8 +69,8 @@ static bool gather_entries(const Selection *s, const Array *from, Array *to)
 /* The selected entries as a new tensor. */
 static Array *gather(const Selection *s, Array *from)
 {
-    Array *to = array_new_tensor(from->info, s->ndim, s->shape);
-    if (!to || !s->total)
+    Array *to = extents_new_tensor(from->info, &s->shape);
+    if (!to || !s->total.n)
         return to;
     if (!(from->info->jit ? gather_traced(s, from, to) : gather_entries(s, from, to)))
         Py_CLEAR(to);
@@ -79,14 +81,13 @@ static Array *gather(const Selection *s, Array *from)
  * what was parsed would not suit it. */
 static bool parse(Selection *s, const KeyName *name, Array *a, PyObject *key)
 {
-    const Tensor *t = array_tensor(a);
-    const size_t ndim = t->ndim, size = storage_size(a);
-    size_t shape[TENSOR_MAX_DIMS];
-    memcpy(shape, t->shape, ndim * sizeof(size_t));
-    if (!tensor_select_parse(s, a->info, name->text, ndim, shape, key))
+    const size_t size = storage_size(a);
+    Extents shape, now;
+    extents_of(a, &shape);
+    if (!tensor_select_parse(s, a->info, name->text, &shape, key))
         return false;
-    if (storage_size(a) == size && t->ndim == ndim &&
-        memcmp(shape, t->shape, ndim * sizeof(size_t)) == 0)
+    extents_of(a, &now);
+    if (storage_size(a) == size && extents_equal(&shape, &now))
         return true;
     error_raise(PyExc_RuntimeError, name->text, NULL, 0,
                 "the tensor changed its shape while the key was read");
@@ -109,29 +110,18 @@ PyObject *tensor_get(Array *a, PyObject *key)
 Array *tensor_transpose(Array *a)
 {
     Selection s;
-    tensor_select_transpose(&s, a->info, array_tensor(a)->ndim, array_tensor(a)->shape);
+    Extents shape;
+    extents_of(a, &shape);
+    tensor_select_transpose(&s, a->info, &shape);
     return gather(&s, a);
 }
 
 /* ---------------------------------------------------------------- writing */
 
-static bool same_shape(const Selection *s, const Tensor *t)
+static bool fail_shape(const Selection *s, const Extents *shape)
 {
-    return s->ndim == t->ndim &&
-           memcmp(s->shape, t->shape, t->ndim * sizeof(size_t)) == 0;
-}
-
-static PyObject *shape_text(size_t ndim, const size_t *shape)
-{
-    Extents extents = { .ndim = ndim };
-    memcpy(extents.dims, shape, ndim * sizeof(size_t));
-    return broadcast_text(&extents);
-}
-
-static void fail_shape(const Selection *s, const Tensor *t)
-{
-    PyObject *found = shape_text(t->ndim, t->shape);
-    PyObject *expected = shape_text(s->ndim, s->shape);
+    PyObject *found = broadcast_text(s->info->state, shape);
+    PyObject *expected = broadcast_text(s->info->state, &s->shape);
     if (found && expected)
         error_raise(
             PyExc_ValueError, s->operation, NULL, 0,
@@ -140,6 +130,7 @@ static void fail_shape(const Selection *s, const Tensor *t)
             found, expected);
     Py_XDECREF(found);
     Py_XDECREF(expected);
+    return false;
 }
 
 /* A one-dimensional array with an entry for every place, or just one? */
@@ -151,7 +142,8 @@ static bool is_flat(const Selection *s, PyObject *value)
     const bool flat =
         a->info->kind == KIND_LEAF ||
         (!a->info->jit && a->info->kind == KIND_ARRAY && a->info->ndim == 1);
-    return flat && (storage_size(a) == s->total || storage_size(a) == 1);
+    return flat &&
+           (storage_size(a) == 1 || extent_equal(access_extent(a), s->total));
 }
 
 /* The value as a tensor whose storage has an entry for every place, or just one. */
@@ -159,16 +151,18 @@ static Array *prepare(const Selection *s, PyObject *value)
 {
     const TypeInfo *info = s->info;
     Array *made = convert_to(info, value, s->operation);
-    if (!made || storage_size(made) == 1 || is_flat(s, value) ||
-        same_shape(s, array_tensor(made)))
+    if (!made || storage_size(made) == 1 || is_flat(s, value))
+        return made;
+    Extents shape;
+    extents_of(made, &shape);
+    if (extents_equal(&s->shape, &shape))
         return made;
     Selection spread;
-    const Tensor *t = array_tensor(made);
     Array *wide = NULL;
-    if (tensor_select_broadcast(&spread, info, t->ndim, t->shape, s->ndim, s->shape))
+    if (tensor_select_broadcast(&spread, info, &shape, &s->shape))
         wide = gather(&spread, made);
     else
-        fail_shape(s, t);
+        fail_shape(s, &shape);
     Py_DECREF((PyObject *) made);
     return wide;
 }
@@ -176,20 +170,19 @@ static Array *prepare(const Selection *s, PyObject *value)
 /* A single entry must still have no more axes (of extent 1) than fit. */
 static bool check_single(const Selection *s, Array *value, PyObject *original)
 {
-    const Tensor *t = array_tensor(value);
     Selection spread;
-    if (is_flat(s, original) ||
-        tensor_select_broadcast(&spread, s->info, t->ndim, t->shape, s->ndim, s->shape))
-        return true;
-    fail_shape(s, t);
-    return false;
+    Extents shape;
+    extents_of(value, &shape);
+    return is_flat(s, original) ||
+           tensor_select_broadcast(&spread, s->info, &shape, &s->shape) ||
+           fail_shape(s, &shape);
 }
 
 static bool scatter_traced(const Selection *s, Array *target, Array *value)
 {
     Leaf written;
     if (is_whole(s, target)) {
-        written = leaf_resize(array_leaf(value), s->total);
+        written = leaf_resize(array_leaf(value), extent_next(s->total));
     } else {
         const Leaf places = tensor_select_trace(s);
         written = places ? leaf_scatter(array_leaf(target), array_leaf(value), places,
@@ -212,7 +205,7 @@ static bool scatter_entries(const Selection *s, Array *target, Array *value)
     size_t *places = tensor_select_list(s);
     /* The value may be the target itself. */
     Array *copy = places ? array_copy(value) : NULL;
-    for (size_t i = 0; i < s->total && copy; i++)
+    for (size_t i = 0; i < s->total.n && copy; i++)
         memcpy((char *) array_data(target) + places[i] * entry,
                (char *) array_data(copy) + i * step, entry);
     PyMem_Free(places);
@@ -231,9 +224,10 @@ static int set_masked(Array *a, PyObject *mask, PyObject *value, const char *ope
     Py_XDECREF(chosen);
     if (!made)
         return -1;
-    const Tensor *t = array_tensor(a), *m = array_tensor(made);
-    const bool fits =
-        t->ndim == m->ndim && memcmp(t->shape, m->shape, t->ndim * sizeof(size_t)) == 0;
+    Extents shape, found;
+    extents_of(a, &shape);
+    extents_of(made, &found);
+    const bool fits = extents_equal(&shape, &found);
     if (!fits)
         error_raise(PyExc_ValueError, operation, NULL, 0,
                     "the mask or the value has another shape, expected that of the "
@@ -258,17 +252,17 @@ int tensor_set(Array *a, PyObject *key, PyObject *value)
     }
     const size_t size = storage_size(a);
     Array *made = ok ? prepare(&s, value) : NULL;
-    if (made && s.total && a->info->jit && !is_whole(&s, a))
+    if (made && s.total.n && a->info->jit && !is_whole(&s, a))
         (void) gather_prepare_target(name.text, array_leaf(a));
     const size_t found = made ? storage_size(made) : 0;
     ok = made && !PyErr_Occurred() && (found != 1 || check_single(&s, made, value));
-    if (ok && (storage_size(a) != size || (found != 1 && found != s.total))) {
+    if (ok && (storage_size(a) != size || (found != 1 && found != s.total.n))) {
         /* Python code that ran, or another thread, has changed it or the value */
         error_raise(PyExc_RuntimeError, name.text, NULL, 0,
                     "the tensor changed its size during the assignment");
         ok = false;
     }
-    if (ok && s.total)
+    if (ok && s.total.n)
         ok = a->info->jit ? scatter_traced(&s, a, made) : scatter_entries(&s, a, made);
     if (!ok && !PyErr_Occurred())
         PyErr_NoMemory();
@@ -280,27 +274,29 @@ int tensor_set(Array *a, PyObject *key, PyObject *value)
 /* ---------------------------------------------------------------- slice_index */
 
 /* The extents in a tuple of integers; false: exception. */
-static bool read_shape(PyObject *tuple, size_t *shape, size_t *ndim)
+static bool read_shape(const State *state, PyObject *tuple, Extents *shape)
 {
-    *ndim = (size_t) PyTuple_GET_SIZE(tuple);
-    if (*ndim > TENSOR_MAX_DIMS) {
+    const size_t ndim = (size_t) PyTuple_GET_SIZE(tuple);
+    extents_set_numbers(shape, 0, NULL);
+    if (ndim > TENSOR_MAX_DIMS) {
         error_raise(PyExc_ValueError, "slice_index", NULL, 0,
-                    "'shape' has %zu axes, expected at most %d", *ndim,
+                    "'shape' has %zu axes, expected at most %d", ndim,
                     TENSOR_MAX_DIMS);
         return false;
     }
-    for (size_t i = 0; i < *ndim; i++) {
-        const Py_ssize_t extent = PyNumber_AsSsize_t(
-            PyTuple_GET_ITEM(tuple, (Py_ssize_t) i), PyExc_OverflowError);
-        if (extent == -1 && PyErr_Occurred())
-            return false;
-        if (extent < 0) {
-            error_raise(PyExc_ValueError, "slice_index", NULL, 0,
-                        "'shape' has the extent %zd on axis %zu, expected 0 or more",
-                        extent, i);
+    for (size_t i = 0; i < ndim; i++) {
+        Py_ssize_t value;
+        Extent extent;
+        if (!extent_read(state, PyTuple_GET_ITEM(tuple, (Py_ssize_t) i), &value,
+                         &extent)) {
+            if (!PyErr_Occurred())
+                error_raise(PyExc_ValueError, "slice_index", NULL, 0,
+                            "'shape' has the extent %zd on axis %zu, expected 0 or "
+                            "more",
+                            value, i);
             return false;
         }
-        shape[i] = (size_t) extent;
+        extents_append(shape, extent);
     }
     return true;
 }
@@ -309,16 +305,16 @@ static bool read_shape(PyObject *tuple, size_t *shape, size_t *ndim)
 static Array *places_of(const Selection *s, const TypeInfo *info)
 {
     if (info->jit) {
-        const Leaf places = s->total ? tensor_select_trace(s) : 0;
-        if (s->total && !places)
+        const Leaf places = s->total.n ? tensor_select_trace(s) : 0;
+        if (s->total.n && !places)
             return (Array *) error_from_core(s->operation, NULL, 0);
         return array_new_leaf(info, places);
     }
     size_t *places = tensor_select_list(s);
-    Array *result = places ? array_new_dynamic(info, s->total) : NULL;
-    for (size_t i = 0; i < s->total && result; i++)
+    Array *result = places ? array_new_dynamic(info, s->total.n) : NULL;
+    for (size_t i = 0; i < s->total.n && result; i++)
         ((uint32_t *) array_data(result))[i] = (uint32_t) places[i];
-    for (size_t i = 0; i < s->total && result; i++)
+    for (size_t i = 0; i < s->total.n && result; i++)
         if (places[i] > UINT32_MAX) {
             error_raise(PyExc_OverflowError, s->operation, NULL, 0,
                         "position %zu does not fit into 32 bits", places[i]);
@@ -344,13 +340,13 @@ static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
                            "'dtype' is %s, expected a flat array type of unsigned "
                            "32-bit integers",
                            ((PyTypeObject *) cls)->tp_name);
-    size_t shape[TENSOR_MAX_DIMS], ndim = 0;
-    if (!read_shape(shape_tuple, shape, &ndim))
+    Extents shape;
+    if (!read_shape(info->state, shape_tuple, &shape))
         return NULL;
     Selection s;
-    const bool ok = tensor_select_parse(&s, info, "slice_index", ndim, shape, indices);
+    const bool ok = tensor_select_parse(&s, info, "slice_index", &shape, indices);
     Array *places = ok ? places_of(&s, info) : NULL;
-    PyObject *extents = places ? shape_extents(s.ndim, s.shape) : NULL;
+    PyObject *extents = places ? extents_tuple(info->state, &s.shape) : NULL;
     tensor_select_clear(&s);
     PyObject *result = extents ? PyTuple_Pack(2, extents, (PyObject *) places) : NULL;
     Py_XDECREF(extents);

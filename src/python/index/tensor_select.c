@@ -16,7 +16,10 @@
 #include "python/convert/convert.h"
 #include "python/index/key.h"
 #include "python/index/lanes.h"
+#include "python/index/slice_places.h"
+#include "python/memory/access.h"
 #include "python/object/error.h"
+#include "python/ops/broadcast.h"
 
 /* ---------------------------------------------------------------- errors */
 
@@ -68,34 +71,14 @@ static bool is_index_array(const Selection *s, PyObject *key)
 }
 
 /* Axes of an index array. */
-static size_t key_shape(Array *a, size_t *shape)
+static void key_shape(Array *a, Extents *shape)
 {
     if (a->info->kind == KIND_TENSOR) {
-        memcpy(shape, array_tensor(a)->shape, array_tensor(a)->ndim * sizeof(size_t));
-        return array_tensor(a)->ndim;
+        extents_of(a, shape);
+        return;
     }
-    const Leaf index = a->info->jit ? array_leaf(a) : 0;
-    shape[0] = !a->info->jit ? array_count(a) : index ? leaf_size(index) : 0;
-    return 1;
-}
-
-/* Broadcast 'shape' by another one; false: they do not fit. */
-static bool combine(size_t *ndim, size_t *shape, size_t other_ndim, const size_t *other)
-{
-    while (*ndim < other_ndim) { /* prepend axes of extent 1 */
-        memmove(shape + 1, shape, *ndim * sizeof(size_t));
-        shape[0] = 1;
-        ++*ndim;
-    }
-    for (size_t i = 1; i <= other_ndim; i++) {
-        size_t *extent = &shape[*ndim - i];
-        const size_t found = other[other_ndim - i];
-        if (*extent == 1)
-            *extent = found;
-        else if (found != 1 && found != *extent)
-            return false;
-    }
-    return true;
+    extents_set_numbers(shape, 0, NULL);
+    extents_append(shape, access_extent(a));
 }
 
 static bool fail_bounds(const Selection *s, long long index, size_t axis, size_t extent)
@@ -113,7 +96,7 @@ static bool fail_changed(const Selection *s)
 }
 
 /* The n entries of an index array as one UInt32 variable; 0: exception. */
-static Leaf key_variable(const Selection *s, const Key *key, size_t n, size_t extent)
+static Leaf key_variable(const Selection *s, const Key *key, size_t n, Extent extent)
 {
     const TypeInfo *info = key->array->info;
     const bool is_signed = type_is_signed((VarType) info->entry);
@@ -127,8 +110,8 @@ static Leaf key_variable(const Selection *s, const Key *key, size_t n, size_t ex
     Leaf index = leaf_ref(array_leaf(a));
     Py_DECREF((PyObject *) a);
     VarInfo found;
-    if (extent == 0 || !index || leaf_size(index) != n) {
-        if (extent == 0)
+    if (extent.n == 0 || !index || leaf_peek_size(index) != n) {
+        if (extent.n == 0)
             fail(s, PyExc_IndexError, "axis %zu has size 0, there is nothing to index",
                  key->axis);
         else
@@ -139,8 +122,8 @@ static Leaf key_variable(const Selection *s, const Key *key, size_t n, size_t ex
     if (leaf_info(index, &found) && found.state == VarStateLiteral) {
         const long long value =
             is_signed ? (int32_t) found.literal : (long long) found.literal;
-        if (value >= (long long) extent || value < -(long long) extent) {
-            fail_bounds(s, value, key->axis, extent);
+        if (!extent_exceeds(extent, (size_t) (value < 0 ? -(value + 1) : value))) {
+            fail_bounds(s, value, key->axis, extent.n);
             leaf_unref(index);
             return 0;
         }
@@ -187,40 +170,40 @@ static size_t *key_positions(const Selection *s, const Key *key, size_t n,
 
 /* Entries that are in host memory are checked now. Those of a just-in-time array may
  * not be known yet: with JitFlagDebug, the gather checks them. */
-static bool check_entries(const Selection *s, const Key *key, size_t n, size_t extent)
+static bool check_entries(const Selection *s, const Key *key, size_t n, Extent extent)
 {
     if (key->array->info->jit)
         return true;
-    size_t *positions = key_positions(s, key, n, extent);
+    size_t *positions = key_positions(s, key, n, extent_number(extent));
     PyMem_Free(positions);
     return positions != NULL;
 }
 
 /* Give an index array the shape of the block. */
-static bool expand(const Selection *s, IndexArray *array, size_t ndim,
-                   const size_t *shape, size_t block_ndim, const size_t *block)
+static bool expand(const Selection *s, IndexArray *array, const Extents *shape,
+                   const Extents *block)
 {
     Selection spread;
-    if (array->size == 1)
+    if (array->size.n == 1)
         return true;
-    if (!tensor_select_broadcast(&spread, s->info, ndim, shape, block_ndim, block))
+    if (!tensor_select_broadcast(&spread, s->info, shape, block))
         return fail_changed(s);
-    if (spread.total == array->size)
+    if (extent_equal(spread.total, array->size))
         return true;
     if (s->info->jit) {
-        const Leaf places = spread.total ? tensor_select_trace(&spread) : 0;
+        const Leaf places = spread.total.n ? tensor_select_trace(&spread) : 0;
         const Leaf wide =
             places ? leaf_gather(array->variable, places, 0, ReduceModeAuto) : 0;
         leaf_unref(places);
         leaf_unref(array->variable);
         array->variable = wide;
-        if (!wide && spread.total) {
+        if (!wide && spread.total.n) {
             error_from_core(s->operation, NULL, 0);
             return false;
         }
     } else {
         size_t *places = tensor_select_list(&spread);
-        for (size_t i = 0; i < spread.total && places; i++)
+        for (size_t i = 0; i < spread.total.n && places; i++)
             places[i] = array->positions[places[i]];
         PyMem_Free(array->positions);
         array->positions = places;
@@ -231,89 +214,103 @@ static bool expand(const Selection *s, IndexArray *array, size_t ndim,
     return true;
 }
 
-/* Read the index arrays and insert the axes of their block into the output. */
-static bool add_block(Selection *s, const Key *keys, size_t n, const size_t *extents,
-                      const size_t *strides, bool adjacent)
+/* Insert the axes of a block into the output. */
+static void insert_block(Selection *s, size_t at, const Extents *block)
 {
-    size_t ndim = 0, shape[TENSOR_MAX_DIMS], one[TENSOR_MAX_DIMS], size;
+    const Extents shape = s->shape;
+    const size_t after = shape.ndim - at;
+    extents_set_numbers(&s->shape, 0, NULL);
+    for (size_t i = 0; i < at; i++)
+        extents_append(&s->shape, extents_get(&shape, i));
+    for (size_t i = 0; i < block->ndim; i++)
+        extents_append(&s->shape, extents_get(block, i));
+    for (size_t i = at; i < shape.ndim; i++)
+        extents_append(&s->shape, extents_get(&shape, i));
+    memmove(s->stride + at + block->ndim, s->stride + at, after * sizeof(Stride));
+    memset(s->stride + at, 0, block->ndim * sizeof(Stride));
+    s->block = at;
+    s->block_ndim = block->ndim;
+}
+
+/* Read the index arrays and insert the axes of their block into the output. */
+static bool add_block(Selection *s, const Key *keys, size_t n, const Extents *extents,
+                      const Extents *strides, bool adjacent)
+{
+    Extents block, one;
+    extents_set_numbers(&block, 0, NULL);
     for (size_t i = 0; i < n; i++) {
-        const size_t one_ndim = key_shape(keys[i].array, one);
-        if (!combine(&ndim, shape, one_ndim, one))
+        key_shape(keys[i].array, &one);
+        if (!broadcast_merge(&block, &one))
             return fail(
                 s, PyExc_IndexError,
                 "index array %zu has another size than those before it, expected equal "
                 "sizes or 1",
                 i);
     }
-    if (s->ndim + ndim > TENSOR_MAX_DIMS)
+    if (s->shape.ndim + block.ndim > TENSOR_MAX_DIMS)
         return fail(s, PyExc_IndexError, "the result has more than %d axes",
                     TENSOR_MAX_DIMS);
     for (size_t i = 0; i < n; i++) {
         IndexArray *array = &s->arrays[i];
-        const size_t one_ndim = key_shape(keys[i].array, one);
-        *array = (IndexArray){ .stride = strides[keys[i].axis] };
+        key_shape(keys[i].array, &one);
+        *array = (IndexArray){ .stride = extents_get(strides, keys[i].axis) };
         s->array_count = i + 1;
-        if (!array_shape_size(one_ndim, one, &array->size))
+        if (!extents_total(&one, &array->size))
             return false;
-        const size_t extent = extents[keys[i].axis];
-        if (!array->size)
+        const Extent extent = extents_get(extents, keys[i].axis);
+        const size_t size = array->size.n;
+        if (!size)
             continue;
         if (!s->info->jit)
-            array->positions = key_positions(s, &keys[i], array->size, extent);
-        else if (check_entries(s, &keys[i], array->size, extent))
-            array->variable = key_variable(s, &keys[i], array->size, extent);
-        if ((!array->variable && !array->positions) ||
-            !expand(s, array, one_ndim, one, ndim, shape))
+            array->positions = key_positions(s, &keys[i], size, extent.n);
+        else if (check_entries(s, &keys[i], size, extent))
+            array->variable = key_variable(s, &keys[i], size, extent);
+        if ((!array->variable && !array->positions) || !expand(s, array, &one, &block))
             return false;
     }
-    if (!array_shape_size(ndim, shape, &size))
+    size_t size;
+    if (!array_shape_size(block.ndim, block.dims, &size))
         return false;
-    s->block = adjacent ? keys[0].place : 0;
-    s->block_ndim = ndim;
-    const size_t after = s->ndim - s->block;
-    memmove(s->shape + s->block + ndim, s->shape + s->block, after * sizeof(size_t));
-    memmove(s->stride + s->block + ndim, s->stride + s->block, after * sizeof(int64_t));
-    memcpy(s->shape + s->block, shape, ndim * sizeof(size_t));
-    memset(s->stride + s->block, 0, ndim * sizeof(int64_t));
-    s->ndim += ndim;
+    insert_block(s, adjacent ? keys[0].place : 0, &block);
     return true;
 }
 
 /* ---------------------------------------------------------------- the key */
 
-static bool add_axis(Selection *s, size_t extent, int64_t stride)
+static bool add_axis(Selection *s, Extent extent, Extent distance, bool down)
 {
-    if (s->ndim == TENSOR_MAX_DIMS)
+    if (s->shape.ndim == TENSOR_MAX_DIMS)
         return fail(s, PyExc_IndexError, "the result has more than %d axes",
                     TENSOR_MAX_DIMS);
-    s->shape[s->ndim] = extent;
-    s->stride[s->ndim++] = stride;
+    s->stride[s->shape.ndim] = (Stride) { distance, down };
+    extents_append(&s->shape, extent);
     return true;
 }
 
-static bool add_integer(Selection *s, PyObject *key, size_t axis, size_t extent,
-                        size_t stride)
+static bool add_integer(Selection *s, PyObject *key, size_t axis, Extent extent,
+                        Extent stride)
 {
     const Py_ssize_t found = PyNumber_AsSsize_t(key, PyExc_IndexError);
     if (found == -1 && PyErr_Occurred())
         return false;
-    const Py_ssize_t index = found < 0 ? found + (Py_ssize_t) extent : found;
-    if (index < 0 || index >= (Py_ssize_t) extent)
-        return fail_bounds(s, (long long) found, axis, extent);
-    s->offset += (size_t) index * stride;
+    const size_t distance = (size_t) (found < 0 ? -(found + 1) : found);
+    if (!extent_exceeds(extent, distance))
+        return fail_bounds(s, (long long) found, axis, extent.n);
+    const Extent index = found < 0 ? extent_sub(extent, extent_of(distance + 1))
+                                   : extent_of(distance);
+    s->offset = extent_add(s->offset, extent_mul(index, stride));
     return true;
 }
 
-static bool add_slice(Selection *s, PyObject *key, size_t extent, size_t stride)
+static bool add_slice(Selection *s, PyObject *key, Extent extent, Extent stride)
 {
-    Py_ssize_t start, stop, step;
-    if (PySlice_Unpack(key, &start, &stop, &step) < 0)
+    SlicePlaces p;
+    if (!slice_places(key, extent, &p))
         return false;
-    const Py_ssize_t n =
-        PySlice_AdjustIndices((Py_ssize_t) extent, &start, &stop, step);
-    if (n)
-        s->offset += (size_t) start * stride;
-    return add_axis(s, (size_t) n, n > 1 ? (int64_t) (step * (Py_ssize_t) stride) : 0);
+    if (p.count.n)
+        s->offset = extent_add(s->offset, extent_mul(p.start, stride));
+    const size_t step = p.count.n > 1 ? p.step : 0;
+    return add_axis(s, p.count, extent_mul(extent_of(step), stride), p.down);
 }
 
 static bool consumes_axis(PyObject *key)
@@ -322,16 +319,19 @@ static bool consumes_axis(PyObject *key)
 }
 
 /* Distance of neighbours along each axis; false if the size exceeds 63 bits. */
-static bool strides_of(const Selection *s, size_t ndim, const size_t *shape,
-                       size_t *strides)
+static bool strides_of(const Selection *s, const Extents *shape, Extents *strides)
 {
-    size_t size = 1;
-    for (size_t i = ndim; i-- > 0;) {
-        strides[i] = size;
-        if (__builtin_mul_overflow(size, shape[i] ? shape[i] : 1, &size) ||
-            size > INT64_MAX)
+    Extent size = extent_of(1);
+    size_t check = 1;
+    extents_set_numbers(strides, shape->ndim, shape->dims);
+    for (size_t i = shape->ndim; i-- > 0;) {
+        const Extent extent = extents_get(shape, i);
+        extents_set(strides, i, size);
+        if (__builtin_mul_overflow(check, extent.n ? extent.n : 1, &check) ||
+            check > INT64_MAX)
             return fail(s, PyExc_OverflowError,
                         "the number of entries of the tensor exceeds 63 bits");
+        size = extent.n ? extent_mul(size, extent) : size;
     }
     return true;
 }
@@ -339,29 +339,31 @@ static bool strides_of(const Selection *s, size_t ndim, const size_t *shape,
 /* Lanes and places are UInt32 in a jit family. */
 static bool check_range(Selection *s, size_t size)
 {
-    if (!array_shape_size(s->ndim, s->shape, &s->total))
+    if (!extents_total(&s->shape, &s->total))
         return false;
-    if (!s->info->jit || !s->total)
+    if (!s->info->jit || !s->total.n)
         return true;
-    size_t largest = s->offset;
-    for (size_t i = 0; i < s->ndim; i++)
-        if (s->stride[i] > 0)
-            largest += (s->shape[i] - 1) * (size_t) s->stride[i];
+    size_t largest = s->offset.n;
+    for (size_t i = 0; i < s->shape.ndim; i++)
+        if (!s->stride[i].down)
+            largest += (s->shape.dims[i] - 1) * s->stride[i].distance.n;
     if (s->array_count && size)
         largest = size - 1;
-    if (largest > UINT32_MAX || s->total > UINT32_MAX)
+    if (largest > UINT32_MAX || s->total.n > UINT32_MAX)
         return fail(
             s, PyExc_OverflowError,
             "indices of a selection of %zu entries up to position %zu do not fit into "
             "32 bits",
-            s->total, largest);
+            s->total.n, largest);
     return true;
 }
 
-static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
-                        PyObject *const *items, size_t n)
+static bool parse_items(Selection *s, const Extents *shape, PyObject *const *items,
+                        size_t n)
 {
-    size_t strides[TENSOR_MAX_DIMS], consumed = 0, axis = 0, key_count = 0, size;
+    const size_t ndim = shape->ndim;
+    size_t consumed = 0, axis = 0, key_count = 0, size;
+    Extents strides;
     Key keys[TENSOR_MAX_DIMS];
     bool ellipsis = false, adjacent = true, interrupted = false;
     for (size_t i = 0; i < n; i++)
@@ -370,30 +372,33 @@ static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
         return fail(s, PyExc_IndexError,
                     "found %zu indices, expected at most %zu: one for each axis",
                     consumed, ndim);
-    if (!strides_of(s, ndim, shape, strides) || !array_shape_size(ndim, shape, &size))
+    if (!strides_of(s, shape, &strides) || !array_shape_size(ndim, shape->dims, &size))
         return false;
     for (size_t i = 0; i < n; i++) {
         PyObject *key = items[i];
         bool ok = true;
         interrupted |= key_count && !key_is_integer(key) && !is_index_array(s, key);
         if (key == Py_None) {
-            ok = add_axis(s, 1, 0);
+            ok = add_axis(s, extent_of(1), extent_of(0), false);
         } else if (key == Py_Ellipsis) {
             if (ellipsis)
                 return fail(s, PyExc_IndexError,
                             "found several ellipses (...), expected at most one");
             ellipsis = true;
             for (size_t k = consumed; k < ndim && ok; k++, axis++)
-                ok = add_axis(s, shape[axis], (int64_t) strides[axis]);
+                ok = add_axis(s, extents_get(shape, axis), extents_get(&strides, axis),
+                              false);
         } else if (key_is_integer(key)) {
-            ok = add_integer(s, key, axis, shape[axis], strides[axis]);
+            ok = add_integer(s, key, axis, extents_get(shape, axis),
+                             extents_get(&strides, axis));
             axis++;
         } else if (PySlice_Check(key)) {
-            ok = add_slice(s, key, shape[axis], strides[axis]);
+            ok = add_slice(s, key, extents_get(shape, axis),
+                           extents_get(&strides, axis));
             axis++;
         } else if (is_index_array(s, key)) {
             adjacent &= !interrupted;
-            keys[key_count++] = (Key){ (Array *) key, axis, s->ndim };
+            keys[key_count++] = (Key){ (Array *) key, axis, s->shape.ndim };
             axis++;
         } else {
             return fail(s, PyExc_TypeError,
@@ -405,89 +410,107 @@ static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
             return false;
     }
     for (; axis < ndim; axis++)
-        if (!add_axis(s, shape[axis], (int64_t) strides[axis]))
+        if (!add_axis(s, extents_get(shape, axis), extents_get(&strides, axis), false))
             return false;
-    return (!key_count || add_block(s, keys, key_count, shape, strides, adjacent)) &&
+    return (!key_count || add_block(s, keys, key_count, shape, &strides, adjacent)) &&
            check_range(s, size);
 }
 
 bool tensor_select_parse(Selection *s, const TypeInfo *info, const char *operation,
-                         size_t ndim, const size_t *shape, PyObject *key)
+                         const Extents *shape, PyObject *key)
 {
     s->info = info;
     s->operation = operation;
-    s->ndim = s->offset = s->total = 0;
+    extents_set_numbers(&s->shape, 0, NULL);
+    s->offset = s->total = extent_of(0);
     s->block = s->block_ndim = s->array_count = 0;
     if (!PyTuple_Check(key))
-        return parse_items(s, ndim, shape, &key, 1);
-    return parse_items(s, ndim, shape, PySequence_Fast_ITEMS(key),
+        return parse_items(s, shape, &key, 1);
+    return parse_items(s, shape, PySequence_Fast_ITEMS(key),
                        (size_t) PyTuple_GET_SIZE(key));
 }
 
-bool tensor_select_broadcast(Selection *s, const TypeInfo *info, size_t ndim,
-                             const size_t *shape, size_t to_ndim, const size_t *to)
+bool tensor_select_broadcast(Selection *s, const TypeInfo *info, const Extents *shape,
+                             const Extents *to)
 {
-    *s = (Selection){
-        .info = info, .operation = "broadcast", .ndim = to_ndim, .total = 1
-    };
-    size_t stride = 1;
-    for (; ndim > to_ndim; ndim--, shape++)
-        if (shape[0] != 1)
+    size_t excess = shape->ndim > to->ndim ? shape->ndim - to->ndim : 0;
+    const size_t missing = excess ? 0 : to->ndim - shape->ndim;
+    Extent stride = extent_of(1);
+    s->info = info;
+    s->operation = "broadcast";
+    s->shape = *to;
+    s->offset = extent_of(0);
+    s->total = extent_of(1);
+    s->block = s->block_ndim = s->array_count = 0;
+    for (size_t i = 0; i < excess; i++)
+        if (shape->dims[i] != 1)
             return false;
-    for (size_t i = to_ndim; i-- > 0;) {
-        const bool has = i + ndim >= to_ndim;
-        const size_t extent = has ? shape[i + ndim - to_ndim] : 1;
-        if (extent != 1 && extent != to[i])
+    for (size_t i = to->ndim; i-- > 0;) {
+        const Extent wanted = extents_get(to, i);
+        const Extent extent = i < missing
+                                  ? extent_of(1)
+                                  : extents_get(shape, i + excess - missing);
+        if (extent.n != 1 && !extent_equal(extent, wanted))
             return false;
-        s->shape[i] = to[i];
-        s->stride[i] = extent == 1 ? 0 : (int64_t) stride;
-        stride *= extent;
-        s->total *= to[i];
+        s->stride[i] = (Stride) { extent.n == 1 ? extent_of(0) : stride, false };
+        stride = extent_mul(stride, extent);
+        s->total = extent_mul(s->total, wanted);
     }
     return true;
 }
 
-void tensor_select_transpose(Selection *s, const TypeInfo *info, size_t ndim,
-                             const size_t *shape)
+void tensor_select_transpose(Selection *s, const TypeInfo *info, const Extents *shape)
 {
-    *s = (Selection){ .info = info, .operation = "mT", .ndim = ndim, .total = 1 };
+    const size_t ndim = shape->ndim;
+    s->info = info;
+    s->operation = "mT";
+    s->shape = *shape;
+    s->offset = extent_of(0);
+    s->total = extent_of(1);
+    s->block = s->block_ndim = s->array_count = 0;
     for (size_t i = ndim; i-- > 0;) {
-        s->shape[i] = shape[i];
-        s->stride[i] = (int64_t) s->total;
-        s->total *= shape[i];
+        s->stride[i] = (Stride) { s->total, false };
+        s->total = extent_mul(s->total, extents_get(shape, i));
     }
-    const size_t extent = s->shape[ndim - 1];
-    const int64_t stride = s->stride[ndim - 1];
-    s->shape[ndim - 1] = s->shape[ndim - 2];
+    const Stride stride = s->stride[ndim - 1];
     s->stride[ndim - 1] = s->stride[ndim - 2];
-    s->shape[ndim - 2] = extent;
     s->stride[ndim - 2] = stride;
+    extents_set(&s->shape, ndim - 1, extents_get(shape, ndim - 2));
+    extents_set(&s->shape, ndim - 2, extents_get(shape, ndim - 1));
 }
 
 /* ---------------------------------------------------------------- merged axes */
 
 /* Output axes with neighbours merged where memory allows; the block is one axis. */
 typedef struct Axis {
-    size_t extent;
-    int64_t stride;
+    Extent extent;
+    Stride stride;
     bool block;
 } Axis;
+
+/* Does an axis follow another one evenly in memory? */
+static bool follows(Stride outer, Stride inner, Extent extent)
+{
+    return outer.down == inner.down &&
+           extent_equal(outer.distance, extent_mul(inner.distance, extent));
+}
 
 static size_t merge(const Selection *s, Axis *axes)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->ndim; i++) {
+    for (size_t i = 0; i < s->shape.ndim; i++) {
         const bool block = i >= s->block && i < s->block + s->block_ndim;
+        const Extent extent = extents_get(&s->shape, i);
         Axis *last = n ? &axes[n - 1] : NULL;
-        if (s->shape[i] == 1)
+        if (extent.n == 1)
             continue;
         if (last && block && last->block)
-            last->extent *= s->shape[i];
+            last->extent = extent_mul(last->extent, extent);
         else if (last && !block && !last->block &&
-                 last->stride == s->stride[i] * (int64_t) s->shape[i])
-            *last = (Axis){ last->extent * s->shape[i], s->stride[i], false };
+                 follows(last->stride, s->stride[i], extent))
+            *last = (Axis){ extent_mul(last->extent, extent), s->stride[i], false };
         else
-            axes[n++] = (Axis){ s->shape[i], s->stride[i], block };
+            axes[n++] = (Axis){ extent, s->stride[i], block };
     }
     return n;
 }
@@ -496,8 +519,9 @@ bool tensor_select_is_prefix(const Selection *s)
 {
     Axis axes[TENSOR_MAX_DIMS];
     const size_t n = merge(s, axes);
-    return s->offset == 0 && !s->array_count &&
-           (n == 0 || (n == 1 && axes[0].stride == 1));
+    return s->offset.n == 0 && !s->array_count &&
+           (n == 0 || (n == 1 && axes[0].stride.distance.n == 1 &&
+                       !axes[0].stride.down));
 }
 
 /* ---------------------------------------------------------------- traced places */
@@ -511,16 +535,17 @@ static Leaf combine_variables(JitOp op, Leaf a, Leaf b)
     return result;
 }
 
-static Leaf constant(const Selection *s, uint64_t value)
+static JitBackend backend_of(const Selection *s)
 {
-    return leaf_u32((JitBackend) s->info->backend, (uint32_t) value);
+    return (JitBackend) s->info->backend;
 }
 
 /* place += coordinate * stride; consumes 'place' and 'coordinate'. */
-static Leaf advance(const Selection *s, Leaf place, Leaf coordinate, int64_t stride)
+static Leaf advance(const Selection *s, Leaf place, Leaf coordinate, Stride stride)
 {
-    const Leaf scaled =
-        combine_variables(JitOpMul, coordinate, constant(s, (uint64_t) stride));
+    const Leaf distance =
+        extent_times(backend_of(s), stride.distance, stride.down ? UINT32_MAX : 1);
+    const Leaf scaled = combine_variables(JitOpMul, coordinate, distance);
     return combine_variables(JitOpAdd, place, scaled);
 }
 
@@ -529,14 +554,26 @@ static Leaf advance_block(const Selection *s, Leaf place, Leaf coordinate, bool 
 {
     for (size_t i = 0; i < s->array_count; i++) {
         const IndexArray *array = &s->arrays[i];
-        const bool direct = array->size == 1 || whole;
+        const bool direct = array->size.n == 1 || whole;
         const Leaf index = direct ? leaf_ref(array->variable)
                                   : leaf_gather(array->variable, coordinate, 0,
                                                 ReduceModeAuto);
-        place = advance(s, place, index, (int64_t) array->stride);
+        place = advance(s, place, index, (Stride) { array->stride, false });
     }
     leaf_unref(coordinate);
     return place;
+}
+
+/* The lane's coordinate along the last axis of those that are left: '*rest' becomes its
+ * number along the others. */
+static Leaf take_coordinate(const Selection *s, Extent extent, Leaf *rest)
+{
+    const Leaf n = extent_times(backend_of(s), extent, 1);
+    const Leaf lane = *rest ? leaf_ref(*rest) : 0;
+    *rest = combine_variables(JitOpDiv, *rest, n ? leaf_ref(n) : 0);
+    const Leaf multiple =
+        combine_variables(JitOpMul, *rest ? leaf_ref(*rest) : 0, n);
+    return combine_variables(JitOpSub, lane, multiple);
 }
 
 Leaf tensor_select_trace(const Selection *s)
@@ -544,23 +581,15 @@ Leaf tensor_select_trace(const Selection *s)
     Axis axes[TENSOR_MAX_DIMS];
     const size_t n = merge(s, axes);
     bool seen = false;
-    Leaf place = constant(s, s->offset);
-    Leaf rest = leaf_counter((JitBackend) s->info->backend, s->total);
+    Leaf place = extent_times(backend_of(s), s->offset, 1);
+    Leaf rest = leaf_counter(backend_of(s), extent_next(s->total));
     for (size_t i = n; i-- > 0;) {
-        Leaf coordinate = rest ? leaf_ref(rest) : 0;
-        if (i) { /* coordinate = rest % extent, rest = rest / extent */
-            const Leaf quotient =
-                combine_variables(JitOpDiv, rest, constant(s, axes[i].extent));
-            rest = quotient;
-            const Leaf multiple = quotient
-                                      ? combine_variables(JitOpMul, leaf_ref(quotient),
-                                                          constant(s, axes[i].extent))
-                                      : 0;
-            coordinate = combine_variables(JitOpSub, coordinate, multiple);
-        }
+        const Leaf coordinate = i      ? take_coordinate(s, axes[i].extent, &rest)
+                                : rest ? leaf_ref(rest)
+                                       : 0;
         if (axes[i].block)
             place = advance_block(s, place, coordinate, n == 1);
-        else if (axes[i].stride)
+        else if (axes[i].stride.distance.n)
             place = advance(s, place, coordinate, axes[i].stride);
         else
             leaf_unref(coordinate);
@@ -569,7 +598,7 @@ Leaf tensor_select_trace(const Selection *s)
     if (!seen)
         place = advance_block(s, place, 0, true);
     /* Without a lane number in it the expression has one entry: repeat it. */
-    Leaf result = place ? leaf_resize(place, s->total) : 0;
+    Leaf result = place ? leaf_resize(place, extent_next(s->total)) : 0;
     leaf_unref(place);
     leaf_unref(rest);
     return result;
@@ -579,26 +608,28 @@ Leaf tensor_select_trace(const Selection *s)
 
 size_t *tensor_select_list(const Selection *s)
 {
-    if (s->total > PY_SSIZE_T_MAX / sizeof(size_t) - 1)
+    const size_t total = s->total.n, ndim = s->shape.ndim;
+    if (total > PY_SSIZE_T_MAX / sizeof(size_t) - 1)
         return (size_t *) PyErr_NoMemory();
-    size_t *places = PyMem_Malloc((s->total + 1) * sizeof(size_t));
+    size_t *places = PyMem_Malloc((total + 1) * sizeof(size_t));
     if (!places)
         return (size_t *) PyErr_NoMemory();
     size_t coordinate[TENSOR_MAX_DIMS] = { 0 };
-    for (size_t lane = 0; lane < s->total; lane++) {
-        size_t place = s->offset, block = 0;
-        for (size_t i = 0; i < s->ndim; i++) {
-            place += coordinate[i] * (size_t) s->stride[i];
+    for (size_t lane = 0; lane < total; lane++) {
+        size_t place = s->offset.n, block = 0;
+        for (size_t i = 0; i < ndim; i++) {
+            const size_t distance = coordinate[i] * s->stride[i].distance.n;
+            place += s->stride[i].down ? -distance : distance;
             if (i >= s->block && i < s->block + s->block_ndim)
-                block = block * s->shape[i] + coordinate[i];
+                block = block * s->shape.dims[i] + coordinate[i];
         }
         for (size_t i = 0; i < s->array_count; i++) {
             const IndexArray *array = &s->arrays[i];
-            place += array->positions[array->size == 1 ? 0 : block] * array->stride;
+            place += array->positions[array->size.n == 1 ? 0 : block] * array->stride.n;
         }
         places[lane] = place;
-        for (size_t i = s->ndim; i-- > 0;) {
-            if (++coordinate[i] < s->shape[i])
+        for (size_t i = ndim; i-- > 0;) {
+            if (++coordinate[i] < s->shape.dims[i])
                 break;
             coordinate[i] = 0;
         }

@@ -12,24 +12,29 @@
 #ifndef PYTHON_TENSOR_SELECT_H
 #define PYTHON_TENSOR_SELECT_H
 
-#include "python/object/array.h"
+#include "python/object/extent.h"
 
 /** A broadcast index array: 1 entry, or one for each coordinate of the block. */
 typedef struct IndexArray {
     Leaf variable;     /* jit: UInt32, owned */
     size_t *positions; /* drjit.scalar: owned */
-    size_t size;
-    size_t stride;
+    Extent size;
+    Extent stride;
 } IndexArray;
+
+/** From one coordinate to the next one. */
+typedef struct Stride {
+    Extent distance;
+    bool down; /* towards the start of the storage */
+} Stride;
 
 typedef struct Selection {
     const TypeInfo *info;  /* of the tensor: family */
     const char *operation; /* named in errors */
-    size_t ndim;
-    size_t shape[TENSOR_MAX_DIMS]; /* of the result */
-    int64_t stride[TENSOR_MAX_DIMS];
-    size_t offset;
-    size_t total;             /* entries of the result */
+    Extents shape;         /* of the result */
+    Stride stride[TENSOR_MAX_DIMS];
+    Extent offset;
+    Extent total;             /* entries of the result */
     size_t block, block_ndim; /* output axes of the index arrays */
     IndexArray arrays[TENSOR_MAX_DIMS];
     size_t array_count;
@@ -38,20 +43,20 @@ typedef struct Selection {
 /** The selection tensor[key] for a tensor of this shape. False: exception. Either way
  *  the caller calls tensor_select_clear(). */
 bool tensor_select_parse(Selection *s, const TypeInfo *info, const char *operation,
-                         size_t ndim, const size_t *shape, PyObject *key);
+                         const Extents *shape, PyObject *key);
 
 /** The selection that broadcasts a tensor to another shape, axes aligned at the end.
  *  False without an exception if that is not possible. */
-bool tensor_select_broadcast(Selection *s, const TypeInfo *info, size_t ndim,
-                             const size_t *shape, size_t to_ndim, const size_t *to);
+bool tensor_select_broadcast(Selection *s, const TypeInfo *info, const Extents *shape,
+                             const Extents *to);
 
 /** The selection that exchanges the last two axes. */
-void tensor_select_transpose(Selection *s, const TypeInfo *info, size_t ndim,
-                             const size_t *shape);
+void tensor_select_transpose(Selection *s, const TypeInfo *info, const Extents *shape);
 
 void tensor_select_clear(Selection *s);
 
-/** Does it mean the first 'total' entries in order, and no others? */
+/** Does it mean the first 'total' entries in order, and no others? A recording depends
+ *  on the answer. */
 bool tensor_select_is_prefix(const Selection *s);
 
 /** Places as a UInt32 variable with 'total' entries (not 0). 0: the core's error is

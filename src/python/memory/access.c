@@ -86,6 +86,12 @@ size_t access_size(const Array *flat)
     return index ? leaf_peek_size(index) : 0;
 }
 
+Extent access_extent(const Array *flat)
+{
+    const size_t size = access_size(flat);
+    return flat->info->jit ? extent_of_leaf(array_leaf(flat), size) : extent_of(size);
+}
+
 bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lanes)
 {
     size_t size = 1;

@@ -4,7 +4,7 @@
 #ifndef PYTHON_ACCESS_H
 #define PYTHON_ACCESS_H
 
-#include "python/object/array.h"
+#include "python/object/extent.h"
 
 /** Where and on which lanes memory is accessed. The same arguments may serve arrays of
  *  several families (in a PyTree), so they are converted when one is met. */
@@ -40,8 +40,10 @@ const TypeInfo *access_flat(State *state, const TypeInfo *info, VarType entry);
  * may be NULL for types without dynamic extents. */
 Array *access_make(PyTypeObject *cls, const TypeInfo *info, const Array *like);
 
-/** Number of entries of a flat array, or lanes of a variable. */
+/** Number of entries of a flat array, or lanes of a variable, for comparisons. */
 size_t access_size(const Array *flat);
+/** The same for everything else. */
+Extent access_extent(const Array *flat);
 
 /** The size that operands of these sizes have together: 1 adapts to any other, 0
  *  included. False with a RuntimeError if they do not fit. */

@@ -32,6 +32,14 @@ size_t gather_packet_size(size_t n, size_t size)
     return p;
 }
 
+size_t gather_packet_of(size_t n, Leaf array)
+{
+    const Extent size = extent_of_leaf(array, leaf_peek_size(array));
+    const size_t p = gather_packet_size(n, size.n);
+    extent_divides(extent_of(p), size); /* as long as it can be divided by that */
+    return p;
+}
+
 Leaf gather_scaled_index(Leaf index, size_t scale, size_t shift)
 {
     if (scale == 1)
@@ -50,7 +58,7 @@ Leaf gather_scaled_index(Leaf index, size_t scale, size_t shift)
 static bool gather_packets(Leaf source, Leaf index, Leaf mask, size_t n,
                            ReduceMode mode, Leaf *out)
 {
-    size_t p = n == 1 ? 1 : gather_packet_size(n, leaf_size(source)), done = 0;
+    size_t p = n == 1 ? 1 : gather_packet_of(n, source), done = 0;
     bool ok = true;
     for (size_t j = 0; j < n / p && ok; j++) {
         Leaf position = gather_scaled_index(index, n / p, j);

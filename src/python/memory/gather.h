@@ -33,6 +33,8 @@ PyObject *slice_value(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 
 /** Largest power of two (at most 64) that divides both. */
 size_t gather_packet_size(size_t n, size_t size);
+/** The same for the size of an array; a recording depends on it being divisible so. */
+size_t gather_packet_of(size_t n, Leaf array);
 
 /** Have a target of writes in memory (or a literal): compute it, without the GIL, if
  * that is still to be done. False: exception. */

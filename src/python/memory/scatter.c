@@ -166,7 +166,7 @@ static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands
     }
     if (!gather_prepare_target(operation, old))
         return false;
-    size_t p = o->n == 1 ? 1 : gather_packet_size(o->n, leaf_size(old));
+    size_t p = o->n == 1 ? 1 : gather_packet_of(o->n, old);
     bool ok = true;
     for (size_t j = 0; j < o->n / p && ok; j++) {
         Leaf position = gather_scaled_index(o->index, o->n / p, j);

@@ -180,12 +180,28 @@ bool array_set_shape(Array *a, size_t ndim, const size_t *shape)
     size_t *room = shape_room(t, ndim);
     if (!room)
         return false;
-    if (t->shape != t->small)
-        PyMem_Free(t->shape);
+    if (t->extents != t->small)
+        PyMem_Free(t->extents);
     if (ndim)
         memcpy(room, saved, ndim * sizeof(size_t));
-    t->shape = room;
+    t->extents = room;
     t->ndim = ndim;
+    PyMem_Free(t->sizes);
+    t->sizes = NULL;
+    return true;
+}
+
+bool array_set_sizes(Array *a, const JitSize *sizes)
+{
+    Tensor *t = array_tensor(a);
+    JitSize *room = PyMem_Malloc((t->ndim + 1) * sizeof(JitSize));
+    if (!room) {
+        PyErr_NoMemory();
+        return false;
+    }
+    memcpy(room, sizes, t->ndim * sizeof(JitSize));
+    PyMem_Free(t->sizes);
+    t->sizes = room;
     return true;
 }
 
@@ -194,7 +210,8 @@ static void start_tensor(Array *a)
 {
     Tensor *t = array_tensor(a);
     t->ndim = 1;
-    t->shape = t->small;
+    t->extents = t->small;
+    t->sizes = NULL;
     t->small[0] = 0;
     t->leaf = 0;
     a->data = a->info->jit ? &t->leaf : NULL;
@@ -219,7 +236,10 @@ Array *array_new_like(const TypeInfo *info, const Array *like)
 {
     if (info->kind == KIND_TENSOR) {
         const Tensor *t = (const Tensor *) like;
-        return array_new_tensor(info, t->ndim, t->shape);
+        Array *tensor = array_new_tensor(info, t->ndim, t->extents);
+        if (tensor && t->sizes && !array_set_sizes(tensor, t->sizes))
+            Py_CLEAR(tensor);
+        return tensor;
     }
     return info->dynamic ? array_new_dynamic(info, array_count(like)) : array_new(info);
 }
@@ -247,7 +267,8 @@ static bool start_any(Array *a, const TypeInfo *info, const Array *like)
         if (!like) /* of shape (0,), as TensorXf() is */
             return array_set_shape(a, 1, &none) && (info->jit || start_block(a, 0));
         const Tensor *t = (const Tensor *) like;
-        return array_set_shape(a, t->ndim, t->shape) &&
+        return array_set_shape(a, t->ndim, t->extents) &&
+               (!t->sizes || array_set_sizes(a, t->sizes)) &&
                (info->jit || start_block(a, array_count(like)));
     }
     if (info->dynamic)
@@ -344,9 +365,11 @@ bool array_replace(Array *target, Array *source)
         return false;
     }
     if (info->kind == KIND_TENSOR) {
-        const Tensor *t = array_tensor(source);
-        if (!array_set_shape(target, t->ndim, t->shape))
+        Tensor *t = array_tensor(source);
+        if (!array_set_shape(target, t->ndim, t->extents))
             return false;
+        array_tensor(target)->sizes = t->sizes;
+        t->sizes = NULL;
     }
     Array *owner = target->root ? target->root : target;
     if (wanted != count) { /* blocks of ArrayX and scalar tensors of another size */
@@ -419,8 +442,11 @@ static void release_leaves(Array *a)
             leaf_unref(((Leaf *) a->data)[i]);
     if (a->data && (info->dynamic || (info->kind == KIND_TENSOR && !info->jit)))
         block_unref(a->data);
-    if (info->kind == KIND_TENSOR && array_tensor(a)->shape != array_tensor(a)->small)
-        PyMem_Free(array_tensor(a)->shape);
+    if (info->kind != KIND_TENSOR)
+        return;
+    if (array_tensor(a)->extents != array_tensor(a)->small)
+        PyMem_Free(array_tensor(a)->extents);
+    PyMem_Free(array_tensor(a)->sizes);
 }
 
 int array_is_collected(PyObject *self)

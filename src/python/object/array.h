@@ -41,7 +41,8 @@ typedef struct Tensor {
     Array array;
     Leaf leaf;          /* jit only; array.data points here */
     size_t ndim;
-    size_t *shape;      /* points to 'small' or to PyMem memory */
+    size_t *extents;    /* as numbers: see extent.h. In 'small' or PyMem memory */
+    JitSize *sizes;     /* of a recording, one for each axis; PyMem memory or NULL */
     size_t small[TENSOR_INLINE_DIMS];
 } Tensor;
 
@@ -130,6 +131,8 @@ bool array_shape_size(size_t ndim, const size_t *shape, size_t *size);
 
 /** Give a tensor another shape (the storage is the caller's business). */
 bool array_set_shape(Array *tensor, size_t ndim, const size_t *shape);
+/** Say which sizes its extents are (0: just numbers); see extent.h. */
+bool array_set_sizes(Array *tensor, const JitSize *sizes);
 
 /** Set leaf i of a jit array; 'leaf' is stolen, the previous one released. */
 void array_set_leaf(Array *a, size_t i, Leaf leaf);

@@ -32,7 +32,7 @@ JitBackend leaf_backend(Leaf leaf)
 
 bool leaf_info(Leaf leaf, VarInfo *info)
 {
-    return jit_var_info(leaf_index(leaf), info);
+    return jit_var_peek_info(leaf_index(leaf), info);
 }
 
 const char *leaf_label(Leaf leaf)
@@ -55,6 +55,12 @@ Leaf leaf_literal_like(const TypeInfo *info, const void *bits, Leaf like)
             return 0;
     }
     return leaf_literal(info, bits, leaf_peek_size(like));
+}
+
+Leaf leaf_entries(JitBackend backend, size_t size)
+{
+    const uint8_t none = 0;
+    return leaf_of(jit_var_literal(backend, VarTypeBool, &none, size, 0));
 }
 
 Leaf leaf_opaque_width(Leaf leaf)

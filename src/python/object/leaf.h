@@ -110,7 +110,7 @@ static inline bool leaf_at_hand(Leaf leaf)
 }
 
 JitBackend leaf_backend(Leaf leaf);
-/** False: the core's error is set. */
+/** As leaf_peek_size(). False: the core's error is set. */
 bool leaf_info(Leaf leaf, VarInfo *info);
 /** The label, the line that recorded it; NULL: none. */
 const char *leaf_label(Leaf leaf);
@@ -127,12 +127,15 @@ static inline Leaf leaf_literal(const TypeInfo *info, const void *bits, size_t s
 /** The same with as many entries as a variable has. */
 Leaf leaf_literal_like(const TypeInfo *info, const void *bits, Leaf like);
 
+/** A literal with so many entries, for the sake of these alone. */
+Leaf leaf_entries(JitBackend backend, size_t size);
+
 /** A literal with one entry of a type that a formula works with. */
 Leaf leaf_constant(JitBackend backend, VarType type, const void *bits);
 
-/** The same in memory: it is not part of the programs that use it. */
 /** The number of entries of a variable, in memory. */
 Leaf leaf_opaque_width(Leaf leaf);
+/** A literal in memory: it is not part of the programs that use it. */
 Leaf leaf_opaque(const TypeInfo *info, const void *bits, size_t size);
 /** A copy of entries in memory. */
 Leaf leaf_copy(const TypeInfo *info, const void *entries, size_t size);

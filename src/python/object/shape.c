@@ -48,38 +48,49 @@ bool shape_peek(Array *a, size_t *width, const char *operation)
     return get_width(a, true, width, operation);
 }
 
-PyObject *shape_extents(size_t ndim, const size_t *extents)
+Leaf shape_widest(const Array *a, size_t width)
 {
-    PyObject *tuple = PyTuple_New((Py_ssize_t) ndim);
-    for (size_t i = 0; i < ndim && tuple; i++) {
-        PyObject *extent = PyLong_FromSize_t(extents[i]);
-        if (extent)
-            PyTuple_SET_ITEM(tuple, (Py_ssize_t) i, extent);
-        else
-            Py_CLEAR(tuple);
+    const bool records = size_is_recording();
+    Leaf found = 0;
+    for (size_t i = 0; a->info->jit && i < array_count(a); i++) {
+        const Leaf leaf = array_leaves(a)[i];
+        if (!leaf || leaf_peek_size(leaf) != width)
+            continue;
+        if (!records)
+            return leaf;
+        if (found && width > 1) /* that both are so wide is assumed from now on */
+            size_compare(JitSizeEqual, size_of_variable(found), size_of_variable(leaf));
+        found = found ? found : leaf;
     }
-    return tuple;
+    return found;
+}
+
+bool shape_get(Array *a, Extents *shape, const char *operation)
+{
+    const TypeInfo *info = a->info;
+    if (info->kind == KIND_TENSOR) {
+        extents_of(a, shape);
+        return true;
+    }
+    extents_set_numbers(shape, 0, NULL);
+    for (int i = 0; i < info->ndim; i++)
+        extents_append(shape, extent_of(info->dims[i] == DYNAMIC
+                                            ? array_count(a)
+                                            : (size_t) info->dims[i]));
+    size_t width;
+    if (!info->jit)
+        return true;
+    if (!shape_peek(a, &width, operation))
+        return false;
+    extents_append(shape, extent_of_leaf(shape_widest(a, width), width));
+    return true;
 }
 
 PyObject *shape_of_array(Array *a, const char *operation)
 {
-    const TypeInfo *info = a->info;
-    const bool tensor = info->kind == KIND_TENSOR;
-    size_t shape[TENSOR_MAX_DIMS], width = 0, ndim = 0;
-    if (tensor) {
-        ndim = array_tensor(a)->ndim;
-        memcpy(shape, array_tensor(a)->shape, ndim * sizeof(size_t));
-    } else {
-        for (int i = 0; i < info->ndim; i++)
-            shape[ndim++] =
-                info->dims[i] == DYNAMIC ? array_count(a) : (size_t) info->dims[i];
-        if (info->jit) {
-            if (!shape_width(a, &width, operation))
-                return NULL;
-            shape[ndim++] = width;
-        }
-    }
-    return shape_extents(ndim, shape);
+    Extents shape;
+    return shape_get(a, &shape, operation) ? extents_tuple(a->info->state, &shape)
+                                           : NULL;
 }
 
 bool shape_lanes(Array *a, size_t *lanes, const char *operation)

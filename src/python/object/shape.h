@@ -4,7 +4,7 @@
 #ifndef PYTHON_SHAPE_H
 #define PYTHON_SHAPE_H
 
-#include "python/object/array.h"
+#include "python/object/extent.h"
 
 /** Lanes of a jit array: the largest size of its leaves (1 for drjit.scalar types that
  *  are not dynamic). False with a RuntimeError of the
@@ -14,8 +14,11 @@ bool shape_width(Array *a, size_t *width, const char *operation);
 /** The same, and a frozen function that is being recorded does not depend on it. */
 bool shape_peek(Array *a, size_t *width, const char *operation);
 
-/** Extents as a tuple (new reference). */
-PyObject *shape_extents(size_t ndim, const size_t *extents);
+/** A leaf with so many entries, 0: there is none. */
+Leaf shape_widest(const Array *a, size_t width);
+
+/** The extents, lanes included. False: RuntimeError if ragged. */
+bool shape_get(Array *a, Extents *shape, const char *operation);
 
 /** The shape tuple (new reference); RuntimeError if ragged. */
 PyObject *shape_of_array(Array *a, const char *operation);

@@ -11,14 +11,9 @@ typedef struct Size {
     int64_t value;
 } Size;
 
-/* An object with the value of a handle; 0 is the core's error, which is cleared: NULL,
- * no exception. */
+/* An object with the value of a handle. NULL: exception. */
 static PyObject *make(PyTypeObject *cls, JitSize handle)
 {
-    if (!handle) {
-        jit_error_clear();
-        return NULL;
-    }
     Size *size = (Size *) cls->tp_alloc(cls, 0);
     if (size) {
         size->handle = handle;
@@ -36,11 +31,87 @@ static int test(JitSizeRelation relation, JitSize a, JitSize b)
     return result;
 }
 
+/* ---------------------------------------------------------------- handles */
+
+static JitSize without_error(JitSize handle)
+{
+    if (!handle)
+        jit_error_clear();
+    return handle;
+}
+
+bool size_is_recording(void)
+{
+    return jit_flag(JitFlagFreezingScope);
+}
+
+bool size_is_general(void)
+{
+    return size_is_recording() && jit_freeze_is_general();
+}
+
+bool size_is_known(JitSize handle)
+{
+    jit_error_clear();
+    (void) jit_freeze_size_value(handle);
+    const bool known = jit_error() == JIT_OK;
+    jit_error_clear();
+    return known;
+}
+
+JitSize size_of_variable(Leaf leaf)
+{
+    const JitSize handle = size_is_recording() ? jit_freeze_size(leaf_index(leaf)) : 0;
+    if (!handle && size_is_recording())
+        size_pin_all();
+    return without_error(handle);
+}
+
+JitSize size_number(size_t number)
+{
+    return number > INT64_MAX
+               ? 0
+               : without_error(jit_freeze_size_constant((int64_t) number));
+}
+
+JitSize size_combine(JitSizeOp op, JitSize a, JitSize b)
+{
+    return a && b ? without_error(jit_freeze_size_op(op, a, b)) : 0;
+}
+
+bool size_compare(JitSizeRelation relation, JitSize a, JitSize b)
+{
+    return test(relation, a, b) >= 0;
+}
+
+bool size_stays_many(JitSize handle)
+{
+    return test(JitSizeNotLess, handle, size_number(2)) > 0;
+}
+
 void size_pin(JitSize handle)
 {
-    test(JitSizeEqual, handle, jit_freeze_size_constant(jit_freeze_size_value(handle)));
+    if (!handle)
+        return;
+    const JitSize number = jit_freeze_size_constant(jit_freeze_size_value(handle));
+    if (test(JitSizeEqual, handle, number) < 0) /* memory is out, or it is another's */
+        size_pin_all();
     jit_error_clear();
 }
+
+void size_pin_all(void)
+{
+    if (!jit_freeze_bind())
+        jit_error_clear();
+}
+
+void size_next(JitSize handle)
+{
+    if (handle && !jit_freeze_size_next(handle))
+        jit_error_clear();
+}
+
+/* ---------------------------------------------------------------- numbers */
 
 /* The number, which the recording depends on from now on. */
 static PyObject *bind(const Size *size)
@@ -124,15 +195,20 @@ static PyObject *plain(const PyTypeObject *cls, PyObject *a, PyObject *b,
     return result;
 }
 
+/* Arrays have operators of their own. */
+static bool beside_array(PyObject *a, PyObject *b)
+{
+    return array_of(a) || array_of(b);
+}
+
 static PyObject *operate(PyObject *a, PyObject *b, JitSizeOp op, binaryfunc operation)
 {
+    if (beside_array(a, b))
+        Py_RETURN_NOTIMPLEMENTED;
     PyTypeObject *cls = class_of(a, b);
     const JitSize x = handle_of(cls, a), y = handle_of(cls, b);
-    PyObject *result = x && y ? make(cls, jit_freeze_size_op(op, x, y)) : NULL;
-    jit_error_clear();
-    if (result || PyErr_Occurred())
-        return result;
-    return plain(cls, a, b, operation);
+    const JitSize result = size_combine(op, x, y);
+    return result ? make(cls, result) : plain(cls, a, b, operation);
 }
 
 #define OPERATOR(name, op, operation)                      \
@@ -150,6 +226,8 @@ OPERATOR(remainder, JitSizeMod, PyNumber_Remainder)
 #define PLAIN(name, operation)                                  \
     static PyObject *size_##name(PyObject *a, PyObject *b)      \
     {                                                           \
+        if (beside_array(a, b))                                 \
+            Py_RETURN_NOTIMPLEMENTED;                           \
         return plain(class_of(a, b), a, b, operation);          \
     }
 PLAIN(true_divide, PyNumber_TrueDivide)
@@ -164,6 +242,8 @@ PLAIN(xor, PyNumber_Xor)
 static PyObject *size_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     PyTypeObject *cls = class_of(a, b);
+    if (beside_array(a, b))
+        Py_RETURN_NOTIMPLEMENTED;
     PyObject *x = number_of(cls, a), *y = x ? number_of(cls, b) : NULL;
     PyObject *result = y ? PyNumber_Power(x, y, modulus) : NULL;
     Py_XDECREF(x);
@@ -183,12 +263,55 @@ UNARY(negative, PyNumber_Negative)
 UNARY(invert, PyNumber_Invert)
 #undef UNARY
 
+/* What else an int has: methods, attributes. */
+static PyObject *size_getattr(PyObject *self, PyObject *name)
+{
+    PyObject *result = PyObject_GenericGetAttr(self, name);
+    if (result || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return result;
+    PyErr_Clear();
+    PyObject *number = bind((Size *) self);
+    result = number ? PyObject_GetAttr(number, name) : NULL;
+    Py_XDECREF(number);
+    return result;
+}
+
+static PyObject *size_format(PyObject *self, PyObject *text)
+{
+    PyObject *number = bind((Size *) self);
+    PyObject *result = number ? PyObject_Format(number, text) : NULL;
+    Py_XDECREF(number);
+    return result;
+}
+
+/* round(), math.floor(), ... */
+static PyObject *size_round(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    return bind((Size *) self);
+}
+
+static PyObject *size_reduce(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    PyObject *number = bind((Size *) self);
+    return number ? Py_BuildValue("O(N)", (PyObject *) &PyLong_Type, number) : NULL;
+}
+
+/* isinstance(size, int) */
+static PyObject *size_class(PyObject *self, void *unused)
+{
+    (void) self;
+    (void) unused;
+    return Py_NewRef((PyObject *) &PyLong_Type);
+}
+
 static PyObject *size_itself(PyObject *self)
 {
     return Py_NewRef(self);
 }
 
-static PyObject *size_compare(PyObject *self, PyObject *other, int op)
+static PyObject *size_richcompare(PyObject *self, PyObject *other, int op)
 {
     /* a > b is b < a; the contrary of each relation stands beside it. */
     static const struct {
@@ -198,6 +321,8 @@ static PyObject *size_compare(PyObject *self, PyObject *other, int op)
                [Py_EQ] = { JitSizeEqual, false }, [Py_NE] = { JitSizeNotEqual, false },
                [Py_GT] = { JitSizeLess, true },   [Py_GE] = { JitSizeNotLess, false } };
     PyTypeObject *cls = Py_TYPE(self);
+    if (beside_array(self, other))
+        Py_RETURN_NOTIMPLEMENTED;
     const JitSize x = handle_of(cls, self), y = handle_of(cls, other);
     const int result = as[op].turned ? test(as[op].relation, y, x)
                                      : test(as[op].relation, x, y);
@@ -222,11 +347,27 @@ static void size_dealloc(PyObject *self)
 
 bool size_bind(State *state)
 {
+    static PyMethodDef methods[] = {
+        { "__format__", size_format, METH_O, "as that of int" },
+        { "__round__", size_round, METH_NOARGS, "the number" },
+        { "__trunc__", size_round, METH_NOARGS, "the number" },
+        { "__floor__", size_round, METH_NOARGS, "the number" },
+        { "__ceil__", size_round, METH_NOARGS, "the number" },
+        { "__reduce__", size_reduce, METH_NOARGS, "a copy is the number" },
+        { NULL, NULL, 0, NULL },
+    };
+    static PyGetSetDef members[] = {
+        { "__class__", size_class, NULL, "int", NULL },
+        { NULL, NULL, NULL, NULL, NULL },
+    };
     PyType_Slot slots[] = {
         SLOT(Py_tp_dealloc, size_dealloc),
+        { Py_tp_methods, methods },
+        { Py_tp_getset, members },
+        SLOT(Py_tp_getattro, size_getattr),
         SLOT(Py_tp_repr, size_text),
         SLOT(Py_tp_hash, size_hash),
-        SLOT(Py_tp_richcompare, size_compare),
+        SLOT(Py_tp_richcompare, size_richcompare),
         SLOT(Py_nb_index, size_index),
         SLOT(Py_nb_int, size_index),
         SLOT(Py_nb_float, size_float),
@@ -259,22 +400,32 @@ bool size_bind(State *state)
     return state->size;
 }
 
+PyObject *size_object(State *state, JitSize handle, size_t number)
+{
+    return handle ? make(state->size, handle) : PyLong_FromSize_t(number);
+}
+
 PyObject *size_of_leaf(State *state, Leaf leaf, size_t lanes)
 {
-    PyObject *size = NULL;
-    if (leaf && jit_flag(JitFlagFreezingScope) && leaf_peek_size(leaf) == lanes)
-        size = make(state->size, jit_freeze_size(leaf_index(leaf)));
-    return size || PyErr_Occurred() ? size : PyLong_FromSize_t(lanes);
+    if (!leaf || leaf_peek_size(leaf) != lanes || !size_is_recording())
+        return PyLong_FromSize_t(lanes);
+    const JitSize handle = jit_freeze_size(leaf_index(leaf));
+    return handle ? make(state->size, handle) : error_from_core(NULL, NULL, 0);
+}
+
+bool size_check(const State *state, PyObject *object)
+{
+    return Py_TYPE(object) == state->size;
+}
+
+PyObject *size_plain(const State *state, PyObject *object)
+{
+    return size_check(state, object) ? PyLong_FromLongLong(((Size *) object)->value)
+                                     : Py_NewRef(object);
 }
 
 JitSize size_handle(const State *state, PyObject *object)
 {
-    if (Py_TYPE(object) != state->size)
-        return 0;
-    const JitSize handle = ((Size *) object)->handle;
-    jit_error_clear();
-    (void) jit_freeze_size_value(handle);
-    const bool known = jit_error() == JIT_OK;
-    jit_error_clear();
-    return known ? handle : 0;
+    const JitSize handle = size_check(state, object) ? ((Size *) object)->handle : 0;
+    return handle && size_is_known(handle) ? handle : 0;
 }

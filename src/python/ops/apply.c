@@ -92,7 +92,6 @@ typedef struct Operand {
     bool repeated;        /* the array has one leaf, which serves all */
     bool mapped;          /* 'map' says which leaf serves which */
     uint8_t map[LEAF_LIMIT];
-    Extents shape; /* beside tensors */
 } Operand;
 
 typedef struct Job {
@@ -103,6 +102,7 @@ typedef struct Job {
     const TypeInfo *info; /* in which to compute */
     const TypeInfo *result;
     Operand operands[3];
+    Extents *shapes; /* of the operands, if they are tensors; NULL */
 } Job;
 
 static void fail(const Job *job)
@@ -153,11 +153,6 @@ static bool take_number(Job *job, const TypeInfo *info, PyObject *number, Operan
 static bool take_leaf(Job *job, const TypeInfo *info, const Array *a, Operand *o)
 {
     Value leaf = value_of(a, 0);
-    if (info->kind == KIND_TENSOR) {
-        size_t size = leaf ? leaf_size(leaf) : 0;
-        o->shape.ndim = size != 1;
-        o->shape.dims[0] = size;
-    }
     bool ok = value_cast(a->info, info, leaf, &o->value);
     value_release(a->info, leaf);
     if (!ok)
@@ -456,7 +451,7 @@ static bool shape_error(const Job *job)
 {
     PyObject *text = PyUnicode_FromString("");
     for (int k = 0; text && k < job->arity; k++) {
-        PyObject *shape = broadcast_text(&job->operands[k].shape);
+        PyObject *shape = broadcast_text(job->state, &job->shapes[k]);
         PyObject *longer =
             shape ? PyUnicode_FromFormat("%U%s%U", text, k ? " and " : "", shape)
                   : NULL;
@@ -471,10 +466,10 @@ static bool shape_error(const Job *job)
     return false;
 }
 
-static bool expand_traced(const Job *job, const Extents *shape, Operand *o)
+static bool expand_traced(const Job *job, const Extents *shape, int k, Operand *o)
 {
     Leaf index = o->array ? array_leaf(o->array) : o->value;
-    index = broadcast_variable(index, &o->shape, shape);
+    index = broadcast_variable(index, &job->shapes[k], shape);
     if (!index) {
         fail(job);
         return false;
@@ -486,13 +481,13 @@ static bool expand_traced(const Job *job, const Extents *shape, Operand *o)
     return true;
 }
 
-static bool expand_entries(const Extents *shape, Operand *o)
+static bool expand_entries(const Job *job, const Extents *shape, int k, Operand *o)
 {
-    Array *all = array_new_tensor(o->info, shape->ndim, shape->dims);
+    Array *all = extents_new_tensor(o->info, shape);
     if (!all)
         return false;
-    broadcast_entries(o->info->entry_size, array_data(o->array), &o->shape, all->data,
-                      shape);
+    broadcast_entries(o->info->entry_size, array_data(o->array), &job->shapes[k],
+                      all->data, shape);
     Py_DECREF(o->array);
     o->array = all;
     return true;
@@ -502,50 +497,55 @@ static bool expand_entries(const Extents *shape, Operand *o)
 static void read_shapes(Job *job)
 {
     for (int k = 0; k < job->arity; k++) {
-        Operand *o = &job->operands[k];
-        if (!o->array)
+        const Operand *o = &job->operands[k];
+        if (o->array) {
+            extents_of(o->array, &job->shapes[k]);
             continue;
-        const Tensor *t = array_tensor(o->array);
-        o->shape.ndim = t->ndim;
-        memcpy(o->shape.dims, t->shape, t->ndim * sizeof(size_t));
+        }
+        extents_set_numbers(&job->shapes[k], 0, NULL);
+        const Leaf leaf = job->info->jit ? o->value : 0;
+        const size_t size = leaf ? leaf_peek_size(leaf) : !job->info->jit;
+        if (size != 1) /* a flat array */
+            extents_append(&job->shapes[k], extent_of_leaf(leaf, size));
     }
 }
 
 /* Repeat operands to the common shape. What has one entry repeats itself. */
-static bool expand(Job *job, Extents *shape, size_t *size)
+static bool expand(Job *job, Extents *shape, Extent *size)
 {
-    *shape = job->operands[0].shape;
+    *shape = job->shapes[0];
     for (int k = 1; k < job->arity; k++)
-        if (!broadcast_merge(shape, &job->operands[k].shape))
+        if (!broadcast_merge(shape, &job->shapes[k]))
             return shape_error(job);
-    if (!broadcast_size(shape, size))
+    if (!extents_total(shape, size))
         return false;
-    if (job->info->jit && *size > UINT32_MAX) {
+    if (job->info->jit && size->n > UINT32_MAX) {
         error_raise(PyExc_RuntimeError, rows[job->which].name, job->args, job->arity,
-                    "the result has %zu entries, at most 2^32 - 1 are possible", *size);
+                    "the result has %zu entries, at most 2^32 - 1 are possible",
+                    size->n);
         return false;
     }
-    for (int k = 0; *size && k < job->arity; k++) {
+    for (int k = 0; size->n && k < job->arity; k++) {
         Operand *o = &job->operands[k];
-        size_t own;
-        if (!broadcast_size(&o->shape, &own))
+        Extent own;
+        if (!extents_total(&job->shapes[k], &own))
             return false;
-        o->repeated = own == 1;
-        if (own == 1 || own == *size)
+        o->repeated = own.n == 1;
+        if (own.n == 1 || extent_equal(own, *size))
             continue;
-        if (!(job->info->jit ? expand_traced(job, shape, o) : expand_entries(shape, o)))
+        if (!(job->info->jit ? expand_traced : expand_entries)(job, shape, k, o))
             return false;
     }
     return true;
 }
 
 /* A tensor whose entries are one repeated value has a variable of its full size. */
-static bool fill_size(const Job *job, Array *out, size_t size)
+static bool fill_size(const Job *job, Array *out, Extent size)
 {
     Leaf index = array_leaf(out);
-    if (leaf_size(index) == size)
+    if (leaf_peek_size(index) == size.n)
         return true;
-    index = leaf_resize(index, size);
+    index = leaf_resize(index, extent_next(size));
     if (!index)
         fail(job);
     else
@@ -555,13 +555,14 @@ static bool fill_size(const Job *job, Array *out, size_t size)
 
 static Array *apply_tensors(Job *job)
 {
-    Extents shape;
-    size_t size;
+    Extents shape, shapes[3];
+    Extent size;
+    job->shapes = shapes;
     read_shapes(job);
     if (!expand(job, &shape, &size))
         return NULL;
-    Array *out = array_new_tensor(job->result, shape.ndim, shape.dims);
-    if (!out || size == 0)
+    Array *out = extents_new_tensor(job->result, &shape);
+    if (!out || size.n == 0)
         return out;
     if (!compute(job, out) || (job->info->jit && !fill_size(job, out, size)))
         Py_CLEAR(out);
@@ -798,7 +799,71 @@ static PyObject *apply_operands(State *state, Apply which, PyObject *const *args
     return array_finish(run(&job, scaling), args, job.arity);
 }
 
-PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
+/* ---------------------------------------------------------------- sizes */
+
+/* A size beside arrays of one type, in a general recording: what it is goes into an
+ * array of one entry. False: it is a number, or there is an exception. */
+static bool open_size(State *state, Apply *which, PyObject *const *args, int arity,
+                      int k, PyObject **operand)
+{
+    const uint32_t wide = 1u << VarTypeInt32 | 1u << VarTypeUInt32 |
+                          1u << VarTypeInt64 | 1u << VarTypeUInt64 |
+                          1u << VarTypeFloat32 | 1u << VarTypeFloat64;
+    const TypeInfo *info = NULL;
+    Py_ssize_t value;
+    Extent size = extent_of(0);
+    for (int i = 0; i < arity; i++) {
+        const Array *a = array_of(args[i]);
+        if (i == k || (a && type_is_mask(a->info)))
+            continue;
+        if (!a || !a->info->jit || (info && info->id != a->info->id))
+            return false;
+        info = a->info;
+    }
+    if (!info || !(wide >> info->entry & 1) || type_is_special(info) ||
+        !extent_read(state, args[k], &value, &size) || !size.size ||
+        (info->entry == VarTypeInt32 && extent_exceeds(size, INT32_MAX)))
+        return false;
+    const bool divisor = *which == APPLY_TRUEDIV && k == 1;
+    if (*which == APPLY_TRUEDIV && (!divisor || !type_is_float(info)))
+        return false;
+    const TypeInfo *leaf = &state->types[info->leaf];
+    const Leaf number = extent_times((JitBackend) leaf->backend, size, 1);
+    Leaf cast = number ? leaf_cast(number, (VarType) leaf->entry) : 0;
+    leaf_unref(number);
+    if (cast && divisor) { /* as numbers do */
+        const Leaf inverse = leaf_op(JitOpRcp, 1, &cast);
+        leaf_unref(cast);
+        cast = inverse;
+        *which = APPLY_MUL;
+    }
+    *operand = cast ? (PyObject *) array_new_leaf(leaf, cast)
+                    : error_from_core(rows[*which].name, args, arity);
+    return *operand;
+}
+
+/* Let arrays stand for sizes in the place of 'args'. False: exception. */
+static bool open_sizes(State *state, Apply *which, PyObject *const *args,
+                       PyObject **opened)
+{
+    const int arity = rows[*which].arity;
+    for (int k = 0; k < arity; k++) {
+        opened[k] = NULL;
+        if ((!size_check(state, args[k]) ||
+             !open_size(state, which, args, arity, k, &opened[k])) &&
+            !PyErr_Occurred())
+            opened[k] = Py_NewRef(args[k]);
+        if (opened[k])
+            continue;
+        while (k--)
+            Py_DECREF(opened[k]);
+        return false;
+    }
+    return true;
+}
+
+static PyObject *apply_plain(State *state, Apply which, PyObject *const *args,
+                             bool slot)
 {
     PyObject *operands[3];
     int arity = rows[which].arity;
@@ -808,5 +873,20 @@ PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
                            ? apply_operands(state, which, operands, slot)
                            : NULL;
     operand_close(operands, arity);
+    return result;
+}
+
+PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
+{
+    bool sized = false;
+    for (int k = 0; k < rows[which].arity; k++)
+        sized |= size_check(state, args[k]);
+    PyObject *opened[3];
+    if (!sized || !size_is_general())
+        return apply_plain(state, which, args, slot);
+    if (!open_sizes(state, &which, args, opened))
+        return NULL;
+    PyObject *result = apply_plain(state, which, opened, slot);
+    operand_close(opened, rows[which].arity);
     return result;
 }

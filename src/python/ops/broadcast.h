@@ -6,19 +6,11 @@
 #ifndef PYTHON_BROADCAST_H
 #define PYTHON_BROADCAST_H
 
-#include "python/object/array.h"
-
-typedef struct Extents {
-    size_t ndim;
-    size_t dims[TENSOR_MAX_DIMS];
-} Extents;
+#include "python/object/extent.h"
 
 /** The shape that 'all' and 'other' broadcast to, in 'all'. False (no exception) if
  *  they do not fit. */
 bool broadcast_merge(Extents *all, const Extents *other);
-
-/** Number of entries; false with an exception if it exceeds 64 bits. */
-bool broadcast_size(const Extents *shape, size_t *size);
 
 /** A variable of shape 'from' repeated to shape 'to' (a gather, which evaluates it
  *  without the GIL); 0: the core's error is set. */
@@ -29,6 +21,6 @@ void broadcast_entries(size_t entry_size, const void *source, const Extents *fro
                        void *target, const Extents *to);
 
 /** "(2, 3)"; new reference. */
-PyObject *broadcast_text(const Extents *shape);
+PyObject *broadcast_text(State *state, const Extents *shape);
 
 #endif

@@ -13,7 +13,7 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
-#include "python/object/size.h"
+#include "python/object/extent.h"
 #include "python/object/tables.h"
 #include "python/tree/build.h"
 #include "python/tree/tree.h"
@@ -26,10 +26,8 @@ typedef struct Fill {
     const char *operation;
     Mode mode;
     PyObject *value; /* borrowed */
-    bool whole;      /* 'shape' is one integer: the number of lanes */
-    JitSize size;    /* which is this one; 0: a number */
-    size_t ndim;
-    size_t shape[TENSOR_MAX_DIMS];
+    bool whole; /* 'shape' is one integer: the number of lanes */
+    Extents shape;
 } Fill;
 
 /* ---------------------------------------------------------------- shapes */
@@ -41,92 +39,86 @@ static PyObject *fail(const Fill *f, PyObject *type, const TypeInfo *info,
 }
 
 /* One extent: a non-negative integer; false: exception. */
-static bool read_extent(const Fill *f, PyObject *object, size_t *extent)
+static bool read_extent(Fill *f, PyObject *object)
 {
-    const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_OverflowError);
-    if (value == -1 && PyErr_Occurred()) {
-        if (PyErr_ExceptionMatches(PyExc_OverflowError))
-            error_raise(PyExc_OverflowError, f->operation, &object, 1,
-                        "an extent of 'shape' does not fit into 64 bits");
-        else if (PyErr_ExceptionMatches(PyExc_TypeError))
-            error_raise(PyExc_TypeError, f->operation, &object, 1,
-                        "'shape' holds other objects, expected integers");
-        return false;
+    Py_ssize_t value;
+    Extent extent;
+    if (extent_read(f->state, object, &value, &extent)) {
+        extents_append(&f->shape, extent);
+        return true;
     }
-    if (value < 0) {
+    if (!PyErr_Occurred())
         error_raise(PyExc_ValueError, f->operation, &object, 1,
                     "'shape' has the extent %zd, expected 0 or more", value);
-        return false;
-    }
-    *extent = (size_t) value;
-    return true;
+    else if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        error_raise(PyExc_OverflowError, f->operation, &object, 1,
+                    "an extent of 'shape' does not fit into 64 bits");
+    else if (PyErr_ExceptionMatches(PyExc_TypeError))
+        error_raise(PyExc_TypeError, f->operation, &object, 1,
+                    "'shape' holds other objects, expected integers");
+    return false;
 }
 
 static bool read_shape(Fill *f, PyObject *object)
 {
+    extents_set_numbers(&f->shape, 0, NULL);
     f->whole = true;
-    f->ndim = 1;
-    f->shape[0] = 1;
-    f->size = object && f->mode != MODE_OPAQUE ? size_handle(f->state, object) : 0;
-    if (f->size) {
-        f->shape[0] = (size_t) jit_freeze_size_value(f->size);
+    if (!object) {
+        extents_append(&f->shape, extent_of(1));
         return true;
     }
-    PyObject *tuple = object ? arguments_shape(f->operation, object, &f->whole) : NULL;
+    PyObject *tuple = arguments_shape(f->operation, object, &f->whole);
     if (!tuple)
-        return !object;
-    f->ndim = (size_t) PyTuple_GET_SIZE(tuple);
-    bool ok = f->ndim <= TENSOR_MAX_DIMS;
+        return false;
+    const size_t ndim = (size_t) PyTuple_GET_SIZE(tuple);
+    bool ok = ndim <= TENSOR_MAX_DIMS;
     if (!ok)
         error_raise(PyExc_ValueError, f->operation, &object, 1,
-                    "'shape' has %zu axes, expected at most %d", f->ndim,
+                    "'shape' has %zu axes, expected at most %d", ndim,
                     TENSOR_MAX_DIMS);
-    for (size_t i = 0; i < f->ndim && ok; i++)
-        ok = read_extent(f, PyTuple_GET_ITEM(tuple, (Py_ssize_t) i), &f->shape[i]);
+    for (size_t i = 0; i < ndim && ok; i++)
+        ok = read_extent(f, PyTuple_GET_ITEM(tuple, (Py_ssize_t) i));
     Py_DECREF(tuple);
     return ok;
 }
 
 /* An array without leaves yet, and its lanes; NULL: exception. */
-static Array *outline(const Fill *f, const TypeInfo *info, size_t *lanes)
+static Array *outline(const Fill *f, const TypeInfo *info, Extent *lanes)
 {
-    *lanes = 1;
-    if (f->size && (info->kind == KIND_TENSOR || !info->jit))
-        size_pin(f->size); /* the array has it as a number */
-    if (info->kind == KIND_TENSOR) {
-        if (!array_shape_size(f->ndim, f->shape, lanes))
-            return NULL;
-        return array_new_tensor(info, f->ndim, f->shape);
-    }
+    const Extents *shape = &f->shape;
+    *lanes = extent_of(1);
+    if (info->kind == KIND_TENSOR)
+        return extents_total(shape, lanes) ? extents_new_tensor(info, shape) : NULL;
     if (f->whole) {
+        *lanes = extents_get(shape, 0);
         if (!info->jit && info->dynamic)
-            return array_new_dynamic(info, f->shape[0]);
-        *lanes = f->shape[0];
+            return array_new_dynamic(info, extent_number(*lanes));
         return info->dynamic ? array_new_dynamic(info, 1) : array_new(info);
     }
-    bool fits = f->ndim == (size_t) info->ndim + info->jit;
-    for (int i = 0; i < info->ndim && fits; i++)
-        fits = info->dims[i] == DYNAMIC || (size_t) info->dims[i] == f->shape[i];
+    bool fits = shape->ndim == (size_t) info->ndim + info->jit;
+    for (int i = 0; i < info->ndim && fits; i++) {
+        const size_t extent = extent_number(extents_get(shape, (size_t) i));
+        fits = info->dims[i] == DYNAMIC || (size_t) info->dims[i] == extent;
+    }
     if (!fits)
         return (Array *) fail(f, PyExc_RuntimeError, info,
                               "'shape' and 'dtype' are incompatible");
     if (info->jit)
-        *lanes = f->shape[f->ndim - 1];
-    return info->dynamic ? array_new_dynamic(info, f->shape[0]) : array_new(info);
+        *lanes = extents_get(shape, shape->ndim - 1);
+    return info->dynamic ? array_new_dynamic(info, shape->dims[0]) : array_new(info);
 }
 
 /* ---------------------------------------------------------------- leaves */
 
 /* A leaf of 'lanes' entries with these bits; lanes 0 gives an empty one. */
-static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, size_t lanes)
+static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, Extent extent)
 {
     const TypeInfo *info = a->info;
     if (!info->jit) {
         value_store(a, i, bits);
         return true;
     }
-    if (f->size && lanes > 1)
-        jit_freeze_size_next(f->size);
+    const size_t lanes = extent_next(extent);
     const Leaf leaf = !lanes                   ? 0
                       : f->mode == MODE_EMPTY  ? leaf_undefined(info, lanes)
                       : f->mode == MODE_OPAQUE ? leaf_opaque(info, &bits, lanes)
@@ -147,13 +139,15 @@ static bool is_imaginary(const TypeInfo *info, size_t i)
 }
 
 /* The lanes of all leaves are given by 'lanes', or those of 'like'. */
-static bool set_leaves(const Fill *f, Array *a, uint64_t bits, size_t lanes,
+static bool set_leaves(const Fill *f, Array *a, uint64_t bits, Extent lanes,
                        const Array *like)
 {
     const size_t n = array_count(a);
     for (size_t i = 0; i < n; i++) {
         const Leaf model = like && like->info->jit ? array_leaves(like)[i] : 0;
-        const size_t wanted = like ? (model ? leaf_size(model) : 0) : lanes;
+        const Extent wanted = !like   ? lanes
+                              : model ? extent_of_leaf(model, leaf_peek_size(model))
+                                      : extent_of(0);
         if (!set_leaf(f, a, i, is_imaginary(a->info, i) ? 0 : bits, wanted))
             return false;
     }
@@ -176,7 +170,7 @@ static bool read_bits(const Fill *f, const TypeInfo *info, uint64_t *bits)
 }
 
 /* Leaves from a value with components of its own: each is repeated for all lanes. */
-static bool set_from_value(const Fill *f, Array *a, size_t lanes)
+static bool set_from_value(const Fill *f, Array *a, Extent lanes)
 {
     const bool tensor = a->info->kind == KIND_TENSOR;
     const TypeInfo *info = tensor ? &a->info->state->types[a->info->array] : a->info;
@@ -189,14 +183,14 @@ static bool set_from_value(const Fill *f, Array *a, size_t lanes)
             continue;
         }
         const Leaf leaf = array_leaves(value)[i];
-        Leaf wide = leaf && lanes ? leaf_resize(leaf, lanes) : 0;
+        Leaf wide = leaf && lanes.n ? leaf_resize(leaf, extent_next(lanes)) : 0;
         if (wide && f->mode == MODE_OPAQUE) {
             int scheduled;
             const Leaf forced = leaf_schedule_force(wide, &scheduled);
             leaf_unref(wide);
             wide = forced;
         }
-        ok = wide || !lanes;
+        ok = wide || !lanes.n;
         array_set_leaf(a, i, wide);
     }
     if (value && !ok)
@@ -221,7 +215,7 @@ static PyObject *as_class(PyTypeObject *cls, Array *a)
 
 static PyObject *make_array(const Fill *f, PyTypeObject *cls, const TypeInfo *info)
 {
-    size_t lanes;
+    Extent lanes;
     uint64_t bits = 0;
     Array *a = outline(f, info, &lanes);
     if (!a)
@@ -348,7 +342,7 @@ static PyObject *make_like(void *context, PyObject *const *leaves)
     if (!read_bits(f, like->info, &bits)) /* first: its __float__ may change 'like' */
         return NULL;
     Array *a = array_new_like(like->info, like);
-    if (a && !set_leaves(f, a, bits, 1, like))
+    if (a && !set_leaves(f, a, bits, extent_of(1), like))
         Py_CLEAR(a);
     return as_class(Py_TYPE(leaf), a);
 }
@@ -410,11 +404,14 @@ static const TypeInfo *sequence_type(PyObject *module, const char *operation,
 }
 
 /* A new one-dimensional array or tensor whose storage is a variable (stolen, jit). */
-static Array *wrap(const TypeInfo *info, size_t n, Leaf leaf)
+static Array *wrap(const TypeInfo *info, Extent n, Leaf leaf)
 {
-    Array *a = info->kind == KIND_TENSOR ? array_new_tensor(info, 1, &n)
+    Extents shape;
+    extents_set_numbers(&shape, 0, NULL);
+    extents_append(&shape, n);
+    Array *a = info->kind == KIND_TENSOR ? extents_new_tensor(info, &shape)
                : info->jit               ? array_new(info)
-                                         : array_new_dynamic(info, n);
+                                         : array_new_dynamic(info, n.n);
     if (a && info->jit)
         array_set_leaf(a, 0, leaf);
     else
@@ -436,21 +433,19 @@ static Leaf affine(JitBackend backend, VarType type, Leaf a, const void *b,
 }
 
 /* The lane number in another type. */
-static Leaf lane_as(JitBackend backend, VarType type, size_t n, JitSize size)
+static Leaf lane_as(JitBackend backend, VarType type, Extent n)
 {
-    if (size)
-        jit_freeze_size_next(size);
-    const Leaf lane = leaf_counter(backend, n);
+    const Leaf lane = leaf_counter(backend, extent_next(n));
     const Leaf cast = lane ? leaf_cast(lane, type) : 0;
     leaf_unref(lane);
     return cast;
 }
 
 /* The same in another type and at least n entries; consumes. */
-static Leaf finish(Leaf leaf, VarType type, size_t n)
+static Leaf finish(Leaf leaf, VarType type, Extent n)
 {
     const Leaf cast = leaf ? leaf_cast(leaf, type) : 0;
-    const Leaf wide = cast ? leaf_resize(cast, n) : 0;
+    const Leaf wide = cast ? leaf_resize(cast, extent_next(n)) : 0;
     leaf_unref(leaf);
     leaf_unref(cast);
     return wide;
@@ -461,7 +456,7 @@ static Leaf finish(Leaf leaf, VarType type, size_t n)
 static Array *arange_entries(const TypeInfo *info, long long start, long long step,
                              size_t n)
 {
-    Array *a = wrap(info, n, 0);
+    Array *a = wrap(info, extent_of(n), 0);
     const size_t entry = info->entry_size;
     for (size_t i = 0; i < n && a; i++) {
         const int64_t value = start + (long long) i * step;
@@ -476,9 +471,10 @@ static Array *arange_entries(const TypeInfo *info, long long start, long long st
 
 /* Computed in integers, 32 bits wide where that is enough, and rounded once. */
 static Array *arange_traced(const TypeInfo *info, long long start, long long step,
-                            size_t n, JitSize size)
+                            Extent size)
 {
     const JitBackend backend = (JitBackend) info->backend;
+    const size_t n = size.n;
     const long long last = start + (long long) (n ? n - 1 : 0) * step;
     const bool narrow =
         start == (int32_t) start && last == (int32_t) last && step == (int32_t) step;
@@ -486,18 +482,18 @@ static Array *arange_traced(const TypeInfo *info, long long start, long long ste
     const VarType type = narrow ? VarTypeInt32 : VarTypeInt64;
     Leaf leaf = 0;
     if (n && start == 0 && step == 1) {
-        leaf = lane_as(backend, (VarType) info->entry, n, size);
+        leaf = lane_as(backend, (VarType) info->entry, size);
         if (!leaf)
             return (Array *) error_from_core("arange", NULL, 0);
     } else if (n) {
-        leaf = affine(backend, type, lane_as(backend, type, n, 0),
+        leaf = affine(backend, type, lane_as(backend, type, size),
                       narrow ? (const void *) &step32 : &step,
                       narrow ? (const void *) &start32 : &start);
-        leaf = finish(leaf, (VarType) info->entry, n);
+        leaf = finish(leaf, (VarType) info->entry, size);
         if (!leaf)
             return (Array *) error_from_core("arange", NULL, 0);
     }
-    return wrap(info, n, leaf);
+    return wrap(info, size, leaf);
 }
 
 /* Do both ends fit into the entries? */
@@ -588,6 +584,15 @@ static bool arange_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *
     return v[2];
 }
 
+/* 0, 1, ... up to a size of a recording, whatever that is? Not for narrow entries. */
+static bool arange_sized(const TypeInfo *info, PyObject **v, Extent *n)
+{
+    Py_ssize_t value;
+    return info->jit && info->entry_size >= 4 && !v[1] && !v[3] &&
+           size_check(info->state, v[2]) &&
+           extent_read(info->state, v[2], &value, n);
+}
+
 static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                         PyObject *names)
 {
@@ -596,65 +601,102 @@ static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t narg
         return NULL;
     const TypeInfo *info = sequence_type(module, "arange", v[0], false);
     long long start = 0, stop = 0, step = 1;
-    const bool variable = info && info->jit && info->kind == KIND_LEAF;
-    JitSize handle = variable && !v[1] && !v[3] ? size_handle(info->state, v[2]) : 0;
-    if (handle && jit_freeze_size_value(handle) > 1)
-        stop = jit_freeze_size_value(handle);
-    else
-        handle = 0;
-    if (!info || (v[1] && !read_integer("arange", v[1], &start)) ||
-        (!handle && !read_integer("arange", v[2], &stop)) ||
+    Extent n = { 0, 0 };
+    if (!info)
+        return NULL;
+    const bool sized = arange_sized(info, v, &n);
+    stop = (long long) n.n;
+    if ((v[1] && !read_integer("arange", v[1], &start)) ||
+        (!sized && !read_integer("arange", v[2], &stop)) ||
         (v[3] && !read_integer("arange", v[3], &step)))
         return NULL;
     const long long size = arange_size(start, stop, step);
     if (size < 0 || (size && (!check_fit(info, start) ||
                               !check_fit(info, start + (size - 1) * step))))
         return NULL;
+    if (!sized)
+        n = extent_of((size_t) size);
     return as_class((PyTypeObject *) v[0],
-                    info->jit ? arange_traced(info, start, step, (size_t) size, handle)
-                              : arange_entries(info, start, step, (size_t) size));
+                    info->jit ? arange_traced(info, start, step, n)
+                              : arange_entries(info, start, step, n.n));
 }
 
 /* ---------------------------------------------------------------- linspace */
 
 typedef struct Interval {
     double first, last, step;
-    size_t n;
+    Extent n;
     bool closed; /* entry n - 1 is exactly 'last' */
 } Interval;
+
+/* A number of the working precision. */
+static Leaf working_number(JitBackend backend, VarType type, double value)
+{
+    const float narrow = (float) value;
+    return leaf_constant(backend, type,
+                         type == VarTypeFloat64 ? (const void *) &value : &narrow);
+}
+
+/* n, or n - 1 if the interval is closed. */
+static Leaf count_steps(JitBackend backend, const Interval *s)
+{
+    if (!s->n.size)
+        return leaf_u32(backend, (uint32_t) (s->n.n - s->closed));
+    const Leaf n = extent_times(backend, s->n, 1);
+    const Leaf less = leaf_u32(backend, s->closed);
+    const Leaf steps = n && less ? leaf_sub(n, less) : 0;
+    leaf_unref(n);
+    leaf_unref(less);
+    return steps;
+}
+
+/* The step, which is computed in double precision. */
+static Leaf step_width(JitBackend backend, VarType type, const Interval *s, Leaf steps)
+{
+    if (!s->n.size)
+        return working_number(backend, type, s->step);
+    const Leaf length = working_number(backend, VarTypeFloat64, s->last - s->first);
+    const Leaf count = leaf_cast(steps, VarTypeFloat64);
+    const Leaf width = length && count ? leaf_div(length, count) : 0;
+    const Leaf result = width ? leaf_cast(width, type) : 0;
+    leaf_unref(length);
+    leaf_unref(count);
+    leaf_unref(width);
+    return result;
+}
 
 /* The entries in working precision: fma(i, step, first). */
 static Leaf trace_interval(const TypeInfo *info, VarType type, const Interval *s)
 {
     const JitBackend backend = (JitBackend) info->backend;
-    const float narrow[] = { (float) s->first, (float) s->last, (float) s->step };
-    const bool wide = type == VarTypeFloat64;
-    const Leaf lane = leaf_counter(backend, s->n);
+    const Leaf lane = leaf_counter(backend, extent_next(s->n));
     const Leaf number = lane ? leaf_cast(lane, type) : 0;
-    Leaf leaf =
-        affine(backend, type, number, wide ? (const void *) &s->step : &narrow[2],
-               wide ? (const void *) &s->first : &narrow[0]);
+    const Leaf steps = number ? count_steps(backend, s) : 0;
+    const Leaf step = steps ? step_width(backend, type, s, steps) : 0;
+    const Leaf first = working_number(backend, type, s->first);
+    Leaf leaf = step && first ? leaf_fma(number, step, first) : 0;
     if (leaf && s->closed) {
-        const Leaf end = leaf_u32(backend, (uint32_t) (s->n - 1));
-        const Leaf last =
-            leaf_constant(backend, type, wide ? (const void *) &s->last : &narrow[1]);
-        const Leaf is_end = end && last ? leaf_eq(lane, end) : 0;
+        const Leaf last = working_number(backend, type, s->last);
+        const Leaf is_end = last ? leaf_eq(lane, steps) : 0;
         const Leaf chosen = is_end ? leaf_select(is_end, last, leaf) : 0;
-        leaf_unref(end);
         leaf_unref(last);
         leaf_unref(is_end);
         leaf_unref(leaf);
         leaf = chosen;
     }
     leaf_unref(lane);
+    leaf_unref(number);
+    leaf_unref(steps);
+    leaf_unref(step);
+    leaf_unref(first);
     return finish(leaf, (VarType) info->entry, s->n);
 }
 
 static bool compute_interval(const TypeInfo *info, VarType type, const Interval *s,
                              char *entries)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        const bool end = s->closed && i == s->n - 1;
+    for (size_t i = 0; i < s->n.n; i++) {
+        const bool end = s->closed && i == s->n.n - 1;
         const double wide = end ? s->last : fma((double) i, s->step, s->first);
         const float narrow = end ? (float) s->last
                                  : fmaf((float) i, (float) s->step, (float) s->first);
@@ -704,17 +746,24 @@ static PyObject *linspace(PyObject *module, PyObject *const *args, Py_ssize_t na
     PyObject *v[5];
     Interval s;
     long long n;
+    Py_ssize_t value;
     if (!arguments_parse(&signature, args, nargs, names, v))
         return NULL;
     const TypeInfo *info = sequence_type(module, "linspace", v[0], true);
     const int endpoint = !info ? -1 : v[4] ? PyObject_IsTrue(v[4]) : 1;
     if (endpoint < 0 || !read_bound("start", v[1], &s.first) ||
-        !read_bound("stop", v[2], &s.last) || !read_integer("linspace", v[3], &n))
+        !read_bound("stop", v[2], &s.last))
+        return NULL;
+    if (info->jit && size_check(info->state, v[3]) &&
+        extent_read(info->state, v[3], &value, &s.n))
+        n = (long long) s.n.n;
+    else if (read_integer("linspace", v[3], &n))
+        s.n = extent_of((size_t) n);
+    else
         return NULL;
     if (n < 0 || n > UINT32_MAX)
         return refuse_count(n);
     const long long steps = endpoint ? n - 1 : n;
-    s.n = (size_t) n;
     s.step = steps > 0 ? (s.last - s.first) / (double) steps : 0;
     s.closed = endpoint && n > 1;
     const VarType type =

@@ -15,6 +15,7 @@
 #include "python/convert/value.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/extent.h"
 #include "python/ops/apply.h"
 
 static PyObject *fail(PyObject *const *args)
@@ -193,8 +194,10 @@ static PyObject *dot_tensors(PyObject *module, PyObject *const *args)
     bool tensors =
         a && b && a->info->kind == KIND_TENSOR && b->info->kind == KIND_TENSOR;
     if (tensors && a->info == b->info && a->info->jit) {
-        const Tensor *x = (const Tensor *) a, *y = (const Tensor *) b;
-        if (x->ndim == 1 && y->ndim == 1 && x->shape[0] == y->shape[0]) {
+        Extents x, y;
+        extents_of(a, &x);
+        extents_of(b, &y);
+        if (x.ndim == 1 && extents_equal(&x, &y)) {
             Leaf index;
             Array *out = array_new_tensor(a->info, 0, NULL);
             if (out && reduce_lanes(a->info, array_leaf(a), array_leaf(b), &index))

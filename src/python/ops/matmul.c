@@ -191,12 +191,11 @@ typedef struct Stack {
 static bool describe_stack(Stack *s, Array *a, bool left, bool transposed,
                            PyObject *const *args)
 {
-    const Tensor *t = array_tensor(a);
-    s->vector = t->ndim == 1;
+    const size_t ndim = array_tensor(a)->ndim, *shape = extents_bind(a);
+    s->vector = ndim == 1;
     s->transposed = transposed;
-    s->shape.ndim = t->ndim;
-    memcpy(s->shape.dims, t->shape, t->ndim * sizeof(size_t));
-    if (t->ndim == 0) {
+    extents_set_numbers(&s->shape, ndim, shape);
+    if (ndim == 0) {
         error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
                     "operand %d has no axes, expected at least one", left ? 1 : 2);
         return false;
@@ -209,7 +208,7 @@ static bool describe_stack(Stack *s, Array *a, bool left, bool transposed,
     }
     if (s->vector) { /* a row on the left, a column on the right */
         s->shape.ndim = 2;
-        s->shape.dims[left ? 1 : 0] = t->shape[0];
+        s->shape.dims[left ? 1 : 0] = shape[0];
         s->shape.dims[left ? 0 : 1] = 1;
     }
     const size_t *last = &s->shape.dims[s->shape.ndim - 2];
@@ -273,8 +272,8 @@ static bool plan(Product *p, const Stack *a, const Stack *b, PyObject *const *ar
         p->result.dims[p->result.ndim++] = a->rows;
     if (!b->vector)
         p->result.dims[p->result.ndim++] = b->columns;
-    return broadcast_size(&p->batch, &p->batches) &&
-           broadcast_size(&p->result, &p->size);
+    return array_shape_size(p->batch.ndim, p->batch.dims, &p->batches) &&
+           array_shape_size(p->result.ndim, p->result.dims, &p->size);
 }
 
 typedef struct GemmCall {

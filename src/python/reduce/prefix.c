@@ -204,12 +204,13 @@ static PyObject *prefix_leaves(const Prefix *p, Array *value, int axis)
 /* ---------------------------------------------------------------- tensors */
 
 /* Positions that exchange the two inner axes of (outer, a, b). */
-static Leaf transposition(JitBackend backend, size_t outer, size_t a, size_t b)
+static Leaf transposition(JitBackend backend, Extent outer, Extent a, Extent b)
 {
     /* lane = (o * b + j) * a + i reads (o * a + i) * b + j */
-    Leaf lane = leaf_counter(backend, outer * a * b);
-    Leaf va = leaf_u32(backend, (uint32_t) a), vb = leaf_u32(backend, (uint32_t) b);
-    Leaf block = leaf_u32(backend, (uint32_t) (a * b));
+    const Extent inner = extent_mul(a, b), entries = extent_mul(outer, inner);
+    Leaf lane = leaf_counter(backend, extent_next(entries));
+    Leaf va = extent_times(backend, a, 1), vb = extent_times(backend, b, 1);
+    Leaf block = extent_times(backend, inner, 1);
     Leaf v[6] = { 0 };
     bool ok = lane && va && vb && block && (v[0] = leaf_mod(lane, va)) &&
               (v[1] = leaf_div(lane, va)) && (v[2] = leaf_mod(v[1], vb)) &&
@@ -226,24 +227,33 @@ static Leaf transposition(JitBackend backend, size_t outer, size_t a, size_t b)
 
 typedef struct Line {
     Prefix prefix;
-    size_t outer, extent, inner;
+    Extent outer, extent, inner;
 } Line;
+
+static Leaf prefix_blocks(const Prefix *p, Leaf leaf, size_t block)
+{
+    return leaf_block_prefix_reduce(p->op, leaf, block, p->exclusive, p->reverse);
+}
 
 /* May wait: runs without the GIL. */
 static Leaf run_line(Leaf leaf, void *argument)
 {
-    Line *l = argument;
-    JitBackend backend = leaf_backend(leaf);
-    Leaf wide = leaf_resize(leaf, l->outer * l->extent * l->inner);
-    l->prefix.block = l->extent;
-    if (!wide || l->inner == 1) {
-        Leaf result = wide ? run_prefix(wide, &l->prefix) : 0;
+    const Line *l = argument;
+    const Prefix *p = &l->prefix;
+    const Extent entries = extent_mul(extent_mul(l->outer, l->extent), l->inner);
+    Leaf wide = leaf_resize(leaf, extent_next(entries));
+    /* All of it is one block. */
+    const bool single = l->outer.n == 1 && l->inner.n == 1;
+    const size_t extent = single ? 0 : extent_number(l->extent);
+    if (!wide || l->inner.n == 1) {
+        Leaf result = wide ? prefix_blocks(p, wide, extent) : 0;
         leaf_unref(wide);
         return result;
     }
+    JitBackend backend = leaf_backend(leaf);
     Leaf there = transposition(backend, l->outer, l->extent, l->inner);
     Leaf turned = there ? leaf_gather(wide, there, 0, ReduceModeAuto) : 0;
-    Leaf reduced = turned ? run_prefix(turned, &l->prefix) : 0;
+    Leaf reduced = turned ? prefix_blocks(p, turned, extent) : 0;
     Leaf back = reduced ? transposition(backend, l->outer, l->inner, l->extent) : 0;
     Leaf result = back ? leaf_gather(reduced, back, 0, ReduceModeAuto) : 0;
     leaf_unref(wide);
@@ -256,23 +266,24 @@ static Leaf run_line(Leaf leaf, void *argument)
 
 static bool line_entries(const Line *l, const Array *value, char *out)
 {
-    size_t size = value->info->entry_size;
+    const size_t size = value->info->entry_size, extent = l->extent.n;
+    const size_t outer = l->outer.n, inner = l->inner.n;
     const char *in = array_data(value);
-    char *line = PyMem_Malloc(l->extent * size);
+    char *line = PyMem_Malloc(extent * size);
     if (!line) {
         PyErr_NoMemory();
         return false;
     }
     bool ok = true;
-    for (size_t i = 0; i < l->outer * l->inner && ok; i++) {
-        size_t first = i / l->inner * l->extent * l->inner + i % l->inner;
-        for (size_t k = 0; k < l->extent; k++)
-            memcpy(line + k * size, in + (first + k * l->inner) * size, size);
+    for (size_t i = 0; i < outer * inner && ok; i++) {
+        size_t first = i / inner * extent * inner + i % inner;
+        for (size_t k = 0; k < extent; k++)
+            memcpy(line + k * size, in + (first + k * inner) * size, size);
         ok = jit_host_prefix_reduce(l->prefix.op, (VarType) value->info->entry,
-                                    l->extent, l->extent, l->prefix.exclusive,
+                                    extent, extent, l->prefix.exclusive,
                                     l->prefix.reverse, line, line);
-        for (size_t k = 0; k < l->extent; k++)
-            memcpy(out + (first + k * l->inner) * size, line + k * size, size);
+        for (size_t k = 0; k < extent; k++)
+            memcpy(out + (first + k * inner) * size, line + k * size, size);
     }
     PyMem_Free(line);
     if (!ok)
@@ -282,16 +293,18 @@ static bool line_entries(const Line *l, const Array *value, char *out)
 
 static PyObject *prefix_tensor(const Prefix *p, Array *value, size_t axis)
 {
-    const Tensor *t = array_tensor(value);
-    if (t->ndim ==
-        0) /* one entry, which has no predecessors: as a tensor of shape (1,) */
-        axis = 0;
-    Line line = { *p, 1, t->ndim ? t->shape[axis] : 1, 1 };
-    for (size_t d = 0; d < t->ndim; d++)
+    Extents shape;
+    extents_of(value, &shape);
+    /* One entry without axes has no predecessors. */
+    const Extent one = extent_of(1);
+    Line line = { *p, one, shape.ndim ? extents_get(&shape, axis) : one, one };
+    for (size_t d = 0; d < shape.ndim; d++) {
+        Extent *total = d < axis ? &line.outer : &line.inner;
         if (d != axis)
-            *(d < axis ? &line.outer : &line.inner) *= t->shape[d];
-    Array *result = array_new_tensor(value->info, t->ndim, t->shape);
-    if (!result || line.outer * line.extent * line.inner == 0)
+            *total = extent_mul(*total, extents_get(&shape, d));
+    }
+    Array *result = extents_new_tensor(value->info, &shape);
+    if (!result || line.outer.n * line.extent.n * line.inner.n == 0)
         return (PyObject *) result;
     bool ok;
     if (value->info->jit) {

@@ -410,7 +410,9 @@ static PyObject *reduce_identity(PyObject *module, PyObject *args)
         return error_from_core(operation, &type, 1);
     if (info->jit) {
         Leaf leaf =
-            size ? reduce_identity_variable(info, (ReduceOp) op, (size_t) size) : 0;
+            size ? reduce_identity_variable(info, (ReduceOp) op,
+                                            extent_of((size_t) size))
+                 : 0;
         return leaf || !size ? (PyObject *) array_new_leaf(info, leaf)
                              : error_from_core(operation, &type, 1);
     }

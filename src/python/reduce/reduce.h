@@ -4,7 +4,7 @@
 #ifndef PYTHON_REDUCE_H
 #define PYTHON_REDUCE_H
 
-#include "python/object/array.h"
+#include "python/object/extent.h"
 
 typedef enum Strategy { STRATEGY_AUTO, STRATEGY_EVALUATED, STRATEGY_SYMBOLIC } Strategy;
 
@@ -38,7 +38,7 @@ Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf 
                      size_t block);
 
 /** 'size' times the neutral element. 0: the core's error is set. */
-Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, size_t size);
+Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, Extent size);
 
 /** Before the leaves of a jit array are reduced one by one: have queued writes
  *  evaluated, and find out how many entries the widest of several has. False:

@@ -17,12 +17,12 @@ static const size_t evaluate_limit = (size_t) 1 << 30; /* bytes */
 
 /* ---------------------------------------------------------------- variables */
 
-Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, size_t size)
+Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, Extent size)
 {
     uint64_t bits;
     if (!jit_reduce_identity((VarType) info->entry, op, &bits))
         return 0;
-    return leaf_literal(info, &bits, size);
+    return leaf_literal(info, &bits, extent_next(size));
 }
 
 typedef struct Call {
@@ -42,7 +42,8 @@ static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, size_t b
 {
     JitBackend backend = (JitBackend) info->backend;
     size_t size = leaf_size(index), blocks = block ? size / block : 1;
-    Leaf target = reduce_identity_variable(info, op, blocks), position = 0, result = 0;
+    Leaf target = reduce_identity_variable(info, op, extent_of(blocks));
+    Leaf position = 0, result = 0;
     if (block) {
         Leaf counter = leaf_counter(backend, size);
         Leaf divisor = leaf_u32(backend, (uint32_t) block);
@@ -248,7 +249,7 @@ static PyObject *over_entries(const Reduction *r, Array *value)
             break;
         }
         reduced = leaf ? reduce_variable(value->info, r->op, r->strategy, leaf, 0)
-                       : reduce_identity_variable(value->info, r->op, 1);
+                       : reduce_identity_variable(value->info, r->op, extent_of(1));
         leaf_unref(leaf);
         if (reduced) {
             array_set_leaf(result, i, reduced);

@@ -16,47 +16,56 @@
 #include "python/reduce/reduce.h"
 
 typedef struct Group {
-    size_t extent, stride; /* stride: in entries of the input */
+    Extent extent, stride; /* stride: in entries of the input */
     bool reduced;
 } Group;
 
 typedef struct Plan {
     Group groups[TENSOR_MAX_DIMS];
     int count;
-    size_t kept, reduced;          /* entries of the result, entries combined in each */
-    size_t shape[TENSOR_MAX_DIMS]; /* of the result */
-    size_t ndim;
+    Extent kept, reduced; /* entries of the result, entries combined in each */
+    Extents shape;        /* of the result */
 } Plan;
 
-static void plan_groups(Plan *p, const Tensor *t, const bool *axes)
+static void plan_groups(Plan *p, const Extents *shape, const bool *axes)
 {
-    size_t stride = 1;
+    Extent stride = extent_of(1);
     Group reversed[TENSOR_MAX_DIMS];
     int n = 0;
-    for (size_t d = t->ndim; d-- > 0;) {
-        if (t->shape[d] == 1)
+    for (size_t d = shape->ndim; d-- > 0;) {
+        const Extent extent = extents_get(shape, d);
+        if (extent.n == 1)
             continue;
         if (n && reversed[n - 1].reduced == axes[d])
-            reversed[n - 1].extent *= t->shape[d];
+            reversed[n - 1].extent = extent_mul(reversed[n - 1].extent, extent);
         else
-            reversed[n++] = (Group){ t->shape[d], stride, axes[d] };
-        stride *= t->shape[d];
+            reversed[n++] = (Group){ extent, stride, axes[d] };
+        stride = extent_mul(stride, extent);
     }
     for (int i = 0; i < n; i++)
         p->groups[i] = reversed[n - 1 - i];
     p->count = n;
 }
 
-static void make_plan(Plan *p, const Reduction *r, const Tensor *t, const bool *axes)
+static void make_plan(Plan *p, const Reduction *r, const Extents *shape,
+                      const bool *axes)
 {
-    p->kept = p->reduced = 1;
-    p->ndim = 0;
-    for (size_t d = 0; d < t->ndim; d++) {
-        *(axes[d] ? &p->reduced : &p->kept) *= t->shape[d];
+    p->kept = p->reduced = extent_of(1);
+    extents_set_numbers(&p->shape, 0, NULL);
+    for (size_t d = 0; d < shape->ndim; d++) {
+        const Extent extent = extents_get(shape, d);
+        Extent *total = axes[d] ? &p->reduced : &p->kept;
+        *total = extent_mul(*total, extent);
         if (!axes[d] || r->keepdims)
-            p->shape[p->ndim++] = axes[d] ? 1 : t->shape[d];
+            extents_append(&p->shape, axes[d] ? extent_of(1) : extent);
     }
-    plan_groups(p, t, axes);
+    plan_groups(p, shape, axes);
+}
+
+/* Entries of the input. */
+static Extent entries_of(const Plan *p)
+{
+    return extent_mul(p->kept, p->reduced);
 }
 
 /* Are the entries of each result already next to each other? */
@@ -69,11 +78,11 @@ static bool in_order(const Plan *p)
 
 /* *lane = *lane / extent; returns the old *lane modulo extent, times factor. The last
  * (outermost) coordinate needs no modulo. 0: the core's error is set. */
-static Leaf take_coordinate(JitBackend backend, Leaf *lane, size_t extent,
-                            size_t factor, bool last)
+static Leaf take_coordinate(JitBackend backend, Leaf *lane, Extent extent,
+                            Extent factor, bool last)
 {
-    Leaf e = leaf_u32(backend, (uint32_t) extent);
-    Leaf f = leaf_u32(backend, (uint32_t) factor);
+    Leaf e = last ? leaf_u32(backend, 0) : extent_times(backend, extent, 1);
+    Leaf f = extent_times(backend, factor, 1);
     Leaf part = 0, rest = 0, result = 0;
     if (e && f) {
         part = last ? leaf_ref(*lane) : leaf_mod(*lane, e);
@@ -93,10 +102,10 @@ static Leaf take_coordinate(JitBackend backend, Leaf *lane, size_t extent,
 }
 
 /* Sum over the given groups, last one fastest, of (coordinate of the lane) * factor. */
-static Leaf linear_index(JitBackend backend, size_t size, int n, const size_t *extents,
-                         const size_t *factors)
+static Leaf linear_index(JitBackend backend, Extent size, int n, const Extent *extents,
+                         const Extent *factors)
 {
-    Leaf lane = leaf_counter(backend, size);
+    Leaf lane = leaf_counter(backend, extent_next(size));
     Leaf total = leaf_u32(backend, 0);
     for (int i = n - 1; i >= 0 && lane && total; i--) {
         Leaf part = take_coordinate(backend, &lane, extents[i], factors[i], i == 0);
@@ -112,20 +121,20 @@ static Leaf linear_index(JitBackend backend, size_t size, int n, const size_t *e
 /* Where each entry of the input goes in the result. */
 static Leaf target_index(JitBackend backend, const Plan *p)
 {
-    size_t extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS], stride = 1;
+    Extent extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS], stride = extent_of(1);
     for (int i = p->count - 1; i >= 0; i--) {
         const Group *g = &p->groups[i];
         extents[i] = g->extent;
-        factors[i] = g->reduced ? 0 : stride;
-        stride *= g->reduced ? 1 : g->extent;
+        factors[i] = g->reduced ? extent_of(0) : stride;
+        stride = g->reduced ? stride : extent_mul(stride, g->extent);
     }
-    return linear_index(backend, p->kept * p->reduced, p->count, extents, factors);
+    return linear_index(backend, entries_of(p), p->count, extents, factors);
 }
 
 /* The entries of the input with the reduced groups last: their positions. */
 static Leaf source_index(JitBackend backend, const Plan *p)
 {
-    size_t extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS];
+    Extent extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS];
     int n = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < p->count; i++)
@@ -133,7 +142,7 @@ static Leaf source_index(JitBackend backend, const Plan *p)
                 extents[n] = p->groups[i].extent;
                 factors[n++] = p->groups[i].stride;
             }
-    return linear_index(backend, p->kept * p->reduced, n, extents, factors);
+    return linear_index(backend, entries_of(p), n, extents, factors);
 }
 
 typedef struct Call {
@@ -176,7 +185,7 @@ static bool prefers_symbolic(const Call *c, Leaf leaf)
     if (c->reduction->strategy != STRATEGY_AUTO)
         return c->reduction->strategy == STRATEGY_SYMBOLIC;
     return leaf_state(leaf) == VarStateUnevaluated &&
-           leaf_size(leaf) >= limit / c->info->entry_size &&
+           leaf_peek_size(leaf) >= limit / c->info->entry_size &&
            jit_can_scatter_reduce((JitBackend) c->info->backend,
                                   (VarType) c->info->entry, c->reduction->op);
 }
@@ -184,23 +193,25 @@ static bool prefers_symbolic(const Call *c, Leaf leaf)
 static Leaf reduce_groups(const Call *c, Leaf leaf)
 {
     const Plan *p = c->plan;
-    size_t size = leaf_size(leaf);
     ReduceOp op = c->reduction->op;
-    if (p->reduced == 1)
+    const Extent entries = entries_of(p);
+    if (p->reduced.n == 1)
         return leaf_ref(leaf);
-    if (size == 1 && p->kept * p->reduced > 1) { /* broadcast: give it its real size */
-        Leaf wide = leaf_resize(leaf, p->kept * p->reduced);
+    if (leaf_peek_size(leaf) == 1 && entries.n > 1) { /* give it its real size */
+        Leaf wide = leaf_resize(leaf, extent_next(entries));
         Leaf result = wide ? reduce_groups(c, wide) : 0;
         leaf_unref(wide);
         return result;
     }
+    /* All of it is one block. */
+    const size_t block = p->kept.n == 1 ? 0 : extent_number(p->reduced);
     if (in_order(p))
-        return reduce_variable(c->info, op, c->reduction->strategy, leaf, p->reduced);
+        return reduce_variable(c->info, op, c->reduction->strategy, leaf, block);
     if (prefers_symbolic(c, leaf))
         return scatter_entries(c, leaf);
     Leaf ordered = gather_entries(c, leaf);
     Leaf result =
-        ordered ? reduce_variable(c->info, op, STRATEGY_EVALUATED, ordered, p->reduced)
+        ordered ? reduce_variable(c->info, op, STRATEGY_EVALUATED, ordered, block)
                 : 0;
     leaf_unref(ordered);
     return result;
@@ -210,15 +221,15 @@ static bool store_variable(const Call *c, Array *value, Array *result)
 {
     Leaf leaf = array_leaf(value), reduced = 0;
     const char *operation = c->reduction->operation;
-    if (c->plan->kept == 0)
+    if (c->plan->kept.n == 0)
         return true; /* nothing: the empty variable */
-    if (c->plan->kept > UINT32_MAX || c->plan->reduced > UINT32_MAX) {
+    if (c->plan->kept.n > UINT32_MAX || c->plan->reduced.n > UINT32_MAX) {
         error_raise(PyExc_RuntimeError, operation, (PyObject **) &value, 1,
                     "the result has more than 2^32 - 1 entries");
         return false;
     }
     leaf_ref(leaf);
-    reduced = c->plan->reduced == 0 || !leaf
+    reduced = c->plan->reduced.n == 0 || !leaf
                   ? reduce_identity_variable(c->info, c->reduction->op, c->plan->kept)
                   : reduce_groups(c, leaf);
     leaf_unref(leaf);
@@ -238,8 +249,8 @@ static size_t entry_position(const Plan *p, size_t kept, size_t reduced)
     for (int i = p->count - 1; i >= 0; i--) {
         const Group *g = &p->groups[i];
         size_t *rest = g->reduced ? &reduced : &kept;
-        position += *rest % g->extent * g->stride;
-        *rest /= g->extent;
+        position += *rest % g->extent.n * g->stride.n;
+        *rest /= g->extent.n;
     }
     return position;
 }
@@ -247,23 +258,24 @@ static size_t entry_position(const Plan *p, size_t kept, size_t reduced)
 static bool reduce_entries(const Call *c, const Array *value, char *out)
 {
     const Plan *p = c->plan;
-    if (p->kept == 0)
+    const size_t kept = p->kept.n, reduced = p->reduced.n;
+    if (kept == 0)
         return true;
     size_t size = c->info->entry_size;
     VarType type = (VarType) c->info->entry;
     const char *in = array_data(value);
     uint64_t identity = 0;
-    char *block = PyMem_Malloc(p->reduced ? p->reduced * size : 1); /* <= the input */
+    char *block = PyMem_Malloc(reduced ? reduced * size : 1); /* <= the input */
     if (!block) {
         PyErr_NoMemory();
         return false;
     }
-    bool ok = p->reduced || jit_reduce_identity(type, c->reduction->op, &identity);
-    for (size_t i = 0; i < p->kept && ok; i++, out += size) {
-        for (size_t j = 0; j < p->reduced; j++)
+    bool ok = reduced || jit_reduce_identity(type, c->reduction->op, &identity);
+    for (size_t i = 0; i < kept && ok; i++, out += size) {
+        for (size_t j = 0; j < reduced; j++)
             memcpy(block + j * size, in + entry_position(p, i, j) * size, size);
-        if (p->reduced)
-            ok = jit_host_reduce(c->reduction->op, type, p->reduced, block, out);
+        if (reduced)
+            ok = jit_host_reduce(c->reduction->op, type, reduced, block, out);
         else
             memcpy(out, &identity, size);
     }
@@ -277,16 +289,18 @@ static bool reduce_entries(const Call *c, const Array *value, char *out)
 
 PyObject *reduce_tensor(const Reduction *r, Array *value)
 {
-    const Tensor *t = array_tensor(value);
     bool axes[TENSOR_MAX_DIMS] = { false }; /* __index__ may change the tensor */
+    Extents shape;
     size_t size;
-    if (!reduce_axes(r, (PyObject *) value, t->ndim, true, axes) ||
-        !array_shape_size(t->ndim, t->shape, &size))
+    if (!reduce_axes(r, (PyObject *) value, array_tensor(value)->ndim, true, axes))
+        return NULL;
+    extents_of(value, &shape);
+    if (!array_shape_size(shape.ndim, shape.dims, &size))
         return NULL;
     Plan plan;
-    make_plan(&plan, r, t, axes);
+    make_plan(&plan, r, &shape, axes);
     const Call call = { r, value->info, &plan };
-    Array *result = array_new_tensor(value->info, plan.ndim, plan.shape);
+    Array *result = extents_new_tensor(value->info, &plan.shape);
     bool ok =
         result && (value->info->jit ? store_variable(&call, value, result)
                                     : reduce_entries(&call, value, array_data(result)));

@@ -52,10 +52,10 @@ static size_t fortran_place(const TypeInfo *info, size_t leaves, size_t i)
     return place;
 }
 
-static bool check_total(const char *operation, size_t leaves, size_t width,
-                        size_t *total)
+static bool check_total(const char *operation, size_t leaves, size_t width)
 {
-    if (__builtin_mul_overflow(leaves, width, total) || *total > UINT32_MAX) {
+    size_t total;
+    if (__builtin_mul_overflow(leaves, width, &total) || total > UINT32_MAX) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "the result has %zu times %zu entries, expected at most 2^32 - 1",
                     leaves, width);
@@ -66,11 +66,11 @@ static bool check_total(const char *operation, size_t leaves, size_t width,
 
 /* ---------------------------------------------------------------- ravel */
 
-/* first, first + step, ...: n UInt32 numbers. */
-static Leaf counter_from(JitBackend backend, size_t n, size_t first)
+/* n UInt32 numbers, the first of which is n * i. */
+static Leaf counter_from(JitBackend backend, Extent n, size_t i)
 {
-    Leaf counter = leaf_counter(backend, n);
-    Leaf start = leaf_u32(backend, (uint32_t) first);
+    Leaf counter = leaf_counter(backend, extent_next(n));
+    Leaf start = extent_times(backend, n, i);
     Leaf result = counter && start ? leaf_add(counter, start) : 0;
     leaf_unref(counter);
     leaf_unref(start);
@@ -91,11 +91,11 @@ static bool write_leaf(Leaf *target, Leaf value, Leaf position)
 }
 
 static bool ravel_c(JitBackend backend, Leaf *target, const Leaf *leaves, size_t n,
-                    size_t width)
+                    Extent width)
 {
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
-        Leaf position = counter_from(backend, width, i * width);
+        Leaf position = counter_from(backend, width, i);
         ok = write_leaf(target, leaves[i], position);
         leaf_unref(position);
     }
@@ -103,10 +103,10 @@ static bool ravel_c(JitBackend backend, Leaf *target, const Leaf *leaves, size_t
 }
 
 static bool ravel_f(JitBackend backend, Leaf *target, const Leaf *leaves, size_t n,
-                    size_t width)
+                    Extent width)
 {
     size_t p = gather_packet_size(n, n);
-    Leaf lanes = leaf_counter(backend, width);
+    Leaf lanes = leaf_counter(backend, extent_next(width));
     bool ok = lanes;
     for (size_t j = 0; j < n / p && ok; j++) {
         Leaf position = gather_scaled_index(lanes, n / p, j), written = 0;
@@ -145,16 +145,18 @@ static Leaf *ordered_leaves(const Array *a, char order)
 static Array *ravel_jit(const char *operation, const TypeInfo *flat, Array *a,
                         char order)
 {
-    size_t width, total, n = array_count(a);
-    if (!shape_width(a, &width, operation) || !check_total(operation, n, width, &total))
+    size_t size, n = array_count(a);
+    if (!shape_peek(a, &size, operation) || !check_total(operation, n, size))
         return NULL;
-    if (total == 0)
+    if (n * size == 0)
         return array_new_leaf(flat, 0);
+    const Extent width = extent_of_leaf(shape_widest(a, size), size);
     Leaf *leaves = ordered_leaves(a, order);
     if (!leaves)
         return NULL;
     JitBackend backend = (JitBackend) flat->backend;
-    Leaf target = leaf_undefined(flat, total);
+    Leaf target =
+        leaf_undefined(flat, extent_next(extent_mul(width, extent_of(n))));
     bool ok = target &&
               (order == 'C' ? ravel_c : ravel_f)(backend, &target, leaves, n, width);
     for (size_t i = 0; i < n; i++)
@@ -220,7 +222,7 @@ static PyObject *ravel(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 /* ---------------------------------------------------------------- unravel */
 
 static bool unravel_jit(const char *operation, Array *result, const Array *flat,
-                        size_t n, size_t width, char order)
+                        size_t n, Extent width, char order)
 {
     JitBackend backend = (JitBackend) flat->info->backend;
     Leaf source = access_variable(flat);
@@ -229,12 +231,12 @@ static bool unravel_jit(const char *operation, Array *result, const Array *flat,
     if (!out) {
         PyErr_NoMemory();
     } else if (order == 'F') {
-        Leaf lanes = leaf_counter(backend, width);
+        Leaf lanes = leaf_counter(backend, extent_next(width));
         ok = lanes && gather_variables(source, lanes, 0, n, ReduceModePermute, out);
         leaf_unref(lanes);
     } else {
         for (size_t i = 0; i < n && ok; i++) {
-            Leaf position = counter_from(backend, width, i * width);
+            Leaf position = counter_from(backend, width, i);
             ok = position && gather_variables(source, position, 0, 1,
                                               ReduceModePermute, out + i);
             leaf_unref(position);
@@ -267,11 +269,12 @@ static void unravel_scalar(Array *result, const Array *flat, char order)
 Array *reshape_unravel(const char *operation, PyTypeObject *cls, const TypeInfo *info,
                        size_t leaves, Array *flat, char order)
 {
-    size_t size = access_size(flat);
-    if (leaves ? size % leaves || (!info->jit && size != leaves) : size != 0) {
+    const Extent size = access_extent(flat), parts = extent_of(leaves);
+    if (leaves ? !extent_divides(parts, size) || (!info->jit && size.n != leaves)
+               : size.n != 0) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "%zu entries cannot be divided among the %zu components of %s",
-                    size, leaves, info->name);
+                    size.n, leaves, info->name);
         return NULL;
     }
     Array *like = info->dynamic ? array_new_dynamic(info, leaves) : NULL;
@@ -279,12 +282,13 @@ Array *reshape_unravel(const char *operation, PyTypeObject *cls, const TypeInfo 
         return NULL;
     Array *result = access_make(cls, info, like);
     Py_XDECREF(like);
-    if (!result || size == 0)
+    if (!result || size.n == 0)
         return result;
     char resolved = order == 'A' ? 'F' : order;
     if (!info->jit)
         unravel_scalar(result, flat, resolved);
-    else if (!unravel_jit(operation, result, flat, leaves, size / leaves, resolved))
+    else if (!unravel_jit(operation, result, flat, leaves, extent_div(size, parts),
+                          resolved))
         Py_CLEAR(result);
     return result;
 }
@@ -345,14 +349,13 @@ static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
                            Array *result)
 {
     Leaf leaf = array_leaves(a)[i], out = 0;
-    size_t total;
     if (!leaf || r->count == 0)
         return true;
-    if (leaf_size(leaf) == 1 && width != 1) {
+    if (leaf_peek_size(leaf) == 1 && width != 1) {
         array_set_leaf(result, i, leaf_ref(leaf)); /* equal entries, any number */
         return true;
     }
-    if (!check_total(r->operation, r->count, leaf_size(leaf), &total))
+    if (!check_total(r->operation, r->count, leaf_peek_size(leaf)))
         return false;
     out = evaluate_call(run_replicate, leaf, (void *) r);
     if (out)
@@ -365,7 +368,7 @@ static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
 static PyObject *replicate_jit(const Replicate *r, Array *a)
 {
     size_t width;
-    if (!shape_width(a, &width, r->operation))
+    if (!shape_peek(a, &width, r->operation))
         return NULL;
     Array *result = array_new_like(a->info, a);
     for (size_t i = 0; result && i < array_count(result); i++)
@@ -376,8 +379,8 @@ static PyObject *replicate_jit(const Replicate *r, Array *a)
 
 static PyObject *replicate_scalar(const Replicate *r, Array *a)
 {
-    size_t n = array_count(a), size = a->info->entry_size, total;
-    if (!check_total(r->operation, n, r->count, &total))
+    size_t n = array_count(a), size = a->info->entry_size, total = n * r->count;
+    if (!check_total(r->operation, n, r->count))
         return NULL;
     Array *result = array_new_dynamic(a->info, total);
     for (size_t i = 0; result && i < total; i++)

@@ -21,31 +21,32 @@
 
 typedef struct Reshape {
     State *state;
-    size_t ndim;
-    size_t shape[TENSOR_MAX_DIMS];
-    int inferred; /* axis given as -1, or -1: none */
+    Extents shape; /* 1 in the place of -1 */
+    int inferred;  /* axis given as -1, or -1: none */
     char order;
     bool shrink;
 } Reshape;
 
 static const char operation[] = "reshape";
 
-static bool read_extent(Reshape *r, PyObject *item, size_t i)
+static bool read_extent(Reshape *r, PyObject *item)
 {
-    Py_ssize_t extent = PyNumber_AsSsize_t(item, PyExc_OverflowError);
-    if (extent == -1 && PyErr_Occurred())
-        return false;
-    if (extent < -1 || (extent == -1 && r->inferred >= 0)) {
-        error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    extent < -1
-                        ? "'shape' has the extent %zd, expected 0 or more, or -1"
-                        : "only one extent of 'shape' may be %zd",
-                    extent);
-        return false;
+    Py_ssize_t value;
+    Extent extent = extent_of(1);
+    if (!extent_read(r->state, item, &value, &extent)) {
+        if (PyErr_Occurred())
+            return false;
+        if (value < -1 || r->inferred >= 0) {
+            error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                        value < -1
+                            ? "'shape' has the extent %zd, expected 0 or more, or -1"
+                            : "only one extent of 'shape' may be %zd",
+                        value);
+            return false;
+        }
+        r->inferred = (int) r->shape.ndim;
     }
-    if (extent == -1)
-        r->inferred = (int) i;
-    r->shape[i] = extent == -1 ? 1 : (size_t) extent;
+    extents_append(&r->shape, extent);
     return true;
 }
 
@@ -56,37 +57,38 @@ static bool read_shape(Reshape *r, PyObject *shape)
     if (!items)
         return false;
     r->inferred = -1;
-    r->ndim = (size_t) PyTuple_GET_SIZE(items);
-    bool ok = r->ndim <= TENSOR_MAX_DIMS;
+    extents_set_numbers(&r->shape, 0, NULL);
+    const size_t ndim = (size_t) PyTuple_GET_SIZE(items);
+    bool ok = ndim <= TENSOR_MAX_DIMS;
     if (!ok)
         error_raise(PyExc_ValueError, operation, NULL, 0,
-                    "'shape' has %zu axes, expected at most %d", r->ndim,
+                    "'shape' has %zu axes, expected at most %d", ndim,
                     TENSOR_MAX_DIMS);
-    for (size_t i = 0; ok && i < r->ndim; i++)
-        ok = read_extent(r, PyTuple_GET_ITEM(items, (Py_ssize_t) i), i);
+    for (size_t i = 0; ok && i < ndim; i++)
+        ok = read_extent(r, PyTuple_GET_ITEM(items, (Py_ssize_t) i));
     Py_DECREF(items);
     return ok;
 }
 
 /* The shape with its -1 replaced, for that many entries; false: exception. */
-static bool resolve(const Reshape *r, PyObject *value, size_t size, size_t *shape)
+static bool resolve(const Reshape *r, PyObject *value, Extent size, Extents *shape)
 {
-    size_t given;
-    if (r->ndim)
-        memcpy(shape, r->shape, r->ndim * sizeof(*shape));
-    if (!array_shape_size(r->ndim, r->shape, &given))
+    Extent given;
+    *shape = r->shape;
+    if (!extents_total(&r->shape, &given))
         return false;
     if (r->inferred >= 0) {
-        if (given == 0 || size % given) {
+        if (given.n == 0 || !extent_divides(given, size)) {
             error_raise(PyExc_RuntimeError, operation, &value, 1,
-                        "no extent in place of -1 makes a shape of %zu entries", size);
+                        "no extent in place of -1 makes a shape of %zu entries",
+                        size.n);
             return false;
         }
-        shape[r->inferred] = size / given;
-    } else if (given != size) {
+        extents_set(shape, (size_t) r->inferred, extent_div(size, given));
+    } else if (!extent_equal(given, size)) {
         error_raise(PyExc_RuntimeError, operation, &value, 1,
-                    "the input has %zu entries, expected %zu as 'shape' says", size,
-                    given);
+                    "the input has %zu entries, expected %zu as 'shape' says", size.n,
+                    given.n);
         return false;
     }
     return true;
@@ -127,7 +129,7 @@ static bool check_shrink(PyObject *value, size_t size, size_t width)
 /* The first entries of each leaf; leaves of size 1 stand for any number. */
 static PyObject *shrink_jit(Array *a, size_t size)
 {
-    size_t width;
+    size_t width; /* to which the result is bound */
     if (!shape_width(a, &width, operation) ||
         !check_shrink((PyObject *) a, size, width))
         return NULL;
@@ -160,18 +162,20 @@ static PyObject *shrink_scalar(Array *a, size_t size)
 
 static PyObject *reshape_tensor(const Reshape *r, Array *t)
 {
-    size_t shape[TENSOR_MAX_DIMS], size, wanted;
+    Extents shape;
+    Extent size, wanted;
     PyObject *value = (PyObject *) t;
     if (r->order == 'F')
         return error_raise(PyExc_RuntimeError, operation, &value, 1,
                            "'order' is 'F', tensors have 'C' only");
-    if (!array_shape_size(array_tensor(t)->ndim, array_tensor(t)->shape, &size) ||
-        !array_shape_size(r->ndim, r->shape, &wanted))
+    extents_of(t, &shape);
+    if (!extents_total(&shape, &size) || !extents_total(&r->shape, &wanted))
         return NULL;
     bool shrink = r->shrink && r->inferred < 0;
-    if (shrink ? !check_shrink(value, wanted, size) : !resolve(r, value, size, shape))
+    if (shrink ? !check_shrink(value, extent_number(wanted), extent_number(size))
+               : !resolve(r, value, size, &shape))
         return NULL;
-    Array *result = array_new_tensor(t->info, r->ndim, shrink ? r->shape : shape);
+    Array *result = extents_new_tensor(t->info, shrink ? &r->shape : &shape);
     Leaf leaf = t->info->jit ? array_leaf(t) : 0, out = 0;
     if (!result)
         return NULL;
@@ -179,9 +183,10 @@ static PyObject *reshape_tensor(const Reshape *r, Array *t)
         memcpy(array_data(result), array_data(t),
                array_count(result) * t->info->entry_size);
     } else if (leaf) {
-        if (!shrink || leaf_size(leaf) == wanted || (leaf_size(leaf) == 1 && wanted))
+        if (!shrink || leaf_size(leaf) == wanted.n ||
+            (leaf_size(leaf) == 1 && wanted.n))
             out = leaf_ref(leaf);
-        else if (!shrink_variable(value, leaf, wanted, &out))
+        else if (!shrink_variable(value, leaf, wanted.n, &out))
             Py_CLEAR(result);
         if (result)
             array_set_leaf(result, 0, out);
@@ -198,30 +203,21 @@ static bool wrong_layout(PyObject *value, const TypeInfo *info)
 
 /* Does the shape fit the static extents, the last given extent being that of the lanes?
  */
-static bool fits_static(const TypeInfo *info, size_t ndim, const size_t *shape)
+static bool fits_static(const TypeInfo *info, const Extents *shape)
 {
-    if (ndim != (size_t) (info->ndim + info->jit))
+    if (shape->ndim != (size_t) (info->ndim + info->jit))
         return false;
-    for (int i = 0; i < info->ndim; i++)
-        if (info->dims[i] != DYNAMIC && (size_t) info->dims[i] != shape[i])
+    for (size_t i = 0; i < (size_t) info->ndim; i++)
+        if (info->dims[i] != DYNAMIC &&
+            (size_t) info->dims[i] != extent_number(extents_get(shape, i)))
             return false;
     return true;
 }
 
-static bool total_size(Array *a, size_t *size)
+static bool total_size(Array *a, Extent *size)
 {
-    size_t width = 1;
-    if (a->info->jit && a->info->kind != KIND_TENSOR &&
-        !shape_width(a, &width, operation))
-        return false;
-    if (a->info->kind == KIND_TENSOR)
-        return array_shape_size(array_tensor(a)->ndim, array_tensor(a)->shape, size);
-    if (__builtin_mul_overflow(width, array_count(a), size)) {
-        PyErr_SetString(PyExc_OverflowError, "drjit.reshape(): the number of entries "
-                                             "exceeds 64 bits");
-        return false;
-    }
-    return true;
+    Extents shape;
+    return shape_get(a, &shape, operation) && extents_total(&shape, size);
 }
 
 /* A nested or flat array of the same type: the shape it has, or a smaller width. */
@@ -231,19 +227,21 @@ static PyObject *reshape_same(const Reshape *r, Array *a)
     PyObject *value = (PyObject *) a;
     bool trailing = info->jit || access_is_flat(info);
     if (r->shrink && trailing && r->inferred < 0 &&
-        (r->ndim == 1 || fits_static(info, r->ndim, r->shape))) {
-        size_t size = r->shape[r->ndim - 1];
+        (r->shape.ndim == 1 || fits_static(info, &r->shape))) {
+        size_t size = extent_number(extents_get(&r->shape, r->shape.ndim - 1));
         return info->jit ? shrink_jit(a, size) : shrink_scalar(a, size);
     }
-    size_t size, shape[TENSOR_MAX_DIMS];
-    if (r->ndim != (size_t) (info->ndim + info->jit)) {
+    Extent size;
+    Extents shape;
+    if (r->shape.ndim != (size_t) (info->ndim + info->jit)) {
         wrong_layout(value, info);
         return NULL;
     }
-    if (!total_size(a, &size) || !resolve(r, value, size, shape))
+    if (!total_size(a, &size) || !resolve(r, value, size, &shape))
         return NULL;
-    if (!fits_static(info, r->ndim, shape) ||
-        (info->dynamic && shape[0] != array_count(a))) {
+    if (!fits_static(info, &shape) ||
+        (info->dynamic &&
+         !extent_equal(extents_get(&shape, 0), extent_of(array_count(a))))) {
         wrong_layout(value, info);
         return NULL;
     }
@@ -255,10 +253,10 @@ static PyObject *reshape_same(const Reshape *r, Array *a)
 /* A tensor of a given class over a flat array. */
 static PyObject *make_tensor(const Reshape *r, const TypeInfo *info, Array *flat)
 {
-    size_t shape[TENSOR_MAX_DIMS];
-    if (!resolve(r, (PyObject *) flat, access_size(flat), shape))
+    Extents shape;
+    if (!resolve(r, (PyObject *) flat, access_extent(flat), &shape))
         return NULL;
-    Array *result = array_new_tensor(info, r->ndim, shape);
+    Array *result = extents_new_tensor(info, &shape);
     if (result && info->jit)
         array_set_leaf(result, 0, access_variable(flat));
     else if (result)
@@ -270,20 +268,21 @@ static PyObject *make_tensor(const Reshape *r, const TypeInfo *info, Array *flat
 static PyObject *make_nested(const Reshape *r, PyTypeObject *cls, const TypeInfo *info,
                              Array *flat)
 {
-    size_t shape[TENSOR_MAX_DIMS], leaves = info->leaves;
-    bool whole = r->ndim == 1 && !info->dynamic; /* the number of all entries */
-    if (!whole && r->ndim != (size_t) (info->ndim + info->jit)) {
+    Extents shape;
+    size_t leaves = info->leaves;
+    bool whole = r->shape.ndim == 1 && !info->dynamic; /* the number of all entries */
+    if (!whole && r->shape.ndim != (size_t) (info->ndim + info->jit)) {
         wrong_layout((PyObject *) flat, info);
         return NULL;
     }
-    if (!resolve(r, (PyObject *) flat, access_size(flat), shape))
+    if (!resolve(r, (PyObject *) flat, access_extent(flat), &shape))
         return NULL;
-    if (!whole && !fits_static(info, r->ndim, shape)) {
+    if (!whole && !fits_static(info, &shape)) {
         wrong_layout((PyObject *) flat, info);
         return NULL;
     }
     if (info->dynamic)
-        leaves = shape[0];
+        leaves = extent_number(extents_get(&shape, 0));
     return access_is_flat(info)
                ? Py_NewRef((PyObject *) flat)
                : (PyObject *) reshape_unravel(operation, cls, info, leaves, flat,

@@ -128,14 +128,6 @@ static bool peek_lanes(Array *a, size_t *lanes)
                         : shape_lanes(a, lanes, "width");
 }
 
-static Leaf widest(const Array *a, size_t width)
-{
-    for (size_t i = 0; a->info->jit && i < array_count(a); i++)
-        if (array_leaves(a)[i] && leaf_peek_size(array_leaves(a)[i]) == width)
-            return array_leaves(a)[i];
-    return 0;
-}
-
 static bool width_leaf(void *context, PyObject *leaf)
 {
     Width *w = context;
@@ -147,7 +139,7 @@ static bool width_leaf(void *context, PyObject *leaf)
         return false;
     if (!w->any || w->width == 1) {
         w->width = width;
-        w->leaf = widest(a, width);
+        w->leaf = shape_widest(a, width);
     }
     else if (width != 1 && width != w->width)
         return error_raise(PyExc_RuntimeError, "width", w->args, w->n,
@@ -177,7 +169,7 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
         return NULL;
     const TypeInfo *leaf =
         &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL, VarTypeUInt32)];
-    const Leaf wide = widest(a, lanes);
+    const Leaf wide = shape_widest(a, lanes);
     const uint32_t none = 0;
     const Leaf opaque = wide ? leaf_opaque_width(wide) : leaf_copy(leaf, &none, 1);
     if (!opaque)
@@ -190,16 +182,18 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
 static PyObject *shape_of(State *state, PyObject *arg, int depth);
 
 /* Combine the shapes of two entries of a sequence: extents of 1 broadcast. */
-static PyObject *merge_shapes(PyObject *a, PyObject *b)
+static PyObject *merge_shapes(const State *state, PyObject *a, PyObject *b)
 {
-    Py_ssize_t n = PyTuple_GET_SIZE(a);
+    Py_ssize_t n = PyTuple_GET_SIZE(a), number;
     bool fits = n == PyTuple_GET_SIZE(b);
     PyObject *merged = fits ? PyTuple_New(n) : NULL;
     for (Py_ssize_t i = 0; merged && i < n; i++) {
-        size_t x = PyLong_AsSize_t(PyTuple_GET_ITEM(a, i));
-        size_t y = PyLong_AsSize_t(PyTuple_GET_ITEM(b, i));
-        fits = fits && (x == y || x == 1 || y == 1);
-        PyTuple_SET_ITEM(merged, i, Py_NewRef(PyTuple_GET_ITEM(x == 1 ? b : a, i)));
+        Extent x, y;
+        fits = fits && extent_read(state, PyTuple_GET_ITEM(a, i), &number, &x) &&
+               extent_read(state, PyTuple_GET_ITEM(b, i), &number, &y) &&
+               (x.n == 1 || y.n == 1 || extent_equal(x, y));
+        PyTuple_SET_ITEM(merged, i,
+                         Py_NewRef(PyTuple_GET_ITEM(fits && x.n == 1 ? b : a, i)));
     }
     if (!fits) {
         Py_XDECREF(merged);
@@ -223,7 +217,7 @@ static PyObject *shape_of_sequence(State *state, PyObject *sequence, int depth)
         PyObject *shape = shape_of(state, item, depth + 1);
         Py_DECREF(item);
         PyObject *merged =
-            shape && inner ? merge_shapes(inner, shape) : Py_XNewRef(shape);
+            shape && inner ? merge_shapes(state, inner, shape) : Py_XNewRef(shape);
         Py_XDECREF(shape);
         Py_XDECREF(inner);
         inner = merged;
@@ -258,7 +252,7 @@ static PyObject *shape_of(State *state, PyObject *arg, int depth)
 {
     if (array_check(state, arg))
         return shape_of_array((Array *) arg, "shape");
-    if (PyLong_Check(arg) || PyFloat_Check(arg))
+    if (PyLong_Check(arg) || PyFloat_Check(arg) || size_check(state, arg))
         return PyTuple_New(0);
     if (PyList_Check(arg) || PyTuple_Check(arg))
         return shape_of_sequence(state, arg, depth);
