@@ -221,12 +221,6 @@ bool extents_equal(const Extents *a, const Extents *b)
     return true;
 }
 
-bool extents_set_shape(Array *tensor, const Extents *e)
-{
-    return array_set_shape(tensor, e->ndim, e->dims) &&
-           (!e->sized || array_set_sizes(tensor, e->sizes));
-}
-
 Array *extents_new_tensor(const TypeInfo *info, const Extents *e)
 {
     Array *tensor = array_new_tensor(info, e->ndim, e->dims);

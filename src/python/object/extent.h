@@ -94,8 +94,6 @@ bool extents_equal(const Extents *a, const Extents *b);
 
 /** A tensor of this shape, as array_new_tensor(). */
 Array *extents_new_tensor(const TypeInfo *info, const Extents *e);
-/** Give a tensor this shape. */
-bool extents_set_shape(Array *tensor, const Extents *e);
 /** As a tuple (new reference). */
 PyObject *extents_tuple(State *state, const Extents *e);
 
