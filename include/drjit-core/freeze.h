@@ -41,9 +41,13 @@ extern "C" {
  *
  * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(), the
  * condition of an evaluated loop, ...): JIT_ERROR_STATE. What cannot be repeated
- * (prints, checks of debug mode, functions of the host, memory of the caller's own)
- * makes jit_freeze_stop() fail with JIT_ERROR_UNSUPPORTED; what the function has
- * computed is right all the same. */
+ * (functions of the host, memory of the caller's own) makes jit_freeze_stop() fail with
+ * JIT_ERROR_UNSUPPORTED; what the function has computed is right all the same.
+ *
+ * Launches that print (jit_var_print()) or check something (debug mode) do so each time;
+ * the callback is told that there will be no more when the recording is released. Where
+ * a size is read behind a launch that prints, the function cannot be repeated: if the
+ * recording does not fit, the same would be printed twice. */
 
 /** A function that was recorded. It does not change: any threads may repeat it at the
  *  same time. */

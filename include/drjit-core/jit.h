@@ -738,6 +738,12 @@ typedef enum KernelType {
     KernelTypeAggregate = 10, KernelTypeHostFunc = 11
 } KernelType;
 
+/** Whether work belongs to a function that is recorded, or repeated (freeze.h). */
+typedef enum KernelRecordingMode {
+    KernelRecordingModeInactive, KernelRecordingModeRecorded,
+    KernelRecordingModeReplayed
+} KernelRecordingMode;
+
 typedef struct KernelHistoryEntry {
     JitBackend backend;
     KernelType type;
@@ -762,9 +768,10 @@ typedef struct KernelHistoryEntry {
     uint64_t bytes_read, bytes_written;
     /** Operations on floats: + - * / sqrt rcp min max are one each, fma two, functions
      *  what they consist of without their rare paths. All lanes count as if they took
-     *  all branches and callables, and loops once. 0 for those of a replay. */
+     *  all branches and callables, and loops once. */
     uint64_t flops;
     bool has_loops;           /**< so the three may be too small */
+    KernelRecordingMode recording_mode;
 } KernelHistoryEntry;
 
 /** Take the launches recorded under JitFlagKernelHistory (waits for them). Writes an

@@ -346,7 +346,7 @@ void recorder_refuse(Recorder *r, const char *why)
 /* Do all slots name arrays that can be had again? */
 static bool check_slots(const Note *n, bool known)
 {
-    for (uint32_t i = 0; i < n->c->slot_count; ++i) {
+    for (uint32_t i = 0; i < n->f->count; ++i) {
         const Slot *s = &n->c->slots[i];
         const FrozenArray *a = array_in(n, i);
         if (a && a->kind != FROZEN_MADE && s->access != SLOT_READ)
@@ -375,13 +375,28 @@ static bool add_command(const Note *n)
     if (n->r->refused)
         return true;
     n->f->first = out->use_count;
-    n->f->count = n->c->slot_count;
-    for (uint32_t i = 0; i < n->c->slot_count; ++i)
+    for (uint32_t i = 0; i < n->f->count; ++i)
         TRY(add_use(n, i), false);
     n->f->pattern = command_like(n->c, n->c->size);
     TRY(n->f->pattern, false);
+    if (n->f->launch.kernel)
+        cache_retain(n->f->launch.kernel);
     out->commands[out->command_count++] = *n->f;
     return true;
+}
+
+void recorder_launch(Recorder *r, const FrozenLaunch *launch, const Width *bounds)
+{
+    Recording *out = &r->recording;
+    if (!vec_reserve(&out->bounds, &out->bound_capacity,
+                     out->bound_count + launch->checks, sizeof(Width))) {
+        fail(r);
+        return;
+    }
+    r->launch = *launch;
+    r->launch.bound = out->bound_count;
+    for (uint32_t i = 0; i < launch->checks; ++i)
+        out->bounds[out->bound_count++] = bounds[i];
 }
 
 void recorder_note(void *recorder, const Command *c)
@@ -390,11 +405,15 @@ void recorder_note(void *recorder, const Command *c)
     FrozenCommand f = { .unit = 1, .bits = c->kind == COMMAND_FILL ? r->bits : 0 };
     if (r->failed || r->refused || c->kind == COMMAND_EVENT)
         return;
+    if (c->kind == COMMAND_LAUNCH)
+        f.launch = r->launch;
+    f.count = c->slot_count - (f.launch.checks != 0); /* the reports are no array */
     if (kinds[c->kind].refused)
         recorder_refuse(r, kinds[c->kind].refused);
     else if (!add_command(&(Note) { r, c, &f }))
         fail(r);
     r->size = r->bits = 0;
+    r->launch = (FrozenLaunch) { 0 };
 }
 
 Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t value)

@@ -33,11 +33,33 @@ static void set_blocks(const FrozenCommand *f, Command *c)
     }
 }
 
+/* A launch of the kernel's present code, with the bounds of the day. */
+static Command *repeat_launch(const Recording *r, const FrozenCommand *f,
+                              const int64_t *values, LaunchSpec *spec)
+{
+    uint64_t few[16], *bounds = few;
+    if (f->launch.checks > sizeof(few) / sizeof(*few))
+        TRY(bounds = alloc_get(f->launch.checks * sizeof(uint64_t)), NULL);
+    for (uint32_t i = 0; i < f->launch.checks; ++i)
+        bounds[i] = (uint64_t) values[r->bounds[f->launch.bound + i]];
+    spec->kernel = f->launch.kernel;
+    spec->check_bounds = bounds;
+    Command *c = launch_again(f->pattern, (uint64_t) values[f->size] * f->unit, spec);
+    if (bounds != few)
+        alloc_free(bounds);
+    return c;
+}
+
 Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *buffers,
-                          const int64_t *values)
+                          const int64_t *values,
+                          void (*done)(void *payload, const LaunchResult *result),
+                          void *payload)
 {
     const FrozenCommand *f = &r->commands[command];
-    Command *c = command_like(f->pattern, (uint64_t) values[f->size] * f->unit);
+    LaunchSpec spec = { .done = done, .payload = payload };
+    Command *c = f->launch.kernel
+                     ? repeat_launch(r, f, values, &spec)
+                     : command_like(f->pattern, (uint64_t) values[f->size] * f->unit);
     TRY(c, NULL);
     set_blocks(f, c);
     if (f->bits)
@@ -102,14 +124,17 @@ void recording_write(const Recording *r, Text *out)
 
 void recording_free(Recording *r)
 {
-    for (uint32_t i = 0; i < r->command_count; ++i)
+    for (uint32_t i = 0; i < r->command_count; ++i) {
         command_free(r->commands[i].pattern);
+        cache_release(r->commands[i].launch.kernel);
+    }
     for (uint32_t i = 0; i < r->constant_count; ++i)
         buffer_release(r->constants[i]);
     alloc_free(r->arrays);
     alloc_free(r->uses);
     alloc_free(r->commands);
     alloc_free(r->reads);
+    alloc_free(r->bounds);
     alloc_free(r->constants);
     width_free(&r->widths);
     memset(r, 0, sizeof(*r));

@@ -22,6 +22,7 @@
 
 #include "device/device.h"
 #include "freeze/width.h"
+#include "kernel/launch.h"
 
 typedef enum FrozenKind {
     FROZEN_INPUT,    /* number: of the input */
@@ -47,12 +48,21 @@ typedef struct FrozenUse {
     size_t offset;
 } FrozenUse;
 
+/** What a launch is besides its command. */
+typedef struct FrozenLaunch {
+    Kernel *kernel;       /* a reference; NULL: it is another command */
+    uint32_t operations, inputs, outputs; /* for the history */
+    uint32_t checks, bound; /* their bounds are in Recording.bounds, from there on */
+    uint32_t report;      /* which one of those that who records has; 0: none */
+} FrozenLaunch;
+
 /** A command whose size is width * unit. */
 typedef struct FrozenCommand {
     Command *pattern; /* without buffers; owned */
     Width size;
     uint32_t unit;
     uint32_t first, count; /* of its uses */
+    FrozenLaunch launch;
     Width bits;            /* that a FILL fills in, 0: as in the pattern */
     uint32_t whole;        /* block i is as large as the size: of a launch, that of its
                               fold i, of other commands, bit 0 */
@@ -76,6 +86,8 @@ typedef struct Recording {
     uint32_t command_count, command_capacity;
     FrozenRead *reads;
     uint32_t read_count, read_capacity;
+    Width *bounds;      /* of checks */
+    uint32_t bound_count, bound_capacity;
     Buffer **constants; /* references */
     uint32_t constant_count, constant_capacity;
 } Recording;
@@ -88,6 +100,7 @@ typedef struct Recorder {
     uint32_t held_count, held_capacity, sweep;
     Width size;     /* of the next command, 0: as its arrays say */
     Width bits;     /* the next command fills in this one's value; 0: it does not */
+    FrozenLaunch launch; /* the next command, the kernel borrowed; zeroed: it is none */
     bool pinned;    /* sizes of inputs are guarded */
     bool failed;    /* memory was out, which is recorded as an error */
     const char *refused; /* why this cannot be repeated, literal text; NULL: it can */
@@ -111,6 +124,8 @@ void recorder_pin(Recorder *r);
 /** Note a command that is submitted: the tap of a stream, with a Recorder as payload.
  *  What goes wrong is in 'failed' and 'refused'. */
 void recorder_note(void *recorder, const Command *command);
+/** The next command launches a kernel (borrowed), with these bounds of its checks. */
+void recorder_launch(Recorder *r, const FrozenLaunch *launch, const Width *bounds);
 /** This cannot be repeated, because (literal text; the first reason counts). */
 void recorder_refuse(Recorder *r, const char *why);
 /** A number of 32 bits that the latest command has written to a place in a buffer, and
@@ -127,9 +142,12 @@ void recorder_end(Recorder *r);
  *  have. */
 bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
                      size_t *bytes);
-/** A command for these buffers of arrays. NULL: memory is out. */
+/** A command for these buffers of arrays; a launch tells 'done' of its end, which may be
+ *  NULL. NULL: memory is out, and 'done' will not be called. */
 Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *buffers,
-                          const int64_t *values);
+                          const int64_t *values,
+                          void (*done)(void *payload, const LaunchResult *result),
+                          void *payload);
 /** What it consists of, for people. */
 void recording_write(const Recording *r, Text *out);
 void recording_free(Recording *r);

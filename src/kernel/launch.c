@@ -89,16 +89,17 @@ static bool make_end(const LaunchSpec *spec, bool account, End **out)
 static bool add_reports(Command *c, const LaunchSpec *spec, const End *end)
 {
     size_t bytes = end->report_count * sizeof(CheckReport);
-    Buffer *buffer = buffer_get(spec->device, bytes);
+    uint32_t slot = c->slot_count - 1;
+    Buffer *buffer = buffer_get(c->device, bytes);
     TRY(buffer, false);
     buffer_write(buffer, 0, end->reports, bytes);
-    command_set_slot(c, spec->array_count, buffer, 0, bytes, SLOT_READ_WRITE);
-    c->slots[spec->array_count].word = spec->kernel->program->param_count - 1;
+    command_set_slot(c, slot, buffer, 0, bytes, SLOT_READ_WRITE);
+    c->slots[slot].word = spec->kernel->program->param_count - 1;
     buffer_release(buffer);
     return true;
 }
 
-static void fill_args(uint64_t *args, const LaunchSpec *spec, const End *end)
+static void fill_args(uint64_t *args, const LaunchSpec *spec)
 {
     const Kernel *kernel = spec->kernel;
     const Program *traced = spec->program;
@@ -107,30 +108,47 @@ static void fill_args(uint64_t *args, const LaunchSpec *spec, const End *end)
         memcpy(args, spec->args, count * sizeof(uint64_t));
     for (uint32_t i = 0; i < kernel->value_count; ++i)
         args[kernel->first_value + i] = traced->literals[kernel->value_literals[i]];
-    if (end && end->prints)
-        args[program_find_param(kernel->program, PARAM_PRINT)] =
+}
+
+/* The code of a launch, and what is to be done at its end. On failure the command is
+ * freed. */
+static bool complete(Command *c, const LaunchSpec *spec)
+{
+    const Kernel *kernel = spec->kernel;
+    const KernelCode *code = tier_code(kernel);
+    bool account = code == &kernel->base && tier_is_open(kernel);
+    End *end = NULL;
+    if (!make_end(spec, account, &end) ||
+        (spec->program->check_count && !add_reports(c, spec, end))) {
+        command_free(c);
+        free_end(end);
+        return false;
+    }
+    if (c->launch.code)
+        code_release(c->launch.code);
+    c->launch.code = code_retain(code->code);
+    if (!end)
+        return true;
+    if (end->prints)
+        ((uint64_t *) c->data)[program_find_param(kernel->program, PARAM_PRINT)] =
             (uint64_t) (uintptr_t) end->prints;
+    c->timed = spec->done || account;
+    c->once = end->prints != NULL;
+    c->done = launch_done;
+    c->drop = free_end;
+    c->payload = end;
+    return true;
 }
 
 Command *launch_create(const LaunchSpec *spec)
 {
-    Kernel *kernel = spec->kernel;
-    const KernelCode *code = tier_code(kernel);
-    bool account = code == &kernel->base && tier_is_open(kernel);
-    uint32_t checks = spec->program->check_count;
+    const Kernel *kernel = spec->kernel;
     uint32_t words = kernel->program->param_count;
-    End *end;
-    TRY(make_end(spec, account, &end), NULL);
     Command *c = command_create(spec->device, COMMAND_LAUNCH, spec->size,
-                                spec->array_count + (checks != 0),
+                                spec->array_count + (spec->program->check_count != 0),
                                 words * sizeof(uint64_t) +
                                     spec->fold_count * sizeof(Fold));
-    if (!c || (checks && !add_reports(c, spec, end))) {
-        command_free(c);
-        free_end(end);
-        return NULL;
-    }
-    c->launch.code = code_retain(code->code);
+    TRY(c, NULL);
     c->launch.workers = spec->workers;
     c->launch.words = words;
     c->launch.folds = spec->fold_count;
@@ -141,15 +159,17 @@ Command *launch_create(const LaunchSpec *spec)
         command_set_slot(c, i, a->buffer, 0, a->buffer->size, (SlotAccess) a->access);
         c->slots[i].word = a->word;
     }
-    fill_args(c->data, spec, end);
-    if (end) {
-        c->timed = spec->done || account;
-        c->once = end->prints != NULL;
-        c->done = launch_done;
-        c->drop = free_end;
-        c->payload = end;
-    }
-    return c;
+    fill_args(c->data, spec);
+    return complete(c, spec) ? c : NULL;
+}
+
+Command *launch_again(const Command *pattern, uint64_t size, const LaunchSpec *launch)
+{
+    Command *c = command_like(pattern, size);
+    TRY(c, NULL);
+    LaunchSpec spec = *launch;
+    spec.program = spec.kernel->program;
+    return complete(c, &spec) ? c : NULL;
 }
 
 uint64_t launch_predict(const Kernel *kernel, uint32_t size)

@@ -340,30 +340,147 @@ static void test_functions(void **unused)
     }
 }
 
-/* The history knows which arrays a repeated launch uses, and not what it computes. */
+/* The only entry of the history since the last call, which the caller releases. */
+static KernelHistoryEntry *take_entry(KernelRecordingMode mode)
+{
+    KernelHistoryEntry *e;
+    assert_int_equal(jit_kernel_history(&e), 1);
+    assert_int_equal(e->recording_mode, mode);
+    return e;
+}
+
+/* The history says the same of a repeated launch as of one that was traced. */
 static void test_history(void **unused)
 {
     (void) unused;
     enum { SIZE = 1000 };
     uint32_t in[INPUTS], out[MOST];
     size_t count;
-    make_inputs(64, in);
-    JitRecording *recording = record(arithmetic, in, out, &count);
-    drop_all(out, count);
-    drop_all(in, INPUTS);
     make_inputs(SIZE, in);
     jit_kernel_history_clear();
     jit_set_flag(JitFlagKernelHistory, 1);
-    assert_int_equal(jit_freeze_replay(recording, INPUTS, in, out), 1);
-    jit_set_flag(JitFlagKernelHistory, 0);
-    KernelHistoryEntry *e;
-    assert_int_equal(jit_kernel_history(&e), 1);
-    assert_int_equal(e->type, KernelTypeJIT);
-    assert_int_equal(e->bytes_read, 2 * 4 * SIZE);
-    assert_int_equal(e->bytes_written, 2 * 4 * SIZE);
-    assert_int_equal(e->flops, 0);
-    jit_kernel_history_release(e, 1);
+    JitRecording *recording = record(arithmetic, in, out, &count);
+    KernelHistoryEntry *made = take_entry(KernelRecordingModeRecorded);
     drop_all(out, count);
+    assert_int_equal(jit_freeze_replay(recording, INPUTS, in, out), 1);
+    KernelHistoryEntry *e = take_entry(KernelRecordingModeReplayed);
+    assert_int_equal(e->type, KernelTypeJIT);
+    assert_memory_equal(e->hash, made->hash, sizeof(e->hash));
+    assert_string_equal(e->engine, made->engine);
+    assert_string_equal(e->ir, made->ir);
+    assert_int_equal(e->operation_count, made->operation_count);
+    assert_int_equal(e->input_count, made->input_count);
+    assert_int_equal(e->output_count, made->output_count);
+    assert_int_equal(e->bytes_read, made->bytes_read);
+    assert_int_equal(e->bytes_written, made->bytes_written);
+    assert_int_equal(e->flops, made->flops);
+    assert_int_equal(e->flops, 3 * SIZE);
+    assert_true(e->cache_hit && e->codegen_time == 0 && e->backend_time == 0);
+    jit_kernel_history_release(e, 1);
+    jit_kernel_history_release(made, 1);
+    drop_all(out, count);
+    uint32_t squares = jit_var_mul(in[0], in[0]);
+    OK(jit_var_eval(squares));
+    jit_kernel_history_release(take_entry(KernelRecordingModeInactive), 1);
+    jit_set_flag(JitFlagKernelHistory, 0);
+    jit_var_dec_ref(squares);
+    drop_all(in, INPUTS);
+    jit_freeze_destroy(recording);
+}
+
+/* What a print has reported, in all of its launches. */
+typedef struct Heard {
+    uint32_t calls, goodbyes;
+    size_t count, lost;
+    uint64_t sum;
+} Heard;
+
+static void hear(const JitPrintRecords *records, void *payload)
+{
+    Heard *heard = payload;
+    heard->goodbyes += !records;
+    heard->calls += records != NULL;
+    heard->count += records ? records->count : 0;
+    heard->lost += records ? records->lost : 0;
+    for (size_t i = 0; records && i < records->count; ++i)
+        heard->sum += records->values[i] + records->lanes[i];
+}
+
+/* Each time that it is repeated, a launch prints to whom it has printed before, with the
+ * same limit; who prints hears the last of it when the recording is released. */
+static void test_prints(void **unused)
+{
+    (void) unused;
+    enum { LIMIT = 5 };
+    static const uint32_t sizes[] = { 64, 7, 2000, 64 };
+    uint32_t in[INPUTS], out;
+    Heard heard = { 0 };
+    make_inputs(64, in);
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    OK(jit_var_print(ALWAYS, 1, &in[2], LIMIT, hear, &heard));
+    out = jit_var_neg(in[0]);
+    JitRecording *recording = jit_freeze_stop(1, &out);
+    OK(recording);
+    DROP(out);
+    drop_all(in, INPUTS);
+    jit_sync_thread();
+    assert_int_equal(heard.calls, 1);
+    for (size_t k = 0; k < COUNT_OF(sizes); ++k) {
+        uint32_t *index = malloc(sizes[k] * sizeof(uint32_t));
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < sizes[k]; ++i) {
+            index[i] = 3 * i + (uint32_t) k;
+            sum += i < LIMIT ? index[i] + i : 0;
+        }
+        make_inputs(sizes[k], in);
+        advance(&in[2], u32_array(sizes[k], index));
+        heard = (Heard) { 0 };
+        assert_int_equal(jit_freeze_replay(recording, INPUTS, in, &out), 1);
+        jit_sync_thread();
+        assert_int_equal(heard.calls, 1);
+        assert_int_equal(heard.count, LIMIT);
+        assert_int_equal(heard.lost, sizes[k] - LIMIT);
+        assert_int_equal(heard.sum, sum);
+        DROP(out);
+        drop_all(in, INPUTS);
+        free(index);
+    }
+    assert_int_equal(heard.goodbyes, 0);
+    jit_freeze_destroy(recording);
+    assert_int_equal(heard.goodbyes, 1);
+}
+
+/* Debug mode checks positions against the arrays of the day. */
+static void test_checks(void **unused)
+{
+    (void) unused;
+    uint32_t in[INPUTS], out, one = jit_var_u32(CPU, 1);
+    jit_set_flag(JitFlagDebug, 1);
+    jit_set_log_level_callback(LogLevelWarn, log_keep);
+    make_inputs(64, in);
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    jit_set_source_location("scene.c", 41);
+    uint32_t next = jit_var_add(in[2], one);
+    out = jit_var_gather(in[0], next, ALWAYS);
+    JitRecording *recording = jit_freeze_stop(1, &out);
+    OK(recording);
+    DROP(next, out);
+    drop_all(in, INPUTS);
+    jit_sync_thread();
+    assert_int_equal(log_count("position 64 in an array of size 64"), 1);
+    log_clear();
+    jit_set_source_location("other.c", 1);
+    make_inputs(1000, in);
+    assert_int_equal(jit_freeze_replay(recording, INPUTS, in, &out), 1);
+    jit_sync_thread();
+    assert_int_equal(log_count("out-of-bounds"), 1);
+    assert_int_equal(log_count("position 1000 in an array of size 1000"), 1);
+    assert_int_equal(log_count("scene.c:41"), 1);
+    log_clear();
+    jit_set_log_level_callback(LogLevelDisable, NULL);
+    jit_set_source_location(NULL, 0);
+    jit_set_flag(JitFlagDebug, 0);
+    DROP(out, one);
     drop_all(in, INPUTS);
     jit_freeze_destroy(recording);
 }
@@ -544,7 +661,8 @@ static void test_memory(void **unused)
 static int tests(void)
 {
     const struct CMUnitTest list[] = {
-        TEST(test_functions), TEST(test_history), TEST(test_errors),
+        TEST(test_functions), TEST(test_history), TEST(test_prints),
+        TEST(test_checks), TEST(test_errors),
         TEST(test_pause_and_abort), TEST(test_ends), TEST(test_sizes),
         TEST(test_memory)
     };

@@ -310,6 +310,59 @@ static void test_upgrade_loop(void **state)
     program_free(p);
 }
 
+/* A launch that is made again, of so many lanes. */
+static void launch_like(const Command *pattern, Kernel *kernel, uint32_t size)
+{
+    Buffer *out = buffer_get(cpu_device(), (size_t) size * 4);
+    Command *c = launch_again(pattern, size, &(LaunchSpec){ .kernel = kernel });
+    assert_non_null(c);
+    command_set_slot(c, 0, out, 0, out->size, SLOT_WRITE);
+    c->slots[0].word = 0;
+    submit(c);
+    stream_sync(stream_self(cpu_device()));
+    check_affine(out, size, 3, 5);
+    buffer_release(out);
+}
+
+/* One that is made again runs the best code that there is by then, and counts. */
+static void test_again(void **state)
+{
+    (void) state;
+    enum { SIZE = 100000 };
+    choose(NULL);
+    fast_state.estimate = UINT64_C(400000000);
+    Program *p = affine(3, 5);
+    Kernel *kernel = get(p);
+    Buffer *out = buffer_get(cpu_device(), 64 * 4);
+    uint64_t args[1] = { 0 };
+    const LaunchArray array = { out, 0, SLOT_WRITE };
+    Command *first = launch_create(&(LaunchSpec){ .device = cpu_device(),
+                                                  .kernel = kernel,
+                                                  .program = p,
+                                                  .size = 64,
+                                                  .args = args,
+                                                  .arrays = &array,
+                                                  .array_count = 1 });
+    assert_non_null(first);
+    Command *pattern = command_like(first, 64);
+    assert_non_null(pattern);
+    command_free(first);
+    buffer_release(out);
+    launch_like(pattern, kernel, SIZE);
+    assert_true(kernel->base_ns > 0);
+    uint32_t slow_launches = slow_state.launches;
+    assert_true(slow_launches > 0);
+    cache_upgrade(kernel);
+    uint64_t before = kernel->base_ns;
+    launch_like(pattern, kernel, SIZE);
+    assert_int_equal(slow_state.launches, slow_launches);
+    assert_true(fast_state.launches > 0);
+    assert_true(kernel->base_ns == before);
+    command_free(pattern);
+    cache_release(kernel);
+    program_free(p);
+}
+
 typedef struct Upgrader {
     Kernel *kernel;
     const Program *program;
@@ -648,6 +701,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_upgrade, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade_loop, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forced, setup, teardown),

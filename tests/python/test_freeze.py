@@ -10,6 +10,7 @@ import enum
 import gc
 import random
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -462,22 +463,59 @@ def test_exceptions_leave_nothing() -> None:
     assert f.n_recordings == 1
 
 
-def test_prints_are_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+# ------------------------------------------------------------- history, reports
+
+
+def test_kernel_history() -> None:
+    @dr.freeze
+    def f(x: Float) -> tuple[Float, Float]:
+        return dr.sin(x) * 2, dr.prefix_sum(x)
+
+    modes = dr.KernelRecordingMode
+    seen = []
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        for call in (f, f, f._function):
+            x = ramp(100)
+            dr.eval(x)
+            dr.kernel_history_clear()
+            dr.eval(call(x))
+            seen.append(dr.kernel_history())
+    recorded, replayed, plain = seen
+    assert {e["recording_mode"] for e in recorded} == {modes.Recorded}
+    assert {e["recording_mode"] for e in replayed} == {modes.Replayed}
+    assert {e["recording_mode"] for e in plain} == {modes.Inactive}
+    for name in (
+        "type size hash engine operation_count bytes_read bytes_written flops"
+    ).split():
+        values = [[e.get(name) for e in entries] for entries in seen]
+        assert values[0] == values[1] == values[2], name
+    assert all(e["codegen_time"] == 0 for e in replayed if "hash" in e)
+
+
+def test_symbolic_prints(capsys: pytest.CaptureFixture[str]) -> None:
     @dr.freeze
     def f(x: Float) -> Float:
         i = UInt(0)
 
-        def body(i: UInt) -> tuple[UInt]:
-            dr.print("lane {}", i)
-            return (i + 1,)
+        def body(i: UInt, x: Float) -> tuple[UInt, Float]:
+            dr.print("lane {thread_id}: {}", x, limit=3)
+            return i + 1, x + 1
 
-        dr.while_loop((i,), lambda i: i < 2, body, mode="symbolic")
+        dr.while_loop((i, x), lambda i, x: i < 2, body, mode="symbolic")
         return x + 1
 
-    for _ in range(2):
-        assert dr.all(f(ramp(4)) == ramp(4) + 1)
-    dr.sync_thread()
-    assert f.n_recordings <= 1
+    for n in (4, 4, 7, 1):
+        texts = []
+        for call in (f, f._function):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                dr.eval(call(ramp(n)))
+                dr.sync_thread()
+                lost = [str(w.message) for w in caught]
+            texts.append((capsys.readouterr().out, lost))
+        assert texts[0] == texts[1]
+        assert n == 1 or "lane [0, 0, 1]" in texts[0][0]
+    assert f.n_recordings == 2
 
 
 def test_bad_arguments() -> None:

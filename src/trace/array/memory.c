@@ -79,6 +79,15 @@ static bool is_uniform(VarId source)
     return var_get(source)->op == OP_LITERAL || var_get(source)->size == 1;
 }
 
+/* An access to packets of n entries of an array. */
+static bool prepare(Access *a, uint32_t n, VarId array, VarId index, VarId mask,
+                    const VarId *values, uint32_t value_count)
+{
+    return access_prepare(a, index, mask, values, value_count,
+                          var_get(array)->size / n) &&
+           freezing_bound(a->ts, a->mask, array, n);
+}
+
 /* Checks shared by both forms; afterwards the source is in memory (or uniform). */
 static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint32_t n)
 {
@@ -96,8 +105,9 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
     if (!is_uniform(source))
         TRY(evaluate_var(a->ts, source), false);
     uint32_t size = var_get(source)->size; /* one entry serves all positions */
-    return access_prepare(a, index, mask, NULL, 0,
-                          size == 1 ? ACCESS_UNBOUNDED : size / n);
+    return size == 1
+               ? access_prepare(a, index, mask, NULL, 0, ACCESS_UNBOUNDED)
+               : prepare(a, n, source, index, mask, NULL, 0);
 }
 
 VarId memory_read(ThreadState *ts, VarId pointer, VarType type, VarId index, VarId mask)
@@ -464,7 +474,7 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
     VarId named = target;
     target = loop_array(a->ts, target);
     TRY(check_scatter(a, n, target, values, index, mask, op, mode), 0);
-    TRY(access_prepare(a, index, mask, values, n, var_get(target)->size / n), 0);
+    TRY(prepare(a, n, target, index, mask, values, n), 0);
     VarId written = writable_beside(a->ts, named, target, values, n);
     TRY(written, 0);
     uint32_t flags;
@@ -553,7 +563,7 @@ static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
 {
     TRY(access_check_index(a, index), 0);
     TRY(access_check_mask(a, mask), 0);
-    TRY(access_prepare(a, index, mask, values, value_count, var_get(*target)->size), 0);
+    TRY(prepare(a, 1, *target, index, mask, values, value_count), 0);
     VarId array = loop_array(a->ts, *target);
     VarId written = writable_beside(a->ts, *target, array, values, value_count);
     TRY(written, 0);

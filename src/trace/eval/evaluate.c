@@ -30,20 +30,16 @@
 #include "kernel/cache.h"
 #include "kernel/launch.h"
 #include "kernel/tier.h"
-#include "lower/legalise.h"
 #include "trace/eval/assemble.h"
 #include "trace/eval/effects.h"
 #include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
 #include "trace/eval/freezing.h"
-#include "trace/eval/history.h"
-#include "trace/eval/traffic.h"
+#include "trace/eval/report.h"
 #include "trace/eval/work.h"
-#include "trace/graph/access.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/hooks.h"
 #include "trace/graph/node.h"
-#include "trace/graph/print.h"
 #include "trace/graph/region.h"
 
 /** Memory that a thread's evaluations use again and again. */
@@ -91,115 +87,6 @@ static bool begin_program(Workspace *w)
     return w->program != NULL;
 }
 
-/* ----------------------------------------------------------- after a run */
-
-/* What a finished launch reports to, if anything wants to know. */
-typedef struct Report {
-    HistoryEntry *history;
-    Printer **printers; /* of each print, with a reference */
-    uint32_t print_count;
-    uint32_t count;     /* of checks */
-    struct {
-        uint32_t kind;  /* CHECK_... */
-        char name[150]; /* of the variable: its label, or where it was made */
-    } checks[];
-} Report;
-
-static void log_check(uint32_t kind, const char *name, const CheckReport *found)
-{
-    unsigned long long bound = found->bound;
-    bool reads = kind == CHECK_GATHER || kind == CHECK_LOCAL_READ;
-    char lanes[32] = "";
-    if (found->count > 1)
-        snprintf(lanes, sizeof(lanes), ", %u lanes", found->count);
-    if (kind == CHECK_CALL) /* ids count from 1 */
-        log_write(LogLevelWarn,
-                  "Attempted to invoke callable with index %u, but this value must be "
-                  "smaller than %llu. (%s%s)",
-                  found->index - 1, bound - 1, name, lanes);
-    else
-        log_write(LogLevelWarn,
-                  "%s: out-of-bounds %s position %u in an array of size %llu. (%s%s)",
-                  access_functions[kind], reads ? "read from" : "write to",
-                  found->index, bound, name, lanes);
-}
-
-/* A loop has run for longer than the caller has said, and what was computed is wrong.
- * The first such check counts. */
-static void fail_loop(ErrorRecord *wrong, const char *name, const CheckReport *found)
-{
-    if (wrong->code)
-        return;
-    wrong->code = JIT_ERROR_ARGUMENT;
-    snprintf(wrong->message, sizeof(wrong->message),
-             "%s: loop '%s' has run for %u iterations, its 'max_iterations' is %llu",
-             access_functions[CHECK_LOOP], name, found->index,
-             (unsigned long long) found->bound - 1);
-}
-
-static void launch_done(void *payload, const LaunchResult *result)
-{
-    Report *report = payload;
-    const CheckReport *reports = result->reports;
-    history_finish(report->history, result->ns);
-    for (uint32_t i = 0; i < result->report_count && i < report->count; ++i)
-        if (reports[i].count && report->checks[i].kind == CHECK_LOOP)
-            fail_loop(result->wrong, report->checks[i].name, &reports[i]);
-        else if (reports[i].count)
-            log_check(report->checks[i].kind, report->checks[i].name, &reports[i]);
-    if (result->prints)
-        print_deliver(report->printers, report->print_count, result->prints);
-    alloc_free(report->printers);
-    alloc_free(report);
-}
-
-/* A launch that did not come about. */
-static void drop_report(Report *report)
-{
-    if (!report)
-        return;
-    history_finish(report->history, 0);
-    for (uint32_t i = 0; i < report->print_count; ++i)
-        print_release(report->printers[i]);
-    alloc_free(report->printers);
-    alloc_free(report);
-}
-
-static bool add_printers(Report *report, const Assembly *b)
-{
-    uint32_t count = b->program->print_count;
-    if (!count)
-        return true;
-    report->printers = alloc_get(count * sizeof(Printer *));
-    TRY(report->printers, false);
-    report->print_count = count;
-    for (uint32_t i = 0; i < count; ++i)
-        report->printers[i] = print_hold(b->print_vars[i]);
-    return true;
-}
-
-static Report *make_report(const Assembly *b)
-{
-    uint32_t count = b->program->check_count;
-    Report *report = alloc_zero(1, sizeof(Report) + count * sizeof(report->checks[0]));
-    TRY(report, NULL);
-    report->count = count;
-    for (uint32_t i = 0; i < count; ++i) {
-        const Var *check = var_get(b->check_vars[i]);
-        char *name = report->checks[i].name;
-        report->checks[i].kind = check->aux;
-        if (check->aux == CHECK_LOOP)
-            snprintf(name, sizeof(report->checks[i].name), "%s", extra_label(check));
-        else
-            extra_describe(b->check_vars[i], name, sizeof(report->checks[i].name));
-    }
-    if (!add_printers(report, b)) {
-        drop_report(report);
-        return NULL;
-    }
-    return report;
-}
-
 /* --------------------------------------------------------------- one group */
 
 /* Names a literal for the log of a generalisation; runs without the lock, on variables
@@ -218,29 +105,10 @@ static const char *literal_origin(void *context, uint32_t literal)
     return text;
 }
 
-/* The Program, and what its engine makes of it. */
-static void write_ir(const Kernel *kernel, bool engine_too, Text *out)
-{
-    program_write(kernel->program, out);
-    const KernelCode *code = tier_code(kernel);
-    const Engine *engine = code->engine;
-    if (!engine->write_ir || !engine_too)
-        return;
-    const Program *legal = legalise(kernel->program, engine);
-    if (legal) {
-        text_put(out, "\n");
-        engine->write_ir(legal, &(CodeSpec){ .hash = kernel->key.full,
-                                             .target = kernel->key.target,
-                                             .many_lanes = code->many_lanes }, out);
-    }
-    if (legal != kernel->program)
-        program_free((Program *) legal);
-}
-
 static void print_ir(const Kernel *kernel)
 {
     Text text = { 0 };
-    write_ir(kernel, true, &text);
+    report_write_ir(kernel, true, &text);
     const char *ir = text_get(&text);
     if (ir)
         log_print(ir);
@@ -387,30 +255,27 @@ static void finish_group(Assembly *b)
         var_dec(b->outputs[i]);
 }
 
-static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,
-                                 const Kernel *kernel, const Command *command, bool hit,
-                                 uint64_t codegen_ns)
+/* What a launch of the assembly's kernel reports to; NULL if nobody wants to know. */
+static bool make_report(ThreadState *ts, const Assembly *b, Report **report)
 {
-    Traffic traffic;
-    TRY(traffic_find(command, b->program, &traffic), NULL);
-    Text text = { 0 };
-    write_ir(kernel, state_flag(ts, JitFlagPrintIR), &text);
-    KernelHistoryEntry entry = {
-        .backend = b->device->backend,
-        .type = b->program->inst_count ? KernelTypeJIT : KernelTypeBlockReduce,
-        .hash = { kernel->key.full.low, kernel->key.full.high }, .ir = text_get(&text),
-        .engine = tier_code(kernel)->engine->name, .size = b->size,
-        .input_count = b->input_count, .output_count = b->output_count,
-        .operation_count = b->program->inst_count, .cache_hit = hit,
-        .bytes_read = traffic.read, .bytes_written = traffic.written,
-        .flops = traffic.flops, .has_loops = traffic.loops,
-        .cache_disk = !hit && kernel->from_disk,
-        .codegen_time = (double) codegen_ns * 1e-6,
-        .backend_time = hit ? 0 : (double) kernel->build_ns * 1e-6
-    };
-    HistoryEntry *result = history_add(&entry);
-    text_free(&text);
-    return result;
+    bool wanted = state_flag(ts, JitFlagKernelHistory) || b->program->check_count ||
+                  b->program->print_count;
+    *report = wanted ? report_make(b) : NULL;
+    return *report || !wanted;
+}
+
+static void add_history(ThreadState *ts, const Assembly *b, const Kernel *kernel,
+                        const Command *command, Report *report, bool hit,
+                        uint64_t codegen_ns)
+{
+    if (state_flag(ts, JitFlagKernelHistory))
+        report_add_history(report, ts, &(ReportedLaunch) {
+            .command = command, .kernel = kernel, .program = b->program,
+            .operation_count = b->program->inst_count,
+            .input_count = b->input_count, .output_count = b->output_count,
+            .mode = freezing_records(ts) ? KernelRecordingModeRecorded
+                                         : KernelRecordingModeInactive,
+            .hit = hit, .codegen_ns = codegen_ns });
 }
 
 static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
@@ -420,27 +285,22 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
         return evaluate_folds_submit(ts, b);
     Fold folds[LAUNCH_FOLDS];
     evaluate_folds_place(b, folds);
-    bool history = state_flag(ts, JitFlagKernelHistory);
-    Report *report = NULL;
-    if (b->program->check_count || b->program->print_count)
-        freezing_refuse(ts, "a kernel prints or checks something");
-    if (history || b->program->check_count || b->program->print_count) {
-        report = make_report(b);
-        TRY(report, false);
-    }
+    Report *report;
+    TRY(make_report(ts, b, &report), false);
     Command *command = launch_create(&(LaunchSpec) {
         .device = b->device, .kernel = kernel, .program = b->program, .size = b->size,
         .args = b->args, .workers = b->workers, .arrays = b->operands,
         .array_count = b->operand_count, .folds = folds,
         .fold_count = b->fold_count, .check_bounds = b->check_bounds,
-        .done = report ? launch_done : NULL, .payload = report });
-    if (command)
+        .done = report ? report_done : NULL, .payload = report });
+    if (command) {
         command->interrupts = b->interrupts;
-    if (command && history)
-        report->history = add_history(ts, b, kernel, command, hit, codegen_ns);
+        add_history(ts, b, kernel, command, report, hit, codegen_ns);
+        freezing_launch(ts, b, kernel, report);
+    }
     if (command && work_submit(ts, command))
         return true;
-    drop_report(report);
+    report_drop(report);
     return false;
 }
 

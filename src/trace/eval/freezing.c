@@ -8,8 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/vec.h"
 #include "device/stream.h"
 #include "trace/eval/evaluate.h"
+#include "trace/graph/access.h"
 #include "trace/graph/extra.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/node.h"
@@ -23,6 +25,9 @@ typedef struct Freezing {
     VarIds held;    /* constants */
     VarIds sized;   /* variables that have an entry in 'widths' */
     Table widths;   /* VarId -> Width */
+    Table bounds;   /* of checks: VarId -> Width */
+    Report **reports; /* of launches that print or check */
+    uint32_t report_count, report_capacity;
     Table numbers;  /* of inputs: VarId -> its place in 'inputs' */
     Table classes;  /* size of an input -> its class */
     FrozenInput *specs; /* of the inputs */
@@ -30,6 +35,7 @@ typedef struct Freezing {
     uint32_t serial;
     bool paused;
     bool general;   /* see freezing_set_general() */
+    bool prints;    /* a launch has printed, which cannot be taken back */
 } Freezing;
 
 bool freezing_records(const ThreadState *ts)
@@ -251,6 +257,73 @@ bool freezing_size_group(ThreadState *ts, const Group *group)
     return width != 0;
 }
 
+/* A check's bound, which is known from the table, unless it is none of an array. */
+static Width bound_of(ThreadState *ts, VarId check, uint64_t bound)
+{
+    void *known = table_get(&ts->freezing->bounds, &check, sizeof(check));
+    if (known)
+        return (Width) (uintptr_t) known;
+    if (var_get(check)->aux <= CHECK_KAHAN) /* a copy of one, perhaps */
+        recorder_pin(&ts->freezing->recorder);
+    return constant(ts, bound);
+}
+
+bool freezing_bound(ThreadState *ts, VarId mask, VarId array, uint32_t n)
+{
+    if (!freezing_records(ts) || var_get(mask)->op != OP_CHECK ||
+        var_get(array)->flags & VAR_SYMBOLIC)
+        return true;
+    Freezing *f = ts->freezing;
+    Widths *w = widths_of(ts);
+    Width width = freezing_width(ts, array), block = constant(ts, n);
+    Width known = (Width) (uintptr_t) table_get(&f->bounds, &mask, sizeof(mask));
+    TRY(width && block, false);
+    if (n != 1)
+        TRY(width = width_make(w, WIDTH_DIV, width, block), false);
+    if (known)
+        return width_assume(w, WIDTH_EQUAL, known, width);
+    TRY(var_ids_add(&f->sized, mask), false);
+    var_inc(mask);
+    return table_put(&f->bounds, &mask, sizeof(mask), (void *) (uintptr_t) width);
+}
+
+/* One that prints or checks tells somebody each time. */
+static bool keep_report(Freezing *f, const Report *report)
+{
+    TRY(vec_reserve(&f->reports, &f->report_capacity, f->report_count + 1,
+                    sizeof(Report *)), false);
+    Report *again = report_again(report);
+    TRY(again, false);
+    f->reports[f->report_count++] = again;
+    return true;
+}
+
+void freezing_launch(ThreadState *ts, const Assembly *b, Kernel *kernel,
+                     const Report *report)
+{
+    if (!freezing_records(ts))
+        return;
+    Freezing *f = ts->freezing;
+    const Program *p = b->program;
+    FrozenLaunch launch = { .kernel = kernel, .operations = p->inst_count,
+                            .inputs = b->input_count, .outputs = b->output_count,
+                            .checks = p->check_count };
+    Width *bounds = p->check_count ? alloc_get(p->check_count * sizeof(Width)) : NULL;
+    bool ok = bounds || !p->check_count;
+    for (uint32_t i = 0; ok && i < p->check_count; ++i)
+        ok = (bounds[i] = bound_of(ts, b->check_vars[i], b->check_bounds[i])) != 0;
+    if (ok && (p->check_count || p->print_count)) {
+        ok = keep_report(f, report);
+        launch.report = f->report_count;
+    }
+    if (ok)
+        recorder_launch(&f->recorder, &launch, bounds);
+    else
+        f->recorder.failed = true;
+    f->prints |= p->print_count != 0;
+    alloc_free(bounds);
+}
+
 bool freezing_constant(ThreadState *ts, VarId id)
 {
     TRY(freezing_records(ts), true);
@@ -273,6 +346,8 @@ bool freezing_undefined(ThreadState *ts, VarId id, Buffer *buffer)
 bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place)
 {
     TRY(freezing_records(ts), true);
+    if (ts->freezing->prints) /* giving up then, it would be printed twice */
+        freezing_refuse(ts, "a size is read behind a launch that prints");
     Width at = place ? freezing_width(ts, place) : constant(ts, 0);
     TRY(at, false);
     Width width = recorder_read(&ts->freezing->recorder, buffer, at,
@@ -430,8 +505,16 @@ static bool add_input(ThreadState *ts, VarId id, uint32_t k)
                           type_info[v->type].size);
 }
 
+static void free_reports(Report **reports, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        report_drop(reports[i]);
+    alloc_free(reports);
+}
+
 static void free_freezing(Freezing *f)
 {
+    free_reports(f->reports, f->report_count);
     stream_release(f->stream);
     recorder_end(&f->recorder);
     recording_free(&f->recorder.recording);
@@ -439,6 +522,7 @@ static void free_freezing(Freezing *f)
     var_ids_drop(&f->held);
     var_ids_drop(&f->sized);
     table_free(&f->widths);
+    table_free(&f->bounds);
     table_free(&f->numbers);
     table_free(&f->classes);
     alloc_free(f->specs);
@@ -640,6 +724,10 @@ Frozen *freezing_stop(ThreadState *ts, const VarId *outputs, uint32_t count)
         memset(&f->recorder.recording, 0, sizeof(Recording));
         frozen->held = f->held;
         f->held = (VarIds) { 0 };
+        frozen->reports = f->reports;
+        frozen->report_count = f->report_count;
+        f->reports = NULL;
+        f->report_count = 0;
         frozen->inputs = f->specs;
         f->specs = NULL;
         frozen->outputs = out;
@@ -671,6 +759,7 @@ void freezing_free(Frozen *frozen)
     if (!frozen)
         return;
     recording_free(&frozen->recording);
+    free_reports(frozen->reports, frozen->report_count);
     var_ids_drop(&frozen->held);
     alloc_free(frozen->inputs);
     alloc_free(frozen->outputs);

@@ -24,7 +24,7 @@
 #define TRACE_EVAL_FREEZING_H
 
 #include "freeze/recording.h"
-#include "trace/eval/schedule.h"
+#include "trace/eval/report.h"
 #include "trace/graph/state.h"
 
 /** What an input has to be. */
@@ -60,6 +60,8 @@ typedef struct Frozen {
     FrozenOutput *outputs;
     uint32_t input_count, output_count;
     VarIds held;            /* constants; references */
+    Report **reports;       /* of its launches: to be told again each time */
+    uint32_t report_count;
     _Atomic uint32_t broken; /* the guard that did not hold the last time, + 1 */
 } Frozen;
 
@@ -117,6 +119,13 @@ bool freezing_size_given(ThreadState *ts, Width width, uint64_t size);
 void freezing_bits_of(ThreadState *ts, VarId id);
 /** The lanes of a group that is about to be launched. False: error recorded. */
 bool freezing_size_group(ThreadState *ts, const Group *group);
+/** A mask has been made for accesses to packets of n entries of an array: if it checks
+ *  the index (debug mode), its bound follows from the size of that. False: memory is
+ *  out. */
+bool freezing_bound(ThreadState *ts, VarId mask, VarId array, uint32_t n);
+/** The next command launches this kernel, and tells this report (or NULL) of its end. */
+void freezing_launch(ThreadState *ts, const Assembly *b, Kernel *kernel,
+                     const Report *report);
 /** A variable that was filled by the host: a constant of the recording. */
 bool freezing_constant(ThreadState *ts, VarId id);
 /** An undefined variable is about to have this memory. */

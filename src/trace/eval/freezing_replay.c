@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "kernel/tier.h"
 #include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
@@ -129,6 +130,61 @@ static Replay read_number(const Repeat *p, uint32_t k)
     return set_sizes(p, k + 1) ? REPLAY_DONE : REPLAY_REFUSED;
 }
 
+/* Better code for a launch, if it is due; the lock is released meanwhile. */
+static void upgrade(const Repeat *p, const FrozenCommand *f)
+{
+    Kernel *kernel = f->launch.kernel;
+    uint32_t lanes = (uint32_t) p->values[f->size];
+    if (!tier_is_due(kernel, lanes, launch_predict(kernel, lanes)))
+        return;
+    state_pause(p->ts);
+    cache_upgrade(kernel);
+    state_resume(p->ts);
+}
+
+static void add_history(const Repeat *p, const FrozenCommand *f, Command *c,
+                        Report *report)
+{
+    if (!state_flag(p->ts, JitFlagKernelHistory))
+        return;
+    if (!report) {
+        history_note(c, KernelRecordingModeReplayed);
+        return;
+    }
+    report_add_history(report, p->ts, &(ReportedLaunch) {
+        .command = c, .kernel = f->launch.kernel,
+        .program = f->launch.kernel->program,
+        .operation_count = f->launch.operations, .input_count = f->launch.inputs,
+        .output_count = f->launch.outputs, .mode = KernelRecordingModeReplayed,
+        .hit = true });
+}
+
+/* Launches that print or check, or are in the history, report what they found. */
+static bool run_command(const Repeat *p, uint32_t number)
+{
+    const Recording *r = &p->frozen->recording;
+    const FrozenCommand *f = &r->commands[number];
+    Report *report = NULL;
+    if (f->launch.kernel)
+        upgrade(p, f);
+    if (f->launch.report ||
+        (f->launch.kernel && state_flag(p->ts, JitFlagKernelHistory))) {
+        report = report_again(f->launch.report
+                                  ? p->frozen->reports[f->launch.report - 1] : NULL);
+        TRY(report, false);
+    }
+    Command *c = recording_repeat(r, number, p->buffers, p->values,
+                                  report ? report_done : NULL, report);
+    if (c)
+        add_history(p, f, c, report);
+    if (c && work_submit(p->ts, c)) {
+        state.launches += f->launch.kernel != NULL;
+        return true;
+    }
+    report_drop(report);
+    return false;
+}
+
 static Replay run_commands(const Repeat *p)
 {
     const Recording *r = &p->frozen->recording;
@@ -137,8 +193,7 @@ static Replay run_commands(const Repeat *p)
     for (uint32_t i = 0; result == REPLAY_DONE && i < r->command_count; ++i) {
         result = take_arrays(p, &r->commands[i]);
         TRY(result == REPLAY_DONE, result);
-        Command *c = recording_repeat(r, i, p->buffers, p->values);
-        TRY(c && work_submit(p->ts, c), REPLAY_FAILED);
+        TRY(run_command(p, i), REPLAY_FAILED);
         while (result == REPLAY_DONE && reads < r->read_count &&
                r->reads[reads].command == i)
             result = read_number(p, reads++);

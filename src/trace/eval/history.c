@@ -64,7 +64,7 @@ static void note_failure(void *payload)
     history_finish(payload, 0);
 }
 
-void history_note(Command *command)
+void history_note(Command *command, KernelRecordingMode mode)
 {
     const CommandInfo *info = &command_info[command->kind];
     if (info->history == COMMAND_NO_HISTORY || command->done)
@@ -76,7 +76,8 @@ void history_note(Command *command)
         .backend = command->device->backend, .type = (KernelType) info->history,
         .size = (size_t) command->size, .input_count = info->inputs,
         .output_count = command->kind != COMMAND_HOST, .bytes_read = traffic.read,
-        .bytes_written = traffic.written, .flops = traffic.flops
+        .bytes_written = traffic.written, .flops = traffic.flops,
+        .recording_mode = mode
     };
     if (command->kind == COMMAND_AGGREGATE)
         entry.input_count = (uint32_t) command->size;

@@ -23,7 +23,7 @@ HistoryEntry *history_add(const KernelHistoryEntry *entry);
 void history_finish(HistoryEntry *entry, uint64_t ns);
 /** Append an entry for a command that is about to be submitted and that nobody waits to
  *  hear of; its end completes the entry. */
-void history_note(Command *command);
+void history_note(Command *command, KernelRecordingMode mode);
 /** Hand all entries to the caller, in order (streams have been drained). */
 size_t history_take(KernelHistoryEntry **entries);
 void history_release(KernelHistoryEntry *entries, size_t count);

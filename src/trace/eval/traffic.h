@@ -26,8 +26,7 @@ typedef struct Traffic {
 } Traffic;
 
 /** Of a command that has its slots. LAUNCH: of this Program, as it was traced. NULL: of
- *  other commands, and of launches that are repeated: arrays count as a whole then, and
- *  operations, which nobody knows, are 0. False: memory is out. */
+ *  other commands. False: memory is out. */
 bool traffic_find(const Command *command, const Program *program, Traffic *out);
 
 #endif

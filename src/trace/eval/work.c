@@ -10,6 +10,7 @@
 #include "device/cpu/transfer.h"
 #include "device/uses.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/history.h"
 #include "trace/graph/node.h"
 
@@ -137,7 +138,8 @@ bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
 bool work_submit(ThreadState *ts, Command *command)
 {
     if (state_flag(ts, JitFlagKernelHistory))
-        history_note(command);
+        history_note(command, freezing_records(ts) ? KernelRecordingModeRecorded
+                                                   : KernelRecordingModeInactive);
     Stream *stream = stream_self(command->device);
     if (stream)
         return stream_submit(stream, command);

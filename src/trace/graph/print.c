@@ -31,8 +31,13 @@ struct Printer {
 Printer *print_hold(VarId id)
 {
     Printer *printer = extra_find(var_get(id))->payload;
-    atomic_fetch_add_explicit(&printer->refs, 1, memory_order_relaxed);
+    print_retain(printer);
     return printer;
+}
+
+void print_retain(Printer *printer)
+{
+    atomic_fetch_add_explicit(&printer->refs, 1, memory_order_relaxed);
 }
 
 /* Now, or at the end of an evaluation in the midst of which this thread is. 'call' is
@@ -56,11 +61,23 @@ static void say_goodbye(uint32_t unused, int freed, void *payload)
     printer->callback(NULL, printer->payload);
 }
 
+/* Was it the last reference? Acquire and release: what others did before their releases
+ * comes first. */
+static bool is_last(Printer *printer)
+{
+    return atomic_fetch_sub_explicit(&printer->refs, 1, memory_order_acq_rel) == 1;
+}
+
 void print_release(Printer *printer)
 {
-    /* Acquire and release: what others did before their releases comes first. */
-    if (atomic_fetch_sub_explicit(&printer->refs, 1, memory_order_acq_rel) == 1)
+    if (is_last(printer))
         call_soon(&printer->last, say_goodbye, printer);
+}
+
+void print_release_later(Printer *printer)
+{
+    if (is_last(printer))
+        state_defer(&printer->last, say_goodbye, 0, 1, printer);
 }
 
 /* The variable has been freed. */

@@ -24,7 +24,11 @@ bool print_record(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
 bool print_share(VarId from, VarId to);
 /** The printer of a PRINT, with a reference for a launch. */
 Printer *print_hold(VarId id);
+void print_retain(Printer *printer);
 void print_release(Printer *printer);
+/** The same with the graph lock held: if it was the last one, the callback is told once
+ *  the lock is released. */
+void print_release_later(Printer *printer);
 /** Give each of the printers what the launch has reported for it. Called without the
  *  lock. The references to the printers are taken over. */
 void print_deliver(Printer *const *printers, uint32_t count,

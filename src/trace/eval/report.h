@@ -1,0 +1,47 @@
+/*
+ * report.h -- what a launch reports to when it has ended
+ *
+ *     checks   bounds that were not kept: warnings; loops that ran too long: errors
+ *     prints   values for whoever has asked for them (print.h)
+ *     history  the time it took
+ *
+ * A launch that is repeated reports to a copy (report_again()). Reports belong to one
+ * launch; what they need is in them, so that they ask for no lock.
+ */
+#ifndef TRACE_EVAL_REPORT_H
+#define TRACE_EVAL_REPORT_H
+
+#include "kernel/launch.h"
+#include "trace/eval/assemble.h"
+#include "trace/eval/history.h"
+
+typedef struct Report Report;
+
+/** Of a launch that is about to be made. NULL: memory is out. */
+Report *report_make(const Assembly *b);
+/** Another one for the same checks and prints; NULL: for none. NULL: memory is out. */
+Report *report_again(const Report *report);
+/** The end of a launch, see LaunchSpec: the report is the payload, and is released. */
+void report_done(void *report, const LaunchResult *result);
+/** A launch that does not come about; NULL is fine. Requires the graph lock: who prints
+ *  is told when it is released. */
+void report_drop(Report *report);
+
+/** What the history says of a launch. */
+typedef struct ReportedLaunch {
+    const Command *command;
+    const Kernel *kernel;
+    const Program *program;
+    uint32_t operation_count, input_count, output_count;
+    KernelRecordingMode mode;
+    bool hit;
+    uint64_t codegen_ns;
+} ReportedLaunch;
+
+/** Have the launch in the kernel history. Without memory it is left out. */
+void report_add_history(Report *report, const ThreadState *ts,
+                        const ReportedLaunch *launch);
+/** Text of a kernel: its Program and, if 'engine_too', what the engine makes of it. */
+void report_write_ir(const Kernel *kernel, bool engine_too, Text *out);
+
+#endif
