@@ -40,7 +40,9 @@ extern "C" {
  * that no array has goes in and out as a literal of so many entries.
  *
  * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(), the
- * condition of an evaluated loop, ...): JIT_ERROR_STATE. What cannot be repeated
+ * condition of an evaluated loop, ...): JIT_ERROR_STATE, unless it is allowed
+ * (jit_freeze_allow_reads()). Then what was read is a condition: a repetition reads it
+ * again, at the same point, and is refused if it is different. What cannot be repeated
  * (functions of the host, memory of the caller's own) makes jit_freeze_stop() fail with
  * JIT_ERROR_UNSUPPORTED; what the function has computed is right all the same.
  *
@@ -83,13 +85,17 @@ JIT_EXPORT void jit_freeze_abort(void);
 JIT_EXPORT bool jit_freeze_pause(void);
 JIT_EXPORT bool jit_freeze_resume(void);
 
+/** Let the host read arrays while the calling thread records, or not (0, as it is in the
+ *  beginning). What was set before; 0 without a recording. */
+JIT_EXPORT int jit_freeze_allow_reads(int allow);
+
 /** Repeat: 1, and 'outputs' has a new reference for each output. 0: the recording does
  *  not fit these inputs (types, literals, sizes) and has to be made anew. -1: an error.
  *  Outputs that were inputs are the inputs of this time. */
 JIT_EXPORT int jit_freeze_replay(JitRecording *recording, size_t count,
                                  const uint32_t *inputs, uint32_t *outputs);
-/** The same without doing anything: sizes that commands have yet to compute are not
- *  looked at. */
+/** The same without doing anything: contents, and sizes that commands have yet to
+ *  compute, are not looked at. */
 JIT_EXPORT int jit_freeze_dry_run(JitRecording *recording, size_t count,
                                   const uint32_t *inputs);
 /** Arrays, commands and conditions, and the condition that was not met the last time;

@@ -8,17 +8,19 @@ and warnings, if that happens too often.
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from drjit import _core
 from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
-from drjit._enums import ADMode, JitBackend, LogLevel
+from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
 from drjit._freeze_ad import Call, Derivatives, Ends, gradient_of, tracked_positions
 
 _LITERAL_NOTE = (
@@ -44,8 +46,51 @@ _SIZES = 8
 
 _METHODS = (staticmethod, classmethod)
 
+# 'prints': what the function has printed that this thread records, if it does.
+_local = threading.local()
+
 # Values of closures and globals that count as inputs if the function only reads them.
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class _Print(NamedTuple):
+    """What is called with these values each time."""
+
+    show: Callable[[Any], None]
+    values: Any
+
+
+class _Printed(NamedTuple):
+    """The result of a function that has printed evaluated arrays."""
+
+    result: Any
+    prints: list[_Print]
+
+
+@contextlib.contextmanager
+def aside() -> Iterator[None]:
+    """What is done within is no part of a function that is being recorded."""
+    if not _core.flag(JitFlag.FreezingScope):
+        yield
+        return
+    _core._freeze_pause()
+    try:
+        yield
+    finally:
+        _core._freeze_resume()
+
+
+def note_print(show: Callable[[Any], None], values: Any) -> None:
+    """Have a function that is being recorded call ``show(values)`` each time.
+
+    ``values`` is a PyTree. The first call is made at once, what it does is no part of
+    the recording. Those of repetitions come when everything else has been launched.
+    """
+    values = _core.copy(_core.detach(values))
+    _core.eval(values)
+    with aside():
+        show(values)
+    _local.prints.append(_Print(show, values))
 
 
 class _Form:
@@ -85,6 +130,7 @@ class FrozenFunction:
         backend: JitBackend | None,
         auto_opaque: bool,
         enabled: bool,
+        allow_reads: bool,
     ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
@@ -94,6 +140,7 @@ class FrozenFunction:
         self._backend = backend
         self._auto_opaque = auto_opaque
         self.enabled = enabled
+        self._allow_reads = allow_reads
         self._implicit = _implicit_inputs(function)
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._forms: dict[Any, _Form] = {}
@@ -128,7 +175,7 @@ class FrozenFunction:
             return self._function(*args, **kwargs)
         inputs = (args, kwargs, *self._around(args, kwargs))
         try:
-            result = _core._freeze_call(self._recordings, inputs)
+            result = self._repeat(inputs)
         except RecursionError as error:
             path = _find_cycle(inputs)
             if path is None:
@@ -162,7 +209,17 @@ class FrozenFunction:
             self._backend,
             self._auto_opaque,
             True,
+            self._allow_reads,
         )
+
+    def _repeat(self, inputs: tuple[Any, ...]) -> Any:
+        """The result of a recording that fits; without one, the inputs' snapshot."""
+        result = _core._freeze_call(self._recordings, inputs)
+        if type(result) is not _Printed:
+            return result
+        for show, values in result.prints:
+            show(values)
+        return result.result
 
     def _miss(
         self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
@@ -177,7 +234,7 @@ class FrozenFunction:
         self, snapshot: Any, inputs: tuple[Any, ...], call: Callable[[], Any]
     ) -> Any:
         if self._settle_literals(snapshot):
-            result = _core._freeze_call(self._recordings, inputs)
+            result = self._repeat(inputs)
             if type(result) is not _core._Snapshot:
                 return result
             snapshot = result
@@ -198,7 +255,7 @@ class FrozenFunction:
             before = [gradient_of(copy) for _, copy, _ in seen]
             where = tuple(position for *_, position in seen)
             full = (*inputs, before, where)
-            found = _core._freeze_call(self._recordings, full)
+            found = self._repeat(full)
             if type(found) is _core._Snapshot:
                 found = self._call_plain(
                     found,
@@ -278,15 +335,22 @@ class FrozenFunction:
         self._warn()
         backend = (self._backend or JitBackend.LLVM).value
         # Kernels know sizes as long as these do not change.
-        _core._freeze_start(snapshot, backend, snapshot.key in self._recordings)
+        general = snapshot.key in self._recordings
+        _core._freeze_start(snapshot, backend, general, self._allow_reads)
+        prints: list[_Print] = []
+        _local.prints = prints
         try:
             result = call()
             # What is tracked here depends on what has become so within.
             plain = _core.detach(result) if _core.grad_enabled(result) else result
-            recording = _core._freeze_stop(snapshot, inputs, plain)
+            recording = _core._freeze_stop(
+                snapshot, inputs, _Printed(plain, prints) if prints else plain
+            )
         except BaseException:
             _core._freeze_abort()
             raise
+        finally:
+            _local.prints = None
         if isinstance(recording, str):
             self._why = f"recordings of the function cannot be repeated: {recording}"
             return result
@@ -307,7 +371,7 @@ class FrozenFunction:
     def _reason(self, snapshot: Any) -> str:
         known = self._recordings.get(snapshot.key)
         if known:
-            return f"the sizes do not fit:\n{known[0].text()}"
+            return f"the sizes or contents do not fit:\n{known[0].text()}"
         return "there was none for inputs of such types, structure and values"
 
     def _warn(self) -> None:
@@ -447,6 +511,7 @@ def freeze(
     backend: JitBackend | None = None,
     auto_opaque: bool = True,
     enabled: bool = True,
+    allow_reads: bool = False,
 ) -> Any:
     """Record what a function does the first time, and repeat it without calling it.
 
@@ -462,6 +527,8 @@ def freeze(
     tell. ``auto_opaque``: literals that change from call to call become arrays in
     memory; if it is False, all are from the start. ``enabled``: False calls the
     function as if it was not decorated; so does clearing ``JitFlag.KernelFreezing``.
+    ``allow_reads``: reading entries of arrays (``x[0]``, ``bool(x)``, ``x.numpy()``) is
+    no error: a recording serves the calls in which they are the same.
     """
 
     def decorate(function: Any) -> Any:
@@ -473,7 +540,14 @@ def freeze(
                 "function"
             )
         frozen = FrozenFunction(
-            inner, state_fn, limit, warn_after, backend, auto_opaque, enabled
+            inner,
+            state_fn,
+            limit,
+            warn_after,
+            backend,
+            auto_opaque,
+            enabled,
+            allow_reads,
         )
         return outer(frozen) if outer else frozen
 

@@ -101,6 +101,15 @@ bool jit_freeze_resume(void)
     return ok;
 }
 
+int jit_freeze_allow_reads(int allow)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    int before = freezing_allow_reads(ts, allow != 0);
+    api_leave();
+    return before;
+}
+
 static int replay(JitRecording *recording, size_t count, const uint32_t *inputs,
                   uint32_t *outputs, const char *function)
 {

@@ -416,6 +416,15 @@ void recorder_note(void *recorder, const Command *c)
     r->launch = (FrozenLaunch) { 0 };
 }
 
+/* An array is read behind the latest command: it is there until then. */
+static void keep_until_now(Recorder *r, uint32_t array)
+{
+    FrozenArray *a = &r->recording.arrays[array];
+    uint32_t count = r->recording.command_count;
+    if (count && a->last < count - 1)
+        a->last = count - 1;
+}
+
 Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t value)
 {
     Recording *out = &r->recording;
@@ -426,11 +435,61 @@ Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t val
                     sizeof(FrozenRead)), 0);
     Width width = width_read(&out->widths, out->read_count, value);
     TRY(width && (!r->pinned || width_pin(&out->widths, width)), 0);
-    uint32_t command = out->command_count - 1;
-    if (out->arrays[array].last < command) /* it is there until then */
-        out->arrays[array].last = command;
-    out->reads[out->read_count++] = (FrozenRead) { command, array, place, width };
+    keep_until_now(r, array);
+    out->reads[out->read_count++] =
+        (FrozenRead) { out->command_count, array, place, width };
     return width;
+}
+
+/* The entries behind those that were read before, as a loop over them does. */
+static bool extend_content(Recording *out, uint32_t array, size_t offset, size_t bytes)
+{
+    FrozenContent *last = out->contents + out->content_count;
+    if (!out->content_count || (--last)->array != array ||
+        last->behind != out->command_count || last->offset + last->bytes != offset)
+        return false;
+    last->bytes += bytes;
+    return true;
+}
+
+/* Room for more bytes of contents. */
+static bool reserve_content(Recording *out, size_t bytes)
+{
+    size_t wanted = out->content_bytes + bytes;
+    if (wanted <= out->content_room)
+        return true;
+    size_t room = wanted < 2 * out->content_room ? 2 * out->content_room : wanted;
+    unsigned char *grown = alloc_resize(out->content, room);
+    TRY(grown, false);
+    out->content = grown;
+    out->content_room = room;
+    return true;
+}
+
+void recorder_content(Recorder *r, const Buffer *buffer, size_t offset,
+                      const void *data, size_t bytes)
+{
+    Recording *out = &r->recording;
+    uint32_t array = recorder_find(r, buffer);
+    if (r->refused || r->failed)
+        return;
+    if (array == RECORDER_UNKNOWN) {
+        recorder_refuse(r, "memory is read that is no array of the recording");
+        return;
+    }
+    if (out->arrays[array].kind == FROZEN_CONSTANT)
+        return;
+    if (!vec_reserve(&out->contents, &out->content_capacity, out->content_count + 1,
+                     sizeof(FrozenContent)) || !reserve_content(out, bytes)) {
+        fail(r);
+        return;
+    }
+    keep_until_now(r, array);
+    if (!extend_content(out, array, offset, bytes))
+        out->contents[out->content_count++] = (FrozenContent) {
+            out->command_count, array, offset, bytes, out->content_bytes };
+    memcpy(out->content + out->content_bytes, data, bytes);
+    out->content_bytes += bytes;
 }
 
 void recorder_end(Recorder *r)

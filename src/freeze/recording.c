@@ -101,6 +101,28 @@ static void write_command(const Recording *r, const FrozenCommand *f, Text *out)
     text_put(out, "]\n");
 }
 
+void recording_write_content(const Recording *r, uint32_t content, Text *out)
+{
+    const FrozenContent *c = &r->contents[content];
+    uint32_t entry = r->arrays[c->array].entry;
+    write_array(r, c->array, out);
+    text_putf(out, "[%zu", c->offset / entry);
+    if (c->bytes != entry)
+        text_putf(out, ":%zu", (c->offset + c->bytes) / entry);
+    text_put(out, "]");
+}
+
+static void write_contents(const Recording *r, Text *out)
+{
+    if (r->content_count)
+        text_put(out, "contents:\n");
+    for (uint32_t i = 0; i < r->content_count; ++i) {
+        text_put(out, "    ");
+        recording_write_content(r, i, out);
+        text_putf(out, " behind command %u\n", r->contents[i].behind);
+    }
+}
+
 void recording_write(const Recording *r, Text *out)
 {
     text_put(out, "guards:\n");
@@ -120,6 +142,7 @@ void recording_write(const Recording *r, Text *out)
     text_put(out, "commands:\n");
     for (uint32_t i = 0; i < r->command_count; ++i)
         write_command(r, &r->commands[i], out);
+    write_contents(r, out);
 }
 
 void recording_free(Recording *r)
@@ -134,6 +157,8 @@ void recording_free(Recording *r)
     alloc_free(r->uses);
     alloc_free(r->commands);
     alloc_free(r->reads);
+    alloc_free(r->contents);
+    alloc_free(r->content);
     alloc_free(r->bounds);
     alloc_free(r->constants);
     width_free(&r->widths);

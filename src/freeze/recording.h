@@ -68,12 +68,20 @@ typedef struct FrozenCommand {
                               fold i, of other commands, bit 0 */
 } FrozenCommand;
 
-/** A number that the host reads when a command has ended. */
+/** A number that the host reads behind so many commands. */
 typedef struct FrozenRead {
-    uint32_t command, array;
+    uint32_t behind, array;
     Width place; /* 32 bits, entry number 'place' of the array */
     Width width; /* the term that it is */
 } FrozenRead;
+
+/** Bytes that the host has read behind so many commands, and that have to be there
+ *  again: in Recording.content, from 'first' on. */
+typedef struct FrozenContent {
+    uint32_t behind, array;
+    size_t offset, bytes;
+    size_t first;
+} FrozenContent;
 
 typedef struct Recording {
     Device *device;
@@ -86,6 +94,10 @@ typedef struct Recording {
     uint32_t command_count, command_capacity;
     FrozenRead *reads;
     uint32_t read_count, read_capacity;
+    FrozenContent *contents;
+    uint32_t content_count, content_capacity;
+    unsigned char *content; /* the bytes of all of them */
+    size_t content_bytes, content_room;
     Width *bounds;      /* of checks */
     uint32_t bound_count, bound_capacity;
     Buffer **constants; /* references */
@@ -131,6 +143,10 @@ void recorder_refuse(Recorder *r, const char *why);
 /** A number of 32 bits that the latest command has written to a place in a buffer, and
  *  that the host has read. 0: memory is out. */
 Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t value);
+/** The host has read these bytes of a buffer, behind all commands so far, and they
+ *  decide how it goes on. */
+void recorder_content(Recorder *r, const Buffer *buffer, size_t offset,
+                      const void *data, size_t bytes);
 /** This array is a result: it stays until the end. */
 void recorder_keep(Recorder *r, uint32_t array);
 /** Release what only recording needs; the Recording is left. */
@@ -150,6 +166,8 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
                           void *payload);
 /** What it consists of, for people. */
 void recording_write(const Recording *r, Text *out);
+/** "i0[3]", "a1[0:4]": what of an array was read, for people. */
+void recording_write_content(const Recording *r, uint32_t content, Text *out);
 void recording_free(Recording *r);
 
 #endif

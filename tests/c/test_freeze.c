@@ -535,6 +535,84 @@ static void test_errors(void **unused)
     jit_freeze_destroy(NULL);
 }
 
+/* What the host reads, of an input and of a result, has to be the same, whatever else is
+ * in the arrays and how large they are. */
+static void test_reads(void **unused)
+{
+    (void) unused;
+    enum { ENTRY = 3, SIZE = 5 };
+    static const struct {
+        float entry, other;
+        uint32_t size;
+        int fits;
+    } cases[] = { { 1, 2, SIZE, 1 }, { 1, 3, SIZE, 1 }, { 2, 2, SIZE, 0 },
+                  { 1, 2, 1000, 1 }, { 1, 2, 4, 1 },    { 1, 2, 3, 0 } };
+    float x[1000], value;
+    uint32_t in, out, twice;
+    for (uint32_t on_result = 0; on_result < 2; ++on_result) {
+        JitRecording *recording = NULL;
+        for (size_t c = 0; c < COUNT_OF(cases); ++c) {
+            for (uint32_t i = 0; i < cases[c].size; ++i)
+                x[i] = i == ENTRY ? cases[c].entry : cases[c].other;
+            in = array_of(VarTypeFloat32, x, cases[c].size);
+            if (!c) {
+                OK(jit_freeze_start(CPU, 1, &in));
+                assert_int_equal(jit_freeze_allow_reads(1), 0);
+                assert_int_equal(jit_freeze_allow_reads(1), 1);
+                twice = jit_var_add(in, in);
+                OK(jit_var_read(on_result ? twice : in, ENTRY, &value));
+                assert_true(value == (on_result ? 2 : 1));
+                out = jit_var_neg(twice);
+                recording = jit_freeze_stop(1, &out);
+                OK(recording);
+                DROP(twice, out);
+            }
+            const char *text = jit_freeze_str(recording);
+            assert_non_null(strstr(text, on_result ? "a1[3] behind command 1"
+                                                   : "i0[3] behind command 0"));
+            assert_int_equal(jit_freeze_replay(recording, 1, &in, &out),
+                             cases[c].fits);
+            if (cases[c].fits) {
+                float last;
+                OK(jit_var_read(out, cases[c].size - 1, &last));
+                assert_true(last == -2 * x[cases[c].size - 1]);
+                DROP(out);
+            } else if (cases[c].size > ENTRY) {
+                assert_non_null(strstr(jit_freeze_str(recording),
+                                       "not met the last time"));
+            }
+            DROP(in);
+        }
+        jit_freeze_destroy(recording);
+    }
+    assert_int_equal(jit_freeze_allow_reads(1), 0); /* nothing is being recorded */
+    assert_int_equal(jit_freeze_allow_reads(0), 0);
+}
+
+/* All of an array: its size, too. */
+static void test_reads_of_all(void **unused)
+{
+    (void) unused;
+    uint32_t in = u32_array(3, (uint32_t[]){ 1, 2, 3 }), out, other, longer;
+    void *data;
+    OK(jit_freeze_start(CPU, 1, &in));
+    jit_freeze_allow_reads(1);
+    uint32_t stored = jit_var_data(in, &data);
+    OK(stored);
+    out = jit_var_add(in, in);
+    JitRecording *recording = jit_freeze_stop(1, &out);
+    OK(recording);
+    DROP(stored, out);
+    other = u32_array(3, (uint32_t[]){ 1, 2, 4 });
+    longer = u32_array(4, (uint32_t[]){ 1, 2, 3, 4 });
+    assert_int_equal(jit_freeze_replay(recording, 1, &other, &out), 0);
+    assert_int_equal(jit_freeze_replay(recording, 1, &longer, &out), 0);
+    assert_int_equal(jit_freeze_replay(recording, 1, &in, &out), 1);
+    CHECK_U32(out, 2, 4, 6);
+    DROP(in, out, other, longer);
+    jit_freeze_destroy(recording);
+}
+
 /* What is done in a pause is left out; a recording that is given up leaves nothing. */
 static void test_pause_and_abort(void **unused)
 {
@@ -663,6 +741,7 @@ static int tests(void)
     const struct CMUnitTest list[] = {
         TEST(test_functions), TEST(test_history), TEST(test_prints),
         TEST(test_checks), TEST(test_errors),
+        TEST(test_reads), TEST(test_reads_of_all),
         TEST(test_pause_and_abort), TEST(test_ends), TEST(test_sizes),
         TEST(test_memory)
     };

@@ -10,7 +10,6 @@ import enum
 import gc
 import random
 import threading
-import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -422,9 +421,9 @@ def test_implicit_inputs() -> None:
         lambda x: str(x),
         lambda x: x.numpy(),
         lambda x: list(x),
-        lambda x: dr.print("{}", x) or len(str(x)),
+        lambda x: dr.format("{}", x),
     ],
-    ids=["entry", "bool", "str", "numpy", "list", "print"],
+    ids=["entry", "bool", "str", "numpy", "list", "format"],
 )
 def test_reads_are_errors(read: Callable[[Float], Any]) -> None:
     if read.__code__.co_names == ("numpy",):
@@ -461,61 +460,6 @@ def test_exceptions_leave_nothing() -> None:
     for _ in range(2):
         assert dr.all(f(ramp(4)) == ramp(4) + 1)
     assert f.n_recordings == 1
-
-
-# ------------------------------------------------------------- history, reports
-
-
-def test_kernel_history() -> None:
-    @dr.freeze
-    def f(x: Float) -> tuple[Float, Float]:
-        return dr.sin(x) * 2, dr.prefix_sum(x)
-
-    modes = dr.KernelRecordingMode
-    seen = []
-    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
-        for call in (f, f, f._function):
-            x = ramp(100)
-            dr.eval(x)
-            dr.kernel_history_clear()
-            dr.eval(call(x))
-            seen.append(dr.kernel_history())
-    recorded, replayed, plain = seen
-    assert {e["recording_mode"] for e in recorded} == {modes.Recorded}
-    assert {e["recording_mode"] for e in replayed} == {modes.Replayed}
-    assert {e["recording_mode"] for e in plain} == {modes.Inactive}
-    for name in (
-        "type size hash engine operation_count bytes_read bytes_written flops"
-    ).split():
-        values = [[e.get(name) for e in entries] for entries in seen]
-        assert values[0] == values[1] == values[2], name
-    assert all(e["codegen_time"] == 0 for e in replayed if "hash" in e)
-
-
-def test_symbolic_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    @dr.freeze
-    def f(x: Float) -> Float:
-        i = UInt(0)
-
-        def body(i: UInt, x: Float) -> tuple[UInt, Float]:
-            dr.print("lane {thread_id}: {}", x, limit=3)
-            return i + 1, x + 1
-
-        dr.while_loop((i, x), lambda i, x: i < 2, body, mode="symbolic")
-        return x + 1
-
-    for n in (4, 4, 7, 1):
-        texts = []
-        for call in (f, f._function):
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                dr.eval(call(ramp(n)))
-                dr.sync_thread()
-                lost = [str(w.message) for w in caught]
-            texts.append((capsys.readouterr().out, lost))
-        assert texts[0] == texts[1]
-        assert n == 1 or "lane [0, 0, 1]" in texts[0][0]
-    assert f.n_recordings == 2
 
 
 def test_bad_arguments() -> None:

@@ -8,11 +8,29 @@ to the check (``tb_depth`` of them, without the last ``tb_skip``).
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import drjit as dr
 
 from . import printing as _printing
+
+_core: Any = importlib.import_module("drjit._core")
+
+
+@contextlib.contextmanager
+def _reads() -> Iterator[None]:
+    """What is read here is a condition of a function that is being recorded.
+
+    So where an assertion fails, a frozen function is called as it is, and raises.
+    """
+    before = _core._freeze_reads(True)
+    try:
+        yield
+    finally:
+        _core._freeze_reads(before)
 
 
 def _type_name(value: Any) -> str:
@@ -97,8 +115,9 @@ def assert_true(
     ``tb_depth`` calls that led to the check, without the last ``tb_skip``.
     """
     if dr.flag(dr.JitFlag.Debug):
-        cond = _condition("assert_true", cond)
-        _check("assert_true", cond, fmt, args, kwargs, limit, (tb_depth, tb_skip))
+        with _reads():
+            cond = _condition("assert_true", cond)
+            _check("assert_true", cond, fmt, args, kwargs, limit, (tb_depth, tb_skip))
 
 
 def assert_false(
@@ -115,11 +134,12 @@ def assert_false(
     See :py:func:`assert_true` for the arguments.
     """
     if dr.flag(dr.JitFlag.Debug):
-        if isinstance(cond, bool):
-            cond = not cond
-        else:
-            cond = _condition("assert_false", ~cond if _is_mask(cond) else cond)
-        _check("assert_false", cond, fmt, args, kwargs, limit, (tb_depth, tb_skip))
+        with _reads():
+            if isinstance(cond, bool):
+                cond = not cond
+            else:
+                cond = _condition("assert_false", ~cond if _is_mask(cond) else cond)
+            _check("assert_false", cond, fmt, args, kwargs, limit, (tb_depth, tb_skip))
 
 
 def assert_equal(
@@ -137,5 +157,6 @@ def assert_equal(
     :py:func:`assert_true` for the others.
     """
     if dr.flag(dr.JitFlag.Debug):
-        cond = _condition("assert_equal", arg0 == arg1)
-        _check("assert_equal", cond, fmt, args, kwargs, limit, (3, tb_skip))
+        with _reads():
+            cond = _condition("assert_equal", arg0 == arg1)
+            _check("assert_equal", cond, fmt, args, kwargs, limit, (3, tb_skip))

@@ -559,6 +559,8 @@ def print(
     of its size likewise; tensors are shown in full. Nothing is printed if it is false
     everywhere. An array of another size raises ``RuntimeError``.
 
+    A frozen function prints evaluated arguments each time that it is repeated.
+
     ``mode`` is ``"evaluated"``: the arguments are evaluated and printed at once, or
     ``"symbolic"``: they are printed when the next evaluation has computed them, unless
     there is nothing to compute. With ``"auto"`` it is the latter if an argument depends
@@ -579,10 +581,15 @@ def print(
         )
     fmt, args = _arguments("print", fmt, args, kwargs)
     output = sys.stdout if file is None else file
+    frozen = dr.flag(dr.JitFlag.FreezingScope)
     if mode in ("auto", "symbolic") and is_recorded(args, kwargs, active):
         from . import recorded as _recorded
 
-        _recorded.report("print", fmt + end, args, kwargs, limit, active, output.write)
+        write = _write_out if frozen and file is None else output.write
+        _recorded.report("print", fmt + end, args, kwargs, limit, active, write)
+        return
+    if frozen:
+        _print_each_time(fmt + end, args, kwargs, limit, active, file)
         return
     if mode == "symbolic" and _prints_later(
         fmt + end, args, kwargs, limit, active, output
@@ -591,6 +598,31 @@ def print(
     text = render("print", fmt + end, args, kwargs, limit, active)
     if text is not None:
         output.write(text)
+
+
+def _write_out(text: str) -> None:
+    """Write to what ``sys.stdout`` is by then."""
+    sys.stdout.write(text)
+
+
+def _print_each_time(
+    fmt: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    limit: int,
+    active: Any,
+    file: Any,
+) -> None:
+    """Print now, and whenever the function is repeated that is being recorded."""
+    from .. import _freeze
+
+    def show(values: Any) -> None:
+        args, kwargs, active = values
+        text = render("print", fmt, args, kwargs, limit, active)
+        if text is not None:
+            (_write_out if file is None else file.write)(text)
+
+    _freeze.note_print(show, (args, kwargs, active))
 
 
 def _prints_later(

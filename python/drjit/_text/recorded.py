@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import drjit as dr
 
+from .. import _freeze
 from .._flow import regions
 from . import printing
 
@@ -80,12 +81,14 @@ def report(
             return
         columns = iter(zip(*records, strict=True))
         lanes = list(next(columns))
-        made = _core._tree_map(
-            operation,
-            lambda leaf: leaf.template.fill(columns) if type(leaf) is _Holder else leaf,
-            held,
-        )
-        write(printing.compose(operation, fmt, made, limit, lanes))
+
+        def fill(leaf: Any) -> Any:
+            return leaf.template.fill(columns) if type(leaf) is _Holder else leaf
+
+        with _freeze.aside():  # it may have been called in the midst of anything
+            made = _core._tree_map(operation, fill, held)
+            text = printing.compose(operation, fmt, made, limit, lanes)
+        write(text)
         if lost:
             warnings.warn(
                 f"drjit.{operation}(): symbolic print statement only captured "
@@ -122,7 +125,11 @@ def report_failures(
     depth, skip = backtrace
     stack = traceback.extract_stack()
     here = [frame.filename == __file__ or frame.name == operation for frame in stack]
-    stack = traceback.StackSummary.from_list(stack[: here.index(True)])
+    stack = traceback.StackSummary.from_list(
+        frame
+        for frame in stack[: here.index(True)]
+        if frame.filename != _freeze.__file__
+    )
     shown = stack[: len(stack) - skip][-depth:] if depth > 0 else []
     lines = "".join(traceback.format_list(shown))
 

@@ -10,6 +10,7 @@
 #include "ad/graph/ad_thread.h"
 #include "ad/rule/ad_rule.h"
 #include "base/error.h"
+#include "trace/eval/freezing.h"
 
 bool ad_finite_watches(void)
 {
@@ -23,10 +24,13 @@ typedef struct Count {
     size_t size;
 } Count;
 
-/* An integer with one entry, whose reference is taken over. */
+/* An integer with one entry, whose reference is taken over. In a function that is being
+ * recorded, it becomes a condition. */
 static bool read_u32(uint32_t id, uint32_t *value)
 {
+    int reads = jit_freeze_allow_reads(1);
     bool ok = id && jit_var_read(id, 0, value);
+    jit_freeze_allow_reads(reads);
     jit_var_dec_ref(id);
     return ok;
 }
@@ -130,6 +134,8 @@ static void warn(const AdEdge *edge, ADMode mode, NodeId id, bool set,
         put_giver(&text, edge, mode);
     put_receiver(&text, id);
     put_count(&text, count);
+    if (thread_self.state)
+        freezing_refuse(thread_self.state, "a gradient is infinite or NaN");
     state_unlock();
     const char *line = text_get(&text);
     if (line)

@@ -356,13 +356,14 @@ static const Snapshot *snapshot_of(PyObject *module, PyObject *const *args,
     return NULL;
 }
 
-/* (snapshot, backend, general): begin to record. */
+/* (snapshot, backend, general, may arrays be read?): begin to record. */
 static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    const Snapshot *s = snapshot_of(module, args, n, 3);
+    const Snapshot *s = snapshot_of(module, args, n, 4);
     const long backend = s ? PyLong_AsLong(args[1]) : -1;
     const bool general = s && args[2] == Py_True;
-    if (backend == -1 && PyErr_Occurred())
+    const int reads = s ? PyObject_IsTrue(args[3]) : -1;
+    if (reads < 0 || (backend == -1 && PyErr_Occurred()))
         return NULL;
     bool ok;
     size_t count;
@@ -373,10 +374,45 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     WAIT_END
     if (!ok)
         return error_from_core(name, NULL, 0);
+    jit_freeze_allow_reads(reads);
     if (snapshot_set_extents(s))
         Py_RETURN_NONE;
     jit_freeze_abort();
     return NULL;
+}
+
+/* What is done until _freeze_resume() is no part of the recording. */
+static PyObject *pause_or_resume(bool (*call)(void))
+{
+    bool ok;
+    WAIT_BEGIN
+    ok = call();
+    WAIT_END
+    if (!ok)
+        return error_from_core(name, NULL, 0);
+    Py_RETURN_NONE;
+}
+
+static PyObject *frozen_pause(PyObject *module, PyObject *unused)
+{
+    (void) module;
+    (void) unused;
+    return pause_or_resume(jit_freeze_pause);
+}
+
+static PyObject *frozen_resume(PyObject *module, PyObject *unused)
+{
+    (void) module;
+    (void) unused;
+    return pause_or_resume(jit_freeze_resume);
+}
+
+/* (may arrays be read?): what was set before. */
+static PyObject *frozen_reads(PyObject *module, PyObject *allow)
+{
+    (void) module;
+    const int reads = PyObject_IsTrue(allow);
+    return reads < 0 ? NULL : PyBool_FromLong(jit_freeze_allow_reads(reads));
 }
 
 /* (snapshot, inputs, result): a recording, or a str that says why there is none. */
@@ -654,7 +690,13 @@ PyMethodDef frozen_functions[] = {
     { "_freeze_possible", frozen_possible, METH_NOARGS,
       "_freeze_possible()\n\nsee drjit._freeze" },
     { "_freeze_start", METHOD(frozen_start), METH_FASTCALL,
-      "_freeze_start(snapshot, backend, general)\n\nsee drjit._freeze" },
+      "_freeze_start(snapshot, backend, general, allow_reads)\n\nsee drjit._freeze" },
+    { "_freeze_pause", frozen_pause, METH_NOARGS,
+      "_freeze_pause()\n\nsee drjit._freeze" },
+    { "_freeze_resume", frozen_resume, METH_NOARGS,
+      "_freeze_resume()\n\nsee drjit._freeze" },
+    { "_freeze_reads", frozen_reads, METH_O,
+      "_freeze_reads(allow)\n\nsee drjit._freeze" },
     { "_freeze_stop", METHOD(frozen_stop), METH_FASTCALL,
       "_freeze_stop(snapshot, inputs, result)\n\nsee drjit._freeze" },
     { "_freeze_abort", frozen_abort, METH_NOARGS,

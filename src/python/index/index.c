@@ -69,6 +69,17 @@ static bool repeats(Array *a)
     return (is_leaf(a) || a->info->dynamic) && extent(a) == 1;
 }
 
+/* Which entry of traced lanes an index reads, if it is within them. What is recorded
+ * depends on their number only as far as that the entry is there. */
+static bool find_entry(const Array *a, Py_ssize_t *i)
+{
+    const Leaf leaf = a->info->jit && is_leaf(a) ? array_leaf(a) : 0;
+    const size_t size = leaf ? leaf_peek_size(leaf) : 0;
+    if (size == 1)
+        *i = 0;
+    return *i >= 0 && (size_t) *i < size;
+}
+
 PyObject *index_get_item(Array *a, Py_ssize_t i)
 {
     const TypeInfo *info = a->info;
@@ -78,10 +89,12 @@ PyObject *index_get_item(Array *a, Py_ssize_t i)
         Py_XDECREF(key);
         return result;
     }
-    if (repeats(a))
-        i = 0;
-    else if (!check_index(a, &i, KEY_GET))
-        return NULL;
+    if (!find_entry(a, &i)) {
+        if (repeats(a))
+            i = 0;
+        else if (!check_index(a, &i, KEY_GET))
+            return NULL;
+    }
     if (is_leaf(a)) {
         uint64_t bits = 0;
         if (!evaluate_read(array_leaf(a), (size_t) i, &bits))

@@ -357,10 +357,18 @@ VarId array_force(ThreadState *ts, VarId id, const char *function)
     return id;
 }
 
-bool array_sync(ThreadState *ts, VarId id, const char *function)
+/* Wait for entries of an array, which the host is going to read. */
+static bool await_entries(ThreadState *ts, VarId id, size_t first, size_t count,
+                          const char *function)
 {
     return freezing_may_read(ts, function) &&
-           work_wait(ts, var_get(id)->value.buffer, function);
+           work_wait(ts, var_get(id)->value.buffer, function) &&
+           freezing_read(ts, id, first, count);
+}
+
+bool array_sync(ThreadState *ts, VarId id, const char *function)
+{
+    return await_entries(ts, id, 0, var_get(id)->size, function);
 }
 
 VarId array_data(ThreadState *ts, VarId id, void **data)
@@ -386,11 +394,13 @@ bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst)
                          "than %u",
                          offset, v->size);
     if (v->op == OP_LITERAL) {
+        TRY(freezing_exceeds(ts, id, offset), false);
         memcpy(dst, &v->value.literal, entry);
         return true;
     }
     var_inc(id); /* what is read is shared: nobody writes to it in place */
-    bool ok = evaluate_var(ts, id) && array_sync(ts, id, "jit_var_read()");
+    bool ok = evaluate_var(ts, id) &&
+              await_entries(ts, id, offset, 1, "jit_var_read()");
     if (ok)
         buffer_read(var_get(id)->value.buffer, offset * entry, dst, entry);
     var_dec(id);

@@ -11,6 +11,7 @@
 #include "engine/interp/interp.h"
 #include "kernel/cache.h"
 #include "trace/array/array.h"
+#include "trace/eval/freezing.h"
 #include "trace/graph/region.h"
 
 /* ----------------------------------------------------------------- entries */
@@ -81,6 +82,7 @@ bool show_entries(ThreadState *ts, VarId id, Text *out)
         return true;
     }
     if (v->op == OP_LITERAL) {
+        TRY(freezing_pin(ts, id), false);
         uint64_t bits = v->value.literal;
         put_entries(out, (VarType) v->type, v->size, (const char *) &bits, 0);
         return true;

@@ -35,6 +35,7 @@ typedef struct Freezing {
     uint32_t serial;
     bool paused;
     bool general;   /* see freezing_set_general() */
+    bool reads;     /* the host may read arrays */
     bool prints;    /* a launch has printed, which cannot be taken back */
 } Freezing;
 
@@ -343,11 +344,18 @@ bool freezing_undefined(ThreadState *ts, VarId id, Buffer *buffer)
                                        type_info[var_get(id)->type].size);
 }
 
+/* Whether the recording fits is seen here, at the latest. Giving up behind a launch that
+ * prints, the same would be printed twice. */
+static void note_decision(ThreadState *ts)
+{
+    if (ts->freezing->prints)
+        freezing_refuse(ts, "what a kernel has computed is read behind one that prints");
+}
+
 bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place)
 {
     TRY(freezing_records(ts), true);
-    if (ts->freezing->prints) /* giving up then, it would be printed twice */
-        freezing_refuse(ts, "a size is read behind a launch that prints");
+    note_decision(ts);
     Width at = place ? freezing_width(ts, place) : constant(ts, 0);
     TRY(at, false);
     Width width = recorder_read(&ts->freezing->recorder, buffer, at,
@@ -357,12 +365,54 @@ bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place
 
 bool freezing_may_read(const ThreadState *ts, const char *function)
 {
-    if (!freezing_records(ts))
+    if (!freezing_records(ts) || ts->freezing->reads)
         return true;
     return error_set(JIT_ERROR_STATE,
                      "%s: cannot read the content of an array while a frozen function "
-                     "is being recorded: what is done with it would not be repeated",
+                     "is being recorded: what is done with it would not be repeated "
+                     "(with 'allow_reads', the content becomes a condition)",
                      function);
+}
+
+bool freezing_allow_reads(ThreadState *ts, bool allow)
+{
+    TRY(ts->freezing, false);
+    bool before = ts->freezing->reads;
+    ts->freezing->reads = allow;
+    return before;
+}
+
+bool freezing_exceeds(ThreadState *ts, VarId id, size_t number)
+{
+    TRY(freezing_records(ts), true);
+    Width size = freezing_width(ts, id), least = constant(ts, number + 1);
+    return size && least && width_assume(widths_of(ts), WIDTH_NOT_LESS, size, least);
+}
+
+void freezing_read_buffer(ThreadState *ts, const Buffer *buffer, const void *data,
+                          size_t bytes)
+{
+    if (!freezing_records(ts))
+        return;
+    note_decision(ts);
+    recorder_content(&ts->freezing->recorder, buffer, 0, data, bytes);
+}
+
+bool freezing_read(ThreadState *ts, VarId id, size_t first, size_t count)
+{
+    TRY(freezing_records(ts), true);
+    const Var *v = var_get(id);
+    const size_t entry = type_info[v->type].size;
+    TRY(count == v->size ? freezing_pin_var(ts, id)
+                         : freezing_exceeds(ts, id, first + count - 1), false);
+    void *data = alloc_get(count * entry);
+    TRY(data, false);
+    buffer_read(v->value.buffer, first * entry, data, count * entry);
+    note_decision(ts);
+    recorder_content(&ts->freezing->recorder, v->value.buffer, first * entry, data,
+                     count * entry);
+    alloc_free(data);
+    return true;
 }
 
 void freezing_refuse(ThreadState *ts, const char *why)
@@ -750,7 +800,10 @@ void freezing_write(const Frozen *frozen, Text *out)
     if (!broken)
         return;
     text_put(out, "not met the last time: ");
-    width_write_guard(w, &w->guards[broken - 1], out);
+    if (broken <= w->guard_count)
+        width_write_guard(w, &w->guards[broken - 1], out);
+    else
+        recording_write_content(&frozen->recording, broken - w->guard_count - 1, out);
     text_put(out, "\n");
 }
 

@@ -62,7 +62,8 @@ typedef struct Frozen {
     VarIds held;            /* constants; references */
     Report **reports;       /* of its launches: to be told again each time */
     uint32_t report_count;
-    _Atomic uint32_t broken; /* the guard that did not hold the last time, + 1 */
+    _Atomic uint32_t broken; /* the guard that did not hold the last time, + 1; or a
+                                content, counted on behind the guards */
 } Frozen;
 
 /* ---- the whole */
@@ -133,8 +134,19 @@ bool freezing_undefined(ThreadState *ts, VarId id, Buffer *buffer);
 /** The number of entries of a variable was read at a place of a buffer that the latest
  *  command has written; the place is entry number 'size of another variable', or 0. */
 bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place);
-/** The host must not read arrays: false, error recorded, where there is a recording. */
+/** May the host read arrays? False, error recorded: a function is recorded for which
+ *  that was not allowed (freezing_allow_reads()). */
 bool freezing_may_read(const ThreadState *ts, const char *function);
+/** The host reads entries of an array, with nothing on its way to it any more: what
+ *  they are becomes a condition. False: error recorded. */
+bool freezing_read(ThreadState *ts, VarId id, size_t first, size_t count);
+/** The same of a buffer whose bytes the host has read. */
+void freezing_read_buffer(ThreadState *ts, const Buffer *buffer, const void *data,
+                          size_t bytes);
+/** It depends on the size of a variable being larger than a number. */
+bool freezing_exceeds(ThreadState *ts, VarId id, size_t number);
+/** Allow what the thread records to read arrays, or not; was it allowed before? */
+bool freezing_allow_reads(ThreadState *ts, bool allow);
 /** A launch does what cannot be repeated. */
 void freezing_refuse(ThreadState *ts, const char *why);
 

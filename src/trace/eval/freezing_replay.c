@@ -185,18 +185,59 @@ static bool run_command(const Repeat *p, uint32_t number)
     return false;
 }
 
-static Replay run_commands(const Repeat *p)
+/* Are these bytes of a buffer as they were? Nothing is on its way to it. */
+static bool is_equal(const Buffer *buffer, size_t offset, const unsigned char *expected,
+                     size_t bytes)
+{
+    unsigned char part[4096];
+    TRY(offset + bytes <= buffer->size, false);
+    for (size_t at = 0, count; at < bytes; at += count) {
+        count = bytes - at < sizeof(part) ? bytes - at : sizeof(part);
+        buffer_read(buffer, offset + at, part, count);
+        if (memcmp(part, expected + at, count) != 0)
+            return false;
+    }
+    return true;
+}
+
+static Replay check_content(const Repeat *p, uint32_t k)
+{
+    const Recording *r = &p->frozen->recording;
+    const FrozenContent *content = &r->contents[k];
+    Buffer *buffer = p->buffers[content->array];
+    TRY(work_wait(p->ts, buffer, p->function), REPLAY_FAILED);
+    if (is_equal(buffer, content->offset, r->content + content->first, content->bytes))
+        return REPLAY_DONE;
+    atomic_store_explicit(&p->frozen->broken, r->widths.guard_count + k + 1,
+                          memory_order_relaxed);
+    return REPLAY_REFUSED;
+}
+
+/* What is read behind so many commands, from these reads on. */
+static Replay read_all(const Repeat *p, uint32_t behind, uint32_t *reads,
+                       uint32_t *contents)
 {
     const Recording *r = &p->frozen->recording;
     Replay result = REPLAY_DONE;
-    uint32_t reads = 0;
+    while (result == REPLAY_DONE && *reads < r->read_count &&
+           r->reads[*reads].behind == behind)
+        result = read_number(p, (*reads)++);
+    while (result == REPLAY_DONE && *contents < r->content_count &&
+           r->contents[*contents].behind == behind)
+        result = check_content(p, (*contents)++);
+    return result;
+}
+
+static Replay run_commands(const Repeat *p)
+{
+    const Recording *r = &p->frozen->recording;
+    uint32_t reads = 0, contents = 0;
+    Replay result = read_all(p, 0, &reads, &contents);
     for (uint32_t i = 0; result == REPLAY_DONE && i < r->command_count; ++i) {
         result = take_arrays(p, &r->commands[i]);
         TRY(result == REPLAY_DONE, result);
         TRY(run_command(p, i), REPLAY_FAILED);
-        while (result == REPLAY_DONE && reads < r->read_count &&
-               r->reads[reads].command == i)
-            result = read_number(p, reads++);
+        result = read_all(p, i + 1, &reads, &contents);
         drop_arrays(p, i);
     }
     return result;

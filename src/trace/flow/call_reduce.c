@@ -83,6 +83,11 @@ static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorte
         sorted->found = sorted->lanes + size;
         buffer_read(results->slots[1].buffer, 0, sorted->lanes, bytes[0]);
         buffer_read(results->slots[3].buffer, 0, sorted->found, sorted->count * record);
+        freezing_read_buffer(ts, results->slots[1].buffer, sorted->lanes, bytes[0]);
+        freezing_read_buffer(ts, results->slots[2].buffer, &sorted->count,
+                             sizeof(sorted->count));
+        freezing_read_buffer(ts, results->slots[3].buffer, sorted->found,
+                             sorted->count * record);
     }
     command_free(results);
     return sorted->lanes != NULL;
