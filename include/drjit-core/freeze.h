@@ -39,12 +39,19 @@ extern "C" {
  * hold. Inputs of equal sizes stay so, and those of size 0 and 1 keep these. A size
  * that no array has goes in and out as a literal of so many entries.
  *
- * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(), the
- * condition of an evaluated loop, ...): JIT_ERROR_STATE, unless it is allowed
+ * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(), which
+ * lanes make an evaluated call, ...): JIT_ERROR_STATE, unless it is allowed
  * (jit_freeze_allow_reads()). Then what was read is a condition: a repetition reads it
  * again, at the same point, and is refused if it is different. What cannot be repeated
  * (functions of the host, memory of the caller's own) makes jit_freeze_stop() fail with
  * JIT_ERROR_UNSUPPORTED; what the function has computed is right all the same.
+ *
+ * Loops that the host runs (without JitFlagSymbolicLoops): if the commands of their
+ * iterations are the same, but for the state, a repetition has as many iterations as it
+ * needs, and at least one; otherwise it has those that were recorded, or the function
+ * cannot be repeated.
+ *
+ * Domains of the registry that were looked at have to be unchanged.
  *
  * Launches that print (jit_var_print()) or check something (debug mode) do so each time;
  * the callback is told that there will be no more when the recording is released. Where

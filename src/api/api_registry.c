@@ -4,6 +4,15 @@
 #include "trace/graph/registry.h"
 
 #include "api/api.h"
+#include "trace/eval/freezing.h"
+
+/* A function that is being recorded depends on what it finds. */
+static void note_look(const char *variant, const char *domain)
+{
+    ThreadState *ts = thread_self.state;
+    if (ts && ts->freezing && variant && domain)
+        freezing_look_up(ts, variant, domain);
+}
 
 uint32_t jit_registry_put(const char *variant, const char *domain, void *ptr)
 {
@@ -32,6 +41,7 @@ uint32_t jit_registry_id(const void *ptr)
 uint32_t jit_registry_id_bound(const char *variant, const char *domain)
 {
     state_lock();
+    note_look(variant, domain);
     uint32_t bound = registry_id_bound(variant, domain);
     state_unlock();
     return bound;
@@ -44,6 +54,7 @@ void jit_registry_get_pointers(const char *variant, const char *domain, void **o
         return;
     }
     state_lock();
+    note_look(variant, domain);
     registry_get_pointers(variant, domain, out);
     state_unlock();
 }
@@ -51,6 +62,7 @@ void jit_registry_get_pointers(const char *variant, const char *domain, void **o
 void *jit_registry_ptr(const char *variant, const char *domain, uint32_t id)
 {
     state_lock();
+    note_look(variant, domain);
     void *ptr = registry_ptr(variant, domain, id);
     state_unlock();
     return ptr;
@@ -59,6 +71,7 @@ void *jit_registry_ptr(const char *variant, const char *domain, uint32_t id)
 void *jit_registry_peek(const char *variant, const char *domain)
 {
     state_lock();
+    note_look(variant, domain);
     void *ptr = registry_peek(variant, domain);
     state_unlock();
     return ptr;

@@ -82,6 +82,12 @@ bool recorder_constant(Recorder *r, Buffer *buffer, Width width, uint32_t entry)
     return true;
 }
 
+bool recorder_rename(Recorder *r, Buffer *buffer, uint32_t array)
+{
+    void *number = (void *) ((uintptr_t) array + 1);
+    return table_put(&r->known, &buffer, sizeof(buffer), number);
+}
+
 void recorder_keep(Recorder *r, uint32_t array)
 {
     r->recording.arrays[array].last = UINT32_MAX;
@@ -343,13 +349,18 @@ void recorder_refuse(Recorder *r, const char *why)
         r->refused = why;
 }
 
+static const char lost[] = "an array of one iteration of an evaluated loop is used "
+                           "behind the loop";
+
 /* Do all slots name arrays that can be had again? */
 static bool check_slots(const Note *n, bool known)
 {
     for (uint32_t i = 0; i < n->f->count; ++i) {
         const Slot *s = &n->c->slots[i];
         const FrozenArray *a = array_in(n, i);
-        if (a && a->kind != FROZEN_MADE && s->access != SLOT_READ)
+        if (a && a->kind == FROZEN_LOST)
+            recorder_refuse(n->r, lost);
+        else if (a && a->kind != FROZEN_MADE && s->access != SLOT_READ)
             recorder_refuse(n->r, "memory that existed before is written");
         else if (!a && s->access == SLOT_WRITE)
             TRY(add_result(n, i, known), false);
@@ -416,8 +427,7 @@ void recorder_note(void *recorder, const Command *c)
     r->launch = (FrozenLaunch) { 0 };
 }
 
-/* An array is read behind the latest command: it is there until then. */
-static void keep_until_now(Recorder *r, uint32_t array)
+void recorder_keep_until_now(Recorder *r, uint32_t array)
 {
     FrozenArray *a = &r->recording.arrays[array];
     uint32_t count = r->recording.command_count;
@@ -435,20 +445,21 @@ Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t val
                     sizeof(FrozenRead)), 0);
     Width width = width_read(&out->widths, out->read_count, value);
     TRY(width && (!r->pinned || width_pin(&out->widths, width)), 0);
-    keep_until_now(r, array);
+    recorder_keep_until_now(r, array);
     out->reads[out->read_count++] =
         (FrozenRead) { out->command_count, array, place, width };
     return width;
 }
 
 /* The entries behind those that were read before, as a loop over them does. */
-static bool extend_content(Recording *out, uint32_t array, size_t offset, size_t bytes)
+static bool extend_content(Recording *out, const FrozenContent *content)
 {
     FrozenContent *last = out->contents + out->content_count;
-    if (!out->content_count || (--last)->array != array ||
-        last->behind != out->command_count || last->offset + last->bytes != offset)
+    if (!out->content_count || (--last)->array != content->array ||
+        last->behind != content->behind ||
+        last->offset + last->bytes != content->offset)
         return false;
-    last->bytes += bytes;
+    last->bytes += content->bytes;
     return true;
 }
 
@@ -466,34 +477,42 @@ static bool reserve_content(Recording *out, size_t bytes)
     return true;
 }
 
-void recorder_content(Recorder *r, const Buffer *buffer, size_t offset,
-                      const void *data, size_t bytes)
+void recorder_content_of(Recorder *r, uint32_t array, uint32_t behind, size_t offset,
+                         const void *data, size_t bytes)
 {
     Recording *out = &r->recording;
-    uint32_t array = recorder_find(r, buffer);
-    if (r->refused || r->failed)
-        return;
-    if (array == RECORDER_UNKNOWN) {
-        recorder_refuse(r, "memory is read that is no array of the recording");
-        return;
-    }
-    if (out->arrays[array].kind == FROZEN_CONSTANT)
+    if (r->refused || r->failed || out->arrays[array].kind == FROZEN_CONSTANT)
         return;
     if (!vec_reserve(&out->contents, &out->content_capacity, out->content_count + 1,
                      sizeof(FrozenContent)) || !reserve_content(out, bytes)) {
         fail(r);
         return;
     }
-    keep_until_now(r, array);
-    if (!extend_content(out, array, offset, bytes))
-        out->contents[out->content_count++] = (FrozenContent) {
-            out->command_count, array, offset, bytes, out->content_bytes };
+    FrozenContent content = { behind, array, offset, bytes, out->content_bytes };
+    if (!extend_content(out, &content))
+        out->contents[out->content_count++] = content;
     memcpy(out->content + out->content_bytes, data, bytes);
     out->content_bytes += bytes;
 }
 
+void recorder_content(Recorder *r, const Buffer *buffer, size_t offset,
+                      const void *data, size_t bytes)
+{
+    uint32_t array = recorder_find(r, buffer);
+    if (r->refused || r->failed)
+        return;
+    if (array == RECORDER_UNKNOWN ||
+        r->recording.arrays[array].kind == FROZEN_LOST) {
+        recorder_refuse(r, "memory is read that is no array of the recording");
+        return;
+    }
+    recorder_keep_until_now(r, array);
+    recorder_content_of(r, array, r->recording.command_count, offset, data, bytes);
+}
+
 void recorder_end(Recorder *r)
 {
+    recorder_loop_end(r);
     for (uint32_t i = 0; i < r->held_count; ++i)
         buffer_release(r->held[i]);
     alloc_free(r->held);

@@ -79,10 +79,10 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
 static void write_array(const Recording *r, uint32_t number, Text *out)
 {
     static const char names[] = { [FROZEN_INPUT] = 'i', [FROZEN_CONSTANT] = 'c',
-                                  [FROZEN_MADE] = 'a' };
+                                  [FROZEN_MADE] = 'a', [FROZEN_LOST] = 'x' };
     const FrozenArray *array = &r->arrays[number];
     text_putf(out, "%c%u", names[array->kind],
-              array->kind == FROZEN_MADE ? number : array->number);
+              array->kind >= FROZEN_MADE ? number : array->number);
 }
 
 static void write_command(const Recording *r, const FrozenCommand *f, Text *out)
@@ -112,6 +112,28 @@ void recording_write_content(const Recording *r, uint32_t content, Text *out)
     text_put(out, "]");
 }
 
+static void write_loops(const Recording *r, Text *out)
+{
+    if (r->loop_count)
+        text_put(out, "loops:\n");
+    for (uint32_t i = 0; i < r->loop_count; ++i) {
+        const FrozenLoop *loop = &r->loops[i];
+        text_putf(out, "    commands %u to %u, again while ", loop->first + 1,
+                  loop->end);
+        write_array(r, loop->again, out);
+        for (uint32_t k = 0; k < loop->states; ++k) {
+            const FrozenState *state = &r->states[loop->state + k];
+            text_put(out, k ? ", " : ": ");
+            write_array(r, state->array, out);
+            text_put(out, " = ");
+            write_array(r, state->initial, out);
+            text_put(out, ", then ");
+            write_array(r, state->next, out);
+        }
+        text_put(out, "\n");
+    }
+}
+
 static void write_contents(const Recording *r, Text *out)
 {
     if (r->content_count)
@@ -133,6 +155,8 @@ void recording_write(const Recording *r, Text *out)
     }
     text_put(out, "arrays:\n");
     for (uint32_t i = 0; i < r->array_count; ++i) {
+        if (r->arrays[i].kind == FROZEN_LOST)
+            continue;
         text_put(out, "    ");
         write_array(r, i, out);
         text_put(out, ": ");
@@ -142,21 +166,28 @@ void recording_write(const Recording *r, Text *out)
     text_put(out, "commands:\n");
     for (uint32_t i = 0; i < r->command_count; ++i)
         write_command(r, &r->commands[i], out);
+    write_loops(r, out);
     write_contents(r, out);
+}
+
+void recording_drop_command(FrozenCommand *f)
+{
+    command_free(f->pattern);
+    cache_release(f->launch.kernel);
 }
 
 void recording_free(Recording *r)
 {
-    for (uint32_t i = 0; i < r->command_count; ++i) {
-        command_free(r->commands[i].pattern);
-        cache_release(r->commands[i].launch.kernel);
-    }
+    for (uint32_t i = 0; i < r->command_count; ++i)
+        recording_drop_command(&r->commands[i]);
     for (uint32_t i = 0; i < r->constant_count; ++i)
         buffer_release(r->constants[i]);
     alloc_free(r->arrays);
     alloc_free(r->uses);
     alloc_free(r->commands);
     alloc_free(r->reads);
+    alloc_free(r->loops);
+    alloc_free(r->states);
     alloc_free(r->contents);
     alloc_free(r->content);
     alloc_free(r->bounds);

@@ -27,7 +27,8 @@
 typedef enum FrozenKind {
     FROZEN_INPUT,    /* number: of the input */
     FROZEN_CONSTANT, /* number: in Recording.constants */
-    FROZEN_MADE      /* by commands */
+    FROZEN_MADE,     /* by commands, or the state of a loop */
+    FROZEN_LOST      /* of a single iteration: it cannot be had again */
 } FrozenKind;
 
 /** An array of width * entry bytes. */
@@ -83,6 +84,20 @@ typedef struct FrozenContent {
     size_t first;
 } FrozenContent;
 
+/** What a loop hands from one iteration to the next: arrays. */
+typedef struct FrozenState {
+    uint32_t initial; /* what it is before the first one, */
+    uint32_t array;   /* in the block and behind the loop, */
+    uint32_t next;    /* and what the block makes of it */
+} FrozenState;
+
+/** A block of commands that is run once, and again as long as the host reads so. */
+typedef struct FrozenLoop {
+    uint32_t first, end;     /* its commands */
+    uint32_t again;          /* an array of a byte: is there another iteration? */
+    uint32_t state, states;  /* in Recording.states, from 'state' on */
+} FrozenLoop;
+
 typedef struct Recording {
     Device *device;
     Widths widths;
@@ -94,6 +109,10 @@ typedef struct Recording {
     uint32_t command_count, command_capacity;
     FrozenRead *reads;
     uint32_t read_count, read_capacity;
+    FrozenLoop *loops;
+    uint32_t loop_count, loop_capacity;
+    FrozenState *states; /* of all loops */
+    uint32_t state_count, state_capacity;
     FrozenContent *contents;
     uint32_t content_count, content_capacity;
     unsigned char *content; /* the bytes of all of them */
@@ -104,6 +123,9 @@ typedef struct Recording {
     uint32_t constant_count, constant_capacity;
 } Recording;
 
+/** A loop in the making, see recorder_loop.c. */
+typedef struct RecorderLoop RecorderLoop;
+
 /** A recording in the making. */
 typedef struct Recorder {
     Recording recording;
@@ -113,6 +135,7 @@ typedef struct Recorder {
     Width size;     /* of the next command, 0: as its arrays say */
     Width bits;     /* the next command fills in this one's value; 0: it does not */
     FrozenLaunch launch; /* the next command, the kernel borrowed; zeroed: it is none */
+    RecorderLoop *loop; /* NULL: none is open */
     bool pinned;    /* sizes of inputs are guarded */
     bool failed;    /* memory was out, which is recorded as an error */
     const char *refused; /* why this cannot be repeated, literal text; NULL: it can */
@@ -147,10 +170,35 @@ Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t val
  *  decide how it goes on. */
 void recorder_content(Recorder *r, const Buffer *buffer, size_t offset,
                       const void *data, size_t bytes);
+/** These bytes of an array, read behind so many commands, have to be there again. */
+void recorder_content_of(Recorder *r, uint32_t array, uint32_t behind, size_t offset,
+                         const void *data, size_t bytes);
 /** This array is a result: it stays until the end. */
 void recorder_keep(Recorder *r, uint32_t array);
+/** The host reads it now: it stays until then. */
+void recorder_keep_until_now(Recorder *r, uint32_t array);
+/** A buffer that is known is this array from now on. False: memory is out. */
+bool recorder_rename(Recorder *r, Buffer *buffer, uint32_t array);
 /** Release what only recording needs; the Recording is left. */
 void recorder_end(Recorder *r);
+
+/* ---- loops that are run at once (recorder_loop.c) */
+
+/** A state of a loop. */
+typedef struct LoopValue {
+    Buffer *buffer; /* NULL: it is no array, and these are its bits */
+    uint64_t bits;
+} LoopValue;
+
+/** A loop begins that has so many states. */
+void recorder_loop_begin(Recorder *r, uint32_t states);
+/** The host has asked whether there is another iteration, and read the answer from the
+ *  first byte of a buffer (NULL: it knew it). If there is none, the loop is over: its
+ *  states are results of it from now on. */
+void recorder_loop_test(Recorder *r, const LoopValue *values, uint32_t count,
+                        const Buffer *condition, bool again);
+/** Nothing more is recorded: a loop that is open did not end. */
+void recorder_loop_end(Recorder *r);
 
 /* ---- repeating */
 
@@ -168,6 +216,8 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
 void recording_write(const Recording *r, Text *out);
 /** "i0[3]", "a1[0:4]": what of an array was read, for people. */
 void recording_write_content(const Recording *r, uint32_t content, Text *out);
+/** Release what a command has. */
+void recording_drop_command(FrozenCommand *f);
 void recording_free(Recording *r);
 
 #endif

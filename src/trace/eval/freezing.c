@@ -1,60 +1,26 @@
 /*
  * freezing.c -- recording: what sizes are, what comes in and goes out; see freezing.h
  */
-#include "trace/eval/freezing.h"
+#include "trace/eval/freezing_inside.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/vec.h"
 #include "device/stream.h"
 #include "trace/eval/evaluate.h"
-#include "trace/graph/access.h"
 #include "trace/graph/extra.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/node.h"
 #include "trace/graph/region_walk.h"
-
-/** What a thread records. */
-typedef struct Freezing {
-    Recorder recorder;
-    Stream *stream; /* counted */
-    VarIds inputs;  /* in order; references, as in all lists here */
-    VarIds held;    /* constants */
-    VarIds sized;   /* variables that have an entry in 'widths' */
-    Table widths;   /* VarId -> Width */
-    Table bounds;   /* of checks: VarId -> Width */
-    Report **reports; /* of launches that print or check */
-    uint32_t report_count, report_capacity;
-    Table numbers;  /* of inputs: VarId -> its place in 'inputs' */
-    Table classes;  /* size of an input -> its class */
-    FrozenInput *specs; /* of the inputs */
-    Width hint;     /* see freezing_hint() */
-    uint32_t serial;
-    bool paused;
-    bool general;   /* see freezing_set_general() */
-    bool reads;     /* the host may read arrays */
-    bool prints;    /* a launch has printed, which cannot be taken back */
-} Freezing;
 
 bool freezing_records(const ThreadState *ts)
 {
     return ts->freezing && !ts->freezing->paused;
 }
 
-static Widths *widths_of(ThreadState *ts)
-{
-    return &ts->freezing->recorder.recording.widths;
-}
-
 /* -------------------------------------------------------- widths of variables */
-
-static Width constant(ThreadState *ts, uint64_t value)
-{
-    return width_constant(widths_of(ts), (int64_t) value);
-}
 
 /* From now on a variable has this width. */
 static bool set_width(ThreadState *ts, VarId id, Width width)
@@ -62,7 +28,7 @@ static bool set_width(ThreadState *ts, VarId id, Width width)
     Freezing *f = ts->freezing;
     Width known = (Width) (uintptr_t) table_get(&f->widths, &id, sizeof(id));
     if (known)
-        return width_assume(widths_of(ts), WIDTH_EQUAL, known, width);
+        return width_assume(freezing_terms(ts), WIDTH_EQUAL, known, width);
     TRY(width && var_ids_add(&f->sized, id), false);
     var_inc(id);
     return table_put(&f->widths, &id, sizeof(id), (void *) (uintptr_t) width);
@@ -85,16 +51,16 @@ static Width width_of_array(ThreadState *ts, VarId id)
     const Var *v = var_get(id);
     Recorder *r = &ts->freezing->recorder;
     if (!v->size)
-        return constant(ts, 0);
+        return freezing_number(ts, 0);
     uint32_t number = recorder_find(r, v->value.buffer);
     if (number == RECORDER_UNKNOWN)
-        return r->refused ? constant(ts, v->size) : refuse_input(id);
+        return r->refused ? freezing_number(ts, v->size) : refuse_input(id);
     const FrozenArray *array = &r->recording.arrays[number];
     Width width = array->width;
     if (array->entry == type_info[v->type].size &&
-        width_value(widths_of(ts), width) == v->size)
+        width_value(freezing_terms(ts), width) == v->size)
         return width;
-    return width_pin(widths_of(ts), width) ? constant(ts, v->size) : 0;
+    return width_pin(freezing_terms(ts), width) ? freezing_number(ts, v->size) : 0;
 }
 
 /* The width of a variable that depends on no others. A size that may be that of any
@@ -109,12 +75,14 @@ static Width width_of_leaf(ThreadState *ts, VarId id)
         return width_of_array(ts, id);
     if (fold_is(v) && v->op != OP_COMPRESS && v->size > 1) { /* each level halves it */
         Width lanes = freezing_width(ts, v->dep[0]);
-        Width block = constant(ts, fold_block(v));
-        return lanes && block ? width_make(widths_of(ts), WIDTH_DIV, lanes, block) : 0;
+        Width block = freezing_number(ts, fold_block(v));
+        return lanes && block
+                   ? width_make(freezing_terms(ts), WIDTH_DIV, lanes, block)
+                   : 0;
     }
     if (v->size > 1)
         recorder_pin(&ts->freezing->recorder);
-    return constant(ts, v->size);
+    return freezing_number(ts, v->size);
 }
 
 /* A walk over what variables of one size are computed from. */
@@ -129,9 +97,9 @@ typedef struct Sizing {
 static bool meet(Sizing *s, Width width)
 {
     TRY(width, false);
-    if (s->width && !width_assume(widths_of(s->ts), WIDTH_EQUAL, s->width, width))
+    if (s->width && !width_assume(freezing_terms(s->ts), WIDTH_EQUAL, s->width, width))
         return false;
-    if (!s->width || width_is_constant(widths_of(s->ts), s->width))
+    if (!s->width || width_is_constant(freezing_terms(s->ts), s->width))
         s->width = width;
     return true;
 }
@@ -183,7 +151,7 @@ static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
         return s.width;
     if (size > 1)
         recorder_pin(&ts->freezing->recorder);
-    return constant(ts, size);
+    return freezing_number(ts, size);
 }
 
 Width freezing_width(ThreadState *ts, VarId id)
@@ -196,7 +164,7 @@ Width freezing_size(ThreadState *ts, VarId id)
     if (!(var_get(id)->flags & VAR_SYMBOLIC))
         return freezing_width(ts, id);
     recorder_pin(&ts->freezing->recorder);
-    return constant(ts, var_get(id)->size);
+    return freezing_number(ts, var_get(id)->size);
 }
 
 /* ------------------------------------------------------------ what is pinned */
@@ -209,18 +177,18 @@ bool freezing_pin_var(ThreadState *ts, VarId id)
         return true;
     }
     Width width = freezing_width(ts, id);
-    return width && width_pin(widths_of(ts), width);
+    return width && width_pin(freezing_terms(ts), width);
 }
 
 bool freezing_blocks(ThreadState *ts, VarId id, size_t block)
 {
     TRY(freezing_records(ts), true);
-    Widths *w = widths_of(ts);
-    Width width = freezing_width(ts, id), size = constant(ts, block);
+    Widths *w = freezing_terms(ts);
+    Width width = freezing_width(ts, id), size = freezing_number(ts, block);
     TRY(width && size, false);
     if ((uint64_t) width_value(w, width) == block)
         return width_pin(w, width);
-    Width rest = width_make(w, WIDTH_MOD, width, size), zero = constant(ts, 0);
+    Width rest = width_make(w, WIDTH_MOD, width, size), zero = freezing_number(ts, 0);
     return rest && zero && width_assume(w, WIDTH_EQUAL, rest, zero);
 }
 
@@ -233,7 +201,7 @@ void freezing_size_of(ThreadState *ts, VarId id)
 void freezing_size_is(ThreadState *ts, uint64_t size)
 {
     if (freezing_records(ts))
-        ts->freezing->recorder.size = constant(ts, size);
+        ts->freezing->recorder.size = freezing_number(ts, size);
 }
 
 bool freezing_size_given(ThreadState *ts, Width width, uint64_t size)
@@ -241,7 +209,7 @@ bool freezing_size_given(ThreadState *ts, Width width, uint64_t size)
     freezing_size_is(ts, size);
     TRY(width && freezing_records(ts), true);
     ts->freezing->recorder.size = width;
-    return width_pin_kind(widths_of(ts), width);
+    return width_pin_kind(freezing_terms(ts), width);
 }
 
 void freezing_bits_of(ThreadState *ts, VarId id)
@@ -258,78 +226,11 @@ bool freezing_size_group(ThreadState *ts, const Group *group)
     return width != 0;
 }
 
-/* A check's bound, which is known from the table, unless it is none of an array. */
-static Width bound_of(ThreadState *ts, VarId check, uint64_t bound)
-{
-    void *known = table_get(&ts->freezing->bounds, &check, sizeof(check));
-    if (known)
-        return (Width) (uintptr_t) known;
-    if (var_get(check)->aux <= CHECK_KAHAN) /* a copy of one, perhaps */
-        recorder_pin(&ts->freezing->recorder);
-    return constant(ts, bound);
-}
-
-bool freezing_bound(ThreadState *ts, VarId mask, VarId array, uint32_t n)
-{
-    if (!freezing_records(ts) || var_get(mask)->op != OP_CHECK ||
-        var_get(array)->flags & VAR_SYMBOLIC)
-        return true;
-    Freezing *f = ts->freezing;
-    Widths *w = widths_of(ts);
-    Width width = freezing_width(ts, array), block = constant(ts, n);
-    Width known = (Width) (uintptr_t) table_get(&f->bounds, &mask, sizeof(mask));
-    TRY(width && block, false);
-    if (n != 1)
-        TRY(width = width_make(w, WIDTH_DIV, width, block), false);
-    if (known)
-        return width_assume(w, WIDTH_EQUAL, known, width);
-    TRY(var_ids_add(&f->sized, mask), false);
-    var_inc(mask);
-    return table_put(&f->bounds, &mask, sizeof(mask), (void *) (uintptr_t) width);
-}
-
-/* One that prints or checks tells somebody each time. */
-static bool keep_report(Freezing *f, const Report *report)
-{
-    TRY(vec_reserve(&f->reports, &f->report_capacity, f->report_count + 1,
-                    sizeof(Report *)), false);
-    Report *again = report_again(report);
-    TRY(again, false);
-    f->reports[f->report_count++] = again;
-    return true;
-}
-
-void freezing_launch(ThreadState *ts, const Assembly *b, Kernel *kernel,
-                     const Report *report)
-{
-    if (!freezing_records(ts))
-        return;
-    Freezing *f = ts->freezing;
-    const Program *p = b->program;
-    FrozenLaunch launch = { .kernel = kernel, .operations = p->inst_count,
-                            .inputs = b->input_count, .outputs = b->output_count,
-                            .checks = p->check_count };
-    Width *bounds = p->check_count ? alloc_get(p->check_count * sizeof(Width)) : NULL;
-    bool ok = bounds || !p->check_count;
-    for (uint32_t i = 0; ok && i < p->check_count; ++i)
-        ok = (bounds[i] = bound_of(ts, b->check_vars[i], b->check_bounds[i])) != 0;
-    if (ok && (p->check_count || p->print_count)) {
-        ok = keep_report(f, report);
-        launch.report = f->report_count;
-    }
-    if (ok)
-        recorder_launch(&f->recorder, &launch, bounds);
-    else
-        f->recorder.failed = true;
-    f->prints |= p->print_count != 0;
-    alloc_free(bounds);
-}
-
 bool freezing_constant(ThreadState *ts, VarId id)
 {
     TRY(freezing_records(ts), true);
     const Var *v = var_get(id);
-    Width width = constant(ts, v->size);
+    Width width = freezing_number(ts, v->size);
     TRY(width && var_ids_add(&ts->freezing->held, id), false);
     var_inc(id);
     return recorder_constant(&ts->freezing->recorder, v->value.buffer, width,
@@ -344,86 +245,21 @@ bool freezing_undefined(ThreadState *ts, VarId id, Buffer *buffer)
                                        type_info[var_get(id)->type].size);
 }
 
-/* Whether the recording fits is seen here, at the latest. Giving up behind a launch that
- * prints, the same would be printed twice. */
-static void note_decision(ThreadState *ts)
-{
-    if (ts->freezing->prints)
-        freezing_refuse(ts, "what a kernel has computed is read behind one that prints");
-}
-
 bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place)
 {
     TRY(freezing_records(ts), true);
-    note_decision(ts);
-    Width at = place ? freezing_width(ts, place) : constant(ts, 0);
+    freezing_note_decision(ts);
+    Width at = place ? freezing_width(ts, place) : freezing_number(ts, 0);
     TRY(at, false);
     Width width = recorder_read(&ts->freezing->recorder, buffer, at,
                                 var_get(id)->size);
-    return width && width_pin_kind(widths_of(ts), width) && set_width(ts, id, width);
-}
-
-bool freezing_may_read(const ThreadState *ts, const char *function)
-{
-    if (!freezing_records(ts) || ts->freezing->reads)
-        return true;
-    return error_set(JIT_ERROR_STATE,
-                     "%s: cannot read the content of an array while a frozen function "
-                     "is being recorded: what is done with it would not be repeated "
-                     "(with 'allow_reads', the content becomes a condition)",
-                     function);
-}
-
-bool freezing_allow_reads(ThreadState *ts, bool allow)
-{
-    TRY(ts->freezing, false);
-    bool before = ts->freezing->reads;
-    ts->freezing->reads = allow;
-    return before;
-}
-
-bool freezing_exceeds(ThreadState *ts, VarId id, size_t number)
-{
-    TRY(freezing_records(ts), true);
-    Width size = freezing_width(ts, id), least = constant(ts, number + 1);
-    return size && least && width_assume(widths_of(ts), WIDTH_NOT_LESS, size, least);
-}
-
-void freezing_read_buffer(ThreadState *ts, const Buffer *buffer, const void *data,
-                          size_t bytes)
-{
-    if (!freezing_records(ts))
-        return;
-    note_decision(ts);
-    recorder_content(&ts->freezing->recorder, buffer, 0, data, bytes);
-}
-
-bool freezing_read(ThreadState *ts, VarId id, size_t first, size_t count)
-{
-    TRY(freezing_records(ts), true);
-    const Var *v = var_get(id);
-    const size_t entry = type_info[v->type].size;
-    TRY(count == v->size ? freezing_pin_var(ts, id)
-                         : freezing_exceeds(ts, id, first + count - 1), false);
-    void *data = alloc_get(count * entry);
-    TRY(data, false);
-    buffer_read(v->value.buffer, first * entry, data, count * entry);
-    note_decision(ts);
-    recorder_content(&ts->freezing->recorder, v->value.buffer, first * entry, data,
-                     count * entry);
-    alloc_free(data);
-    return true;
-}
-
-void freezing_refuse(ThreadState *ts, const char *why)
-{
-    if (freezing_records(ts))
-        recorder_refuse(&ts->freezing->recorder, why);
+    return width && width_pin_kind(freezing_terms(ts), width) &&
+           set_width(ts, id, width);
 }
 
 void freezing_hint(ThreadState *ts, Width width)
 {
-    if (freezing_records(ts) && width < widths_of(ts)->count)
+    if (freezing_records(ts) && width < freezing_terms(ts)->count)
         ts->freezing->hint = width;
 }
 
@@ -432,14 +268,14 @@ Width freezing_take_hint(ThreadState *ts, size_t size)
     TRY(ts->freezing, 0);
     Width width = ts->freezing->hint;
     ts->freezing->hint = 0;
-    return width && (uint64_t) width_value(widths_of(ts), width) == size ? width : 0;
+    return width && (uint64_t) width_value(freezing_terms(ts), width) == size ? width : 0;
 }
 
 VarId freezing_give(ThreadState *ts, VarId id, Width width)
 {
     if (!id || !width)
         return id;
-    if (!width_pin_kind(widths_of(ts), width) ||
+    if (!width_pin_kind(freezing_terms(ts), width) ||
         (var_get(id)->size > 1 && !set_width(ts, id, width)))
         var_clear(&id);
     return id;
@@ -451,7 +287,7 @@ VarId freezing_sized(ThreadState *ts, VarId id)
     Width width = freezing_take_hint(ts, size);
     if (!id || !freezing_records(ts))
         return id;
-    if (!width && !(width = constant(ts, size)))
+    if (!width && !(width = freezing_number(ts, size)))
         var_clear(&id);
     return freezing_give(ts, id, width);
 }
@@ -461,9 +297,9 @@ bool freezing_like(ThreadState *ts, VarId id, size_t times, Width *width)
     *width = 0;
     if (!freezing_records(ts) || var_get(id)->flags & VAR_SYMBOLIC)
         return true;
-    Width one = freezing_width(ts, id), factor = constant(ts, times);
+    Width one = freezing_width(ts, id), factor = freezing_number(ts, times);
     TRY(one && factor, false);
-    *width = times == 1 ? one : width_make(widths_of(ts), WIDTH_MUL, one, factor);
+    *width = times == 1 ? one : width_make(freezing_terms(ts), WIDTH_MUL, one, factor);
     return *width != 0;
 }
 
@@ -472,7 +308,7 @@ bool freezing_varies(ThreadState *ts, VarId id)
     if (!freezing_is_general(ts) || var_get(id)->flags & VAR_SYMBOLIC)
         return false;
     Width width = freezing_width(ts, id);
-    return width && !width_is_constant(widths_of(ts), width);
+    return width && !width_is_constant(freezing_terms(ts), width);
 }
 
 VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
@@ -495,7 +331,7 @@ VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
             continue;
         ok = freezing_like(ts, operands[i], 1, &own) &&
              (!own || !width ||
-              width_assume(widths_of(ts), WIDTH_EQUAL, own, width));
+              width_assume(freezing_terms(ts), WIDTH_EQUAL, own, width));
         known &= own != 0;
         width = own;
     }
@@ -546,9 +382,9 @@ static bool add_input(ThreadState *ts, VarId id, uint32_t k)
         .padded = literal || !v->size || buffer_is_padded(v->value.buffer) };
     if (same != k || !v->size)
         return true;
-    Width width = size == 1 ? constant(ts, 1)
-                            : width_input(widths_of(ts), size, v->size);
-    TRY(width && width_pin_kind(widths_of(ts), width), false);
+    Width width = size == 1 ? freezing_number(ts, 1)
+                            : width_input(freezing_terms(ts), size, v->size);
+    TRY(width && width_pin_kind(freezing_terms(ts), width), false);
     if (literal)
         return set_width(ts, id, width);
     return recorder_input(&f->recorder, k, v->value.buffer, width,
@@ -565,6 +401,7 @@ static void free_reports(Report **reports, uint32_t count)
 static void free_freezing(Freezing *f)
 {
     free_reports(f->reports, f->report_count);
+    freezing_free_domains(f->domains, f->domain_count);
     stream_release(f->stream);
     recorder_end(&f->recorder);
     recording_free(&f->recorder.recording);
@@ -632,7 +469,7 @@ uint32_t freezing_serial(const ThreadState *ts)
 
 Widths *freezing_widths(ThreadState *ts, const char *function)
 {
-    return check_started(ts, function) ? widths_of(ts) : NULL;
+    return check_started(ts, function) ? freezing_terms(ts) : NULL;
 }
 
 bool freezing_set_general(ThreadState *ts, bool general)
@@ -658,6 +495,8 @@ bool freezing_bind(ThreadState *ts)
 bool freezing_pause(ThreadState *ts)
 {
     TRY(check_started(ts, "jit_freeze_pause()") && evaluate_all(ts), false);
+    if (ts->freezing->recorder.loop)
+        freezing_refuse(ts, "something is left out within an evaluated loop");
     listen(ts, false);
     return true;
 }
@@ -713,6 +552,9 @@ static bool describe_output(ThreadState *ts, VarId id, FrozenOutput *out)
         out->number = recorder_find(&f->recorder, v->value.buffer);
         if (out->number == RECORDER_UNKNOWN)
             return f->recorder.refused != NULL;
+        if (f->recorder.recording.arrays[out->number].kind == FROZEN_LOST)
+            recorder_refuse(&f->recorder, "a result is an array of one iteration of an "
+                                          "evaluated loop");
         recorder_keep(&f->recorder, out->number);
     }
     return true;
@@ -732,6 +574,7 @@ static bool describe_outputs(ThreadState *ts, const VarId *outputs, uint32_t cou
                 evaluate_schedule(ts, outputs[i], NULL),
             false);
     TRY(evaluate_all(ts), false);
+    recorder_loop_end(&ts->freezing->recorder);
     Table first = { 0 };
     bool ok = true;
     for (uint32_t i = 0; ok && i < count; ++i) {
@@ -778,6 +621,10 @@ Frozen *freezing_stop(ThreadState *ts, const VarId *outputs, uint32_t count)
         frozen->report_count = f->report_count;
         f->reports = NULL;
         f->report_count = 0;
+        frozen->domains = f->domains;
+        frozen->domain_count = f->domain_count;
+        f->domains = NULL;
+        f->domain_count = 0;
         frozen->inputs = f->specs;
         f->specs = NULL;
         frozen->outputs = out;
@@ -813,6 +660,7 @@ void freezing_free(Frozen *frozen)
         return;
     recording_free(&frozen->recording);
     free_reports(frozen->reports, frozen->report_count);
+    freezing_free_domains(frozen->domains, frozen->domain_count);
     var_ids_drop(&frozen->held);
     alloc_free(frozen->inputs);
     alloc_free(frozen->outputs);

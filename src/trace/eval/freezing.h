@@ -25,7 +25,14 @@
 
 #include "freeze/recording.h"
 #include "trace/eval/report.h"
+#include "trace/graph/loop_array.h"
 #include "trace/graph/state.h"
+
+/** A domain of the registry that was looked at. */
+typedef struct FrozenDomain {
+    char *variant, *name;
+    uint64_t version;
+} FrozenDomain;
 
 /** What an input has to be. */
 typedef struct FrozenInput {
@@ -62,6 +69,8 @@ typedef struct Frozen {
     VarIds held;            /* constants; references */
     Report **reports;       /* of its launches: to be told again each time */
     uint32_t report_count;
+    FrozenDomain *domains;
+    uint32_t domain_count;
     _Atomic uint32_t broken; /* the guard that did not hold the last time, + 1; or a
                                 content, counted on behind the guards */
 } Frozen;
@@ -124,7 +133,8 @@ bool freezing_size_group(ThreadState *ts, const Group *group);
  *  the index (debug mode), its bound follows from the size of that. False: memory is
  *  out. */
 bool freezing_bound(ThreadState *ts, VarId mask, VarId array, uint32_t n);
-/** The next command launches this kernel, and tells this report (or NULL) of its end. */
+/** The next command launches this kernel, and tells this report of its end (NULL:
+ *  none). */
 void freezing_launch(ThreadState *ts, const Assembly *b, Kernel *kernel,
                      const Report *report);
 /** A variable that was filled by the host: a constant of the recording. */
@@ -143,10 +153,19 @@ bool freezing_read(ThreadState *ts, VarId id, size_t first, size_t count);
 /** The same of a buffer whose bytes the host has read. */
 void freezing_read_buffer(ThreadState *ts, const Buffer *buffer, const void *data,
                           size_t bytes);
+/** A loop that is run at once begins: its states become arrays in memory, as large as
+ *  the largest one. False: error recorded. */
+bool freezing_loop_begin(ThreadState *ts, Loop *loop);
+/** Its states and its mask are evaluated, and the host has read whether there is
+ *  another iteration; from 'reduced', which is 0 if it knew it. */
+void freezing_loop_test(ThreadState *ts, const Loop *loop, VarId reduced, bool again);
 /** It depends on the size of a variable being larger than a number. */
 bool freezing_exceeds(ThreadState *ts, VarId id, size_t number);
 /** Allow what the thread records to read arrays, or not; was it allowed before? */
 bool freezing_allow_reads(ThreadState *ts, bool allow);
+/** A domain of the registry is looked at: it has to stay as it is. */
+void freezing_look_up(ThreadState *ts, const char *variant, const char *domain);
+void freezing_free_domains(FrozenDomain *domains, uint32_t count);
 /** A launch does what cannot be repeated. */
 void freezing_refuse(ThreadState *ts, const char *why);
 

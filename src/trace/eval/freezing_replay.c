@@ -15,6 +15,7 @@
 #include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
+#include "trace/graph/registry.h"
 
 /** One repetition. */
 typedef struct Repeat {
@@ -51,8 +52,20 @@ static Replay check_input(const Repeat *p, uint32_t k)
     return p->sizes[spec->size] == v->size ? REPLAY_DONE : REPLAY_REFUSED;
 }
 
+/* Are the same objects in the registry, as far as it was looked at? */
+static bool check_domains(const Frozen *frozen)
+{
+    for (uint32_t i = 0; i < frozen->domain_count; ++i) {
+        const FrozenDomain *d = &frozen->domains[i];
+        if (registry_version(d->variant, d->name) != d->version)
+            return false;
+    }
+    return true;
+}
+
 static Replay check_inputs(const Repeat *p)
 {
+    TRY(check_domains(p->frozen), REPLAY_REFUSED);
     for (uint32_t k = 0; k < p->frozen->input_count; ++k)
         p->sizes[2 + k] = -1;
     p->sizes[0] = 0;
@@ -228,17 +241,83 @@ static Replay read_all(const Repeat *p, uint32_t behind, uint32_t *reads,
     return result;
 }
 
+/* -------------------------------------------------------------------- loops */
+
+/* Its states are what they are before the first iteration. */
+static void enter_loop(const Repeat *p, const FrozenLoop *loop)
+{
+    const FrozenState *states = p->frozen->recording.states + loop->state;
+    for (uint32_t i = 0; i < loop->states; ++i) {
+        Buffer *initial = p->buffers[states[i].initial];
+        buffer_retain(initial);
+        p->buffers[states[i].array] = initial;
+    }
+}
+
+/* What the block has made is the state from now on. */
+static void advance(const Repeat *p, const FrozenLoop *loop)
+{
+    const FrozenState *states = p->frozen->recording.states + loop->state;
+    for (uint32_t i = 0; i < loop->states; ++i) {
+        buffer_release(p->buffers[states[i].array]);
+        p->buffers[states[i].array] = p->buffers[states[i].next];
+        p->buffers[states[i].next] = NULL;
+    }
+}
+
+/* ---------------------------------------------------------------------- all */
+
+/* Where a repetition is: what comes next. */
+typedef struct Progress {
+    uint32_t command, reads, contents, loop;
+    bool inside; /* the block of the next loop */
+} Progress;
+
+/* The block of a loop has been run: once more, or on behind it. */
+static Replay end_iteration(const Repeat *p, Progress *at)
+{
+    const FrozenLoop *loop = &p->frozen->recording.loops[at->loop];
+    Buffer *again = p->buffers[loop->again];
+    unsigned char byte = 0;
+    TRY(work_wait(p->ts, again, p->function), REPLAY_FAILED);
+    buffer_read(again, 0, &byte, sizeof(byte));
+    advance(p, loop);
+    at->inside = byte != 0;
+    if (at->inside) {
+        at->command = loop->first;
+        return REPLAY_DONE;
+    }
+    at->loop++;
+    return read_all(p, at->command, &at->reads, &at->contents);
+}
+
+/* A command, and what is read behind it. */
+static Replay step(const Repeat *p, Progress *at)
+{
+    const Recording *r = &p->frozen->recording;
+    uint32_t command = at->command++;
+    Replay result = take_arrays(p, &r->commands[command]);
+    TRY(result == REPLAY_DONE, result);
+    TRY(run_command(p, command), REPLAY_FAILED);
+    result = at->inside && r->loops[at->loop].end == at->command
+                 ? end_iteration(p, at)
+                 : read_all(p, at->command, &at->reads, &at->contents);
+    drop_arrays(p, command);
+    return result;
+}
+
 static Replay run_commands(const Repeat *p)
 {
     const Recording *r = &p->frozen->recording;
-    uint32_t reads = 0, contents = 0;
-    Replay result = read_all(p, 0, &reads, &contents);
-    for (uint32_t i = 0; result == REPLAY_DONE && i < r->command_count; ++i) {
-        result = take_arrays(p, &r->commands[i]);
-        TRY(result == REPLAY_DONE, result);
-        TRY(run_command(p, i), REPLAY_FAILED);
-        result = read_all(p, i + 1, &reads, &contents);
-        drop_arrays(p, i);
+    Progress at = { 0 };
+    Replay result = read_all(p, 0, &at.reads, &at.contents);
+    while (result == REPLAY_DONE && at.command < r->command_count) {
+        if (!at.inside && at.loop < r->loop_count &&
+            r->loops[at.loop].first == at.command) {
+            enter_loop(p, &r->loops[at.loop]);
+            at.inside = true;
+        }
+        result = step(p, &at);
     }
     return result;
 }

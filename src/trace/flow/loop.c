@@ -46,6 +46,7 @@ static void free_loop(Loop *loop)
         var_clear(&loop->states[i].next);
         var_clear(&loop->states[i].written);
         var_clear(&loop->states[i].initial);
+        var_clear(&loop->states[i].given);
         var_clear(&loop->states[i].full);
     }
     alloc_free(loop->body.name);
@@ -141,6 +142,18 @@ static void give_states(const Loop *loop, VarId *values)
     }
 }
 
+/* The states of a loop that is run at once, which may have been prepared for that. */
+static void give_initial(const Loop *loop, VarId *values)
+{
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        if (values[i] == loop->states[i].initial)
+            continue;
+        var_inc(loop->states[i].initial);
+        var_dec(values[i]);
+        values[i] = loop->states[i].initial;
+    }
+}
+
 uint32_t loop_start(ThreadState *ts, uint8_t device, const char *name, size_t n,
                     VarId *values)
 {
@@ -152,7 +165,9 @@ uint32_t loop_start(ThreadState *ts, uint8_t device, const char *name, size_t n,
         TRY(check_initial(values[i], i, device), 0);
     Loop *loop = make_loop(ts, device, name, (uint32_t) n, values);
     TRY(loop, 0);
-    if (!loop->evaluated)
+    if (loop->evaluated)
+        give_initial(loop, values);
+    else
         give_states(loop, values);
     return loop->body.handle;
 }
@@ -633,8 +648,11 @@ static bool finish(ThreadState *ts, Loop *loop, uint32_t size, const Lists *list
  * where everything is evaluated. */
 static int end_never(ThreadState *ts, Loop *loop, VarId *values)
 {
-    for (uint32_t i = 0; !loop->evaluated && i < loop->count; ++i) {
-        VarId id = unchanged(&loop->states[i]);
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        const LoopState *s = &loop->states[i];
+        if (loop->evaluated && !s->given)
+            continue;
+        VarId id = loop->evaluated ? s->given : unchanged(s);
         var_inc(id);
         var_dec(values[i]);
         values[i] = id;

@@ -22,7 +22,6 @@
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/array/reduction.h"
-#include "trace/eval/freezing.h"
 #include "trace/flow/loop.h"
 #include "trace/graph/arith.h"
 
@@ -45,7 +44,6 @@ static VarId literal(ThreadState *ts, const Loop *loop, VarType type, uint64_t b
 bool loop_compress_find(ThreadState *ts, Loop *loop, VarId active, bool *any)
 {
     var_clear(&loop->kept);
-    TRY(freezing_may_read(ts, "jit_var_loop_cond()"), false);
     VarId kept = reduction_compress(ts, active, 0, "jit_var_loop_compress()");
     TRY(kept, false);
     *any = var_get(kept)->size != 0;

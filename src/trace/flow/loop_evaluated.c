@@ -19,6 +19,8 @@
 #include "trace/array/array.h"
 #include "trace/array/reduction.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/freezing.h"
+#include "trace/eval/work.h"
 #include "trace/flow/loop.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/local.h"
@@ -28,8 +30,10 @@ bool loop_evaluated_begin(ThreadState *ts, Loop *loop)
     /* Writes that are kept until later are of no use to loop_compress.c, and local
      * arrays cannot be gathered from. */
     loop->compress = state_flag(ts, JitFlagCompressLoops) && !record_keeps(ts);
+    loop->compress &= !freezing_records(ts); /* iterations would differ */
     for (uint32_t i = 0; i < loop->count; ++i)
         loop->compress &= !loop->states[i].local;
+    TRY(freezing_loop_begin(ts, loop), false);
     TRY(record_open(ts, &loop->body, BODY_EVALUATED, loop->body.device, 0), false);
     loop->active[0] = loop->mask;
     var_inc(loop->mask);
@@ -49,14 +53,31 @@ static bool evaluate_states(ThreadState *ts, const Loop *loop)
     return evaluate_all(ts);
 }
 
-static bool is_any_active(ThreadState *ts, VarId active, bool *any)
+/* A frozen function reads it again each time, and goes on accordingly. */
+static bool read_recorded(ThreadState *ts, VarId id, uint8_t *value)
+{
+    if (var_get(id)->op == OP_LITERAL) {
+        *value = (uint8_t) var_get(id)->value.literal;
+        return true;
+    }
+    TRY(evaluate_var(ts, id), false);
+    Buffer *buffer = var_get(id)->value.buffer;
+    TRY(work_wait(ts, buffer, "jit_var_loop_cond()"), false);
+    buffer_read(buffer, 0, value, sizeof(*value));
+    return true;
+}
+
+static bool is_any_active(ThreadState *ts, const Loop *loop, VarId active, bool *any)
 {
     VarId reduced = reduction_any(ts, active);
     TRY(reduced, false);
     uint8_t value = 0;
-    bool ok = array_read(ts, reduced, 0, &value);
-    var_dec(reduced);
+    bool ok = freezing_records(ts) ? read_recorded(ts, reduced, &value)
+                                   : array_read(ts, reduced, 0, &value);
     *any = value != 0;
+    if (ok)
+        freezing_loop_test(ts, loop, reduced, *any);
+    var_dec(reduced);
     return ok;
 }
 
@@ -70,7 +91,7 @@ bool loop_evaluated_condition(ThreadState *ts, Loop *loop)
     bool any;
     TRY(evaluate_states(ts, loop), false);
     TRY(loop->compress ? loop_compress_find(ts, loop, active, &any)
-                       : is_any_active(ts, active, &any), false);
+                       : is_any_active(ts, loop, active, &any), false);
     loop->never = !any;
     return loop->never ||
            record_set_active(ts, &loop->body, active, "jit_var_loop_cond()");
@@ -164,6 +185,7 @@ bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values)
         s->whole = false;
         var_drop(s->written);
         s->written = 0;
+        var_clear(&s->given);
         s->size = var_get(next[i])->size;
     }
     alloc_free(next);

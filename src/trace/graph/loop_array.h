@@ -21,6 +21,8 @@ typedef struct LoopState {
     VarId written;     /* owned; in such a loop: the copy that is written to, 0: none */
     bool fixed;        /* it never changes */
     bool used;         /* the body needs the placeholder */
+    VarId given;       /* owned; what the state is if there is no iteration, 0: as
+                          'initial' (freezing_loop.c) */
     VarId full;        /* owned; see loop_compress.c, 0: none */
     bool changed;      /* 'full' is out of date for the lanes that are left */
 } LoopState;

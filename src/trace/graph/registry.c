@@ -17,6 +17,7 @@ typedef struct Domain {
     void **pointers;
     uint32_t count, capacity;
     uint32_t first_free;  /* no position below this one is free */
+    uint64_t version;     /* changes, of all domains, when it was changed */
 } Domain;
 
 typedef struct Place {
@@ -25,6 +26,7 @@ typedef struct Place {
 } Place;
 
 static Table domains, places;
+static uint64_t changes;
 
 #define KEY_SIZE 512
 
@@ -97,6 +99,7 @@ uint32_t registry_put(const char *variant, const char *domain, void *ptr)
     d->pointers[position] = ptr;
     d->count += position == d->count;
     d->first_free = position + 1;
+    d->version = ++changes;
     return position + 1;
 }
 
@@ -114,6 +117,7 @@ bool registry_remove(const void *ptr)
         d->count--;
     if (d->first_free > d->count)
         d->first_free = d->count;
+    d->version = ++changes;
     alloc_free(place);
     return true;
 }
@@ -128,6 +132,12 @@ uint32_t registry_id_bound(const char *variant, const char *domain)
 {
     const Domain *d = find(variant, domain);
     return d ? d->count : 0;
+}
+
+uint64_t registry_version(const char *variant, const char *domain)
+{
+    const Domain *d = find(variant, domain);
+    return d ? d->version : 0;
 }
 
 void registry_get_pointers(const char *variant, const char *domain, void **out)

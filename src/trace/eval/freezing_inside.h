@@ -1,0 +1,54 @@
+/*
+ * freezing_inside.h -- what a thread records: what freezing.c shares with the files
+ * beside it
+ *
+ *     freezing.c        begin and end, sizes
+ *     freezing_note.c   launches that report, what the host reads
+ *     freezing_loop.c   loops that are run at once
+ */
+#ifndef TRACE_EVAL_FREEZING_INSIDE_H
+#define TRACE_EVAL_FREEZING_INSIDE_H
+
+#include "device/stream.h"
+#include "trace/eval/freezing.h"
+
+/** What a thread records. */
+typedef struct Freezing {
+    Recorder recorder;
+    Stream *stream; /* counted */
+    VarIds inputs;  /* in order; references, as in all lists here */
+    VarIds held;    /* constants */
+    VarIds sized;   /* variables that have an entry in 'widths' */
+    Table widths;   /* VarId -> Width */
+    Table bounds;   /* of checks: VarId -> Width */
+    Report **reports; /* of launches that print or check */
+    uint32_t report_count, report_capacity;
+    FrozenDomain *domains;
+    uint32_t domain_count, domain_capacity;
+    Table numbers;  /* of inputs: VarId -> its place in 'inputs' */
+    Table classes;  /* size of an input -> its class */
+    FrozenInput *specs; /* of the inputs */
+    Width hint;     /* see freezing_hint() */
+    uint32_t serial;
+    bool paused;
+    bool general;   /* see freezing_set_general() */
+    bool reads;     /* the host may read arrays */
+    bool prints;    /* a launch has printed, which cannot be taken back */
+} Freezing;
+
+/** The terms and guards of what a thread records. */
+static inline Widths *freezing_terms(ThreadState *ts)
+{
+    return &ts->freezing->recorder.recording.widths;
+}
+/** A number as a Width. 0: memory is out. */
+static inline Width freezing_number(ThreadState *ts, uint64_t value)
+{
+    return width_constant(freezing_terms(ts), (int64_t) value);
+}
+
+/** Whether the recording fits is seen here, at the latest. Giving up behind a launch
+ *  that prints, the same would be printed twice. */
+void freezing_note_decision(ThreadState *ts);
+
+#endif
