@@ -145,6 +145,7 @@ class FrozenFunction:
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._forms: dict[Any, _Form] = {}
         self._last: Any = None
+        self._described: dict[str, str] | None = None  # inputs of the latest recording
         self._why = "the function was not called yet"
         self.n_recordings = 0
 
@@ -333,6 +334,7 @@ class FrozenFunction:
     ) -> Any:
         self._why = self._reason(snapshot)
         self._warn()
+        self._list_changes(inputs)
         backend = (self._backend or JitBackend.LLVM).value
         # Kernels know sizes as long as these do not change.
         general = snapshot.key in self._recordings
@@ -379,6 +381,25 @@ class FrozenFunction:
             return
         print(_WARNING.format(self.n_recordings + 1), file=sys.stderr)
 
+    def _list_changes(self, inputs: tuple[Any, ...]) -> None:
+        """With log level Debug, what is different from the latest recording."""
+        if not _logs(LogLevel.Debug):
+            self._described = None
+            return
+        before, now = self._described, _describe(inputs)
+        self._described = now
+        if before is None:
+            return
+        print(f"{getattr(self, '__name__', 'The function')} is recorded again:")
+        changed = False
+        for path in {**before, **now}:
+            old, new = before.get(path, "not there"), now.get(path, "not there")
+            if old != new:
+                print(f"    {_named(path)}: {old} before, {new} now")
+                changed = True
+        if not changed:
+            print("    contents of arrays, or other values with the same text")
+
 
 def _same(a: Any, b: Any) -> bool:
     """Are two arrays the same variables, with the same derivatives?"""
@@ -397,6 +418,42 @@ def _give_gradient(array: Any, before: Any, after: Any) -> None:
         _core.set_grad(product, 1)
         _core.enqueue(ADMode.Backward, product)
         traverse(ADMode.Backward)
+
+
+def _describe(inputs: tuple[Any, ...]) -> dict[str, str]:
+    """What recordings are chosen by, as texts, by path."""
+    from drjit._text.nodes import events
+
+    found: dict[str, str] = {}
+    paths = [""]
+    for kind, item, container, key in events("freeze", inputs):
+        if kind == "close":
+            paths.pop()
+            continue
+        path = paths[-1]
+        if container is not None:
+            plain = isinstance(container, (list, tuple, dict))
+            path += f"[{key!r}]" if plain else f".{key}"
+        if kind == "open":
+            paths.append(path)
+            found[path] = type(item).__name__
+        else:
+            found[path] = _describe_leaf(item)
+    return found
+
+
+def _describe_leaf(item: Any) -> str:
+    name = type(item).__name__
+    if not isinstance(item, _core.ArrayBase):
+        text = repr(item)
+        return f"{name} {text if len(text) < 60 else text[:57] + '...'}"
+    if not _core.is_jit_v(item):
+        return f"{name} {item}"
+    if item.state == VarState.Literal:
+        return f"{name}, literal {item}"
+    if _core.is_tensor_v(item):
+        return f"{name} of shape {item.shape}"
+    return f"{name} of {_core.width(item)} entries"
 
 
 def _logs(level: LogLevel) -> bool:

@@ -613,6 +613,50 @@ static void test_reads_of_all(void **unused)
     jit_freeze_destroy(recording);
 }
 
+/* x / 2, and how often, as long as x > 1 in any lane: run at once. */
+static void halve_at_once(const uint32_t *in, uint32_t *out)
+{
+    jit_set_flag(JitFlagSymbolicLoops, 0);
+    (void) loops(in, out);
+    jit_set_flag(JitFlagSymbolicLoops, 1);
+}
+
+/* A loop that is run at once has as many iterations as it needs, at least one. */
+static void test_evaluated_loops(void **unused)
+{
+    (void) unused;
+    static const struct {
+        float first;
+        uint32_t size;
+        int fits;
+    } cases[] = { { 100, 8, 1 }, { 3, 8, 1 },    { 1e30f, 8, 1 },
+                  { 7, 1000, 1 }, { 0.5f, 8, 0 }, { 2, 64, 1 } };
+    float x[1000];
+    JitRecording *recording = NULL;
+    for (size_t c = 0; c < COUNT_OF(cases); ++c) {
+        for (uint32_t i = 0; i < cases[c].size; ++i)
+            x[i] = i ? 1 / (float) i : cases[c].first;
+        uint32_t in = array_of(VarTypeFloat32, x, cases[c].size), out[2], expected[2];
+        if (!c) {
+            OK(jit_freeze_start(CPU, 1, &in));
+            halve_at_once(&in, out);
+            recording = jit_freeze_stop(2, out);
+            OK(recording);
+            DROP(out[0], out[1]);
+            assert_non_null(strstr(jit_freeze_str(recording), "again while"));
+        }
+        assert_int_equal(jit_freeze_replay(recording, 1, &in, out), cases[c].fits);
+        if (cases[c].fits) {
+            halve_at_once(&in, expected);
+            compare(out[0], expected[0], "loop", 0, cases[c].size);
+            compare(out[1], expected[1], "loop", 1, cases[c].size);
+            DROP(out[0], out[1], expected[0], expected[1]);
+        }
+        DROP(in);
+    }
+    jit_freeze_destroy(recording);
+}
+
 /* What is done in a pause is left out; a recording that is given up leaves nothing. */
 static void test_pause_and_abort(void **unused)
 {
@@ -741,7 +785,7 @@ static int tests(void)
     const struct CMUnitTest list[] = {
         TEST(test_functions), TEST(test_history), TEST(test_prints),
         TEST(test_checks), TEST(test_errors),
-        TEST(test_reads), TEST(test_reads_of_all),
+        TEST(test_reads), TEST(test_reads_of_all), TEST(test_evaluated_loops),
         TEST(test_pause_and_abort), TEST(test_ends), TEST(test_sizes),
         TEST(test_memory)
     };

@@ -1,4 +1,4 @@
-"""``drjit.freeze``: evaluated loops, whose number of iterations is found when they repeat.
+"""``drjit.freeze``: evaluated loops, with as many iterations as each call needs.
 
 The reference is the plain function, called with the same inputs.
 """
@@ -191,8 +191,8 @@ def derivatives(x: Float, k: Float) -> Any:
     return dr.grad(y), z, i
 
 
-# Recordings at most: one of several iterations, one of one, and one of none, for several
-# lanes and for one. 'shared': the first of these is made.
+# 'shared': loops of several iterations are one recording for several lanes, and one for
+# one lane; loops of one iteration or none have their own.
 FUNCTIONS = [
     (halves, True),
     (gathers, True),
@@ -238,7 +238,7 @@ def test_functions(function: Callable[..., Any], shared: bool) -> None:
 
 @pytest.mark.parametrize("count", [3, 40])
 def test_shared(count: int) -> None:
-    """All numbers of iterations from the recording's peeled ones on are one recording."""
+    """A recording serves any number of iterations, from the different ones on."""
     frozen = dr.freeze(swaps)
     for k in (count, 1000, 2, 7):
         args = ramp(6), dr.opaque(Float, k, 6)
@@ -249,7 +249,7 @@ def test_shared(count: int) -> None:
 
 
 def test_flag() -> None:
-    """Loops that are evaluated because of a flag, with lanes that could be taken out."""
+    """Loops that a flag has evaluated, with lanes that could be taken out."""
 
     @dr.freeze
     def f(x: Float) -> Any:
@@ -310,3 +310,62 @@ def test_many_iterations() -> None:
     args = ramp(6), dr.opaque(Float, 3000, 6)
     assert str(frozen(*args)) == str(swaps(*args))
     assert len(frozen.explain().splitlines()) < 40
+
+
+# ------------------------------------------------------------------- calls
+
+
+class Shape(dr.Instance):
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def scaled(self, x: Float) -> Float:
+        return x * self.factor
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+def test_calls_see_new_instances(mode: str) -> None:
+    """Objects that come and go make new recordings, others do not."""
+    pointers: Any = dr.array_t(Shape)
+
+    @dr.freeze(allow_reads=True)
+    def f(shape: Any, x: Float) -> Float:
+        result: Float = dr.dispatch(shape, lambda s, x: s.scaled(x), x, mode=mode)
+        return result + 1
+
+    class Other(dr.Instance):
+        pass
+
+    shapes = [Shape(2), Shape(3)]
+    kept: list[Any] = []
+    for step, recordings in enumerate((1, 1, 2, 2, 3, 3)):
+        if step == 2:
+            shapes.append(Shape(5))
+        elif step == 3:
+            kept.append(Other())
+        elif step == 4:
+            shapes[1] = Shape(7)
+        lanes = [shapes[i % len(shapes)] for i in range(12)]
+        x = ramp(12)
+        found = f(pointers(lanes), x)
+        assert list(found) == [s.factor * v + 1 for s, v in zip(lanes, x, strict=True)]
+        assert f.n_recordings == recordings
+    dr.detail.clear_registry()
+    del shapes, kept
+
+
+def test_evaluated_calls() -> None:
+    """Which lanes call which function is a condition, or an error."""
+
+    def f(i: UInt, x: Float) -> Float:
+        functions = [lambda x: x * 2, lambda x: x + 3]
+        result: Float = dr.switch(i, functions, x, mode="evaluated")
+        return result
+
+    frozen = dr.freeze(f, allow_reads=True)
+    for lanes in ((0, 1, 1), (0, 1, 1), (1, 0, 1), (0, 1, 1), (0, 0, 0)):
+        i, x = UInt(*lanes), ramp(3)
+        assert list(frozen(i, x)) == list(f(i, x))
+    assert frozen.n_recordings <= 4
+    with pytest.raises(RuntimeError, match="with 'allow_reads'"):
+        dr.freeze(f)(UInt(0, 1, 1), ramp(3))

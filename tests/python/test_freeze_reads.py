@@ -1,4 +1,4 @@
-"""``drjit.freeze(allow_reads=True)``: what a function reads decides which recording fits.
+"""``drjit.freeze(allow_reads=True)``: what is read decides which recording fits.
 
 The reference is the plain function, called with the same inputs.
 """

@@ -11,7 +11,7 @@ from typing import Any
 
 import drjit as dr
 import pytest
-from drjit.llvm import Array3f, Bool, Float, UInt
+from drjit.llvm import Array3f, Float, UInt
 from drjit.llvm.ad import Float as Tracked
 
 
@@ -122,7 +122,7 @@ class File:
 def test_prints(
     function: Callable[..., Any], recordings: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Sizes of more than one entry share a recording, unless a test tells them apart."""
+    """Sizes share a recording, unless the function tells them apart."""
     frozen, file = dr.freeze(function), File()
     for n in (9, 9, 5, 1, 30, 9):
         texts, values = [], []
