@@ -657,6 +657,31 @@ static void test_evaluated_loops(void **unused)
     jit_freeze_destroy(recording);
 }
 
+/* Objects of a domain that was looked at must not come or go, those of others may. */
+static void test_registry(void **unused)
+{
+    (void) unused;
+    uint32_t in = u32_array(2, (uint32_t[]){ 1, 2 }), out;
+    int objects[4];
+    OK(jit_registry_put("llvm", "Shape", &objects[0]));
+    OK(jit_freeze_start(CPU, 1, &in));
+    assert_int_equal(jit_registry_id_bound("llvm", "Shape"), 1);
+    out = jit_var_add(in, in);
+    JitRecording *recording = jit_freeze_stop(1, &out);
+    OK(recording);
+    DROP(out);
+    OK(jit_registry_put("llvm", "Other", &objects[1]));
+    assert_int_equal(jit_freeze_replay(recording, 1, &in, &out), 1);
+    DROP(out);
+    OK(jit_registry_put("llvm", "Shape", &objects[2]));
+    assert_int_equal(jit_freeze_replay(recording, 1, &in, &out), 0);
+    OK(jit_registry_remove(&objects[2]));
+    assert_int_equal(jit_freeze_replay(recording, 1, &in, &out), 0);
+    jit_registry_clear();
+    DROP(in);
+    jit_freeze_destroy(recording);
+}
+
 /* What is done in a pause is left out; a recording that is given up leaves nothing. */
 static void test_pause_and_abort(void **unused)
 {
@@ -786,6 +811,7 @@ static int tests(void)
         TEST(test_functions), TEST(test_history), TEST(test_prints),
         TEST(test_checks), TEST(test_errors),
         TEST(test_reads), TEST(test_reads_of_all), TEST(test_evaluated_loops),
+        TEST(test_registry),
         TEST(test_pause_and_abort), TEST(test_ends), TEST(test_sizes),
         TEST(test_memory)
     };

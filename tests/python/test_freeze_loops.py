@@ -315,45 +315,6 @@ def test_many_iterations() -> None:
 # ------------------------------------------------------------------- calls
 
 
-class Shape(dr.Instance):
-    def __init__(self, factor: float) -> None:
-        self.factor = factor
-
-    def scaled(self, x: Float) -> Float:
-        return x * self.factor
-
-
-@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
-def test_calls_see_new_instances(mode: str) -> None:
-    """Objects that come and go make new recordings, others do not."""
-    pointers: Any = dr.array_t(Shape)
-
-    @dr.freeze(allow_reads=True)
-    def f(shape: Any, x: Float) -> Float:
-        result: Float = dr.dispatch(shape, lambda s, x: s.scaled(x), x, mode=mode)
-        return result + 1
-
-    class Other(dr.Instance):
-        pass
-
-    shapes = [Shape(2), Shape(3)]
-    kept: list[Any] = []
-    for step, recordings in enumerate((1, 1, 2, 2, 3, 3)):
-        if step == 2:
-            shapes.append(Shape(5))
-        elif step == 3:
-            kept.append(Other())
-        elif step == 4:
-            shapes[1] = Shape(7)
-        lanes = [shapes[i % len(shapes)] for i in range(12)]
-        x = ramp(12)
-        found = f(pointers(lanes), x)
-        assert list(found) == [s.factor * v + 1 for s, v in zip(lanes, x, strict=True)]
-        assert f.n_recordings == recordings
-    dr.detail.clear_registry()
-    del shapes, kept
-
-
 def test_evaluated_calls() -> None:
     """Which lanes call which function is a condition, or an error."""
 

@@ -8,13 +8,12 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/freezing_inside.h"
 #include "trace/graph/node.h"
 
-/* The value of a variable of one entry in as many as another one has, computed, so that
- * it is no literal. */
+/* The value of a variable, of one entry or a literal, in as many as another one has. It
+ * is computed, so that it is no literal. */
 static VarId widen(ThreadState *ts, VarId id, VarId like)
 {
     const Var *v = var_get(id);
@@ -39,7 +38,7 @@ static VarId prepare(ThreadState *ts, VarId id, VarId widest)
     if (v->op != OP_UNDEFINED && v->size == 1 && var_get(widest)->size != 1)
         return widen(ts, id, widest);
     if (v->op == OP_LITERAL)
-        return memory_duplicate(ts, id);
+        return widen(ts, id, id);
     var_inc(id);
     return id;
 }
