@@ -112,7 +112,8 @@ eps: float = ..., tol: float = ...) -> None: ...
 @overload
 def NAME(f: None = None, *, state_fn: Callable[..., Any] | None = None, \
 limit: int | None = None, warn_after: int = 10, backend: JitBackend | None = None, \
-auto_opaque: bool = True, enabled: bool = True, allow_reads: bool = False) -> Callable[[T], T]: ...
+auto_opaque: bool = True, enabled: bool = True, \
+allow_reads: bool = False) -> Callable[[T], T]: ...
 @overload
 def NAME(f: T, *, state_fn: Callable[..., Any] | None = None, \
 limit: int | None = None, warn_after: int = 10, backend: JitBackend | None = None, \

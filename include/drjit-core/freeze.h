@@ -39,8 +39,8 @@ extern "C" {
  * hold. Inputs of equal sizes stay so, and those of size 0 and 1 keep these. A size
  * that no array has goes in and out as a literal of so many entries.
  *
- * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(), which
- * lanes make an evaluated call, ...): JIT_ERROR_STATE, unless it is allowed
+ * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(),
+ * which lanes make an evaluated call, ...): JIT_ERROR_STATE, unless it is allowed
  * (jit_freeze_allow_reads()). Then what was read is a condition: a repetition reads it
  * again, at the same point, and is refused if it is different. What cannot be repeated
  * (functions of the host, memory of the caller's own) makes jit_freeze_stop() fail with
@@ -53,10 +53,10 @@ extern "C" {
  *
  * Domains of the registry that were looked at have to be unchanged.
  *
- * Launches that print (jit_var_print()) or check something (debug mode) do so each time;
- * the callback is told that there will be no more when the recording is released. Where
- * a size is read behind a launch that prints, the function cannot be repeated: if the
- * recording does not fit, the same would be printed twice. */
+ * Launches that print (jit_var_print()) or check something (debug mode) do so each
+ * time; the callback is told that there will be no more when the recording is released.
+ * Where a size is read behind a launch that prints, the function cannot be repeated: if
+ * the recording does not fit, the same would be printed twice. */
 
 /** A function that was recorded. It does not change: any threads may repeat it at the
  *  same time. */
@@ -92,8 +92,8 @@ JIT_EXPORT void jit_freeze_abort(void);
 JIT_EXPORT bool jit_freeze_pause(void);
 JIT_EXPORT bool jit_freeze_resume(void);
 
-/** Let the host read arrays while the calling thread records, or not (0, as it is in the
- *  beginning). What was set before; 0 without a recording. */
+/** Let the host read arrays while the calling thread records, or not (0, as it is in
+ *  the beginning). What was set before; 0 without a recording. */
 JIT_EXPORT int jit_freeze_allow_reads(int allow);
 
 /** Repeat: 1, and 'outputs' has a new reference for each output. 0: the recording does

@@ -46,7 +46,8 @@ _SIZES = 8
 
 _METHODS = (staticmethod, classmethod)
 
-# 'prints': what the function has printed that this thread records, if it does.
+# Of the function that this thread records, if it does: 'prints', what it has printed;
+# 'domains', the instances that it has looked at.
 _local = threading.local()
 
 # Values of closures and globals that count as inputs if the function only reads them.
@@ -91,6 +92,13 @@ def note_print(show: Callable[[Any], None], values: Any) -> None:
     with aside():
         show(values)
     _local.prints.append(_Print(show, values))
+
+
+def note_domain(domain: Any, objects: Any) -> None:
+    """What this thread records depends on the instances of a domain."""
+    domains = getattr(_local, "domains", None)
+    if domains is not None:
+        domains.append((domain, objects))
 
 
 class _Form:
@@ -144,6 +152,7 @@ class FrozenFunction:
         self._implicit = _implicit_inputs(function)
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._forms: dict[Any, _Form] = {}
+        self._domains: list[tuple[Any, Any]] = []  # what recordings depend on
         self._last: Any = None
         self._described: dict[str, str] | None = None  # inputs of the latest recording
         self._why = "the function was not called yet"
@@ -156,6 +165,7 @@ class FrozenFunction:
     def clear(self) -> None:
         """Forget all recordings."""
         self._recordings.clear()
+        self._domains.clear()
         self._forms.clear()
         self.__dict__.pop("_derivatives", None)
         self._last = None
@@ -174,6 +184,8 @@ class FrozenFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.enabled or not _core._freeze_possible():
             return self._function(*args, **kwargs)
+        if self._domains:
+            self._check_domains()
         inputs = (args, kwargs, *self._around(args, kwargs))
         try:
             result = self._repeat(inputs)
@@ -188,6 +200,12 @@ class FrozenFunction:
         if type(result) is not _core._Snapshot:
             return result
         return self._miss(result, inputs, args, kwargs)
+
+    def _check_domains(self) -> None:
+        """Drop the recordings if instances have come or gone."""
+        if any(domain.objects() is not objects for domain, objects in self._domains):
+            self._recordings.clear()
+            self._domains.clear()
 
     def _around(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """What the function reads from its closure and globals, and its state."""
@@ -340,7 +358,7 @@ class FrozenFunction:
         general = snapshot.key in self._recordings
         _core._freeze_start(snapshot, backend, general, self._allow_reads)
         prints: list[_Print] = []
-        _local.prints = prints
+        _local.prints, _local.domains = prints, []
         try:
             result = call()
             # What is tracked here depends on what has become so within.
@@ -352,10 +370,12 @@ class FrozenFunction:
             _core._freeze_abort()
             raise
         finally:
-            _local.prints = None
+            domains = _local.domains
+            _local.prints = _local.domains = None
         if isinstance(recording, str):
             self._why = f"recordings of the function cannot be repeated: {recording}"
             return result
+        self._domains += domains
         self._keep(snapshot.key, recording)
         return plain
 

@@ -13,9 +13,10 @@
  *     temporary       made by the commands in question, in the same place
  *     any other       the same array
  *
- * and are dropped if they are equal. When the loop ends, the block becomes a FrozenLoop,
- * whose state has arrays of its own: they are the initial ones at first, those that the
- * block has made behind each iteration, and the final ones in the end. How a program
+ * and are dropped if they are equal. When the loop ends, the block becomes a
+ * FrozenLoop, whose state has arrays of its own: they are the initial ones at first,
+ * those that the block has made behind each iteration, and the final ones in the end.
+ * How a program
  * goes on from a state depends on what the state consists of, which was the same before
  * all of these iterations, and on nothing else that is not in the recording's key. So
  * any number of iterations is as those that were seen.
@@ -330,8 +331,8 @@ static void assume(Recorder *r, const Test *test, bool again)
         recorder_content_of(r, test->condition, test->commands, 0, &byte, 1);
 }
 
-/* An array that is state 'i' of the loop: those of equal ones are one. RECORDER_UNKNOWN:
- * it does not change. */
+/* An array that is state 'i' of the loop: those of equal ones are one.
+ * RECORDER_UNKNOWN: it does not change. */
 static uint32_t state_array(Recording *out, const RecorderLoop *l, FrozenLoop *loop,
                             uint32_t i)
 {

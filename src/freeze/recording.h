@@ -206,8 +206,8 @@ void recorder_loop_end(Recorder *r);
  *  have. */
 bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
                      size_t *bytes);
-/** A command for these buffers of arrays; a launch tells 'done' of its end, which may be
- *  NULL. NULL: memory is out, and 'done' will not be called. */
+/** A command for these buffers of arrays; a launch tells 'done' of its end, which may
+ *  be NULL. NULL: memory is out, and 'done' will not be called. */
 Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *buffers,
                           const int64_t *values,
                           void (*done)(void *payload, const LaunchResult *result),

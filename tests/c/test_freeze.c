@@ -406,8 +406,8 @@ static void hear(const JitPrintRecords *records, void *payload)
         heard->sum += records->values[i] + records->lanes[i];
 }
 
-/* Each time that it is repeated, a launch prints to whom it has printed before, with the
- * same limit; who prints hears the last of it when the recording is released. */
+/* Each time that it is repeated, a launch prints to whom it has printed before, with
+ * the same limit; who prints hears the last of it when the recording is released. */
 static void test_prints(void **unused)
 {
     (void) unused;
@@ -535,8 +535,8 @@ static void test_errors(void **unused)
     jit_freeze_destroy(NULL);
 }
 
-/* What the host reads, of an input and of a result, has to be the same, whatever else is
- * in the arrays and how large they are. */
+/* What the host reads, of an input and of a result, has to be the same, whatever else
+ * is in the arrays and how large they are. */
 static void test_reads(void **unused)
 {
     (void) unused;

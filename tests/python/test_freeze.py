@@ -742,3 +742,30 @@ def test_bool_arrays() -> None:
         assert _listed(a) == _listed(b)
     assert f.n_recordings == 1
     assert llvm.Float is Float
+
+
+def test_instances_that_come_and_go() -> None:
+    class Shape(dr.Instance):
+        def __init__(self, size: int) -> None:
+            self.size = size
+
+        def area(self, scale: Any) -> Any:
+            return scale * self.size**2
+
+    array_t = dr.array_t(Shape)
+    frozen = dr.freeze(lambda shapes, x: shapes.area(x))
+    x, two, three = Float(1, 10, 100), Shape(2), Shape(3)
+    first = array_t(two, three, None)
+    dr.eval(first)
+    for _ in range(2):
+        assert _listed(frozen(first, x)) == [4, 90, 0]
+    assert frozen.n_recordings == 1
+    second = array_t(Shape(5), three, None)
+    dr.eval(second)
+    for _ in range(2):
+        assert _listed(frozen(second, x)) == [25, 90, 0]
+        assert _listed(frozen(first, x)) == [4, 90, 0]
+    assert frozen.n_recordings == 2
+    dr.detail.remove_instance(three)
+    assert _listed(frozen(first, x)) == [4, 0, 0]
+    assert frozen.n_recordings == 3

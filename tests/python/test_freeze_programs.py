@@ -1,5 +1,5 @@
-"""Random programs as frozen functions: recorded once, they do for other inputs, of other
-sizes, what the functions do. Programs with control flow are those of
+"""Random programs as frozen functions: recorded once, they do for other inputs, of
+other sizes, what the functions do. Programs with control flow are those of
 test_ad_programs.py, with reductions those of test_fold_programs.py; derivatives are
 taken within the frozen function, and through it.
 

@@ -63,7 +63,12 @@ class Domain:
         with self.lock:
             if self._snapshot is None:
                 self._snapshot = self._base, tuple(self._objects)
-            return self._snapshot
+            objects = self._snapshot
+        if _core.flag(dr.JitFlag.FreezingScope):
+            from drjit._freeze import note_domain
+
+            note_domain(self, objects)
+        return objects
 
     def remove(self, instance: Any) -> bool:
         """Forget an object: its number stands for nobody from now on."""

@@ -102,7 +102,8 @@ static PyObject *describe(State *state, const KernelHistoryEntry *e)
         set_item(d, "bytes_written", PyLong_FromUnsignedLongLong(e->bytes_written)) &&
         set_item(d, "flops", PyLong_FromUnsignedLongLong(e->flops)) &&
         set_item(d, "execution_time", PyFloat_FromDouble(e->execution_time)) &&
-        set_item(d, "recording_mode", enum_make(state, "KernelRecordingMode", e->recording_mode)) &&
+        set_item(d, "recording_mode",
+                 enum_make(state, "KernelRecordingMode", e->recording_mode)) &&
         (e->type != KernelTypeJIT || describe_kernel(d, e)))
         return d;
     Py_XDECREF(d);

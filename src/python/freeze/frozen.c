@@ -169,11 +169,15 @@ static bool reserve_size(Outputs *o)
         return true;
     const size_t wanted = o->capacity ? 2 * o->capacity : 4;
     uint32_t *ids = PyMem_Realloc(o->ids, (o->c->id_count + wanted) * sizeof(*ids));
-    o->ids = ids ? ids : o->ids;
-    JitSize *sizes = ids ? PyMem_Realloc(o->sizes, wanted * sizeof(*sizes)) : NULL;
-    o->sizes = sizes ? sizes : o->sizes;
-    o->capacity = sizes ? wanted : o->capacity;
-    return sizes || PyErr_NoMemory() != NULL;
+    if (!ids)
+        return PyErr_NoMemory() != NULL;
+    o->ids = ids;
+    JitSize *sizes = PyMem_Realloc(o->sizes, wanted * sizeof(*sizes));
+    if (!sizes)
+        return PyErr_NoMemory() != NULL;
+    o->sizes = sizes;
+    o->capacity = wanted;
+    return true;
 }
 
 /* The number of a size among the outputs, from 1 on; 0: it is just a number.

@@ -268,7 +268,8 @@ Width freezing_take_hint(ThreadState *ts, size_t size)
     TRY(ts->freezing, 0);
     Width width = ts->freezing->hint;
     ts->freezing->hint = 0;
-    return width && (uint64_t) width_value(freezing_terms(ts), width) == size ? width : 0;
+    bool fits = width && (uint64_t) width_value(freezing_terms(ts), width) == size;
+    return fits ? width : 0;
 }
 
 VarId freezing_give(ThreadState *ts, VarId id, Width width)
