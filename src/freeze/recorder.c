@@ -481,7 +481,8 @@ void recorder_content_of(Recorder *r, uint32_t array, uint32_t behind, size_t of
                          const void *data, size_t bytes)
 {
     Recording *out = &r->recording;
-    if (r->refused || r->failed || out->arrays[array].kind == FROZEN_CONSTANT)
+    bool fixed = !bytes || out->arrays[array].kind == FROZEN_CONSTANT;
+    if (r->refused || r->failed || fixed)
         return;
     if (!vec_reserve(&out->contents, &out->content_capacity, out->content_count + 1,
                      sizeof(FrozenContent)) || !reserve_content(out, bytes)) {

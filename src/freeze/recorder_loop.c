@@ -184,7 +184,8 @@ static bool same_data(const Recording *r, const FrozenCommand *f, const Command 
     for (size_t i = 0; i < words; ++i)
         if (x[i] != y[i] && !is_address(r, f, i))
             return false;
-    return memcmp(x + words, y + words, a->data_size - words * sizeof(uint64_t)) == 0;
+    size_t rest = a->data_size - words * sizeof(uint64_t);
+    return !rest || memcmp(x + words, y + words, rest) == 0;
 }
 
 /* But for what their slots are. A launch's code may have become better meanwhile. */
@@ -208,6 +209,18 @@ static bool same_pattern(const Recording *r, const FrozenCommand *f,
     return same_data(r, f, a, b);
 }
 
+/* Are the bounds of all checks the same terms? */
+static bool same_bounds(const Recording *r, const FrozenLaunch *a,
+                        const FrozenLaunch *b)
+{
+    if (a->checks != b->checks)
+        return false;
+    for (uint32_t i = 0; i < a->checks; ++i)
+        if (r->bounds[a->bound + i] != r->bounds[b->bound + i])
+            return false;
+    return true;
+}
+
 static bool same_command(const Pair *p, uint32_t command)
 {
     const Recording *out = &p->r->recording;
@@ -215,9 +228,7 @@ static bool same_command(const Pair *p, uint32_t command)
     const FrozenCommand *g = &out->commands[p->l->last.commands + command];
     if (f->size != g->size || f->unit != g->unit || f->count != g->count ||
         f->bits != g->bits || f->whole != g->whole ||
-        f->launch.checks != g->launch.checks ||
-        memcmp(out->bounds + f->launch.bound, out->bounds + g->launch.bound,
-               f->launch.checks * sizeof(Width)) || !same_pattern(out, f, g))
+        !same_bounds(out, &f->launch, &g->launch) || !same_pattern(out, f, g))
         return false;
     for (uint32_t i = 0; i < f->count; ++i)
         if (!same_use(p, f->first - p->l->start.uses + i))
