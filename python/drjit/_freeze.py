@@ -21,7 +21,14 @@ from drjit import _core
 from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
 from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
-from drjit._freeze_ad import Call, Derivatives, Ends, gradient_of, tracked_positions
+from drjit._freeze_ad import (
+    Call,
+    Derivatives,
+    Ends,
+    gradient_of,
+    leaves,
+    tracked_positions,
+)
 
 _LITERAL_NOTE = (
     "While traversing the frozen function input, new literal variables have\n"
@@ -152,7 +159,7 @@ class FrozenFunction:
         self._implicit = _implicit_inputs(function)
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._forms: dict[Any, _Form] = {}
-        self._domains: list[tuple[Any, Any]] = []  # what recordings depend on
+        self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
         self._last: Any = None
         self._described: dict[str, str] | None = None  # inputs of the latest recording
         self._why = "the function was not called yet"
@@ -168,7 +175,7 @@ class FrozenFunction:
         self._domains.clear()
         self._forms.clear()
         self.__dict__.pop("_derivatives", None)
-        self._last = None
+        self._last = self._described = None
         self.n_recordings = 0
 
     def explain(self) -> str:
@@ -203,7 +210,8 @@ class FrozenFunction:
 
     def _check_domains(self) -> None:
         """Drop the recordings if instances have come or gone."""
-        if any(domain.objects() is not objects for domain, objects in self._domains):
+        seen = list(self._domains.values())
+        if any(domain.objects() is not objects for domain, objects in seen):
             self._recordings.clear()
             self._domains.clear()
 
@@ -308,7 +316,8 @@ class FrozenFunction:
         with isolate_grad():
             result = self._function(*args, **kwargs)
         after = [gradient_of(array) for array in tracked.values()]
-        in_result = tracked_positions(result)  # an input among them is detached below
+        # Before an input among them is detached.
+        in_result = tracked_positions(leaves(result))
         changed = tuple(
             position
             for _, copy, position in _core._freeze_detach(inputs)
@@ -375,7 +384,7 @@ class FrozenFunction:
         if isinstance(recording, str):
             self._why = f"recordings of the function cannot be repeated: {recording}"
             return result
-        self._domains += domains
+        self._domains.update({(id(d), id(seen)): (d, seen) for d, seen in domains})
         self._keep(snapshot.key, recording)
         return plain
 
@@ -572,11 +581,10 @@ def _counts(value: Any) -> bool:
     if isinstance(value, (types.ModuleType, types.FunctionType, type)):
         return False
     try:
-        nodes = _core._tree_nodes("freeze", value)
+        found = leaves(value)
     except RecursionError:  # it contains itself
         return False
-    leaves = [leaf for leaf, keys in nodes if keys is None]
-    return any(_core.is_jit_v(leaf) for leaf in leaves if leaf is not value)
+    return any(_core.is_jit_v(leaf) for leaf in found if leaf is not value)
 
 
 def freeze(

@@ -31,11 +31,11 @@ def _copy(leaf: Any) -> Any:
     return _core.copy(leaf) if isinstance(leaf, _core.ArrayBase) else leaf
 
 
-def tracked_positions(tree: Any) -> tuple[int, ...]:
-    """Where the arrays of a PyTree are that are tracked."""
+def tracked_positions(leaves: list[Any]) -> tuple[int, ...]:
+    """Where the arrays are that are tracked."""
     return tuple(
         position
-        for position, leaf in enumerate(leaves(tree))
+        for position, leaf in enumerate(leaves)
         if isinstance(leaf, _core.ArrayBase) and _core.grad_enabled(leaf)
     )
 
@@ -64,7 +64,7 @@ class Call:
         # args, kwargs, closure, state
         self.inputs = _core._tree_map("freeze", _copy, inputs)
         all_leaves = leaves(self.inputs)
-        self.where = tracked_positions(self.inputs)
+        self.where = tracked_positions(all_leaves)
         self.tracked = [all_leaves[k] for k in self.where]
         self.before = [gradient_of(array) for array in self.tracked]
 

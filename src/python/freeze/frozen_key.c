@@ -149,6 +149,8 @@ static bool put_object(Key *key, PyObject *object)
     }
     if (!put_address(key, object))
         return false;
+    if (object == Py_None) /* its address is nobody else's, ever */
+        return true;
     PyObject *reference = PyWeakref_NewRef(object, NULL);
     if (!reference && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
