@@ -9,7 +9,6 @@ and warnings, if that happens too often.
 from __future__ import annotations
 
 import contextlib
-import dis
 import functools
 import sys
 import threading
@@ -29,6 +28,7 @@ from drjit._freeze_ad import (
     leaves,
     tracked_positions,
 )
+from drjit._freeze_implicit import Implicit
 
 _LITERAL_NOTE = (
     "While traversing the frozen function input, new literal variables have\n"
@@ -53,12 +53,15 @@ _SIZES = 8
 
 _METHODS = (staticmethod, classmethod)
 
+# Enumerators are slow to look at.
+_WARN, _INFO, _DEBUG = (
+    level.value for level in (LogLevel.Warn, LogLevel.Info, LogLevel.Debug)
+)
+_LLVM = JitBackend.LLVM.value
+
 # Of the function that this thread records, if it does: 'prints', what it has printed;
 # 'domains', the instances that it has looked at.
 _local = threading.local()
-
-# Values of closures and globals that count as inputs if the function only reads them.
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class _Print(NamedTuple):
@@ -156,7 +159,8 @@ class FrozenFunction:
         self._auto_opaque = auto_opaque
         self.enabled = enabled
         self._allow_reads = allow_reads
-        self._implicit = _implicit_inputs(function)
+        implicit = Implicit(function, _unwrap)
+        self._implicit = implicit if implicit else None
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._forms: dict[Any, _Form] = {}
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
@@ -228,7 +232,7 @@ class FrozenFunction:
 
     def _freeze_like(self, function: Callable[..., Any]) -> FrozenFunction:
         """A function of explicit inputs, frozen as this one is."""
-        return FrozenFunction(
+        frozen = FrozenFunction(
             function,
             None,
             self._limit,
@@ -238,6 +242,8 @@ class FrozenFunction:
             True,
             self._allow_reads,
         )
+        frozen._implicit = None
+        return frozen
 
     def _repeat(self, inputs: tuple[Any, ...]) -> Any:
         """The result of a recording that fits; without one, the inputs' snapshot."""
@@ -347,7 +353,7 @@ class FrozenFunction:
     def _note_literals(
         self, snapshot: Any, changed: list[tuple[int, int, int]]
     ) -> None:
-        if not _logs(LogLevel.Info):
+        if not _logs(_INFO):
             return
         print(_LITERAL_NOTE)
         for number, old, new in changed:
@@ -362,7 +368,7 @@ class FrozenFunction:
         self._why = self._reason(snapshot)
         self._warn()
         self._list_changes(inputs)
-        backend = (self._backend or JitBackend.LLVM).value
+        backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
         general = snapshot.key in self._recordings
         _core._freeze_start(snapshot, backend, general, self._allow_reads)
@@ -406,13 +412,13 @@ class FrozenFunction:
         return "there was none for inputs of such types, structure and values"
 
     def _warn(self) -> None:
-        if self.n_recordings < self._warn_after or not _logs(LogLevel.Warn):
+        if self.n_recordings < self._warn_after or not _logs(_WARN):
             return
         print(_WARNING.format(self.n_recordings + 1), file=sys.stderr)
 
     def _list_changes(self, inputs: tuple[Any, ...]) -> None:
         """With log level Debug, what is different from the latest recording."""
-        if not _logs(LogLevel.Debug):
+        if not _logs(_DEBUG):
             self._described = None
             return
         before, now = self._described, _describe(inputs)
@@ -485,8 +491,8 @@ def _describe_leaf(item: Any) -> str:
     return f"{name} of {_core.width(item)} entries"
 
 
-def _logs(level: LogLevel) -> bool:
-    return bool(_core.log_level().value >= level.value)
+def _logs(level: int) -> bool:
+    return bool(_core.log_level().value >= level)
 
 
 def _named(path: str) -> str:
@@ -530,61 +536,9 @@ def _find_cycle(root: Any) -> str | None:
     return None
 
 
-def _implicit_inputs(function: Callable[..., Any]) -> Callable[[], list[Any]] | None:
-    """What a function reads of closures and globals: a function that collects it."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return None
-    written = {
-        step.argval
-        for step in dis.get_instructions(code)
-        if step.opname
-        in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
-    }
-    read = {
-        step.argval
-        for step in dis.get_instructions(code)
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    }
-    names = sorted(read - written)
-    cells = [
-        (name, cell)
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
-        if name not in written
-    ]
-    space = function.__globals__
-    if not names and not cells:
-        return None
-
-    def collect() -> list[Any]:
-        found: list[Any] = []
-        for name in names:
-            value = space.get(name)
-            if value is not None and _counts(value):
-                found.append(value)
-        for _, cell in cells:
-            try:
-                value = cell.cell_contents
-            except ValueError:  # not assigned yet
-                continue
-            if _counts(value):
-                found.append(value)
-        return found
-
-    return collect
-
-
-def _counts(value: Any) -> bool:
-    """Is it an array, a PyTree with arrays, or a plain value?"""
-    if isinstance(value, (*_PLAIN, _core.ArrayBase)):
-        return True
-    if isinstance(value, (types.ModuleType, types.FunctionType, type)):
-        return False
-    try:
-        found = leaves(value)
-    except RecursionError:  # it contains itself
-        return False
-    return any(_core.is_jit_v(leaf) for leaf in found if leaf is not value)
+def _unwrap(value: Any) -> Any:
+    """The function of a frozen one."""
+    return value._function if isinstance(value, FrozenFunction) else value
 
 
 def freeze(

@@ -7,8 +7,7 @@
 #include "python/object/tables.h"
 
 typedef struct Key {
-    PyObject_HEAD
-    PyObject *objects; /* a list: values, or weak references */
+    PyObject_HEAD PyObject *objects; /* a list: values, or weak references */
     uint64_t *words;
     size_t count, capacity;
     Py_hash_t hash;
@@ -79,12 +78,9 @@ static PyObject *key_compare(PyObject *self, PyObject *other, int op)
 PyTypeObject *frozen_key_class(State *state)
 {
     PyType_Slot slots[] = {
-        SLOT(Py_tp_traverse, key_traverse),
-        SLOT(Py_tp_clear, key_clear),
-        SLOT(Py_tp_dealloc, key_dealloc),
-        SLOT(Py_tp_hash, key_hash),
-        SLOT(Py_tp_richcompare, key_compare),
-        { 0, NULL },
+        SLOT(Py_tp_traverse, key_traverse),   SLOT(Py_tp_clear, key_clear),
+        SLOT(Py_tp_dealloc, key_dealloc),     SLOT(Py_tp_hash, key_hash),
+        SLOT(Py_tp_richcompare, key_compare), { 0, NULL },
     };
     PyType_Spec spec = { .name = "drjit._core._FrozenKey",
                          .basicsize = sizeof(Key),
@@ -135,10 +131,86 @@ static bool is_only_itself(PyObject *object)
            hash == PyObject_HashNotImplemented;
 }
 
+static bool put_double(Key *key, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return put(key, bits);
+}
+
+/* Numbers are their bits: 0.0 and -0.0 are equal, and not the same. 0: it is none of
+ * these types, 1: it was put, -1: exception. */
+static int put_number(Key *key, PyObject *object)
+{
+    if (PyFloat_CheckExact(object))
+        return put_double(key, PyFloat_AS_DOUBLE(object)) ? 1 : -1;
+    if (PyComplex_CheckExact(object))
+        return put_double(key, PyComplex_RealAsDouble(object)) &&
+                       put_double(key, PyComplex_ImagAsDouble(object))
+                   ? 1
+                   : -1;
+    return 0;
+}
+
+/* What a buffer has now, as a bytes object with its format and shape in front. NULL: it
+ * has nothing to show, or an exception. */
+static PyObject *bytes_of_buffer(PyObject *object)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_BufferError) ||
+            PyErr_ExceptionMatches(PyExc_ValueError))
+            PyErr_Clear(); /* of a type that the protocol has no format for */
+        return NULL;
+    }
+    const char *format = view.format ? view.format : "B";
+    const size_t first = strlen(format) + 1,
+                 second = (size_t) view.ndim * sizeof(*view.shape);
+    PyObject *all =
+        PyBytes_FromStringAndSize(NULL, (Py_ssize_t) (first + second) + view.len);
+    if (all) {
+        char *to = PyBytes_AS_STRING(all);
+        memcpy(to, format, first);
+        if (second)
+            memcpy(to + first, view.shape, second);
+        if (PyBuffer_ToContiguous(to + first + second, &view, view.len, 'C') < 0)
+            Py_CLEAR(all);
+    }
+    PyBuffer_Release(&view);
+    return all;
+}
+
+/* A value that stands for the content of a mutable object: of a buffer (arrays of
+ * NumPy), or of a set. NULL: it is none of these, or an exception. */
+static PyObject *content_of(PyObject *object)
+{
+    if (PySet_Check(object))
+        return PyFrozenSet_New(object);
+    return PyObject_CheckBuffer(object) && !PyBytes_CheckExact(object)
+               ? bytes_of_buffer(object)
+               : NULL;
+}
+
+/* A value with a hash; its reference is stolen. */
+static bool put_value(Key *key, PyObject *value)
+{
+    const Py_hash_t hash = value ? PyObject_Hash(value) : -1;
+    if (hash != -1 && put(key, (uint64_t) hash))
+        return add_object(key, value);
+    Py_XDECREF(value);
+    return false;
+}
+
 static bool put_object(Key *key, PyObject *object)
 {
     if (!put_address(key, Py_TYPE(object)))
         return false;
+    const int number = put_number(key, object);
+    if (number)
+        return number > 0;
+    PyObject *content = content_of(object);
+    if (content || PyErr_Occurred())
+        return put_value(key, content);
     if (!is_only_itself(object)) {
         const Py_hash_t hash = PyObject_Hash(object);
         if (hash != -1)
@@ -163,13 +235,8 @@ static bool put_object(Key *key, PyObject *object)
 static bool put_entries(Key *key, const Array *a)
 {
     const size_t bytes = array_count(a) * a->info->leaf_size;
-    PyObject *entries = PyBytes_FromStringAndSize(array_data(a), (Py_ssize_t) bytes);
-    const Py_hash_t hash = entries ? PyObject_Hash(entries) : 0;
-    if (!entries || !put_address(key, Py_TYPE(a)) || !put(key, (uint64_t) hash)) {
-        Py_XDECREF(entries);
-        return false;
-    }
-    return add_object(key, entries);
+    return put_address(key, Py_TYPE(a)) &&
+           put_value(key, PyBytes_FromStringAndSize(array_data(a), (Py_ssize_t) bytes));
 }
 
 /* Extents of tensors are sizes that are inputs, too, behind the variables. A tensor
@@ -236,9 +303,8 @@ static bool put_variables(Key *key, const Collection *c, const JitFreezeInput *i
         const JitFreezeInput *in = &inputs[i];
         const uint64_t size =
             in->literal && !literals ? 0 : size_classes_get(sizes, in->size, i);
-        ok = size != UINT64_MAX &&
-             put(key, size << 16 | (uint64_t) in->type << 8 | in->literal << 1 |
-                          in->padded);
+        ok = size != UINT64_MAX && put(key, size << 16 | (uint64_t) in->type << 8 |
+                                                in->literal << 1 | in->padded);
         if (in->literal && literals)
             ok = ok && put(key, in->bits);
     }

@@ -1,0 +1,216 @@
+"""What a function reads without being given it: from its closure and from globals."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import hashlib
+import operator
+import types
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from drjit import _core
+from drjit._freeze_ad import leaves
+
+# Of what counts by its value.
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+# Of what has no parts, and is no function.
+_WHOLE = frozenset({*_PLAIN, type(...), type, types.ModuleType})
+
+_READ_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
+_WRITE_GLOBAL = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
+_WRITE_CELL = frozenset({"STORE_DEREF", "DELETE_DEREF"})
+
+
+class _Source(NamedTuple):
+    """Where a function's names are: it reads these, and assigns to none of them."""
+
+    space: dict[str, Any]
+    names: tuple[str, ...]
+    cells: tuple[types.CellType, ...]
+
+    def values(self) -> list[Any]:
+        """Their values; `...` of a name that is not bound."""
+        found = [self.space.get(name, ...) for name in self.names]
+        for cell in self.cells:
+            try:
+                found.append(cell.cell_contents)
+            except ValueError:  # not assigned yet
+                found.append(...)
+        return found
+
+
+class _Names:
+    """The names in a function's code, and in the code of what is defined within."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        self.read: set[str] = set()
+        self.written: set[str] = set()
+        self.written_cells: set[str] = set()
+        self._add(code, frozenset(code.co_freevars))
+
+    def _add(self, code: types.CodeType, free: frozenset[str]) -> None:
+        """``free``: names that are variables of the function's closure here, too."""
+        for step in dis.get_instructions(code):
+            if step.opname in _READ_GLOBAL:
+                self.read.add(step.argval)
+            elif step.opname in _WRITE_GLOBAL:
+                self.written.add(step.argval)
+            elif step.opname in _WRITE_CELL and step.argval in free:
+                self.written_cells.add(step.argval)
+        for inner in code.co_consts:
+            if isinstance(inner, types.CodeType):
+                self._add(inner, free.intersection(inner.co_freevars))
+
+
+def _source(function: types.FunctionType) -> _Source:
+    code = function.__code__
+    names = _Names(code)
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    return _Source(
+        function.__globals__,
+        tuple(sorted(names.read - names.written)),
+        tuple(cell for name, cell in cells if name not in names.written_cells),
+    )
+
+
+def _package(function: types.FunctionType) -> str:
+    return (function.__module__ or "").partition(".")[0]
+
+
+@functools.lru_cache(maxsize=1024)
+def _digest(code: types.CodeType) -> str:
+    """A text that is the same for the same code, in other processes, too."""
+    parts = (
+        code.co_name,
+        code.co_code,
+        code.co_names,
+        code.co_freevars,
+        [
+            _digest(x) if isinstance(x, types.CodeType) else repr(x)
+            for x in code.co_consts
+        ],
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _identity(function: types.FunctionType) -> tuple[Any, ...]:
+    """What a function is, but for what it reads."""
+    return _digest(function.__code__), function.__defaults__, function.__kwdefaults__
+
+
+def _split(called: Any) -> tuple[Any, list[Any]]:
+    """The function that is called, and what it is given: of methods, and partial()."""
+    given: list[Any] = []
+    while True:
+        if isinstance(called, types.MethodType):
+            given.append(called.__self__)
+            called = called.__func__
+        elif isinstance(called, functools.partial):
+            given.append((called.args, called.keywords))
+            called = called.func
+        else:
+            return called, given
+
+
+def _counts(value: Any) -> bool:
+    """Not if it is a container of things that are no arrays, or contains itself.
+
+    Functions are likely to fill such a one, or to count something there.
+    """
+    if type(value) in _WHOLE or isinstance(value, _core.ArrayBase):
+        return True
+    try:
+        found = leaves(value)
+    except RecursionError:
+        return False
+    if any(leaf is value or _core.is_jit_v(leaf) for leaf in found):
+        return True
+    return isinstance(value, tuple) and all(isinstance(x, _PLAIN) for x in found)
+
+
+class _Reading(NamedTuple):
+    """What was read the last time."""
+
+    functions: list[types.FunctionType]  # that are followed
+    sources: list[_Source]  # of these
+    values: list[Any]  # of their names
+    found: tuple[Any, ...]  # of these, what counts
+    settled: bool  # can it change while the values are the same objects?
+
+
+class Implicit:
+    """The implicit inputs of a function: call it to get them, a tuple.
+
+    They are the arrays, PyTrees with arrays, plain values, functions and other objects
+    that it reads by name; and those that functions of its package read which it refers
+    to by name. Names that a function assigns to are none.
+    """
+
+    def __init__(self, called: Any, unwrap: Callable[[Any], Any]) -> None:
+        """``unwrap``: the function in an object that calls it, or the object itself."""
+        function, self._given = _split(called)
+        self._unwrap = unwrap
+        self._package = ""
+        self._last = _Reading([], [], [], (), True)
+        if isinstance(function, types.FunctionType):
+            self._package = _package(function)
+            sources = [_source(function)]
+            self._last = _Reading([function], sources, [], (), False)
+
+    def __bool__(self) -> bool:
+        sources = self._last.sources
+        return bool(self._given or any(s.names or s.cells for s in sources))
+
+    def __call__(self) -> tuple[Any, ...]:
+        last = self._last
+        values = [*self._given]
+        for source in last.sources:
+            values += source.values()
+        same = len(values) == len(last.values) and all(
+            map(operator.is_, values, last.values)
+        )
+        if not (same and last.settled):
+            self._last = last = self._take(last, values)
+        return last.found
+
+    def _followed(self, value: Any) -> types.FunctionType | None:
+        """The function of this package that a value is, or calls."""
+        function = None if type(value) in _WHOLE else self._unwrap(value)
+        if isinstance(function, types.FunctionType):
+            if self._package and _package(function) == self._package:
+                return function
+        return None
+
+    def _take(self, last: _Reading, values: list[Any]) -> _Reading:
+        """Of what the names are now, what counts."""
+        functions, sources = last.functions, last.sources
+        named = list(map(self._followed, values))
+        if not {f for f in named if f} <= set(functions):
+            functions, sources, values = self._follow(functions[0], sources[0])
+            named = list(map(self._followed, values))
+        found: list[Any] = []
+        settled = True
+        for value, function in zip(values, named, strict=True):
+            if function:
+                value = _identity(function)
+            elif not _counts(value):
+                value, settled = ..., False
+            found.append(value)
+        return _Reading(functions, sources, values, tuple(found), settled)
+
+    def _follow(
+        self, function: types.FunctionType, source: _Source
+    ) -> tuple[list[types.FunctionType], list[_Source], list[Any]]:
+        """The functions that one refers to, and those that they do; values of names."""
+        functions, sources, values = [function], [source], [*self._given]
+        for source in sources:  # there are more and more of them
+            for value in source.values():
+                values.append(value)
+                inner = self._followed(value)
+                if inner and inner not in functions:
+                    functions.append(inner)
+                    sources.append(_source(inner))
+        return functions, sources, values

@@ -1,0 +1,330 @@
+"""What frozen functions read from their closures and from globals."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import drjit as dr
+import pytest
+from drjit.llvm import Float
+
+scale: Any = 2.0
+first: Any = None
+second: Any = None
+operation: Any = None
+
+
+def ramp(n: int) -> Float:
+    made = dr.arange(Float, n)
+    dr.eval(made)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def restore() -> Any:
+    names = ("scale", "first", "second", "operation", "scaled")
+    before = {name: globals()[name] for name in names}
+    yield
+    globals().update(before)
+
+
+def set_global(**values: Any) -> None:
+    globals().update(values)
+
+
+def scaled(x: Any) -> Any:
+    return x * scale
+
+
+def in_comprehension(x: Float) -> list[Float]:
+    return [y * scale for y in (x, x + 1)]
+
+
+def in_lambda(x: Float) -> Any:
+    return [(lambda: x * scale)(), (lambda: (x + 1) * scale)()]
+
+
+def in_function(x: Float) -> Any:
+    def outer(y: Float) -> Float:
+        def inner() -> Float:
+            return y * scale
+
+        return inner()
+
+    return [outer(x), outer(x + 1)]
+
+
+def in_called(x: Float) -> Any:
+    return [scaled(x), scaled(x + 1)]
+
+
+def in_class(x: Float) -> Any:
+    class Local:
+        factor = scale
+
+    return [x * Local.factor, (x + 1) * Local.factor]
+
+
+@dr.freeze
+def frozen_scaled(x: Float) -> Float:
+    return x * scale
+
+
+def in_frozen(x: Float) -> Any:
+    return [frozen_scaled(x), frozen_scaled(x + 1)]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [in_comprehension, in_lambda, in_function, in_called, in_class, in_frozen],
+)
+@pytest.mark.parametrize("array", [False, True])
+def test_where_a_global_is_read(function: Callable[..., Any], array: bool) -> None:
+    frozen = dr.freeze(function)
+    for value in (2.0, 3.0, 2.0, 5.0):
+        set_global(scale=dr.opaque(Float, value) if array else value)
+        a, b = frozen(ramp(4))
+        assert dr.all(a == ramp(4) * value)
+        assert dr.all(b == (ramp(4) + 1) * value)
+    assert frozen.n_recordings == (1 if array else 3)
+
+
+def test_names_keep_their_places() -> None:
+    @dr.freeze
+    def f(x: Float) -> Float:
+        return x + first if first is not None else x - second
+
+    array = ramp(4)
+    set_global(first=array, second=None)
+    assert dr.all(f(ramp(4)) == ramp(4) + array)
+    set_global(first=None, second=array)
+    assert dr.all(f(ramp(4)) == ramp(4) - array)
+
+
+def test_functions_that_are_replaced() -> None:
+    @dr.freeze
+    def f(x: Float) -> Float:
+        return scaled(x)
+
+    assert dr.all(f(ramp(4)) == ramp(4) * 2)
+    set_global(scaled=lambda x: x * scale + 1)
+    assert dr.all(f(ramp(4)) == ramp(4) * 2 + 1)
+    set_global(scale=3.0)
+    assert dr.all(f(ramp(4)) == ramp(4) * 3 + 1)
+    set_global(scaled=lambda x, y=4: x * y)
+    assert dr.all(f(ramp(4)) == ramp(4) * 4)
+    count = f.n_recordings
+    for _ in range(3):  # the same code is the same function
+        set_global(scaled=make_adder(1))
+        assert dr.all(f(ramp(4)) == ramp(4) + 1)
+    assert f.n_recordings == count + 1
+    set_global(scaled=make_adder(2))
+    assert dr.all(f(ramp(4)) == ramp(4) + 2)
+
+
+def make_adder(amount: int) -> Callable[[Any], Any]:
+    return lambda x: x + amount
+
+
+@pytest.mark.parametrize(
+    "values", [(dr.sum, dr.prod), (dr.llvm, dr.scalar), (Float, dr.llvm.UInt)]
+)
+def test_other_objects(values: tuple[Any, Any]) -> None:
+    @dr.freeze
+    def f(x: Float) -> tuple[Float, bool]:
+        return x + 1, operation is values[0]
+
+    for value in (*values, *values):
+        set_global(operation=value)
+        assert f(ramp(4))[1] == (value is values[0])
+    assert f.n_recordings == 2
+
+
+def test_tuples_of_values() -> None:
+    @dr.freeze
+    def f(x: Float) -> Float:
+        return x * scale[0] + scale[1]
+
+    for value in ((2, 3), (4, 5), (2, 3)):
+        set_global(scale=value)
+        assert dr.all(f(ramp(4)) == ramp(4) * value[0] + value[1])
+    assert f.n_recordings == 2
+
+
+def test_containers_that_get_arrays() -> None:
+    things: list[Any] = []
+
+    @dr.freeze
+    def f(x: Float) -> Float:
+        return x + (things[0] if things else 0)
+
+    assert dr.all(f(ramp(4)) == ramp(4))
+    things.append(ramp(4))
+    assert dr.all(f(ramp(4)) == ramp(4) * 2)
+    things[0] = ramp(4) + 1
+    assert dr.all(f(ramp(4)) == ramp(4) * 2 + 1)
+
+
+def test_containers_without_arrays_do_not_count() -> None:
+    calls: list[int] = []
+
+    @dr.freeze
+    def f(x: Float) -> Float:
+        calls.append(1)
+        return x + 1
+
+    for _ in range(3):
+        f(ramp(4))
+    assert calls == [1]
+    assert f.n_recordings == 1
+
+
+def test_what_a_function_assigns_to() -> None:
+    count = 0
+
+    @dr.freeze
+    def f(x: Float) -> Float:
+        def step() -> None:
+            nonlocal count
+            count += 1
+
+        step()
+        return x + 1
+
+    for _ in range(3):
+        f(ramp(4))
+    assert (count, f.n_recordings) == (1, 1)
+
+
+def test_names_within_that_hide_others() -> None:
+    factor = 2.0
+
+    @dr.freeze
+    def f(x: Float) -> Float:
+        def other() -> float:
+            factor = 0.0
+
+            def step() -> None:
+                nonlocal factor
+                factor += 1
+
+            step()
+            return factor
+
+        return x * factor + other()
+
+    assert dr.all(f(ramp(4)) == ramp(4) * 2 + 1)
+    factor = 3.0
+    assert dr.all(f(ramp(4)) == ramp(4) * 3 + 1)
+
+
+def test_bound_methods_and_partial() -> None:
+    @dataclass
+    class Model:
+        weight: Any
+        power: int
+
+        def apply(self, x: Float) -> Float:
+            return self.weight * x**self.power * scale
+
+    model = Model(ramp(4), 2)
+    method = dr.freeze(model.apply)
+    part = dr.freeze(functools.partial(Model.apply, model))
+    for weight, power, factor in ((1, 2, 2.0), (2, 2, 2.0), (2, 3, 2.0), (2, 3, 4.0)):
+        model.weight, model.power = ramp(4) + weight, power
+        set_global(scale=factor)
+        for f in (method, part):
+            expected = (ramp(4) + weight) * ramp(4) ** power * factor
+            assert dr.all(f(ramp(4)) == expected)
+    assert method.n_recordings == part.n_recordings == 3
+
+
+def test_functions_of_other_packages_are_not_followed() -> None:
+    space: dict[str, Any] = {"__name__": "other.part", "factor": 2.0}
+    exec("def double(x):\n    return x * factor\n", space)
+    double = space["double"]
+    assert isinstance(double, types.FunctionType)
+
+    @dr.freeze
+    def f(x: Float) -> Float:
+        return double(x)
+
+    assert dr.all(f(ramp(4)) == ramp(4) * 2)
+    space["factor"] = 3.0
+    assert dr.all(f(ramp(4)) == ramp(4) * 2)
+
+
+def test_functions_that_call_each_other() -> None:
+    def even(x: Float, n: int) -> Float:
+        return x if n == 0 else odd(x + scale, n - 1)
+
+    def odd(x: Float, n: int) -> Float:
+        return x if n == 0 else even(x - 1, n - 1)
+
+    f = dr.freeze(even)
+    assert dr.all(f(ramp(4), 4) == ramp(4) + 2)
+    set_global(scale=4.0)
+    assert dr.all(f(ramp(4), 4) == ramp(4) + 6)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [(0.0, -0.0), (1, 1.0), (1, True), (complex(0.0, 1), complex(-0.0, 1))],
+    ids=str,
+)
+def test_equal_values_that_differ(values: tuple[Any, Any]) -> None:
+    seen: list[str] = []
+
+    @dr.freeze
+    def f(x: Float, value: Any) -> Float:
+        seen.append(repr(value))
+        return x + 1
+
+    for value in (*values, *values):
+        f(ramp(4), value)
+    assert seen == [repr(value) for value in values]
+
+
+def test_mutable_objects_count_by_content() -> None:
+    import numpy as np
+
+    @dr.freeze
+    def f(x: Float, thing: Any) -> Float:
+        return x * Float(list(thing)) if len(thing) == 3 else x
+
+    array = np.array([1, 2, 3], dtype=np.float32)
+    others: list[Any] = [bytearray(b"abc"), {4, 5, 6}, array[::-1]]
+    for k in range(3):
+        array[0] = k
+        others[0][0] = k
+        others[1].add(k + 4)
+        for thing in (array, *others):
+            before = f.n_recordings
+            expected = dr.opaque(Float, 1, 3) * Float(list(thing)[:3])
+            if len(thing) == 3:
+                assert dr.all(f(dr.opaque(Float, 1, 3), thing) == expected)
+            f(dr.opaque(Float, 1, 3), thing)
+            assert f.n_recordings <= before + 1
+    count = f.n_recordings
+    f(dr.opaque(Float, 1, 3), array.copy())  # the same content
+    assert f.n_recordings == count
+    f(dr.opaque(Float, 1, 3), array.astype(np.int32))
+    f(dr.opaque(Float, 1, 3), array.reshape(3, 1)[:, 0])
+    assert f.n_recordings == count + 1
+
+
+def test_objects_without_a_format() -> None:
+    import numpy as np
+
+    @dr.freeze
+    def f(x: Float, thing: Any) -> Float:
+        return x + len(thing)
+
+    times = np.array(["2026-01-01"], dtype="datetime64[D]")
+    for _ in range(2):
+        assert dr.all(f(ramp(4), times) == ramp(4) + 1)
+    assert f.n_recordings == 1
