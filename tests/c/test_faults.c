@@ -140,20 +140,10 @@ static uint32_t long_loop(uint32_t count)
     return state[0];
 }
 
-/* Others trace while a loop of one lane runs for long. */
-static void test_long_loop_beside_tracing(void **unused)
+/* For how long could another thread not trace while a loop ran? */
+static double stall_beside_loop(uint32_t count)
 {
-    (void) unused;
-    uint32_t count = 1000;
-    double took = 0, worst = 0;
-    while (took < 0.4 && count < 2000000000u) { /* as long on any machine and engine */
-        count *= 2;
-        uint32_t x = long_loop(count);
-        double since = now();
-        OK(jit_var_eval(x) && jit_sync_thread());
-        took = now() - since;
-        jit_var_dec_ref(x);
-    }
+    double worst = 0;
     atomic_store(&stop, false);
     atomic_store(&stage, 0);
     pthread_t thread;
@@ -167,6 +157,27 @@ static void test_long_loop_beside_tracing(void **unused)
     OK(jit_var_read(x, 0, &found));
     assert_int_equal(found, count);
     jit_var_dec_ref(x);
+    return worst;
+}
+
+/* Others trace while a loop of one lane runs for long. On a busy machine, a thread may
+ * get no CPU for as long, but not each time. */
+static void test_long_loop_beside_tracing(void **unused)
+{
+    (void) unused;
+    uint32_t count = 1000;
+    double took = 0;
+    while (took < 0.4 && count < 2000000000u) { /* as long on any machine and engine */
+        count *= 2;
+        uint32_t x = long_loop(count);
+        double since = now();
+        OK(jit_var_eval(x) && jit_sync_thread());
+        took = now() - since;
+        jit_var_dec_ref(x);
+    }
+    double worst = took;
+    for (int attempt = 0; attempt < 4 && worst > took / 2; ++attempt)
+        worst = stall_beside_loop(count);
     if (worst > took / 2)
         fail_msg("another thread could not trace for %.3f s of %.3f s", worst, took);
 }
