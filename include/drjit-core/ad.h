@@ -150,6 +150,8 @@ typedef enum ADScope {
 } ADScope;
 /** Begin a scope within the thread's current one. */
 JIT_EXPORT bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices);
+/** Does the thread's innermost scope suspend everything, also what begins within? */
+JIT_EXPORT bool ad_scope_suspends_all(void);
 /** End it. With 'go_on' what an isolating scope has kept back is propagated. */
 JIT_EXPORT bool ad_scope_leave(bool go_on);
 

@@ -97,7 +97,8 @@ JIT_EXPORT bool jit_freeze_resume(void);
 JIT_EXPORT int jit_freeze_allow_reads(int allow);
 
 /** Repeat: 1, and 'outputs' has a new reference for each output. 0: the recording does
- *  not fit these inputs (types, literals, sizes) and has to be made anew. -1: an error.
+ *  not fit these inputs (types, literals, sizes) or the thread's flags, and has to be
+ *  made anew. -1: an error.
  *  Outputs that were inputs are the inputs of this time. */
 JIT_EXPORT int jit_freeze_replay(JitRecording *recording, size_t count,
                                  const uint32_t *inputs, uint32_t *outputs);

@@ -408,7 +408,7 @@ class FrozenFunction:
     def _reason(self, snapshot: Any) -> str:
         known = self._recordings.get(snapshot.key)
         if known:
-            return f"the sizes or contents do not fit:\n{known[0].text()}"
+            return f"the sizes, contents or flags do not fit:\n{known[0].text()}"
         return "there was none for inputs of such types, structure and values"
 
     def _warn(self) -> None:

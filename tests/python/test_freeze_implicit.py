@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import drjit as dr
 import pytest
-from drjit.llvm import Float
+from drjit.llvm import Float, UInt
 
 scale: Any = 2.0
 first: Any = None
@@ -287,6 +288,53 @@ def test_equal_values_that_differ(values: tuple[Any, Any]) -> None:
     for value in (*values, *values):
         f(ramp(4), value)
     assert seen == [repr(value) for value in values]
+
+
+def test_flags_count() -> None:
+    @dr.freeze
+    def f(x: Float, index: UInt) -> Float:
+        return dr.gather(Float, x * 0, index)
+
+    x = dr.opaque(Float, math.inf, 4)
+    for fast in (True, False, True):
+        with dr.scoped_set_flag(dr.JitFlag.FastMath, fast):
+            assert dr.all(dr.isnan(f(x, UInt(0, 1))) != fast)
+    assert f.n_recordings == 2
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        f(x, UInt(0, 1))
+    assert f.n_recordings == 2
+    dr.kernel_history_clear()
+
+
+def test_checks_begin_with_debug_mode(capfd: pytest.CaptureFixture[str]) -> None:
+    @dr.freeze
+    def f(x: Float, index: UInt) -> Float:
+        return dr.gather(Float, x, index)
+
+    f(ramp(4), UInt(0, 1))
+    with dr.scoped_set_flag(dr.JitFlag.Debug):
+        f(ramp(4), UInt(0, 99))
+        dr.sync_thread()
+    assert f.n_recordings == 2
+    assert "out-of-bounds read from position 99" in "".join(capfd.readouterr())
+
+
+def test_suspended_derivatives_count() -> None:
+    from drjit.llvm.ad import Float as Tracked
+
+    @dr.freeze
+    def f(x: Tracked) -> Tracked:
+        x = Tracked(x)
+        dr.enable_grad(x)
+        dr.backward(dr.sum(x * x))
+        return dr.grad(x)
+
+    x = Tracked(ramp(4))
+    for _ in range(2):
+        assert dr.all(f(x) == ramp(4) * 2)
+        with dr.suspend_grad(), pytest.raises(RuntimeError, match="not tracked"):
+            f(x)
+    assert f.n_recordings == 1
 
 
 def test_mutable_objects_count_by_content() -> None:

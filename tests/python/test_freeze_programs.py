@@ -23,7 +23,7 @@ from region_util import define
 from test_ad_programs import Program
 from test_fold_programs import text_of
 
-COUNT = int(os.environ.get("FREEZE_PROGRAMS", "60"))
+COUNT = int(os.environ.get("FREEZE_PROGRAMS", "150"))
 SEED = int(os.environ.get("FREEZE_SEED", "0"))
 PART = 10  # programs of a test
 CALLS = 4

@@ -176,6 +176,11 @@ bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices)
     return ok;
 }
 
+bool ad_scope_suspends_all(void)
+{
+    return ad_scope_refuses();
+}
+
 bool ad_scope_leave(bool go_on)
 {
     AdThread *t = ad_thread();

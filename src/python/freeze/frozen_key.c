@@ -331,7 +331,7 @@ PyObject *frozen_key_make(PyTypeObject *cls, const Collection *c,
     key->objects = NULL;
     key->words = NULL;
     key->count = key->capacity = 0;
-    const bool ok = put(key, literals) &&
+    const bool ok = put(key, literals | ad_scope_suspends_all() << 1) &&
                     put_variables(key, c, inputs, literals, sizes) &&
                     put_tree(key, c, sizes);
     key->hash = hash_words(key);

@@ -443,6 +443,7 @@ bool freezing_start(ThreadState *ts, Device *device, const VarId *inputs,
     f->stream = stream;
     stream_retain(stream); /* threads end in the midst of things */
     f->serial = ++state.freezings;
+    f->flags = freezing_flags(ts);
     f->specs = alloc_zero(count ? count : 1, sizeof(FrozenInput));
     ts->freezing = f;
     bool ok = f->specs != NULL;
@@ -626,6 +627,7 @@ Frozen *freezing_stop(ThreadState *ts, const VarId *outputs, uint32_t count)
         frozen->domain_count = f->domain_count;
         f->domains = NULL;
         f->domain_count = 0;
+        frozen->flags = f->flags;
         frozen->inputs = f->specs;
         f->specs = NULL;
         frozen->outputs = out;

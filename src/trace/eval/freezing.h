@@ -60,12 +60,23 @@ typedef struct FrozenOutput {
     uint64_t bits;
 } FrozenOutput;
 
+/** Those of a thread's flags that a recording depends on: not what is only told. */
+static inline uint32_t freezing_flags(const ThreadState *ts)
+{
+    return ts->flags & ~(uint32_t) (JitFlagPrintIR | JitFlagKernelHistory |
+                                    JitFlagLaunchBlocking |
+                                    JitFlagForbidSynchronization |
+                                    JitFlagSymbolicScope | JitFlagKernelFreezing |
+                                    JitFlagFreezingScope);
+}
+
 /** A function that was recorded. It does not change, and any thread can repeat it. */
 typedef struct Frozen {
     Recording recording;
     FrozenInput *inputs;
     FrozenOutput *outputs;
     uint32_t input_count, output_count;
+    uint32_t flags;         /* see freezing_flags() */
     VarIds held;            /* constants; references */
     Report **reports;       /* of its launches: to be told again each time */
     uint32_t report_count;

@@ -65,7 +65,8 @@ static bool check_domains(const Frozen *frozen)
 
 static Replay check_inputs(const Repeat *p)
 {
-    TRY(check_domains(p->frozen), REPLAY_REFUSED);
+    TRY(p->frozen->flags == freezing_flags(p->ts) && check_domains(p->frozen),
+        REPLAY_REFUSED);
     for (uint32_t k = 0; k < p->frozen->input_count; ++k)
         p->sizes[2 + k] = -1;
     p->sizes[0] = 0;
