@@ -21,59 +21,130 @@ _WHOLE = frozenset({*_PLAIN, type(...), type, types.ModuleType})
 
 _READ_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _WRITE_GLOBAL = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
+_READ_CELL = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _WRITE_CELL = frozenset({"STORE_DEREF", "DELETE_DEREF"})
-
-
-class _Source(NamedTuple):
-    """Where a function's names are: it reads these, and assigns to none of them."""
-
-    space: dict[str, Any]
-    names: tuple[str, ...]
-    cells: tuple[types.CellType, ...]
-
-    def values(self) -> list[Any]:
-        """Their values; `...` of a name that is not bound."""
-        found = [self.space.get(name, ...) for name in self.names]
-        for cell in self.cells:
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:  # not assigned yet
-                found.append(...)
-        return found
+_READ_ATTRIBUTE = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_WRITE_ATTRIBUTE = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 
 
 class _Names:
-    """The names in a function's code, and in the code of what is defined within."""
+    """Names in a function's code, and in the code of what is defined within, with the
+    attributes that are read of each."""
 
     def __init__(self, code: types.CodeType) -> None:
-        self.read: set[str] = set()
-        self.written: set[str] = set()
-        self.written_cells: set[str] = set()
+        self._globals: dict[str, set[str]] = {}
+        self._cells: dict[str, set[str]] = {}
+        self._written_globals: set[str] = set()
+        self._written_cells: set[str] = set()
+        self._written_attributes: set[str] = set()
         self._add(code, frozenset(code.co_freevars))
+
+    def globals(self) -> list[tuple[str, tuple[str, ...]]]:
+        return self._pairs(self._globals, self._written_globals)
+
+    def cells(self) -> list[tuple[str, tuple[str, ...]]]:
+        return self._pairs(self._cells, self._written_cells)
+
+    def _pairs(
+        self, read: dict[str, set[str]], written: set[str]
+    ) -> list[tuple[str, tuple[str, ...]]]:
+        """Those that are not assigned to."""
+        return [
+            (name, tuple(sorted(read[name] - self._written_attributes)))
+            for name in sorted(read.keys() - written)
+        ]
 
     def _add(self, code: types.CodeType, free: frozenset[str]) -> None:
         """``free``: names that are variables of the function's closure here, too."""
+        attributes: set[str] = set()  # of what the last instruction has read
         for step in dis.get_instructions(code):
+            name = step.argval
+            if step.opname in _READ_ATTRIBUTE:
+                attributes.add(name)
+            attributes = set()
             if step.opname in _READ_GLOBAL:
-                self.read.add(step.argval)
+                attributes = self._globals.setdefault(name, set())
+            elif step.opname in _READ_CELL and name in free:
+                attributes = self._cells.setdefault(name, set())
             elif step.opname in _WRITE_GLOBAL:
-                self.written.add(step.argval)
-            elif step.opname in _WRITE_CELL and step.argval in free:
-                self.written_cells.add(step.argval)
+                self._written_globals.add(name)
+            elif step.opname in _WRITE_CELL and name in free:
+                self._written_cells.add(name)
+            elif step.opname in _WRITE_ATTRIBUTE:
+                self._written_attributes.add(name)
         for inner in code.co_consts:
             if isinstance(inner, types.CodeType):
                 self._add(inner, free.intersection(inner.co_freevars))
 
 
-def _source(function: types.FunctionType) -> _Source:
-    code = function.__code__
-    names = _Names(code)
-    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    return _Source(
-        function.__globals__,
-        tuple(sorted(names.read - names.written)),
-        tuple(cell for name, cell in cells if name not in names.written_cells),
-    )
+class _Name:
+    """A name, and the attributes that are read of its value."""
+
+    def __init__(self, place: Any, attributes: tuple[str, ...]) -> None:
+        self.place = place  # a key of globals, or a cell
+        self._attributes = attributes
+        self._last: tuple[Any, list[Any]] = (None, [])  # a value, where it has them
+
+    def add(self, value: Any, found: list[Any]) -> None:
+        found.append(value)
+        if not self._attributes:
+            return
+        last, spaces = self._last
+        if last is not value:
+            spaces = _spaces(value)
+            self._last = (value, spaces)
+        if not spaces:
+            return
+        for name in self._attributes:
+            for space in spaces:
+                if name in space:
+                    found.append(space[name])
+                    break
+            else:
+                found.append(...)
+
+
+def _spaces(value: Any) -> list[Any]:
+    """Where a module, class or other object has its attributes; not Dr.Jit's own."""
+    if isinstance(value, types.ModuleType):
+        return [] if _is_own(value.__name__) else [value.__dict__]
+    cls = value if isinstance(value, type) else type(value)
+    if _is_own(cls.__module__) or cls.__module__ == "builtins":
+        return []
+    own = [] if cls is value else [getattr(value, "__dict__", {})]
+    return [*own, *(vars(base) for base in cls.__mro__ if base is not object)]
+
+
+def _is_own(module: Any) -> bool:
+    return str(module).partition(".")[0] == "drjit"
+
+
+class _Source:
+    """Where a function's names are: it reads these, and assigns to none of them."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        code = function.__code__
+        names = _Names(code)
+        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        self._space = function.__globals__
+        self._globals = [_Name(name, read) for name, read in names.globals()]
+        self._cells = [_Name(cells[name], read) for name, read in names.cells()]
+
+    def __bool__(self) -> bool:
+        return bool(self._globals or self._cells)
+
+    def values(self) -> list[Any]:
+        """Their values, and those of attributes; `...` of what is not bound."""
+        found: list[Any] = []
+        for name in self._globals:
+            name.add(self._space.get(name.place, ...), found)
+        for name in self._cells:
+            try:
+                value = name.place.cell_contents
+            except ValueError:  # not assigned yet
+                value = ...
+            name.add(value, found)
+        return found
 
 
 def _package(function: types.FunctionType) -> str:
@@ -131,6 +202,10 @@ def _counts(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(x, _PLAIN) for x in found)
 
 
+def _has_arrays(value: Any) -> bool:
+    return any(map(_core.is_jit_v, leaves(value)))
+
+
 class _Reading(NamedTuple):
     """What was read the last time."""
 
@@ -145,8 +220,9 @@ class Implicit:
     """The implicit inputs of a function: call it to get them, a tuple.
 
     They are the arrays, PyTrees with arrays, plain values, functions and other objects
-    that it reads by name; and those that functions of its package read which it refers
-    to by name. Names that a function assigns to are none.
+    that it reads by name, or as attributes of what has a name (``config.scale``); those
+    that functions of its package read which it refers to so; what it has as defaults of
+    parameters. Names and attributes that a function assigns to are none.
     """
 
     def __init__(self, called: Any, unwrap: Callable[[Any], Any]) -> None:
@@ -156,13 +232,15 @@ class Implicit:
         self._package = ""
         self._last = _Reading([], [], [], (), True)
         if isinstance(function, types.FunctionType):
+            defaults = function.__defaults__, function.__kwdefaults__
+            self._given += [part for part in defaults if _has_arrays(part)]
             self._package = _package(function)
-            sources = [_source(function)]
+            sources = [_Source(function)]
             self._last = _Reading([function], sources, [], (), False)
 
     def __bool__(self) -> bool:
         sources = self._last.sources
-        return bool(self._given or any(s.names or s.cells for s in sources))
+        return bool(self._given or any(sources))
 
     def __call__(self) -> tuple[Any, ...]:
         last = self._last
@@ -212,5 +290,5 @@ class Implicit:
                 inner = self._followed(value)
                 if inner and inner not in functions:
                     functions.append(inner)
-                    sources.append(_source(inner))
+                    sources.append(_Source(inner))
         return functions, sources, values

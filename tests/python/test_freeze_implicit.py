@@ -145,6 +145,89 @@ def test_other_objects(values: tuple[Any, Any]) -> None:
     assert f.n_recordings == 2
 
 
+class Settings:
+    offset = 1.0
+
+    def __init__(self) -> None:
+        self.factor = 2.0
+        self.calls = 0
+
+    def apply(self, x: Any) -> Any:
+        return x * scale
+
+
+@dataclass
+class Plain:
+    factor: float = 2.0
+
+
+@pytest.mark.parametrize("array", [False, True])
+@pytest.mark.parametrize("make", [Settings, Plain, lambda: types.ModuleType("other")])
+def test_attributes(make: Callable[[], Any], array: bool) -> None:
+    @dr.freeze
+    def f(x: Float) -> Float:
+        return x * settings.factor
+
+    settings = make()
+    for factor in (2.0, 3.0, 2.0):
+        settings.factor = dr.opaque(Float, factor) if array else factor
+        assert dr.all(f(ramp(4)) == ramp(4) * factor)
+    assert f.n_recordings == (1 if array else 2)
+
+
+def test_attributes_of_classes_and_methods() -> None:
+    settings = Settings()
+
+    @dr.freeze
+    def f(x: Float) -> Float:
+        settings.calls += 1
+        settings.late = settings.calls  # type: ignore[attr-defined]
+        return settings.apply(x) + settings.offset + Settings.offset
+
+    assert dr.all(f(ramp(4)) == ramp(4) * 2 + 2)
+    assert dr.all(f(ramp(4)) == ramp(4) * 2 + 2)
+    assert f.n_recordings == settings.calls == 1  # what it assigns to does not count
+    settings.offset = 2.0
+    assert dr.all(f(ramp(4)) == ramp(4) * 2 + 3)
+    set_global(scale=3.0)
+    assert dr.all(f(ramp(4)) == ramp(4) * 3 + 3)
+    settings = Settings()
+    assert dr.all(f(ramp(4)) == ramp(4) * 3 + 2)
+    try:
+        Settings.offset = 4.0
+        assert dr.all(f(ramp(4)) == ramp(4) * 3 + 8)
+    finally:
+        Settings.offset = 1.0
+
+
+def test_functions_in_modules() -> None:
+    module = types.ModuleType(__name__ + ".part")
+    module.__dict__["double"] = lambda x: x * scale
+
+    @dr.freeze
+    def f(x: Float) -> Float:
+        return module.double(x)
+
+    for value in (2.0, 3.0):
+        set_global(scale=value)
+        assert dr.all(f(ramp(4)) == ramp(4) * value)
+    module.__dict__["double"] = lambda x: x - 1
+    assert dr.all(f(ramp(4)) == ramp(4) - 1)
+
+
+def test_defaults() -> None:
+    table = ramp(4)
+
+    @dr.freeze
+    def f(x: Float, w: Float = table, *, v: Float = table + 1) -> Float:
+        return x * w + v
+
+    for _ in range(2):
+        assert dr.all(f(ramp(4)) == ramp(4) * table + table + 1)
+        assert dr.all(f(ramp(4), v=table) == ramp(4) * table + table)
+    assert f.n_recordings == 2
+
+
 def test_tuples_of_values() -> None:
     @dr.freeze
     def f(x: Float) -> Float:
