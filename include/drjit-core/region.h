@@ -94,6 +94,9 @@ JIT_EXPORT bool jit_var_loop_compress(uint32_t loop, uint32_t *state);
  *  (whose old references are released) holds the results. 0: once more, from the
  *  condition on, with what is in state[] now. -1: error, state[] is unchanged. */
 JIT_EXPORT int jit_var_loop_end(uint32_t loop, uint32_t *state);
+/** Is the calling thread recording the condition or the body of a loop, or anything
+ *  within? It will run several times for what is traced once. */
+JIT_EXPORT bool jit_in_loop(void);
 
 /** Begin a conditional: what is traced from here on is its true side, up to the first
  *  jit_var_cond_append(); what follows is the false side, up to the second one. With a

@@ -29,6 +29,7 @@ from drjit._freeze_ad import (
     tracked_positions,
 )
 from drjit._freeze_implicit import Implicit
+from drjit._freeze_watch import Watch
 
 _LITERAL_NOTE = (
     "While traversing the frozen function input, new literal variables have\n"
@@ -371,11 +372,13 @@ class FrozenFunction:
         backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
         general = snapshot.key in self._recordings
+        watch = Watch(inputs)
         _core._freeze_start(snapshot, backend, general, self._allow_reads)
         prints: list[_Print] = []
         _local.prints, _local.domains = prints, []
         try:
             result = call()
+            changed = watch.changed()
             # What is tracked here depends on what has become so within.
             plain = _core.detach(result) if _core.grad_enabled(result) else result
             recording = _core._freeze_stop(
@@ -387,6 +390,8 @@ class FrozenFunction:
         finally:
             domains = _local.domains
             _local.prints = _local.domains = None
+        if changed:
+            recording = f"the function changes {changed}"
         if isinstance(recording, str):
             self._why = f"recordings of the function cannot be repeated: {recording}"
             return result

@@ -199,6 +199,8 @@ def _counts(value: Any) -> bool:
         return False
     if any(leaf is value or _core.is_jit_v(leaf) for leaf in found):
         return True
+    if _is_own(type(value).__module__):  # dr.rng(): it gets arrays
+        return True
     return isinstance(value, tuple) and all(isinstance(x, _PLAIN) for x in found)
 
 

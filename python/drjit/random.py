@@ -6,9 +6,10 @@ import copy
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import drjit as dr
+from drjit import _core
 
 from ._errors import ShapeError
 
@@ -23,6 +24,10 @@ def rng(seed: Any = 0, method: str = "philox4x32", symbolic: bool = False) -> Ge
     give independent numbers. Only the method ``"philox4x32"`` exists, others raise
     ``ValueError``. A ``symbolic`` generator never evaluates its counter, which becomes
     part of the programs that use it.
+
+    A generator is a PyTree. In recorded loops, conditionals and calls it has to have an
+    array as seed, whose counter is an array, too, and in loops it has to be a part of
+    the state; anything else is a ``RuntimeError``.
     """
     if method != "philox4x32":
         raise ValueError(f"drjit.rng(): 'method' is {method!r}, expected 'philox4x32'")
@@ -36,10 +41,23 @@ class Generator:
     the number of the call as first and i as second counter.
     """
 
+    # The counter is an array (of one entry, or as many as there are lanes) if the seed
+    # is, or behind a frozen function.
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
+        "_seed": object,
+        "_counter": object,
+        "_symbolic": bool,
+    }
+
+    _loops = False  # was it made in the body of a loop?
+
     def __init__(self, seed: Any = 0, symbolic: bool = False) -> None:
         self._seed = _seed(seed)
         self._counter: Any = 0
         self._symbolic = bool(symbolic)
+        if dr.is_jit_v(self._seed):
+            self._counter = dr.uint32_array_t(type(self._seed))(0)
+        self._loops = _core._in_loop()  # and begins anew in each iteration
 
     def clone(self) -> Generator:
         """Return a generator that gives what this one is going to give."""
@@ -169,11 +187,57 @@ class Generator:
             module = module.ad
         lane = dr.arange(module.UInt, size) if traced else 0
         while True:
-            number: Any = self._counter
-            self._counter += 1
-            if traced and not self._symbolic:
-                number = dr.opaque(module.UInt, number)
+            number = self._count(module, traced)
             yield from reversed(draw(module.Philox4x32(self._seed, number, lane)))
+
+    def _count(self, module: Any, traced: bool) -> Any:
+        """The number of this call, and one more for the next."""
+        counter = self._counter
+        if not traced:
+            self._counter = counter + 1
+            return self._read(counter) if dr.is_jit_v(counter) else counter
+        recorded = dr.flag(dr.JitFlag.SymbolicScope)
+        frozen = dr.flag(dr.JitFlag.FreezingScope)
+        if recorded:
+            self._check_recorded()
+        elif not dr.is_jit_v(counter) and not frozen:
+            self._counter = counter + 1
+            return counter if self._symbolic else dr.opaque(module.UInt, counter)
+        if not dr.is_jit_v(counter):  # what counts has to be an array to be repeated
+            counter = dr.detached_t(module.UInt)(counter)
+        number = module.UInt(counter)
+        if not (recorded or self._symbolic) and number.state == dr.VarState.Literal:
+            dr.make_opaque(number)
+        self._counter = type(counter)(number if frozen else counter) + 1
+        if not (recorded or self._symbolic):
+            dr.schedule(self._counter)
+        return number
+
+    @staticmethod
+    def _read(counter: Any) -> int:
+        if dr.width(counter) != 1:
+            raise RuntimeError(
+                "drjit.random.Generator: it has a counter for each of "
+                f"{dr.width(counter)} lanes, behind a loop, and gives no numbers that "
+                "are none of Dr.Jit's traced types"
+            )
+        return int(counter[0])
+
+    def _check_recorded(self) -> None:
+        """Does each lane of a recorded body have numbers of its own each time?"""
+        if not dr.is_jit_v(self._counter):
+            raise RuntimeError(
+                "drjit.random.Generator: used in recorded code with a seed of type "
+                f"{type(self._seed).__name__}, expected an array: "
+                "dr.rng(dr.llvm.UInt64(0))"
+            )
+        inner = self._loops or self._counter.state == dr.VarState.Symbolic
+        if not inner and _core._in_loop():
+            raise RuntimeError(
+                "drjit.random.Generator: used in the body of a recorded loop, whose "
+                "iterations would have the same numbers, expected that the generator "
+                "is a part of the loop's state"
+            )
 
 
 def _seed(seed: Any) -> Any:

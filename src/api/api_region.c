@@ -126,6 +126,17 @@ int jit_var_loop_end(uint32_t loop, uint32_t *states)
     return result;
 }
 
+bool jit_in_loop(void)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    const Body *body = ts->body;
+    while (body && body->kind != BODY_LOOP)
+        body = body->outer;
+    api_leave();
+    return body != NULL;
+}
+
 /* ------------------------------------------------------------ conditionals */
 
 uint32_t jit_var_cond_start(const char *name, uint32_t condition)

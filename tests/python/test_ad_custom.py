@@ -98,8 +98,9 @@ def test_names_of_variable_parameters():
             self.set_grad_in("values", (2 * grad, 3 * grad))
             self.set_grad_in("named", {"k": 5 * grad})
 
-    dr.check_grad(lambda a, b, c: dr.custom(Sum, a, b, k=c), Float64(1), Float64(2),
-                  Float64(3))
+    dr.check_grad(
+        lambda a, b, c: dr.custom(Sum, a, b, k=c), Float64(1), Float64(2), Float64(3)
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,10 @@ def second_derivatives(function, arguments, directions):
     step = 1e-5
 
     def gradient(sign):
-        own = [tracked(dr.detach(a) + sign * step * d)
-               for a, d in zip(arguments, directions, strict=True)]
+        own = [
+            tracked(dr.detach(a) + sign * step * d)
+            for a, d in zip(arguments, directions, strict=True)
+        ]
         dr.backward(dr.sum(function(*own)))
         return [a.grad.numpy() for a in own]
 
@@ -149,9 +151,7 @@ def test_second_order_with_implicit_inputs():
 
         def forward(self):
             tangent = dr.grad(Globals.source) * self.x * self.x
-            self.set_grad_out(
-                tangent + 2 * Globals.source * self.x * self.grad_in("x")
-            )
+            self.set_grad_out(tangent + 2 * Globals.source * self.x * self.grad_in("x"))
 
         def backward(self):
             grad = self.grad_out()
@@ -259,9 +259,7 @@ def test_cycles():
         z = y * y
         dr.set_grad(z, 1)
         dr.enqueue(dr.ADMode.Backward, z)
-        dr.traverse(
-            dr.ADMode.Backward, dr.ADFlag.ClearVertices | dr.ADFlag.CreateGraph
-        )
+        dr.traverse(dr.ADMode.Backward, dr.ADFlag.ClearVertices | dr.ADFlag.CreateGraph)
         op.gradient = dr.grad(x)
         dr.clear_grad((x, y, z))
 
@@ -284,9 +282,20 @@ def test_cycles():
             (dr.zeros(UInt, 2), y), lambda i, y: i < 3, lambda i, y: (i + 1, y * 2)
         )[1]
 
-    for build in (own_result, further_result, attribute_of_another, closure, default,
-                  view, derived, view_of_derived, gradient, two, chain,
-                  through_itself):
+    for build in (
+        own_result,
+        further_result,
+        attribute_of_another,
+        closure,
+        default,
+        view,
+        derived,
+        view_of_derived,
+        gradient,
+        two,
+        chain,
+        through_itself,
+    ):
         run_and_collect(build)
 
 
@@ -317,8 +326,13 @@ def test_cycles_that_are_kept():
         op.y, other.op = y, op
         return z
 
-    for build in (by_result, by_further_result, by_list, by_operation,
-                  by_another_operation):
+    for build in (
+        by_result,
+        by_further_result,
+        by_list,
+        by_operation,
+        by_another_operation,
+    ):
         run_and_collect(build)
 
 

@@ -283,9 +283,7 @@ def test_third_order() -> None:
     for _ in range(3):
         dr.set_grad(x, 1)
         dr.enqueue(dr.ADMode.Backward, y)
-        dr.traverse(
-            dr.ADMode.Forward, dr.ADFlag.CreateGraph | dr.ADFlag.ClearVertices
-        )
+        dr.traverse(dr.ADMode.Forward, dr.ADFlag.CreateGraph | dr.ADFlag.ClearVertices)
         before, y = y, dr.grad(y)
         dr.clear_grad((x, before))
         orders.append(y.numpy())

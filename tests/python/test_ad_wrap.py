@@ -187,8 +187,9 @@ def test_gradients(lib, kind):
     result = function(x, y)
     dr.set_grad((x, y), (kind(1, 10), kind(100, 1000)))
     tangents = dr.forward_to(*result)
-    close(tangents[0], np.cos(v) * w * [1, 10] + np.sin(v) * [100, 1000],
-          tolerance * 100)
+    close(
+        tangents[0], np.cos(v) * w * [1, 10] + np.sin(v) * [100, 1000], tolerance * 100
+    )
     close(tangents[1] / kind(np.exp(w)), [100, 1000], tolerance * 1e3)
 
 
@@ -362,8 +363,12 @@ def test_second_order(lib):
     dx, dy = Float64(1, 0), Float64(0.5, 2)
     _, (hx, hy) = dr.ad.hvp(loss, (x, y), (dx, dy))
     v, w, p, q = (np.array(t) for t in (x, y, dx, dy))
-    close(hx, (2 * np.cos(v) - v * np.sin(v)) * w * w * p
-          + (np.sin(v) + v * np.cos(v)) * 2 * w * q, 1e-10)
+    close(
+        hx,
+        (2 * np.cos(v) - v * np.sin(v)) * w * w * p
+        + (np.sin(v) + v * np.cos(v)) * 2 * w * q,
+        1e-10,
+    )
     close(hy, (np.sin(v) + v * np.cos(v)) * 2 * w * p + 2 * v * np.sin(v) * q, 1e-10)
 
 

@@ -51,8 +51,9 @@ def tangent_of(lib, function, arrays, tangents):
     if lib.name == "torch":
         forward = lib.m.autograd.forward_ad
         with forward.dual_level():
-            duals = [forward.make_dual(a, t)
-                     for a, t in zip(arrays, tangents, strict=True)]
+            duals = [
+                forward.make_dual(a, t) for a, t in zip(arrays, tangents, strict=True)
+            ]
             return forward.unpack_dual(function(*duals)).tangent
     if lib.name == "jax":
         return lib.m.jvp(function, tuple(arrays), tuple(tangents))[1]
@@ -364,8 +365,10 @@ def test_jax_transforms():
     close(gradient(x), first)
     close(jax.jit(gradient)(x), first)
     close(jax.jit(lambda x: jax.jvp(function, (x,), (x,))[1])(x), first * v)
-    close(jax.vmap(function)(lib.array([[1, 2], [3, 4]])),
-          np.sin([[1, 2], [3, 4]]) * [[1, 2], [3, 4]])
+    close(
+        jax.vmap(function)(lib.array([[1, 2], [3, 4]])),
+        np.sin([[1, 2], [3, 4]]) * [[1, 2], [3, 4]],
+    )
     second = 2 * np.cos(v) - v * np.sin(v)
     close(jax.grad(lambda x: gradient(x).sum())(x), second)
     close(jax.jit(jax.grad(lambda x: gradient(x).sum()))(x), second)

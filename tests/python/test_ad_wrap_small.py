@@ -245,9 +245,7 @@ def test_there_and_back():
     outer = dr.wrap("drjit", "small")(lambda x: inner(sin(x)))
     dr.check_grad(outer, Float64(0.3, 0.8))
     x = Float64(0.4)
-    value, found = dr.ad.hvp(
-        lambda x: dr.sum(outer(x).array), (x,), (Float64(1),)
-    )
+    value, found = dr.ad.hvp(lambda x: dr.sum(outer(x).array), (x,), (Float64(1),))
     s, c = np.sin(0.4), np.cos(0.4)
     close(value[0], [np.exp(s) * (s + 1) * c], 1e-10)
     close(found[0], [np.exp(s) * ((s + 2) * c * c - (s + 1) * s)], 1e-10)
@@ -271,8 +269,12 @@ def test_forward_derivatives_of_programs():
     one, zero = TensorXf64([1, 1]), TensorXf64([0, 0])
     gx, gt = recorded.pull([one, zero])
     close(gt, s + v * w * c, 1e-10)
-    close(gx, (2 * w * c - v * w * w * s) * t.numpy()
-          + (2 * v * c - v * v * w * s) * u.numpy(), 1e-10)
+    close(
+        gx,
+        (2 * w * c - v * w * w * s) * t.numpy()
+        + (2 * v * c - v * v * w * s) * u.numpy(),
+        1e-10,
+    )
     tangent = recorded.push([one, zero])[0]
     close(tangent, gx, 1e-10)
 
@@ -284,9 +286,7 @@ def test_programs_whose_results_depend_on_nothing():
     program = Program(lambda x: [TensorXf64([5, 6, 7])])
     close(program.pullback([True]).run([x, TensorXf64([1, 1, 1])])[0], [0, 0])
     close(program.pushforward([True]).run([x, x])[0], [0, 0, 0])
-    recorded = program.pullback([True]).record(
-        [x, TensorXf64([1, 1, 1])], [True, True]
-    )
+    recorded = program.pullback([True]).record([x, TensorXf64([1, 1, 1])], [True, True])
     close(recorded.outputs[0], [0, 0])
 
 

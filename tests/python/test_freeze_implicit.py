@@ -459,3 +459,82 @@ def test_objects_without_a_format() -> None:
     for _ in range(2):
         assert dr.all(f(ramp(4), times) == ramp(4) + 1)
     assert f.n_recordings == 1
+
+
+class Holder:
+    """No PyTree."""
+
+    def __init__(self) -> None:
+        self.u = ramp(4)
+        self.parts: list[Any] = [ramp(4)]
+        self.generator = dr.rng(1)
+
+
+def double_in_place(h: Holder) -> Any:
+    h.u *= 2
+    return h.u + 1
+
+
+def double(h: Holder) -> Any:
+    h.u = h.u * 2
+    return h.u + 1
+
+
+def double_part(h: Holder) -> Any:
+    h.parts[0] = h.parts[0] * 2
+    return h.parts[0] + 1
+
+
+def add_attribute(h: Holder) -> Any:
+    h.late = h.u + 1  # type: ignore[attr-defined]
+    return h.u + 1
+
+
+@pytest.mark.parametrize(
+    "function", [double_in_place, double, double_part, add_attribute]
+)
+def test_objects_that_are_no_trees(function: Callable[[Holder], Any]) -> None:
+    """What the function puts into one of them cannot be repeated: it is called."""
+    frozen = dr.freeze(function, state_fn=lambda h: (h.u, h.parts[0]))
+    a, b = Holder(), Holder()
+    for _ in range(4):
+        assert dr.all(frozen(a) == function(b))
+        assert dr.all(a.u == b.u) and dr.all(a.parts[0] == b.parts[0])
+    if function is double_in_place:  # an input of state_fn
+        assert frozen.n_recordings == 1
+    else:
+        assert frozen.n_recordings == 0
+        assert "of type" in frozen.explain() and "is no input" in frozen.explain()
+
+
+def test_generators_in_objects() -> None:
+    """They would give the same numbers each time."""
+
+    @dr.freeze
+    def f(h: Holder) -> Float:
+        return h.generator.random(Float, 4)
+
+    h = Holder()
+    assert dr.all(f(h) == dr.rng(1).random(Float, 4))
+    with pytest.raises(RuntimeError, match="none of its inputs"):
+        f(h)
+
+
+def test_attributes_beside_the_fields() -> None:
+    class Model:
+        DRJIT_STRUCT = {"w": Float}
+
+        def __init__(self) -> None:
+            self.w = ramp(4)
+
+    @dr.freeze
+    def f(m: Model) -> Float:
+        m.w = m.w + 1
+        m.last = m.w * 2  # type: ignore[attr-defined]
+        return m.w
+
+    model = Model()
+    for k in range(3):
+        assert dr.all(f(model) == ramp(4) + k + 1)
+        assert dr.all(model.last == 2 * (ramp(4) + k + 1))  # type: ignore[attr-defined]
+    assert f.n_recordings == 0

@@ -407,6 +407,93 @@ def test_rng_reuses_kernels() -> None:
     assert all(entry["cache_hit"] for entry in history)
 
 
+def sum_in_loop(generator: Any, mode: str) -> Any:
+    """The sum of three draws for each of three lanes."""
+
+    def body(i: Any, total: Any, generator: Any) -> Any:
+        return i + 1, total + generator.random(llvm.Float, 3), generator
+
+    state = dr.zeros(llvm.UInt, 3), dr.zeros(llvm.Float, 3), generator
+    _, total, after = dr.while_loop(state, lambda i, *_: i < 3, body, mode=mode)
+    return total, after.random(llvm.Float, 3)
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_rng_in_loops(mode: str, symbolic: bool) -> None:
+    plain = dr.rng(7)
+    draws = [plain.random(llvm.Float, 3) for _ in range(4)]
+    generator = dr.rng(llvm.UInt64(7), symbolic=symbolic)
+    total, after = sum_in_loop(generator, mode)
+    assert dr.allclose(total, draws[0] + draws[1] + draws[2])
+    assert dr.all(after == draws[3])
+
+
+def test_rng_in_loops_errors() -> None:
+    with pytest.raises(RuntimeError, match="a seed of type int, expected an array"):
+        sum_in_loop(dr.rng(7), "symbolic")
+    generator = dr.rng(llvm.UInt64(7))
+    with pytest.raises(RuntimeError, match="part of the loop's state"):
+        dr.while_loop(
+            (llvm.UInt(0), llvm.Float(0)),
+            lambda i, x: i < 3,
+            lambda i, x: (i + 1, x + generator.random(llvm.Float, 1)),
+            mode="symbolic",
+        )
+    expected = dr.rng(7).random(llvm.Float, 3)
+    assert dr.all(generator.random(llvm.Float, 3) == expected)  # as before
+    total, after = sum_in_loop(dr.rng(llvm.UInt64(7, 7, 7)), "symbolic")
+    with pytest.raises(RuntimeError, match="a counter for each of 3 lanes"):
+        lanes = dr.rng(llvm.UInt64(7, 7, 7))
+        lanes._counter = llvm.UInt(1, 2, 3)
+        lanes.random(float, 1)
+
+
+def test_rng_made_in_a_loop() -> None:
+    def body(i: Any, x: Any) -> Any:
+        return i + 1, x + dr.rng(llvm.UInt64(i)).random(llvm.Float, 1)
+
+    state = llvm.UInt(0), llvm.Float(0)
+    _, x = dr.while_loop(state, lambda i, _: i < 3, body, mode="symbolic")
+    parts = [dr.rng(k).random(llvm.Float, 1) for k in range(3)]
+    assert dr.allclose(x, parts[0] + parts[1] + parts[2])
+
+
+def test_rng_in_conditionals() -> None:
+    generator = dr.rng(llvm.UInt64(7))
+    x = dr.if_stmt(
+        (llvm.Float(1, 2, 3),),
+        llvm.Bool(True, False, True),
+        lambda x: x * generator.random(llvm.Float, 3),
+        lambda x: x,
+        mode="symbolic",
+    )
+    first = dr.rng(7).random(llvm.Float, 3)
+    assert dr.all(x == dr.select(llvm.Bool(True, False, True), first, 1) * [1, 2, 3])
+
+
+@pytest.mark.parametrize("seed", [7, llvm.UInt64(7), llvm.UInt64(7, 8, 9)], ids=str)
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_rng_in_frozen_functions(seed: Any, symbolic: bool) -> None:
+    given, shared, plain = (dr.rng(seed, symbolic=symbolic) for _ in range(3))
+
+    @dr.freeze
+    def f(generator: Any, x: Any) -> Any:
+        return generator.random(llvm.Float, 3) * x + generator.normal(llvm.Float, 3)
+
+    @dr.freeze
+    def g(x: Any) -> Any:
+        return shared.random(llvm.Float, 3) * x + shared.normal(llvm.Float, 3)
+
+    x = dr.opaque(llvm.Float, 2, 3)
+    for k in range(6):
+        expected = plain.random(llvm.Float, 3) * x + plain.normal(llvm.Float, 3)
+        assert dr.all(f(given, x) == expected), k
+        assert dr.all(g(x) == expected), k
+    assert max(f.n_recordings, g.n_recordings) <= 3
+    assert dr.all(given.random(llvm.Float, 3) == plain.random(llvm.Float, 3))
+
+
 def test_rng_symbolic() -> None:
     symbolic = dr.rng(3, symbolic=True).random(llvm.Float, 5)
     assert list(symbolic) == list(dr.rng(3).random(llvm.Float, 5))

@@ -16,22 +16,39 @@ def functions(name):
     m = pytest.importorskip(package, reason=f"{package} is not installed")
     if name == "torch":
         return SimpleNamespace(
-            name=name, m=m, sin=m.sin, exp=m.exp, cos=m.cos, sum=m.sum,
+            name=name,
+            m=m,
+            sin=m.sin,
+            exp=m.exp,
+            cos=m.cos,
+            sum=m.sum,
             array=lambda a, t="float32": m.tensor(a, dtype=getattr(m, t)),
-            long=lambda x: x.to(m.int64), where=m.where,
+            long=lambda x: x.to(m.int64),
+            where=m.where,
         )
     if name == "jax":
         np_like = m.numpy
         return SimpleNamespace(
-            name=name, m=m, sin=np_like.sin, exp=np_like.exp, cos=np_like.cos,
+            name=name,
+            m=m,
+            sin=np_like.sin,
+            exp=np_like.exp,
+            cos=np_like.cos,
             sum=np_like.sum,
             array=lambda a, t="float32": np_like.asarray(a, dtype=t),
-            long=lambda x: x.astype("int64"), where=np_like.where,
+            long=lambda x: x.astype("int64"),
+            where=np_like.where,
         )
     return SimpleNamespace(
-        name=name, m=m, sin=m.sin, exp=m.exp, cos=m.cos, sum=m.reduce_sum,
+        name=name,
+        m=m,
+        sin=m.sin,
+        exp=m.exp,
+        cos=m.cos,
+        sum=m.reduce_sum,
         array=lambda a, t="float32": m.constant(a, dtype=t),
-        long=lambda x: m.cast(x, m.int64), where=m.where,
+        long=lambda x: m.cast(x, m.int64),
+        where=m.where,
     )
 
 

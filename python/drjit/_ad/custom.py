@@ -263,11 +263,7 @@ def _check_kept(op: CustomOp) -> None:
 
     def check(name: str, leaf: Any) -> Any:
         if dr.is_array_v(leaf):
-            fine = (
-                id(leaf) in known
-                or not dr.is_float_v(leaf)
-                or dr.grad_enabled(leaf)
-            )
+            fine = id(leaf) in known or not dr.is_float_v(leaf) or dr.grad_enabled(leaf)
         else:
             fine = isinstance(leaf, _PLAIN) or callable(leaf)
         if not fine:

@@ -219,8 +219,9 @@ def _linear_jvp(
         ad.instantiate_zeros(t) if isinstance(t, ad.Zero) else t for t in tangents
     ]
     if all(isinstance(t, ad.Zero) for t in tangents[:count]):
-        moved = _linear.bind(*primals[:count], *filled[count:], count=count,
-                             **parameters)
+        moved = _linear.bind(
+            *primals[:count], *filled[count:], count=count, **parameters
+        )
         return outputs, moved
     return outputs, _tangents(parameters["program"], outputs, primals, filled)
 

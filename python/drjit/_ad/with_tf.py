@@ -51,13 +51,9 @@ class _TensorFlow:
 
         def pull(gradients: list[Any]) -> list[Any]:
             pairs = [
-                (t, g)
-                for t, g in zip(outputs, gradients, strict=True)
-                if g is not None
+                (t, g) for t, g in zip(outputs, gradients, strict=True) if g is not None
             ]
-            found = tape.gradient(
-                [t for t, _ in pairs], inputs, [g for _, g in pairs]
-            )
+            found = tape.gradient([t for t, _ in pairs], inputs, [g for _, g in pairs])
             return [None if g is None else tf.convert_to_tensor(g) for g in found]
 
         return outputs, pull
@@ -112,9 +108,7 @@ def _compute(program: Program, tensors: Sequence[Any]) -> list[Any]:
         return [t.numpy().copy() for t in program.run(_ours(own))]
 
     results = tf.numpy_function(run, tensors, [tf.as_dtype(t.dtype) for t in like])
-    return [
-        tf.ensure_shape(t, own.shape) for t, own in zip(results, like, strict=True)
-    ]
+    return [tf.ensure_shape(t, own.shape) for t, own in zip(results, like, strict=True)]
 
 
 def _apply(program: Program, tensors: list[Any]) -> Any:

@@ -103,9 +103,7 @@ class _Bridge(CustomOp):
         return [i for i, wanted in enumerate(self.call.wanted) if wanted]
 
     def backward(self) -> None:
-        gradients = [
-            g for g, f in zip(self.grad_out(), self.floats, strict=True) if f
-        ]
+        gradients = [g for g, f in zip(self.grad_out(), self.floats, strict=True) if f]
         framework, wanted = self.call.framework, self.call.wanted
         found: list[Any]
         if dr.grad_enabled(self.tensors, gradients):
@@ -115,9 +113,7 @@ class _Bridge(CustomOp):
             module = family_of(self.tensors)
             given = iter([framework.give(g) for g in gradients])
             pulled = self.pull([next(given) if f else None for f in self.floats])
-            found = [
-                None if t is None else read(framework, module, t) for t in pulled
-            ]
+            found = [None if t is None else read(framework, module, t) for t in pulled]
         for i, gradient in zip(self._inputs(), found, strict=True):
             if gradient is not None:
                 self.set_grad_in(i, gradient)

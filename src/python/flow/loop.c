@@ -345,7 +345,16 @@ static PyObject *while_loop(PyObject *module, PyObject *const *args, Py_ssize_t 
     return result;
 }
 
+static PyObject *in_loop(PyObject *module, PyObject *unused)
+{
+    (void) module;
+    (void) unused;
+    return PyBool_FromLong(jit_in_loop());
+}
+
 PyMethodDef loop_functions[] = {
+    { "_in_loop", in_loop, METH_NOARGS,
+      "_in_loop()\n\nIs what is traced now going to run several times?" },
     { "while_loop", METHOD(while_loop), METH_FASTCALL | METH_KEYWORDS,
       "while_loop($module, /, state, cond, body, labels=(), label=None, mode=None, "
       "strict=True, compress=None, max_iterations=None)\n--\n\n"
