@@ -161,6 +161,27 @@ def test_sizes(name: str) -> None:
     assert frozen.n_recordings == before
 
 
+def test_private_copies_in_regions() -> None:
+    """Their number of entries is that of the target."""
+
+    def add(x: Float, i: UInt, table: Float) -> Float:
+        bins = table * 2
+
+        def body(k: UInt, v: Float) -> tuple[UInt, Float]:
+            dr.scatter_reduce(dr.ReduceOp.Add, bins, v, i)
+            return k + 1, v + 1
+
+        dr.while_loop((UInt(0), x), lambda k, v: k < 2, body)
+        return bins
+
+    frozen = dr.freeze(add)
+    for entries in (4, 4, 100, 1000):
+        i = order(500) % entries
+        dr.eval(i)
+        arguments = dr.round(ramp(500)), i, ramp(entries)
+        assert list(frozen(*arguments)) == list(add(*arguments))
+
+
 # ------------------------------------------------------------------- containers
 
 

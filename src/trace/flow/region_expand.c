@@ -7,32 +7,35 @@
 #include "base/vec.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/expand.h"
+#include "trace/eval/freezing.h"
 #include "trace/flow/region_replay.h"
 
 /* An array that the region writes to. */
-typedef struct Target {
+typedef struct ScatterTarget {
     VarId array;
     ReduceOp op;
     uint32_t writes;
     uint32_t values; /* most that a lane writes at once */
     bool always;     /* copies are asked for */
     bool possible;   /* all writes are reductions of this kind, which may use copies */
-} Target;
+} ScatterTarget;
 
 typedef struct Search {
     Marks *marks; /* of arrays: which target */
-    Target *targets;
+    ScatterTarget *targets;
     uint32_t count, capacity;
     VarIds regions; /* that are still to be looked into */
 } Search;
 
-static Target *find_target(Search *s, VarId array, ReduceOp op)
+static ScatterTarget *find_target(Search *s, VarId array, ReduceOp op)
 {
     if (marks_has(s->marks, array))
         return &s->targets[marks_get(s->marks, array)];
-    TRY(vec_reserve(&s->targets, &s->capacity, s->count + 1, sizeof(Target)), NULL);
+    TRY(vec_reserve(&s->targets, &s->capacity, s->count + 1, sizeof(ScatterTarget)),
+        NULL);
     TRY(marks_set(s->marks, array, s->count), NULL);
-    s->targets[s->count] = (Target){ .array = array, .op = op, .possible = true };
+    s->targets[s->count] =
+        (ScatterTarget){ .array = array, .op = op, .possible = true };
     return &s->targets[s->count++];
 }
 
@@ -45,7 +48,7 @@ static bool note_write(Search *s, VarId effect)
     if (!count) /* a print */
         return true;
     ReduceOp op = (ReduceOp) (v->aux & 0xff);
-    Target *target = find_target(s, arrays[0], op);
+    ScatterTarget *target = find_target(s, arrays[0], op);
     TRY(target, false);
     var_operands(v, &operands);
     uint32_t values = v->op == OP_SCATTER_PACKET ? operands - 3 : 1;
@@ -76,7 +79,7 @@ static bool find_writes(Search *s, VarId region)
     return ok;
 }
 
-static bool pays(const Target *target, uint32_t lanes)
+static bool pays(const ScatterTarget *target, uint32_t lanes)
 {
     const Var *array = var_get(target->array);
     return target->possible && array->op == OP_EVALUATED &&
@@ -85,14 +88,15 @@ static bool pays(const Target *target, uint32_t lanes)
 }
 
 /* Make the copies of one target. Writes to it that are queued already come first. */
-static bool redirect(ThreadState *ts, RegionReplay *r, const Target *target)
+static bool redirect(ThreadState *ts, RegionReplay *r, const ScatterTarget *target)
 {
     Var *v = var_get(target->array);
     if (!expand_fits(v))
         return true;
     Buffer *memory = expand_memory(ts, target->array);
     TRY(memory, false);
-    bool ok = var_pending(v) == target->writes || evaluate_all(ts);
+    bool ok = freezing_pin(ts, target->array) &&
+              (var_pending(v) == target->writes || evaluate_all(ts));
     if (!ok || var_pending(v) != target->writes) {
         buffer_release(memory);
         return ok;
