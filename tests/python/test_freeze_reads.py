@@ -183,6 +183,19 @@ def test_inputs_stay(capsys: pytest.CaptureFixture[str]) -> None:
     assert f.n_recordings == 2
 
 
+def test_undefined() -> None:
+    """There is memory to be read, whatever is in it."""
+
+    @dr.freeze(allow_reads=True)
+    def f(x: Float) -> Float:
+        y = dr.empty(Float, dr.width(x))
+        dr.eval(y)
+        return x + (1 if y[0] == y[0] else 1.0)
+
+    for size in (4, 4, 9):
+        assert list(f(ramp(size))) == list(ramp(size) + 1)
+
+
 def test_derivatives() -> None:
     from drjit.llvm.ad import Float as Tracked
 

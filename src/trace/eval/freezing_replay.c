@@ -218,6 +218,8 @@ static Replay check_content(const Repeat *p, uint32_t k)
 {
     const Recording *r = &p->frozen->recording;
     const FrozenContent *content = &r->contents[k];
+    Replay taken = take_array(p, content->array);
+    TRY(taken == REPLAY_DONE, taken);
     Buffer *buffer = p->buffers[content->array];
     TRY(work_wait(p->ts, buffer, p->function), REPLAY_FAILED);
     if (is_equal(buffer, content->offset, r->content + content->first, content->bytes))
@@ -245,14 +247,17 @@ static Replay read_all(const Repeat *p, uint32_t behind, uint32_t *reads,
 /* -------------------------------------------------------------------- loops */
 
 /* Its states are what they are before the first iteration. */
-static void enter_loop(const Repeat *p, const FrozenLoop *loop)
+static Replay enter_loop(const Repeat *p, const FrozenLoop *loop)
 {
     const FrozenState *states = p->frozen->recording.states + loop->state;
     for (uint32_t i = 0; i < loop->states; ++i) {
+        Replay result = take_array(p, states[i].initial); /* it may be undefined */
+        TRY(result == REPLAY_DONE, result);
         Buffer *initial = p->buffers[states[i].initial];
         buffer_retain(initial);
         p->buffers[states[i].array] = initial;
     }
+    return REPLAY_DONE;
 }
 
 /* What the block has made is the state from now on. */
@@ -315,10 +320,11 @@ static Replay run_commands(const Repeat *p)
     while (result == REPLAY_DONE && at.command < r->command_count) {
         if (!at.inside && at.loop < r->loop_count &&
             r->loops[at.loop].first == at.command) {
-            enter_loop(p, &r->loops[at.loop]);
+            result = enter_loop(p, &r->loops[at.loop]);
             at.inside = true;
         }
-        result = step(p, &at);
+        if (result == REPLAY_DONE)
+            result = step(p, &at);
     }
     return result;
 }
