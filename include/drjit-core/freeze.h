@@ -106,11 +106,42 @@ JIT_EXPORT int jit_freeze_replay(JitRecording *recording, size_t count,
  *  compute, are not looked at. */
 JIT_EXPORT int jit_freeze_dry_run(JitRecording *recording, size_t count,
                                   const uint32_t *inputs);
+/** Numbers of inputs and outputs. */
+JIT_EXPORT size_t jit_freeze_input_count(const JitRecording *recording);
+JIT_EXPORT size_t jit_freeze_output_count(const JitRecording *recording);
 /** Arrays, commands and conditions, and the condition that was not met the last time;
  *  valid until the thread's next call of this. NULL on errors. */
 JIT_EXPORT const char *jit_freeze_str(JitRecording *recording);
 /** Release a recording that is not being repeated; NULL is fine. */
 JIT_EXPORT void jit_freeze_destroy(JitRecording *recording);
+
+/* Keeping recordings. A block of bytes has recordings, for this process or another one
+ * of the same user, and whatever the caller puts beside them. It does not depend on the
+ * engine or the CPU: kernels are in it as Programs, from which machine code is made, or
+ * found in the cache, when they are loaded.
+ *
+ * What is repeated is trusted with addresses. So a block is authenticated with the key
+ * of the disk cache (DRJIT_CACHE_DIR), and only who has that key can load it. Without a
+ * key, because the disk cache is off or libsodium not there, saving and loading fail.
+ */
+
+/** Recordings, and a note of the caller's, as a block of '*size' bytes, to be released
+ *  with jit_freeze_free(). Waits for constants that are being computed. NULL on errors:
+ *  JIT_ERROR_UNSUPPORTED if a recording depends on what is of this process only (the
+ *  registry's instances, callbacks of prints). */
+JIT_EXPORT void *jit_freeze_save(size_t count, JitRecording *const *recordings,
+                                 const void *note, size_t note_size, size_t *size);
+/** Release a block; NULL is fine. */
+JIT_EXPORT void jit_freeze_free(void *block);
+/** How many recordings does a block have, and which note (a part of the block)? Any of
+ *  the pointers may be NULL. False if it is damaged, was written with another key or
+ *  by another version of the library. */
+JIT_EXPORT bool jit_freeze_inspect(const void *block, size_t size, size_t *count,
+                                   const void **note, size_t *note_size);
+/** A recording of a block, for the calling thread's device of a backend. Kernels that
+ *  are not in the cache are compiled now. NULL on errors. */
+JIT_EXPORT JitRecording *jit_freeze_load(JitBackend backend, const void *block,
+                                         size_t size, size_t number);
 
 /** Sizes to compute with, while the calling thread records. A handle stands for a size
  *  wherever it comes from, and belongs to the recording; 0 on errors (JIT_ERROR_STATE

@@ -2,9 +2,10 @@
  * api_freeze.c -- functions that are recorded and repeated
  */
 #include "api/api.h"
+#include "base/alloc.h"
 #include "base/error.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing.h"
+#include "trace/eval/freezing_file.h"
 #include "trace/graph/current.h"
 
 /* JitRecording is the public name of Frozen. */
@@ -139,6 +140,16 @@ int jit_freeze_dry_run(JitRecording *recording, size_t count, const uint32_t *in
     return replay(recording, count, inputs, NULL, "jit_freeze_dry_run()");
 }
 
+size_t jit_freeze_input_count(const JitRecording *recording)
+{
+    return recording ? ((const Frozen *) (const void *) recording)->input_count : 0;
+}
+
+size_t jit_freeze_output_count(const JitRecording *recording)
+{
+    return recording ? ((const Frozen *) (const void *) recording)->output_count : 0;
+}
+
 const char *jit_freeze_str(JitRecording *recording)
 {
     if (!recording) {
@@ -161,6 +172,68 @@ void jit_freeze_destroy(JitRecording *recording)
         return;
     freezing_free(inner(recording));
     api_leave();
+}
+
+/* ------------------------------------------------------------------- saving */
+
+void *jit_freeze_save(size_t count, JitRecording *const *recordings, const void *note,
+                      size_t note_size, size_t *size)
+{
+    static const char function[] = "jit_freeze_save()";
+    const char *missing = count && !recordings   ? "recordings"
+                          : note_size && !note   ? "note"
+                          : !size                ? "size"
+                                                 : NULL;
+    for (size_t i = 0; !missing && i < count; ++i)
+        missing = recordings[i] ? NULL : "a recording";
+    if (missing)
+        api_null(function, missing);
+    ThreadState *ts = missing ? NULL : api_enter();
+    TRY(ts, NULL);
+    Text out = { 0 };
+    bool ok = freezing_save(ts, (Frozen *const *) (const void *) recordings,
+                            (uint32_t) count, note, note_size, function, &out);
+    api_leave();
+    *size = out.size;
+    char *block = ok ? text_take(&out) : NULL;
+    text_free(&out);
+    return block;
+}
+
+void jit_freeze_free(void *block) { alloc_free(block); }
+
+bool jit_freeze_inspect(const void *block, size_t size, size_t *count,
+                        const void **note, size_t *note_size)
+{
+    static const char function[] = "jit_freeze_inspect()";
+    if (!block)
+        return api_null(function, "block");
+    FrozenBlock found;
+    TRY(freezing_open(block, size, function, &found), false);
+    if (count)
+        *count = found.count;
+    if (note)
+        *note = found.note;
+    if (note_size)
+        *note_size = found.note_size;
+    return true;
+}
+
+JitRecording *jit_freeze_load(JitBackend backend, const void *block, size_t size,
+                              size_t number)
+{
+    static const char function[] = "jit_freeze_load()";
+    if (!block)
+        api_null(function, "block");
+    FrozenBlock found;
+    TRY(block && freezing_open(block, size, function, &found), NULL);
+    ThreadState *ts = api_enter();
+    TRY(ts, NULL);
+    Device *device = current_device(ts, backend, function);
+    Frozen *frozen = device ? freezing_load(ts, device, &found, number, function)
+                            : NULL;
+    api_leave();
+    return (JitRecording *) (void *) frozen;
 }
 
 /* -------------------------------------------------------------------- sizes */

@@ -66,7 +66,9 @@ bool recorder_input(Recorder *r, uint32_t number, Buffer *buffer, Width width,
 
 bool recorder_undefined(Recorder *r, Buffer *buffer, Width width, uint32_t entry)
 {
-    return add(r, &(FrozenArray) { FROZEN_MADE, 0, width, entry, 0 }, buffer);
+    return add(r,
+               &(FrozenArray) { FROZEN_MADE, FROZEN_UNDEFINED, width, entry, 0 },
+               buffer);
 }
 
 bool recorder_constant(Recorder *r, Buffer *buffer, Width width, uint32_t entry)

@@ -27,9 +27,13 @@
 typedef enum FrozenKind {
     FROZEN_INPUT,    /* number: of the input */
     FROZEN_CONSTANT, /* number: in Recording.constants */
-    FROZEN_MADE,     /* by commands, or the state of a loop */
-    FROZEN_LOST      /* of a single iteration: it cannot be had again */
+    FROZEN_MADE,     /* by commands, or the state of a loop; number: FROZEN_UNDEFINED,
+                        if nobody has to write it before it is read */
+    FROZEN_LOST,     /* of a single iteration: it cannot be had again */
+    FROZEN_KINDS
 } FrozenKind;
+
+enum { FROZEN_UNDEFINED = 1 };
 
 /** An array of width * entry bytes. */
 typedef struct FrozenArray {
@@ -212,6 +216,8 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
                           const int64_t *values,
                           void (*done)(void *payload, const LaunchResult *result),
                           void *payload);
+/** The last one of so many commands that writes an array, counted from 1; 0: none. */
+uint32_t recording_writer(const Recording *r, uint32_t commands, uint32_t array);
 /** What it consists of, for people. */
 void recording_write(const Recording *r, Text *out);
 /** "i0[3]", "a1[0:4]": what of an array was read, for people. */

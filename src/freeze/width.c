@@ -151,6 +151,25 @@ bool width_pin_kind(Widths *w, Width width)
     return two && width_assume(w, WIDTH_NOT_LESS, width, two);
 }
 
+bool width_compute(WidthOp op, int64_t a, int64_t b, int64_t *result)
+{
+    return apply(op, a, b, result);
+}
+
+bool width_check(Widths *w, uint32_t reads)
+{
+    for (uint32_t i = 1; i < w->count; ++i) {
+        WidthTerm *term = &w->terms[i];
+        bool joined = term->op >= WIDTH_ADD, read = term->op == WIDTH_READ;
+        if (joined && (!term->a || term->a >= i || !term->b || term->b >= i))
+            return false;
+        if (read && term->a >= reads)
+            return false;
+        term->late = joined ? later(w, term->a, term->b) : read ? term->a + 1 : 0;
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------- replay */
 
 bool width_evaluate(const Widths *w, uint32_t late, const int64_t *inputs,

@@ -32,7 +32,8 @@ typedef enum WidthOp {
     WIDTH_SUB,
     WIDTH_MUL,
     WIDTH_DIV,
-    WIDTH_MOD
+    WIDTH_MOD,
+    WIDTH_OPS
 } WidthOp;
 
 typedef struct WidthTerm {
@@ -47,7 +48,8 @@ typedef enum WidthRelation {
     WIDTH_EQUAL,
     WIDTH_NOT_EQUAL,
     WIDTH_LESS,
-    WIDTH_NOT_LESS
+    WIDTH_NOT_LESS,
+    WIDTH_RELATIONS
 } WidthRelation;
 
 typedef struct WidthGuard {
@@ -76,6 +78,11 @@ static inline int64_t width_value(const Widths *w, Width width)
 {
     return w->terms[width].value;
 }
+/** What an operation makes of two numbers. False: nothing. */
+bool width_compute(WidthOp op, int64_t a, int64_t b, int64_t *result);
+/** Of terms that were read from a file: do they refer to those before them, and to so
+ *  many numbers that are read? Sets 'late', which follows from the rest. */
+bool width_check(Widths *w, uint32_t reads);
 /** Is it a constant? */
 static inline bool width_is_constant(const Widths *w, Width width)
 {

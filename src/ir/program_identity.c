@@ -14,7 +14,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/error.h"
+#include "base/vec.h"
 
 enum { COUNTS = 9 };
 
@@ -177,4 +179,95 @@ void *program_serialise(const Program *program, uint64_t prefix, size_t *size)
     *size = 0;
     put_all(out, size, program, prefix);
     return out;
+}
+
+/* ------------------------------------------------------------- deserialise */
+
+/* An array of 'count' elements. False: it is not there, or memory is out. */
+static bool take(ByteReader *in, void *array, uint32_t *capacity, uint32_t *count,
+                 uint32_t wanted, size_t size)
+{
+    const void *data = bytes_skip(in, wanted * size);
+    TRY(data && vec_reserve(array, capacity, wanted, size), false);
+    if (wanted)
+        memcpy(*(void **) array, data, wanted * size);
+    *count = wanted;
+    return true;
+}
+
+static bool take_stmts(ByteReader *in, Program *program, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        const char *text = (const char *) in->data + in->at;
+        const char *end = memchr(text, 0, in->size - in->at);
+        TRY(end && program_add_stmt(program, text) != PROGRAM_NONE, false);
+        (void) bytes_skip(in, (size_t) (end - text) + 1);
+    }
+    return true;
+}
+
+/* A Program without its callables; '*callables': how many there are. */
+static bool take_own(ByteReader *in, Program *p, uint32_t *callables)
+{
+    uint32_t counts[COUNTS];
+    const void *data = bytes_skip(in, sizeof(counts));
+    TRY(data, false);
+    memcpy(counts, data, sizeof(counts));
+    *callables = counts[6];
+    p->check_count = counts[7];
+    p->print_count = counts[8];
+    return take(in, &p->insts, &p->inst_capacity, &p->inst_count, counts[0],
+                sizeof(Inst)) &&
+           take(in, &p->extra, &p->extra_capacity, &p->extra_count, counts[1],
+                sizeof(uint32_t)) &&
+           take(in, &p->literals, &p->literal_capacity, &p->literal_count, counts[2],
+                sizeof(uint64_t)) &&
+           take(in, &p->params, &p->param_capacity, &p->param_count, counts[3],
+                sizeof(Param)) &&
+           take(in, &p->regions, &p->region_capacity, &p->region_count, counts[5],
+                sizeof(Region)) &&
+           take_stmts(in, p, counts[4]);
+}
+
+static bool take_all(ByteReader *in, Program *program)
+{
+    uint32_t callables, none = 0;
+    bool ok = take_own(in, program, &callables);
+    for (uint32_t i = 0; ok && i < callables; ++i) {
+        Program *callable = alloc_zero(1, sizeof(Program));
+        TRY(callable, false);
+        ok = take_own(in, callable, &none) && none == 0;
+        ok = program_add_callable(program, callable) != PROGRAM_NONE && ok;
+    }
+    return ok && bytes_complete(in);
+}
+
+/* Operands that are missing are 0: engines rely on it, as does comparison. */
+static bool check_unused(const Program *p)
+{
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        for (uint32_t i = inst->count > INST_ARGS ? 1 : inst->count; i < INST_ARGS; ++i)
+            TRY(!inst->arg[i], false);
+    }
+    for (uint32_t i = 0; i < p->callable_count; ++i)
+        TRY(check_unused(p->callables[i]), false);
+    return true;
+}
+
+Program *program_deserialise(const void *data, size_t size, uint64_t *prefix)
+{
+    ByteReader in = { .data = data, .size = size };
+    Program *program = alloc_zero(1, sizeof(Program));
+    TRY(program, NULL);
+    error_clear();
+    *prefix = bytes_take(&in, sizeof(*prefix));
+    bool ok = take_all(&in, program) && check_unused(program);
+    if (!ok && !error_code())
+        error_set(JIT_ERROR_ARGUMENT, "program_deserialise(): these bytes are no "
+                  "Program");
+    if (ok && program_verify(program))
+        return program;
+    program_free(program);
+    return NULL;
 }

@@ -26,5 +26,8 @@ bool program_equal(const Program *a, const Program *b);
 /** All of a Program as bytes, the same for equal ones: preceded by 'prefix'. Owned by
  *  the caller (alloc_free); NULL if memory is out. */
 void *program_serialise(const Program *program, uint64_t prefix, size_t *size);
+/** The Program that these bytes are, which is verified; sources are unknown. They may
+ *  be any bytes: every length is checked. NULL: error recorded. */
+Program *program_deserialise(const void *data, size_t size, uint64_t *prefix);
 
 #endif

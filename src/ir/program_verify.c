@@ -331,6 +331,8 @@ static bool begin_region(Verifier *v, uint32_t at, const Inst *inst)
     if (region->kind == REGION_IF &&
         (inst->count != 2 || !expect(p, at, inst, 1, VarTypeBool)))
         return fault(at, inst, "a conditional has a mask and a condition");
+    if (region->kind != REGION_CALL && region->target_count)
+        return fault(at, inst, "%u targets, and it is no call", region->target_count);
     if (region->kind == REGION_CALL && !check_call(v, at, inst, region))
         return false;
     v->stack[v->depth++] = inst->aux;
@@ -514,8 +516,43 @@ static bool verify(const Program *p, const Program *root, uint32_t self)
     return ok;
 }
 
+static bool check_params(const Program *p)
+{
+    for (uint32_t i = 0; i < p->param_count; ++i) {
+        const Param *param = &p->params[i];
+        bool typed = param->kind < PARAM_PRINT;
+        if (param->kind > PARAM_REPORT ||
+            (typed && !type_valid((VarType) param->type)))
+            return error_set(JIT_ERROR_ARGUMENT, "program_verify(): slot %u is of kind "
+                             "%u and type %u", i, param->kind, param->type);
+    }
+    return true;
+}
+
+/* Bytes of the local arrays of a lane, callables not counted. */
+static uint64_t local_bytes(const Program *p)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < p->inst_count; ++i)
+        if (p->insts[i].op == OP_LOCAL)
+            bytes += (uint64_t) p->insts[i].aux * type_info[p->insts[i].type].size;
+    return bytes;
+}
+
+static bool check_locals(const Program *p)
+{
+    uint64_t bytes = local_bytes(p);
+    for (uint32_t i = 0; i < p->callable_count; ++i)
+        bytes += local_bytes(p->callables[i]);
+    return bytes <= LOCAL_MOST_BYTES ||
+           error_set(JIT_ERROR_ARGUMENT, "program_verify(): local arrays of %llu bytes",
+                     (unsigned long long) bytes);
+}
+
 bool program_verify(const Program *p)
 {
+    if (!check_params(p))
+        return false;
     for (uint32_t i = 0; i < p->callable_count; ++i) {
         const Program *c = p->callables[i];
         if (c->param_count || c->callable_count || c->check_count || c->print_count)
@@ -524,5 +561,5 @@ bool program_verify(const Program *p)
         if (!verify(c, p, i))
             return false;
     }
-    return verify(p, p, p->callable_count);
+    return verify(p, p, p->callable_count) && check_locals(p);
 }

@@ -430,16 +430,10 @@ static void log_literals(const Program *program, const Kernel *sibling,
         log_write(LogLevelInfo, "jit_eval(): and %u more.", seen - LOGGED_LITERALS);
 }
 
-/* The order for a kernel that serves the Program, the sibling, and whatever else the
- * sibling served. */
-static bool order_general(Order *order, const Program *program, const ProgramKey *key,
-                          const Kernel *sibling)
+/* The order for a kernel that serves the Program, and all that differ from it in the
+ * literals at the order's positions. */
+static bool order_general(Order *order, const Program *program, const ProgramKey *key)
 {
-    const Program *before = sibling->traced ? sibling->traced : sibling->program;
-    order->positions =
-        literals_differences(program, before, sibling->value_literals,
-                             sibling->value_count, &order->position_count);
-    TRY(order->positions, false);
     order->general = literals_generalise(program, order->positions,
                                          order->position_count, &order->first_value);
     TRY(order->general, false);
@@ -450,19 +444,42 @@ static bool order_general(Order *order, const Program *program, const ProgramKey
     return true;
 }
 
+/* A kernel for what the sibling has served, too. */
 static Kernel *get_general(const Program *program, const ProgramKey *key,
                            const Device *device, uint32_t lanes, const Kernel *sibling,
                            LiteralOrigin origin, void *context)
 {
+    const Program *before = sibling->traced ? sibling->traced : sibling->program;
     Order order = { .device = device, .lanes = lanes };
     Kernel *kernel = NULL;
     bool fresh = false;
-    if (order_general(&order, program, key, sibling))
+    order.positions =
+        literals_differences(program, before, sibling->value_literals,
+                             sibling->value_count, &order.position_count);
+    if (order.positions && order_general(&order, program, key))
         kernel = deliver(&order, &fresh);
     program_free(order.general);
     alloc_free(order.positions);
     if (fresh)
         log_literals(program, sibling, key, origin, context);
+    return kernel;
+}
+
+Kernel *cache_get_general(const Program *program, const ProgramKey *key,
+                          const uint32_t *positions, uint32_t count,
+                          const Device *device, uint32_t lanes)
+{
+    Order order = { .device = device, .lanes = lanes, .position_count = count };
+    Kernel *kernel = NULL;
+    bool fresh;
+    cache_init();
+    order.positions = alloc_get(count * sizeof(uint32_t));
+    TRY(order.positions, NULL);
+    memcpy(order.positions, positions, count * sizeof(uint32_t));
+    if (order_general(&order, program, key) && program_verify(order.general))
+        kernel = deliver(&order, &fresh);
+    program_free(order.general);
+    alloc_free(order.positions);
     return kernel;
 }
 

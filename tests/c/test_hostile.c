@@ -560,6 +560,29 @@ static bool frozen(void)
            entry_is(again[2], 0, 4);
 }
 
+/* A recording is saved, loaded, and repeated. */
+static bool saved(void)
+{
+    uint32_t x = counter(), out[3], again[3];
+    if (!x || !jit_var_schedule(x) || !jit_eval() || !jit_freeze_start(CPU, 1, &x))
+        return false;
+    JitRecording *recording = tripled(x, out) ? jit_freeze_stop(3, out) : NULL;
+    jit_freeze_abort();
+    size_t size;
+    void *block = recording ? jit_freeze_save(1, &recording, "note", 4, &size) : NULL;
+    jit_freeze_destroy(recording);
+    jit_flush_kernel_cache();
+    JitRecording *loaded = block ? jit_freeze_load(CPU, block, size, 0) : NULL;
+    jit_freeze_free(block);
+    int done = loaded ? jit_freeze_replay(loaded, 1, &x, again) : -1;
+    for (int i = 0; i < 3 && done > 0; i++)
+        own(again[i]);
+    jit_freeze_destroy(loaded);
+    if (done == 0)
+        fail_msg("a recording was refused");
+    return done > 0 && entry_is(again[0], 9, 28) && entry_is(again[2], 0, 4);
+}
+
 /* ----------------------------------------------------------------------- tests */
 
 static const Scenario scenarios[] = {
@@ -598,6 +621,7 @@ static const Scenario scenarios[] = {
     { "local_memory", local_memory, false, false },
     { "prints", prints, false, false },
     { "frozen", frozen, false, false },
+    { "saved", saved, true, false },
     { "calls", calls, false, false },
     { "threads", threads, false, true },
     { "disk", disk, true, false }

@@ -48,7 +48,8 @@ typedef enum FrozenResult {
     FROZEN_RESULT_ARRAY,   /* number: in Recording.arrays */
     FROZEN_RESULT_INPUT,   /* number: of the input */
     FROZEN_RESULT_LITERAL, /* bits */
-    FROZEN_RESULT_HELD     /* number: in Frozen.held, a variable that never changes */
+    FROZEN_RESULT_HELD,    /* number: in Frozen.held, a variable that never changes */
+    FROZEN_RESULTS
 } FrozenResult;
 
 typedef struct FrozenOutput {

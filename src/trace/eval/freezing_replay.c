@@ -107,7 +107,7 @@ static Replay take_array(const Repeat *p, uint32_t number)
 static Replay take_arrays(const Repeat *p, const FrozenCommand *f)
 {
     const Recording *r = &p->frozen->recording;
-    Replay result = REPLAY_DONE;
+    Replay result = p->values[f->size] < 0 ? REPLAY_REFUSED : REPLAY_DONE;
     for (uint32_t i = 0; result == REPLAY_DONE && i < f->count; ++i)
         result = take_array(p, r->uses[f->first + i].array);
     return result;
@@ -134,12 +134,18 @@ static void drop_arrays(const Repeat *p, uint32_t command)
 
 static Replay read_number(const Repeat *p, uint32_t k)
 {
-    const FrozenRead *read = &p->frozen->recording.reads[k];
+    const Recording *r = &p->frozen->recording;
+    const FrozenRead *read = &r->reads[k];
+    const uint32_t writer = recording_writer(r, read->behind, read->array);
+    TRY(writer, REPLAY_REFUSED);
+    const FrozenCommand *f = &r->commands[writer - 1];
     Buffer *buffer = p->buffers[read->array];
+    uint64_t place = (uint64_t) p->values[read->place] * sizeof(uint32_t);
     uint32_t value;
+    TRY(place < buffer->size && buffer->size - place >= sizeof(value), REPLAY_REFUSED);
     TRY(work_wait(p->ts, buffer, p->function), REPLAY_FAILED);
-    buffer_read(buffer, (size_t) p->values[read->place] * sizeof(value), &value,
-                sizeof(value));
+    buffer_read(buffer, (size_t) place, &value, sizeof(value));
+    TRY(value <= (uint64_t) p->values[f->size] * f->unit, REPLAY_REFUSED);
     p->values[read->width] = value;
     return set_sizes(p, k + 1) ? REPLAY_DONE : REPLAY_REFUSED;
 }
@@ -350,6 +356,11 @@ static VarId make_output(const Repeat *p, const FrozenOutput *out)
     if (out->number != RECORDER_UNKNOWN && take_array(p, out->number) != REPLAY_DONE)
         return 0; /* of an array that nobody has written */
     Buffer *buffer = out->number == RECORDER_UNKNOWN ? NULL : p->buffers[out->number];
+    if ((uint64_t) size * type_info[out->type].size > (buffer ? buffer->size : 0))
+        return (VarId) error_set(JIT_ERROR_STATE, "%s: output %u has %u entries, and "
+                                 "an array of %zu bytes", p->function,
+                                 (uint32_t) (out - p->frozen->outputs), size,
+                                 buffer ? buffer->size : 0);
     id = node_buffer(p->ts, out->device, (VarType) out->type, size, buffer);
     if (id && buffer)
         p->buffers[out->number] = NULL; /* the reference has moved */

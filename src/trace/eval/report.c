@@ -41,6 +41,12 @@ static Report *make(uint32_t checks, uint32_t prints)
     return NULL;
 }
 
+static void free_report(Report *report)
+{
+    alloc_free(report->printers);
+    alloc_free(report);
+}
+
 Report *report_make(const Assembly *b)
 {
     Report *report = make(b->program->check_count, b->program->print_count);
@@ -67,6 +73,41 @@ Report *report_again(const Report *report)
     for (uint32_t i = 0; i < report->print_count; ++i)
         print_retain(again->printers[i] = report->printers[i]);
     return again;
+}
+
+/* -------------------------------------------------------------------- files */
+
+bool report_put(const Report *report, const char *function, Text *out)
+{
+    if (report->print_count)
+        return error_set(JIT_ERROR_UNSUPPORTED, "%s: the recording cannot be saved: a "
+                         "kernel prints, to a function of this process", function);
+    bytes_put(out, report->count, sizeof(uint32_t));
+    for (uint32_t i = 0; i < report->count; ++i) {
+        bytes_put(out, report->checks[i].kind, sizeof(uint32_t));
+        bytes_put_block(out, report->checks[i].name, strlen(report->checks[i].name));
+    }
+    return true;
+}
+
+Report *report_take(ByteReader *in)
+{
+    enum { LEAST_BYTES = sizeof(uint32_t) + sizeof(uint64_t) };
+    Report *report = make(bytes_take_count(in, LEAST_BYTES), 0);
+    TRY(report, NULL);
+    for (uint32_t i = 0; i < report->count; ++i) {
+        size_t size;
+        report->checks[i].kind = (uint32_t) bytes_take(in, sizeof(uint32_t));
+        const void *name = bytes_take_block(in, &size);
+        in->failed |= report->checks[i].kind >= CHECK_COUNT ||
+                      size >= sizeof(report->checks[i].name);
+        if (!in->failed)
+            memcpy(report->checks[i].name, name, size);
+    }
+    if (!in->failed)
+        return report;
+    free_report(report);
+    return NULL;
 }
 
 /* ------------------------------------------------------------------- the end */
@@ -101,12 +142,6 @@ static void fail_loop(ErrorRecord *wrong, const char *name, const CheckReport *f
              "%s: loop '%s' has run for %u iterations, its 'max_iterations' is %llu",
              access_functions[CHECK_LOOP], name, found->index,
              (unsigned long long) found->bound - 1);
-}
-
-static void free_report(Report *report)
-{
-    alloc_free(report->printers);
-    alloc_free(report);
 }
 
 void report_done(void *payload, const LaunchResult *result)

@@ -11,6 +11,7 @@
 #ifndef TRACE_EVAL_REPORT_H
 #define TRACE_EVAL_REPORT_H
 
+#include "base/bytes.h"
 #include "kernel/launch.h"
 #include "trace/eval/assemble.h"
 #include "trace/eval/history.h"
@@ -26,6 +27,12 @@ void report_done(void *report, const LaunchResult *result);
 /** A launch that does not come about; NULL is fine. Requires the graph lock: who prints
  *  is told when it is released. */
 void report_drop(Report *report);
+
+/** Write a report, to be read by another process. False: error recorded, or it has
+ *  prints, which are given to somebody in this one. */
+bool report_put(const Report *report, const char *function, Text *out);
+/** What that has written. NULL: it is not that, or memory is out. */
+Report *report_take(ByteReader *in);
 
 /** What the history says of a launch. */
 typedef struct ReportedLaunch {

@@ -1,0 +1,432 @@
+/*
+ * test_freeze_file.c -- recordings that are saved and loaded
+ *
+ * What is loaded, by the same process, by another one, or with another engine, has to
+ * do what the function does, as what was saved has. What is damaged has to be an error:
+ * all bits are flipped, and blocks that are damaged but authentic, as nobody else could
+ * make them, are loaded too.
+ */
+#include "freeze_util.h"
+
+#include "base/bytes.h"
+#include "kernel/disk_folder.h"
+
+enum { HEADER = 72, MAC = 40, SIZE_PLACE = 24 }; /* docs/dev/freezing.md */
+
+static const uint32_t sizes[] = { 64, 8, 2000, 200000, 1, 64, 16 };
+
+static JitRecording *record_number(size_t f, uint32_t size)
+{
+    uint32_t in[INPUTS], out[MOST];
+    size_t count;
+    make_inputs(size, in);
+    JitRecording *recording = record(functions[f].call, in, out, &count);
+    drop_all(out, count);
+    drop_all(in, INPUTS);
+    return recording;
+}
+
+static uint8_t *save_one(JitRecording *recording, size_t *size)
+{
+    uint8_t *block = jit_freeze_save(1, &recording, "note", 4, size);
+    OK(block);
+    return block;
+}
+
+static size_t outputs_of(size_t f)
+{
+    uint32_t in[INPUTS], out[MOST];
+    make_inputs(64, in);
+    size_t count = functions[f].call(in, out);
+    drop_all(out, count);
+    drop_all(in, INPUTS);
+    return count;
+}
+
+/* ------------------------------------------------------------ what is loaded */
+
+static void check_loaded(size_t f, JitRecording *loaded)
+{
+    size_t count = outputs_of(f);
+    for (size_t s = 0; s < COUNT_OF(sizes); ++s)
+        check_replay(f, loaded, count, sizes[s], sizes[s] == 64);
+}
+
+static void test_functions(void **unused)
+{
+    (void) unused;
+    JitRecording *recordings[COUNT_OF(functions)];
+    for (size_t f = 0; f < COUNT_OF(functions); ++f)
+        recordings[f] = record_number(f, 64);
+    size_t size, count, note_size;
+    const void *note;
+    uint8_t *block =
+        jit_freeze_save(COUNT_OF(functions), recordings, "a note", 7, &size);
+    OK(block);
+    OK(jit_freeze_inspect(block, size, &count, &note, &note_size));
+    OK(jit_freeze_inspect(block, size, NULL, NULL, NULL));
+    assert_int_equal(count, COUNT_OF(functions));
+    assert_int_equal(note_size, 7);
+    assert_string_equal(note, "a note");
+    for (size_t f = 0; f < COUNT_OF(functions); ++f) {
+        JitRecording *loaded = jit_freeze_load(CPU, block, size, f);
+        if (!loaded)
+            fail_msg("%s: %s", functions[f].name, jit_error_message());
+        char *text = strdup(jit_freeze_str(recordings[f]));
+        assert_string_equal(jit_freeze_str(loaded), text);
+        free(text);
+        jit_freeze_destroy(recordings[f]);
+        check_loaded(f, loaded);
+        size_t again_size; /* what is loaded can be saved */
+        uint8_t *again = jit_freeze_save(1, &loaded, NULL, 0, &again_size);
+        OK(again);
+        jit_freeze_free(again);
+        jit_freeze_destroy(loaded);
+    }
+    jit_freeze_free(block);
+    jit_freeze_free(NULL);
+}
+
+/* Kernels come from the cache in memory, or, of engines that save code, from disk. */
+static void test_kernels(void **unused)
+{
+    (void) unused;
+    size_t size;
+    JitRecording *recording = record_number(0, 64);
+    uint8_t *block = save_one(recording, &size);
+    jit_freeze_destroy(recording);
+    Stats before = stats_now();
+    JitRecording *loaded = jit_freeze_load(CPU, block, size, 0);
+    OK(loaded);
+    CHECK_STATS(before, 0, 1, 0);
+    jit_freeze_destroy(loaded);
+    jit_flush_kernel_cache();
+    before = stats_now();
+    loaded = jit_freeze_load(CPU, block, size, 0);
+    OK(loaded);
+    Stats after = stats_now();
+    if (strcmp(getenv("DRJIT_CPU_ENGINE"), "llvm") == 0)
+        assert_int_equal(after.soft - before.soft, 1);
+    else
+        assert_int_equal(after.hard - before.hard, 1);
+    jit_freeze_destroy(record_number(0, 64));
+    CHECK_STATS(after, 1, 1, 0);
+    check_loaded(0, loaded);
+    jit_freeze_destroy(loaded);
+    jit_freeze_free(block);
+}
+
+static uint32_t scaled(uint32_t x, float factor, float offset)
+{
+    return take(jit_var_add, take(jit_var_mul, same(x), f32(factor)), f32(offset));
+}
+
+static void check_scaled(uint32_t x, uint32_t y, float factor, float offset)
+{
+    float a, b;
+    OK(jit_var_read(x, 5, &a));
+    OK(jit_var_read(y, 5, &b));
+    assert_true(b == a * factor + offset);
+}
+
+/* A literal has become a parameter of the kernel, whose value is the recording's. The
+ * kernel that is loaded serves others, too. */
+static void test_general(void **unused)
+{
+    (void) unused;
+    uint32_t in[INPUTS], out, again;
+    make_inputs(64, in);
+    for (int i = 1; i < 3; ++i) {
+        uint32_t y = scaled(in[0], (float) i, 100);
+        OK(jit_var_eval(y));
+        jit_var_dec_ref(y);
+    }
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    out = scaled(in[0], 8, 100);
+    JitRecording *recording = jit_freeze_stop(1, &out);
+    OK(recording);
+    size_t size;
+    uint8_t *block = save_one(recording, &size);
+    jit_freeze_destroy(recording);
+    jit_flush_kernel_cache();
+    recording = jit_freeze_load(CPU, block, size, 0);
+    OK(recording);
+    jit_freeze_free(block);
+    assert_int_equal(jit_freeze_replay(recording, INPUTS, in, &again), 1);
+    check_scaled(in[0], again, 8, 100);
+    jit_var_dec_ref(again);
+    Stats before = stats_now();
+    for (int i = 3; i < 6; ++i) {
+        uint32_t y = scaled(in[0], (float) i, 100);
+        check_scaled(in[0], y, (float) i, 100);
+        jit_var_dec_ref(y);
+    }
+    CHECK_STATS(before, 3, 3, 0);
+    assert_int_equal(jit_freeze_replay(recording, INPUTS, in, &again), 1);
+    check_scaled(in[0], again, 8, 100);
+    DROP(out, again);
+    drop_all(in, INPUTS);
+    jit_freeze_destroy(recording);
+}
+
+/* ---------------------------------------------------------- other processes */
+
+static char path[200];
+
+/* What the other process does: load all, and compare. */
+static int load_file(void)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    size_t size = (size_t) ftell(file), count;
+    uint8_t *block = malloc(size);
+    rewind(file);
+    assert_int_equal(fread(block, 1, size, file), size);
+    fclose(file);
+    OK(jit_init(CPU));
+    OK(jit_freeze_inspect(block, size, &count, NULL, NULL));
+    assert_int_equal(count, COUNT_OF(functions));
+    Stats before = stats_now();
+    for (size_t f = 0; f < count; ++f) {
+        JitRecording *loaded = jit_freeze_load(CPU, block, size, f);
+        if (!loaded)
+            fail_msg("%s: %s", functions[f].name, jit_error_message());
+        if (getenv("EXPECT_NO_COMPILE"))
+            assert_int_equal(stats_now().hard, before.hard);
+        check_loaded(f, loaded);
+        before = stats_now();
+        jit_freeze_destroy(loaded);
+    }
+    free(block);
+    return jit_shutdown(0);
+}
+
+static void test_processes(void **unused)
+{
+    (void) unused;
+    JitRecording *recordings[COUNT_OF(functions)];
+    for (size_t f = 0; f < COUNT_OF(functions); ++f)
+        recordings[f] = record_number(f, 64);
+    size_t size;
+    uint8_t *block = jit_freeze_save(COUNT_OF(functions), recordings, NULL, 0, &size);
+    OK(block);
+    const char *temporary = getenv("TMPDIR");
+    snprintf(path, sizeof(path), "%s/drjit-freeze-XXXXXX",
+             temporary ? temporary : "/tmp");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, block, size), (ssize_t) size);
+    close(file);
+    const char *own = getenv("DRJIT_CPU_ENGINE");
+    static const EngineCase engines[] = { { "interp", "" }, { "native", "avx2" },
+                                          { "native", "" }, { "llvm", "" } };
+    for (size_t e = 0; e < COUNT_OF(engines); ++e) {
+        EngineCase engine = engines[e];
+        engine.isa = *engine.isa ? engine.isa : NULL;
+        if (engine_missing(&engine))
+            continue;
+        bool no_compile = !strcmp(own, "llvm") && !strcmp(engine.engine, "llvm");
+        char command[600];
+        snprintf(command, sizeof(command),
+                 "DRJIT_CPU_ENGINE=%s %s%s %s /proc/%d/exe load %s", engine.engine,
+                 engine.isa ? "DRJIT_NATIVE_ISA=" : "", engine.isa ? engine.isa : "",
+                 no_compile ? "EXPECT_NO_COMPILE=1" : "", (int) getpid(), path);
+        if (system(command) != 0)
+            fail_msg("failed: %s", command);
+    }
+    jit_error_clear();
+    unlink(path);
+    jit_freeze_free(block);
+    for (size_t f = 0; f < COUNT_OF(functions); ++f)
+        jit_freeze_destroy(recordings[f]);
+}
+
+/* ------------------------------------------------------------------- damage */
+
+static void test_damage(void **unused)
+{
+    (void) unused;
+    size_t size;
+    JitRecording *recording = record_number(10, 64); /* selects */
+    uint8_t *block = save_one(recording, &size);
+    for (size_t bit = 0; bit < 8 * size; ++bit) {
+        block[bit / 8] ^= (uint8_t) (1u << bit % 8);
+        if (jit_freeze_load(CPU, block, size, 0))
+            fail_msg("bit %zu was not missed", bit);
+        assert_int_equal(jit_error(), JIT_ERROR_ARGUMENT);
+        block[bit / 8] ^= (uint8_t) (1u << bit % 8);
+    }
+    for (size_t part = 0; part < size; ++part) {
+        uint8_t *copy = malloc(part + 1); /* the sanitizer sees where it ends */
+        memcpy(copy, block, part);
+        assert_false(jit_freeze_inspect(copy, part, NULL, NULL, NULL));
+        free(copy);
+    }
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_inspect()", "bytes, expected",
+                "damaged");
+    jit_freeze_free(block);
+    jit_freeze_destroy(recording);
+}
+
+/* Make a block authentic again. */
+static void seal(uint8_t *block, size_t size)
+{
+    bytes_set(block + SIZE_PLACE, size, sizeof(uint64_t));
+    OK(disk_folder_seal(block, MAC, block + HEADER, size - HEADER, block + MAC));
+}
+
+/* Whatever is in a block, loading it is an error or gives something that can be shown
+ * and compared with inputs. (It is not repeated: its Programs may do anything.) */
+static void try_block(const uint8_t *block, size_t size, size_t *good)
+{
+    uint32_t in[INPUTS];
+    JitRecording *loaded = jit_freeze_load(CPU, block, size, 0);
+    jit_error_clear();
+    if (!loaded)
+        return;
+    ++*good;
+    make_inputs(64, in);
+    OK(jit_freeze_str(loaded));
+    jit_freeze_dry_run(loaded, INPUTS, in);
+    jit_error_clear();
+    drop_all(in, INPUTS);
+    jit_freeze_destroy(loaded);
+}
+
+static void test_mutations(void **unused)
+{
+    (void) unused;
+    bool slow = strcmp(getenv("DRJIT_CPU_ENGINE"), "llvm") == 0;
+    size_t rounds = slow ? 3 : 300, good = 0, tried = 0;
+    for (size_t f = 0; f < COUNT_OF(functions); ++f) {
+        size_t size;
+        JitRecording *recording = record_number(f, 64);
+        uint8_t *block = save_one(recording, &size);
+        jit_freeze_destroy(recording);
+        for (size_t i = 0; i < rounds; ++i, ++tried) {
+            size_t now = size;
+            uint8_t *copy = malloc(size);
+            memcpy(copy, block, size);
+            for (uint64_t k = 0, n = 1 + random_bits() % 4; k < n; ++k) {
+                size_t at = HEADER + random_bits() % (size - HEADER);
+                uint64_t value = random_bits();
+                if (value % 3 == 0)
+                    copy[at] ^= (uint8_t) (1u << value % 8);
+                else
+                    copy[at] = value % 3 == 1 ? (uint8_t) (value >> 8) : 0xff;
+            }
+            if (i % 16 == 0)
+                now = HEADER + random_bits() % (size - HEADER);
+            seal(copy, now);
+            try_block(copy, now, &good);
+            free(copy);
+        }
+        jit_freeze_free(block);
+    }
+    printf("%zu of %zu damaged blocks could be loaded\n", good, tried);
+}
+
+/* ------------------------------------------------------------------- errors */
+
+static void test_errors(void **unused)
+{
+    (void) unused;
+    size_t size = 0;
+    uint32_t in[INPUTS], out;
+    JitRecording *recording = record_number(0, 64), *none = NULL;
+    assert_null(jit_freeze_save(1, NULL, NULL, 0, &size));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_save()", "recordings");
+    assert_null(jit_freeze_save(1, &none, NULL, 0, &size));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_save()", "a recording");
+    assert_null(jit_freeze_save(1, &recording, NULL, 3, &size));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_save()", "note");
+    assert_null(jit_freeze_save(1, &recording, NULL, 0, NULL));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_save()", "size");
+    assert_false(jit_freeze_inspect(NULL, 0, NULL, NULL, NULL));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_inspect()", "block");
+    assert_null(jit_freeze_load(CPU, NULL, 0, 0));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "block");
+    assert_null(jit_freeze_load(CPU, "no such thing", 13, 0));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "13 bytes",
+                "jit_freeze_save()");
+    uint8_t *block = save_one(recording, &size);
+    assert_null(jit_freeze_load(CPU, block, size, 1));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "number 1", "has 1");
+    assert_null(jit_freeze_load(JitBackendCUDA, block, size, 0));
+    CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "jit_freeze_load()");
+    block[8] ^= 2; /* the version */
+    seal(block, size);
+    assert_null(jit_freeze_load(CPU, block, size, 0));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "another version");
+    jit_freeze_free(block);
+    jit_freeze_destroy(recording);
+
+    make_inputs(64, in);
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    out = jit_var_neg(in[0]);
+    jit_registry_id_bound("llvm", "test");
+    OK(recording = jit_freeze_stop(1, &out));
+    assert_null(jit_freeze_save(1, &recording, NULL, 0, &size));
+    CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "jit_freeze_save()",
+                "instances of the registry");
+    jit_var_dec_ref(out);
+    drop_all(in, INPUTS);
+    jit_freeze_destroy(recording);
+}
+
+/* Without a key, or with another one. */
+static void test_key(void **unused)
+{
+    (void) unused;
+    char folder[] = "/tmp/drjit-test-XXXXXX", command[100];
+    char *before = strdup(getenv("DRJIT_CACHE_DIR"));
+    size_t size;
+    JitRecording *recording = record_number(0, 64);
+    uint8_t *block = save_one(recording, &size);
+    jit_freeze_destroy(recording);
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(jit_shutdown(0), 0);
+    setenv("DRJIT_CACHE_DIR", folder, 1);
+    OK(jit_init(CPU));
+    assert_null(jit_freeze_load(CPU, block, size, 0));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "key of this user", folder);
+    assert_int_equal(jit_shutdown(0), 0);
+    setenv("DRJIT_CACHE_DIR", "", 1);
+    OK(jit_init(CPU));
+    for (int i = 0; i < 2; ++i) { /* the reason is there the second time, too */
+        assert_null(jit_freeze_load(CPU, block, size, 0));
+        CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_load()", "DRJIT_CACHE_DIR is empty");
+    }
+    recording = record_number(0, 64);
+    assert_null(jit_freeze_save(1, &recording, NULL, 0, &size));
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_save()", "DRJIT_CACHE_DIR is empty");
+    jit_freeze_destroy(recording);
+    assert_int_equal(jit_shutdown(0), 0);
+    setenv("DRJIT_CACHE_DIR", before, 1);
+    OK(jit_init(CPU));
+    jit_freeze_free(block);
+    free(before);
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static int tests(void)
+{
+    const struct CMUnitTest list[] = {
+        TEST(test_functions), TEST(test_kernels),
+        TEST(test_general),   TEST(test_processes),
+        TEST(test_damage),    TEST(test_mutations),
+        TEST(test_errors),    TEST(test_key),
+    };
+    return cmocka_run_group_tests(list, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3) {
+        snprintf(path, sizeof(path), "%s", argv[2]);
+        return load_file();
+    }
+    return run_engines_uncached(tests);
+}
