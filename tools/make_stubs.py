@@ -86,6 +86,7 @@ GROUPS = {
     "hint": ["hint"],
     "func": ["func"],
     "freeze": ["freeze"],
+    "loaded": ["load_frozen"],
     "gradient": ["set_grad", "accum_grad"],
     "replaced": ["replace_grad"],
     "check": ["check_grad"],
@@ -118,6 +119,12 @@ allow_reads: bool = False) -> Callable[[T], T]: ...
 def NAME(f: T, *, state_fn: Callable[..., Any] | None = None, \
 limit: int | None = None, warn_after: int = 10, backend: JitBackend | None = None, \
 auto_opaque: bool = True, enabled: bool = True, allow_reads: bool = False) -> T: ...
+""",
+    "loaded": """\
+def NAME(path: Any, f: Callable[..., Any] | None = None, *, \
+state_fn: Callable[..., Any] | None = None, limit: int | None = None, \
+warn_after: int = 10, backend: JitBackend | None = None, auto_opaque: bool = True, \
+enabled: bool = True, allow_reads: bool = False) -> Any: ...
 """,
     "scope": """\
 class NAME:

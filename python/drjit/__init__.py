@@ -71,6 +71,7 @@ _PYTHON = {
     ),
     "_flow.func": "func",
     "_freeze": "freeze",
+    "_freeze_load": "load_frozen",
     "_flow.instances": "Instance dispatch",
     "_flow.local": "Local alloc_local",
     "_flow.reorder": "reorder_threads",

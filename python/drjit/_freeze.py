@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from drjit import _core
+from drjit import _core, _freeze_file
 from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
 from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
@@ -38,9 +39,6 @@ _LITERAL_NOTE = (
     "overhead. To prevent this, make those variables opaque in beforehand. Below,\n"
     "a list of variables that changed will be shown."
 )
-
-# Of the inputs of a call.
-_PARTS = {"[0]": "args", "[1]": "kwargs", "[2]": "closure", "[3]": "state"}
 
 _WARNING = (
     "The frozen function has been recorded {} times, this indicates a problem\n"
@@ -66,9 +64,10 @@ _local = threading.local()
 
 
 class _Print(NamedTuple):
-    """What is called with these values each time."""
+    """What is called each time: a function, with settings and values."""
 
-    show: Callable[[Any], None]
+    show: Callable[[Any, Any], None]
+    settings: Any
     values: Any
 
 
@@ -92,17 +91,18 @@ def aside() -> Iterator[None]:
         _core._freeze_resume()
 
 
-def note_print(show: Callable[[Any], None], values: Any) -> None:
-    """Have a function that is being recorded call ``show(values)`` each time.
+def note_print(show: Callable[[Any, Any], None], settings: Any, values: Any) -> None:
+    """Have a function that is being recorded call ``show(settings, values)`` each time.
 
     ``values`` is a PyTree. The first call is made at once, what it does is no part of
-    the recording. Those of repetitions come when everything else has been launched.
+    the recording. Those of repetitions come when everything else has been launched. To
+    be saved, ``show`` has to be found by its name.
     """
     values = _core.copy(_core.detach(values))
     _core.eval(values)
     with aside():
-        show(values)
-    _local.prints.append(_Print(show, values))
+        show(settings, values)
+    _local.prints.append(_Print(show, settings, values))
 
 
 def note_domain(domain: Any, objects: Any) -> None:
@@ -151,6 +151,7 @@ class FrozenFunction:
         enabled: bool,
         allow_reads: bool,
     ) -> None:
+        self.__name__ = type(function).__name__  # unless it has one of its own
         functools.update_wrapper(self, function)
         self._function = function
         self._state_fn = state_fn
@@ -161,7 +162,7 @@ class FrozenFunction:
         self.enabled = enabled
         self._allow_reads = allow_reads
         implicit = Implicit(function, _unwrap)
-        self._implicit = implicit if implicit else None
+        self._implicit: Callable[[], Any] | None = implicit if implicit else None
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._forms: dict[Any, _Form] = {}
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
@@ -182,6 +183,39 @@ class FrozenFunction:
         self.__dict__.pop("_derivatives", None)
         self._last = self._described = None
         self.n_recordings = 0
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all recordings to a file, from which :func:`drjit.load_frozen` has
+        them in another process of the same user.
+
+        Raises ``TypeError`` where they depend on an object that no other process can
+        find, and ``RuntimeError`` if there are none, or no key to authenticate them.
+        """
+        if self._domains:
+            raise RuntimeError(
+                f"drjit.freeze(): save(): recordings of '{self.__name__}' depend on "
+                "instances that are entries of arrays, which are those of this process"
+            )
+        known = self._recordings.values()
+        recordings = [recording for each in known for recording in reversed(each)]
+        if not recordings:
+            raise RuntimeError(
+                f"drjit.freeze(): save(): there is no recording of '{self.__name__}'"
+            )
+        _freeze_file.save(
+            path,
+            self.__name__,
+            recordings,
+            self._implicit is not None,
+            self._state_fn is not None,
+        )
+
+    def _adopt(self, path: Any, found: list[tuple[Any, Any]]) -> None:
+        """Take recordings that were loaded."""
+        for key, recording in found:
+            self._recordings[key] = [recording, *self._recordings.pop(key, [])]
+            self._last = recording
+        self._why = f"it was loaded from '{path}'"
 
     def explain(self) -> str:
         """The latest recording as text, and why it was made."""
@@ -206,8 +240,8 @@ class FrozenFunction:
             if path is None:
                 raise
             raise RecursionError(
-                f"drjit.freeze(): {_named(path)} contains itself, expected inputs "
-                "without cycles"
+                f"drjit.freeze(): {_freeze_file.named(path)} contains itself, expected "
+                "inputs without cycles"
             ) from error
         if type(result) is not _core._Snapshot:
             return result
@@ -251,8 +285,8 @@ class FrozenFunction:
         result = _core._freeze_call(self._recordings, inputs)
         if type(result) is not _Printed:
             return result
-        for show, values in result.prints:
-            show(values)
+        for show, settings, values in result.prints:
+            show(settings, values)
         return result.result
 
     def _miss(
@@ -358,9 +392,10 @@ class FrozenFunction:
             return
         print(_LITERAL_NOTE)
         for number, old, new in changed:
+            where = _freeze_file.named(snapshot.path(number))
             print(
-                f"{_named(snapshot.path(number))}: The literal value of this variable "
-                f"changed from {old:#x} to {new:#x}"
+                f"{where}: The literal value of this variable changed from {old:#x} to "
+                f"{new:#x}"
             )
 
     def _record(
@@ -435,7 +470,7 @@ class FrozenFunction:
         for path in {**before, **now}:
             old, new = before.get(path, "not there"), now.get(path, "not there")
             if old != new:
-                print(f"    {_named(path)}: {old} before, {new} now")
+                print(f"    {_freeze_file.named(path)}: {old} before, {new} now")
                 changed = True
         if not changed:
             print("    contents of arrays, or other values with the same text")
@@ -498,11 +533,6 @@ def _describe_leaf(item: Any) -> str:
 
 def _logs(level: int) -> bool:
     return bool(_core.log_level().value >= level)
-
-
-def _named(path: str) -> str:
-    """A path in the inputs in the words of the user: "args[1]", "kwargs['c'].z"."""
-    return _PARTS.get(path[:3], "") + path[3:]
 
 
 def _children(value: Any) -> Iterator[tuple[str, Any]]:

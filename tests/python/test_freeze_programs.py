@@ -1,7 +1,8 @@
 """Random programs as frozen functions: recorded once, they do for other inputs, of
 other sizes, what the functions do. Programs with control flow are those of
 test_ad_programs.py, with reductions those of test_fold_programs.py; derivatives are
-taken within the frozen function, and through it.
+taken within the frozen function, and through it; and what is saved and loaded does the
+same.
 
 FREEZE_PROGRAMS is the number of programs of each kind, FREEZE_SEED where they begin;
 see 'make fuzz'.
@@ -13,6 +14,7 @@ import gc
 import os
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import drjit as dr
@@ -80,7 +82,33 @@ def flat(results: Any) -> list[Any]:
     return [results.numpy()]
 
 
-def check(make: Callable[[int], Function], number: int) -> None:
+class Plain:
+    """A function without implicit inputs: those of another process are not found."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    def __call__(self, *inputs: Any) -> Any:
+        return self._function(*inputs)
+
+
+def kept(function: Function, path: Path) -> Function:
+    """A frozen function that is saved and loaded before each call."""
+    plain = Plain(function)
+    frozen = dr.freeze(plain, warn_after=1000)
+
+    def call(*inputs: Any) -> Any:
+        frozen(*inputs)
+        frozen.save(path)
+        loaded = dr.load_frozen(path, plain)
+        found = loaded(*inputs)
+        assert loaded.n_recordings == 0
+        return found
+
+    return call
+
+
+def check(make: Callable[[int], Function], number: int, path: Path) -> None:
     draw = random.Random(number)
     function = make(number)
     plain = with_gradients(function)
@@ -89,6 +117,11 @@ def check(make: Callable[[int], Function], number: int) -> None:
         "values": (
             function,
             dr.freeze(function, warn_after=1000),
+            1e-12 if make is flow else 0.0,
+        ),
+        "kept": (
+            function,
+            kept(function, path),
             1e-12 if make is flow else 0.0,
         ),
         "within": (plain, dr.freeze(plain, warn_after=1000), 1e-9),
@@ -115,8 +148,8 @@ def check(make: Callable[[int], Function], number: int) -> None:
 
 @pytest.mark.parametrize("make", [flow, fold])
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, PART))
-def test_programs(make: Callable[[int], Function], first: int) -> None:
+def test_programs(make: Callable[[int], Function], first: int, tmp_path: Path) -> None:
     for number in range(first, min(first + PART, SEED + COUNT)):
-        check(make, number)
+        check(make, number, tmp_path / "kept")
     gc.collect()
     assert dr._core._ad_node_count() == 0  # type: ignore[attr-defined]

@@ -616,13 +616,15 @@ def _print_each_time(
     """Print now, and whenever the function is repeated that is being recorded."""
     from .. import _freeze
 
-    def show(values: Any) -> None:
-        args, kwargs, active = values
-        text = render("print", fmt, args, kwargs, limit, active)
-        if text is not None:
-            (_write_out if file is None else file.write)(text)
+    _freeze.note_print(_print_again, (fmt, limit, file), (args, kwargs, active))
 
-    _freeze.note_print(show, (args, kwargs, active))
+
+def _print_again(settings: Any, values: Any) -> None:
+    fmt, limit, file = settings
+    args, kwargs, active = values
+    text = render("print", fmt, args, kwargs, limit, active)
+    if text is not None:
+        (_write_out if file is None else file.write)(text)
 
 
 def _prints_later(

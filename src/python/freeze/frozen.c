@@ -1,13 +1,12 @@
 /*
  * frozen.c -- recordings, and how they are repeated
  *
- * A Frozen is a recording of the core, and what becomes of its outputs: the result's
- * tree, and arrays that the function has changed among its inputs. A call is one call
- * of frozen_call() if a recording fits the snapshot of its inputs. What to do otherwise
- * is decided in drjit._freeze.
+ * A call is one call of frozen_call() if a recording fits the snapshot of its inputs.
+ * What to do otherwise is decided in drjit._freeze.
  */
 #include "python/freeze/frozen.h"
 
+#include "python/freeze/rows.h"
 #include "python/freeze/snapshot.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
@@ -15,34 +14,6 @@
 #include "python/object/wait.h"
 
 static const char name[] = "freeze";
-
-/* What is left of an array: where its variables come from. */
-typedef struct OutputLeaf {
-    PyTypeObject *cls; /* of arrays, a reference; NULL: the tree's leaf is the result */
-    Array *like;       /* without variables, for what has a shape; NULL */
-    size_t first, count;
-    uint32_t *sizes; /* of each extent of a tensor, or of a number; 0: as in 'like'.
-                        NULL: all are 0 */
-} OutputLeaf;
-
-/* A leaf of the inputs that the function has changed. */
-typedef struct Change {
-    size_t leaf;
-    bool replaced; /* there is another object in its place now */
-} Change;
-
-typedef struct Frozen {
-    PyObject_HEAD
-    State *state;
-    JitRecording *recording;
-    Tree tree;          /* (result, [what has changed]); arrays are None */
-    OutputLeaf *leaves;
-    uint32_t *numbers;  /* of outputs, from 1 on */
-    size_t output_count;
-    size_t size_count;  /* further outputs: literals with so many entries */
-    Change *changes;
-    size_t change_count;
-} Frozen;
 
 /* ---------------------------------------------------------------- recordings */
 
@@ -68,6 +39,7 @@ static void frozen_dealloc(PyObject *self)
     tree_free(&f->tree);
     PyMem_Free(f->numbers);
     PyMem_Free(f->changes);
+    Py_XDECREF(f->rows);
     PyObject_GC_Del(self);
     state_unref(state);
     Py_DECREF(cls);
@@ -77,6 +49,7 @@ static int frozen_traverse(PyObject *self, visitproc visit, void *arg)
 {
     const Frozen *f = (Frozen *) self;
     Py_VISIT(Py_TYPE(self));
+    Py_VISIT(f->rows);
     return tree_references(&f->tree, visit, arg);
 }
 
@@ -85,6 +58,7 @@ static int frozen_clear(PyObject *self)
     Frozen *f = (Frozen *) self;
     release_leaves(f);
     tree_free(&f->tree);
+    Py_CLEAR(f->rows);
     f->change_count = 0;
     return 0;
 }
@@ -282,11 +256,10 @@ static bool keep_tree(Frozen *f, const Collection *c)
     return ok && f->tree.leaf_count == c->tree.leaf_count;
 }
 
-static bool keep_outputs(Frozen *f, Outputs *o)
+/* What is to be known of the arrays, whose tree is in 'f' already. */
+static bool keep_leaves(Frozen *f, Outputs *o)
 {
     const Collection *c = o->c;
-    if (!keep_tree(f, c))
-        return false;
     f->leaves = PyMem_Calloc(c->tree.leaf_count + 1, sizeof(*f->leaves));
     f->numbers = PyMem_New(uint32_t, c->number_count + 1);
     if (!f->leaves || !f->numbers)
@@ -303,7 +276,29 @@ static bool keep_outputs(Frozen *f, Outputs *o)
     return ok;
 }
 
-static Frozen *frozen_new(State *state)
+bool frozen_keep_leaves(Frozen *f, const Collection *outputs)
+{
+    Outputs o = { .c = outputs };
+    const bool ok = keep_leaves(f, &o);
+    free_outputs(&o);
+    return ok;
+}
+
+/* (rows of the inputs, their variables, rows of the outputs): what can be saved. */
+static bool keep_rows(Frozen *f, const Snapshot *s, const Collection *outputs)
+{
+    f->suspended = s->suspended;
+    PyObject *inputs = rows_make(&s->inputs, false);
+    PyObject *variables = inputs ? snapshot_variables(s) : NULL;
+    PyObject *results = variables ? rows_make(outputs, true) : NULL;
+    f->rows = results ? PyTuple_Pack(3, inputs, variables, results) : NULL;
+    Py_XDECREF(inputs);
+    Py_XDECREF(variables);
+    Py_XDECREF(results);
+    return f->rows;
+}
+
+Frozen *frozen_new(State *state)
 {
     Frozen *f = PyObject_GC_New(Frozen, state->frozen);
     if (!f)
@@ -337,7 +332,7 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
     PyObject *ended = NULL;
     Outputs core = { .c = &outputs, .backend = collection_backend(&s->inputs) };
     if (both && collection_take(&outputs, f->state, name, both) &&
-        keep_outputs(f, &core))
+        keep_tree(f, &outputs) && keep_leaves(f, &core) && keep_rows(f, s, &outputs))
         ended = outputs.tracked
                     ? PyUnicode_FromString("a result depends on a gradient")
                     : stop_core(f, &core);
@@ -675,6 +670,7 @@ bool frozen_bind(State *state)
         SLOT(Py_tp_dealloc, frozen_dealloc),
         SLOT(Py_tp_traverse, frozen_traverse),
         SLOT(Py_tp_clear, frozen_clear),
+        { Py_tp_getset, frozen_file_members },
         { Py_tp_methods, methods },
         { 0, NULL },
     };

@@ -180,9 +180,7 @@ static PyObject *bytes_of_buffer(PyObject *object)
     return all;
 }
 
-/* A value that stands for the content of a mutable object: of a buffer (arrays of
- * NumPy), or of a set. NULL: it is none of these, or an exception. */
-static PyObject *content_of(PyObject *object)
+PyObject *frozen_key_content(PyObject *object)
 {
     if (PySet_Check(object))
         return PyFrozenSet_New(object);
@@ -201,6 +199,20 @@ static bool put_value(Key *key, PyObject *value)
     return false;
 }
 
+/* Its hash; -1: it has none to compare, or an exception is set. */
+static Py_hash_t hash_of(PyObject *object)
+{
+    const Py_hash_t hash = is_only_itself(object) ? -1 : PyObject_Hash(object);
+    if (hash == -1 && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Clear(); /* a tuple of things without hashes, and the like */
+    return hash;
+}
+
+bool frozen_key_by_identity(PyObject *object)
+{
+    return hash_of(object) == -1 && !PyErr_Occurred();
+}
+
 static bool put_object(Key *key, PyObject *object)
 {
     if (!put_address(key, Py_TYPE(object)))
@@ -208,18 +220,13 @@ static bool put_object(Key *key, PyObject *object)
     const int number = put_number(key, object);
     if (number)
         return number > 0;
-    PyObject *content = content_of(object);
+    PyObject *content = frozen_key_content(object);
     if (content || PyErr_Occurred())
         return put_value(key, content);
-    if (!is_only_itself(object)) {
-        const Py_hash_t hash = PyObject_Hash(object);
-        if (hash != -1)
-            return put(key, (uint64_t) hash) && add_object(key, Py_NewRef(object));
-        if (!PyErr_ExceptionMatches(PyExc_TypeError))
-            return false;
-        PyErr_Clear(); /* a tuple of things without hashes, and the like */
-    }
-    if (!put_address(key, object))
+    const Py_hash_t hash = hash_of(object);
+    if (hash != -1)
+        return put(key, (uint64_t) hash) && add_object(key, Py_NewRef(object));
+    if (PyErr_Occurred() || !put_address(key, object))
         return false;
     if (object == Py_None) /* its address is nobody else's, ever */
         return true;
@@ -322,7 +329,7 @@ static Py_hash_t hash_words(const Key *key)
 }
 
 PyObject *frozen_key_make(PyTypeObject *cls, const Collection *c,
-                          const JitFreezeInput *inputs, bool literals,
+                          const JitFreezeInput *inputs, bool literals, bool suspended,
                           SizeClasses *sizes)
 {
     Key *key = PyObject_GC_New(Key, cls);
@@ -331,7 +338,7 @@ PyObject *frozen_key_make(PyTypeObject *cls, const Collection *c,
     key->objects = NULL;
     key->words = NULL;
     key->count = key->capacity = 0;
-    const bool ok = put(key, literals | ad_scope_suspends_all() << 1) &&
+    const bool ok = put(key, literals | suspended << 1) &&
                     put_variables(key, c, inputs, literals, sizes) &&
                     put_tree(key, c, sizes);
     key->hash = hash_words(key);

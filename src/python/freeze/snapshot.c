@@ -7,6 +7,7 @@
 #include "python/freeze/snapshot.h"
 
 #include "python/freeze/frozen_key.h"
+#include "python/freeze/rows.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/tables.h"
@@ -168,6 +169,7 @@ Snapshot *snapshot_take(State *state, PyObject *inputs)
     memset((char *) s + sizeof(PyObject), 0, sizeof(*s) - sizeof(PyObject));
     s->state = state;
     state->references++;
+    s->suspended = ad_scope_suspends_all();
     bool ok = collection_take(&s->inputs, state, name, inputs);
     if (ok) {
         s->described = PyMem_Calloc(s->inputs.id_count + 1, sizeof(*s->described));
@@ -176,7 +178,7 @@ Snapshot *snapshot_take(State *state, PyObject *inputs)
     }
     if (ok)
         s->key = frozen_key_make(state->frozen_key, &s->inputs, s->described, true,
-                                 &s->sizes);
+                                 s->suspended, &s->sizes);
     ok = s->key && make_extents(s);
     PyObject_GC_Track(s);
     if (ok)
@@ -197,7 +199,7 @@ static PyObject *snapshot_form(PyObject *self, void *unused)
     SizeClasses sizes = { 0 };
     (void) unused;
     PyObject *form = frozen_key_make(s->state->frozen_key, &s->inputs, s->described,
-                                     false, &sizes);
+                                     false, s->suspended, &sizes);
     size_classes_free(&sizes);
     return form;
 }
@@ -224,6 +226,35 @@ static PyObject *snapshot_literals(PyObject *self, void *unused)
         Py_XDECREF(row);
     }
     return list;
+}
+
+PyObject *snapshot_variables(const Snapshot *s)
+{
+    PyObject *list = PyList_New((Py_ssize_t) s->inputs.id_count);
+    for (size_t i = 0; list && i < s->inputs.id_count; i++) {
+        const JitFreezeInput *in = &s->described[i];
+        PyObject *row = Py_BuildValue("IBNNK", in->size, in->type,
+                                      PyBool_FromLong(in->literal),
+                                      PyBool_FromLong(in->padded),
+                                      (unsigned long long) in->bits);
+        if (row)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, row);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *snapshot_rows(PyObject *self, void *unused)
+{
+    const Snapshot *s = (Snapshot *) self;
+    PyObject *rows = rows_make(&s->inputs, false);
+    PyObject *variables = rows ? snapshot_variables(s) : NULL;
+    PyObject *both = variables ? PyTuple_Pack(2, rows, variables) : NULL;
+    (void) unused;
+    Py_XDECREF(rows);
+    Py_XDECREF(variables);
+    return both;
 }
 
 static PyObject *snapshot_path(PyObject *self, PyObject *number)
@@ -347,6 +378,7 @@ bool snapshot_bind(State *state)
         { "key", snapshot_key, NULL, "which recording fits", NULL },
         { "form", snapshot_form, NULL, "the same without values of literals", NULL },
         { "tracked", snapshot_tracked, NULL, "has an input a derivative?", NULL },
+        { "rows", snapshot_rows, NULL, "of the inputs, and their variables", NULL },
         { "literals", snapshot_literals, NULL, "[(number, bits, size)]", NULL },
         { NULL, NULL, NULL, NULL, NULL },
     };

@@ -14,6 +14,7 @@ typedef struct Snapshot {
     Collection inputs;
     JitFreezeInput *described; /* the variables */
     PyObject *key;
+    bool suspended;  /* all derivatives are */
     SizeClasses sizes;
     uint32_t *ids;   /* inputs of the core: the variables, borrowed, then literals with
                         as many entries as sizes.extra extents; NULL: there are none */
@@ -32,5 +33,8 @@ static inline const uint32_t *snapshot_ids(const Snapshot *s, size_t *count)
 bool snapshot_set_extents(const Snapshot *s);
 /** Take a PyTree apart, and evaluate what is not in memory. NULL: exception. */
 Snapshot *snapshot_take(State *state, PyObject *inputs);
+
+/** A list of its variables: (size, type, literal, padded, bits). NULL: exception. */
+PyObject *snapshot_variables(const Snapshot *s);
 
 #endif

@@ -1,0 +1,141 @@
+"""Frozen functions that come from a file: ``load_frozen``."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from drjit import _core, _freeze_file
+from drjit._enums import JitBackend
+from drjit._freeze import FrozenFunction, freeze
+from drjit._freeze_ad import Derivatives
+
+
+def _no_function(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError(
+        "drjit.load_frozen(): what was loaded without its function can only be "
+        "repeated, which is not possible here: JitFlag.KernelFreezing is off, or "
+        "another frozen function, or a loop, conditional or call, is being recorded"
+    )
+
+
+class LoadedFunction(FrozenFunction):
+    """Recordings without a function: inputs that fit none are an error."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        note: dict[str, Any],
+        found: list[tuple[Any, Any]],
+        state_fn: Callable[..., Any] | None,
+        backend: JitBackend | None,
+    ) -> None:
+        super().__init__(_no_function, state_fn, None, 10, backend, True, True, False)
+        self.__name__ = self.__qualname__ = note["name"]
+        self._implicit = None
+        if note["state"] and state_fn is None:
+            raise ValueError(
+                f"drjit.load_frozen(): '{note['name']}' was recorded with a state_fn, "
+                "which has to be given here, too"
+            )
+        if note["closure"]:
+            try:
+                values = _freeze_file.closure_of(found[-1][1].rows[0])
+            except LookupError:
+                raise ValueError(
+                    f"drjit.load_frozen(): '{note['name']}' reads arrays from its "
+                    "closure or from globals: they have to be arguments, or the "
+                    "function has to be given as 'f'"
+                ) from None
+            self._implicit = lambda: values
+        self._adopt(path, found)
+
+    @functools.cached_property
+    def _derivatives(self) -> Derivatives:
+        return Derivatives(self._underivable, self._around, self._freeze_like)
+
+    def _underivable(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"drjit.load_frozen(): derivatives of '{self.__name__}' need the function, "
+            "which has to be given as 'f'"
+        )
+
+    def _call_plain(
+        self, snapshot: Any, inputs: tuple[Any, ...], call: Callable[[], Any]
+    ) -> Any:
+        recordings = [entry for each in self._recordings.values() for entry in each]
+        opaque = _literals_to_store(snapshot, recordings)
+        if opaque:
+            snapshot.make_opaque(opaque)
+            result = self._repeat(inputs)
+            if type(result) is not _core._Snapshot:
+                return result
+            snapshot = result
+        known = self._recordings.get(snapshot.key)
+        why = (
+            f"the sizes, contents or flags do not fit:\n{known[0].text()}"
+            if known
+            else _freeze_file.explain(snapshot, recordings)
+        )
+        raise RuntimeError(
+            f"drjit.load_frozen(): no recording of '{self.__name__}' fits: {why}"
+        )
+
+
+def _literals_to_store(snapshot: Any, recordings: list[Any]) -> list[int]:
+    """Literals that are in memory in a recording which fits otherwise."""
+    now = snapshot.rows[1]
+    for recording in reversed(recordings):
+        then = recording.rows[1]
+        if len(now) == len(then) and all(
+            x[2] and x[4] == y[4] for x, y in zip(now, then, strict=True) if y[2]
+        ):
+            pairs = enumerate(zip(now, then, strict=True), 1)
+            return [number for number, (x, y) in pairs if x[2] and not y[2]]
+    return []
+
+
+def load_frozen(
+    path: str | os.PathLike[str],
+    f: Callable[..., Any] | None = None,
+    *,
+    state_fn: Callable[..., Any] | None = None,
+    limit: int | None = None,
+    warn_after: int = 10,
+    backend: JitBackend | None = None,
+    auto_opaque: bool = True,
+    enabled: bool = True,
+    allow_reads: bool = False,
+) -> Any:
+    """A frozen function with the recordings that :meth:`FrozenFunction.save` wrote.
+
+    Without ``f``, it can only repeat them: inputs that fit no recording are a
+    ``RuntimeError`` that says why. Plain values of closures and globals are those of
+    the latest recording then, and results have no derivatives. With ``f``, it is
+    ``dr.freeze(f, ...)`` that has these recordings already; the other parameters are as
+    there. ``state_fn`` has to be given if there was one.
+
+    The file was written by a process of the same user (of the same ``DRJIT_CACHE_DIR``,
+    which has the key) with the same version of the library; another CPU or engine will
+    do. Raises ``RuntimeError`` for files that are damaged or were written with another
+    key, or that need a class which is not there.
+    """
+    note, found = _freeze_file.load(path, backend)
+    if f is None:
+        return LoadedFunction(path, note, found, state_fn, backend)
+    frozen = freeze(
+        f,
+        state_fn=state_fn,
+        limit=limit,
+        warn_after=warn_after,
+        backend=backend,
+        auto_opaque=auto_opaque,
+        enabled=enabled,
+        allow_reads=allow_reads,
+    )
+    (frozen if isinstance(frozen, FrozenFunction) else frozen.__func__)._adopt(
+        path, found
+    )
+    return frozen

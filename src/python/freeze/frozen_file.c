@@ -1,0 +1,357 @@
+/*
+ * frozen_file.c -- recordings as bytes, and from bytes; see drjit._freeze_file
+ */
+#include "python/freeze/frozen.h"
+#include "python/freeze/frozen_key.h"
+#include "python/freeze/rows.h"
+#include "python/object/error.h"
+#include "python/object/tables.h"
+#include "python/object/wait.h"
+
+static const char name[] = "freeze";
+
+/* ---------------------------------------------------------------- saving */
+
+static PyObject *frozen_rows(PyObject *self, void *unused)
+{
+    (void) unused;
+    return Py_NewRef(((Frozen *) self)->rows);
+}
+
+/* Which sizes the extents of a leaf of the outputs are, or the number that it is. */
+static PyObject *sizes_of(const OutputLeaf *out)
+{
+    if (!out->sizes)
+        return Py_NewRef(Py_None);
+    const size_t count = out->like ? array_tensor(out->like)->ndim : 1;
+    PyObject *list = PyList_New((Py_ssize_t) count);
+    for (size_t i = 0; list && i < count; i++) {
+        PyObject *number = PyLong_FromUnsignedLong(out->sizes[i]);
+        if (number)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, number);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *frozen_sizes(PyObject *self, void *unused)
+{
+    const Frozen *f = (Frozen *) self;
+    PyObject *list = PyList_New(0);
+    (void) unused;
+    for (size_t i = 0; list && i < f->tree.leaf_count; i++) {
+        PyObject *sizes = sizes_of(&f->leaves[i]);
+        if (!sizes || PyList_Append(list, sizes) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(sizes);
+    }
+    return list ? Py_BuildValue("nN", (Py_ssize_t) f->size_count, list) : NULL;
+}
+
+static PyObject *frozen_changes(PyObject *self, void *unused)
+{
+    const Frozen *f = (Frozen *) self;
+    PyObject *list = PyList_New(0);
+    (void) unused;
+    for (size_t i = 0; list && i < f->change_count; i++) {
+        PyObject *row = Py_BuildValue("nO", (Py_ssize_t) f->changes[i].leaf,
+                                      f->changes[i].replaced ? Py_True : Py_False);
+        if (!row || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyObject *frozen_suspended(PyObject *self, void *unused)
+{
+    (void) unused;
+    return PyBool_FromLong(((Frozen *) self)->suspended);
+}
+
+PyGetSetDef frozen_file_members[] = {
+    { "rows", frozen_rows, NULL, "of inputs, their variables, outputs", NULL },
+    { "changes", frozen_changes, NULL, "[(leaf of the inputs, replaced?)]", NULL },
+    { "sizes", frozen_sizes, NULL, "(number, [which, of outputs' extents])", NULL },
+    { "suspended", frozen_suspended, NULL, "were derivatives suspended?", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+/* (recordings, note): bytes. */
+static PyObject *frozen_save(PyObject *module, PyObject *args)
+{
+    const State *state = state_of_module(module);
+    PyObject *list;
+    Py_buffer note;
+    if (!PyArg_ParseTuple(args, "O!y*:_freeze_save", &PyList_Type, &list, &note))
+        return NULL;
+    const Py_ssize_t count = PyList_GET_SIZE(list);
+    JitRecording **recordings = PyMem_New(JitRecording *, count + 1);
+    Py_ssize_t found = 0;
+    while (recordings && found < count &&
+           Py_TYPE(PyList_GET_ITEM(list, found)) == state->frozen) {
+        recordings[found] = ((Frozen *) PyList_GET_ITEM(list, found))->recording;
+        found++;
+    }
+    PyObject *held = PyList_GetSlice(list, 0, count), *result = NULL;
+    if (!recordings || !held) {
+        PyErr_NoMemory();
+    } else if (found < count) {
+        error_raise(PyExc_TypeError, name, NULL, 0, "expected recordings");
+    } else {
+        void *block;
+        size_t size;
+        WAIT_BEGIN
+        block = jit_freeze_save((size_t) count, recordings, note.buf, (size_t) note.len,
+                                &size);
+        WAIT_END
+        result = block ? PyBytes_FromStringAndSize(block, (Py_ssize_t) size)
+                       : error_from_core(name, NULL, 0);
+        jit_freeze_free(block);
+    }
+    Py_XDECREF(held);
+    PyMem_Free(recordings);
+    PyBuffer_Release(&note);
+    return result;
+}
+
+/* ---------------------------------------------------------------- loading */
+
+/* (bytes): (number of recordings, note). */
+static PyObject *frozen_inspect(PyObject *module, PyObject *block)
+{
+    size_t count, size;
+    const void *note;
+    (void) module;
+    if (!PyBytes_Check(block))
+        return error_raise(PyExc_TypeError, name, NULL, 0, "expected bytes");
+    if (!jit_freeze_inspect(PyBytes_AS_STRING(block), (size_t) PyBytes_GET_SIZE(block),
+                            &count, &note, &size))
+        return error_from_core(name, NULL, 0);
+    return Py_BuildValue("ny#", (Py_ssize_t) count, note, (Py_ssize_t) size);
+}
+
+static bool fail(const char *what)
+{
+    return error_raise(PyExc_ValueError, name, NULL, 0, "a saved recording: %s", what);
+}
+
+/* The variables of the inputs, as snapshot_variables() gives them. NULL: exception. */
+static JitFreezeInput *take_variables(PyObject *list)
+{
+    const Py_ssize_t count = PyList_GET_SIZE(list);
+    JitFreezeInput *inputs = PyMem_Calloc((size_t) count + 1, sizeof(*inputs));
+    if (!inputs)
+        return (JitFreezeInput *) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++) {
+        JitFreezeInput *in = &inputs[i];
+        int literal, padded;
+        unsigned long long bits;
+        if (!PyTuple_Check(PyList_GET_ITEM(list, i)) ||
+            !PyArg_ParseTuple(PyList_GET_ITEM(list, i), "IBppK:_freeze_load", &in->size,
+                              &in->type, &literal, &padded, &bits)) {
+            PyMem_Free(inputs);
+            if (!PyErr_Occurred())
+                fail("a variable is no tuple");
+            return NULL;
+        }
+        in->literal = literal != 0;
+        in->padded = padded != 0;
+        in->stored = !literal;
+        in->bits = bits;
+    }
+    return inputs;
+}
+
+static bool check_numbers(const Collection *c, size_t count)
+{
+    for (size_t i = 0; i < c->number_count; i++)
+        if (c->numbers[i] > count)
+            return fail("a variable does not exist");
+    return true;
+}
+
+/* The node behind a node and all that is in it. */
+static size_t node_behind(const Tree *tree, size_t node)
+{
+    for (Py_ssize_t open = 1; open > 0; node++)
+        open += tree->nodes[node].count - 1;
+    return node;
+}
+
+/* What has changed stands in a list, the second part of the outputs; arrays that are
+ * not replaced are arrays in both. */
+static bool check_changes(const Frozen *f, const Collection *in, const Collection *out)
+{
+    const Tree *tree = &out->tree;
+    if (tree->nodes[0].kind != NODE_TUPLE || tree->nodes[0].count != 2)
+        return fail("the outputs are no pair");
+    size_t node = node_behind(tree, 1), leaf = 0;
+    for (size_t i = 0; i < node; i++)
+        leaf += tree->nodes[i].kind == NODE_LEAF;
+    if (tree->nodes[node].kind != NODE_LIST ||
+        (size_t) tree->nodes[node].count != f->change_count)
+        return fail("the number of changes does not fit");
+    ++node;
+    for (size_t i = 0; i < f->change_count; i++) {
+        const Change *change = &f->changes[i];
+        if (change->leaf >= in->tree.leaf_count)
+            return fail("an input that has changed does not exist");
+        const TypeInfo *info = in->places[change->leaf].info;
+        if (!change->replaced && (tree->nodes[node].kind != NODE_LEAF || !info ||
+                                  out->places[leaf].info != info))
+            return fail("a change does not fit");
+        const size_t behind = node_behind(tree, node);
+        for (; node < behind; node++)
+            leaf += tree->nodes[node].kind == NODE_LEAF;
+    }
+    return true;
+}
+
+static bool take_changes(Frozen *f, PyObject *list)
+{
+    const Py_ssize_t count = PyList_GET_SIZE(list);
+    f->changes = PyMem_Calloc((size_t) count + 1, sizeof(*f->changes));
+    if (!f->changes)
+        return PyErr_NoMemory() != NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t leaf;
+        int replaced;
+        PyObject *row = PyList_GET_ITEM(list, i);
+        if (!PyTuple_Check(row) ||
+            !PyArg_ParseTuple(row, "np:_freeze_load", &leaf, &replaced))
+            return PyErr_Occurred() ? false : fail("a change is no tuple");
+        f->changes[f->change_count++] = (Change){ (size_t) leaf, replaced != 0 };
+    }
+    return true;
+}
+
+/* Sizes that an output has, as frozen_sizes() gives them. */
+static bool take_leaf_sizes(const Frozen *f, OutputLeaf *out, PyObject *leaf,
+                            PyObject *list)
+{
+    if (list == Py_None)
+        return true;
+    const bool number = !out->cls && PyLong_CheckExact(leaf);
+    if (!PyList_CheckExact(list) || (!out->like && !number) ||
+        (out->like && out->like->info->kind != KIND_TENSOR))
+        return fail("something has sizes that cannot have any");
+    const size_t count = out->like ? array_tensor(out->like)->ndim : 1;
+    if ((size_t) PyList_GET_SIZE(list) != count)
+        return fail("the number of extents does not fit");
+    out->sizes = PyMem_Calloc(count + 1, sizeof(*out->sizes));
+    if (!out->sizes)
+        return PyErr_NoMemory() != NULL;
+    for (size_t i = 0; i < count; i++) {
+        const size_t size = PyLong_AsSize_t(PyList_GET_ITEM(list, (Py_ssize_t) i));
+        if (PyErr_Occurred())
+            return false;
+        if (size > f->size_count || (number && !size))
+            return fail("a size does not exist");
+        out->sizes[i] = (uint32_t) size;
+    }
+    return true;
+}
+
+static bool take_sizes(const Frozen *f, PyObject *list)
+{
+    if ((size_t) PyList_GET_SIZE(list) != f->tree.leaf_count)
+        return fail("the number of outputs does not fit");
+    for (size_t i = 0; i < f->tree.leaf_count; i++)
+        if (!take_leaf_sizes(f, &f->leaves[i], f->tree.leaves[i],
+                             PyList_GET_ITEM(list, (Py_ssize_t) i)))
+            return false;
+    return true;
+}
+
+/* The outputs' tree moves into 'f', arrays are None there. */
+static bool take_outputs(Frozen *f, Collection *out, size_t size_count, PyObject *sizes)
+{
+    const size_t count = jit_freeze_output_count(f->recording);
+    if (size_count > count)
+        return fail("the number of sizes does not fit");
+    const bool kept =
+        check_numbers(out, count - size_count) && frozen_keep_leaves(f, out);
+    for (size_t i = 0; i < out->tree.leaf_count; i++)
+        if (out->places[i].info)
+            Py_SETREF(out->tree.leaves[i], Py_NewRef(Py_None));
+    f->tree = out->tree;
+    out->tree = (Tree){ 0 };
+    f->output_count = count - size_count;
+    f->size_count = size_count;
+    return kept && take_sizes(f, sizes);
+}
+
+/* The key of the inputs. NULL: exception. */
+static PyObject *make_key(const Frozen *f, Collection *in, PyObject *variables)
+{
+    const size_t count = (size_t) PyList_GET_SIZE(variables);
+    JitFreezeInput *described = check_numbers(in, count) ? take_variables(variables)
+                                                         : NULL;
+    SizeClasses sizes = { 0 };
+    PyObject *key = NULL;
+    in->id_count = count;
+    if (described)
+        key = frozen_key_make(f->state->frozen_key, in, described, true, f->suspended,
+                              &sizes);
+    in->id_count = 0; /* there are no variables */
+    if (key && count + sizes.extra != jit_freeze_input_count(f->recording)) {
+        Py_CLEAR(key);
+        fail("the number of inputs does not fit");
+    }
+    size_classes_free(&sizes);
+    PyMem_Free(described);
+    return key;
+}
+
+/* (bytes, number, backend, rows, changes, sizes, were derivatives suspended?): (key,
+ * recording). */
+static PyObject *frozen_load(PyObject *module, PyObject *args)
+{
+    State *state = state_of_module(module);
+    PyObject *block, *inputs, *variables, *outputs, *rows, *changes, *sizes;
+    Py_ssize_t number, size_count;
+    int backend, suspended;
+    if (!PyArg_ParseTuple(args, "O!niO!O!(nO!)p:_freeze_load", &PyBytes_Type, &block,
+                          &number, &backend, &PyTuple_Type, &rows, &PyList_Type,
+                          &changes, &size_count, &PyList_Type, &sizes, &suspended) ||
+        !PyArg_ParseTuple(rows, "O!O!O!:_freeze_load", &PyList_Type, &inputs,
+                          &PyList_Type, &variables, &PyList_Type, &outputs))
+        return NULL;
+    Frozen *f = frozen_new(state);
+    if (!f)
+        return NULL;
+    f->rows = Py_NewRef(rows);
+    f->suspended = suspended != 0;
+    WAIT_BEGIN
+    f->recording = jit_freeze_load((JitBackend) backend, PyBytes_AS_STRING(block),
+                                   (size_t) PyBytes_GET_SIZE(block), (size_t) number);
+    WAIT_END
+    Collection in = { 0 }, out = { 0 };
+    PyObject *key = NULL, *result = NULL;
+    if (!f->recording)
+        error_from_core(name, NULL, 0);
+    else if (rows_take(state, inputs, &in) && rows_take(state, outputs, &out) &&
+             take_changes(f, changes) && check_changes(f, &in, &out) &&
+             take_outputs(f, &out, (size_t) size_count, sizes))
+        key = make_key(f, &in, variables);
+    if (key)
+        result = PyTuple_Pack(2, key, (PyObject *) f);
+    Py_XDECREF(key);
+    collection_free(&in);
+    collection_free(&out);
+    Py_DECREF(f);
+    return result;
+}
+
+PyMethodDef frozen_file_functions[] = {
+    { "_freeze_save", frozen_save, METH_VARARGS,
+      "_freeze_save(recordings, note)\n\nsee drjit._freeze_file" },
+    { "_freeze_inspect", frozen_inspect, METH_O,
+      "_freeze_inspect(block)\n\nsee drjit._freeze_file" },
+    { "_freeze_load", frozen_load, METH_VARARGS,
+      "_freeze_load(block, number, backend, rows, changes, sizes, suspended)\n\n"
+      "see drjit._freeze_file" },
+    { NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,336 @@
+/*
+ * rows.c -- see rows.h
+ */
+#include "python/freeze/rows.h"
+
+#include "python/freeze/frozen_key.h"
+#include "python/memory/access.h"
+#include "python/object/error.h"
+#include "python/object/size.h"
+#include "python/object/tables.h"
+
+static const char name[] = "freeze";
+
+static const char *const kind_names[] = {
+    [NODE_TUPLE] = "tuple",        [NODE_LIST] = "list",
+    [NODE_DICTIONARY] = "dict",    [NODE_NAMED_TUPLE] = "fields",
+    [NODE_DATACLASS] = "fields",   [NODE_STRUCT] = "fields",
+};
+enum { KINDS = sizeof kind_names / sizeof *kind_names };
+
+/* ---------------------------------------------------------------- rows */
+
+static PyObject *row_of_container(const TreeNode *node, bool objects)
+{
+    PyObject *cls = node->plan ? (PyObject *) Py_TYPE(node->object) : Py_None;
+    PyObject *keys = node->plan ? node->plan->names : node->keys;
+    return Py_BuildValue("snOOO", kind_names[node->kind], node->count, cls,
+                         keys ? keys : Py_None,
+                         node->plan && objects ? node->object : Py_None);
+}
+
+static PyObject *shape_of(Array *tensor)
+{
+    const Tensor *t = array_tensor(tensor);
+    PyObject *shape = PyTuple_New((Py_ssize_t) t->ndim);
+    for (size_t i = 0; shape && i < t->ndim; i++) {
+        PyObject *extent = PyLong_FromSize_t(t->extents[i]);
+        if (extent)
+            PyTuple_SET_ITEM(shape, (Py_ssize_t) i, extent);
+        else
+            Py_CLEAR(shape);
+    }
+    return shape;
+}
+
+static PyObject *row_of_array(const Collection *c, const CollectedLeaf *place,
+                              PyObject *object)
+{
+    PyObject *shape = place->info->kind == KIND_TENSOR ? shape_of((Array *) object)
+                                                       : Py_NewRef(Py_None);
+    PyObject *numbers = PyTuple_New((Py_ssize_t) place->count);
+    for (size_t i = 0; numbers && i < place->count; i++) {
+        PyObject *number = PyLong_FromUnsignedLong(c->numbers[place->first + i]);
+        if (number)
+            PyTuple_SET_ITEM(numbers, (Py_ssize_t) i, number);
+        else
+            Py_CLEAR(numbers);
+    }
+    PyObject *row = NULL;
+    if (numbers && shape)
+        row = Py_BuildValue("sOOO", "array", numbers, (PyObject *) Py_TYPE(object),
+                            shape);
+    Py_XDECREF(numbers);
+    Py_XDECREF(shape);
+    return row;
+}
+
+static PyObject *row_of_entries(const Array *a)
+{
+    return Py_BuildValue("sOy#", "entries", (PyObject *) Py_TYPE(a), array_data(a),
+                         (Py_ssize_t) (array_count(a) * a->info->leaf_size));
+}
+
+/* What is compared by identity is not kept alive, if that is possible. */
+static PyObject *row_of_object(const State *state, PyObject *object)
+{
+    if (size_check(state, object))
+        return Py_BuildValue("sN", "value", size_plain(state, object));
+    if (array_check(state, object) && array_of(object)->info->kind != KIND_TENSOR)
+        return row_of_entries(array_of(object));
+    PyObject *content = frozen_key_content(object);
+    if (content || PyErr_Occurred())
+        return content ? Py_BuildValue("sON", "content", (PyObject *) Py_TYPE(object),
+                                       content)
+                       : NULL;
+    if (!frozen_key_by_identity(object))
+        return PyErr_Occurred() ? NULL : Py_BuildValue("sO", "value", object);
+    PyObject *reference = PyWeakref_NewRef(object, NULL);
+    if (!reference && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        return Py_BuildValue("sO", "value", object);
+    }
+    return reference ? Py_BuildValue("sN", "object", reference) : NULL;
+}
+
+PyObject *rows_make(const Collection *c, bool objects)
+{
+    PyObject *rows = PyList_New((Py_ssize_t) c->tree.node_count);
+    for (size_t i = 0, leaf = 0; rows && i < c->tree.node_count; i++) {
+        const TreeNode *node = &c->tree.nodes[i];
+        PyObject *row;
+        if (node->kind != NODE_LEAF)
+            row = row_of_container(node, objects);
+        else if (c->places[leaf].info)
+            row = row_of_array(c, &c->places[leaf], c->tree.leaves[leaf]);
+        else
+            row = row_of_object(c->state, c->tree.leaves[leaf]);
+        leaf += node->kind == NODE_LEAF;
+        if (row)
+            PyList_SET_ITEM(rows, (Py_ssize_t) i, row);
+        else
+            Py_CLEAR(rows);
+    }
+    return rows;
+}
+
+/* ---------------------------------------------------------------- from rows */
+
+static bool fail(Py_ssize_t row, const char *what)
+{
+    return error_raise(PyExc_ValueError, name, NULL, 0, "row %zd of a saved tree: %s",
+                       row, what);
+}
+
+/* An instance that no constructor has seen. */
+static PyObject *make_instance(PyTypeObject *cls, NodeKind kind)
+{
+    PyTypeObject *base = kind == NODE_NAMED_TUPLE ? &PyTuple_Type : &PyBaseObject_Type;
+    return PyObject_CallMethod((PyObject *) base, "__new__", "O", (PyObject *) cls);
+}
+
+static bool take_container(State *state, PyObject *row, Py_ssize_t number,
+                           TreeNode *node)
+{
+    const char *text;
+    PyObject *cls, *keys, *object;
+    if (!PyArg_ParseTuple(row, "snOOO:_freeze_load", &text, &node->count, &cls, &keys,
+                          &object))
+        return false;
+    for (int k = NODE_TUPLE; k < KINDS && !node->kind; k++)
+        if (strcmp(kind_names[k], text) == 0)
+            node->kind = (NodeKind) k;
+    Py_ssize_t count = node->count;
+    if (node->kind == NODE_DICTIONARY && PyList_CheckExact(keys)) {
+        node->keys = Py_NewRef(keys);
+        count = PyList_GET_SIZE(keys);
+    } else if (node->kind == NODE_NAMED_TUPLE && PyType_Check(cls)) {
+        if (!plan_of_class(state, name, (PyTypeObject *) cls, &node->kind, &node->plan))
+            return false;
+        if (!node->plan)
+            return fail(number, "the class has no fields");
+        node->object = object != Py_None ? Py_NewRef(object)
+                                         : make_instance((PyTypeObject *) cls,
+                                                         node->kind);
+        if (!node->object)
+            return false;
+        count = Py_TYPE(node->object) == (PyTypeObject *) cls
+                    ? PyTuple_GET_SIZE(node->plan->names)
+                    : -1;
+    } else if (node->kind != NODE_TUPLE && node->kind != NODE_LIST) {
+        return fail(number, "it is of no kind");
+    }
+    return (count >= 0 && count == node->count) ||
+           fail(number, "the number of children does not fit");
+}
+
+/* An array of a class, as large as another one would have to be. */
+static Array *make_array(PyTypeObject *cls, const TypeInfo *info, PyObject *shape,
+                         Py_ssize_t count)
+{
+    size_t extents[TENSOR_MAX_DIMS];
+    const Py_ssize_t ndim = PyTuple_Check(shape) ? PyTuple_GET_SIZE(shape) : 0;
+    for (Py_ssize_t i = 0; i < ndim && i < TENSOR_MAX_DIMS; i++)
+        extents[i] = PyLong_AsSize_t(PyTuple_GET_ITEM(shape, i));
+    if (PyErr_Occurred())
+        return NULL;
+    Array *like = info->kind == KIND_TENSOR
+                      ? array_new_tensor(info, (size_t) ndim, extents)
+                  : info->dynamic ? array_new_dynamic(info, (size_t) count)
+                                  : array_new(info);
+    if (!like || cls == info->py)
+        return like;
+    Array *made = array_new_subclass(cls, info, like);
+    Py_DECREF(like);
+    return made;
+}
+
+static bool take_numbers(Collection *c, PyObject *numbers, CollectedLeaf *place)
+{
+    place->first = c->number_count;
+    place->count = (size_t) PyTuple_GET_SIZE(numbers);
+    const size_t wanted = c->number_count + place->count;
+    uint32_t *grown = PyMem_Realloc(c->numbers, (wanted + 1) * sizeof(*grown));
+    if (!grown) {
+        PyErr_NoMemory();
+        return false;
+    }
+    c->numbers = grown;
+    for (size_t i = 0; i < place->count; i++) {
+        const size_t number = PyLong_AsSize_t(PyTuple_GET_ITEM(numbers, i));
+        if (PyErr_Occurred())
+            return false;
+        grown[c->number_count++] = number < UINT32_MAX ? (uint32_t) number : UINT32_MAX;
+    }
+    return true;
+}
+
+static PyObject *take_array(Collection *c, PyObject *row, Py_ssize_t number,
+                            CollectedLeaf *place)
+{
+    const char *text;
+    PyObject *numbers, *cls, *shape;
+    if (!PyArg_ParseTuple(row, "sO!O!O:_freeze_load", &text, &PyTuple_Type, &numbers,
+                          &PyType_Type, &cls, &shape))
+        return NULL;
+    const Py_ssize_t count = PyTuple_GET_SIZE(numbers);
+    if (!type_state((PyTypeObject *) cls) ||
+        !(place->info = type_of_class(c->state, (PyTypeObject *) cls)) ||
+        !place->info->jit ||
+        (PyTuple_Check(shape) && PyTuple_GET_SIZE(shape) > TENSOR_MAX_DIMS)) {
+        fail(number, "it is no class of arrays");
+        return NULL;
+    }
+    Array *made = make_array((PyTypeObject *) cls, place->info, shape, count);
+    if (made && array_count(made) != (size_t) count) {
+        Py_CLEAR(made);
+        fail(number, "the number of variables does not fit");
+    }
+    if (made && !take_numbers(c, numbers, place))
+        Py_CLEAR(made);
+    return (PyObject *) made;
+}
+
+/* An array of drjit.scalar. */
+static PyObject *take_entries(const Collection *c, PyObject *row, Py_ssize_t number)
+{
+    const char *text, *entries;
+    PyObject *cls;
+    Py_ssize_t size;
+    if (!PyArg_ParseTuple(row, "sO!y#:_freeze_load", &text, &PyType_Type, &cls,
+                          &entries, &size))
+        return NULL;
+    const TypeInfo *info = type_state((PyTypeObject *) cls)
+                               ? type_of_class(c->state, (PyTypeObject *) cls)
+                               : NULL;
+    if (!info || info->jit || info->kind == KIND_TENSOR || !info->leaf_size) {
+        fail(number, "it is no class of scalar arrays");
+        return NULL;
+    }
+    const Py_ssize_t count = size / (Py_ssize_t) info->leaf_size;
+    Array *made = make_array((PyTypeObject *) cls, info, Py_None, count);
+    if (made && array_count(made) * info->leaf_size != (size_t) size) {
+        Py_CLEAR(made);
+        fail(number, "the number of entries does not fit");
+    }
+    if (made && size)
+        memcpy(array_data(made), entries, (size_t) size);
+    return (PyObject *) made;
+}
+
+/* A set; other content cannot be had from files. */
+static PyObject *take_content(PyObject *row, Py_ssize_t number)
+{
+    PyObject *text, *cls, *content;
+    if (!PyArg_ParseTuple(row, "OOO:_freeze_load", &text, &cls, &content))
+        return NULL;
+    if (cls == (PyObject *) &PySet_Type && PyFrozenSet_CheckExact(content))
+        return PySet_New(content);
+    fail(number, "it is no content of a set");
+    return NULL;
+}
+
+/* The kind of a row; NULL: exception. */
+static const char *kind_of(PyObject *row, Py_ssize_t number)
+{
+    PyObject *kind = PyTuple_CheckExact(row) && PyTuple_GET_SIZE(row)
+                         ? PyTuple_GET_ITEM(row, 0)
+                         : NULL;
+    if (kind && PyUnicode_Check(kind))
+        return PyUnicode_AsUTF8(kind);
+    fail(number, "it is no tuple with a kind");
+    return NULL;
+}
+
+/* An object; NULL without exception: the row is of a container. */
+static PyObject *take_leaf(Collection *c, const char *kind, PyObject *row,
+                           Py_ssize_t number)
+{
+    if (strcmp(kind, "array") == 0)
+        return take_array(c, row, number, &c->places[c->tree.leaf_count]);
+    if (strcmp(kind, "entries") == 0)
+        return take_entries(c, row, number);
+    if (strcmp(kind, "content") == 0)
+        return take_content(row, number);
+    if (strcmp(kind, "value") != 0)
+        return NULL;
+    if (PyTuple_GET_SIZE(row) == 2)
+        return Py_NewRef(PyTuple_GET_ITEM(row, 1));
+    fail(number, "it has no value");
+    return NULL;
+}
+
+static bool take_row(Collection *c, PyObject *row, Py_ssize_t number)
+{
+    Tree *tree = &c->tree;
+    TreeNode *node = &tree->nodes[tree->node_count++];
+    const char *kind = kind_of(row, number);
+    PyObject *leaf = kind ? take_leaf(c, kind, row, number) : NULL;
+    if (leaf)
+        tree->leaves[tree->leaf_count++] = leaf;
+    return leaf ||
+           (!PyErr_Occurred() && take_container(c->state, row, number, node));
+}
+
+bool rows_take(State *state, PyObject *rows, Collection *c)
+{
+    const Py_ssize_t count = PyList_Check(rows) ? PyList_GET_SIZE(rows) : 0;
+    Py_ssize_t open = 1; /* nodes that are missing */
+    const size_t room = (size_t) count + 1;
+    *c = (Collection){ .state = state };
+    c->tree.nodes = PyMem_Calloc(room, sizeof(*c->tree.nodes));
+    c->tree.leaves = PyMem_Calloc(room, sizeof(*c->tree.leaves));
+    c->places = PyMem_Calloc(room, sizeof(*c->places));
+    if (!c->tree.nodes || !c->tree.leaves || !c->places) {
+        PyErr_NoMemory();
+        return false;
+    }
+    c->tree.node_capacity = c->tree.leaf_capacity = room;
+    for (Py_ssize_t i = 0; i < count && open > 0; i++) {
+        if (!take_row(c, PyList_GET_ITEM(rows, i), i))
+            return false;
+        open += c->tree.nodes[i].count - 1;
+    }
+    return (open == 0 && c->tree.node_count == (size_t) count) ||
+           fail(count, "the tree is not complete");
+}

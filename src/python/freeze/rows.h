@@ -1,0 +1,28 @@
+/*
+ * rows.h -- a collection as a list of tuples, which can be kept, shown, and saved
+ *
+ * One row for each node of the tree, parents first:
+ *
+ *     ("tuple" | "list" | "dict" | "fields", number of children, class, keys, object)
+ *     ("array", numbers of its variables, class, shape of a tensor or None)
+ *     ("entries", class, bytes)          an array of drjit.scalar
+ *     ("content", class, value)          of a set, or a buffer
+ *     ("value", object)                  compared by ==, or without weak references
+ *     ("object", weak reference)         compared by identity
+ *
+ * "fields" are data classes, classes with DRJIT_STRUCT and named tuples; their keys are
+ * names. No row refers to a variable.
+ */
+#ifndef PYTHON_ROWS_H
+#define PYTHON_ROWS_H
+
+#include "python/freeze/collection.h"
+
+/** With 'objects', rows with fields have the object, else None. NULL: exception. */
+PyObject *rows_make(const Collection *c, bool objects);
+/** The collection of such rows; arrays are empty, and objects with fields are too, but
+ *  for the attributes of those that rows have. Free it with collection_free(), after
+ *  failure too. False: exception. */
+bool rows_take(State *state, PyObject *rows, Collection *c);
+
+#endif
