@@ -250,27 +250,22 @@ static Extent result_of_dot(const Note *n, uint32_t slot)
     return (Extent) { constant(n->r, 1), type_info[n->c->dot.type].size };
 }
 
-static bool note_prefix(const Note *n)
-{
-    n->f->whole = n->c->reduce.block == n->c->size;
-    return note_reduce(n);
-}
-
 static Extent result_of_prefix(const Note *n, uint32_t slot)
 {
     (void) slot;
+    n->f->whole = n->c->reduce.block == n->c->size;
     return (Extent) { n->f->size, n->f->unit * type_info[n->c->reduce.type].size };
 }
 
 static bool note_sort(const Note *n)
 {
-    n->f->whole = n->c->sort.block == n->c->size;
     return sized_by(n, 0, type_info[n->c->sort.type].size);
 }
 
 static Extent result_of_sort(const Note *n, uint32_t slot)
 {
     (void) slot;
+    n->f->whole = n->c->sort.block == n->c->size;
     VarType type = n->c->sort.positions ? VarTypeUInt32 : n->c->sort.type;
     return (Extent) { n->f->size, n->f->unit * type_info[type].size };
 }
@@ -294,7 +289,7 @@ static const struct {
     [COMMAND_FILL] = { NULL, result_of_fill, NULL },
     [COMMAND_REDUCE] = { note_reduce, result_of_reduce, NULL },
     [COMMAND_DOT] = { note_dot, result_of_dot, NULL },
-    [COMMAND_PREFIX] = { note_prefix, result_of_prefix, NULL },
+    [COMMAND_PREFIX] = { note_reduce, result_of_prefix, NULL },
     [COMMAND_COMPRESS] = { note_compress, result_of_compress, NULL },
     [COMMAND_SORT] = { note_sort, result_of_sort, NULL },
     [COMMAND_HOST] = { NULL, NULL, "a function of the host is called" },

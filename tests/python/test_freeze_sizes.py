@@ -69,6 +69,7 @@ FLAT: dict[str, tuple[Callable[[Float], Any], int | None]] = {
     "uniform": (lambda x: dr.gather(Float, dr.ones(Float, 7), UInt(x) % 7), 1),
     "empty": (lambda x: dr.concat([x, dr.opaque(Float, 3, 2), x]), 2),
     "sort": (lambda x: dr.sort(-x), 1),
+    "prefix": (lambda x: dr.cumsum(dr.cumsum(dr.sin(x))), 1),
     "argsort": (lambda x: dr.argsort(-x), 1),
     "tile": (lambda x: dr.tile(x, 3), 2),
     "repeat": (lambda x: dr.repeat(x, 3), 1),
