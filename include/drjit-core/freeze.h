@@ -166,6 +166,10 @@ JIT_EXPORT int jit_freeze_size_test(JitSizeRelation relation, JitSize a, JitSize
 /** The next literal, counter or undefined variable that the thread makes or resizes has
  *  this size, if its number of entries is the size's value. */
 JIT_EXPORT bool jit_freeze_size_next(JitSize size);
+/** It has the size of this variable. That of one that depends on a body which is being
+ *  recorded, and so is not known yet, can be passed on in no other way without binding
+ *  the recording. Without a recording nothing happens. */
+JIT_EXPORT bool jit_freeze_size_like(uint32_t index);
 /** Where kernels compute with sizes, as in jit_var_reverse(): let them read these from
  *  memory (true), which costs some time, or bind the recording to them (false, as at
  *  the start). */

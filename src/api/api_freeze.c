@@ -258,6 +258,17 @@ static Widths *find_size(ThreadState *ts, const char *function, JitSize size,
     return NULL;
 }
 
+/* The lanes of a body are no term before it is complete. */
+static JitSize size_handle(ThreadState *ts, VarId id)
+{
+    Width width = freezing_size(ts, id);
+    if (width == FREEZING_LANES)
+        width = freezing_bind(ts)
+                    ? width_constant(freezing_widths(ts, NULL), var_get(id)->size)
+                    : 0;
+    return handle(ts, width);
+}
+
 JitSize jit_freeze_size(uint32_t index)
 {
     static const char function[] = "jit_freeze_size()";
@@ -267,7 +278,7 @@ JitSize jit_freeze_size(uint32_t index)
     if (!var_exists(index))
         error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not a variable", function, index);
     else if (freezing_widths(ts, function))
-        result = handle(ts, freezing_size(ts, index));
+        result = size_handle(ts, index);
     api_leave();
     return result;
 }
@@ -356,14 +367,30 @@ bool jit_freeze_bind(void)
     return ok;
 }
 
+bool jit_freeze_size_like(uint32_t index)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = var_exists(index) ||
+              error_set(JIT_ERROR_ARGUMENT, "jit_freeze_size_like(): r%u is not a "
+                        "variable", index);
+    if (ok && freezing_records(ts)) {
+        Width width = freezing_size(ts, index);
+        freezing_hint(ts, width, var_get(index)->size);
+        ok = width != 0;
+    }
+    api_leave();
+    return ok;
+}
+
 bool jit_freeze_size_next(JitSize size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
     Width width;
-    bool ok = find_size(ts, "jit_freeze_size_next()", size, &width) != NULL;
-    if (ok)
-        freezing_hint(ts, width);
+    const Widths *w = find_size(ts, "jit_freeze_size_next()", size, &width);
+    if (w)
+        freezing_hint(ts, width, (size_t) width_value(w, width));
     api_leave();
-    return ok;
+    return w != NULL;
 }

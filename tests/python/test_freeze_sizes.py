@@ -70,6 +70,7 @@ FLAT: dict[str, tuple[Callable[[Float], Any], int | None]] = {
     "empty": (lambda x: dr.concat([x, dr.opaque(Float, 3, 2), x]), 2),
     "sort": (lambda x: dr.sort(-x), 1),
     "prefix": (lambda x: dr.cumsum(dr.cumsum(dr.sin(x))), 1),
+    "block_prefix": (lambda x: dr.cumsum(dr.block_prefix_sum(dr.sin(x), 2)), 1),
     "argsort": (lambda x: dr.argsort(-x), 1),
     "tile": (lambda x: dr.tile(x, 3), 2),
     "repeat": (lambda x: dr.repeat(x, 3), 1),

@@ -47,14 +47,14 @@ const char *leaf_location(Leaf leaf, uint32_t *line)
 
 /* ---------------------------------------------------------------- new variables */
 
+bool leaf_next_like(Leaf like)
+{
+    return jit_freeze_size_like(leaf_index(like));
+}
+
 Leaf leaf_literal_like(const TypeInfo *info, const void *bits, Leaf like)
 {
-    if (jit_flag(JitFlagFreezingScope)) {
-        const JitSize size = jit_freeze_size(leaf_index(like));
-        if (!size || !jit_freeze_size_next(size))
-            return 0;
-    }
-    return leaf_literal(info, bits, leaf_peek_size(like));
+    return leaf_next_like(like) ? leaf_literal(info, bits, leaf_peek_size(like)) : 0;
 }
 
 Leaf leaf_entries(JitBackend backend, size_t size)

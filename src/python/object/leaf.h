@@ -126,6 +126,9 @@ static inline Leaf leaf_literal(const TypeInfo *info, const void *bits, size_t s
 
 /** The same with as many entries as a variable has. */
 Leaf leaf_literal_like(const TypeInfo *info, const void *bits, Leaf like);
+/** The next one has as many entries as a variable, also where it is repeated. False:
+ *  the core's error is set. */
+bool leaf_next_like(Leaf like);
 
 /** A literal with so many entries, for the sake of these alone. */
 Leaf leaf_entries(JitBackend backend, size_t size);

@@ -110,16 +110,19 @@ static Array *outline(const Fill *f, const TypeInfo *info, Extent *lanes)
 
 /* ---------------------------------------------------------------- leaves */
 
-/* A leaf of 'lanes' entries with these bits; lanes 0 gives an empty one. */
-static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, Extent extent)
+/* A leaf with these bits and as many entries as 'model' or, without one, the extent
+ * says; one without entries is empty. */
+static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, Leaf model,
+                     Extent extent)
 {
     const TypeInfo *info = a->info;
     if (!info->jit) {
         value_store(a, i, bits);
         return true;
     }
-    const size_t lanes = extent_next(extent);
-    const Leaf leaf = !lanes                   ? 0
+    const bool known = !model || leaf_next_like(model);
+    const size_t lanes = model ? leaf_peek_size(model) : extent_next(extent);
+    const Leaf leaf = !lanes || !known         ? 0
                       : f->mode == MODE_EMPTY  ? leaf_undefined(info, lanes)
                       : f->mode == MODE_OPAQUE ? leaf_opaque(info, &bits, lanes)
                                                : leaf_literal(info, &bits, lanes);
@@ -145,10 +148,8 @@ static bool set_leaves(const Fill *f, Array *a, uint64_t bits, Extent lanes,
     const size_t n = array_count(a);
     for (size_t i = 0; i < n; i++) {
         const Leaf model = like && like->info->jit ? array_leaves(like)[i] : 0;
-        const Extent wanted = !like   ? lanes
-                              : model ? extent_of_leaf(model, leaf_peek_size(model))
-                                      : extent_of(0);
-        if (!set_leaf(f, a, i, is_imaginary(a->info, i) ? 0 : bits, wanted))
+        if (!set_leaf(f, a, i, is_imaginary(a->info, i) ? 0 : bits, model,
+                      like ? extent_of(0) : lanes))
             return false;
     }
     return true;

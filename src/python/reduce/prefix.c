@@ -71,10 +71,10 @@ static Leaf run_prefix(Leaf leaf, void *argument)
     const Prefix *p = argument;
     if (!p->block)
         return leaf_block_prefix_reduce(p->op, leaf, 0, p->exclusive, p->reverse);
-    size_t size = leaf_size(leaf), rest = size % p->block;
-    if (rest == 0)
+    if (leaf_peek_size(leaf) % p->block == 0) /* which the core sees to */
         return leaf_block_prefix_reduce(p->op, leaf, p->block, p->exclusive,
                                         p->reverse);
+    size_t size = leaf_size(leaf), rest = size % p->block;
     Leaf padded = pad(leaf, p->op, size - rest + p->block);
     Leaf reduced = padded ? leaf_block_prefix_reduce(p->op, padded, p->block,
                                                      p->exclusive, p->reverse)
@@ -94,7 +94,7 @@ static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, size_t wi
     if (!reduce_leaf_variable(p->operation, value, i, width, &leaf) || !leaf)
         return !leaf && !PyErr_Occurred();
     Prefix call = *p;
-    if (call.block && call.block > leaf_size(leaf))
+    if (call.block > leaf_peek_size(leaf) && leaf_size(leaf))
         call.block = 0;
     *out = evaluate_call(run_prefix, leaf, &call);
     leaf_unref(leaf);

@@ -314,7 +314,7 @@ static VarId replicate(ThreadState *ts, VarId id, size_t count, bool each,
     uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
     if (size == 1 || count == 1) {
         if (width)
-            freezing_hint(ts, width);
+            freezing_hint(ts, width, total);
         return array_resize(ts, id, total);
     }
     VarId number = each ? number_like(ts, id, (uint32_t) count) : size_minus(ts, id, 0);

@@ -52,7 +52,7 @@ static VarId uniform_value(const Access *a, VarId source)
                                           v->value.literal, a->size),
                              width);
     if (width)
-        freezing_hint(a->ts, width);
+        freezing_hint(a->ts, width, a->size);
     return array_resize(a->ts, source, a->size);
 }
 

@@ -22,15 +22,23 @@ bool freezing_records(const ThreadState *ts)
 
 /* -------------------------------------------------------- widths of variables */
 
+static bool is_of_lanes(const ThreadState *ts, VarId id)
+{
+    const void *known = table_get(&ts->freezing->widths, &id, sizeof(id));
+    return (uintptr_t) known == FREEZING_LANES;
+}
+
 /* From now on a variable has this width. */
 static bool set_width(ThreadState *ts, VarId id, Width width)
 {
     Freezing *f = ts->freezing;
     Width known = (Width) (uintptr_t) table_get(&f->widths, &id, sizeof(id));
-    if (known)
-        return width_assume(freezing_terms(ts), WIDTH_EQUAL, known, width);
-    TRY(width && var_ids_add(&f->sized, id), false);
-    var_inc(id);
+    if (known && known != FREEZING_LANES)
+        return width == FREEZING_LANES ||
+               width_assume(freezing_terms(ts), WIDTH_EQUAL, known, width);
+    TRY(width && (known || var_ids_add(&f->sized, id)), false);
+    if (!known)
+        var_inc(id);
     return table_put(&f->widths, &id, sizeof(id), (void *) (uintptr_t) width);
 }
 
@@ -90,7 +98,8 @@ typedef struct Sizing {
     ThreadState *ts;
     RegionWalk walk;
     uint32_t size;
-    Width width; /* 0: nothing is known yet */
+    Width width; /* 0: nothing is known yet, */
+    bool lanes;  /* ... but that it is FREEZING_LANES */
 } Sizing;
 
 /* Something of the size in question has this width: all such are equal. */
@@ -113,6 +122,10 @@ static bool visit(Sizing *s, VarId id)
     bool resized = fold_is(v) && v->op != OP_PREFIX;
     bool leaf = v->op == OP_EVALUATED || count == 0 || resized ||
                 table_get(&s->ts->freezing->widths, &id, sizeof(id));
+    if (is_of_lanes(s->ts, id)) {
+        s->lanes |= v->size == s->size;
+        return true;
+    }
     if (v->op == OP_POINTER && !v->dep[0]) {
         recorder_refuse(&s->ts->freezing->recorder, "an address is used");
     } else if (v->op == OP_POINTER) {
@@ -127,8 +140,10 @@ static bool visit(Sizing *s, VarId id)
     return true;
 }
 
+/* The width that all of this size have that variables are computed from; with 'inside',
+ * FREEZING_LANES if that is all that is known. */
 static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
-                          uint32_t size)
+                          uint32_t size, bool inside)
 {
     Sizing s = { .ts = ts, .size = size };
     TRY(region_walk_begin(&s.walk), 0);
@@ -147,8 +162,8 @@ static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
     }
     region_walk_end(&s.walk);
     TRY(ok, 0);
-    if (s.width)
-        return s.width;
+    if (s.width || (inside && s.lanes))
+        return s.width ? s.width : FREEZING_LANES;
     if (size > 1)
         recorder_pin(&ts->freezing->recorder);
     return freezing_number(ts, size);
@@ -156,15 +171,15 @@ static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
 
 Width freezing_width(ThreadState *ts, VarId id)
 {
-    return common_width(ts, &id, 1, var_get(id)->size);
+    return common_width(ts, &id, 1, var_get(id)->size, false);
 }
 
 Width freezing_size(ThreadState *ts, VarId id)
 {
-    if (!(var_get(id)->flags & VAR_SYMBOLIC))
-        return freezing_width(ts, id);
-    recorder_pin(&ts->freezing->recorder);
-    return freezing_number(ts, var_get(id)->size);
+    const VarId outside = loop_array_begin(ts, id);
+    return var_get(outside)->flags & VAR_SYMBOLIC
+               ? FREEZING_LANES
+               : common_width(ts, &outside, 1, var_get(outside)->size, true);
 }
 
 /* ------------------------------------------------------------ what is pinned */
@@ -208,6 +223,10 @@ bool freezing_size_given(ThreadState *ts, Width width, uint64_t size)
 {
     freezing_size_is(ts, size);
     TRY(width && freezing_records(ts), true);
+    if (width == FREEZING_LANES) {
+        recorder_pin(&ts->freezing->recorder);
+        return true;
+    }
     ts->freezing->recorder.size = width;
     return width_pin_kind(freezing_terms(ts), width);
 }
@@ -221,7 +240,8 @@ void freezing_bits_of(ThreadState *ts, VarId id)
 bool freezing_size_group(ThreadState *ts, const Group *group)
 {
     TRY(freezing_records(ts), true);
-    Width width = common_width(ts, group->roots, group->root_count, group->size);
+    Width width =
+        common_width(ts, group->roots, group->root_count, group->size, false);
     ts->freezing->recorder.size = width;
     return width != 0;
 }
@@ -257,10 +277,12 @@ bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place
            set_width(ts, id, width);
 }
 
-void freezing_hint(ThreadState *ts, Width width)
+void freezing_hint(ThreadState *ts, Width width, size_t size)
 {
-    if (freezing_records(ts) && width < freezing_terms(ts)->count)
-        ts->freezing->hint = width;
+    if (!freezing_records(ts))
+        return;
+    ts->freezing->hint = width;
+    ts->freezing->hint_size = size;
 }
 
 Width freezing_take_hint(ThreadState *ts, size_t size)
@@ -268,15 +290,14 @@ Width freezing_take_hint(ThreadState *ts, size_t size)
     TRY(ts->freezing, 0);
     Width width = ts->freezing->hint;
     ts->freezing->hint = 0;
-    bool fits = width && (uint64_t) width_value(freezing_terms(ts), width) == size;
-    return fits ? width : 0;
+    return ts->freezing->hint_size == size ? width : 0;
 }
 
 VarId freezing_give(ThreadState *ts, VarId id, Width width)
 {
-    if (!id || !width)
+    if (!id || !width || !freezing_records(ts))
         return id;
-    if (!width_pin_kind(freezing_terms(ts), width) ||
+    if ((width != FREEZING_LANES && !width_pin_kind(freezing_terms(ts), width)) ||
         (var_get(id)->size > 1 && !set_width(ts, id, width)))
         var_clear(&id);
     return id;
@@ -296,12 +317,15 @@ VarId freezing_sized(ThreadState *ts, VarId id)
 bool freezing_like(ThreadState *ts, VarId id, size_t times, Width *width)
 {
     *width = 0;
-    if (!freezing_records(ts) || var_get(id)->flags & VAR_SYMBOLIC)
+    if (!freezing_records(ts))
         return true;
-    Width one = freezing_width(ts, id), factor = freezing_number(ts, times);
+    Width one = freezing_size(ts, id), factor = freezing_number(ts, times);
     TRY(one && factor, false);
-    *width = times == 1 ? one : width_make(freezing_terms(ts), WIDTH_MUL, one, factor);
-    return *width != 0;
+    if (times == 1)
+        *width = one;
+    else if (one != FREEZING_LANES)
+        TRY(*width = width_make(freezing_terms(ts), WIDTH_MUL, one, factor), false);
+    return true;
 }
 
 bool freezing_varies(ThreadState *ts, VarId id)
@@ -325,20 +349,21 @@ VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
     if (size <= 1 || !freezing_records(ts) || (!fresh && wide <= 1))
         return id;
     Width width = 0;
-    bool ok = true, known = true;
+    bool ok = true;
     for (uint32_t i = 0; ok && i < count; ++i) {
         Width own;
         if (var_get(operands[i])->size != size)
             continue;
-        ok = freezing_like(ts, operands[i], 1, &own) &&
-             (!own || !width ||
-              width_assume(freezing_terms(ts), WIDTH_EQUAL, own, width));
-        known &= own != 0;
-        width = own;
+        ok = freezing_like(ts, operands[i], 1, &own);
+        if (ok && width && width != FREEZING_LANES && own != FREEZING_LANES)
+            ok = width_assume(freezing_terms(ts), WIDTH_EQUAL, own, width);
+        if (!width || width == FREEZING_LANES)
+            width = own;
     }
     if (!ok)
         var_clear(&id);
-    return fresh && known ? freezing_give(ts, id, width) : id;
+    /* Operands of one entry have as many as that in the replay of a body only. */
+    return fresh ? freezing_give(ts, id, width ? width : FREEZING_LANES) : id;
 }
 
 /* ------------------------------------------------------------------ beginning */

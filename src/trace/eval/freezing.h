@@ -115,11 +115,16 @@ void freezing_free(Frozen *frozen);
 
 /* ---- sizes, while a thread records */
 
+/** In the place of a Width: what exists in the body of a region has as many entries as
+ *  the kernel has lanes that it becomes a part of. */
+enum { FREEZING_LANES = UINT32_MAX };
+
 /** Does a thread record, and has not paused? */
 bool freezing_records(const ThreadState *ts);
 /** The size of a variable as a Width. 0: memory is out. */
 Width freezing_width(ThreadState *ts, VarId id);
-/** The same of any variable: the region of one in a body is not complete. */
+/** The same of any variable; FREEZING_LANES in the body of a region that is not
+ *  complete, but for states of loops. */
 Width freezing_size(ThreadState *ts, VarId id);
 /** The recording depends on the sizes of all inputs. False: error recorded. */
 bool freezing_bind(ThreadState *ts);
@@ -187,9 +192,9 @@ void freezing_refuse(ThreadState *ts, const char *why);
 uint32_t freezing_serial(const ThreadState *ts);
 /** The terms of what the thread records. NULL: it does not; error recorded. */
 Widths *freezing_widths(ThreadState *ts, const char *function);
-/** The next variable that the thread makes with a size of its own has this one, if that
- *  is its value. */
-void freezing_hint(ThreadState *ts, Width width);
+/** The next variable that the thread makes with a size of its own has this one, if it
+ *  has so many entries. */
+void freezing_hint(ThreadState *ts, Width width, size_t size);
 /** The hint for a variable of that size, which is taken; 0: there is none. Whoever
  *  makes variables with sizes of their callers takes it, also before failing. */
 Width freezing_take_hint(ThreadState *ts, size_t size);

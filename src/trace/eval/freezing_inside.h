@@ -29,6 +29,7 @@ typedef struct Freezing {
     Table classes;  /* size of an input -> its class */
     FrozenInput *specs; /* of the inputs */
     Width hint;     /* see freezing_hint() */
+    size_t hint_size;
     uint32_t flags; /* at the beginning, see freezing_flags() */
     uint32_t serial;
     bool paused;

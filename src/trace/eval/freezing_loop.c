@@ -19,7 +19,7 @@ static VarId widen(ThreadState *ts, VarId id, VarId like)
     const Var *v = var_get(id);
     uint32_t size = var_get(like)->size;
     uint8_t type = v->type, device = v->device;
-    freezing_hint(ts, freezing_width(ts, like));
+    freezing_hint(ts, freezing_width(ts, like), size);
     VarId mask = freezing_sized(ts, node_literal(ts, device, VarTypeBool, 1, size));
     TRY(mask, 0);
     Var wide = { .op = OP_SELECT, .type = type, .device = device, .size = size,

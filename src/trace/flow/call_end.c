@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
+#include "trace/eval/freezing.h"
 #include "trace/flow/call_merge.h"
 #include "trace/flow/region_expand.h"
 #include "trace/graph/access.h"
@@ -43,8 +44,9 @@ typedef struct Ending {
 
 static VarId zero(const Ending *e, VarId like, uint32_t size)
 {
-    return node_literal(e->ts, e->call->body.device, (VarType) var_get(like)->type, 0,
-                        size);
+    VarId id = node_literal(e->ts, e->call->body.device,
+                            (VarType) var_get(like)->type, 0, size);
+    return freezing_give(e->ts, id, FREEZING_LANES);
 }
 
 /* ------------------------------------------------------------------ instances */
@@ -241,11 +243,16 @@ static bool common_output(const Ending *e, uint32_t k, VarId *common)
         like = id;
         value = own;
     }
+    Width width;
+    TRY(freezing_like(e->ts, like, 1, &width), false);
     if (value.array)
         var_inc(*common = value.array);
     else
-        *common = node_literal(e->ts, call->body.device, (VarType) var_get(like)->type,
-                               value.bits, var_get(like)->size);
+        *common = freezing_give(e->ts,
+                                node_literal(e->ts, call->body.device,
+                                             (VarType) var_get(like)->type, value.bits,
+                                             var_get(like)->size),
+                                width);
     return *common != 0;
 }
 

@@ -37,6 +37,14 @@ static VarId find_array(ThreadState *ts, VarId id)
     return id;
 }
 
+VarId loop_array_begin(ThreadState *ts, VarId id)
+{
+    const LoopState *s;
+    while ((s = whole_state_of(ts, id)) != NULL)
+        id = s->array;
+    return id;
+}
+
 VarId loop_array(ThreadState *ts, VarId id)
 {
     id = find_array(ts, id);

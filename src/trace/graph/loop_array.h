@@ -50,6 +50,9 @@ typedef struct Loop {
  *  itself, or, for a state of a loop, its initial value. The loop must not change that
  *  state then (borrowed). */
 VarId loop_array(ThreadState *ts, VarId id);
+/** What a state began as before the loops that are being recorded; any other variable
+ *  is itself (borrowed). */
+VarId loop_array_begin(ThreadState *ts, VarId id);
 /** References to array 'id' that loops which are run at once and conditionals hold and
  *  that are not to make it look shared, or else each write would copy it. A literal may
  *  be another variable, too, and is never written to. */
