@@ -109,9 +109,12 @@ def kept(function: Function, path: Path) -> Function:
 
 
 def check(make: Callable[[int], Function], number: int, path: Path) -> None:
+    """Derivatives, within the frozen function and through it, are recorded for no more
+    sizes than the values are, and for blocks that become a single one."""
     draw = random.Random(number)
     function = make(number)
     plain = with_gradients(function)
+    frozen = dr.freeze(function, warn_after=1000)
     ways = {
         # Lanes that add to one entry do so in any order, here as there.
         "values": (
@@ -125,11 +128,7 @@ def check(make: Callable[[int], Function], number: int, path: Path) -> None:
             1e-12 if make is flow else 0.0,
         ),
         "within": (plain, dr.freeze(plain, warn_after=1000), 1e-9),
-        "through": (
-            plain,
-            with_gradients(dr.freeze(function, warn_after=1000)),
-            1e-9,
-        ),
+        "through": (plain, with_gradients(frozen), 1e-9),
     }
     for _ in range(CALLS):
         size = draw.choice((5, 10, 35, 300))
@@ -144,6 +143,9 @@ def check(make: Callable[[int], Function], number: int, path: Path) -> None:
             for a, b in pairs:
                 scale = error * max(1.0, np.abs(a).max())
                 assert np.allclose(a, b, rtol=error, atol=scale), f"{where}: {a} {b}"
+    most = ways["values"][1].n_recordings + (make is fold)
+    for recorded in (ways["within"][1], frozen, frozen._derivatives.pull):
+        assert recorded.n_recordings <= most, (number, recorded.explain())
 
 
 @pytest.mark.parametrize("make", [flow, fold])

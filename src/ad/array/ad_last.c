@@ -28,7 +28,7 @@ bool ad_last_has(const AdMoves *m)
 static uint32_t number_of(const AdLast *last, const AdLastWrite *w)
 {
     VarInfo info;
-    TRY(jit_var_info(last->arrays[w->array], &info), 0);
+    TRY(jit_var_peek_info(last->arrays[w->array], &info), 0);
     uint32_t place = (uint32_t) (w - last->writes) + 1;
     uint32_t own = jit_var_u32(info.backend, place);
     if (!last->iteration || !own)
@@ -96,10 +96,10 @@ bool ad_last_mask(const AdMoves *m, uint32_t index, uint32_t mask, uint32_t *res
 
 uint64_t ad_last_before(const AdLast *last, uint32_t array, uint64_t g)
 {
-    uint64_t zero = ad_moves_number(g, 0, 1);
+    uint64_t zero = ad_moves_number(g, 0);
     VarInfo info;
     uint32_t none = 0, kept = 0;
-    if (zero && jit_var_info(last->arrays[array], &info))
+    if (zero && jit_var_peek_info(last->arrays[array], &info))
         none = jit_var_u32(info.backend, 0);
     if (none)
         kept = jit_var_eq(last->arrays[array], none);

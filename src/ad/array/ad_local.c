@@ -38,9 +38,7 @@ uint32_t ad_local_unset(uint32_t like, size_t length, size_t size)
 /* The position k, for all lanes. */
 static uint32_t place(uint64_t array, size_t k)
 {
-    VarInfo info;
-    TRY(jit_var_info(ad_var_index(array), &info), 0);
-    return jit_var_u32(info.backend, (uint32_t) k);
+    return ad_moves_u32(ad_var_index(array), (uint32_t) k);
 }
 
 /* array[index] += value; the reference to the array moves. */
@@ -150,7 +148,7 @@ uint64_t ad_array_read(uint64_t array, uint32_t offset, uint32_t mask)
 static uint64_t write_zero(const AdMoves *m, uint64_t g)
 {
     VarInfo info;
-    TRY(jit_var_info(ad_var_index(g), &info), 0);
+    TRY(jit_var_peek_info(ad_var_index(g), &info), 0);
     uint32_t zero = jit_var_literal(info.backend, info.type, &(uint64_t){ 0 }, 1, 0);
     uint64_t result = zero ? ad_array_write(g, ad_var_index(m->held.leaves[0]), zero,
                                             ad_var_index(m->held.leaves[1]))

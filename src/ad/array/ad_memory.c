@@ -32,24 +32,48 @@ uint64_t ad_moves_add(uint64_t into, uint64_t value)
     return sum;
 }
 
-uint64_t ad_moves_number(uint64_t like, double value, size_t size)
+uint64_t ad_moves_number(uint64_t like, double value)
 {
     VarInfo info;
     if (ad_local_is(like))
         return ad_local_zeros(ad_var_index(like));
-    TRY(jit_var_info(ad_var_index(like), &info), 0);
+    TRY(jit_var_peek_info(ad_var_index(like), &info), 0);
     uint32_t number = jit_var_f64(info.backend, value);
-    uint32_t same = number ? jit_var_cast(number, info.type, 0) : 0;
-    uint32_t result = same ? jit_var_resize(same, size) : 0;
+    uint32_t result = number ? jit_var_cast(number, info.type, 0) : 0;
     jit_var_dec_ref(number);
-    jit_var_dec_ref(same);
+    return result;
+}
+
+uint64_t ad_moves_fill(uint64_t like, double value, AdSize size)
+{
+    uint64_t number = ad_moves_number(like, value);
+    if (!number || ad_local_is(number))
+        return number;
+    ad_size_next(size);
+    uint32_t result = jit_var_resize(ad_var_index(number), size.count);
+    ad_var_dec_ref(number);
+    return result;
+}
+
+uint32_t ad_moves_u32(uint32_t like, uint32_t number)
+{
+    VarInfo info;
+    TRY(jit_var_peek_info(like, &info), 0);
+    return jit_var_u32(info.backend, number);
+}
+
+uint32_t ad_moves_op(JitOp op, uint32_t a, uint32_t b)
+{
+    uint32_t result = a && b ? jit_var_op(op, (uint32_t[]){ a, b }) : 0;
+    jit_var_dec_ref(a);
+    jit_var_dec_ref(b);
     return result;
 }
 
 uint32_t ad_moves_mask(uint32_t like, uint32_t mask, bool *ok)
 {
     VarInfo info;
-    *ok = jit_var_info(like, &info);
+    *ok = jit_var_peek_info(like, &info);
     uint32_t top = *ok ? jit_var_mask_peek(info.backend) : 0;
     if (!top)
         return *ok && mask ? jit_var_inc_ref(mask) : 0;
@@ -59,11 +83,12 @@ uint32_t ad_moves_mask(uint32_t like, uint32_t mask, bool *ok)
     return full;
 }
 
-uint64_t ad_moves_resize(uint64_t g, size_t size)
+uint64_t ad_moves_resize(uint64_t g, AdSize size)
 {
-    return jit_var_size(ad_var_index(g)) == size || ad_local_is(g)
-               ? ad_var_inc_ref(g)
-               : ad_var_resize(g, size);
+    if (ad_local_is(g) || ad_size_is(size, ad_var_index(g)))
+        return ad_var_inc_ref(g);
+    ad_size_next(size);
+    return ad_var_resize(g, size.count);
 }
 
 /* ---------------------------------------------------------------- gathers
@@ -77,13 +102,13 @@ typedef struct Gather {
 
 /* g with that many entries, or in a body as many as there are lanes; 0 where the mask
  * is not set. */
-static uint64_t masked(uint64_t g, uint32_t mask, size_t size)
+static uint64_t masked(uint64_t g, uint32_t mask, AdSize size)
 {
-    bool one = jit_var_size(ad_var_index(g)) == 1;
+    bool one = jit_var_peek_size(ad_var_index(g)) == 1;
     uint64_t whole = one ? ad_moves_resize(g, size) : ad_var_inc_ref(g);
     if (!mask || !whole)
         return whole;
-    uint64_t zero = ad_moves_number(g, 0, 1);
+    uint64_t zero = ad_moves_number(g, 0);
     uint64_t result = zero ? ad_var_select(mask, whole, zero) : 0;
     ad_var_dec_ref(zero);
     ad_var_dec_ref(whole);
@@ -97,7 +122,7 @@ static uint64_t gather_forward(const AdMoves *m, uint32_t operand, uint64_t g,
     uint32_t index = ad_var_index(m->held.leaves[0]);
     uint32_t mask = ad_var_index(m->held.leaves[1]);
     return ad_moves_add(
-        into, m->size[0] == 1
+        into, m->size[0].count == 1
                   ? masked(g, mask, m->size[1])
                   : ad_var_gather(g, index, mask, ((const Gather *) m)->mode));
 }
@@ -109,7 +134,7 @@ static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     uint32_t index = ad_var_index(m->held.leaves[0]);
     uint32_t mask = ad_var_index(m->held.leaves[1]);
     ReduceMode mode = ((const Gather *) m)->mode;
-    if (m->size[0] == 1) /* for all positions; the node sums up in the end */
+    if (m->size[0].count == 1) /* for all positions; the node sums up in the end */
         return ad_moves_add(into, masked(g, mask, m->size[1]));
     /* A promise about the lanes of this gather says nothing about other iterations of a
      * loop, and other bodies, which write to the same array in one kernel. */
@@ -118,7 +143,7 @@ static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
         mode = ReduceModeAuto;
     bool fresh = !into;
     if (fresh)
-        into = ad_moves_number(g, 0, m->size[0]);
+        into = ad_moves_fill(g, 0, m->size[0]);
     uint64_t whole = into ? ad_moves_resize(into, m->size[0]) : 0;
     ad_var_dec_ref(into);
     TRY(whole, 0);
@@ -146,7 +171,7 @@ static uint64_t make_gather(uint32_t result, uint64_t source, uint32_t index,
                .kind = MOVES_READ,
                .forward = gather_forward,
                .backward = gather_backward,
-               .size = { jit_var_size(ad_var_index(source)), jit_var_size(result) } },
+               .size = { ad_size_of(ad_var_index(source)), ad_size_of(result) } },
         .mode = mode,
     };
     uint64_t leaf = ad_apply_moves(result, 1, &source, &gather.m, sizeof(gather));
@@ -165,7 +190,7 @@ uint64_t ad_var_gather(uint64_t source, uint32_t index, uint32_t mask, ReduceMod
 static uint32_t packet_position(uint32_t index, size_t n, size_t k)
 {
     VarInfo info;
-    TRY(jit_var_info(index, &info), 0);
+    TRY(jit_var_peek_info(index, &info), 0);
     uint32_t factor = jit_var_literal(info.backend, info.type, &(uint64_t){ n }, 1, 0);
     uint32_t offset = jit_var_literal(info.backend, info.type, &(uint64_t){ k }, 1, 0);
     uint32_t result = factor && offset ? jit_var_fma(index, factor, offset) : 0;
@@ -215,27 +240,13 @@ static uint64_t gather_like(uint32_t result, uint64_t source, uint32_t index,
     return leaf;
 }
 
-static uint32_t counter(uint64_t source, size_t size)
+/* A number for each entry of a variable. */
+static uint32_t counter_of(uint32_t index)
 {
     VarInfo info;
-    TRY(jit_var_info(ad_var_index(source), &info), 0);
-    return jit_var_counter(info.backend, size);
-}
-
-/* op(counter, number), or with the operands in opposite order. */
-static uint32_t position(uint64_t source, size_t size, JitOp op, uint32_t number,
-                         bool swapped)
-{
-    VarInfo info;
-    TRY(jit_var_info(ad_var_index(source), &info), 0);
-    uint32_t lanes = jit_var_counter(info.backend, size);
-    uint32_t other = jit_var_u32(info.backend, number), result = 0;
-    if (lanes && other)
-        result = jit_var_op(op, swapped ? (uint32_t[]){ other, lanes }
-                                        : (uint32_t[]){ lanes, other });
-    jit_var_dec_ref(lanes);
-    jit_var_dec_ref(other);
-    return result;
+    TRY(jit_var_peek_info(index, &info), 0);
+    ad_size_next(ad_size_of(index));
+    return jit_var_counter(info.backend, info.size);
 }
 
 uint64_t ad_var_copy(uint64_t index)
@@ -255,7 +266,16 @@ uint64_t ad_var_shrink(uint64_t index, size_t size)
     uint32_t result = jit_var_shrink(ad_var_index(index), size);
     if (!result || !ad_var_node(index))
         return result;
-    return gather_like(result, index, counter(index, size), ReduceModePermute);
+    return gather_like(result, index, counter_of(result), ReduceModePermute);
+}
+
+/* The size of a variable as the core has it in its kernels: read where a recording is
+ * to serve others, and else the recording is bound to it. */
+static uint32_t number_of_entries(uint32_t index)
+{
+    return jit_freeze_is_general()
+               ? jit_var_opaque_width(index)
+               : ad_moves_u32(index, (uint32_t) jit_var_peek_size(index));
 }
 
 uint64_t ad_var_reverse(uint64_t index)
@@ -263,10 +283,10 @@ uint64_t ad_var_reverse(uint64_t index)
     uint32_t result = jit_var_reverse(ad_var_index(index));
     if (!result || !ad_var_node(index))
         return result;
-    size_t size = jit_var_size(result);
-    return gather_like(result, index,
-                       position(index, size, JitOpSub, (uint32_t) size - 1, true),
-                       ReduceModePermute);
+    uint32_t last =
+        ad_moves_op(JitOpSub, number_of_entries(result), ad_moves_u32(result, 1));
+    uint32_t position = ad_moves_op(JitOpSub, last, counter_of(result));
+    return gather_like(result, index, position, ReduceModePermute);
 }
 
 uint64_t ad_var_tile(uint64_t index, size_t count)
@@ -274,10 +294,9 @@ uint64_t ad_var_tile(uint64_t index, size_t count)
     uint32_t result = jit_var_tile(ad_var_index(index), count);
     if (!result || !ad_var_node(index))
         return result;
-    size_t size = jit_var_size(ad_var_index(index));
-    return gather_like(result, index,
-                       position(index, size * count, JitOpMod, (uint32_t) size, false),
-                       ReduceModeAuto);
+    uint32_t position = ad_moves_op(JitOpMod, counter_of(result),
+                                 number_of_entries(ad_var_index(index)));
+    return gather_like(result, index, position, ReduceModeAuto);
 }
 
 /* ---------------------------------------------------------------- scatters
@@ -309,7 +328,7 @@ static uint64_t keep_target(const Scatter *s, uint64_t g)
         uint64_t same = ad_apply(OP_EQ, 2,
                                  (uint64_t[]){ ad_var_index(s->m.held.leaves[2]),
                                                ad_var_index(s->m.held.leaves[3]) });
-        uint64_t zero = ad_moves_number(g, 0, 1);
+        uint64_t zero = ad_moves_number(g, 0);
         uint64_t kept = same && zero ? ad_var_select(same, g, zero) : 0;
         ad_var_dec_ref(same);
         ad_var_dec_ref(zero);
@@ -318,7 +337,7 @@ static uint64_t keep_target(const Scatter *s, uint64_t g)
     }
     uint64_t kept = ad_moves_resize(g, s->m.size[0]);
     ad_var_dec_ref(g);
-    uint64_t zero = ad_moves_number(g, 0, 1);
+    uint64_t zero = ad_moves_number(g, 0);
     for (uint32_t k = 1; k <= s->n && kept && zero; k++) {
         uint32_t index = scatter_position(s, k);
         uint64_t next =
@@ -358,7 +377,7 @@ static uint64_t scatter_forward(const AdMoves *m, uint32_t operand, uint64_t g,
     uint32_t mask = 0;
     bool ok = index && value_mask(s, index, &mask);
     uint64_t base =
-        into ? ad_moves_resize(into, m->size[0]) : ad_moves_number(g, 0, m->size[0]);
+        into ? ad_moves_resize(into, m->size[0]) : ad_moves_fill(g, 0, m->size[0]);
     ad_var_dec_ref(into);
     /* What another iteration has written is overwritten. */
     ReduceOp op = s->op == ReduceOpIdentity && !ad_last_has(m) ? s->op : ReduceOpAdd;
@@ -401,7 +420,7 @@ static Scatter scatter_of(uint32_t result, size_t n, uint32_t index, uint32_t ma
                .kind = MOVES_WRITE,
                .forward = scatter_forward,
                .backward = scatter_backward,
-               .size = { jit_var_size(result) } },
+               .size = { ad_size_of(result) } },
         .op = op,
         .mode = mode,
         .n = (uint32_t) n,
@@ -595,10 +614,8 @@ uint64_t ad_var_write(uint64_t target, size_t offset, const void *entry)
     uint32_t result = jit_var_write(ad_var_index(target), offset, entry);
     if (!result || !ad_grad_enabled(target))
         return result;
-    VarInfo info;
-    jit_var_info(result, &info);
-    uint32_t index = jit_var_u32(info.backend, (uint32_t) offset);
-    uint64_t value = ad_moves_number(result, 0, 1), leaf = 0;
+    uint32_t index = ad_moves_u32(result, (uint32_t) offset);
+    uint64_t value = ad_moves_number(result, 0), leaf = 0;
     if (index && value)
         leaf = make_scatter(result, 1, target, 0, &value, index, 0, ReduceOpIdentity,
                             ReduceModeAuto);

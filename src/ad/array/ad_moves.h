@@ -20,7 +20,9 @@ uint64_t ad_moves_add(uint64_t into, uint64_t value);
  *  it will be another one. A new reference; 0: all lanes, unless '*ok' is false. */
 uint32_t ad_moves_mask(uint32_t like, uint32_t mask, bool *ok);
 /** A number of the type of another variable; like a local array, one of zeros. */
-uint64_t ad_moves_number(uint64_t like, double value, size_t size);
+uint64_t ad_moves_number(uint64_t like, double value);
+/** The same with many entries. */
+uint64_t ad_moves_fill(uint64_t like, double value, AdSize size);
 /** Is it a scatter whose derivatives do not need what was in the array: with Identity
  *  or Add? With the lock. */
 bool ad_moves_is_plain_scatter(const AdMoves *m);
@@ -29,7 +31,11 @@ bool ad_moves_is_plain_scatter(const AdMoves *m);
 bool ad_moves_overwrites(const AdMoves *m);
 uint32_t ad_moves_packet(const AdMoves *m);
 uint32_t ad_moves_position(const AdMoves *m, uint32_t k);
+/** The number, for the backend of another variable. */
+uint32_t ad_moves_u32(uint32_t like, uint32_t number);
+/** a op b. References of operands move; 0: an error was recorded. */
+uint32_t ad_moves_op(JitOp op, uint32_t a, uint32_t b);
 /** With that many entries. */
-uint64_t ad_moves_resize(uint64_t g, size_t size);
+uint64_t ad_moves_resize(uint64_t g, AdSize size);
 
 #endif

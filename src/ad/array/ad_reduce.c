@@ -11,7 +11,7 @@
 typedef struct Reduce {
     AdMoves m;
     ReduceOp op;
-    size_t block;
+    size_t block; /* 0: all entries are one */
     bool exclusive, reverse; /* prefix sums */
 } Reduce;
 
@@ -23,17 +23,15 @@ static uint64_t release_and_return(uint64_t temporary, uint64_t result)
 
 static uint64_t reduce_of(const Reduce *r, ReduceOp op, uint64_t x)
 {
-    return r->block == r->m.size[0] ? ad_var_reduce(x, op)
-                                    : ad_var_block_reduce(op, x, r->block);
+    return r->block ? ad_var_block_reduce(op, x, r->block) : ad_var_reduce(x, op);
 }
 
 /* An entry for each block as an entry for each element. */
 static uint64_t spread(const Reduce *r, uint64_t x)
 {
-    size_t blocks = r->m.size[0] / r->block;
-    if (blocks == 1)
+    if (!r->block)
         return ad_var_inc_ref(x);
-    uint64_t whole = ad_moves_resize(x, blocks);
+    uint64_t whole = ad_moves_resize(x, ad_size_over(r->m.size[0], r->block));
     return whole ? release_and_return(whole, ad_var_repeat(whole, r->block)) : 0;
 }
 
@@ -46,7 +44,7 @@ static uint64_t weighted(const Reduce *r, uint64_t g)
     uint64_t y = ad_traverse_is_tracked() ? reduce_of(r, r->op, x)
                                           : ad_var_inc_ref(r->m.held.leaves[1]);
     uint64_t all = y ? release_and_return(y, spread(r, y)) : 0;
-    uint64_t zero = ad_moves_number(g, 0, 1), result = 0;
+    uint64_t zero = ad_moves_number(g, 0), result = 0;
     if (all && zero && r->op == ReduceOpMul) {
         uint64_t quotient = ad_var_div(all, x);
         uint64_t none = quotient ? ad_apply(OP_EQ, 2, (uint64_t[]){ x, zero }) : 0;
@@ -108,7 +106,7 @@ static uint64_t make_reduce(uint32_t result, uint64_t x, ReduceOp op, size_t blo
                .name = "reduce",
                .forward = reduce_forward,
                .backward = reduce_backward,
-               .size = { jit_var_size(ad_var_index(x)) } },
+               .size = { ad_size_of(ad_var_index(x)) } },
         .op = op,
         .block = block,
     };
@@ -120,7 +118,7 @@ uint64_t ad_var_reduce(uint64_t index, ReduceOp op)
     uint32_t result = jit_var_reduce(ad_var_index(index), op);
     if (!ad_var_node(index) || !result)
         return result;
-    return make_reduce(result, index, op, jit_var_size(ad_var_index(index)));
+    return make_reduce(result, index, op, 0);
 }
 
 uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size)
@@ -128,7 +126,8 @@ uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size)
     uint32_t result = jit_var_block_reduce(op, ad_var_index(index), block_size);
     if (!ad_var_node(index) || !result)
         return result;
-    return make_reduce(result, index, op, block_size);
+    const bool all = block_size == jit_var_peek_size(ad_var_index(index));
+    return make_reduce(result, index, op, all ? 0 : block_size);
 }
 
 /* ---------------------------------------------------------------- repetition */
@@ -149,7 +148,7 @@ static uint64_t repeat_backward(const AdMoves *m, uint32_t operand, uint64_t g,
 {
     (void) operand;
     size_t count = ((const Reduce *) m)->block;
-    uint64_t whole = ad_moves_resize(g, m->size[0] * count);
+    uint64_t whole = ad_moves_resize(g, ad_size_times(m->size[0], count));
     uint64_t sums =
         whole
             ? release_and_return(whole, ad_var_block_reduce(ReduceOpAdd, whole, count))
@@ -166,7 +165,7 @@ uint64_t ad_var_repeat(uint64_t index, size_t count)
         .m = { .name = "repeat",
                .forward = repeat_forward,
                .backward = repeat_backward,
-               .size = { jit_var_size(ad_var_index(index)) } },
+               .size = { ad_size_of(ad_var_index(index)) } },
         .block = count,
     };
     return ad_apply_moves(result, 1, &index, &r.m, sizeof(r));
@@ -206,7 +205,7 @@ uint64_t ad_var_resize(uint64_t index, size_t size)
                   .kind = MOVES_LANES,
                   .forward = resize_forward,
                   .backward = resize_backward,
-                  .size = { 1, size } };
+                  .size = { { .count = 1 }, ad_size_of(result) } };
     return ad_apply_moves(result, 1, &index, &m, sizeof(m));
 }
 
@@ -241,7 +240,7 @@ uint64_t ad_var_reduce_dot(uint64_t a, uint64_t b)
         .name = "dot",
         .forward = dot_forward,
         .backward = dot_backward,
-        .size = { jit_var_size(ad_var_index(a)), jit_var_size(ad_var_index(b)) },
+        .size = { ad_size_of(ad_var_index(a)), ad_size_of(ad_var_index(b)) },
     };
     return ad_apply_moves(result, 2, (uint64_t[]){ a, b }, &m, sizeof(m));
 }
@@ -290,7 +289,7 @@ uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index, size_t block_si
         .m = { .name = "prefix_sum",
                .forward = prefix_forward,
                .backward = prefix_backward,
-               .size = { jit_var_size(ad_var_index(index)) } },
+               .size = { ad_size_of(ad_var_index(index)) } },
         .op = op,
         .block = block_size,
         .exclusive = exclusive != 0,
@@ -321,6 +320,7 @@ enum { BATCH_LIMIT = 32 };
 typedef struct Gemm {
     AdMoves m;
     JitGemm shape;
+    AdSize result;
     size_t batch[3][BATCH_LIMIT]; /* extents, strides of a, strides of b */
 } Gemm;
 
@@ -367,7 +367,7 @@ static uint32_t gemm_positions(const Gemm *p, uint32_t operand, JitBackend backe
             contiguous = false;
         expected *= p->batch[0][i];
     }
-    if (contiguous && p->m.size[operand] == total)
+    if (contiguous && p->m.size[operand].count == total)
         return 0;
     /* position = sum of (lane / what is further in mod extent) * stride */
     uint32_t result = jit_var_u32(backend, 0);
@@ -402,10 +402,7 @@ static uint64_t gemm_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     const Gemm *p = (const Gemm *) m;
     const JitGemm *s = &p->shape;
     uint64_t other = ad_moves_leaf(m, !operand);
-    size_t total = s->m * s->n;
-    for (uint32_t i = 0; i < s->batch_ndim; i++)
-        total *= p->batch[0][i];
-    uint64_t whole = ad_moves_resize(g, total), change = 0;
+    uint64_t whole = ad_moves_resize(g, p->result), change = 0;
     TRY(whole, 0);
     const size_t *strides = operand ? (s->batch_stride_a ? p->batch[1] : NULL)
                                     : (s->batch_stride_b ? p->batch[2] : NULL);
@@ -455,7 +452,7 @@ static uint64_t gemm_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     if (!change || !positions)
         return ad_moves_add(into, change);
     uint64_t base = into ? ad_moves_resize(into, m->size[operand])
-                         : ad_moves_number(g, 0, m->size[operand]);
+                         : ad_moves_fill(g, 0, m->size[operand]);
     ad_var_dec_ref(into);
     uint64_t result =
         base ? ad_var_scatter(base, change, positions, 0, ReduceOpAdd, ReduceModeAuto)
@@ -483,9 +480,10 @@ uint64_t ad_var_batched_gemm(uint64_t a, uint64_t b, const JitGemm *shape)
                .name = "gemm",
                .forward = gemm_forward,
                .backward = gemm_backward,
-               .size = { jit_var_size(ad_var_index(a)),
-                         jit_var_size(ad_var_index(b)) } },
+               .size = { ad_size_of(ad_var_index(a)),
+                         ad_size_of(ad_var_index(b)) } },
         .shape = *shape,
+        .result = ad_size_of(result),
     };
     for (uint32_t i = 0; i < shape->batch_ndim; i++) {
         p.batch[0][i] = shape->batch_shape[i];
@@ -495,7 +493,7 @@ uint64_t ad_var_batched_gemm(uint64_t a, uint64_t b, const JitGemm *shape)
             p.batch[2][i] = shape->batch_stride_b[i];
     }
     VarInfo info;
-    jit_var_info(result, &info);
+    jit_var_peek_info(result, &info);
     p.m.held.leaves[2] = gemm_positions(&p, 0, info.backend);
     p.m.held.leaves[3] = gemm_positions(&p, 1, info.backend);
     uint64_t leaf = ad_apply_moves(result, 2, operands, &p.m, sizeof(p));

@@ -10,6 +10,7 @@
 
 #include "ad/graph/ad_place.h"
 #include "ad/graph/ad_set.h"
+#include "ad/graph/ad_size.h"
 #include "ad/graph/ad_thread.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -175,6 +176,7 @@ static void no_nodes(void)
     tags = NULL;
     tag_capacity = 0;
     ad_set_forget();
+    ad_size_forget();
     ad_place_forget();
 }
 

@@ -22,7 +22,7 @@
 JitBackend ad_derive_loop_backend(const AdTemplate *t)
 {
     VarInfo info;
-    return jit_var_info(t->condition, &info) ? info.backend : JitBackendNone;
+    return jit_var_peek_info(t->condition, &info) ? info.backend : JitBackendNone;
 }
 
 /* ---------------------------------------------------------------- the body */
@@ -53,7 +53,7 @@ uint64_t ad_derive_loop_given(const LoopDerivative *d, uint32_t k)
             given = d->given[i];
     if (d->forward)
         given = d->given[t->states[k].entry - 1];
-    return given ? ad_var_inc_ref(given) : ad_moves_number(t->states[k].initial, 0, 1);
+    return given ? ad_var_inc_ref(given) : ad_moves_number(t->states[k].initial, 0);
 }
 
 /* With the lock. */
@@ -94,6 +94,7 @@ static bool begin_tangents(const LoopDerivative *d)
             continue;
         state_lock();
         AdNode like = *ad_graph_node(t->entries[i].node);
+        ad_size_announce(ad_size_of_node(t->entries[i].node));
         state_unlock();
         d->given[i] = jit_var_literal((JitBackend) like.backend, (VarType) like.type,
                                       &zero, like.size, 0);
@@ -244,7 +245,7 @@ static bool record_tangents(AdRun *run, const uint64_t *roots, uint64_t *found)
     for (uint32_t i = 0; i < m; i++)
         ok = ad_run_set(run, i,
                         found[i] ? found[i]
-                                 : ad_moves_number(ad_run_get(run, i), 0, 1)) &&
+                                 : ad_moves_number(ad_run_get(run, i), 0)) &&
              ok;
     return ok;
 }
@@ -297,11 +298,12 @@ static bool widen(const LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
     for (uint32_t i = 0; !d->forward && i < t->entry_count; i++) {
-        if (!d->made[i] || t->entries[i].array || t->size == 1 ||
-            jit_var_size(ad_var_index(d->made[i])) != 1 || ad_local_is(d->made[i]) ||
+        if (!d->made[i] || t->entries[i].array || t->size.count == 1 ||
+            jit_var_peek_size(ad_var_index(d->made[i])) != 1 ||
+            ad_local_is(d->made[i]) ||
             ad_graph_node(t->entries[i].node)->size != 1)
             continue;
-        uint64_t wide = ad_var_resize(d->made[i], t->size);
+        uint64_t wide = ad_moves_resize(d->made[i], t->size);
         ad_var_dec_ref(d->made[i]);
         TRY(d->made[i] = wide, false);
     }

@@ -64,7 +64,7 @@ typedef struct Reverse {
 
 static uint64_t zero_like(uint64_t leaf)
 {
-    return ad_moves_number(leaf, 0, 1);
+    return ad_moves_number(leaf, 0);
 }
 
 static void reverse_free(Reverse *r)

@@ -4,6 +4,7 @@
 #include "ad/loop/ad_stack.h"
 
 #include "ad/array/ad_local.h"
+#include "ad/array/ad_moves.h"
 #include "ad/loop/ad_room.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -20,26 +21,10 @@ enum { NUMBER, MIDDLE, STACK };
 
 /* ---------------------------------------------------------------- arithmetic */
 
-static uint32_t number_like(uint32_t like, uint32_t value)
-{
-    VarInfo info;
-    TRY(jit_var_info(like, &info), 0);
-    return jit_var_u32(info.backend, value);
-}
-
-/* a op b. References of operands move; 0: an error was recorded. */
-static uint32_t apply(JitOp op, uint32_t a, uint32_t b)
-{
-    uint32_t result = a && b ? jit_var_op(op, (uint32_t[]){ a, b }) : 0;
-    jit_var_dec_ref(a);
-    jit_var_dec_ref(b);
-    return result;
-}
-
 /* a op number; the reference to 'a' stays. */
 static uint32_t apply_number(JitOp op, uint32_t a, uint32_t number)
 {
-    return apply(op, jit_var_inc_ref(a), number_like(a, number));
+    return ad_moves_op(op, jit_var_inc_ref(a), ad_moves_u32(a, number));
 }
 
 /* mask ? a : b. The references to both move. */
@@ -54,10 +39,11 @@ static uint32_t select(uint32_t mask, uint32_t a, uint32_t b)
 /* from + (to - from) / 2, for from <= to. */
 static uint32_t middle(uint32_t from, uint32_t to)
 {
-    uint32_t distance = apply(JitOpSub, jit_var_inc_ref(to), jit_var_inc_ref(from));
+    uint32_t distance =
+        ad_moves_op(JitOpSub, jit_var_inc_ref(to), jit_var_inc_ref(from));
     uint32_t half = distance ? apply_number(JitOpShr, distance, 1) : 0;
     jit_var_dec_ref(distance);
-    return apply(JitOpAdd, jit_var_inc_ref(from), half);
+    return ad_moves_op(JitOpAdd, jit_var_inc_ref(from), half);
 }
 
 /* ---------------------------------------------------------------- local arrays */
@@ -76,8 +62,9 @@ static bool copy_entry(const Copying *c, uint64_t states[2])
 {
     uint32_t entry = ad_var_index(states[0]);
     uint32_t source =
-        apply(JitOpAdd, jit_var_inc_ref(c->first), jit_var_inc_ref(entry));
-    uint32_t target = apply(JitOpAdd, jit_var_inc_ref(c->at), jit_var_inc_ref(entry));
+        ad_moves_op(JitOpAdd, jit_var_inc_ref(c->first), jit_var_inc_ref(entry));
+    uint32_t target =
+        ad_moves_op(JitOpAdd, jit_var_inc_ref(c->at), jit_var_inc_ref(entry));
     uint64_t value = source ? ad_array_read(c->from, source, 0) : 0;
     uint64_t next = value && target ? ad_array_write(states[1], target, value, 0) : 0;
     jit_var_dec_ref(source);
@@ -94,7 +81,7 @@ static bool copy_entry(const Copying *c, uint64_t states[2])
 static uint32_t entries_left(const Copying *c, uint32_t entry)
 {
     uint32_t left = apply_number(JitOpLt, entry, (uint32_t) c->length);
-    return c->mask ? apply(JitOpAnd, left, jit_var_inc_ref(c->mask)) : left;
+    return c->mask ? ad_moves_op(JitOpAnd, left, jit_var_inc_ref(c->mask)) : left;
 }
 
 /* 'to' with the entries in it: a new reference. In front of a loop that copies, the
@@ -123,7 +110,7 @@ static uint64_t copy_entries(const Copying *c)
     if (c->tracked && c->length <= MOST_COPIES)
         return copy_one_by_one(c);
     VarInfo info;
-    TRY(jit_var_info(ad_var_index(c->from), &info), 0);
+    TRY(jit_var_peek_info(ad_var_index(c->from), &info), 0);
     uint64_t states[2] = { jit_var_u32(info.backend, 0), ad_var_inc_ref(c->to) };
     const bool tracked[2] = { false, c->tracked };
     int symbolic = jit_flag(JitFlagSymbolicLoops);
@@ -166,7 +153,7 @@ static uint64_t read_state(const AdStack *s, uint32_t k, uint64_t array, uint32_
     if (!length)
         return ad_array_read(array, top, 0);
     uint64_t empty = ad_local_zeros(s->d->t->states[k].initial), result = 0;
-    uint32_t first = begin_of(top, length), zero = number_like(top, 0);
+    uint32_t first = begin_of(top, length), zero = ad_moves_u32(top, 0);
     if (first && zero && empty)
         result = copy_entries(
             &(Copying){ array, empty, first, zero, length, 0, s->d->tracked });
@@ -183,7 +170,7 @@ static uint64_t write_state(const AdStack *s, uint32_t k, uint64_t array, uint32
     size_t length = length_of(s, k);
     if (!length)
         return ad_array_write(array, top, value, mask);
-    uint32_t at = begin_of(top, length), zero = number_like(top, 0);
+    uint32_t at = begin_of(top, length), zero = ad_moves_u32(top, 0);
     uint64_t result = 0;
     if (at && zero)
         result = copy_entries(
@@ -220,8 +207,8 @@ static uint64_t begin_array(const AdStack *s, uint32_t k)
     uint64_t initial = ad_run_initial(s->d, k), result = 0;
     size_t length = length_of(s, k);
     uint32_t array = ad_local_unset(t->states[k].initial,
-                                    s->depth * (length ? length : 1), t->size);
-    uint32_t zero = number_like(ad_var_index(initial), 0);
+                                    s->depth * (length ? length : 1), t->size.count);
+    uint32_t zero = ad_moves_u32(ad_var_index(initial), 0);
     if (array && zero)
         result = write_state(s, k, array, zero, initial, 0);
     jit_var_dec_ref(zero);
@@ -260,7 +247,8 @@ bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most)
     s->values = alloc_zero(ARRAYS + t->state_count, sizeof(uint64_t));
     TRY(s->values, false);
     s->values[TOP] = jit_var_u32(backend, 0);
-    s->values[POSITIONS] = jit_array_create(backend, VarTypeUInt32, s->depth, t->size);
+    s->values[POSITIONS] =
+        jit_array_create(backend, VarTypeUInt32, s->depth, t->size.count);
     s->count = ARRAYS;
     bool ok = s->values[TOP] && s->values[POSITIONS];
     for (uint32_t k = 0; ok && k < t->state_count; k++)
@@ -351,7 +339,8 @@ static bool compute_iteration(const AdStack *s, AdRun *run, uint32_t number)
     uint32_t before = ad_var_index(ad_run_get(run, MIDDLE));
     uint32_t there = jit_var_eq(now, before);
     uint32_t top = ad_var_index(ad_run_get(run, STACK + TOP));
-    there = apply(JitOpAnd, there, apply_number(JitOpLt, top, (uint32_t) s->depth - 1));
+    there = ad_moves_op(JitOpAnd, there,
+                        apply_number(JitOpLt, top, (uint32_t) s->depth - 1));
     bool ok = there && push(s, run, there) &&
               ad_run_set(run, MIDDLE,
                          select(there, middle(now, number), jit_var_inc_ref(before)));

@@ -73,9 +73,7 @@ bool ad_tape_begin(AdTape *tape, LoopDerivative *d)
     *tape = (AdTape){ .d = d };
     tape->needed = alloc_zero(t->state_count + 1, sizeof(bool));
     tape->arrays = alloc_zero(t->state_count + 1, sizeof(uint64_t));
-    tape->lanes = jit_var_counter(ad_derive_loop_backend(t), t->size);
-    TRY(tape->needed && tape->arrays && tape->lanes && find_needed(d, tape->needed),
-        false);
+    TRY(tape->needed && tape->arrays && find_needed(d, tape->needed), false);
     for (uint32_t k = 0; k < t->state_count; k++)
         if (t->states[k].changes && ad_local_is(t->states[k].initial)) {
             tape->local_states = true;
@@ -101,7 +99,7 @@ static size_t bytes_of(const AdTape *tape, bool all)
     for (uint32_t k = 0; k < t->state_count; k++)
         if (all ? t->states[k].changes : tape->needed[k])
             bytes += type_info[jit_var_type(t->states[k].initial)].size;
-    return bytes * t->size;
+    return bytes * t->size.count;
 }
 
 size_t ad_tape_bytes(const AdTape *tape)
@@ -111,12 +109,12 @@ size_t ad_tape_bytes(const AdTape *tape)
 
 size_t ad_tape_checkpoint_bytes(const AdTape *tape)
 {
-    return bytes_of(tape, true) + tape->d->t->size * sizeof(uint32_t);
+    return bytes_of(tape, true) + tape->d->t->size.count * sizeof(uint32_t);
 }
 
 bool ad_tape_can_have(const AdTape *tape, size_t length)
 {
-    return length < UINT32_MAX / tape->d->t->size;
+    return length < UINT32_MAX / tape->d->t->size.count;
 }
 
 /* ---------------------------------------------------------------- arrays */
@@ -137,16 +135,19 @@ static bool is_tracked(const AdTape *tape, uint32_t k)
 bool ad_tape_allocate(AdTape *tape, size_t length)
 {
     const AdTemplate *t = tape->d->t;
+    const AdSize size = { .count = length * t->size.count };
     tape->length = length;
+    jit_var_dec_ref(tape->lanes);
+    tape->lanes = jit_var_counter(ad_derive_loop_backend(t), t->size.count);
+    TRY(tape->lanes, false);
     for (uint32_t k = 0; k < t->state_count; k++) {
         if (!tape->needed[k])
             continue;
         VarInfo info;
-        TRY(jit_var_info(t->states[k].initial, &info), false);
-        size_t size = length * t->size;
+        TRY(jit_var_peek_info(t->states[k].initial, &info), false);
         uint64_t array = is_tracked(tape, k)
-                             ? ad_moves_number(t->states[k].initial, -0.0, size)
-                             : jit_var_undefined(info.backend, info.type, size);
+                             ? ad_moves_fill(t->states[k].initial, -0.0, size)
+                             : jit_var_undefined(info.backend, info.type, size.count);
         ad_var_dec_ref(tape->arrays[k]);
         TRY(ad_tape_force(&array), false);
         tape->arrays[k] = array;
@@ -157,7 +158,7 @@ bool ad_tape_allocate(AdTape *tape, size_t length)
 bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, size_t most, bool *fits)
 {
     const AdTemplate *t = tape->d->t;
-    size_t bytes = ad_tape_bytes(tape) / t->size;
+    size_t bytes = ad_tape_bytes(tape) / t->size.count;
     *fits = !tape->d->tracked && length <= most / bytes && ad_room_take(length * bytes);
     if (!*fits)
         return true;
@@ -167,7 +168,7 @@ bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, size_t most, bool *f
     for (uint32_t k = 0; k < t->state_count; k++) {
         if (!tape->needed[k])
             continue;
-        tape->arrays[k] = ad_local_unset(t->states[k].initial, length, t->size);
+        tape->arrays[k] = ad_local_unset(t->states[k].initial, length, t->size.count);
         TRY(tape->arrays[k], false);
     }
     return true;
@@ -176,7 +177,7 @@ bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, size_t most, bool *f
 uint32_t ad_tape_step(uint32_t number, int step)
 {
     VarInfo info;
-    TRY(jit_var_info(number, &info), 0);
+    TRY(jit_var_peek_info(number, &info), 0);
     uint32_t one = jit_var_u32(info.backend, 1);
     uint32_t next = !one       ? 0
                     : step > 0 ? jit_var_add(number, one)
@@ -189,7 +190,7 @@ uint32_t ad_tape_step(uint32_t number, int step)
 static uint32_t tape_index(const AdTape *tape, uint32_t number, uint32_t begin)
 {
     const AdTemplate *t = tape->d->t;
-    uint32_t stride = jit_var_u32(ad_derive_loop_backend(t), t->size);
+    uint32_t stride = jit_var_u32(ad_derive_loop_backend(t), (uint32_t) t->size.count);
     uint32_t place = begin ? jit_var_sub(number, begin) : jit_var_inc_ref(number);
     uint32_t index = stride && place ? jit_var_fma(place, stride, tape->lanes) : 0;
     jit_var_dec_ref(stride);
@@ -203,7 +204,7 @@ static bool write_states(AdTape *tape, const AdRun *run, uint32_t begin)
     const AdTemplate *t = tape->d->t;
     uint32_t number = ad_var_index(ad_run_get(run, 0));
     uint32_t index = tape_index(tape, number, begin);
-    size_t entries = tape->length * t->size;
+    size_t entries = tape->length * t->size.count;
     uint32_t end = jit_var_u32(ad_derive_loop_backend(t), (uint32_t) entries);
     uint32_t fits = index && end ? jit_var_lt(index, end) : 0;
     bool ok = fits != 0;

@@ -24,7 +24,7 @@ typedef struct AdTape {
     LoopDerivative *d;
     bool *needed;      /* by state; owned */
     uint64_t *arrays;  /* by state, 0: none; owned */
-    uint32_t lanes;    /* 0, 1, ...; owned */
+    uint32_t lanes;    /* 0, 1, ..., for arrays in memory; owned */
     bool local;        /* a state that is needed is a local array, */
     bool local_states; /* ... or one that changes */
     size_t length;     /* iterations that it has room for; 0: it has no arrays */

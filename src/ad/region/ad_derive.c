@@ -264,7 +264,7 @@ static bool make_outputs(Derivation *d, uint32_t *which, uint32_t *count)
             like = d->gradients[b][k] ? d->gradients[b][k] : like;
         for (uint32_t b = 0; b < d->t->body_count && like; b++)
             if (!d->gradients[b][k])
-                TRY(d->gradients[b][k] = ad_moves_number(like, 0, 1), false);
+                TRY(d->gradients[b][k] = ad_moves_number(like, 0), false);
         if (like)
             which[(*count)++] = k;
     }
@@ -338,12 +338,12 @@ static bool share_given(const Derivation *d, AdOpen *open)
 /* The gradient of an outer variable with one entry is a sum over all lanes. */
 static bool widen(const Derivation *d, uint32_t k, uint64_t *result)
 {
-    if (d->mode != ADModeBackward || d->t->size == 1 || !*result ||
-        jit_var_size(ad_var_index(*result)) != 1 || ad_local_is(*result))
+    if (d->mode != ADModeBackward || d->t->size.count == 1 || !*result ||
+        jit_var_peek_size(ad_var_index(*result)) != 1 || ad_local_is(*result))
         return true;
     if (ad_graph_node(d->t->entries[k].node)->size != 1)
         return true;
-    uint64_t wide = ad_var_resize(*result, d->t->size);
+    uint64_t wide = ad_moves_resize(*result, d->t->size);
     ad_var_dec_ref(*result);
     *result = wide;
     return wide != 0;

@@ -73,7 +73,7 @@ uint32_t ad_var_cond_start(const char *name, uint32_t condition)
         return 0;
     }
     VarInfo info;
-    bool ok = jit_var_info(condition, &info);
+    bool ok = jit_var_peek_info(condition, &info);
     state_lock();
     AdOpen *open =
         ad_region_open(handle, REGION_IF, var_get(condition)->device, around, name);
@@ -275,7 +275,7 @@ static bool select_results(AdOpen *open, size_t n, uint64_t *results)
 {
     const AdTemplate *t = open->t;
     VarInfo info;
-    TRY(jit_var_info(t->condition, &info), false);
+    TRY(jit_var_peek_info(t->condition, &info), false);
     for (size_t k = 0; k < n; k++) {
         uint64_t a = t->bodies[0].outputs[k], b = t->bodies[1].outputs[k], result;
         if (!(ad_var_node(a) | ad_var_node(b)))

@@ -13,7 +13,7 @@
 typedef struct Target {
     uint32_t entry; /* 1 + its number; 0: it was not tracked before */
     uint32_t writes;
-    size_t size;
+    AdSize size;
     bool overwrites, unknown;
     bool inner; /* a region in the body overwrites it */
 } Target;
@@ -198,8 +198,9 @@ static bool make_arrays(Search *s, bool *any)
             continue;
         if (is_recorded())
             return refuse(s->t);
+        ad_size_next(target->size);
         s->last->arrays[i] =
-            jit_var_literal(backend, VarTypeUInt32, &zero, target->size, 1);
+            jit_var_literal(backend, VarTypeUInt32, &zero, target->size.count, 1);
         TRY(s->last->arrays[i], false);
         *any = true;
     }

@@ -142,7 +142,7 @@ AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId a
     t->family = ++families;
     t->kind = kind;
     t->device = device;
-    t->size = 1;
+    t->size.count = 1;
     t->scope = state_thread()->scope;
     t->around = hold(around);
     const AdOpen open = {
@@ -177,8 +177,9 @@ void ad_region_give_up(uint32_t handle)
 
 static void join_size(AdTemplate *t, VarId id)
 {
-    uint32_t size = id ? var_get(id)->size : 1;
-    t->size = size > t->size ? size : t->size;
+    const uint32_t size = id ? var_get(id)->size : 1;
+    if (size > t->size.count || (size == t->size.count && size > 1 && !t->size.origin))
+        t->size = ad_size_of_array(id);
 }
 
 /* Effects of the body, if the core is recording it. */
@@ -330,6 +331,7 @@ AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, AdAccess access)
     TRY(node, NULL);
     const bool array = access != ACCESS_VALUE;
     ad_graph_node(node)->serial = serial + array;
+    ad_size_note_same(node, outer);
     ad_graph_ref(outer);
     AdEntry *entry = &t->entries[t->entry_count++];
     *entry = (AdEntry){ .outer = serial,
@@ -444,6 +446,7 @@ NodeId ad_region_new_entry(AdTemplate *t, VarId like)
         0);
     NodeId node = entry_node(var_device(v)->backend, (VarType) v->type, v->size);
     TRY(node, 0);
+    ad_size_note_always(node, like);
     t->entries[t->entry_count++] = (AdEntry){ .node = node, .placeholder = true };
     return ad_scope_admit(node) ? node : 0;
 }
@@ -657,9 +660,10 @@ static void release_template(void *payload)
 static bool widen_result(const AdTemplate *t, uint64_t *result)
 {
     const Var *v = var_get((VarId) *result);
-    if (t->size == 1 || v->size != 1 || v->flags & VAR_LOCAL)
+    if (t->size.count == 1 || v->size != 1 || v->flags & VAR_LOCAL)
         return true;
-    VarId wide = array_resize(state_thread(), (VarId) *result, t->size);
+    ad_size_announce(t->size);
+    VarId wide = array_resize(state_thread(), (VarId) *result, t->size.count);
     TRY(wide, false);
     var_dec((VarId) *result);
     *result = wide;
@@ -745,6 +749,8 @@ static bool connect(AdOpen *open, uint64_t *results)
         const Var *v = var_get((VarId) *result);
         NodeId out =
             ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
+        if (out)
+            ad_size_note_always(out, (VarId) *result);
         ok = out && ad_scope_admit(out) && ad_operation_add_output(op, node, out, i);
         if (ok)
             *result |= (uint64_t) out << 32;

@@ -28,6 +28,7 @@
 #define AD_REGION_AD_REGION_H
 
 #include "ad/graph/ad_open.h"
+#include "ad/graph/ad_size.h"
 #include "ad/rule/ad_operation.h"
 #include "ir/program.h"
 #include "trace/flow/region_replay.h"
@@ -98,7 +99,7 @@ struct AdTemplate {
     AdArray *family_arrays; /* of a derivative: those of the regions that it is made
                                from, whose bodies have the same numbers */
     uint32_t family_array_count;
-    uint32_t size;     /* lanes, as the core counts them: arrays that are passed through
+    AdSize size;       /* lanes, as the core counts them: arrays that are passed through
                           or accessed by position have none */
     uint32_t *tracked; /* numbers of the outputs that are results with a node */
     uint32_t tracked_count;

@@ -77,6 +77,8 @@ static uint64_t track(Op op, uint32_t n, const uint64_t *operands, VarId result)
                  ad_graph_new_edge(ad_var_node(plain[i]), node, rules[i], (uint8_t) i,
                                    0, held);
         }
+    if (ok)
+        ad_size_note(node, result, n, plain);
     return with_node(result, node, ok);
 }
 
@@ -240,6 +242,8 @@ uint64_t ad_var_track(uint32_t index)
         if (var_get(index)->type >= VarTypeFloat16 && var_get(index)->size &&
             !ad_scope_refuses()) {
             NodeId node = make_node(index);
+            if (node)
+                ad_size_note_always(node, index);
             result = with_node(index, node, node != 0);
         } else if (ad_thread_is_debugging()) {
             ad_loss_note(index, "enable_grad()",
@@ -267,17 +271,19 @@ uint64_t ad_var_detach(uint64_t index)
 
 uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)
 {
-    size_t n = jit_var_size(ad_var_index(a)), m = jit_var_size(ad_var_index(b));
+    AdSize n = ad_size_of(ad_var_index(a)), m = ad_size_of(ad_var_index(b));
     if (jit_var_type(ad_var_index(a)) != jit_var_type(ad_var_index(b)))
         return (uint64_t) error_set(JIT_ERROR_ARGUMENT,
                                     "ad_var_replace_grad(): types differ, expected "
                                     "variables of one type");
-    if (n != m && n != 1 && m != 1)
+    if (n.count != 1 && m.count != 1 && !ad_size_is(n, ad_var_index(b)))
         return (uint64_t) error_set(JIT_ERROR_ARGUMENT,
                                     "ad_var_replace_grad(): sizes are %zu and %zu, "
                                     "expected equal ones or 1",
-                                    n, m);
-    uint32_t value = jit_var_resize(ad_var_index(a), n > m ? n : m);
+                                    n.count, m.count);
+    AdSize size = n.count > m.count ? n : m;
+    ad_size_next(size);
+    uint32_t value = jit_var_resize(ad_var_index(a), size.count);
     TRY(value, 0);
     state_lock();
     uint64_t result = value;
@@ -286,6 +292,8 @@ uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)
         result = with_node(
             value, node,
             node && ad_graph_new_edge(ad_var_node(b), node, RULE_IDENTITY, 0, 0, 0));
+        if (result)
+            ad_size_note(node, value, 1, &b);
     }
     state_unlock();
     return result;

@@ -4,6 +4,7 @@
 #include "ad/rule/ad_operation.h"
 
 #include "ad/graph/ad_scope.h"
+#include "ad/graph/ad_size.h"
 #include "ad/rule/ad_rule.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -225,8 +226,10 @@ static bool connect_inputs(AdOperation *op, NodeId node, size_t n,
                            const uint64_t *inputs)
 {
     for (size_t i = 0; i < n; i++)
-        if (ad_scope_tracks(inputs[i]))
+        if (ad_scope_tracks(inputs[i])) {
+            ad_size_note_always(ad_var_node(inputs[i]), ad_var_index(inputs[i]));
             TRY(ad_operation_add_input(op, node, ad_var_node(inputs[i]), i), false);
+        }
     return true;
 }
 
@@ -242,6 +245,7 @@ static bool connect_outputs(AdOperation *op, NodeId node, size_t n, uint64_t *ou
             ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
         if (!out)
             break;
+        ad_size_note_always(out, ad_var_index(outputs[i]));
         outputs[i] |= (uint64_t) out << 32;
         if (!ad_scope_admit(out) || !ad_operation_add_output(op, node, out, i))
             break;

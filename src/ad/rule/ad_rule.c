@@ -74,7 +74,8 @@ bool ad_rule_bits_are(VarType type, uint64_t bits, bool finite)
 static bool is_literal(uint64_t leaf, bool finite)
 {
     VarInfo info;
-    return jit_var_info(ad_var_index(leaf), &info) && info.state == VarStateLiteral &&
+    return jit_var_peek_info(ad_var_index(leaf), &info) &&
+           info.state == VarStateLiteral &&
            ad_rule_bits_are(info.type, info.literal, finite);
 }
 
@@ -90,7 +91,7 @@ static bool is_harmless(uint64_t g, uint64_t w)
 static uint64_t unless_zero(uint64_t g, uint64_t value)
 {
     VarInfo info;
-    TRY(jit_var_info(ad_var_index(g), &info), 0);
+    TRY(jit_var_peek_info(ad_var_index(g), &info), 0);
     uint64_t zero = jit_var_literal(info.backend, info.type, &(uint64_t){ 0 }, 1, 0);
     uint64_t none = zero ? ad_apply(OP_EQ, 2, (uint64_t[]){ g, zero }) : 0;
     uint64_t result =
@@ -320,7 +321,7 @@ uint64_t ad_rule_contribution(AdRuleId rule, uint64_t held, NodeId target, uint6
     for (int i = 0; !tracked && i < 4; i++)
         k.operands[i] = ad_var_index(k.operands[i]);
     VarInfo info;
-    TRY(jit_var_info(ad_var_index(g), &info), 0);
+    TRY(jit_var_peek_info(ad_var_index(g), &info), 0);
     k.backend = info.backend;
     k.type = info.type;
     bool wide = k.type == VarTypeFloat16 && rule >= ID_FUNCTIONS;

@@ -9,7 +9,7 @@
 #ifndef AD_RULE_AD_RULE_H
 #define AD_RULE_AD_RULE_H
 
-#include "ad/graph/ad_graph.h"
+#include "ad/graph/ad_size.h"
 
 enum {
     RULE_NONE,     /* not tracked */
@@ -92,7 +92,7 @@ typedef struct AdMoves {
                          uint64_t into);
     AdMovesKind kind;
     bool local[2]; /* operand 0 is a local array; the result is one */
-    size_t size[2]; /* of operands 0 and 1 */
+    AdSize size[2]; /* of operands 0 and 1 */
 } AdMoves;
 
 #endif

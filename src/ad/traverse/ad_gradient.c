@@ -13,7 +13,7 @@
 static bool is_zero(uint64_t leaf)
 {
     VarInfo info;
-    return !ad_var_node(leaf) && jit_var_info(ad_var_index(leaf), &info) &&
+    return !ad_var_node(leaf) && jit_var_peek_info(ad_var_index(leaf), &info) &&
            info.state == VarStateLiteral && info.literal == 0;
 }
 
@@ -31,7 +31,7 @@ uint64_t ad_gradient_take(NodeId id)
 /* Add up the parts of a gradient with one entry; the reference moves. */
 static uint64_t sum_up(uint64_t parts)
 {
-    if (jit_var_size(ad_var_index(parts)) == 1)
+    if (jit_var_peek_size(ad_var_index(parts)) == 1)
         return parts;
     uint64_t sum = ad_var_reduce(parts, ReduceOpAdd);
     ad_var_dec_ref(parts);
@@ -41,7 +41,8 @@ static uint64_t sum_up(uint64_t parts)
 /* Both stand for the gradient of a node with 'size' entries; references move. */
 static uint64_t add(uint64_t a, uint64_t b, size_t size)
 {
-    size_t n = jit_var_size(ad_var_index(a)), m = jit_var_size(ad_var_index(b));
+    size_t n = jit_var_peek_size(ad_var_index(a));
+    size_t m = jit_var_peek_size(ad_var_index(b));
     if (ad_local_is(a)) {
         uint64_t sum = ad_local_add(a, b);
         ad_var_dec_ref(a);
@@ -111,7 +112,7 @@ bool ad_gradient_accumulate(NodeId id, uint64_t value)
         ad_var_dec_ref(value);
         return ad_gradient_put(id, grad);
     }
-    value = is_zero(grad) && size == jit_var_size(ad_var_index(value))
+    value = is_zero(grad) && size == jit_var_peek_size(ad_var_index(value))
                 ? (ad_var_dec_ref(grad), value)
                 : add(grad, value, size);
     return value && ad_gradient_put(id, value);
@@ -126,7 +127,7 @@ uint64_t ad_gradient_settled(NodeId id, bool *ok)
     size_t size = node->size;
     ad_graph_hold(grad);
     state_unlock();
-    if (!grad || jit_var_size(ad_var_index(grad)) <= size || ad_thread_in_body() ||
+    if (!grad || jit_var_peek_size(ad_var_index(grad)) <= size || ad_thread_in_body() ||
         ad_local_is(grad))
         return grad;
     uint64_t sum = ad_var_reduce(grad, ReduceOpAdd);
@@ -167,7 +168,7 @@ uint64_t ad_grad(uint64_t index)
 {
     static const uint64_t zero;
     VarInfo info;
-    TRY(jit_var_info(ad_var_index(index), &info), 0);
+    TRY(jit_var_peek_info(ad_var_index(index), &info), 0);
     AdBorder border = ad_border();
     NodeId node;
     if (waits(&border, index, &node) && !ad_border_look(node))
@@ -182,11 +183,14 @@ uint64_t ad_grad(uint64_t index)
     if (ad_var_node(index))
         grad = ad_gradient_settled(ad_var_node(index), &ok);
     TRY(ok, 0);
-    if (!grad)
+    AdSize size = ad_size_of(ad_var_index(index));
+    if (!grad) {
+        ad_size_next(size);
         return jit_var_literal(info.backend, info.type, &zero, info.size, 0);
-    uint64_t whole = jit_var_size(ad_var_index(grad)) > info.size
+    }
+    uint64_t whole = jit_var_peek_size(ad_var_index(grad)) > info.size
                          ? ad_var_inc_ref(grad) /* in a body */
-                         : ad_moves_resize(grad, info.size);
+                         : ad_moves_resize(grad, size);
     ad_var_dec_ref(grad);
     return whole;
 }
@@ -205,16 +209,16 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
 {
     if (!ad_grad_enabled(index))
         return true;
-    size_t size = jit_var_size(ad_var_index(index));
+    AdSize size = ad_size_of(ad_var_index(index));
     VarInfo info;
-    TRY(jit_var_info(ad_var_index(value), &info), false);
+    TRY(jit_var_peek_info(ad_var_index(value), &info), false);
     if (info.type != jit_var_type(ad_var_index(index)) ||
-        (info.size != size && info.size != 1 && size != 1))
+        (info.size != 1 && size.count != 1 && !ad_size_is(size, ad_var_index(value))))
         return error_set(JIT_ERROR_ARGUMENT,
                          "ad_accum_grad(): the gradient has %zu entries of type %s, "
                          "expected %zu%s of type %s",
-                         info.size, type_info[info.type].name, size,
-                         size == 1 ? "" : " or 1",
+                         info.size, type_info[info.type].name, size.count,
+                         size.count == 1 ? "" : " or 1",
                          type_info[jit_var_type(ad_var_index(index))].name);
     state_lock();
     bool closed = ad_graph_is_closed(ad_var_node(index));
@@ -225,7 +229,7 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
                          "conditional or call that is complete, expected a value from "
                          "outside, such as a result of it",
                          ad_var_node(index));
-    uint64_t whole = info.size == 1 ? ad_var_resize(value, size)
+    uint64_t whole = info.size == 1 ? ad_moves_resize(value, size)
                                     : ad_var_inc_ref(value);
     AdBorder border = ad_border();
     NodeId node;

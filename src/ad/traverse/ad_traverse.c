@@ -76,7 +76,8 @@ typedef struct Traversal {
 typedef struct Passage {
     AdEdge edge;
     VarType type;    /* of the receiver */
-    size_t from, to; /* entries of giver and receiver */
+    AdSize from; /* of giver and receiver */
+    size_t to;
     NodeId giver, receiver;
     bool waits; /* what comes to the receiver, until a construct is complete */
     AdArrival arrival;
@@ -113,7 +114,7 @@ static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
     p->receiver = receiver_of(t, &p->edge);
     p->waits = ad_border_waits(&t->border, p->receiver);
     p->arrival = p->waits ? ad_wait_arrival(&p->edge) : ARRIVES_VALUE;
-    p->from = ad_graph_node(p->giver)->size;
+    p->from = ad_size_of_node(p->giver);
     p->to = ad_graph_node(p->receiver)->size;
     p->type = (VarType) ad_graph_node(p->receiver)->type;
     ad_graph_ref(p->giver);
@@ -204,7 +205,7 @@ static bool leave_operation(const Traversal *t, const Passage *p, bool input)
     state_unlock();
     if (!g)
         return true;
-    size_t size = jit_var_size(ad_var_index(g));
+    size_t size = jit_var_peek_size(ad_var_index(g));
     if (size != p->to && size != 1 && p->to != 1) {
         ad_var_dec_ref(g);
         return error_set(
@@ -253,13 +254,13 @@ static Outcome accumulate_quickly(const Traversal *t, ThreadState *ts, AdNode *r
     return receiver->grad ? PASSED : FAILED;
 }
 
-/* What a rule has made arrives at its receiver; the reference moves. */
-static bool give(const Traversal *t, const Passage *p, uint64_t value)
+/* What a rule has made arrives at its receiver; the reference moves. 'made': see
+ * ad_quick_add(). */
+static bool give(const Traversal *t, const Passage *p, uint64_t value, bool made)
 {
     if (!p->waits && !t->tracked && !ad_var_node(value)) {
         state_lock();
         AdNode *receiver = ad_graph_node(p->receiver);
-        bool made = p->edge.rule != RULE_IDENTITY;
         Outcome outcome = t->inside && ad_gradient_belongs_outside(p->receiver)
                               ? SLOW
                               : accumulate_quickly(t, state_thread(), receiver,
@@ -269,6 +270,27 @@ static bool give(const Traversal *t, const Passage *p, uint64_t value)
             return outcome == PASSED;
     }
     return deliver(t, p, value);
+}
+
+/* One entry that stands for many, each of which counts; the reference moves. A literal
+ * that is counted is one, and so is added as it is, also where the number of entries is
+ * read from memory: '*made'. */
+static uint64_t count_all(uint64_t c, AdSize size, bool *made)
+{
+    VarInfo info;
+    bool ok = jit_var_peek_info(ad_var_index(c), &info);
+    if (ok && info.state == VarStateLiteral) {
+        *made = false;
+        if (!ad_rule_bits_are(info.type, info.literal, false))
+            return c;
+    }
+    uint32_t number = ok ? ad_size_number(size, info.backend) : 0;
+    uint64_t count = number ? jit_var_cast(number, info.type, 0) : 0;
+    uint64_t all = count ? ad_var_mul(c, count) : 0;
+    jit_var_dec_ref(number);
+    ad_var_dec_ref(count);
+    ad_var_dec_ref(c);
+    return all;
 }
 
 /* Let the giver's gradient 'g' (0: none) pass along an edge. */
@@ -295,16 +317,11 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
     uint64_t c = ad_rule_contribution(rule, p->edge.held, p->edge.target, g, p->type,
                                       t->tracked);
     TRY(c, false);
-    /* One entry that stands for many, each of which counts. */
-    if (!forward && p->to == 1 && p->from > 1 && jit_var_size(ad_var_index(c)) == 1 &&
-        !ad_thread_in_body()) {
-        uint64_t count = ad_moves_number(c, (double) p->from, 1);
-        uint64_t all = count ? ad_var_mul(c, count) : 0;
-        ad_var_dec_ref(count);
-        ad_var_dec_ref(c);
-        TRY(c = all, false);
-    }
-    return give(t, p, c);
+    bool made = rule != RULE_IDENTITY;
+    if (!forward && p->to == 1 && p->from.count > 1 &&
+        jit_var_peek_size(ad_var_index(c)) == 1 && !ad_thread_in_body())
+        TRY(c = count_all(c, p->from, &made), false);
+    return give(t, p, c, made);
 }
 
 /* ---------------------------------------------------------------- edge by edge */

@@ -42,6 +42,7 @@ VarId ad_wait_take(const AdBorder *b, NodeId id)
 {
     state_lock();
     AdNode like = *ad_graph_node(id);
+    AdSize size = ad_size_of_node(id);
     AdWaiting *w = ad_border_place(b, id);
     VarId array = w ? w->array : 0;
     bool refused = w && w->looked_at;
@@ -52,10 +53,12 @@ VarId ad_wait_take(const AdBorder *b, NodeId id)
         return w ? ad_border_refuse(id,
                                     "the body asks for it as well, sets or clears it")
                  : 0;
+    if (array)
+        return array;
     static const uint64_t zero;
-    return array ? array
-                 : jit_var_literal((JitBackend) like.backend, (VarType) like.type,
-                                   &zero, like.size, 0);
+    ad_size_next(size);
+    return jit_var_literal((JitBackend) like.backend, (VarType) like.type, &zero,
+                           like.size, 0);
 }
 
 bool ad_wait_put(const AdBorder *b, NodeId id, uint64_t array)
@@ -80,8 +83,9 @@ bool ad_wait_put(const AdBorder *b, NodeId id, uint64_t array)
 static uint32_t add_lanes(uint32_t array, uint32_t value)
 {
     VarInfo info;
-    TRY(jit_var_info(array, &info), 0);
+    TRY(jit_var_peek_info(array, &info), 0);
     bool one = info.size == 1;
+    ad_size_next(ad_size_of(array));
     uint32_t index =
         one ? jit_var_u32(info.backend, 0) : jit_var_counter(info.backend, info.size);
     uint32_t sum = index ? jit_var_scatter(array, value, index, 0, ReduceOpAdd,
@@ -189,9 +193,9 @@ bool ad_wait_run(const AdBorder *b, AdOperation *op, NodeId node, bool tracked)
 static uint32_t active_lanes(uint64_t grad, bool *ok)
 {
     VarInfo info;
-    *ok = jit_var_info(ad_var_index(grad), &info);
+    *ok = jit_var_peek_info(ad_var_index(grad), &info);
     uint32_t mask = *ok && !ad_local_is(grad) ? jit_var_mask_peek(info.backend) : 0;
-    size_t size = mask ? jit_var_size(mask) : 1;
+    size_t size = mask ? jit_var_peek_size(mask) : 1;
     if (size == 1 || size == info.size)
         return mask;
     uint32_t any = jit_var_reduce(mask, ReduceOpOr);
@@ -206,7 +210,7 @@ uint64_t ad_wait_mask(uint64_t grad)
     uint32_t mask = active_lanes(grad, &ok);
     if (ok && !mask)
         return grad;
-    uint64_t zero = ok ? ad_moves_number(grad, 0, 1) : 0;
+    uint64_t zero = ok ? ad_moves_number(grad, 0) : 0;
     uint64_t masked = zero ? ad_var_select(mask, grad, zero) : 0;
     ad_var_dec_ref(zero);
     ad_var_dec_ref(grad);

@@ -104,11 +104,12 @@ static bool fits(const char *operation, const char *path, const Array *a,
     }
     for (size_t i = 0; i < n && a->info->jit; i++) {
         const Leaf target = array_leaves(a)[i], value = component(source, i);
-        const size_t size = leaf_node(target) && value ? leaf_size(target) : 1;
-        if (size != 1 && leaf_size(value) != 1 && leaf_size(value) != size) {
+        const size_t size = leaf_node(target) && value ? leaf_peek_size(target) : 1;
+        const size_t given = size != 1 ? leaf_peek_size(value) : 1;
+        if (given != 1 && given != size) {
             error_raise(PyExc_RuntimeError, operation, NULL, 0,
                         "the gradient%s%s has %zu entries, expected %zu or 1", of, path,
-                        leaf_size(value), size);
+                        given, size);
             return false;
         }
     }
@@ -139,7 +140,7 @@ static bool accumulate(const char *operation, Array *a, const Array *source, int
             evaluate_call(add_gradient, own, &s);
         fate->stored |= tracked;
         fate->lost |= !tracked && own && gradient_is_float(a->info) &&
-                      leaf_size(s.target) && !is_zero(own);
+                      leaf_peek_size(s.target) && !is_zero(own);
         leaf_unref(s.target);
         ok = s.ok;
     }

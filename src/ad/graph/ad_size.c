@@ -1,0 +1,220 @@
+/*
+ * ad_size.c -- see ad_size.h
+ */
+#include "ad/graph/ad_size.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/eval/freezing.h"
+
+/* The size of what a node stands for; by number of the node, so that most of these
+ * belong to nodes that are gone, or to none. Guarded by the graph lock. */
+typedef struct Note {
+    uint64_t serial; /* of the node */
+    uint64_t origin;
+} Note;
+static Note *notes;
+static uint32_t note_capacity;
+
+/* Does the thread record a function? */
+static bool records(void)
+{
+    const ThreadState *ts = thread_self.state;
+    return ts && ts->freezing && freezing_records(ts);
+}
+
+/* ---------------------------------------------------------------- with the lock */
+
+/* The term of a size, if it is one of what the thread records; else 0. */
+static Width term_of(const ThreadState *ts, uint64_t origin)
+{
+    return origin && origin >> 32 == freezing_serial(ts) ? (Width) origin : 0;
+}
+
+/* The recording depends on the sizes of all inputs. */
+static void bind(ThreadState *ts)
+{
+    (void) freezing_bind(ts); /* if that has failed, so has the recording */
+    error_clear();
+}
+
+/* From a term, 0: memory is out. It stays a size of more than one entry. */
+static uint64_t origin_of(ThreadState *ts, Width width)
+{
+    Widths *w = width ? freezing_widths(ts, "ad_size_of()") : NULL;
+    if (w && (width == FREEZING_LANES || width_pin_kind(w, width)))
+        return (uint64_t) freezing_serial(ts) << 32 | width;
+    bind(ts);
+    return 0;
+}
+
+/* Is there more to know than a number? */
+static bool is_recorded(const ThreadState *ts, VarId array)
+{
+    return ts && ts->freezing && freezing_records(ts) && var_get(array)->size > 1;
+}
+
+AdSize ad_size_of_array(VarId array)
+{
+    ThreadState *ts = thread_self.state;
+    AdSize size = { .count = var_get(array)->size };
+    if (is_recorded(ts, array))
+        size.origin = origin_of(ts, freezing_size(ts, array));
+    return size;
+}
+
+static uint64_t noted(NodeId id)
+{
+    const bool found =
+        id < note_capacity && notes[id].serial == ad_graph_node(id)->serial;
+    return found ? notes[id].origin : 0;
+}
+
+AdSize ad_size_of_node(NodeId id)
+{
+    return (AdSize) { .count = ad_graph_node(id)->size, .origin = noted(id) };
+}
+
+static void note(NodeId id, uint64_t origin)
+{
+    uint32_t before = note_capacity;
+    if (id >= before && !vec_reserve(&notes, &note_capacity, id + 1, sizeof(Note))) {
+        error_clear(); /* as if it was not known */
+        return;
+    }
+    memset(notes + before, 0, (note_capacity - before) * sizeof(Note));
+    notes[id] = (Note) { ad_graph_node(id)->serial, origin };
+}
+
+void ad_size_note_always(NodeId node, VarId array)
+{
+    const ThreadState *ts = thread_self.state;
+    if (is_recorded(ts, array) && !term_of(ts, noted(node)))
+        note(node, ad_size_of_array(array).origin);
+}
+
+void ad_size_note(NodeId node, VarId array, uint32_t n, const uint64_t *operands)
+{
+    const ThreadState *ts = thread_self.state;
+    if (!is_recorded(ts, array))
+        return;
+    const uint32_t size = var_get(array)->size;
+    bool one = false;
+    for (uint32_t i = 0; i < n; i++) {
+        NodeId operand = ad_var_node(operands[i]);
+        if (operand && ad_graph_node(operand)->size == size &&
+            term_of(ts, noted(operand))) {
+            note(node, noted(operand));
+            return;
+        }
+        one |= operand && ad_graph_node(operand)->size == 1;
+    }
+    if (one)
+        note(node, ad_size_of_array(array).origin);
+}
+
+void ad_size_note_same(NodeId node, NodeId other)
+{
+    if (noted(other))
+        note(node, noted(other));
+}
+
+void ad_size_announce(AdSize size)
+{
+    ThreadState *ts = thread_self.state;
+    Width width = records() ? term_of(ts, size.origin) : 0;
+    if (width)
+        freezing_hint(ts, width, size.count);
+    else if (size.count > 1 && records())
+        bind(ts);
+}
+
+void ad_size_forget(void)
+{
+    alloc_free(notes);
+    notes = NULL;
+    note_capacity = 0;
+}
+
+/* ---------------------------------------------------------------- without */
+
+AdSize ad_size_of(uint32_t index)
+{
+    AdSize size = { .count = jit_var_peek_size(index) };
+    if (size.count <= 1 || !records())
+        return size;
+    state_lock();
+    size = ad_size_of_array(index);
+    state_unlock();
+    return size;
+}
+
+/* A size that follows from another one. */
+static AdSize combine(WidthOp op, AdSize size, size_t number, size_t count)
+{
+    AdSize result = { .count = count };
+    if (count <= 1 || !records())
+        return result;
+    state_lock();
+    ThreadState *ts = thread_self.state;
+    Width width = term_of(ts, size.origin);
+    const bool known = width && width != FREEZING_LANES;
+    Widths *w = known ? freezing_widths(ts, "ad_size_of()") : NULL;
+    Width other = w ? width_constant(w, (int64_t) number) : 0;
+    if (other)
+        result.origin = origin_of(ts, width_make(w, op, width, other));
+    state_unlock();
+    return result;
+}
+
+AdSize ad_size_times(AdSize size, size_t factor)
+{
+    return combine(WIDTH_MUL, size, factor, size.count * factor);
+}
+
+AdSize ad_size_over(AdSize size, size_t divisor)
+{
+    return combine(WIDTH_DIV, size, divisor, size.count / divisor);
+}
+
+bool ad_size_is(AdSize size, uint32_t index)
+{
+    if (jit_var_peek_size(index) != size.count)
+        return false;
+    if (size.count <= 1 || !records())
+        return true;
+    state_lock();
+    ThreadState *ts = thread_self.state;
+    Width width = term_of(ts, size.origin);
+    Width own = width ? freezing_size(ts, index) : 0;
+    if (width && own != FREEZING_LANES && width != FREEZING_LANES &&
+        (!own || !width_assume(freezing_widths(ts, "ad_size_is()"), WIDTH_EQUAL, own,
+                               width)))
+        bind(ts);
+    state_unlock();
+    return true;
+}
+
+void ad_size_next(AdSize size)
+{
+    if (size.count <= 1 || !records())
+        return;
+    state_lock();
+    ad_size_announce(size);
+    state_unlock();
+}
+
+uint32_t ad_size_number(AdSize size, JitBackend backend)
+{
+    if (size.count <= 1 || !records())
+        return jit_var_u32(backend, (uint32_t) size.count);
+    const uint8_t none = 0;
+    ad_size_next(size);
+    uint32_t entries = jit_var_literal(backend, VarTypeBool, &none, size.count, 0);
+    uint32_t number = entries ? jit_var_opaque_width(entries) : 0;
+    jit_var_dec_ref(entries);
+    return number;
+}
