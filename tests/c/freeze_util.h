@@ -183,6 +183,14 @@ static size_t starts_undefined(const uint32_t *in, uint32_t *out)
     return 1;
 }
 
+/* 0, 1, ... as long as x, without asking what that is. */
+static size_t counts_along(const uint32_t *in, uint32_t *out)
+{
+    OK(jit_freeze_size_like(in[0]));
+    out[0] = jit_var_counter(CPU, jit_var_peek_size(in[0]));
+    return 1;
+}
+
 /* x[0 ... size / 2 - 1] */
 static size_t computes_sizes(const uint32_t *in, uint32_t *out)
 {
@@ -290,6 +298,7 @@ static const struct {
     { "reverses", reverses, true },
     { "vanishes", vanishes, true },
     { "starts_undefined", starts_undefined, true },
+    { "counts_along", counts_along, true },
     { "computes_sizes", computes_sizes, true },
     { "loops", loops, true },
     { "loops_at_once", loops_at_once, true },

@@ -437,6 +437,8 @@ static void test_sizes(void **unused)
     assert_int_equal(jit_freeze_size_test(JitSizeLess, rest, three), 1);
     assert_int_equal(jit_freeze_size_op(JitSizeDiv, w, jit_freeze_size_constant(0)), 0);
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "64 and 0");
+    assert_false(jit_freeze_size_like(0));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "r0 is not a variable");
     assert_int_equal(jit_freeze_size_value(12345), 0);
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "no size of this recording");
     OK(jit_freeze_size_next(product));
