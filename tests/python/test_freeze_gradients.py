@@ -121,6 +121,16 @@ def nested(x: Float, p: Float) -> Float:
     return dr.sum(y)
 
 
+@dr.syntax
+def local(x: Float, p: Float) -> Float:
+    i, y, seen = UInt(0), Float(x), dr.alloc_local(Float, 4, value=Float(p))
+    while i < 4:
+        seen[i] = y * p
+        y = dr.sin(y) + seen[i]
+        i += 1
+    return dr.sum(y + seen[2])
+
+
 class Halve(dr.CustomOp):
     """Whose gradients have one entry where those that it is given do."""
 
@@ -175,6 +185,7 @@ PROGRAMS: dict[str, tuple[Program, int]] = {
     "repeat": (lambda x, p: dr.square(dr.repeat(x * p, 3)), 1),
     "tile": (lambda x, p: dr.square(dr.tile(x * p, 3)), 2),
     "reverse": (lambda x, p: dr.sum(dr.reverse(x * p) * x), 2),
+    "reverse_zeros": (lambda x, p: dr.reverse(x * 0) * p + x, 2),
     "sort": (lambda x, p: dr.sort(x * p) * dr.arange(Float, dr.width(x)), 1),
     "twice": (lambda x, p: dr.sum(x * dr.sum(x * p)), 1),
     "replace": (lambda x, p: dr.sum(dr.replace_grad(x * 2, p)), 1),
@@ -190,6 +201,7 @@ PROGRAMS: dict[str, tuple[Program, int]] = {
     "bounded": (bounded, 1),
     "nested": (nested, 1),
     "second": (within, 1),
+    "local": (local, 1),
 }
 
 

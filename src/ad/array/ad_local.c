@@ -21,7 +21,7 @@ uint64_t ad_local_zeros(uint32_t like)
 {
     VarInfo info;
     size_t length = jit_array_length(like);
-    TRY(length && jit_var_info(like, &info), 0);
+    TRY(length && jit_var_peek_info(like, &info), 0);
     return jit_array_create(info.backend, info.type, length, info.size);
 }
 

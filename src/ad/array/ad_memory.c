@@ -275,7 +275,7 @@ static uint32_t number_of_entries(uint32_t index)
 {
     return jit_freeze_is_general()
                ? jit_var_opaque_width(index)
-               : ad_moves_u32(index, (uint32_t) jit_var_peek_size(index));
+               : ad_moves_u32(index, (uint32_t) jit_var_size(index));
 }
 
 uint64_t ad_var_reverse(uint64_t index)
@@ -295,7 +295,7 @@ uint64_t ad_var_tile(uint64_t index, size_t count)
     if (!result || !ad_var_node(index))
         return result;
     uint32_t position = ad_moves_op(JitOpMod, counter_of(result),
-                                 number_of_entries(ad_var_index(index)));
+                                    number_of_entries(ad_var_index(index)));
     return gather_like(result, index, position, ReduceModeAuto);
 }
 

@@ -198,6 +198,10 @@ static uint32_t active_lanes(uint64_t grad, bool *ok)
     size_t size = mask ? jit_var_peek_size(mask) : 1;
     if (size == 1 || size == info.size)
         return mask;
+    if (info.size > 1) { /* they are to stay different */
+        jit_var_size(mask);
+        jit_var_size(ad_var_index(grad));
+    }
     uint32_t any = jit_var_reduce(mask, ReduceOpOr);
     jit_var_dec_ref(mask);
     *ok = any != 0;

@@ -122,10 +122,10 @@ static bool visit(Sizing *s, VarId id)
     bool resized = fold_is(v) && v->op != OP_PREFIX;
     bool leaf = v->op == OP_EVALUATED || count == 0 || resized ||
                 table_get(&s->ts->freezing->widths, &id, sizeof(id));
-    if (is_of_lanes(s->ts, id)) {
-        s->lanes |= v->size == s->size;
+    const bool of_lanes = is_of_lanes(s->ts, id);
+    s->lanes |= v->size == s->size && (of_lanes || v->op == OP_LOCAL);
+    if (of_lanes)
         return true;
-    }
     if (v->op == OP_POINTER && !v->dep[0]) {
         recorder_refuse(&s->ts->freezing->recorder, "an address is used");
     } else if (v->op == OP_POINTER) {
