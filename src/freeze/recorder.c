@@ -14,6 +14,7 @@
 #include "freeze/recording.h"
 #include "ir/reduce_rule.h"
 #include "ir/type.h"
+#include "kernel/cache.h"
 
 /* ------------------------------------------------------------------- arrays */
 

@@ -33,6 +33,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "freeze/recording.h"
+#include "kernel/cache.h"
 
 enum {
     MOST_PEELED = 3, /* iterations that may be different in the beginning */

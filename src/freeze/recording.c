@@ -7,31 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/vec.h"
-
-bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
-                     size_t *bytes)
-{
-    const FrozenArray *a = &r->arrays[array];
-    const int64_t width = values[a->width];
-    return width >= 0 &&
-           (width <= UINT32_MAX || width_is_constant(&r->widths, a->width)) &&
-           !__builtin_mul_overflow(width, a->entry, bytes);
-}
-
-/* Blocks that are as large as the command. */
-static void set_blocks(const FrozenCommand *f, Command *c)
-{
-    if (c->kind == COMMAND_LAUNCH) {
-        for (uint32_t i = 0; i < c->launch.folds; ++i)
-            if (f->whole >> i & 1)
-                command_folds(c)[i].block = c->size;
-    } else if (f->whole && c->kind == COMMAND_SORT) {
-        c->sort.block = (size_t) c->size;
-    } else if (f->whole) {
-        c->reduce.block = (size_t) c->size;
-    }
-}
+#include "kernel/launch.h"
 
 /* A launch of the kernel's present code, with the bounds of the day. */
 static Command *repeat_launch(const Recording *r, const FrozenCommand *f,
@@ -44,7 +20,7 @@ static Command *repeat_launch(const Recording *r, const FrozenCommand *f,
         bounds[i] = (uint64_t) values[r->bounds[f->launch.bound + i]];
     spec->kernel = f->launch.kernel;
     spec->check_bounds = bounds;
-    Command *c = launch_again(f->pattern, (uint64_t) values[f->size] * f->unit, spec);
+    Command *c = launch_again(f->pattern, recording_size(f, values), spec);
     if (bounds != few)
         alloc_free(bounds);
     return c;
@@ -57,20 +33,10 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
 {
     const FrozenCommand *f = &r->commands[command];
     LaunchSpec spec = { .done = done, .payload = payload };
-    Command *c = f->launch.kernel
-                     ? repeat_launch(r, f, values, &spec)
-                     : command_like(f->pattern, (uint64_t) values[f->size] * f->unit);
+    Command *c = f->launch.kernel ? repeat_launch(r, f, values, &spec)
+                                  : command_like(f->pattern, recording_size(f, values));
     TRY(c, NULL);
-    set_blocks(f, c);
-    if (f->bits)
-        c->fill.bits = (uint64_t) values[f->bits];
-    for (uint32_t i = 0; i < f->count; ++i) {
-        const FrozenUse *use = &r->uses[f->first + i];
-        command_set_slot(c, i, buffers[use->array], use->offset,
-                         (size_t) values[use->width] * use->entry,
-                         (SlotAccess) use->access);
-        c->slots[i].word = use->word;
-    }
+    recording_fill(r, f, c, buffers, values);
     return c;
 }
 

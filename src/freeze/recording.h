@@ -22,7 +22,9 @@
 
 #include "device/device.h"
 #include "freeze/width.h"
-#include "kernel/launch.h"
+
+struct Kernel;       /* kernel/cache.h */
+struct LaunchResult; /* kernel/launch.h */
 
 typedef enum FrozenKind {
     FROZEN_INPUT,    /* number: of the input */
@@ -55,7 +57,7 @@ typedef struct FrozenUse {
 
 /** What a launch is besides its command. */
 typedef struct FrozenLaunch {
-    Kernel *kernel;       /* a reference; NULL: it is another command */
+    struct Kernel *kernel; /* a reference; NULL: it is another command */
     uint32_t operations, inputs, outputs; /* for the history */
     uint32_t checks, bound; /* their bounds are in Recording.bounds, from there on */
     uint32_t report;      /* which one of those that who records has; 0: none */
@@ -210,11 +212,21 @@ void recorder_loop_end(Recorder *r);
  *  have. */
 bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
                      size_t *bytes);
+/** The size of a command. */
+static inline uint64_t recording_size(const FrozenCommand *f, const int64_t *values)
+{
+    return (uint64_t) values[f->size] * f->unit;
+}
+/** Fill in all else that sizes and buffers of arrays decide, in a command that is like
+ *  the pattern. */
+void recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
+                    Buffer *const *buffers, const int64_t *values);
 /** A command for these buffers of arrays; a launch tells 'done' of its end, which may
  *  be NULL. NULL: memory is out, and 'done' will not be called. */
 Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *buffers,
                           const int64_t *values,
-                          void (*done)(void *payload, const LaunchResult *result),
+                          void (*done)(void *payload,
+                                       const struct LaunchResult *result),
                           void *payload);
 /** The last one of so many commands that writes an array, counted from 1; 0: none. */
 uint32_t recording_writer(const Recording *r, uint32_t commands, uint32_t array);

@@ -47,12 +47,12 @@ static void make_joined(const Check *c, Width width)
     Width a = c->same[term->a], b = c->same[term->b];
     int64_t value;
     if (c->fixed[a] >= 0 && c->fixed[b] >= 0 &&
-        width_compute(term->op, c->fixed[a], c->fixed[b], &value))
+        width_apply(term->op, c->fixed[a], c->fixed[b], &value))
         fix(c, width, value);
     bool grows = term->op == WIDTH_ADD || term->op == WIDTH_MUL ||
                  (term->op == WIDTH_DIV && c->fixed[b] > 0);
     if (grows && c->least[a] >= 0 && c->least[b] >= 0 &&
-        width_compute(term->op, c->least[a], c->least[b], &value))
+        width_apply(term->op, c->least[a], c->least[b], &value))
         exceed(c, width, value);
 }
 

@@ -4,6 +4,7 @@
 #include "freeze/recording_check.h"
 #include "ir/reduce_rule.h"
 #include "ir/type.h"
+#include "kernel/cache.h"
 
 /* -------------------------------------------------------------------- sizes */
 

@@ -17,22 +17,6 @@ typedef struct Key {
 
 /* -------------------------------------------------------------------- terms */
 
-static bool apply(WidthOp op, int64_t a, int64_t b, int64_t *result)
-{
-    switch (op) {
-        case WIDTH_ADD: return !__builtin_add_overflow(a, b, result);
-        case WIDTH_SUB: return !__builtin_sub_overflow(a, b, result);
-        case WIDTH_MUL: return !__builtin_mul_overflow(a, b, result);
-        default: break;
-    }
-    if (b == 0 || (a == INT64_MIN && b == -1))
-        return false;
-    int64_t rest = a % b;
-    bool down = rest && (rest < 0) != (b < 0); /* C rounds towards zero */
-    *result = op == WIDTH_DIV ? a / b - down : down ? rest + b : rest;
-    return true;
-}
-
 static Width find_or_add(Widths *w, const WidthTerm *term)
 {
     Key key;
@@ -70,12 +54,6 @@ Width width_read(Widths *w, uint32_t number, int64_t value)
                                          .late = number + 1 });
 }
 
-static uint32_t later(const Widths *w, Width a, Width b)
-{
-    uint32_t x = w->terms[a].late, y = w->terms[b].late;
-    return x > y ? x : y;
-}
-
 /* Is it an operand that changes nothing? */
 static bool is_neutral(const Widths *w, WidthOp op, Width operand)
 {
@@ -86,8 +64,8 @@ static bool is_neutral(const Widths *w, WidthOp op, Width operand)
 
 Width width_make(Widths *w, WidthOp op, Width a, Width b)
 {
-    WidthTerm term = { .op = op, .a = a, .b = b, .late = later(w, a, b) };
-    if (!apply(op, width_value(w, a), width_value(w, b), &term.value))
+    WidthTerm term = { .op = op, .a = a, .b = b, .late = width_late(w, a, b) };
+    if (!width_apply(op, width_value(w, a), width_value(w, b), &term.value))
         return (Width) error_set(JIT_ERROR_ARGUMENT,
                                  "jit_freeze_size(): %lld and %lld have no such result",
                                  (long long) width_value(w, a),
@@ -120,19 +98,9 @@ bool width_assume(Widths *w, WidthRelation relation, Width a, Width b)
     return true;
 }
 
-static bool holds(WidthRelation relation, int64_t a, int64_t b)
-{
-    switch (relation) {
-        case WIDTH_EQUAL: return a == b;
-        case WIDTH_NOT_EQUAL: return a != b;
-        case WIDTH_LESS: return a < b;
-        default: return a >= b;
-    }
-}
-
 int width_test(Widths *w, WidthRelation relation, Width a, Width b)
 {
-    bool result = holds(relation, width_value(w, a), width_value(w, b));
+    bool result = width_holds(relation, width_value(w, a), width_value(w, b));
     WidthRelation found = result ? relation : (WidthRelation) (relation ^ 1u);
     return width_assume(w, found, a, b) ? result : -1;
 }
@@ -151,11 +119,6 @@ bool width_pin_kind(Widths *w, Width width)
     return two && width_assume(w, WIDTH_NOT_LESS, width, two);
 }
 
-bool width_compute(WidthOp op, int64_t a, int64_t b, int64_t *result)
-{
-    return apply(op, a, b, result);
-}
-
 bool width_check(Widths *w, uint32_t reads)
 {
     for (uint32_t i = 1; i < w->count; ++i) {
@@ -165,40 +128,8 @@ bool width_check(Widths *w, uint32_t reads)
             return false;
         if (read && term->a >= reads)
             return false;
-        term->late = joined ? later(w, term->a, term->b) : read ? term->a + 1 : 0;
-    }
-    return true;
-}
-
-/* ------------------------------------------------------------------- replay */
-
-bool width_evaluate(const Widths *w, uint32_t late, const int64_t *inputs,
-                    int64_t *values)
-{
-    for (uint32_t i = 1; i < w->count; ++i) {
-        const WidthTerm *term = &w->terms[i];
-        if (term->late != late || term->op == WIDTH_READ)
-            continue;
-        if (term->op == WIDTH_CONSTANT)
-            values[i] = term->value;
-        else if (term->op == WIDTH_INPUT)
-            values[i] = inputs[term->a];
-        else if (!apply(term->op, values[term->a], values[term->b], &values[i]))
-            return false;
-    }
-    return true;
-}
-
-bool width_hold(const Widths *w, uint32_t late, const int64_t *values,
-                uint32_t *broken)
-{
-    for (uint32_t i = 0; i < w->guard_count; ++i) {
-        const WidthGuard *guard = &w->guards[i];
-        if (later(w, guard->a, guard->b) == late &&
-            !holds(guard->relation, values[guard->a], values[guard->b])) {
-            *broken = i;
-            return false;
-        }
+        term->late = joined ? width_late(w, term->a, term->b)
+                     : read ? term->a + 1 : 0;
     }
     return true;
 }

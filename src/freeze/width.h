@@ -78,8 +78,6 @@ static inline int64_t width_value(const Widths *w, Width width)
 {
     return w->terms[width].value;
 }
-/** What an operation makes of two numbers. False: nothing. */
-bool width_compute(WidthOp op, int64_t a, int64_t b, int64_t *result);
 /** Of terms that were read from a file: do they refer to those before them, and to so
  *  many numbers that are read? Sets 'late', which follows from the rest. */
 bool width_check(Widths *w, uint32_t reads);
@@ -109,6 +107,13 @@ bool width_evaluate(const Widths *w, uint32_t late, const int64_t *inputs,
 /** Do the guards between these hold? If not, '*broken' is one. */
 bool width_hold(const Widths *w, uint32_t late, const int64_t *values,
                 uint32_t *broken);
+
+/** The result of an operation; false: there is none. */
+bool width_apply(WidthOp op, int64_t a, int64_t b, int64_t *result);
+/** Does a relation hold between two values? */
+bool width_holds(WidthRelation relation, int64_t a, int64_t b);
+/** WidthTerm.late of what depends on two terms. */
+uint32_t width_late(const Widths *w, Width a, Width b);
 
 /** "w0 / 2", for people. */
 void width_write(const Widths *w, Width width, Text *out);

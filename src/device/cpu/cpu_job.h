@@ -1,7 +1,7 @@
 /*
  * cpu_job.h -- how the CPU runs a command: blocks, taken by any number of threads
  *
- * The function of a command's kind (prepare_...) turns it into a job: a function that
+ * The function of a command's kind (cpu_kinds[]) turns it into a job: a function that
  * is called for blocks 0 ... blocks-1. The thread that leaves last calls 'finish',
  * which ends the command or begins another phase of it, with blocks of its own.
  *
@@ -68,6 +68,7 @@ void cpu_job_fork_lock(void);
 void cpu_job_fork_unlock(bool child);
 
 /* The kinds of commands, each in its own file: plan the job. */
+extern bool (*const cpu_kinds[COMMAND_COUNT])(CpuJob *job);
 bool cpu_launch_prepare(CpuJob *job);
 bool transfer_prepare_copy(CpuJob *job);
 bool transfer_prepare_fill(CpuJob *job);

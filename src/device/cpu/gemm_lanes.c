@@ -312,24 +312,3 @@ const GemmLanes CONCAT(gemm_lanes_, GEMM_ISA) = {
                 [VarTypeFloat32] = &kernel_f32,
                 [VarTypeFloat64] = &kernel_f64 },
 };
-
-#define IS_CHOOSER_baseline 1
-#if CONCAT(IS_CHOOSER_, GEMM_ISA)
-
-#if defined(__x86_64__)
-extern const GemmLanes gemm_lanes_avx2, gemm_lanes_avx512;
-#endif
-
-const GemmLanes *gemm_lanes_get(void)
-{
-#if defined(__x86_64__)
-    const char *isa = reduce_lanes_get()->isa;
-    if (strcmp(isa, "avx512") == 0)
-        return &gemm_lanes_avx512;
-    if (strcmp(isa, "avx2") == 0)
-        return &gemm_lanes_avx2;
-#endif
-    return &gemm_lanes_baseline;
-}
-
-#endif

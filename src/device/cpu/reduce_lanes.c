@@ -1,8 +1,8 @@
 /*
  * reduce_lanes.c -- inner loops of the block primitives
  *
- * This file is compiled once for each instruction set with -DLANES_ISA=<name> and gives
- * one table, reduce_lanes_<name>; the baseline object also chooses among them. The
+ * This file is compiled once for each instruction set with -DREDUCE_ISA=<name> and gives
+ * one table, reduce_lanes_<name>; isa_choice.c chooses among them. The
  * loops are plain C for the vectoriser (-O3), except for scans, which use vectors of
  * the compiler, and for the compaction of masks. Floating point is never
  * contracted or reassociated, so every instruction set gives the same bits.
@@ -13,7 +13,6 @@
 #include "device/cpu/reduce_lanes.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "lanes/lanes_half.h"
@@ -600,58 +599,3 @@ const Lanes CONCAT(reduce_lanes_, REDUCE_ISA) = {
     .stream = copy_stream,
     .stream_end = end_stream,
 };
-
-#define IS_CHOOSER_baseline 1
-#if CONCAT(IS_CHOOSER_, REDUCE_ISA)
-
-#if defined(__x86_64__)
-extern const Lanes reduce_lanes_avx2, reduce_lanes_avx512;
-#endif
-
-/* What reduce_lanes_get() answers; NULL = not chosen yet. The tables are constant, so
- * relaxed order is enough, and threads that choose at the same time choose the same. */
-static const Lanes *_Atomic chosen;
-
-/* Tables that the CPU can run, best first; their number. */
-static size_t list_usable(const Lanes *out[3])
-{
-    size_t count = 0;
-#if defined(__x86_64__)
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                __builtin_cpu_supports("bmi2");
-    if (avx2 && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw"))
-        out[count++] = &reduce_lanes_avx512;
-    if (avx2)
-        out[count++] = &reduce_lanes_avx2;
-#endif
-    out[count++] = &reduce_lanes_baseline;
-    return count;
-}
-
-const Lanes *reduce_lanes_get(void)
-{
-    const Lanes *lanes = atomic_load_explicit(&chosen, memory_order_relaxed);
-    if (!lanes) {
-        const Lanes *usable[3];
-        list_usable(usable);
-        lanes = usable[0];
-        atomic_store_explicit(&chosen, lanes, memory_order_relaxed);
-    }
-    return lanes;
-}
-
-bool reduce_lanes_use(const char *isa)
-{
-    const Lanes *usable[3];
-    size_t count = list_usable(usable);
-    for (size_t i = 0; i < count; ++i)
-        if (strcmp(usable[i]->isa, isa) == 0) {
-            atomic_store_explicit(&chosen, usable[i], memory_order_relaxed);
-            return true;
-        }
-    return false;
-}
-
-#endif

@@ -1,12 +1,8 @@
 /*
- * native.c -- the engine struct: compile, launch, memory of a worker
+ * native.c -- the engine struct: compile
  *
- * See native.h for how code is generated. Code, constants and the steps of the
- * interpreter that it calls belong to the kernel; the memory of a worker is laid out by
- * each launch (native_frame.h):
- *
- *     NativeFrame | spill slots | areas of calls | printed values | local arrays |
- *     arrays and arguments of the last, partial packets
+ * See native.h for how code is generated, and native_launch.c for how it is launched.
+ * Code, constants and the steps of the interpreter that it calls belong to the kernel.
  */
 #include "engine/native/core/native_engine.h"
 
@@ -29,26 +25,11 @@ enum {
     COMPILE_NS_FIXED = 5000
 };
 
-typedef struct Array {
-    uint32_t slot, size; /* of an entry */
-} Array;
-
 /* What compile() makes. */
 typedef struct EngineCode {
-    CpuCode cpu;
+    NativeCode native;
     NativeMapping mapping;
-    NativeEntry entry;
-    void *pool;
-    LaneStep *steps;
-    Array *arrays; /* the outputs, and then inputs that must not be read behind */
-    uint32_t output_count, array_count;
-    uint32_t lanes, packets; /* lanes of a packet, packets at a time */
-    uint32_t vector_bytes;   /* of a whole register */
-    uint32_t param_count;
-    uint32_t report, log; /* slots, PROGRAM_NONE */
-    bool mask_bits;       /* masks are bits, not vectors */
-    uint32_t prints;      /* most values of one */
-    size_t slots, areas, printed, locals, tail; /* places in scratch memory */
+    uint32_t pool_size, step_count;
     void *debug;
 } EngineCode;
 
@@ -229,18 +210,18 @@ static bool generate(Native *n, const Program *program)
 
 /* Arrays that are loaded or stored with an entry a lane: outputs first. Behind an array
  * there is as much as one packet reads, but not several. */
-static void note_arrays(EngineCode *code, const Native *n, const Program *p,
+static void note_arrays(NativeCode *code, const Native *n, const Program *p,
                         uint8_t access)
 {
     for (uint32_t slot = 0; slot < p->param_count; ++slot)
         if (n->streams[slot] & access)
             code->arrays[code->array_count++] =
-                (Array){ slot, type_info[p->params[slot].type].size };
+                (NativeArray){ slot, type_info[p->params[slot].type].size };
 }
 
-static bool make_arrays(EngineCode *code, const Native *n, const Program *p)
+static bool make_arrays(NativeCode *code, const Native *n, const Program *p)
 {
-    code->arrays = alloc_get((p->param_count + 1u) * sizeof(Array));
+    code->arrays = alloc_get((p->param_count + 1u) * sizeof(NativeArray));
     TRY(code->arrays, false);
     note_arrays(code, n, p, NATIVE_STORED);
     code->output_count = code->array_count;
@@ -259,23 +240,17 @@ static void *copy_aligned(const void *data, size_t size)
     return copy;
 }
 
-/* Bytes of an array in the last, partial packets. */
-static size_t tail_bytes(const EngineCode *code)
-{
-    return (size_t) code->packets * LINE;
-}
-
-static void lay_out(EngineCode *code, const Native *n)
+static void lay_out(NativeCode *code, const Native *n)
 {
     size_t vector = n->target->vector_bytes;
     code->prints = n->print_most;
-    code->slots = sizeof(NativeFrame);
-    code->areas = code->slots + n->slot_count * n->copies * vector;
+    code->areas = sizeof(NativeFrame) + n->slot_count * n->copies * vector;
     code->printed = code->areas + (n->area_first + LINE - 1) / LINE * LINE;
     code->locals = code->printed + code->prints * (size_t) NATIVE_HELPER_BYTES +
                    (code->prints * sizeof(void *) + LINE - 1) / LINE * LINE;
     code->tail = code->locals + n->local_bytes;
-    code->cpu.scratch = code->tail + code->array_count * tail_bytes(code) +
+    code->cpu.scratch = code->tail +
+                        code->array_count * native_launch_tail_bytes(code) +
                         code->param_count * sizeof(uint64_t);
 }
 
@@ -286,13 +261,13 @@ static void release(Code *base)
         native_debug_remove(code->debug);
     if (code->mapping.code)
         native_map_remove(&code->mapping);
-    alloc_free(code->pool);
-    alloc_free(code->steps);
-    alloc_free(code->arrays);
+    alloc_free(code->native.pool);
+    alloc_free(code->native.steps);
+    alloc_free(code->native.arrays);
     alloc_free(code);
 }
 
-static bool make_code(EngineCode *code, Native *n, const Program *program, Hash128 hash)
+static bool make_native(NativeCode *code, const Native *n, const Program *program)
 {
     code->param_count = program->param_count;
     code->report = program->check_count ? program->param_count - 1 : PROGRAM_NONE;
@@ -304,16 +279,20 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
     code->mask_bits = n->target->registers[NATIVE_MASK];
     code->pool = copy_aligned(n->pool, n->pool_size);
     code->steps = copy_aligned(n->helpers, n->helper_count * sizeof(LaneStep));
-    TRY(code->pool && code->steps && make_arrays(code, n, program), false);
+    return code->pool && code->steps && make_arrays(code, n, program);
+}
+
+static bool make_code(EngineCode *code, Native *n, const Program *program, Hash128 hash)
+{
+    TRY(make_native(&code->native, n, program), false);
     TRY(native_map_add(&code->mapping, n->x.code, x86_position(&n->x)), false);
-    memcpy(&code->entry, &code->mapping.code, sizeof code->entry);
-    lay_out(code, n);
+    memcpy(&code->native.entry, &code->mapping.code, sizeof code->native.entry);
+    lay_out(&code->native, n);
+    code->pool_size = n->pool_size;
+    code->step_count = n->helper_count;
     code->debug = native_debug_add(code->mapping.code, code->mapping.size, hash);
     return true;
 }
-
-static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, uint32_t requests, void *scratch);
 
 static Code *compile(const Program *program, const CodeSpec *spec)
 {
@@ -325,14 +304,25 @@ static Code *compile(const Program *program, const CodeSpec *spec)
     if (generate(n, program))
         code = alloc_zero(1, sizeof *code);
     if (code) {
-        code->cpu = (CpuCode){ .code = { 1, release }, .run = launch };
+        Code *base = &code->native.cpu.code;
+        code->native.cpu = (CpuCode){ .code = { 1, release }, .run = native_launch };
         if (!make_code(code, n, program, spec->hash)) {
-            release(&code->cpu.code);
+            release(base);
             code = NULL;
         }
     }
     end_compile(n);
-    return code ? &code->cpu.code : NULL;
+    return code ? &code->native.cpu.code : NULL;
+}
+
+bool native_parts(const Code *base, NativeParts *parts)
+{
+    const EngineCode *code = (const EngineCode *) (const void *) base;
+    if (base->release != release)
+        return false;
+    *parts = (NativeParts){ &code->native,   code->mapping.code, code->mapping.size,
+                            code->pool_size, code->step_count,   native_target()->name };
+    return true;
 }
 
 /* ---- listing */
@@ -382,105 +372,7 @@ static bool write_ir(const Program *program, const CodeSpec *spec, Text *out)
     return ok && text_get(out);
 }
 
-/* ---- launch */
-
-static void begin_frame(const EngineCode *code, NativeFrame *frame,
-                        const uint64_t *args, uint32_t worker)
-{
-    char *memory = (char *) frame;
-    for (uint32_t i = 0; i < NATIVE_HELPER_SLOTS; ++i)
-        frame->slot[i] = frame->operands[i];
-    frame->slot[NATIVE_LOCAL_SLOT] = memory + code->locals;
-    frame->slot[NATIVE_AREA_SLOT] = memory + code->areas;
-    frame->printed = memory + code->printed;
-    frame->steps = code->steps;
-    const void **values =
-        (const void **) (void *) (memory + code->printed +
-                                  code->prints * (size_t) NATIVE_HELPER_BYTES);
-    for (uint32_t i = 0; i < code->prints; ++i)
-        values[i] = memory + code->printed + i * (size_t) NATIVE_HELPER_BYTES;
-    frame->lanes = (LaneFrame){ .slot = frame->slot,
-                                .args = args,
-                                .extra = native_call_extra,
-                                .values = values,
-                                .lanes = LANE_GROUP,
-                                .worker = worker };
-    if (code->report != PROGRAM_NONE)
-        frame->lanes.reports = (CheckReport *) (uintptr_t) args[code->report];
-    if (code->log != PROGRAM_NONE)
-        frame->lanes.log = (PrintLog *) (uintptr_t) args[code->log];
-}
-
-/* Of the first packet: other packets have theirs a vector behind. */
-static void set_valid_packet(const EngineCode *code, uint32_t *valid, uint64_t *wide,
-                             uint32_t count)
-{
-    if (code->mask_bits) {
-        *valid = (1u << count) - 1;
-        return;
-    }
-    for (uint32_t i = 0; i < code->lanes; ++i)
-        valid[i] = i < count ? UINT32_MAX : 0;
-    for (uint32_t i = 0; i < code->vector_bytes / sizeof *wide; ++i)
-        wide[i] = i < count ? UINT64_MAX : 0;
-}
-
-static void set_valid(const EngineCode *code, NativeFrame *frame, uint32_t count)
-{
-    frame->lanes.count = count;
-    for (uint32_t k = 0; k < code->packets; ++k) {
-        size_t behind = k * code->vector_bytes;
-        uint32_t lanes = count < code->lanes ? count : code->lanes;
-        set_valid_packet(code, frame->valid + behind / sizeof(uint32_t),
-                         frame->valid_wide + behind / sizeof(uint64_t), lanes);
-        count -= lanes;
-    }
-}
-
-/* What is left over takes its outputs, and inputs as well where several packets are
- * computed at a time, elsewhere; what is valid is copied. */
-static void launch_tail(const EngineCode *code, const uint64_t *args, uint32_t begin,
-                        uint32_t end, NativeFrame *frame)
-{
-    char *tail = (char *) frame + code->tail;
-    size_t size = tail_bytes(code), first = begin, count = end - begin;
-    uint64_t *own = (uint64_t *) (void *) (tail + code->array_count * size);
-    memcpy(own, args, code->param_count * sizeof(uint64_t));
-    for (uint32_t i = 0; i < code->array_count; ++i) {
-        const Array *a = &code->arrays[i];
-        char *place = tail + i * size;
-        own[a->slot] = (uint64_t) (uintptr_t) place - (uint64_t) begin * a->size;
-        if (i >= code->output_count)
-            memcpy(place, (char *) (uintptr_t) args[a->slot] + first * a->size,
-                   count * a->size);
-    }
-    set_valid(code, frame, end - begin);
-    code->entry(begin, end, own, frame, code->pool);
-    for (uint32_t i = 0; i < code->output_count; ++i) {
-        const Array *a = &code->arrays[i];
-        memcpy((char *) (uintptr_t) args[a->slot] + first * a->size, tail + i * size,
-               count * a->size);
-    }
-}
-
-static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, uint32_t requests, void *scratch)
-{
-    const EngineCode *code = (const EngineCode *) (const void *) cpu;
-    if (begin >= end)
-        return;
-    NativeFrame *frame = scratch;
-    begin_frame(code, frame, args, worker);
-    frame->interrupt = (Interrupt){ &interrupt_count, requests };
-    uint32_t step = code->lanes * code->packets;
-    uint32_t whole = begin + (end - begin) / step * step;
-    if (whole > begin) {
-        set_valid(code, frame, step);
-        code->entry(begin, whole, args, frame, code->pool);
-    }
-    if (whole < end)
-        launch_tail(code, args, whole, end, frame);
-}
+/* ---- the engine struct */
 
 static size_t code_size(const Code *base)
 {

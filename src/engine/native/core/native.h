@@ -460,8 +460,6 @@ bool native_call_supports(Op op, VarType type, VarType operand);
 void native_call_helper(Native *n);
 /** SCATTER_PACKET in this way, value by value. */
 void native_call_scatter_packet(Native *n);
-/** LaneFrame.extra of the helpers. */
-extern const uint32_t native_call_extra[];
 
 /* ---- native_region.c: loops, conditionals and calls */
 

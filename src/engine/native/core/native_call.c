@@ -38,8 +38,7 @@ static uint32_t size_class(VarType type)
 
 /* Operands of memory operations, by their number in the frame. */
 enum { OUT, FIRST, SECOND, THIRD, FOURTH };
-enum { EXTRA_INDEX_MASK, EXTRA_COMPARE = 2 }; /* places in native_call_extra */
-const uint32_t native_call_extra[] = { THIRD, FOURTH, FOURTH, FOURTH + 1, SECOND };
+enum { EXTRA_INDEX_MASK, EXTRA_COMPARE = 2 }; /* places in native_launch_extra */
 
 static LaneStep find_scatter(const LaneTable *t, uint32_t aux, VarType value)
 {
