@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "device/cpu/gemm_lanes.h"
 #include "device/cpu/reduce_lanes.h"
 
@@ -24,13 +25,9 @@ static size_t list_usable(const Lanes *out[3])
 {
     size_t count = 0;
 #if defined(__x86_64__)
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                __builtin_cpu_supports("bmi2");
-    if (avx2 && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw"))
+    if (isa_avx512())
         out[count++] = &reduce_lanes_avx512;
-    if (avx2)
+    if (isa_avx2())
         out[count++] = &reduce_lanes_avx2;
 #endif
     out[count++] = &reduce_lanes_baseline;

@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/isa.h"
 #include "base/log.h"
 #include "device/cpu/cpu_code.h"
 #include "engine/interp/interp_build.h"
@@ -52,14 +53,10 @@ enum { TABLE_COUNT = sizeof tables / sizeof *tables };
 static bool cpu_runs(const LaneTable *table)
 {
 #if defined(__x86_64__)
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                __builtin_cpu_supports("bmi2");
     if (table == &lanes_avx2)
-        return avx2;
+        return isa_avx2();
     if (table == &lanes_avx512)
-        return avx2 && __builtin_cpu_supports("avx512f") &&
-               __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+        return isa_avx512();
 #endif
     return table == &lanes_baseline;
 }

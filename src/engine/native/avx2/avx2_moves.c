@@ -3,13 +3,12 @@
  *
  * 16 vector registers, which hold masks too. The bits above a mask's lanes are 0.
  */
+#include "base/isa.h"
 #include "engine/native/avx2/avx2.h"
 
 static bool available(void)
 {
-    /* Every CPU with AVX2 has F16C. */
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2");
+    return isa_avx2();
 }
 
 static X86Form length(uint32_t bytes)

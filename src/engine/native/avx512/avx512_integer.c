@@ -5,6 +5,7 @@
  * that is too large. Products of 32 bits exist for every other lane only, with results
  * of 64 bits; high halves of all lanes are computed as even and odd lanes and merged.
  */
+#include "base/isa.h"
 #include "engine/native/avx512/avx512.h"
 
 enum {
@@ -97,15 +98,18 @@ void avx512_subtract_negative(Native *n, NativeReg to, NativeReg a, NativeReg b)
 
 /* ---- counting bits; 'param' is the width */
 
-#if defined(__x86_64__)
-#define CPU_HAS(feature) __builtin_cpu_supports(feature)
-#else
-#define CPU_HAS(feature) false
-#endif
+/* Code that is to use an extension says so: it may run elsewhere (src/export). */
+static bool use(Native *n, uint32_t extension)
+{
+    if (!(isa_extensions() & extension))
+        return false;
+    n->extensions |= extension;
+    return true;
+}
 
 bool avx512_integer_popc(Native *n, const NativeRow *row)
 {
-    if (!CPU_HAS("avx512vpopcntdq"))
+    if (!use(n, ISA_VPOPCNTDQ))
         return false;
     VarType type = native_type(n, 0);
     X86Form form = row->inst | forms_length(n, type);
@@ -124,7 +128,7 @@ bool avx512_integer_popc(Native *n, const NativeRow *row)
 /* Narrow values are moved to the top of the lane, with a one behind them. */
 bool avx512_integer_clz(Native *n, const NativeRow *row)
 {
-    if (!CPU_HAS("avx512cd"))
+    if (!use(n, ISA_CD))
         return false;
     X86Form length = forms_length(n, native_type(n, 0));
     NativeOperand a = native_use_rm(n, 0);
@@ -143,7 +147,7 @@ bool avx512_integer_clz(Native *n, const NativeRow *row)
 /* Bits below the lowest one: ~a & (a - 1). */
 bool avx512_integer_ctz(Native *n, const NativeRow *row)
 {
-    if (!CPU_HAS("avx512vpopcntdq"))
+    if (!use(n, ISA_VPOPCNTDQ))
         return false;
     VarType type = native_type(n, 0);
     uint32_t bits = forms_bits(type);
@@ -201,7 +205,7 @@ bool avx512_integer_brev(Native *n, const NativeRow *row)
         order[i] = (uint8_t) ((i ^ (entry - 1)) & 15);
 
     NativeReg a = native_use(n, 0), to = native_result(n);
-    if (CPU_HAS("gfni"))
+    if (use(n, ISA_GFNI))
         reverse_in_bytes(n, length, to, a);
     else
         look_up_in_bytes(n, length, to, a);

@@ -5,14 +5,12 @@
  * 8 lanes leave the bits above 0, so that 16-bit mask instructions serve for both
  * widths.
  */
+#include "base/isa.h"
 #include "engine/native/avx512/avx512.h"
 
 static bool available(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw");
+    return isa_avx512();
 }
 
 static X86Form length(uint32_t bytes)

@@ -29,7 +29,7 @@ enum {
 typedef struct EngineCode {
     NativeCode native;
     NativeMapping mapping;
-    uint32_t pool_size, step_count;
+    uint32_t pool_size, step_count, extensions;
     void *debug;
 } EngineCode;
 
@@ -290,6 +290,7 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
     lay_out(&code->native, n);
     code->pool_size = n->pool_size;
     code->step_count = n->helper_count;
+    code->extensions = n->extensions;
     code->debug = native_debug_add(code->mapping.code, code->mapping.size, hash);
     return true;
 }
@@ -320,8 +321,13 @@ bool native_parts(const Code *base, NativeParts *parts)
     const EngineCode *code = (const EngineCode *) (const void *) base;
     if (base->release != release)
         return false;
-    *parts = (NativeParts){ &code->native,   code->mapping.code, code->mapping.size,
-                            code->pool_size, code->step_count,   native_target()->name };
+    *parts = (NativeParts){ .code = &code->native,
+                            .bytes = code->mapping.code,
+                            .size = code->mapping.size,
+                            .pool_size = code->pool_size,
+                            .step_count = code->step_count,
+                            .target = native_target()->name,
+                            .extensions = code->extensions };
     return true;
 }
 

@@ -255,6 +255,7 @@ struct Native {
     uint32_t outputs; /* vector registers in which callables keep their first outputs */
     X86Label *entries; /* of callables */
     X86Label left;     /* the end of the kernel, for who leaves a loop early */
+    uint32_t extensions; /* of the CPU beyond the target's, that the code uses: isa.h */
     bool may_last;     /* are there loops? */
     bool counts;       /* is this in a loop of which NativeRegion.most is known? */
     bool keep_uniform; /* uniform values stay in registers for all packets */

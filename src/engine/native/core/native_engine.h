@@ -16,6 +16,7 @@ typedef struct NativeParts {
     size_t size, pool_size;
     uint32_t step_count;
     const char *target; /* "avx2", "avx512" */
+    uint32_t extensions; /* of the CPU that it uses beyond these (base/isa.h) */
 } NativeParts;
 
 /** The parts of code, which keeps them; false if another engine has made it. */
