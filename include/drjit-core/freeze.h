@@ -112,6 +112,29 @@ JIT_EXPORT size_t jit_freeze_output_count(const JitRecording *recording);
 /** Arrays, commands and conditions, and the condition that was not met the last time;
  *  valid until the thread's next call of this. NULL on errors. */
 JIT_EXPORT const char *jit_freeze_str(JitRecording *recording);
+/** A function of an exported library. */
+typedef struct JitExport {
+    JitRecording *recording;
+    const char *name; /* an identifier of C */
+    /** What to call what goes in and out: a text for each, of which letters and digits
+     *  count; NULL: input_0, ... The last ones may be nothing but sizes: literals of
+     *  which only the number of entries matters. */
+    const char *const *inputs, *const *outputs;
+    size_t input_sizes, output_sizes;
+} JitExport;
+
+/** Write recordings to a folder, which is made if it is not there, as a C library that
+ *  is called as its first function: NAME.h, and for each function tables (FUNCTION.c)
+ *  and the kernels as machine code (FUNCTION_kernels.S), what runs them in 'runtime', a
+ *  Makefile, NAME.pc.in and NAME_example.c. Files of an earlier export are replaced.
+ *  What is built from them needs the C library and a CPU like this one, and nothing
+ *  else; results have the same bits, for all sizes that the recordings serve. The
+ *  header says what goes in and out. JIT_ERROR_UNSUPPORTED if kernels were not made by
+ *  the engine 'native', and if a recording has an evaluated loop, depends on contents
+ *  or registered objects, or prints or checks something; JIT_ERROR_SYSTEM if a file
+ *  cannot be written. */
+JIT_EXPORT bool jit_freeze_export(const char *folder, size_t count,
+                                  const JitExport *functions);
 /** Release a recording that is not being repeated; NULL is fine. */
 JIT_EXPORT void jit_freeze_destroy(JitRecording *recording);
 

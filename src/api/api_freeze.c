@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "export/export.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/freezing_file.h"
 #include "trace/graph/current.h"
@@ -163,6 +164,36 @@ const char *jit_freeze_str(JitRecording *recording)
     const char *result = text_get(&ts->program_text);
     api_leave();
     return result;
+}
+
+static bool check_exports(size_t count, const JitExport *functions,
+                          const char *function)
+{
+    if (!functions)
+        return api_null(function, "functions");
+    if (!count || count > UINT32_MAX / 4)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: there are %zu functions, expected "
+                         "one or more", function, count);
+    for (size_t i = 0; i < count; ++i)
+        if (!functions[i].recording || !functions[i].name)
+            return api_null(function, functions[i].recording ? "name" : "recording");
+    return true;
+}
+
+bool jit_freeze_export(const char *folder, size_t count, const JitExport *functions)
+{
+    static const char function[] = "jit_freeze_export()";
+    if (!folder)
+        return api_null(function, "folder");
+    TRY(check_exports(count, functions, function), false);
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    ExportFiles files = { 0 };
+    bool ok = export_make(ts, functions, (uint32_t) count, &files);
+    api_leave();
+    ok = ok && export_save(&files, folder);
+    export_free(&files);
+    return ok;
 }
 
 void jit_freeze_destroy(JitRecording *recording)

@@ -1,5 +1,5 @@
 /*
- * file.c -- files that nobody else may have touched
+ * file.c -- files that nobody else may have touched; and files for everybody
  *
  * The disk cache holds machine code, so a file is only read when it is a regular file
  * of this user that others cannot write, checked on the open descriptor (not on the
@@ -58,15 +58,15 @@ static int open_file(const char *path, int flags, mode_t mode)
     return fd;
 }
 
-static bool make_dir(const char *path)
+static bool make_dir(const char *path, mode_t mode)
 {
     if (step_fails())
         return false;
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
+    return mkdir(path, mode) == 0 || errno == EEXIST;
 }
 
 /* Create the missing directories on the way to 'path' and 'path' itself. */
-static bool make_dirs(const char *path)
+static bool make_dirs(const char *path, mode_t mode)
 {
     char *prefix = alloc_string(path);
     if (!prefix)
@@ -78,11 +78,11 @@ static bool make_dirs(const char *path)
         *p = 0;
         /* A parent that cannot be created but is there (a read-only mount, say) is
          * fine: the last mkdir decides. */
-        if (!make_dir(prefix) && errno != EROFS && errno != EACCES)
+        if (!make_dir(prefix, mode) && errno != EROFS && errno != EACCES)
             ok = fail("create directory", prefix);
         *p = '/';
     }
-    if (ok && !make_dir(path))
+    if (ok && !make_dir(path, mode))
         ok = fail("create directory", path);
     alloc_free(prefix);
     return ok;
@@ -105,7 +105,7 @@ bool file_private_dir(const char *path)
 {
     int fd = open_file(path, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0 && errno == ENOENT) {
-        if (!make_dirs(path))
+        if (!make_dirs(path, 0700))
             return false;
         fd = open_file(path, O_RDONLY | O_DIRECTORY, 0);
     }
@@ -232,6 +232,24 @@ bool file_publish(const char *path, const void *data, size_t size)
     if (!ok)
         unlink(temporary);
     text_free(&name);
+    return ok;
+}
+
+bool file_make_folder(const char *path)
+{
+    return make_dirs(path, 0777);
+}
+
+bool file_write(const char *path, const void *data, size_t size)
+{
+    (void) unlink(path); /* it takes long to overwrite a file that is not empty */
+    int fd = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (fd < 0)
+        return fail("create", path);
+    bool ok = write_all(fd, path, data, size);
+    bool closed = close(fd) == 0;
+    if (ok && (step_fails() || !closed))
+        ok = fail("close", path);
     return ok;
 }
 

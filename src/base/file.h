@@ -24,6 +24,10 @@ bool file_read_private(const char *path, size_t limit, void **data, size_t *size
 bool file_publish(const char *path, const void *data, size_t size);
 /** Rename what is at 'path' to an unused name beside it, "<path>.<...>.aside". */
 bool file_move_aside(const char *path);
+/** Create a directory (and its parents) for everybody, if it is not there. */
+bool file_make_folder(const char *path);
+/** Write a file for everybody, in the place of what is there. */
+bool file_write(const char *path, const void *data, size_t size);
 /** Delete a file; absent files are fine. */
 bool file_remove(const char *path);
 /** Is the process running with other privileges than its real user (setuid)? */

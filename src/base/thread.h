@@ -21,6 +21,14 @@ typedef struct Thread {
     void *ad;           /* ad/graph/ad_thread.h: its AdThread, NULL = none yet */
 } Thread;
 
-extern _Thread_local Thread thread_self __attribute__((tls_model("initial-exec")));
+/** Found by one load. An exported function may be loaded late, when the room for this
+ *  kind of memory has been given away. */
+#if defined(EXPORTED_ISA)
+#define THREAD_QUICK
+#else
+#define THREAD_QUICK __attribute__((tls_model("initial-exec")))
+#endif
+
+extern _Thread_local Thread thread_self THREAD_QUICK;
 
 #endif

@@ -90,7 +90,7 @@ static _Thread_local struct {
     /* Commands that it is to run itself, in the order of submission: thread_self.kept
      * of them. */
     Command *kept_first, *kept_last;
-} mine __attribute__((tls_model("initial-exec")));
+} mine THREAD_QUICK;
 
 /* ------------------------------------------------------------------ streams */
 

@@ -583,6 +583,33 @@ static bool saved(void)
     return done > 0 && entry_is(again[0], 9, 28) && entry_is(again[2], 0, 4);
 }
 
+/* A recording, with a constant, is written to a C library twice; other engines than
+ * native cannot do so. */
+static bool exported(void)
+{
+    uint32_t x = counter(), out[3];
+    if (!x || !jit_var_schedule(x) || !jit_eval() || !jit_freeze_start(CPU, 1, &x))
+        return false;
+    const char *names[] = { "x.first", "x.second", "x.second" };
+    uint32_t two[] = { 1, 2 };
+    uint32_t held = own(jit_var_mem_copy(CPU, VarTypeUInt32, two, 2));
+    out[0] = held ? own(jit_var_add(held, number(1))) : 0;
+    out[1] = held;
+    out[2] = out[0] ? own(jit_var_reduce(x, ReduceOpAdd)) : 0;
+    JitRecording *recording = out[2] ? jit_freeze_stop(3, out) : NULL;
+    jit_freeze_abort();
+    char path[100];
+    snprintf(path, sizeof path, "%s/export/library", folder);
+    const JitExport functions[] = {
+        { .recording = recording, .name = "tripled", .inputs = names,
+          .outputs = names },
+        { .recording = recording, .name = "others" }
+    };
+    bool ok = recording && jit_freeze_export(path, 2, functions);
+    jit_freeze_destroy(recording);
+    return ok || (recording && jit_error() == JIT_ERROR_UNSUPPORTED);
+}
+
 /* ----------------------------------------------------------------------- tests */
 
 static const Scenario scenarios[] = {
@@ -622,6 +649,7 @@ static const Scenario scenarios[] = {
     { "prints", prints, false, false },
     { "frozen", frozen, false, false },
     { "saved", saved, true, false },
+    { "exported", exported, false, false },
     { "calls", calls, false, false },
     { "threads", threads, false, true },
     { "disk", disk, true, false }

@@ -1,8 +1,8 @@
 /*
  * reduce_lanes.c -- inner loops of the block primitives
  *
- * This file is compiled once for each instruction set with -DREDUCE_ISA=<name> and gives
- * one table, reduce_lanes_<name>; isa_choice.c chooses among them. The
+ * This file is compiled once for each instruction set with -DREDUCE_ISA=<name> and
+ * gives one table, reduce_lanes_<name>; isa_choice.c chooses among them. The
  * loops are plain C for the vectoriser (-O3), except for scans, which use vectors of
  * the compiler, and for the compaction of masks. Floating point is never
  * contracted or reassociated, so every instruction set gives the same bits.

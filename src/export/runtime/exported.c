@@ -1,0 +1,478 @@
+/*
+ * exported.c -- see exported.h
+ *
+ * A call is what freezing_replay.c does, for memory in the place of variables. Arrays
+ * that commands make are taken before the first command that writes them and given up
+ * behind the last one that uses them. An output is computed in the caller's memory
+ * where kernels may load whole vectors at its end, else copied there; so is one whose
+ * size is found on the way.
+ */
+#include "export/runtime/exported.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/isa.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/pool.h"
+#include "device/cpu/transfer.h"
+#include "device/stream.h"
+
+enum { PADDING = 64 };
+
+/** One call. */
+typedef struct Call {
+    ExportedFunction *f;
+    const ExportedArray *in;
+    ExportedArray *out;
+    Stream *stream;
+    Buffer **buffers;  /* of arrays; references */
+    Buffer **inputs;   /* memory of the caller, or copies of it; references */
+    uint32_t *targets; /* of arrays: the output that each is computed for, NONE */
+    bool *own;         /* of outputs: the memory is ours, until the call succeeds */
+    int64_t *sizes;    /* of inputs, by class */
+    int64_t *values;   /* of terms */
+} Call;
+
+#define NONE UINT32_MAX
+
+/* ------------------------------------------------------------------- beginning */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void drop_constants(ExportedFunction *f)
+{
+    for (uint32_t i = 0; i < f->recording->constant_count; ++i) {
+        buffer_release(f->recording->constants[i]);
+        f->recording->constants[i] = NULL;
+    }
+}
+
+static bool begin(ExportedFunction *f)
+{
+    Recording *r = f->recording;
+    if (!exported_isa_suits() || f->extensions & ~isa_extensions())
+        return error_set(JIT_ERROR_UNSUPPORTED, "%s(): this CPU lacks instructions: "
+                         "the function was exported on one with more, for %s", f->name,
+                         exported_isa());
+    r->device = cpu_device();
+    f->link();
+    for (uint32_t i = 0; i < r->command_count; ++i)
+        r->commands[i].pattern->device = r->device;
+    for (uint32_t i = 0; i < r->constant_count; ++i) {
+        const ExportedConstant *c = &f->constants[i];
+        r->constants[i] = buffer_map(r->device, (void *) c->address, c->bytes, NULL,
+                                     NULL);
+        if (!r->constants[i]) {
+            drop_constants(f);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool begin_once(ExportedFunction *f)
+{
+    pthread_mutex_lock(&lock);
+    if (!f->begun)
+        f->begun = begin(f);
+    bool ok = f->begun;
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+/* ----------------------------------------------------------------- what is given */
+
+static const char *name_of_size(const Call *c, uint32_t size)
+{
+    uint32_t i = 0;
+    while (c->f->inputs[i].size != size)
+        ++i;
+    return c->f->inputs[i].name;
+}
+
+static bool check_input(const Call *c, uint32_t k)
+{
+    const ExportedInput *input = &c->f->inputs[k];
+    const ExportedArray *a = &c->in[k];
+    if (a->size > UINT32_MAX)
+        return error_set(JIT_ERROR_ARGUMENT, "%s(): '%s' has %zu entries, expected "
+                         "fewer than 2^32", c->f->name, input->name, a->size);
+    if (a->size && input->entry && !a->address)
+        return error_set(JIT_ERROR_ARGUMENT, "%s(): '%s' is NULL", c->f->name,
+                         input->name);
+    if (c->sizes[input->size] < 0)
+        c->sizes[input->size] = (int64_t) a->size;
+    if (c->sizes[input->size] != (int64_t) a->size)
+        return error_set(JIT_ERROR_ARGUMENT, "%s(): '%s' has %zu entries, expected "
+                         "%lld, as '%s'", c->f->name, input->name, a->size,
+                         (long long) c->sizes[input->size],
+                         name_of_size(c, input->size));
+    return true;
+}
+
+static bool set_sizes(const Call *c, uint32_t late)
+{
+    const Widths *w = &c->f->recording->widths;
+    uint32_t guard;
+    if (!width_evaluate(w, late, c->sizes, c->values))
+        return error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes are too large",
+                         c->f->name);
+    return width_hold(w, late, c->values, &guard) ||
+           error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes do not fit: '%s' does not "
+                     "hold", c->f->name, c->f->guards[guard]);
+}
+
+static bool check_inputs(const Call *c)
+{
+    for (uint32_t i = 0; i < c->f->sizes; ++i)
+        c->sizes[i] = i < 2 ? (int64_t) i : -1;
+    for (uint32_t k = 0; k < c->f->input_count; ++k)
+        if (!check_input(c, k))
+            return false;
+    return set_sizes(c, 0);
+}
+
+static size_t output_size(const Call *c, uint32_t k)
+{
+    const Width width = c->f->outputs[k].width;
+    return width ? (size_t) c->values[width] : 0;
+}
+
+/* Does its size depend on numbers that are read on the way? */
+static bool is_late(const Call *c, uint32_t k)
+{
+    return c->f->recording->widths.terms[c->f->outputs[k].width].late != 0;
+}
+
+/* Its size is known. Is there room? If not, outputs say what they need. */
+static bool check_room(const Call *c, uint32_t k)
+{
+    const ExportedOutput *output = &c->f->outputs[k];
+    size_t size = output_size(c, k), room = c->out[k].size;
+    if (!c->out[k].address || room >= size)
+        return true;
+    for (uint32_t i = 0; i < c->f->output_count; ++i)
+        if (i == k || !is_late(c, i))
+            c->out[i].size = output_size(c, i);
+    return error_set(JIT_ERROR_ARGUMENT, "%s(): '%s' has room for %zu entries, needed "
+                     "are %zu", c->f->name, output->name, room, size);
+}
+
+/* Does memory of the caller for an output overlap that of something else? */
+static bool overlaps(const ExportedArray *a, uint32_t a_entry, const ExportedArray *b,
+                     uint32_t b_entry)
+{
+    uintptr_t x = (uintptr_t) a->address, y = (uintptr_t) b->address;
+    return a->address && b->address && x < y + b->size * b_entry &&
+           y < x + a->size * a_entry;
+}
+
+static bool check_overlap(const Call *c, uint32_t k)
+{
+    const ExportedOutput *outputs = c->f->outputs;
+    const char *other = NULL;
+    for (uint32_t i = 0; i < c->f->input_count; ++i)
+        if (overlaps(&c->out[k], outputs[k].entry, &c->in[i], c->f->inputs[i].entry))
+            other = c->f->inputs[i].name;
+    for (uint32_t i = 0; i < k; ++i)
+        if (overlaps(&c->out[k], outputs[k].entry, &c->out[i], outputs[i].entry))
+            other = outputs[i].name;
+    return !other || error_set(JIT_ERROR_ARGUMENT, "%s(): the memory of '%s' overlaps "
+                               "that of '%s'", c->f->name, outputs[k].name, other);
+}
+
+static bool check_outputs(const Call *c)
+{
+    for (uint32_t k = 0; k < c->f->output_count; ++k)
+        TRY(check_overlap(c, k), false);
+    for (uint32_t k = 0; k < c->f->output_count; ++k)
+        TRY(is_late(c, k) || check_room(c, k), false);
+    return true;
+}
+
+/* --------------------------------------------------------------------- arrays */
+
+/* The memory of an input, or a copy where it must not be read behind its end. */
+static Buffer *take_input(const Call *c, uint32_t k)
+{
+    const ExportedInput *input = &c->f->inputs[k];
+    size_t bytes = c->in[k].size * input->entry;
+    Buffer *given = buffer_map(c->f->recording->device, c->in[k].address, bytes, NULL,
+                               NULL);
+    if (!given || !input->padded || buffer_is_padded(given))
+        return given;
+    Buffer *copy = buffer_get(c->f->recording->device, bytes);
+    if (copy)
+        buffer_write(copy, 0, c->in[k].address, bytes);
+    buffer_release(given);
+    return copy;
+}
+
+static bool take_inputs(const Call *c)
+{
+    for (uint32_t k = 0; k < c->f->input_count; ++k) {
+        if (!c->in[k].size || !c->f->inputs[k].entry)
+            continue;
+        c->inputs[k] = take_input(c, k);
+        TRY(c->inputs[k], false);
+    }
+    const Recording *r = c->f->recording;
+    for (uint32_t i = 0; i < r->array_count; ++i) {
+        const FrozenArray *a = &r->arrays[i];
+        if (a->kind != FROZEN_INPUT && a->kind != FROZEN_CONSTANT)
+            continue;
+        c->buffers[i] = a->kind == FROZEN_INPUT ? c->inputs[a->number]
+                                                : r->constants[a->number];
+        buffer_retain(c->buffers[i]);
+    }
+    return true;
+}
+
+/* Memory for an output whose size is known. */
+static bool take_output(const Call *c, uint32_t k)
+{
+    size_t size = output_size(c, k);
+    bool memory = size && c->f->outputs[k].source != EXPORTED_SIZE;
+    TRY(check_room(c, k), false);
+    if (!c->out[k].address && memory) {
+        c->out[k].address = alloc_aligned(size * c->f->outputs[k].entry + PADDING);
+        c->own[k] = true;
+    }
+    c->out[k].size = size;
+    return c->out[k].address || !memory;
+}
+
+/* An array that is made: in the memory of the output that it is, if that can be. */
+static Buffer *take_array(const Call *c, uint32_t number)
+{
+    const Recording *r = c->f->recording;
+    const uint32_t target = c->targets[number];
+    size_t bytes;
+    if (!recording_bytes(r, number, c->values, &bytes))
+        return (Buffer *) (uintptr_t) error_set(
+            JIT_ERROR_ARGUMENT, "%s(): the sizes are too large", c->f->name);
+    if (target != NONE) {
+        TRY(take_output(c, target), NULL);
+        size_t needed = c->out[target].size * c->f->outputs[target].entry;
+        Buffer *given = needed == bytes ? buffer_map(r->device, c->out[target].address,
+                                                     bytes, NULL, NULL)
+                                        : NULL;
+        if (given && (c->own[target] || buffer_is_padded(given)))
+            return given;
+        buffer_release(given);
+    }
+    return buffer_get(r->device, bytes);
+}
+
+static bool take_arrays(const Call *c, const FrozenCommand *command)
+{
+    for (uint32_t i = 0; i < command->count; ++i) {
+        uint32_t number = c->f->recording->uses[command->first + i].array;
+        if (!c->buffers[number])
+            c->buffers[number] = take_array(c, number);
+        TRY(c->buffers[number], false);
+    }
+    return true;
+}
+
+static void drop_array(const Call *c, uint32_t number)
+{
+    buffer_release(c->buffers[number]);
+    c->buffers[number] = NULL;
+}
+
+static void drop_arrays(const Call *c, uint32_t number)
+{
+    const Recording *r = c->f->recording;
+    const FrozenCommand *command = &r->commands[number];
+    for (uint32_t i = 0; i < command->count; ++i) {
+        uint32_t array = r->uses[command->first + i].array;
+        if (r->arrays[array].kind == FROZEN_MADE && r->arrays[array].last == number)
+            drop_array(c, array);
+    }
+}
+
+/* ------------------------------------------------------------------- commands */
+
+static bool read_number(const Call *c, uint32_t k)
+{
+    const FrozenRead *read = &c->f->recording->reads[k];
+    const Buffer *buffer = c->buffers[read->array];
+    uint32_t value;
+    TRY(stream_sync_buffer(buffer), false);
+    buffer_read(buffer, (size_t) c->values[read->place] * sizeof(value), &value,
+                sizeof(value));
+    c->values[read->width] = value;
+    return set_sizes(c, k + 1);
+}
+
+static bool run_command(const Call *c, const FrozenCommand *f)
+{
+    TRY(take_arrays(c, f), false);
+    Command *command = command_like(f->pattern, recording_size(f, c->values));
+    TRY(command, false);
+    recording_fill(c->f->recording, f, command, c->buffers, c->values);
+    TRY(stream_submit(c->stream, command), false);
+    stream_run();
+    return true;
+}
+
+static bool run_commands(const Call *c)
+{
+    const Recording *r = c->f->recording;
+    uint32_t reads = 0;
+    for (uint32_t i = 0; i <= r->command_count; ++i) {
+        while (reads < r->read_count && r->reads[reads].behind == i)
+            TRY(read_number(c, reads++), false);
+        if (i)
+            drop_arrays(c, i - 1);
+        if (i < r->command_count)
+            TRY(run_command(c, &r->commands[i]), false);
+    }
+    return true;
+}
+
+/* -------------------------------------------------------------------- results */
+
+/* What becomes of an output that was not computed in its place. */
+static void fill_output(const Call *c, uint32_t k)
+{
+    const ExportedOutput *output = &c->f->outputs[k];
+    size_t bytes = c->out[k].size * output->entry;
+    if (output->source == EXPORTED_VALUE) {
+        transfer_fill(c->out[k].address, bytes, output->bits, output->entry);
+        return;
+    }
+    const Buffer *from = output->source == EXPORTED_INPUT ? c->inputs[output->number]
+                         : output->source == EXPORTED_CONSTANT
+                             ? c->f->recording->constants[output->number]
+                             : c->buffers[output->number];
+    if (from->address != c->out[k].address)
+        buffer_read(from, 0, c->out[k].address, bytes);
+}
+
+static bool make_outputs(const Call *c)
+{
+    for (uint32_t k = 0; k < c->f->output_count; ++k) {
+        const ExportedOutput *output = &c->f->outputs[k];
+        bool array = output->source == EXPORTED_ARRAY && output->number != NONE;
+        TRY(!array || stream_sync_buffer(c->buffers[output->number]), false);
+    }
+    for (uint32_t k = 0; k < c->f->output_count; ++k) {
+        TRY(take_output(c, k), false);
+        if (c->out[k].size && c->f->outputs[k].source != EXPORTED_SIZE)
+            fill_output(c, k);
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------- call */
+
+static bool run(const Call *c)
+{
+    TRY(check_inputs(c) && check_outputs(c), false);
+    return take_inputs(c) && run_commands(c) && make_outputs(c);
+}
+
+static void *cut(char **memory, size_t count, size_t size)
+{
+    void *piece = *memory;
+    *memory += count * size;
+    return piece;
+}
+
+/* Memory for what a call keeps, from one block. */
+static char *lay_out(Call *c)
+{
+    const Recording *r = c->f->recording;
+    const size_t terms = r->widths.count, arrays = r->array_count;
+    const size_t sizes = c->f->sizes, in = c->f->input_count, out = c->f->output_count;
+    char *all = alloc_zero((sizes + terms + arrays + in) * sizeof(int64_t) +
+                               arrays * sizeof(uint32_t) + out, 1);
+    char *at = all;
+    TRY(all, NULL);
+    c->sizes = cut(&at, sizes, sizeof(int64_t));
+    c->values = cut(&at, terms, sizeof(int64_t));
+    c->buffers = cut(&at, arrays, sizeof(Buffer *));
+    c->inputs = cut(&at, in, sizeof(Buffer *));
+    c->targets = cut(&at, arrays, sizeof(uint32_t));
+    c->own = cut(&at, out, sizeof(bool));
+    for (size_t i = 0; i < arrays; ++i)
+        c->targets[i] = NONE;
+    for (uint32_t k = 0; k < out; ++k)
+        if (c->f->outputs[k].source == EXPORTED_ARRAY &&
+            c->f->outputs[k].number != NONE && !is_late(c, k))
+            c->targets[c->f->outputs[k].number] = k;
+    return all;
+}
+
+static void end(const Call *c, bool ok)
+{
+    stream_run();
+    stream_sync(c->stream);
+    (void) stream_check(c->stream); /* of a call that has failed */
+    for (uint32_t i = 0; i < c->f->recording->array_count; ++i)
+        drop_array(c, i);
+    for (uint32_t k = 0; k < c->f->input_count; ++k)
+        buffer_release(c->inputs[k]);
+    for (uint32_t k = 0; !ok && k < c->f->output_count; ++k)
+        if (c->own[k]) {
+            alloc_free(c->out[k].address);
+            c->out[k].address = NULL;
+        }
+}
+
+JitError exported_call(ExportedFunction *f, const ExportedArray *in, ExportedArray *out)
+{
+    error_clear();
+    TRY(begin_once(f), error_code());
+    Call c = { .f = f, .in = in, .out = out };
+    c.stream = stream_self(f->recording->device);
+    char *memory = c.stream ? lay_out(&c) : NULL;
+    TRY(memory, error_code());
+    bool ok = run(&c);
+    ErrorRecord error;
+    error_save(&error);
+    end(&c, ok);
+    error_restore(&error);
+    alloc_free(memory);
+    return ok ? JIT_OK : error_code();
+}
+
+JitError exported_null(const ExportedFunction *f)
+{
+    error_set(JIT_ERROR_ARGUMENT, "%s(): a struct is NULL", f->name);
+    return JIT_ERROR_ARGUMENT;
+}
+
+JitError exported_set_threads(uint32_t count)
+{
+    error_clear();
+    return pool_set_size(count) ? JIT_OK : error_code();
+}
+
+void exported_shutdown(ExportedFunction *const *functions)
+{
+    pthread_mutex_lock(&lock);
+    pool_stop();
+    stream_shutdown();
+    for (; *functions; ++functions) {
+        if ((*functions)->begun)
+            drop_constants(*functions);
+        (*functions)->begun = false;
+    }
+    pthread_mutex_unlock(&lock);
+    buffer_trim();
+}
+
+const struct LaneStep *exported_stop(const struct LaneStep *step,
+                                     const struct LaneFrame *frame)
+{
+    (void) step;
+    (void) frame;
+    return NULL;
+}

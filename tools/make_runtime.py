@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Make the table of files that exported functions take along (src/export).
+
+    make_runtime.py OUTPUT DEPFILE AVX2_FLAGS AVX512_FLAGS
+
+ROOTS lists sources of the library by what needs them; what these include comes with
+them. The files are put into C as text, so that the library needs no folder at run time.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = (ROOT / "src", ROOT / "include")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
+
+ROOTS = {
+    "EXPORT_ALWAYS": """
+        base/alloc.c base/clock.c base/error.c base/interrupt.c base/log.c
+        base/machine.c base/text.c base/thread.c
+        device/buffer.c device/command.c device/device.c device/redo.c device/stream.c
+        device/uses.c
+        device/cpu/combine.c device/cpu/cpu_device.c device/cpu/cpu_fold.c
+        device/cpu/cpu_hints.c device/cpu/cpu_job.c device/cpu/cpu_launch.c
+        device/cpu/cpu_pages.c device/cpu/pool.c device/cpu/reduce.c
+        device/cpu/reduce_lanes.c device/cpu/scan.c device/cpu/transfer.c
+        engine/native/core/native_launch.c
+        export/runtime/exported.c export/runtime/exported_isa.c
+        freeze/recording_repeat.c freeze/width_values.c
+        ir/reduce_rule.c ir/type.c
+        """,
+    "EXPORT_LANES": "lanes/lanes.c",
+    "EXPORT_PERMUTATION": "device/cpu/mkperm.c",
+    "EXPORT_SORT": "device/cpu/sort.c device/cpu/sort_loops.c",
+    "EXPORT_GEMM": """
+        device/cpu/gemm.c device/cpu/gemm_lanes.c export/runtime/exported_gemm.c
+        """,
+}
+# Compiled for the instruction set.
+LOOPS = re.compile(r"lanes|\w+_lanes")
+TEMPLATES = {"Makefile": "Makefile.in", ".pc.in": "name.pc.in"}
+
+
+def find(name: str) -> Path | None:
+    """A file of this project; None: of the system."""
+    return next((f / name for f in FOLDERS if (f / name).is_file()), None)
+
+
+def close(name: str, found: dict[str, str]) -> None:
+    """Add a file, and what it includes."""
+    path = find(name)
+    if path is None or name in found:
+        return
+    found[name] = path.read_text(encoding="utf-8")
+    for other in INCLUDE.findall(found[name]):
+        close(other, found)
+
+
+def literal(text: str) -> str:
+    """A text as a string of C, in lines."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("??", "?\\?")
+    return "\n".join(f'      "{line}\\n"' for line in escaped.splitlines()) or '""'
+
+
+def row(path: str, parts: str, role: str, text: str) -> str:
+    """A row of the table."""
+    return f'    {{ "{path}", {parts}, {role},\n{literal(text)} }},\n'
+
+
+def role_of(name: str) -> str:
+    """What a source is."""
+    if not name.endswith(".c"):
+        return "EXPORT_HEADER"
+    return "EXPORT_LOOPS" if LOOPS.fullmatch(Path(name).stem) else "EXPORT_SOURCE"
+
+
+def rows(texts: dict[str, str]) -> str:
+    """All rows of the table; the texts of sources are left in 'texts'."""
+    parts: dict[str, list[str]] = {}
+    for part, names in ROOTS.items():
+        found: dict[str, str] = {}
+        for name in names.split():
+            if find(name) is None:
+                sys.exit(f"make_runtime.py: {name} is not there")
+            close(name, found)
+        texts |= found
+        for name in found:
+            parts.setdefault(name, []).append(part)
+    text = "".join(
+        row(name, " | ".join(parts[name]), role_of(name), texts[name])
+        for name in sorted(texts)
+    )
+    for path, name in TEMPLATES.items():
+        template = (ROOT / "src/export/runtime" / name).read_text(encoding="utf-8")
+        text += row(path, "EXPORT_ALWAYS", "EXPORT_TEMPLATE", template)
+    license_text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    return text + row("LICENSE", "EXPORT_ALWAYS", "EXPORT_HEADER", license_text)
+
+
+def main() -> int:
+    output, depfile, avx2, avx512 = sys.argv[1:]
+    texts: dict[str, str] = {}
+    table = rows(texts)
+    sources = " ".join(str(find(name)) for name in sorted(texts))
+    Path(depfile).write_text(f"{output}: {sources}\n", encoding="utf-8")
+    Path(output).write_text(
+        "/* Made by tools/make_runtime.py. */\n"
+        '#include "export/export_files.h"\n\n'
+        f'const char export_flags_avx2[] = "{avx2}";\n'
+        f'const char export_flags_avx512[] = "{avx512}";\n\n'
+        "const ExportFile export_files[] = {\n"
+        f"{table}    {{ 0 }}\n}};\n",
+        encoding="utf-8",
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
