@@ -29,6 +29,7 @@ from drjit._freeze_ad import (
     leaves,
     tracked_positions,
 )
+from drjit._freeze_export import Names, Recorded, export
 from drjit._freeze_implicit import Implicit
 from drjit._freeze_watch import Watch
 
@@ -166,7 +167,7 @@ class FrozenFunction:
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._forms: dict[Any, _Form] = {}
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
-        self._last: Any = None
+        self._last: Recorded | None = None
         self._described: dict[str, str] | None = None  # inputs of the latest recording
         self._why = "the function was not called yet"
         self.n_recordings = 0
@@ -219,8 +220,37 @@ class FrozenFunction:
 
     def explain(self) -> str:
         """The latest recording as text, and why it was made."""
-        text: str = self._last.text() if self._last is not None else "no recording\n"
+        text = "no recording\n"
+        if self._last is not None:
+            text = self._last.recording.text()
         return f"{text}recorded because {self._why}\n"
+
+    def export(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+        """Write the latest recording to a folder, as a library in C.
+
+        The folder ``path``, which is made if need be, gets a header, tables, the
+        kernels as machine code, the sources of what runs them, a ``Makefile`` and an
+        example.
+        ``name`` is that of the function in C, an identifier (else that of this one).
+        What ``make`` builds there needs the C library and a CPU with the same
+        instructions, and computes the same bits; it serves the sizes that the recording
+        serves. Inputs and outputs are fields of structs, named after parameters and
+        paths; gradients begin with ``grad_``, what the function has changed in its
+        inputs with ``new_``.
+
+        Raises RuntimeError if there is no recording, if it has kernels that were not
+        made by the ``native`` engine, if ``name`` is no identifier, or if a file cannot
+        be written.
+        """
+        if self._last is None:
+            raise RuntimeError(
+                "drjit.FrozenFunction.export(): there is no recording: call the "
+                f"function first ({self._why})"
+            )
+        if name is None:
+            name = getattr(self._function, "__name__", "function")
+        names = Names(self._function, self._last.tracked)
+        export(path, [(self._last, name, names)])
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -432,11 +462,13 @@ class FrozenFunction:
             return result
         self._domains.update({(id(d), id(seen)): (d, seen) for d, seen in domains})
         self._keep(snapshot.key, recording)
+        where = inputs[5] if len(inputs) > 4 else ()
+        tracked = [snapshot.leaf_path(position) for position in where]
+        self._last = Recorded(recording, tracked, bool(prints), bool(domains))
         return plain
 
     def _keep(self, key: Any, recording: Any) -> None:
         self.n_recordings += 1
-        self._last = recording
         known = self._recordings.pop(key, [])  # to the end: the oldest ones go first
         self._recordings[key] = [recording, *known[: _SIZES - 1]]
         while self._limit is not None and self.n_cached_recordings > self._limit:

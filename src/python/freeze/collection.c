@@ -155,6 +155,35 @@ JitBackend collection_backend(const Collection *c)
     return JitBackendNone;
 }
 
+/* Fill in the paths of variables that have none yet. */
+static bool put_paths(const Collection *c, size_t leaf, PyObject *list)
+{
+    const CollectedLeaf *place = &c->places[leaf];
+    PyObject *path = place->count ? tree_leaf_path(&c->tree, leaf) : NULL;
+    for (size_t i = 0; path && i < place->count; i++) {
+        const uint32_t number = c->numbers[place->first + i];
+        if (!number || PyList_GET_ITEM(list, number - 1))
+            continue;
+        PyObject *own = place->count > 1 ? PyUnicode_FromFormat("%U[%zu]", path, i)
+                                         : Py_NewRef(path);
+        if (!own)
+            Py_CLEAR(path);
+        else
+            PyList_SET_ITEM(list, number - 1, own);
+    }
+    Py_XDECREF(path);
+    return path || !place->count;
+}
+
+PyObject *collection_paths(const Collection *c)
+{
+    PyObject *list = PyList_New((Py_ssize_t) c->id_count);
+    for (size_t leaf = 0; list && leaf < c->tree.leaf_count; leaf++)
+        if (!put_paths(c, leaf, list))
+            Py_CLEAR(list);
+    return list;
+}
+
 PyObject *collection_path(const Collection *c, uint32_t number)
 {
     for (size_t leaf = 0; leaf < c->tree.leaf_count; leaf++) {

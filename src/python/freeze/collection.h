@@ -42,6 +42,9 @@ JitBackend collection_backend(const Collection *c);
 /** Add a variable once more: its new number. False: exception. */
 bool collection_add(Collection *c, uint32_t id, uint32_t *number);
 
+/** Where each variable is, as a list: the path of its first leaf, and which component
+ *  of that it is if there are several. NULL: exception. */
+PyObject *collection_paths(const Collection *c);
 /** The path of the first leaf that has this variable (its number). NULL: exception. */
 PyObject *collection_path(const Collection *c, uint32_t number);
 

@@ -6,6 +6,7 @@
  */
 #include "python/freeze/frozen.h"
 
+#include "python/freeze/frozen_export.h"
 #include "python/freeze/rows.h"
 #include "python/freeze/snapshot.h"
 #include "python/memory/access.h"
@@ -40,6 +41,7 @@ static void frozen_dealloc(PyObject *self)
     PyMem_Free(f->numbers);
     PyMem_Free(f->changes);
     Py_XDECREF(f->rows);
+    Py_XDECREF(f->paths);
     PyObject_GC_Del(self);
     state_unref(state);
     Py_DECREF(cls);
@@ -332,7 +334,8 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
     PyObject *ended = NULL;
     Outputs core = { .c = &outputs, .backend = collection_backend(&s->inputs) };
     if (both && collection_take(&outputs, f->state, name, both) &&
-        keep_tree(f, &outputs) && keep_leaves(f, &core) && keep_rows(f, s, &outputs))
+        keep_tree(f, &outputs) && keep_leaves(f, &core) && keep_rows(f, s, &outputs) &&
+        frozen_export_keep(f, s, &outputs))
         ended = outputs.tracked
                     ? PyUnicode_FromString("a result depends on a gradient")
                     : stop_core(f, &core);
@@ -664,6 +667,7 @@ bool frozen_bind(State *state)
 {
     static PyMethodDef methods[] = {
         { "text", frozen_text, METH_NOARGS, "what it consists of" },
+        { "paths", frozen_export_paths, METH_NOARGS, "see frozen_export.h" },
         { NULL, NULL, 0, NULL },
     };
     PyType_Slot slots[] = {

@@ -37,6 +37,7 @@ typedef struct Frozen {
     size_t change_count;
     bool suspended;     /* derivatives were, see ad_scope_suspends_all() */
     PyObject *rows;     /* of inputs, their variables, outputs: see rows.h */
+    PyObject *paths;    /* see frozen_export.h */
 } Frozen;
 
 /** Members by which recordings are saved (frozen_file.c). */

@@ -265,6 +265,16 @@ static PyObject *snapshot_path(PyObject *self, PyObject *number)
     return collection_path(&((Snapshot *) self)->inputs, (uint32_t) wanted);
 }
 
+static PyObject *snapshot_leaf_path(PyObject *self, PyObject *number)
+{
+    const Snapshot *s = (Snapshot *) self;
+    const size_t leaf = PyLong_AsSize_t(number);
+    if (PyErr_Occurred())
+        return NULL;
+    return leaf < s->inputs.tree.leaf_count ? tree_leaf_path(&s->inputs.tree, leaf)
+                                            : PyUnicode_FromString("");
+}
+
 /* Let the arrays with this variable have another one in its place. */
 static void replace_variable(const Snapshot *s, uint32_t number, uint32_t id)
 {
@@ -384,6 +394,7 @@ bool snapshot_bind(State *state)
     };
     static PyMethodDef methods[] = {
         { "path", snapshot_path, METH_O, "where a variable is" },
+        { "leaf_path", snapshot_leaf_path, METH_O, "where a leaf is, by its number" },
         { "make_opaque", snapshot_make_opaque, METH_O, "put literals into memory" },
         { NULL, NULL, 0, NULL },
     };
