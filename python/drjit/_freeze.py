@@ -29,7 +29,7 @@ from drjit._freeze_ad import (
     leaves,
     tracked_positions,
 )
-from drjit._freeze_export import Names, Recorded, export
+from drjit._freeze_export import Names, Recorded, export, with_adjoint
 from drjit._freeze_implicit import Implicit
 from drjit._freeze_watch import Watch
 
@@ -167,6 +167,7 @@ class FrozenFunction:
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._forms: dict[Any, _Form] = {}
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
+        self._general = False  # kernels read sizes from memory from the start
         self._last: Recorded | None = None
         self._described: dict[str, str] | None = None  # inputs of the latest recording
         self._why = "the function was not called yet"
@@ -215,7 +216,7 @@ class FrozenFunction:
         """Take recordings that were loaded."""
         for key, recording in found:
             self._recordings[key] = [recording, *self._recordings.pop(key, [])]
-            self._last = recording
+            self._last = Recorded(recording, None, False, False)
         self._why = f"it was loaded from '{path}'"
 
     def explain(self) -> str:
@@ -225,7 +226,13 @@ class FrozenFunction:
             text = self._last.recording.text()
         return f"{text}recorded because {self._why}\n"
 
-    def export(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        name: str | None = None,
+        *,
+        adjoint: tuple[Any, ...] | None = None,
+    ) -> None:
         """Write the latest recording to a folder, as a library in C.
 
         The folder ``path``, which is made if need be, gets a header, tables, the
@@ -238,19 +245,35 @@ class FrozenFunction:
         paths; gradients begin with ``grad_``, what the function has changed in its
         inputs with ``new_``.
 
+        With arguments as ``adjoint``, of which some have derivatives, the function is
+        recorded anew for these, and the library has a second one, ``NAME_adjoint``: it
+        takes the inputs and the gradients of outputs (``grad_result``, ...), and gives
+        those of the inputs that have derivatives.
+
         Raises RuntimeError if there is no recording, if it has kernels that were not
-        made by the ``native`` engine, if ``name`` is no identifier, or if a file cannot
-        be written.
+        made by the ``native`` engine, if there is no place for it in C (evaluated
+        loops, contents of arrays, prints, instances of classes), if ``name`` is no
+        identifier, or if a file cannot be written.
         """
-        if self._last is None:
-            raise RuntimeError(
-                "drjit.FrozenFunction.export(): there is no recording: call the "
-                f"function first ({self._why})"
-            )
         if name is None:
             name = getattr(self._function, "__name__", "function")
-        names = Names(self._function, self._last.tracked)
-        export(path, [(self._last, name, names)])
+        if adjoint is not None:
+            fresh = self._fresh(self._function, self._state_fn)
+            export(path, with_adjoint(fresh, name, adjoint))
+        else:
+            export(path, [(self._last_recorded(), name, self._names())])
+
+    def _last_recorded(self) -> Recorded:
+        """The latest recording, which has to be there."""
+        if self._last is None or self._last.tracked is None:
+            raise RuntimeError(
+                "drjit.FrozenFunction.export(): there is no recording of this process: "
+                f"call the function first ({self._why})"
+            )
+        return self._last
+
+    def _names(self) -> Names:
+        return Names(self._function, self._last_recorded().tracked or [])
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -295,11 +318,15 @@ class FrozenFunction:
     def _derivatives(self) -> Derivatives:
         return Derivatives(self._function, self._around, self._freeze_like)
 
-    def _freeze_like(self, function: Callable[..., Any]) -> FrozenFunction:
-        """A function of explicit inputs, frozen as this one is."""
-        frozen = FrozenFunction(
+    def _fresh(
+        self,
+        function: Callable[..., Any],
+        state_fn: Callable[..., Any] | None = None,
+    ) -> FrozenFunction:
+        """Another function, frozen as this one is."""
+        return FrozenFunction(
             function,
-            None,
+            state_fn,
             self._limit,
             self._warn_after,
             self._backend,
@@ -307,6 +334,10 @@ class FrozenFunction:
             True,
             self._allow_reads,
         )
+
+    def _freeze_like(self, function: Callable[..., Any]) -> FrozenFunction:
+        """A function of explicit inputs, frozen as this one is."""
+        frozen = self._fresh(function)
         frozen._implicit = None
         return frozen
 
@@ -436,7 +467,7 @@ class FrozenFunction:
         self._list_changes(inputs)
         backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
-        general = snapshot.key in self._recordings
+        general = self._general or snapshot.key in self._recordings
         watch = Watch(inputs)
         _core._freeze_start(snapshot, backend, general, self._allow_reads)
         prints: list[_Print] = []
@@ -529,24 +560,12 @@ def _give_gradient(array: Any, before: Any, after: Any) -> None:
 
 def _describe(inputs: tuple[Any, ...]) -> dict[str, str]:
     """What recordings are chosen by, as texts, by path."""
-    from drjit._text.nodes import events
+    from drjit._text.nodes import paths
 
-    found: dict[str, str] = {}
-    paths = [""]
-    for kind, item, container, key in events("freeze", inputs):
-        if kind == "close":
-            paths.pop()
-            continue
-        path = paths[-1]
-        if container is not None:
-            plain = isinstance(container, (list, tuple, dict))
-            path += f"[{key!r}]" if plain else f".{key}"
-        if kind == "open":
-            paths.append(path)
-            found[path] = type(item).__name__
-        else:
-            found[path] = _describe_leaf(item)
-    return found
+    return {
+        path: type(item).__name__ if kind == "open" else _describe_leaf(item)
+        for path, (kind, item, *_) in paths("freeze", inputs)
+    }
 
 
 def _describe_leaf(item: Any) -> str:

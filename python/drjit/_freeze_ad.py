@@ -128,7 +128,7 @@ class Derivatives:
         self, inputs: Any, where: tuple[int, ...], ends: Ends, arrays: tuple[Any, ...]
     ) -> list[Any]:
         """Call the function with these arrays at their positions: its outputs."""
-        args, kwargs, closure, state, before = _with_leaves(inputs, where, arrays)
+        args, kwargs, closure, state, before = with_leaves(inputs, where, arrays)
         now = (args, kwargs, *self._around(args, kwargs))
         with _holding(now[2:], (closure, state)):
             all_leaves = leaves(now)
@@ -147,7 +147,7 @@ class Derivatives:
         return outputs
 
 
-def _with_leaves(tree: Any, where: tuple[int, ...], arrays: Iterable[Any]) -> Any:
+def with_leaves(tree: Any, where: tuple[int, ...], arrays: Iterable[Any]) -> Any:
     """A PyTree of its own, with other leaves at some positions."""
     others = dict(zip(where, arrays, strict=True))
     positions = itertools.count()
@@ -199,7 +199,7 @@ class _Operation(CustomOp):
     def _differentiate(self, function: Any, gradients: list[Any]) -> list[Any]:
         call = self.call
         inputs = (*call.inputs, call.before)
-        inputs = _with_leaves(inputs, call.where, self.tracked)
+        inputs = with_leaves(inputs, call.where, self.tracked)
         return list(function(inputs, call.where, self.ends, gradients))
 
     def backward(self) -> None:

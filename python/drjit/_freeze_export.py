@@ -17,7 +17,11 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import drjit
 from drjit import _core
+from drjit._freeze_ad import Call, Derivatives, Ends, with_leaves
+
+dr: Any = drjit
 
 _STEP = re.compile(r"\[(\d+)\](.*)", re.DOTALL)
 _KEY = re.compile(r"\[(\w+)\](.*)", re.DOTALL)
@@ -27,7 +31,8 @@ class Recorded(NamedTuple):
     """A recording, and what else is known of it."""
 
     recording: Any
-    tracked: list[str]  # paths of its inputs that have derivatives
+    tracked: list[str] | None  # paths of its inputs that have derivatives; None: it
+    # was loaded, and has no names
     prints: bool  # evaluated arrays
     instances: bool  # it has looked at the instances of a class
 
@@ -85,10 +90,102 @@ class Names:
         return f"result{rest}"
 
 
+class AdjointNames(Names):
+    """Those of its adjoint, a function of
+
+        ([0] ([0] inputs, [1] .., [2] .., [3] gradients of outputs), ...)
+
+    whose result are gradients. ``tracked`` and ``outputs`` are what the arrays are
+    called that have these gradients."""
+
+    def __init__(self, names: Names, tracked: list[str], outputs: list[str]) -> None:
+        self._names = names
+        self._inputs = tracked
+        self._outputs = outputs
+
+    def input(self, path: str) -> str:
+        argument, rest = _split(_split(path)[1])
+        if argument == 0:
+            return self._names.input(rest)
+        number, rest = _split(rest)
+        return f"grad_{self._outputs[number]}{rest}"
+
+    def output(self, path: str, changed: list[str]) -> str:
+        number, rest = _split(_split(path)[1])
+        return f"grad_{self._inputs[number]}{rest}"
+
+
 def _split(path: str) -> tuple[int, str]:
     """The first step of a path, and the rest."""
     step = _STEP.match(path)
     return (int(step[1]), step[2]) if step else (0, path)
+
+
+class Adjoint(Derivatives):
+    """Derivatives of a frozen function that record the adjoint of a call at once."""
+
+    seen: tuple[Call, Ends] | None = None
+
+    def attach(self, call: Call, ends: Ends, outputs: list[Any]) -> None:
+        inputs = (*call.inputs, call.before)
+        tracked = [_core.detach(array) for array in call.tracked]
+        gradients = [dr.zeros(type(array), dr.shape(array)) for array in outputs]
+        for gradient in gradients:
+            dr.make_opaque(gradient)
+        self.pull._general = True
+        self.pull(with_leaves(inputs, call.where, tracked), call.where, ends, gradients)
+        self.seen = call, ends
+
+
+def _leaf_paths(tree: Any) -> list[str]:
+    """Paths as those of the core: keys are not quoted."""
+    from drjit._text.nodes import paths
+
+    found = [path for path, event in paths("freeze", tree) if event.kind == "leaf"]
+    return [path.replace("'", "") for path in found]
+
+
+def _copy_tracked(leaf: Any) -> Any:
+    """An array with derivatives of its own, if it has some."""
+    if not isinstance(leaf, _core.ArrayBase):
+        return leaf
+    copy = _core.detach(_core.copy(leaf))
+    if _core.grad_enabled(leaf):
+        _core.enable_grad(copy)
+    return copy
+
+
+def with_adjoint(
+    frozen: Any, name: str, arguments: tuple[Any, ...]
+) -> list[tuple[Recorded, str, Names]]:
+    """Record a function that was not called yet, and its adjoint."""
+    if not isinstance(arguments, (tuple, list)):
+        raise TypeError(
+            "drjit.FrozenFunction.export(): 'adjoint' is of type "
+            f"{type(arguments).__name__}, expected a tuple of arguments"
+        )
+    adjoint = Adjoint(frozen._function, frozen._around, frozen._freeze_like)
+    frozen._derivatives, frozen._general = adjoint, True
+    arguments = _core._tree_map("freeze", _copy_tracked, tuple(arguments))
+    result = frozen(*arguments)
+    recorded, names = frozen._last_recorded(), frozen._names()
+    if adjoint.seen is None:
+        raise RuntimeError(
+            "drjit.FrozenFunction.export(): 'adjoint' has arguments for which the "
+            "result has no derivatives, expected some with gradients enabled"
+        )
+    call, ends = adjoint.seen
+    inputs, outputs = _leaf_paths(call.inputs), _leaf_paths(result)
+    adjoint_names = AdjointNames(
+        names,
+        [names.input(inputs[k]) for k in call.where],
+        [f"result{outputs[k]}" for k in ends.result]
+        + [f"new_{names.input(inputs[k])}" for k in ends.inputs],
+    )
+    return [
+        (recorded, name, names),
+        (adjoint.pull._last_recorded(), f"{name}_adjoint", adjoint_names),
+    ]
 
 
 def export(

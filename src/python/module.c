@@ -24,8 +24,7 @@
 static PyMethodDef *const function_tables[] = {
     call_functions, cond_functions, create_functions, custom_functions, dot_functions,
     error_functions, frozen_export_functions, frozen_file_functions, frozen_functions,
-    functions_functions,
-    gather_functions, gradient_functions,
+    functions_functions, gather_functions, gradient_functions,
     introspect_functions, jit_functions, local_functions, loop_functions,
     mask_functions, product_functions, propagate_functions, reduce_functions,
     report_functions, reshape_functions, snapshot_functions, sort_functions,

@@ -489,6 +489,16 @@ def test_flags_and_scopes(tmp_path: Path) -> None:
             loaded(x)
 
 
+def test_export_of_what_was_loaded(tmp_path: Path) -> None:
+    frozen = dr.freeze(lambda x: x + 1)
+    frozen(dr.opaque(Float, 1, 3))
+    frozen.save(tmp_path / "file")
+    loaded = dr.load_frozen(tmp_path / "file", frozen._function)
+    assert "launch" in loaded.explain()
+    with pytest.raises(RuntimeError, match="there is no recording of this process"):
+        loaded.export(tmp_path / "folder", "name")
+
+
 def test_content(tmp_path: Path) -> None:
     frozen = dr.freeze(lambda x, table: x + len(table))
     frozen(ramp(4), {1, 2})

@@ -35,3 +35,19 @@ def events(operation: str, tree: Any) -> Iterator[Event]:
             outer.append((event, iter(keys)))
         while outer and length_hint(outer[-1][1]) == 0:
             yield outer.pop()[0]._replace(kind="close")
+
+
+def paths(operation: str, tree: Any) -> Iterator[tuple[str, Event]]:
+    """Leaves and beginnings of containers, with their paths: ``[0]['a'].x``."""
+    outer = [""]
+    for event in events(operation, tree):
+        if event.kind == "close":
+            outer.pop()
+            continue
+        path = outer[-1]
+        if event.container is not None:
+            plain = isinstance(event.container, (list, tuple, dict))
+            path += f"[{event.key!r}]" if plain else f".{event.key}"
+        if event.kind == "open":
+            outer.append(path)
+        yield path, event

@@ -101,7 +101,8 @@ bool frozen_export_keep(Frozen *f, const Snapshot *s, const Collection *outputs)
 PyObject *frozen_export_paths(PyObject *self, PyObject *unused)
 {
     (void) unused;
-    return Py_NewRef(((Frozen *) self)->paths);
+    PyObject *paths = ((Frozen *) self)->paths; /* NULL: it was loaded */
+    return Py_NewRef(paths ? paths : Py_None);
 }
 
 /* ------------------------------------------------------------------- export */
@@ -137,6 +138,9 @@ static bool read_function(const State *state, PyObject *row, JitExport *out)
     if (Py_TYPE(frozen) != state->frozen)
         return error_raise(PyExc_TypeError, "freeze", NULL, 0, "expected a recording");
     const Frozen *f = (const Frozen *) frozen;
+    if (!f->paths)
+        return error_raise(PyExc_RuntimeError, "freeze", NULL, 0,
+                           "a recording that was loaded cannot be exported");
     out->recording = f->recording;
     out->input_sizes = paths_in(f, 1);
     out->output_sizes = f->size_count;
