@@ -468,7 +468,7 @@ class FrozenFunction:
         backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
         general = self._general or snapshot.key in self._recordings
-        watch = Watch(inputs)
+        watch = Watch(snapshot.objects, inputs)
         _core._freeze_start(snapshot, backend, general, self._allow_reads)
         prints: list[_Print] = []
         _local.prints, _local.domains = prints, []

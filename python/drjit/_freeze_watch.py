@@ -9,6 +9,7 @@ import types
 from typing import Any
 
 from drjit import _core
+from drjit._freeze_ad import leaves
 
 _LIMIT = 64  # objects that are looked at, nearest first
 
@@ -41,19 +42,18 @@ def _is_holder(value: Any) -> bool:
 
 
 class Watch:
-    """What the objects in a PyTree hold when it is made."""
+    """What the objects among inputs hold when it is made: ``snapshot.objects``."""
 
-    def __init__(self, inputs: Any) -> None:
+    def __init__(self, objects: list[tuple[Any, Any]], inputs: Any) -> None:
         # With the names to leave out; arrays, and copies, as indices are used again.
         self._seen: list[tuple[Any, Any, dict[Any, tuple[Any, Any]]]] = []
         self._inputs: set[int] = set()
+        if objects:
+            self._inputs.update(id(leaf) for leaf in leaves(inputs))
+            self._add([pair for pair in objects if _is_holder(pair[0])])
+
+    def _add(self, found: list[tuple[Any, Any]]) -> None:
         known: set[int] = set()
-        found: list[tuple[Any, Any]] = []
-        for node, names in _core._tree_nodes("freeze", inputs):
-            if _is_traced(node):
-                self._inputs.add(id(node))
-            elif not isinstance(node, (dict, list, tuple)) and _is_holder(node):
-                found.append((node, frozenset(names or ())))
         for holder, names in found:  # grows meanwhile
             if id(holder) in known or len(self._seen) == _LIMIT:
                 continue
@@ -62,7 +62,7 @@ class Watch:
             pairs = {key: (x, _core.detach(x)) for key, x in arrays.items()}
             self._seen.append((holder, names, pairs))
             found += [
-                (value, frozenset())
+                (value, ())
                 for key, value in _children(holder).items()
                 if key not in names and _is_holder(value)
             ]

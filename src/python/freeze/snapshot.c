@@ -233,10 +233,9 @@ PyObject *snapshot_variables(const Snapshot *s)
     PyObject *list = PyList_New((Py_ssize_t) s->inputs.id_count);
     for (size_t i = 0; list && i < s->inputs.id_count; i++) {
         const JitFreezeInput *in = &s->described[i];
-        PyObject *row = Py_BuildValue("IBNNK", in->size, in->type,
-                                      PyBool_FromLong(in->literal),
-                                      PyBool_FromLong(in->padded),
-                                      (unsigned long long) in->bits);
+        PyObject *row =
+            Py_BuildValue("IBNNK", in->size, in->type, PyBool_FromLong(in->literal),
+                          PyBool_FromLong(in->padded), (unsigned long long) in->bits);
         if (row)
             PyList_SET_ITEM(list, (Py_ssize_t) i, row);
         else
@@ -255,6 +254,35 @@ static PyObject *snapshot_rows(PyObject *self, void *unused)
     Py_XDECREF(rows);
     Py_XDECREF(variables);
     return both;
+}
+
+/* Objects that may hold something beside what is part of the tree: [(object, names of
+ * what is)]. */
+static PyObject *snapshot_objects(PyObject *self, void *unused)
+{
+    const Tree *tree = &((Snapshot *) self)->inputs.tree;
+    PyObject *list = PyList_New(0), *none = PyTuple_New(0);
+    size_t leaf = 0;
+    (void) unused;
+    for (size_t i = 0; list && none && i < tree->node_count; i++) {
+        const TreeNode *node = &tree->nodes[i];
+        PyObject *object = NULL, *names = none;
+        if (node->kind == NODE_LEAF) {
+            object = tree->leaves[leaf++];
+        } else if (node->kind == NODE_DATACLASS || node->kind == NODE_STRUCT) {
+            object = node->object;
+            names = node->plan->names;
+        }
+        if (!object || !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) ||
+            PyType_Check(object) || array_check(((Snapshot *) self)->state, object))
+            continue;
+        PyObject *row = PyTuple_Pack(2, object, names);
+        if (!row || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    Py_XDECREF(none);
+    return list;
 }
 
 static PyObject *snapshot_path(PyObject *self, PyObject *number)
@@ -283,9 +311,9 @@ static void replace_variable(const Snapshot *s, uint32_t number, uint32_t id)
         Array *array = place->info ? array_of(s->inputs.tree.leaves[leaf]) : NULL;
         for (size_t i = 0; i < place->count; i++)
             if (s->inputs.numbers[place->first + i] == number && i < array_count(array))
-                array_set_leaf(array, i,
-                               leaf_with_node(jit_var_inc_ref(id),
-                                              array_leaves(array)[i]));
+                array_set_leaf(
+                    array, i,
+                    leaf_with_node(jit_var_inc_ref(id), array_leaves(array)[i]));
     }
 }
 
@@ -389,6 +417,7 @@ bool snapshot_bind(State *state)
         { "form", snapshot_form, NULL, "the same without values of literals", NULL },
         { "tracked", snapshot_tracked, NULL, "has an input a derivative?", NULL },
         { "rows", snapshot_rows, NULL, "of the inputs, and their variables", NULL },
+        { "objects", snapshot_objects, NULL, "that may hold more than is seen", NULL },
         { "literals", snapshot_literals, NULL, "[(number, bits, size)]", NULL },
         { NULL, NULL, NULL, NULL, NULL },
     };
