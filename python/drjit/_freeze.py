@@ -478,7 +478,7 @@ class FrozenFunction:
             # What is tracked here depends on what has become so within.
             plain = _core.detach(result) if _core.grad_enabled(result) else result
             recording = _core._freeze_stop(
-                snapshot, inputs, _Printed(plain, prints) if prints else plain
+                snapshot, inputs, _Printed(plain, prints) if prints else plain, plain
             )
         except BaseException:
             _core._freeze_abort()

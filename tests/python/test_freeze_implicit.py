@@ -1,12 +1,15 @@
-"""What frozen functions read from their closures and from globals."""
+"""What frozen functions read by name, and what stands in objects: among the inputs,
+and in results."""
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import drjit as dr
@@ -538,3 +541,73 @@ def test_attributes_beside_the_fields() -> None:
         assert dr.all(f(model) == ramp(4) + k + 1)
         assert dr.all(model.last == 2 * (ramp(4) + k + 1))  # type: ignore[attr-defined]
     assert f.n_recordings == 0
+
+
+class Opaque:
+    """No PyTree."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+def lazy(x: Float) -> Any:
+    yield x * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "look"),
+    [
+        (lambda x: Opaque(x * 2), lambda r: r.x),
+        (lambda x: [1, Opaque(x * 2)], lambda r: r[1].x),
+        (lazy, lambda r: next(iter(r))),
+        (lambda x: iter([x * 2]), next),
+        (lambda x: {"a": x * 2}.items(), lambda r: dict(r)["a"]),
+        (lambda x: lambda: x * 2, lambda r: r()),
+        (lambda x: Opaque(x * 2).__init__, lambda r: r.__self__.x),
+        (lambda x: functools.partial(max, x * 2), lambda r: r.args[0]),
+    ],
+)
+def test_objects_in_results(function: Callable[..., Any], look: Any) -> None:
+    """Repeating would give the first one again."""
+    frozen = dr.freeze(function)
+    for k in range(3):
+        assert dr.all(look(frozen(ramp(4) + k)) == (ramp(4) + k) * 2)
+    assert frozen.n_recordings == 0
+    assert "a result is an object of type" in frozen.explain()
+
+
+def test_objects_put_into_inputs() -> None:
+    @dataclass
+    class State:
+        last: Any
+
+    @dr.freeze
+    def f(state: State, x: Float) -> Float:
+        state.last = Opaque(x * 2)
+        return x + 1
+
+    state = State(None)
+    for k in range(3):
+        f(state, ramp(4) + k)
+        assert dr.all(state.last.x == (ramp(4) + k) * 2)
+
+
+def test_values_in_results() -> None:
+    class Color(enum.Enum):
+        RED = 1
+
+    given = Opaque(1)
+    values = (1, "a", 2.5, None, b"x", Color.RED, Fraction(1, 2), Float, dr, len, ...)
+
+    @dr.freeze
+    def f(x: Float, given: Opaque) -> Any:
+        made = dr.scalar.Array3f(1, 2, 3)
+        return x + 1, values, given, test_values_in_results, made
+
+    for _ in range(3):
+        _, found, same, function, made = f(ramp(4), given)
+        assert found == values
+        assert same is given and function is test_values_in_results
+        assert list(made) == [1, 2, 3]
+        made.x = 7  # is the caller's
+    assert f.n_recordings == 1

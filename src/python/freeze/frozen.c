@@ -7,6 +7,7 @@
 #include "python/freeze/frozen.h"
 
 #include "python/freeze/frozen_export.h"
+#include "python/freeze/frozen_key.h"
 #include "python/freeze/rows.h"
 #include "python/freeze/snapshot.h"
 #include "python/memory/access.h"
@@ -239,16 +240,32 @@ static bool keep_leaf(Frozen *f, Outputs *o, size_t leaf)
            (!shape.sized || keep_sizes(out, o, &shape));
 }
 
+/* A leaf that is no array of the core: those of drjit.scalar belong to whoever gets
+ * them. A new reference; NULL: exception. */
+static PyObject *own_leaf(const State *state, PyObject *leaf)
+{
+    return array_check(state, leaf) ? (PyObject *) array_copy(array_of(leaf))
+                                    : Py_NewRef(leaf);
+}
+
 /* A tree like that of the outputs, in which arrays are None, so that it keeps none of
  * them alive. */
 static bool keep_tree(Frozen *f, const Collection *c)
 {
-    PyObject **leaves = PyMem_New(PyObject *, c->tree.leaf_count + 1);
+    const size_t count = c->tree.leaf_count;
+    PyObject **leaves = PyMem_New(PyObject *, count + 1), *skeleton = NULL;
     if (!leaves)
         return PyErr_NoMemory() != NULL;
-    for (size_t i = 0; i < c->tree.leaf_count; i++)
-        leaves[i] = c->places[i].info ? Py_None : c->tree.leaves[i];
-    PyObject *skeleton = tree_unflatten(name, &c->tree, leaves);
+    size_t made = 0;
+    while (made < count &&
+           (leaves[made] = c->places[made].info
+                               ? Py_NewRef(Py_None)
+                               : own_leaf(f->state, c->tree.leaves[made])) != NULL)
+        made++;
+    if (made == count)
+        skeleton = tree_unflatten(name, &c->tree, leaves);
+    while (made)
+        Py_DECREF(leaves[--made]);
     PyMem_Free(leaves);
     const bool ok = skeleton && tree_flatten(f->state, name, skeleton, &f->tree);
     Py_XDECREF(skeleton);
@@ -326,19 +343,67 @@ static PyObject *stop_core(Frozen *f, const Outputs *o)
     return PyUnicode_FromString(reason ? reason + strlen("repeated: ") : message);
 }
 
-static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *result)
+static bool is_input(const Snapshot *s, const PyObject *object)
+{
+    size_t i = 0;
+    while (i < s->inputs.tree.leaf_count && s->inputs.tree.leaves[i] != object)
+        i++;
+    return i < s->inputs.tree.leaf_count;
+}
+
+/* Will each call have this leaf among its results? Values, what is an input, and
+ * whatever has a name; not an object that the function makes. */
+static bool is_repeatable(const Snapshot *s, PyObject *object)
+{
+    if (PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object) ||
+        object == Py_None || object == Py_Ellipsis || PyType_Check(object) ||
+        PyModule_Check(object) || PyCFunction_Check(object) ||
+        size_check(s->state, object) || array_check(s->state, object) ||
+        is_input(s, object))
+        return true;
+    if (PyFunction_Check(object))
+        return !PyFunction_GetClosure(object);
+    const bool value = !PyMethod_Check(object) && !frozen_key_by_identity(object);
+    PyErr_Clear(); /* of a hash: it is none, as far as this is concerned */
+    return value && !PyObject_HasAttrString((PyObject *) Py_TYPE(object), "__dlpack__");
+}
+
+/* Why the leaves of a tree make it impossible to repeat; NULL: they do not, or an
+ * exception. */
+static PyObject *find_made(const Snapshot *s, PyObject *results)
+{
+    Tree tree = { 0 };
+    PyObject *reason = NULL;
+    const bool ok = tree_flatten(s->state, name, results, &tree);
+    for (size_t i = 0; ok && !reason && i < tree.leaf_count; i++)
+        if (!is_repeatable(s, tree.leaves[i]))
+            reason = PyUnicode_FromFormat("a result is an object of type %s, and each "
+                                          "call makes another one",
+                                          Py_TYPE(tree.leaves[i])->tp_name);
+    tree_free(&tree);
+    return reason;
+}
+
+/* 'plain' is the result without what the function has printed. */
+static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *result,
+                      PyObject *plain)
 {
     Collection outputs = { 0 };
     PyObject *changed = find_changes(f, s, now);
     PyObject *both = changed ? PyTuple_Pack(2, result, changed) : NULL;
     PyObject *ended = NULL;
     Outputs core = { .c = &outputs, .backend = collection_backend(&s->inputs) };
-    if (both && collection_take(&outputs, f->state, name, both) &&
-        keep_tree(f, &outputs) && keep_leaves(f, &core) && keep_rows(f, s, &outputs) &&
-        frozen_export_keep(f, s, &outputs))
-        ended = outputs.tracked
-                    ? PyUnicode_FromString("a result depends on a gradient")
-                    : stop_core(f, &core);
+    PyObject *seen = changed ? PyTuple_Pack(2, plain, changed) : NULL;
+    PyObject *made = seen ? find_made(s, seen) : NULL;
+    Py_XDECREF(seen);
+    if (made || PyErr_Occurred()) {
+        ended = made;
+    } else if (both && collection_take(&outputs, f->state, name, both) &&
+               keep_tree(f, &outputs) && keep_leaves(f, &core) &&
+               keep_rows(f, s, &outputs) && frozen_export_keep(f, s, &outputs)) {
+        ended = outputs.tracked ? PyUnicode_FromString("a result depends on a gradient")
+                                : stop_core(f, &core);
+    }
     free_outputs(&core);
     collection_free(&outputs);
     Py_XDECREF(both);
@@ -417,17 +482,18 @@ static PyObject *frozen_reads(PyObject *module, PyObject *allow)
     return reads < 0 ? NULL : PyBool_FromLong(jit_freeze_allow_reads(reads));
 }
 
-/* (snapshot, inputs, result): a recording, or a str that says why there is none. */
+/* (snapshot, inputs, result with prints, result): a recording, or a str that says why
+ * there is none. */
 static PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    const Snapshot *s = snapshot_of(module, args, n, 3);
+    const Snapshot *s = snapshot_of(module, args, n, 4);
     Tree now = { 0 };
     Frozen *f = s ? frozen_new(s->state) : NULL;
     PyObject *ended = NULL;
     if (f && tree_flatten_like(s->state, name, &s->inputs.tree, args[1], &now)) {
         ended = is_tracked(&now, s->state)
                     ? PyUnicode_FromString("an input has derivatives in the end")
-                    : stop(f, s, &now, args[2]);
+                    : stop(f, s, &now, args[2], args[3]);
     } else if (f && PyErr_ExceptionMatches(PyExc_ValueError)) {
         PyErr_Clear();
         ended = PyUnicode_FromString("the structure of the inputs has changed");
@@ -495,8 +561,11 @@ static PyObject *make_leaf(const Frozen *f, size_t leaf, const Given *g)
     const OutputLeaf *out = &f->leaves[leaf];
     if (out->cls)
         return make_array(f, leaf, g);
-    return out->sizes ? PyLong_FromSize_t(given_size(f, g, out->sizes[0]))
-                      : size_plain(f->state, f->tree.leaves[leaf]);
+    PyObject *own = f->tree.leaves[leaf];
+    if (out->sizes)
+        return PyLong_FromSize_t(given_size(f, g, out->sizes[0]));
+    return size_check(f->state, own) ? size_plain(f->state, own)
+                                     : own_leaf(f->state, own);
 }
 
 static PyObject *make_result(const Frozen *f, const Given *g)
@@ -702,7 +771,7 @@ PyMethodDef frozen_functions[] = {
     { "_freeze_reads", frozen_reads, METH_O,
       "_freeze_reads(allow)\n\nsee drjit._freeze" },
     { "_freeze_stop", METHOD(frozen_stop), METH_FASTCALL,
-      "_freeze_stop(snapshot, inputs, result)\n\nsee drjit._freeze" },
+      "_freeze_stop(snapshot, inputs, printing result, result)\n\nsee drjit._freeze" },
     { "_freeze_abort", frozen_abort, METH_NOARGS,
       "_freeze_abort()\n\nsee drjit._freeze" },
     { NULL, NULL, 0, NULL },
