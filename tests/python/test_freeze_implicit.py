@@ -561,6 +561,7 @@ def lazy(x: Float) -> Any:
         (lambda x: [1, Opaque(x * 2)], lambda r: r[1].x),
         (lazy, lambda r: next(iter(r))),
         (lambda x: iter([x * 2]), next),
+        (lambda x: {Opaque(x * 2)}, lambda r: r.pop().x),
         (lambda x: {"a": x * 2}.items(), lambda r: dict(r)["a"]),
         (lambda x: lambda: x * 2, lambda r: r()),
         (lambda x: Opaque(x * 2).__init__, lambda r: r.__self__.x),
@@ -602,12 +603,14 @@ def test_values_in_results() -> None:
     @dr.freeze
     def f(x: Float, given: Opaque) -> Any:
         made = dr.scalar.Array3f(1, 2, 3)
-        return x + 1, values, given, test_values_in_results, made
+        return x + 1, values, given, test_values_in_results, made, {1, "a"}
 
     for _ in range(3):
-        _, found, same, function, made = f(ramp(4), given)
+        _, found, same, function, made, words = f(ramp(4), given)
         assert found == values
         assert same is given and function is test_values_in_results
         assert list(made) == [1, 2, 3]
+        assert words == {1, "a"}
         made.x = 7  # is the caller's
+        words.add("b")
     assert f.n_recordings == 1

@@ -240,10 +240,12 @@ static bool keep_leaf(Frozen *f, Outputs *o, size_t leaf)
            (!shape.sized || keep_sizes(out, o, &shape));
 }
 
-/* A leaf that is no array of the core: those of drjit.scalar belong to whoever gets
- * them. A new reference; NULL: exception. */
+/* A leaf that is no array of the core. Those of drjit.scalar, and sets, belong to
+ * whoever gets them. A new reference; NULL: exception. */
 static PyObject *own_leaf(const State *state, PyObject *leaf)
 {
+    if (Py_IS_TYPE(leaf, &PySet_Type))
+        return PySet_New(leaf);
     return array_check(state, leaf) ? (PyObject *) array_copy(array_of(leaf))
                                     : Py_NewRef(leaf);
 }
@@ -351,10 +353,24 @@ static bool is_input(const Snapshot *s, const PyObject *object)
     return i < s->inputs.tree.leaf_count;
 }
 
+static bool is_repeatable(const Snapshot *s, PyObject *object);
+
+static bool are_repeatable(const Snapshot *s, PyObject *set)
+{
+    PyObject *list = PySequence_List(set);
+    bool ok = list;
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(list); i++)
+        ok = is_repeatable(s, PyList_GET_ITEM(list, i));
+    Py_XDECREF(list);
+    return ok;
+}
+
 /* Will each call have this leaf among its results? Values, what is an input, and
  * whatever has a name; not an object that the function makes. */
 static bool is_repeatable(const Snapshot *s, PyObject *object)
 {
+    if (PyAnySet_CheckExact(object))
+        return are_repeatable(s, object);
     if (PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object) ||
         object == Py_None || object == Py_Ellipsis || PyType_Check(object) ||
         PyModule_Check(object) || PyCFunction_Check(object) ||
