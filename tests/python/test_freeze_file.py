@@ -489,6 +489,27 @@ def test_flags_and_scopes(tmp_path: Path) -> None:
             loaded(x)
 
 
+def test_one_object_twice(tmp_path: Path) -> None:
+    def write(x: Float, y: Float) -> Float:
+        dr.scatter(x, Float(9), UInt(0))
+        return x + y
+
+    def calls(function: Any) -> list[str]:
+        found = []
+        for same in (True, False):
+            x = dr.opaque(Float, 1, 3)
+            y = x if same else Float(x)
+            found.append(str((function(x, y), x, y)))
+        return found
+
+    frozen = dr.freeze(write)
+    assert calls(frozen) == calls(write)
+    frozen.save(tmp_path / "file")
+    loaded = dr.load_frozen(tmp_path / "file")
+    assert calls(loaded) == calls(write)
+    assert frozen.n_recordings == 2
+
+
 def test_export_of_what_was_loaded(tmp_path: Path) -> None:
     frozen = dr.freeze(lambda x: x + 1)
     frozen(dr.opaque(Float, 1, 3))

@@ -614,3 +614,36 @@ def test_values_in_results() -> None:
         made.x = 7  # is the caller's
         words.add("b")
     assert f.n_recordings == 1
+
+
+def write_first(a: Float, b: Float) -> Float:
+    dr.scatter(a, Float(9), UInt(0))
+    return a + b
+
+
+def replace_first(a: list[Float], b: list[Float]) -> Float:
+    a[0] = a[0] + 10
+    return a[0] + b[0]
+
+
+@pytest.mark.parametrize("function", [write_first, replace_first])
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_one_object_or_two(function: Callable[..., Any], first: int) -> None:
+    """Two objects of one variable are not one object: changes are of one of them."""
+
+    def arrays(kind: int) -> list[Any]:
+        x = ramp(4)
+        pair = [x, x if kind == 0 else Float(x) if kind == 1 else ramp(4)]
+        if function is write_first:
+            return pair
+        a = [pair[0]]
+        return [a, a if kind == 0 else [pair[1]]]
+
+    frozen = dr.freeze(function)
+    for kind in (first, 0, 1, 2, 0, 1, 2):
+        given, expected = arrays(kind), arrays(kind)
+        assert dr.all(frozen(*given) == function(*expected))
+        for a, b in zip(given, expected, strict=True):
+            x, y = (a, b) if function is write_first else (a[0], b[0])
+            assert dr.all(x == y)
+    assert frozen.n_recordings == 3

@@ -119,6 +119,58 @@ static bool add_leaf(Collection *c, Finder *f, const char *operation, size_t lea
     return false;
 }
 
+/* Can its parts be changed in place? */
+static bool is_mutable(const Collection *c, const TreeNode *node, size_t leaf)
+{
+    switch (node->kind) {
+        case NODE_LEAF: return c->places[leaf].info;
+        case NODE_TUPLE:
+        case NODE_NAMED_TUPLE: return false;
+        default: return true;
+    }
+}
+
+static bool add_repeated(Collection *c, uint64_t pair)
+{
+    if (!make_room(&c->repeated, c->repeated_count, &c->repeated_capacity,
+                   sizeof(*c->repeated)))
+        return false;
+    c->repeated[c->repeated_count++] = pair;
+    return true;
+}
+
+static bool find_repeated(Collection *c)
+{
+    if (c->number_count == c->id_count) /* variables do not occur again either */
+        return true;
+    size_t room = 64, leaf = 0;
+    while (room < 2 * c->tree.node_count)
+        room *= 2;
+    PyObject **objects = PyMem_Calloc(room, sizeof(*objects));
+    uint32_t *nodes = PyMem_New(uint32_t, room);
+    bool ok = objects && nodes;
+    if (!ok)
+        PyErr_NoMemory();
+    for (size_t i = 0; ok && i < c->tree.node_count; i++) {
+        const TreeNode *node = &c->tree.nodes[i];
+        const size_t own = leaf;
+        leaf += node->kind == NODE_LEAF;
+        if (!is_mutable(c, node, own))
+            continue;
+        PyObject *object = node->kind == NODE_LEAF ? c->tree.leaves[own] : node->object;
+        size_t slot = ((uintptr_t) object >> 4) * 0x9e3779b1u & (room - 1);
+        while (objects[slot] && objects[slot] != object)
+            slot = (slot + 1) & (room - 1);
+        if (objects[slot])
+            ok = add_repeated(c, (uint64_t) i << 32 | nodes[slot]);
+        objects[slot] = object;
+        nodes[slot] = (uint32_t) i;
+    }
+    PyMem_Free(objects);
+    PyMem_Free(nodes);
+    return ok;
+}
+
 bool collection_take(Collection *c, State *state, const char *operation,
                      PyObject *object)
 {
@@ -133,7 +185,7 @@ bool collection_take(Collection *c, State *state, const char *operation,
     for (size_t i = 0; ok && i < c->tree.leaf_count; i++)
         ok = add_leaf(c, &finder, operation, i);
     PyMem_Free(finder.slots);
-    return ok;
+    return ok && find_repeated(c);
 }
 
 void collection_free(Collection *c)
@@ -143,6 +195,7 @@ void collection_free(Collection *c)
     PyMem_Free(c->ids);
     PyMem_Free(c->numbers);
     PyMem_Free(c->places);
+    PyMem_Free(c->repeated);
     tree_free(&c->tree);
     *c = (Collection){ 0 };
 }

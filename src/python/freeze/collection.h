@@ -27,6 +27,10 @@ typedef struct Collection {
     size_t number_count, number_capacity;
     uint32_t *ids;
     size_t id_count, id_capacity;
+    uint64_t *repeated;    /* nodes that are the same object as one before: the number
+                              << 32 | that of the one before. Only objects with arrays
+                              that can be changed in place */
+    size_t repeated_count, repeated_capacity;
     bool tracked;          /* a leaf has a derivative */
 } Collection;
 

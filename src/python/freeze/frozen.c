@@ -305,17 +305,30 @@ bool frozen_keep_leaves(Frozen *f, const Collection *outputs)
     return ok;
 }
 
-/* (rows of the inputs, their variables, rows of the outputs): what can be saved. */
+static PyObject *list_repeated(const Collection *c)
+{
+    PyObject *list = PyList_New((Py_ssize_t) c->repeated_count);
+    for (size_t i = 0; list && i < c->repeated_count; i++) {
+        PyObject *pair = PyLong_FromUnsignedLongLong(c->repeated[i]);
+        if (pair)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, pair);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* (rows of the inputs, their variables, rows of the outputs, Collection.repeated of the
+ * inputs): what can be saved. */
 static bool keep_rows(Frozen *f, const Snapshot *s, const Collection *outputs)
 {
     f->suspended = s->suspended;
-    PyObject *inputs = rows_make(&s->inputs, false);
-    PyObject *variables = inputs ? snapshot_variables(s) : NULL;
-    PyObject *results = variables ? rows_make(outputs, true) : NULL;
-    f->rows = results ? PyTuple_Pack(3, inputs, variables, results) : NULL;
-    Py_XDECREF(inputs);
-    Py_XDECREF(variables);
-    Py_XDECREF(results);
+    PyObject *parts[] = { rows_make(&s->inputs, false), snapshot_variables(s),
+                          rows_make(outputs, true), list_repeated(&s->inputs) };
+    if (parts[0] && parts[1] && parts[2] && parts[3])
+        f->rows = PyTuple_Pack(4, parts[0], parts[1], parts[2], parts[3]);
+    for (size_t i = 0; i < 4; i++)
+        Py_XDECREF(parts[i]);
     return f->rows;
 }
 

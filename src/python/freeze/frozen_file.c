@@ -71,7 +71,7 @@ static PyObject *frozen_suspended(PyObject *self, void *unused)
 }
 
 PyGetSetDef frozen_file_members[] = {
-    { "rows", frozen_rows, NULL, "of inputs, their variables, outputs", NULL },
+    { "rows", frozen_rows, NULL, "what it consists of, see keep_rows()", NULL },
     { "changes", frozen_changes, NULL, "[(leaf of the inputs, replaced?)]", NULL },
     { "sizes", frozen_sizes, NULL, "(number, [which, of outputs' extents])", NULL },
     { "suspended", frozen_suspended, NULL, "were derivatives suspended?", NULL },
@@ -283,6 +283,22 @@ static bool take_outputs(Frozen *f, Collection *out, size_t size_count, PyObject
     return kept && take_sizes(f, sizes);
 }
 
+static bool take_repeated(Collection *c, PyObject *list)
+{
+    const Py_ssize_t count = PyList_GET_SIZE(list);
+    c->repeated = PyMem_New(uint64_t, (size_t) count + 1);
+    if (!c->repeated)
+        return PyErr_NoMemory() != NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *pair = PyList_GET_ITEM(list, i);
+        if (!PyLong_Check(pair))
+            return fail("a repeated object is no pair of numbers");
+        c->repeated[i] = PyLong_AsUnsignedLongLongMask(pair);
+        c->repeated_count++;
+    }
+    return !PyErr_Occurred();
+}
+
 /* The key of the inputs. NULL: exception. */
 static PyObject *make_key(const Frozen *f, Collection *in, PyObject *variables)
 {
@@ -310,14 +326,15 @@ static PyObject *make_key(const Frozen *f, Collection *in, PyObject *variables)
 static PyObject *frozen_load(PyObject *module, PyObject *args)
 {
     State *state = state_of_module(module);
-    PyObject *block, *inputs, *variables, *outputs, *rows, *changes, *sizes;
+    PyObject *block, *inputs, *variables, *outputs, *repeated, *rows, *changes, *sizes;
     Py_ssize_t number, size_count;
     int backend, suspended;
     if (!PyArg_ParseTuple(args, "O!niO!O!(nO!)p:_freeze_load", &PyBytes_Type, &block,
                           &number, &backend, &PyTuple_Type, &rows, &PyList_Type,
                           &changes, &size_count, &PyList_Type, &sizes, &suspended) ||
-        !PyArg_ParseTuple(rows, "O!O!O!:_freeze_load", &PyList_Type, &inputs,
-                          &PyList_Type, &variables, &PyList_Type, &outputs))
+        !PyArg_ParseTuple(rows, "O!O!O!O!:_freeze_load", &PyList_Type, &inputs,
+                          &PyList_Type, &variables, &PyList_Type, &outputs,
+                          &PyList_Type, &repeated))
         return NULL;
     Frozen *f = frozen_new(state);
     if (!f)
@@ -332,7 +349,8 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
     PyObject *key = NULL, *result = NULL;
     if (!f->recording)
         error_from_core(name, NULL, 0);
-    else if (rows_take(state, inputs, &in) && rows_take(state, outputs, &out) &&
+    else if (rows_take(state, inputs, &in) && take_repeated(&in, repeated) &&
+             rows_take(state, outputs, &out) &&
              take_changes(f, changes) && check_changes(f, &in, &out) &&
              take_outputs(f, &out, (size_t) size_count, sizes))
         key = make_key(f, &in, variables);

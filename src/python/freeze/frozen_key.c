@@ -338,9 +338,11 @@ PyObject *frozen_key_make(PyTypeObject *cls, const Collection *c,
     key->objects = NULL;
     key->words = NULL;
     key->count = key->capacity = 0;
-    const bool ok = put(key, literals | suspended << 1) &&
+    bool ok = put(key, literals | suspended << 1) &&
                     put_variables(key, c, inputs, literals, sizes) &&
                     put_tree(key, c, sizes);
+    for (size_t i = 0; ok && i < c->repeated_count; i++)
+        ok = put(key, c->repeated[i]);
     key->hash = hash_words(key);
     PyObject_GC_Track(key);
     if (ok)
