@@ -399,18 +399,32 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
 
 /* Why the leaves of a tree make it impossible to repeat; NULL: they do not, or an
  * exception. */
-static PyObject *find_made(const Snapshot *s, PyObject *results)
+static PyObject *find_made(const Snapshot *s, const Tree *results)
+{
+    for (size_t i = 0; i < results->leaf_count; i++)
+        if (!is_repeatable(s, results->leaves[i]))
+            return PyUnicode_FromFormat("a result is an object of type %s, and each "
+                                        "call makes another one",
+                                        Py_TYPE(results->leaves[i])->tp_name);
+    return NULL;
+}
+
+/* The same of a result without what was printed, which may show such objects. */
+static PyObject *find_made_within(const Snapshot *s, PyObject *plain, PyObject *changed)
 {
     Tree tree = { 0 };
-    PyObject *reason = NULL;
-    const bool ok = tree_flatten(s->state, name, results, &tree);
-    for (size_t i = 0; ok && !reason && i < tree.leaf_count; i++)
-        if (!is_repeatable(s, tree.leaves[i]))
-            reason = PyUnicode_FromFormat("a result is an object of type %s, and each "
-                                          "call makes another one",
-                                          Py_TYPE(tree.leaves[i])->tp_name);
+    PyObject *both = PyTuple_Pack(2, plain, changed), *reason = NULL;
+    if (both && tree_flatten(s->state, name, both, &tree))
+        reason = find_made(s, &tree);
     tree_free(&tree);
+    Py_XDECREF(both);
     return reason;
+}
+
+static bool keep_outputs(Frozen *f, const Snapshot *s, Outputs *o)
+{
+    return keep_tree(f, o->c) && keep_leaves(f, o) && keep_rows(f, s, o->c) &&
+           frozen_export_keep(f, s, o->c);
 }
 
 /* 'plain' is the result without what the function has printed. */
@@ -422,16 +436,13 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
     PyObject *both = changed ? PyTuple_Pack(2, result, changed) : NULL;
     PyObject *ended = NULL;
     Outputs core = { .c = &outputs, .backend = collection_backend(&s->inputs) };
-    PyObject *seen = changed ? PyTuple_Pack(2, plain, changed) : NULL;
-    PyObject *made = seen ? find_made(s, seen) : NULL;
-    Py_XDECREF(seen);
-    if (made || PyErr_Occurred()) {
-        ended = made;
-    } else if (both && collection_take(&outputs, f->state, name, both) &&
-               keep_tree(f, &outputs) && keep_leaves(f, &core) &&
-               keep_rows(f, s, &outputs) && frozen_export_keep(f, s, &outputs)) {
-        ended = outputs.tracked ? PyUnicode_FromString("a result depends on a gradient")
-                                : stop_core(f, &core);
+    if (both && collection_take(&outputs, f->state, name, both)) {
+        ended = result == plain ? find_made(s, &outputs.tree)
+                                : find_made_within(s, plain, changed);
+        if (!ended && outputs.tracked)
+            ended = PyUnicode_FromString("a result depends on a gradient");
+        if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core))
+            ended = stop_core(f, &core);
     }
     free_outputs(&core);
     collection_free(&outputs);
