@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from drjit import _core, _freeze_file
+from drjit import _core
 from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
 from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
@@ -29,7 +29,6 @@ from drjit._freeze_ad import (
     leaves,
     tracked_positions,
 )
-from drjit._freeze_export import Names, Recorded, export, with_adjoint
 from drjit._freeze_implicit import Implicit
 from drjit._freeze_watch import Watch
 
@@ -40,6 +39,15 @@ _LITERAL_NOTE = (
     "overhead. To prevent this, make those variables opaque in beforehand. Below,\n"
     "a list of variables that changed will be shown."
 )
+
+# Of the inputs of a call.
+_PARTS = {
+    "[0]": "args",
+    "[1]": "kwargs",
+    "[2]": "closure",
+    "[3]": "state",
+    "[4]": "gradients",
+}
 
 _WARNING = (
     "The frozen function has been recorded {} times, this indicates a problem\n"
@@ -62,6 +70,11 @@ _LLVM = JitBackend.LLVM.value
 # Of the function that this thread records, if it does: 'prints', what it has printed;
 # 'domains', the instances that it has looked at.
 _local = threading.local()
+
+
+def named(path: str) -> str:
+    """A path in the inputs in the words of the user: "args[1]", "kwargs['c'].z"."""
+    return _PARTS.get(path[:3], "") + path[3:]
 
 
 class _Print(NamedTuple):
@@ -133,6 +146,16 @@ class _Form:
         return changed
 
 
+class Recorded(NamedTuple):
+    """A recording, and what else is known of it."""
+
+    recording: Any
+    tracked: list[str] | None  # paths of its inputs that have derivatives; None: it
+    # was loaded, and has no names
+    prints: bool  # evaluated arrays
+    instances: bool  # it has looked at the instances of a class
+
+
 class FrozenFunction:
     """What :func:`drjit.freeze` makes of a function: call it like that one.
 
@@ -193,6 +216,8 @@ class FrozenFunction:
         Raises ``TypeError`` where they depend on an object that no other process can
         find, and ``RuntimeError`` if there are none, or no key to authenticate them.
         """
+        from drjit import _freeze_file
+
         if self._domains:
             raise RuntimeError(
                 f"drjit.freeze(): save(): recordings of '{self.__name__}' depend on "
@@ -255,13 +280,16 @@ class FrozenFunction:
         loops, contents of arrays, prints, instances of classes), if ``name`` is no
         identifier, or if a file cannot be written.
         """
+        from drjit import _freeze_export
+
         if name is None:
             name = getattr(self._function, "__name__", "function")
         if adjoint is not None:
             fresh = self._fresh(self._function, self._state_fn)
-            export(path, with_adjoint(fresh, name, adjoint))
+            functions = _freeze_export.with_adjoint(fresh, name, adjoint)
         else:
-            export(path, [(self._last_recorded(), name, self._names())])
+            functions = _freeze_export.latest(self, name)
+        _freeze_export.export(path, functions)
 
     def _last_recorded(self) -> Recorded:
         """The latest recording, which has to be there."""
@@ -271,9 +299,6 @@ class FrozenFunction:
                 f"call the function first ({self._why})"
             )
         return self._last
-
-    def _names(self) -> Names:
-        return Names(self._function, self._last_recorded().tracked or [])
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -293,7 +318,7 @@ class FrozenFunction:
             if path is None:
                 raise
             raise RecursionError(
-                f"drjit.freeze(): {_freeze_file.named(path)} contains itself, expected "
+                f"drjit.freeze(): {named(path)} contains itself, expected "
                 "inputs without cycles"
             ) from error
         if type(result) is not _core._Snapshot:
@@ -453,7 +478,7 @@ class FrozenFunction:
             return
         print(_LITERAL_NOTE)
         for number, old, new in changed:
-            where = _freeze_file.named(snapshot.path(number))
+            where = named(snapshot.path(number))
             print(
                 f"{where}: The literal value of this variable changed from {old:#x} to "
                 f"{new:#x}"
@@ -533,7 +558,7 @@ class FrozenFunction:
         for path in {**before, **now}:
             old, new = before.get(path, "not there"), now.get(path, "not there")
             if old != new:
-                print(f"    {_freeze_file.named(path)}: {old} before, {new} now")
+                print(f"    {named(path)}: {old} before, {new} now")
                 changed = True
         if not changed:
             print("    contents of arrays, or other values with the same text")

@@ -15,26 +15,17 @@ import inspect
 import os
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import drjit
 from drjit import _core
+from drjit._freeze import Recorded
 from drjit._freeze_ad import Call, Derivatives, Ends, with_leaves
 
 dr: Any = drjit
 
 _STEP = re.compile(r"\[(\d+)\](.*)", re.DOTALL)
 _KEY = re.compile(r"\[(\w+)\](.*)", re.DOTALL)
-
-
-class Recorded(NamedTuple):
-    """A recording, and what else is known of it."""
-
-    recording: Any
-    tracked: list[str] | None  # paths of its inputs that have derivatives; None: it
-    # was loaded, and has no names
-    prints: bool  # evaluated arrays
-    instances: bool  # it has looked at the instances of a class
 
 
 class Names:
@@ -155,6 +146,12 @@ def _copy_tracked(leaf: Any) -> Any:
     return copy
 
 
+def latest(frozen: Any, name: str) -> list[tuple[Recorded, str, Names]]:
+    """The latest recording of a function, which has to be there."""
+    recorded = frozen._last_recorded()
+    return [(recorded, name, Names(frozen._function, recorded.tracked or []))]
+
+
 def with_adjoint(
     frozen: Any, name: str, arguments: tuple[Any, ...]
 ) -> list[tuple[Recorded, str, Names]]:
@@ -168,7 +165,7 @@ def with_adjoint(
     frozen._derivatives, frozen._general = adjoint, True
     arguments = _core._tree_map("freeze", _copy_tracked, tuple(arguments))
     result = frozen(*arguments)
-    recorded, names = frozen._last_recorded(), frozen._names()
+    ((recorded, _, names),) = latest(frozen, name)
     if adjoint.seen is None:
         raise RuntimeError(
             "drjit.FrozenFunction.export(): 'adjoint' has arguments for which the "

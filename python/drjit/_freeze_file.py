@@ -20,26 +20,13 @@ from typing import Any
 
 from drjit import _core
 from drjit._enums import JitBackend
+from drjit._freeze import named
 
 Rows = list[tuple[Any, ...]]
 
 _VERSION = 1
 _DIRECT = (bool, int, str, type(None))
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
-
-# Of the inputs of a call.
-_PARTS = {
-    "[0]": "args",
-    "[1]": "kwargs",
-    "[2]": "closure",
-    "[3]": "state",
-    "[4]": "gradients",
-}
-
-
-def named(path: str) -> str:
-    """A path in the inputs in the words of the user: "args[1]", "kwargs['c'].z"."""
-    return _PARTS.get(path[:3], "") + path[3:]
 
 
 def paths(rows: Rows) -> list[str]:

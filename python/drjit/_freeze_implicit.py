@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import functools
-import hashlib
 import operator
 import types
 from collections.abc import Callable
@@ -56,12 +55,12 @@ class _Names:
 
     def _add(self, code: types.CodeType, free: frozenset[str]) -> None:
         """``free``: names that are variables of the function's closure here, too."""
-        attributes: set[str] = set()  # of what the last instruction has read
+        attributes: set[str] | None = None  # of what the last instruction has read
         for step in dis.get_instructions(code):
             name = step.argval
-            if step.opname in _READ_ATTRIBUTE:
+            if attributes is not None and step.opname in _READ_ATTRIBUTE:
                 attributes.add(name)
-            attributes = set()
+            attributes = None
             if step.opname in _READ_GLOBAL:
                 attributes = self._globals.setdefault(name, set())
             elif step.opname in _READ_CELL and name in free:
@@ -154,6 +153,8 @@ def _package(function: types.FunctionType) -> str:
 @functools.lru_cache(maxsize=1024)
 def _digest(code: types.CodeType) -> str:
     """A text that is the same for the same code, in other processes, too."""
+    import hashlib  # takes longer than most functions
+
     parts = (
         code.co_name,
         code.co_code,

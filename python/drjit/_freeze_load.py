@@ -1,4 +1,8 @@
-"""Frozen functions that come from a file: ``load_frozen``."""
+"""Frozen functions that come from a file: ``load_frozen``.
+
+What reads files is imported when it is needed: this module is among those that the
+first look at the package loads.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from drjit import _core, _freeze_file
+from drjit import _core
 from drjit._enums import JitBackend
 from drjit._freeze import FrozenFunction, freeze
 from drjit._freeze_ad import Derivatives
@@ -32,6 +36,8 @@ class LoadedFunction(FrozenFunction):
         state_fn: Callable[..., Any] | None,
         backend: JitBackend | None,
     ) -> None:
+        from drjit._freeze_file import closure_of
+
         super().__init__(_no_function, state_fn, None, 10, backend, True, True, False)
         self.__name__ = self.__qualname__ = note["name"]
         self._implicit = None
@@ -42,7 +48,7 @@ class LoadedFunction(FrozenFunction):
             )
         if note["closure"]:
             try:
-                values = _freeze_file.closure_of(found[-1][1].rows[0])
+                values = closure_of(found[-1][1].rows[0])
             except LookupError:
                 raise ValueError(
                     f"drjit.load_frozen(): '{note['name']}' reads arrays from its "
@@ -65,6 +71,8 @@ class LoadedFunction(FrozenFunction):
     def _call_plain(
         self, snapshot: Any, inputs: tuple[Any, ...], call: Callable[[], Any]
     ) -> Any:
+        from drjit._freeze_file import explain
+
         recordings = [entry for each in self._recordings.values() for entry in each]
         opaque = _literals_to_store(snapshot, recordings)
         if opaque:
@@ -73,11 +81,10 @@ class LoadedFunction(FrozenFunction):
             if type(result) is not _core._Snapshot:
                 return result
             snapshot = result
-        known = self._recordings.get(snapshot.key)
         why = (
-            f"the sizes, contents or flags do not fit:\n{known[0].text()}"
-            if known
-            else _freeze_file.explain(snapshot, recordings)
+            self._reason(snapshot)
+            if snapshot.key in self._recordings
+            else explain(snapshot, recordings)
         )
         raise RuntimeError(
             f"drjit.load_frozen(): no recording of '{self.__name__}' fits: {why}"
@@ -122,7 +129,9 @@ def load_frozen(
     do. Raises ``RuntimeError`` for files that are damaged or were written with another
     key, or that need a class which is not there.
     """
-    note, found = _freeze_file.load(path, backend)
+    from drjit._freeze_file import load
+
+    note, found = load(path, backend)
     if f is None:
         return LoadedFunction(path, note, found, state_fn, backend)
     frozen = freeze(
