@@ -194,6 +194,7 @@ class FrozenFunction:
         self._last: Recorded | None = None
         self._described: dict[str, str] | None = None  # inputs of the latest recording
         self._why = "the function was not called yet"
+        self._unfit: Any = None  # a recording, if that is why
         self.n_recordings = 0
 
     @property
@@ -206,7 +207,7 @@ class FrozenFunction:
         self._domains.clear()
         self._forms.clear()
         self.__dict__.pop("_derivatives", None)
-        self._last = self._described = None
+        self._last = self._described = self._unfit = None
         self.n_recordings = 0
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -243,13 +244,14 @@ class FrozenFunction:
             self._recordings[key] = [recording, *self._recordings.pop(key, [])]
             self._last = Recorded(recording, None, False, False)
         self._why = f"it was loaded from '{path}'"
+        self._unfit = None
 
     def explain(self) -> str:
         """The latest recording as text, and why it was made."""
         text = "no recording\n"
         if self._last is not None:
             text = self._last.recording.text()
-        return f"{text}recorded because {self._why}\n"
+        return f"{text}recorded because {self._reason()}\n"
 
     def export(
         self,
@@ -335,8 +337,8 @@ class FrozenFunction:
     def _around(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """What the function reads from its closure and globals, and its state."""
         return (
-            self._implicit() if self._implicit else None,
-            self._state_fn(*args, **kwargs) if self._state_fn else None,
+            None if self._implicit is None else self._implicit(),
+            None if self._state_fn is None else self._state_fn(*args, **kwargs),
         )
 
     @functools.cached_property
@@ -487,19 +489,20 @@ class FrozenFunction:
     def _record(
         self, snapshot: Any, inputs: tuple[Any, ...], call: Callable[[], Any]
     ) -> Any:
-        self._why = self._reason(snapshot)
+        self._note_reason(snapshot)
         self._warn()
         self._list_changes(inputs)
         backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
         general = self._general or snapshot.key in self._recordings
-        watch = Watch(snapshot.objects, inputs)
+        objects = snapshot.objects
+        watch = Watch(objects, inputs) if objects else None
         _core._freeze_start(snapshot, backend, general, self._allow_reads)
         prints: list[_Print] = []
         _local.prints, _local.domains = prints, []
         try:
             result = call()
-            changed = watch.changed()
+            changed = watch.changed() if watch else None
             # What is tracked here depends on what has become so within.
             plain = _core.detach(result) if _core.grad_enabled(result) else result
             recording = _core._freeze_stop(
@@ -515,6 +518,7 @@ class FrozenFunction:
             recording = f"the function changes {changed}"
         if isinstance(recording, str):
             self._why = f"recordings of the function cannot be repeated: {recording}"
+            self._unfit = None
             return result
         self._domains.update({(id(d), id(seen)): (d, seen) for d, seen in domains})
         self._keep(snapshot.key, recording)
@@ -533,11 +537,17 @@ class FrozenFunction:
             if not self._recordings[oldest]:
                 del self._recordings[oldest]
 
-    def _reason(self, snapshot: Any) -> str:
+    def _reason(self) -> str:
+        return self._why + (f":\n{self._unfit.text()}" if self._unfit else "")
+
+    def _note_reason(self, snapshot: Any) -> None:
         known = self._recordings.get(snapshot.key)
         if known:
-            return f"the sizes, contents or flags do not fit:\n{known[0].text()}"
-        return "there was none for inputs of such types, structure and values"
+            self._why = "the sizes, contents or flags do not fit"
+            self._unfit = known[0]
+        else:
+            self._why = "there was none for inputs of such types, structure and values"
+            self._unfit = None
 
     def _warn(self) -> None:
         if self.n_recordings < self._warn_after or not _logs(_WARN):

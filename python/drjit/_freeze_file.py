@@ -248,8 +248,8 @@ def save(
             {
                 "inputs": _put_rows(recording.rows[0], "input"),
                 "variables": recording.rows[1],
-                "outputs": _put_rows(recording.rows[2], "result"),
-                "repeated": recording.rows[3],
+                "outputs": _put_rows(recording.output_rows, "result"),
+                "repeated": recording.repeated,
                 "changes": recording.changes,
                 "sizes": recording.sizes,
                 "suspended": recording.suspended,
@@ -330,11 +330,13 @@ def load(
 
 
 def _build(rows: Iterator[tuple[Any, ...]]) -> Any:
-    """The next tree of rows; ``LookupError``: it has arrays."""
+    """The next tree of rows; ``LookupError``: it has arrays, or an object is gone."""
     row = next(rows)
     kind = row[0]
     if kind == "value":
         return row[1]
+    if kind == "object" and (thing := row[1]()) is not None:
+        return thing
     if kind == "content" and row[1] is set:
         return set(row[2])
     if kind == "tuple":
@@ -450,7 +452,7 @@ def explain(snapshot: Any, recordings: list[Any]) -> str:
     """Why no recording fits these inputs, by the one that comes nearest."""
     now = snapshot.rows
     number, text = max(
-        (_difference(now, recording.rows[:2]) for recording in recordings),
+        (_difference(now, recording.rows) for recording in recordings),
         key=lambda pair: pair[0],
     )
     if number >= len(now[0]):

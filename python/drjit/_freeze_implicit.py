@@ -5,8 +5,9 @@ from __future__ import annotations
 import dis
 import functools
 import operator
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from drjit import _core
@@ -18,12 +19,67 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 # Of what has no parts, and is no function.
 _WHOLE = frozenset({*_PLAIN, type(...), type, types.ModuleType})
 
-_READ_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
-_WRITE_GLOBAL = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
-_READ_CELL = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
-_WRITE_CELL = frozenset({"STORE_DEREF", "DELETE_DEREF"})
-_READ_ATTRIBUTE = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-_WRITE_ATTRIBUTE = frozenset({"STORE_ATTR", "DELETE_ATTR"})
+# What an instruction does with a name, and by how much its argument is shifted to be
+# the number of that.
+_READ_GLOBAL, _WRITE_GLOBAL, _READ_CELL, _WRITE_CELL, _READ_FIELD, _WRITE_FIELD = range(
+    6
+)
+_OF_CELLS = (_READ_CELL, _WRITE_CELL)
+_ROLES = {
+    dis.opmap[name]: (role, shift)
+    for name, role, shift in (
+        ("LOAD_GLOBAL", _READ_GLOBAL, int(sys.version_info >= (3, 11))),
+        ("LOAD_NAME", _READ_GLOBAL, 0),
+        ("LOAD_FROM_DICT_OR_GLOBALS", _READ_GLOBAL, 0),
+        ("STORE_GLOBAL", _WRITE_GLOBAL, 0),
+        ("DELETE_GLOBAL", _WRITE_GLOBAL, 0),
+        ("LOAD_DEREF", _READ_CELL, 0),
+        ("LOAD_CLASSDEREF", _READ_CELL, 0),
+        ("LOAD_FROM_DICT_OR_DEREF", _READ_CELL, 0),
+        ("STORE_DEREF", _WRITE_CELL, 0),
+        ("DELETE_DEREF", _WRITE_CELL, 0),
+        ("LOAD_ATTR", _READ_FIELD, int(sys.version_info >= (3, 12))),
+        ("LOAD_METHOD", _READ_FIELD, 0),
+        ("STORE_ATTR", _WRITE_FIELD, 0),
+        ("DELETE_ATTR", _WRITE_FIELD, 0),
+    )
+    if name in dis.opmap
+}
+_CACHE = dis.opmap.get("CACHE", -1)  # no instruction
+
+
+def _cell_names(code: types.CodeType) -> tuple[str, ...]:
+    """Of the variables that instructions on cells have numbers of."""
+    if sys.version_info < (3, 11):
+        return code.co_cellvars + code.co_freevars
+    own = set(code.co_varnames)
+    cells = tuple(name for name in code.co_cellvars if name not in own)
+    return code.co_varnames + cells + code.co_freevars
+
+
+def _uses(code: types.CodeType) -> Iterator[tuple[int, str] | None]:
+    """What each instruction does with which name; None: it is about none.
+
+    `dis` would take ten times as long, which is more than to record a function.
+    """
+    names, cells = code.co_names, _cell_names(code)
+    units = code.co_code
+    argument = 0
+    for operation, low in zip(units[::2], units[1::2], strict=True):
+        if operation == _CACHE:
+            continue
+        argument |= low
+        if operation == dis.EXTENDED_ARG:
+            argument <<= 8
+            continue
+        role, shift = _ROLES.get(operation, (None, 0))
+        if role is None:
+            yield None
+        elif role in _OF_CELLS:
+            yield role, cells[argument]
+        else:
+            yield role, names[argument >> shift]
+        argument = 0
 
 
 class _Names:
@@ -56,24 +112,41 @@ class _Names:
     def _add(self, code: types.CodeType, free: frozenset[str]) -> None:
         """``free``: names that are variables of the function's closure here, too."""
         attributes: set[str] | None = None  # of what the last instruction has read
-        for step in dis.get_instructions(code):
-            name = step.argval
-            if attributes is not None and step.opname in _READ_ATTRIBUTE:
+        for use in _uses(code):
+            role, name = use or (None, "")
+            if attributes is not None and role == _READ_FIELD:
                 attributes.add(name)
             attributes = None
-            if step.opname in _READ_GLOBAL:
+            if role == _READ_GLOBAL:
                 attributes = self._globals.setdefault(name, set())
-            elif step.opname in _READ_CELL and name in free:
+            elif role == _READ_CELL and name in free:
                 attributes = self._cells.setdefault(name, set())
-            elif step.opname in _WRITE_GLOBAL:
+            elif role == _WRITE_GLOBAL:
                 self._written_globals.add(name)
-            elif step.opname in _WRITE_CELL and name in free:
+            elif role == _WRITE_CELL and name in free:
                 self._written_cells.add(name)
-            elif step.opname in _WRITE_ATTRIBUTE:
+            elif role == _WRITE_FIELD:
                 self._written_attributes.add(name)
         for inner in code.co_consts:
             if isinstance(inner, types.CodeType):
                 self._add(inner, free.intersection(inner.co_freevars))
+
+
+# As `_core._freeze_same()` compares it: (dictionary or cell, key, what is there).
+_Seen = tuple[tuple[Any, Any, Any], ...]
+
+
+def _content(place: Any, key: Any) -> Any:
+    """What is there; `...` if there is nothing."""
+    if isinstance(place, dict):
+        return place.get(key, ...)
+    try:
+        return place.cell_contents
+    except ValueError:  # not assigned yet
+        return ...
+
+
+_names = functools.lru_cache(maxsize=1024)(_Names)
 
 
 class _Name:
@@ -102,6 +175,10 @@ class _Name:
             else:
                 found.append(...)
 
+    def places(self) -> list[tuple[Any, Any]]:
+        """Where the attributes were found, or would be."""
+        return [(space, name) for name in self._attributes for space in self._last[1]]
+
 
 def _spaces(value: Any) -> list[Any]:
     """Where a module, class or other object has its attributes; not Dr.Jit's own."""
@@ -123,7 +200,7 @@ class _Source:
 
     def __init__(self, function: types.FunctionType) -> None:
         code = function.__code__
-        names = _Names(code)
+        names = _names(code)
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         self._space = function.__globals__
         self._globals = [_Name(name, read) for name, read in names.globals()]
@@ -136,13 +213,17 @@ class _Source:
         """Their values, and those of attributes; `...` of what is not bound."""
         found: list[Any] = []
         for name in self._globals:
-            name.add(self._space.get(name.place, ...), found)
+            name.add(_content(self._space, name.place), found)
         for name in self._cells:
-            try:
-                value = name.place.cell_contents
-            except ValueError:  # not assigned yet
-                value = ...
-            name.add(value, found)
+            name.add(_content(name.place, None), found)
+        return found
+
+    def places(self) -> list[tuple[Any, Any]]:
+        """Where `values()` has looked: (dictionary, key), and (cell, None)."""
+        found = [(self._space, name.place) for name in self._globals]
+        found += [(name.place, None) for name in self._cells]
+        for name in (*self._globals, *self._cells):
+            found += name.places()
         return found
 
 
@@ -216,7 +297,8 @@ class _Reading(NamedTuple):
     sources: list[_Source]  # of these
     values: list[Any]  # of their names
     found: tuple[Any, ...]  # of these, what counts
-    settled: bool  # can it change while the values are the same objects?
+    settled: bool  # it cannot change while the values are the same objects
+    seen: _Seen | None  # if so, what is where they are; None: ask the sources
 
 
 class Implicit:
@@ -233,13 +315,13 @@ class Implicit:
         function, self._given = _split(called)
         self._unwrap = unwrap
         self._package = ""
-        self._last = _Reading([], [], [], (), True)
+        self._last = _Reading([], [], [], (), True, None)
         if isinstance(function, types.FunctionType):
             defaults = function.__defaults__, function.__kwdefaults__
             self._given += [part for part in defaults if _has_arrays(part)]
             self._package = _package(function)
             sources = [_Source(function)]
-            self._last = _Reading([function], sources, [], (), False)
+            self._last = _Reading([function], sources, [], (), False, None)
 
     def __bool__(self) -> bool:
         sources = self._last.sources
@@ -247,6 +329,8 @@ class Implicit:
 
     def __call__(self) -> tuple[Any, ...]:
         last = self._last
+        if last.seen is not None and _core._freeze_same(last.seen):
+            return last.found
         values = [*self._given]
         for source in last.sources:
             values += source.values()
@@ -280,7 +364,21 @@ class Implicit:
             elif not _counts(value):
                 value, settled = ..., False
             found.append(value)
-        return _Reading(functions, sources, values, tuple(found), settled)
+        seen = self._seen(sources, values) if settled else None
+        return _Reading(functions, sources, values, tuple(found), settled, seen)
+
+    def _seen(self, sources: list[_Source], values: list[Any]) -> _Seen | None:
+        """What is where these values are; None if there are other places, or another
+        thread has changed something meanwhile."""
+        places = [place for source in sources for place in source.places()]
+        if not all(type(space) in (dict, types.CellType) for space, _ in places):
+            return None
+        seen = tuple((space, key, _content(space, key)) for space, key in places)
+        now = [*self._given]
+        for source in sources:
+            now += source.values()
+        same = len(now) == len(values) and all(map(operator.is_, now, values))
+        return seen if same else None
 
     def _follow(
         self, function: types.FunctionType, source: _Source

@@ -81,11 +81,11 @@ class LoadedFunction(FrozenFunction):
             if type(result) is not _core._Snapshot:
                 return result
             snapshot = result
-        why = (
-            self._reason(snapshot)
-            if snapshot.key in self._recordings
-            else explain(snapshot, recordings)
-        )
+        if snapshot.key in self._recordings:
+            self._note_reason(snapshot)
+            why = self._reason()
+        else:
+            why = explain(snapshot, recordings)
         raise RuntimeError(
             f"drjit.load_frozen(): no recording of '{self.__name__}' fits: {why}"
         )

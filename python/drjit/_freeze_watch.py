@@ -47,10 +47,8 @@ class Watch:
     def __init__(self, objects: list[tuple[Any, Any]], inputs: Any) -> None:
         # With the names to leave out; arrays, and copies, as indices are used again.
         self._seen: list[tuple[Any, Any, dict[Any, tuple[Any, Any]]]] = []
-        self._inputs: set[int] = set()
-        if objects:
-            self._inputs.update(id(leaf) for leaf in leaves(inputs))
-            self._add([pair for pair in objects if _is_holder(pair[0])])
+        self._inputs = {id(leaf) for leaf in leaves(inputs)}
+        self._add([pair for pair in objects if _is_holder(pair[0])])
 
     def _add(self, found: list[tuple[Any, Any]]) -> None:
         known: set[int] = set()

@@ -3,10 +3,14 @@ and in results."""
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
+import inspect
 import math
+import textwrap
 import types
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +18,7 @@ from typing import Any
 
 import drjit as dr
 import pytest
+from drjit._freeze_implicit import _uses
 from drjit.llvm import Float, UInt
 
 scale: Any = 2.0
@@ -95,6 +100,44 @@ def test_where_a_global_is_read(function: Callable[..., Any], array: bool) -> No
         assert dr.all(a == ramp(4) * value)
         assert dr.all(b == (ramp(4) + 1) * value)
     assert frozen.n_recordings == (1 if array else 3)
+
+
+# What instructions do with names, in the order of the numbers that `_uses()` gives.
+ROLES = (
+    {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"},
+    {"STORE_GLOBAL", "DELETE_GLOBAL"},
+    {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"},
+    {"STORE_DEREF", "DELETE_DEREF"},
+    {"LOAD_ATTR", "LOAD_METHOD"},
+    {"STORE_ATTR", "DELETE_ATTR"},
+)
+
+
+def uses_by_dis(code: types.CodeType) -> list[tuple[int, str] | None]:
+    roles = {name: role for role, names in enumerate(ROLES) for name in names}
+    return [
+        (roles[step.opname], step.argval) if step.opname in roles else None
+        for step in dis.get_instructions(code)
+        if step.opname != "EXTENDED_ARG"
+    ]
+
+
+def codes(code: types.CodeType) -> Any:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from codes(inner)
+
+
+@pytest.mark.parametrize("module", [dis, functools, inspect, textwrap, typing])
+def test_instructions_are_read_as_by_dis(module: types.ModuleType) -> None:
+    """Names beyond 256, cells, classes, and all else that functions consist of."""
+    many = "\n".join(f"    a{k}.b{k} = c{k}.d{k}" for k in range(300))
+    source = f"{inspect.getsource(module)}\ndef many():\n{many}\n"
+    found = list(codes(compile(source, module.__name__, "exec")))
+    assert len(found) > 10
+    for code in found:
+        assert list(_uses(code)) == uses_by_dis(code), code.co_name
 
 
 def test_names_keep_their_places() -> None:

@@ -190,7 +190,7 @@ bool collection_take(Collection *c, State *state, const char *operation,
 
 void collection_free(Collection *c)
 {
-    for (size_t i = 0; i < c->id_count; i++)
+    for (size_t i = 0; c->ids && i < c->id_count; i++)
         jit_var_dec_ref(c->ids[i]);
     PyMem_Free(c->ids);
     PyMem_Free(c->numbers);

@@ -7,7 +7,7 @@
 #ifndef PYTHON_FROZEN_H
 #define PYTHON_FROZEN_H
 
-#include "python/freeze/collection.h"
+#include "python/freeze/snapshot.h"
 
 /** What is left of an array: where its variables come from. */
 typedef struct OutputLeaf {
@@ -24,6 +24,11 @@ typedef struct Change {
     bool replaced; /* there is another object in its place now */
 } Change;
 
+/** Which extent of which tensor. */
+typedef struct ExtentPlace {
+    size_t leaf, axis;
+} ExtentPlace;
+
 typedef struct Frozen {
     PyObject_HEAD
     State *state;
@@ -36,8 +41,10 @@ typedef struct Frozen {
     Change *changes;
     size_t change_count;
     bool suspended;     /* derivatives were, see ad_scope_suspends_all() */
-    PyObject *rows;     /* of inputs, their variables, outputs: see rows.h */
-    PyObject *paths;    /* see frozen_export.h */
+    Collection inputs;  /* an outline */
+    JitFreezeInput *described; /* their variables, as they were */
+    ExtentPlace *extents;      /* further inputs: literals with so many entries */
+    size_t extent_count;
 } Frozen;
 
 /** Members by which recordings are saved (frozen_file.c). */
@@ -47,6 +54,22 @@ extern PyGetSetDef frozen_file_members[];
 bool frozen_bind(State *state);
 /** An empty one. NULL: exception. */
 Frozen *frozen_new(State *state);
+
+/* ---- what is kept (frozen_keep.c) */
+
+/** (snapshot, inputs, result with prints, result): end the recording. It, or a str that
+ *  says why there is none. */
+PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n);
+/** Keep the outline of inputs, whose variables are described and have these sizes.
+ *  False: exception. */
+bool frozen_keep_inputs(Frozen *f, const Collection *inputs,
+                        const JitFreezeInput *described, const SizeClasses *sizes);
+/** The outputs as an outline; free it with collection_free(), after failure too. False:
+ *  exception. */
+bool frozen_outputs(const Frozen *f, Collection *outline);
+/** A leaf that is no array of the core. Those of drjit.scalar, and sets, belong to
+ *  whoever gets them. A new reference; NULL: exception. */
+PyObject *frozen_own_leaf(const State *state, PyObject *leaf);
 /** What is to be known of the outputs' arrays, whose extents are numbers; for outputs
  *  that were read from a file. False: exception. */
 bool frozen_keep_leaves(Frozen *f, const Collection *outputs);

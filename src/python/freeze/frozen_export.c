@@ -9,100 +9,79 @@
 
 /* -------------------------------------------------------------------- paths */
 
-/* Put "PATH.shape[axis]" to a place of a list, unless there is something already. */
-static bool put_extent(PyObject *list, size_t place, const Tree *tree, size_t leaf,
-                       size_t axis)
+/* "PATH.shape[axis]" */
+static PyObject *extent_path(const Tree *tree, size_t leaf, size_t axis)
 {
-    if (PyList_GET_ITEM(list, (Py_ssize_t) place))
-        return true;
     PyObject *path = tree_leaf_path(tree, leaf);
     PyObject *own = path ? PyUnicode_FromFormat("%U.shape[%zu]", path, axis) : NULL;
     Py_XDECREF(path);
-    if (own)
-        PyList_SET_ITEM(list, (Py_ssize_t) place, own);
     return own;
 }
 
-/* Extents of tensors that are inputs of the core. */
-static PyObject *input_extents(const Snapshot *s)
+/* Put a path (stolen) to a place of a list. False: it is NULL. */
+static bool put(PyObject **list, size_t place, PyObject *path)
 {
-    const Collection *c = &s->inputs;
-    PyObject *list = PyList_New((Py_ssize_t) s->sizes.extra);
-    for (size_t leaf = 0; list && leaf < c->tree.leaf_count; leaf++) {
-        if (!c->places[leaf].info || c->places[leaf].info->kind != KIND_TENSOR)
-            continue;
-        const Tensor *t = array_tensor(array_of(c->tree.leaves[leaf]));
-        for (size_t i = 0; list && i < t->ndim; i++) {
-            const SizeClass *known =
-                t->extents[i] > UINT32_MAX
-                    ? NULL
-                    : size_classes_find(&s->sizes, (uint32_t) t->extents[i]);
-            if (known && known->input >= c->id_count &&
-                !put_extent(list, known->input - c->id_count, &c->tree, leaf, i))
-                Py_CLEAR(list);
-        }
-    }
+    if (path)
+        PyList_SetItem(*list, (Py_ssize_t) place, path);
+    else
+        Py_CLEAR(*list);
+    return path;
+}
+
+static PyObject *input_extents(const Frozen *f)
+{
+    PyObject *list = PyList_New((Py_ssize_t) f->extent_count);
+    for (size_t i = 0; list && i < f->extent_count; i++)
+        put(&list, i, extent_path(&f->inputs.tree, f->extents[i].leaf,
+                                  f->extents[i].axis));
     return list;
 }
 
-/* Sizes of the result: extents of tensors, and numbers. */
-static PyObject *output_sizes(const Frozen *f, const Collection *c)
+/* Sizes of the result: extents of tensors, and numbers; the first ones count. */
+static PyObject *output_sizes(const Frozen *f)
 {
     PyObject *list = PyList_New((Py_ssize_t) f->size_count);
-    for (size_t leaf = 0; list && leaf < c->tree.leaf_count; leaf++) {
+    for (size_t leaf = f->tree.leaf_count; list && leaf-- > 0;) {
         const OutputLeaf *out = &f->leaves[leaf];
         const size_t count = !out->sizes ? 0 : out->cls ? array_tensor(out->like)->ndim
                                                         : 1;
-        for (size_t i = 0; list && i < count; i++) {
-            const size_t place = out->sizes[i] - (size_t) 1;
-            if (!out->sizes[i])
-                continue;
-            if (out->cls && !put_extent(list, place, &c->tree, leaf, i))
-                Py_CLEAR(list);
-            else if (!out->cls && !PyList_GET_ITEM(list, (Py_ssize_t) place))
-                PyList_SET_ITEM(list, (Py_ssize_t) place,
-                                tree_leaf_path(&c->tree, leaf));
-        }
+        for (size_t i = count; list && i-- > 0;)
+            if (out->sizes[i])
+                put(&list, out->sizes[i] - (size_t) 1,
+                    out->cls ? extent_path(&f->tree, leaf, i)
+                             : tree_leaf_path(&f->tree, leaf));
     }
     return list;
 }
 
-static PyObject *changed_paths(const Frozen *f, const Snapshot *s)
+static PyObject *changed_paths(const Frozen *f)
 {
     PyObject *list = PyList_New((Py_ssize_t) f->change_count);
-    for (size_t i = 0; list && i < f->change_count; i++) {
-        PyObject *path = tree_leaf_path(&s->inputs.tree, f->changes[i].leaf);
-        if (path)
-            PyList_SET_ITEM(list, (Py_ssize_t) i, path);
-        else
-            Py_CLEAR(list);
-    }
+    for (size_t i = 0; list && i < f->change_count; i++)
+        put(&list, i, tree_leaf_path(&f->inputs.tree, f->changes[i].leaf));
     return list;
-}
-
-bool frozen_export_keep(Frozen *f, const Snapshot *s, const Collection *outputs)
-{
-    PyObject *lists[] = { collection_paths(&s->inputs), input_extents(s),
-                          collection_paths(outputs), output_sizes(f, outputs),
-                          changed_paths(f, s) };
-    enum { COUNT = sizeof(lists) / sizeof(*lists) };
-    f->paths = PyTuple_New(COUNT);
-    for (Py_ssize_t i = 0; i < COUNT; i++) {
-        if (!lists[i])
-            Py_CLEAR(f->paths);
-        if (f->paths)
-            PyTuple_SET_ITEM(f->paths, i, lists[i]);
-        else
-            Py_XDECREF(lists[i]);
-    }
-    return f->paths;
 }
 
 PyObject *frozen_export_paths(PyObject *self, PyObject *unused)
 {
+    const Frozen *f = (Frozen *) self;
+    Collection outputs;
+    PyObject *made = frozen_outputs(f, &outputs) ? collection_paths(&outputs) : NULL;
     (void) unused;
-    PyObject *paths = ((Frozen *) self)->paths; /* NULL: it was loaded */
-    return Py_NewRef(paths ? paths : Py_None);
+    collection_free(&outputs);
+    PyObject *lists[] = { collection_paths(&f->inputs), input_extents(f), made,
+                          output_sizes(f), changed_paths(f) };
+    enum { COUNT = sizeof(lists) / sizeof(*lists) };
+    PyObject *paths = PyTuple_New(COUNT);
+    for (Py_ssize_t i = 0; i < COUNT; i++) {
+        if (!lists[i])
+            Py_CLEAR(paths);
+        if (paths)
+            PyTuple_SET_ITEM(paths, i, lists[i]);
+        else
+            Py_XDECREF(lists[i]);
+    }
+    return paths;
 }
 
 /* ------------------------------------------------------------------- export */
@@ -124,11 +103,6 @@ static const char **texts_of(PyObject *list, size_t count)
     return texts;
 }
 
-static size_t paths_in(const Frozen *f, Py_ssize_t list)
-{
-    return (size_t) PyList_GET_SIZE(PyTuple_GET_ITEM(f->paths, list));
-}
-
 /* (recording, name, names of inputs, of outputs) */
 static bool read_function(const State *state, PyObject *row, JitExport *out)
 {
@@ -138,13 +112,10 @@ static bool read_function(const State *state, PyObject *row, JitExport *out)
     if (Py_TYPE(frozen) != state->frozen)
         return error_raise(PyExc_TypeError, "freeze", NULL, 0, "expected a recording");
     const Frozen *f = (const Frozen *) frozen;
-    if (!f->paths)
-        return error_raise(PyExc_RuntimeError, "freeze", NULL, 0,
-                           "a recording that was loaded cannot be exported");
     out->recording = f->recording;
-    out->input_sizes = paths_in(f, 1);
+    out->input_sizes = f->extent_count;
     out->output_sizes = f->size_count;
-    out->inputs = texts_of(in, paths_in(f, 0) + out->input_sizes);
+    out->inputs = texts_of(in, f->inputs.id_count + out->input_sizes);
     out->outputs =
         out->inputs ? texts_of(made, f->output_count + f->size_count) : NULL;
     return out->outputs;

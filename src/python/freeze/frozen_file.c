@@ -12,10 +12,42 @@ static const char name[] = "freeze";
 
 /* ---------------------------------------------------------------- saving */
 
+static PyObject *list_repeated(const Collection *c)
+{
+    PyObject *list = PyList_New((Py_ssize_t) c->repeated_count);
+    for (size_t i = 0; list && i < c->repeated_count; i++) {
+        PyObject *pair = PyLong_FromUnsignedLongLong(c->repeated[i]);
+        if (pair)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, pair);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
 static PyObject *frozen_rows(PyObject *self, void *unused)
 {
+    const Frozen *f = (Frozen *) self;
     (void) unused;
-    return Py_NewRef(((Frozen *) self)->rows);
+    return rows_of_inputs(&f->inputs, f->described);
+}
+
+static PyObject *frozen_repeated(PyObject *self, void *unused)
+{
+    (void) unused;
+    return list_repeated(&((Frozen *) self)->inputs);
+}
+
+static PyObject *frozen_output_rows(PyObject *self, void *unused)
+{
+    const Frozen *f = (Frozen *) self;
+    Collection outputs;
+    PyObject *rows = NULL;
+    (void) unused;
+    if (frozen_outputs(f, &outputs))
+        rows = rows_make(&outputs, &f->tree);
+    collection_free(&outputs);
+    return rows;
 }
 
 /* Which sizes the extents of a leaf of the outputs are, or the number that it is. */
@@ -71,7 +103,9 @@ static PyObject *frozen_suspended(PyObject *self, void *unused)
 }
 
 PyGetSetDef frozen_file_members[] = {
-    { "rows", frozen_rows, NULL, "what it consists of, see keep_rows()", NULL },
+    { "rows", frozen_rows, NULL, "of the inputs, and their variables", NULL },
+    { "repeated", frozen_repeated, NULL, "Collection.repeated of these", NULL },
+    { "output_rows", frozen_output_rows, NULL, "of the outputs", NULL },
     { "changes", frozen_changes, NULL, "[(leaf of the inputs, replaced?)]", NULL },
     { "sizes", frozen_sizes, NULL, "(number, [which, of outputs' extents])", NULL },
     { "suspended", frozen_suspended, NULL, "were derivatives suspended?", NULL },
@@ -137,7 +171,7 @@ static bool fail(const char *what)
     return error_raise(PyExc_ValueError, name, NULL, 0, "a saved recording: %s", what);
 }
 
-/* The variables of the inputs, as snapshot_variables() gives them. NULL: exception. */
+/* The variables of the inputs, as rows_of_inputs() gives them. NULL: exception. */
 static JitFreezeInput *take_variables(PyObject *list)
 {
     const Py_ssize_t count = PyList_GET_SIZE(list);
@@ -299,8 +333,8 @@ static bool take_repeated(Collection *c, PyObject *list)
     return !PyErr_Occurred();
 }
 
-/* The key of the inputs. NULL: exception. */
-static PyObject *make_key(const Frozen *f, Collection *in, PyObject *variables)
+/* The key of the inputs, whose outline is kept. NULL: exception. */
+static PyObject *take_inputs(Frozen *f, Collection *in, PyObject *variables)
 {
     const size_t count = (size_t) PyList_GET_SIZE(variables);
     JitFreezeInput *described = check_numbers(in, count) ? take_variables(variables)
@@ -311,11 +345,12 @@ static PyObject *make_key(const Frozen *f, Collection *in, PyObject *variables)
     if (described)
         key = frozen_key_make(f->state->frozen_key, in, described, true, f->suspended,
                               &sizes);
-    in->id_count = 0; /* there are no variables */
     if (key && count + sizes.extra != jit_freeze_input_count(f->recording)) {
         Py_CLEAR(key);
         fail("the number of inputs does not fit");
     }
+    if (key && !frozen_keep_inputs(f, in, described, &sizes))
+        Py_CLEAR(key);
     size_classes_free(&sizes);
     PyMem_Free(described);
     return key;
@@ -339,7 +374,6 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
     Frozen *f = frozen_new(state);
     if (!f)
         return NULL;
-    f->rows = Py_NewRef(rows);
     f->suspended = suspended != 0;
     WAIT_BEGIN
     f->recording = jit_freeze_load((JitBackend) backend, PyBytes_AS_STRING(block),
@@ -353,7 +387,7 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
              rows_take(state, outputs, &out) &&
              take_changes(f, changes) && check_changes(f, &in, &out) &&
              take_outputs(f, &out, (size_t) size_count, sizes))
-        key = make_key(f, &in, variables);
+        key = take_inputs(f, &in, variables);
     if (key)
         result = PyTuple_Pack(2, key, (PyObject *) f);
     Py_XDECREF(key);

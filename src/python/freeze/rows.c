@@ -20,13 +20,13 @@ enum { KINDS = sizeof kind_names / sizeof *kind_names };
 
 /* ---------------------------------------------------------------- rows */
 
-static PyObject *row_of_container(const TreeNode *node, bool objects)
+/* 'object': of outputs, the container that others are made from. */
+static PyObject *row_of_container(const TreeNode *node, PyObject *object)
 {
-    PyObject *cls = node->plan ? (PyObject *) Py_TYPE(node->object) : Py_None;
     PyObject *keys = node->plan ? node->plan->names : node->keys;
-    return Py_BuildValue("snOOO", kind_names[node->kind], node->count, cls,
-                         keys ? keys : Py_None,
-                         node->plan && objects ? node->object : Py_None);
+    return Py_BuildValue("snOOO", kind_names[node->kind], node->count,
+                         node->plan ? node->object : Py_None, keys ? keys : Py_None,
+                         node->plan && object ? object : Py_None);
 }
 
 static PyObject *shape_of(Array *tensor)
@@ -71,8 +71,7 @@ static PyObject *row_of_entries(const Array *a)
                          (Py_ssize_t) (array_count(a) * a->info->leaf_size));
 }
 
-/* What is compared by identity is not kept alive, if that is possible. */
-static PyObject *row_of_object(const State *state, PyObject *object)
+PyObject *rows_of_object(const State *state, PyObject *object)
 {
     if (size_check(state, object))
         return Py_BuildValue("sN", "value", size_plain(state, object));
@@ -93,18 +92,19 @@ static PyObject *row_of_object(const State *state, PyObject *object)
     return reference ? Py_BuildValue("sN", "object", reference) : NULL;
 }
 
-PyObject *rows_make(const Collection *c, bool objects)
+PyObject *rows_make(const Collection *outline, const Tree *objects)
 {
+    const Collection *c = outline;
     PyObject *rows = PyList_New((Py_ssize_t) c->tree.node_count);
     for (size_t i = 0, leaf = 0; rows && i < c->tree.node_count; i++) {
         const TreeNode *node = &c->tree.nodes[i];
         PyObject *row;
         if (node->kind != NODE_LEAF)
-            row = row_of_container(node, objects);
+            row = row_of_container(node, objects ? objects->nodes[i].object : NULL);
         else if (c->places[leaf].info)
             row = row_of_array(c, &c->places[leaf], c->tree.leaves[leaf]);
         else
-            row = row_of_object(c->state, c->tree.leaves[leaf]);
+            row = Py_NewRef(c->tree.leaves[leaf]);
         leaf += node->kind == NODE_LEAF;
         if (row)
             PyList_SET_ITEM(rows, (Py_ssize_t) i, row);
@@ -112,6 +112,32 @@ PyObject *rows_make(const Collection *c, bool objects)
             Py_CLEAR(rows);
     }
     return rows;
+}
+
+static PyObject *list_variables(const JitFreezeInput *inputs, size_t count)
+{
+    PyObject *list = PyList_New((Py_ssize_t) count);
+    for (size_t i = 0; list && i < count; i++) {
+        const JitFreezeInput *in = &inputs[i];
+        PyObject *row =
+            Py_BuildValue("IBNNK", in->size, in->type, PyBool_FromLong(in->literal),
+                          PyBool_FromLong(in->padded), (unsigned long long) in->bits);
+        if (row)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, row);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+PyObject *rows_of_inputs(const Collection *outline, const JitFreezeInput *variables)
+{
+    PyObject *rows = rows_make(outline, NULL);
+    PyObject *list = rows ? list_variables(variables, outline->id_count) : NULL;
+    PyObject *both = list ? PyTuple_Pack(2, rows, list) : NULL;
+    Py_XDECREF(rows);
+    Py_XDECREF(list);
+    return both;
 }
 
 /* ---------------------------------------------------------------- from rows */

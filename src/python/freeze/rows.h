@@ -1,5 +1,5 @@
 /*
- * rows.h -- a collection as a list of tuples, which can be kept, shown, and saved
+ * rows.h -- an outline as a list of tuples, which can be shown, and saved
  *
  * One row for each node of the tree, parents first:
  *
@@ -18,8 +18,14 @@
 
 #include "python/freeze/collection.h"
 
-/** With 'objects', rows with fields have the object, else None. NULL: exception. */
-PyObject *rows_make(const Collection *c, bool objects);
+/** Of a leaf that is no array of the core. What is compared by identity is not kept
+ *  alive, if that is possible. NULL: exception. */
+PyObject *rows_of_object(const State *state, PyObject *object);
+/** Of a whole outline. 'objects': a tree of the same nodes, whose containers with
+ *  fields go into their rows; NULL: None does. NULL: exception. */
+PyObject *rows_make(const Collection *outline, const Tree *objects);
+/** (rows, [(size, type, literal, padded, bits) of each variable]). NULL: exception. */
+PyObject *rows_of_inputs(const Collection *outline, const JitFreezeInput *variables);
 /** The collection of such rows; arrays are empty, and objects with fields are too, but
  *  for the attributes of those that rows have. Free it with collection_free(), after
  *  failure too. False: exception. */

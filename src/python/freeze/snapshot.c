@@ -7,6 +7,7 @@
 #include "python/freeze/snapshot.h"
 
 #include "python/freeze/frozen_key.h"
+#include "python/freeze/outline.h"
 #include "python/freeze/rows.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
@@ -187,6 +188,17 @@ Snapshot *snapshot_take(State *state, PyObject *inputs)
     return NULL;
 }
 
+const Snapshot *snapshot_argument(PyObject *module, PyObject *const *args,
+                                  Py_ssize_t n, Py_ssize_t wanted)
+{
+    const State *state = state_of_module(module);
+    if (n == wanted && Py_TYPE(args[0]) == state->snapshot)
+        return (const Snapshot *) args[0];
+    error_raise(PyExc_TypeError, name, NULL, 0,
+                "expected a snapshot, and %zd arguments", wanted - 1);
+    return NULL;
+}
+
 static PyObject *snapshot_key(PyObject *self, void *unused)
 {
     (void) unused;
@@ -228,31 +240,15 @@ static PyObject *snapshot_literals(PyObject *self, void *unused)
     return list;
 }
 
-PyObject *snapshot_variables(const Snapshot *s)
-{
-    PyObject *list = PyList_New((Py_ssize_t) s->inputs.id_count);
-    for (size_t i = 0; list && i < s->inputs.id_count; i++) {
-        const JitFreezeInput *in = &s->described[i];
-        PyObject *row =
-            Py_BuildValue("IBNNK", in->size, in->type, PyBool_FromLong(in->literal),
-                          PyBool_FromLong(in->padded), (unsigned long long) in->bits);
-        if (row)
-            PyList_SET_ITEM(list, (Py_ssize_t) i, row);
-        else
-            Py_CLEAR(list);
-    }
-    return list;
-}
-
 static PyObject *snapshot_rows(PyObject *self, void *unused)
 {
     const Snapshot *s = (Snapshot *) self;
-    PyObject *rows = rows_make(&s->inputs, false);
-    PyObject *variables = rows ? snapshot_variables(s) : NULL;
-    PyObject *both = variables ? PyTuple_Pack(2, rows, variables) : NULL;
+    Collection outline;
+    PyObject *both = NULL;
     (void) unused;
-    Py_XDECREF(rows);
-    Py_XDECREF(variables);
+    if (outline_make(&outline, &s->inputs))
+        both = rows_of_inputs(&outline, s->described);
+    collection_free(&outline);
     return both;
 }
 

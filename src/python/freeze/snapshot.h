@@ -34,7 +34,8 @@ bool snapshot_set_extents(const Snapshot *s);
 /** Take a PyTree apart, and evaluate what is not in memory. NULL: exception. */
 Snapshot *snapshot_take(State *state, PyObject *inputs);
 
-/** A list of its variables: (size, type, literal, padded, bits). NULL: exception. */
-PyObject *snapshot_variables(const Snapshot *s);
+/** The first of 'wanted' arguments, which has to be a snapshot. NULL: exception. */
+const Snapshot *snapshot_argument(PyObject *module, PyObject *const *args,
+                                  Py_ssize_t n, Py_ssize_t wanted);
 
 #endif

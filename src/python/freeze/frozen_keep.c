@@ -1,0 +1,467 @@
+/*
+ * frozen_keep.c -- the end of a recording: what is kept of a call that was recorded
+ *
+ * Of the inputs, an outline; of the result, and of what the function has changed among
+ * the inputs, a tree and where variables and sizes come from.
+ */
+#include "python/freeze/frozen.h"
+#include "python/freeze/frozen_key.h"
+#include "python/freeze/outline.h"
+#include "python/memory/access.h"
+#include "python/object/error.h"
+#include "python/object/wait.h"
+
+static const char name[] = "freeze";
+
+/* ---------------------------------------------------------------- changes */
+
+/* What has become of a leaf of the inputs? */
+static bool has_changed(const Snapshot *s, size_t leaf, PyObject *now, bool *replaced)
+{
+    const CollectedLeaf *place = &s->inputs.places[leaf];
+    const PyObject *before = s->inputs.tree.leaves[leaf];
+    *replaced = now != before;
+    if (*replaced || !place->info)
+        return *replaced;
+    const Array *array = array_of(now);
+    if (array_count(array) != place->count)
+        return true;
+    for (size_t i = 0; i < place->count; i++) {
+        const uint32_t number = s->inputs.numbers[place->first + i];
+        if (leaf_index(array_leaves(array)[i]) !=
+            (number ? s->inputs.ids[number - 1] : 0))
+            return true;
+    }
+    return false;
+}
+
+/* Has the function enabled derivatives of an input? */
+static bool is_tracked(const Tree *now, const State *state)
+{
+    for (size_t leaf = 0; leaf < now->leaf_count; leaf++) {
+        const Array *a = array_check(state, now->leaves[leaf])
+                             ? array_of(now->leaves[leaf])
+                             : NULL;
+        for (size_t i = 0; a && a->info->jit && i < array_count(a); i++)
+            if (leaf_node(array_leaves(a)[i]))
+                return true;
+    }
+    return false;
+}
+
+/* Fill in the changes, and a list of what stands there now. */
+static PyObject *find_changes(Frozen *f, const Snapshot *s, const Tree *now)
+{
+    PyObject *list = PyList_New(0);
+    f->changes = PyMem_Calloc(now->leaf_count + 1, sizeof(*f->changes));
+    if (list && !f->changes) {
+        PyErr_NoMemory();
+        Py_CLEAR(list);
+    }
+    for (size_t i = 0; list && i < now->leaf_count; i++) {
+        bool replaced;
+        if (!has_changed(s, i, now->leaves[i], &replaced))
+            continue;
+        f->changes[f->change_count++] = (Change){ i, replaced };
+        if (PyList_Append(list, now->leaves[i]) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* ---------------------------------------------------------------- outputs */
+
+/* The outputs of the core: variables, then a literal for each size that the result
+ * has. */
+typedef struct Outputs {
+    const Collection *c;
+    JitBackend backend;
+    uint32_t *ids; /* references of the literals only */
+    JitSize *sizes;
+    size_t size_count, capacity;
+} Outputs;
+
+static void free_outputs(Outputs *o)
+{
+    for (size_t i = 0; i < o->size_count; i++)
+        jit_var_dec_ref(o->ids[o->c->id_count + i]);
+    PyMem_Free(o->ids);
+    PyMem_Free(o->sizes);
+}
+
+static bool reserve_size(Outputs *o)
+{
+    if (o->size_count < o->capacity)
+        return true;
+    const size_t wanted = o->capacity ? 2 * o->capacity : 4;
+    uint32_t *ids = PyMem_Realloc(o->ids, (o->c->id_count + wanted) * sizeof(*ids));
+    if (!ids)
+        return PyErr_NoMemory() != NULL;
+    o->ids = ids;
+    JitSize *sizes = PyMem_Realloc(o->sizes, wanted * sizeof(*sizes));
+    if (!sizes)
+        return PyErr_NoMemory() != NULL;
+    o->sizes = sizes;
+    o->capacity = wanted;
+    return true;
+}
+
+/* The number of a size among the outputs, from 1 on; 0: it is just a number.
+ * UINT32_MAX: exception. */
+static uint32_t output_size(Outputs *o, Extent extent)
+{
+    if (!extent.size || extent.n > UINT32_MAX) {
+        extent_number(extent);
+        return 0;
+    }
+    for (size_t i = 0; i < o->size_count; i++)
+        if (o->sizes[i] == extent.size)
+            return (uint32_t) i + 1;
+    if (!reserve_size(o))
+        return UINT32_MAX;
+    const uint32_t id = leaf_index(leaf_entries(o->backend, extent_next(extent)));
+    if (!id) {
+        error_from_core(name, NULL, 0);
+        return UINT32_MAX;
+    }
+    o->ids[o->c->id_count + o->size_count] = id;
+    o->sizes[o->size_count] = extent.size;
+    return (uint32_t) ++o->size_count;
+}
+
+/* Extents and the entries of the storage have to agree when it is repeated. */
+static void check_storage(const Array *tensor, const Extents *shape)
+{
+    const Leaf leaf = tensor->info->jit ? array_leaf(tensor) : 0;
+    Extent total;
+    if (!leaf || !extents_total(shape, &total))
+        PyErr_Clear(); /* there are no such tensors */
+    else if (!extent_equal(extent_of_leaf(leaf, leaf_peek_size(leaf)), total))
+        extent_number(total); /* one entry for all */
+}
+
+static bool keep_sizes(OutputLeaf *out, Outputs *o, const Extents *shape)
+{
+    out->sizes = PyMem_Calloc(shape->ndim + 1, sizeof(*out->sizes));
+    if (!out->sizes)
+        return PyErr_NoMemory() != NULL;
+    for (size_t i = 0; i < shape->ndim; i++) {
+        out->sizes[i] = output_size(o, extents_get(shape, i));
+        if (out->sizes[i] == UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+/* A number that is a size. */
+static bool keep_number(Frozen *f, Outputs *o, size_t leaf)
+{
+    Py_ssize_t value;
+    Extents one;
+    extents_set_numbers(&one, 0, NULL);
+    Extent extent = extent_of(0);
+    if (!extent_read(f->state, o->c->tree.leaves[leaf], &value, &extent))
+        return !PyErr_Occurred(); /* it is negative, and bound */
+    extents_append(&one, extent);
+    return !one.sized || keep_sizes(&f->leaves[leaf], o, &one);
+}
+
+/* An array of the result, without its variables. */
+static bool keep_leaf(Frozen *f, Outputs *o, size_t leaf)
+{
+    const CollectedLeaf *place = &o->c->places[leaf];
+    OutputLeaf *out = &f->leaves[leaf];
+    PyObject *object = o->c->tree.leaves[leaf];
+    if (!place->info)
+        return !size_check(f->state, object) || keep_number(f, o, leaf);
+    out->cls = (PyTypeObject *) Py_NewRef((PyObject *) Py_TYPE(object));
+    out->first = place->first;
+    out->count = place->count;
+    const bool tensor = place->info->kind == KIND_TENSOR;
+    if (place->info->dynamic || tensor)
+        out->like = array_new_like(place->info, (Array *) object);
+    if (!tensor || !out->like)
+        return out->like || !(place->info->dynamic || tensor);
+    Extents shape;
+    extents_of((Array *) object, &shape);
+    check_storage((Array *) object, &shape);
+    return array_set_shape(out->like, shape.ndim, shape.dims) && /* without sizes */
+           (!shape.sized || keep_sizes(out, o, &shape));
+}
+
+PyObject *frozen_own_leaf(const State *state, PyObject *leaf)
+{
+    if (Py_IS_TYPE(leaf, &PySet_Type))
+        return PySet_New(leaf);
+    return array_check(state, leaf) ? (PyObject *) array_copy(array_of(leaf))
+                                    : Py_NewRef(leaf);
+}
+
+/* A tree like that of the outputs, in which arrays are None, so that it keeps none of
+ * them alive. */
+static bool keep_tree(Frozen *f, const Collection *c)
+{
+    const size_t count = c->tree.leaf_count;
+    PyObject **leaves = PyMem_New(PyObject *, count + 1), *skeleton = NULL;
+    if (!leaves)
+        return PyErr_NoMemory() != NULL;
+    size_t made = 0;
+    for (; made < count; made++) {
+        leaves[made] = c->places[made].info
+                           ? Py_NewRef(Py_None)
+                           : frozen_own_leaf(f->state, c->tree.leaves[made]);
+        if (!leaves[made])
+            break;
+    }
+    if (made == count)
+        skeleton = tree_unflatten(name, &c->tree, leaves);
+    while (made)
+        Py_DECREF(leaves[--made]);
+    PyMem_Free(leaves);
+    const bool ok = skeleton && tree_flatten(f->state, name, skeleton, &f->tree);
+    Py_XDECREF(skeleton);
+    if (ok && f->tree.leaf_count != c->tree.leaf_count)
+        error_raise(PyExc_TypeError, name, NULL, 0,
+                    "the result has an object that cannot be made without its fields");
+    return ok && f->tree.leaf_count == c->tree.leaf_count;
+}
+
+/* What is to be known of the arrays, whose tree is in 'f' already. */
+static bool keep_leaves(Frozen *f, Outputs *o)
+{
+    const Collection *c = o->c;
+    f->leaves = PyMem_Calloc(c->tree.leaf_count + 1, sizeof(*f->leaves));
+    f->numbers = PyMem_New(uint32_t, c->number_count + 1);
+    if (!f->leaves || !f->numbers)
+        return PyErr_NoMemory() != NULL;
+    if (c->number_count)
+        memcpy(f->numbers, c->numbers, c->number_count * sizeof(*f->numbers));
+    bool ok = reserve_size(o);
+    for (size_t i = 0; ok && i < c->tree.leaf_count; i++)
+        ok = keep_leaf(f, o, i);
+    f->output_count = c->id_count;
+    f->size_count = o->size_count;
+    if (ok && c->id_count)
+        memcpy(o->ids, c->ids, c->id_count * sizeof(*o->ids));
+    return ok;
+}
+
+bool frozen_keep_leaves(Frozen *f, const Collection *outputs)
+{
+    Outputs o = { .c = outputs };
+    const bool ok = keep_leaves(f, &o);
+    free_outputs(&o);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- outlines */
+
+/* A leaf of the outputs as it is in a collection, but without variables. A new
+ * reference; NULL: exception. */
+static PyObject *bare_leaf(const Frozen *f, size_t leaf, CollectedLeaf *place)
+{
+    const OutputLeaf *out = &f->leaves[leaf];
+    if (!out->cls)
+        return Py_NewRef(f->tree.leaves[leaf]);
+    const TypeInfo *info = out->like ? out->like->info
+                                     : type_of_class(f->state, out->cls);
+    *place = (CollectedLeaf){ info, out->first, out->count };
+    return (PyObject *) access_make(out->cls, info, out->like);
+}
+
+bool frozen_outputs(const Frozen *f, Collection *outline)
+{
+    const size_t count = f->tree.leaf_count;
+    Collection bare = { .state = f->state, .numbers = f->numbers,
+                        .id_count = f->output_count };
+    bare.tree = f->tree;
+    bare.tree.leaf_count = 0;
+    bare.tree.leaves = PyMem_New(PyObject *, count + 1);
+    bare.places = PyMem_Calloc(count + 1, sizeof(*bare.places));
+    bool ok = bare.tree.leaves && bare.places;
+    if (!ok)
+        PyErr_NoMemory();
+    for (size_t i = 0; ok && i < count; i++) {
+        PyObject *leaf = bare_leaf(f, i, &bare.places[i]);
+        ok = leaf;
+        if (ok)
+            bare.tree.leaves[bare.tree.leaf_count++] = leaf;
+        bare.number_count += bare.places[i].count;
+    }
+    *outline = (Collection){ 0 };
+    ok = ok && outline_make(outline, &bare);
+    while (bare.tree.leaf_count)
+        Py_DECREF(bare.tree.leaves[--bare.tree.leaf_count]);
+    PyMem_Free(bare.tree.leaves);
+    PyMem_Free(bare.places);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- inputs */
+
+/* Where the extents of tensors are that are inputs of the core. */
+static bool keep_extents(Frozen *f, const SizeClasses *sizes)
+{
+    const Collection *c = &f->inputs;
+    f->extents = PyMem_Calloc(sizes->extra + 1, sizeof(*f->extents));
+    if (!f->extents)
+        return PyErr_NoMemory() != NULL;
+    f->extent_count = sizes->extra;
+    for (size_t leaf = c->tree.leaf_count; sizes->extra && leaf-- > 0;) {
+        const Tensor *t = c->places[leaf].info &&
+                                  c->places[leaf].info->kind == KIND_TENSOR
+                              ? array_tensor(array_of(c->tree.leaves[leaf]))
+                              : NULL;
+        for (size_t i = t ? t->ndim : 0; i-- > 0;) {
+            const SizeClass *known =
+                t->extents[i] > UINT32_MAX
+                    ? NULL
+                    : size_classes_find(sizes, (uint32_t) t->extents[i]);
+            if (known && known->input >= c->id_count)
+                f->extents[known->input - c->id_count] = (ExtentPlace){ leaf, i };
+        }
+    }
+    return true;
+}
+
+bool frozen_keep_inputs(Frozen *f, const Collection *inputs,
+                        const JitFreezeInput *described, const SizeClasses *sizes)
+{
+    const size_t size = inputs->id_count * sizeof(*described);
+    f->described = PyMem_Malloc(size + 1);
+    if (!f->described)
+        return PyErr_NoMemory() != NULL;
+    if (size)
+        memcpy(f->described, described, size);
+    return outline_make(&f->inputs, inputs) && keep_extents(f, sizes);
+}
+
+/* ---------------------------------------------------------------- the end */
+
+/* End the recording: the outputs of the core. A str says why it cannot be repeated. */
+static PyObject *stop_core(Frozen *f, const Outputs *o)
+{
+    WAIT_BEGIN
+    f->recording = jit_freeze_stop(o->c->id_count + o->size_count, o->ids);
+    WAIT_END
+    if (f->recording)
+        return Py_NewRef((PyObject *) f);
+    if (jit_error() != JIT_ERROR_UNSUPPORTED)
+        return error_from_core(name, NULL, 0);
+    const char *message = jit_error_message(), *reason = strstr(message, "repeated: ");
+    return PyUnicode_FromString(reason ? reason + strlen("repeated: ") : message);
+}
+
+static bool is_input(const Snapshot *s, const PyObject *object)
+{
+    size_t i = 0;
+    while (i < s->inputs.tree.leaf_count && s->inputs.tree.leaves[i] != object)
+        i++;
+    return i < s->inputs.tree.leaf_count;
+}
+
+static bool is_repeatable(const Snapshot *s, PyObject *object);
+
+static bool are_repeatable(const Snapshot *s, PyObject *set)
+{
+    PyObject *list = PySequence_List(set);
+    bool ok = list;
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(list); i++)
+        ok = is_repeatable(s, PyList_GET_ITEM(list, i));
+    Py_XDECREF(list);
+    return ok;
+}
+
+/* Will each call have this leaf among its results? Values, what is an input, and
+ * whatever has a name; not an object that the function makes. */
+static bool is_repeatable(const Snapshot *s, PyObject *object)
+{
+    if (PyAnySet_CheckExact(object))
+        return are_repeatable(s, object);
+    if (PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object) ||
+        object == Py_None || object == Py_Ellipsis || PyType_Check(object) ||
+        PyModule_Check(object) || PyCFunction_Check(object) ||
+        size_check(s->state, object) || array_check(s->state, object) ||
+        is_input(s, object))
+        return true;
+    if (PyFunction_Check(object))
+        return !PyFunction_GetClosure(object);
+    const bool value = !PyMethod_Check(object) && !frozen_key_by_identity(object);
+    PyErr_Clear(); /* of a hash: it is none, as far as this is concerned */
+    return value && !PyObject_HasAttrString((PyObject *) Py_TYPE(object), "__dlpack__");
+}
+
+/* Why the leaves of a tree make it impossible to repeat; NULL: they do not, or an
+ * exception. */
+static PyObject *find_made(const Snapshot *s, const Tree *results)
+{
+    for (size_t i = 0; i < results->leaf_count; i++)
+        if (!is_repeatable(s, results->leaves[i]))
+            return PyUnicode_FromFormat("a result is an object of type %s, and each "
+                                        "call makes another one",
+                                        Py_TYPE(results->leaves[i])->tp_name);
+    return NULL;
+}
+
+/* The same of a result without what was printed, which may show such objects. */
+static PyObject *find_made_within(const Snapshot *s, PyObject *plain, PyObject *changed)
+{
+    Tree tree = { 0 };
+    PyObject *both = PyTuple_Pack(2, plain, changed), *reason = NULL;
+    if (both && tree_flatten(s->state, name, both, &tree))
+        reason = find_made(s, &tree);
+    tree_free(&tree);
+    Py_XDECREF(both);
+    return reason;
+}
+
+static bool keep_outputs(Frozen *f, const Snapshot *s, Outputs *o)
+{
+    f->suspended = s->suspended;
+    return keep_tree(f, o->c) && keep_leaves(f, o) &&
+           frozen_keep_inputs(f, &s->inputs, s->described, &s->sizes);
+}
+
+/* 'plain' is the result without what the function has printed. */
+static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *result,
+                      PyObject *plain)
+{
+    Collection outputs = { 0 };
+    PyObject *changed = find_changes(f, s, now);
+    PyObject *both = changed ? PyTuple_Pack(2, result, changed) : NULL;
+    PyObject *ended = NULL;
+    Outputs core = { .c = &outputs, .backend = collection_backend(&s->inputs) };
+    if (both && collection_take(&outputs, f->state, name, both)) {
+        ended = result == plain ? find_made(s, &outputs.tree)
+                                : find_made_within(s, plain, changed);
+        if (!ended && outputs.tracked)
+            ended = PyUnicode_FromString("a result depends on a gradient");
+        if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core))
+            ended = stop_core(f, &core);
+    }
+    free_outputs(&core);
+    collection_free(&outputs);
+    Py_XDECREF(both);
+    Py_XDECREF(changed);
+    return ended;
+}
+
+PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const Snapshot *s = snapshot_argument(module, args, n, 4);
+    Tree now = { 0 };
+    Frozen *f = s ? frozen_new(s->state) : NULL;
+    PyObject *ended = NULL;
+    if (f && tree_flatten_like(s->state, name, &s->inputs.tree, args[1], &now)) {
+        ended = is_tracked(&now, s->state)
+                    ? PyUnicode_FromString("an input has derivatives in the end")
+                    : stop(f, s, &now, args[2], args[3]);
+    } else if (f && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear();
+        ended = PyUnicode_FromString("the structure of the inputs has changed");
+    }
+    tree_free(&now);
+    Py_XDECREF(f);
+    jit_freeze_abort(); /* if it has not ended */
+    return ended;
+}
