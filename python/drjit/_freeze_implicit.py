@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dis
 import functools
+import opcode
 import operator
 import sys
 import types
@@ -26,7 +26,7 @@ _READ_GLOBAL, _WRITE_GLOBAL, _READ_CELL, _WRITE_CELL, _READ_FIELD, _WRITE_FIELD 
 )
 _OF_CELLS = (_READ_CELL, _WRITE_CELL)
 _ROLES = {
-    dis.opmap[name]: (role, shift)
+    opcode.opmap[name]: (role, shift)
     for name, role, shift in (
         ("LOAD_GLOBAL", _READ_GLOBAL, int(sys.version_info >= (3, 11))),
         ("LOAD_NAME", _READ_GLOBAL, 0),
@@ -43,9 +43,9 @@ _ROLES = {
         ("STORE_ATTR", _WRITE_FIELD, 0),
         ("DELETE_ATTR", _WRITE_FIELD, 0),
     )
-    if name in dis.opmap
+    if name in opcode.opmap
 }
-_CACHE = dis.opmap.get("CACHE", -1)  # no instruction
+_CACHE = opcode.opmap.get("CACHE", -1)  # no instruction
 
 
 def _cell_names(code: types.CodeType) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def _cell_names(code: types.CodeType) -> tuple[str, ...]:
 def _uses(code: types.CodeType) -> Iterator[tuple[int, str] | None]:
     """What each instruction does with which name; None: it is about none.
 
-    `dis` would take ten times as long, which is more than to record a function.
+    The module dis would take ten times as long, which is more than to record a function.
     """
     names, cells = code.co_names, _cell_names(code)
     units = code.co_code
@@ -69,7 +69,7 @@ def _uses(code: types.CodeType) -> Iterator[tuple[int, str] | None]:
         if operation == _CACHE:
             continue
         argument |= low
-        if operation == dis.EXTENDED_ARG:
+        if operation == opcode.EXTENDED_ARG:
             argument <<= 8
             continue
         role, shift = _ROLES.get(operation, (None, 0))

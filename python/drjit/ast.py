@@ -25,10 +25,8 @@ import __future__
 
 import ast
 import gc
-import linecache
 import sys
 from collections.abc import Callable
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, getblock
 from types import CellType, CodeType, FunctionType
 from typing import Any, NoReturn, TypeVar, overload
 
@@ -53,6 +51,8 @@ _FUTURE = {
     name: getattr(__future__, name).compiler_flag
     for name in __future__.all_feature_names
 }
+# Of code objects. The module inspect, which has these names, takes long to import.
+_CO_GENERATOR, _CO_COROUTINE, _CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
 def hint(
@@ -557,6 +557,8 @@ class _Source:
     """The text of a function, and what its names mean."""
 
     def __init__(self, function: FunctionType) -> None:
+        import linecache
+
         self.function = function
         self.code = function.__code__
         self.file = self.code.co_filename
@@ -653,6 +655,8 @@ class _Source:
         try:
             found = self.parse_lines(lines[:end], first, indent)
         except SyntaxError:  # it has lines that stand further left than 'def'
+            from inspect import getblock
+
             found = self.parse_lines(getblock(lines), first, indent)
         if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef):
             self.fail(first + 1, "only functions made by 'def' can be decorated")
@@ -797,8 +801,8 @@ def _rewrite(
 ) -> FunctionType:
     source = _Source(function)
     kinds = function.__code__.co_flags
-    if kinds & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
-        kind = "generator" if kinds & CO_GENERATOR else "'async' function"
+    if kinds & (_CO_GENERATOR | _CO_COROUTINE | _CO_ASYNC_GENERATOR):
+        kind = "generator" if kinds & _CO_GENERATOR else "'async' function"
         source.fail(
             source.code.co_firstlineno,
             f"'{function.__name__}' is a {kind}, which cannot be decorated",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -282,6 +281,8 @@ def _check_kept(op: CustomOp) -> None:
 
 def _bind(op: CustomOp, args: Any, kwargs: Any) -> None:
     """Find the parameters of eval() that the arguments belong to."""
+    import inspect  # takes longer than all other modules that this one needs
+
     bound = inspect.signature(op.eval).bind(*args, **kwargs)
     bound.apply_defaults()
     for name, parameter in bound.signature.parameters.items():
