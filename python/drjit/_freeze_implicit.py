@@ -60,7 +60,7 @@ def _cell_names(code: types.CodeType) -> tuple[str, ...]:
 def _uses(code: types.CodeType) -> Iterator[tuple[int, str] | None]:
     """What each instruction does with which name; None: it is about none.
 
-    The module dis would take ten times as long, which is more than to record a function.
+    The module dis takes ten times as long, which is more than to record a function.
     """
     names, cells = code.co_names, _cell_names(code)
     units = code.co_code
