@@ -1,6 +1,6 @@
-"""Gradients of two standard problems, with this package or JAX on the CPU.
+"""Gradients of two standard problems, with this package, JAX or PyTorch on the CPU.
 
-    python ad_frameworks.py drjit|jax [gmm|ba]
+    python ad_frameworks.py drjit|jax|torch|torch-compile [gmm|ba]
 
 Problems are those of ADBench, in single precision, with random data of a fixed seed:
 
@@ -14,13 +14,15 @@ Each framework has the program that its users would write. A gradient is compare
 difference quotient of the function in NumPy, in double precision. Prints lines of JSON:
 "first" is the first gradient of the process, with tracing and compilation, "again" any
 further one, with tracing where a framework traces every time. "drjit" is the package
-that is imported, ours or the published one.
+that is imported, ours or the published one; "torch-compile" is torch.compile(), which
+needs a C++ compiler.
 
 Results stand side by side in docs/dev/benchmarking.md; no goal is attached.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +63,7 @@ def gmm(np: Any, p: Arrays) -> Any:
             place += 1
         norm = norm + row * row
     value = p["alpha"] + p["diagonal"].sum(0) - 0.5 * norm
-    most = value.max(1)
+    most = np.amax(value, 1)
     total = (most + np.log(np.exp(value - most[:, None]).sum(1))).sum()
     return total - POINTS * np.log(np.exp(p["alpha"]).sum())
 
@@ -220,7 +222,40 @@ def prepare_jax(name: str, data: Arrays, by: tuple[str, ...]) -> Gradient:
     return gradient
 
 
-PREPARE = {"drjit": prepare_drjit, "jax": prepare_jax}
+# ---------------------------------------------------------------- PyTorch
+
+
+def prepare_torch(
+    name: str, data: Arrays, by: tuple[str, ...], compiled: bool = False
+) -> Gradient:
+    """Operation by operation, or one compiled function."""
+    import torch
+
+    function = PROBLEMS[name][0]
+    p = {
+        key: torch.as_tensor(a if a.dtype.kind == "i" else a.astype(np.float32))
+        for key, a in data.items()
+    }
+    wanted = [p[key].requires_grad_() for key in by]
+
+    def value() -> Any:
+        return function(torch, p)
+
+    run: Any = torch.compile(value) if compiled else value
+
+    def gradient() -> Arrays:
+        found = torch.autograd.grad(run(), wanted)
+        return dict(zip(by, found, strict=True))
+
+    return gradient
+
+
+PREPARE: dict[str, Callable[..., Gradient]] = {
+    "drjit": prepare_drjit,
+    "jax": prepare_jax,
+    "torch": prepare_torch,
+    "torch-compile": functools.partial(prepare_torch, compiled=True),
+}
 
 
 def host(a: Any) -> Any:
@@ -265,7 +300,7 @@ def main() -> int:
     framework = sys.argv[1] if len(sys.argv) > 1 else ""
     names = sys.argv[2:] or list(PROBLEMS)
     if framework not in PREPARE or not set(names) <= set(PROBLEMS):
-        sys.exit("usage: ad_frameworks.py drjit|jax [gmm|ba]")
+        sys.exit(f"usage: ad_frameworks.py {'|'.join(PREPARE)} [gmm|ba]")
     for name in names:
         measure(framework, name)
     return 0
