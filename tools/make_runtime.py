@@ -29,7 +29,7 @@ ROOTS = {
         device/cpu/reduce_lanes.c device/cpu/scan.c device/cpu/transfer.c
         engine/native/core/native_launch.c
         export/runtime/exported.c export/runtime/exported_isa.c
-        freeze/recording_repeat.c freeze/width_values.c
+        freeze/recording_repeat.c freeze/recording_walk.c freeze/width_values.c
         ir/reduce_rule.c ir/type.c
         """,
     "EXPORT_LANES": "lanes/lanes.c",

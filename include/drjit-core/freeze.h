@@ -130,9 +130,8 @@ typedef struct JitExport {
  *  What is built from them needs the C library and a CPU like this one, and nothing
  *  else; results have the same bits, for all sizes that the recordings serve. The
  *  header says what goes in and out. JIT_ERROR_UNSUPPORTED if kernels were not made by
- *  the engine 'native', and if a recording has an evaluated loop, depends on contents
- *  or registered objects, or prints or checks something; JIT_ERROR_SYSTEM if a file
- *  cannot be written. */
+ *  the engine 'native', and if a recording depends on registered objects, or prints or
+ *  checks something; JIT_ERROR_SYSTEM if a file cannot be written. */
 JIT_EXPORT bool jit_freeze_export(const char *folder, size_t count,
                                   const JitExport *functions);
 /** Release a recording that is not being repeated; NULL is fine. */

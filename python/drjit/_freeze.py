@@ -278,9 +278,9 @@ class FrozenFunction:
         those of the inputs that have derivatives.
 
         Raises RuntimeError if there is no recording, if it has kernels that were not
-        made by the ``native`` engine, if there is no place for it in C (evaluated
-        loops, contents of arrays, prints, instances of classes), if ``name`` is no
-        identifier, or if a file cannot be written.
+        made by the ``native`` engine, if there is no place for it in C (prints,
+        instances of classes), if ``name`` is no identifier, or if a file cannot be
+        written.
         """
         from drjit import _freeze_export
 

@@ -296,6 +296,53 @@ static void put_arrays(const ExportPlan *p, Text *out)
         text_putf(out, "    { %u, %u, %u, %u },\n", r->reads[i].behind,
                   r->reads[i].array, r->reads[i].place, r->reads[i].width);
     close_table(out);
+    open_table(out, "FrozenLoop", "own_loops", r->loop_count);
+    for (uint32_t i = 0; i < r->loop_count; ++i)
+        text_putf(out, "    { %u, %u, %u, %u, %u },\n", r->loops[i].first,
+                  r->loops[i].end, r->loops[i].again, r->loops[i].state,
+                  r->loops[i].states);
+    close_table(out);
+    open_table(out, "FrozenState", "own_states", r->state_count);
+    for (uint32_t i = 0; i < r->state_count; ++i)
+        text_putf(out, "    { %u, %u, %u },\n", r->states[i].initial,
+                  r->states[i].array, r->states[i].next);
+    close_table(out);
+}
+
+/* Which entries of which array: of inputs, in the words of the caller. */
+static void put_content_text(const ExportPlan *p, uint32_t content, Text *out)
+{
+    const Recording *r = p->recording;
+    const FrozenArray *a = &r->arrays[r->contents[content].array];
+    if (a->kind == FROZEN_INPUT)
+        text_putf(out, "'%s', ", p->inputs[a->number].name);
+    recording_write_content(r, content, out);
+}
+
+/* Bytes that have to be there again. */
+static void put_contents(const ExportPlan *p, Text *out)
+{
+    const Recording *r = p->recording;
+    open_table(out, "FrozenContent", "own_contents", r->content_count);
+    for (uint32_t i = 0; i < r->content_count; ++i) {
+        const FrozenContent *c = &r->contents[i];
+        text_putf(out, "    { %u, %u, %zu, %zu, %zu },\n", c->behind, c->array,
+                  c->offset, c->bytes, c->first);
+    }
+    close_table(out);
+    text_put(out, "\nstatic unsigned char own_content[] = {");
+    for (size_t i = 0; i < r->content_bytes; ++i)
+        text_putf(out, "%s%u,", i % 16 ? " " : "\n    ", r->content[i]);
+    text_put(out, "\n    0\n");
+    close_table(out);
+    text_put(out, "\nstatic const char *const own_content_texts[] = {\n");
+    for (uint32_t i = 0; i < r->content_count; ++i) {
+        text_put(out, "    \"");
+        put_content_text(p, i, out);
+        text_put(out, "\",\n");
+    }
+    text_put(out, "    NULL\n");
+    close_table(out);
 }
 
 static void put_constants(const ExportPlan *p, Text *out)
@@ -322,10 +369,15 @@ static void put_recording(const ExportPlan *p, Text *out)
               "    .uses = own_uses, .use_count = %u,\n"
               "    .commands = own_commands, .command_count = %u,\n"
               "    .reads = own_reads, .read_count = %u,\n"
+              "    .loops = own_loops, .loop_count = %u,\n"
+              "    .states = own_states, .state_count = %u,\n"
+              "    .contents = own_contents, .content_count = %u,\n"
+              "    .content = own_content, .content_bytes = %zu,\n"
               "    .constants = own_buffers, .constant_count = %u\n"
               "};\n", r->constant_count ? r->constant_count : 1, r->widths.count,
               r->widths.guard_count, r->array_count, r->use_count, r->command_count,
-              r->read_count, r->constant_count);
+              r->read_count, r->loop_count, r->state_count, r->content_count,
+              r->content_bytes, r->constant_count);
 }
 
 /* ----------------------------------------------------------------- in and out */
@@ -397,7 +449,8 @@ static void put_function(const ExportPlan *p, Text *out)
               "    .name = \"%s\", .recording = &own_recording,\n"
               "    .inputs = own_inputs, .outputs = own_outputs,\n"
               "    .constants = own_constants,\n"
-              "    .guards = own_guard_texts, .input_count = %u, .output_count = %u,\n"
+              "    .guards = own_guard_texts, .contents = own_content_texts,\n"
+              "    .input_count = %u, .output_count = %u,\n"
               "    .sizes = %u, .extensions = %u, .link = own_link\n};\n",
               p->name, p->name, p->fields, f->output_count, p->sizes, p->extensions);
 }
@@ -483,6 +536,7 @@ void export_source(const ExportPlan *p, Text *out)
     put_commands(p, out);
     put_widths(p, out);
     put_arrays(p, out);
+    put_contents(p, out);
     put_constants(p, out);
     put_recording(p, out);
     put_inputs(p, out);

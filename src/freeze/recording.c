@@ -40,19 +40,6 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
     return c;
 }
 
-uint32_t recording_writer(const Recording *r, uint32_t commands, uint32_t array)
-{
-    for (; commands; --commands) {
-        const FrozenCommand *f = &r->commands[commands - 1];
-        for (uint32_t i = 0; i < f->count; ++i) {
-            const FrozenUse *use = &r->uses[f->first + i];
-            if (use->array == array && use->access != SLOT_READ)
-                return commands;
-        }
-    }
-    return 0;
-}
-
 /* --------------------------------------------------------------------- text */
 
 static void write_array(const Recording *r, uint32_t number, Text *out)

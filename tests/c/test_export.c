@@ -237,13 +237,6 @@ static void test_errors(void **unused)
 }
 
 /* What there is no place for in a library. */
-static void read_entry(uint32_t x)
-{
-    float value;
-    jit_freeze_allow_reads(1);
-    OK(jit_var_read(x, 0, &value));
-}
-
 static void hear(const JitPrintRecords *records, void *unused)
 {
     (void) records;
@@ -264,8 +257,7 @@ static void test_refused(void **unused)
     static const struct {
         void (*call)(uint32_t x);
         const char *expected;
-    } rows[] = { { read_entry, "it depends on the contents of arrays" },
-                 { print, "a kernel of it prints" },
+    } rows[] = { { print, "a kernel of it prints" },
                  { look_up, "it depends on objects that are registered" } };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         uint32_t in[2];

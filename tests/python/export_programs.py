@@ -290,6 +290,40 @@ def blocks(x: Float, v: Array3f) -> Arrays:
     }
 
 
+@program(lambda n: {"x": Float(np.abs(floats(n)) * 100 + 9)})
+def turns(x: Float) -> Arrays:
+    """How often it goes round depends on the largest entry."""
+    half, count, total = dr.while_loop(
+        (x, dr.zeros(UInt, dr.width(x)), x * 0),
+        lambda half, count, total: half > 1,
+        lambda half, count, total: (half / 2, count + 1, total + half),
+        mode="evaluated",
+    )
+    return {"half": half, "count": count, "total": total, "mean": dr.mean(half)}
+
+
+@program(lambda n: {"i": UInt(order(n)), "bins": Float(np.zeros(16, np.float32))})
+def rounds(i: UInt, bins: Float) -> Arrays:
+    """Two loops one after the other; the first one scatters, the second one has states
+    that change places."""
+    bins = Float(bins)
+
+    def body(k: UInt) -> tuple[UInt]:
+        dr.scatter_reduce(dr.ReduceOp.Max, bins, Float(k), i % 16)
+        return (k + 1 + i % 3,)
+
+    (k,) = dr.while_loop(
+        (dr.zeros(UInt, dr.width(i)),), lambda k: k < 20, body, mode="evaluated"
+    )
+    a, b, _ = dr.while_loop(
+        (k, i, dr.zeros(UInt, dr.width(i))),
+        lambda a, b, n: n < 3 + k % 4,
+        lambda a, b, n: (b + 1, a, n + 1),
+        mode="evaluated",
+    )
+    return {"bins": bins, "a": a, "b": b}
+
+
 def leaves(name: str, value: Any) -> dict[str, Any]:
     """Arrays by the names of their fields."""
     if dr.is_tensor_v(value):

@@ -1,11 +1,10 @@
 /*
  * exported.c -- see exported.h
  *
- * A call is what freezing_replay.c does, for memory in the place of variables. Arrays
- * that commands make are taken before the first command that writes them and given up
- * behind the last one that uses them. An output is computed in the caller's memory
- * where kernels may load whole vectors at its end, else copied there; so is one whose
- * size is found on the way.
+ * A call is what freezing_replay.c does, for memory in the place of variables: commands
+ * are done again one after the other (freeze/recording_walk.h). An output is computed
+ * in the caller's memory where kernels may load whole vectors at its end, else copied
+ * there; so is the state of a loop, and what has a size that is found on the way.
  */
 #include "export/runtime/exported.h"
 
@@ -29,12 +28,11 @@ typedef struct Call {
     const ExportedArray *in;
     ExportedArray *out;
     Stream *stream;
-    Buffer **buffers;  /* of arrays; references */
+    Walk walk;
     Buffer **inputs;   /* memory of the caller, or copies of it; references */
     uint32_t *targets; /* of arrays: the output that each is computed for, NONE */
     bool *own;         /* of outputs: the memory is ours, until the call succeeds */
     int64_t *sizes;    /* of inputs, by class */
-    int64_t *values;   /* of terms */
 } Call;
 
 #define NONE UINT32_MAX
@@ -86,6 +84,13 @@ static bool begin_once(ExportedFunction *f)
 
 /* ----------------------------------------------------------------- what is given */
 
+static bool is_done(const Call *c, Replay result)
+{
+    if (result == REPLAY_REFUSED && error_code() == JIT_OK)
+        error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes are too large", c->f->name);
+    return result == REPLAY_DONE;
+}
+
 static const char *name_of_size(const Call *c, uint32_t size)
 {
     uint32_t i = 0;
@@ -114,32 +119,33 @@ static bool check_input(const Call *c, uint32_t k)
     return true;
 }
 
-static bool set_sizes(const Call *c, uint32_t late)
+static Replay set_sizes(void *call, uint32_t numbers)
 {
+    const Call *c = call;
     const Widths *w = &c->f->recording->widths;
     uint32_t guard;
-    if (!width_evaluate(w, late, c->sizes, c->values))
-        return error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes are too large",
-                         c->f->name);
-    return width_hold(w, late, c->values, &guard) ||
-           error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes do not fit: '%s' does not "
-                     "hold", c->f->name, c->f->guards[guard]);
+    TRY(width_evaluate(w, numbers, c->sizes, c->walk.values), REPLAY_REFUSED);
+    if (width_hold(w, numbers, c->walk.values, &guard))
+        return REPLAY_DONE;
+    error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes do not fit: '%s' does not hold",
+              c->f->name, c->f->guards[guard]);
+    return REPLAY_FAILED;
 }
 
-static bool check_inputs(const Call *c)
+static bool check_inputs(Call *c)
 {
     for (uint32_t i = 0; i < c->f->sizes; ++i)
         c->sizes[i] = i < 2 ? (int64_t) i : -1;
     for (uint32_t k = 0; k < c->f->input_count; ++k)
         if (!check_input(c, k))
             return false;
-    return set_sizes(c, 0);
+    return is_done(c, set_sizes(c, 0));
 }
 
 static size_t output_size(const Call *c, uint32_t k)
 {
     const Width width = c->f->outputs[k].width;
-    return width ? (size_t) c->values[width] : 0;
+    return width ? (size_t) c->walk.values[width] : 0;
 }
 
 /* Does its size depend on numbers that are read on the way? */
@@ -225,9 +231,8 @@ static bool take_inputs(const Call *c)
         const FrozenArray *a = &r->arrays[i];
         if (a->kind != FROZEN_INPUT && a->kind != FROZEN_CONSTANT)
             continue;
-        c->buffers[i] = a->kind == FROZEN_INPUT ? c->inputs[a->number]
-                                                : r->constants[a->number];
-        buffer_retain(c->buffers[i]);
+        c->walk.buffers[i] = a->kind == FROZEN_INPUT ? c->inputs[a->number]
+                                                     : r->constants[a->number];
     }
     return true;
 }
@@ -247,94 +252,52 @@ static bool take_output(const Call *c, uint32_t k)
 }
 
 /* An array that is made: in the memory of the output that it is, if that can be. */
-static Buffer *take_array(const Call *c, uint32_t number)
+static Buffer *take(void *call, uint32_t number, size_t bytes)
 {
-    const Recording *r = c->f->recording;
+    const Call *c = call;
+    Device *device = c->f->recording->device;
     const uint32_t target = c->targets[number];
-    size_t bytes;
-    if (!recording_bytes(r, number, c->values, &bytes))
-        return (Buffer *) (uintptr_t) error_set(
-            JIT_ERROR_ARGUMENT, "%s(): the sizes are too large", c->f->name);
     if (target != NONE) {
         TRY(take_output(c, target), NULL);
         size_t needed = c->out[target].size * c->f->outputs[target].entry;
-        Buffer *given = needed == bytes ? buffer_map(r->device, c->out[target].address,
+        Buffer *given = needed == bytes ? buffer_map(device, c->out[target].address,
                                                      bytes, NULL, NULL)
                                         : NULL;
         if (given && (c->own[target] || buffer_is_padded(given)))
             return given;
         buffer_release(given);
     }
-    return buffer_get(r->device, bytes);
-}
-
-static bool take_arrays(const Call *c, const FrozenCommand *command)
-{
-    for (uint32_t i = 0; i < command->count; ++i) {
-        uint32_t number = c->f->recording->uses[command->first + i].array;
-        if (!c->buffers[number])
-            c->buffers[number] = take_array(c, number);
-        TRY(c->buffers[number], false);
-    }
-    return true;
-}
-
-static void drop_array(const Call *c, uint32_t number)
-{
-    buffer_release(c->buffers[number]);
-    c->buffers[number] = NULL;
-}
-
-static void drop_arrays(const Call *c, uint32_t number)
-{
-    const Recording *r = c->f->recording;
-    const FrozenCommand *command = &r->commands[number];
-    for (uint32_t i = 0; i < command->count; ++i) {
-        uint32_t array = r->uses[command->first + i].array;
-        if (r->arrays[array].kind == FROZEN_MADE && r->arrays[array].last == number)
-            drop_array(c, array);
-    }
+    return buffer_get(device, bytes);
 }
 
 /* ------------------------------------------------------------------- commands */
 
-static bool read_number(const Call *c, uint32_t k)
+static bool submit(void *call, uint32_t number)
 {
-    const FrozenRead *read = &c->f->recording->reads[k];
-    const Buffer *buffer = c->buffers[read->array];
-    uint32_t value;
-    TRY(stream_sync_buffer(buffer), false);
-    buffer_read(buffer, (size_t) c->values[read->place] * sizeof(value), &value,
-                sizeof(value));
-    c->values[read->width] = value;
-    return set_sizes(c, k + 1);
-}
-
-static bool run_command(const Call *c, const FrozenCommand *f)
-{
-    TRY(take_arrays(c, f), false);
-    Command *command = command_like(f->pattern, recording_size(f, c->values));
+    const Call *c = call;
+    const FrozenCommand *f = &c->f->recording->commands[number];
+    Command *command = command_like(f->pattern, recording_size(f, c->walk.values));
     TRY(command, false);
-    recording_fill(c->f->recording, f, command, c->buffers, c->values);
+    recording_fill(c->f->recording, f, command, c->walk.buffers, c->walk.values);
     TRY(stream_submit(c->stream, command), false);
     stream_run();
     return true;
 }
 
-static bool run_commands(const Call *c)
+static bool wait_for(void *call, Buffer *buffer)
 {
-    const Recording *r = c->f->recording;
-    uint32_t reads = 0;
-    for (uint32_t i = 0; i <= r->command_count; ++i) {
-        while (reads < r->read_count && r->reads[reads].behind == i)
-            TRY(read_number(c, reads++), false);
-        if (i)
-            drop_arrays(c, i - 1);
-        if (i < r->command_count)
-            TRY(run_command(c, &r->commands[i]), false);
-    }
-    return true;
+    (void) call;
+    return stream_sync_buffer(buffer);
 }
+
+static void differs(void *call, uint32_t content)
+{
+    const Call *c = call;
+    error_set(JIT_ERROR_ARGUMENT, "%s(): %s is not what it was when the function was "
+              "recorded", c->f->name, c->f->contents[content]);
+}
+
+static const WalkCalls calls = { take, submit, wait_for, set_sizes, differs };
 
 /* -------------------------------------------------------------------- results */
 
@@ -350,7 +313,7 @@ static void fill_output(const Call *c, uint32_t k)
     const Buffer *from = output->source == EXPORTED_INPUT ? c->inputs[output->number]
                          : output->source == EXPORTED_CONSTANT
                              ? c->f->recording->constants[output->number]
-                             : c->buffers[output->number];
+                             : c->walk.buffers[output->number];
     if (from->address != c->out[k].address)
         buffer_read(from, 0, c->out[k].address, bytes);
 }
@@ -359,8 +322,10 @@ static bool make_outputs(const Call *c)
 {
     for (uint32_t k = 0; k < c->f->output_count; ++k) {
         const ExportedOutput *output = &c->f->outputs[k];
-        bool array = output->source == EXPORTED_ARRAY && output->number != NONE;
-        TRY(!array || stream_sync_buffer(c->buffers[output->number]), false);
+        if (output->source != EXPORTED_ARRAY || output->number == NONE)
+            continue;
+        TRY(is_done(c, walk_take(&c->walk, output->number)) && /* nobody has written */
+            stream_sync_buffer(c->walk.buffers[output->number]), false);
     }
     for (uint32_t k = 0; k < c->f->output_count; ++k) {
         TRY(take_output(c, k), false);
@@ -372,10 +337,10 @@ static bool make_outputs(const Call *c)
 
 /* ----------------------------------------------------------------------- call */
 
-static bool run(const Call *c)
+static bool run(Call *c)
 {
-    TRY(check_inputs(c) && check_outputs(c), false);
-    return take_inputs(c) && run_commands(c) && make_outputs(c);
+    TRY(check_inputs(c) && check_outputs(c) && take_inputs(c), false);
+    return is_done(c, walk_run(&c->walk)) && make_outputs(c);
 }
 
 static void *cut(char **memory, size_t count, size_t size)
@@ -396,8 +361,8 @@ static char *lay_out(Call *c)
     char *at = all;
     TRY(all, NULL);
     c->sizes = cut(&at, sizes, sizeof(int64_t));
-    c->values = cut(&at, terms, sizeof(int64_t));
-    c->buffers = cut(&at, arrays, sizeof(Buffer *));
+    c->walk.values = cut(&at, terms, sizeof(int64_t));
+    c->walk.buffers = cut(&at, arrays, sizeof(Buffer *));
     c->inputs = cut(&at, in, sizeof(Buffer *));
     c->targets = cut(&at, arrays, sizeof(uint32_t));
     c->own = cut(&at, out, sizeof(bool));
@@ -416,7 +381,7 @@ static void end(const Call *c, bool ok)
     stream_sync(c->stream);
     (void) stream_check(c->stream); /* of a call that has failed */
     for (uint32_t i = 0; i < c->f->recording->array_count; ++i)
-        drop_array(c, i);
+        walk_drop(&c->walk, i);
     for (uint32_t k = 0; k < c->f->input_count; ++k)
         buffer_release(c->inputs[k]);
     for (uint32_t k = 0; !ok && k < c->f->output_count; ++k)
@@ -431,6 +396,7 @@ JitError exported_call(ExportedFunction *f, const ExportedArray *in, ExportedArr
     error_clear();
     TRY(begin_once(f), error_code());
     Call c = { .f = f, .in = in, .out = out };
+    c.walk = (Walk){ .recording = f->recording, .calls = &calls, .who = &c };
     c.stream = stream_self(f->recording->device);
     char *memory = c.stream ? lay_out(&c) : NULL;
     TRY(memory, error_code());

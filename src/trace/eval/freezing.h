@@ -23,7 +23,7 @@
 #ifndef TRACE_EVAL_FREEZING_H
 #define TRACE_EVAL_FREEZING_H
 
-#include "freeze/recording.h"
+#include "freeze/recording_walk.h"
 #include "trace/eval/report.h"
 #include "trace/graph/loop_array.h"
 #include "trace/graph/state.h"
@@ -101,8 +101,6 @@ void freezing_abort(ThreadState *ts);
 /** What is submitted until then is not recorded: inputs of it later on are an error. */
 bool freezing_pause(ThreadState *ts);
 bool freezing_resume(ThreadState *ts);
-
-typedef enum Replay { REPLAY_FAILED, REPLAY_REFUSED, REPLAY_DONE } Replay;
 
 /** Do it again: a reference for each output. REFUSED: it was not recorded for such
  *  inputs; FAILED: error recorded. In both cases there are no outputs. Without

@@ -1,0 +1,199 @@
+/*
+ * recording_walk.c -- see recording_walk.h
+ */
+#include "freeze/recording_walk.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* ------------------------------------------------------------------- arrays */
+
+Replay walk_take(const Walk *w, uint32_t array)
+{
+    size_t bytes;
+    if (w->buffers[array])
+        return REPLAY_DONE;
+    TRY(recording_bytes(w->recording, array, w->values, &bytes), REPLAY_REFUSED);
+    w->buffers[array] = w->calls->take(w->who, array, bytes);
+    return w->buffers[array] ? REPLAY_DONE : REPLAY_FAILED;
+}
+
+void walk_drop(const Walk *w, uint32_t array)
+{
+    if (w->buffers[array] && w->recording->arrays[array].kind == FROZEN_MADE)
+        buffer_release(w->buffers[array]);
+    w->buffers[array] = NULL;
+}
+
+static Replay take_arrays(const Walk *w, const FrozenCommand *f)
+{
+    Replay result = w->values[f->size] < 0 ? REPLAY_REFUSED : REPLAY_DONE;
+    for (uint32_t i = 0; result == REPLAY_DONE && i < f->count; ++i)
+        result = walk_take(w, w->recording->uses[f->first + i].array);
+    return result;
+}
+
+static void drop_arrays(const Walk *w, uint32_t command)
+{
+    const Recording *r = w->recording;
+    const FrozenCommand *f = &r->commands[command];
+    for (uint32_t i = 0; i < f->count; ++i) {
+        uint32_t array = r->uses[f->first + i].array;
+        if (r->arrays[array].kind == FROZEN_MADE && r->arrays[array].last == command)
+            walk_drop(w, array);
+    }
+}
+
+/* ------------------------------------------------------- what the host reads */
+
+uint32_t recording_writer(const Recording *r, uint32_t commands, uint32_t array)
+{
+    for (; commands; --commands) {
+        const FrozenCommand *f = &r->commands[commands - 1];
+        for (uint32_t i = 0; i < f->count; ++i) {
+            const FrozenUse *use = &r->uses[f->first + i];
+            if (use->array == array && use->access != SLOT_READ)
+                return commands;
+        }
+    }
+    return 0;
+}
+
+static Replay read_number(const Walk *w, uint32_t k)
+{
+    const Recording *r = w->recording;
+    const FrozenRead *read = &r->reads[k];
+    const uint32_t writer = recording_writer(r, read->behind, read->array);
+    TRY(writer, REPLAY_REFUSED);
+    const FrozenCommand *f = &r->commands[writer - 1];
+    Buffer *buffer = w->buffers[read->array];
+    uint64_t place = (uint64_t) w->values[read->place] * sizeof(uint32_t);
+    uint32_t value;
+    TRY(place < buffer->size && buffer->size - place >= sizeof(value), REPLAY_REFUSED);
+    TRY(w->calls->wait(w->who, buffer), REPLAY_FAILED);
+    buffer_read(buffer, (size_t) place, &value, sizeof(value));
+    TRY(value <= (uint64_t) w->values[f->size] * f->unit, REPLAY_REFUSED);
+    w->values[read->width] = value;
+    return w->calls->set_sizes(w->who, k + 1);
+}
+
+/* Are these bytes of a buffer as they were? Nothing is on its way to it. */
+static bool is_equal(const Buffer *buffer, size_t offset, const unsigned char *expected,
+                     size_t bytes)
+{
+    unsigned char part[4096];
+    TRY(offset + bytes <= buffer->size, false);
+    for (size_t at = 0, count; at < bytes; at += count) {
+        count = bytes - at < sizeof(part) ? bytes - at : sizeof(part);
+        buffer_read(buffer, offset + at, part, count);
+        if (memcmp(part, expected + at, count) != 0)
+            return false;
+    }
+    return true;
+}
+
+static Replay check_content(const Walk *w, uint32_t k)
+{
+    const Recording *r = w->recording;
+    const FrozenContent *content = &r->contents[k];
+    Replay taken = walk_take(w, content->array);
+    TRY(taken == REPLAY_DONE, taken);
+    Buffer *buffer = w->buffers[content->array];
+    TRY(w->calls->wait(w->who, buffer), REPLAY_FAILED);
+    if (is_equal(buffer, content->offset, r->content + content->first, content->bytes))
+        return REPLAY_DONE;
+    w->calls->differs(w->who, k);
+    return REPLAY_REFUSED;
+}
+
+/* What is read behind the commands so far. */
+static Replay read_all(Walk *w)
+{
+    const Recording *r = w->recording;
+    Replay result = REPLAY_DONE;
+    while (result == REPLAY_DONE && w->reads < r->read_count &&
+           r->reads[w->reads].behind == w->command)
+        result = read_number(w, w->reads++);
+    while (result == REPLAY_DONE && w->contents < r->content_count &&
+           r->contents[w->contents].behind == w->command)
+        result = check_content(w, w->contents++);
+    return result;
+}
+
+/* -------------------------------------------------------------------- loops */
+
+/* Its states are what they are before the first iteration. */
+static Replay enter_loop(Walk *w)
+{
+    const FrozenLoop *loop = &w->recording->loops[w->loop];
+    const FrozenState *states = w->recording->states + loop->state;
+    for (uint32_t i = 0; i < loop->states; ++i) {
+        Replay result = walk_take(w, states[i].initial); /* it may be undefined */
+        TRY(result == REPLAY_DONE, result);
+        Buffer *initial = w->buffers[states[i].initial];
+        buffer_retain(initial);
+        w->buffers[states[i].array] = initial;
+    }
+    w->inside = true;
+    return REPLAY_DONE;
+}
+
+/* What the block has made is the state from now on. */
+static void advance(const Walk *w, const FrozenLoop *loop)
+{
+    const FrozenState *states = w->recording->states + loop->state;
+    for (uint32_t i = 0; i < loop->states; ++i) {
+        buffer_release(w->buffers[states[i].array]);
+        w->buffers[states[i].array] = w->buffers[states[i].next];
+        w->buffers[states[i].next] = NULL;
+    }
+}
+
+/* The block has been run: once more, or on behind it. */
+static Replay end_iteration(Walk *w)
+{
+    const FrozenLoop *loop = &w->recording->loops[w->loop];
+    Buffer *again = w->buffers[loop->again];
+    unsigned char byte = 0;
+    TRY(w->calls->wait(w->who, again), REPLAY_FAILED);
+    buffer_read(again, 0, &byte, sizeof(byte));
+    advance(w, loop);
+    w->inside = byte != 0;
+    if (w->inside) {
+        w->command = loop->first;
+        return REPLAY_DONE;
+    }
+    w->loop++;
+    return read_all(w);
+}
+
+/* ---------------------------------------------------------------------- all */
+
+/* A command, and what is read behind it. */
+static Replay step(Walk *w)
+{
+    const Recording *r = w->recording;
+    uint32_t command = w->command++;
+    Replay result = take_arrays(w, &r->commands[command]);
+    TRY(result == REPLAY_DONE, result);
+    TRY(w->calls->submit(w->who, command), REPLAY_FAILED);
+    bool end = w->inside && r->loops[w->loop].end == w->command;
+    result = end ? end_iteration(w) : read_all(w);
+    drop_arrays(w, command);
+    return result;
+}
+
+Replay walk_run(Walk *w)
+{
+    const Recording *r = w->recording;
+    Replay result = read_all(w);
+    while (result == REPLAY_DONE && w->command < r->command_count) {
+        if (!w->inside && w->loop < r->loop_count &&
+            r->loops[w->loop].first == w->command)
+            result = enter_loop(w);
+        if (result == REPLAY_DONE)
+            result = step(w);
+    }
+    return result;
+}

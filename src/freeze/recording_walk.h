@@ -1,0 +1,53 @@
+/*
+ * recording_walk.h -- the commands of a recording, done again one after the other
+ *
+ * Arrays that commands make are taken before the first command that uses them and given
+ * up behind the last one, so that as much memory is in use as there was at most when it
+ * was recorded. In between the host reads what it has read then: numbers that are
+ * sizes, contents that have to be the same, whether a loop goes on.
+ *
+ * Repetitions walk this way (trace/eval/freezing_replay.c), and exported functions
+ * (export/runtime/exported.c), of which this is a part.
+ */
+#ifndef FREEZE_RECORDING_WALK_H
+#define FREEZE_RECORDING_WALK_H
+
+#include "freeze/recording.h"
+
+/** REFUSED: the recording does not fit; FAILED: error recorded. */
+typedef enum Replay { REPLAY_FAILED, REPLAY_REFUSED, REPLAY_DONE } Replay;
+
+/** What is up to those who walk. 'who' is theirs. */
+typedef struct WalkCalls {
+    /** Memory for an array that commands make, a reference. NULL: error recorded. */
+    Buffer *(*take)(void *who, uint32_t array, size_t bytes);
+    /** Make a command, and submit it. False: error recorded. */
+    bool (*submit)(void *who, uint32_t command);
+    /** Wait until nothing is on its way to a buffer. False: error recorded. */
+    bool (*wait)(void *who, Buffer *buffer);
+    /** So many numbers have been read: compute the sizes that depend on them, and check
+     *  guards. */
+    Replay (*set_sizes)(void *who, uint32_t numbers);
+    /** This content is another one, which is why the recording does not fit. */
+    void (*differs)(void *who, uint32_t content);
+} WalkCalls;
+
+typedef struct Walk {
+    const Recording *recording;
+    Buffer **buffers; /* of arrays: borrowed from inputs and constants, references of
+                         those that are made; NULL: it has none yet */
+    int64_t *values;  /* of terms */
+    const WalkCalls *calls;
+    void *who;
+    uint32_t command, reads, contents, loop; /* where it is: what comes next */
+    bool inside;                             /* the block of that loop */
+} Walk;
+
+/** All commands. Arrays that are results keep their buffers. */
+Replay walk_run(Walk *w);
+/** Have memory for an array, if it has none. */
+Replay walk_take(const Walk *w, uint32_t array);
+/** Give up the reference of an array, if it has one. */
+void walk_drop(const Walk *w, uint32_t array);
+
+#endif
