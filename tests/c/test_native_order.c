@@ -280,6 +280,73 @@ static void test_gathers(void **state)
                                  i & 1);
 }
 
+/* ---- an entry for each row of lanes */
+
+/* Lanes 'first' ... of rows of length d, from an array whose last entry is that of the
+ * last lane, and of the last page that can be read. */
+static void check_repeat(VarType type, uint32_t d, uint32_t first, uint32_t variant)
+{
+    enum { COUNT = ENTRIES - 1 };
+    uint32_t size = type_info[type].size, power = (d & (d - 1)) == 0;
+    Program *p = new_program();
+    uint32_t pointer = add_pointer(p, type), lane = add(p, OP_COUNTER, VarTypeUInt32, 0, 0);
+    uint32_t by = program_add_literal(p, VarTypeUInt32,
+                                      power ? (uint32_t) __builtin_ctz(d) : d);
+    uint32_t row = add(p, power ? OP_SHR : OP_DIV, VarTypeUInt32, 0, 2, lane, by);
+    uint32_t all = program_add_literal(p, VarTypeBool, 1);
+    add_output(p, type, add(p, OP_GATHER, type, 0, 3, pointer, row, all));
+    if (variant & 2) /* the index is needed for itself, too */
+        add_output(p, VarTypeUInt32, row);
+    add_wide(p, variant & 1);
+    assert_true(program_verify(p));
+    for (uint32_t r = 0; r < RANGES; ++r) {
+        uint32_t begin = ranges[r].begin, end = ranges[r].end;
+        end = end < COUNT ? end : COUNT;
+        uint32_t last = (first + end - 1) / d;
+        void *out = new_array(type, 0), *rows = new_array(VarTypeUInt32, 0);
+        void *more = new_array(VarTypeUInt64, 0), *copy = new_array(VarTypeUInt64, 0);
+        Pages pages = new_pages(type);
+        uint64_t start = first;
+        uint64_t args[5] = { address(pages.source) +
+                                 (ENTRIES - 1 - (uint64_t) last) * size,
+                             address(out) - start * size };
+        uint32_t count = 2;
+        if (variant & 2)
+            args[count++] = address(rows) - start * sizeof(uint32_t);
+        args[count++] = address(more) - start * sizeof(uint64_t);
+        args[count++] = address(copy) - start * sizeof(uint64_t);
+        run_engine(native, p, args, first + begin, first + end);
+        for (uint32_t i = begin; i < end; ++i) {
+            uint32_t q = (first + i) / d, entry = ENTRIES - 1 - (last - q);
+            if (get(out, type, i) != number(type, entry * 3 + 1) ||
+                (variant & 2 && get(rows, VarTypeUInt32, i) != q))
+                fail_msg("%s, rows of %u from lane %u, variant %u: lane %u",
+                         type_info[type].short_name, d, first, variant, i);
+        }
+        void *arrays[] = { out, rows, more, copy };
+        for (uint32_t i = 0; i < sizeof arrays / sizeof *arrays; ++i)
+            free(arrays[i]);
+        munmap(pages.memory, pages.size);
+    }
+    program_free(p);
+}
+
+/* Also where a product of lane and factor is large: at the end of all numbers. Gathers
+ * from short rows are as all others, and may read entry 0, which is far away then. */
+static void test_repeats(void **state)
+{
+    (void) state;
+    static const uint32_t lengths[] = { 1,  2,  3,  4,  7,   8,   9,    15,   16,
+                                        17, 24, 31, 48, 100, 256, 1000, 1027, 4096,
+                                        641, 2147483647, 2147483648, 4294967295 };
+    static const uint32_t firsts[3] = { 0, 0x7ffffc00, 0xfffff800 };
+    for (uint32_t t = 0; t < WIDE_TYPES; ++t)
+        for (uint32_t i = 0; i < sizeof lengths / sizeof *lengths; ++i)
+            for (uint32_t k = 0; k < (lengths[i] < 16 ? 1 : 3); ++k)
+                for (uint32_t variant = 0; variant < 4; ++variant)
+                    check_repeat(wide_types[t], lengths[i], firsts[k], variant);
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +354,7 @@ static int run_all(void)
         cmocka_unit_test(test_negative_zero),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_repeats),
     };
     native = engine_find("native");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,8 @@ static void load_window(Native *n, NativeReg to, NativeReg base, NativeReg index
 
 bool avx512_memory_gather(Native *n, const NativeRow *row)
 {
+    if (forms_repeat_gather(n))
+        return true;
     X86 *x = native_x86(n);
     VarType type = native_result_type(n);
     NativeReg base = native_use_address(n, 0), index = native_use(n, 1);

@@ -104,6 +104,14 @@ bool forms_is_literal(const Native *n, uint32_t k, uint64_t *bits);
  *  the sign. */
 bool forms_is_number(const Native *n, uint32_t k, uint64_t *magnitude);
 
+/** a / d = ((a + down) * m) >> (32 + p) for all 32-bit a, where d is no power of two;
+ *  'm' has 32 bits. */
+typedef struct FormsFactor {
+    uint64_t m;
+    uint32_t p;
+    bool down;
+} FormsFactor;
+FormsFactor forms_divide_factor(uint32_t d);
 /** DIV or MOD of 32-bit integers if operand 1 is a literal that allows for it; else
  *  false, and nothing is emitted. */
 bool forms_divide_literal(Native *n);
@@ -220,6 +228,8 @@ NativeEmit forms_convert, forms_convert_cut;
 /** Float16 -> Float32, and on with 'inst' if there is one; and back. */
 NativeEmit forms_convert_from_half, forms_convert_to_half;
 
+/** GATHER if native_repeats(); else false, and nothing is emitted. */
+bool forms_repeat_gather(Native *n);
 /** GATHER of 8 and 16 bits (forms_memory.c). */
 NativeEmit forms_gather_narrow;
 /** SCATTER lane by lane: of all types, of sums and the like those that one scalar

@@ -21,20 +21,26 @@ static uint64_t find_factor(uint32_t d, uint32_t spare, uint32_t *p)
 
 /* Where m would need 33 bits, it is rounded down instead and multiplied with a + 1,
  * which is right with the p that makes m as large as it may be. */
+FormsFactor forms_divide_factor(uint32_t d)
+{
+    FormsFactor f;
+    f.m = find_factor(d, 0, &f.p);
+    f.down = f.m >> 32;
+    if (f.down) {
+        f.p = 31 - (uint32_t) __builtin_clz(d);
+        f.m = (UINT64_C(1) << (32 + f.p)) / d;
+    }
+    return f;
+}
+
 static void divide_unsigned(Native *n, NativeReg to, NativeReg a, uint32_t d)
 {
-    uint32_t p;
-    uint64_t m = find_factor(d, 0, &p);
-    bool down = m >> 32;
-    if (down) {
-        p = 31 - (uint32_t) __builtin_clz(d);
-        m = (UINT64_C(1) << (32 + p)) / d;
-    }
-    NativeOperand factor = native_const(n, 64, m);
-    n->target->high_product(n, X86_VPMULUDQ, to, a, factor, factor, down ? m : 0);
-    if (p)
+    FormsFactor f = forms_divide_factor(d);
+    NativeOperand factor = native_const(n, 64, f.m);
+    n->target->high_product(n, X86_VPMULUDQ, to, a, factor, factor, f.down ? f.m : 0);
+    if (f.p)
         x86_rri(native_x86(n), X86_VPSRLD_I | forms_length(n, VarTypeUInt32), to, to,
-                (int32_t) p);
+                (int32_t) f.p);
 }
 
 /* Read as signed, an m with 32 bits is too small by 2^32. Shifts round down; negative

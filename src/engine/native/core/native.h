@@ -427,6 +427,10 @@ static inline bool native_operand_ends(const Native *n, const NativeValue *v)
  *  2^32? If it is the lower half of a number, the number itself may be in the register:
  *  the product has to ignore its upper half. */
 bool native_is_half(const NativeFunction *f, uint32_t at);
+/** Does a GATHER, in a kernel with packets of so many lanes, read entry 'lane / d' in
+ *  all lanes, where entries have 32 or 64 bits and d is a literal, and not less than a
+ *  packet? Then d, else 0. Its row needs no index. */
+uint32_t native_repeats(const Program *p, const Inst *inst, uint32_t lanes);
 /** The value in a register of its own ('only': which may be its own one), which becomes
  *  that of the result. */
 void native_operand_take_over(Native *n, uint32_t value, bool only);

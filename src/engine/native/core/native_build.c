@@ -50,7 +50,8 @@ static const uint8_t op_special[OP_COUNT] = {
     [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
     [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
     [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL, [OP_NEG] = SPECIAL,
-    [OP_AND] = SPECIAL,     [OP_SELECT] = SPECIAL
+    [OP_AND] = SPECIAL,     [OP_SELECT] = SPECIAL, [OP_DIV] = SPECIAL,
+    [OP_SHR] = SPECIAL
 };
 
 /* By operation: source and flags of the value, before anybody needs it. What follows
@@ -237,13 +238,15 @@ static void number_item(Builder *b, uint32_t at, NativeValue *v)
 }
 
 /* The operand of an instruction that may be part of its users: the negation of a float
- * (not of Float16, which has no fused instructions), or the lower half of 64 bits.
- * PROGRAM_NONE for others. */
+ * (not of Float16, which has no fused instructions), the lower half of 64 bits, or a
+ * part of the lane counter. PROGRAM_NONE for others. */
 static uint32_t folded_operand(const Program *p, const Inst *inst)
 {
     uint32_t floats = 1 << VarTypeFloat32 | 1 << VarTypeFloat64;
     if (inst->op == OP_NEG)
         return floats >> inst->type & 1 ? inst->arg[0] : PROGRAM_NONE;
+    if (inst->op == OP_DIV || inst->op == OP_SHR)
+        return p->insts[inst->arg[0]].op == OP_COUNTER ? inst->arg[0] : PROGRAM_NONE;
     for (uint32_t k = 0; k < 2 && type_info[inst->type].size == 8; ++k) {
         const Inst *mask = &p->insts[inst->arg[k]];
         if (mask->op == OP_LITERAL && p->literals[mask->aux] == UINT32_MAX)
@@ -295,6 +298,8 @@ static void number_special(Builder *b, uint32_t at)
         break;
     case OP_NEG:
     case OP_AND:
+    case OP_DIV:
+    case OP_SHR:
         if (folded_operand(b->p, inst) != PROGRAM_NONE) {
             v->flags = NATIVE_RENAMES | NATIVE_ODD; /* see fold() */
             b->folds = true;
@@ -314,15 +319,25 @@ static void number_special(Builder *b, uint32_t at)
 }
 
 /* Does an instruction do for its operand k what the operation says? */
-static bool can_fold(const NativeFunction *f, const Inst *user, uint32_t k, Op op)
+static bool can_fold(const Builder *b, const Inst *user, uint32_t k, Op op)
 {
+    const NativeFunction *f = b->f;
     if (op == OP_NEG)
         return user->op == OP_FMA;
+    if (op == OP_DIV || op == OP_SHR)
+        return k == 1 && native_repeats(b->p, user, b->n->lanes);
     return user->op == OP_MUL && native_is_half(f, user->arg[1 - k]);
 }
 
+/* Operations for which folded_operand() is asked. */
+static bool may_fold(uint8_t op)
+{
+    return op == OP_NEG || op == OP_AND || op == OP_DIV || op == OP_SHR;
+}
+
 /* A negation that only fused operations use is a part of them (native_is_negated()),
- * and so is the choice of lower halves for products of such (native_is_half()). */
+ * and so is the choice of lower halves for products of such (native_is_half()), and the
+ * index of gathers that need none (native_repeats()). */
 static void fold(Builder *b)
 {
     const Program *p = b->p;
@@ -332,9 +347,8 @@ static void fold(Builder *b)
         const uint32_t *args = program_args(p, inst);
         for (uint32_t k = 0; k < inst->count; ++k) {
             Op op = (Op) p->insts[args[k]].op;
-            bool folds = op == OP_NEG || op == OP_AND;
-            if (folds && f->values[args[k]].flags & NATIVE_RENAMES &&
-                !can_fold(f, inst, k, op)) {
+            if (may_fold(op) && f->values[args[k]].flags & NATIVE_RENAMES &&
+                !can_fold(b, inst, k, op)) {
                 f->values[args[k]].flags |= NATIVE_STEP;
                 f->values[args[k]].flags &= (uint16_t) ~NATIVE_RENAMES;
             }
@@ -342,8 +356,7 @@ static void fold(Builder *b)
     }
     for (uint32_t at = 0; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
-        if ((inst->op == OP_NEG || inst->op == OP_AND) &&
-            f->values[at].flags & NATIVE_RENAMES) {
+        if (may_fold(inst->op) && f->values[at].flags & NATIVE_RENAMES) {
             f->root[at] = f->root[folded_operand(p, inst)];
             b->scan.renamed = true;
         }

@@ -58,6 +58,26 @@ bool native_is_half(const NativeFunction *f, uint32_t at)
     }
 }
 
+/* The number of the lane, divided by that: 0 if it is something else. */
+static uint32_t find_divisor(const Program *p, const Inst *index)
+{
+    const Inst *by = &p->insts[index->arg[1]];
+    if ((index->op != OP_DIV && index->op != OP_SHR) || index->type != VarTypeUInt32 ||
+        p->insts[index->arg[0]].op != OP_COUNTER || by->op != OP_LITERAL)
+        return 0;
+    uint32_t literal = (uint32_t) p->literals[by->aux];
+    return index->op == OP_DIV ? literal : literal < 31 ? 1u << literal : 0;
+}
+
+uint32_t native_repeats(const Program *p, const Inst *inst, uint32_t lanes)
+{
+    if (inst->op != OP_GATHER || type_info[inst->type].size < 4 ||
+        !is_literal_from(p, inst->arg[2], 1, 1))
+        return 0;
+    uint32_t d = find_divisor(p, &p->insts[inst->arg[1]]);
+    return d >= lanes && d <= INT32_MAX ? d : 0;
+}
+
 bool native_is_negated(const Native *n, uint32_t k)
 {
     uint32_t at = n->args[k];
