@@ -470,9 +470,10 @@ JIT_EXPORT bool jit_host_prefix_reduce(ReduceOp op, VarType type, size_t n,
 /* -------------------------------------------------------------- memory ops */
 
 /** source[index] where mask is set, 0 elsewhere. 'index' is Int32 or UInt32, 'mask'
- *  Bool (0: always). Evaluates the source. Positions beyond the source are undefined,
- *  unless JitFlagDebug is set: then they read 0 and are reported. A source with one
- *  entry gives it for all positions. */
+ *  Bool (0: always). Evaluates the source, unless that is a reduction that waits or
+ *  computed from some with few operations: then it waits, too. Positions beyond the
+ *  source are undefined, unless JitFlagDebug is set: then they read 0 and are reported.
+ *  A source with one entry gives it for all positions. */
 JIT_EXPORT uint32_t jit_var_gather(uint32_t source, uint32_t index, uint32_t mask);
 /** n (a power of two, 1 to 64) gathers from source[index * n + k] into out[k]; the size
  *  of the source is a multiple of n. */

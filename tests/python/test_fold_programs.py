@@ -21,8 +21,8 @@ COUNT = int(os.environ.get("FOLD_PROGRAMS", "60"))
 SEED = int(os.environ.get("FOLD_SEED", "0"))
 
 NAMES = ["a", "b", "c"]
-# All are smooth but for the maximum, and when they are differentiated, no two lanes add
-# to one entry.
+# All are smooth but for the maximum, and when they are differentiated, few lanes add to
+# one entry.
 EXPRESSIONS = [
     "dr.sin({v}) + {v}",
     "{v} * {v}",
@@ -41,6 +41,9 @@ EXPRESSIONS = [
     "dr.prefix_sum({v}) / size + {v}",
     "dr.block_prefix_sum({v} * {v}, 5)",
     "{v} + dr.sum(dr.block_sum({v}, 5)) / size",
+    "{v} - dr.gather(Float64, dr.block_sum({v}, 5), lane // 5) / 5",
+    "{v} * dr.gather(Float64, dr.tanh(dr.block_sum({v}, 5) / 5), lane // 5)",
+    "{v} + dr.gather(Float64, dr.block_sum({v} * {v}, 5), (size - 1 - lane) // 5)",
     "{v} + dr.sum(dr.gather(Float64, {v}, dr.compress(half))) / size",
     "{v} + Float64(dr.count(half)) / size",
     "{v} * dr.select(lane == dr.argmax(first), 2, 1)",

@@ -20,6 +20,7 @@
 #include "trace/eval/spent.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/region.h"
+#include "trace/graph/region_walk.h"
 
 /* ------------------------------------------------------------------- slots */
 
@@ -134,8 +135,20 @@ uint32_t assemble_pointer(Assembly *b, const Var *v)
     return slot;
 }
 
+/* Its kernel comes before all that need its result. */
+static uint32_t refuse_fold(VarId id)
+{
+    char name[200];
+    extra_describe(id, name, sizeof(name));
+    error_set(JIT_ERROR_STATE, "jit_eval(): the computation uses the result of a "
+              "reduction (%s) that could not be performed", name);
+    return PROGRAM_NONE;
+}
+
 static uint32_t emit_pointer(Assembly *b, const Var *v)
 {
+    if (region_walk_waits(v))
+        return refuse_fold(v->dep[0]);
     uint32_t slot = b->call_count ? assemble_call_slot(b, v) : assemble_pointer(b, v);
     TRY(slot != PROGRAM_NONE, PROGRAM_NONE);
     return program_add(b->program, OP_PARAM, VarTypePointer, slot, 0, NULL);
@@ -198,16 +211,6 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
     if (args != fixed)
         alloc_free(args);
     return position;
-}
-
-/* Its kernel comes before all that need its result. */
-static uint32_t refuse_fold(VarId id)
-{
-    char name[200];
-    extra_describe(id, name, sizeof(name));
-    error_set(JIT_ERROR_STATE, "jit_eval(): the computation uses the result of a "
-              "reduction (%s) that could not be performed", name);
-    return PROGRAM_NONE;
 }
 
 static uint32_t emit(Assembly *b, VarId id, const Var *v)

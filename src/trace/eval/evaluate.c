@@ -728,7 +728,7 @@ bool evaluate_var(ThreadState *ts, VarId id)
 
 bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
 {
-    if (fold_table.live)
+    if (fold_table.live || fold_arrays_wait())
         TRY(evaluate_folds_below(ts, id), false);
     Workspace *w = take_workspace(ts);
     TRY(w, false);

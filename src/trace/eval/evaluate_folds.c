@@ -24,6 +24,17 @@ bool evaluate_folds_waiting(ThreadState *ts)
     return ts->evaluating || !fold_next(ts->serial, &at) || evaluate_all(ts);
 }
 
+/* Of what a variable is computed from, what has a kernel of its own. */
+static bool schedule_below(ThreadState *ts, RegionWalk *w, VarId id)
+{
+    const Var *v = var_get(id);
+    if (fold_is(v))
+        return evaluate_schedule(ts, id, NULL);
+    if (v->op == OP_POINTER && region_walk_waits(v))
+        return evaluate_schedule(ts, v->dep[0], NULL);
+    return region_walk_operands(w, id);
+}
+
 bool evaluate_folds_below(ThreadState *ts, VarId id)
 {
     RegionWalk w;
@@ -34,8 +45,7 @@ bool evaluate_folds_below(ThreadState *ts, VarId id)
     bool ok = true;
     while (ok && (event = region_walk(&w, &found)) != WALK_DONE)
         if (event == WALK_MET)
-            ok = fold_is(var_get(found)) ? evaluate_schedule(ts, found, NULL)
-                                         : region_walk_operands(&w, found);
+            ok = schedule_below(ts, &w, found);
         else
             ok = event != WALK_FAILED;
     region_walk_end(&w);

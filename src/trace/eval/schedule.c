@@ -195,6 +195,7 @@ typedef struct Placing {
     const VarId *effects;
     Placed *placed;
     Marks *written;    /* array -> the last effect that writes to it */
+    VarIds early;      /* values that others read by index: roots with references */
     RegionWalk walk;   /* variable -> the group that it depends on, as a Need */
     bool walks;        /* somebody holds results of atomic operations or regions, or
                           there are reductions */
@@ -244,6 +245,50 @@ static bool place_fold(const Placing *p, VarId id, Need *need)
     return true;
 }
 
+/* The group for something that needs 'need', at or behind 'from'. */
+static Group *choose_group(Placing *p, const Var *v, Need need, uint32_t from)
+{
+    Schedule *s = p->schedule;
+    if (need && must_join(need) && suits(&s->groups[group_of(need)], v))
+        return &s->groups[group_of(need)];
+    if (need && group_of(need) > from)
+        from = group_of(need);
+    return find_group(s, v, from);
+}
+
+static bool has_root(const Group *group, VarId id)
+{
+    for (uint32_t i = 0; i < group->root_count; ++i)
+        if (group->roots[i] == id)
+            return true;
+    return false;
+}
+
+static bool is_early(const Placing *p, VarId id)
+{
+    for (uint32_t i = 0; i < p->early.count; ++i)
+        if (p->early.ids[i] == id)
+            return true;
+    return false;
+}
+
+/* An array that is read by index, and yet to be computed, gets a group; whatever needs
+ * it comes behind that. */
+static bool place_array(Placing *p, VarId id, Need *need)
+{
+    if (is_early(p, id))
+        return true;
+    Group *group = choose_group(p, var_get(id), *need, 0);
+    TRY(group, false);
+    if (!has_root(group, id)) {
+        var_inc(id);
+        TRY(var_ids_take(&p->early, id) && add_root(group, id), false);
+    }
+    *need = need_behind((uint32_t) (group - p->schedule->groups));
+    marks_set(p->walk.marks, id, *need);
+    return true;
+}
+
 /* The group whose atomic operations, regions or reductions this needs. */
 static bool find_needed(Placing *p, VarId id, Need *needed)
 {
@@ -257,9 +302,13 @@ static bool find_needed(Placing *p, VarId id, Need *needed)
         if (event == WALK_MET) {
             TRY(region_walk_operands(&p->walk, found), false);
         } else {
+            const Var *v = var_get(found);
             Need need = latest_need(p, found, p->walk.end);
-            if (fold_is(var_get(found)))
+            if (fold_is(v))
                 TRY(place_fold(p, found, &need), false);
+            else if (v->op == OP_POINTER && region_walk_waits(v) &&
+                     !fold_is(var_get(v->dep[0])))
+                TRY(place_array(p, v->dep[0], &need), false);
             marks_set(p->walk.marks, found, need);
         }
     *needed = marks_get(p->walk.marks, id);
@@ -293,17 +342,6 @@ static uint32_t earliest(const Placing *p, const Var *effect, VarId target,
     return group;
 }
 
-/* The group for something that needs 'need', at or behind 'from'. */
-static Group *choose_group(Placing *p, const Var *v, Need need, uint32_t from)
-{
-    Schedule *s = p->schedule;
-    if (need && must_join(need) && suits(&s->groups[group_of(need)], v))
-        return &s->groups[group_of(need)];
-    if (need && group_of(need) > from)
-        from = group_of(need);
-    return find_group(s, v, from);
-}
-
 static bool place_effect(Placing *p, uint32_t number)
 {
     VarId id = p->effects[number];
@@ -331,7 +369,7 @@ static bool place_value(Placing *p, VarId id)
 {
     Need need;
     TRY(find_needed(p, id, &need), false);
-    return fold_is(var_get(id)) || /* it has its group */
+    return fold_is(var_get(id)) || is_early(p, id) || /* it has its group */
            add_root(choose_group(p, var_get(id), need, 0), id);
 }
 
@@ -356,7 +394,7 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
     memset(schedule, 0, sizeof(*schedule));
     Placing p = { .schedule = schedule, .effects = effects };
     bool ok = true;
-    p.walks = fold_table.live != 0;
+    p.walks = fold_table.live != 0 || fold_arrays_wait();
     if (effect_count || p.walks)
         ok = region_walk_begin(&p.walk);
     if (effect_count && ok) {
@@ -380,11 +418,15 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
     alloc_free(p.placed);
     marks_return(p.written);
     region_walk_end(&p.walk);
-    if (!ok)
-        free_groups(schedule, false);
     for (uint32_t i = 0; ok && i < var_count; ++i)
-        if (fold_is(var_get(vars[i])))
+        if (fold_is(var_get(vars[i])) || is_early(&p, vars[i]))
             var_dec(vars[i]); /* its group has another reference */
+    if (ok) {
+        alloc_free(p.early.ids); /* groups have the references */
+    } else {
+        free_groups(schedule, false);
+        var_ids_drop(&p.early);
+    }
     return ok;
 }
 

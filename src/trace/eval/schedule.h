@@ -3,9 +3,10 @@
  *
  * A group is what one kernel computes: variables to store, reductions (fold.h) of its
  * lanes, and writes to perform, all of one size and on one device. What needs the
- * result of a reduction comes in a later group. Writes into one array have the effect
- * of their order of creation: a write joins a group only if no later group writes the
- * same array, and if it commutes with the writes to that array that are in it already.
+ * result of a reduction comes in a later group, and so does what reads an array by
+ * index that is yet to be computed. Writes into one array have the effect of their
+ * order of creation: a write joins a group only if no later group writes the same
+ * array, and if it commutes with the writes to that array that are in it already.
  */
 #ifndef TRACE_EVAL_SCHEDULE_H
 #define TRACE_EVAL_SCHEDULE_H

@@ -94,8 +94,30 @@ bool fold_readers(VarId array, VarIds *out)
     return true;
 }
 
+bool fold_note_array(VarId id)
+{
+    if (fold_is(var_get(id))) /* it is in the list */
+        return true;
+    for (uint32_t i = 0; i < fold_table.arrays.count; ++i)
+        if (fold_table.arrays.ids[i] == id)
+            return true;
+    return var_ids_add(&fold_table.arrays, id);
+}
+
+bool fold_arrays_wait(void)
+{
+    VarIds *list = &fold_table.arrays;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->count; ++i)
+        if (var_exists(list->ids[i]) && var_get(list->ids[i])->op != OP_EVALUATED)
+            list->ids[kept++] = list->ids[i];
+    list->count = kept;
+    return kept != 0;
+}
+
 void fold_free(void)
 {
     alloc_free(fold_table.list);
+    alloc_free(fold_table.arrays.ids);
     fold_table = (FoldTable){ 0 };
 }

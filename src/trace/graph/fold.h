@@ -80,6 +80,7 @@ typedef struct FoldTable {
     uint32_t count, capacity;
     uint32_t live;
     uint64_t bytes; /* of their operands, whether these are in memory or not */
+    VarIds arrays;  /* see fold_note_array(); no references */
 } FoldTable;
 extern FoldTable fold_table;
 
@@ -91,6 +92,11 @@ VarId fold_next(uint64_t owner, uint32_t *at);
 void fold_forget(const Var *v);
 /** Append those that read an array, with a reference each. False: memory is out. */
 bool fold_readers(VarId array, VarIds *out);
+/** Something is read by index that is a reduction, or computed from some, and waits.
+ *  False: memory is out. */
+bool fold_note_array(VarId id);
+/** May there be arrays of that kind which wait? */
+bool fold_arrays_wait(void);
 void fold_free(void);
 
 #endif

@@ -73,8 +73,15 @@ static inline bool region_walk_into(RegionWalk *w, VarId id, uint32_t first,
     return region_walk_push(w, id, var_operands(var_get(id), &count), first, end);
 }
 
+/** Is the array behind a pointer yet to be computed? (See memory_pick().) */
+static inline bool region_walk_waits(const Var *pointer)
+{
+    uint8_t op = pointer->dep[0] ? var_get(pointer->dep[0])->op : OP_EVALUATED;
+    return op != OP_EVALUATED && op != OP_LITERAL && op != OP_UNDEFINED;
+}
+
 /** The same for all that a variable takes from outside; the array behind a pointer is
- *  in memory and not walked. */
+ *  in memory and not walked, unless it waits. */
 static inline bool region_walk_operands(RegionWalk *w, VarId id)
 {
     const Var *v = var_get(id);
@@ -83,7 +90,7 @@ static inline bool region_walk_operands(RegionWalk *w, VarId id)
     if (v->op == OP_REGION)
         count = v->region->outside;
     else if (v->op == OP_POINTER)
-        count = 0;
+        count = region_walk_waits(v);
     return region_walk_push(w, id, ids, 0, count);
 }
 
