@@ -111,7 +111,8 @@ def time_case(case: str, work: Callable[[], Any], check: Callable[[Any], Any]) -
 
 
 def measure_rows(table: Any) -> None:
-    """Softmax of the rows of a matrix."""
+    """Softmax, logarithm of the sum of exponentials and normalisation of the rows of a
+    matrix."""
     import drjit as dr
     import numpy as np
     from drjit.llvm import Float, UInt32
@@ -124,14 +125,35 @@ def measure_rows(table: Any) -> None:
         total = dr.block_sum(e, COLUMNS)
         return e / dr.gather(Float, total, row)
 
+    def logsumexp() -> Any:
+        most = dr.block_reduce(dr.ReduceOp.Max, table, COLUMNS)
+        e = dr.exp(table - dr.gather(Float, most, row))
+        return most + dr.log(dr.block_sum(e, COLUMNS))
+
+    def normalise() -> Any:
+        apart = table - dr.gather(Float, dr.block_sum(table, COLUMNS) / COLUMNS, row)
+        variance = dr.block_sum(dr.square(apart), COLUMNS) / COLUMNS
+        return apart * dr.gather(Float, dr.rsqrt(variance), row)
+
     host = np.array(table).astype(np.float64).reshape(ROWS, COLUMNS)
-    host = np.exp(host - host.max(1, keepdims=True))
-    host /= host.sum(1, keepdims=True)
-    time_case(
-        "softmax of rows",
-        softmax,
-        lambda r: np.allclose(np.array(r).reshape(ROWS, COLUMNS), host, rtol=1e-3),
-    )
+    apart = host - host.mean(1, keepdims=True)
+    most = host.max(1, keepdims=True)
+    e = np.exp(host - most)
+    total = e.sum(1, keepdims=True)
+    cases = {
+        "softmax of rows": (softmax, e / total),
+        "logsumexp of rows": (logsumexp, most + np.log(total)),
+        "normalised rows": (normalise, apart / host.std(1, keepdims=True)),
+    }
+    for case, (work, expected) in cases.items():
+        time_case(case, work, close_to(expected.ravel()))
+
+
+def close_to(expected: Any) -> Callable[[Any], Any]:
+    """Is a result near to that?"""
+    import numpy as np
+
+    return lambda r: np.allclose(np.array(r), expected, rtol=1e-3, atol=1e-4)
 
 
 def measure_gradient(a: Any, b: Any) -> None:

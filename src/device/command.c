@@ -84,6 +84,18 @@ Command *command_copy(const Command *c)
     return copy;
 }
 
+bool command_reserve_points(Command *c, uint32_t count)
+{
+    if (count <= COMMAND_POINTS)
+        return true;
+    if (c->points != c->few)
+        alloc_free(c->points);
+    c->points = alloc_get(count * sizeof(StreamPoint));
+    if (!c->points)
+        c->points = c->few;
+    return c->points != c->few;
+}
+
 void command_let_go(Command *c)
 {
     for (uint32_t i = 0; i < c->slot_count; ++i)

@@ -149,6 +149,8 @@ struct Command {
     uint32_t point_count;
     bool blocked;        /* waits for one of the points */
     bool small;          /* its device can run it in the calling thread at once */
+    uint32_t ready;      /* commands behind it that could begin with it, */
+    uint32_t joined;     /* ... and do: its device said so when it was started */
     bool again;          /* was interrupted before */
     bool stale;          /* and what it reads has changed since */
     uint32_t holders;    /* use of redo.c */
@@ -185,6 +187,8 @@ Command *command_like(const Command *command, uint64_t size);
 /** The same command once more, with references of its own; nobody is told of its end.
  *  Commands that are on their way cannot be copied. NULL: memory is out. */
 Command *command_copy(const Command *command);
+/** Room for points of so many streams. False: memory is out. */
+bool command_reserve_points(Command *command, uint32_t count);
 /** Release its buffers and its code: from then on it does nothing. */
 void command_let_go(Command *command);
 /** Release a command that was not submitted; NULL is fine. */

@@ -67,8 +67,9 @@ struct Device {
     bool (*run)(Device *device, Command *command, CommandResult *result);
     /** Required. The command's turn has come. Must not wait, nor call into streams.
      *  When the command has ended, stream_complete() has to be called, by any thread,
-     *  later. If it has a 'cause', nothing is to be performed before. Called with the
-     *  lock of the streams held. */
+     *  later. If it has a 'cause', nothing is to be performed before. Those of the
+     *  'ready' commands behind it that the device performs together with it are
+     *  'joined', which ends with it. Called with the lock of the streams held. */
     void (*start)(Device *device, Command *command);
     /** Optional. Have the calling thread take part in the command of this stream (NULL:
      *  of any) that was started. False, at once, if there is nothing to do. */

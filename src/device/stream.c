@@ -36,6 +36,7 @@
 #include "base/interrupt.h"
 #include "base/thread.h"
 #include "device/device.h"
+#include "device/outcome.h"
 #include "device/redo.h"
 #include "device/uses.h"
 
@@ -56,6 +57,8 @@ struct Stream {
     _Atomic uint32_t refs;
     Device *device;
     bool orphan;             /* its thread has ended; free for a new one when idle */
+    bool held;               /* see stream_hold(), */
+    bool begins;             /* ... and it is its head's turn meanwhile */
     uint64_t kept;           /* commands kept by the owning thread, its only reader */
     void (*tap)(void *payload, const Command *command); /* likewise; NULL: none */
     void *tap_payload;
@@ -141,7 +144,7 @@ static Stream *find_or_create(Device *device)
 {
     for (Stream *s = streams; s; s = s->next) {
         if (s->orphan && s->device == device && stream_is_idle(s)) {
-            s->orphan = false;
+            s->orphan = s->held = s->begins = false;
             atomic_store(&s->has_error, false);
             return s;
         }
@@ -239,28 +242,6 @@ static void enter(Command *c)
 
 /* ------------------------------------------------------------------- the end */
 
-/* Why a command whose turn has come will not be performed; NULL: it will. */
-static const ErrorRecord *find_cause(const Command *c)
-{
-    if (c->kind == COMMAND_HOST || c->kind == COMMAND_EVENT)
-        return NULL;
-    for (uint32_t i = 0; c->again && i < c->slot_count; i++) {
-        if (c->slots[i].access & SLOT_WRITE) /* who read it before is through */
-            buffer_forgive(c->slots[i].buffer);
-    }
-    if (c->stale)
-        return &buffer_lost;
-    if (c->interrupts != interrupt_requests())
-        return &buffer_interrupted;
-    for (uint32_t i = 0; i < c->slot_count; i++) {
-        const Slot *s = &c->slots[i];
-        const ErrorRecord *failure = buffer_failure(s->buffer);
-        if (failure && s->access & SLOT_READ)
-            return failure;
-    }
-    return NULL;
-}
-
 static void note_error(Stream *stream, const ErrorRecord *error)
 {
     pthread_mutex_lock(&lock);
@@ -271,32 +252,24 @@ static void note_error(Stream *stream, const ErrorRecord *error)
     pthread_mutex_unlock(&lock);
 }
 
-static void fail_results(const Command *c, const ErrorRecord *error)
-{
-    for (uint32_t i = 0; i < c->slot_count; i++) {
-        if (c->slots[i].access & SLOT_WRITE && c->slots[i].buffer)
-            buffer_fail(c->slots[i].buffer, error);
-    }
-}
-
 void stream_fail(const Command *command, const ErrorRecord *error)
 {
-    fail_results(command, error);
+    outcome_fail(command, error);
     note_error(command->stream, error);
 }
 
 /* What is to be done once a command has ended, before others may know of it: whoever
  * has waited for it finds its memory free. */
-static void conclude(Command *c, const CommandResult *outcome)
+static void conclude(Command *c, const CommandResult *outcome, bool interrupted)
 {
     CommandResult result = *outcome;
     if (!result.error)
         result.error = c->cause;
-    if (!result.error && c->interrupts != interrupt_requests() &&
-        c->kind != COMMAND_HOST && c->kind != COMMAND_EVENT)
+    if (!result.error && interrupted && c->kind != COMMAND_HOST &&
+        c->kind != COMMAND_EVENT)
         result.error = &buffer_interrupted;
     if (result.error) {
-        fail_results(c, result.error == &buffer_interrupted && !redo_keep(c)
+        outcome_fail(c, result.error == &buffer_interrupted && !redo_keep(c)
                             ? &buffer_lost : result.error);
         note_error(c->stream, result.error);
     }
@@ -310,23 +283,46 @@ static void conclude(Command *c, const CommandResult *outcome)
 
 /* ---------------------------------------------------------------- the queue */
 
-/* The head of a queue: start it, or note what it waits for. */
-static void start(Command *c)
+/* Have the commands that it has to wait for ended? If not, their streams tell. */
+static bool has_points_behind(Command *c)
 {
     while (c->point_count) {
         StreamPoint p = c->points[c->point_count - 1];
         if (!stream_passed(p.stream, p.seq)) {
             /* Either we see its completion now, or it sees 'waited' then. */
             atomic_store(&p.stream->waited, true);
-            if (!stream_passed(p.stream, p.seq)) {
-                c->blocked = true;
-                return;
-            }
+            if (!stream_passed(p.stream, p.seq))
+                return false;
         }
         c->point_count--;
     }
-    c->blocked = false;
-    c->cause = find_cause(c);
+    return true;
+}
+
+/* How many of those behind it could begin, too, if it were not for it? */
+static uint32_t count_ready(const Command *c)
+{
+    enum { MOST = 8 };
+    uint32_t count = 0;
+    for (Command *n = c->next; n && count < MOST; n = n->next) {
+        if (n->again || !has_points_behind(n) || outcome_cause(n))
+            break;
+        count++;
+    }
+    return count;
+}
+
+/* The head of a queue: start it, or note what it waits for. */
+static void start(Command *c)
+{
+    c->stream->begins = c->stream->held;
+    if (c->stream->held)
+        return;
+    c->blocked = !has_points_behind(c);
+    if (c->blocked)
+        return;
+    c->cause = outcome_cause(c);
+    c->ready = c->cause || c->again ? 0 : count_ready(c);
     c->device->start(c->device, c);
     if (sleeping)
         pthread_cond_broadcast(&progress);
@@ -345,16 +341,6 @@ static void tell_waiters(Stream *stream)
     pthread_cond_broadcast(&progress);
 }
 
-static uint64_t written_bytes(const Command *c)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < c->slot_count; i++) {
-        if (c->slots[i].access & SLOT_WRITE)
-            bytes += c->slots[i].bytes;
-    }
-    return bytes;
-}
-
 static void count_bytes(Stream *stream, uint64_t bytes)
 {
     atomic_fetch_add_explicit(&stream->bytes, bytes, memory_order_relaxed);
@@ -369,27 +355,38 @@ static void append(Stream *stream, Command *c)
     else
         stream->head = c;
     stream->tail = c;
-    count_bytes(stream, written_bytes(c));
+    count_bytes(stream, outcome_bytes(c));
 }
 
-void stream_complete(Command *c, const CommandResult *result)
+void stream_complete(Command *c, const CommandResult *results)
 {
     Stream *stream = c->stream, *outer = stream_execute(c->stream);
-    uint64_t bytes = written_bytes(c);
-    conclude(c, result);
+    uint64_t bytes = 0;
+    uint32_t count = c->joined + 1;
+    bool interrupted = outcome_is_interrupted(c); /* all of them, or none */
+    Command *last = c;
+    for (uint32_t i = 0; i < count; i++) {
+        last = i ? last->next : c;
+        bytes += outcome_bytes(last);
+        conclude(last, &results[i], interrupted);
+    }
     stream_execute(outer);
 
     pthread_mutex_lock(&lock);
     count_bytes(stream, -bytes);
-    stream->head = c->next;
+    stream->head = last->next;
     if (!stream->head)
         stream->tail = NULL;
-    atomic_store(&stream->completed, c->last);
+    atomic_store(&stream->completed, last->last);
     if (stream->head)
         start(stream->head);
     tell_waiters(stream);
     pthread_mutex_unlock(&lock);
-    command_free(c);
+    while (count-- > 0) {
+        Command *next = c->next;
+        command_free(c);
+        c = next;
+    }
 }
 
 Stream *stream_execute(Stream *stream)
@@ -476,14 +473,14 @@ static void run_kept(Stream *stream, Command *c)
     CommandResult result = {0};
     if (c->point_count)
         wait_points(c);
-    c->cause = find_cause(c);
+    c->cause = outcome_cause(c);
     Stream *outer = stream_execute(stream);
     if (!c->cause && !c->device->run(c->device, c, &result)) {
         stream_execute(outer);
         hand_over(stream, c);
         return;
     }
-    conclude(c, &result);
+    conclude(c, &result, outcome_is_interrupted(c));
     stream_execute(outer);
     uint64_t last = c->last;
     command_free(c);
@@ -537,12 +534,37 @@ static void run_kept_meanwhile(void)
     pthread_mutex_lock(&lock);
 }
 
+/* With the lock held. */
+static void let_go(Stream *stream)
+{
+    stream->held = false;
+    if (stream->begins && stream->head)
+        start(stream->head);
+    stream->begins = false;
+}
+
+void stream_hold(Stream *stream)
+{
+    pthread_mutex_lock(&lock);
+    stream->held = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void stream_let_go(Stream *stream)
+{
+    pthread_mutex_lock(&lock);
+    let_go(stream);
+    pthread_mutex_unlock(&lock);
+}
+
 /* Wait with the lock held. Inside of a command of the same stream the wait could not
  * end, so it does not begin. */
 static void wait_locked(Stream *stream, uint64_t position)
 {
     Device *device = stream->device;
     bool spin = device->poll != NULL;
+    if (!stream_passed(stream, position))
+        let_go(stream);
     while (!stream_passed(stream, position) && mine.executing != stream) {
         if (help(stream)) {
             run_kept_meanwhile();
@@ -715,19 +737,6 @@ static void wait_resumed(void)
         pthread_cond_wait(&resumed, &lock);
 }
 
-/* Room for a point of each stream, as there may be that many. */
-static bool reserve_points(Command *c, uint32_t count)
-{
-    if (count <= COMMAND_POINTS)
-        return true;
-    if (c->points != c->few)
-        alloc_free(c->points);
-    c->points = alloc_get(count * sizeof(StreamPoint));
-    if (!c->points)
-        c->points = c->few;
-    return c->points != c->few;
-}
-
 static bool submit_slow(Stream *stream, Command *c)
 {
     uint32_t room = COMMAND_POINTS;
@@ -736,7 +745,7 @@ static bool submit_slow(Stream *stream, Command *c)
     while (atomic_load(&stream_count) > room) {
         pthread_mutex_unlock(&lock);
         room = atomic_load(&stream_count);
-        if (!reserve_points(c, room)) {
+        if (!command_reserve_points(c, room)) {
             command_free(c);
             return false;
         }

@@ -45,6 +45,19 @@ bool stream_submit(Stream *stream, Command *command);
 /** Have a command's device get ready to run it, which stream_submit() does otherwise.
  *  False (error recorded): memory is out; it can be tried again. */
 bool stream_prepare(Command *command);
+/** What the calling thread submits from now on is begun when it is let go, or when
+ *  somebody waits for it: commands that its device can begin together are there then.
+ *  It has to be let go soon. */
+void stream_hold(Stream *stream);
+void stream_let_go(Stream *stream);
+/** Can that be of use for commands on so many lanes, one behind the other? Short ones
+ *  are over before. */
+static inline bool stream_go_together(uint64_t lanes, uint64_t next)
+{
+    enum { LONG = 1 << 16 };
+    uint64_t most = lanes > next ? lanes : next, least = lanes > next ? next : lanes;
+    return most >= LONG && least && most % least == 0;
+}
 /** Run what was kept for the calling thread (thread_self.kept commands). Without
  *  locks. */
 void stream_run(void);
@@ -109,8 +122,9 @@ void stream_prepare_fork(void);
 /** What a command has written is wrong: its 'done' says so, before others may know that
  *  it has ended. */
 void stream_fail(const Command *command, const ErrorRecord *error);
-/** A command that was started has ended. Without locks, by any thread. */
-void stream_complete(Command *command, const CommandResult *result);
+/** A command that was started has ended, with those that have joined it: a result for
+ *  each. Without locks, by any thread. */
+void stream_complete(Command *command, const CommandResult *results);
 /** The calling thread begins or ends to execute commands of this stream (NULL: of
  *  none); what it was inside of before. */
 Stream *stream_execute(Stream *stream);

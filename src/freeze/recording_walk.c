@@ -170,17 +170,47 @@ static Replay end_iteration(Walk *w)
 
 /* ---------------------------------------------------------------------- all */
 
-/* A command, and what is read behind it. */
+void walk_let_go(Walk *w)
+{
+    if (w->held)
+        stream_let_go(w->held);
+    w->held = NULL;
+}
+
+/* May the device begin this command and the next one, a launch, together? */
+static bool is_continued(const Walk *w, uint32_t command)
+{
+    const Recording *r = w->recording;
+    const FrozenCommand *f = &r->commands[command], *next = f + 1;
+    return command + 1 < r->command_count && next->launch.kernel &&
+           stream_go_together((uint64_t) w->values[f->size],
+                              (uint64_t) w->values[next->size]);
+}
+
+static bool hold(Walk *w)
+{
+    TRY(!w->held, true);
+    w->held = stream_self(w->recording->device);
+    TRY(w->held, false);
+    stream_hold(w->held);
+    return true;
+}
+
+/* A command, and what is read behind it. Arrays are given up before the stream goes on,
+ * since the device looks for those that nobody else needs. */
 static Replay step(Walk *w)
 {
     const Recording *r = w->recording;
     uint32_t command = w->command++;
     Replay result = take_arrays(w, &r->commands[command]);
     TRY(result == REPLAY_DONE, result);
-    TRY(w->calls->submit(w->who, command), REPLAY_FAILED);
+    bool more = is_continued(w, command);
+    TRY((!more || hold(w)) && w->calls->submit(w->who, command), REPLAY_FAILED);
     bool end = w->inside && r->loops[w->loop].end == w->command;
     result = end ? end_iteration(w) : read_all(w);
     drop_arrays(w, command);
+    if (!more)
+        walk_let_go(w);
     return result;
 }
 
@@ -195,5 +225,6 @@ Replay walk_run(Walk *w)
         if (result == REPLAY_DONE)
             result = step(w);
     }
+    walk_let_go(w);
     return result;
 }

@@ -12,6 +12,7 @@
 #ifndef FREEZE_RECORDING_WALK_H
 #define FREEZE_RECORDING_WALK_H
 
+#include "device/stream.h"
 #include "freeze/recording.h"
 
 /** REFUSED: the recording does not fit; FAILED: error recorded. */
@@ -41,6 +42,8 @@ typedef struct Walk {
     void *who;
     uint32_t command, reads, contents, loop; /* where it is: what comes next */
     bool inside;                             /* the block of that loop */
+    Stream *held; /* until a command is submitted that its device may begin together
+                     with those before (stream_hold()); NULL: none is */
 } Walk;
 
 /** All commands. Arrays that are results keep their buffers. */
@@ -49,5 +52,7 @@ Replay walk_run(Walk *w);
 Replay walk_take(const Walk *w, uint32_t array);
 /** Give up the reference of an array, if it has one. */
 void walk_drop(const Walk *w, uint32_t array);
+/** The next command will not come soon. */
+void walk_let_go(Walk *w);
 
 #endif

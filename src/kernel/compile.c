@@ -16,6 +16,7 @@
 #include "device/cpu/cpu_code.h"
 #include "kernel/cost.h"
 #include "kernel/disk.h"
+#include "kernel/spans.h"
 #include "lower/legalise.h"
 
 typedef struct Identity {
@@ -113,8 +114,11 @@ bool compile_code(const Program *program, const ProgramKey *key, KernelCode *out
     alloc_free(identity.data);
     if (!code)
         return false;
-    if (engine->code == CODE_CPU)
-        ((CpuCode *) (void *) code)->cost = cost_find(program, engine);
+    if (engine->code == CODE_CPU) {
+        CpuCode *cpu = (CpuCode *) (void *) code;
+        cpu->cost = cost_find(program, engine);
+        cpu->spans = spans_find(program);
+    }
     out->code = code;
     return true;
 }

@@ -289,7 +289,8 @@ static void check_repeat(VarType type, uint32_t d, uint32_t first, uint32_t vari
     enum { COUNT = ENTRIES - 1 };
     uint32_t size = type_info[type].size, power = (d & (d - 1)) == 0;
     Program *p = new_program();
-    uint32_t pointer = add_pointer(p, type), lane = add(p, OP_COUNTER, VarTypeUInt32, 0, 0);
+    uint32_t pointer = add_pointer(p, type);
+    uint32_t lane = add(p, OP_COUNTER, VarTypeUInt32, 0, 0);
     uint32_t by = program_add_literal(p, VarTypeUInt32,
                                       power ? (uint32_t) __builtin_ctz(d) : d);
     uint32_t row = add(p, power ? OP_SHR : OP_DIV, VarTypeUInt32, 0, 2, lane, by);

@@ -21,6 +21,21 @@ typedef struct CpuCost {
     bool loops;    /* so it can take any time */
 } CpuCost;
 
+/** Of the array whose address is an argument, lane l uses entry l / lanes and no other.
+ *  'lanes' is 0 if that is not known, or if it is the argument 'by'. */
+typedef struct CpuSpan {
+    uint32_t word, lanes, by;
+} CpuSpan;
+enum { CPU_SPANS = 16 };
+#define CPU_NO_WORD UINT32_MAX
+
+/** Of other arguments nothing is known. */
+typedef struct CpuSpans {
+    CpuSpan list[CPU_SPANS];
+    uint32_t count;
+    bool full;
+} CpuSpans;
+
 enum {
     CPU_STEP = 512,   /* lanes */
     CPU_GRANULE = 64  /* blocks of lanes begin at multiples of it */
@@ -39,7 +54,8 @@ struct CpuCode {
     void (*run)(const CpuCode *code, const uint64_t *args, uint32_t begin, uint32_t end,
                 uint32_t worker, uint32_t requests, void *scratch);
     size_t scratch; /* bytes for each worker */
-    CpuCost cost;   /* filled in by whoever has the code made */
+    CpuCost cost;   /* filled in by whoever has the code made, */
+    CpuSpans spans; /* ... or left out */
 };
 
 /** Run code in the calling thread. */

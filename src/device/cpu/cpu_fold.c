@@ -56,16 +56,17 @@ typedef struct Folding {
     const LaneKernel *kernel;
     const LaneDot *dot;   /* NULL if there is one operand */
     Scan *scan;           /* NULL if it is no prefix reduction */
-    const char *array[2]; /* operands in memory; NULL: a tile */
-    uint32_t tile[2];     /* the number of that */
+    const char *array[2]; /* operands in memory; NULL: a value */
+    uint32_t value[2];    /* the number of that */
     size_t block, chunks; /* entries of a block, chunks of each */
     char *out;
     char *partials;       /* accumulators of all chunks; NULL where they are results */
 } Folding;
 
-/* A value that is reduced. */
+/* A value that is reduced, in a tile, or in an output of the launch. */
 typedef struct Value {
     uint32_t word, entry; /* of the arguments; bytes */
+    bool stored;          /* an output */
     size_t offset;        /* of the tile in a worker's memory, or of the array in all
                              memory */
 } Value;
@@ -74,7 +75,7 @@ typedef struct FoldJob {
     CpuLaunch launch;
     Folding *foldings;
     Value *values;
-    uint32_t count, value_count;
+    uint32_t count, value_count, tile_count;
     uint32_t unit;     /* lanes */
     bool whole;        /* a unit is one tile */
     bool ordered;      /* units are drawn in order, */
@@ -115,23 +116,23 @@ static void clear_totals(const LaneKernel *k, char *totals)
         memcpy(totals + at, &k->neutral, k->acc_size);
 }
 
-/* The address of lane 'lane' of an operand. 'tile' is that of lane 0 in the memory at
- * hand: tiles move along with the lanes. */
-static const char *operand_at(const Folding *f, uint32_t which, const uintptr_t *tile,
+/* The address of lane 'lane' of an operand. 'values' are those of lane 0 in the memory
+ * at hand: tiles move along with the lanes. */
+static const char *operand_at(const Folding *f, uint32_t which, const uintptr_t *values,
                               size_t lane)
 {
     uint32_t entry = f->kernel->entry_size;
     if (f->array[which])
         return f->array[which] + lane * entry;
-    return (const char *) (tile[f->tile[which]] + lane * entry);
+    return (const char *) (values[f->value[which]] + lane * entry);
 }
 
-static void reduce_part(const Folding *f, Progress *p, const uintptr_t *tile,
+static void reduce_part(const Folding *f, Progress *p, const uintptr_t *values,
                         size_t count)
 {
-    const char *a = operand_at(f, 0, tile, p->from);
+    const char *a = operand_at(f, 0, values, p->from);
     if (f->dot)
-        f->dot->part(a, false, operand_at(f, 1, tile, p->from), false, count,
+        f->dot->part(a, false, operand_at(f, 1, values, p->from), false, count,
                      p->totals);
     else
         f->kernel->part(a, count, p->totals);
@@ -156,18 +157,19 @@ static void end_chunk(const Folding *f, Progress *p)
 }
 
 /* Reduce what there is up to lane 'end'. */
-static void reduce_up_to(const Folding *f, Progress *p, const uintptr_t *tile,
+static void reduce_up_to(const Folding *f, Progress *p, const uintptr_t *values,
                          size_t end)
 {
     if (f->scan) {
-        scan_part(f->scan, p->from, end, operand_at(f, 0, tile, 0));
+        scan_part(f->scan, p->from, end, operand_at(f, 0, values, 0));
         p->from = end;
         return;
     }
     if (f->block <= LANES_PART && !f->dot) {
         size_t blocks = (end - p->from) / f->block, first = p->from / f->block;
+        const char *from = operand_at(f, 0, values, p->from);
         if (blocks)
-            reduce_blocks(f->kernel, operand_at(f, 0, tile, p->from), f->block, blocks,
+            reduce_blocks(f->kernel, from, f->block, blocks,
                           f->out + first * f->kernel->entry_size);
         p->from += blocks * f->block;
         return;
@@ -179,10 +181,10 @@ static void reduce_up_to(const Folding *f, Progress *p, const uintptr_t *tile,
             left = f->block - in_block;
         size_t ready = end - p->from;
         if (ready < left) {
-            reduce_part(f, p, tile, ready / LANES_PART * LANES_PART);
+            reduce_part(f, p, values, ready / LANES_PART * LANES_PART);
             return;
         }
-        reduce_part(f, p, tile, left);
+        reduce_part(f, p, values, left);
         end_chunk(f, p);
     }
 }
@@ -198,6 +200,8 @@ static void move_rest(const FoldJob *j, char *memory, const Progress *progress,
         lowest = progress[i].from < lowest ? progress[i].from : lowest;
     for (uint32_t i = 0; lowest < end && i < j->value_count; ++i) {
         const Value *v = &j->values[i];
+        if (v->stored)
+            continue;
         char *tile = memory + v->offset;
         size_t bytes = (end - lowest) * v->entry;
         /* Entries of lanes before 'begin' lie before the tile. */
@@ -206,21 +210,22 @@ static void move_rest(const FoldJob *j, char *memory, const Progress *progress,
 }
 
 /* Lanes begin ... end-1, a tile at a time. */
-static void run_tiles(CpuJob *job, size_t begin, size_t end, uint32_t worker,
-                      Progress *progress)
+static void run_tiles(CpuJob *job, const uint64_t *given, size_t begin, size_t end,
+                      uint32_t worker, Progress *progress)
 {
     const FoldJob *j = job->state;
     char *memory = (char *) j->memory->address + worker * j->stride;
     uint64_t *args = (uint64_t *) (void *) memory;
-    uintptr_t tile[2 * LAUNCH_FOLDS];
+    uintptr_t values[2 * LAUNCH_FOLDS];
     uint32_t words = job->command->launch.words;
-    memcpy(args, j->launch.args, words * sizeof(uint64_t));
+    memcpy(args, given, words * sizeof(uint64_t));
     while (begin < end) {
         size_t next = end - begin < j->tile ? end : begin + j->tile;
         for (uint32_t i = 0; i < j->value_count; ++i) {
             const Value *v = &j->values[i];
-            tile[i] = (uintptr_t) (memory + v->offset) - begin * v->entry;
-            args[v->word] = tile[i];
+            if (!v->stored)
+                args[v->word] = (uintptr_t) (memory + v->offset) - begin * v->entry;
+            values[i] = (uintptr_t) args[v->word];
         }
         cpu_launch_lanes(job, &j->launch, args, (uint32_t) begin, (uint32_t) next,
                          worker);
@@ -229,7 +234,7 @@ static void run_tiles(CpuJob *job, size_t begin, size_t end, uint32_t worker,
                                 j->mask ? j->mask + begin
                                         : (uint8_t *) memory + j->values[0].offset);
         for (uint32_t i = 0; i < j->count; ++i)
-            reduce_up_to(&j->foldings[i], &progress[i], tile, next);
+            reduce_up_to(&j->foldings[i], &progress[i], values, next);
         if (next < end)
             move_rest(j, memory, progress, begin, next);
         begin = next;
@@ -239,15 +244,32 @@ static void run_tiles(CpuJob *job, size_t begin, size_t end, uint32_t worker,
 /* The same where values are in arrays by now. */
 static void run_arrays(const FoldJob *j, size_t begin, size_t end, Progress *progress)
 {
-    uintptr_t array[2 * LAUNCH_FOLDS];
+    uintptr_t values[2 * LAUNCH_FOLDS];
     if (j->compression.out)
         scan_compress_chunk(&j->compression, begin / SCAN_MASK_CHUNK,
                             j->mask ? j->mask + begin
                                     : (uint8_t *) j->memory->address + begin);
     for (uint32_t i = 0; i < j->value_count; ++i)
-        array[i] = (uintptr_t) j->memory->address + j->values[i].offset;
+        values[i] = (uintptr_t) j->launch.args[j->values[i].word];
     for (uint32_t i = 0; i < j->count; ++i)
-        reduce_up_to(&j->foldings[i], &progress[i], array, end);
+        reduce_up_to(&j->foldings[i], &progress[i], values, end);
+}
+
+static void begin_unit(const FoldJob *j, size_t begin, Progress *progress)
+{
+    for (uint32_t i = 0; i < j->count; ++i) {
+        progress[i].from = begin;
+        clear_totals(j->foldings[i].kernel, progress[i].totals);
+    }
+}
+
+/* Whole blocks. */
+static void run_range(CpuJob *job, const uint64_t *args, uint32_t begin, uint32_t end,
+                      uint32_t worker)
+{
+    Progress progress[LAUNCH_FOLDS];
+    begin_unit(job->state, begin, progress);
+    run_tiles(job, args, begin, end, worker, progress);
 }
 
 static void run_unit(CpuJob *job, uint32_t unit, uint32_t worker)
@@ -264,14 +286,11 @@ static void run_unit(CpuJob *job, uint32_t unit, uint32_t worker)
         begin = first;
     }
     Progress progress[LAUNCH_FOLDS];
-    for (uint32_t i = 0; i < j->count; ++i) {
-        progress[i].from = begin;
-        clear_totals(j->foldings[i].kernel, progress[i].totals);
-    }
+    begin_unit(j, begin, progress);
     if (j->spread)
         run_arrays(j, begin, end, progress);
     else
-        run_tiles(job, begin, end, worker, progress);
+        run_tiles(job, j->launch.args, begin, end, worker, progress);
 }
 
 static bool finish(CpuJob *job)
@@ -316,21 +335,27 @@ static void release(CpuJob *job)
         scan_end(j->foldings[i].scan);
 }
 
-static uint32_t find_value(FoldJob *j, uint32_t word, uint32_t entry)
+static uint32_t find_value(FoldJob *j, uint32_t word, uint32_t entry, bool stored)
 {
     uint32_t i = 0;
     while (i < j->value_count && j->values[i].word != word)
         ++i;
-    if (i == j->value_count)
-        j->values[j->value_count++] = (Value) { .word = word, .entry = entry };
+    if (i == j->value_count) {
+        j->values[j->value_count++] = (Value) { .word = word, .entry = entry,
+                                                .stored = stored };
+        j->tile_count += !stored;
+    }
     return i;
 }
 
 static void note_operand(FoldJob *j, const Command *c, Folding *f, uint32_t which,
                          uint32_t source)
 {
+    uint32_t entry = f->kernel->entry_size;
     if (source & FOLD_TILE)
-        f->tile[which] = find_value(j, source & ~FOLD_TILE, f->kernel->entry_size);
+        f->value[which] = find_value(j, source & ~FOLD_TILE, entry, false);
+    else if (c->slots[source].word != SLOT_NO_WORD)
+        f->value[which] = find_value(j, c->slots[source].word, entry, true);
     else
         f->array[which] = command_address(c, source);
 }
@@ -355,7 +380,7 @@ static void note_fold(FoldJob *j, const Command *c, const Fold *fold)
 static bool begin_compression(FoldJob *j, const Command *c, const Fold *fold)
 {
     if (fold->source[0] & FOLD_TILE)
-        find_value(j, fold->source[0] & ~FOLD_TILE, 1);
+        (void) find_value(j, fold->source[0] & ~FOLD_TILE, 1, false);
     else
         j->mask = command_address(c, fold->source[0]);
     j->whole = j->ordered = true;
@@ -390,6 +415,14 @@ static bool get_partials(FoldJob *j, const Command *c)
     return true;
 }
 
+/* Lanes of whole blocks, after which code can begin. */
+static size_t find_step(size_t block)
+{
+    while (block % CPU_GRANULE)
+        block *= 2;
+    return block;
+}
+
 /* Lanes of a unit: a chunk, or whole blocks, about as many. Units begin at multiples of
  * CPU_GRANULE, as code wants it. */
 static uint32_t choose_unit(const FoldJob *j)
@@ -399,9 +432,7 @@ static uint32_t choose_unit(const FoldJob *j)
         return (uint32_t) size;
     if (block == size || (block > LANES_CHUNK && block % LANES_CHUNK == 0))
         return LANES_CHUNK;
-    size_t step = block;
-    while (step % CPU_GRANULE)
-        step *= 2;
+    size_t step = find_step(block);
     size_t unit = step;
     if (step < LANES_CHUNK)
         unit = LANES_CHUNK / step * step;
@@ -461,8 +492,11 @@ static bool note_folds(FoldJob *j, const Command *c)
 /* Memory for arrays. */
 static bool plan_spread(CpuJob *job, FoldJob *j)
 {
+    job->range = NULL;
     size_t bytes = 0;
     for (uint32_t i = 0; i < j->value_count; ++i) {
+        if (j->values[i].stored)
+            continue;
         j->values[i].offset = bytes;
         bytes += round_up((size_t) j->launch.size * j->values[i].entry + PAD);
     }
@@ -470,11 +504,22 @@ static bool plan_spread(CpuJob *job, FoldJob *j)
     TRY(j->memory, false);
     uint64_t *args = job->command->data;
     for (uint32_t i = 0; i < j->value_count; ++i)
-        args[j->values[i].word] =
-            (uint64_t) (uintptr_t) j->memory->address + j->values[i].offset;
+        if (!j->values[i].stored)
+            args[j->values[i].word] =
+                (uint64_t) (uintptr_t) j->memory->address + j->values[i].offset;
     job->run = cpu_launch_block;
     job->finish = finish_blocks;
     return true;
+}
+
+/* Blocks that are short enough can be reduced by whoever has their lanes, unless what
+ * comes before matters. */
+static void plan_ranges(CpuJob *job, const FoldJob *j, size_t lead)
+{
+    size_t block = j->ordered ? SIZE_MAX : j->foldings[0].block;
+    job->range = block <= LANES_CHUNK ? run_range : NULL;
+    job->step = block <= LANES_CHUNK ? (uint32_t) find_step(block) : 0;
+    job->most = lead && !j->whole ? UINT32_MAX : j->tile;
 }
 
 /* Memory for arguments and tiles of each worker. */
@@ -485,9 +530,12 @@ static bool plan_tiles(CpuJob *job, FoldJob *j)
     size_t bytes = round_up(job->command->launch.words * sizeof(uint64_t));
     for (uint32_t i = 0; i < j->value_count; ++i) {
         Value *v = &j->values[i];
+        if (v->stored)
+            continue;
         v->offset = bytes + lead * v->entry;
         bytes = round_up(v->offset + (size_t) j->tile * v->entry + PAD);
     }
+    plan_ranges(job, j, lead);
     job->blocks = count_units(j);
     if (job->workers > job->blocks)
         job->workers = job->blocks;
@@ -502,7 +550,7 @@ static bool plan_tiles(CpuJob *job, FoldJob *j)
 /* Would a unit need too large a tile, or begin where code cannot? */
 static bool cannot_tile(const FoldJob *j)
 {
-    return j->differ || (j->whole && j->value_count && j->unit > MOST_TILE) ||
+    return j->differ || (j->whole && j->tile_count && j->unit > MOST_TILE) ||
            (j->reverse && j->launch.size % CPU_GRANULE);
 }
 

@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "device/cpu/cpu_chain.h"
 #include "device/cpu/pool.h"
 #include "device/device.h"
 #include "device/stream.h"
@@ -85,6 +86,7 @@ void cpu_job_discard(Device *device, Command *command)
 {
     (void) device;
     CpuJob *job = job_of(command);
+    cpu_chain_end(job);
     if (job->release && job->state)
         job->release(job);
     if (job->state != cpu_job_room(job))
@@ -204,6 +206,17 @@ static void take_blocks(CpuJob *job, uint32_t worker)
     }
 }
 
+static void complete(CpuJob *job)
+{
+    CommandResult results[CPU_CHAIN];
+    ErrorRecord wrong;
+    if (job->chain)
+        cpu_chain_results(job, results, &wrong);
+    else
+        results[0] = find_result(job);
+    stream_complete(job->command, results);
+}
+
 /* Take part in an offered job. Called and left with the lock held. */
 static void enter(CpuJob *job)
 {
@@ -219,10 +232,8 @@ static void enter(CpuJob *job)
     bool last = --job->executing == 0;
     pthread_mutex_unlock(&lock);
     bool again = last && next_phase(job);
-    if (last && !again) {
-        CommandResult result = find_result(job);
-        stream_complete(job->command, &result);
-    }
+    if (last && !again)
+        complete(job);
     stream_execute(outer);
     pthread_mutex_lock(&lock);
     if (again)
@@ -232,8 +243,11 @@ static void enter(CpuJob *job)
 void cpu_job_start(Device *device, Command *command)
 {
     (void) device;
+    CpuJob *job = job_of(command);
+    if (command->ready && !command->cause)
+        cpu_chain_begin(job);
     pthread_mutex_lock(&lock);
-    offer(job_of(command));
+    offer(job);
     pthread_mutex_unlock(&lock);
 }
 

@@ -29,6 +29,13 @@ struct CpuJob {
     bool (*finish)(CpuJob *job);
     /** Give back what the state holds beside its memory (NULL: nothing). */
     void (*release)(CpuJob *job);
+    /** Do all that the command has to do for lanes begin ... end-1, as a worker; there
+     *  is nothing left for 'finish' then. NULL: it is not made of lanes. 'begin' is a
+     *  multiple of 'step', and there are 'most' lanes at most (cpu_chain.h). 'args' are
+     *  those of a launch. */
+    void (*range)(CpuJob *job, const uint64_t *args, uint32_t begin, uint32_t end,
+                  uint32_t worker);
+    uint32_t step, most;
     void *state;      /* of the kind's, see cpu_job_state() */
     uint32_t blocks;
     uint32_t workers; /* 0: all there are */
@@ -36,6 +43,8 @@ struct CpuJob {
     bool patient;     /* nobody knows how long it takes: begun by who submits it,
                          and shared when that proves to be worth while */
     _Atomic(ErrorRecord *) error; /* NULL: nothing went wrong */
+
+    struct CpuChain *chain; /* use of cpu_chain.c; NULL: it is run alone */
 
     /* use of cpu_job.c */
     struct CpuJob *offered_next;

@@ -88,6 +88,24 @@ static bool get_scratch(const CpuJob *job, CpuLaunch *launch)
     return launch->scratch != NULL;
 }
 
+bool cpu_launch_widen(CpuJob *job, uint32_t workers)
+{
+    const Command *c = job->command;
+    CpuLaunch *launch = job->state;
+    if (c->launch.folds || (c->launch.workers && c->launch.workers < workers))
+        return false;
+    Buffer *before = launch->scratch;
+    uint32_t few = job->workers;
+    job->workers = workers;
+    if (!get_scratch(job, launch)) {
+        launch->scratch = before;
+        job->workers = few;
+        return false;
+    }
+    buffer_release(before);
+    return true;
+}
+
 void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t *args,
                       uint32_t begin, uint32_t end, uint32_t worker)
 {
@@ -104,6 +122,12 @@ void cpu_launch_block(CpuJob *job, uint32_t number, uint32_t worker)
     uint32_t begin = number * launch->block, left = launch->size - begin;
     uint32_t end = begin + (left < launch->block ? left : launch->block);
     cpu_launch_lanes(job, launch, launch->args, begin, end, worker);
+}
+
+static void run_range(CpuJob *job, const uint64_t *args, uint32_t begin, uint32_t end,
+                      uint32_t worker)
+{
+    cpu_launch_lanes(job, job->state, args, begin, end, worker);
 }
 
 static void release(CpuJob *job)
@@ -137,6 +161,9 @@ bool cpu_launch_prepare(CpuJob *job)
     launch->block =
         job->small || !size ? size : choose_block(job, cost, size, predicted);
     job->run = cpu_launch_block;
+    job->range = run_range;
+    job->step = CPU_GRANULE;
+    job->most = UINT32_MAX;
     job->release = release;
     job->blocks = size ? (size - 1) / launch->block + 1 : 0;
     TRY(get_scratch(job, launch), false);

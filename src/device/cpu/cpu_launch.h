@@ -22,6 +22,10 @@ typedef struct CpuLaunch {
 void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t *args,
                       uint32_t begin, uint32_t end, uint32_t worker);
 
+/** Have the job of a launch, which is too small to be shared, serve so many workers,
+ *  before it has begun. False: it cannot, or memory is out. */
+bool cpu_launch_widen(CpuJob *job, uint32_t workers);
+
 /** CpuJob.run of launches, whose states begin with a CpuLaunch. */
 void cpu_launch_block(CpuJob *job, uint32_t number, uint32_t worker);
 

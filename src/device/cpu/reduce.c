@@ -241,6 +241,17 @@ static void run(CpuJob *job, uint32_t unit, uint32_t worker)
     reduce_unit(job->state, unit);
 }
 
+static void run_range(CpuJob *job, const uint64_t *args, uint32_t begin, uint32_t end,
+                      uint32_t worker)
+{
+    (void) args;
+    (void) worker;
+    const Reduction *r = job->state;
+    const LaneKernel *k = r->kernel;
+    reduce_blocks(k, r->in + (size_t) begin * k->entry_size, r->block,
+                  (end - begin) / r->block, r->out + begin / r->block * k->entry_size);
+}
+
 static bool finish(CpuJob *job)
 {
     finish_reduction(job->state);
@@ -272,6 +283,11 @@ bool reduce_prepare(CpuJob *job)
     r->out = command_address(c, 1);
     r->size = c->size;
     r->block = c->reduce.block;
+    if (r->block <= LANES_CHUNK) {
+        job->range = run_range;
+        job->step = (uint32_t) r->block;
+        job->most = UINT32_MAX;
+    }
     return plan_units(job, r);
 }
 

@@ -154,6 +154,9 @@ static void hold(Assembly *b)
 
 static void begin_pause(ThreadState *ts, Assembly *b)
 {
+    Stream *stream = stream_self(b->device);
+    if (stream)
+        stream_let_go(stream);
     hold(b);
     state_pause(ts);
 }
@@ -430,15 +433,40 @@ static uint32_t keep_effects(const Schedule *schedule, uint32_t first, VarId *ef
     return kept;
 }
 
+/* Launches in a row, of as many lanes or of one for each row of them, are begun
+ * together, as what one of them writes may be in the cache when the next one reads it
+ * (cpu_chain.h). */
+static bool is_continued(const Schedule *schedule, uint32_t number)
+{
+    const Group *group = &schedule->groups[number], *next = group + 1;
+    return number + 1 < schedule->group_count && next->device == group->device &&
+           stream_go_together(group->size, next->size);
+}
+
+static bool run_continued(ThreadState *ts, Workspace *w, const Schedule *schedule,
+                          uint32_t number, bool *held)
+{
+    const Group *group = &schedule->groups[number];
+    bool more = is_continued(schedule, number);
+    Stream *stream = more || *held ? stream_self(device_at(group->device)) : NULL;
+    if (stream && more)
+        stream_hold(stream);
+    bool ok = run_group(ts, w, group);
+    if (stream && !(more && ok))
+        stream_let_go(stream);
+    *held = more && ok;
+    return ok;
+}
+
 static bool run_groups(ThreadState *ts, Workspace *w, const Schedule *schedule,
                        VarId *effects, uint32_t *effect_count)
 {
-    bool ok = true;
+    bool ok = true, held = false;
     *effect_count = 0;
     w->assembly.interrupts = interrupt_requests();
     for (uint32_t i = 0; i < schedule->group_count; ++i) {
         const Group *group = &schedule->groups[i];
-        if (run_group(ts, w, group))
+        if (run_continued(ts, w, schedule, i, &held))
             continue;
         ok = false;
         if (error_code() == JIT_ERROR_MEMORY) {

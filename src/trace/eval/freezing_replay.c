@@ -21,10 +21,8 @@ typedef struct Repeat {
     Frozen *frozen;
     const VarId *inputs;
     const char *function;
-    Buffer **buffers; /* of arrays: borrowed from inputs and constants, references of
-                         those that are made */
-    int64_t *sizes;   /* of inputs, by class */
-    int64_t *values;  /* of terms */
+    Walk walk;
+    int64_t *sizes; /* of inputs, by class */
 } Repeat;
 
 /* ------------------------------------------------------------------- inputs */
@@ -83,8 +81,8 @@ static Replay set_sizes(void *payload, uint32_t numbers)
     const Widths *w = &p->frozen->recording.widths;
     uint32_t guard;
     uint32_t broken = 0;
-    bool ok = width_evaluate(w, numbers, p->sizes, p->values);
-    if (ok && !width_hold(w, numbers, p->values, &guard)) {
+    bool ok = width_evaluate(w, numbers, p->sizes, p->walk.values);
+    if (ok && !width_hold(w, numbers, p->walk.values, &guard)) {
         broken = guard + 1;
         ok = false;
     }
@@ -114,12 +112,13 @@ static void differs(void *payload, uint32_t content)
 }
 
 /* Better code for a launch, if it is due; the lock is released meanwhile. */
-static void upgrade(const Repeat *p, const FrozenCommand *f)
+static void upgrade(Repeat *p, const FrozenCommand *f)
 {
     Kernel *kernel = f->launch.kernel;
-    uint32_t lanes = (uint32_t) p->values[f->size];
+    uint32_t lanes = (uint32_t) p->walk.values[f->size];
     if (!tier_is_due(kernel, lanes, launch_predict(kernel, lanes)))
         return;
+    walk_let_go(&p->walk);
     state_pause(p->ts);
     cache_upgrade(kernel);
     state_resume(p->ts);
@@ -145,7 +144,7 @@ static void add_history(const Repeat *p, const FrozenCommand *f, Command *c,
 /* Launches that print or check, or are in the history, report what they found. */
 static bool submit(void *payload, uint32_t number)
 {
-    const Repeat *p = payload;
+    Repeat *p = payload;
     const Recording *r = &p->frozen->recording;
     const FrozenCommand *f = &r->commands[number];
     Report *report = NULL;
@@ -157,7 +156,7 @@ static bool submit(void *payload, uint32_t number)
                                   ? p->frozen->reports[f->launch.report - 1] : NULL);
         TRY(report, false);
     }
-    Command *c = recording_repeat(r, number, p->buffers, p->values,
+    Command *c = recording_repeat(r, number, p->walk.buffers, p->walk.values,
                                   report ? report_done : NULL, report);
     if (c)
         add_history(p, f, c, report);
@@ -173,9 +172,9 @@ static const WalkCalls calls = { take, submit, wait_for, set_sizes, differs };
 
 /* ------------------------------------------------------------------ outputs */
 
-static VarId make_output(const Repeat *p, const Walk *walk, const FrozenOutput *out)
+static VarId make_output(const Repeat *p, const FrozenOutput *out)
 {
-    uint32_t size = out->width ? (uint32_t) p->values[out->width] : 0;
+    uint32_t size = out->width ? (uint32_t) p->walk.values[out->width] : 0;
     VarId id = 0;
     switch (out->kind) {
         case FROZEN_RESULT_INPUT: id = p->inputs[out->number]; break;
@@ -189,9 +188,9 @@ static VarId make_output(const Repeat *p, const Walk *walk, const FrozenOutput *
         var_inc(id);
         return id;
     }
-    if (out->number != RECORDER_UNKNOWN && walk_take(walk, out->number) != REPLAY_DONE)
+    if (out->number != RECORDER_UNKNOWN && walk_take(&p->walk, out->number) != REPLAY_DONE)
         return 0; /* of an array that nobody has written */
-    Buffer *buffer = out->number == RECORDER_UNKNOWN ? NULL : p->buffers[out->number];
+    Buffer *buffer = out->number == RECORDER_UNKNOWN ? NULL : p->walk.buffers[out->number];
     if ((uint64_t) size * type_info[out->type].size > (buffer ? buffer->size : 0))
         return (VarId) error_set(JIT_ERROR_STATE, "%s: output %u has %u entries, and "
                                  "an array of %zu bytes", p->function,
@@ -199,18 +198,18 @@ static VarId make_output(const Repeat *p, const Walk *walk, const FrozenOutput *
                                  buffer ? buffer->size : 0);
     id = node_buffer(p->ts, out->device, (VarType) out->type, size, buffer);
     if (id && buffer)
-        p->buffers[out->number] = NULL; /* the reference has moved */
+        p->walk.buffers[out->number] = NULL; /* the reference has moved */
     return id;
 }
 
-static bool make_outputs(const Repeat *p, const Walk *walk, VarId *outputs)
+static bool make_outputs(const Repeat *p, VarId *outputs)
 {
     const FrozenOutput *out = p->frozen->outputs;
     for (uint32_t k = 0; k < p->frozen->output_count; ++k) {
         if (out[k].same != k)
             var_inc(outputs[k] = outputs[out[k].same]);
         else
-            outputs[k] = make_output(p, walk, &out[k]);
+            outputs[k] = make_output(p, &out[k]);
         if (outputs[k])
             continue;
         while (k-- > 0)
@@ -227,7 +226,7 @@ static void set_arrays(const Repeat *p)
     const Recording *r = &p->frozen->recording;
     for (uint32_t i = 0; i < r->array_count; ++i) {
         const FrozenArray *a = &r->arrays[i];
-        p->buffers[i] = a->kind == FROZEN_INPUT
+        p->walk.buffers[i] = a->kind == FROZEN_INPUT
                             ? var_get(p->inputs[a->number])->value.buffer
                         : a->kind == FROZEN_CONSTANT ? r->constants[a->number]
                                                      : NULL;
@@ -242,13 +241,11 @@ static Replay repeat(Repeat *p, VarId *outputs)
     if (result != REPLAY_DONE || !outputs)
         return result;
     set_arrays(p);
-    Walk walk = { .recording = &p->frozen->recording, .buffers = p->buffers,
-                  .values = p->values, .calls = &calls, .who = p };
-    result = walk_run(&walk);
-    if (result == REPLAY_DONE && !make_outputs(p, &walk, outputs))
+    result = walk_run(&p->walk);
+    if (result == REPLAY_DONE && !make_outputs(p, outputs))
         result = REPLAY_FAILED;
     for (uint32_t i = 0; i < p->frozen->recording.array_count; ++i)
-        walk_drop(&walk, i);
+        walk_drop(&p->walk, i);
     return result;
 }
 
@@ -269,8 +266,9 @@ Replay freezing_replay(ThreadState *ts, Frozen *frozen, const VarId *inputs,
     Repeat p = { .ts = ts, .frozen = frozen, .inputs = inputs,
                  .function = function };
     p.sizes = (int64_t *) (void *) memory;
-    p.values = p.sizes + sizes;
-    p.buffers = (Buffer **) (void *) (p.values + terms);
+    p.walk = (Walk){ .recording = r, .calls = &calls, .who = &p };
+    p.walk.values = p.sizes + sizes;
+    p.walk.buffers = (Buffer **) (void *) (p.walk.values + terms);
     for (uint32_t k = 0; k < count; ++k)
         if (var_exists(inputs[k]))
             var_inc(inputs[k]); /* the lock may be released */

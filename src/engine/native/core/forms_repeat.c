@@ -18,7 +18,7 @@
 #include "engine/native/core/forms.h"
 #include "engine/native/core/native.h"
 
-/* Registers: of the array, the row's number, the lane with which the next one begins. */
+/* Registers: of the array, the row's number, the lane with which the next begins. */
 typedef struct Row {
     NativeReg base, number, next;
 } Row;

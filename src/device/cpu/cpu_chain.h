@@ -1,0 +1,29 @@
+/*
+ * cpu_chain.h -- commands that are run on some lanes, one after the other, before any
+ * of them is run on the next
+ *
+ *     one by one           a chain
+ *     A A A A B B B B      A B A B A B A B
+ *
+ * What a command has written is in the cache then when the next one reads it; and what
+ * nobody else is ever going to read is written to no memory but that of a worker. This
+ * is a matter of the device alone: everybody else sees commands that end in order.
+ */
+#ifndef DEVICE_CPU_CPU_CHAIN_H
+#define DEVICE_CPU_CPU_CHAIN_H
+
+#include "device/cpu/cpu_job.h"
+
+enum { CPU_CHAIN = 8 /* commands, at most */ };
+
+/** A command's turn has come. Of the commands that could begin with it (Command.ready),
+ *  have its job run as many as can be: Command.joined. Without memory these are none.
+ *  With the lock of the streams held. */
+void cpu_chain_begin(CpuJob *job);
+/** It has ended: what became of it and of the commands that have joined it. An error
+ *  is that of all, and copied to '*wrong'. */
+void cpu_chain_results(const CpuJob *job, CommandResult *results, ErrorRecord *wrong);
+/** Give back what a job that was begun so holds for that. */
+void cpu_chain_end(CpuJob *job);
+
+#endif
