@@ -11,17 +11,6 @@
 #include "trace/eval/work.h"
 #include "trace/graph/current.h"
 
-/* What is done with blocks of a size that the caller has given (0: with all entries)
- * can be repeated for whole blocks. */
-static uint32_t bind_blocks(ThreadState *ts, uint32_t index, size_t block,
-                            uint32_t result)
-{
-    if (!result || !block || freezing_blocks(ts, index, block))
-        return result;
-    var_dec(result);
-    return 0;
-}
-
 uint32_t jit_var_all(uint32_t index)
 {
     ThreadState *ts = api_enter();
@@ -45,7 +34,8 @@ uint32_t jit_var_reduce(uint32_t index, ReduceOp op)
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     size_t size = var_exists(index) ? var_get(index)->size : 1;
-    uint32_t result = reduction_reduce(ts, op, index, size, "jit_var_reduce()");
+    uint32_t result = reduction_reduce(ts, op, index, size, FREEZING_LANES,
+                                       "jit_var_reduce()");
     api_leave();
     return result;
 }
@@ -59,13 +49,20 @@ uint32_t jit_var_reduce_dot(uint32_t a, uint32_t b)
     return result;
 }
 
+/* Blocks of a size that the caller has given; 0: of all entries. */
+static Width block_width(ThreadState *ts, size_t block)
+{
+    Width width = freezing_take_number(ts, block);
+    return block ? width : FREEZING_LANES;
+}
+
 uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index, size_t block_size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
+    Width width = block_width(ts, block_size);
     uint32_t result =
-        reduction_reduce(ts, op, index, block_size, "jit_var_block_reduce()");
-    result = bind_blocks(ts, index, block_size, result);
+        reduction_reduce(ts, op, index, block_size, width, "jit_var_block_reduce()");
     api_leave();
     return result;
 }
@@ -75,32 +72,32 @@ uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index, size_t block_s
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
+    Width width = block_width(ts, block_size);
     size_t all = var_exists(index) ? var_get(index)->size : 1;
     uint32_t result = reduction_prefix(ts, op, index, block_size ? block_size : all,
-                                       exclusive != 0, reverse != 0);
-    result = bind_blocks(ts, index, block_size, result);
+                                       width, exclusive != 0, reverse != 0);
+    api_leave();
+    return result;
+}
+
+static uint32_t sort(uint32_t index, size_t block, bool descending, bool positions)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    Width width = block_width(ts, block);
+    uint32_t result = reduction_sort(ts, index, block, width, descending, positions);
     api_leave();
     return result;
 }
 
 uint32_t jit_var_sort(uint32_t index, size_t block_size, int descending)
 {
-    ThreadState *ts = api_enter();
-    TRY(ts, 0);
-    uint32_t result = reduction_sort(ts, index, block_size, descending != 0, false);
-    result = bind_blocks(ts, index, block_size, result);
-    api_leave();
-    return result;
+    return sort(index, block_size, descending != 0, false);
 }
 
 uint32_t jit_var_argsort(uint32_t index, size_t block_size, int descending)
 {
-    ThreadState *ts = api_enter();
-    TRY(ts, 0);
-    uint32_t result = reduction_sort(ts, index, block_size, descending != 0, true);
-    result = bind_blocks(ts, index, block_size, result);
-    api_leave();
-    return result;
+    return sort(index, block_size, descending != 0, true);
 }
 
 bool jit_reduce_identity(VarType type, ReduceOp op, uint64_t *bits)

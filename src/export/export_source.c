@@ -231,8 +231,8 @@ static void put_commands(const ExportPlan *p, Text *out)
     for (uint32_t i = 0; i < r->command_count; ++i) {
         const FrozenCommand *f = &r->commands[i];
         text_putf(out, "    { .pattern = &own_patterns[%u], .size = %u, .unit = %u,\n"
-                  "      .first = %u, .count = %u, .bits = %u, .whole = 0x%x },\n", i,
-                  f->size, f->unit, f->first, f->count, f->bits, f->whole);
+                  "      .first = %u, .count = %u, .extent = %u },\n", i, f->size,
+                  f->unit, f->first, f->count, f->extent);
     }
     close_table(out);
 }
@@ -345,6 +345,15 @@ static void put_contents(const ExportPlan *p, Text *out)
     close_table(out);
 }
 
+static void put_extents(const ExportPlan *p, Text *out)
+{
+    const Recording *r = p->recording;
+    open_table(out, "Width", "own_extents", r->extent_count);
+    for (uint32_t i = 0; i < r->extent_count; ++i)
+        text_putf(out, "    %u,\n", r->extents[i]);
+    close_table(out);
+}
+
 static void put_constants(const ExportPlan *p, Text *out)
 {
     const Recording *r = p->recording;
@@ -373,11 +382,12 @@ static void put_recording(const ExportPlan *p, Text *out)
               "    .states = own_states, .state_count = %u,\n"
               "    .contents = own_contents, .content_count = %u,\n"
               "    .content = own_content, .content_bytes = %zu,\n"
+              "    .extents = own_extents, .extent_count = %u,\n"
               "    .constants = own_buffers, .constant_count = %u\n"
               "};\n", r->constant_count ? r->constant_count : 1, r->widths.count,
               r->widths.guard_count, r->array_count, r->use_count, r->command_count,
               r->read_count, r->loop_count, r->state_count, r->content_count,
-              r->content_bytes, r->constant_count);
+              r->content_bytes, r->extent_count, r->constant_count);
 }
 
 /* ----------------------------------------------------------------- in and out */
@@ -537,6 +547,7 @@ void export_source(const ExportPlan *p, Text *out)
     put_widths(p, out);
     put_arrays(p, out);
     put_contents(p, out);
+    put_extents(p, out);
     put_constants(p, out);
     put_recording(p, out);
     put_inputs(p, out);

@@ -164,16 +164,48 @@ typedef struct Extent {
     uint32_t entry;
 } Extent;
 
-/* 1 / block of the command's size; the block is the whole of it if there is one. */
-static Extent blocks_of(const Note *n, uint64_t block, uint32_t entry, uint32_t number)
+/* The command's size as one term. */
+static Width whole_size(const Note *n)
 {
-    Widths *w = &n->r->recording.widths;
-    if (block == n->c->size) {
-        n->f->whole |= 1u << number;
-        return (Extent) { constant(n->r, 1), entry };
+    Width unit = constant(n->r, n->f->unit);
+    return unit ? width_make(&n->r->recording.widths, WIDTH_MUL, n->f->size, unit) : 0;
+}
+
+/* An entry for each block of the command, the size of which is this parameter. */
+static Extent blocks_of(const Note *n, uint32_t number, uint32_t entry)
+{
+    Recording *out = &n->r->recording;
+    Width size = whole_size(n), block = out->extents[n->f->extent + number];
+    TRY(size, ((Extent) { 0, entry }));
+    if (width_value(&out->widths, size) == width_value(&out->widths, block))
+        return (Extent) { constant(n->r, 1), entry }; /* which is guarded */
+    return (Extent) { width_make(&out->widths, WIDTH_DIV, size, block), entry };
+}
+
+/* The parameters that are sizes: what who submits the command has said of them, if that
+ * is all. */
+static bool note_extents(const Note *n)
+{
+    Recording *out = &n->r->recording;
+    Command *c = (Command *) (uintptr_t) n->c; /* which is only read */
+    const uint32_t count = recording_extents(c), first = out->extent_count;
+    n->f->extent = first - n->r->extents;
+    bool said = n->r->extents == count;
+    for (uint32_t i = 0; said && i < count; ++i)
+        said = (uint64_t) width_value(&out->widths, out->extents[n->f->extent + i]) ==
+               *recording_extent(c, i);
+    if (said || !count)
+        return true;
+    n->f->extent = first;
+    TRY(vec_reserve(&out->extents, &out->extent_capacity, first + count,
+                    sizeof(Width)), false);
+    for (uint32_t i = 0; i < count; ++i) {
+        Width width = 0;
+        if (c->kind != COMMAND_FILL)
+            TRY(width = unknown(n->r, *recording_extent(c, i)), false);
+        out->extents[out->extent_count++] = width;
     }
-    Width count = constant(n->r, (int64_t) block);
-    return (Extent) { count ? width_make(w, WIDTH_DIV, n->f->size, count) : 0, entry };
+    return true;
 }
 
 /* ------------------------------------------------------------ kinds of commands */
@@ -197,9 +229,7 @@ static Extent result_of_launch(const Note *n, uint32_t slot)
         if (fold->target != slot)
             continue;
         if (fold->op != FOLD_COMPRESS && fold->op != FOLD_PREFIX)
-            return blocks_of(n, fold->block, entry, i);
-        if (fold->block == c->size)
-            n->f->whole |= 1u << i;
+            return blocks_of(n, i, entry);
         if (fold->op == FOLD_PREFIX)
             return (Extent) { n->f->size, entry };
         Width one = constant(n->r, 1); /* the number comes behind the positions */
@@ -236,7 +266,7 @@ static bool note_reduce(const Note *n)
 static Extent result_of_reduce(const Note *n, uint32_t slot)
 {
     (void) slot;
-    return blocks_of(n, n->c->reduce.block, type_info[n->c->reduce.type].size, 0);
+    return blocks_of(n, 0, type_info[n->c->reduce.type].size);
 }
 
 static bool note_dot(const Note *n)
@@ -254,7 +284,6 @@ static Extent result_of_dot(const Note *n, uint32_t slot)
 static Extent result_of_prefix(const Note *n, uint32_t slot)
 {
     (void) slot;
-    n->f->whole = n->c->reduce.block == n->c->size;
     return (Extent) { n->f->size, n->f->unit * type_info[n->c->reduce.type].size };
 }
 
@@ -266,9 +295,14 @@ static bool note_sort(const Note *n)
 static Extent result_of_sort(const Note *n, uint32_t slot)
 {
     (void) slot;
-    n->f->whole = n->c->sort.block == n->c->size;
     VarType type = n->c->sort.positions ? VarTypeUInt32 : n->c->sort.type;
     return (Extent) { n->f->size, n->f->unit * type_info[type].size };
+}
+
+static Extent result_of_gemm(const Note *n, uint32_t slot)
+{
+    (void) slot;
+    return (Extent) { n->f->size, type_info[n->c->gemm.type].size };
 }
 
 static bool note_compress(const Note *n) { return sized_by(n, 0, 1); }
@@ -293,6 +327,7 @@ static const struct {
     [COMMAND_PREFIX] = { note_reduce, result_of_prefix, NULL },
     [COMMAND_COMPRESS] = { note_compress, result_of_compress, NULL },
     [COMMAND_SORT] = { note_sort, result_of_sort, NULL },
+    [COMMAND_GEMM] = { NULL, result_of_gemm, NULL },
     [COMMAND_HOST] = { NULL, NULL, "a function of the host is called" },
 };
 
@@ -380,7 +415,7 @@ static bool add_command(const Note *n)
         n->f->size = unknown(n->r, n->c->size);
         n->f->unit = 1;
     }
-    TRY(n->f->size && check_slots(n, known), false);
+    TRY(n->f->size && note_extents(n) && check_slots(n, known), false);
     if (n->r->refused)
         return true;
     n->f->first = out->use_count;
@@ -392,6 +427,20 @@ static bool add_command(const Note *n)
         cache_retain(n->f->launch.kernel);
     out->commands[out->command_count++] = *n->f;
     return true;
+}
+
+void recorder_extent(Recorder *r, uint32_t number, Width width)
+{
+    Recording *out = &r->recording;
+    if (number == 0)
+        r->extents = 0; /* those of a command that was not made */
+    if (vec_reserve(&out->extents, &out->extent_capacity, out->extent_count + 1,
+                    sizeof(Width))) {
+        out->extents[out->extent_count++] = width;
+        r->extents++;
+    } else {
+        fail(r);
+    }
 }
 
 void recorder_launch(Recorder *r, const FrozenLaunch *launch, const Width *bounds)
@@ -411,7 +460,7 @@ void recorder_launch(Recorder *r, const FrozenLaunch *launch, const Width *bound
 void recorder_note(void *recorder, const Command *c)
 {
     Recorder *r = recorder;
-    FrozenCommand f = { .unit = 1, .bits = c->kind == COMMAND_FILL ? r->bits : 0 };
+    FrozenCommand f = { .unit = 1 };
     if (r->failed || r->refused || c->kind == COMMAND_EVENT)
         return;
     if (c->kind == COMMAND_LAUNCH)
@@ -421,7 +470,7 @@ void recorder_note(void *recorder, const Command *c)
         recorder_refuse(r, kinds[c->kind].refused);
     else if (!add_command(&(Note) { r, c, &f }))
         fail(r);
-    r->size = r->bits = 0;
+    r->size = r->extents = 0;
     r->launch = (FrozenLaunch) { 0 };
 }
 

@@ -42,7 +42,7 @@ enum {
 
 /* Where the host asks: so much was recorded, and this is the state. */
 typedef struct Test {
-    uint32_t commands, arrays, uses, bounds, contents, reads;
+    uint32_t commands, arrays, uses, bounds, extents, contents, reads;
     uint32_t condition;  /* array, RECORDER_UNKNOWN: not known from one */
     uint32_t *values;    /* arrays, or RECORDER_UNKNOWN */
     uint64_t *bits;      /* of literals */
@@ -73,7 +73,8 @@ static bool make_test(Recorder *r, Test *t, const LoopValue *values, uint32_t co
 {
     const Recording *out = &r->recording;
     *t = (Test) { out->command_count, out->array_count, out->use_count,
-                  out->bound_count, out->content_count, out->read_count,
+                  out->bound_count, out->extent_count, out->content_count,
+                  out->read_count,
                   condition ? recorder_find(r, condition) : RECORDER_UNKNOWN,
                   alloc_zero(count + 1, sizeof(uint32_t)),
                   alloc_zero(count + 1, sizeof(uint64_t)) };
@@ -222,14 +223,24 @@ static bool same_bounds(const Recording *r, const FrozenLaunch *a,
     return true;
 }
 
+/* Are their parameters that are sizes the same terms? */
+static bool same_extents(const Recording *r, const FrozenCommand *f,
+                         const FrozenCommand *g)
+{
+    const uint32_t count = recording_extents(f->pattern);
+    return count == recording_extents(g->pattern) &&
+           (!count || !memcmp(r->extents + f->extent, r->extents + g->extent,
+                              count * sizeof(Width)));
+}
+
 static bool same_command(const Pair *p, uint32_t command)
 {
     const Recording *out = &p->r->recording;
     const FrozenCommand *f = &out->commands[p->l->start.commands + command];
     const FrozenCommand *g = &out->commands[p->l->last.commands + command];
     if (f->size != g->size || f->unit != g->unit || f->count != g->count ||
-        f->bits != g->bits || f->whole != g->whole ||
-        !same_bounds(out, &f->launch, &g->launch) || !same_pattern(out, f, g))
+        !same_bounds(out, &f->launch, &g->launch) || !same_extents(out, f, g) ||
+        !same_pattern(out, f, g))
         return false;
     for (uint32_t i = 0; i < f->count; ++i)
         if (!same_use(p, f->first - p->l->start.uses + i))
@@ -329,6 +340,7 @@ static bool drop_iteration(Recorder *r)
         recording_drop_command(&out->commands[--out->command_count]);
     out->use_count = l->now.uses = l->end.uses;
     out->bound_count = l->now.bounds = l->end.bounds;
+    out->extent_count = l->now.extents = l->end.extents;
     l->now.commands = l->end.commands;
     return l->equal == 1 || shift_arrays(r);
 }

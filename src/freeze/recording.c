@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "ir/type.h"
 #include "kernel/launch.h"
 
 /* A launch of the kernel's present code, with the bounds of the day. */
@@ -37,7 +38,69 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
                                   : command_like(f->pattern, recording_size(f, values));
     TRY(c, NULL);
     recording_fill(r, f, c, buffers, values);
-    return c;
+    if (recording_fits(c))
+        return c;
+    command_free(c);
+    return (Command *) (uintptr_t) error_set(JIT_ERROR_STATE, "jit_freeze_replay(): the "
+                                             "sizes of blocks or matrices do not fit "
+                                             "their arrays");
+}
+
+static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return !__builtin_mul_overflow(a, b, &product) &&
+           !__builtin_add_overflow(*sum, product, sum);
+}
+
+/* Does an operand of a product, of so many bytes, have all entries that are read? */
+static bool has_operand(const GemmShape *s, bool first, uint64_t entry, size_t bytes)
+{
+    bool transpose = first ? s->transpose_a : s->transpose_b;
+    size_t rows = first ? s->m : s->k, columns = first ? s->k : s->n;
+    uint64_t count = transpose ? rows : columns;
+    bool ok = add_product(&count, (transpose ? columns : rows) - 1,
+                          first ? s->row_a : s->row_b);
+    for (uint32_t i = 0; ok && i < s->axes; ++i)
+        ok = add_product(&count, s->axis[i].extent - 1,
+                         first ? s->axis[i].stride_a : s->axis[i].stride_b);
+    return ok && count <= bytes / entry;
+}
+
+static bool has_operands(const Command *c)
+{
+    const GemmShape *s = c->data;
+    uint64_t entry = type_info[c->gemm.type].size, size = s->m;
+    bool ok = s->m && s->n && s->k && !__builtin_mul_overflow(size, s->n, &size);
+    for (uint32_t i = 0; ok && i < s->axes; ++i)
+        ok = s->axis[i].extent &&
+             !__builtin_mul_overflow(size, s->axis[i].extent, &size);
+    return ok && size == c->size && size <= c->slots[2].bytes / entry &&
+           has_operand(s, true, entry, c->slots[0].bytes) &&
+           has_operand(s, false, entry, c->slots[1].bytes);
+}
+
+/* Does it consist of whole blocks? */
+static bool has_blocks(Command *c)
+{
+    for (uint32_t i = 0; i < recording_extents(c); ++i) {
+        const uint64_t block = *recording_extent(c, i);
+        if (!block || c->size % block)
+            return false;
+    }
+    return true;
+}
+
+bool recording_fits(Command *c)
+{
+    switch (c->kind) {
+        case COMMAND_GEMM: return has_operands(c);
+        case COMMAND_LAUNCH:
+        case COMMAND_REDUCE:
+        case COMMAND_PREFIX:
+        case COMMAND_SORT: return has_blocks(c);
+        default: return true;
+    }
 }
 
 /* --------------------------------------------------------------------- text */
@@ -51,6 +114,22 @@ static void write_array(const Recording *r, uint32_t number, Text *out)
               array->kind >= FROZEN_MADE ? number : array->number);
 }
 
+/* " (w3)": what a command has of sizes that are not its own, of blocks most often. */
+static void write_extents(const Recording *r, const FrozenCommand *f, Text *out)
+{
+    const uint32_t count = recording_extents(f->pattern);
+    bool any = false;
+    for (uint32_t i = 0; i < count; ++i) {
+        const Width width = r->extents[f->extent + i];
+        if (!width || (width == f->size && f->pattern->kind != COMMAND_GEMM))
+            continue;
+        text_put(out, any ? ", " : " (");
+        width_write(&r->widths, width, out);
+        any = true;
+    }
+    text_put(out, any ? ")" : "");
+}
+
 static void write_command(const Recording *r, const FrozenCommand *f, Text *out)
 {
     static const char *const access[] = { "", "r", "w", "b" };
@@ -58,6 +137,7 @@ static void write_command(const Recording *r, const FrozenCommand *f, Text *out)
     width_write(&r->widths, f->size, out);
     if (f->unit != 1)
         text_putf(out, " * %u", f->unit);
+    write_extents(r, f, out);
     text_put(out, " [");
     for (uint32_t i = 0; i < f->count; ++i) {
         const FrozenUse *use = &r->uses[f->first + i];
@@ -157,6 +237,7 @@ void recording_free(Recording *r)
     alloc_free(r->contents);
     alloc_free(r->content);
     alloc_free(r->bounds);
+    alloc_free(r->extents);
     alloc_free(r->constants);
     width_free(&r->widths);
     memset(r, 0, sizeof(*r));

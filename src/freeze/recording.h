@@ -70,9 +70,8 @@ typedef struct FrozenCommand {
     uint32_t unit;
     uint32_t first, count; /* of its uses */
     FrozenLaunch launch;
-    Width bits;            /* that a FILL fills in, 0: as in the pattern */
-    uint32_t whole;        /* block i is as large as the size: of a launch, that of its
-                              fold i, of other commands, bit 0 */
+    uint32_t extent;       /* its parameters that are sizes (recording_extent()) are in
+                              Recording.extents, from there on */
 } FrozenCommand;
 
 /** A number that the host reads behind so many commands. */
@@ -125,6 +124,8 @@ typedef struct Recording {
     size_t content_bytes, content_room;
     Width *bounds;      /* of checks */
     uint32_t bound_count, bound_capacity;
+    Width *extents;     /* parameters of commands; 0: as in the pattern */
+    uint32_t extent_count, extent_capacity;
     Buffer **constants; /* references */
     uint32_t constant_count, constant_capacity;
 } Recording;
@@ -139,7 +140,8 @@ typedef struct Recorder {
     Buffer **held;  /* what 'known' knows of: an address must not come twice */
     uint32_t held_count, held_capacity, sweep;
     Width size;     /* of the next command, 0: as its arrays say */
-    Width bits;     /* the next command fills in this one's value; 0: it does not */
+    uint32_t extents; /* the last ones of Recording.extents that are the next command's:
+                         all it has, or none, if nothing is known of them */
     FrozenLaunch launch; /* the next command, the kernel borrowed; zeroed: it is none */
     RecorderLoop *loop; /* NULL: none is open */
     bool pinned;    /* sizes of inputs are guarded */
@@ -165,6 +167,8 @@ void recorder_pin(Recorder *r);
 /** Note a command that is submitted: the tap of a stream, with a Recorder as payload.
  *  What goes wrong is in 'failed' and 'refused'. */
 void recorder_note(void *recorder, const Command *command);
+/** Parameter 'number' of those of the next command that are sizes, in order. */
+void recorder_extent(Recorder *r, uint32_t number, Width width);
 /** The next command launches a kernel (borrowed), with these bounds of its checks. */
 void recorder_launch(Recorder *r, const FrozenLaunch *launch, const Width *bounds);
 /** This cannot be repeated, because (literal text; the first reason counts). */
@@ -208,6 +212,9 @@ void recorder_loop_end(Recorder *r);
 
 /* ---- repeating */
 
+/** Parameters of a command that are sizes: how many of them it has, and one of them. */
+uint32_t recording_extents(const Command *c);
+uint64_t *recording_extent(Command *c, uint32_t number);
 /** Bytes of an array, values[] having those of all terms. False: no size that arrays
  *  have. */
 bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
@@ -228,6 +235,9 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
                           void (*done)(void *payload,
                                        const struct LaunchResult *result),
                           void *payload);
+/** Does a command consist of whole blocks, and do matrices lie within their arrays? What
+ *  was recorded has guards for that; of what was loaded it is not known before. */
+bool recording_fits(Command *c);
 /** The last one of so many commands that writes an array, counted from 1; 0: none. */
 uint32_t recording_writer(const Recording *r, uint32_t commands, uint32_t array);
 /** What it consists of, for people. */

@@ -194,7 +194,7 @@ static bool check_reads(Check *c, uint32_t behind)
 static bool check_command(const Check *c, uint32_t number)
 {
     const FrozenCommand *f = &c->r->commands[number];
-    if (!check_is_known(c, f->size) || (f->bits && !check_is_known(c, f->bits)))
+    if (!check_is_known(c, f->size))
         return false;
     for (uint32_t i = 0; i < f->count; ++i)
         if (!check_use(c, &c->r->uses[f->first + i], number))

@@ -57,31 +57,54 @@ static bool covers_bytes(const Check *c, const FrozenUse *use, uint64_t bytes)
     return !__builtin_mul_overflow(have, use->entry, &have) && have >= bytes;
 }
 
-/* Is a size equal to what another one and a constant make? */
-static bool is_made_of(const Check *c, Width width, WidthOp op, Width a, uint64_t b)
+/* Is a size equal to what two others make? */
+static bool is_made_of(const Check *c, Width width, WidthOp op, Width a, Width b)
 {
     const Widths *w = &c->r->widths;
     for (Width i = 1; i < w->count; ++i) {
         const WidthTerm *term = &w->terms[i];
         if (c->same[i] == c->same[width] && term->op == op &&
-            c->same[term->a] == c->same[a] && width_is_constant(w, term->b) &&
-            (uint64_t) width_value(w, term->b) == b)
+            c->same[term->a] == c->same[a] && c->same[term->b] == c->same[b])
             return true;
     }
     return false;
 }
 
-/* Is there room for an entry of each block of a command? */
-static bool covers_blocks(const Check *c, const FrozenUse *use, const FrozenCommand *f,
-                          bool whole, uint64_t block, uint64_t entry)
+/* Is a size the product of two others, or is one the other divided by the third? */
+static bool is_product(const Check *c, Width product, Width a, Width b)
 {
-    int64_t size = c->fixed[c->same[f->size]];
-    if (whole)
+    return is_made_of(c, a, WIDTH_DIV, product, b) ||
+           is_made_of(c, product, WIDTH_MUL, a, b) ||
+           is_made_of(c, product, WIDTH_MUL, b, a);
+}
+
+/* A parameter of a command that is a size. */
+static Width extent(const Check *c, const FrozenCommand *f, uint32_t number)
+{
+    return c->r->extents[f->extent + number];
+}
+
+/* Is there room for an entry of each of these blocks? */
+static bool covers_blocks(const Check *c, const FrozenUse *use, const FrozenCommand *f,
+                          uint32_t number, uint64_t entry)
+{
+    const Width block = extent(c, f, number);
+    int64_t size = c->fixed[c->same[f->size]], fixed = c->fixed[c->same[block]];
+    if (f->unit == 1 && c->same[f->size] == c->same[block])
         return covers_bytes(c, use, entry);
-    if (f->unit == 1 && is_made_of(c, use->width, WIDTH_DIV, f->size, block))
+    if (f->unit == 1 && is_product(c, f->size, use->width, block))
         return use->entry >= entry;
-    return size >= 0 &&
-           covers_bytes(c, use, (uint64_t) size * f->unit / block * entry);
+    return size >= 0 && fixed >= 1 &&
+           covers_bytes(c, use, (uint64_t) size * f->unit / (uint64_t) fixed * entry);
+}
+
+/* Is a size another one and 1? */
+static bool is_next(const Check *c, Width width, Width size)
+{
+    for (Width i = 1; i < c->r->widths.count; ++i)
+        if (c->fixed[c->same[i]] == 1 && is_made_of(c, width, WIDTH_ADD, size, i))
+            return true;
+    return false;
 }
 
 /* The same for one of each item, and one more. */
@@ -89,7 +112,7 @@ static bool covers_more(const Check *c, const FrozenUse *use, const FrozenComman
                         uint64_t entry)
 {
     int64_t size = c->fixed[c->same[f->size]];
-    if (f->unit == 1 && is_made_of(c, use->width, WIDTH_ADD, f->size, 1))
+    if (f->unit == 1 && is_next(c, use->width, f->size))
         return use->entry >= entry;
     return size >= 0 &&
            covers_bytes(c, use, ((uint64_t) size * f->unit + 1) * entry);
@@ -167,8 +190,8 @@ static bool check_rule(const Fold *fold)
 static bool check_fold(const Check *c, const FrozenCommand *f, uint32_t number)
 {
     const Fold *fold = &command_folds(f->pattern)[number];
-    bool whole = f->whole >> number & 1;
-    if (!type_valid((VarType) fold->type) || !check_rule(fold) || !fold->block ||
+    if (!type_valid((VarType) fold->type) || !check_rule(fold) ||
+        !extent(c, f, number) ||
         fold->target >= f->count || fold->source[0] == FOLD_NONE ||
         (fold->op == FOLD_DOT) != (fold->source[1] != FOLD_NONE) ||
         !check_source(c, f, fold, fold->source[0]) ||
@@ -182,7 +205,7 @@ static bool check_fold(const Check *c, const FrozenCommand *f, uint32_t number)
         return covers(c, use, f->size, (uint64_t) f->unit * size);
     if (fold->op == FOLD_COMPRESS)
         return covers_more(c, use, f, sizeof(uint32_t));
-    return covers_blocks(c, use, f, whole, fold->block, size);
+    return covers_blocks(c, use, f, number, size);
 }
 
 /* Which arguments are addresses, and have an array? */
@@ -224,7 +247,7 @@ static bool check_bounds(const Check *c, const FrozenCommand *f)
 static bool check_launch(const Check *c, const FrozenCommand *f)
 {
     if (f->pattern->launch.words != f->launch.kernel->program->param_count ||
-        f->bits || !check_bounds(c, f))
+        !check_bounds(c, f))
         return false;
     for (uint32_t i = 0; i < f->count; ++i)
         if (!check_word(c, f, &c->r->uses[f->first + i]))
@@ -253,12 +276,12 @@ static bool covers_items(const Check *c, const FrozenCommand *f, uint32_t number
 static int64_t fixed_size(const Check *c, const FrozenCommand *f)
 {
     int64_t size = c->fixed[c->same[f->size]];
-    return size > 0 && size <= UINT32_MAX && f->unit == 1 && !f->whole ? size : -1;
+    return size > 0 && size <= UINT32_MAX && f->unit == 1 ? size : -1;
 }
 
 static bool check_copy(const Check *c, const FrozenCommand *f)
 {
-    return !f->whole && covers_items(c, f, 0, 1) && covers_items(c, f, 1, 1);
+    return covers_items(c, f, 0, 1) && covers_items(c, f, 1, 1);
 }
 
 static bool item_valid(uint64_t bytes)
@@ -269,13 +292,13 @@ static bool item_valid(uint64_t bytes)
 static bool check_fill(const Check *c, const FrozenCommand *f)
 {
     uint64_t item = f->pattern->fill.item_size;
-    return !f->whole && item_valid(item) && covers_items(c, f, 0, item);
+    return item_valid(item) && covers_items(c, f, 0, item);
 }
 
 static bool check_poke(const Check *c, const FrozenCommand *f)
 {
     uint64_t item = f->pattern->fill.item_size;
-    return !f->whole && item_valid(item) && covers_bytes(c, slot(c, f, 0), item);
+    return item_valid(item) && covers_bytes(c, slot(c, f, 0), item);
 }
 
 static bool check_reduce(const Check *c, const FrozenCommand *f)
@@ -283,8 +306,8 @@ static bool check_reduce(const Check *c, const FrozenCommand *f)
     const Command *p = f->pattern;
     uint64_t entry = type_info[p->reduce.type].size;
     return reduce_rule_defined(p->reduce.op, p->reduce.type) &&
-           covers_items(c, f, 0, entry) &&
-           covers_blocks(c, slot(c, f, 1), f, f->whole, p->reduce.block, entry);
+           covers_items(c, f, 0, entry) && extent(c, f, 0) &&
+           covers_blocks(c, slot(c, f, 1), f, 0, entry);
 }
 
 static bool check_prefix(const Check *c, const FrozenCommand *f)
@@ -292,7 +315,8 @@ static bool check_prefix(const Check *c, const FrozenCommand *f)
     const Command *p = f->pattern;
     uint64_t entry = type_info[p->reduce.type].size;
     return reduce_rule_defined(p->reduce.op, p->reduce.type) &&
-           covers_items(c, f, 0, entry) && covers_items(c, f, 1, entry);
+           covers_items(c, f, 0, entry) && covers_items(c, f, 1, entry) &&
+           extent(c, f, 0);
 }
 
 static bool check_dot(const Check *c, const FrozenCommand *f)
@@ -305,13 +329,13 @@ static bool check_dot(const Check *c, const FrozenCommand *f)
         if (!one && !covers_items(c, f, i, entry))
             return false;
     }
-    return !f->whole && reduce_rule_defined(ReduceOpMul, type) &&
+    return reduce_rule_defined(ReduceOpMul, type) &&
            covers_bytes(c, slot(c, f, 2), entry);
 }
 
 static bool check_compress(const Check *c, const FrozenCommand *f)
 {
-    return !f->whole && covers_items(c, f, 0, 1) &&
+    return covers_items(c, f, 0, 1) &&
            covers_items(c, f, 1, sizeof(uint32_t)) &&
            covers_bytes(c, slot(c, f, 2), sizeof(uint32_t));
 }
@@ -335,7 +359,7 @@ static bool check_sort(const Check *c, const FrozenCommand *f)
 {
     const Command *p = f->pattern;
     uint64_t entry = type_info[p->sort.type].size;
-    return covers_items(c, f, 0, entry) &&
+    return extent(c, f, 0) && covers_items(c, f, 0, entry) &&
            covers_items(c, f, 1, p->sort.positions ? sizeof(uint32_t) : entry);
 }
 
@@ -346,47 +370,30 @@ static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
            !__builtin_add_overflow(*sum, product, sum);
 }
 
-/* Entries of an operand; false: too many. */
-static bool count_operand(const GemmShape *s, bool first, uint64_t *count)
-{
-    bool transpose = first ? s->transpose_a : s->transpose_b;
-    size_t rows = first ? s->m : s->k, columns = first ? s->k : s->n;
-    *count = transpose ? rows : columns;
-    bool ok = add_product(count, (transpose ? columns : rows) - 1,
-                          first ? s->row_a : s->row_b);
-    for (uint32_t i = 0; ok && i < s->axes; ++i)
-        ok = add_product(count, s->axis[i].extent - 1,
-                         first ? s->axis[i].stride_a : s->axis[i].stride_b);
-    return ok;
-}
-
 static bool is_bool(const bool *value) { return *(const unsigned char *) value <= 1; }
 
+/* Its sizes are looked at when it is repeated, as those of blocks are:
+ * recording_fits(). */
 static bool check_gemm(const Check *c, const FrozenCommand *f)
 {
-    VarType type = f->pattern->gemm.type;
-    const GemmShape *s = f->pattern->data;
-    uint64_t entry = type_info[type].size, a, b, size = s->m;
-    bool ok = is_bool(&s->transpose_a) && is_bool(&s->transpose_b) && s->m && s->n &&
-              s->k && !__builtin_mul_overflow(size, s->n, &size) &&
-              reduce_rule_defined(ReduceOpMul, type);
-    for (uint32_t i = 0; ok && i < s->axes; ++i)
-        ok = s->axis[i].extent && !__builtin_mul_overflow(size, s->axis[i].extent,
-                                                          &size);
-    ok = ok && (uint64_t) fixed_size(c, f) == size && count_operand(s, true, &a) &&
-         count_operand(s, false, &b) && a <= UINT32_MAX && b <= UINT32_MAX;
-    return ok && covers_bytes(c, slot(c, f, 0), a * entry) &&
-           covers_bytes(c, slot(c, f, 1), b * entry) &&
-           covers_bytes(c, slot(c, f, 2), size * entry);
+    const Command *p = f->pattern;
+    const GemmShape *s = p->data;
+    for (uint32_t i = 0; i < recording_extents(p); ++i)
+        if (!extent(c, f, i))
+            return false;
+    return is_bool(&s->transpose_a) && is_bool(&s->transpose_b) && f->unit == 1 &&
+           reduce_rule_defined(ReduceOpMul, p->gemm.type);
 }
 
 static bool check_combine(const Check *c, const FrozenCommand *f)
 {
     const Command *p = f->pattern;
     const int64_t size = fixed_size(c, f);
+    const Width width = extent(c, f, 0);
+    const int64_t stride = width ? c->fixed[c->same[width]] : -1;
     uint64_t entry = type_info[p->combine.type].size, all = (uint64_t) size;
-    return size > 0 && reduce_rule_defined(p->combine.op, p->combine.type) &&
-           add_product(&all, p->combine.copies - 1, p->combine.stride) &&
+    return size > 0 && stride >= 0 && reduce_rule_defined(p->combine.op, p->combine.type) &&
+           add_product(&all, p->combine.copies - 1, (uint64_t) stride) &&
            all <= UINT32_MAX && covers_bytes(c, slot(c, f, 0), all * entry) &&
            covers_bytes(c, slot(c, f, 1), (uint64_t) size * entry);
 }
@@ -401,10 +408,22 @@ static bool (*const kinds[COMMAND_COUNT])(const Check *c, const FrozenCommand *f
     [COMMAND_COMBINE] = check_combine,
 };
 
+/* Are the parameters that are sizes there, and known? */
+static bool check_extents(const Check *c, const FrozenCommand *f)
+{
+    const uint32_t count = recording_extents(f->pattern), all = c->r->extent_count;
+    if (count && (f->extent > all || count > all - f->extent))
+        return false;
+    for (uint32_t i = 0; i < count; ++i)
+        if (!check_is_known(c, extent(c, f, i)))
+            return false;
+    return true;
+}
+
 bool check_parameters(const Check *c, const FrozenCommand *f)
 {
     CommandKind kind = f->pattern->kind;
     if (kind != COMMAND_LAUNCH && (f->launch.checks || f->launch.report))
         return false;
-    return kinds[kind] && (!f->bits || kind == COMMAND_FILL) && kinds[kind](c, f);
+    return kinds[kind] && check_extents(c, f) && kinds[kind](c, f);
 }

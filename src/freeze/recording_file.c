@@ -83,6 +83,7 @@ static const Field loop_fields[] = {
 _Static_assert(sizeof(FrozenLoop) == 20, "a field has no row");
 
 static const Field bound_fields[] = { { 0, sizeof(Width), OF_SIZES } };
+static const Field extent_fields[] = { { 0, sizeof(Width), OF_SIZES_OR_0 } };
 
 /* 'pattern' and 'launch.kernel' follow the lists. */
 static const Field command_fields[] = {
@@ -90,8 +91,7 @@ static const Field command_fields[] = {
     FIELD(FrozenCommand, unit, OF_POSITIVE),
     FIELD(FrozenCommand, first, OF_NUMBERS),
     FIELD(FrozenCommand, count, OF_NUMBERS),
-    FIELD(FrozenCommand, bits, OF_SIZES_OR_0),
-    FIELD(FrozenCommand, whole, OF_NUMBERS),
+    FIELD(FrozenCommand, extent, OF_NUMBERS),
     FIELD(FrozenCommand, launch.operations, OF_NUMBERS),
     FIELD(FrozenCommand, launch.inputs, OF_NUMBERS),
     FIELD(FrozenCommand, launch.outputs, OF_NUMBERS),
@@ -123,10 +123,11 @@ static const struct {
     LIST(loops, loop, FrozenLoop, loop_fields, OF_NUMBERS),
     LIST(states, state, FrozenState, state_fields, OF_NUMBERS),
     LIST(bounds, bound, Width, bound_fields, OF_NUMBERS),
+    LIST(extents, extent, Width, extent_fields, OF_NUMBERS),
 #undef LIST
 };
 enum { LISTS = sizeof lists / sizeof *lists };
-_Static_assert(sizeof(Recording) == 224, "what has been added is to be saved, too");
+_Static_assert(sizeof(Recording) == 240, "what has been added is to be saved, too");
 
 static const Field launch_fields[] = {
     FIELD(Command, launch.workers, OF_NUMBERS),

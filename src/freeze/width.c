@@ -62,6 +62,35 @@ static bool is_neutral(const Widths *w, WidthOp op, Width operand)
            width_value(w, operand) == (sum ? 0 : 1);
 }
 
+/* Is it known to be 1 or more? */
+static bool is_positive(const Widths *w, Width width)
+{
+    const WidthTerm *term = &w->terms[width];
+    if (term->op == WIDTH_CONSTANT)
+        return term->value > 0;
+    if (term->op == WIDTH_MUL)
+        return is_positive(w, term->a) && is_positive(w, term->b);
+    for (uint32_t i = 0; i < w->guard_count; ++i) {
+        const WidthGuard *guard = &w->guards[i];
+        if (guard->relation == WIDTH_NOT_LESS && guard->a == width &&
+            width_is_constant(w, guard->b) && width_value(w, guard->b) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* What is left of a product without one of its factors, which is positive; 0: it is no
+ * factor. */
+static Width without_factor(Widths *w, Width product, Width factor)
+{
+    const WidthTerm term = w->terms[product];
+    if (product == factor)
+        return width_constant(w, 1);
+    if (term.op != WIDTH_MUL)
+        return 0;
+    return term.b == factor ? term.a : term.a == factor ? term.b : 0;
+}
+
 Width width_make(Widths *w, WidthOp op, Width a, Width b)
 {
     WidthTerm term = { .op = op, .a = a, .b = b, .late = width_late(w, a, b) };
@@ -74,6 +103,11 @@ Width width_make(Widths *w, WidthOp op, Width a, Width b)
         return width_constant(w, term.value);
     if (is_neutral(w, op, b) || (op == WIDTH_MUL && is_neutral(w, op, a)))
         return is_neutral(w, op, b) ? a : b;
+    Width rest = 0;
+    if ((op == WIDTH_DIV || op == WIDTH_MOD) && is_positive(w, b))
+        rest = without_factor(w, a, b);
+    if (rest)
+        return op == WIDTH_DIV ? rest : width_constant(w, 0);
     return find_or_add(w, &term);
 }
 

@@ -335,7 +335,7 @@ VarId array_repeat(ThreadState *ts, VarId id, size_t count)
 VarId array_opaque_width(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_opaque_width()", "the variable"), 0);
-    freezing_bits_of(ts, id);
+    TRY(freezing_extent_of(ts, id), 0);
     uint32_t size = var_get(id)->size;
     VarId result = array_literal(ts, var_get(id)->device, VarTypeUInt32, &size, 1,
                                  true);

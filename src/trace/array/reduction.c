@@ -41,6 +41,17 @@ static VarId give_buffer(ThreadState *ts, VarId like, uint32_t size, Buffer *ent
     return id;
 }
 
+/* What a command writes that combines entries of blocks. */
+static VarId block_result(ThreadState *ts, Command *c, VarId id, Width block,
+                          VarType type, uint32_t size)
+{
+    if (!freezing_command_block(ts, id, block)) {
+        command_free(c);
+        return 0;
+    }
+    return work_result(ts, c, type, size);
+}
+
 /* Entries that are at hand are reduced at once, since a command would cost several
  * times as much; else 0, without an error. */
 static VarId reduce_at_once(ThreadState *ts, ReduceOp op, VarId id, size_t block)
@@ -97,28 +108,27 @@ static VarId wait_with_others(ThreadState *ts, VarId id)
     return 0;
 }
 
-static VarId reduce_later(ThreadState *ts, Op op, ReduceOp rule, const VarId *ids,
-                          uint32_t count, size_t block)
+/* 'width' says which size of what is recorded the block is. */
+static VarId reduce_later(ThreadState *ts, Var fold, Width width)
 {
-    const Var *v = var_get(ids[0]);
-    uint64_t head = var_head(op, (VarType) v->type, v->device, rule);
-    uint32_t size = (uint32_t) (v->size / block);
-    uint64_t pair = var_pair(ids[0], count > 1 ? ids[1] : 0);
-    return wait_with_others(ts, node_operation(ts, head, size, pair, 0));
+    freezing_fold(ts, &fold, width);
+    return wait_with_others(ts, node_new(ts, &fold));
 }
 
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                       const char *function)
+                       Width width, const char *function)
 {
     TRY(node_usable(ts, id, function, "the variable"), 0);
     TRY(check_reduction(id, op, block, function), 0);
+    TRY(freezing_divides(ts, id, width), 0);
     if (block == 1) {
         var_inc(id);
         return id;
     }
     VarId done = reduce_at_once(ts, op, id, block);
     if (!done && may_wait(ts, &id, 1))
-        return reduce_later(ts, OP_REDUCE, op, &id, 1, block);
+        return reduce_later(ts, fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block),
+                            width);
     TRY(!done, done);
     VarType type = (VarType) var_get(id)->type;
     uint32_t size = var_get(id)->size, count = (uint32_t) (size / block);
@@ -128,7 +138,7 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
     c->reduce.op = op;
     c->reduce.type = type;
     c->reduce.block = block;
-    return work_result(ts, c, type, count);
+    return block_result(ts, c, id, width, type, count);
 }
 
 /* Literals and single entries need no pass over memory. */
@@ -142,7 +152,7 @@ static VarId reduce_mask(ThreadState *ts, VarId id, ReduceOp op, const char *fun
                                  type_info[v->type].name);
     if (v->op == OP_LITERAL)
         return node_literal(ts, v->device, VarTypeBool, v->value.literal, 1);
-    return reduction_reduce(ts, op, id, v->size, function);
+    return reduction_reduce(ts, op, id, v->size, FREEZING_LANES, function);
 }
 
 VarId reduction_all(ThreadState *ts, VarId id)
@@ -172,7 +182,8 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
     TRY(node_common_size(both, 2, function, &size), 0);
     VarId done = dot_at_once(ts, a, b, size);
     if (!done && may_wait(ts, both, 2))
-        return reduce_later(ts, OP_DOT, ReduceOpIdentity, both, 2, size);
+        return reduce_later(ts, fold_reduce(OP_DOT, ReduceOpIdentity, both, 2, size),
+                            FREEZING_LANES);
     TRY(!done, done);
     uint32_t size_a = var_get(a)->size, size_b = var_get(b)->size;
     size_t entry = type_info[type].size;
@@ -185,11 +196,12 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
 }
 
 VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                       bool exclusive, bool reverse)
+                       Width width, bool exclusive, bool reverse)
 {
     const char *function = "jit_var_block_prefix_reduce()";
     TRY(node_usable(ts, id, function, "the variable"), 0);
     TRY(check_reduction(id, op, block, function), 0);
+    TRY(freezing_divides(ts, id, width), 0);
     VarType type = (VarType) var_get(id)->type;
     uint32_t size = var_get(id)->size;
     if (block == 1 && !exclusive) {
@@ -199,8 +211,7 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
     if (var_get(id)->op != OP_EVALUATED && may_wait(ts, &id, 1)) {
         uint32_t flags = (exclusive ? PREFIX_EXCLUSIVE : 0u) |
                          (reverse ? PREFIX_REVERSE : 0u);
-        Var prefix = fold_prefix(id, op, flags, block);
-        return wait_with_others(ts, node_new(ts, &prefix));
+        return reduce_later(ts, fold_prefix(id, op, flags, (uint32_t) block), width);
     }
     size_t bytes = (size_t) size * type_info[type].size;
     Command *c = work_command(ts, COMMAND_PREFIX, size, &id, 1, &bytes, 1, 0);
@@ -210,11 +221,11 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
     c->reduce.block = block;
     c->reduce.exclusive = exclusive;
     c->reduce.reverse = reverse;
-    return work_result(ts, c, type, size);
+    return block_result(ts, c, id, width, type, size);
 }
 
-VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
-                     bool positions)
+VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,
+                     bool descending, bool positions)
 {
     const char *function = positions ? "jit_var_argsort()" : "jit_var_sort()";
     TRY(node_usable(ts, id, function, "the variable"), 0);
@@ -232,6 +243,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
                                  "%s: the block size is %zu, expected 0 or a divisor "
                                  "of the size %u",
                                  function, block, size);
+    TRY(freezing_divides(ts, id, width), 0);
     if (block == 1 || v->op == OP_LITERAL) { /* sorted already */
         if (positions)
             return array_counter(ts, device, size);
@@ -245,7 +257,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
     c->sort.block = block;
     c->sort.descending = descending;
     c->sort.positions = positions;
-    return work_result(ts, c, result_type, size);
+    return block_result(ts, c, id, width, result_type, size);
 }
 
 bool reduction_count(ThreadState *ts, Command *c, uint32_t slot, uint32_t *count,

@@ -6,19 +6,22 @@
 #ifndef TRACE_ARRAY_REDUCTION_H
 #define TRACE_ARRAY_REDUCTION_H
 
+#include "freeze/width.h"
 #include "trace/graph/node.h"
 
 VarId reduction_all(ThreadState *ts, VarId id);
 VarId reduction_any(ThreadState *ts, VarId id);
+/** 'width' is the block as a size, while a function is recorded (freezing_take_number());
+ *  FREEZING_LANES: it is all there are. */
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                       const char *function);
+                       Width width, const char *function);
 VarId reduction_dot(ThreadState *ts, VarId a, VarId b);
 VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                       bool exclusive, bool reverse);
+                       Width width, bool exclusive, bool reverse);
 /** Sort blocks of 'block' entries (0: all); the entries or, with 'positions', where
  *  they stood. */
-VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
-                     bool positions);
+VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,
+                     bool descending, bool positions);
 /** 'spare' references to the mask are of somebody who does not need its entries. */
 VarId reduction_compress(ThreadState *ts, VarId mask, uint32_t spare,
                          const char *function);

@@ -284,6 +284,7 @@ static void add_history(ThreadState *ts, const Assembly *b, const Kernel *kernel
 static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
                    uint64_t codegen_ns)
 {
+    freezing_folds(ts, b);
     if (!kernel)
         return evaluate_folds_submit(ts, b);
     Fold folds[LAUNCH_FOLDS];

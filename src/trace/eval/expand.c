@@ -139,6 +139,7 @@ bool expand_collapse(ThreadState *ts, VarId target)
     Command *command = command_create(to->device, COMMAND_COMBINE, v->size, 2, 0);
     TRY(command, false);
     freezing_size_is(ts, v->size);
+    freezing_extent_is(ts, stride);
     command_set_slot(command, 0, c->value.buffer, 0, from->size, SLOT_READ);
     command_set_slot(command, 1, v->value.buffer, 0, to->size, SLOT_WRITE);
     command->combine.op = (ReduceOp) extra->expanded_op;

@@ -83,7 +83,7 @@ static Width width_of_leaf(ThreadState *ts, VarId id)
         return width_of_array(ts, id);
     if (fold_is(v) && v->op != OP_COMPRESS && v->size > 1) { /* each level halves it */
         Width lanes = freezing_width(ts, v->dep[0]);
-        Width block = freezing_number(ts, fold_block(v));
+        Width block = freezing_fold_block(ts, v);
         return lanes && block
                    ? width_make(freezing_terms(ts), WIDTH_DIV, lanes, block)
                    : 0;
@@ -229,12 +229,6 @@ bool freezing_size_given(ThreadState *ts, Width width, uint64_t size)
     }
     ts->freezing->recorder.size = width;
     return width_pin_kind(freezing_terms(ts), width);
-}
-
-void freezing_bits_of(ThreadState *ts, VarId id)
-{
-    if (freezing_records(ts))
-        ts->freezing->recorder.bits = freezing_width(ts, id);
 }
 
 bool freezing_size_group(ThreadState *ts, const Group *group)

@@ -140,8 +140,20 @@ void freezing_size_of(ThreadState *ts, VarId id);
 void freezing_size_is(ThreadState *ts, uint64_t size);
 /** The same with what freezing_take_hint() has given. False: memory is out. */
 bool freezing_size_given(ThreadState *ts, Width width, uint64_t size);
-/** The next command fills an array with the size of a variable. */
-void freezing_bits_of(ThreadState *ts, VarId id);
+/** A parameter of the next command that is a size (recording_extent()): they are given in
+ *  order. The only one is a number; the size of a variable (false: memory is out). */
+void freezing_extent(ThreadState *ts, uint32_t number, Width width);
+void freezing_extent_is(ThreadState *ts, uint64_t number);
+bool freezing_extent_of(ThreadState *ts, VarId id);
+/** The only one is this block, of the variable that the command reads; FREEZING_LANES: as
+ *  large as that. False: memory is out. */
+bool freezing_command_block(ThreadState *ts, VarId id, Width block);
+/** A reduction is about to be made, of such blocks. */
+void freezing_fold(const ThreadState *ts, Var *fold, Width block);
+/** Its blocks, FREEZING_LANES: all lanes. 0: memory is out. */
+Width freezing_fold_block(ThreadState *ts, const Var *fold);
+/** Those of all reductions of the next command. */
+void freezing_folds(ThreadState *ts, const Assembly *assembly);
 /** The lanes of a group that is about to be launched. False: error recorded. */
 bool freezing_size_group(ThreadState *ts, const Group *group);
 /** A mask has been made for accesses to packets of n entries of an array: if it checks
@@ -196,6 +208,12 @@ void freezing_hint(ThreadState *ts, Width width, size_t size);
 /** The hint for a variable of that size, which is taken; 0: there is none. Whoever
  *  makes variables with sizes of their callers takes it, also before failing. */
 Width freezing_take_hint(ThreadState *ts, size_t size);
+/** The hint for a number that is no size of a variable, which is taken: a constant if there
+ *  is none. 0: nothing is recorded, or memory is out. */
+Width freezing_take_number(ThreadState *ts, size_t number);
+/** The recording depends on a variable consisting of whole blocks, or being one. False:
+ *  memory is out. */
+bool freezing_divides(ThreadState *ts, VarId id, Width block);
 /** A new variable, which nobody has yet, was made with a size of the caller's: with
  *  that of the hint, or a constant. Returns it, or another one in its place; 0: memory
  *  is out. */

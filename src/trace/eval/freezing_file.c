@@ -13,7 +13,7 @@
 #include "trace/graph/node.h"
 
 enum {
-    FORMAT_VERSION = 1,
+    FORMAT_VERSION = 2,
     MAC_OFFSET = 40,
     HEADER_SIZE = MAC_OFFSET + SEAL_CODE_SIZE
 };
@@ -55,7 +55,7 @@ static const Field held_fields[] = {
     FIELD(Held, constant, OF_NUMBERS),
 };
 
-_Static_assert(sizeof(Frozen) == 304, "what has been added is to be saved, too");
+_Static_assert(sizeof(Frozen) == 320, "what has been added is to be saved, too");
 
 /* Whatever gives numbers in a file another meaning: the names of all operations, types
  * and commands. */

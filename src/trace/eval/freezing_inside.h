@@ -3,6 +3,7 @@
  * beside it
  *
  *     freezing.c        begin and end, sizes
+ *     freezing_extent.c parameters of commands that are sizes
  *     freezing_note.c   launches that report, what the host reads
  *     freezing_loop.c   loops that are run at once
  */

@@ -24,8 +24,17 @@ static inline bool fold_is(const Var *v)
     return v->op == OP_REDUCE || v->op == OP_DOT || v->op == OP_COMPRESS ||
            v->op == OP_PREFIX;
 }
-/** A prefix reduction within blocks, to be given to node_new(). */
-static inline Var fold_prefix(VarId id, ReduceOp op, uint32_t flags, uint64_t block)
+/** A reduction of one or two variables, or a prefix reduction, within blocks, to be given
+ *  to node_new(). */
+static inline Var fold_reduce(Op op, ReduceOp rule, const VarId *ids, uint32_t count,
+                              uint32_t block)
+{
+    const Var *v = var_get(ids[0]);
+    Var fold = { .size = v->size / block, .dep = { ids[0], count > 1 ? ids[1] : 0 } };
+    fold.head = var_head(op, (VarType) v->type, v->device, (uint32_t) rule);
+    return fold;
+}
+static inline Var fold_prefix(VarId id, ReduceOp op, uint32_t flags, uint32_t block)
 {
     const Var *v = var_get(id);
     Var prefix = { .size = v->size, .dep = { id } };
@@ -33,6 +42,18 @@ static inline Var fold_prefix(VarId id, ReduceOp op, uint32_t flags, uint64_t bl
                            (uint32_t) op | flags << 8);
     prefix.value.literal = block;
     return prefix;
+}
+/** Of REDUCE and PREFIX, which function was being recorded when it was made (the lower
+ *  half of freezing_serial()), and which size of it the block is; 0: all lanes. */
+static inline uint32_t fold_serial(const Var *v) { return v->aux >> 16; }
+static inline uint32_t fold_origin(const Var *v)
+{
+    return (uint32_t) (v->value.literal >> 32);
+}
+static inline void fold_set_origin(Var *v, uint32_t serial, uint32_t origin)
+{
+    v->aux |= serial << 16;
+    v->value.literal |= (uint64_t) origin << 32;
 }
 /** Lanes of the kernel that performs it. */
 static inline uint32_t fold_lanes(const Var *v) { return var_get(v->dep[0])->size; }
@@ -52,12 +73,12 @@ static inline uint32_t fold_kind(const Var *v)
         case OP_DOT: return FOLD_DOT;
         case OP_COMPRESS: return FOLD_COMPRESS;
         case OP_PREFIX: return FOLD_PREFIX;
-        default: return v->aux;
+        default: return v->aux & 255;
     }
 }
 /** As Fold.rule, .flags, of a prefix reduction. */
 static inline uint32_t fold_rule(const Var *v) { return v->aux & 255; }
-static inline uint32_t fold_flags(const Var *v) { return v->aux >> 8; }
+static inline uint32_t fold_flags(const Var *v) { return v->aux >> 8 & 255; }
 /** References to its operand whose owners do not need that once it is performed. */
 static inline uint32_t fold_spare(const Var *v)
 {

@@ -1,0 +1,97 @@
+/*
+ * freezing_extent.c -- sizes that are parameters of commands: how many entries blocks
+ * have, and matrices; see freezing.h
+ */
+#include "base/error.h"
+#include "trace/eval/freezing_inside.h"
+#include "trace/graph/fold.h"
+
+void freezing_extent(ThreadState *ts, uint32_t number, Width width)
+{
+    if (freezing_records(ts))
+        recorder_extent(&ts->freezing->recorder, number, width);
+}
+
+void freezing_extent_is(ThreadState *ts, uint64_t number)
+{
+    if (freezing_records(ts))
+        freezing_extent(ts, 0, freezing_number(ts, number));
+}
+
+bool freezing_extent_of(ThreadState *ts, VarId id)
+{
+    TRY(freezing_records(ts), true);
+    Width width = freezing_width(ts, id);
+    TRY(width, false);
+    freezing_extent(ts, 0, width);
+    return true;
+}
+
+/* ------------------------------------------------------------------- blocks */
+
+Width freezing_take_number(ThreadState *ts, size_t number)
+{
+    Width width = freezing_take_hint(ts, number);
+    TRY(freezing_records(ts), 0);
+    if (width == FREEZING_LANES)
+        recorder_pin(&ts->freezing->recorder);
+    return width && width != FREEZING_LANES ? width : freezing_number(ts, number);
+}
+
+bool freezing_divides(ThreadState *ts, VarId id, Width block)
+{
+    TRY(freezing_records(ts) && block != FREEZING_LANES, true);
+    Widths *w = freezing_terms(ts);
+    TRY(block && width_pin_kind(w, block), false);
+    Width size = freezing_width(ts, id), zero = freezing_number(ts, 0);
+    TRY(size && zero, false);
+    if (width_value(w, size) == width_value(w, block))
+        return width_assume(w, WIDTH_EQUAL, size, block);
+    Width rest = width_make(w, WIDTH_MOD, size, block);
+    return rest && width_assume(w, WIDTH_EQUAL, rest, zero);
+}
+
+bool freezing_command_block(ThreadState *ts, VarId id, Width block)
+{
+    if (block == FREEZING_LANES)
+        return freezing_extent_of(ts, id);
+    freezing_extent(ts, 0, block);
+    return true;
+}
+
+/* ---------------------------------------------------------------- reductions */
+
+static uint32_t own_serial(const ThreadState *ts)
+{
+    return freezing_serial(ts) & UINT16_MAX;
+}
+
+void freezing_fold(const ThreadState *ts, Var *fold, Width block)
+{
+    if (freezing_records(ts) && fold->op != OP_DOT)
+        fold_set_origin(fold, own_serial(ts), block == FREEZING_LANES ? 0 : block);
+}
+
+Width freezing_fold_block(ThreadState *ts, const Var *fold)
+{
+    const Widths *w = freezing_terms(ts);
+    if (fold->op == OP_DOT || fold->op == OP_COMPRESS)
+        return FREEZING_LANES;
+    const Width block = fold_origin(fold);
+    const bool own = fold_serial(fold) == own_serial(ts) && block < w->count;
+    if (own && (!block || (uint64_t) width_value(w, block) == fold_block(fold)))
+        return block ? block : FREEZING_LANES;
+    recorder_pin(&ts->freezing->recorder); /* another thread has made it */
+    return freezing_number(ts, fold_block(fold));
+}
+
+void freezing_folds(ThreadState *ts, const Assembly *b)
+{
+    for (uint32_t i = 0; freezing_records(ts) && i < b->fold_count; ++i) {
+        const Var *fold = var_get(b->outputs[b->folds[i].target]);
+        Width block = freezing_fold_block(ts, fold);
+        if (block == FREEZING_LANES)
+            block = ts->freezing->recorder.size;
+        freezing_extent(ts, i, block);
+    }
+}
