@@ -62,21 +62,22 @@ static bool is_neutral(const Widths *w, WidthOp op, Width operand)
            width_value(w, operand) == (sum ? 0 : 1);
 }
 
-/* Is it known to be 1 or more? */
-static bool is_positive(const Widths *w, Width width)
+/* What a term is at least, as far as guards say so; 0: nothing is known. */
+static int64_t known_least(const Widths *w, Width width)
 {
     const WidthTerm *term = &w->terms[width];
-    if (term->op == WIDTH_CONSTANT)
-        return term->value > 0;
-    if (term->op == WIDTH_MUL)
-        return is_positive(w, term->a) && is_positive(w, term->b);
-    for (uint32_t i = 0; i < w->guard_count; ++i) {
+    int64_t least = term->op == WIDTH_CONSTANT ? term->value : 0;
+    if (term->op == WIDTH_MUL &&
+        __builtin_mul_overflow(known_least(w, term->a), known_least(w, term->b),
+                               &least))
+        return INT64_MAX;
+    for (uint32_t i = 0; !least && i < w->guard_count; ++i) {
         const WidthGuard *guard = &w->guards[i];
         if (guard->relation == WIDTH_NOT_LESS && guard->a == width &&
-            width_is_constant(w, guard->b) && width_value(w, guard->b) > 0)
-            return true;
+            width_is_constant(w, guard->b))
+            least = width_value(w, guard->b);
     }
-    return false;
+    return least > 0 ? least : 0;
 }
 
 /* What is left of a product without one of its factors, which is positive; 0: it is no
@@ -93,18 +94,25 @@ static Width without_factor(Widths *w, Width product, Width factor)
 
 Width width_make(Widths *w, WidthOp op, Width a, Width b)
 {
+    const bool constant = width_is_constant(w, a), other = width_is_constant(w, b);
+    if ((op == WIDTH_ADD || op == WIDTH_MUL) &&
+        (constant != other ? constant : a > b)) { /* they are one term */
+        Width first = b;
+        b = a;
+        a = first;
+    }
     WidthTerm term = { .op = op, .a = a, .b = b, .late = width_late(w, a, b) };
     if (!width_apply(op, width_value(w, a), width_value(w, b), &term.value))
         return (Width) error_set(JIT_ERROR_ARGUMENT,
                                  "jit_freeze_size(): %lld and %lld have no such result",
                                  (long long) width_value(w, a),
                                  (long long) width_value(w, b));
-    if (width_is_constant(w, a) && width_is_constant(w, b))
+    if (constant && other)
         return width_constant(w, term.value);
-    if (is_neutral(w, op, b) || (op == WIDTH_MUL && is_neutral(w, op, a)))
-        return is_neutral(w, op, b) ? a : b;
+    if (is_neutral(w, op, b))
+        return a;
     Width rest = 0;
-    if ((op == WIDTH_DIV || op == WIDTH_MOD) && is_positive(w, b))
+    if ((op == WIDTH_DIV || op == WIDTH_MOD) && known_least(w, b) > 0)
         rest = without_factor(w, a, b);
     if (rest)
         return op == WIDTH_DIV ? rest : width_constant(w, 0);
@@ -113,9 +121,17 @@ Width width_make(Widths *w, WidthOp op, Width a, Width b)
 
 /* ------------------------------------------------------------------- guards */
 
+/* Does it follow from what is known of the factors? */
+static bool is_large_product(const Widths *w, WidthRelation relation, Width a, Width b)
+{
+    return relation == WIDTH_NOT_LESS && w->terms[a].op == WIDTH_MUL &&
+           width_is_constant(w, b) && known_least(w, a) >= width_value(w, b);
+}
+
 bool width_assume(Widths *w, WidthRelation relation, Width a, Width b)
 {
-    if (a == b || (width_is_constant(w, a) && width_is_constant(w, b)))
+    if (a == b || (width_is_constant(w, a) && width_is_constant(w, b)) ||
+        is_large_product(w, relation, a, b))
         return true; /* it always holds */
     Key key;
     memset(&key, 0, sizeof(key));

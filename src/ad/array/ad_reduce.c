@@ -11,7 +11,7 @@
 typedef struct Reduce {
     AdMoves m;
     ReduceOp op;
-    size_t block; /* 0: all entries are one */
+    AdSize block; /* 0: all entries are one */
     bool exclusive, reverse; /* prefix sums */
 } Reduce;
 
@@ -23,16 +23,26 @@ static uint64_t release_and_return(uint64_t temporary, uint64_t result)
 
 static uint64_t reduce_of(const Reduce *r, ReduceOp op, uint64_t x)
 {
-    return r->block ? ad_var_block_reduce(op, x, r->block) : ad_var_reduce(x, op);
+    if (!r->block.count)
+        return ad_var_reduce(x, op);
+    ad_size_next(r->block);
+    return ad_var_block_reduce(op, x, r->block.count);
+}
+
+/* Each entry that often, of which there are as many as a size says. */
+static uint64_t repeat(uint64_t x, AdSize size, AdSize count)
+{
+    uint64_t whole = ad_moves_resize(x, size);
+    TRY(whole, 0);
+    ad_size_next(count);
+    return release_and_return(whole, ad_var_repeat(whole, count.count));
 }
 
 /* An entry for each block as an entry for each element. */
 static uint64_t spread(const Reduce *r, uint64_t x)
 {
-    if (!r->block)
-        return ad_var_inc_ref(x);
-    uint64_t whole = ad_moves_resize(x, ad_size_over(r->m.size[0], r->block));
-    return whole ? release_and_return(whole, ad_var_repeat(whole, r->block)) : 0;
+    return r->block.count ? repeat(x, ad_size_over(r->m.size[0], r->block), r->block)
+                          : ad_var_inc_ref(x);
 }
 
 /* What an element's change does to the result of its block. leaves: elements, result */
@@ -88,7 +98,7 @@ static uint64_t reduce_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     return ad_moves_add(into, change);
 }
 
-static uint64_t make_reduce(uint32_t result, uint64_t x, ReduceOp op, size_t block)
+static uint64_t make_reduce(uint32_t result, uint64_t x, ReduceOp op, AdSize block)
 {
     TRY(result, 0);
     if (!ad_apply_tracks(1, &x))
@@ -118,16 +128,18 @@ uint64_t ad_var_reduce(uint64_t index, ReduceOp op)
     uint32_t result = jit_var_reduce(ad_var_index(index), op);
     if (!ad_var_node(index) || !result)
         return result;
-    return make_reduce(result, index, op, 0);
+    return make_reduce(result, index, op, (AdSize) { 0 });
 }
 
 uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size)
 {
+    if (!ad_var_node(index))
+        return jit_var_block_reduce(op, ad_var_index(index), block_size);
+    const AdSize block = ad_size_take(block_size);
+    ad_size_next(block);
     uint32_t result = jit_var_block_reduce(op, ad_var_index(index), block_size);
-    if (!ad_var_node(index) || !result)
-        return result;
     const bool all = block_size == jit_var_peek_size(ad_var_index(index));
-    return make_reduce(result, index, op, all ? 0 : block_size);
+    return make_reduce(result, index, op, all ? (AdSize) { 0 } : block);
 }
 
 /* ---------------------------------------------------------------- repetition */
@@ -136,37 +148,34 @@ static uint64_t repeat_forward(const AdMoves *m, uint32_t operand, uint64_t g,
                                uint64_t into)
 {
     (void) operand;
-    uint64_t whole = ad_moves_resize(g, m->size[0]);
-    size_t count = ((const Reduce *) m)->block;
-    uint64_t change =
-        whole ? release_and_return(whole, ad_var_repeat(whole, count)) : 0;
-    return ad_moves_add(into, change);
+    return ad_moves_add(into, repeat(g, m->size[0], ((const Reduce *) m)->block));
 }
 
 static uint64_t repeat_backward(const AdMoves *m, uint32_t operand, uint64_t g,
                                 uint64_t into)
 {
     (void) operand;
-    size_t count = ((const Reduce *) m)->block;
-    uint64_t whole = ad_moves_resize(g, ad_size_times(m->size[0], count));
-    uint64_t sums =
-        whole
-            ? release_and_return(whole, ad_var_block_reduce(ReduceOpAdd, whole, count))
-            : 0;
+    const Reduce *r = (const Reduce *) m;
+    uint64_t whole = ad_moves_resize(g, ad_size_times(m->size[0], r->block));
+    uint64_t sums = whole ? reduce_of(r, ReduceOpAdd, whole) : 0;
+    ad_var_dec_ref(whole);
     return ad_moves_add(into, sums);
 }
 
 uint64_t ad_var_repeat(uint64_t index, size_t count)
 {
+    if (!ad_var_node(index))
+        return jit_var_repeat(ad_var_index(index), count);
+    const AdSize each = ad_size_take(count);
+    ad_size_next(each);
     uint32_t result = jit_var_repeat(ad_var_index(index), count);
-    if (!ad_var_node(index) || !result)
-        return result;
+    TRY(result, 0);
     Reduce r = {
         .m = { .name = "repeat",
                .forward = repeat_forward,
                .backward = repeat_backward,
                .size = { ad_size_of(ad_var_index(index)) } },
-        .block = count,
+        .block = each,
     };
     return ad_apply_moves(result, 1, &index, &r.m, sizeof(r));
 }
@@ -250,10 +259,11 @@ uint64_t ad_var_reduce_dot(uint64_t a, uint64_t b)
 static uint64_t prefix_along(const Reduce *r, uint64_t g, bool reverse)
 {
     uint64_t whole = ad_moves_resize(g, r->m.size[0]);
-    return whole ? release_and_return(
-                       whole, ad_var_block_prefix_reduce(ReduceOpAdd, whole, r->block,
-                                                         r->exclusive, reverse))
-                 : 0;
+    TRY(whole, 0);
+    ad_size_next(r->block);
+    return release_and_return(
+        whole, ad_var_block_prefix_reduce(ReduceOpAdd, whole, r->block.count,
+                                          r->exclusive, reverse));
 }
 
 static uint64_t prefix_forward(const AdMoves *m, uint32_t operand, uint64_t g,
@@ -276,11 +286,13 @@ static uint64_t prefix_backward(const AdMoves *m, uint32_t operand, uint64_t g,
 uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index, size_t block_size,
                                     int exclusive, int reverse)
 {
+    const AdSize block = ad_size_take(block_size);
     if (op != ReduceOpAdd && ad_apply_tracks(1, &index))
         return (uint64_t) error_set(JIT_ERROR_UNSUPPORTED,
                                     "ad_var_block_prefix_reduce(): prefix reductions "
                                     "other than sums have no derivative (ReduceOp %d)",
                                     (int) op);
+    ad_size_next(block);
     uint32_t result = jit_var_block_prefix_reduce(op, ad_var_index(index), block_size,
                                                   exclusive, reverse);
     if (!ad_var_node(index) || !result)
@@ -291,7 +303,7 @@ uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index, size_t block_si
                .backward = prefix_backward,
                .size = { ad_size_of(ad_var_index(index)) } },
         .op = op,
-        .block = block_size,
+        .block = block,
         .exclusive = exclusive != 0,
         .reverse = reverse != 0,
     };

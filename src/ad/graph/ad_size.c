@@ -152,32 +152,52 @@ AdSize ad_size_of(uint32_t index)
     return size;
 }
 
-/* A size that follows from another one. */
-static AdSize combine(WidthOp op, AdSize size, size_t number, size_t count)
+AdSize ad_size_take(size_t number)
+{
+    AdSize size = { .count = number };
+    if (!records())
+        return size;
+    state_lock();
+    ThreadState *ts = thread_self.state;
+    const Width width = freezing_take_number(ts, number);
+    if (number > 1)
+        size.origin = origin_of(ts, width);
+    state_unlock();
+    return size;
+}
+
+/* The term of a size; 0: it is not known. */
+static Width term(ThreadState *ts, AdSize size)
+{
+    return size.count <= 1 ? width_constant(freezing_widths(ts, "ad_size_of()"),
+                                            (int64_t) size.count)
+                           : term_of(ts, size.origin);
+}
+
+/* A size that follows from others. */
+static AdSize combine(WidthOp op, AdSize a, AdSize b, size_t count)
 {
     AdSize result = { .count = count };
     if (count <= 1 || !records())
         return result;
     state_lock();
     ThreadState *ts = thread_self.state;
-    Width width = term_of(ts, size.origin);
-    const bool known = width && width != FREEZING_LANES;
-    Widths *w = known ? freezing_widths(ts, "ad_size_of()") : NULL;
-    Width other = w ? width_constant(w, (int64_t) number) : 0;
-    if (other)
-        result.origin = origin_of(ts, width_make(w, op, width, other));
+    const Width x = term(ts, a), y = term(ts, b);
+    if (x && y && x != FREEZING_LANES && y != FREEZING_LANES)
+        result.origin = origin_of(
+            ts, width_make(freezing_widths(ts, "ad_size_of()"), op, x, y));
     state_unlock();
     return result;
 }
 
-AdSize ad_size_times(AdSize size, size_t factor)
+AdSize ad_size_times(AdSize size, AdSize factor)
 {
-    return combine(WIDTH_MUL, size, factor, size.count * factor);
+    return combine(WIDTH_MUL, size, factor, size.count * factor.count);
 }
 
-AdSize ad_size_over(AdSize size, size_t divisor)
+AdSize ad_size_over(AdSize size, AdSize divisor)
 {
-    return combine(WIDTH_DIV, size, divisor, size.count / divisor);
+    return combine(WIDTH_DIV, size, divisor, size.count / divisor.count);
 }
 
 bool ad_size_is(AdSize size, uint32_t index)

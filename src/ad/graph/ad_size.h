@@ -26,13 +26,16 @@ typedef struct AdSize {
 
 /** The size of a variable. */
 AdSize ad_size_of(uint32_t index);
-/** So many times this; this by so many, without rest. */
-AdSize ad_size_times(AdSize size, size_t factor);
-AdSize ad_size_over(AdSize size, size_t divisor);
+/** A number that an operation was given, which is whatever size was announced as the next
+ *  one; it is taken. */
+AdSize ad_size_take(size_t number);
+/** Products; this by so many, without rest. */
+AdSize ad_size_times(AdSize size, AdSize factor);
+AdSize ad_size_over(AdSize size, AdSize divisor);
 /** Does a variable have this size? If so, it is assumed to stay like that. */
 bool ad_size_is(AdSize size, uint32_t index);
-/** The next literal, counter or resized variable that the thread makes has this
- *  size. */
+/** The next literal, counter or resized variable that the thread makes has this size, or
+ *  the next number that it gives an operation is this. */
 void ad_size_next(AdSize size);
 /** A UInt32 with one entry, which kernels read if a function is recorded. A new
  *  reference, 0: error recorded. */

@@ -3,6 +3,7 @@
  */
 #include "python/object/extent.h"
 
+#include "python/object/arguments.h"
 #include "python/object/error.h"
 
 /* ---------------------------------------------------------------- one */
@@ -29,6 +30,16 @@ bool extent_read(const State *state, PyObject *object, Py_ssize_t *value,
     else
         *extent = checked((size_t) *value, size);
     return *value >= 0;
+}
+
+bool extent_argument(const State *state, const char *function, const char *name,
+                     PyObject *value, Extent *extent)
+{
+    Py_ssize_t number;
+    if (size_handle(state, value) && extent_read(state, value, &number, extent))
+        return true;
+    *extent = extent_of(0);
+    return arguments_count(function, name, value, &extent->n);
 }
 
 Extent extent_of_leaf(Leaf leaf, size_t n)

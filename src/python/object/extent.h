@@ -39,6 +39,9 @@ static inline Extent extent_of(size_t n)
  *  '*value' is negative. */
 bool extent_read(const State *state, PyObject *object, Py_ssize_t *value,
                  Extent *extent);
+/** An argument that is a number of entries, as arguments_count(). */
+bool extent_argument(const State *state, const char *function, const char *name,
+                     PyObject *value, Extent *extent);
 /** The size of a variable, of so many entries, as an extent. */
 Extent extent_of_leaf(Leaf leaf, size_t n);
 /** The integer, or object that is one, of Python (new reference). */
@@ -57,8 +60,8 @@ bool extent_divides(Extent block, Extent a);
 bool extent_exceeds(Extent a, size_t n);
 /** The number, which the recording depends on from now on. */
 size_t extent_number(Extent extent);
-/** The next literal, counter or undefined variable has as many entries. Returns
- *  these. */
+/** The next literal, counter or undefined variable has as many entries, or is the number
+ *  that is given to the core next. Returns it. */
 size_t extent_next(Extent extent);
 /** The number times another one (modulo 2^32) as a UInt32 variable for kernels to
  *  compute with: a literal, or one in memory if that is a size and the recording is

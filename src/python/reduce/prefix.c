@@ -21,7 +21,7 @@ typedef struct Prefix {
     ReduceOp op;
     Strategy strategy;
     bool exclusive, reverse;
-    size_t block;
+    Extent block;
 } Prefix;
 
 static bool read_op(State *state, const char *operation, PyObject *object, ReduceOp *op)
@@ -65,20 +65,22 @@ static Leaf pad(Leaf leaf, ReduceOp op, size_t size)
     return result;
 }
 
+/* Blocks of 0 entries: all of it is one. */
+static Leaf prefix_blocks(const Prefix *p, Leaf leaf, Extent block)
+{
+    return leaf_block_prefix_reduce(p->op, leaf, extent_next(block), p->exclusive,
+                                    p->reverse);
+}
+
 /* The last block may be incomplete. */
 static Leaf run_prefix(Leaf leaf, void *argument)
 {
     const Prefix *p = argument;
-    if (!p->block)
-        return leaf_block_prefix_reduce(p->op, leaf, 0, p->exclusive, p->reverse);
-    if (leaf_peek_size(leaf) % p->block == 0) /* which the core sees to */
-        return leaf_block_prefix_reduce(p->op, leaf, p->block, p->exclusive,
-                                        p->reverse);
-    size_t size = leaf_size(leaf), rest = size % p->block;
-    Leaf padded = pad(leaf, p->op, size - rest + p->block);
-    Leaf reduced = padded ? leaf_block_prefix_reduce(p->op, padded, p->block,
-                                                     p->exclusive, p->reverse)
-                          : 0;
+    if (!p->block.n || leaf_peek_size(leaf) % p->block.n == 0) /* the core sees to it */
+        return prefix_blocks(p, leaf, p->block);
+    size_t size = leaf_size(leaf), block = extent_number(p->block), rest = size % block;
+    Leaf padded = pad(leaf, p->op, size - rest + block);
+    Leaf reduced = padded ? prefix_blocks(p, padded, p->block) : 0;
     Leaf result = reduced ? leaf_shrink(reduced, size) : 0;
     leaf_unref(padded);
     leaf_unref(reduced);
@@ -94,8 +96,10 @@ static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, size_t wi
     if (!reduce_leaf_variable(p->operation, value, i, width, &leaf) || !leaf)
         return !leaf && !PyErr_Occurred();
     Prefix call = *p;
-    if (call.block > leaf_peek_size(leaf) && leaf_size(leaf))
-        call.block = 0;
+    if (call.block.n > leaf_peek_size(leaf) && leaf_size(leaf)) {
+        (void) extent_number(call.block);
+        call.block = extent_of(0);
+    }
     *out = evaluate_call(run_prefix, leaf, &call);
     leaf_unref(leaf);
     if (!*out)
@@ -106,7 +110,7 @@ static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, size_t wi
 /* Entries in memory, all of them if the block size is 0. */
 static bool prefix_entries(const Prefix *p, const Array *value, void *out)
 {
-    size_t count = array_count(value), block = p->block ? p->block : count;
+    size_t count = array_count(value), block = p->block.n ? p->block.n : count;
     if (count == 0)
         return true;
     VarType type = (VarType) value->info->entry;
@@ -230,11 +234,6 @@ typedef struct Line {
     Extent outer, extent, inner;
 } Line;
 
-static Leaf prefix_blocks(const Prefix *p, Leaf leaf, size_t block)
-{
-    return leaf_block_prefix_reduce(p->op, leaf, block, p->exclusive, p->reverse);
-}
-
 /* May wait: runs without the GIL. */
 static Leaf run_line(Leaf leaf, void *argument)
 {
@@ -244,7 +243,7 @@ static Leaf run_line(Leaf leaf, void *argument)
     Leaf wide = leaf_resize(leaf, extent_next(entries));
     /* All of it is one block. */
     const bool single = l->outer.n == 1 && l->inner.n == 1;
-    const size_t extent = single ? 0 : extent_number(l->extent);
+    const Extent extent = single ? extent_of(0) : l->extent;
     if (!wide || l->inner.n == 1) {
         Leaf result = wide ? prefix_blocks(p, wide, extent) : 0;
         leaf_unref(wide);
@@ -463,10 +462,10 @@ static int block_operand(const Prefix *p, PyObject *value)
 
 static bool check_block(const Prefix *p, PyObject *value, size_t size)
 {
-    if (size <= 1 || size % p->block == 0)
+    if (size <= 1 || size % p->block.n == 0)
         return true;
     error_raise(PyExc_RuntimeError, p->operation, &value, 1,
-                "%zu entries cannot be divided into blocks of %zu", size, p->block);
+                "%zu entries cannot be divided into blocks of %zu", size, p->block.n);
     return false;
 }
 
@@ -506,7 +505,7 @@ static bool reduce_leaf(const Prefix *p, Array *value, size_t i, size_t width,
 static Array *reduce_blocks(const Prefix *p, Array *value)
 {
     size_t count = array_count(value), size = value->info->entry_size;
-    size_t block = count <= 1 ? 1 : p->block;
+    size_t block = count <= 1 ? 1 : p->block.n;
     if (!check_block(p, (PyObject *) value, count))
         return NULL;
     Array *result = array_new_dynamic(value->info, count / block);
@@ -542,12 +541,12 @@ static PyObject *block_reduce_leaf(void *context, PyObject *const *leaves)
 
 static bool read_block(Prefix *p, PyObject *object)
 {
-    if (!arguments_count(p->operation, "block_size", object, &p->block))
+    if (!extent_argument(p->state, p->operation, "block_size", object, &p->block))
         return false;
-    if (p->block == 0)
+    if (p->block.n == 0)
         error_raise(PyExc_RuntimeError, p->operation, NULL, 0,
                     "'block_size' is 0, expected 1 or more");
-    return p->block;
+    return p->block.n;
 }
 
 PyObject *prefix_block_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

@@ -35,7 +35,11 @@ JitOp reduce_step(ReduceOp op);
 /** Reduce blocks of that many entries of a variable (0: all, giving one entry). 'block'
  *  divides the size. A new reference; 0: the core's error is set. */
 Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf index,
-                     size_t block);
+                     Extent block);
+/** Does a reduction of a variable scatter its entries instead of evaluating it: what is
+ *  asked for, or because it takes so many bytes? */
+bool reduce_prefers_symbolic(const TypeInfo *info, ReduceOp op, Strategy strategy,
+                             Leaf leaf);
 
 /** 'size' times the neutral element. 0: the core's error is set. */
 Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, Extent size);

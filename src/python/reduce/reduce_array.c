@@ -27,26 +27,27 @@ Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, Extent size)
 
 typedef struct Call {
     ReduceOp op;
-    size_t block;
+    Extent block;
 } Call;
 
 static Leaf run_evaluated(Leaf leaf, void *argument)
 {
     const Call *call = argument;
-    return call->block ? leaf_block_reduce(call->op, leaf, call->block)
-                       : leaf_reduce(leaf, call->op);
+    return call->block.n ? leaf_block_reduce(call->op, leaf, extent_next(call->block))
+                         : leaf_reduce(leaf, call->op);
 }
 
 /* Lane i is scattered to entry i / block. */
-static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, size_t block)
+static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, Extent block)
 {
     JitBackend backend = (JitBackend) info->backend;
-    size_t size = leaf_size(index), blocks = block ? size / block : 1;
-    Leaf target = reduce_identity_variable(info, op, extent_of(blocks));
+    const Extent size = extent_of_leaf(index, leaf_peek_size(index));
+    Leaf target = reduce_identity_variable(
+        info, op, block.n ? extent_div(size, block) : extent_of(1));
     Leaf position = 0, result = 0;
-    if (block) {
-        Leaf counter = leaf_counter(backend, size);
-        Leaf divisor = leaf_u32(backend, (uint32_t) block);
+    if (block.n) {
+        Leaf counter = leaf_counter(backend, extent_next(size));
+        Leaf divisor = extent_times(backend, block, 1);
         position = counter && divisor ? leaf_div(counter, divisor) : 0;
         leaf_unref(counter);
         leaf_unref(divisor);
@@ -60,22 +61,24 @@ static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, size_t b
     return result;
 }
 
-Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf leaf,
-                     size_t block)
+bool reduce_prefers_symbolic(const TypeInfo *info, ReduceOp op, Strategy strategy,
+                             Leaf leaf)
 {
-    size_t size = leaf_peek_size(leaf);
-    if (block == 1 || size == 1)
+    if (strategy != STRATEGY_AUTO)
+        return strategy == STRATEGY_SYMBOLIC;
+    return leaf_state(leaf) == VarStateUnevaluated &&
+           jit_can_scatter_reduce((JitBackend) info->backend, (VarType) info->entry,
+                                  op) &&
+           extent_exceeds(extent_of_leaf(leaf, leaf_peek_size(leaf)),
+                          evaluate_limit / info->entry_size - 1);
+}
+
+Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf leaf,
+                     Extent block)
+{
+    if (block.n == 1 || leaf_peek_size(leaf) == 1)
         return leaf_ref(leaf);
-    if (block == size && leaf_size(leaf)) /* a block of this size is all of it */
-        block = 0;
-    if (strategy == STRATEGY_AUTO)
-        strategy = size >= evaluate_limit / info->entry_size &&
-                           leaf_state(leaf) == VarStateUnevaluated &&
-                           jit_can_scatter_reduce((JitBackend) info->backend,
-                                                  (VarType) info->entry, op)
-                       ? STRATEGY_SYMBOLIC
-                       : STRATEGY_EVALUATED;
-    if (strategy == STRATEGY_SYMBOLIC)
+    if (reduce_prefers_symbolic(info, op, strategy, leaf))
         return run_symbolic(info, op, leaf, block);
     Call call = { op, block };
     return evaluate_command(run_evaluated, leaf, 0, &call);
@@ -248,7 +251,8 @@ static PyObject *over_entries(const Reduction *r, Array *value)
             Py_CLEAR(result);
             break;
         }
-        reduced = leaf ? reduce_variable(value->info, r->op, r->strategy, leaf, 0)
+        reduced = leaf ? reduce_variable(value->info, r->op, r->strategy, leaf,
+                                         extent_of(0))
                        : reduce_identity_variable(value->info, r->op, extent_of(1));
         leaf_unref(leaf);
         if (reduced) {

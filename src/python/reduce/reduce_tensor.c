@@ -179,17 +179,6 @@ static Leaf gather_entries(const Call *c, Leaf index)
     return ordered;
 }
 
-static bool prefers_symbolic(const Call *c, Leaf leaf)
-{
-    static const size_t limit = (size_t) 1 << 30; /* bytes */
-    if (c->reduction->strategy != STRATEGY_AUTO)
-        return c->reduction->strategy == STRATEGY_SYMBOLIC;
-    return leaf_state(leaf) == VarStateUnevaluated &&
-           leaf_peek_size(leaf) >= limit / c->info->entry_size &&
-           jit_can_scatter_reduce((JitBackend) c->info->backend,
-                                  (VarType) c->info->entry, c->reduction->op);
-}
-
 static Leaf reduce_groups(const Call *c, Leaf leaf)
 {
     const Plan *p = c->plan;
@@ -204,10 +193,10 @@ static Leaf reduce_groups(const Call *c, Leaf leaf)
         return result;
     }
     /* All of it is one block. */
-    const size_t block = p->kept.n == 1 ? 0 : extent_number(p->reduced);
+    const Extent block = p->kept.n == 1 ? extent_of(0) : p->reduced;
     if (in_order(p))
         return reduce_variable(c->info, op, c->reduction->strategy, leaf, block);
-    if (prefers_symbolic(c, leaf))
+    if (reduce_prefers_symbolic(c->info, op, c->reduction->strategy, leaf))
         return scatter_entries(c, leaf);
     Leaf ordered = gather_entries(c, leaf);
     Leaf result =

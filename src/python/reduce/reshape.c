@@ -334,7 +334,7 @@ typedef struct Replicate {
     const char *operation;
     PyObject *counts, *axis; /* borrowed; no axis: NULL */
     bool one;                /* 'counts' is one number: */
-    size_t count;
+    Extent count;
     bool each; /* every entry, not the whole */
 } Replicate;
 
@@ -342,20 +342,21 @@ typedef struct Replicate {
 static Leaf run_replicate(Leaf leaf, void *argument)
 {
     const Replicate *r = argument;
-    return r->each ? leaf_repeat(leaf, r->count) : leaf_tile(leaf, r->count);
+    const size_t count = extent_next(r->count);
+    return r->each ? leaf_repeat(leaf, count) : leaf_tile(leaf, count);
 }
 
 static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
                            Array *result)
 {
     Leaf leaf = array_leaves(a)[i], out = 0;
-    if (!leaf || r->count == 0)
+    if (!leaf || r->count.n == 0)
         return true;
     if (leaf_peek_size(leaf) == 1 && width != 1) {
         array_set_leaf(result, i, leaf_ref(leaf)); /* equal entries, any number */
         return true;
     }
-    if (!check_total(r->operation, r->count, leaf_peek_size(leaf)))
+    if (!check_total(r->operation, r->count.n, leaf_peek_size(leaf)))
         return false;
     out = evaluate_call(run_replicate, leaf, (void *) r);
     if (out)
@@ -379,13 +380,14 @@ static PyObject *replicate_jit(const Replicate *r, Array *a)
 
 static PyObject *replicate_scalar(const Replicate *r, Array *a)
 {
-    size_t n = array_count(a), size = a->info->entry_size, total = n * r->count;
-    if (!check_total(r->operation, n, r->count))
+    size_t n = array_count(a), size = a->info->entry_size, count = r->count.n;
+    size_t total = n * count;
+    if (!check_total(r->operation, n, count))
         return NULL;
     Array *result = array_new_dynamic(a->info, total);
     for (size_t i = 0; result && i < total; i++)
         memcpy((char *) array_data(result) + i * size,
-               (char *) array_data(a) + (r->each ? i / r->count : i % n) * size, size);
+               (char *) array_data(a) + (r->each ? i / count : i % n) * size, size);
     return (PyObject *) result;
 }
 
@@ -410,7 +412,7 @@ static PyObject *replicate(void *context, PyObject *const *leaves)
         return Py_NewRef(leaves[0]);
     if (a->info->kind == KIND_TENSOR || !r->one || r->axis)
         return replicate_axes(r, leaves[0]);
-    if (r->count == 1)
+    if (r->count.n == 1)
         return Py_NewRef(leaves[0]);
     if (!a->info->jit && !access_is_flat(a->info))
         return Py_NewRef(leaves[0]);
@@ -432,9 +434,9 @@ static PyObject *replicate_tree(PyObject *module, PyObject *const *args,
     r.counts = v[1];
     r.axis = v[2] == Py_None ? NULL : v[2];
     r.one = PyUnicode_Check(v[1]) || !PySequence_Check(v[1]);
-    if (r.one && !arguments_count(operation, "count", v[1], &r.count))
+    if (r.one && !extent_argument(r.state, operation, "count", v[1], &r.count))
         return NULL;
-    if (r.one && r.count == 1 && !each)
+    if (r.one && r.count.n == 1 && !each)
         return Py_NewRef(v[0]);
     return tree_map(r.state, operation, &v[0], 1, replicate, &r);
 }

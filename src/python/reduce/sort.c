@@ -5,11 +5,12 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/extent.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 
 typedef struct Sort {
-    size_t block;
+    Extent block;
     int descending;
     bool positions;
 } Sort;
@@ -17,8 +18,9 @@ typedef struct Sort {
 static Leaf run_sort(Leaf leaf, void *argument)
 {
     const Sort *s = argument;
-    return s->positions ? leaf_argsort(leaf, s->block, s->descending)
-                        : leaf_sort(leaf, s->block, s->descending);
+    const size_t block = extent_next(s->block);
+    return s->positions ? leaf_argsort(leaf, block, s->descending)
+                        : leaf_sort(leaf, block, s->descending);
 }
 
 /* A flat jit array, else a TypeError. */
@@ -43,7 +45,7 @@ static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t 
     bool descending;
     Sort sort = { .positions = positions };
     if (!arguments_parse(&signature, args, nargs, names, v) ||
-        !arguments_count(operation, "block_size", v[1], &sort.block) ||
+        !extent_argument(state, operation, "block_size", v[1], &sort.block) ||
         !arguments_bool(operation, "descending", v[2], false, &descending))
         return NULL;
     Array *a = flat_operand(state, operation, v[0]);

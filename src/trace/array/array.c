@@ -258,6 +258,15 @@ static VarId number_like(ThreadState *ts, VarId id, uint32_t value)
     return node_literal(ts, var_get(id)->device, VarTypeUInt32, value, 1);
 }
 
+/* A number that freezing_extent() has been told of. */
+static VarId size_in_memory(ThreadState *ts, uint8_t device, uint32_t value)
+{
+    VarId result = array_literal(ts, device, VarTypeUInt32, &value, 1, true);
+    if (!result) /* the next command would take it for its own */
+        freezing_refuse(ts, "memory ran out");
+    return result;
+}
+
 /* The size of a variable minus a number, as a variable: in memory where a recording is
  * to serve others. */
 static VarId size_minus(ThreadState *ts, VarId id, uint32_t number)
@@ -286,7 +295,7 @@ VarId array_reverse(ThreadState *ts, VarId id)
     }
     Width width = 0;
     VarId last = size_minus(ts, id, 1);
-    if (last && !freezing_like(ts, id, 1, &width))
+    if (last && !freezing_like(ts, id, &width))
         var_clear(&last);
     return pick(ts, id, counter_with(ts, size, width, OP_SUB, last, false));
 }
@@ -303,21 +312,32 @@ static bool check_count(VarId id, size_t count, const char *function)
     return true;
 }
 
+/* A number as a variable: in memory where a recording is to serve others. */
+static VarId number_of(ThreadState *ts, VarId like, uint32_t value, Width width)
+{
+    if (!freezing_number_varies(ts, width))
+        return freezing_pin_number(ts, width) ? number_like(ts, like, value) : 0;
+    freezing_extent(ts, 0, width);
+    return size_in_memory(ts, var_get(like)->device, value);
+}
+
 /* id[counter op (each ? count : size)]; the counter has 'count' times the size. */
 static VarId replicate(ThreadState *ts, VarId id, size_t count, bool each,
                        const char *function)
 {
+    const Width times = freezing_take_number(ts, count);
     TRY(node_usable(ts, id, function, "the variable"), 0);
     TRY(check_count(id, count, function), 0);
     Width width;
-    TRY(freezing_like(ts, id, count, &width), 0);
+    TRY(freezing_like(ts, id, &width) && freezing_times(ts, times, &width), 0);
     uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
     if (size == 1 || count == 1) {
         if (width)
             freezing_hint(ts, width, total);
         return array_resize(ts, id, total);
     }
-    VarId number = each ? number_like(ts, id, (uint32_t) count) : size_minus(ts, id, 0);
+    VarId number = each ? number_of(ts, id, (uint32_t) count, times)
+                        : size_minus(ts, id, 0);
     return pick(ts, id, counter_with(ts, total, width, each ? OP_DIV : OP_MOD, number,
                                      true));
 }
@@ -336,12 +356,7 @@ VarId array_opaque_width(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_opaque_width()", "the variable"), 0);
     TRY(freezing_extent_of(ts, id), 0);
-    uint32_t size = var_get(id)->size;
-    VarId result = array_literal(ts, var_get(id)->device, VarTypeUInt32, &size, 1,
-                                 true);
-    if (!result) /* the next command would take it for its own */
-        freezing_refuse(ts, "memory ran out");
-    return result;
+    return size_in_memory(ts, var_get(id)->device, var_get(id)->size);
 }
 
 /* ------------------------------------------------------- reads and writes */

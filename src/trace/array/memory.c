@@ -46,7 +46,7 @@ static VarId uniform_value(const Access *a, VarId source)
     const Var *v = var_get(source);
     VarId lanes = var_get(a->index)->size == a->size ? a->index : a->mask;
     Width width;
-    TRY(freezing_like(a->ts, lanes, 1, &width), 0);
+    TRY(freezing_like(a->ts, lanes, &width), 0);
     if (v->op == OP_LITERAL)
         return freezing_give(a->ts,
                              node_literal(a->ts, a->device, (VarType) v->type,

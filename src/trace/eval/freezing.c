@@ -308,26 +308,16 @@ VarId freezing_sized(ThreadState *ts, VarId id)
     return freezing_give(ts, id, width);
 }
 
-bool freezing_like(ThreadState *ts, VarId id, size_t times, Width *width)
+bool freezing_like(ThreadState *ts, VarId id, Width *width)
 {
-    *width = 0;
-    if (!freezing_records(ts))
-        return true;
-    Width one = freezing_size(ts, id), factor = freezing_number(ts, times);
-    TRY(one && factor, false);
-    if (times == 1)
-        *width = one;
-    else if (one != FREEZING_LANES)
-        TRY(*width = width_make(freezing_terms(ts), WIDTH_MUL, one, factor), false);
-    return true;
+    *width = freezing_records(ts) ? freezing_size(ts, id) : 0;
+    return *width || !freezing_records(ts);
 }
 
 bool freezing_varies(ThreadState *ts, VarId id)
 {
-    if (!freezing_is_general(ts) || var_get(id)->flags & VAR_SYMBOLIC)
-        return false;
-    Width width = freezing_width(ts, id);
-    return width && !width_is_constant(freezing_terms(ts), width);
+    return freezing_is_general(ts) && !(var_get(id)->flags & VAR_SYMBOLIC) &&
+           freezing_number_varies(ts, freezing_width(ts, id));
 }
 
 VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
@@ -348,7 +338,7 @@ VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
         Width own;
         if (var_get(operands[i])->size != size)
             continue;
-        ok = freezing_like(ts, operands[i], 1, &own);
+        ok = freezing_like(ts, operands[i], &own);
         if (ok && width && width != FREEZING_LANES && own != FREEZING_LANES)
             ok = width_assume(freezing_terms(ts), WIDTH_EQUAL, own, width);
         if (!width || width == FREEZING_LANES)

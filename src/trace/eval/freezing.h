@@ -211,6 +211,10 @@ Width freezing_take_hint(ThreadState *ts, size_t size);
 /** The hint for a number that is no size of a variable, which is taken: a constant if there
  *  is none. 0: nothing is recorded, or memory is out. */
 Width freezing_take_number(ThreadState *ts, size_t number);
+/** Does a kernel read such a number from memory? If not, the recording depends on it.
+ *  False: memory is out. */
+bool freezing_number_varies(ThreadState *ts, Width number);
+bool freezing_pin_number(ThreadState *ts, Width number);
 /** The recording depends on a variable consisting of whole blocks, or being one. False:
  *  memory is out. */
 bool freezing_divides(ThreadState *ts, VarId id, Width block);
@@ -221,9 +225,11 @@ VarId freezing_sized(ThreadState *ts, VarId id);
 /** A new literal or counter has this width, or one that is not known (0). Consumes it;
  *  0: memory is out. */
 VarId freezing_give(ThreadState *ts, VarId id, Width width);
-/** The width of a variable for freezing_give(), times a number; 0: it is not known, or
- *  nothing is recorded. False: error recorded. */
-bool freezing_like(ThreadState *ts, VarId id, size_t times, Width *width);
+/** The width of a variable for freezing_give(); 0: nothing is recorded. False: error
+ *  recorded. */
+bool freezing_like(ThreadState *ts, VarId id, Width *width);
+/** So many times that; 0: it is not known. False: error recorded. */
+bool freezing_times(ThreadState *ts, Width number, Width *width);
 /** Do kernels read sizes that they compute with from memory, so that these can be other
  *  ones when it is repeated? See freeze.h. */
 bool freezing_set_general(ThreadState *ts, bool general);

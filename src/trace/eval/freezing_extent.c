@@ -38,6 +38,27 @@ Width freezing_take_number(ThreadState *ts, size_t number)
     return width && width != FREEZING_LANES ? width : freezing_number(ts, number);
 }
 
+bool freezing_number_varies(ThreadState *ts, Width number)
+{
+    return number && freezing_is_general(ts) &&
+           !width_is_constant(freezing_terms(ts), number);
+}
+
+bool freezing_pin_number(ThreadState *ts, Width number)
+{
+    return !freezing_records(ts) || (number && width_pin(freezing_terms(ts), number));
+}
+
+bool freezing_times(ThreadState *ts, Width number, Width *width)
+{
+    Widths *w = *width ? freezing_terms(ts) : NULL;
+    if (!w || (width_is_constant(w, number) && width_value(w, number) == 1))
+        return true;
+    const bool lanes = *width == FREEZING_LANES;
+    *width = lanes ? 0 : width_make(w, WIDTH_MUL, *width, number);
+    return *width || lanes;
+}
+
 bool freezing_divides(ThreadState *ts, VarId id, Width block)
 {
     TRY(freezing_records(ts) && block != FREEZING_LANES, true);

@@ -244,7 +244,7 @@ static bool common_output(const Ending *e, uint32_t k, VarId *common)
         value = own;
     }
     Width width;
-    TRY(freezing_like(e->ts, like, 1, &width), false);
+    TRY(freezing_like(e->ts, like, &width), false);
     if (value.array)
         var_inc(*common = value.array);
     else
