@@ -281,8 +281,7 @@ static Widths *find_size(ThreadState *ts, const char *function, JitSize size,
 {
     Widths *w = freezing_widths(ts, function);
     TRY(w, NULL);
-    *width = (Width) size;
-    if (size >> 32 == freezing_serial(ts) && *width && *width < w->count)
+    if ((*width = freezing_term(ts, size)) != 0)
         return w;
     error_set(JIT_ERROR_ARGUMENT, "%s: 0x%llx is no size of this recording", function,
               (unsigned long long) size);

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
 
@@ -95,9 +96,9 @@ static bool check_types(ThreadState *ts, VarId a, VarId b)
                             function);
 }
 
-/* 'shape' is complete. */
+/* 'shape' is what the caller has 'given', complete. */
 static VarId multiply(ThreadState *ts, VarId a, VarId b, const JitGemm *shape,
-                      uint32_t size)
+                      const JitGemm *given, uint32_t size)
 {
     VarType type = (VarType) var_get(a)->type;
     size_t bytes = (size_t) size * type_info[type].size;
@@ -114,7 +115,10 @@ static VarId multiply(ThreadState *ts, VarId a, VarId b, const JitGemm *shape,
     for (uint32_t i = 0; i < shape->batch_ndim; ++i)
         s->axis[i] = (GemmAxis){ shape->batch_shape[i], shape->batch_stride_a[i],
                               shape->batch_stride_b[i] };
-    return work_result(ts, c, type, size);
+    if (freezing_gemm(ts, c, given, a, b))
+        return work_result(ts, c, type, size);
+    command_free(c);
+    return 0;
 }
 
 static VarId check_and_multiply(ThreadState *ts, VarId a, VarId b, const JitGemm *shape)
@@ -122,6 +126,8 @@ static VarId check_and_multiply(ThreadState *ts, VarId a, VarId b, const JitGemm
     uint32_t size = 0, axes = shape->batch_ndim;
     TRY(check_types(ts, a, b), 0);
     TRY(check_extents(shape, &size), 0);
+    if (shape->k == 0 && shape->sizes && freezing_records(ts))
+        TRY(freezing_bind(ts), 0);
     if (shape->k == 0)
         return node_literal(ts, var_get(a)->device,
                             (VarType) var_get(a)->type, 0, size);
@@ -135,7 +141,7 @@ static VarId check_and_multiply(ThreadState *ts, VarId a, VarId b, const JitGemm
     VarId result = 0;
     if (check_operand(a, "A", ta ? k : m, ta ? m : k, shape, &full.lda, strides) &&
         check_operand(b, "B", tb ? n : k, tb ? k : n, shape, &full.ldb, strides + axes))
-        result = multiply(ts, a, b, &full, size);
+        result = multiply(ts, a, b, &full, shape, size);
     if (strides != few)
         alloc_free(strides);
     return result;

@@ -185,17 +185,16 @@ static PyObject *multiply_arrays(State *state, const Array *x, const Array *y,
 typedef struct Stack {
     Extents shape; /* at least 2 axes; vectors have got one */
     bool vector, transposed;
-    size_t rows, columns; /* after transposition */
+    Extent rows, columns; /* after transposition */
 } Stack;
 
 static bool describe_stack(Stack *s, Array *a, bool left, bool transposed,
                            PyObject *const *args)
 {
-    const size_t ndim = array_tensor(a)->ndim, *shape = extents_bind(a);
-    s->vector = ndim == 1;
+    extents_of(a, &s->shape);
+    s->vector = s->shape.ndim == 1;
     s->transposed = transposed;
-    extents_set_numbers(&s->shape, ndim, shape);
-    if (ndim == 0) {
+    if (s->shape.ndim == 0) {
         error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
                     "operand %d has no axes, expected at least one", left ? 1 : 2);
         return false;
@@ -207,42 +206,56 @@ static bool describe_stack(Stack *s, Array *a, bool left, bool transposed,
         return false;
     }
     if (s->vector) { /* a row on the left, a column on the right */
+        const Extent entries = extents_get(&s->shape, 0);
         s->shape.ndim = 2;
-        s->shape.dims[left ? 1 : 0] = shape[0];
-        s->shape.dims[left ? 0 : 1] = 1;
+        extents_set(&s->shape, left ? 1 : 0, entries);
+        extents_set(&s->shape, left ? 0 : 1, extent_of(1));
     }
-    const size_t *last = &s->shape.dims[s->shape.ndim - 2];
-    s->rows = last[transposed ? 1 : 0];
-    s->columns = last[transposed ? 0 : 1];
+    const Extent rows = extents_get(&s->shape, s->shape.ndim - 2);
+    const Extent columns = extents_get(&s->shape, s->shape.ndim - 1);
+    s->rows = transposed ? columns : rows;
+    s->columns = transposed ? rows : columns;
     return true;
 }
+
+/* JitGemm.sizes: m, n, k, lda, ldb, then three of each axis of the batch. */
+enum { SIZE_BATCH = 5, AXIS_SIZES = 3 };
 
 typedef struct Product {
     JitGemm gemm;
     Extents batch;
     size_t stride_a[TENSOR_MAX_DIMS], stride_b[TENSOR_MAX_DIMS];
+    JitSize sizes[SIZE_BATCH + AXIS_SIZES * TENSOR_MAX_DIMS];
     Extents result;
-    size_t batches, size;
+    size_t batches;
+    Extent size;
 } Product;
 
-static void batch_strides(const Stack *s, const Extents *batch, size_t *strides)
+static void batch_strides(const Stack *s, const Extents *batch, size_t *strides,
+                          JitSize *sizes)
 {
-    size_t stride = s->rows * s->columns, own = s->shape.ndim - 2;
+    const Extent none = extent_of(0);
+    Extent stride = extent_mul(s->rows, s->columns);
+    const size_t own = s->shape.ndim - 2;
     for (size_t d = 0; d < batch->ndim; d++) {
-        size_t extent = d < own ? s->shape.dims[own - 1 - d] : 1;
-        strides[batch->ndim - 1 - d] = extent == 1 ? 0 : stride;
-        stride *= extent;
+        const size_t axis = batch->ndim - 1 - d;
+        const Extent extent = d < own ? extents_get(&s->shape, own - 1 - d)
+                                      : extent_of(1);
+        const Extent step = extent.n == 1 ? none : stride;
+        strides[axis] = step.n;
+        sizes[AXIS_SIZES * axis] = step.size;
+        stride = extent_mul(stride, extent);
     }
 }
 
 static bool plan(Product *p, const Stack *a, const Stack *b, PyObject *const *args)
 {
-    if (a->columns != b->rows) {
+    if (!extent_equal(a->columns, b->rows)) {
         error_raise(
             PyExc_ValueError, "matmul", args, NAME_ARGS,
             "the first operand has %zu columns and the second %zu rows, expected equal "
             "numbers",
-            a->columns, b->rows);
+            a->columns.n, b->rows.n);
         return false;
     }
     Extents other = b->shape;
@@ -254,26 +267,33 @@ static bool plan(Product *p, const Stack *a, const Stack *b, PyObject *const *ar
                     "the batch axes of the operands do not broadcast");
         return false;
     }
-    batch_strides(a, &p->batch, p->stride_a);
-    batch_strides(b, &p->batch, p->stride_b);
+    memset(p->sizes, 0, sizeof(p->sizes));
+    p->sizes[0] = a->rows.size;
+    p->sizes[1] = b->columns.size;
+    p->sizes[2] = a->columns.size;
+    batch_strides(a, &p->batch, p->stride_a, &p->sizes[SIZE_BATCH + 1]);
+    batch_strides(b, &p->batch, p->stride_b, &p->sizes[SIZE_BATCH + 2]);
+    for (size_t i = 0; i < p->batch.ndim; i++)
+        p->sizes[SIZE_BATCH + AXIS_SIZES * i] = extents_get(&p->batch, i).size;
     p->gemm = (JitGemm){
-        .m = a->rows,
-        .n = b->columns,
-        .k = a->columns,
+        .m = a->rows.n,
+        .n = b->columns.n,
+        .k = a->columns.n,
         .transpose_a = a->transposed,
         .transpose_b = b->transposed,
         .batch_ndim = (uint32_t) p->batch.ndim,
         .batch_shape = p->batch.dims,
         .batch_stride_a = p->stride_a,
         .batch_stride_b = p->stride_b,
+        .sizes = size_is_recording() ? p->sizes : NULL,
     };
     p->result = p->batch;
     if (!a->vector)
-        p->result.dims[p->result.ndim++] = a->rows;
+        extents_append(&p->result, a->rows);
     if (!b->vector)
-        p->result.dims[p->result.ndim++] = b->columns;
+        extents_append(&p->result, b->columns);
     return array_shape_size(p->batch.ndim, p->batch.dims, &p->batches) &&
-           array_shape_size(p->result.ndim, p->result.dims, &p->size);
+           extents_total(&p->result, &p->size);
 }
 
 typedef struct GemmCall {
@@ -293,7 +313,7 @@ static bool multiply_traced(const Product *p, Array *a, Array *b, Array *out,
     Leaf index;
     const uint64_t zero = 0;
     if (p->gemm.k == 0) {
-        index = leaf_literal(out->info, &zero, p->size);
+        index = leaf_literal(out->info, &zero, extent_next(p->size));
     } else {
         GemmCall call = { array_leaf(b), &p->gemm };
         index = evaluate_command(call_gemm, array_leaf(a), call.b, &call);
@@ -392,9 +412,10 @@ static bool multiply_now(const Product *p, Array *a, Array *b, Array *out,
                    : type > VarTypeFloat16 ? type
                                            : VarTypeUInt64;
     size_t size = type_entry_size(wide), n_a = array_count(a), n_b = array_count(b);
-    if (p->size == 0)
+    const size_t entries = p->size.n;
+    if (entries == 0)
         return true;
-    char *memory = PyMem_Malloc((n_a + n_b + p->size) * size);
+    char *memory = PyMem_Malloc((n_a + n_b + entries) * size);
     if (!memory) {
         PyErr_NoMemory();
         return false;
@@ -404,7 +425,7 @@ static bool multiply_now(const Product *p, Array *a, Array *b, Array *out,
               jit_host_cast(type, wide, 0, n_b, array_data(b), y);
     if (ok) {
         multiply_entries(p, wide, x, y, z);
-        ok = jit_host_cast(wide, type, 0, p->size, z, array_data(out));
+        ok = jit_host_cast(wide, type, 0, entries, z, array_data(out));
     }
     PyMem_Free(memory);
     if (!ok)
@@ -429,8 +450,8 @@ static PyObject *multiply_tensors(Array *a, Array *b, bool at, bool bt,
         !describe_stack(&right, b, false, bt, args) ||
         !plan(&product, &left, &right, args))
         return NULL;
-    Array *out = array_new_tensor(a->info, product.result.ndim, product.result.dims);
-    if (out && product.size &&
+    Array *out = extents_new_tensor(a->info, &product.result);
+    if (out && product.size.n &&
         !(a->info->jit ? multiply_traced(&product, a, b, out, args)
                        : multiply_now(&product, a, b, out, args)))
         Py_CLEAR(out);

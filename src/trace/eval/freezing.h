@@ -148,6 +148,12 @@ bool freezing_extent_of(ThreadState *ts, VarId id);
 /** The only one is this block, of the variable that the command reads; FREEZING_LANES: as
  *  large as that. False: memory is out. */
 bool freezing_command_block(ThreadState *ts, VarId id, Width block);
+/** Those of a matrix product that the next command is, and its size. 'given' is its shape
+ *  as the caller has given it, which the shape in the command's data completes. False:
+ *  error recorded. */
+struct JitGemm;
+bool freezing_gemm(ThreadState *ts, Command *command, const struct JitGemm *given,
+                   VarId a, VarId b);
 /** A reduction is about to be made, of such blocks. */
 void freezing_fold(const ThreadState *ts, Var *fold, Width block);
 /** Its blocks, FREEZING_LANES: all lanes. 0: memory is out. */
@@ -200,10 +206,12 @@ void freezing_refuse(ThreadState *ts, const char *why);
 
 /** A number of the recording that no other one has had for a long time. */
 uint32_t freezing_serial(const ThreadState *ts);
+/** The term that a JitSize is. 0: it is none of what the thread records. */
+Width freezing_term(ThreadState *ts, uint64_t size);
 /** The terms of what the thread records. NULL: it does not; error recorded. */
 Widths *freezing_widths(ThreadState *ts, const char *function);
 /** The next variable that the thread makes with a size of its own has this one, if it
- *  has so many entries. */
+ *  has so many entries; or the next number that it gives an operation is this one. */
 void freezing_hint(ThreadState *ts, Width width, size_t size);
 /** The hint for a variable of that size, which is taken; 0: there is none. Whoever
  *  makes variables with sizes of their callers takes it, also before failing. */

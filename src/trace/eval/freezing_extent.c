@@ -6,6 +6,15 @@
 #include "trace/eval/freezing_inside.h"
 #include "trace/graph/fold.h"
 
+Width freezing_term(ThreadState *ts, uint64_t size)
+{
+    const Width width = (Width) size;
+    return ts->freezing && size >> 32 == freezing_serial(ts) &&
+                   width < freezing_terms(ts)->count
+               ? width
+               : 0;
+}
+
 void freezing_extent(ThreadState *ts, uint32_t number, Width width)
 {
     if (freezing_records(ts))

@@ -4,6 +4,7 @@
  *
  *     freezing.c        begin and end, sizes
  *     freezing_extent.c parameters of commands that are sizes
+ *     freezing_gemm.c   those of matrix products
  *     freezing_note.c   launches that report, what the host reads
  *     freezing_loop.c   loops that are run at once
  */
