@@ -348,9 +348,10 @@ static void put_contents(const ExportPlan *p, Text *out)
 static void put_extents(const ExportPlan *p, Text *out)
 {
     const Recording *r = p->recording;
-    open_table(out, "Width", "own_extents", r->extent_count);
+    text_put(out, "\nstatic Width own_extents[] = {\n");
     for (uint32_t i = 0; i < r->extent_count; ++i)
         text_putf(out, "    %u,\n", r->extents[i]);
+    text_put(out, "    0\n");
     close_table(out);
 }
 

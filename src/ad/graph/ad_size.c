@@ -166,6 +166,51 @@ AdSize ad_size_take(size_t number)
     return size;
 }
 
+AdSize ad_size_from(size_t number, uint64_t origin)
+{
+    AdSize size = { .count = number };
+    if (number <= 1 || !records())
+        return size;
+    state_lock();
+    ThreadState *ts = thread_self.state;
+    Widths *w = freezing_widths(ts, "ad_size_from()");
+    Width width = origin ? freezing_term(ts, origin)
+                         : width_constant(w, (int64_t) number);
+    if (width && (uint64_t) width_value(w, width) != number)
+        width = 0;
+    size.origin = origin_of(ts, width);
+    state_unlock();
+    return size;
+}
+
+uint64_t ad_size_origin(AdSize size)
+{
+    if (size.count <= 1 || !records())
+        return 0;
+    state_lock();
+    ThreadState *ts = thread_self.state;
+    const Width width = term_of(ts, size.origin);
+    const bool known = width && width != FREEZING_LANES;
+    if (!known)
+        bind(ts);
+    state_unlock();
+    return known ? size.origin : 0;
+}
+
+bool ad_size_equal(AdSize a, AdSize b)
+{
+    const uint64_t x = ad_size_origin(a), y = ad_size_origin(b);
+    if (x && y) {
+        state_lock();
+        ThreadState *ts = thread_self.state;
+        if (width_test(freezing_widths(ts, "ad_size_equal()"), WIDTH_EQUAL, (Width) x,
+                       (Width) y) < 0)
+            bind(ts);
+        state_unlock();
+    }
+    return a.count == b.count;
+}
+
 /* The term of a size; 0: it is not known. */
 static Width term(ThreadState *ts, AdSize size)
 {
@@ -227,9 +272,21 @@ void ad_size_next(AdSize size)
     state_unlock();
 }
 
+static bool is_constant(AdSize size)
+{
+    state_lock();
+    ThreadState *ts = thread_self.state;
+    const Width width = term_of(ts, size.origin);
+    const bool constant =
+        width && width != FREEZING_LANES &&
+        width_is_constant(freezing_widths(ts, "ad_size_number()"), width);
+    state_unlock();
+    return constant;
+}
+
 uint32_t ad_size_number(AdSize size, JitBackend backend)
 {
-    if (size.count <= 1 || !records())
+    if (size.count <= 1 || !records() || is_constant(size))
         return jit_var_u32(backend, (uint32_t) size.count);
     const uint8_t none = 0;
     ad_size_next(size);

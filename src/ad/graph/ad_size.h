@@ -29,6 +29,12 @@ AdSize ad_size_of(uint32_t index);
 /** A number that an operation was given, which is whatever size was announced as the next
  *  one; it is taken. */
 AdSize ad_size_take(size_t number);
+/** A number that is this size (a JitSize, 0: just the number), and back: 0 also of sizes of
+ *  which nothing is known, to which the recording is bound then. */
+AdSize ad_size_from(size_t number, uint64_t origin);
+uint64_t ad_size_origin(AdSize size);
+/** Are they equal? It is assumed that this stays so. */
+bool ad_size_equal(AdSize a, AdSize b);
 /** Products; this by so many, without rest. */
 AdSize ad_size_times(AdSize size, AdSize factor);
 AdSize ad_size_over(AdSize size, AdSize divisor);
