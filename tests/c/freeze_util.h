@@ -270,6 +270,68 @@ static size_t expands(const uint32_t *in, uint32_t *out)
     return 1;
 }
 
+/* An eighth of the size, and which size that is; 0: nothing is recorded. */
+static size_t eighth(const uint32_t *in, JitSize *which)
+{
+    *which = jit_freeze_size_op(JitSizeDiv, jit_freeze_size(in[0]),
+                                jit_freeze_size_constant(8));
+    jit_error_clear();
+    return jit_var_peek_size(in[0]) / 8;
+}
+
+/* The next number is this size. */
+static size_t announced(size_t number, JitSize which)
+{
+    if (which)
+        OK(jit_freeze_size_next(which));
+    return number;
+}
+
+/* Eight blocks, whatever the size. */
+static size_t eight_blocks(const uint32_t *in, uint32_t *out)
+{
+    JitSize which;
+    const size_t n = eighth(in, &which);
+    if (!n)
+        return pinned(in, out);
+    uint32_t square = jit_var_mul(in[0], in[0]);
+    out[0] = jit_var_block_reduce(ReduceOpAdd, square, announced(n, which));
+    out[1] = jit_var_block_reduce(ReduceOpMax, in[0], announced(n, which));
+    out[2] = jit_var_block_prefix_reduce(ReduceOpAdd, square, announced(n, which), 1, 0);
+    out[3] = jit_var_sort(in[0], announced(n, which), 1);
+    jit_var_dec_ref(square);
+    return 4;
+}
+
+static size_t repeats(const uint32_t *in, uint32_t *out)
+{
+    JitSize which;
+    const size_t n = eighth(in, &which);
+    if (!n || n > 1000)
+        return pinned(in, out);
+    out[0] = jit_var_repeat(in[0], announced(n, which));
+    out[1] = jit_var_tile(in[0], announced(n, which));
+    return 2;
+}
+
+/* Matrices of eight rows or columns, and a batch of as many of them. */
+static size_t multiplies_all(const uint32_t *in, uint32_t *out)
+{
+    JitSize sizes[8] = { 0 };
+    size_t n = eighth(in, &sizes[2]);
+    if (!n)
+        return pinned(in, out);
+    JitGemm shape = { .m = 8, .n = 8, .k = n, .transpose_b = true, .sizes = sizes };
+    out[0] = jit_var_batched_gemm(in[0], in[1], &shape);
+    const size_t extent = n;
+    sizes[5] = sizes[2];
+    sizes[2] = 0;
+    shape = (JitGemm) { .m = 2, .n = 2, .k = 4, .batch_ndim = 1,
+                        .batch_shape = &extent, .sizes = sizes };
+    out[1] = jit_var_batched_gemm(in[0], in[1], &shape);
+    return 2;
+}
+
 static size_t multiplies(const uint32_t *in, uint32_t *out)
 {
     JitGemm shape = { .m = 1, .n = 1, .k = jit_var_size(in[0]) };
@@ -306,6 +368,9 @@ static const struct {
     { "checks", checks, true },
     { "expands", expands, false },
     { "multiplies", multiplies, false },
+    { "multiplies_all", multiplies_all, true },
+    { "eight_blocks", eight_blocks, true },
+    { "repeats", repeats, false },
 };
 
 static void make_inputs(uint32_t size, uint32_t *in)

@@ -490,6 +490,37 @@ static void test_memory(void **unused)
     jit_freeze_destroy(recording);
 }
 
+/* Numbers that are said to be sizes, and are none, or others, are not taken for such. */
+static void test_wrong_sizes(void **unused)
+{
+    (void) unused;
+    for (int way = 0; way < 4; ++way) {
+        uint32_t in[INPUTS], others[INPUTS], out, again = 0;
+        make_inputs(64, in);
+        make_inputs(128, others);
+        OK(jit_freeze_start(CPU, INPUTS, in));
+        JitSize all = jit_freeze_size(in[0]);
+        JitSize sizes[5] = { 0, 0, way == 0 ? all + (1ull << 32) : way == 1 ? all : 7 };
+        JitGemm shape = { .m = 1, .n = 1, .k = 32, .sizes = sizes };
+        if (way == 3)
+            OK(jit_freeze_size_next(all));
+        out = way == 3 ? jit_var_block_reduce(ReduceOpAdd, in[0], 8)
+                       : jit_var_batched_gemm(in[0], in[1], &shape);
+        OK(out);
+        JitRecording *recording = jit_freeze_stop(1, &out);
+        OK(recording);
+        int done = jit_freeze_replay(recording, INPUTS, others, &again);
+        assert_int_equal(done, way == 3); /* blocks of eight, whatever the size */
+        jit_var_dec_ref(again);
+        assert_int_equal(jit_freeze_replay(recording, INPUTS, in, &again), 1);
+        compare(again, out, "wrong sizes", 0, 64);
+        DROP(out, again);
+        drop_all(in, INPUTS);
+        drop_all(others, INPUTS);
+        jit_freeze_destroy(recording);
+    }
+}
+
 static int tests(void)
 {
     const struct CMUnitTest list[] = {
@@ -498,7 +529,7 @@ static int tests(void)
         TEST(test_reads), TEST(test_reads_of_all), TEST(test_evaluated_loops),
         TEST(test_registry),
         TEST(test_pause_and_abort), TEST(test_ends), TEST(test_sizes),
-        TEST(test_memory)
+        TEST(test_memory), TEST(test_wrong_sizes)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

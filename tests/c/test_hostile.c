@@ -560,6 +560,45 @@ static bool frozen(void)
            entry_is(again[2], 0, 4);
 }
 
+/* Sums of blocks, prefix sums, and a product of matrices, all of half the size of x. */
+static bool halved(uint32_t x, uint32_t *out)
+{
+    JitSize all = jit_freeze_size(x), two = jit_freeze_size_constant(2);
+    JitSize half = all && two ? jit_freeze_size_op(JitSizeDiv, all, two) : 0;
+    const size_t n = jit_var_peek_size(x) / 2;
+    uint32_t square = own(jit_var_mul(x, x));
+    if (!half || !square || !jit_freeze_size_next(half))
+        return false;
+    out[0] = own(jit_var_block_reduce(ReduceOpAdd, square, n));
+    if (!out[0] || !jit_freeze_size_next(half))
+        return false;
+    out[1] = own(jit_var_block_prefix_reduce(ReduceOpAdd, x, n, 0, 0));
+    const uint64_t sizes[] = { 0, half, 0, 0, 0 };
+    JitGemm shape = { .m = 2, .n = n, .k = 2, .transpose_b = true, .sizes = sizes };
+    out[2] = out[1] ? own(jit_var_batched_gemm(x, x, &shape)) : 0;
+    return out[2] != 0;
+}
+
+/* Blocks and matrices of a recording have other sizes when it is repeated. */
+static bool frozen_blocks(void)
+{
+    uint32_t x = counter(), out[3], again[3];
+    if (!x || !jit_var_schedule(x) || !jit_eval() || !jit_freeze_start(CPU, 1, &x))
+        return false;
+    JitRecording *recording = halved(x, out) ? jit_freeze_stop(3, out) : NULL;
+    jit_freeze_abort();
+    uint32_t small = recording ? own(jit_var_counter(CPU, 10)) : 0;
+    bool ok = small && jit_var_schedule(small) && jit_eval();
+    int done = ok ? jit_freeze_replay(recording, 1, &small, again) : -1;
+    for (int i = 0; i < 3 && done > 0; i++)
+        own(again[i]);
+    jit_freeze_destroy(recording);
+    if (done == 0)
+        fail_msg("a recording was refused");
+    return done > 0 && entry_is(again[0], 1, 255) && entry_is(again[1], 9, 35) &&
+           entry_is(again[2], 9, 43);
+}
+
 /* A recording is saved, loaded, and repeated. */
 static bool saved(void)
 {
@@ -648,6 +687,7 @@ static const Scenario scenarios[] = {
     { "local_memory", local_memory, false, false },
     { "prints", prints, false, false },
     { "frozen", frozen, false, false },
+    { "frozen_blocks", frozen_blocks, false, false },
     { "saved", saved, true, false },
     { "exported", exported, false, false },
     { "calls", calls, false, false },

@@ -266,19 +266,38 @@ def tensors(x: TensorXf, y: TensorXf) -> Arrays:
     return {"z": z, "sum": dr.sum(z, axis=1), "first": z[:, 0], "turned": z.T}
 
 
+def matrix(n: int, m: int, seed: int = 0) -> TensorXf:
+    return TensorXf(Float(floats(n * m, seed)), (n, m))
+
+
+@program(lambda n: {"x": matrix(n % 40 + 2, n % 300 + 50)}, 10, 20)
+def rows(x: TensorXf) -> Arrays:
+    shifted = dr.exp(x - dr.max(x, axis=1, keepdims=True))
+    return {
+        "softmax": shifted / dr.sum(shifted, axis=1, keepdims=True),
+        "columns": dr.sum(x, axis=0),
+        "prefix": dr.cumsum(x * 2, axis=1),
+        "sorted": dr.sort(x, axis=1),
+    }
+
+
+@program(
+    lambda n: {
+        "a": matrix(n % 40 + 2, n % 300 + 50),
+        "b": matrix(n % 300 + 50, n % 7 + 400, 1),
+    },
+    10,
+)
+def products(a: TensorXf, b: TensorXf) -> Arrays:
+    return {"c": a @ b, "d": dr.matmul(b, a + 1, At=True, Bt=True)}
+
+
 # These are bound to their sizes.
 
 
 @program(lambda n: {"x": Float(floats(1000)), "i": Int(order(1000))})
 def sorting(x: Float, i: Int) -> Arrays:
     return {"x": dr.sort(x), "i": dr.argsort(i)}
-
-
-@program(lambda n: {"a": Float(floats(48)), "b": Float(floats(48, 1))})
-def products(a: Float, b: Float) -> Arrays:
-    x = dr.llvm.TensorXf(a, (6, 8))
-    y = dr.llvm.TensorXf(b, (8, 6))
-    return {"c": (x @ y).array}
 
 
 @program(lambda n: {"x": Float(floats(60)), "v": Array3f(floats(4), 1, floats(4, 1))})

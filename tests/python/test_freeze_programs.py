@@ -1,8 +1,8 @@
 """Random programs as frozen functions: recorded once, they do for other inputs, of
 other sizes, what the functions do. Programs with control flow are those of
-test_ad_programs.py, with reductions those of test_fold_programs.py; derivatives are
-taken within the frozen function, and through it; and what is saved and loaded does the
-same.
+test_ad_programs.py, with reductions those of test_fold_programs.py, and those with
+matrices reduce, scan, sort and multiply tensors of all shapes; derivatives are taken
+within the frozen function, and through it; and what is saved and loaded does the same.
 
 FREEZE_PROGRAMS is the number of programs of each kind, FREEZE_SEED where they begin;
 see 'make fuzz'.
@@ -20,7 +20,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
-from drjit.llvm.ad import Float64, UInt
+from drjit.llvm.ad import Float64, TensorXf64, UInt
 from region_util import define
 from test_ad_programs import Program
 from test_fold_programs import text_of
@@ -61,11 +61,72 @@ def fold(number: int) -> Function:
     return function
 
 
+# Of matrices a (n, m), b (m, k) and c (n, k): what becomes of one, and of which one. No
+# extent of one is another one's, so that all are sizes of their own.
+MATRICES = [
+    ("{v}", "dr.sin({v}) + {v}"),
+    ("{v}", "{v} * {v} - {v}"),
+    ("{v}", "{v} / (1 + dr.sum({v} * {v}, axis=1, keepdims=True))"),
+    ("{v}", "{v} - dr.mean({v}, axis=0, keepdims=True)"),
+    ("{v}", "{v} + dr.sin(dr.max({v}, axis=1, keepdims=True))"),
+    ("{v}", "dr.tanh({v} * dr.min({v}, axis=0, keepdims=True))"),
+    ("{v}", "dr.sin(dr.cumsum({v}, axis=1))"),
+    ("{v}", "dr.sin(dr.prefix_sum({v}, axis=0, reverse=True))"),
+    ("{v}", "dr.sort({v} + 1, axis=1)"),
+    ("{v}", "{v} + dr.std({v}, axis=None)"),
+    ("{v}", "TensorXf64(dr.block_prefix_sum({v}.array, {v}.shape[1]), {v}.shape)"),
+    (
+        "{v}",
+        "{v} + TensorXf64(dr.block_sum({v}.array, {v}.shape[1]), ({v}.shape[0], 1))",
+    ),
+    ("a", "dr.matmul(c, b, Bt=True)"),
+    ("b", "dr.sin(dr.matmul(a, c, At=True))"),
+    ("c", "a @ b"),
+    ("c", "dr.sin(dr.matmul(a, dr.transpose(b), Bt=True))"),
+    ("c", "c + dr.reshape(a @ dr.sum(b, axis=1), (-1, 1))"),
+]
+
+
+def matrices(number: int) -> Function:
+    """A function of two matrices, and a number that is not used."""
+    choices = random.Random(number)
+    lines = ["def f(a, b):", "    c = a @ b"]
+    for _ in range(choices.randint(3, 8)):
+        name, text = choices.choice(MATRICES)
+        name = name.format(v=choices.choice("abc"))
+        lines.append(f"    {name} = {text.format(v=name)}")
+    lines.append("    return dr.sum(a, axis=1), dr.sum(b, axis=0), c")
+    names: dict[str, Any] = {"dr": dr, "TensorXf64": TensorXf64}
+    exec("\n".join(lines), names)
+
+    def function(a: Any, b: Any, table: Any) -> list[Any]:
+        return [*names["f"](a, b), table * 2]
+
+    return function
+
+
+def arrays(draw: random.Random) -> tuple[Any, ...]:
+    """Inputs of flow() and fold()."""
+    size = draw.choice((5, 10, 35, 300))
+    numbers = np.random.default_rng(draw.randrange(1000))
+    return tuple(Float64(numbers.uniform(-1.5, 1.5, n)) for n in (size, 1, 4))
+
+
+def factors(draw: random.Random) -> tuple[Any, ...]:
+    """Inputs of matrices()."""
+    n, m, k = (
+        draw.choice(sizes) for sizes in ((2, 3, 6, 80), (5, 7, 30, 110), (8, 9, 31, 13))
+    )
+    numbers = np.random.default_rng(draw.randrange(1000))
+    shapes = ((n, m), (m, k))
+    return (*(TensorXf64(numbers.uniform(-1, 1, s)) for s in shapes), Float64(1))
+
+
 def with_gradients(function: Function) -> Function:
     """A function to the results of another one, and the gradients of its arguments."""
 
     def differentiate(*inputs: Any) -> list[Any]:
-        own = [Float64(array) for array in inputs]
+        own = [type(array)(array) for array in inputs]
         dr.enable_grad(own)
         results = function(*own)
         dr.set_grad(results, [dr.detach(result) + 1 for result in results])
@@ -131,11 +192,9 @@ def check(make: Callable[[int], Function], number: int, path: Path) -> None:
         "through": (plain, with_gradients(frozen), 1e-9),
     }
     for _ in range(CALLS):
-        size = draw.choice((5, 10, 35, 300))
-        numbers = np.random.default_rng(draw.randrange(1000))
-        inputs = [Float64(numbers.uniform(-1.5, 1.5, n)) for n in (size, 1, 4)]
+        inputs = factors(draw) if make is matrices else arrays(draw)
         for way, (expected, found, error) in ways.items():
-            where = f"{way}, {make.__name__} {number}, {size} lanes"
+            where = f"{way}, {make.__name__} {number}, {dr.shape(inputs[0])}"
             try:
                 pairs = zip(flat(expected(*inputs)), flat(found(*inputs)), strict=True)
             except Exception as exception:
@@ -144,12 +203,15 @@ def check(make: Callable[[int], Function], number: int, path: Path) -> None:
                 scale = error * np.abs(a[np.isfinite(a)]).max(initial=1.0)
                 same = np.allclose(a, b, rtol=error, atol=scale, equal_nan=True)
                 assert same, f"{where}: {a} {b}"
+    if make is matrices: # of derivatives there are more, due to private copies
+        assert ways["values"][1].n_recordings <= 2, ways["values"][1].explain()
+        return
     most = ways["values"][1].n_recordings + (make is fold)
     for recorded in (ways["within"][1], frozen, frozen._derivatives.pull):
         assert recorded.n_recordings <= most, (number, recorded.explain())
 
 
-@pytest.mark.parametrize("make", [flow, fold])
+@pytest.mark.parametrize("make", [flow, fold, matrices])
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, PART))
 def test_programs(make: Callable[[int], Function], first: int, tmp_path: Path) -> None:
     for number in range(first, min(first + PART, SEED + COUNT)):
