@@ -33,12 +33,13 @@ extern "C" {
  *
  * Sizes. A recording serves inputs of other sizes. It knows where the size of each
  * array comes from: an input, the number of entries that a mask selects, and what is
- * computed from these (jit_freeze_size()). Numbers that functions are given are constants,
- * unless the program says which sizes they are (jit_freeze_size_next()). A program that asks for the size of a
- * variable as a number (jit_var_size()) binds the recording to it. What was bound, and
- * what has to be equal, is checked at each repetition, which is refused if it does not
- * hold. Inputs of equal sizes stay so, and those of size 0 and 1 keep these. A size
- * that no array has goes in and out as a literal of so many entries.
+ * computed from these (jit_freeze_size()). Numbers that functions are given are
+ * constants, unless the program says which sizes they are (jit_freeze_size_next()). A
+ * program that asks for the size of a variable as a number (jit_var_size()) binds the
+ * recording to it. What was bound, and what has to be equal, is checked at each
+ * repetition, which is refused if it does not hold. Inputs of equal sizes stay so, and
+ * those of size 0 and 1 keep these. A size that no array has goes in and out as a
+ * literal of so many entries.
  *
  * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(),
  * which lanes make an evaluated call, ...): JIT_ERROR_STATE, unless it is allowed
@@ -188,9 +189,9 @@ JIT_EXPORT int64_t jit_freeze_size_value(JitSize size);
 JIT_EXPORT int jit_freeze_size_test(JitSizeRelation relation, JitSize a, JitSize b);
 /** The next literal, counter or undefined variable that the thread makes or resizes has
  *  this size, if its number of entries is the size's value. Or the next number that it
- *  gives a function is this size, if it is the size's value: 'block_size' of reductions,
- *  prefix reductions and sorting, 'count' of jit_var_tile() and jit_var_repeat(). Those of
- *  matrix products are in JitGemm. */
+ *  gives a function is this size, if it is the size's value: 'block_size' of
+ *  reductions, prefix reductions and sorting, 'count' of jit_var_tile() and
+ *  jit_var_repeat(). Those of matrix products are in JitGemm. */
 JIT_EXPORT bool jit_freeze_size_next(JitSize size);
 /** It has the size of this variable. That of one that depends on a body which is being
  *  recorded, and so is not known yet, can be passed on in no other way without binding

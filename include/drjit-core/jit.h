@@ -580,10 +580,10 @@ typedef struct JitGemm {
     /** From one matrix to the next along each batch axis; 0: the same matrix again.
      *  NULL: the matrices are contiguous. */
     const size_t *batch_stride_a, *batch_stride_b;
-    /** While a function is recorded, which of its sizes (JitSize in freeze.h, 0: none) m,
-     *  n, k, lda and ldb are, and then, for each batch axis, its extent, batch_stride_a
-     *  and batch_stride_b. What is left out above is not looked at. NULL: all are nothing
-     *  but numbers. */
+    /** While a function is recorded, which of its sizes (JitSize in freeze.h, 0: none)
+     *  m, n, k, lda and ldb are, and then, for each batch axis, its extent,
+     *  batch_stride_a and batch_stride_b. What is left out above is not looked at.
+     *  NULL: all are nothing but numbers. */
     const uint64_t *sizes;
 } JitGemm;
 /** C[i] = op(A[i]) @ op(B[i]) for each index i of the batch, as stream work. 'a' and

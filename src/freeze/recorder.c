@@ -341,7 +341,11 @@ static bool add_use(const Note *n, uint32_t slot)
     FrozenArray *a = &out->arrays[number];
     FrozenUse use = { .array = number, .width = a->width, .entry = a->entry,
                       .access = s->access, .word = s->word, .offset = s->offset };
-    if (!is_whole(n, slot)) {
+    const Slot *first = n->c->kind == COMMAND_COPY && !s->offset ? &n->c->slots[0] : s;
+    if (first != s && is_whole(n, 0) && s->bytes == first->bytes) {
+        use.width = n->f->size; /* a part of it is written, as large as the source */
+        use.entry = n->f->unit;
+    } else if (!is_whole(n, slot)) {
         TRY(width_pin(&out->widths, a->width), false);
         use.width = constant(n->r, (int64_t) s->bytes);
         use.entry = 1;

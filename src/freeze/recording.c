@@ -41,9 +41,9 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
     if (recording_fits(c))
         return c;
     command_free(c);
-    return (Command *) (uintptr_t) error_set(JIT_ERROR_STATE, "jit_freeze_replay(): the "
-                                             "sizes of blocks or matrices do not fit "
-                                             "their arrays");
+    error_set(JIT_ERROR_STATE, "jit_freeze_replay(): the sizes of a command do not fit "
+              "its arrays");
+    return NULL;
 }
 
 static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
@@ -80,6 +80,14 @@ static bool has_operands(const Command *c)
            has_operand(s, false, entry, c->slots[1].bytes);
 }
 
+/* Are private copies within their array, and as large as the target? */
+static bool has_copies(const Command *c)
+{
+    uint64_t entry = type_info[c->combine.type].size, all = c->size;
+    return add_product(&all, c->combine.copies - 1, c->combine.stride) &&
+           all <= c->slots[0].bytes / entry && c->size <= c->slots[1].bytes / entry;
+}
+
 /* Does it consist of whole blocks? */
 static bool has_blocks(Command *c)
 {
@@ -93,7 +101,13 @@ static bool has_blocks(Command *c)
 
 bool recording_fits(Command *c)
 {
+    for (uint32_t i = 0; i < c->slot_count; ++i) {
+        const Slot *s = &c->slots[i];
+        if (s->offset > s->buffer->size || s->bytes > s->buffer->size - s->offset)
+            return false;
+    }
     switch (c->kind) {
+        case COMMAND_COMBINE: return has_copies(c);
         case COMMAND_GEMM: return has_operands(c);
         case COMMAND_LAUNCH:
         case COMMAND_REDUCE:

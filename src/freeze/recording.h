@@ -235,8 +235,9 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
                           void (*done)(void *payload,
                                        const struct LaunchResult *result),
                           void *payload);
-/** Does a command consist of whole blocks, and do matrices lie within their arrays? What
- *  was recorded has guards for that; of what was loaded it is not known before. */
+/** Does a command consist of whole blocks, and does all that it uses lie within its
+ *  arrays? What was recorded has guards for that; of what was loaded it is not known
+ *  before. */
 bool recording_fits(Command *c);
 /** The last one of so many commands that writes an array, counted from 1; 0: none. */
 uint32_t recording_writer(const Recording *r, uint32_t commands, uint32_t array);

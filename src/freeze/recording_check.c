@@ -92,20 +92,6 @@ static void make_classes(const Check *c)
 
 /* --------------------------------------------------------------------- uses */
 
-/* Does a use lie within its array? */
-static bool fits_array(const Check *c, const FrozenUse *use)
-{
-    const FrozenArray *a = &c->r->arrays[use->array];
-    int64_t array = c->fixed[c->same[a->width]], part = c->fixed[c->same[use->width]];
-    uint64_t bytes, wanted;
-    if (!use->offset && use->width == a->width && use->entry == a->entry)
-        return true;
-    return array >= 0 && part >= 0 &&
-           !__builtin_mul_overflow((uint64_t) array, a->entry, &bytes) &&
-           !__builtin_mul_overflow((uint64_t) part, use->entry, &wanted) &&
-           wanted <= bytes && use->offset <= bytes - wanted;
-}
-
 /* Is it made by the block of the loop? */
 static bool in_block(const Check *c, uint32_t array)
 {
@@ -136,8 +122,7 @@ static bool check_use(const Check *c, const FrozenUse *use, uint32_t command)
 {
     const FrozenArray *a = &c->r->arrays[use->array];
     bool made = a->kind == FROZEN_MADE;
-    if (!check_is_known(c, use->width) || !check_is_known(c, a->width) ||
-        !fits_array(c, use))
+    if (!check_is_known(c, use->width) || !check_is_known(c, a->width))
         return false;
     if (made && use->access == SLOT_WRITE && !c->since[use->array])
         c->since[use->array] = command + 2;

@@ -363,13 +363,6 @@ static bool check_sort(const Check *c, const FrozenCommand *f)
            covers_items(c, f, 1, p->sort.positions ? sizeof(uint32_t) : entry);
 }
 
-static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
-{
-    uint64_t product;
-    return !__builtin_mul_overflow(a, b, &product) &&
-           !__builtin_add_overflow(*sum, product, sum);
-}
-
 static bool is_bool(const bool *value) { return *(const unsigned char *) value <= 1; }
 
 /* Its sizes are looked at when it is repeated, as those of blocks are:
@@ -388,14 +381,8 @@ static bool check_gemm(const Check *c, const FrozenCommand *f)
 static bool check_combine(const Check *c, const FrozenCommand *f)
 {
     const Command *p = f->pattern;
-    const int64_t size = fixed_size(c, f);
-    const Width width = extent(c, f, 0);
-    const int64_t stride = width ? c->fixed[c->same[width]] : -1;
-    uint64_t entry = type_info[p->combine.type].size, all = (uint64_t) size;
-    return size > 0 && stride >= 0 && reduce_rule_defined(p->combine.op, p->combine.type) &&
-           add_product(&all, p->combine.copies - 1, (uint64_t) stride) &&
-           all <= UINT32_MAX && covers_bytes(c, slot(c, f, 0), all * entry) &&
-           covers_bytes(c, slot(c, f, 1), (uint64_t) size * entry);
+    return extent(c, f, 0) && f->unit == 1 &&
+           reduce_rule_defined(p->combine.op, p->combine.type);
 }
 
 static bool (*const kinds[COMMAND_COUNT])(const Check *c, const FrozenCommand *f) = {

@@ -67,8 +67,10 @@ void recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
             *recording_extent(c, i) = (uint64_t) values[r->extents[f->extent + i]];
     for (uint32_t i = 0; i < f->count; ++i) {
         const FrozenUse *use = &r->uses[f->first + i];
-        command_set_slot(c, i, buffers[use->array], use->offset,
-                         (size_t) values[use->width] * use->entry,
+        size_t bytes; /* too many for a buffer: recording_fits() */
+        if (__builtin_mul_overflow((size_t) values[use->width], use->entry, &bytes))
+            bytes = SIZE_MAX;
+        command_set_slot(c, i, buffers[use->array], use->offset, bytes,
                          (SlotAccess) use->access);
         c->slots[i].word = use->word;
     }

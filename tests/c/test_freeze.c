@@ -490,7 +490,7 @@ static void test_memory(void **unused)
     jit_freeze_destroy(recording);
 }
 
-/* Numbers that are said to be sizes, and are none, or others, are not taken for such. */
+/* Numbers that are said to be sizes, and are none, or others, are taken for numbers. */
 static void test_wrong_sizes(void **unused)
 {
     (void) unused;

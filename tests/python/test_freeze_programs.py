@@ -203,10 +203,8 @@ def check(make: Callable[[int], Function], number: int, path: Path) -> None:
                 scale = error * np.abs(a[np.isfinite(a)]).max(initial=1.0)
                 same = np.allclose(a, b, rtol=error, atol=scale, equal_nan=True)
                 assert same, f"{where}: {a} {b}"
-    if make is matrices: # of derivatives there are more, due to private copies
-        assert ways["values"][1].n_recordings <= 2, ways["values"][1].explain()
-        return
-    most = ways["values"][1].n_recordings + (make is fold)
+    most = 2 if make is matrices else ways["values"][1].n_recordings + (make is fold)
+    assert ways["values"][1].n_recordings <= most
     for recorded in (ways["within"][1], frozen, frozen._derivatives.pull):
         assert recorded.n_recordings <= most, (number, recorded.explain())
 

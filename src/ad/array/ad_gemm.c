@@ -1,8 +1,9 @@
 /*
  * ad_gemm.c -- matrix products
  *
- * The gradient of A is G B^T, that of B A^T G, each transposed if the matrix is. All sizes
- * are AdSizes, since a function that is recorded multiplies matrices of other sizes, too.
+ * The gradient of A is G B^T, that of B A^T G, each transposed if the matrix is. All
+ * sizes are AdSizes, since a function that is recorded multiplies matrices of other
+ * sizes, too.
  */
 #include <string.h>
 
@@ -114,8 +115,8 @@ static uint32_t add_axis(JitBackend backend, uint32_t result, AdSize total,
     return sum;
 }
 
-/* Entries of the matrices of an operand, in the order in which gradients come. 0: as they
- * are, or (error recorded) memory is out. */
+/* Entries of the matrices of an operand, in the order in which gradients come. 0: as
+ * they are, or (error recorded) memory is out. */
 static uint32_t gemm_positions(const Gemm *p, uint32_t operand, JitBackend backend)
 {
     const Matrix *a = &p->operand[operand];

@@ -128,18 +128,19 @@ uint64_t ad_var_reduce(uint64_t index, ReduceOp op)
     uint32_t result = jit_var_reduce(ad_var_index(index), op);
     if (!ad_var_node(index) || !result)
         return result;
-    return make_reduce(result, index, op, (AdSize) { 0 });
+    return make_reduce(result, index, op, (AdSize) { .count = 0 });
 }
 
 uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size)
 {
     if (!ad_var_node(index))
         return jit_var_block_reduce(op, ad_var_index(index), block_size);
-    const AdSize block = ad_size_take(block_size);
+    AdSize block = ad_size_take(block_size);
     ad_size_next(block);
     uint32_t result = jit_var_block_reduce(op, ad_var_index(index), block_size);
-    const bool all = block_size == jit_var_peek_size(ad_var_index(index));
-    return make_reduce(result, index, op, all ? (AdSize) { 0 } : block);
+    if (block_size == jit_var_peek_size(ad_var_index(index)))
+        block.count = 0;
+    return make_reduce(result, index, op, block);
 }
 
 /* ---------------------------------------------------------------- repetition */

@@ -26,11 +26,11 @@ typedef struct AdSize {
 
 /** The size of a variable. */
 AdSize ad_size_of(uint32_t index);
-/** A number that an operation was given, which is whatever size was announced as the next
- *  one; it is taken. */
+/** A number that an operation was given, which is whatever size was announced as the
+ *  next one; it is taken. */
 AdSize ad_size_take(size_t number);
-/** A number that is this size (a JitSize, 0: just the number), and back: 0 also of sizes of
- *  which nothing is known, to which the recording is bound then. */
+/** A number that is this size (a JitSize, 0: just the number), and back: 0 also of
+ *  sizes of which nothing is known, to which the recording is bound then. */
 AdSize ad_size_from(size_t number, uint64_t origin);
 uint64_t ad_size_origin(AdSize size);
 /** Are they equal? It is assumed that this stays so. */
@@ -40,8 +40,8 @@ AdSize ad_size_times(AdSize size, AdSize factor);
 AdSize ad_size_over(AdSize size, AdSize divisor);
 /** Does a variable have this size? If so, it is assumed to stay like that. */
 bool ad_size_is(AdSize size, uint32_t index);
-/** The next literal, counter or resized variable that the thread makes has this size, or
- *  the next number that it gives an operation is this. */
+/** The next literal, counter or resized variable that the thread makes has this size,
+ *  or the next number that it gives an operation is this. */
 void ad_size_next(AdSize size);
 /** A UInt32 with one entry, which kernels read if a function is recorded. A new
  *  reference, 0: error recorded. */

@@ -60,8 +60,8 @@ bool extent_divides(Extent block, Extent a);
 bool extent_exceeds(Extent a, size_t n);
 /** The number, which the recording depends on from now on. */
 size_t extent_number(Extent extent);
-/** The next literal, counter or undefined variable has as many entries, or is the number
- *  that is given to the core next. Returns it. */
+/** The next literal, counter or undefined variable has as many entries, or is the
+ *  number that is given to the core next. Returns it. */
 size_t extent_next(Extent extent);
 /** The number times another one (modulo 2^32) as a UInt32 variable for kernels to
  *  compute with: a literal, or one in memory if that is a size and the recording is

@@ -43,8 +43,8 @@ bool size_stays_many(JitSize handle);
 /** The recording depends on the number; on the sizes of all inputs. */
 void size_pin(JitSize handle);
 void size_pin_all(void);
-/** The next literal, counter or undefined variable has this size, or the next number that
- *  is given to the core is this. */
+/** The next literal, counter or undefined variable has this size, or the next number
+ *  that is given to the core is this. */
 void size_next(JitSize handle);
 
 #endif

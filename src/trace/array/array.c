@@ -312,13 +312,15 @@ static bool check_count(VarId id, size_t count, const char *function)
     return true;
 }
 
-/* A number as a variable: in memory where a recording is to serve others. */
-static VarId number_of(ThreadState *ts, VarId like, uint32_t value, Width width)
+VarId array_number(ThreadState *ts, uint8_t device, uint32_t value, Width width)
 {
-    if (!freezing_number_varies(ts, width))
-        return freezing_pin_number(ts, width) ? number_like(ts, like, value) : 0;
-    freezing_extent(ts, 0, width);
-    return size_in_memory(ts, var_get(like)->device, value);
+    if (freezing_number_varies(ts, width)) {
+        freezing_extent(ts, 0, width);
+        return size_in_memory(ts, device, value);
+    }
+    return freezing_pin_number(ts, width)
+               ? node_literal(ts, device, VarTypeUInt32, value, 1)
+               : 0;
 }
 
 /* id[counter op (each ? count : size)]; the counter has 'count' times the size. */
@@ -336,7 +338,7 @@ static VarId replicate(ThreadState *ts, VarId id, size_t count, bool each,
             freezing_hint(ts, width, total);
         return array_resize(ts, id, total);
     }
-    VarId number = each ? number_of(ts, id, (uint32_t) count, times)
+    VarId number = each ? array_number(ts, var_get(id)->device, (uint32_t) count, times)
                         : size_minus(ts, id, 0);
     return pick(ts, id, counter_with(ts, total, width, each ? OP_DIV : OP_MOD, number,
                                      true));

@@ -400,16 +400,15 @@ static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
 }
 
 /* index + worker * distance */
-VarId memory_shift_index(ThreadState *ts, VarId index, uint32_t distance)
+VarId memory_shift_index(ThreadState *ts, VarId index, VarId distance)
 {
     VarType type = (VarType) var_get(index)->type;
     Var w = { .op = OP_WORKER, .type = VarTypeUInt32,
               .device = var_get(index)->device, .size = 1 };
-    uint8_t device = w.device;
     VarId worker = node_new(ts, &w);
     TRY(worker, 0);
     VarId number = arith_cast(ts, worker, type, false), shifted = 0;
-    VarId scale = node_literal(ts, device, type, distance, 1);
+    VarId scale = arith_cast(ts, distance, type, false);
     var_dec(worker);
     if (number && scale) {
         VarId product[] = { number, scale };
@@ -426,9 +425,15 @@ VarId memory_shift_index(ThreadState *ts, VarId index, uint32_t distance)
     return shifted;
 }
 
-static bool shift_index(Access *a, uint32_t distance)
+/* To the private copies of a target that are accessed in packets of n entries. */
+static bool shift_index(Access *a, VarId target, uint32_t n)
 {
+    const Width width = freezing_stride(a->ts, target, n);
+    VarId distance = array_number(a->ts, a->device,
+                                  expand_stride(var_get(target)) / n, width);
+    TRY(distance, false);
     VarId shifted = memory_shift_index(a->ts, a->index, distance);
+    var_dec(distance);
     TRY(shifted, false);
     var_dec(a->index);
     a->index = shifted;
@@ -441,7 +446,7 @@ static VarId redirect(Access *a, VarId written, ReduceOp op, ReduceMode *mode,
 {
     if (*mode == ReduceModeExpand && expand_fits(var_get(written))) {
         VarId copies = expand_get(a->ts, written, op);
-        TRY(copies && shift_index(a, expand_stride(var_get(written)) / n), 0);
+        TRY(copies && shift_index(a, written, n), 0);
         var_inc(copies);
         return copies;
     }

@@ -38,8 +38,8 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
  *  nobody else holds it, else an evaluated copy. */
 VarId memory_writable(ThreadState *ts, VarId id);
 /** An index into the copy that belongs to the worker of a lane, where copies are this
- *  many entries apart; a new reference. */
-VarId memory_shift_index(ThreadState *ts, VarId index, uint32_t distance);
+ *  many entries apart (a UInt32); a new reference. */
+VarId memory_shift_index(ThreadState *ts, VarId index, VarId distance);
 /** A copy in memory of its own. */
 VarId memory_duplicate(ThreadState *ts, VarId id);
 

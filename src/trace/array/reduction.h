@@ -11,8 +11,8 @@
 
 VarId reduction_all(ThreadState *ts, VarId id);
 VarId reduction_any(ThreadState *ts, VarId id);
-/** 'width' is the block as a size, while a function is recorded (freezing_take_number());
- *  FREEZING_LANES: it is all there are. */
+/** 'width' is the block as a size, while a function is recorded
+ *  (freezing_take_number()); FREEZING_LANES: it is all there are. */
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        Width width, const char *function);
 VarId reduction_dot(ThreadState *ts, VarId a, VarId b);

@@ -18,7 +18,7 @@ static uint32_t target_count, target_capacity;
 
 uint32_t expand_stride(const Var *target)
 {
-    return (target->size + 63) / 64 * 64; /* no two workers share a cache line */
+    return (target->size + EXPAND_LINE - 1) / EXPAND_LINE * EXPAND_LINE;
 }
 
 /* Entries of all copies. */
@@ -40,24 +40,32 @@ VarId expand_copies_of(VarId target)
     return extra ? extra->expanded : 0;
 }
 
+/* Fill all copies but the first one with neutral elements. What is between the target's
+ * end and the second copy is never read: it may stay as it is. In a recording, in which
+ * commands write whole arrays of whatever size, all of them are filled. */
+static bool fill(ThreadState *ts, VarId target, uint64_t identity, Buffer *buffer)
+{
+    const Var *v = var_get(target);
+    uint32_t entry = type_info[v->type].size;
+    size_t second = (size_t) expand_stride(v) * entry;
+    if (freezing_records(ts))
+        return freezing_copies(ts, target, (uint32_t) (buffer->size / second)) &&
+               work_fill(ts, buffer, identity, entry);
+    return second == buffer->size ||
+           work_fill_rest(ts, buffer, second, identity, entry);
+}
+
 /* Let a buffer be a hidden array of copies: the target itself, then neutral elements.
- * It is taken over. What is between the target's end and the second copy is never read:
- * it may stay as it is. */
-static VarId make_copies(ThreadState *ts, const Var *target, uint64_t identity,
+ * It is taken over. */
+static VarId make_copies(ThreadState *ts, VarId target, uint64_t identity,
                          uint32_t entries, Buffer *buffer)
 {
-    VarType type = (VarType) target->type;
-    uint32_t entry = type_info[type].size;
-    size_t second = (size_t) expand_stride(target) * entry;
+    const Var *v = var_get(target);
     VarId id = 0;
-    freezing_size_is(ts, (buffer->size - second) / entry);
-    bool filled = second == buffer->size ||
-                  work_fill_rest(ts, buffer, second, identity, entry);
-    freezing_size_is(ts, (uint64_t) target->size * entry);
-    if (filled &&
-        work_copy(ts, target->value.buffer, 0, buffer, 0,
-                  (size_t) target->size * entry))
-        id = node_buffer(ts, target->device, type, entries, buffer);
+    if (fill(ts, target, identity, buffer) &&
+        work_copy(ts, v->value.buffer, 0, buffer, 0,
+                  (size_t) v->size * type_info[v->type].size))
+        id = node_buffer(ts, v->device, (VarType) v->type, entries, buffer);
     if (!id)
         buffer_release(buffer);
     return id;
@@ -84,7 +92,7 @@ VarId expand_get(ThreadState *ts, VarId target, ReduceOp op)
     Buffer *memory = expand_memory(ts, target);
     TRY(memory, 0);
     /* Writes of other kinds, queued before, come first. */
-    if (freezing_pin(ts, target) && (!var_pending(v) || evaluate_pending(ts, target)))
+    if (!var_pending(v) || evaluate_pending(ts, target))
         return expand_make(ts, target, op, memory);
     buffer_release(memory);
     return 0;
@@ -110,7 +118,7 @@ VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, Buffer *memory)
         buffer_release(memory);
         return 0;
     }
-    VarId copies = make_copies(ts, v, identity, entries, memory);
+    VarId copies = make_copies(ts, target, identity, entries, memory);
     TRY(copies, 0);
     Extra *mine = extra_make(var_get(copies));
     if (!mine) {
@@ -138,8 +146,8 @@ bool expand_collapse(ThreadState *ts, VarId target)
     uint32_t stride = expand_stride(v);
     Command *command = command_create(to->device, COMMAND_COMBINE, v->size, 2, 0);
     TRY(command, false);
-    freezing_size_is(ts, v->size);
-    freezing_extent_is(ts, stride);
+    freezing_size_of(ts, target);
+    freezing_extent(ts, 0, freezing_stride(ts, target, 1));
     command_set_slot(command, 0, c->value.buffer, 0, from->size, SLOT_READ);
     command_set_slot(command, 1, v->value.buffer, 0, to->size, SLOT_WRITE);
     command->combine.op = (ReduceOp) extra->expanded_op;

@@ -25,11 +25,14 @@ enum {
     EXPAND_FLAGS = EXPAND_IF_IT_PAYS | EXPAND_ALWAYS
 };
 
+/** Copies are a multiple of so many entries apart: no workers share a cache line. */
+enum { EXPAND_LINE = 64 };
+
 /** Would private copies of this target pay for a reduction of 'lanes' values? */
 bool expand_pays(const Var *target, uint64_t lanes);
 /** Can an index reach all entries of the copies? */
 bool expand_fits(const Var *target);
-/** The distance of copies in entries, a multiple of 64. */
+/** The distance of copies in entries. */
 uint32_t expand_stride(const Var *target);
 /** The hidden array of a target for this operation (borrowed), made if need be; it has
  *  to fit. 0: error recorded. */

@@ -140,17 +140,16 @@ void freezing_size_of(ThreadState *ts, VarId id);
 void freezing_size_is(ThreadState *ts, uint64_t size);
 /** The same with what freezing_take_hint() has given. False: memory is out. */
 bool freezing_size_given(ThreadState *ts, Width width, uint64_t size);
-/** A parameter of the next command that is a size (recording_extent()): they are given in
- *  order. The only one is a number; the size of a variable (false: memory is out). */
+/** A parameter of the next command that is a size (recording_extent()): they are given
+ *  in order. The only one is the size of a variable. False: memory is out. */
 void freezing_extent(ThreadState *ts, uint32_t number, Width width);
-void freezing_extent_is(ThreadState *ts, uint64_t number);
 bool freezing_extent_of(ThreadState *ts, VarId id);
-/** The only one is this block, of the variable that the command reads; FREEZING_LANES: as
- *  large as that. False: memory is out. */
+/** The only one is this block, of the variable that the command reads; FREEZING_LANES:
+ *  as large as that. False: memory is out. */
 bool freezing_command_block(ThreadState *ts, VarId id, Width block);
-/** Those of a matrix product that the next command is, and its size. 'given' is its shape
- *  as the caller has given it, which the shape in the command's data completes. False:
- *  error recorded. */
+/** Those of a matrix product that the next command is, and its size. 'given' is its
+ *  shape as the caller has given it, which the shape in the command's data completes.
+ *  False: error recorded. */
 struct JitGemm;
 bool freezing_gemm(ThreadState *ts, Command *command, const struct JitGemm *given,
                    VarId a, VarId b);
@@ -206,6 +205,13 @@ void freezing_refuse(ThreadState *ts, const char *why);
 
 /** A number of the recording that no other one has had for a long time. */
 uint32_t freezing_serial(const ThreadState *ts);
+/** The distance of private copies of a target (expand.h), in parts of so many entries.
+ *  0: nothing is recorded, or memory is out. */
+Width freezing_stride(ThreadState *ts, VarId target, uint32_t part);
+/** While a function is recorded: the next command fills so many copies, of which there
+ *  are as many for other sizes, up to the limits that there are for these. False: error
+ *  recorded. */
+bool freezing_copies(ThreadState *ts, VarId target, uint32_t copies);
 /** The term that a JitSize is. 0: it is none of what the thread records. */
 Width freezing_term(ThreadState *ts, uint64_t size);
 /** The terms of what the thread records. NULL: it does not; error recorded. */
@@ -216,8 +222,8 @@ void freezing_hint(ThreadState *ts, Width width, size_t size);
 /** The hint for a variable of that size, which is taken; 0: there is none. Whoever
  *  makes variables with sizes of their callers takes it, also before failing. */
 Width freezing_take_hint(ThreadState *ts, size_t size);
-/** The hint for a number that is no size of a variable, which is taken: a constant if there
- *  is none. 0: nothing is recorded, or memory is out. */
+/** The hint for a number that is no size of a variable, which is taken: a constant if
+ *  there is none. 0: nothing is recorded, or memory is out. */
 Width freezing_take_number(ThreadState *ts, size_t number);
 /** Does a kernel read such a number from memory? If not, the recording depends on it.
  *  False: memory is out. */

@@ -3,6 +3,7 @@
  * have, and matrices; see freezing.h
  */
 #include "base/error.h"
+#include "trace/eval/expand.h"
 #include "trace/eval/freezing_inside.h"
 #include "trace/graph/fold.h"
 
@@ -19,12 +20,6 @@ void freezing_extent(ThreadState *ts, uint32_t number, Width width)
 {
     if (freezing_records(ts))
         recorder_extent(&ts->freezing->recorder, number, width);
-}
-
-void freezing_extent_is(ThreadState *ts, uint64_t number)
-{
-    if (freezing_records(ts))
-        freezing_extent(ts, 0, freezing_number(ts, number));
 }
 
 bool freezing_extent_of(ThreadState *ts, VarId id)
@@ -124,4 +119,33 @@ void freezing_folds(ThreadState *ts, const Assembly *b)
             block = ts->freezing->recorder.size;
         freezing_extent(ts, i, block);
     }
+}
+
+/* ------------------------------------------------------------ private copies */
+
+Width freezing_stride(ThreadState *ts, VarId target, uint32_t part)
+{
+    TRY(freezing_records(ts), 0);
+    Widths *w = freezing_terms(ts);
+    Width size = freezing_width(ts, target), line = freezing_number(ts, EXPAND_LINE);
+    Width rest = freezing_number(ts, EXPAND_LINE - 1);
+    Width packet = freezing_number(ts, part);
+    TRY(size && rest && line && packet, 0);
+    Width more = width_make(w, WIDTH_ADD, size, rest);
+    Width lines = more ? width_make(w, WIDTH_DIV, more, line) : 0;
+    Width stride = lines ? width_make(w, WIDTH_MUL, lines, line) : 0;
+    return stride ? width_make(w, WIDTH_DIV, stride, packet) : 0;
+}
+
+bool freezing_copies(ThreadState *ts, VarId target, uint32_t copies)
+{
+    Widths *w = freezing_terms(ts);
+    Width size = freezing_width(ts, target), stride = freezing_stride(ts, target, 1);
+    Width count = freezing_number(ts, copies), most = freezing_number(ts, INT32_MAX);
+    Width limit = freezing_number(ts, state.expand_threshold + (uint64_t) 1);
+    TRY(size && stride && count && most && limit, false);
+    Width all = width_make(w, WIDTH_MUL, stride, count);
+    ts->freezing->recorder.size = all;
+    return all && width_assume(w, WIDTH_NOT_LESS, most, all) &&
+           width_test(w, WIDTH_LESS, size, limit) >= 0;
 }

@@ -361,7 +361,11 @@ static bool use_copies(RegionReplay *r, const Var *v, uint32_t count, VarId *ope
 {
     VarId *index = &operands[op_find_role((Op) v->op, ROLE_INDEX)];
     uint32_t values = v->op == OP_SCATTER_PACKET ? count - 3 : 1;
-    *shifted = memory_shift_index(r->ts, *index, stride / values);
+    VarId distance = node_literal(r->ts, var_get(*index)->device, VarTypeUInt32,
+                                  stride / values, 1);
+    TRY(distance, false);
+    *shifted = memory_shift_index(r->ts, *index, distance);
+    var_dec(distance);
     *index = *shifted;
     return *shifted != 0;
 }

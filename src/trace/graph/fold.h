@@ -24,8 +24,8 @@ static inline bool fold_is(const Var *v)
     return v->op == OP_REDUCE || v->op == OP_DOT || v->op == OP_COMPRESS ||
            v->op == OP_PREFIX;
 }
-/** A reduction of one or two variables, or a prefix reduction, within blocks, to be given
- *  to node_new(). */
+/** A reduction of one or two variables, or a prefix reduction, within blocks, to be
+ *  given to node_new(). */
 static inline Var fold_reduce(Op op, ReduceOp rule, const VarId *ids, uint32_t count,
                               uint32_t block)
 {
