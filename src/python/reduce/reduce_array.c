@@ -64,13 +64,15 @@ static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, Extent b
 bool reduce_prefers_symbolic(const TypeInfo *info, ReduceOp op, Strategy strategy,
                              Leaf leaf)
 {
+    const size_t size = leaf_peek_size(leaf);
+    const size_t most = evaluate_limit / info->entry_size - 1;
     if (strategy != STRATEGY_AUTO)
         return strategy == STRATEGY_SYMBOLIC;
-    return leaf_state(leaf) == VarStateUnevaluated &&
+    return (size > most || size_is_recording()) &&
+           leaf_state(leaf) == VarStateUnevaluated &&
            jit_can_scatter_reduce((JitBackend) info->backend, (VarType) info->entry,
                                   op) &&
-           extent_exceeds(extent_of_leaf(leaf, leaf_peek_size(leaf)),
-                          evaluate_limit / info->entry_size - 1);
+           extent_exceeds(extent_of_leaf(leaf, size), most);
 }
 
 Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf leaf,

@@ -112,7 +112,10 @@ static VarId wait_with_others(ThreadState *ts, VarId id)
 static VarId reduce_later(ThreadState *ts, Var fold, Width width)
 {
     freezing_fold(ts, &fold, width);
-    return wait_with_others(ts, node_new(ts, &fold));
+    return wait_with_others(ts, fold.value.literal
+                                    ? node_new(ts, &fold)
+                                    : node_operation(ts, fold.head, fold.size,
+                                                     fold.dep_pair[0], 0));
 }
 
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
