@@ -65,10 +65,12 @@ SQUASH = "2 * dr.tanh({})"
 
 class Program:
     """The text of a function of x (an entry for each lane), p (one) and a table. It
-    adds to 'out', and then reads that and adds to 'late'."""
+    adds to 'out', and then reads that and adds to 'late'. It overwrites 'over' and
+    'fresh', in which each lane has three entries, if that is wanted."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, overwrites: bool = True) -> None:
         self.random = random.Random(number)
+        self.overwrites = overwrites
         self.fuel = 12
         self.loops = 0
         self.target, self.sources = "out", ["table"]
@@ -121,6 +123,16 @@ class Program:
             lines += self.statement(indent, depth, loop)
         return lines
 
+    def scatter(self) -> str:
+        if self.random.random() < 0.4 or not self.overwrites:
+            place = self.fill("(lane + {u}) & 3")
+            return f"dr.scatter_add({self.target}, {self.expression()}, {place})"
+        place = self.fill("3 * lane + {u} % 3")
+        function = self.random.choice(["scatter", "scatter", "scatter_add"])
+        mask = self.random.choice(["", "", self.fill(", {b}")])
+        target = self.random.choice(["over"])
+        return f"dr.{function}({target}, {self.expression()}, {place}{mask})"
+
     def leave(self, indent: int, loop: bool) -> list[str]:
         """A jump that some lanes make, or values that they return."""
         kind = self.random.choice(["break", "continue"] * loop + ["return"])
@@ -160,9 +172,7 @@ class Program:
         if self.fuel < 0 or depth > 2 or kind < 0.33:
             return [f"{pad}{target} = {self.expression()}"]
         if kind < 0.43:
-            place = self.fill("(lane + {u}) & 3")
-            add = f"dr.scatter_add({self.target}, {self.expression()}, {place})"
-            return [f"{pad}{add}"]
+            return [pad + self.scatter()]
         if kind < 0.48:
             if self.leaves and depth:
                 return self.leave(indent, loop)
@@ -225,14 +235,17 @@ def run(text: str, own: list[Any], symbolic: bool = True) -> list[Any]:
     """What the program returns, and makes of its arrays."""
     out, late = own[2] * own[1], own[2] + own[1]
     names = {"dr": dr, "Float64": Float64, "UInt": UInt, "whole": own[0]}
-    names |= {"out": out, "late": late}
+    over = dr.gather(Float64, out, dr.arange(UInt, 3 * LANES) & 3)
+    fresh = dr.full(Float64, 0.5, 3 * LANES)
+    names |= {"out": out, "late": late, "over": over, "fresh": fresh}
     with (
         dr.scoped_set_flag(dr.JitFlag.SymbolicLoops, symbolic),
         dr.scoped_set_flag(dr.JitFlag.SymbolicConditionals, symbolic),
         dr.scoped_set_flag(dr.JitFlag.SymbolicCalls, symbolic),
     ):
         result = dr.syntax(define(text, **names))(*own)
-    return [result + own[0], out * out, late * late]  # in all lanes
+    arrays = [array * array * own[1] for array in (out, late, over, fresh)]
+    return [result + own[0], *arrays]  # in all lanes
 
 
 def reverse(text: str, symbolic: bool) -> tuple[list[Any], list[Any]]:
@@ -377,6 +390,13 @@ FOUND = {
                     return x * x
                 dr.scatter_add(out, dr.tanh(c - b), (lane + j) & 3)
                 c = p
+        """,
+    # The numbers of its writes are none.
+    "an inner loop that never runs": """
+        if lane > 1:
+            while (i < lane) & (x > 3):
+                i += 1
+                dr.scatter(over, x * p, lane)
         """,
     # The derivative's loop has a condition that is a literal.
     "a loop that never runs": """

@@ -122,6 +122,21 @@ def nested(x: Float, p: Float) -> Float:
 
 
 @dr.syntax
+def rewritten(x: Float, p: Float) -> Float:
+    """A loop in a loop overwrites what both have written."""
+    i, y, out = UInt(0), Float(x), x * p
+    lane = dr.arange(UInt, dr.width(x))
+    while i < 3:
+        j = UInt(0)
+        while dr.hint(j < i, max_iterations=4):
+            dr.scatter(out, y * p, lane, y > 1)
+            y = dr.sin(y) + p
+            j += 1
+        i += 1
+    return dr.sum(dr.square(out))
+
+
+@dr.syntax
 def local(x: Float, p: Float) -> Float:
     i, y, seen = UInt(0), Float(x), dr.alloc_local(Float, 4, value=Float(p))
     while i < 4:
@@ -200,6 +215,7 @@ PROGRAMS: dict[str, tuple[Program, int]] = {
     "while": (powers, 1),
     "bounded": (bounded, 1),
     "nested": (nested, 1),
+    "rewritten": (rewritten, 1),
     "second": (within, 1),
     "local": (local, 1),
 }

@@ -35,7 +35,9 @@ Function = Callable[..., Any]
 
 def flow(number: int) -> Function:
     """A function of an entry for each lane, a number and a table to three results."""
-    text = Program(number).text.replace("(UInt, 5)", "(UInt, dr.width(x))")
+    # Loops in others have no bound, as they would need to overwrite an array.
+    program = Program(number, overwrites=False)
+    text = program.text.replace("(UInt, 5)", "(UInt, dr.width(x))")
     own = dr.syntax(define(text, dr=dr, Float64=Float64, UInt=UInt))
 
     def function(x: Any, p: Any, table: Any) -> list[Any]:

@@ -6,49 +6,79 @@
 #include "ad/graph/ad_thread.h"
 #include "base/error.h"
 
-/* The write, if the thread's list has it with an array of numbers. */
-static const AdLastWrite *find(const AdMoves *m, const AdLast **list)
+/* The thread's, NULL: there is none. */
+static AdLast *own_last(void)
 {
     const AdThread *own = thread_self.ad;
-    const AdLast *last = own ? own->last : NULL;
-    *list = last;
-    for (uint32_t i = 0; last && i < last->count; i++)
-        if (last->writes[i].m == m && last->arrays[last->writes[i].array])
-            return &last->writes[i];
+    return own ? own->last : NULL;
+}
+
+static const AdLastStep *find_write(const AdLast *last, const AdMoves *m)
+{
+    for (uint32_t i = 0; last && i < last->step_count; i++)
+        if (last->steps[i].m == m)
+            return &last->steps[i];
     return NULL;
 }
 
 bool ad_last_has(const AdMoves *m)
 {
-    const AdLast *last;
-    return find(m, &last) != NULL;
+    return find_write(own_last(), m) != NULL;
 }
 
-/* The number of a write: iteration * count + place + 1. */
-static uint32_t number_of(const AdLast *last, const AdLastWrite *w)
+AdLastRegion *ad_last_region(const struct AdTemplate *t)
+{
+    const AdLast *last = own_last();
+    for (uint32_t i = 0; last && i < last->region_count; i++)
+        if (last->regions[i].t == t)
+            return &last->regions[i];
+    return NULL;
+}
+
+/* Like the numbers, of 32 bits or 64. */
+static uint32_t constant(const VarInfo *like, uint64_t value)
+{
+    uint32_t half = (uint32_t) value;
+    const void *bits = like->type == VarTypeUInt32 ? (void *) &half : (void *) &value;
+    return jit_var_literal(like->backend, like->type, bits, 1, 0);
+}
+
+/* What an iteration adds to the numbers of its writes. */
+static uint32_t of_iteration(const VarInfo *like, const AdLastRegion *region)
+{
+    uint32_t iteration = jit_var_cast(region->iteration, like->type, 0);
+    return ad_moves_op(JitOpMul, iteration, constant(like, region->stride));
+}
+
+/* The number of a write in the iterations whose bodies are traced: a new reference. */
+static uint32_t number_of(const AdLast *last, const AdLastStep *write)
 {
     VarInfo info;
-    TRY(jit_var_peek_info(last->arrays[w->array], &info), 0);
-    uint32_t place = (uint32_t) (w - last->writes) + 1;
-    uint32_t own = jit_var_u32(info.backend, place);
-    if (!last->iteration || !own)
-        return own;
-    uint32_t count = jit_var_u32(info.backend, last->count);
-    uint32_t number = count ? jit_var_fma(last->iteration, count, own) : 0;
-    jit_var_dec_ref(own);
-    jit_var_dec_ref(count);
-    return number;
+    TRY(jit_var_peek_info(last->arrays[write->which].numbers, &info), 0);
+    uint64_t begin = 1;
+    uint32_t number = constant(&info, 0);
+    for (const AdLastStep *step = write;;) {
+        const AdLastRegion *around = &last->regions[step->around];
+        begin += step->place;
+        if (around->iteration)
+            number = ad_moves_op(JitOpAdd, number, of_iteration(&info, around));
+        if (step->around == 0)
+            break;
+        step = &last->steps[around->step];
+    }
+    return ad_moves_op(JitOpAdd, number, constant(&info, begin));
 }
 
-static bool record_write(AdLast *last, const AdLastWrite *w)
+bool ad_last_record(AdLast *last, const AdLastStep *write)
 {
-    uint32_t n = ad_moves_packet(w->m), *array = &last->arrays[w->array];
-    uint32_t number = number_of(last, w);
+    const AdMoves *m = write->m;
+    uint32_t n = ad_moves_packet(m), *array = &last->arrays[write->which].numbers;
+    uint32_t number = number_of(last, write);
     bool ok = number != 0;
     for (uint32_t k = 0; k < n && ok; k++) {
-        uint32_t index = ad_moves_position(w->m, k);
+        uint32_t index = ad_moves_position(m, k);
         uint32_t next = index ? jit_var_scatter(*array, number, index,
-                                                ad_var_index(w->m->held.leaves[1]),
+                                                ad_var_index(m->held.leaves[1]),
                                                 ReduceOpIdentity, ReduceModeAuto)
                               : 0;
         jit_var_dec_ref(index);
@@ -62,47 +92,34 @@ static bool record_write(AdLast *last, const AdLastWrite *w)
     return ok;
 }
 
-bool ad_last_record(AdLast *last, uint32_t body)
-{
-    for (uint32_t i = 0; i < last->count; i++) {
-        const AdLastWrite *w = &last->writes[i];
-        if (w->body == body && last->arrays[w->array] && ad_moves_overwrites(w->m))
-            TRY(record_write(last, w), false);
-    }
-    return true;
-}
-
 bool ad_last_mask(const AdMoves *m, uint32_t index, uint32_t mask, uint32_t *result)
 {
-    const AdLast *last;
-    const AdLastWrite *w = find(m, &last);
+    const AdLast *last = own_last();
+    const AdLastStep *write = find_write(last, m);
     *result = mask ? jit_var_inc_ref(mask) : 0;
-    if (!w)
+    if (!write)
         return true;
-    uint32_t number = number_of(last, w);
-    uint32_t found = number ? jit_var_gather(last->arrays[w->array], index, mask) : 0;
-    uint32_t counts = found ? jit_var_le(found, number) : 0;
-    jit_var_dec_ref(number);
-    jit_var_dec_ref(found);
-    if (!counts || !mask) {
-        *result = counts;
-        return counts != 0;
-    }
-    *result = jit_var_and(counts, mask);
-    jit_var_dec_ref(mask);
-    jit_var_dec_ref(counts);
+    uint32_t number = number_of(last, write), found = 0;
+    if (number)
+        found = jit_var_gather(last->arrays[write->which].numbers, index, mask);
+    /* What was added counts if it was added later. */
+    uint32_t counts =
+        ad_moves_op(ad_moves_overwrites(m) ? JitOpEq : JitOpLe, found, number);
+    *result = counts && mask ? ad_moves_op(JitOpAnd, counts, *result) : counts;
+    if (!counts)
+        jit_var_dec_ref(mask);
     return *result != 0;
 }
 
-uint64_t ad_last_before(const AdLast *last, uint32_t array, uint64_t g)
+uint64_t ad_last_before(const AdLastArray *array, uint64_t g)
 {
     uint64_t zero = ad_moves_number(g, 0);
     VarInfo info;
     uint32_t none = 0, kept = 0;
-    if (zero && jit_var_peek_info(last->arrays[array], &info))
-        none = jit_var_u32(info.backend, 0);
+    if (zero && jit_var_peek_info(array->numbers, &info))
+        none = constant(&info, 0);
     if (none)
-        kept = jit_var_eq(last->arrays[array], none);
+        kept = jit_var_eq(array->numbers, none);
     uint64_t result = kept ? ad_var_select(kept, g, zero) : 0;
     jit_var_dec_ref(none);
     jit_var_dec_ref(kept);
@@ -113,10 +130,12 @@ uint64_t ad_last_before(const AdLast *last, uint32_t array, uint64_t g)
 
 void ad_last_free(AdLast *last)
 {
-    for (uint32_t i = 0; last->arrays && i < last->array_count; i++)
-        jit_var_dec_ref(last->arrays[i]);
-    jit_var_dec_ref(last->iteration);
+    for (uint32_t i = 0; i < last->region_count; i++)
+        jit_var_dec_ref(last->regions[i].iteration);
+    for (uint32_t i = 0; i < last->array_count; i++)
+        jit_var_dec_ref(last->arrays[i].numbers);
+    alloc_free(last->steps);
+    alloc_free(last->regions);
     alloc_free(last->arrays);
-    alloc_free(last->writes);
     *last = (AdLast){ 0 };
 }

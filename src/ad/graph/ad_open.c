@@ -180,7 +180,7 @@ bool ad_open_pass_writes(AdOpen *open)
     if (ad_open_in_loop())
         TRY(pass_untracked(open, &own->open[own->open_count - 1]), false);
     for (uint32_t i = 0; i < open->write_count; i++)
-        if (ad_open_is_visible(open, i))
+        if (open->straight || ad_open_is_visible(open, i))
             TRY(ad_open_note_write(ad_open_leaf(&open->writes[i])), false);
     return true;
 }

@@ -90,7 +90,8 @@ const AdArray *ad_open_last_write(const AdOpen *open, VarId variable);
  *  behind that? */
 bool ad_open_is_visible(const AdOpen *open, uint32_t which);
 /** What this one, which is not in the list any more, has written to, that around it has
- *  written to as well. */
+ *  written to as well. Writes of sides that are no bodies are those of the body around;
+ *  of others, what is left of them outside. */
 bool ad_open_pass_writes(AdOpen *open);
 
 /** The tracked array that a write has made (borrowed). */

@@ -36,7 +36,7 @@ typedef struct AdThread {
        before are not inside of it. 0: none is. */
     uint64_t derived_serial;
     uint32_t derived_open;
-    const struct AdLast *last; /* of the region whose body is derived; NULL: nothing */
+    struct AdLast *last; /* of the outermost region that is derived; NULL: nothing */
     /* Local arrays for derivatives of loops (ad_room.h): bytes of a lane, made since so
        many launches, in the recording with this scope. */
     size_t room_taken;

@@ -181,13 +181,13 @@ static bool derive_body(LoopDerivative *d)
     TRY(ad_derive_reopen(&reopened, d->t, 0), false);
     d->gaps = ad_derive_gaps(d->t, reopened.body.scope);
     AdThread *own = ad_thread();
-    const AdLast *before = own ? own->last : NULL;
-    bool ok = own && d->gaps && make_slots(d) &&
-              (!d->last.count || ad_overwrite_number(d->t, &d->last));
+    AdLast *before = own ? own->last : NULL;
+    bool ok = own && d->gaps && make_slots(d);
     if (ok) {
-        own->last = d->last.count ? &d->last : before;
-        ok = (d->forward || ad_derive_begin_arrays(d->t, d->made)) && give_all(d) &&
-             go_through(d);
+        own->last = d->last.step_count ? &d->last : before;
+        ok = (d->forward || (ad_overwrite_number(d->t, &d->number) &&
+                             ad_derive_begin_arrays(d->t, d->made))) &&
+             give_all(d) && go_through(d);
         own->last = before;
     }
     if (ok)
@@ -326,14 +326,15 @@ static bool end_block(LoopDerivative *d)
     return ok;
 }
 
-/* Run the loop, with its 'body' that finds out who writes last. */
-static bool run_to_find_last(LoopDerivative *body, uint32_t iteration)
+bool ad_derive_loop_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
+                           uint32_t iteration, uint32_t *count)
 {
+    LoopDerivative d = { .t = t, .body = *body, .gaps = gaps };
     AdRun run;
     int again = 0;
-    uint64_t zero = jit_var_u32(ad_derive_loop_backend(body->t), 0);
+    uint64_t zero = jit_var_u32(ad_derive_loop_backend(t), 0);
     uint32_t number = 0;
-    bool ok = ad_run_open(&run, body, true, NULL, 1, &zero) &&
+    bool ok = ad_run_open(&run, &d, true, NULL, 1, &zero) &&
               ad_run_condition(&run, true, 0, &again);
     if (ok && again) {
         number = jit_var_inc_ref(ad_var_index(ad_run_get(&run, 0)));
@@ -343,25 +344,10 @@ static bool run_to_find_last(LoopDerivative *body, uint32_t iteration)
     }
     ok = ad_run_end(&run, ok);
     jit_var_dec_ref(number);
+    if (ok)
+        *count = jit_var_inc_ref(ad_var_index(ad_run_get(&run, 0)));
     ad_run_free(&run);
     return ok;
-}
-
-static bool find_last(LoopDerivative *d)
-{
-    const AdTemplate *t = d->t;
-    TRY(!d->forward && ad_derive_has_arrays(t, d->given), true);
-    TRY(ad_overwrite_find(t, &d->last, &d->overwritten), false);
-    TRY(d->last.count, true);
-    LoopDerivative body = { .t = d->t };
-    bool ok = ad_overwrite_record(t, &d->last, 0, &body.body) &&
-              (body.gaps = ad_derive_gaps(t, body.body.scope)) != NULL &&
-              run_to_find_last(&body, d->last.iteration);
-    state_lock();
-    ad_derive_release(&body.body);
-    state_unlock();
-    alloc_free(body.gaps);
-    return ok && ad_overwrite_finish(&d->last);
 }
 
 /* Of arrays for which not all writes are known there is no derivative. */
@@ -387,13 +373,15 @@ static bool check_hidden(const LoopDerivative *d, const bool *wanted)
 
 static bool derive(LoopDerivative *d)
 {
-    TRY(find_last(d) && (!d->tracked || open_block(d)) && derive_body(d) &&
+    bool arrays = !d->forward && ad_derive_has_arrays(d->t, d->given);
+    TRY((!arrays || ad_overwrite_find(d->t, &d->last)) &&
+            (!d->tracked || open_block(d)) && derive_body(d) &&
             (!d->tracked || end_block(d)),
         false);
     if (d->forward)
         return record_forward(d);
     return check_adjoints(d) && ad_reverse(d) && widen(d) &&
-           ad_overwrite_cut(d->t, &d->last, d->overwritten, d->made);
+           ad_overwrite_cut(&d->last, d->made);
 }
 
 bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
@@ -427,7 +415,7 @@ bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
     ad_derive_release(&d.body);
     state_unlock();
     ad_last_free(&d.last);
-    alloc_free(d.overwritten);
+    jit_var_dec_ref(d.number);
     alloc_free(d.slots);
     alloc_free(d.slot_entries);
     alloc_free(d.out);

@@ -27,13 +27,18 @@ typedef struct LoopDerivative {
     ReplayGap *gaps;        /* owned */
     AdBlock block;          /* if 'tracked': the body and its derivative */
     uint32_t *slot_entries; /* by state: 1 + number of the slot's entry; owned */
-    AdLast last;            /* who has written last, if that is needed; owned */
-    uint32_t *overwritten;  /* by entry: its array in that; owned */
+    AdLast last; /* who has written last, if that is needed and this is the outermost
+                    region; owned */
+    uint32_t number; /* placeholder of that of the iteration in the body's derivative;
+                        0: it does not matter; a reference */
 } LoopDerivative;
 
 /** ad_derive() of a loop. Without lock, as all of these. */
 bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
                     const bool *wanted);
+/** Run the loop again: see ad_loop_hooks.h. */
+bool ad_derive_loop_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
+                           uint32_t iteration, uint32_t *count);
 /** The backend of the loop. */
 JitBackend ad_derive_loop_backend(const AdTemplate *t);
 /** The gradient with which the slot of a state begins: a new reference; 0: error

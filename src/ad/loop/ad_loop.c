@@ -51,7 +51,11 @@ static void free_loop(AdLoop *loop)
     alloc_free(loop);
 }
 
-const AdLoopHooks ad_loop_hooks = { .derive = ad_derive_loop, .release = free_loop };
+const AdLoopHooks ad_loop_hooks = {
+    .derive = ad_derive_loop,
+    .repeat = ad_derive_loop_repeat,
+    .release = free_loop,
+};
 
 static uint64_t *hold_list(size_t n, const uint64_t *list)
 {

@@ -208,8 +208,8 @@ static bool go_through(Reverse *r, AdRun *run, uint32_t begin)
     const LoopDerivative *d = r->d;
     uint32_t number = ad_tape_step(ad_var_index(ad_run_get(run, 0)), -1);
     TRY(ad_run_set(run, 0, number) && set_states(r, run, number, begin), false);
-    if (d->last.iteration)
-        TRY(ad_run_set_number(run, d->last.iteration, number), false);
+    if (d->number)
+        TRY(ad_run_set_number(run, d->number, number), false);
     for (uint32_t k = 0, i = 0; k < d->t->state_count; k++)
         if (d->slots[k])
             TRY(ad_run_set_slot(run, k, ad_run_get(run, 1 + i++)), false);
@@ -496,7 +496,7 @@ bool ad_reverse(LoopDerivative *d)
     Reverse r;
     bool ok = reverse_begin(&r, d) && list_adjoints(&r) && list_sums(&r);
     bool sum = ok && is_sum(d);
-    if (sum && !d->last.iteration) {
+    if (sum && !d->number) {
         ok = record_sums(&r);
     } else if (ok && !sum && d->t->max_iterations == ADLoopSums) {
         ok = error_set(JIT_ERROR_ARGUMENT,

@@ -211,8 +211,7 @@ static bool give_inputs(const AdRun *run, AdBlock *block)
                                run->d->slot_entries[k]),
                 false);
     }
-    return !run->number ||
-           ad_block_input(block, run->d->last.iteration, run->number, 0);
+    return !run->number || ad_block_input(block, run->d->number, run->number, 0);
 }
 
 /* The body was recorded: 'outputs' of the template have become 'results'. With the

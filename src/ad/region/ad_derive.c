@@ -33,8 +33,8 @@ typedef struct Derivation {
     RecordedBody *bodies;
     uint32_t handle; /* of ad_region_open(), for derivatives of derivatives */
     ReplayGap *gaps; /* owned */
-    AdLast last;     /* who has written last, if that is needed; owned */
-    uint32_t *overwritten; /* by entry: its array in that; owned */
+    AdLast last; /* who has written last, if that is needed and this is the outermost
+                    region; owned */
 } Derivation;
 
 /* ---------------------------------------------------------------- a body */
@@ -349,42 +349,14 @@ static bool widen(const Derivation *d, uint32_t k, uint64_t *result)
     return wide != 0;
 }
 
-/* Record the conditional with nothing but what finds out who writes last. */
-static bool find_last(Derivation *d)
-{
-    const AdTemplate *t = d->t;
-    TRY(d->mode == ADModeBackward && ad_derive_has_arrays(t, d->given), true);
-    TRY(ad_overwrite_find(t, &d->last, &d->overwritten), false);
-    TRY(d->last.count, true);
-    RecordedBody bodies[2];
-    memset(bodies, 0, sizeof(bodies));
-    ReplayGap *gaps = NULL;
-    bool ok = true;
-    for (uint32_t b = 0; b < 2 && ok; b++) {
-        ok = ad_overwrite_record(t, &d->last, b, &bodies[b]);
-        if (ok && !gaps)
-            ok = (gaps = ad_derive_gaps(t, bodies[b].scope)) != NULL;
-    }
-    state_lock();
-    bool masked = ok && t->around && mask_push(state_thread(), t->around);
-    VarId none;
-    ok = ok && (masked || !t->around) && ad_derive_cond(t, bodies, gaps, &none);
-    if (masked)
-        ok = mask_pop(state_thread()) && ok;
-    for (uint32_t b = 0; b < 2; b++)
-        ad_derive_release(&bodies[b]);
-    state_unlock();
-    alloc_free(gaps);
-    return ok && ad_overwrite_finish(&d->last);
-}
-
 static bool derive_bodies(Derivation *d)
 {
     const AdTemplate *t = d->t;
     AdThread *own = ad_thread();
-    TRY(own && find_last(d), false);
-    const AdLast *before = own->last;
-    own->last = d->last.count ? &d->last : before;
+    bool arrays = d->mode == ADModeBackward && ad_derive_has_arrays(t, d->given);
+    TRY(own && (!arrays || ad_overwrite_find(d->t, &d->last)), false);
+    AdLast *before = own->last;
+    own->last = d->last.step_count ? &d->last : before;
     bool ok = true;
     for (uint32_t i = 0; i < t->body_count && ok; i++)
         ok = derive_body(d, is_descending(d) ? t->body_count - 1 - i : i);
@@ -424,8 +396,7 @@ static bool derive(Derivation *d)
             ad_var_dec_ref(d->made[k]);
             d->made[k] = ad_gradient_take(t->entries[k].node);
         }
-    ok = ok && (d->mode == ADModeForward ||
-                ad_overwrite_cut(t, &d->last, d->overwritten, d->made));
+    ok = ok && (d->mode == ADModeForward || ad_overwrite_cut(&d->last, d->made));
     alloc_free(which);
     alloc_free(results);
     alloc_free(plain);
@@ -499,7 +470,6 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
     }
     state_unlock();
     ad_last_free(&d.last);
-    alloc_free(d.overwritten);
     alloc_free(d.gradients);
     alloc_free(d.bodies);
     alloc_free(d.gaps);

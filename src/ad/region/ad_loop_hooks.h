@@ -12,6 +12,11 @@ typedef struct AdLoopHooks {
     /** ad_derive() of a loop. Without lock. */
     bool (*derive)(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
                    const bool *wanted);
+    /** Run a loop again with a body that was recorded in the place of its own and has
+     *  effects only. 'iteration': a placeholder in it for the number of the iteration.
+     *  '*count' receives how many each lane has made, a new reference. Without lock. */
+    bool (*repeat)(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
+                   uint32_t iteration, uint32_t *count);
     /** Release what belongs to a loop that is open; NULL is fine. With the lock. */
     void (*release)(AdLoop *loop);
 } AdLoopHooks;

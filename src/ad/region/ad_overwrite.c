@@ -1,165 +1,297 @@
 /*
  * ad_overwrite.c -- see ad_overwrite.h
+ *
+ * The region is recorded again with bodies of which each write writes its number, and
+ * which have nothing else in them than what that needs. For that, the stride of a loop
+ * has to be known, and so how many iterations loops in its body make at most: where no
+ * bound says so, the region runs once before that, with bodies that write to nothing
+ * but the largest number of iterations.
  */
 #include "ad/region/ad_overwrite.h"
 
-#include "ad/region/ad_cut.h"
+#include "ad/region/ad_derive.h"
+#include "ad/region/ad_loop_hooks.h"
+#include "ad/region/ad_writes.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/vec.h"
-#include "trace/graph/record.h"
+#include "trace/graph/access.h"
+#include "trace/graph/mask.h"
 
-/* Writes to one array. */
-typedef struct Target {
-    uint32_t entry; /* 1 + its number; 0: it was not tracked before */
-    uint32_t writes;
-    AdSize size;
-    bool overwrites, unknown;
-    bool inner; /* a region in the body overwrites it */
-} Target;
-
-typedef struct Search {
-    const AdTemplate *t;
+typedef struct Run {
     AdLast *last;
-    uint32_t capacity; /* of the list of writes */
-    Target *targets;
-    uint32_t *target_of; /* by array of the template */
-} Search;
+    uint32_t *most; /* by region: 1 entry, the largest number of iterations; references,
+                       owned */
+    bool counts;    /* ... of loops without a bound, which is all that is wanted; else
+                       of those with one */
+    uint32_t count; /* iterations of the outermost one, if it is a loop; a reference */
+    uint64_t limit; /* more than these cannot be numbered; 0: there are not more */
+} Run;
 
-/* What leads to an array as a write has made it. */
-typedef struct Write {
-    const AdMoves *m;        /* a scatter with Identity or Add, */
-    const AdTemplate *inner; /* or a region in the body, */
-    NodeId operation;        /* ... with this node, of which it is this output; */
-    uint32_t output;
-    NodeId before; /* else both are NULL. What it writes to; 0: not tracked */
-} Write;
-
-static uint32_t find_array(const AdTemplate *t, NodeId node, uint32_t end)
+static JitBackend backend_of(const AdLast *last)
 {
-    for (uint32_t k = 0; k < end; k++)
-        if (t->arrays[k].node == node)
-            return k;
-    return end;
+    const AdTemplate *t = last->regions[0].t;
+    return (JitBackend) ad_graph_node(t->arrays[0].node)->backend;
 }
 
-static uint32_t find_entry(const AdTemplate *t, NodeId node)
+/* ---------------------------------------------------------------- bodies */
+
+static bool new_number(AdLastRegion *region)
 {
-    for (uint32_t i = 0; i < t->entry_count; i++)
-        if (t->entries[i].node == node)
-            return 1 + i;
-    return 0;
+    const AdTemplate *t = region->t;
+    state_lock();
+    VarId number = region_placeholder(state_thread(), OP_STATE, t->state_count,
+                                      t->device, VarTypeUInt32, 1, 0);
+    state_unlock();
+    jit_var_dec_ref(region->iteration);
+    return (region->iteration = number) != 0;
 }
 
-/* The region whose output an edge is; NULL: it is none. */
-static const AdTemplate *region_behind(const AdEdge *edge)
-{
-    const AdOperation *op =
-        edge->rule == RULE_OUT_OF ? ad_operation_of(edge->held) : NULL;
-    return op && op->arrival == ad_cut_arrival ? op->payload : NULL;
-}
+static bool record_region(Run *run, uint32_t region);
 
-static Write find_write(NodeId array)
+/* Nothing else than this is in a body. */
+static bool record_steps(Run *run, uint32_t region, uint32_t body)
 {
-    Write w = { 0 };
-    for (EdgeId e = ad_graph_node(array)->in; e; e = ad_graph_edge(e)->next_in) {
-        const AdEdge *edge = ad_graph_edge(e);
-        const AdMoves *m = (const AdMoves *) (uintptr_t) edge->held;
-        const AdTemplate *inner = region_behind(edge);
-        if (inner)
-            w = (Write){ NULL, inner, edge->source, edge->slot, 0 };
-        else if (edge->rule == RULE_MOVES && ad_moves_is_plain_scatter(m))
-            w.m = m;
-        if (!inner && edge->operand == 0)
-            w.before = edge->source;
-    }
-    return w;
-}
-
-static bool add_write(Search *s, const AdMoves *m, uint32_t body, uint32_t which)
-{
-    AdLast *last = s->last;
-    TRY(vec_reserve(&last->writes, &s->capacity, last->count + 1, sizeof(AdLastWrite)),
-        false);
-    last->writes[last->count++] = (AdLastWrite){ m, body, which };
-    return true;
-}
-
-/* What the node of an operation gets by this entry; 0: it is not tracked. */
-static NodeId source_of(NodeId operation, uint32_t entry)
-{
-    for (EdgeId e = ad_graph_node(operation)->in; e; e = ad_graph_edge(e)->next_in)
-        if (ad_graph_edge(e)->slot == entry)
-            return ad_graph_edge(e)->source;
-    return 0;
-}
-
-/* What the writes of a region in the body have written to, before the first of them. */
-static NodeId before_region(const Write *w)
-{
-    const AdTemplate *t = w->inner;
-    NodeId node = 0;
-    if (w->output >= t->tracked_count)
-        node = t->arrays[w->output - t->tracked_count].node;
-    while (node && !find_entry(t, node)) {
-        Write own = find_write(node);
-        node = own.inner ? before_region(&own) : own.before;
-    }
-    return node ? source_of(w->operation, find_entry(t, node) - 1) : 0;
-}
-
-/* Those that add something count like one of the body's where the region stands. One
- * that overwrites is 'inner'. False: memory is out. */
-static bool add_inner(Search *s, const Write *w, uint32_t body, uint32_t which)
-{
-    const AdTemplate *t = w->inner;
-    Target *target = &s->targets[which];
-    NodeId node = 0;
-    if (w->output >= t->tracked_count)
-        node = t->arrays[w->output - t->tracked_count].node;
-    target->unknown |= !node;
-    while (node && !find_entry(t, node)) {
-        Write own = find_write(node);
-        if (own.inner)
-            TRY(add_inner(s, &own, body, which), false);
-        else if (own.m)
-            TRY(add_write(s, own.m, body, which), false);
-        target->unknown |= !own.m && !own.inner;
-        target->inner |= own.m && ad_moves_overwrites(own.m);
-        node = own.inner ? before_region(&own) : own.before;
+    AdLast *last = run->last;
+    for (uint32_t i = 0; i < last->step_count; i++) {
+        const AdLastStep *step = &last->steps[i];
+        if (step->around != region || step->body != body)
+            continue;
+        if (!step->m)
+            TRY(record_region(run, step->which), false);
+        else if (!run->counts && ad_moves_overwrites(step->m))
+            TRY(ad_last_record(last, step), false);
     }
     return true;
 }
 
-/* Array k of the template: a scatter to what another one has left, or to an entry. */
-static bool note_write(Search *s, uint32_t k)
+static bool record_bodies(Run *run, uint32_t region, RecordedBody *bodies,
+                          ReplayGap **gaps)
 {
-    const AdTemplate *t = s->t;
-    const AdArray *array = &t->arrays[k];
-    Write w = find_write(array->node);
-    NodeId before = w.inner ? before_region(&w) : w.before;
-    uint32_t earlier = before ? find_array(t, before, k) : k;
-    uint32_t which = earlier < k ? s->target_of[earlier] : s->last->array_count++;
-    Target *target = &s->targets[s->target_of[k] = which];
-    if (before && earlier == k)
-        target->entry = find_entry(t, before);
-    if (w.inner && t->kind == REGION_LOOP)
-        return add_inner(s, &w, array->body, which);
-    target->unknown |= !w.m;
-    if (!w.m)
-        return true;
-    target->size = w.m->size[0];
-    target->writes++;
-    target->overwrites |= ad_moves_overwrites(w.m);
-    return add_write(s, w.m, array->body, which);
+    const AdTemplate *t = run->last->regions[region].t;
+    bool ok = true;
+    for (uint32_t b = 0; b < t->body_count && ok; b++) {
+        AdReopened reopened;
+        TRY(ad_derive_reopen(&reopened, t, b), false);
+        if (!*gaps)
+            *gaps = ad_derive_gaps(t, reopened.body.scope);
+        ok = *gaps != NULL;
+        if (ok && t->kind == REGION_LOOP)
+            ok = new_number(&run->last->regions[region]);
+        ok = ok && record_steps(run, region, b);
+        ok = ad_derive_close(&reopened, ok, &bodies[b]);
+    }
+    return ok;
 }
 
-static bool is_needed(const Search *s, const Target *target)
+/* ---------------------------------------------------------------- regions */
+
+/* Iterations of a loop, 0: there is no bound. */
+static uint32_t bound_of(const AdTemplate *t)
 {
-    return !target->unknown && target->overwrites &&
-           (s->t->kind == REGION_LOOP ||
-            (s->t->kind == REGION_IF && target->writes > 1));
+    bool bounded = t->max_iterations > 0 && t->max_iterations < UINT32_MAX;
+    return bounded ? (uint32_t) t->max_iterations : 0;
 }
+
+/* With a bound, the launch fails in which lanes exceed it: their numbers would not be
+ * right. */
+static bool note_most(const Run *run, uint32_t region, uint32_t count)
+{
+    const AdTemplate *t = run->last->regions[region].t;
+    uint32_t *most = &run->most[region], fine = 0;
+    if (!run->counts) {
+        state_lock();
+        fine = access_check_loop(state_thread(), count, bound_of(t), t->name);
+        state_unlock();
+        TRY(fine, false);
+    }
+    uint32_t first = ad_moves_u32(count, 0), next = 0;
+    if (first)
+        next = jit_var_scatter(*most, count, first, fine, ReduceOpMax, ReduceModeAuto);
+    jit_var_dec_ref(first);
+    jit_var_dec_ref(fine);
+    TRY(next, false);
+    jit_var_dec_ref(*most);
+    *most = next;
+    return true;
+}
+
+static bool record_loop(Run *run, uint32_t region, RecordedBody *body, ReplayGap *gaps)
+{
+    const AdLastRegion *own = &run->last->regions[region];
+    uint32_t count = 0;
+    bool ok = ad_loop_hooks.repeat(own->t, body, gaps, own->iteration, &count);
+    if (region == 0) {
+        run->count = count;
+        return ok;
+    }
+    if (run->counts != (bound_of(own->t) != 0))
+        ok = ok && note_most(run, region, count);
+    jit_var_dec_ref(count);
+    return ok;
+}
+
+/* A conditional or call. */
+static bool record_branches(const AdTemplate *t, RecordedBody *bodies,
+                            const ReplayGap *gaps)
+{
+    VarId none;
+    state_lock();
+    bool masked = t->around && mask_push(state_thread(), t->around);
+    bool ok = (masked || !t->around) &&
+              (t->kind == REGION_IF ? ad_derive_cond(t, bodies, gaps, &none)
+                                    : ad_derive_call(t, bodies, gaps, &none));
+    if (masked)
+        ok = mask_pop(state_thread()) && ok;
+    state_unlock();
+    return ok;
+}
+
+static bool record_region(Run *run, uint32_t region)
+{
+    AdTemplate *t = run->last->regions[region].t;
+    RecordedBody *bodies = alloc_zero(t->body_count, sizeof(RecordedBody));
+    TRY(bodies, false);
+    ReplayGap *gaps = NULL;
+    bool ok = record_bodies(run, region, bodies, &gaps);
+    if (ok)
+        ok = t->kind == REGION_LOOP ? record_loop(run, region, bodies, gaps)
+                                    : record_branches(t, bodies, gaps);
+    state_lock();
+    for (uint32_t b = 0; b < t->body_count; b++)
+        ad_derive_release(&bodies[b]);
+    state_unlock();
+    alloc_free(bodies);
+    alloc_free(gaps);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- how many numbers */
+
+static bool begin_run(Run *run, AdLast *last, bool counts)
+{
+    const uint32_t zero = 0;
+    *run = (Run){ .last = last, .counts = counts };
+    TRY(run->most = alloc_zero(last->region_count, sizeof(uint32_t)), false);
+    for (uint32_t r = 1; r < last->region_count; r++) {
+        if (last->regions[r].t->kind != REGION_LOOP)
+            continue;
+        run->most[r] = jit_var_literal(backend_of(last), VarTypeUInt32, &zero, 1, 1);
+        TRY(run->most[r], false);
+    }
+    return true;
+}
+
+static void schedule_run(const Run *run)
+{
+    for (uint32_t r = 0; r < run->last->region_count; r++)
+        if (run->most[r])
+            jit_var_schedule(run->most[r]);
+}
+
+static void end_run(Run *run)
+{
+    for (uint32_t r = 0; run->most && r < run->last->region_count; r++)
+        jit_var_dec_ref(run->most[r]);
+    jit_var_dec_ref(run->count);
+    alloc_free(run->most);
+}
+
+static bool largest_of(uint32_t count, uint32_t *found)
+{
+    uint32_t largest = jit_var_reduce(count, ReduceOpMax);
+    bool ok = largest && jit_var_read(largest, 0, found);
+    jit_var_dec_ref(largest);
+    return ok;
+}
+
+/* Of the loops for which it is not known yet. */
+static bool count_iterations(AdLast *last, uint64_t *most)
+{
+    Run run;
+    uint32_t found;
+    bool ok = begin_run(&run, last, true) && record_region(&run, 0);
+    if (ok)
+        schedule_run(&run);
+    for (uint32_t r = 0; r < last->region_count && ok; r++) {
+        if (most[r])
+            continue;
+        ok = r == 0 ? largest_of(run.count, &found)
+                    : jit_var_read(run.most[r], 0, &found);
+        most[r] = ok ? found : 0;
+    }
+    end_run(&run);
+    return ok;
+}
+
+static bool is_frozen(void)
+{
+    return jit_flag(JitFlagFreezingScope);
+}
+
+/* How many iterations loops make at most, by region; 1 for what is none. 0: that of the
+ * outermost one is not known, and can be looked at later. */
+static bool find_most(AdLast *last, uint64_t *most)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < last->region_count; r++) {
+        const AdTemplate *t = last->regions[r].t;
+        most[r] = t->kind != REGION_LOOP ? 1 : r > 0 ? bound_of(t) : 0;
+        any |= !most[r] && r > 0;
+    }
+    if (any && is_frozen())
+        return error_set(JIT_ERROR_UNSUPPORTED,
+                         "ad_traverse(): in '%s' a loop overwrites an array, and its "
+                         "'max_iterations' has to be known in a frozen function",
+                         last->regions[0].t->name);
+    if (any)
+        return count_iterations(last, most);
+    if (!most[0] && is_frozen())
+        most[0] = UINT32_MAX;
+    return true;
+}
+
+static bool refuse_number(const AdLast *last)
+{
+    return error_set(JIT_ERROR_UNSUPPORTED,
+                     "ad_traverse(): '%s' overwrites an array more often than can be "
+                     "counted",
+                     last->regions[0].t->name);
+}
+
+/* Places and strides, from the innermost regions outwards: these are the last ones. */
+static bool set_places(AdLast *last, const uint64_t *most, uint64_t *sizes)
+{
+    for (uint32_t r = last->region_count; r-- > 0;) {
+        AdLastRegion *region = &last->regions[r];
+        uint64_t size = 0;
+        for (uint32_t i = 0; i < last->step_count; i++) {
+            AdLastStep *step = &last->steps[i];
+            if (step->around != r)
+                continue;
+            step->place = size;
+            size += step->m ? 1 : sizes[step->which];
+        }
+        region->stride = size;
+        if (size > (UINT64_MAX >> 1) / (most[r] ? most[r] : 1))
+            return refuse_number(last);
+        sizes[r] = size * most[r];
+    }
+    return true;
+}
+
+/* 'total': the largest number, 0: not known. */
+static bool number_steps(AdLast *last, uint64_t *total)
+{
+    uint64_t *most = alloc_zero(last->region_count, sizeof(uint64_t));
+    uint64_t *sizes = alloc_zero(last->region_count, sizeof(uint64_t));
+    bool ok = most && sizes && find_most(last, most) && set_places(last, most, sizes);
+    *total = ok && most[0] ? sizes[0] + 1 : 0;
+    alloc_free(most);
+    alloc_free(sizes);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- who writes last */
 
 static bool is_recorded(void)
 {
@@ -169,114 +301,113 @@ static bool is_recorded(void)
     return false;
 }
 
-static bool refuse(const AdTemplate *t)
+static bool refuse(const AdTemplate *t, const char *why)
 {
-    return error_set(
-        JIT_ERROR_UNSUPPORTED,
-        "ad_traverse(): %s '%s' overwrites an array: its derivative is "
-        "not available within another recording; what runs at once "
-        "(mode=\"evaluated\") has one",
-        t->kind == REGION_LOOP ? "loop" : "conditional", t->name);
+    static const char *const kinds[] = {
+        [REGION_LOOP] = "loop", [REGION_IF] = "conditional", [REGION_CALL] = "call"
+    };
+    return error_set(JIT_ERROR_UNSUPPORTED,
+                     "ad_traverse(): %s '%s' overwrites an array: its derivative is "
+                     "not available %s; what runs at once (mode=\"evaluated\") has one",
+                     kinds[t->kind], t->name, why);
+}
+
+static bool check_needed(const AdLast *last, const AdTarget *targets)
+{
+    for (uint32_t i = 0; i < last->array_count; i++)
+        if (targets[i].needed && targets[i].divided)
+            return refuse(last->regions[0].t, "where it is two arrays afterwards");
+    return !last->step_count || !is_recorded() ||
+           refuse(last->regions[0].t, "where a body is recorded");
 }
 
 /* Arrays of zeros, for those that need one. */
-static bool make_arrays(Search *s, bool *any)
+static bool make_arrays(AdLast *last, const AdTarget *targets, VarType type)
 {
-    JitBackend backend = (JitBackend) ad_graph_node(s->t->arrays[0].node)->backend;
-    const uint32_t zero = 0;
-    *any = false;
-    for (uint32_t k = 0; k < s->t->array_count; k++)
-        if (s->targets[k].inner && s->t->kind == REGION_LOOP)
-            return error_set(JIT_ERROR_UNSUPPORTED,
-                             "ad_traverse(): in loop '%s' a loop, conditional or call "
-                             "overwrites an array, and has no derivative in reverse "
-                             "mode; what runs at once (mode=\"evaluated\") has",
-                             s->t->name);
-    for (uint32_t i = 0; i < s->last->array_count; i++) {
-        const Target *target = &s->targets[i];
-        if (!is_needed(s, target))
+    const uint64_t zero = 0;
+    for (uint32_t i = 0; i < last->array_count; i++) {
+        if (!targets[i].needed)
             continue;
-        if (is_recorded())
-            return refuse(s->t);
-        ad_size_next(target->size);
-        s->last->arrays[i] =
-            jit_var_literal(backend, VarTypeUInt32, &zero, target->size.count, 1);
-        TRY(s->last->arrays[i], false);
-        *any = true;
+        ad_size_next(targets[i].size);
+        last->arrays[i].numbers =
+            jit_var_literal(backend_of(last), type, &zero, targets[i].size.count, 1);
+        TRY(last->arrays[i].numbers, false);
     }
     return true;
 }
 
-static bool search(Search *s, uint32_t *entries)
+static bool check_limit(const Run *run)
 {
-    bool any, ok = true;
-    state_lock();
-    for (uint32_t k = 0; k < s->t->array_count && ok; k++)
-        ok = note_write(s, k);
-    state_unlock();
-    TRY(ok && make_arrays(s, &any), false);
-    for (uint32_t i = 0; i < s->last->array_count; i++)
-        if (s->last->arrays[i] && s->targets[i].entry)
-            entries[s->targets[i].entry - 1] = 1 + i;
-    if (!any)
-        ad_last_free(s->last);
-    return true;
+    uint32_t found;
+    return largest_of(run->count, &found) &&
+           (found <= run->limit || refuse_number(run->last));
 }
 
-bool ad_overwrite_find(const AdTemplate *t, AdLast *last, uint32_t **entries)
+/* Run the region, and have the numbers in memory. */
+static bool run_region(Run *run)
+{
+    const AdLast *last = run->last;
+    TRY(record_region(run, 0), false);
+    for (uint32_t i = 0; i < last->array_count; i++)
+        if (last->arrays[i].numbers)
+            jit_var_schedule(last->arrays[i].numbers);
+    schedule_run(run);
+    return (!run->limit || check_limit(run)) && jit_eval();
+}
+
+static bool find_last(AdLast *last, const AdTarget *targets)
+{
+    uint64_t total;
+    TRY(check_needed(last, targets), false);
+    TRY(last->step_count, true);
+    TRY(number_steps(last, &total), false);
+    uint64_t stride = last->regions[0].stride;
+    /* Values of 64 bits make packets shorter. */
+    bool narrow = total ? total <= UINT32_MAX : stride <= UINT16_MAX;
+    Run run;
+    bool ok = begin_run(&run, last, false);
+    if (!total)
+        run.limit = (narrow ? UINT32_MAX : UINT64_MAX) / (stride ? stride : 1);
+    ok = ok && make_arrays(last, targets, narrow ? VarTypeUInt32 : VarTypeUInt64) &&
+         run_region(&run);
+    end_run(&run);
+    return ok;
+}
+
+bool ad_overwrite_find(AdTemplate *t, AdLast *last)
 {
     *last = (AdLast){ 0 };
-    *entries = NULL;
-    if (!t->array_count || t->kind == REGION_CALL)
+    if (!t->array_count || t->block || ad_last_region(t))
         return true;
-    Search s = { .t = t, .last = last };
-    s.targets = alloc_zero(t->array_count, sizeof(Target));
-    s.target_of = alloc_zero(t->array_count, sizeof(uint32_t));
-    last->arrays = alloc_zero(t->array_count, sizeof(uint32_t));
-    *entries = alloc_zero(t->entry_count + 1, sizeof(uint32_t));
-    bool ok = s.targets && s.target_of && last->arrays && *entries &&
-              search(&s, *entries);
-    alloc_free(s.targets);
-    alloc_free(s.target_of);
-    if (!ok)
+    AdTarget *targets = NULL;
+    state_lock();
+    bool ok = ad_writes_find(t, last, &targets);
+    state_unlock();
+    ok = ok && find_last(last, targets);
+    alloc_free(targets);
+    if (!ok || !last->step_count)
         ad_last_free(last);
     return ok;
 }
 
-bool ad_overwrite_number(const AdTemplate *t, AdLast *last)
+bool ad_overwrite_number(const AdTemplate *t, uint32_t *placeholder)
 {
-    state_lock();
-    VarId number = region_placeholder(state_thread(), OP_STATE, t->state_count,
-                                      t->device, VarTypeUInt32, 1, 0);
-    state_unlock();
-    jit_var_dec_ref(last->iteration);
-    return (last->iteration = number) != 0;
+    AdLastRegion *region = ad_last_region(t);
+    *placeholder = 0;
+    if (!region)
+        return true;
+    TRY(new_number(region), false);
+    *placeholder = jit_var_inc_ref(region->iteration);
+    return true;
 }
 
-bool ad_overwrite_record(const AdTemplate *t, AdLast *last, uint32_t which,
-                         RecordedBody *out)
+bool ad_overwrite_cut(const AdLast *last, uint64_t *gradients)
 {
-    AdReopened reopened;
-    TRY(ad_derive_reopen(&reopened, t, which), false);
-    bool ok = (t->kind != REGION_LOOP || ad_overwrite_number(t, last)) &&
-              ad_last_record(last, which);
-    return ad_derive_close(&reopened, ok, out);
-}
-
-bool ad_overwrite_finish(const AdLast *last)
-{
-    for (uint32_t i = 0; i < last->array_count; i++)
-        if (last->arrays[i])
-            jit_var_schedule(last->arrays[i]);
-    return jit_eval();
-}
-
-bool ad_overwrite_cut(const AdTemplate *t, const AdLast *last, const uint32_t *entries,
-                      uint64_t *gradients)
-{
-    for (uint32_t i = 0; entries && last->count && i < t->entry_count; i++)
-        if (entries[i] && gradients[i])
-            TRY(gradients[i] = ad_last_before(last, entries[i] - 1, gradients[i]),
-                false);
+    for (uint32_t i = 0; i < last->array_count; i++) {
+        const AdLastArray *array = &last->arrays[i];
+        uint64_t *g = array->entry ? &gradients[array->entry - 1] : NULL;
+        if (g && *g && array->numbers)
+            TRY(*g = ad_last_before(array, *g), false);
+    }
     return true;
 }
