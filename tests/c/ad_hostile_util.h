@@ -52,4 +52,36 @@ static UNUSED uint32_t single(float value)
     return own(jit_var_f32(CPU, value));
 }
 
+/* An iteration: what becomes of y, a new reference, or 0. */
+typedef uint64_t (*Step)(uint64_t y, uint64_t x);
+
+/* Three times y = step(y, x), from 'start' on, whose reference moves. */
+static UNUSED uint64_t three_times(int64_t most, Step step, uint64_t start, uint64_t x)
+{
+    uint32_t three = number(3), one = number(1);
+    uint64_t state[] = { start, jit_var_u32(CPU, 0) };
+    uint32_t loop = start && state[1] && three && one
+                        ? ad_var_loop_start(CPU, "hostile", most, 2, state, NULL)
+                        : 0;
+    int again = loop ? 0 : -1;
+    while (again == 0) {
+        uint32_t more = jit_var_lt((uint32_t) state[1], three);
+        again = ad_var_loop_cond(loop, more);
+        jit_var_dec_ref(more);
+        if (again > 0) {
+            uint64_t next[] = { step(state[0], x),
+                                jit_var_add((uint32_t) state[1], one) };
+            for (int k = 0; k < 2; ++k) {
+                ad_var_dec_ref(state[k]);
+                state[k] = next[k];
+            }
+        }
+        if (again >= 0)
+            again = ad_var_loop_end(loop, state);
+    }
+    track(state[0]);
+    track(state[1]);
+    return again > 0 ? state[0] : 0;
+}
+
 #endif

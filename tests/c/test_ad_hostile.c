@@ -3,7 +3,7 @@
  *
  * Built with JIT_HOSTILE; see hostile_util.h.
  */
-#include "ad_hostile_util.h"
+#include "ad_hostile_writes.h"
 
 /* ----------------------------------------------------------------- derivatives */
 
@@ -60,38 +60,6 @@ static bool second_gradient_of_conditional(void)
     uint64_t x = input();
     return go_back_twice(conditional(x), x) && gradient_is(x, 4, 0) &&
            gradient_is(x, 16, 2);
-}
-
-/* An iteration: what becomes of y, a new reference, or 0. */
-typedef uint64_t (*Step)(uint64_t y, uint64_t x);
-
-/* Three times y = step(y, x), from 'start' on, whose reference moves. */
-static uint64_t three_times(int64_t most, Step step, uint64_t start, uint64_t x)
-{
-    uint32_t three = number(3), one = number(1);
-    uint64_t state[] = { start, jit_var_u32(CPU, 0) };
-    uint32_t loop = start && state[1] && three && one
-                        ? ad_var_loop_start(CPU, "hostile", most, 2, state, NULL)
-                        : 0;
-    int again = loop ? 0 : -1;
-    while (again == 0) {
-        uint32_t more = jit_var_lt((uint32_t) state[1], three);
-        again = ad_var_loop_cond(loop, more);
-        jit_var_dec_ref(more);
-        if (again > 0) {
-            uint64_t next[] = { step(state[0], x),
-                                jit_var_add((uint32_t) state[1], one) };
-            for (int k = 0; k < 2; ++k) {
-                ad_var_dec_ref(state[k]);
-                state[k] = next[k];
-            }
-        }
-        if (again >= 0)
-            again = ad_var_loop_end(loop, state);
-    }
-    track(state[0]);
-    track(state[1]);
-    return again > 0 ? state[0] : 0;
 }
 
 /* y = x; three times y = y x */
@@ -303,41 +271,6 @@ static bool gradient_of_local_array(void)
     uint64_t written = track(ad_array_write(filled, place, square, 0));
     uint64_t y = track(ad_array_read(written, number(0), 0));
     return go_back(y, ADFlagDefault) && gradient_is(x, 16, 4) && gradient_is(x, 17, 1);
-}
-
-/* x^2 goes to each lane of an array. */
-static uint64_t write_square(uint64_t array, uint64_t x, ReduceOp op)
-{
-    uint64_t square = ad_var_mul(x, x);
-    uint32_t lane = jit_var_counter(CPU, N);
-    uint64_t next = ad_var_scatter(array, square, lane, 0, op, ReduceModeAuto);
-    ad_var_dec_ref(square);
-    jit_var_dec_ref(lane);
-    return next;
-}
-
-static uint64_t add_to_array(uint64_t array, uint64_t x)
-{
-    return write_square(array, x, ReduceOpAdd);
-}
-
-static uint64_t replace_in_array(uint64_t array, uint64_t x)
-{
-    return write_square(array, x, ReduceOpIdentity);
-}
-
-static bool gradient_of_scatter_in_loop(void)
-{
-    uint64_t x = input(), array = ad_var_mul(x, single(1));
-    uint64_t y = three_times(ADLoopUnbounded, add_to_array, array, x);
-    return go_back(y, ADFlagDefault) && gradient_is(x, 8, 1 + 6);
-}
-
-static bool gradient_of_overwriting_loop(void)
-{
-    uint64_t x = input(), array = ad_var_mul(x, single(1));
-    uint64_t y = three_times(ADLoopUnbounded, replace_in_array, array, x);
-    return go_back(y, ADFlagDefault) && gradient_is(x, 8, 2);
 }
 
 /* One side of a conditional writes to an array from outside. */
@@ -772,62 +705,6 @@ static bool untracked_nested(void)
     return y != 0;
 }
 
-/* Each iteration overwrites what those before have written. */
-static uint64_t overwrite(uint64_t array, uint64_t x)
-{
-    uint64_t square = track(ad_var_mul(x, x));
-    return ad_var_scatter(array, square, counter(), 0, ReduceOpIdentity,
-                          ReduceModeAuto);
-}
-
-static uint64_t overwrite_within(uint64_t array, uint64_t x)
-{
-    return ad_var_inc_ref(
-        three_times(ADLoopUnbounded, overwrite, ad_var_inc_ref(array), x));
-}
-
-static bool tangent_is_two(Step step)
-{
-    uint64_t x = input();
-    uint64_t array = jit_var_mul((uint32_t) x, (uint32_t) single(1));
-    uint64_t y = three_times(ADLoopUnbounded, step, array, x);
-    uint32_t one = (uint32_t) single(1);
-    return y && one && ad_set_grad(x, one) && ad_enqueue(ADModeForward, x) &&
-           ad_traverse(ADModeForward, ADFlagDefault) && gradient_is(y, 8, 2);
-}
-
-static bool tangent_of_overwritten(void)
-{
-    return tangent_is_two(overwrite);
-}
-
-static bool tangent_of_overwritten_within(void)
-{
-    return tangent_is_two(overwrite_within);
-}
-
-/* An array that is neither tracked nor a state is cleared, and added to. */
-static uint64_t beside;
-
-static uint64_t clear_and_add(uint64_t y, uint64_t x)
-{
-    uint64_t cleared = ad_var_scatter(beside, single(0), counter(), 0, ReduceOpIdentity,
-                                      ReduceModeAuto);
-    ad_var_dec_ref(beside);
-    beside = add_to_array(cleared, x);
-    ad_var_dec_ref(cleared);
-    return beside ? ad_var_inc_ref(y) : 0;
-}
-
-static bool gradient_of_cleared(void)
-{
-    uint64_t x = input();
-    beside = jit_var_mul((uint32_t) x, (uint32_t) single(1));
-    uint64_t y = three_times(ADLoopUnbounded, clear_and_add, ad_var_inc_ref(x), x);
-    track(beside);
-    return y && beside && go_back(beside, ADFlagDefault) && gradient_is(x, 8, 2);
-}
-
 /* ----------------------------------------------------------------------- tests */
 
 static const Scenario scenarios[] = {
@@ -881,6 +758,8 @@ static const Scenario scenarios[] = {
     { "untracked_nested", untracked_nested, false, false },
     { "tangent_of_overwritten", tangent_of_overwritten, false, false },
     { "tangent_of_overwritten_within", tangent_of_overwritten_within, false, false },
+    { "gradient_of_overwritten_within", gradient_of_overwritten_within, false, false },
+    { "gradient_of_sides_within", gradient_of_sides_within, false, false },
     { "gradient_of_cleared", gradient_of_cleared, false, false }
 };
 

@@ -393,3 +393,44 @@ def test_second_order_of_conditionals(write: Any, start: str) -> None:
         return four(out, x)
 
     check_second_order(program, X, P)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("second", [dr.scatter, dr.scatter_add])
+@pytest.mark.parametrize("first", [dr.scatter, dr.scatter_add])
+@pytest.mark.parametrize("nested", [False, True])
+def test_sides_that_write_to_a_state(
+    nested: bool, first: Any, second: Any, start: str
+) -> None:
+    """Of a loop: each as it was before the conditional. The first may do so in a loop,
+    since there is no copy of the state for one in the second."""
+
+    def side(scatter: Any, offset: int) -> Any:
+        def write(out: Any, y: Any, k: Any) -> Any:
+            scatter(out, y * y + offset, LANE * 3 + (k + offset) % 3)
+            return out, dr.sin(y), k + 1
+
+        def run(out: Any, y: Any, k: Any) -> Any:
+            if offset or not nested:
+                return write(out, y, k)[:2]
+            more = lambda out, y, j: j < 2  # noqa: E731
+            return dr.while_loop((out, y, UInt(0)), more, write, mode="symbolic")[:2]
+
+        return run
+
+    def program(x: Any) -> Any:
+        def body(out: Any, y: Any, k: Any) -> Any:
+            condition = (LANE + k) % 2 == 0
+            sides = side(first, 0), side(second, 1)
+            out, y = dr.if_stmt((out, y, k), condition, *sides, mode="symbolic")
+            return out, y * 0.9, k + 1
+
+        out, y, _ = dr.while_loop(
+            (begin(x, start), x, UInt(0)),
+            lambda out, y, k: k < UInt(4, 3, 2, 1),
+            body,
+            mode="symbolic",
+        )
+        return end(out, y)
+
+    dr.check_grad(program, X)

@@ -18,6 +18,9 @@ typedef struct AdHooks {
     bool (*traverse_from)(const NodeId *nodes, uint32_t count);
     /** Is it a placeholder of this region, and for what? With the lock. */
     bool (*stands_for)(const AdOpen *open, NodeId id, AdStandsFor *found);
+    /** ad_sides_follow(): a body has written to what another one has written to. With
+     *  the lock. */
+    bool (*follow)(const AdOpen *open, uint64_t leaf, NodeId last);
 } AdHooks;
 
 extern const AdHooks ad_hooks;

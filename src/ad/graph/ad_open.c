@@ -87,17 +87,13 @@ static bool follows(NodeId node, NodeId before)
 
 /* Two sides may write to a state of the loop around, each as it is before the body.
  * Where sides are no bodies, the graph is that of what was computed. */
-static bool check_order(const AdOpen *open, uint64_t leaf)
+static bool put_in_order(const AdOpen *open, uint64_t leaf)
 {
     VarId variable = ad_var_index(leaf);
     const AdArray *last = open->straight ? NULL : ad_open_last_write(open, variable);
-    if (!last || last->body == open->body || follows(ad_var_node(leaf), last->node))
-        return true;
-    return error_set(JIT_ERROR_UNSUPPORTED,
-                     "ad_var_scatter(): r%u is an array that another body of "
-                     "region '%s' has written to: its derivative is not available; "
-                     "scatter to an array that is no argument",
-                     variable, open->name);
+    return !last || last->body == open->body ||
+           follows(ad_var_node(leaf), last->node) ||
+           ad_hooks.follow(open, leaf, last->node);
 }
 
 bool ad_open_add_write(AdOpen *open, uint64_t leaf)
@@ -116,7 +112,7 @@ bool ad_open_note_write(uint64_t leaf)
 {
     AdThread *own = thread_self.ad;
     AdOpen *open = own && own->open_count ? &own->open[own->open_count - 1] : NULL;
-    return !open || (check_order(open, leaf) && ad_open_add_write(open, leaf));
+    return !open || (put_in_order(open, leaf) && ad_open_add_write(open, leaf));
 }
 
 static bool add_untracked(AdOpen *open, const AdUntracked *write)

@@ -5,11 +5,11 @@
  * ad_region.h. Where nothing is recorded as a region (a literal condition, modes that
  * run at once) the graph has nothing to cut: results are tracked as selections.
  */
-#include "ad/array/ad_moves.h"
 #include "ad/graph/ad_plain.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/region/ad_cut.h"
 #include "ad/region/ad_region.h"
+#include "ad/region/ad_sides.h"
 #include "ad/traverse/ad_wait.h"
 #include "base/error.h"
 
@@ -122,106 +122,6 @@ static bool is_pending(uint64_t leaf)
     return pending;
 }
 
-/* The writes of a side to an array, which is an argument: scatters, each to what the
- * one before has made. */
-typedef struct Writes {
-    NodeId first;  /* 0: none of them is tracked */
-    EdgeId target; /* from the argument to it; 0: that is not tracked */
-} Writes;
-
-static bool is_written_in(const AdOpen *open, NodeId node, uint32_t body)
-{
-    for (uint32_t i = 0; i < open->write_count; i++)
-        if (open->writes[i].node == node && open->writes[i].body == body)
-            return true;
-    return false;
-}
-
-/* The edge from the array that a scatter has written to. False: it is none, or one that
- * has looked at what is there. */
-static bool find_target(NodeId node, EdgeId *target)
-{
-    *target = 0;
-    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
-        const AdEdge *edge = ad_graph_edge(e);
-        if (edge->rule != RULE_MOVES ||
-            !ad_moves_is_plain_scatter((const AdMoves *) (uintptr_t) edge->held))
-            return false;
-        if (edge->operand == 0)
-            *target = e;
-    }
-    return true;
-}
-
-/* From the last one back. */
-static bool find_writes(const AdOpen *open, uint32_t body, NodeId last, Writes *w)
-{
-    *w = (Writes){ last, 0 };
-    while (w->first) {
-        TRY(find_target(w->first, &w->target), false);
-        NodeId before = w->target ? ad_graph_edge(w->target)->source : 0;
-        if (!before || !is_written_in(open, before, body))
-            break;
-        w->first = before;
-    }
-    return true;
-}
-
-/* 0: the argument is not tracked. */
-static NodeId source_of(const Writes *w)
-{
-    const AdEdge *e = w->target ? ad_graph_edge(w->target) : NULL;
-    return e && !ad_cut_is_before(e) ? e->source : 0;
-}
-
-/* What the first side has written is what the second one writes to. */
-static bool put_behind(NodeId last, const Writes *w)
-{
-    if (w->target) {
-        ad_graph_edge(w->target)->slot = 0; /* not MOVES_BEFORE any more */
-        ad_graph_set_source(w->target, last);
-        return true;
-    }
-    EdgeId value = ad_graph_node(w->first)->in;
-    TRY(value, true);
-    AdMoves *m = (AdMoves *) (uintptr_t) ad_graph_edge(value)->held;
-    m->held.refs++;
-    return ad_graph_new_edge(last, w->first, RULE_MOVES, 0, 0, (uintptr_t) m);
-}
-
-/* Both sides have written to copies of one array, which will be the first one. Each has
- * written in its own lanes, so the graph may have one side's writes behind the other's.
- * With the lock. */
-static bool join_writes(AdOpen *open, size_t k)
-{
-    uint64_t a = open->t->bodies[0].outputs[k], *b = &open->t->bodies[1].outputs[k];
-    NodeId last = ad_var_node(a);
-    Writes first, second;
-    bool ok = find_writes(open, 0, last, &first) &&
-              find_writes(open, 1, ad_var_node(*b), &second);
-    bool joined = ok && last && source_of(&second) == last;
-    if (!ok || (!joined && source_of(&first) != source_of(&second)))
-        return error_set(JIT_ERROR_UNSUPPORTED,
-                         "ad_var_cond_end(): conditional '%s': output %zu is an array "
-                         "that both sides have written to, other than by scatters with "
-                         "Identity or Add: its derivative is not available; scatter to "
-                         "an array that is no argument",
-                         open->t->name, k);
-    if (!joined && last && second.first)
-        TRY(put_behind(last, &second), false);
-    for (uint32_t i = 0; i < open->write_count; i++)
-        if (open->writes[i].variable == ad_var_index(*b))
-            open->writes[i].variable = ad_var_index(a);
-    for (uint32_t i = 0; i < open->untracked_count; i++)
-        if (open->untracked[i].variable == ad_var_index(*b))
-            open->untracked[i].variable = ad_var_index(a);
-    const uint64_t before = *b;
-    *b = (before >> 32 << 32) | ad_var_index(a);
-    var_inc(ad_var_index(a));
-    var_dec(ad_var_index(before));
-    return true;
-}
-
 /* Before the end. */
 static bool join_copies(AdOpen *open, size_t n)
 {
@@ -232,7 +132,7 @@ static bool join_copies(AdOpen *open, size_t n)
         if ((ad_var_node(a) | ad_var_node(b)) && ad_var_index(a) != ad_var_index(b) &&
             is_pending(a) && is_pending(b)) {
             state_lock();
-            ok = join_writes(open, k);
+            ok = ad_sides_join(open, k);
             state_unlock();
         }
     }

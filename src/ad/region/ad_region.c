@@ -13,6 +13,7 @@
 #include "ad/region/ad_derive.h"
 #include "ad/region/ad_loop_hooks.h"
 #include "ad/region/ad_settle.h"
+#include "ad/region/ad_sides.h"
 #include "ad/rule/ad_rule.h"
 #include "ad/traverse/ad_traverse.h"
 #include "base/alloc.h"
@@ -109,6 +110,7 @@ const AdHooks ad_hooks = {
     .drop_open = ad_region_drop,
     .traverse_from = ad_traverse_from,
     .stands_for = stands_for,
+    .follow = ad_sides_follow,
 };
 
 static VarId hold(VarId id)
