@@ -129,7 +129,7 @@ fuzz:
 	    tests/python/test_syntax_programs.py
 	PYTHONPATH=$(BUILD)/py AD_PROGRAMS=$(AD_PROGRAMS) AD_SEED=$(AD_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
-	    tests/python/test_ad_programs.py
+	    tests/python/test_ad_programs.py tests/python/test_ad_writes.py
 	PYTHONPATH=$(BUILD)/py FREEZE_PROGRAMS=$(FREEZE_PROGRAMS) \
 	    FREEZE_SEED=$(FREEZE_SEED) DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q \
 	    -p no:cacheprovider tests/python/test_freeze_programs.py

@@ -23,6 +23,7 @@ import test_ad_coverage as coverage
 import test_ad_loops as loops
 import test_ad_rules as rules
 import test_ad_table as table
+import test_ad_writes as writes
 
 found = []  # names and leaves; one kernel computes many
 
@@ -92,6 +93,11 @@ for name, fn in rules.MEMORY.items():
 for name, fn in rules.CONTROL.items():
     show(name, lambda x, p: fn(x, p, "symbolic"), (rules.FLAT, dr.llvm.ad.Float64(0.7)))
 write()
+for seed in range(40):
+    program = writes.Program(seed)
+    if writes.is_recorded(program):
+        show(f"writes {seed}", program, (writes.X,))
+        write()
 if len(sys.argv) > 2:
     for name, (fn, args) in coverage.ROWS.items():
         show(name, fn, args)

@@ -130,7 +130,7 @@ class Program:
         place = self.fill("3 * lane + {u} % 3")
         function = self.random.choice(["scatter", "scatter", "scatter_add"])
         mask = self.random.choice(["", "", self.fill(", {b}")])
-        target = self.random.choice(["over"])
+        target = self.random.choice(["over", "fresh"])
         return f"dr.{function}({target}, {self.expression()}, {place}{mask})"
 
     def leave(self, indent: int, loop: bool) -> list[str]:

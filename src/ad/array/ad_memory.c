@@ -451,7 +451,8 @@ static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
     }
     state_lock();
     NodeId before_loop = 0;
-    ok = ad_var_node(target) || ad_untracked_find(result, &operands[0], &before_loop);
+    ok = !ad_graph_is_plain(target) ||
+         ad_untracked_begin(result, &operands[0], &before_loop);
     state_unlock();
     uint64_t leaf = 0;
     if (ok)
@@ -489,22 +490,19 @@ uint32_t ad_moves_position(const AdMoves *m, uint32_t k)
     return scatter_position((const Scatter *) m, k + 1);
 }
 
-/* The result of a scatter of values that are not tracked. */
-static uint64_t note_untracked(uint32_t result, size_t n, uint32_t index, uint32_t mask,
+/* The result of a scatter of which nothing is tracked. */
+static uint64_t make_untracked(uint32_t result, size_t n, uint64_t target,
+                               const uint64_t *values, uint32_t index, uint32_t mask,
                                ReduceOp op, ReduceMode mode)
 {
-    if (!result || op == ReduceOpAdd || !ad_untracked_matters(result))
+    bool possible;
+    if (!result || op == ReduceOpAdd ||
+        !ad_untracked_matters(result, target, &possible))
         return result;
-    AdMoves *m = NULL;
-    bool ok = true;
-    if (op == ReduceOpIdentity) {
-        uint32_t full = ad_moves_mask(index, mask, &ok);
-        Scatter s = scatter_of(result, n, index, full, op, mode);
-        ok = ok && (m = ad_apply_hold(&s.m, sizeof(s))) != NULL;
-        jit_var_dec_ref(full);
-    }
+    if (possible && op == ReduceOpIdentity)
+        return make_scatter(result, n, target, 0, values, index, mask, op, mode);
     state_lock();
-    ok = ok && ad_open_note_untracked(result, m ? &m->held : NULL);
+    bool ok = ad_open_note_untracked(result);
     state_unlock();
     if (ok)
         return result;
@@ -559,9 +557,9 @@ uint64_t ad_var_scatter_packet(size_t n, uint64_t target, const uint64_t *values
         n == 1 ? jit_var_scatter(ad_var_index(target), plain[0], index, mask, op, mode)
                : jit_var_scatter_packet(n, ad_var_index(target), plain, index, mask, op,
                                         mode);
-    uint64_t leaf = tracked ? make_scatter(result, n, target, before, values, index,
-                                           mask, op, mode)
-                            : note_untracked(result, n, index, mask, op, mode);
+    uint64_t leaf =
+        tracked ? make_scatter(result, n, target, before, values, index, mask, op, mode)
+                : make_untracked(result, n, target, values, index, mask, op, mode);
     jit_var_dec_ref(before);
     return leaf;
 }
@@ -570,9 +568,9 @@ uint64_t ad_var_scatter(uint64_t target, uint64_t value, uint32_t index, uint32_
                         ReduceOp op, ReduceMode mode)
 {
     if (!(ad_var_node(target) | ad_var_node(value)))
-        return note_untracked(jit_var_scatter(ad_var_index(target), ad_var_index(value),
+        return make_untracked(jit_var_scatter(ad_var_index(target), ad_var_index(value),
                                               index, mask, op, mode),
-                              1, index, mask, op, mode);
+                              1, target, &value, index, mask, op, mode);
     return ad_var_scatter_packet(1, target, &value, index, mask, op, mode);
 }
 

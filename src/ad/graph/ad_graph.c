@@ -380,12 +380,6 @@ uint64_t ad_graph_serial(void)
 {
     return serial;
 }
-uint64_t ad_graph_reserve(uint32_t count)
-{
-    uint64_t first = serial;
-    serial += 2 * (uint64_t) count;
-    return first;
-}
 size_t ad_graph_count(void)
 {
     return nodes.live;

@@ -35,15 +35,16 @@ enum {
     NODE_LABELLED = 8,  /* ad_graph_label() */
     NODE_CUT_IN = 16,   /* a traversal has cleared edges that led to it, */
     NODE_CUT_OUT = 32,  /* ... that left it */
-    NODE_CLOSED = 64    /* an entry of a region that is complete */
+    NODE_CLOSED = 64,   /* an entry of a region that is complete */
+    NODE_PLAIN = 128    /* of an array that has turned out not to be tracked */
 };
 
 /* These two are most of what a tracked operation takes, so they have no field that a
  * few of them need only: labels and families stand in a table beside. */
 typedef struct AdNode {
     uint64_t grad;        /* owned; 0 = none. Of a free node: the next free one */
-    uint64_t serial : 50; /* 0: the node is free */
-    uint64_t backend : 2, type : 5, flags : 7;
+    uint64_t serial : 49; /* 0: the node is free */
+    uint64_t backend : 2, type : 5, flags : 8;
     uint32_t refs;  /* by variables, and by edges that leave it */
     uint32_t size;  /* entries of the variable */
     EdgeId in, out; /* first edge that leads to it, that leaves it */
@@ -104,6 +105,13 @@ static inline AdEdge *ad_graph_edge(EdgeId id)
     return ad_graph_edges[id >> AD_CHUNK_BITS] + (id & (AD_CHUNK - 1));
 }
 
+/** Does a leaf have no node, or one that is none? */
+static inline bool ad_graph_is_plain(uint64_t leaf)
+{
+    NodeId id = (NodeId) (leaf >> 32);
+    return !id || ad_graph_node(id)->flags & NODE_PLAIN;
+}
+
 /** Does it belong to bodies of a region that is complete? Gradients have no business
  *  there but in a derivative of the region. */
 static inline bool ad_graph_is_closed(NodeId id)
@@ -149,8 +157,6 @@ void ad_graph_release(uint64_t leaf);
 
 /** The serial number that the next node gets. */
 uint64_t ad_graph_serial(void);
-/** The first of so many serial numbers of nodes that no other node gets. */
-uint64_t ad_graph_reserve(uint32_t count);
 /** Name a node; the string is copied. */
 bool ad_graph_set_label(NodeId id, const char *label);
 const char *ad_graph_label(NodeId id);

@@ -115,24 +115,19 @@ bool ad_open_note_write(uint64_t leaf)
     return !open || (put_in_order(open, leaf) && ad_open_add_write(open, leaf));
 }
 
-static bool add_untracked(AdOpen *open, const AdUntracked *write)
+static bool add_untracked(AdOpen *open, VarId variable)
 {
-    if (vec_reserve(&open->untracked, &open->untracked_capacity,
-                    open->untracked_count + 1, sizeof(AdUntracked))) {
-        open->untracked[open->untracked_count++] = *write;
-        return true;
-    }
-    if (write->held)
-        ad_graph_drop_held(write->held);
-    return false;
+    TRY(vec_reserve(&open->untracked, &open->untracked_capacity,
+                    open->untracked_count + 1, sizeof(VarId)),
+        false);
+    open->untracked[open->untracked_count++] = variable;
+    return true;
 }
 
-bool ad_open_note_untracked(VarId variable, AdHeld *held)
+bool ad_open_note_untracked(VarId variable)
 {
     AdThread *own = thread_self.ad;
-    AdOpen *open = &own->open[own->open_count - 1];
-    const uint64_t serial = ad_graph_reserve(2) + 2;
-    return add_untracked(open, &(AdUntracked){ variable, open->body, held, serial });
+    return add_untracked(&own->open[own->open_count - 1], variable);
 }
 
 bool ad_open_in_loop(void)
@@ -144,37 +139,28 @@ bool ad_open_in_loop(void)
     return false;
 }
 
+bool ad_open_in_order(void)
+{
+    const AdThread *own = thread_self.ad;
+    for (uint32_t i = 0; own && i < own->open_count; i++)
+        if (own->open[i].sides)
+            return true;
+    return ad_open_in_loop();
+}
+
 bool ad_open_is_visible(const AdOpen *open, uint32_t which)
 {
     const AdArray *write = &open->writes[which];
     return ad_graph_node(write->node)->refs > 1 &&
+           !ad_graph_is_plain(ad_open_leaf(write)) &&
            ad_open_last_write(open, write->variable) == write;
-}
-
-/* In bodies that are complete nothing can be tracked any more. */
-static bool pass_untracked(AdOpen *open, AdOpen *around)
-{
-    bool ok = true;
-    for (uint32_t i = 0; i < open->untracked_count && ok; i++) {
-        AdUntracked *write = &open->untracked[i];
-        if (!write->variable)
-            continue;
-        AdUntracked passed = *write;
-        passed.body = around->body;
-        if (open->straight)
-            write->held = NULL; /* it is the other list's */
-        else
-            passed.held = NULL;
-        ok = add_untracked(around, &passed);
-    }
-    return ok;
 }
 
 bool ad_open_pass_writes(AdOpen *open)
 {
     AdThread *own = thread_self.ad;
-    if (ad_open_in_loop())
-        TRY(pass_untracked(open, &own->open[own->open_count - 1]), false);
+    for (uint32_t i = 0; ad_open_in_loop() && i < open->untracked_count; i++)
+        TRY(add_untracked(&own->open[own->open_count - 1], open->untracked[i]), false);
     for (uint32_t i = 0; i < open->write_count; i++)
         if (open->straight || ad_open_is_visible(open, i))
             TRY(ad_open_note_write(ad_open_leaf(&open->writes[i])), false);

@@ -25,29 +25,19 @@ typedef struct AdArray {
     bool hidden;    /* there are other writes to it, which are no part of the graph */
 } AdArray;
 
-/** A write in a loop of values that are not tracked to an array that is not: if another
- *  write makes it so, this one overwrites what is tracked, in the next iteration. */
-typedef struct AdUntracked {
-    VarId variable;  /* the array, as long as the region is open; 0: it is tracked by
-                        now */
-    uint32_t body;   /* which */
-    AdHeld *held;    /* what an edge to its node would hold, owned; NULL: it cannot be
-                        tracked any more */
-    uint64_t serial; /* for that node, and the number before for what it follows */
-} AdUntracked;
-
 /** A region that the thread is recording with its part of the graph. */
 typedef struct AdOpen {
     uint32_t handle;  /* of the recording */
     uint64_t border;  /* nodes of the bodies have this or a greater serial number */
     uint32_t body;    /* that is being recorded */
     bool straight;    /* the sides of the conditional are no bodies */
+    bool sides;       /* they are */
     AdTemplate *t;    /* owned */
     const char *name; /* that of the template */
     AdLoop *loop;     /* owned; NULL: it is none */
     AdArray *writes;  /* so far */
     uint32_t write_count, write_capacity;
-    AdUntracked *untracked; /* further writes */
+    VarId *untracked; /* arrays with further writes, which are no part of the graph */
     uint32_t untracked_count, untracked_capacity;
     AdWaiting *waiting; /* for the end of it (ad_border.h) */
     uint32_t waiting_count, waiting_capacity;
@@ -77,12 +67,13 @@ void ad_open_drop_all(AdThread *t);
 bool ad_open_note_write(uint64_t leaf);
 /** The same for one of the regions. False: memory is out. */
 bool ad_open_add_write(AdOpen *open, uint64_t leaf);
-/** Values that are not tracked are written to an array that is not, which is a loop's
- *  matter: the innermost region notes that. 'held' (moves) may be NULL. False: memory
- *  is out. */
-bool ad_open_note_untracked(VarId variable, AdHeld *held);
+/** Something is written to an array without being part of the graph, which is a loop's
+ *  matter: the innermost region notes that. False: memory is out. */
+bool ad_open_note_untracked(VarId variable);
 /** Is a loop being recorded, whose iterations follow each other? */
 bool ad_open_in_loop(void);
+/** ... or a conditional, whose sides do as well? */
+bool ad_open_in_order(void);
 /** What the region's last write has made of this variable; NULL: it does not write to
  *  it. */
 const AdArray *ad_open_last_write(const AdOpen *open, VarId variable);

@@ -20,7 +20,7 @@ bool ad_scope_contains(const AdScopeState *s, uint64_t serial);
 /** Does the thread track operations with this variable? */
 static inline bool ad_scope_tracks(uint64_t leaf)
 {
-    if (!ad_var_node(leaf))
+    if (ad_graph_is_plain(leaf))
         return false;
     const AdScopeState *s = ad_scope_current();
     return !s ||

@@ -350,7 +350,7 @@ bool ad_derive_loop_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
     return ok;
 }
 
-/* Of arrays for which not all writes are known there is no derivative. */
+/* Of arrays with writes that are no part of the graph there is no derivative. */
 static bool check_hidden(const LoopDerivative *d, const bool *wanted)
 {
     const AdTemplate *t = d->t;
@@ -360,12 +360,9 @@ static bool check_hidden(const LoopDerivative *d, const bool *wanted)
         if (any && t->arrays[i].hidden && t->arrays[i].visible)
             return error_set(JIT_ERROR_UNSUPPORTED,
                              "ad_traverse(): loop '%s' writes tracked values to an "
-                             "array that is not tracked before it, and others, which "
-                             "may overwrite them, by a loop, conditional or call in "
-                             "its body or by a reduction other than Add: there is no "
-                             "derivative; make the array a state of the loop or "
-                             "enable its gradient before, or have the loop run at "
-                             "once (mode=\"evaluated\")",
+                             "array that is not tracked before it, and others by an "
+                             "exchange, by a reduction other than Add, or where "
+                             "nothing is tracked: there is no derivative",
                              t->name);
     }
     return true;

@@ -162,11 +162,19 @@ static bool reach_outputs(Reach *r, NodeId id)
     return reach_states(r, t) && reach_before(r, t) && reach_written(r, id, t);
 }
 
+/* What iterations before have written to an array is tracked for all that one knows, if
+ * there is a loop around: that one finds out. */
+static bool is_tracked(const AdEntry *entry)
+{
+    bool written = entry->access == ACCESS_WRITE && ad_open_in_loop();
+    return entry->outer && (!entry->before || written);
+}
+
 static bool reach(Reach *r)
 {
     const AdTemplate *t = r->t;
     for (uint32_t i = 0; i < t->entry_count; i++)
-        if (t->entries[i].outer && !t->entries[i].before)
+        if (is_tracked(&t->entries[i]))
             TRY(reach_push(r, t->entries[i].node), false);
     while (r->walked < r->seen.count) {
         TRY(reach_all(r) && reach_states(r, t) && reach_before(r, t), false);
@@ -207,8 +215,8 @@ static bool keep_ends(Reach *r, AdTemplate *t)
         NodeId node = t->arrays[i].node;
         if (reached(r, node))
             TRY(keep(r, node), false);
-        else
-            ad_graph_keep_edges(node, &r->seen);
+        while (!reached(r, node) && ad_graph_node(node)->in)
+            ad_graph_drop_edge(ad_graph_node(node)->in);
     }
     for (uint32_t k = 0; k < t->state_count; k++) {
         AdState *s = &t->states[k];

@@ -83,6 +83,7 @@ uint32_t ad_var_cond_start(const char *name, uint32_t condition)
         open->t->condition = condition;
         var_inc(condition);
         open->straight = !bodies;
+        open->sides = bodies;
     }
     state_unlock();
     if (!ok)

@@ -81,9 +81,6 @@ void ad_region_drop(AdOpen *open)
     for (uint32_t i = 0; i < open->write_count; i++)
         ad_graph_unref(open->writes[i].node);
     alloc_free(open->writes);
-    for (uint32_t i = 0; i < open->untracked_count; i++)
-        if (open->untracked[i].held)
-            ad_graph_drop_held(open->untracked[i].held);
     alloc_free(open->untracked);
     ad_border_drop(open->waiting, open->waiting_count);
     for (uint32_t i = 0; i < open->plain_count; i++)
@@ -201,7 +198,7 @@ static bool note_exchanges(const AdOpen *open)
             continue;
         const VarId *targets = region_targets(effects.ids[i], &count);
         if (count)
-            TRY(ad_open_note_untracked(targets[0], NULL), false);
+            TRY(ad_open_note_untracked(targets[0]), false);
     }
     return true;
 }
@@ -584,6 +581,7 @@ static bool keep_active(const AdOpen *open, uint64_t *results)
         if (ad_graph_node(t->arrays[i].node)->in)
             continue;
         t->arrays[i].visible = false;
+        ad_graph_node(open->writes[i].node)->flags |= NODE_PLAIN;
         for (uint32_t k = 0; k < t->n_out; k++)
             if (ad_var_node(results[k]) == open->writes[i].node) {
                 results[k] = ad_var_index(results[k]);
@@ -599,8 +597,7 @@ static void find_hidden(const AdOpen *open)
     const AdTemplate *t = open->t;
     for (uint32_t k = 0; k < open->untracked_count; k++)
         for (uint32_t i = 0; i < t->array_count; i++)
-            t->arrays[i].hidden |=
-                open->writes[i].variable == open->untracked[k].variable;
+            t->arrays[i].hidden |= open->writes[i].variable == open->untracked[k];
 }
 
 /* Arrays that were written to: outside, their nodes are outputs of the operation; in
@@ -714,7 +711,7 @@ static bool connect_entry(const AdTemplate *t, AdEntry *entry, AdOperation *op,
         return true;
     /* What is read is the content from before the outermost loop. */
     bool reads = entry->access == ACCESS_READ;
-    if (entry->used && entry->before && (reads || !ad_open_in_loop())) {
+    if (entry->used && entry->before && (reads || !ad_open_in_order())) {
         forget_outer(entry);
         return true;
     }

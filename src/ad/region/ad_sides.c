@@ -102,8 +102,8 @@ static void rename_writes(AdOpen *open, VarId from, VarId to)
         if (open->writes[i].variable == from)
             open->writes[i].variable = to;
     for (uint32_t i = 0; i < open->untracked_count; i++)
-        if (open->untracked[i].variable == from)
-            open->untracked[i].variable = to;
+        if (open->untracked[i] == from)
+            open->untracked[i] = to;
 }
 
 bool ad_sides_join(AdOpen *open, size_t k)

@@ -131,7 +131,8 @@ static void note_moved(uint32_t n, const uint64_t *operands, uint64_t result)
     state_unlock();
 }
 
-AdMoves *ad_apply_hold(const AdMoves *moves, size_t size)
+/* A copy with one reference, for edges to hold; NULL: memory is out. */
+static AdMoves *hold_moves(const AdMoves *moves, size_t size)
 {
     AdMoves *m = (AdMoves *) ad_graph_held(size);
     TRY(m, NULL);
@@ -152,7 +153,7 @@ uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
             note_moved(n, operands, result);
         return result;
     }
-    AdMoves *m = ad_apply_hold(moves, size);
+    AdMoves *m = hold_moves(moves, size);
     state_lock();
     NodeId node = m ? make_node(result) : 0;
     bool ok = node != 0;
@@ -301,15 +302,14 @@ uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)
 
 uint64_t ad_var_enable(uint64_t index)
 {
-    if (!ad_var_node(index))
-        return ad_var_track(ad_var_index(index));
     state_lock();
-    bool assumed = false;
-    bool ok = ad_scope_refuses() || ad_border_is_assumed(ad_var_node(index), &assumed);
+    bool plain = ad_graph_is_plain(index), assumed = false;
+    bool ok = plain || ad_scope_refuses() ||
+              ad_border_is_assumed(ad_var_node(index), &assumed);
     ok = ok && (!assumed || ad_border_take_plain(ad_var_node(index)));
     state_unlock();
     TRY(ok, 0);
-    return assumed ? ad_var_track(ad_var_index(index)) : ad_var_inc_ref(index);
+    return plain || assumed ? ad_var_track(ad_var_index(index)) : ad_var_inc_ref(index);
 }
 
 bool ad_in_body(void)

@@ -17,10 +17,6 @@ uint64_t ad_apply(Op op, uint32_t n, const uint64_t *operands);
 uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
                         const AdMoves *moves, size_t size);
 
-/** A copy of such a template, with one reference, for edges to hold; NULL: memory is
- *  out. Without lock. */
-AdMoves *ad_apply_hold(const AdMoves *moves, size_t size);
-
 /** Is any of them tracked? Without lock. */
 bool ad_apply_tracks(uint32_t n, const uint64_t *operands);
 
