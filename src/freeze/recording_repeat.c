@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "ir/type.h"
+
 bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
                      size_t *bytes)
 {
@@ -73,5 +75,78 @@ void recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
         command_set_slot(c, i, buffers[use->array], use->offset, bytes,
                          (SlotAccess) use->access);
         c->slots[i].word = use->word;
+    }
+}
+
+/* --------------------------------------------------------------------- sizes */
+
+static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return !__builtin_mul_overflow(a, b, &product) &&
+           !__builtin_add_overflow(*sum, product, sum);
+}
+
+/* Does an operand of a product, of so many bytes, have all entries that are read? */
+static bool has_operand(const GemmShape *s, bool first, uint64_t entry, size_t bytes)
+{
+    bool transpose = first ? s->transpose_a : s->transpose_b;
+    size_t rows = first ? s->m : s->k, columns = first ? s->k : s->n;
+    uint64_t count = transpose ? rows : columns;
+    bool ok = add_product(&count, (transpose ? columns : rows) - 1,
+                          first ? s->row_a : s->row_b);
+    for (uint32_t i = 0; ok && i < s->axes; ++i)
+        ok = add_product(&count, s->axis[i].extent - 1,
+                         first ? s->axis[i].stride_a : s->axis[i].stride_b);
+    return ok && count <= bytes / entry;
+}
+
+static bool has_operands(const Command *c)
+{
+    const GemmShape *s = c->data;
+    uint64_t entry = type_info[c->gemm.type].size, size = s->m;
+    bool ok = s->m && s->n && s->k && !__builtin_mul_overflow(size, s->n, &size);
+    for (uint32_t i = 0; ok && i < s->axes; ++i)
+        ok = s->axis[i].extent &&
+             !__builtin_mul_overflow(size, s->axis[i].extent, &size);
+    return ok && size == c->size && size <= c->slots[2].bytes / entry &&
+           has_operand(s, true, entry, c->slots[0].bytes) &&
+           has_operand(s, false, entry, c->slots[1].bytes);
+}
+
+/* Are private copies within their array, and as large as the target? */
+static bool has_copies(const Command *c)
+{
+    uint64_t entry = type_info[c->combine.type].size, all = c->size;
+    return add_product(&all, c->combine.copies - 1, c->combine.stride) &&
+           all <= c->slots[0].bytes / entry && c->size <= c->slots[1].bytes / entry;
+}
+
+/* Does it consist of whole blocks? */
+static bool has_blocks(Command *c)
+{
+    for (uint32_t i = 0; i < recording_extents(c); ++i) {
+        const uint64_t block = *recording_extent(c, i);
+        if (!block || c->size % block)
+            return false;
+    }
+    return true;
+}
+
+bool recording_fits(Command *c)
+{
+    for (uint32_t i = 0; i < c->slot_count; ++i) {
+        const Slot *s = &c->slots[i];
+        if (s->offset > s->buffer->size || s->bytes > s->buffer->size - s->offset)
+            return false;
+    }
+    switch (c->kind) {
+        case COMMAND_COMBINE: return has_copies(c);
+        case COMMAND_GEMM: return has_operands(c);
+        case COMMAND_LAUNCH:
+        case COMMAND_REDUCE:
+        case COMMAND_PREFIX:
+        case COMMAND_SORT: return has_blocks(c);
+        default: return true;
     }
 }

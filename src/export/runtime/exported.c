@@ -279,6 +279,11 @@ static bool submit(void *call, uint32_t number)
     Command *command = command_like(f->pattern, recording_size(f, c->walk.values));
     TRY(command, false);
     recording_fill(c->f->recording, f, command, c->walk.buffers, c->walk.values);
+    if (!recording_fits(command)) {
+        command_free(command);
+        return error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes do not fit: command %u "
+                         "has an array that is too small", c->f->name, number + 1);
+    }
     TRY(stream_submit(c->stream, command), false);
     stream_run();
     return true;
