@@ -49,6 +49,15 @@ def bits(value: Any) -> list[Any]:
     return [(numbers.shape, numbers.tobytes())]
 
 
+def near(found: list[Any], expected: list[Any]) -> bool:
+    """Are these the same numbers, but for the order in which they were added up?"""
+    return all(
+        a == b
+        and np.allclose(np.frombuffer(x, "f4"), np.frombuffer(y, "f4"), 1e-5, 1e-6)
+        for (a, x), (b, y) in zip(found, expected, strict=True)
+    )
+
+
 def outcome(function: Function, *inputs: Any) -> Any:
     """What a call gives; of an error, its class."""
     try:
@@ -257,10 +266,14 @@ def test_derivatives(name: str, make: Callable[[Function], Function]) -> None:
     function, most = DIFFERENTIATED[name]
     plain, frozen = make(function), dr.freeze(function, warn_after=1000)
     within, through = dr.freeze(plain, warn_after=1000), make(frozen)
+    # The reverse of a broadcast adds to rows, in an order that depends on whether there
+    # are private copies, which is decided when a function is recorded.
+    same = near if name == "softmax" else list.__eq__
     for sizes in SIZES[:-2]:
         expected = bits(plain(*factors(*sizes)))
-        assert bits(within(*factors(*sizes))) == expected, (sizes, within.explain())
-        assert bits(through(*factors(*sizes))) == expected, sizes
+        found = bits(within(*factors(*sizes)))
+        assert same(found, expected), (sizes, within.explain())
+        assert same(bits(through(*factors(*sizes))), expected), sizes
     if most is not None:
         derivatives = frozen._derivatives
         pulled = derivatives.pull if make is reverse else derivatives.push

@@ -188,9 +188,12 @@ static VarId make_output(const Repeat *p, const FrozenOutput *out)
         var_inc(id);
         return id;
     }
-    if (out->number != RECORDER_UNKNOWN && walk_take(&p->walk, out->number) != REPLAY_DONE)
-        return 0; /* of an array that nobody has written */
-    Buffer *buffer = out->number == RECORDER_UNKNOWN ? NULL : p->walk.buffers[out->number];
+    Buffer *buffer = NULL;
+    if (out->number != RECORDER_UNKNOWN) {
+        if (walk_take(&p->walk, out->number) != REPLAY_DONE)
+            return 0; /* of an array that nobody has written */
+        buffer = p->walk.buffers[out->number];
+    }
     if ((uint64_t) size * type_info[out->type].size > (buffer ? buffer->size : 0))
         return (VarId) error_set(JIT_ERROR_STATE, "%s: output %u has %u entries, and "
                                  "an array of %zu bytes", p->function,
