@@ -563,8 +563,11 @@ static void wait_locked(Stream *stream, uint64_t position)
 {
     Device *device = stream->device;
     bool spin = device->poll != NULL;
-    if (!stream_passed(stream, position))
+    Stream *own = own_stream(device); /* that one may wait for the thread's own */
+    if (!stream_passed(stream, position)) {
         let_go(stream);
+        let_go(own ? own : stream);
+    }
     while (!stream_passed(stream, position) && mine.executing != stream) {
         if (help(stream)) {
             run_kept_meanwhile();

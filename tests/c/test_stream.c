@@ -105,6 +105,46 @@ static void dependencies_between_streams(void **state)
     relay_of(8, true);
 }
 
+/* A link of another thread's stream behind one of a stream that is held. */
+typedef struct Follower {
+    Buffer *from, *to;
+    Stream *stream;
+    uint64_t position;
+} Follower;
+
+static void *follow(void *pointer)
+{
+    Follower *f = pointer;
+    submit_link(f->from, f->to, false, false);
+    stream_run();
+    f->stream = own_stream();
+    f->position = stream_position(f->stream);
+    return NULL;
+}
+
+/* Who holds a stream and waits for what waits for it lets it go. */
+static void waiting_lets_go(void **state)
+{
+    (void) state;
+    Buffer *first = get_buffer(CHAIN * sizeof(uint32_t));
+    Follower f = {get_buffer(CHAIN * sizeof(uint32_t)),
+                  get_buffer(CHAIN * sizeof(uint32_t)), NULL, 0};
+    submit_link(NULL, first, false, false);
+    stream_hold(own_stream());
+    submit_link(first, f.from, false, false);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, follow, &f), 0);
+    pthread_join(thread, NULL);
+    stream_wait(f.stream, f.position);
+    const uint32_t *values = entries(f.to);
+    for (uint32_t i = 0; i < CHAIN; i++)
+        assert_int_equal(values[i], 3);
+    stream_let_go(own_stream());
+    buffer_release(first);
+    buffer_release(f.from);
+    buffer_release(f.to);
+}
+
 /* The same with one buffer that everybody reads and writes in place, and readers aside.
  */
 typedef struct InPlace {
@@ -457,6 +497,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(stream_keeps_order), TEST(small_job_waits_for_the_queue),
+        TEST(waiting_lets_go),
         TEST(dependencies_between_streams), TEST(writes_wait_for_readers),
         TEST(worker_numbers_are_unique), TEST(resize_while_running),
         TEST(resize_keeps_nobody_waiting), TEST(slow_producer), TEST(jobs_submit_jobs),
