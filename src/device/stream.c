@@ -286,15 +286,14 @@ static void conclude(Command *c, const CommandResult *outcome, bool interrupted)
 /* Have the commands that it has to wait for ended? If not, their streams tell. */
 static bool has_points_behind(Command *c)
 {
-    while (c->point_count) {
+    for (; c->point_count; c->point_count--) {
         StreamPoint p = c->points[c->point_count - 1];
-        if (!stream_passed(p.stream, p.seq)) {
-            /* Either we see its completion now, or it sees 'waited' then. */
-            atomic_store(&p.stream->waited, true);
-            if (!stream_passed(p.stream, p.seq))
-                return false;
-        }
-        c->point_count--;
+        if (stream_passed(p.stream, p.seq))
+            continue;
+        /* Either we see its completion now, or it sees 'waited' then. */
+        atomic_store(&p.stream->waited, true);
+        if (!stream_passed(p.stream, p.seq))
+            return false;
     }
     return true;
 }
@@ -304,11 +303,9 @@ static uint32_t count_ready(const Command *c)
 {
     enum { MOST = 8 };
     uint32_t count = 0;
-    for (Command *n = c->next; n && count < MOST; n = n->next) {
+    for (Command *n = c->next; n && count < MOST; n = n->next, count++)
         if (n->again || !has_points_behind(n) || outcome_cause(n))
             break;
-        count++;
-    }
     return count;
 }
 
@@ -382,10 +379,9 @@ void stream_complete(Command *c, const CommandResult *results)
         start(stream->head);
     tell_waiters(stream);
     pthread_mutex_unlock(&lock);
-    while (count-- > 0) {
-        Command *next = c->next;
+    for (Command *next; count-- > 0; c = next) {
+        next = c->next;
         command_free(c);
-        c = next;
     }
 }
 
@@ -562,11 +558,12 @@ void stream_let_go(Stream *stream)
 static void wait_locked(Stream *stream, uint64_t position)
 {
     Device *device = stream->device;
+    Stream *own = own_stream(device);
     bool spin = device->poll != NULL;
-    Stream *own = own_stream(device); /* that one may wait for the thread's own */
     if (!stream_passed(stream, position)) {
         let_go(stream);
-        let_go(own ? own : stream);
+        if (own) /* for which that one may wait */
+            let_go(own);
     }
     while (!stream_passed(stream, position) && mine.executing != stream) {
         if (help(stream)) {

@@ -192,7 +192,14 @@ def exchanged_in_a_callable(out: Any, y: Any, k: Any) -> None:
     dr.scatter(out, dr.sin(y), place(k))
 
 
-HIDDEN = [multiplied, largest, exchanged, exchanged_in_a_callable]
+def suspended(out: Any, y: Any, k: Any) -> None:
+    """In evaluated mode this cuts off what iterations before have added, everywhere."""
+    with dr.suspend_grad():
+        dr.scatter(out, CONSTANT, place(k))
+    dr.scatter_add(out, dr.sin(y), place(k, 1))
+
+
+HIDDEN = [multiplied, largest, exchanged, exchanged_in_a_callable, suspended]
 
 
 def program(write: Callable[..., None], start: str = "plain") -> Callable[..., Any]:

@@ -96,23 +96,23 @@ bool fold_readers(VarId array, VarIds *out)
 
 bool fold_note_array(VarId id)
 {
-    if (fold_is(var_get(id))) /* it is in the list */
-        return true;
-    for (uint32_t i = 0; i < fold_table.arrays.count; ++i)
-        if (fold_table.arrays.ids[i] == id)
-            return true;
-    return var_ids_add(&fold_table.arrays, id);
+    VarIds *list = &fold_table.arrays;
+    if (fold_is(var_get(id)) || (list->count && list->ids[list->count - 1] == id))
+        return true; /* it is in a list */
+    return var_ids_add(list, id);
 }
 
+/* Those behind one that waits have been evaluated, or are gone, and leave. */
 bool fold_arrays_wait(void)
 {
     VarIds *list = &fold_table.arrays;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < list->count; ++i)
-        if (var_exists(list->ids[i]) && var_get(list->ids[i])->op != OP_EVALUATED)
-            list->ids[kept++] = list->ids[i];
-    list->count = kept;
-    return kept != 0;
+    while (list->count) {
+        VarId last = list->ids[list->count - 1];
+        if (var_exists(last) && var_get(last)->op != OP_EVALUATED)
+            return true;
+        list->count--;
+    }
+    return false;
 }
 
 void fold_free(void)
