@@ -64,11 +64,12 @@ static void put_kernel(const ExportPlan *p, uint32_t k, Text *out)
     const NativeCode *code = parts->code;
     const CpuCost *cost = &code->cpu.cost;
     text_putf(out, "    { .cpu = { .code = { .refs = 1 }, .run = native_launch,\n"
-              "               .scratch = %zu,\n"
+              "               .scratch = %zu, .adds = true,\n"
+              "               .streams = UINT64_C(%" PRIu64 "),\n"
               "               .cost = { %" PRIu64 ", %" PRIu64 ", %s } },\n"
               "      .entry = %s_kernel_%u,\n      .pool = (void *) %s_pool_%u,\n",
-              code->cpu.scratch, cost->lane, cost->step, cost->loops ? "true" : "false",
-              p->name, k, p->name, k);
+              code->cpu.scratch, code->cpu.streams, cost->lane, cost->step,
+              cost->loops ? "true" : "false", p->name, k, p->name, k);
     if (parts->step_count)
         text_putf(out, "      .steps = own_steps_%u,\n", k);
     if (code->array_count)

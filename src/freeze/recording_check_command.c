@@ -166,7 +166,9 @@ static bool check_source(const Check *c, const FrozenCommand *f, const Fold *fol
             return false;
         const Param *param = &program->params[word];
         return param->kind == PARAM_OUTPUT && param->reduced &&
-               param->type == fold->type;
+               param->type == fold->type &&
+               reduce_rule_shares(param->reduced, fold_reduced(fold),
+                                  (VarType) fold->type);
     }
     if (source >= f->count)
         return false;

@@ -16,7 +16,7 @@ static const char *const param_name[] = { "input", "output", "pointer", "value",
 static const char *const region_name[] = { "loop", "if", "call" };
 static const char *const reduce_name[] = { "write", "add", "mul", "min",
                                            "max",   "and", "or",  "dot",
-                                           "compress", "prefix" };
+                                           "compress", "prefix", "squares" };
 static const char *const mode_name[] = { "auto",         "direct", "local",
                                          "no_conflicts", "expand", "permute" };
 

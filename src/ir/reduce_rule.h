@@ -14,6 +14,7 @@ enum {
     FOLD_DOT = ReduceOpCount, /* the sum of products of two of them */
     FOLD_COMPRESS,            /* the positions of those that are true */
     FOLD_PREFIX,              /* each with those before it, by a ReduceOp */
+    FOLD_SQUARES, /* of Param.reduced: FOLD_DOT of a value with itself */
     FOLD_COUNT
 };
 /** Flags of FOLD_PREFIX: an entry is not part of its result; from the end of blocks. */
@@ -24,5 +25,10 @@ enum { PREFIX_EXCLUSIVE = 1, PREFIX_REVERSE = 2 };
 bool reduce_rule_defined(ReduceOp op, VarType type);
 /** Neutral element as bits, zero-extended. False if not defined. Identity: 0. */
 bool reduce_rule_identity(ReduceOp op, VarType type, uint64_t *bits);
+/** May code that computes values add them to partial results itself (CpuCode.adds)?
+ *  'fold' is a ReduceOp or FOLD_...: for what one instruction of a CPU does. */
+bool reduce_rule_adds(uint32_t fold, VarType type);
+/** Can values that are computed for one reduction serve another one? */
+bool reduce_rule_shares(uint32_t fold, uint32_t other, VarType type);
 
 #endif

@@ -240,7 +240,7 @@ static bool copy_frame(Program *out, const Program *in)
         uint32_t slot = program_add_param(out, (ParamKind) in->params[i].kind,
                                           (VarType) in->params[i].type);
         TRY(slot != PROGRAM_NONE, false);
-        out->params[slot].written = in->params[i].written;
+        out->params[slot] = in->params[i];
     }
     for (uint32_t i = 0; i < in->stmt_count; ++i)
         TRY(program_add_stmt(out, in->stmts[i]) != PROGRAM_NONE, false);

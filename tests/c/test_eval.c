@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "device/cpu/cpu_launch.h"
+
 static const char *program_name;
 
 /* -------------------------------------------------------------- scheduling */
@@ -537,6 +539,50 @@ static void *chain(void *payload)
     return ok ? NULL : "wrong";
 }
 
+/* Large outputs are written past the caches, which makes no difference: of any type,
+ * with ends anywhere, read by the next kernel, and reduced by it. */
+static uint32_t make_streamed(VarType type, uint32_t size, uint32_t *results)
+{
+    uint32_t lanes = sample(size, 3), x = jit_var_cast(lanes, type, 0), count = 0;
+    results[count++] = jit_var_add(x, x);
+    results[count++] = jit_var_mul(lanes, lanes);
+    for (uint32_t i = 0; i < count; ++i)
+        OK(jit_var_schedule(results[i]));
+    OK(jit_eval());
+    results[count++] = jit_var_mul(results[0], x);
+    results[count++] = jit_var_reduce(results[1], ReduceOpAdd);
+    DROP(lanes, x);
+    return count;
+}
+
+static void test_streamed(void **unused)
+{
+    (void) unused;
+    enum { MOST = 8 };
+    static const VarType types[] = { VarTypeFloat32, VarTypeFloat64, VarTypeUInt32,
+                                     VarTypeInt64, VarTypeUInt8, VarTypeFloat16 };
+    static const uint32_t sizes[] = { 16384, 16385, 100003, 1000001 };
+    for (size_t k = 0; k < COUNT_OF(types) * COUNT_OF(sizes); ++k) {
+        VarType type = types[k % COUNT_OF(types)];
+        uint32_t size = sizes[k / COUNT_OF(types)], results[2][MOST], count = 0;
+        for (int streamed = 0; streamed < 2; ++streamed) {
+            cpu_launch_set_cache(streamed ? 1024 : SIZE_MAX / 16);
+            count = make_streamed(type, size, results[streamed]);
+            for (uint32_t i = 0; i < count; ++i)
+                OK(jit_var_eval(results[streamed][i]) || jit_error() == JIT_OK);
+        }
+        for (uint32_t i = 0; i < count; ++i) {
+            void *expected;
+            uint32_t held = data_of(results[0][i], &expected);
+            CHECK_BYTES(results[1][i], expected, jit_var_size(results[1][i]));
+            DROP(held);
+        }
+        drop_all(results[0], count);
+        drop_all(results[1], count);
+    }
+    cpu_launch_set_cache(0);
+}
+
 static void test_long_chain(void **unused)
 {
     (void) unused;
@@ -605,8 +651,8 @@ static int run(void)
         TEST(test_mixed_uniform), TEST(test_callback), TEST(test_callback_writes),
         TEST(test_cache), TEST(test_near_miss), TEST(test_sizes),
         TEST(test_host_functions), TEST(test_events),
-        TEST(test_launch_blocking), TEST(test_threads), TEST(test_long_chain),
-        TEST(test_disk_cache),
+        TEST(test_launch_blocking), TEST(test_threads), TEST(test_streamed),
+        TEST(test_long_chain), TEST(test_disk_cache),
     };
     return cmocka_run_group_tests_name("eval", tests, NULL, NULL);
 }

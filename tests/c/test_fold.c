@@ -153,6 +153,70 @@ static void test_shapes(void **unused)
     OK(jit_llvm_set_thread_count(before));
 }
 
+/* Reductions of the same lanes: sums whose runs have different lengths, squares, and
+ * what code does not add up, also of the same value. */
+enum { TOGETHER = 7 };
+
+static uint32_t reduce_together(uint32_t single, uint32_t whole, uint32_t block,
+                                bool fused, uint32_t *results)
+{
+    uint32_t size = (uint32_t) jit_var_size(single), count = 0;
+    jit_set_flag(JitFlagFuseReductions, fused);
+    uint32_t a = jit_var_add(single, single), d = jit_var_add(whole, whole);
+    uint32_t lanes = jit_var_counter(CPU, size), n = jit_var_mul(lanes, lanes);
+    results[count++] = jit_var_block_reduce(ReduceOpAdd, a, block);
+    results[count++] = jit_var_block_reduce(ReduceOpMax, a, block);
+    results[count++] = jit_var_block_reduce(ReduceOpAdd, n, block);
+    if (block % 3)
+        results[count++] = jit_var_block_reduce(ReduceOpAdd, d, block);
+    if (block % 2)
+        results[count++] = jit_var_block_reduce(ReduceOpMul, a, block);
+    if (block == size) {
+        results[count++] = jit_var_reduce_dot(a, a);
+        results[count++] = jit_var_reduce_dot(d, d);
+    }
+    for (uint32_t i = 0; i < count; ++i)
+        OK(jit_var_schedule(results[i]) || jit_error() == JIT_OK);
+    OK(jit_eval());
+    DROP(a, d, lanes, n);
+    return count;
+}
+
+static void test_together(void **unused)
+{
+    (void) unused;
+    static const uint32_t shapes[][2] = {
+        { 4096, 4096 },   { 4097, 4097 },     { 6144, 6144 },     { 5000, 5000 },
+        { 4160 * 7, 4160 }, { 4128 * 5, 4128 }, { 6208 * 40, 6208 }, { 8192 * 5, 8192 },
+        { 65536 * 3, 65536 }, { 131072 * 3, 131072 }, { 1000003, 1000003 },
+        { 65600 * 9, 65600 }, { 300000, 300000 }
+    };
+    uint32_t before = jit_llvm_thread_count();
+    for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
+        uint32_t single = stored_numbers(type_of(VarTypeFloat32), shapes[s][0]);
+        uint32_t whole = stored_numbers(type_of(VarTypeFloat64), shapes[s][0]);
+        uint32_t results[2][TOGETHER], count = 0;
+        OK(jit_llvm_set_thread_count((uint32_t) s % 4));
+        for (int fused = 0; fused < 2; ++fused)
+            count = reduce_together(single, whole, shapes[s][1], fused, results[fused]);
+        for (uint32_t i = 0; i < count; ++i) {
+            void *data[2];
+            uint32_t held[] = { data_of(results[0][i], &data[0]),
+                                data_of(results[1][i], &data[1]) };
+            size_t bytes = jit_var_size(results[0][i]) *
+                           type_of(jit_var_type(results[0][i]))->size;
+            if (memcmp(data[0], data[1], bytes))
+                fail_msg("%u entries in blocks of %u: result %u differs", shapes[s][0],
+                         shapes[s][1], i);
+            drop_all(held, 2);
+        }
+        drop_all(results[0], count);
+        drop_all(results[1], count);
+        DROP(single, whole);
+    }
+    OK(jit_llvm_set_thread_count(before));
+}
+
 /* Prefix reductions of each kind; parts that have to wait for each other, in both
  * directions, and such that cannot be tiles. */
 static void test_prefixes(void **unused)
@@ -587,12 +651,12 @@ static void test_many(void **unused)
 static int tests(void)
 {
     const struct CMUnitTest list[] = {
-        TEST(test_all_types), TEST(test_shapes), TEST(test_prefixes),
-        TEST(test_compress), TEST(test_compress_held), TEST(test_one_kernel),
-        TEST(test_prefix_kernel), TEST(test_spent), TEST(test_chains),
-        TEST(test_blocks_of_blocks), TEST(test_in_place), TEST(test_memory),
-        TEST(test_prefix_memory), TEST(test_prefix_of_array), TEST(test_wait),
-        TEST(test_bound), TEST(test_many)
+        TEST(test_all_types), TEST(test_shapes), TEST(test_together),
+        TEST(test_prefixes), TEST(test_compress), TEST(test_compress_held),
+        TEST(test_one_kernel), TEST(test_prefix_kernel), TEST(test_spent),
+        TEST(test_chains), TEST(test_blocks_of_blocks), TEST(test_in_place),
+        TEST(test_memory), TEST(test_prefix_memory), TEST(test_prefix_of_array),
+        TEST(test_wait), TEST(test_bound), TEST(test_many)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

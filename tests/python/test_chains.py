@@ -254,3 +254,24 @@ def test_derivative_of_rows() -> None:
     rows = np.array(dr.detach(x)).reshape(-1, length)
     expected = (rows**2).sum(1, keepdims=True) + 2 * rows * rows.sum(1, keepdims=True)
     assert np.allclose(np.array(dr.grad(x)).reshape(rows.shape), expected)
+
+
+@pytest.mark.parametrize("length", [512, 4096, 8192])
+@pytest.mark.parametrize("size", [16384, 65536, 131072])
+def test_blocks_of_two_lengths(length: int, size: int) -> None:
+    """A kernel that reduces rows and the whole array cannot run on some rows only."""
+    data = np.random.default_rng(size).integers(0, 100, size)
+    total = (3 * data.reshape(-1, length)).sum(1, keepdims=True)
+    expected = np.repeat(total, length, 1).ravel()
+    for k in range(300):
+        expected = (expected + data) ^ k
+    for _ in range(4):
+        x, busy = UInt32(data), dr.arange(UInt32, LANES)
+        rows, every = dr.block_sum(x * 3, length), dr.sum(x * 3)
+        y = dr.gather(UInt32, rows, row_of(size, length))
+        for k in range(300):  # worth being shared, which the first one is not
+            y, busy = (y + x) ^ k, (busy + 7) ^ k
+        dr.eval(busy)  # behind this, both wait
+        dr.eval(rows, every, y)
+        assert every[0] == int(total.sum())
+        assert np.array_equal(np.array(y), expected)

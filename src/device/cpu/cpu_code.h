@@ -41,6 +41,16 @@ enum {
     CPU_GRANULE = 64  /* blocks of lanes begin at multiples of it */
 };
 
+/* Where values are only reduced (Param.reduced), the address of their array may be that
+ * of CPU_PARTIAL_BYTES of partial results instead, + CPU_PARTIALS: code that adds
+ * (CpuCode.adds) combines the value of lane l with partial result l modulo their
+ * number. There are whole multiples of that many lanes then. */
+enum { CPU_PARTIALS = 1, CPU_PARTIAL_BYTES = 256 };
+/* Of other outputs it may be the address + CPU_STREAMED, if the output is one of
+ * CpuCode.streams and begins at a multiple of CPU_GRANULE bytes: it is written past the
+ * caches. Who uses it in another thread needs Lanes.stream_end() in between. */
+enum { CPU_STREAMED = 2, CPU_STREAMS = 64 };
+
 typedef struct CpuCode CpuCode;
 struct CpuCode {
     Code code;
@@ -54,6 +64,8 @@ struct CpuCode {
     void (*run)(const CpuCode *code, const uint64_t *args, uint32_t begin, uint32_t end,
                 uint32_t worker, uint32_t requests, void *scratch);
     size_t scratch; /* bytes for each worker */
+    bool adds;      /* knows CPU_PARTIALS, for what reduce_rule_adds() allows */
+    uint64_t streams; /* arguments, a bit each, that may be CPU_STREAMED */
     CpuCost cost;   /* filled in by whoever has the code made, */
     CpuSpans spans; /* ... or left out */
 };

@@ -16,6 +16,11 @@
  * tile behind the last whole block, or the last whole part of a chunk, waits in front
  * of the next tile.
  *
+ * Code that adds (CpuCode.adds) writes no tile for sums of long blocks. A tile is a run
+ * of reduce.c then, and where it is a whole one, code is given its partial results.
+ * They are reduced as if they were the values: each meets a neutral element, and so
+ * stays what it is, and is added to the totals.
+ *
  * Masks are compressed and prefix reductions performed in the same way, but for these a
  * unit is one tile. Where they carry something from unit to unit, threads draw units in
  * that order; from the last lane on, if it is a prefix reduction from the end.
@@ -46,6 +51,7 @@ enum {
     TILE = 4 * LANES_PART, /* lanes, if values are reduced; in the second-level cache */
     LEAD = LANES_PART, /* entries before a tile, for those that wait */
     MOST_TILE = 4 * LANES_CHUNK, /* lanes of a unit that is one tile, at most */
+    RUN = 64,          /* entries for each partial result of a run */
     PAD = 64,          /* bytes behind a tile */
     SPREAD = 4,        /* fewer units than this for each worker are spread, */
     SPREAD_LOOPS = 16  /* or this, where some lanes may take much longer than others */
@@ -67,8 +73,10 @@ typedef struct Folding {
 typedef struct Value {
     uint32_t word, entry; /* of the arguments; bytes */
     bool stored;          /* an output */
+    const LaneKernel *sum; /* the code can add it up, to such accumulators; or NULL */
     size_t offset;        /* of the tile in a worker's memory, or of the array in all
                              memory */
+    size_t partials;      /* of its partial results */
 } Value;
 
 typedef struct FoldJob {
@@ -78,11 +86,13 @@ typedef struct FoldJob {
     uint32_t count, value_count, tile_count;
     uint32_t unit;     /* lanes */
     bool whole;        /* a unit is one tile */
+    uint32_t run;      /* lanes of a tile that code adds up; 0: of none */
     bool ordered;      /* units are drawn in order, */
     bool reverse;      /* from the last lane on */
     _Atomic uint64_t ticket;
     bool spread;       /* the first phase writes arrays */
-    bool differ;       /* no unit suits all reductions */
+    bool differ;       /* their blocks, or their directions: only a unit that is all
+                          lanes suits all reductions */
     Buffer *memory;    /* of each worker: arguments, tiles; or the arrays */
     size_t stride;     /* bytes of a worker */
     char *partials;    /* all of them */
@@ -127,11 +137,21 @@ static const char *operand_at(const Folding *f, uint32_t which, const uintptr_t 
     return (const char *) (values[f->value[which]] + lane * entry);
 }
 
+/* The partial results of a run, if code has added its values up. */
+static const char *find_partials(const Folding *f, const uintptr_t *values)
+{
+    uintptr_t value = f->array[0] ? 0 : values[f->value[0]];
+    return value & CPU_PARTIALS ? (const char *) (value - CPU_PARTIALS) : NULL;
+}
+
 static void reduce_part(const Folding *f, Progress *p, const uintptr_t *values,
                         size_t count)
 {
     const char *a = operand_at(f, 0, values, p->from);
-    if (f->dot)
+    const char *partials = find_partials(f, values);
+    if (partials)
+        f->kernel->part(partials, LANES_TOTALS / f->kernel->acc_size, p->totals);
+    else if (f->dot)
         f->dot->part(a, false, operand_at(f, 1, values, p->from), false, count,
                      p->totals);
     else
@@ -181,7 +201,9 @@ static void reduce_up_to(const Folding *f, Progress *p, const uintptr_t *values,
             left = f->block - in_block;
         size_t ready = end - p->from;
         if (ready < left) {
-            reduce_part(f, p, values, ready / LANES_PART * LANES_PART);
+            if (!find_partials(f, values))
+                ready = ready / LANES_PART * LANES_PART;
+            reduce_part(f, p, values, ready);
             return;
         }
         reduce_part(f, p, values, left);
@@ -209,6 +231,35 @@ static void move_rest(const FoldJob *j, char *memory, const Progress *progress,
     }
 }
 
+static uint32_t run_lanes(const LaneKernel *sum)
+{
+    return RUN * LANES_TOTALS / sum->acc_size;
+}
+
+/* How many lanes are computed next. Where code adds, tiles begin where runs do. */
+static size_t tile_lanes(const FoldJob *j, size_t begin, size_t end)
+{
+    size_t count = end - begin;
+    if (j->run) {
+        size_t block = j->foldings[0].block, in_block = begin % block;
+        size_t chunk = LANES_CHUNK - in_block % LANES_CHUNK;
+        count = count < chunk ? count : chunk;
+        count = count < block - in_block ? count : block - in_block;
+    }
+    return count < j->tile ? count : j->tile;
+}
+
+/* Where a value of lanes from 'begin' on goes: an argument. */
+static uint64_t place_value(const FoldJob *j, const Value *v, char *memory,
+                            size_t begin, size_t count)
+{
+    char *partials = memory + v->partials;
+    if (!v->sum || run_lanes(v->sum) != j->run || count < j->run)
+        return (uintptr_t) (memory + v->offset) - begin * v->entry;
+    clear_totals(v->sum, partials);
+    return (uintptr_t) partials + CPU_PARTIALS;
+}
+
 /* Lanes begin ... end-1, a tile at a time. */
 static void run_tiles(CpuJob *job, const uint64_t *given, size_t begin, size_t end,
                       uint32_t worker, Progress *progress)
@@ -220,11 +271,11 @@ static void run_tiles(CpuJob *job, const uint64_t *given, size_t begin, size_t e
     uint32_t words = job->command->launch.words;
     memcpy(args, given, words * sizeof(uint64_t));
     while (begin < end) {
-        size_t next = end - begin < j->tile ? end : begin + j->tile;
+        size_t count = tile_lanes(j, begin, end), next = begin + count;
         for (uint32_t i = 0; i < j->value_count; ++i) {
             const Value *v = &j->values[i];
             if (!v->stored)
-                args[v->word] = (uintptr_t) (memory + v->offset) - begin * v->entry;
+                args[v->word] = place_value(j, v, memory, begin, count);
             values[i] = (uintptr_t) args[v->word];
         }
         cpu_launch_lanes(job, &j->launch, args, (uint32_t) begin, (uint32_t) next,
@@ -349,12 +400,13 @@ static uint32_t find_value(FoldJob *j, uint32_t word, uint32_t entry, bool store
 }
 
 static void note_operand(FoldJob *j, const Command *c, Folding *f, uint32_t which,
-                         uint32_t source)
+                         uint32_t source, bool adds)
 {
     uint32_t entry = f->kernel->entry_size;
-    if (source & FOLD_TILE)
+    if (source & FOLD_TILE) {
         f->value[which] = find_value(j, source & ~FOLD_TILE, entry, false);
-    else if (c->slots[source].word != SLOT_NO_WORD)
+        j->values[f->value[which]].sum = adds ? f->kernel : NULL;
+    } else if (c->slots[source].word != SLOT_NO_WORD)
         f->value[which] = find_value(j, c->slots[source].word, entry, true);
     else
         f->array[which] = command_address(c, source);
@@ -371,9 +423,11 @@ static void note_fold(FoldJob *j, const Command *c, const Fold *fold)
     f->block = (size_t) fold->block;
     f->chunks = prefix ? 1 : (f->block + LANES_CHUNK - 1) / LANES_CHUNK;
     f->out = command_address(c, fold->target);
-    note_operand(j, c, f, 0, fold->source[0]);
+    bool adds = j->launch.code->adds &&
+                reduce_rule_adds(fold_reduced(fold), (VarType) fold->type);
+    note_operand(j, c, f, 0, fold->source[0], adds);
     if (f->dot)
-        note_operand(j, c, f, 1, fold->source[1]);
+        note_operand(j, c, f, 1, fold->source[1], adds);
 }
 
 /* It has the launch for itself. */
@@ -455,6 +509,7 @@ static bool find_difference(const Fold *folds, uint32_t count)
 }
 
 static_assert((int) SCAN_PART == LANES_CHUNK, "parts of long blocks are units");
+static_assert((int) CPU_PARTIAL_BYTES == LANES_TOTALS, "a row of accumulators");
 
 static bool begin_scans(FoldJob *j, const Command *c)
 {
@@ -484,7 +539,7 @@ static bool note_folds(FoldJob *j, const Command *c)
         return begin_compression(j, c, &folds[0]);
     for (uint32_t i = 0; i < c->launch.folds; ++i)
         note_fold(j, c, &folds[i]);
-    j->differ = c->size > LANES_CHUNK && find_difference(folds, c->launch.folds);
+    j->differ = find_difference(folds, c->launch.folds);
     j->unit = j->differ ? (uint32_t) c->size : choose_unit(j);
     return get_partials(j, c) && begin_scans(j, c);
 }
@@ -513,25 +568,45 @@ static bool plan_spread(CpuJob *job, FoldJob *j)
 }
 
 /* Blocks that are short enough can be reduced by whoever has their lanes, unless what
- * comes before matters. */
+ * comes before matters, or some are longer than others. */
 static void plan_ranges(CpuJob *job, const FoldJob *j, size_t lead)
 {
-    size_t block = j->ordered ? SIZE_MAX : j->foldings[0].block;
+    size_t block = j->ordered || j->differ ? SIZE_MAX : j->foldings[0].block;
     job->range = block <= LANES_CHUNK ? run_range : NULL;
     job->step = block <= LANES_CHUNK ? (uint32_t) find_step(block) : 0;
     job->most = lead && !j->whole ? UINT32_MAX : j->tile;
 }
 
+/* Lanes of the runs that code adds up, if they begin where code can. */
+static uint32_t find_run(const FoldJob *j)
+{
+    size_t block = j->foldings[0].block;
+    uint32_t run = 0;
+    if (j->whole || j->differ || block <= LANES_PART ||
+        (block % CPU_GRANULE && block != j->launch.size))
+        return 0;
+    for (uint32_t i = 0; i < j->value_count; ++i) {
+        const LaneKernel *sum = j->values[i].sum;
+        if (sum && run_lanes(sum) > run)
+            run = run_lanes(sum);
+    }
+    return run;
+}
+
 /* Memory for arguments and tiles of each worker. */
 static bool plan_tiles(CpuJob *job, FoldJob *j)
 {
-    j->tile = j->unit < TILE || j->whole ? j->unit : TILE;
+    j->run = find_run(j);
+    uint32_t most = j->run ? j->run : TILE;
+    j->tile = j->unit < most || j->whole ? j->unit : most;
     size_t lead = j->unit > j->tile ? LEAD : 0;
     size_t bytes = round_up(job->command->launch.words * sizeof(uint64_t));
     for (uint32_t i = 0; i < j->value_count; ++i) {
         Value *v = &j->values[i];
         if (v->stored)
             continue;
+        v->partials = bytes;
+        bytes += CPU_PARTIAL_BYTES;
         v->offset = bytes + lead * v->entry;
         bytes = round_up(v->offset + (size_t) j->tile * v->entry + PAD);
     }
@@ -550,7 +625,8 @@ static bool plan_tiles(CpuJob *job, FoldJob *j)
 /* Would a unit need too large a tile, or begin where code cannot? */
 static bool cannot_tile(const FoldJob *j)
 {
-    return j->differ || (j->whole && j->tile_count && j->unit > MOST_TILE) ||
+    return (j->differ && j->launch.size > LANES_CHUNK) ||
+           (j->whole && j->tile_count && j->unit > MOST_TILE) ||
            (j->reverse && j->launch.size % CPU_GRANULE);
 }
 

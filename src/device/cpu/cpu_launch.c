@@ -10,10 +10,15 @@
  */
 #include "device/cpu/cpu_launch.h"
 
+#include <string.h>
+
+#include "base/alloc.h"
 #include "base/error.h"
+#include "base/machine.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_fold.h"
 #include "device/cpu/pool.h"
+#include "device/cpu/reduce_lanes.h"
 
 enum {
     DEFAULT_BLOCK = 16384, /* lanes */
@@ -27,6 +32,7 @@ enum {
 };
 
 static _Atomic uint32_t block_size = DEFAULT_BLOCK;
+static _Atomic size_t cache_size; /* 0: that of the machine */
 
 static uint64_t round_up(uint64_t lanes)
 {
@@ -44,6 +50,11 @@ void cpu_launch_set_block_size(uint32_t lanes)
 uint32_t cpu_launch_block_size(void)
 {
     return atomic_load_explicit(&block_size, memory_order_relaxed);
+}
+
+void cpu_launch_set_cache(size_t bytes)
+{
+    atomic_store_explicit(&cache_size, bytes, memory_order_relaxed);
 }
 
 /* Picoseconds a launch is expected to take in one thread. */
@@ -121,7 +132,10 @@ void cpu_launch_block(CpuJob *job, uint32_t number, uint32_t worker)
     const CpuLaunch *launch = job->state;
     uint32_t begin = number * launch->block, left = launch->size - begin;
     uint32_t end = begin + (left < launch->block ? left : launch->block);
-    cpu_launch_lanes(job, launch, launch->args, begin, end, worker);
+    const uint64_t *args = launch->streamed ? launch->streamed : launch->args;
+    cpu_launch_lanes(job, launch, args, begin, end, worker);
+    if (launch->streamed)
+        reduce_lanes_get()->stream_end();
 }
 
 static void run_range(CpuJob *job, const uint64_t *args, uint32_t begin, uint32_t end,
@@ -132,7 +146,46 @@ static void run_range(CpuJob *job, const uint64_t *args, uint32_t begin, uint32_
 
 static void release(CpuJob *job)
 {
-    buffer_release(((CpuLaunch *) job->state)->scratch);
+    CpuLaunch *launch = job->state;
+    buffer_release(launch->scratch);
+    alloc_free(launch->streamed);
+}
+
+static bool can_stream(const CpuLaunch *launch, const Command *c, uint32_t slot)
+{
+    uint32_t word = c->slots[slot].word;
+    return word < CPU_STREAMS && launch->code->streams >> word & 1 &&
+           launch->args[word] % CPU_GRANULE == 0;
+}
+
+/* Outputs that exceed the cache go past it, which saves reading their lines first, if
+ * that reads and writes so much that what comes next would find little of it in the
+ * cache. */
+static bool is_worth_streaming(const CpuLaunch *launch, const Command *c)
+{
+    enum { CACHES = 4, LEAST_CACHE = 1 << 20 };
+    uint64_t bytes = 0, written = 0;
+    for (uint32_t i = 0; i < c->slot_count; ++i) {
+        bytes += c->slots[i].bytes;
+        written += can_stream(launch, c, i) ? c->slots[i].bytes : 0;
+    }
+    uint64_t cache = atomic_load_explicit(&cache_size, memory_order_relaxed);
+    if (!cache && written > LEAST_CACHE) /* asking the machine takes a while */
+        cache = machine_cache_3();
+    return cache && written > cache && bytes > CACHES * cache;
+}
+
+static bool stream_outputs(CpuLaunch *launch, const Command *c)
+{
+    if (!launch->code->streams || c->launch.folds || !is_worth_streaming(launch, c))
+        return true;
+    launch->streamed = alloc_get(c->launch.words * sizeof(uint64_t));
+    TRY(launch->streamed, false);
+    memcpy(launch->streamed, launch->args, c->launch.words * sizeof(uint64_t));
+    for (uint32_t i = 0; i < c->slot_count; ++i)
+        if (can_stream(launch, c, i))
+            launch->streamed[c->slots[i].word] += CPU_STREAMED;
+    return true;
 }
 
 bool cpu_launch_prepare(CpuJob *job)
@@ -166,6 +219,6 @@ bool cpu_launch_prepare(CpuJob *job)
     job->most = UINT32_MAX;
     job->release = release;
     job->blocks = size ? (size - 1) / launch->block + 1 : 0;
-    TRY(get_scratch(job, launch), false);
+    TRY(get_scratch(job, launch) && stream_outputs(launch, c), false);
     return !c->launch.folds || cpu_fold_plan(job);
 }

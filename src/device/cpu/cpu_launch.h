@@ -13,6 +13,8 @@
 typedef struct CpuLaunch {
     const CpuCode *code;
     const uint64_t *args;
+    uint64_t *streamed;    /* the same, with outputs that are written past the caches,
+                              if the launch runs by itself; or NULL */
     Buffer *scratch;       /* NULL if none is needed */
     size_t scratch_stride; /* bytes for each worker */
     uint32_t size, block;  /* lanes */
@@ -33,5 +35,8 @@ void cpu_launch_block(CpuJob *job, uint32_t number, uint32_t worker);
  *  (jit_llvm_set_block_size). */
 void cpu_launch_set_block_size(uint32_t lanes);
 uint32_t cpu_launch_block_size(void);
+/** Take the third-level cache to be of this size; 0: of the size that it has. For
+ *  tests. */
+void cpu_launch_set_cache(size_t bytes);
 
 #endif

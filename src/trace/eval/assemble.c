@@ -466,15 +466,25 @@ static uint32_t find_output(const Assembly *b, VarId id)
     return i;
 }
 
+/* The tile that has a value for a reduction, or where it is to come. */
+static uint32_t find_tile(const Assembly *b, VarId id, uint32_t reduced, VarType type)
+{
+    const Param *params = b->program->params;
+    uint32_t i = 0;
+    while (i < b->tile_count &&
+           (b->fold_values[i] != id ||
+            !reduce_rule_shares(params[b->fold_slots[i]].reduced, reduced, type)))
+        ++i;
+    return i;
+}
+
 /* A value that is written nowhere. */
 static bool add_tile(Assembly *b, VarId id, uint32_t reduced, uint32_t *source)
 {
-    uint32_t i = 0;
-    while (i < b->tile_count && b->fold_values[i] != id)
-        ++i;
+    VarType type = (VarType) var_get(id)->type;
+    uint32_t i = find_tile(b, id, reduced, type);
     if (i == b->tile_count) {
-        uint32_t slot = program_add_param(b->program, PARAM_OUTPUT,
-                                          (VarType) var_get(id)->type);
+        uint32_t slot = program_add_param(b->program, PARAM_OUTPUT, type);
         TRY(add_arg(b, slot, 0), false);
         b->program->params[slot].reduced = (uint8_t) reduced;
         TRY(emit_store(b, id, slot), false);
@@ -516,9 +526,10 @@ static bool add_fold(Assembly *b, const Group *group, VarId id)
     const Var *v = var_get(id);
     bool dot = v->op == OP_DOT;
     Fold *fold = &b->folds[b->fold_count++];
-    uint32_t reduced = fold_kind(v);
+    uint32_t kind = fold_kind(v);
+    uint32_t reduced = dot && v->dep[0] == v->dep[1] ? (uint32_t) FOLD_SQUARES : kind;
     *fold = (Fold) { .block = fold_block(v), .source = { 0, FOLD_NONE },
-                     .op = (uint8_t) reduced, .type = var_get(v->dep[0])->type };
+                     .op = (uint8_t) kind, .type = var_get(v->dep[0])->type };
     if (v->op == OP_PREFIX) {
         fold->rule = (uint8_t) fold_rule(v);
         fold->flags = (uint8_t) fold_flags(v);

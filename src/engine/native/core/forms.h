@@ -228,6 +228,10 @@ NativeEmit forms_convert, forms_convert_cut;
 /** Float16 -> Float32, and on with 'inst' if there is one; and back. */
 NativeEmit forms_convert_from_half, forms_convert_to_half;
 
+/** STORE (forms_store.c). */
+void forms_store(Native *n);
+/** Can such an output be CPU_STREAMED? */
+bool forms_streams(const Native *n, const Param *output);
 /** GATHER if native_repeats(); else false, and nothing is emitted. */
 bool forms_repeat_gather(Native *n);
 /** GATHER of 8 and 16 bits (forms_memory.c). */

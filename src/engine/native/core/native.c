@@ -14,6 +14,7 @@
 #include "device/cpu/cpu_code.h"
 #include "base/hash.h"
 #include "engine/interp/interp.h"
+#include "engine/native/core/forms.h"
 #include "engine/native/core/native.h"
 #include "engine/native/core/native_debug.h"
 #include "engine/native/core/native_map.h"
@@ -219,6 +220,16 @@ static void note_arrays(NativeCode *code, const Native *n, const Program *p,
                 (NativeArray){ slot, type_info[p->params[slot].type].size };
 }
 
+/* As forms_store() has it. */
+static uint64_t note_streams(const Native *n, const Program *p)
+{
+    uint64_t streams = 0;
+    for (uint32_t slot = 0; slot < p->param_count && slot < CPU_STREAMS; ++slot)
+        if (n->streams[slot] & NATIVE_STORED && forms_streams(n, &p->params[slot]))
+            streams |= UINT64_C(1) << slot;
+    return streams;
+}
+
 static bool make_arrays(NativeCode *code, const Native *n, const Program *p)
 {
     code->arrays = alloc_get((p->param_count + 1u) * sizeof(NativeArray));
@@ -275,6 +286,7 @@ static bool make_native(NativeCode *code, const Native *n, const Program *progra
         program->print_count ? program_find_param(program, PARAM_PRINT) : PROGRAM_NONE;
     code->lanes = n->lanes;
     code->packets = n->copies;
+    code->cpu.streams = note_streams(n, program);
     code->vector_bytes = n->target->vector_bytes;
     code->mask_bits = n->target->registers[NATIVE_MASK];
     code->pool = copy_aligned(n->pool, n->pool_size);
@@ -306,7 +318,8 @@ static Code *compile(const Program *program, const CodeSpec *spec)
         code = alloc_zero(1, sizeof *code);
     if (code) {
         Code *base = &code->native.cpu.code;
-        code->native.cpu = (CpuCode){ .code = { 1, release }, .run = native_launch };
+        code->native.cpu = (CpuCode){ .code = { 1, release }, .run = native_launch,
+                                      .adds = true };
         if (!make_code(code, n, program, spec->hash)) {
             release(base);
             code = NULL;

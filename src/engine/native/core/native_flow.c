@@ -142,14 +142,6 @@ static const NativeRow *find_row(const Native *n)
     }
 }
 
-static void emit_store(Native *n)
-{
-    VarType type = native_type(n, 0);
-    NativeReg value = native_use(n, 0);
-    NativeOperand place = native_memory_array(n, n->inst->aux, type);
-    n->target->store(n, type, place, value, native_mask_bits(n, 0));
-}
-
 /* A value that is one entry in memory. */
 static void emit_first(Native *n, NativeOperand from)
 {
@@ -173,7 +165,7 @@ static void emit_other(Native *n)
     const Inst *inst = n->inst;
     switch (inst->op) {
     case OP_STORE:
-        emit_store(n);
+        forms_store(n);
         break;
     case OP_PARAM:
         emit_first(n, native_at(NATIVE_ARGS, (int32_t) inst->aux * 8));

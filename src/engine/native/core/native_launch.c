@@ -85,8 +85,8 @@ static void launch_tail(const NativeCode *code, const uint64_t *args, uint32_t b
     code->entry(begin, end, own, frame, code->pool);
     for (uint32_t i = 0; i < code->output_count; ++i) {
         const NativeArray *a = &code->arrays[i];
-        memcpy((char *) (uintptr_t) args[a->slot] + first * a->size, tail + i * size,
-               count * a->size);
+        uintptr_t whole = (uintptr_t) args[a->slot] & ~(uintptr_t) CPU_STREAMED;
+        memcpy((char *) whole + first * a->size, tail + i * size, count * a->size);
     }
 }
 

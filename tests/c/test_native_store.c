@@ -1,9 +1,9 @@
 /*
- * test_native_partials.c -- values that code adds to partial results
+ * test_native_store.c -- outputs that are added up, or written past the caches
  *
  * Against loops in C, for each reduction that code knows and each type, with packets of
  * full and of half the width, beside an output that is stored: with partial results,
- * and with a tile.
+ * and with a tile; written past the caches, and not.
  */
 #include <math.h>
 
@@ -102,9 +102,12 @@ static void check_partials(uint32_t fold, VarType type, const Memory *m,
         assert_int_equal((uint8_t) m->reduced[i], FILL);
 }
 
+enum { PARTIALS = 1, STREAMED = 2 };
+
 static void run(const Code *code, void *scratch, uint32_t fold, VarType type,
-                bool partials)
+                int how, uint32_t lanes)
 {
+    bool partials = how & PARTIALS;
     Memory *m = alloc_aligned(sizeof *m);
     assert_non_null(m);
     uint32_t size = type_info[type].size;
@@ -119,13 +122,48 @@ static void run(const Code *code, void *scratch, uint32_t fold, VarType type,
                         partials ? (uintptr_t) m->reduced + CPU_PARTIALS
                                  : (uintptr_t) m->reduced - first,
                         (uintptr_t) m->more - (uintptr_t) BEGIN * 8 };
-    cpu_code_run(code, args, BEGIN, BEGIN + COUNT, 0, scratch);
-    assert_memory_equal(m->stored, m->in, COUNT * size);
+    if (how & STREAMED)
+        args[1] += CPU_STREAMED;
+    cpu_code_run(code, args, BEGIN, BEGIN + lanes, 0, scratch);
+    assert_memory_equal(m->stored, m->in, lanes * size);
+    for (uint32_t i = lanes * size; i < COUNT * size; ++i)
+        assert_int_equal((uint8_t) m->stored[i], FILL);
     if (partials)
         check_partials(fold, type, m, before);
     else
-        assert_memory_equal(m->reduced, m->in, COUNT * size);
+        assert_memory_equal(m->reduced, m->in, lanes * size);
     alloc_free(m);
+}
+
+/* For a launch of many lanes, or of few, whose outputs do not exceed a cache. */
+static Code *compile_for(bool many_lanes)
+{
+    assert_true(program_verify(p));
+    CodeSpec spec = { .hash = { 1, 2 }, .many_lanes = many_lanes };
+    Code *code = native->compile(p, &spec);
+    if (!code)
+        fail_msg("%s", error_message());
+    const CpuCode *cpu = (const CpuCode *) (const void *) code;
+    assert_true(cpu->adds);
+    bool wide = p->param_count == 4;
+    assert_int_equal(cpu->streams, many_lanes ? (wide ? 2 | 8 : 2) : 0);
+    return code;
+}
+
+static void check_store(uint32_t fold, VarType type, bool wide, bool many_lanes)
+{
+    make_program(fold, type, wide);
+    Code *code = compile_for(many_lanes);
+    void *scratch = alloc_aligned(cpu_code_scratch(code));
+    assert_non_null(scratch);
+    for (int how = 0; how <= (many_lanes ? PARTIALS | STREAMED : PARTIALS); ++how) {
+        run(code, scratch, fold, type, how, COUNT);
+        if (!(how & PARTIALS)) /* which are of whole runs */
+            run(code, scratch, fold, type, how, COUNT - 27);
+    }
+    alloc_free(scratch);
+    code_release(code);
+    program_free(p);
 }
 
 static void test_all(void **unused)
@@ -134,22 +172,12 @@ static void test_all(void **unused)
     uint32_t known = 0;
     for (uint32_t t = 0; t < sizeof types / sizeof *types; ++t)
         for (uint32_t fold = 1; fold < FOLD_COUNT; ++fold)
-            for (int wide = 0; wide < 2; ++wide) {
-                if (!reduce_rule_adds(fold, types[t]))
-                    continue;
-                make_program(fold, types[t], wide);
-                Code *code = compile(p);
-                assert_true(((CpuCode *) (void *) code)->adds);
-                void *scratch = alloc_aligned(cpu_code_scratch(code));
-                assert_non_null(scratch);
-                run(code, scratch, fold, types[t], true);
-                run(code, scratch, fold, types[t], false);
-                alloc_free(scratch);
-                code_release(code);
-                program_free(p);
+            if (reduce_rule_adds(fold, types[t])) {
+                for (int variant = 0; variant < 4; ++variant)
+                    check_store(fold, types[t], variant & 1, variant & 2);
                 ++known;
             }
-    assert_int_equal(known, 2 * (6 + 2 + 2)); /* sums; products, squares of floats */
+    assert_int_equal(known, 6 + 2 + 2); /* sums; products, squares of floats */
 }
 
 /* Of other reductions there are tiles only. */
