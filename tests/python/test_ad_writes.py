@@ -193,6 +193,11 @@ def is_recorded(program: Program) -> bool:
     return True
 
 
+def are_small(results: Any) -> bool:
+    """Else difference quotients do not tell anything about small entries beside."""
+    return all(float(dr.max(dr.abs(result))[0]) < 1e4 for result in results)
+
+
 def check(seed: int) -> bool:
     """Is there such a program?"""
     program = Program(seed)
@@ -200,7 +205,8 @@ def check(seed: int) -> bool:
         assert program.passes
         return False
     try:
-        dr.check_grad(program, X)
+        if are_small(program(X)):
+            dr.check_grad(program, X)
         found = gradient(program, "symbolic")
         program.passes = False
         expected = gradient(program, "evaluated")
