@@ -9,6 +9,8 @@
 
 #include <pthread.h>
 
+#include "device/cpu/cpu_launch.h"
+
 /* ------------------------------------------------------------------- scenarios */
 
 static bool trace_and_evaluate(void)
@@ -345,12 +347,15 @@ static bool events(void)
     return ok;
 }
 
+/* By several threads, and past the caches. */
 static bool large(void)
 {
     jit_llvm_set_thread_count(3);
+    cpu_launch_set_cache(1024);
     uint32_t x = own(jit_var_counter(CPU, 1 << 18)), y = own(jit_var_mul(x, x));
     bool ok = entry_is(own(jit_var_reduce(y, ReduceOpOr)), 0, 0xffffffff & ~2u) &&
               entry_is(y, 70000, 70000u * 70000u);
+    cpu_launch_set_cache(0);
     return ok;
 }
 
