@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -140,6 +141,95 @@ static void test_sharing(void **unused)
     assert_false(is_mapped(large));
 }
 
+static bool is_touched(char *block, size_t bytes)
+{
+    unsigned char there[HUGE_PAGE / 4096];
+    size_t pages = bytes / 4096, touched = 0;
+    assert_int_equal(mincore(block, bytes, there), 0);
+    for (size_t i = 0; i < pages; ++i)
+        touched += there[i] & 1;
+    return touched == pages;
+}
+
+/* Systems before Linux 5.14 cannot. */
+static bool system_touches(void)
+{
+    char *block = alloc_pages(LEAST, LEAST);
+    assert_non_null(block);
+    alloc_touch(block, LEAST);
+    bool touches = is_touched(block, LEAST);
+    alloc_pages_free(block, LEAST);
+    return touches;
+}
+
+/* Bytes of addresses that are in use. */
+static unsigned long address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return pages * 4096;
+}
+
+/* The next page is touched before it is needed, and goes when another one does. */
+static void test_reserve(void **unused)
+{
+    (void) unused;
+    enum { MOST = HUGE_PAGE - 4 * LEAST };
+    unsigned long before = address_space();
+    cpu_pages_prepare(); /* nothing is in use */
+    assert_int_equal(address_space(), before);
+
+    char *first = cpu_pages_get(MOST);
+    assert_non_null(first);
+    cpu_pages_prepare();
+    unsigned long with_reserve = address_space();
+    assert_true(with_reserve >= before + 2 * HUGE_PAGE);
+    cpu_pages_prepare(); /* there is one */
+    assert_int_equal(address_space(), with_reserve);
+    char *small = cpu_pages_get(LEAST); /* where there is room */
+    assert_ptr_equal(small, first + MOST);
+    char *second = cpu_pages_get(MOST);
+    assert_int_equal(address_space(), with_reserve);
+    assert_true(is_touched(second, MOST) || !system_touches());
+
+    cpu_pages_prepare(); /* the next one */
+    assert_true(address_space() >= with_reserve + HUGE_PAGE);
+    cpu_pages_release(second, MOST);
+    assert_true(address_space() < before + 2 * HUGE_PAGE);
+    cpu_pages_prepare(); /* no more are needed */
+    assert_true(address_space() < before + 2 * HUGE_PAGE);
+    cpu_pages_release(first, MOST);
+    cpu_pages_release(small, LEAST);
+    assert_int_equal(address_space(), before);
+}
+
+static void *prepare_in_thread(void *stop)
+{
+    while (!atomic_load((_Atomic bool *) stop))
+        cpu_pages_prepare();
+    return NULL;
+}
+
+/* All of it goes back, however the reserve is overtaken. */
+static void test_reserve_beside(void **unused)
+{
+    (void) unused;
+    _Atomic bool stop = false;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, prepare_in_thread, &stop), 0);
+    unsigned long before = address_space();
+    uint32_t wrong = 0;
+    for (uint32_t seed = 200; seed < 203; ++seed)
+        wrong += play(seed);
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(wrong, 0);
+    assert_true(address_space() <= before);
+}
+
 /* Memory that is out is an error, and nothing else changes. */
 static void test_shortage(void **unused)
 {
@@ -154,6 +244,10 @@ static void test_shortage(void **unused)
 #endif
     alloc_fail_at(0);
     assert_non_null(block);
+    alloc_fail_at(1);
+    cpu_pages_prepare(); /* does without */
+    alloc_fail_at(0);
+    assert_int_equal(error_code(), JIT_OK);
     cpu_pages_release(block, LEAST);
     assert_null(cpu_pages_get((size_t) 1 << 60));
     assert_int_equal(error_code(), JIT_ERROR_MEMORY);
@@ -166,6 +260,8 @@ int main(void)
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_sharing),
+        cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_reserve_beside),
         cmocka_unit_test(test_shortage),
     };
     return cmocka_run_group_tests_name("pages", tests, NULL, NULL);

@@ -8,12 +8,16 @@
  * from whose first ones requests are served; one that is empty goes back to the system.
  * The buffer cache stands above, so this is asked rarely.
  *
+ * Touching a huge page takes 100 to 400 microseconds, which a program's first kernels
+ * would wait for. So once a slab is in use, an idle worker makes one in reserve. It goes
+ * back to the system together with any other slab: the program needs less.
+ *
  * Memory is mapped: the C library might keep what is released as a hole.
  */
 #include "device/cpu/cpu_pages.h"
 
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -36,6 +40,9 @@ typedef struct Slab {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Slab *with_room;
+static Slab *reserve;       /* touched and empty; guarded by 'lock' */
+static uint32_t slabs;      /* in use; guarded by 'lock' */
+static _Atomic bool wanted; /* a reserve: a slab has come into use */
 
 static char *map(size_t bytes)
 {
@@ -117,16 +124,44 @@ static char *take_units(uint32_t count)
     return NULL;
 }
 
-static char *take_new(uint32_t count)
+static Slab *make_slab(void)
 {
     char *units = map(slab_bytes());
     TRY(units, NULL);
-    Slab *slab = slab_at(units);
+    return slab_at(units);
+}
+
+static void free_slab(Slab *slab)
+{
+    if (slab)
+        alloc_pages_free(units_of(slab), slab_bytes());
+}
+
+/* The first units of a slab that is not in use yet. With the lock held. */
+static char *take_first(Slab *slab, uint32_t count)
+{
     slab->used = mask_of(0, count);
-    pthread_mutex_lock(&lock);
     link_in(slab);
+    slabs++;
+    atomic_store_explicit(&wanted, true, memory_order_relaxed);
+    return units_of(slab);
+}
+
+static char *take_reserve(uint32_t count)
+{
+    Slab *slab = reserve;
+    reserve = NULL;
+    return slab ? take_first(slab, count) : NULL;
+}
+
+static char *take_new(uint32_t count)
+{
+    Slab *slab = make_slab();
+    TRY(slab, NULL);
+    pthread_mutex_lock(&lock);
+    char *address = take_first(slab, count);
     pthread_mutex_unlock(&lock);
-    return units;
+    return address;
 }
 
 static void give_units(char *address, uint32_t count)
@@ -138,12 +173,17 @@ static void give_units(char *address, uint32_t count)
     if (slab->used == UINT32_MAX)
         link_in(slab);
     slab->used &= ~mask_of(first, count);
-    bool empty = !slab->used;
-    if (empty)
-        take_out(slab);
+    Slab *empty = slab->used ? NULL : slab, *spare = NULL;
+    if (empty) {
+        take_out(empty);
+        slabs--;
+        spare = reserve;
+        reserve = NULL;
+        atomic_store_explicit(&wanted, false, memory_order_relaxed);
+    }
     pthread_mutex_unlock(&lock);
-    if (empty)
-        alloc_pages_free(units, slab_bytes());
+    free_slab(empty);
+    free_slab(spare);
 }
 
 /* ------------------------------------------------------------------- arrays */
@@ -155,6 +195,8 @@ void *cpu_pages_get(size_t bytes)
     uint32_t count = count_units(bytes);
     pthread_mutex_lock(&lock);
     char *address = take_units(count);
+    if (!address)
+        address = take_reserve(count);
     pthread_mutex_unlock(&lock);
     return address ? address : take_new(count);
 }
@@ -165,6 +207,28 @@ void cpu_pages_release(void *address, size_t bytes)
         alloc_pages_free(address, bytes + PADDING);
     else
         give_units(address, count_units(bytes));
+}
+
+void cpu_pages_prepare(void)
+{
+    if (!atomic_load_explicit(&wanted, memory_order_relaxed) ||
+        !atomic_exchange_explicit(&wanted, false, memory_order_relaxed))
+        return;
+    Slab *slab = make_slab();
+    if (!slab) {
+        error_clear(); /* nobody has asked for it */
+        return;
+    }
+    alloc_touch(units_of(slab), huge_page);
+    slab->used = 0;
+    pthread_mutex_lock(&lock);
+    if (slabs && !reserve) {
+        reserve = slab;
+        slab = NULL;
+        atomic_store_explicit(&wanted, false, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&lock);
+    free_slab(slab);
 }
 
 void cpu_pages_fork_lock(void) { pthread_mutex_lock(&lock); }

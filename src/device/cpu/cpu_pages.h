@@ -25,6 +25,9 @@ enum { CPU_PAGES_LEAST = ALLOC_WATCHED ? 1 << 21 : 1 << 18 };
 void *cpu_pages_get(size_t bytes);
 /** Give it back, to the system if nothing else is in its pages. */
 void cpu_pages_release(void *address, size_t bytes);
+/** Touch the huge page that is needed next, if one is in use and none in reserve. For a
+ *  thread that has nothing else to do. */
+void cpu_pages_prepare(void);
 
 /** Take and give back the lock around fork(). */
 void cpu_pages_fork_lock(void);

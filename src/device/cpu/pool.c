@@ -9,7 +9,8 @@
  *
  * Launches often follow each other within microseconds, while waking a sleeping thread
  * takes longer than that. So idle workers poll for SPIN_NS first, unless threads have
- * to share CPUs: then polling would take time from the work waited for.
+ * to share CPUs: then polling would take time from the work waited for. Before they go
+ * to sleep they touch memory that will be needed next (cpu_pages.h).
  *
  * A change of the size holds nobody's work up: workers are added, or those beyond the
  * new size leave after the job they are in. The numbers that workers have in a job, and
@@ -32,6 +33,7 @@
 #include "base/machine.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_job.h"
+#include "device/cpu/cpu_pages.h"
 #include "device/stream.h"
 
 enum { SPIN_NS = 30000, SPIN_STEPS = 32, MAX_SIZE = 4096 };
@@ -117,6 +119,7 @@ static void wait_for_work(uint32_t seen)
             if (atomic_load_explicit(&generation, memory_order_acquire) != seen)
                 return;
         } while (pool_spin(since));
+        cpu_pages_prepare();
     }
     pthread_mutex_lock(&sleep_lock);
     atomic_fetch_add(&sleepers, 1);
