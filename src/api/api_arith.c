@@ -155,14 +155,15 @@ uint32_t jit_var_op(JitOp op, const uint32_t *operands)
 
 uint32_t jit_var_op_number(JitOp op, uint32_t a, uint64_t bits, int number_first)
 {
-    if ((unsigned) op >= JitOpCount || op_info[op_of(op)].arity != 2)
+    const Op mine = (unsigned) op < JitOpCount ? op_of(op) : OP_NONE;
+    if (op_info[mine].arity != 2)
         return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
                                     "jit_var_op_number(): operation is %d, expected "
                                     "a JitOp with two operands",
                                     (int) op);
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = arith_number(ts, op_of(op), a, bits, number_first != 0);
+    uint32_t result = arith_number(ts, mine, a, bits, number_first != 0);
     api_leave();
     return result;
 }

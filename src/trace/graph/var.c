@@ -148,9 +148,17 @@ static inline VarId drop(VarId id, VarId stack)
     return id;
 }
 
-/* Drop the operands of a variable; those that nobody else holds go on top of the
+/* Drop operands that are in the record; those that nobody else holds go on top of the
  * stack. */
-static inline VarId drop_operands(VarId id, Var *v, VarId stack)
+static inline VarId drop_few(const Var *v, VarId stack)
+{
+    for (uint32_t i = 0; i < 4 && v->dep[i]; ++i)
+        stack = drop(v->dep[i], stack);
+    return stack;
+}
+
+/* The same for all that a variable has. */
+static VarId drop_operands(VarId id, Var *v, VarId stack)
 {
     if (v->op == OP_RESULT)
         region_forget_result(id, v);
@@ -168,11 +176,9 @@ static inline VarId drop_operands(VarId id, Var *v, VarId stack)
         alloc_free(v->value.list);
         return stack;
     }
-    for (uint32_t i = 0; i < 4 && v->dep[i]; ++i)
-        stack = drop(v->dep[i], stack);
     if (v->flags & VAR_OWN_TEXT)
         alloc_free((char *) v->value.text);
-    return stack;
+    return drop_few(v, stack);
 }
 
 /* The same for a variable that goes on as something else. */
@@ -192,7 +198,9 @@ static void release_stack(VarId stack)
         stack = v->link;
         if (v->flags & VAR_NUMBERED)
             lvn_remove(id);
-        stack = drop_operands(id, v, stack);
+        /* Arithmetic has nothing but operands. */
+        stack = op_info[v->op].flags & F_FOLDS ? drop_few(v, stack)
+                                               : drop_operands(id, v, stack);
         if (v->op == OP_EVALUATED)
             buffer_release(v->value.buffer);
         if (v->extra)
