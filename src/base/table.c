@@ -132,7 +132,8 @@ void *table_remove(Table *table, const void *key, size_t key_size)
 void table_free(Table *table)
 {
     for (uint32_t i = 0; i < table->capacity; ++i)
-        alloc_free(table->entries[i].key);
+        if (table->entries[i].key)
+            alloc_free(table->entries[i].key);
     alloc_free(table->entries);
     *table = (Table) { 0 };
 }

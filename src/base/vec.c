@@ -13,7 +13,7 @@
 
 enum { SMALLEST = 8, SMALLEST_BYTES = 64 };
 
-bool vec_grow(void *data, uint32_t *capacity, uint32_t count, size_t element_size)
+size_t vec_size(uint32_t *capacity, uint32_t count, size_t element_size)
 {
     uint64_t wanted = (uint64_t) *capacity + *capacity / 2;
     if (wanted < count)
@@ -29,13 +29,20 @@ bool vec_grow(void *data, uint32_t *capacity, uint32_t count, size_t element_siz
     if (__builtin_mul_overflow((size_t) wanted, element_size, &bytes))
         return error_set(JIT_ERROR_MEMORY, "out of memory: an array of %u elements of "
                          "%zu bytes is too large", count, element_size);
+    *capacity = (uint32_t) wanted;
+    return bytes;
+}
 
+bool vec_grow(void *data, uint32_t *capacity, uint32_t count, size_t element_size)
+{
+    uint32_t larger = *capacity;
+    size_t bytes = vec_size(&larger, count, element_size);
+    TRY(bytes, false);
     void *old, *grown;
     memcpy(&old, data, sizeof old);
     grown = alloc_resize(old, bytes);
-    if (!grown)
-        return false;
+    TRY(grown, false);
     memcpy(data, &grown, sizeof grown);
-    *capacity = (uint32_t) wanted;
+    *capacity = larger;
     return true;
 }

@@ -29,12 +29,12 @@
 
 VarId memory_pointer(ThreadState *ts, VarId array, bool write)
 {
-    Var v = { .op = OP_POINTER, .type = VarTypePointer,
-              .device = var_get(array)->device, .size = 1, .aux = write,
-              .dep = { array } };
-    if (!write)
-        return node_new(ts, &v);
-    return node_raw(ts, OP_POINTER, v.device, VarTypePointer, 1, 1, v.dep);
+    uint8_t device = var_get(array)->device;
+    if (write)
+        return node_raw(ts, OP_POINTER, device, VarTypePointer, 1, 1,
+                        (VarId[4]){ array });
+    return node_operation(ts, var_head(OP_POINTER, VarTypePointer, device, 0), 1,
+                          var_pair(array, 0), 0);
 }
 
 /* ----------------------------------------------------------------- gathers */
@@ -149,10 +149,9 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
 VarId memory_read(ThreadState *ts, VarId pointer, VarType type, VarId index, VarId mask)
 {
     const Var *i = var_get(index), *m = var_get(mask);
-    Var v = { .op = OP_GATHER, .type = (uint8_t) type, .device = i->device,
-              .size = i->size != 1 ? i->size : m->size,
-              .dep = { pointer, index, mask } };
-    return node_new(ts, &v);
+    return node_operation(ts, var_head(OP_GATHER, type, i->device, 0),
+                          i->size != 1 ? i->size : m->size, var_pair(pointer, index),
+                          mask);
 }
 
 VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask)

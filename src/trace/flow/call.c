@@ -10,9 +10,7 @@
  */
 #include "trace/flow/call.h"
 
-#include "base/alloc.h"
 #include "base/error.h"
-#include "base/vec.h"
 #include "trace/flow/call_merge.h"
 #include "trace/graph/access.h"
 #include "trace/graph/local.h"
@@ -25,13 +23,11 @@ void call_free(Call *call)
 {
     var_ids_drop(&call->body.effects);
     for (uint32_t i = 0; i < call->kind_count; ++i) {
-        record_release(&call->kinds[i].body);
-        var_ids_drop(&call->kinds[i].values);
-        alloc_free(call->kinds[i].place);
-        alloc_free(call->kinds[i].pattern);
+        CallKind *kind = &call->kinds[i];
+        record_release(&kind->body);
+        for (uint32_t k = 0; k < kind->value_count; ++k)
+            var_dec(kind->values[k]);
     }
-    alloc_free(call->kinds);
-    alloc_free(call->callables);
     call_merge_free(call);
     var_ids_drop(&call->outputs);
     var_ids_drop(&call->inputs);
@@ -40,9 +36,7 @@ void call_free(Call *call)
     var_drop(call->data);
     var_drop(call->mask);
     var_drop(call->active);
-    alloc_free(call->results);
-    alloc_free(call->body.name);
-    alloc_free(call);
+    arena_free(&call->arena);
 }
 
 static void abandon_call(ThreadState *ts, Body *body)
@@ -83,12 +77,14 @@ uint32_t call_start(ThreadState *ts, uint8_t device, const char *name, VarId mas
     const Access a = { .ts = ts, .function = function };
     TRY(access_check_mask(&a, mask), 0);
     TRY(check_depth(ts, name ? name : "unnamed"), 0);
-    Call *call = alloc_zero(1, sizeof(Call));
+    Arena arena = { 0 };
+    Call *call = arena_zero(&arena, 1, sizeof(Call));
     TRY(call, 0);
+    call->arena = arena;
     call->body.abandon = abandon_call;
     call->merges = state_flag(ts, JitFlagMergeFunctions);
     call->body.device = device;
-    call->body.name = alloc_string(name ? name : "unnamed");
+    call->body.name = arena_string(&call->arena, name ? name : "unnamed");
     call->mask = mask_apply(ts, device, mask, function);
     call->scope = record_new_scope();
     if (call->body.name && call->mask && call->scope)
@@ -195,9 +191,10 @@ static bool check_output(ThreadState *ts, Call *call, uint32_t which, VarId id)
 {
     static const char *const function = "jit_var_call_append()";
     CallOutput *first = &call->results[which];
-    TRY(is_local(id) || node_usable(ts, id, function, "an output"), false);
+    bool local = is_local(id);
+    TRY(local || node_usable(ts, id, function, "an output"), false);
     CallOutput found = { (VarType) var_get(id)->type, 0 };
-    if (is_local(id))
+    if (local)
         found.length = (uint32_t) local_length(id, function);
     if (!call->count)
         *first = found;
@@ -224,7 +221,7 @@ static bool check_outputs(ThreadState *ts, Call *call, size_t n, const VarId *ou
                          "%u", call->body.name, call->count, n, call->result_count,
                          INST_MOST_OPERANDS);
     if (!call->count) {
-        call->results = alloc_zero(n + 1, sizeof(CallOutput));
+        call->results = arena_zero(&call->arena, n + 1, sizeof(CallOutput));
         TRY(call->results, false);
         call->result_count = call->body.results = (uint32_t) n;
     }

@@ -6,6 +6,7 @@
 #ifndef TRACE_FLOW_CALL_H
 #define TRACE_FLOW_CALL_H
 
+#include "base/arena.h"
 #include "trace/graph/record.h"
 
 /** What the caller has as an output. */
@@ -23,16 +24,17 @@ typedef struct CallValue {
 /** Callables that differ in values only (call_merge.h). */
 typedef struct CallKind {
     RecordedBody body;    /* of the first of them: it stands for all */
-    VarIds values;        /* by which they may differ, each once, as variables of the
+    VarId *values;        /* by which they may differ, each once, as variables of the
                              body; references */
+    uint32_t value_count;
     uint32_t first_value; /* what these are: in the call's */
     uint32_t *place;      /* 1 + word of each value in the data of an instance, 0: all
-                             have the same; owned */
+                             have the same */
     uint32_t size;        /* of that data, in words */
     uint32_t number;      /* among the kinds that are used */
     bool used;            /* an instance has it */
     bool settled;         /* it has been compared with the others */
-    struct CallPattern *pattern; /* owned; NULL: it has none */
+    struct CallPattern *pattern; /* NULL: it has none */
 } CallKind;
 
 /** A callable. */
@@ -46,6 +48,7 @@ typedef struct Callable {
 /** A call that is recorded; lists hold references. */
 typedef struct Call {
     Body body;               /* of the callable that is open */
+    Arena arena;             /* for all but lists of variables, this record included */
     VarId mask;              /* lanes that call */
     VarId active;            /* placeholder for lanes that execute a callable */
     uint32_t scope;          /* of the placeholders, below those of the callables */
@@ -57,7 +60,7 @@ typedef struct Call {
     CallValue *values;       /* of all callables that have been compared */
     uint32_t value_count, value_capacity;
     bool merges;             /* callables of one kind become one */
-    struct CallWriter *writer; /* compares them (call_merge.c); owned, NULL: not yet */
+    struct CallWriter *writer; /* compares them (call_merge.c); NULL: not yet */
     VarIds outputs;          /* of the callable that has just been completed */
     VarId table, data;       /* of values, and a pointer to it; 0: none is needed */
     CallOutput *results;     /* as the caller counts them */

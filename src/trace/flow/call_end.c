@@ -14,7 +14,6 @@
  */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
@@ -189,8 +188,9 @@ static bool look_up_instances(Ending *e)
     const CallKind *only = find_only_kind(e);
     if (only)
         return count_instances(e, only);
-    uint32_t *numbers = alloc_zero(e->ids, sizeof(uint32_t));
-    uint32_t *offsets = alloc_zero(e->ids, sizeof(uint32_t));
+    Arena *arena = &e->call->arena;
+    uint32_t *numbers = arena_zero(arena, e->ids, sizeof(uint32_t));
+    uint32_t *offsets = arena_zero(arena, e->ids, sizeof(uint32_t));
     VarId mask = numbers && offsets ? check_bound(e, e->targets->self, e->ids) : 0;
     for (uint32_t i = 0; mask && i < e->targets->count; ++i) {
         uint32_t id = id_of(e->targets, i);
@@ -203,8 +203,6 @@ static bool look_up_instances(Ending *e)
     if (e->number && e->call->table)
         e->offset = look_up(e, offsets, mask);
     var_drop(mask);
-    alloc_free(numbers);
-    alloc_free(offsets);
     return e->number && (e->offset || !e->call->table);
 }
 
@@ -358,13 +356,13 @@ static VarId make_region(Ending *e, const RecordedBody *bodies, uint32_t count)
 
 static bool add_region(Ending *e)
 {
-    RecordedBody *bodies = alloc_get(e->call->kind_count * sizeof(RecordedBody));
+    RecordedBody *bodies =
+        arena_get(&e->call->arena, e->call->kind_count * sizeof(RecordedBody));
     TRY(bodies, false);
     uint32_t count = list_bodies(e->call, bodies), needed = bodies[0].outputs.count;
     for (uint32_t c = 0; c < count; ++c)
         needed += bodies[c].effects.count;
     VarId region = needed ? make_region(e, bodies, count) : 0;
-    alloc_free(bodies);
     if (region && !check_reads(e->call, region))
         var_clear(&region);
     return !needed ||
@@ -423,7 +421,7 @@ bool call_end(ThreadState *ts, uint32_t handle, const CallTargets *targets,
     TRY(call, false);
     Ending e = { .ts = ts, .call = call, .targets = targets, .ids = 1 };
     e.count = call->count ? call->kinds[0].body.outputs.count : 0;
-    e.results = alloc_zero((size_t) e.count + 1, sizeof(VarId));
+    e.results = arena_zero(&call->arena, (size_t) e.count + 1, sizeof(VarId));
     for (uint32_t k = 0; results && k < call->result_count; ++k)
         results[k] = 0;
     bool ok = e.results != NULL;
@@ -439,7 +437,6 @@ bool call_end(ThreadState *ts, uint32_t handle, const CallTargets *targets,
         var_clear(&results[k]);
     for (uint32_t k = 0; e.results && k < e.count; ++k)
         var_drop(e.results[k]);
-    alloc_free(e.results);
     var_drop(e.number);
     var_drop(e.offset);
     var_drop(e.valid);

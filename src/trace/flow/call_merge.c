@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/table.h"
-#include "base/vec.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/freezing.h"
@@ -31,6 +30,7 @@ enum {
 };
 
 typedef struct CallWriter {
+    Arena *arena;     /* the call's */
     Table kinds;      /* words -> number of the kind */
     uint32_t last;    /* 1 + number of the kind that was met last; 0: it has no
                          pattern */
@@ -45,8 +45,8 @@ typedef struct CallWriter {
 /* Room for more words; NULL: memory is out. */
 static inline uint32_t *extend(Writer *w, uint32_t count)
 {
-    TRY(vec_reserve(&w->words, &w->capacity, w->count + count, sizeof(uint32_t)),
-        NULL);
+    TRY(arena_reserve(w->arena, &w->words, &w->capacity, w->count + count,
+                      sizeof(uint32_t)), NULL);
     w->count += count;
     return w->words + w->count - count;
 }
@@ -65,8 +65,8 @@ static bool put(Writer *w, const void *data, size_t bytes)
 /* The variable has been walked: it gets the next number. */
 static inline bool give_number(Writer *w, VarId id)
 {
-    TRY(vec_reserve(&w->walked.ids, &w->walked.capacity, w->walked.count + 1,
-                    sizeof(VarId)), false);
+    TRY(arena_reserve(w->arena, &w->walked.ids, &w->walked.capacity,
+                      w->walked.count + 1, sizeof(VarId)), false);
     w->walked.ids[w->walked.count] = id;
     return marks_set(w->walk.marks, id, w->walked.count++);
 }
@@ -107,8 +107,8 @@ static bool add_value(Call *call, VarId id)
 {
     const Var *v = var_get(id);
     CallValue value = { 0 };
-    TRY(vec_reserve(&call->values, &call->value_capacity, call->value_count + 1,
-                    sizeof(CallValue)), false);
+    TRY(arena_reserve(&call->arena, &call->values, &call->value_capacity,
+                      call->value_count + 1, sizeof(CallValue)), false);
     if (v->op == OP_LITERAL)
         value.bits = v->value.literal;
     else
@@ -243,9 +243,11 @@ static void drop_values(Call *call, uint32_t first)
 static bool write_down(Call *call, const VarIds *effects, const VarIds *outputs)
 {
     if (!call->writer)
-        TRY(call->writer = alloc_zero(1, sizeof(Writer)), false);
+        TRY(call->writer = arena_zero(&call->arena, 1, sizeof(Writer)), false);
     Writer *w = call->writer;
-    TRY(vec_reserve(&w->words, &w->capacity, USUAL_WORDS, sizeof(uint32_t)), false);
+    w->arena = &call->arena;
+    TRY(arena_reserve(w->arena, &w->words, &w->capacity, USUAL_WORDS,
+                      sizeof(uint32_t)), false);
     w->count = w->walked.count = 0;
     w->loose = false;
     w->plain = !effects->count;
@@ -263,8 +265,8 @@ static bool write_down(Call *call, const VarIds *effects, const VarIds *outputs)
 /* A kind, whose first callable has this body, which is taken over on success. */
 static bool add_kind(Call *call, RecordedBody *body, bool settled)
 {
-    TRY(vec_reserve(&call->kinds, &call->kind_capacity, call->kind_count + 1,
-                    sizeof(CallKind)), false);
+    TRY(arena_reserve(&call->arena, &call->kinds, &call->kind_capacity,
+                      call->kind_count + 1, sizeof(CallKind)), false);
     body->outputs = call->outputs;
     call->outputs = (VarIds){ 0 };
     call->kinds[call->kind_count++] = (CallKind){ .body = *body, .settled = settled };
@@ -284,7 +286,7 @@ static uint32_t find_kind(const Call *call, uint32_t fresh)
  * the numbers of operands. */
 static CallPattern *make_pattern(const Writer *w)
 {
-    CallPattern *p = call_pattern_new(w->walked.count, w->words, w->count);
+    CallPattern *p = call_pattern_new(w->arena, w->walked.count, w->words, w->count);
     TRY(p, NULL);
     uint32_t at = 2; /* numbers of effects and outputs */
     for (uint32_t i = 0; i < p->count; ++i) {
@@ -307,12 +309,15 @@ static bool settle_kind(Call *call, CallKind *kind, uint32_t first_value)
     const VarIds *walked = &call->writer->walked;
     kind->settled = true;
     kind->first_value = first_value;
+    kind->values = arena_get(&call->arena,
+                             (call->value_count - first_value) * sizeof(VarId));
+    TRY(kind->values, false);
     for (uint32_t i = 0; i < walked->count; ++i) {
         VarId id = walked->ids[i];
         if (!call_is_value(var_get(id)))
             continue;
-        TRY(var_ids_add(&kind->values, id), false);
         var_inc(id);
+        kind->values[kind->value_count++] = id;
     }
     return true;
 }
@@ -355,8 +360,8 @@ static bool find_by_words(Call *call, Callable *callable, RecordedBody *body)
             TRY(call->kinds[fresh].pattern = make_pattern(w), false);
         /* A few more of it are to be expected. */
         uint32_t count = 8 * (call->value_count - first);
-        TRY(vec_reserve(&call->values, &call->value_capacity, first + count,
-                        sizeof(CallValue)), false);
+        TRY(arena_reserve(&call->arena, &call->values, &call->value_capacity,
+                          first + count, sizeof(CallValue)), false);
     }
     w->last = call->kinds[callable->kind].pattern ? callable->kind + 1 : 0;
     return true;
@@ -375,8 +380,8 @@ static bool add_compared(Call *call, Callable *callable, RecordedBody *body)
 
 bool call_merge_add(Call *call, RecordedBody *body)
 {
-    bool ok = vec_reserve(&call->callables, &call->capacity, call->count + 1,
-                          sizeof(Callable));
+    bool ok = arena_reserve(&call->arena, &call->callables, &call->capacity,
+                            call->count + 1, sizeof(Callable));
     if (ok) {
         Callable *callable = &call->callables[call->count++];
         *callable = (Callable){ .kind = call->kind_count };
@@ -413,8 +418,8 @@ bool call_merge_settle(Call *call)
 CallValue call_merge_value(const Call *call, const Callable *callable, VarId id)
 {
     const CallKind *kind = &call->kinds[callable->kind];
-    for (uint32_t i = 0; i < kind->values.count; ++i)
-        if (kind->values.ids[i] == id)
+    for (uint32_t i = 0; i < kind->value_count; ++i)
+        if (kind->values[i] == id)
             return call->values[callable->first_value + i];
     CallValue value = { 0 };
     if (var_get(id)->op == OP_LITERAL)
@@ -426,15 +431,9 @@ CallValue call_merge_value(const Call *call, const Callable *callable, VarId id)
 
 void call_merge_free(Call *call)
 {
-    Writer *w = call->writer;
     drop_values(call, 0);
-    alloc_free(call->values);
-    if (!w)
-        return;
-    table_free(&w->kinds);
-    alloc_free(w->words);
-    alloc_free(w->walked.ids);
-    alloc_free(w);
+    if (call->writer)
+        table_free(&call->writer->kinds);
 }
 
 /* ---------------------------------------------------------------------- table */
@@ -445,16 +444,17 @@ static uint32_t words_of(VarId id)
 }
 
 /* The values in which a callable is not like the first of its kind have a place. */
-static bool find_differences(const Call *call, const Callable *callable)
+static bool find_differences(Call *call, const Callable *callable)
 {
     CallKind *kind = &call->kinds[callable->kind];
     const CallValue *first = call->values + kind->first_value,
                     *own = call->values + callable->first_value;
-    for (uint32_t i = 0; i < kind->values.count; ++i) {
+    for (uint32_t i = 0; i < kind->value_count; ++i) {
         if (call_merge_same(&first[i], &own[i]))
             continue;
         if (!kind->place)
-            TRY(kind->place = alloc_zero(kind->values.count, sizeof(uint32_t)), false);
+            TRY(kind->place = arena_zero(&call->arena, kind->value_count,
+                                         sizeof(uint32_t)), false);
         kind->place[i] = 1;
     }
     return true;
@@ -463,11 +463,11 @@ static bool find_differences(const Call *call, const Callable *callable)
 /* Where in the data of an instance they are. */
 static void line_up(CallKind *kind)
 {
-    for (uint32_t i = 0; kind->place && i < kind->values.count; ++i) {
+    for (uint32_t i = 0; kind->place && i < kind->value_count; ++i) {
         if (!kind->place[i])
             continue;
         kind->place[i] = 1 + kind->size;
-        kind->size += words_of(kind->values.ids[i]);
+        kind->size += words_of(kind->values[i]);
     }
 }
 
@@ -532,18 +532,18 @@ static bool put_data(ThreadState *ts, const Call *call, Data *data)
         const CallValue *values = call->values + callable->first_value;
         if (!callable->used || !kind->size)
             continue;
-        for (uint32_t i = 0; i < kind->values.count; ++i)
+        for (uint32_t i = 0; i < kind->value_count; ++i)
             if (kind->place[i])
                 TRY(put_datum(ts, data, callable->offset + kind->place[i] - 1,
-                              &values[i], kind->values.ids[i]), false);
+                              &values[i], kind->values[i]), false);
     }
     return true;
 }
 
-static VarId make_table(ThreadState *ts, const Call *call, uint32_t size)
+static VarId make_table(ThreadState *ts, Call *call, uint32_t size)
 {
     uint8_t device = call->body.device;
-    Data data = { .words = alloc_zero(size, sizeof(uint32_t)) };
+    Data data = { .words = arena_zero(&call->arena, size, sizeof(uint32_t)) };
     bool ok = data.words && put_data(ts, call, &data);
     VarId table = 0;
     if (ok && data.arrays) {
@@ -555,7 +555,6 @@ static VarId make_table(ThreadState *ts, const Call *call, uint32_t size)
         table = array_mem_copy(ts, device, VarTypeUInt32, data.words, size);
     }
     var_ids_drop(&data.values);
-    alloc_free(data.words);
     return table;
 }
 
@@ -624,6 +623,7 @@ typedef struct Reader {
     ThreadState *ts;
     uint8_t device;
     VarId data, offset;
+    VarId always; /* the mask */
 } Reader;
 
 static VarId literal(const Reader *r, VarType type, uint64_t bits)
@@ -650,12 +650,13 @@ static VarId cast(const Reader *r, VarId a, VarType type, bool bits)
 /* Word number k of the values of an instance, in all lanes. */
 static VarId read_word(const Reader *r, uint32_t k)
 {
-    var_inc(r->offset);
-    VarId index = binary(r, OP_ADD, r->offset, literal(r, VarTypeUInt32, k));
-    VarId always = literal(r, VarTypeBool, 1), result = 0;
-    if (index && always)
-        result = memory_read(r->ts, r->data, VarTypeUInt32, index, always);
-    var_drop(always);
+    VarId index = r->offset, result = 0;
+    if (k)
+        index = arith_number(r->ts, OP_ADD, index, k, false);
+    else
+        var_inc(index);
+    if (index)
+        result = memory_read(r->ts, r->data, VarTypeUInt32, index, r->always);
     var_drop(index);
     return result;
 }
@@ -677,8 +678,8 @@ static VarId read_value(const Reader *r, VarType type, uint32_t word)
 /* The values that differ are looked up. */
 static bool set_values(const Reader *r, const CallKind *kind, RegionReplay *replay)
 {
-    for (uint32_t i = 0; i < kind->values.count; ++i) {
-        VarId id = kind->values.ids[i];
+    for (uint32_t i = 0; i < kind->value_count; ++i) {
+        VarId id = kind->values[i];
         if (!kind->place[i])
             continue;
         VarId value = read_value(r, (VarType) var_get(id)->type, kind->place[i] - 1);
@@ -689,16 +690,16 @@ static bool set_values(const Reader *r, const CallKind *kind, RegionReplay *repl
     return true;
 }
 
-static bool look_up(ThreadState *ts, Call *call, CallKind *kind, VarId offset)
+static bool look_up(const Reader *reader, Call *call, CallKind *kind)
 {
-    Reader reader = { ts, call->body.device, call->data, offset };
+    ThreadState *ts = reader->ts;
     RecordedBody now = { .scope = 0 };
     RegionReplay r;
     TRY(record_open(ts, &call->body, BODY_CALLABLE, call->body.device, 0), false);
     /* The placeholders stay, those in the callable do not. */
     bool ok = region_replay_begin(&r, ts, call->scope + 1);
     if (ok) {
-        ok = set_values(&reader, kind, &r) &&
+        ok = set_values(reader, kind, &r) &&
              region_replay_recorded(&r, &kind->body, &now);
         region_replay_end(&r);
     }
@@ -713,14 +714,19 @@ static bool look_up(ThreadState *ts, Call *call, CallKind *kind, VarId offset)
 
 bool call_merge_apply(ThreadState *ts, Call *call, VarId offset)
 {
-    for (uint32_t i = 0; i < call->kind_count; ++i) {
+    uint8_t device = call->body.device;
+    Reader reader = { ts, device, call->data, offset,
+                      node_literal(ts, device, VarTypeBool, 1, 1) };
+    bool ok = reader.always != 0;
+    for (uint32_t i = 0; ok && i < call->kind_count; ++i) {
         CallKind *kind = &call->kinds[i];
         if (!kind->used) {
             region_replaced_all(&kind->body.effects);
             record_release(&kind->body);
-        } else {
-            TRY(!kind->size || look_up(ts, call, kind, offset), false);
+        } else if (kind->size) {
+            ok = look_up(&reader, call, kind);
         }
     }
-    return true;
+    var_drop(reader.always);
+    return ok;
 }

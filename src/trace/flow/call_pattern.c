@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 
-CallPattern *call_pattern_new(uint32_t count, const uint32_t *numbers,
+CallPattern *call_pattern_new(Arena *arena, uint32_t count, const uint32_t *numbers,
                               uint32_t number_count)
 {
-    CallPattern *p = alloc_get(sizeof(CallPattern) + count * sizeof(CallStep) +
-                               ((size_t) number_count + count) * sizeof(uint32_t));
+    CallPattern *p =
+        arena_get(arena, sizeof(CallPattern) + count * sizeof(CallStep) +
+                             ((size_t) number_count + count) * sizeof(uint32_t));
     TRY(p, NULL);
     p->count = count;
     p->outputs = 0;

@@ -39,8 +39,8 @@ typedef struct CallPattern {
 } CallPattern;
 
 /** A pattern with a copy of these numbers, whose steps, and 'outputs', the caller fills
- *  in. alloc_free() frees it. NULL: memory is out. */
-CallPattern *call_pattern_new(uint32_t count, const uint32_t *numbers,
+ *  in. NULL: memory is out. */
+CallPattern *call_pattern_new(Arena *arena, uint32_t count, const uint32_t *numbers,
                               uint32_t number_count);
 
 /** Are these the outputs of a callable that is like the pattern, whose variables have

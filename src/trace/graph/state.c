@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/biased_lock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -308,6 +309,7 @@ void state_close_end(bool all)
         extra_free_all();
         lvn_free();
         marks_free();
+        arena_trim();
         var_table_free();
     }
     state.closing = false;
