@@ -47,8 +47,8 @@ void *arena_extend(Arena *arena, size_t size)
     size_t wanted = arena->last ? 2 * arena->last->size : FIRST;
     if (ALLOC_WATCHED)
         wanted = size;
-    else if (wanted < size)
-        wanted = size + (-size & (ARENA_ALIGNMENT - 1));
+    else if (wanted <= size)
+        wanted = size + ARENA_ALIGNMENT - size % ARENA_ALIGNMENT;
     ArenaChunk *chunk = make_chunk(wanted > size ? wanted : size);
     TRY(chunk, NULL);
     chunk->before = arena->last;

@@ -26,10 +26,11 @@ enum { ARENA_ALIGNMENT = 16 };
 /** A block from a new chunk; see below. */
 void *arena_extend(Arena *arena, size_t size);
 
-/** 'size' bytes, aligned to 16, uninitialised. NULL: error recorded. */
+/** 'size' bytes, aligned to 16, uninitialised; size 0 gives a pointer. NULL: error
+ *  recorded. */
 static inline void *arena_get(Arena *arena, size_t size)
 {
-    if (size > arena->left)
+    if (size >= arena->left)
         return arena_extend(arena, size);
     size_t taken = (size + ARENA_ALIGNMENT - 1) & ~(size_t) (ARENA_ALIGNMENT - 1);
     char *block = arena->next;

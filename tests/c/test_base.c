@@ -21,6 +21,7 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -277,6 +278,81 @@ static void test_vec(void **state)
     assert_ptr_equal(data, same);
     alloc_free(data);
     error_clear();
+}
+
+enum { BLOCKS = 3000 };
+
+/* Blocks of all sizes, each filled with its number. */
+static void fill_blocks(Arena *arena, unsigned char **blocks, uint32_t *sizes)
+{
+    uint32_t seed = 1;
+    for (uint32_t i = 0; i < BLOCKS; ++i) {
+        seed = seed * 1664525u + 1013904223u;
+        sizes[i] = i % 500 == 499 ? 100000 : (seed >> 16) % 200;
+        assert_non_null(blocks[i] = arena_get(arena, sizes[i]));
+        assert_int_equal((uintptr_t) blocks[i] % ARENA_ALIGNMENT, 0);
+        memset(blocks[i], (int) (i & 255), sizes[i]);
+    }
+}
+
+/* Nothing overlaps, and an arena that was released can be used again. */
+static void test_arena(void **state)
+{
+    (void) state;
+    static unsigned char *blocks[BLOCKS];
+    static uint32_t sizes[BLOCKS];
+    Arena arena = { 0 };
+    assert_non_null(arena_get(&arena, 0));
+    for (int round = 0; round < 3; ++round) {
+        fill_blocks(&arena, blocks, sizes);
+        for (uint32_t i = 0; i < BLOCKS; ++i)
+            for (uint32_t k = 0; k < sizes[i]; ++k)
+                assert_int_equal(blocks[i][k], i & 255);
+        unsigned char *zero = arena_zero(&arena, 33, 3);
+        for (int k = 0; k < 99; ++k)
+            assert_int_equal(zero[k], 0);
+        assert_string_equal(arena_string(&arena, "copied"), "copied");
+        arena_free(&arena);
+        arena = (Arena){ 0 };
+    }
+    arena_free(&arena); /* an empty one */
+    arena_trim();
+    arena_trim();
+}
+
+static void test_arena_array(void **state)
+{
+    (void) state;
+    Arena arena = { 0 };
+    double *data = NULL;
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < 10000; ++i) {
+        assert_true(arena_reserve(&arena, &data, &capacity, i + 1, sizeof *data));
+        assert_non_null(arena_get(&arena, i % 7)); /* something beside it */
+        data[i] = i;
+    }
+    for (uint32_t i = 0; i < 10000; ++i)
+        assert_true(data[i] == i);
+
+    double *same = data;
+    uint32_t before = capacity;
+    assert_false(arena_reserve(&arena, &data, &capacity, UINT32_MAX, SIZE_MAX / 8));
+    assert_int_equal(error_code(), JIT_ERROR_MEMORY);
+    assert_ptr_equal(data, same);
+    assert_int_equal(capacity, before);
+    error_clear();
+    static const size_t too_large[] = { SIZE_MAX, SIZE_MAX - 20, SIZE_MAX / 2 };
+    for (size_t i = 0; i < sizeof too_large / sizeof *too_large; ++i) {
+        assert_null(arena_get(&arena, too_large[i]));
+        assert_int_equal(error_code(), JIT_ERROR_MEMORY);
+        error_clear();
+    }
+    assert_null(arena_zero(&arena, SIZE_MAX / 4, 8));
+    assert_int_equal(error_code(), JIT_ERROR_MEMORY);
+    error_clear();
+    assert_non_null(arena_get(&arena, 1)); /* as before */
+    arena_free(&arena);
+    arena_trim();
 }
 
 /* Random insertions, replacements and deletions, compared with a plain array. */
@@ -651,6 +727,8 @@ int main(void)
         cmocka_unit_test(test_log),
         cmocka_unit_test(test_log_threads),
         cmocka_unit_test(test_vec),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_arena_array),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_quantities),
