@@ -306,6 +306,19 @@ static void test_masks_of_bodies(void **unused)
     assert_false(jit_var_cond_append(cond, 1, &x));
     CHECK_ERROR(JIT_ERROR_STATE, "jit_var_cond_append()", "left 1 mask");
     assert_int_equal(jit_var_mask_peek(CPU), 0);
+    for (int complete = 0; complete < 3; ++complete) {
+        uint32_t call = jit_var_call_start(CPU, "masks", mask);
+        OK(call);
+        for (int k = 0; k < complete; ++k)
+            assert_true(jit_var_call_append(call, 1, &x));
+        uint32_t active = jit_var_mask_peek(CPU); /* the same in all callables */
+        assert_int_equal(active, jit_var_call_mask(call));
+        OK(jit_var_mask_push(CPU, mask));
+        assert_false(jit_var_call_append(call, 1, &x));
+        CHECK_ERROR(JIT_ERROR_STATE, "jit_var_call_append()", "left 1 mask");
+        assert_int_equal(jit_var_mask_peek(CPU), 0);
+        DROP(active, active);
+    }
     DROP(mask, x);
 }
 

@@ -571,9 +571,7 @@ static bool read_index(Call *call, PyObject *object)
     if (!index)
         return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
                            "'index' is empty, expected at least one entry");
-    const uint32_t one = jit_var_u32((JitBackend) info->backend, 1);
-    call->ids = one ? jit_var_add(index, one) : 0;
-    jit_var_dec_ref(one);
+    call->ids = jit_var_op_number(JitOpAdd, index, 1, 0);
     return call->ids || error_from_core(call->operation, NULL, 0);
 }
 

@@ -257,10 +257,9 @@ bool call_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
     }
     /* On to the next callable, of which there may be none. */
     RecordedBody body = { .scope = 0 };
-    ok = record_close_into(ts, &call->body, &body, function);
-    if (call_merge_add(call, &body) && ok &&
-        record_open(ts, &call->body, BODY_CALLABLE, call->body.device, call->active))
+    ok = record_next(ts, &call->body, &body, function);
+    if (call_merge_add(call, &body) && ok)
         return true;
-    call_free(call);
+    record_abandon(ts, &call->body);
     return false;
 }

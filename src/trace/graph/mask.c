@@ -101,15 +101,21 @@ bool mask_open(ThreadState *ts, VarId active, uint32_t *mark)
     return true;
 }
 
-bool mask_close(ThreadState *ts, uint32_t mark, const char *function)
+bool mask_check(const ThreadState *ts, const char *function)
 {
     uint32_t left = ts->mask_count - ts->mask_base;
-    mask_drop(ts, mark);
     if (left)
         return error_set(JIT_ERROR_STATE,
                          "%s: the body left %u mask%s on the mask stack", function,
                          left, left == 1 ? "" : "s");
     return true;
+}
+
+bool mask_close(ThreadState *ts, uint32_t mark, const char *function)
+{
+    bool ok = mask_check(ts, function);
+    mask_drop(ts, mark);
+    return ok;
 }
 
 void mask_drop(ThreadState *ts, uint32_t mark)

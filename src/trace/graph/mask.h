@@ -34,8 +34,10 @@ VarId mask_apply(ThreadState *ts, uint8_t device, VarId mask, const char *functi
 /** The body of a region begins, with this mask for all that is traced in it (0 leaves
  *  the one outside). '*mark' is for mask_close(). */
 bool mask_open(ThreadState *ts, VarId active, uint32_t *mark);
-/** It ends: its mask goes, and whatever it left above. False (error recorded) if that
- *  was anything; 'function' is for the message. */
+/** Has it taken off all that it put above its mask? Else an error; 'function' is for
+ *  the message. */
+bool mask_check(const ThreadState *ts, const char *function);
+/** It ends: its mask goes, and whatever it left above, which is an error as well. */
 bool mask_close(ThreadState *ts, uint32_t mark, const char *function);
 /** The same without complaint, for a body that is given up. */
 void mask_drop(ThreadState *ts, uint32_t mark);

@@ -85,17 +85,23 @@ static inline void inherit_from(Inherited *in, VarId id)
         in->scope = record_scope(v);
 }
 
-static inline Inherited inherit(const ThreadState *ts, uint64_t pair, uint64_t more)
+static inline Inherited inherit_all(uint64_t pair, uint64_t more)
 {
-    if (!state.scopes) /* nothing has ever been recorded: tracing costs nothing more */
-        return (Inherited){ 0, 0 };
     Inherited in = { 0, 0 };
     inherit_from(&in, (VarId) pair);
     inherit_from(&in, (VarId) (pair >> 32));
     inherit_from(&in, (VarId) more);
     inherit_from(&in, (VarId) (more >> 32));
-    in.scope = ts->body ? record_place(ts, in.scope) : ts->scope;
     in.flags &= VAR_SYMBOLIC;
+    return in;
+}
+
+static inline Inherited inherit(const ThreadState *ts, uint64_t pair, uint64_t more)
+{
+    if (!state.scopes) /* nothing has ever been recorded: tracing costs nothing more */
+        return (Inherited){ 0, 0 };
+    Inherited in = inherit_all(pair, more);
+    in.scope = ts->body ? record_place(ts, in.scope) : ts->scope;
     return in;
 }
 
@@ -201,7 +207,7 @@ VarId node_raw(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t si
     v->size = size;
     v->scope = ts->scope;
     memcpy(v->dep, deps, sizeof(v->dep));
-    v->flags = inherit(ts, v->dep_pair[0], v->dep_pair[1]).flags;
+    v->flags = inherit_all(v->dep_pair[0], v->dep_pair[1]).flags;
     var_commit(id);
     if (announced(ts))
         announce(ts, id);

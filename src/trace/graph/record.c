@@ -212,6 +212,18 @@ bool record_close_into(ThreadState *ts, Body *body, RecordedBody *out,
     return ok;
 }
 
+bool record_next(ThreadState *ts, Body *body, RecordedBody *out, const char *function)
+{
+    out->effects = body->effects;
+    out->scope = body->scope;
+    body->effects = (VarIds){ 0 };
+    TRY(mask_check(ts, function), false);
+    uint32_t scope = record_new_scope();
+    TRY(scope, false);
+    body->scope = ts->scope = scope;
+    return true;
+}
+
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids)
 {
     for (size_t i = 0; i < count; ++i) {

@@ -69,6 +69,10 @@ bool record_close(ThreadState *ts, Body *body, const char *function);
 /** The same, and have its effects, in any case. */
 bool record_close_into(ThreadState *ts, Body *body, RecordedBody *out,
                        const char *function);
+/** The innermost body is complete, whose effects are handed over in any case, and is
+ *  open again for another one of its owner's, with the same mask. False: error
+ *  recorded, and it is no good any more. */
+bool record_next(ThreadState *ts, Body *body, RecordedBody *out, const char *function);
 /** Give up a body and all that are open inside of it. */
 void record_abandon(ThreadState *ts, Body *body);
 /** The innermost open body if it has this handle and kind; NULL: error recorded. */
