@@ -108,8 +108,6 @@ static bool intern_names(State *state)
         {offsetof(State, str_array_interface), "__array_interface__"},
         {offsetof(State, str_dlpack), "__dlpack__"},
         {offsetof(State, str_active), "active"},
-        {offsetof(State, str_args), "args"},
-        {offsetof(State, str_kwargs), "kwargs"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         PyObject *text = PyUnicode_InternFromString(names[i].text);
@@ -117,7 +115,8 @@ static bool intern_names(State *state)
             return false;
         *(PyObject **) ((char *) state + names[i].offset) = text;
     }
-    return true;
+    state->call_labels = Py_BuildValue("(ss)", "args", "kwargs");
+    return state->call_labels;
 }
 
 void state_unref(State *state)
@@ -264,8 +263,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
     Py_CLEAR(state->str_active);
-    Py_CLEAR(state->str_args);
-    Py_CLEAR(state->str_kwargs);
+    Py_CLEAR(state->call_labels);
     plan_clear(state);
     enum_clear(state);
     log_end(state);

@@ -537,21 +537,19 @@ static bool find_flat(Call *call)
 /* Call the functions with a pair of positional and named arguments. */
 static PyObject *run(Call *call, PyObject *pair)
 {
-    PyObject *labels = PyTuple_Pack(2, call->state->str_args, call->state->str_kwargs);
     PyObject *result = NULL;
     const Tracker copied = { .state = call->state,
                              .operation = call->operation,
                              .what = "result",
                              .copied = true };
     call->args = call->first = call->next = copied;
-    call->args.labels = labels;
-    if (labels && tracker_open(&call->args, pair) && find_flat(call) && find_size(call))
+    call->args.labels = call->state->call_labels;
+    if (tracker_open(&call->args, pair) && find_flat(call) && find_size(call))
         result = call->symbolic ? run_symbolic(call) : run_evaluated(call);
     variables_drop(&call->spread);
     tracker_close(&call->args);
     tracker_close(&call->first);
     tracker_close(&call->next);
-    Py_XDECREF(labels);
     return result;
 }
 

@@ -67,8 +67,7 @@ struct State {
     PyObject *str_array_interface;  /* "__array_interface__" */
     PyObject *str_dlpack;           /* "__dlpack__" */
     PyObject *str_active;           /* "active" */
-    PyObject *str_args;             /* "args" */
-    PyObject *str_kwargs;           /* "kwargs" */
+    PyObject *call_labels;          /* ("args", "kwargs") */
     PyObject *enums;                /* module drjit._enums, NULL until needed */
     EnumCache enum_caches[ENUM_LIMIT];
     PyObject *log_callback;         /* of set_log_callback, NULL: none */
