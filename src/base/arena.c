@@ -35,8 +35,12 @@ static ArenaChunk *make_chunk(size_t size)
     ArenaChunk *chunk = size == FIRST && !ALLOC_WATCHED ? exchange(NULL) : NULL;
     if (chunk)
         return chunk;
-    size_t total = size + sizeof(ArenaChunk);
-    chunk = alloc_get(total > size ? total : SIZE_MAX);
+    if (size > SIZE_MAX / 4) { /* twice as much must be a number, too */
+        error_set(JIT_ERROR_MEMORY, "out of memory: a request for %zu bytes failed",
+                  size);
+        return NULL;
+    }
+    chunk = alloc_get(sizeof(ArenaChunk) + size);
     TRY(chunk, NULL);
     chunk->size = size;
     return chunk;
