@@ -259,6 +259,7 @@ class FrozenFunction:
         name: str | None = None,
         *,
         adjoint: tuple[Any, ...] | None = None,
+        tangent: tuple[Any, ...] | None = None,
     ) -> None:
         """Write the latest recording to a folder, as a library in C.
 
@@ -275,7 +276,9 @@ class FrozenFunction:
         With arguments as ``adjoint``, of which some have derivatives, the function is
         recorded anew for these, and the library has a second one, ``NAME_adjoint``: it
         takes the inputs and the gradients of outputs (``grad_result``, ...), and gives
-        those of the inputs that have derivatives.
+        those of the inputs that have derivatives. With arguments as ``tangent``, it has
+        ``NAME_tangent``, which takes the gradients of the inputs (``grad_x``, ...) and
+        gives those of the outputs: forward mode. For both, these have to be the same.
 
         Raises RuntimeError if there is no recording, if it has kernels that were not
         made by the ``native`` engine, if there is no place for it in C (prints,
@@ -286,9 +289,11 @@ class FrozenFunction:
 
         if name is None:
             name = getattr(self._function, "__name__", "function")
-        if adjoint is not None:
+        wanted = {"adjoint": adjoint, "tangent": tangent}
+        modes = {mode: given for mode, given in wanted.items() if given is not None}
+        if modes:
             fresh = self._fresh(self._function, self._state_fn)
-            functions = _freeze_export.with_adjoint(fresh, name, adjoint)
+            functions = _freeze_export.with_derivatives(fresh, name, modes)
         else:
             functions = _freeze_export.latest(self, name)
         _freeze_export.export(path, functions)

@@ -12,6 +12,7 @@ Users know them by the names of parameters.
 from __future__ import annotations
 
 import inspect
+import operator
 import os
 import re
 from collections.abc import Callable
@@ -81,29 +82,29 @@ class Names:
         return f"result{rest}"
 
 
-class AdjointNames(Names):
-    """Those of its adjoint, a function of
+class DerivativeNames(Names):
+    """Those of a derivative of it, a function of
 
-        ([0] ([0] inputs, [1] .., [2] .., [3] gradients of outputs), ...)
+        ([0] ([0] inputs, [1] .., [2] .., [3] gradients), ...)
 
-    whose result are gradients. ``tracked`` and ``outputs`` are what the arrays are
-    called that have these gradients."""
+    whose result are gradients. ``given`` and ``found`` are what the arrays are called
+    whose gradients go in, and come out."""
 
-    def __init__(self, names: Names, tracked: list[str], outputs: list[str]) -> None:
+    def __init__(self, names: Names, given: list[str], found: list[str]) -> None:
         self._names = names
-        self._inputs = tracked
-        self._outputs = outputs
+        self._given = given
+        self._found = found
 
     def input(self, path: str) -> str:
         argument, rest = _split(_split(path)[1])
         if argument == 0:
             return self._names.input(rest)
         number, rest = _split(rest)
-        return f"grad_{self._outputs[number]}{rest}"
+        return f"grad_{self._given[number]}{rest}"
 
     def output(self, path: str, changed: list[str]) -> str:
         number, rest = _split(_split(path)[1])
-        return f"grad_{self._inputs[number]}{rest}"
+        return f"grad_{self._found[number]}{rest}"
 
 
 def _split(path: str) -> tuple[int, str]:
@@ -112,20 +113,32 @@ def _split(path: str) -> tuple[int, str]:
     return (int(step[1]), step[2]) if step else (0, path)
 
 
-class Adjoint(Derivatives):
-    """Derivatives of a frozen function that record the adjoint of a call at once."""
+class Differentiated(Derivatives):
+    """Derivatives of a frozen function that was called once, which are recorded on
+    demand."""
 
-    seen: tuple[Call, Ends] | None = None
+    seen: tuple[Call, Ends, list[Any]] | None = None
 
     def attach(self, call: Call, ends: Ends, outputs: list[Any]) -> None:
-        inputs = (*call.inputs, call.before)
+        self.seen = call, ends, outputs
+
+    def record(self, mode: str) -> Recorded:
+        """Record the derivative of the call as a traversal would, with gradients in
+        memory."""
+        assert self.seen is not None
+        call, ends, outputs = self.seen
+        derivative, like = {
+            "adjoint": (self.pull, outputs),
+            "tangent": (self.push, call.tracked),
+        }[mode]
         tracked = [_core.detach(array) for array in call.tracked]
-        gradients = [dr.zeros(type(array), dr.shape(array)) for array in outputs]
+        inputs = with_leaves((*call.inputs, call.before), call.where, tracked)
+        gradients = [dr.zeros(type(array), dr.shape(array)) for array in like]
         for gradient in gradients:
             dr.make_opaque(gradient)
-        self.pull._general = True
-        self.pull(with_leaves(inputs, call.where, tracked), call.where, ends, gradients)
-        self.seen = call, ends
+        derivative._general = True
+        derivative(inputs, call.where, ends, gradients)
+        return derivative._last_recorded()
 
 
 def _leaf_paths(tree: Any) -> list[str]:
@@ -152,37 +165,50 @@ def latest(frozen: Any, name: str) -> list[tuple[Recorded, str, Names]]:
     return [(recorded, name, Names(frozen._function, recorded.tracked or []))]
 
 
-def with_adjoint(
-    frozen: Any, name: str, arguments: tuple[Any, ...]
+def with_derivatives(
+    frozen: Any, name: str, modes: dict[str, tuple[Any, ...]]
 ) -> list[tuple[Recorded, str, Names]]:
-    """Record a function that was not called yet, and its adjoint."""
-    if not isinstance(arguments, (tuple, list)):
-        raise TypeError(
-            "drjit.FrozenFunction.export(): 'adjoint' is of type "
-            f"{type(arguments).__name__}, expected a tuple of arguments"
-        )
-    adjoint = Adjoint(frozen._function, frozen._around, frozen._freeze_like)
-    frozen._derivatives, frozen._general = adjoint, True
-    arguments = _core._tree_map("freeze", _copy_tracked, tuple(arguments))
-    result = frozen(*arguments)
-    ((recorded, _, names),) = latest(frozen, name)
-    if adjoint.seen is None:
+    """Record a function that was not called yet, and derivatives of it: 'adjoint',
+    'tangent' or both, with the arguments for these."""
+    arguments = _arguments_of(modes)
+    derivatives = Differentiated(frozen._function, frozen._around, frozen._freeze_like)
+    frozen._derivatives, frozen._general = derivatives, True
+    result = frozen(*_core._tree_map("freeze", _copy_tracked, arguments))
+    functions = latest(frozen, name)
+    names = functions[0][2]
+    if derivatives.seen is None:
         raise RuntimeError(
-            "drjit.FrozenFunction.export(): 'adjoint' has arguments for which the "
-            "result has no derivatives, expected some with gradients enabled"
+            f"drjit.FrozenFunction.export(): '{next(iter(modes))}' has arguments for "
+            "which the result has no derivatives, expected some with gradients enabled"
         )
-    call, ends = adjoint.seen
+    call, ends, _ = derivatives.seen
     inputs, outputs = _leaf_paths(call.inputs), _leaf_paths(result)
-    adjoint_names = AdjointNames(
-        names,
-        [names.input(inputs[k]) for k in call.where],
-        [f"result{outputs[k]}" for k in ends.result]
-        + [f"new_{names.input(inputs[k])}" for k in ends.inputs],
-    )
-    return [
-        (recorded, name, names),
-        (adjoint.pull._last_recorded(), f"{name}_adjoint", adjoint_names),
-    ]
+    tracked = [names.input(inputs[k]) for k in call.where]
+    made = [f"result{outputs[k]}" for k in ends.result]
+    made += [f"new_{names.input(inputs[k])}" for k in ends.inputs]
+    for mode in modes:
+        given, found = (made, tracked) if mode == "adjoint" else (tracked, made)
+        own = DerivativeNames(names, given, found)
+        functions.append((derivatives.record(mode), f"{name}_{mode}", own))
+    return functions
+
+
+def _arguments_of(modes: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The arguments that are given for one or more derivatives."""
+    for mode, arguments in modes.items():
+        if not isinstance(arguments, (tuple, list)):
+            raise TypeError(
+                f"drjit.FrozenFunction.export(): '{mode}' is of type "
+                f"{type(arguments).__name__}, expected a tuple of arguments"
+            )
+    first, *others = map(tuple, modes.values())
+    for other in others:
+        if len(other) != len(first) or not all(map(operator.is_, first, other)):
+            raise ValueError(
+                "drjit.FrozenFunction.export(): 'adjoint' and 'tangent' have different "
+                "arguments, expected the same objects"
+            )
+    return first
 
 
 def export(

@@ -504,7 +504,7 @@ def test_gradients_of_inputs(tmp_path: Path, builds: Builds) -> None:
     assert found["grad_x"].tolist() == [8, 20, 36]
 
 
-# ------------------------------------------------------------------------ adjoints
+# --------------------------------------------------------------------- derivatives
 
 
 class Layer:
@@ -527,30 +527,52 @@ def layer_of(n: int) -> tuple[Layer, ADFloat, ADUInt]:
     return layer, x, ADUInt(export_programs.order(n))
 
 
-def gradients(function: Any, n: int) -> dict[str, Any]:
-    """Of the inputs, for such of the outputs, through the graph."""
-    inputs = layer_of(n)
-    result = function(*inputs)
-    for k, name in enumerate(("y", "loss")):
-        values = export_programs.floats(dr.width(result[name]), 7 + k)
-        dr.set_grad(result[name], ADFloat(values))
-    dr.enqueue(dr.ADMode.Backward, result)
-    dr.traverse(dr.ADMode.Backward)
-    layer, x, _ = inputs
+def columns_of(given: tuple[Layer, ADFloat, ADUInt]) -> dict[str, Any]:
+    """The inputs as fields."""
+    layer, x, i = given
+    arrays = {"layer_weight": layer.weight, "layer_bias": layer.bias, "x": x, "i": i}
+    return {name: np.array(dr.detach(array)) for name, array in arrays.items()}
+
+
+INPUTS = ("layer_weight", "layer_bias", "x", "i")
+RESULTS = ("result_y", "result_loss", "result_i")
+TRACKED = ("grad_layer_weight", "grad_layer_bias", "grad_x")
+DEPENDENT = ("grad_result_y", "grad_result_loss")
+
+
+def seeds(names: tuple[str, ...], arrays: dict[str, Any]) -> dict[str, Any]:
+    """Gradients that go in, for arrays of these names."""
+    sizes = [np.size(arrays[name.removeprefix("grad_")]) for name in names]
     return {
-        "grad_layer_weight": np.array(layer.weight.grad),
-        "grad_layer_bias": np.array(layer.bias.grad),
-        "grad_x": np.array(x.grad),
+        name: export_programs.floats(size, 7 + k)
+        for k, (name, size) in enumerate(zip(names, sizes, strict=True))
     }
 
 
-class Adjoint(Library):
-    """The other function of a library."""
+def propagated(
+    function: Any, n: int, mode: dr.ADMode, given: dict[str, Any]
+) -> dict[str, Any]:
+    """The gradients that come out, through the graph, for those that go in."""
+    inputs = layer_of(n)
+    result = function(*inputs)
+    layer, x, _ = inputs
+    tracked = dict(zip(TRACKED, (layer.weight, layer.bias, x), strict=True))
+    made = dict(zip(DEPENDENT, (result["y"], result["loss"]), strict=True))
+    start, end = (made, tracked) if mode == dr.ADMode.Backward else (tracked, made)
+    for name, array in start.items():
+        dr.set_grad(array, ADFloat(given[name]))
+    dr.enqueue(mode, list(start.values()))
+    dr.traverse(mode, dr.ADFlag.ClearEdges)  # results on the way keep theirs
+    return {name: np.array(dr.grad(array)) for name, array in end.items()}
 
-    def __init__(self, folder: Path, name: str) -> None:
+
+class Derivative(Library):
+    """Another function of a library."""
+
+    def __init__(self, folder: Path, name: str, mode: str) -> None:
         super().__init__(folder, name)
         header = (folder / f"{name}.h").read_text(encoding="utf-8")
-        self.name = f"{name}_adjoint"
+        self.name = f"{name}_{mode}"
         self.inputs = self._struct(header, "inputs")
         self.outputs = self._struct(header, "outputs")
 
@@ -558,51 +580,77 @@ class Adjoint(Library):
         return str(self.core.forward_error().decode())
 
 
+MODES = {
+    "adjoint": (dr.ADMode.Backward, DEPENDENT, TRACKED),
+    "tangent": (dr.ADMode.Forward, TRACKED, DEPENDENT),
+}
+
+
 @needs_tools
-def test_adjoint(tmp_path: Path, builds: Builds) -> None:
-    """Bits of derivatives through the frozen function."""
-    n = 1000
-    given = layer_of(n)
+@pytest.mark.parametrize("modes", [("adjoint",), ("tangent",), ("adjoint", "tangent")])
+def test_derivatives(tmp_path: Path, builds: Builds, modes: tuple[str, ...]) -> None:
+    """Bits of derivatives through the frozen function, for other sizes, too."""
+    recorded = layer_of(50)
     frozen = dr.freeze(forward)
-    frozen.export(tmp_path, adjoint=given)
+    frozen.export(tmp_path, **dict.fromkeys(modes, recorded))
     assert frozen.n_recordings == 0
-    assert not np.array(given[1].grad).any()
-    assert fields(tmp_path, "forward") == [
-        *("layer_weight", "layer_bias", "x", "i"),
-        *("result_y", "result_loss", "result_i"),
-        *("layer_weight", "layer_bias", "x", "i", "grad_result_y", "grad_result_loss"),
-        *("grad_layer_weight", "grad_layer_bias", "grad_x"),
-    ]
+    assert not np.array(recorded[1].grad).any()
+    expected = [*INPUTS, *RESULTS]
+    for mode in modes:
+        _, given, found = MODES[mode]
+        expected += [*INPUTS, *given, *found]
+    assert fields(tmp_path, "forward") == expected
     isa = re.findall(r"EXPORTED_ISA=(\w+)", (tmp_path / "Makefile").read_text())[0]
     library = builds.build(tmp_path, "forward", isa)
-    adjoint = Adjoint(tmp_path, "forward")
-    layer, x, i = given
-    arrays = {"layer_weight": layer.weight, "layer_bias": layer.bias, "x": x, "i": i}
-    arrays = {name: np.array(dr.detach(array)) for name, array in arrays.items()}
-    primal = library.call(arrays, {})
-    for name, value in forward(*given).items():
-        assert bits(primal[f"result_{name}"]) == bits(np.array(dr.detach(value)))
-    arrays["grad_result_y"] = export_programs.floats(n, 7)
-    arrays["grad_result_loss"] = export_programs.floats(1, 8)
-    wanted = gradients(dr.freeze(forward), n)
-    for threads in (1, 3):
-        library._function("_set_threads")(threads)
-        found = adjoint.call(arrays, {})
-        assert {k: bits(v) for k, v in found.items()} == {
-            k: bits(v) for k, v in wanted.items()
-        }
-    for name, value in gradients(forward, n).items():  # and of the plain function
-        assert np.allclose(found[name], value, rtol=1e-4, atol=1e-5)
+    for n in (1000, 50, 70001):
+        inputs = layer_of(n)
+        arrays = columns_of(inputs)
+        primal = library.call(arrays, {})
+        for name, value in forward(*inputs).items():
+            assert bits(primal[f"result_{name}"]) == bits(np.array(dr.detach(value)))
+        for mode in modes:
+            check_derivative(Derivative(tmp_path, "forward", mode), mode, n, arrays)
     library.shutdown()
 
 
-def test_adjoints_that_there_are_not(tmp_path: Path) -> None:
+def check_derivative(
+    library: Derivative, mode: str, n: int, arrays: dict[str, Any]
+) -> None:
+    direction, given, _ = MODES[mode]
+    like = arrays | {"result_y": arrays["x"], "result_loss": 0}
+    gradients = seeds(given, like)
+    wanted = propagated(dr.freeze(forward), n, direction, gradients)
+    for threads in (1, 3):
+        assert library.core.forward_set_threads(threads) == 0
+        found = library.call(arrays | gradients, {})
+        assert {k: bits(v) for k, v in found.items()} == {
+            k: bits(v) for k, v in wanted.items()
+        }
+    # And of the plain function.
+    for name, value in propagated(forward, n, direction, gradients).items():
+        assert np.allclose(found[name], value, rtol=1e-4, atol=1e-4), name
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_derivatives_that_there_are_not(tmp_path: Path, mode: str) -> None:
     frozen = dr.freeze(axpy)
     x = Float(1, 2)
-    with pytest.raises(RuntimeError, match="expected some with gradients enabled"):
-        frozen.export(tmp_path, adjoint=(x, x, Float(3)))
-    with pytest.raises(TypeError, match="'adjoint' is of type Float, expected a tuple"):
-        frozen.export(tmp_path, adjoint=x)  # type: ignore[arg-type]
+    text = f"'{mode}' has arguments .* expected some with gradients enabled"
+    with pytest.raises(RuntimeError, match=text):
+        frozen.export(tmp_path, **{mode: (x, x, Float(3))})
+    with pytest.raises(TypeError, match=f"'{mode}' is of type Float, expected a tuple"):
+        frozen.export(tmp_path, **{mode: x})
+    assert not list(tmp_path.iterdir())
+
+
+def test_derivatives_of_one_recording(tmp_path: Path) -> None:
+    frozen = dr.freeze(axpy)
+    x, y, scale = ADFloat(1, 2), Float(3, 4), Float(5)
+    dr.enable_grad(x)
+    with pytest.raises(ValueError, match="'adjoint' and 'tangent' have different arg"):
+        frozen.export(tmp_path, adjoint=(x, y, scale), tangent=(ADFloat(x), y, scale))
+    with pytest.raises(ValueError, match="'adjoint' and 'tangent' have different arg"):
+        frozen.export(tmp_path, adjoint=(x, y, scale), tangent=(x, y))
     assert not list(tmp_path.iterdir())
 
 
