@@ -604,6 +604,48 @@ static bool frozen_blocks(void)
            entry_is(again[2], 9, 43);
 }
 
+/* Two is added to entry x % 8 of a target for each x above 4. */
+static uint32_t counted(uint32_t x, uint32_t target)
+{
+    uint32_t index = own(jit_var_and(x, number(7))), two = number(2);
+    uint32_t many = own(jit_var_gt(x, number(4)));
+    uint32_t cond = two ? jit_var_cond_start("hostile", many) : 0;
+    if (!cond)
+        return 0;
+    uint32_t out = own(jit_var_scatter(target, two, index, 0, ReduceOpAdd,
+                                       ReduceModeExpand));
+    if (!out) {
+        jit_record_end(CPU, cond, 1);
+        return 0;
+    }
+    return jit_var_cond_append(cond, 0, NULL) && jit_var_cond_append(cond, 0, NULL) &&
+                   jit_var_cond_end(cond, NULL)
+               ? out
+               : 0;
+}
+
+/* Private copies of a target in a conditional are larger when it is repeated. */
+static bool frozen_copies(void)
+{
+    uint32_t inputs[] = { counter(), zeros(8) };
+    bool ok = inputs[0] && inputs[1] && jit_var_schedule(inputs[0]) && jit_eval();
+    if (!ok || !jit_freeze_start(CPU, 2, inputs))
+        return false;
+    uint32_t out = jit_freeze_set_general(true) ? counted(inputs[0], inputs[1]) : 0;
+    JitRecording *recording = out ? jit_freeze_stop(1, &out) : NULL;
+    jit_freeze_abort();
+    inputs[1] = recording ? zeros(200) : 0;
+    uint32_t again;
+    int done = inputs[1] ? jit_freeze_replay(recording, 2, inputs, &again) : -1;
+    if (done > 0)
+        own(again);
+    jit_freeze_destroy(recording);
+    if (done == 0)
+        fail_msg("a recording was refused");
+    return done > 0 && entry_is(again, 3, 2 * (N / 8)) &&
+           entry_is(again, 5, 2 * (N / 8)) && entry_is(again, 100, 0);
+}
+
 /* A recording is saved, loaded, and repeated. */
 static bool saved(void)
 {
@@ -693,6 +735,7 @@ static const Scenario scenarios[] = {
     { "prints", prints, false, false },
     { "frozen", frozen, false, false },
     { "frozen_blocks", frozen_blocks, false, false },
+    { "frozen_copies", frozen_copies, false, false },
     { "saved", saved, true, false },
     { "exported", exported, false, false },
     { "calls", calls, false, false },

@@ -145,6 +145,27 @@ def private_sums(i: UInt, bins: Float) -> Arrays:
     return {"sum": dr.sum(bins)}
 
 
+@program(
+    lambda n: {"i": UInt(order(n)), "bins": Float(np.zeros(n % 90 + 3, np.float32))},
+    100,
+    300,
+)
+def private_sums_in_regions(i: UInt, bins: Float) -> Arrays:
+    place = i % dr.width(bins)
+
+    def add(k: UInt) -> UInt:
+        value, mode = Float(i % 7 + k), dr.ReduceMode.Expand
+        dr.scatter_reduce(dr.ReduceOp.Add, bins, value, place, mode=mode)
+        return k + 1
+
+    dr.while_loop(
+        (UInt(0),),
+        lambda k: k < 3,
+        lambda k: (dr.if_stmt((k,), (i + k) % 3 != 0, add, lambda k: k + 2),),
+    )
+    return {"sum": dr.sum(bins)}
+
+
 @program(lambda n: {"i": UInt(order(n)), "count": UInt(np.zeros(1, np.uint32))})
 def counters(i: UInt, count: UInt) -> Arrays:
     place = dr.scatter_inc(count, dr.zeros(UInt, dr.width(i)), i % 2 == 0)

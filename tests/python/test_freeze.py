@@ -18,9 +18,10 @@ from typing import Any
 import drjit as dr
 import drjit.llvm as llvm
 import pytest
-from drjit.llvm import Array3f, ArrayXf, Bool, Float, Matrix3f, TensorXf, UInt
+from drjit.llvm import Array3f, Array4f, ArrayXf, Bool, Float, Matrix3f, TensorXf, UInt
 
 SIZES = (64, 96, 8, 5, 1, 64, 1000, 40000)
+EXPAND = dr.ReduceMode.Expand
 
 
 def ramp(size: int) -> Float:
@@ -161,25 +162,81 @@ def test_sizes(name: str) -> None:
     assert frozen.n_recordings == before
 
 
-def test_private_copies_in_regions() -> None:
-    """Their number of entries is that of the target."""
+# Private copies of a target in regions are as far apart as its size says.
 
-    def add(x: Float, i: UInt, table: Float) -> Float:
-        bins = table * 2
 
-        def body(k: UInt, v: Float) -> tuple[UInt, Float]:
-            dr.scatter_reduce(dr.ReduceOp.Add, bins, v, i)
-            return k + 1, v + 1
+def add_in_loop(x: Float, i: UInt, table: Float) -> Float:
+    bins = table * 2
 
-        dr.while_loop((UInt(0), x), lambda k, v: k < 2, body)
-        return bins
+    def body(k: UInt, v: Float) -> tuple[UInt, Float]:
+        dr.scatter_reduce(dr.ReduceOp.Add, bins, v, i, mode=EXPAND)
+        return k + 1, v + 1
 
-    frozen = dr.freeze(add)
-    for entries in (4, 4, 100, 1000):
-        i = order(500) % entries
-        dr.eval(i)
-        arguments = dr.round(ramp(500)), i, ramp(entries)
-        assert list(frozen(*arguments)) == list(add(*arguments))
+    dr.while_loop((UInt(0), x), lambda k, v: k < 2, body)
+    return bins
+
+
+def add_on_one_side(x: Float, i: UInt, table: Float) -> list[Float]:
+    bins = table * 2
+
+    def add(v: Float) -> Float:
+        dr.scatter_reduce(dr.ReduceOp.Max, bins, v, i, mode=EXPAND)
+        return v + 1
+
+    return [dr.if_stmt((x,), x > 3, add, lambda v: v), bins]
+
+
+def add_within(x: Float, i: UInt, table: Float) -> list[Float]:
+    """Two targets, in a conditional in a loop."""
+    bins, other = table * 2, dr.zeros(Float, dr.width(table) * 3)
+
+    def add(v: Float) -> Float:
+        dr.scatter_reduce(dr.ReduceOp.Add, bins, v, i, mode=EXPAND)
+        dr.scatter_reduce(dr.ReduceOp.Max, other, v, i * 3, mode=EXPAND)
+        return v + 1
+
+    def body(k: UInt, v: Float) -> tuple[UInt, Float]:
+        return k + 1, dr.if_stmt((v,), v > 3, add, lambda v: v)
+
+    dr.while_loop((UInt(0), x), lambda k, v: k < 3, body)
+    return [bins, other]
+
+
+def add_packets(x: Float, i: UInt, table: Float) -> Float:
+    bins = dr.zeros(Float, dr.width(table) * 4)
+
+    def body(k: UInt, v: Float) -> tuple[UInt, Float]:
+        value = Array4f(v, v + 1, 2, 3)
+        dr.scatter_reduce(dr.ReduceOp.Add, bins, value, i, mode=EXPAND)
+        return k + 1, v + 1
+
+    dr.while_loop((UInt(0), x), lambda k, v: k < 2, body)
+    return bins
+
+
+def add_in_call(x: Float, i: UInt, table: Float) -> list[Float]:
+    bins = table * 2
+
+    def add(v: Float, i: UInt) -> Float:
+        dr.scatter_reduce(dr.ReduceOp.Add, bins, v, i, mode=EXPAND)
+        return v + 1
+
+    return [dr.switch(i & 1, [add, lambda v, i: v], x, i), bins]
+
+
+@pytest.mark.parametrize(
+    "function", [add_in_loop, add_on_one_side, add_within, add_packets, add_in_call]
+)
+def test_private_copies_in_regions(function: Callable[..., Any]) -> None:
+    frozen = dr.freeze(function)
+    for entries in (4, 100, 1000, 64, 65, 2, 5000):
+        for size in (500, 70):
+            i = order(size) % entries
+            dr.eval(i)
+            arguments = dr.round(ramp(size)), i, ramp(entries)
+            assert _listed(frozen(*arguments)) == _listed(function(*arguments))
+    assert frozen.n_recordings == 2, frozen.explain()
+    assert " combine " in frozen.explain()
 
 
 # ------------------------------------------------------------------- containers

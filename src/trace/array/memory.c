@@ -398,57 +398,68 @@ static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
     return shared_mode(ts);
 }
 
-/* index + worker * distance */
-VarId memory_shift_index(ThreadState *ts, VarId index, VarId distance)
+VarId memory_copies_distance(ThreadState *ts, VarId target)
+{
+    const Var *v = var_get(target);
+    const Width width = freezing_stride(ts, target);
+    return array_number(ts, v->device, expand_stride(v), width);
+}
+
+/* worker * distance / n */
+static VarId start_of_copy(ThreadState *ts, VarType type, VarId distance, uint32_t n)
+{
+    uint8_t device = var_get(distance)->device;
+    Var w = { .op = OP_WORKER, .type = VarTypeUInt32, .device = device, .size = 1 };
+    VarId worker = node_new(ts, &w), divisor, start = 0;
+    TRY(worker, 0);
+    divisor = node_literal(ts, device, VarTypeUInt32, n, 1);
+    VarId packets = divisor ? arith_make(ts, OP_DIV, VarTypeUInt32, 1,
+                                         (VarId[]) { distance, divisor })
+                            : 0;
+    VarId product[] = { packets ? arith_cast(ts, worker, type, false) : 0,
+                        packets ? arith_cast(ts, packets, type, false) : 0 };
+    if (product[0] && product[1])
+        start = arith_make(ts, OP_MUL, type, 1, product);
+    const VarId used[] = { worker, divisor, packets, product[0], product[1] };
+    for (size_t i = 0; i < sizeof(used) / sizeof(*used); ++i)
+        var_drop(used[i]);
+    return start;
+}
+
+VarId memory_shift_index(ThreadState *ts, VarId index, VarId distance, uint32_t n)
 {
     VarType type = (VarType) var_get(index)->type;
-    Var w = { .op = OP_WORKER, .type = VarTypeUInt32,
-              .device = var_get(index)->device, .size = 1 };
-    VarId worker = node_new(ts, &w);
-    TRY(worker, 0);
-    VarId number = arith_cast(ts, worker, type, false), shifted = 0;
-    VarId scale = arith_cast(ts, distance, type, false);
-    var_dec(worker);
-    if (number && scale) {
-        VarId product[] = { number, scale };
-        VarId sum[] = { index, arith_make(ts, OP_MUL, type, 1, product) };
-        if (sum[1]) {
-            shifted = arith_make(ts, OP_ADD, type, var_get(index)->size, sum);
-            var_dec(sum[1]);
-        }
-    }
-    if (number)
-        var_dec(number);
-    if (scale)
-        var_dec(scale);
+    VarId start = start_of_copy(ts, type, distance, n);
+    TRY(start, 0);
+    VarId shifted = arith_make(ts, OP_ADD, type, var_get(index)->size,
+                               (VarId[]) { index, start });
+    var_dec(start);
     return shifted;
 }
 
-/* To the private copies of a target that are accessed in packets of n entries. */
-static bool shift_index(Access *a, VarId target, uint32_t n)
+/* The private copies of a target that are accessed in packets of n entries, owned, and
+ * the index into them. The distance is there first: once nothing is queued for the
+ * copies, they are gone as soon as the lock is released. */
+static VarId use_copies(Access *a, VarId target, ReduceOp op, uint32_t n)
 {
-    const Width width = freezing_stride(a->ts, target, n);
-    VarId distance = array_number(a->ts, a->device,
-                                  expand_stride(var_get(target)) / n, width);
-    TRY(distance, false);
-    VarId shifted = memory_shift_index(a->ts, a->index, distance);
+    VarId distance = memory_copies_distance(a->ts, target);
+    TRY(distance, 0);
+    VarId copies = expand_get(a->ts, target, op);
+    VarId shifted = copies ? memory_shift_index(a->ts, a->index, distance, n) : 0;
     var_dec(distance);
-    TRY(shifted, false);
+    TRY(shifted, 0);
     var_dec(a->index);
     a->index = shifted;
-    return true;
+    var_inc(copies);
+    return copies;
 }
 
 /* The array an access goes to, owned: the written variable or its private copies. */
 static VarId redirect(Access *a, VarId written, ReduceOp op, ReduceMode *mode,
                       uint32_t n)
 {
-    if (*mode == ReduceModeExpand && expand_fits(var_get(written))) {
-        VarId copies = expand_get(a->ts, written, op);
-        TRY(copies && shift_index(a, written, n), 0);
-        var_inc(copies);
-        return copies;
-    }
+    if (*mode == ReduceModeExpand && expand_fits(var_get(written)))
+        return use_copies(a, written, op, n);
     if (*mode == ReduceModeExpand)
         *mode = ReduceModeLocal;
     /* Writes to the array itself come after what its private copies have gathered. */

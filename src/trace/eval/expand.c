@@ -147,7 +147,7 @@ bool expand_collapse(ThreadState *ts, VarId target)
     Command *command = command_create(to->device, COMMAND_COMBINE, v->size, 2, 0);
     TRY(command, false);
     freezing_size_of(ts, target);
-    freezing_extent(ts, 0, freezing_stride(ts, target, 1));
+    freezing_extent(ts, 0, freezing_stride(ts, target));
     command_set_slot(command, 0, c->value.buffer, 0, from->size, SLOT_READ);
     command_set_slot(command, 1, v->value.buffer, 0, to->size, SLOT_WRITE);
     command->combine.op = (ReduceOp) extra->expanded_op;

@@ -205,9 +205,9 @@ void freezing_refuse(ThreadState *ts, const char *why);
 
 /** A number of the recording that no other one has had for a long time. */
 uint32_t freezing_serial(const ThreadState *ts);
-/** The distance of private copies of a target (expand.h), in parts of so many entries.
- *  0: nothing is recorded, or memory is out. */
-Width freezing_stride(ThreadState *ts, VarId target, uint32_t part);
+/** The distance of private copies of a target (expand.h) in entries. 0: nothing is
+ *  recorded, or memory is out. */
+Width freezing_stride(ThreadState *ts, VarId target);
 /** While a function is recorded: the next command fills so many copies, of which there
  *  are as many for other sizes, up to the limits that there are for these. False: error
  *  recorded. */

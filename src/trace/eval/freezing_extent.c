@@ -123,24 +123,22 @@ void freezing_folds(ThreadState *ts, const Assembly *b)
 
 /* ------------------------------------------------------------ private copies */
 
-Width freezing_stride(ThreadState *ts, VarId target, uint32_t part)
+Width freezing_stride(ThreadState *ts, VarId target)
 {
     TRY(freezing_records(ts), 0);
     Widths *w = freezing_terms(ts);
     Width size = freezing_width(ts, target), line = freezing_number(ts, EXPAND_LINE);
     Width rest = freezing_number(ts, EXPAND_LINE - 1);
-    Width packet = freezing_number(ts, part);
-    TRY(size && rest && line && packet, 0);
+    TRY(size && rest && line, 0);
     Width more = width_make(w, WIDTH_ADD, size, rest);
     Width lines = more ? width_make(w, WIDTH_DIV, more, line) : 0;
-    Width stride = lines ? width_make(w, WIDTH_MUL, lines, line) : 0;
-    return stride ? width_make(w, WIDTH_DIV, stride, packet) : 0;
+    return lines ? width_make(w, WIDTH_MUL, lines, line) : 0;
 }
 
 bool freezing_copies(ThreadState *ts, VarId target, uint32_t copies)
 {
     Widths *w = freezing_terms(ts);
-    Width size = freezing_width(ts, target), stride = freezing_stride(ts, target, 1);
+    Width size = freezing_width(ts, target), stride = freezing_stride(ts, target);
     Width count = freezing_number(ts, copies), most = freezing_number(ts, INT32_MAX);
     Width limit = freezing_number(ts, state.expand_threshold + (uint64_t) 1);
     TRY(size && stride && count && most && limit, false);

@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "trace/eval/evaluate.h"
+#include "trace/array/memory.h"
 #include "trace/eval/expand.h"
-#include "trace/eval/freezing.h"
 #include "trace/flow/region_replay.h"
 
 /* An array that the region writes to. */
@@ -87,22 +87,37 @@ static bool pays(const ScatterTarget *target, uint32_t lanes)
            (target->always || expand_pays(array, (uint64_t) lanes * target->values));
 }
 
-/* Make the copies of one target. Writes to it that are queued already come first. */
+/* The copies of a target, 0: there are none if all is 'ok'. Writes to it that are queued
+ * already come first. */
+static VarId make_copies(ThreadState *ts, const ScatterTarget *target, bool *ok)
+{
+    const Var *v = var_get(target->array);
+    Buffer *memory = expand_memory(ts, target->array);
+    *ok = memory && (var_pending(v) == target->writes || evaluate_all(ts));
+    if (*ok && var_pending(v) == target->writes) {
+        VarId copies = expand_make(ts, target->array, target->op, memory);
+        *ok = copies != 0;
+        return copies;
+    }
+    if (memory)
+        buffer_release(memory);
+    return 0;
+}
+
+/* Have the writes to one target go to its copies. Their distance is there first: once
+ * nothing is queued for the copies, they are gone as soon as the lock is released. */
 static bool redirect(ThreadState *ts, RegionReplay *r, const ScatterTarget *target)
 {
-    Var *v = var_get(target->array);
-    if (!expand_fits(v))
+    if (!expand_fits(var_get(target->array)))
         return true;
-    Buffer *memory = expand_memory(ts, target->array);
-    TRY(memory, false);
-    bool ok = freezing_pin(ts, target->array) &&
-              (var_pending(v) == target->writes || evaluate_all(ts));
-    if (!ok || var_pending(v) != target->writes) {
-        buffer_release(memory);
-        return ok;
-    }
-    VarId copies = expand_make(ts, target->array, target->op, memory);
-    return copies && region_replay_expand(r, target->array, copies, expand_stride(v));
+    VarId distance = memory_copies_distance(ts, target->array);
+    TRY(distance, false);
+    bool ok;
+    VarId copies = make_copies(ts, target, &ok);
+    if (copies)
+        return region_replay_expand(r, target->array, copies, distance);
+    var_dec(distance);
+    return ok;
 }
 
 /* The region with copies as targets; a new reference. */

@@ -84,6 +84,8 @@ void region_replay_end(RegionReplay *r)
 {
     for (uint32_t i = FIRST_COPY; i < r->copy_count; ++i)
         var_drop(r->copies[i].id);
+    for (uint32_t i = 0; i < r->target_count; ++i)
+        var_drop(r->targets[i].distance);
     region_walk_end(&r->walk);
     alloc_free(r->copies);
     alloc_free(r->targets);
@@ -158,17 +160,25 @@ static bool check_array(VarId old, VarId now)
                      old, now, v->size, type_info[v->type].name);
 }
 
-bool region_replay_expand(RegionReplay *r, VarId from, VarId copies, uint32_t stride)
+static bool add_target(RegionReplay *r, const ReplayTarget *target)
 {
     TRY(vec_reserve(&r->targets, &r->target_capacity, r->target_count + 1,
                     sizeof(ReplayTarget)), false);
-    r->targets[r->target_count++] = (ReplayTarget){ from, copies, stride };
+    r->targets[r->target_count++] = *target;
     return true;
 }
 
 bool region_replay_redirect(RegionReplay *r, VarId from, VarId to)
 {
-    return check_array(from, to) && region_replay_expand(r, from, to, 0);
+    return check_array(from, to) && add_target(r, &(ReplayTarget){ from, to, 0 });
+}
+
+bool region_replay_expand(RegionReplay *r, VarId from, VarId copies, VarId distance)
+{
+    if (add_target(r, &(ReplayTarget){ from, copies, distance }))
+        return true;
+    var_dec(distance);
+    return false;
 }
 
 static const ReplayTarget *find_target(const RegionReplay *r, VarId array)
@@ -357,15 +367,11 @@ static bool settle(RegionReplay *r, VarId old, VarId now)
 
 /* A scatter that goes to private copies: '*shifted' is its index. */
 static bool use_copies(RegionReplay *r, const Var *v, uint32_t count, VarId *operands,
-                       uint32_t stride, VarId *shifted)
+                       VarId distance, VarId *shifted)
 {
     VarId *index = &operands[op_find_role((Op) v->op, ROLE_INDEX)];
     uint32_t values = v->op == OP_SCATTER_PACKET ? count - 3 : 1;
-    VarId distance = node_literal(r->ts, var_get(*index)->device, VarTypeUInt32,
-                                  stride / values, 1);
-    TRY(distance, false);
-    *shifted = memory_shift_index(r->ts, *index, distance);
-    var_dec(distance);
+    *shifted = memory_shift_index(r->ts, *index, distance, values);
     *index = *shifted;
     return *shifted != 0;
 }
@@ -381,9 +387,9 @@ static VarId make_write(RegionReplay *r, const Var *v, uint32_t size, uint32_t c
     operands[0] = pointer;
     uint32_t aux = v->aux;
     bool ok = true;
-    if (target && target->stride) {
+    if (target && target->distance) {
         aux = (aux & 0xff) | ReduceModeExpand << 8;
-        ok = use_copies(r, v, count, operands, target->stride, &shifted);
+        ok = use_copies(r, v, count, operands, target->distance, &shifted);
     }
     VarId id = ok ? make_other(r, v, size, aux, count, operands) : 0;
     var_dec(pointer);
