@@ -138,7 +138,8 @@ class Differentiated(Derivatives):
             dr.make_opaque(gradient)
         derivative._general = True
         derivative(inputs, call.where, ends, gradients)
-        return derivative._last_recorded()
+        recorded: Recorded = derivative._last_recorded()
+        return recorded
 
 
 def _leaf_paths(tree: Any) -> list[str]:

@@ -37,8 +37,8 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
 /** The variable to write to instead of 'id': itself (one more reference) in memory if
  *  nobody else holds it, else an evaluated copy. */
 VarId memory_writable(ThreadState *ts, VarId id);
-/** How many entries private copies of a target (expand.h) are apart: a UInt32, in memory
- *  where a recording is to serve other sizes. A new reference. */
+/** How many entries private copies of a target (expand.h) are apart: a UInt32, in
+ *  memory where a recording is to serve other sizes. A new reference. */
 VarId memory_copies_distance(ThreadState *ts, VarId target);
 /** An index of packets of n entries into the copy that belongs to the worker of a lane,
  *  where copies are so far apart; a new reference. */

@@ -87,8 +87,8 @@ static bool pays(const ScatterTarget *target, uint32_t lanes)
            (target->always || expand_pays(array, (uint64_t) lanes * target->values));
 }
 
-/* The copies of a target, 0: there are none if all is 'ok'. Writes to it that are queued
- * already come first. */
+/* The copies of a target, 0: there are none if all is 'ok'. Writes to it that are
+ * queued already come first. */
 static VarId make_copies(ThreadState *ts, const ScatterTarget *target, bool *ok)
 {
     const Var *v = var_get(target->array);
