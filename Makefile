@@ -133,7 +133,7 @@ fuzz:
 	PYTHONPATH=$(BUILD)/py FREEZE_PROGRAMS=$(FREEZE_PROGRAMS) \
 	    FREEZE_SEED=$(FREEZE_SEED) DRJIT_CACHE_DIR=$(BUILD)/tests/cache \
 	    .venv/bin/python -m pytest -q -p no:cacheprovider \
-	    tests/python/test_freeze_programs.py
+	    tests/python/test_freeze_programs.py tests/python/test_freeze_loop_programs.py
 	PYTHONPATH=$(BUILD)/py FOLD_PROGRAMS=$(FOLD_PROGRAMS) FOLD_SEED=$(FOLD_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_fold_programs.py

@@ -271,6 +271,14 @@ static void put_widths(const ExportPlan *p, Text *out)
     close_table(out);
 }
 
+static void put_loop(const FrozenLoop *loop, Text *out)
+{
+    text_putf(out, "    { %u, %u, %u, %u, %u, %u, 0x%x, %u, %u, %u, %u },\n",
+              loop->first, loop->end, loop->inner, loop->enter, loop->again,
+              loop->least, loop->most, loop->arrays, loop->arrays_end, loop->state,
+              loop->states);
+}
+
 static void put_arrays(const ExportPlan *p, Text *out)
 {
     static const char *const frozen_kinds[] = { "FROZEN_INPUT", "FROZEN_CONSTANT",
@@ -299,9 +307,7 @@ static void put_arrays(const ExportPlan *p, Text *out)
     close_table(out);
     open_table(out, "FrozenLoop", "own_loops", r->loop_count);
     for (uint32_t i = 0; i < r->loop_count; ++i)
-        text_putf(out, "    { %u, %u, %u, %u, %u },\n", r->loops[i].first,
-                  r->loops[i].end, r->loops[i].again, r->loops[i].state,
-                  r->loops[i].states);
+        put_loop(&r->loops[i], out);
     close_table(out);
     open_table(out, "FrozenState", "own_states", r->state_count);
     for (uint32_t i = 0; i < r->state_count; ++i)
@@ -310,14 +316,15 @@ static void put_arrays(const ExportPlan *p, Text *out)
     close_table(out);
 }
 
-/* Which entries of which array: of inputs, in the words of the caller. */
-static void put_content_text(const ExportPlan *p, uint32_t content, Text *out)
+/* What the host has read: entries of inputs in the words of the caller. */
+static void put_decision_text(const ExportPlan *p, uint32_t decision, Text *out)
 {
     const Recording *r = p->recording;
-    const FrozenArray *a = &r->arrays[r->contents[content].array];
-    if (a->kind == FROZEN_INPUT)
+    const FrozenArray *a = decision < r->content_count
+                               ? &r->arrays[r->contents[decision].array] : NULL;
+    if (a && a->kind == FROZEN_INPUT)
         text_putf(out, "'%s', ", p->inputs[a->number].name);
-    recording_write_content(r, content, out);
+    recording_write_decision(r, decision, out);
 }
 
 /* Bytes that have to be there again. */
@@ -336,10 +343,10 @@ static void put_contents(const ExportPlan *p, Text *out)
         text_putf(out, "%s%u,", i % 16 ? " " : "\n    ", r->content[i]);
     text_put(out, "\n    0\n");
     close_table(out);
-    text_put(out, "\nstatic const char *const own_content_texts[] = {\n");
-    for (uint32_t i = 0; i < r->content_count; ++i) {
+    text_put(out, "\nstatic const char *const own_decision_texts[] = {\n");
+    for (uint32_t i = 0; i < r->content_count + r->loop_count; ++i) {
         text_put(out, "    \"");
-        put_content_text(p, i, out);
+        put_decision_text(p, i, out);
         text_put(out, "\",\n");
     }
     text_put(out, "    NULL\n");
@@ -461,7 +468,7 @@ static void put_function(const ExportPlan *p, Text *out)
               "    .name = \"%s\", .recording = &own_recording,\n"
               "    .inputs = own_inputs, .outputs = own_outputs,\n"
               "    .constants = own_constants,\n"
-              "    .guards = own_guard_texts, .contents = own_content_texts,\n"
+              "    .guards = own_guard_texts, .decisions = own_decision_texts,\n"
               "    .input_count = %u, .output_count = %u,\n"
               "    .sizes = %u, .extensions = %u, .link = own_link\n};\n",
               p->name, p->name, p->fields, f->output_count, p->sizes, p->extensions);

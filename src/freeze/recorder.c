@@ -386,8 +386,8 @@ void recorder_refuse(Recorder *r, const char *why)
         r->refused = why;
 }
 
-static const char lost[] = "an array of one iteration of an evaluated loop is used "
-                           "behind the loop";
+const char recorder_lost[] = "an array of one iteration of an evaluated loop is used "
+                             "behind the loop";
 
 /* Do all slots name arrays that can be had again? */
 static bool check_slots(const Note *n, bool known)
@@ -396,7 +396,7 @@ static bool check_slots(const Note *n, bool known)
         const Slot *s = &n->c->slots[i];
         const FrozenArray *a = array_in(n, i);
         if (a && a->kind == FROZEN_LOST)
-            recorder_refuse(n->r, lost);
+            recorder_refuse(n->r, recorder_lost);
         else if (a && a->kind != FROZEN_MADE && s->access != SLOT_READ)
             recorder_refuse(n->r, "memory that existed before is written");
         else if (!a && s->access == SLOT_WRITE)
@@ -528,6 +528,15 @@ static bool reserve_content(Recording *out, size_t bytes)
     return true;
 }
 
+/* They are in the order in which they are read. */
+static void insert_content(Recording *out, const FrozenContent *content)
+{
+    uint32_t i = out->content_count++;
+    for (; i && out->contents[i - 1].behind > content->behind; --i)
+        out->contents[i] = out->contents[i - 1];
+    out->contents[i] = *content;
+}
+
 void recorder_content_of(Recorder *r, uint32_t array, uint32_t behind, size_t offset,
                          const void *data, size_t bytes)
 {
@@ -542,7 +551,7 @@ void recorder_content_of(Recorder *r, uint32_t array, uint32_t behind, size_t of
     }
     FrozenContent content = { behind, array, offset, bytes, out->content_bytes };
     if (!extend_content(out, &content))
-        out->contents[out->content_count++] = content;
+        insert_content(out, &content);
     memcpy(out->content + out->content_bytes, data, bytes);
     out->content_bytes += bytes;
 }

@@ -7,55 +7,39 @@
  *
  * A test is where the host asks whether there is another iteration: a point between
  * commands, with arrays that are the state. The commands of the first iteration are the
- * block. Those of each later one are compared with it, slot by slot: an array is
+ * block. Those of each later one are compared with it (recorder_compare.c) and dropped
+ * if they are equal. When the loop ends, the block becomes a FrozenLoop, whose state
+ * has arrays of its own: they are the initial ones at first, those that the block has
+ * made behind each iteration, and the final ones in the end. How a program goes on from
+ * a state depends on what the state consists of, which was the same before all of these
+ * iterations, and on nothing else that is not in the recording's key. So any number of
+ * iterations is as those that were seen.
  *
- *     of the state    here the state before this iteration, there the one before that
- *     temporary       made by the commands in question, in the same place
- *     any other       the same array
+ * Where the first ones are different (an array is written for the first time, and
+ * copied before; a state has one entry, and many behind the first iteration), they stay
+ * what they are, and that they take place is a condition (FrozenContent). If one is
+ * different after two that were equal, or if there are too many different ones, the
+ * recording is refused. That a loop had one iteration, or none, is a condition, too:
+ * its results are the objects that came in, which another call goes on with in another
+ * way.
  *
- * and are dropped if they are equal. When the loop ends, the block becomes a
- * FrozenLoop, whose state has arrays of its own: they are the initial ones at first,
- * those that the block has made behind each iteration, and the final ones in the end.
- * How a program
- * goes on from a state depends on what the state consists of, which was the same before
- * all of these iterations, and on nothing else that is not in the recording's key. So
- * any number of iterations is as those that were seen.
+ * Within an iteration of another loop there are no such conditions, but in the first
+ * one, where arrays may be made that later ones use. So iterations of the outer loop
+ * are the same whether the inner one has gone round often, once, or not at all, as long
+ * as all that they have is explained by one of them, the most complete one. What it was
+ * seen with is what it may do: a loop that was never met without an iteration is
+ * refused without one. Inner iterations that are different are such single ones, which
+ * contain what comes behind them:
  *
- * That there is a first iteration is a condition (FrozenContent). Where the first ones
- * are different (an array is written for the first time, and copied before), they stay
- * what they are, and that they take place is a condition, too. So are all iterations of
- * a loop that had one, or none. If one is different after two that were equal, or if
- * there are too many different ones, the recording is refused.
+ *     if (test 0) { iteration 1; while (test 1) { block } }
  */
+#include "freeze/recorder_loop.h"
+
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "freeze/recording.h"
-#include "kernel/cache.h"
-
-enum {
-    MOST_PEELED = 3, /* iterations that may be different in the beginning */
-    OUTSIDE = UINT32_MAX
-};
-
-/* Where the host asks: so much was recorded, and this is the state. */
-typedef struct Test {
-    uint32_t commands, arrays, uses, bounds, extents, contents, reads;
-    uint32_t condition;  /* array, RECORDER_UNKNOWN: not known from one */
-    uint32_t *values;    /* arrays, or RECORDER_UNKNOWN */
-    uint64_t *bits;      /* of literals */
-} Test;
-
-struct RecorderLoop {
-    uint32_t states;
-    Test start, end, last, now; /* the block is between 'start' and 'end' */
-    uint32_t lost;              /* the array that buffers of single iterations are */
-    bool begun, has_block;
-    uint32_t equal, peeled;     /* iterations */
-    uint32_t *roles;            /* of the block's uses: a state, or OUTSIDE */
-};
 
 static const char differ[] = "the iterations of an evaluated loop are different";
 
@@ -68,25 +52,33 @@ static void free_test(Test *t)
     *t = (Test) { 0 };
 }
 
+/* The array that is a state, or says whether there is another iteration. */
+static uint32_t find_array(Recorder *r, const Buffer *buffer)
+{
+    uint32_t array = recorder_find(r, buffer);
+    if (array == RECORDER_UNKNOWN)
+        recorder_refuse(r, "the state of an evaluated loop is no array of the "
+                           "recording");
+    else if (r->recording.arrays[array].kind == FROZEN_LOST)
+        recorder_refuse(r, recorder_lost);
+    return array;
+}
+
 static bool make_test(Recorder *r, Test *t, const LoopValue *values, uint32_t count,
                       const Buffer *condition)
 {
     const Recording *out = &r->recording;
     *t = (Test) { out->command_count, out->array_count, out->use_count,
                   out->bound_count, out->extent_count, out->content_count,
-                  out->read_count,
-                  condition ? recorder_find(r, condition) : RECORDER_UNKNOWN,
+                  out->read_count, out->loop_count, out->state_count,
+                  condition ? find_array(r, condition) : RECORDER_UNKNOWN,
                   alloc_zero(count + 1, sizeof(uint32_t)),
                   alloc_zero(count + 1, sizeof(uint64_t)) };
     TRY(t->values && t->bits, false);
     for (uint32_t i = 0; i < count; ++i) {
-        t->values[i] = RECORDER_UNKNOWN;
+        const Buffer *buffer = values[i].buffer;
+        t->values[i] = buffer ? find_array(r, buffer) : RECORDER_UNKNOWN;
         t->bits[i] = values[i].bits;
-        if (values[i].buffer)
-            t->values[i] = recorder_find(r, values[i].buffer);
-        if (values[i].buffer && t->values[i] == RECORDER_UNKNOWN)
-            recorder_refuse(r, "the state of an evaluated loop is no array of the "
-                               "recording");
     }
     if (t->condition != RECORDER_UNKNOWN)
         recorder_keep_until_now(r, t->condition);
@@ -118,436 +110,265 @@ static bool copy_test(Test *to, const Test *from, uint32_t count)
     return true;
 }
 
-/* ---------------------------------------------------------------- comparison */
-
-/* The block, and the commands behind it that may be another iteration of it. */
-typedef struct Pair {
-    const Recorder *r;
-    RecorderLoop *l;
-    bool first; /* of those compared with the block: roles are found */
-} Pair;
-
-/* Was the array made by the block? */
-static bool in_block(const RecorderLoop *l, uint32_t array)
+/* That there is another iteration, or none, is a condition. */
+static void assume(Recorder *r, const Test *test, bool again)
 {
-    return array >= l->start.arrays && array < l->end.arrays;
-}
-
-/* Are both made in the same place, each in its iteration? */
-static bool correspond(const RecorderLoop *l, uint32_t a, uint32_t b)
-{
-    return b >= l->last.arrays && b - l->last.arrays == a - l->start.arrays;
-}
-
-/* The state that is array 'a' before the block, and 'b' before the other iteration. */
-static uint32_t find_state(const RecorderLoop *l, uint32_t a, uint32_t b)
-{
-    for (uint32_t i = 0; i < l->states; ++i)
-        if (l->start.values[i] == a && l->last.values[i] == b)
-            return i;
-    return OUTSIDE;
-}
-
-static bool same_use(const Pair *p, uint32_t use)
-{
-    const Recording *out = &p->r->recording;
-    const FrozenUse *x = &out->uses[p->l->start.uses + use];
-    const FrozenUse *y = &out->uses[p->l->last.uses + use];
-    uint32_t *role = &p->l->roles[use];
-    if (x->width != y->width || x->entry != y->entry || x->access != y->access ||
-        x->word != y->word || x->offset != y->offset)
-        return false;
-    if (in_block(p->l, x->array))
-        return correspond(p->l, x->array, y->array);
-    if (p->first) {
-        *role = OUTSIDE;
-        if (x->array != y->array) {
-            *role = find_state(p->l, x->array, y->array);
-            return *role != OUTSIDE && x->access == SLOT_READ;
-        }
-    }
-    return y->array == (*role == OUTSIDE ? x->array : p->l->last.values[*role]);
-}
-
-/* Is this word of a launch's data the address of an array? */
-static bool is_address(const Recording *r, const FrozenCommand *f, size_t word)
-{
-    for (uint32_t i = 0; i < f->count; ++i)
-        if (r->uses[f->first + i].word == word)
-            return true;
-    return f->launch.checks && word + 1 == f->launch.kernel->program->param_count;
-}
-
-static bool same_data(const Recording *r, const FrozenCommand *f, const Command *a,
-                      const Command *b)
-{
-    size_t words = a->kind == COMMAND_LAUNCH ? a->launch.words : 0;
-    const uint64_t *x = a->data, *y = b->data;
-    for (size_t i = 0; i < words; ++i)
-        if (x[i] != y[i] && !is_address(r, f, i))
-            return false;
-    size_t rest = a->data_size - words * sizeof(uint64_t);
-    return !rest || memcmp(x + words, y + words, rest) == 0;
-}
-
-/* But for what their slots are. A launch's code may have become better meanwhile. */
-static bool same_pattern(const Recording *r, const FrozenCommand *f,
-                         const FrozenCommand *g)
-{
-    const Command *a = f->pattern, *b = g->pattern;
-    if (a->kind != b->kind || a->size != b->size || a->data_size != b->data_size)
-        return false;
-    if (a->kind != COMMAND_LAUNCH) {
-        size_t first = offsetof(Command, launch), end = offsetof(Command, timed);
-        if (memcmp((const char *) a + first, (const char *) b + first, end - first))
-            return false;
-    } else if (!f->launch.kernel || f->launch.kernel != g->launch.kernel ||
-               f->launch.kernel->program->print_count ||
-               a->launch.workers != b->launch.workers ||
-               a->launch.words != b->launch.words ||
-               a->launch.folds != b->launch.folds) {
-        return false;
-    }
-    return same_data(r, f, a, b);
-}
-
-/* Are the bounds of all checks the same terms? */
-static bool same_bounds(const Recording *r, const FrozenLaunch *a,
-                        const FrozenLaunch *b)
-{
-    if (a->checks != b->checks)
-        return false;
-    for (uint32_t i = 0; i < a->checks; ++i)
-        if (r->bounds[a->bound + i] != r->bounds[b->bound + i])
-            return false;
-    return true;
-}
-
-/* Are their parameters that are sizes the same terms? */
-static bool same_extents(const Recording *r, const FrozenCommand *f,
-                         const FrozenCommand *g)
-{
-    const uint32_t count = recording_extents(f->pattern);
-    return count == recording_extents(g->pattern) &&
-           (!count || !memcmp(r->extents + f->extent, r->extents + g->extent,
-                              count * sizeof(Width)));
-}
-
-static bool same_command(const Pair *p, uint32_t command)
-{
-    const Recording *out = &p->r->recording;
-    const FrozenCommand *f = &out->commands[p->l->start.commands + command];
-    const FrozenCommand *g = &out->commands[p->l->last.commands + command];
-    if (f->size != g->size || f->unit != g->unit || f->count != g->count ||
-        !same_bounds(out, &f->launch, &g->launch) || !same_extents(out, f, g) ||
-        !same_pattern(out, f, g))
-        return false;
-    for (uint32_t i = 0; i < f->count; ++i)
-        if (!same_use(p, f->first - p->l->start.uses + i))
-            return false;
-    return true;
-}
-
-/* Arrays that the host has filled are the same if their entries are. */
-static bool same_made(const Recording *r, const FrozenArray *a, const FrozenArray *b)
-{
-    if (a->kind != b->kind || a->width != b->width || a->entry != b->entry)
-        return false;
-    if (a->kind != FROZEN_CONSTANT)
-        return true;
-    const Buffer *x = r->constants[a->number], *y = r->constants[b->number];
-    const void *p = buffer_host(x), *q = buffer_host(y);
-    return p && q && x->size == y->size && memcmp(p, q, x->size) == 0;
-}
-
-static bool same_width(const Recording *r, uint32_t a, uint32_t b)
-{
-    return r->arrays[a].width == r->arrays[b].width &&
-           r->arrays[a].entry == r->arrays[b].entry;
-}
-
-/* The state before and behind the block, and behind the other iteration. */
-static bool same_state(const Pair *p, uint32_t i)
-{
-    const RecorderLoop *l = p->l;
-    uint32_t before = l->start.values[i], behind = l->end.values[i];
-    uint32_t now = l->now.values[i];
-    if (before == behind) /* it does not change, or in place */
-        return now == behind && l->start.bits[i] == l->now.bits[i] &&
-               l->end.bits[i] == l->now.bits[i];
-    if (before == RECORDER_UNKNOWN || behind == RECORDER_UNKNOWN ||
-        !in_block(l, behind) || !correspond(l, behind, now) ||
-        !same_width(&p->r->recording, before, behind))
-        return false;
-    for (uint32_t k = 0; k < i; ++k) /* one array, of states that were different */
-        if (l->end.values[k] == behind && l->start.values[k] != before)
-            return false;
-    return true;
-}
-
-/* Is what was recorded behind the last test an iteration like the block? */
-static bool is_iteration(const Pair *p)
-{
-    const Recording *out = &p->r->recording;
-    const RecorderLoop *l = p->l;
-    uint32_t commands = l->end.commands - l->start.commands;
-    uint32_t arrays = l->end.arrays - l->start.arrays;
-    if (l->now.commands - l->last.commands != commands ||
-        l->now.arrays - l->last.arrays != arrays ||
-        l->now.uses - l->last.uses != l->end.uses - l->start.uses ||
-        l->start.condition == RECORDER_UNKNOWN || !in_block(l, l->end.condition) ||
-        !correspond(l, l->end.condition, l->now.condition))
-        return false;
-    for (uint32_t i = 0; i < arrays; ++i)
-        if (!same_made(out, &out->arrays[l->start.arrays + i],
-                       &out->arrays[l->last.arrays + i]))
-            return false;
-    for (uint32_t i = 0; i < commands; ++i)
-        if (!same_command(p, i))
-            return false;
-    for (uint32_t i = 0; i < l->states; ++i)
-        if (!same_state(p, i))
-            return false;
-    return true;
-}
-
-/* Numbers of the arrays of the second iteration behind the block become those of the
- * first one, which are not needed any more. */
-static bool shift_arrays(Recorder *r)
-{
-    RecorderLoop *l = r->loop;
-    uint32_t first = l->end.arrays, second = l->last.arrays, count = second - first;
-    for (uint32_t i = 0; i < r->held_count; ++i) {
-        uint32_t array = recorder_find(r, r->held[i]);
-        if (array != RECORDER_UNKNOWN && array >= first)
-            TRY(recorder_rename(r, r->held[i],
-                                array < second ? l->lost : array - count), false);
-    }
-    for (uint32_t i = 0; i < l->states; ++i)
-        if (l->now.values[i] != RECORDER_UNKNOWN && l->now.values[i] >= second)
-            l->now.values[i] -= count;
-    l->now.arrays = r->recording.array_count = second;
-    return true;
-}
-
-/* Forget what was recorded behind the block, but for the arrays of the latest
- * iteration. */
-static bool drop_iteration(Recorder *r)
-{
-    RecorderLoop *l = r->loop;
     Recording *out = &r->recording;
-    while (out->command_count > l->end.commands)
-        recording_drop_command(&out->commands[--out->command_count]);
-    out->use_count = l->now.uses = l->end.uses;
-    out->bound_count = l->now.bounds = l->end.bounds;
-    out->extent_count = l->now.extents = l->end.extents;
-    l->now.commands = l->end.commands;
-    return l->equal == 1 || shift_arrays(r);
+    RecorderLoop *l = r->loop;
+    const uint32_t before = out->content_count;
+    unsigned char byte = again;
+    if (test->condition == RECORDER_UNKNOWN)
+        return;
+    recorder_content_of(r, test->condition, test->commands, 0, &byte, 1);
+    const uint32_t added = out->content_count - before;
+    l->now.contents += added;
+    for (l = l->outer; l; l = l->outer) {
+        l->last.contents += added;
+        l->conditional = true;
+    }
 }
 
 /* ------------------------------------------------------------------- the end */
 
-/* That there is another iteration, or none, is a condition. */
-static void assume(Recorder *r, const Test *test, bool again)
-{
-    unsigned char byte = again;
-    if (test->condition != RECORDER_UNKNOWN)
-        recorder_content_of(r, test->condition, test->commands, 0, &byte, 1);
-}
-
-/* An array that is state 'i' of the loop: those of equal ones are one.
- * RECORDER_UNKNOWN: it does not change. */
-static uint32_t state_array(Recording *out, const RecorderLoop *l, FrozenLoop *loop,
-                            uint32_t i)
-{
-    uint32_t before = l->start.values[i], behind = l->end.values[i];
-    if (before == behind)
-        return RECORDER_UNKNOWN;
-    for (uint32_t k = 0; k < loop->states; ++k)
-        if (out->states[loop->state + k].next == behind)
-            return out->states[loop->state + k].array;
-    uint32_t array = out->array_count++;
-    FrozenArray *first = &out->arrays[before];
-    out->arrays[array] = *first;
-    out->arrays[array].kind = FROZEN_MADE;
-    out->arrays[array].number = 0;
-    out->arrays[array].last = UINT32_MAX;
-    out->arrays[behind].last = UINT32_MAX; /* it goes where the state is */
-    out->states[loop->state + loop->states++] = (FrozenState) { before, array, behind };
-    return array;
-}
-
-/* What the block uses is needed in each iteration, however long the loop goes on. */
-static void keep_for_loop(Recording *out, const RecorderLoop *l)
-{
-    for (uint32_t i = 0; i < out->array_count; ++i)
-        if (!in_block(l, i) && out->arrays[i].last >= l->start.commands)
-            out->arrays[i].last = UINT32_MAX;
-    for (uint32_t i = 0; i < l->states; ++i)
-        if (l->start.values[i] != RECORDER_UNKNOWN)
-            out->arrays[l->start.values[i]].last = UINT32_MAX;
-    out->arrays[l->end.condition].last = UINT32_MAX;
-}
-
-/* Buffers of single iterations are no arrays of the recording behind the loop, but for
- * the final state. */
-static bool rename_buffers(Recorder *r, const LoopValue *values, const uint32_t *arrays)
+/* Could there be more iterations like the block, which was the last one? */
+static bool is_block(const Recorder *r)
 {
     const RecorderLoop *l = r->loop;
-    for (uint32_t i = 0; i < r->held_count; ++i) {
-        uint32_t array = recorder_find(r, r->held[i]);
-        if (array != RECORDER_UNKNOWN && array >= l->start.arrays)
-            TRY(recorder_rename(r, r->held[i], l->lost), false);
+    const FrozenArray *arrays = r->recording.arrays;
+    if (l->start.condition == RECORDER_UNKNOWN ||
+        l->end.condition == RECORDER_UNKNOWN)
+        return false;
+    for (uint32_t i = 0; i < l->states; ++i) {
+        const uint32_t before = l->start.values[i], behind = l->end.values[i];
+        if (before != behind &&
+            (before == RECORDER_UNKNOWN || behind == RECORDER_UNKNOWN ||
+             behind < l->start.arrays || arrays[before].width != arrays[behind].width ||
+             arrays[before].entry != arrays[behind].entry))
+            return false;
     }
-    for (uint32_t i = 0; i < l->states; ++i)
-        if (values[i].buffer && arrays[i] != RECORDER_UNKNOWN)
-            TRY(recorder_rename(r, values[i].buffer, arrays[i]), false);
     return true;
 }
 
-/* A slot of the block that has a state. */
-static void rename_use(const RecorderLoop *l, FrozenUse *use, uint32_t role,
-                       const uint32_t *arrays)
-{
-    if (!in_block(l, use->array) && role != OUTSIDE)
-        use->array = arrays[role];
-}
-
-static bool close_loop(Recorder *r, const LoopValue *values)
+/* The block stays what it is, and the loop goes on behind it. */
+static void peel(Recorder *r)
 {
     RecorderLoop *l = r->loop;
-    Recording *out = &r->recording;
-    uint32_t *arrays = alloc_zero(l->states + 1, sizeof(uint32_t));
-    bool ok = arrays &&
-              vec_reserve(&out->loops, &out->loop_capacity, out->loop_count + 1,
-                          sizeof(FrozenLoop)) &&
-              vec_reserve(&out->states, &out->state_capacity,
-                          out->state_count + l->states, sizeof(FrozenState)) &&
-              vec_reserve(&out->arrays, &out->array_capacity,
-                          out->array_count + l->states, sizeof(FrozenArray));
-    if (ok) {
-        out->array_count = l->end.arrays;
-        FrozenLoop loop = { .first = l->start.commands, .end = l->end.commands,
-                            .again = l->end.condition, .state = out->state_count };
-        keep_for_loop(out, l);
-        for (uint32_t i = 0; i < l->states; ++i)
-            arrays[i] = state_array(out, l, &loop, i);
-        for (uint32_t i = l->start.uses; i < l->end.uses; ++i)
-            rename_use(l, &out->uses[i], l->roles[i - l->start.uses], arrays);
-        out->state_count += loop.states;
-        out->loops[out->loop_count++] = loop;
-        ok = rename_buffers(r, values, arrays);
-    }
-    alloc_free(arrays);
+    if (!l->within)
+        assume(r, &l->start, true);
+    else if (l->start.condition != RECORDER_UNKNOWN)
+        move_test(&l->peels[l->peel_count++], &l->start);
+    move_test(&l->start, &l->end);
+    l->has_block = false;
+}
+
+/* An iteration that was peeled off, with all that comes behind it: there is none of
+ * this if it does not take place. */
+static bool close_peel(Recorder *r, const Test *start, const LoopValue *values)
+{
+    const Recording *out = &r->recording;
+    const uint32_t states = r->loop->states;
+    Test end = { .commands = out->command_count, .arrays = out->array_count,
+                 .values = alloc_zero(states + 1, sizeof(uint32_t)) };
+    TRY(end.values, false);
+    for (uint32_t i = 0; i < states; ++i)
+        end.values[i] = values[i].buffer ? recorder_find(r, values[i].buffer)
+                                         : start->values[i];
+    bool ok = recorder_close(r, start, &end, start->condition, 1, values);
+    alloc_free(end.values);
     return ok;
 }
 
-/* A loop that is not entered is never the same: its results are the objects that came
- * in. */
+/* A loop within another one, whatever it was. */
+static bool finish_within(Recorder *r, const LoopValue *values)
+{
+    RecorderLoop *l = r->loop;
+    const Test *start = &l->start, *end = &l->end;
+    if (l->has_block && !l->equal && !is_block(r))
+        peel(r);
+    bool ok = true, known = start->condition != RECORDER_UNKNOWN;
+    if (l->has_block)
+        ok = recorder_close(r, start, end, end->condition, l->equal ? UINT32_MAX : 1,
+                            values);
+    else if (known)
+        ok = recorder_close(r, start, start, start->condition, 0, values);
+    while (ok && l->peel_count)
+        ok = close_peel(r, &l->peels[--l->peel_count], values);
+    return ok;
+}
+
+/* The loop is over. */
 static bool finish(Recorder *r, const LoopValue *values)
 {
     RecorderLoop *l = r->loop;
-    assume(r, &l->start, l->has_block);
+    if (l->within)
+        return finish_within(r, values);
     if (l->equal)
-        return close_loop(r, values);
+        return recorder_close(r, &l->start, &l->end, l->end.condition, UINT32_MAX,
+                              values);
+    assume(r, &l->start, l->has_block);
     if (l->has_block)
         assume(r, &l->end, false);
     return true;
 }
 
+/* The innermost loop is over. */
 static void free_loop(Recorder *r)
 {
     RecorderLoop *l = r->loop;
-    if (!l)
-        return;
+    r->loop = l->outer;
     free_test(&l->start);
     free_test(&l->end);
     free_test(&l->last);
     free_test(&l->now);
+    for (uint32_t i = 0; i <= MOST_PEELED; ++i)
+        free_test(&l->peels[i]);
     alloc_free(l->roles);
     alloc_free(l);
-    r->loop = NULL;
 }
 
-/* ----------------------------------------------------------------- interface */
-
-void recorder_loop_begin(Recorder *r, uint32_t states)
-{
-    if (r->loop)
-        recorder_refuse(r, "an evaluated loop is within another one");
-    if (r->refused || r->failed)
-        return;
-    Recording *out = &r->recording;
-    Width none = width_constant(&out->widths, 0);
-    r->loop = alloc_zero(1, sizeof(RecorderLoop));
-    r->failed = !none || !r->loop ||
-                !vec_reserve(&out->arrays, &out->array_capacity, out->array_count + 1,
-                             sizeof(FrozenArray));
-    if (r->failed)
-        return;
-    r->loop->states = states;
-    r->loop->lost = out->array_count++;
-    out->arrays[r->loop->lost] = (FrozenArray) { FROZEN_LOST, 0, none, 1, 0 };
-}
+/* ---------------------------------------------------------------- iterations */
 
 /* The first test, and the block. */
 static bool begin_block(RecorderLoop *l)
 {
     if (!l->begun) {
         l->begun = true;
+        l->first = l->now.arrays;
         return copy_test(&l->last, &l->now, l->states) &&
                (move_test(&l->start, &l->now), true);
     }
     l->has_block = true;
+    l->block_conditional = l->conditional;
     alloc_free(l->roles);
-    l->roles = alloc_zero(l->now.uses - l->start.uses + 1, sizeof(uint32_t));
+    l->roles = recorder_roles(&l->start, &l->now);
     return l->roles && copy_test(&l->last, &l->now, l->states) &&
            (move_test(&l->end, &l->now), true);
 }
 
-/* Another iteration behind the block: the same again, or the block is this one. */
-static bool compare(Recorder *r)
+/* The latest iteration has loops that have gone round more often than those of the
+ * block, which is otherwise like it: it is the block from now on. */
+static bool replace_block(Recorder *r, bool *same)
 {
     RecorderLoop *l = r->loop;
-    if (is_iteration(&(Pair) { r, l, l->equal == 0 })) {
-        l->equal++;
-        TRY(drop_iteration(r), false);
-        move_test(&l->last, &l->now);
-        return true;
+    uint32_t *roles = recorder_roles(&l->last, &l->now);
+    TRY(roles, false);
+    const Iteration block = { &l->start, &l->end, l->roles };
+    const Iteration latest = { &l->last, &l->now, roles };
+    bool ok = true;
+    *same = recorder_compare(r, &latest, &block);
+    if (*same)
+        ok = recorder_block_replace(r, roles, same);
+    if (!ok || !*same) {
+        alloc_free(roles);
+        return ok && !r->failed;
     }
+    alloc_free(l->roles);
+    l->roles = roles;
+    move_test(&l->end, &l->now);
+    return copy_test(&l->last, &l->end, l->states);
+}
+
+/* Is the latest iteration like the block? Then there is one of both from now on. */
+static bool match(Recorder *r, bool *same)
+{
+    RecorderLoop *l = r->loop;
+    const Iteration block = { &l->start, &l->end, l->roles };
+    const Iteration latest = { &l->last, &l->now, NULL };
+    *same = !l->conditional && !l->block_conditional;
+    TRY(*same, true);
+    *same = recorder_compare(r, &block, &latest);
+    if (!*same)
+        return !r->failed && replace_block(r, same);
+    TRY(recorder_block_drop(r), false);
+    move_test(&l->last, &l->now);
+    return true;
+}
+
+/* Another iteration behind the block: the same again, or the block is this one. */
+static bool add_iteration(Recorder *r)
+{
+    RecorderLoop *l = r->loop;
+    bool same;
+    TRY(match(r, &same), false);
+    l->equal += same;
+    if (same)
+        return true;
     if (l->equal || ++l->peeled > MOST_PEELED) {
         recorder_refuse(r, differ);
         return true;
     }
-    assume(r, &l->start, true);
-    l->now.contents = r->recording.content_count;
-    move_test(&l->start, &l->end);
+    peel(r);
     return begin_block(l);
 }
 
-void recorder_loop_test(Recorder *r, const LoopValue *values, uint32_t count,
-                        const Buffer *condition, bool again)
+/* ----------------------------------------------------------------- interface */
+
+void recorder_loop_begin(Recorder *r, const void *loop, uint32_t states)
 {
-    RecorderLoop *l = r->loop;
-    if (!l)
+    if (r->refused || r->failed)
         return;
-    bool ok = count == l->states && make_test(r, &l->now, values, count, condition);
-    if (ok && l->begun && (l->now.contents != l->last.contents ||
-                           l->now.reads != l->last.reads))
-        recorder_refuse(r, "what an evaluated loop has computed is read in its body");
-    if (ok && !r->refused)
-        ok = l->has_block ? compare(r) : begin_block(l);
-    if (ok && !again && !r->refused)
-        ok = finish(r, values);
-    if (!ok)
+    Recording *out = &r->recording;
+    RecorderLoop *l = alloc_zero(1, sizeof(RecorderLoop));
+    Width none = width_constant(&out->widths, 0);
+    if (!l || !none ||
+        !vec_reserve(&out->arrays, &out->array_capacity, out->array_count + 1,
+                     sizeof(FrozenArray))) {
+        alloc_free(l);
         r->failed = true;
-    if (!again || r->failed || r->refused)
+        return;
+    }
+    *l = (RecorderLoop) { .outer = r->loop, .who = loop, .states = states };
+    if (l->outer) {
+        l->lost = l->outer->lost;
+        l->within = l->outer->within || l->outer->has_block;
+    } else {
+        l->lost = out->array_count++;
+        out->arrays[l->lost] = (FrozenArray) { FROZEN_LOST, 0, none, 1, 0 };
+    }
+    r->loop = l;
+}
+
+/* What is recorded is not that of the innermost loop's body any more, which was left by
+ * an exception. */
+static void check_loop(Recorder *r, const void *loop)
+{
+    if (r->loop && r->loop->who != loop)
+        recorder_refuse(r, "an evaluated loop did not end");
+}
+
+/* What is read in a body is known by the next test of the innermost loop. */
+static void check_reads(Recorder *r)
+{
+    const RecorderLoop *l = r->loop;
+    if (l->begun && (l->now.contents != l->last.contents ||
+                     l->now.reads != l->last.reads))
+        recorder_refuse(r, "what an evaluated loop has computed is read in its body");
+}
+
+void recorder_loop_test(Recorder *r, const void *loop, const LoopValue *values,
+                        uint32_t count, const Buffer *condition, bool again)
+{
+    check_loop(r, loop);
+    RecorderLoop *l = r->loop;
+    if (l && !r->refused && !r->failed) {
+        bool ok = make_test(r, &l->now, values, count, condition);
+        check_reads(r);
+        if (ok && !r->refused)
+            ok = l->has_block ? add_iteration(r) : begin_block(l);
+        l->conditional = false;
+        if (ok && !again && !r->refused)
+            ok = finish(r, values);
+        r->failed |= !ok;
+        if (!again)
+            free_loop(r);
+    }
+    while (r->loop && (r->failed || r->refused))
         free_loop(r);
 }
 
 void recorder_loop_end(Recorder *r)
 {
-    if (r->loop)
-        recorder_refuse(r, "an evaluated loop did not end");
-    free_loop(r);
+    check_loop(r, NULL);
+    while (r->loop)
+        free_loop(r);
 }

@@ -89,9 +89,8 @@ static void write_command(const Recording *r, const FrozenCommand *f, Text *out)
     text_put(out, "]\n");
 }
 
-void recording_write_content(const Recording *r, uint32_t content, Text *out)
+static void write_content(const Recording *r, const FrozenContent *c, Text *out)
 {
-    const FrozenContent *c = &r->contents[content];
     uint32_t entry = r->arrays[c->array].entry;
     write_array(r, c->array, out);
     text_putf(out, "[%zu", c->offset / entry);
@@ -100,15 +99,40 @@ void recording_write_content(const Recording *r, uint32_t content, Text *out)
     text_put(out, "]");
 }
 
+void recording_write_decision(const Recording *r, uint32_t decision, Text *out)
+{
+    const uint32_t loop = decision - r->content_count;
+    if (decision < r->content_count)
+        write_content(r, &r->contents[decision], out);
+    else
+        text_putf(out, "the number of iterations of loop %u", loop + 1);
+}
+
+/* "commands 3 to 4 if a2, again while a11", "commands 3 to 4 as a2, once as not a11" */
+static void write_iterations(const Recording *r, const FrozenLoop *loop, Text *out)
+{
+    if (!loop->most) {
+        text_put(out, "no command as not ");
+        write_array(r, loop->enter, out);
+        return;
+    }
+    text_putf(out, "commands %u to %u %s ", loop->first + 1, loop->end,
+              loop->least ? "as" : "if");
+    write_array(r, loop->enter, out);
+    if (loop->again == loop->enter)
+        return;
+    text_put(out, loop->most > 1 ? ", again while " : ", once as not ");
+    write_array(r, loop->again, out);
+}
+
 static void write_loops(const Recording *r, Text *out)
 {
     if (r->loop_count)
         text_put(out, "loops:\n");
     for (uint32_t i = 0; i < r->loop_count; ++i) {
         const FrozenLoop *loop = &r->loops[i];
-        text_putf(out, "    commands %u to %u, again while ", loop->first + 1,
-                  loop->end);
-        write_array(r, loop->again, out);
+        text_putf(out, "    loop %u: ", i + 1);
+        write_iterations(r, loop, out);
         for (uint32_t k = 0; k < loop->states; ++k) {
             const FrozenState *state = &r->states[loop->state + k];
             text_put(out, k ? ", " : ": ");
@@ -128,7 +152,7 @@ static void write_contents(const Recording *r, Text *out)
         text_put(out, "contents:\n");
     for (uint32_t i = 0; i < r->content_count; ++i) {
         text_put(out, "    ");
-        recording_write_content(r, i, out);
+        write_content(r, &r->contents[i], out);
         text_putf(out, " behind command %u\n", r->contents[i].behind);
     }
 }

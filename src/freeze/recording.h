@@ -96,11 +96,17 @@ typedef struct FrozenState {
     uint32_t next;    /* and what the block makes of it */
 } FrozenState;
 
-/** A block of commands that is run once, and again as long as the host reads so. */
+/** A block of commands that is run as often as the host reads so. What it makes is
+ *  given up behind each iteration, but for what becomes the state. */
 typedef struct FrozenLoop {
-    uint32_t first, end;     /* its commands */
-    uint32_t again;          /* an array of a byte: is there another iteration? */
-    uint32_t state, states;  /* in Recording.states, from 'state' on */
+    uint32_t first, end;    /* its commands, those of loops in it among them */
+    uint32_t inner;         /* so many loops in it, and in these, follow it */
+    uint32_t enter, again;  /* arrays of a byte: is there a first, another iteration?
+                               Both are one if there is never another one */
+    uint32_t least, most;   /* so many there have to be (0, 1), and may be (0, 1, or any
+                               number: UINT32_MAX) */
+    uint32_t arrays, arrays_end; /* that it makes, states of loops in it among them */
+    uint32_t state, states; /* in Recording.states, from 'state' on */
 } FrozenLoop;
 
 typedef struct Recording {
@@ -114,7 +120,7 @@ typedef struct Recording {
     uint32_t command_count, command_capacity;
     FrozenRead *reads;
     uint32_t read_count, read_capacity;
-    FrozenLoop *loops;
+    FrozenLoop *loops; /* by their first commands, those around others before these */
     uint32_t loop_count, loop_capacity;
     FrozenState *states; /* of all loops */
     uint32_t state_count, state_capacity;
@@ -171,6 +177,8 @@ void recorder_note(void *recorder, const Command *command);
 void recorder_extent(Recorder *r, uint32_t number, Width width);
 /** The next command launches a kernel (borrowed), with these bounds of its checks. */
 void recorder_launch(Recorder *r, const FrozenLaunch *launch, const Width *bounds);
+/** Why it cannot be: an array of a single iteration is used. */
+extern const char recorder_lost[];
 /** This cannot be repeated, because (literal text; the first reason counts). */
 void recorder_refuse(Recorder *r, const char *why);
 /** A number of 32 bits that the latest command has written to a place in a buffer, and
@@ -200,13 +208,13 @@ typedef struct LoopValue {
     uint64_t bits;
 } LoopValue;
 
-/** A loop begins that has so many states. */
-void recorder_loop_begin(Recorder *r, uint32_t states);
+/** A loop begins that has so many states, perhaps in an iteration of another one. */
+void recorder_loop_begin(Recorder *r, const void *loop, uint32_t states);
 /** The host has asked whether there is another iteration, and read the answer from the
  *  first byte of a buffer (NULL: it knew it). If there is none, the loop is over: its
  *  states are results of it from now on. */
-void recorder_loop_test(Recorder *r, const LoopValue *values, uint32_t count,
-                        const Buffer *condition, bool again);
+void recorder_loop_test(Recorder *r, const void *loop, const LoopValue *values,
+                        uint32_t count, const Buffer *condition, bool again);
 /** Nothing more is recorded: a loop that is open did not end. */
 void recorder_loop_end(Recorder *r);
 
@@ -241,10 +249,18 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
 bool recording_fits(Command *c);
 /** The last one of so many commands that writes an array, counted from 1; 0: none. */
 uint32_t recording_writer(const Recording *r, uint32_t commands, uint32_t array);
+/** The loop around a loop. RECORDER_UNKNOWN: there is none. */
+uint32_t recording_outer(const Recording *r, uint32_t loop);
+/** Does this loop, which comes next, begin before a command, within the innermost one
+ *  (RECORDER_UNKNOWN: none), or does the block of that end there? */
+bool recording_enters(const Recording *r, uint32_t loop, uint32_t inside,
+                      uint32_t command);
+bool recording_leaves(const Recording *r, uint32_t inside, uint32_t command);
 /** What it consists of, for people. */
 void recording_write(const Recording *r, Text *out);
-/** "i0[3]", "a1[0:4]": what of an array was read, for people. */
-void recording_write_content(const Recording *r, uint32_t content, Text *out);
+/** What the host has read, for people: of a content "i0[3]" or "a1[0:4]"; behind the
+ *  contents, the numbers of iterations of loops. */
+void recording_write_decision(const Recording *r, uint32_t decision, Text *out);
 /** Release what a command has. */
 void recording_drop_command(FrozenCommand *f);
 void recording_free(Recording *r);

@@ -3,10 +3,11 @@
  * other?
  *
  * That all references exist is known. Here the commands are followed in order, as they
- * are when it is repeated, loops once: each uses arrays that are there, and sizes that
- * are known by then; and the arrays are as large as what the command reads and writes
- * of them. Two sizes are equal for all inputs if they are one term, or guards say so,
- * which makes classes of terms.
+ * are when it is repeated, blocks of loops once: each uses arrays that are there, and
+ * sizes that are known by then; and the arrays are as large as what the command reads
+ * and writes of them. Behind a loop, nothing is there that its block makes, as in a
+ * repetition without an iteration. Two sizes are equal for all inputs if they are one
+ * term, or guards say so, which makes classes of terms.
  */
 #include <string.h>
 
@@ -92,17 +93,17 @@ static void make_classes(const Check *c)
 
 /* --------------------------------------------------------------------- uses */
 
-/* Is it made by the block of the loop? */
-static bool in_block(const Check *c, uint32_t array)
+/* Is it made by the block of a loop? */
+static bool in_block(const Check *c, const FrozenLoop *loop, uint32_t array)
 {
-    return c->since[array] >= c->loop->first + 2;
+    return c->since[array] >= loop->first + 2;
 }
 
 /* Is it the state of the loop? */
-static bool is_state(const Check *c, uint32_t array)
+static bool is_state(const Check *c, const FrozenLoop *loop, uint32_t array)
 {
-    for (uint32_t i = 0; i < c->loop->states; ++i)
-        if (c->r->states[c->loop->state + i].array == array)
+    for (uint32_t i = 0; i < loop->states; ++i)
+        if (c->r->states[loop->state + i].array == array)
             return true;
     return false;
 }
@@ -129,10 +130,16 @@ static bool check_use(const Check *c, const FrozenUse *use, uint32_t command)
     if (!use->access || !is_there(c, use->array, command + 2, command) ||
         (!made && use->access != SLOT_READ))
         return false;
-    if (!c->loop || !made || in_block(c, use->array))
-        return true;
-    return a->last >= c->loop->end && /* the next iteration needs it, too */
-           (use->access == SLOT_READ || !is_state(c, use->array));
+    for (uint32_t i = c->inside; made && i != RECORDER_UNKNOWN;
+         i = recording_outer(c->r, i)) {
+        const FrozenLoop *loop = &c->r->loops[i];
+        if (in_block(c, loop, use->array))
+            return true;
+        if (a->last < loop->end || /* the next iteration needs it, too */
+            (use->access != SLOT_READ && is_state(c, loop, use->array)))
+            return false;
+    }
+    return true;
 }
 
 static bool check_array(const Check *c, const FrozenArray *a)
@@ -194,44 +201,84 @@ static bool same_bytes(const Check *c, uint32_t array, uint32_t other)
            check_is_known(c, b->width) && c->same[a->width] == c->same[b->width];
 }
 
-/* Arrays are what the state is in the beginning. */
-static bool enter_loop(Check *c, const FrozenLoop *loop)
+/* A byte that is there, made by a command behind a point: is there an iteration? */
+static bool check_byte(const Check *c, uint32_t array, uint32_t since, uint32_t last)
+{
+    const FrozenArray *a = &c->r->arrays[array];
+    return a->kind == FROZEN_MADE && c->since[array] >= since && a->last >= last &&
+           c->fixed[c->same[a->width]] >= 1;
+}
+
+/* Is a loop where it can be, in the one around it? */
+static bool check_loop(const Check *c, const FrozenLoop *loop)
 {
     const Recording *r = c->r;
-    if (loop->end <= loop->first || loop->end > r->command_count ||
+    const uint32_t inside = c->inside;
+    const uint32_t end = inside == RECORDER_UNKNOWN
+                             ? r->loop_count : inside + 1 + r->loops[inside].inner;
+    if (loop->end < loop->first || loop->end > r->command_count || loop->least > 1 ||
+        loop->least > loop->most || loop->inner > end - c->loops ||
+        loop->arrays > loop->arrays_end || loop->arrays_end > r->array_count ||
         loop->state > r->state_count || loop->states > r->state_count - loop->state)
         return false;
-    c->loop = loop;
+    if (!loop->most && (loop->end > loop->first || loop->inner || loop->states))
+        return false;
+    return inside == RECORDER_UNKNOWN || (loop->first > r->loops[inside].first &&
+                                          loop->end <= r->loops[inside].end);
+}
+
+/* Arrays are what the state is in the beginning. */
+static bool enter_loop(Check *c)
+{
+    const Recording *r = c->r;
+    const uint32_t number = c->loops++;
+    const FrozenLoop *loop = &r->loops[number];
+    TRY(check_loop(c, loop) && check_byte(c, loop->enter, 1, UINT32_MAX), false);
+    for (uint32_t i = loop->arrays; i < loop->arrays_end; ++i)
+        if (c->since[i])
+            return false;
     for (uint32_t i = 0; i < loop->states; ++i) {
         const FrozenState *s = &r->states[loop->state + i];
         if (r->arrays[s->array].kind != FROZEN_MADE || c->since[s->array] ||
-            !is_there(c, s->initial, loop->first + 1, loop->first) ||
-            !same_bytes(c, s->array, s->initial))
+            !is_there(c, s->initial, loop->first + 1, loop->first))
             return false;
-        c->since[s->array] = loop->first + 1;
+        if (same_bytes(c, s->array, s->initial))
+            c->since[s->array] = loop->first + 1;
     }
+    if (loop->most)
+        c->inside = number;
     return true;
 }
 
 /* It is read whether there is another iteration, and what the block has made becomes
- * the state. */
+ * the state, which is there also before an iteration if it has the same size. All else
+ * that the block has made is gone. */
 static bool leave_loop(Check *c)
 {
     const Recording *r = c->r;
-    const FrozenLoop *loop = c->loop;
-    const FrozenArray *again = &r->arrays[loop->again];
-    if (again->kind != FROZEN_MADE || !in_block(c, loop->again) ||
-        again->last < loop->end - 1 || c->fixed[c->same[again->width]] < 1)
-        return false;
+    const FrozenLoop *loop = &r->loops[c->inside];
+    TRY(c->loops == c->inside + 1 + loop->inner, false); /* all of them were met */
+    const bool single = loop->again == loop->enter;
+    TRY(single ? loop->most == 1
+               : check_byte(c, loop->again, loop->first + 2, loop->end - 1), false);
     for (uint32_t i = 0; i < loop->states; ++i) {
         const FrozenState *s = &r->states[loop->state + i];
-        if (r->arrays[s->next].kind != FROZEN_MADE || !in_block(c, s->next) ||
+        if (r->arrays[s->next].kind != FROZEN_MADE || !in_block(c, loop, s->next) ||
             r->arrays[s->next].last != UINT32_MAX || !same_bytes(c, s->array, s->next))
             return false;
-        c->since[s->next] = 0;
+        if (!c->since[s->array] && loop->most > 1)
+            return false;
+        if (loop->least)
+            c->since[s->array] = loop->first + 1;
     }
-    c->loop = NULL;
-    c->loops++;
+    for (uint32_t i = 0; i < r->array_count; ++i) {
+        const bool own = i >= loop->arrays && i < loop->arrays_end;
+        if (!own && in_block(c, loop, i) && r->arrays[i].number != FROZEN_UNDEFINED)
+            return false;
+        if (own)
+            c->since[i] = 0;
+    }
+    c->inside = recording_outer(r, c->inside);
     return true;
 }
 
@@ -239,17 +286,19 @@ static bool check_commands(Check *c)
 {
     const Recording *r = c->r;
     bool ok = check_reads(c, 0);
-    for (uint32_t i = 0; ok && i < r->command_count; ++i) {
-        if (!c->loop && c->loops < r->loop_count && r->loops[c->loops].first == i)
-            ok = enter_loop(c, &r->loops[c->loops]);
-        ok = ok && check_command(c, i);
-        if (ok && c->loop && c->loop->end == i + 1)
+    uint32_t i = 0;
+    for (bool more = true; ok && more;) {
+        if (recording_enters(r, c->loops, c->inside, i))
+            ok = enter_loop(c);
+        else if (recording_leaves(r, c->inside, i))
             ok = leave_loop(c);
-        if (ok && !c->loop)
-            ok = check_reads(c, i + 1);
+        else if ((more = i < r->command_count))
+            ok = check_command(c, i++);
+        if (c->inside == RECORDER_UNKNOWN)
+            ok = ok && check_reads(c, i);
     }
-    return ok && !c->loop && c->loops == r->loop_count && c->reads == r->read_count &&
-           c->contents == r->content_count;
+    return ok && c->inside == RECORDER_UNKNOWN && c->loops == r->loop_count &&
+           c->reads == r->read_count && c->contents == r->content_count;
 }
 
 static bool check_all(Check *c)
@@ -265,7 +314,7 @@ static bool check_all(Check *c)
 bool recording_check(Recording *r)
 {
     TRY(width_check(&r->widths, r->read_count), false);
-    Check c = { .r = r };
+    Check c = { .r = r, .inside = RECORDER_UNKNOWN };
     c.same = alloc_zero(r->widths.count + 1, sizeof(Width));
     c.fixed = alloc_zero(r->widths.count + 1, sizeof(int64_t));
     c.least = alloc_zero(r->widths.count + 1, sizeof(int64_t));
@@ -283,12 +332,12 @@ bool recording_has_result(const Recording *r, uint32_t array)
     if (array >= r->array_count || r->arrays[array].kind != FROZEN_MADE ||
         r->arrays[array].last != UINT32_MAX)
         return false;
+    for (uint32_t i = 0; i < r->loop_count; ++i)
+        if (array >= r->loops[i].arrays && array < r->loops[i].arrays_end)
+            return false;
     bool made = r->arrays[array].number == FROZEN_UNDEFINED ||
                 recording_writer(r, r->command_count, array);
     for (uint32_t i = 0; i < r->state_count; ++i)
-        if (r->states[i].next == array)
-            return false;
-        else
-            made |= r->states[i].array == array;
+        made |= r->states[i].array == array;
     return made;
 }

@@ -76,11 +76,17 @@ _Static_assert(sizeof(FrozenState) == 12, "a field has no row");
 static const Field loop_fields[] = {
     FIELD(FrozenLoop, first, OF_NUMBERS),
     FIELD(FrozenLoop, end, OF_NUMBERS),
+    FIELD(FrozenLoop, inner, OF_NUMBERS),
+    FIELD(FrozenLoop, enter, OF_ARRAYS),
     FIELD(FrozenLoop, again, OF_ARRAYS),
+    FIELD(FrozenLoop, least, OF_NUMBERS),
+    FIELD(FrozenLoop, most, OF_NUMBERS),
+    FIELD(FrozenLoop, arrays, OF_NUMBERS),
+    FIELD(FrozenLoop, arrays_end, OF_NUMBERS),
     FIELD(FrozenLoop, state, OF_NUMBERS),
     FIELD(FrozenLoop, states, OF_NUMBERS),
 };
-_Static_assert(sizeof(FrozenLoop) == 20, "a field has no row");
+_Static_assert(sizeof(FrozenLoop) == 44, "a field has no row");
 
 static const Field bound_fields[] = { { 0, sizeof(Width), OF_SIZES } };
 static const Field extent_fields[] = { { 0, sizeof(Width), OF_SIZES_OR_0 } };

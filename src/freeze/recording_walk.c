@@ -123,23 +123,63 @@ static Replay read_all(Walk *w)
 
 /* -------------------------------------------------------------------- loops */
 
-/* Its states are what they are before the first iteration. */
-static Replay enter_loop(Walk *w)
+uint32_t recording_outer(const Recording *r, uint32_t loop)
 {
-    const FrozenLoop *loop = &w->recording->loops[w->loop];
-    const FrozenState *states = w->recording->states + loop->state;
-    for (uint32_t i = 0; i < loop->states; ++i) {
-        Replay result = walk_take(w, states[i].initial); /* it may be undefined */
-        TRY(result == REPLAY_DONE, result);
-        Buffer *initial = w->buffers[states[i].initial];
-        buffer_retain(initial);
-        w->buffers[states[i].array] = initial;
-    }
-    w->inside = true;
-    return REPLAY_DONE;
+    for (uint32_t i = loop; i > 0; --i)
+        if (r->loops[i - 1].inner > loop - i)
+            return i - 1;
+    return RECORDER_UNKNOWN;
 }
 
-/* What the block has made is the state from now on. */
+/* It has an iteration too many, or too few. */
+static Replay refuse_loop(const Walk *w, uint32_t loop)
+{
+    w->calls->differs(w->who, w->recording->content_count + loop);
+    return REPLAY_REFUSED;
+}
+
+static bool read_byte(const Walk *w, uint32_t array, bool *set)
+{
+    unsigned char byte = 0;
+    TRY(w->calls->wait(w->who, w->buffers[array]), false);
+    buffer_read(w->buffers[array], 0, &byte, sizeof(byte));
+    *set = byte != 0;
+    return true;
+}
+
+/* On behind a loop, and those in it. */
+static Replay leave_loop(Walk *w, uint32_t loop)
+{
+    const FrozenLoop *left = &w->recording->loops[loop];
+    w->command = left->end;
+    w->loop = loop + 1 + left->inner;
+    w->inside = recording_outer(w->recording, loop);
+    return read_all(w);
+}
+
+/* Its states are what they are before the first iteration, if there is one. */
+static Replay enter_loop(Walk *w)
+{
+    const uint32_t number = w->loop++;
+    const FrozenLoop *loop = &w->recording->loops[number];
+    const FrozenState *states = w->recording->states + loop->state;
+    bool enter;
+    Replay result = walk_take(w, loop->enter);
+    TRY(result == REPLAY_DONE, result);
+    TRY(read_byte(w, loop->enter, &enter), REPLAY_FAILED);
+    TRY(enter >= loop->least && enter <= loop->most, refuse_loop(w, number));
+    for (uint32_t i = 0; i < loop->states; ++i) {
+        result = walk_take(w, states[i].initial); /* it may be undefined */
+        TRY(result == REPLAY_DONE, result);
+        walk_drop(w, states[i].array);
+        w->buffers[states[i].array] = w->buffers[states[i].initial];
+        buffer_retain(w->buffers[states[i].array]);
+    }
+    w->inside = number;
+    return enter ? REPLAY_DONE : leave_loop(w, number);
+}
+
+/* What the block has made is the state from now on, the rest is given up. */
 static void advance(const Walk *w, const FrozenLoop *loop)
 {
     const FrozenState *states = w->recording->states + loop->state;
@@ -148,24 +188,26 @@ static void advance(const Walk *w, const FrozenLoop *loop)
         w->buffers[states[i].array] = w->buffers[states[i].next];
         w->buffers[states[i].next] = NULL;
     }
+    for (uint32_t i = loop->arrays; i < loop->arrays_end; ++i)
+        if (w->recording->arrays[i].kind == FROZEN_MADE)
+            walk_drop(w, i);
 }
 
 /* The block has been run: once more, or on behind it. */
 static Replay end_iteration(Walk *w)
 {
-    const FrozenLoop *loop = &w->recording->loops[w->loop];
-    Buffer *again = w->buffers[loop->again];
-    unsigned char byte = 0;
-    TRY(w->calls->wait(w->who, again), REPLAY_FAILED);
-    buffer_read(again, 0, &byte, sizeof(byte));
+    const uint32_t number = w->inside;
+    const FrozenLoop *loop = &w->recording->loops[number];
+    bool again = false;
+    TRY(loop->again == loop->enter || read_byte(w, loop->again, &again),
+        REPLAY_FAILED);
     advance(w, loop);
-    w->inside = byte != 0;
-    if (w->inside) {
-        w->command = loop->first;
-        return REPLAY_DONE;
-    }
-    w->loop++;
-    return read_all(w);
+    if (!again)
+        return leave_loop(w, number);
+    TRY(loop->most > 1, refuse_loop(w, number));
+    w->command = loop->first;
+    w->loop = number + 1;
+    return REPLAY_DONE;
 }
 
 /* ---------------------------------------------------------------------- all */
@@ -206,23 +248,37 @@ static Replay step(Walk *w)
     TRY(result == REPLAY_DONE, result);
     bool more = is_continued(w, command);
     TRY((!more || hold(w)) && w->calls->submit(w->who, command), REPLAY_FAILED);
-    bool end = w->inside && r->loops[w->loop].end == w->command;
-    result = end ? end_iteration(w) : read_all(w);
+    result = read_all(w);
     drop_arrays(w, command);
     if (!more)
         walk_let_go(w);
     return result;
 }
 
+bool recording_enters(const Recording *r, uint32_t loop, uint32_t inside,
+                      uint32_t command)
+{
+    const uint32_t end = inside == RECORDER_UNKNOWN
+                             ? r->loop_count : inside + 1 + r->loops[inside].inner;
+    return loop < end && r->loops[loop].first == command;
+}
+
+bool recording_leaves(const Recording *r, uint32_t inside, uint32_t command)
+{
+    return inside != RECORDER_UNKNOWN && r->loops[inside].end == command;
+}
+
 Replay walk_run(Walk *w)
 {
     const Recording *r = w->recording;
+    w->inside = RECORDER_UNKNOWN;
     Replay result = read_all(w);
-    while (result == REPLAY_DONE && w->command < r->command_count) {
-        if (!w->inside && w->loop < r->loop_count &&
-            r->loops[w->loop].first == w->command)
+    for (bool more = true; result == REPLAY_DONE && more;) {
+        if (recording_enters(r, w->loop, w->inside, w->command))
             result = enter_loop(w);
-        if (result == REPLAY_DONE)
+        else if (recording_leaves(r, w->inside, w->command))
+            result = end_iteration(w);
+        else if ((more = w->command < r->command_count))
             result = step(w);
     }
     walk_let_go(w);

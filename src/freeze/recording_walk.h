@@ -29,8 +29,9 @@ typedef struct WalkCalls {
     /** So many numbers have been read: compute the sizes that depend on them, and check
      *  guards. */
     Replay (*set_sizes)(void *who, uint32_t numbers);
-    /** This content is another one, which is why the recording does not fit. */
-    void (*differs)(void *who, uint32_t content);
+    /** The host has read something else, which is why the recording does not fit: this
+     *  content, or, behind the contents, whether a loop goes on. */
+    void (*differs)(void *who, uint32_t decision);
 } WalkCalls;
 
 typedef struct Walk {
@@ -41,7 +42,7 @@ typedef struct Walk {
     const WalkCalls *calls;
     void *who;
     uint32_t command, reads, contents, loop; /* where it is: what comes next */
-    bool inside;                             /* the block of that loop */
+    uint32_t inside; /* the innermost loop around that; RECORDER_UNKNOWN: none */
     Stream *held; /* until a command is submitted that its device may begin together
                      with those before (stream_hold()); NULL: none is */
 } Walk;

@@ -239,6 +239,35 @@ static size_t loops_at_once(const uint32_t *in, uint32_t *out)
     return count;
 }
 
+/* Eight times, run by the host: halve, as often as needed, and grow again. */
+static size_t loops_within(const uint32_t *in, uint32_t *out)
+{
+    uint32_t state[2] = { same(in[0]), jit_var_u32(CPU, 0) };
+    uint32_t eight = jit_var_u32(CPU, 8), step = jit_var_u32(CPU, 1);
+    jit_set_flag(JitFlagSymbolicLoops, 0);
+    uint32_t loop = jit_var_loop_start(CPU, "grow", 2, state);
+    int again;
+    OK(loop);
+    do {
+        uint32_t condition = jit_var_lt(state[1], eight);
+        again = jit_var_loop_cond(loop, condition);
+        jit_var_dec_ref(condition);
+        if (again > 0) {
+            uint32_t halved[2];
+            loops(state, halved);
+            uint32_t grown = take(jit_var_mul, halved[0], f32(3));
+            advance(&state[0], take(jit_var_add, grown, same(in[1])));
+            advance(&state[1], jit_var_add(state[1], step));
+            jit_var_dec_ref(halved[1]);
+        }
+    } while (again >= 0 && (again = jit_var_loop_end(loop, state)) == 0);
+    jit_set_flag(JitFlagSymbolicLoops, 1);
+    DROP(eight, step);
+    out[0] = state[0];
+    out[1] = state[1];
+    return 2;
+}
+
 /* What it reads is the same for all inputs. */
 static size_t reads(const uint32_t *in, uint32_t *out)
 {
@@ -365,6 +394,7 @@ static const struct {
     { "computes_sizes", computes_sizes, true },
     { "loops", loops, true },
     { "loops_at_once", loops_at_once, true },
+    { "loops_within", loops_within, true },
     { "reads", reads, true },
     { "checks", checks, true },
     { "expands", expands, true },

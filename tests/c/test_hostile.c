@@ -604,6 +604,17 @@ static bool frozen_blocks(void)
            entry_is(again[2], 9, 43);
 }
 
+/* The only result of a recording, which is consumed, for two inputs. 0: an error. */
+static uint32_t repeat_for_two(JitRecording *recording, const uint32_t *inputs)
+{
+    uint32_t again = 0;
+    int done = inputs[1] ? jit_freeze_replay(recording, 2, inputs, &again) : -1;
+    jit_freeze_destroy(recording);
+    if (done == 0)
+        fail_msg("a recording was refused");
+    return done > 0 ? own(again) : 0;
+}
+
 /* Two is added to entry x % 8 of a target for each x above 4. */
 static uint32_t counted(uint32_t x, uint32_t target)
 {
@@ -635,15 +646,76 @@ static bool frozen_copies(void)
     JitRecording *recording = out ? jit_freeze_stop(1, &out) : NULL;
     jit_freeze_abort();
     inputs[1] = recording ? zeros(200) : 0;
-    uint32_t again;
-    int done = inputs[1] ? jit_freeze_replay(recording, 2, inputs, &again) : -1;
-    if (done > 0)
-        own(again);
-    jit_freeze_destroy(recording);
-    if (done == 0)
-        fail_msg("a recording was refused");
-    return done > 0 && entry_is(again, 3, 2 * (N / 8)) &&
+    uint32_t again = repeat_for_two(recording, inputs);
+    return again && entry_is(again, 3, 2 * (N / 8)) &&
            entry_is(again, 5, 2 * (N / 8)) && entry_is(again, 100, 0);
+}
+
+/* s[0] counts up to a limit, in a loop that is run at once, with a body for the rest of
+ * the state. */
+static bool count_up(uint32_t *s, size_t n, uint32_t limit, bool (*body)(uint32_t *s))
+{
+    uint32_t one = number(1);
+    uint32_t loop = one ? jit_var_loop_start(CPU, "hostile", n, s) : 0;
+    int again = loop ? 0 : -1;
+    while (loop && again == 0) {
+        uint32_t less = jit_var_lt(s[0], limit);
+        again = jit_var_loop_cond(loop, less);
+        jit_var_dec_ref(less);
+        bool ok = again <= 0 || body(s);
+        uint32_t next =
+            again > 0 && ok ? jit_var_add(s[0], one) : jit_var_inc_ref(s[0]);
+        jit_var_dec_ref(s[0]);
+        s[0] = next;
+        if (!ok)
+            jit_record_end(CPU, loop, 1);
+        again = again < 0 || !ok ? -1 : jit_var_loop_end(loop, s);
+    }
+    return again > 0;
+}
+
+/* s[1] += s[2] */
+static bool add_once(uint32_t *s)
+{
+    uint32_t sum = jit_var_add(s[1], s[2]);
+    jit_var_dec_ref(s[1]);
+    s[1] = sum;
+    return sum != 0;
+}
+
+/* s[1] += s[2], s[0] % 3 + 1 times. */
+static bool add_often(uint32_t *s)
+{
+    uint32_t inner[] = { jit_var_inc_ref(number(0)), s[1], jit_var_inc_ref(s[2]) };
+    uint32_t rest = own(jit_var_mod(s[0], number(3)));
+    uint32_t limit = own(jit_var_add(rest, number(1)));
+    bool ok = inner[0] && count_up(inner, 3, limit, add_once);
+    s[1] = inner[1];
+    jit_var_dec_ref(inner[0]);
+    jit_var_dec_ref(inner[2]);
+    return ok;
+}
+
+/* Loops in a loop are recorded, and go round more often when that is repeated. */
+static bool frozen_loops(void)
+{
+    jit_set_flag(JitFlagSymbolicLoops, 0);
+    const uint32_t seven = 7, nine = 9;
+    uint32_t inputs[] = { counter(),
+                          own(jit_var_mem_copy(CPU, VarTypeUInt32, &seven, 1)) };
+    bool ok = inputs[0] && inputs[1] && jit_var_schedule(inputs[0]) && jit_eval();
+    if (!ok || !jit_freeze_start(CPU, 2, inputs))
+        return false;
+    uint32_t s[] = { jit_var_inc_ref(number(0)), jit_var_inc_ref(inputs[0]),
+                     jit_var_inc_ref(inputs[0]) };
+    ok = s[0] && count_up(s, 3, inputs[1], add_often);
+    for (int i = 0; i < 3; i++)
+        own(s[i]);
+    JitRecording *recording = ok ? jit_freeze_stop(1, &s[1]) : NULL;
+    jit_freeze_abort();
+    inputs[1] = recording ? own(jit_var_mem_copy(CPU, VarTypeUInt32, &nine, 1)) : 0;
+    uint32_t again = repeat_for_two(recording, inputs);
+    return again && entry_is(again, 2, 2 * (1 + 18));
 }
 
 /* A recording is saved, loaded, and repeated. */
@@ -736,6 +808,7 @@ static const Scenario scenarios[] = {
     { "frozen", frozen, false, false },
     { "frozen_blocks", frozen_blocks, false, false },
     { "frozen_copies", frozen_copies, false, false },
+    { "frozen_loops", frozen_loops, false, false },
     { "saved", saved, true, false },
     { "exported", exported, false, false },
     { "calls", calls, false, false },

@@ -364,6 +364,35 @@ def rounds(i: UInt, bins: Float) -> Arrays:
     return {"bins": bins, "a": a, "b": b}
 
 
+@program(lambda n: {"x": Float(np.abs(floats(n)) * 100 + 9), "i": UInt(order(n))})
+def turns_within(x: Float, i: UInt) -> Arrays:
+    """Loops in a loop: one by what is there, one by what is around it, and a third one
+    in that."""
+
+    def inner(y: Float, j: UInt) -> tuple[Float, UInt]:
+        y, m = dr.while_loop(
+            (y, UInt(0)),
+            lambda y, m: m < j + i % 2 + 1,
+            lambda y, m: (y * 0.75, m + 1),
+            mode="evaluated",
+        )
+        return y + Float(m), j + 1
+
+    def outer(y: Float, k: UInt) -> tuple[Float, UInt]:
+        (z,) = dr.while_loop(
+            (y,), lambda z: z > 2, lambda z: (z / 2,), mode="evaluated"
+        )
+        z, j = dr.while_loop(
+            (z + y / 2, UInt(0)), lambda z, j: j < k % 3 + 1, inner, mode="evaluated"
+        )
+        return z + Float(j), k + 1
+
+    y, k = dr.while_loop(
+        (x, UInt(0)), lambda y, k: k < 5 + i % 7, outer, mode="evaluated"
+    )
+    return {"y": y, "k": k}
+
+
 def leaves(name: str, value: Any) -> dict[str, Any]:
     """Arrays by the names of their fields."""
     if dr.is_tensor_v(value):

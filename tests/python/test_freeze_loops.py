@@ -153,8 +153,19 @@ def written_plainly(x: Float, k: Float) -> Any:
     return x, i
 
 
-def nested_loops(x: Float, k: Float) -> Any:
-    return counted(k, lambda y, i: counted(Float(2), lambda z, j: (z + 1,), y)[:1], x)
+def makes_within(x: Float, k: Float) -> Any:
+    """What the second iteration has made is used in the third one."""
+    counts = dr.zeros(UInt, 5)
+
+    def body(i: UInt) -> Any:
+        def inner(j: UInt) -> Any:
+            dr.scatter_add(counts, UInt(1), (i + j) % 5)
+            return ()
+
+        counted(Float(i), inner)
+        return ()
+
+    return counts, counted(k, body)
 
 
 def single_iterations_kept(x: Float, k: Float) -> Any:
@@ -191,6 +202,143 @@ def derivatives(x: Float, k: Float) -> Any:
     return dr.grad(y), z, i
 
 
+def of_one_entry(x: Float, k: Float) -> Any:
+    """States have as many entries as without the decorator: the counter one, and the
+    sum as many as there are lanes, behind the first iteration."""
+    y, s, same, i = loop(
+        (x, Float(1), Float(2), UInt(1)),
+        lambda y, s, same, i: i < 4,
+        lambda y, s, same, i: (
+            y * 0.5 + dr.sum(s) + dr.sum(same),
+            s + y,
+            same,
+            i + dr.sum(i),
+        ),
+    )
+    return y, s, same, i, dr.sum(i), dr.sum(same), k
+
+
+# ------------------------------------------------------------- loops within others
+
+
+def nested_loops(x: Float, k: Float) -> Any:
+    return counted(k, lambda y, i: counted(Float(2), lambda z, j: (z + 1,), y)[:1], x)
+
+
+def as_often_as_outside(x: Float, k: Float) -> Any:
+    """The inner loop has no iteration at first, then one, then two, ..."""
+    return counted(k, lambda y, i: counted(Float(i), lambda z, j: (z + x,), y)[:1], x)
+
+
+def by_content(x: Float, k: Float) -> Any:
+    def body(y: Float, i: UInt) -> Any:
+        (z,) = loop((y,), lambda z: z > 1, lambda z: (z * 0.5,))
+        return (z + y * 0.75 + Float(i % 3) * 2,)
+
+    return counted(k, body, x)
+
+
+def rarely(x: Float, k: Float) -> Any:
+    """Most iterations have none of the inner loop."""
+
+    def body(y: Float, i: UInt) -> Any:
+        (z,) = loop((y,), lambda z: z > 40, lambda z: (z * 0.5,))
+        return (z * 1.5 + 1,)
+
+    return counted(k, body, x)
+
+
+def three_deep(x: Float, k: Float) -> Any:
+    def outer(y: Float, i: UInt) -> Any:
+        def middle(y: Float, j: UInt) -> Any:
+            y, m = counted(Float((i + j) % 3), lambda y, m: (y + Float(m) + 1,), y)
+            return (y * 0.9,)
+
+        return (counted(Float(i % 4), middle, y)[0] + 1,)
+
+    return counted(k, outer, x)
+
+
+def two_within(x: Float, k: Float) -> Any:
+    """Which use what was computed before them, in the same iteration."""
+
+    def body(y: Float, i: UInt) -> Any:
+        t = y * 2
+        dr.eval(t)
+        a, j = counted(Float(i % 3), lambda a, j: (a + t,), t)
+        b, j = counted(Float((i + 1) % 3), lambda b, j: (b + t * 0.5 + x,), y)
+        return ((a + b) * 0.25 + Float(j),)
+
+    return counted(k, body, x)
+
+
+def in_the_condition(x: Float, k: Float) -> Any:
+    def less(y: Float, i: UInt) -> Any:
+        (z,) = loop((y,), lambda z: z > 1, lambda z: (z * 0.5,))
+        return (Float(i) < k) & (z > 0)
+
+    return loop((x, UInt(0)), less, lambda y, i: (y * 1.25 + 1, i + 1))
+
+
+def scatters_from_within(x: Float, k: Float) -> Any:
+    counts = dr.opaque(UInt, 0, 5)
+
+    def body(y: Float, i: UInt) -> Any:
+        def inner(z: Float) -> Any:
+            dr.scatter_add(counts, UInt(1), UInt(z) % 5)
+            return (z * 0.5,)
+
+        (z,) = loop((y,), lambda z: z > 1, inner)
+        return (z * 3 + 8 + Float(i % 4),)
+
+    return counts, counted(k, body, x)
+
+
+def copies_within(x: Float, k: Float) -> Any:
+    """The first iteration of the inner loop is another one than the rest."""
+
+    def body(h: Float, i: UInt) -> Any:
+        def inner(z: Float, j: UInt) -> Any:
+            dr.scatter_add(z, Float(j), j % dr.opaque(UInt, 1))
+            return (z,)
+
+        z, j = counted(Float(2 + i % 2), inner, h * 2)
+        return (h * 0.5 + z * 0.1,)
+
+    return counted(k, body, x)
+
+
+def undefined_within(x: Float, k: Float) -> Any:
+    """A state of the inner loop is no array before it, and used or not behind it."""
+
+    def body(y: Float, i: UInt) -> Any:
+        none = dr.empty(Float, dr.width(y))
+        y, z, j = counted(Float(2), lambda y, z, j: (y * 0.5, y), y, none)
+        return (y + 1,)
+
+    return counted(k, body, x)
+
+
+def undefined_and_used(x: Float, k: Float) -> Any:
+    def body(y: Float, i: UInt) -> Any:
+        none = dr.empty(Float, dr.width(y))
+        y, z, j = counted(Float(2), lambda y, z, j: (y * 0.5, y), y, none)
+        return (y + z,)
+
+    return counted(k, body, x)
+
+
+def one_object(x: Float, k: Float) -> Any:
+    """Without an iteration, what the inner loop gives is the array that went in."""
+
+    def body(y: Float, i: UInt) -> Any:
+        z, j = counted(Float(i % 2), lambda z, j: (z * 0.5,), y)
+        z += 1
+        return (y + z * 0.25,)
+
+    return counted(k, body, x)
+
+
 # 'shared': loops of several iterations are one recording for several lanes, and one for
 # one lane; loops of one iteration or none have their own.
 FUNCTIONS = [
@@ -211,7 +359,20 @@ FUNCTIONS = [
     (prefix_sums, True),
     (results_used, True),
     (written_plainly, True),
-    (nested_loops, False),
+    (of_one_entry, True),
+    (nested_loops, True),
+    (as_often_as_outside, True),
+    (by_content, True),
+    (rarely, True),
+    (three_deep, True),
+    (two_within, True),
+    (in_the_condition, True),
+    (scatters_from_within, True),
+    (copies_within, True),
+    (undefined_within, True),
+    (undefined_and_used, False),
+    (one_object, False),
+    (makes_within, False),
     (single_iterations_kept, False),
     (counts_in_python, False),
     (sizes_in_body, False),
@@ -240,12 +401,57 @@ def test_functions(function: Callable[..., Any], shared: bool) -> None:
 def test_shared(count: int) -> None:
     """A recording serves any number of iterations, from the different ones on."""
     frozen = dr.freeze(swaps)
-    for k in (count, 1000, 2, 7):
+    for k in (count, 1000, 2, 7, 1):
         args = ramp(6), dr.opaque(Float, k, 6)
         assert str(frozen(*args)) == str(swaps(*args))
     assert frozen.n_recordings == 1
     assert "again while" in frozen.explain()
-    assert frozen.explain().count("launch") == 2  # the condition, and the block
+    # The counter in memory, the condition, the first iteration, in which that becomes
+    # wide, and the block.
+    assert frozen.explain().count("launch") == 4
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        by_content,
+        as_often_as_outside,
+        scatters_from_within,
+        copies_within,
+        in_the_condition,
+        rarely,
+    ],
+)
+def test_shared_within(function: Callable[..., Any]) -> None:
+    """A recording serves any numbers of iterations of the inner loop, and of the outer
+    one. Without any, it serves those that had such a one while it was recorded."""
+    frozen = dr.freeze(function)
+    for start, k in ((30, 9), (3, 4), (200, 30), (0.5, 7), (5000, 5), (20, 99), (1, 3)):
+        x, y = ramp(6, start), ramp(6, start)
+        k = dr.opaque(Float, k, 6)
+        assert str(frozen(x, k)) == str(function(y, k))
+    assert frozen.n_recordings == 1 + (function is rarely), frozen.explain()
+
+
+def test_as_often_as_seen() -> None:
+    """An inner loop without an iteration, where it had some: another recording, which
+    serves both from then on, since it has met both."""
+
+    def halve_twice(x: Float, k: Float) -> Any:
+        def body(y: Float, i: UInt) -> Any:
+            (z,) = loop((y,), lambda z: z > 10, lambda z: (z * 0.5,))
+            return (z + 9,)
+
+        return counted(k, body, x)
+
+    frozen = dr.freeze(halve_twice)
+    numbers = []
+    for start in (100, 40, -50, 100, -90):
+        args = ramp(6, start), dr.opaque(Float, 12, 6)
+        assert str(frozen(*args)) == str(halve_twice(*args))
+        numbers.append(frozen.n_recordings)
+    assert numbers == [1, 1, 2, 2, 2], frozen.explain()
+    assert " if a" in frozen.explain()
 
 
 def test_flag() -> None:
@@ -270,7 +476,8 @@ def test_refused() -> None:
     """What cannot be repeated says so, and is called each time."""
     x, k = ramp(4), dr.opaque(Float, 4, 4)
     for function, reason in (
-        (nested_loops, "within another one"),
+        (makes_within, "of one iteration"),
+        (one_object, "iterations of an evaluated loop are different"),
         (single_iterations_kept, "of one iteration"),
         (counts_in_python, "iterations of an evaluated loop are different"),
         (sizes_in_body, "read in its body"),
@@ -304,12 +511,37 @@ def test_exceptions() -> None:
     assert f.n_recordings == 1
 
 
-def test_many_iterations() -> None:
+def test_exceptions_within() -> None:
+    """A loop that its outer one has left is none of those that are recorded."""
+
+    def f(x: Float, k: Float) -> Any:
+        def inner(z: Float, j: UInt) -> Any:
+            raise ValueError("mine")
+
+        def body(y: Float, i: UInt) -> Any:
+            try:
+                counted(k, inner, y)
+            except ValueError:
+                y = y + 1
+            return (y * 0.5,)
+
+        return counted(k, body, x)
+
+    frozen = dr.freeze(f)
+    for count in (3, 5):
+        args = ramp(4), dr.opaque(Float, count, 4)
+        assert str(frozen(*args)) == str(f(*args))
+    assert frozen.n_recordings == 0 and "did not end" in frozen.explain()
+
+
+@pytest.mark.parametrize("function", [swaps, by_content, as_often_as_outside])
+def test_many_iterations(function: Callable[..., Any]) -> None:
     """Iterations that are like the block leave nothing behind."""
-    frozen = dr.freeze(swaps)
-    args = ramp(6), dr.opaque(Float, 3000, 6)
-    assert str(frozen(*args)) == str(swaps(*args))
-    assert len(frozen.explain().splitlines()) < 40
+    frozen = dr.freeze(function)
+    count = 60 if function is as_often_as_outside else 3000
+    args = ramp(6), dr.opaque(Float, count, 6)
+    assert str(frozen(*args)) == str(function(*args))
+    assert len(frozen.explain().splitlines()) < 90
 
 
 # ------------------------------------------------------------------- calls

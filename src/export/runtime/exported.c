@@ -295,11 +295,11 @@ static bool wait_for(void *call, Buffer *buffer)
     return stream_sync_buffer(buffer);
 }
 
-static void differs(void *call, uint32_t content)
+static void differs(void *call, uint32_t decision)
 {
     const Call *c = call;
     error_set(JIT_ERROR_ARGUMENT, "%s(): %s is not what it was when the function was "
-              "recorded", c->f->name, c->f->contents[content]);
+              "recorded", c->f->name, c->f->decisions[decision]);
 }
 
 static const WalkCalls calls = { take, submit, wait_for, set_sizes, differs };

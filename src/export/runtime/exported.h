@@ -59,7 +59,7 @@ typedef struct ExportedFunction {
     const ExportedInput *inputs;
     const ExportedOutput *outputs;
     const ExportedConstant *constants;
-    const char *const *guards, *const *contents; /* as text */
+    const char *const *guards, *const *decisions; /* as text */
     uint32_t input_count, output_count;
     uint32_t sizes;            /* classes */
     uint32_t extensions;       /* of the CPU that are needed (base/isa.h) */

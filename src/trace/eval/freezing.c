@@ -662,7 +662,7 @@ void freezing_write(const Frozen *frozen, Text *out)
     if (broken <= w->guard_count)
         width_write_guard(w, &w->guards[broken - 1], out);
     else
-        recording_write_content(&frozen->recording, broken - w->guard_count - 1, out);
+        recording_write_decision(&frozen->recording, broken - w->guard_count - 1, out);
     text_put(out, "\n");
 }
 

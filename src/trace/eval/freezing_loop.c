@@ -2,9 +2,8 @@
  * freezing_loop.c -- loops that are run at once, in a recording; see freezing.h
  *
  * What an iteration does has to be the same each time, as far as it can be: so states
- * are arrays in memory of their own from the start, and none is literal (which would be
- * part of the kernels) or has one entry for all lanes (which the first iteration would
- * change). What is done with them is noted by freeze/recorder_loop.c.
+ * are arrays in memory of their own from the start, and none is literal, which would be
+ * part of the kernels. What is done with them is noted by freeze/recorder_loop.c.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -12,67 +11,42 @@
 #include "trace/eval/freezing_inside.h"
 #include "trace/graph/node.h"
 
-/* The value of a variable, of one entry or a literal, in as many as another one has. It
- * is computed, so that it is no literal. */
-static VarId widen(ThreadState *ts, VarId id, VarId like)
+/* A literal state, in memory before the first iteration. It is computed, so that it is
+ * no literal. */
+static VarId compute(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
-    uint32_t size = var_get(like)->size;
+    uint32_t size = v->size;
     uint8_t type = v->type, device = v->device;
-    freezing_hint(ts, freezing_width(ts, like), size);
+    freezing_hint(ts, freezing_width(ts, id), size);
     VarId mask = freezing_sized(ts, node_literal(ts, device, VarTypeBool, 1, size));
     TRY(mask, 0);
-    Var wide = { .op = OP_SELECT, .type = type, .device = device, .size = size,
+    Var same = { .op = OP_SELECT, .type = type, .device = device, .size = size,
                  .dep = { mask, id, id } };
-    VarId result = node_new(ts, &wide);
+    VarId result = node_new(ts, &same);
     var_dec(mask);
     if (result && !evaluate_schedule(ts, result, NULL))
         var_clear(&result);
     return result;
 }
 
-/* A state before the first iteration; a new reference. */
-static VarId prepare(ThreadState *ts, VarId id, VarId widest)
-{
-    const Var *v = var_get(id);
-    if (v->op != OP_UNDEFINED && v->size == 1 && var_get(widest)->size != 1)
-        return widen(ts, id, widest);
-    if (v->op == OP_LITERAL)
-        return widen(ts, id, id);
-    var_inc(id);
-    return id;
-}
-
 bool freezing_loop_begin(ThreadState *ts, Loop *loop)
 {
     TRY(freezing_records(ts), true);
     Recorder *r = &ts->freezing->recorder;
-    VarId widest = loop->mask;
-    recorder_loop_begin(r, loop->count + 1);
-    for (uint32_t i = 0; i < loop->count; ++i) {
-        VarId id = loop->states[i].initial;
-        if (loop->states[i].local)
-            recorder_refuse(r, "an evaluated loop has a local array");
-        else if (var_get(id)->size > var_get(widest)->size)
-            widest = id;
-    }
-    var_inc(widest);
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < loop->count && !r->refused; ++i) {
+    recorder_loop_begin(r, loop, loop->count + 1);
+    for (uint32_t i = 0; i < loop->count && !r->refused; ++i) {
         LoopState *s = &loop->states[i];
-        VarId id = prepare(ts, s->initial, widest);
-        ok = id != 0;
-        if (!ok)
-            break;
-        if (id != s->initial)
+        if (s->local)
+            recorder_refuse(r, "an evaluated loop has a local array");
+        else if (var_get(s->initial)->op == OP_LITERAL) {
+            VarId id = compute(ts, s->initial);
+            TRY(id, false);
             s->given = s->initial; /* the reference moves */
-        else
-            var_dec(id);
-        s->initial = s->array = id;
-        s->size = var_get(id)->size;
+            s->initial = s->array = id;
+        }
     }
-    var_dec(widest);
-    return ok;
+    return true;
 }
 
 static LoopValue value_of(VarId id)
@@ -99,7 +73,7 @@ void freezing_loop_test(ThreadState *ts, const Loop *loop, VarId reduced, bool a
     values[loop->count] = value_of(loop->active[0]);
     const Var *v = reduced ? var_get(reduced) : NULL;
     freezing_note_decision(ts);
-    recorder_loop_test(r, values, loop->count + 1,
+    recorder_loop_test(r, loop, values, loop->count + 1,
                        v && v->op == OP_EVALUATED ? v->value.buffer : NULL, again);
     alloc_free(values);
 }

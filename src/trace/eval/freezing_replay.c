@@ -103,11 +103,11 @@ static bool wait_for(void *payload, Buffer *buffer)
     return work_wait(p->ts, buffer, p->function);
 }
 
-static void differs(void *payload, uint32_t content)
+static void differs(void *payload, uint32_t decision)
 {
     const Repeat *p = payload;
     atomic_store_explicit(&p->frozen->broken,
-                          p->frozen->recording.widths.guard_count + content + 1,
+                          p->frozen->recording.widths.guard_count + decision + 1,
                           memory_order_relaxed);
 }
 
