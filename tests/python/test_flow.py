@@ -676,3 +676,21 @@ def test_symbolic_values_have_no_entries() -> None:
         assert f"drjit.if_stmt() at {__file__}:{first}, drjit.while_loop() at" in text
         assert f"{__file__}:{first + 4}; drjit.print() prints" in text
     check_that_all_is_well()
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+def test_results_are_nobody_elses(mode: str) -> None:
+    """A body that gives an array which somebody else has: changing the result in place
+    does not change that array."""
+    x, y = Float(1, 2, 3), Float(0, 0, 0)
+    _, a = dr.while_loop(
+        (UInt(0), y), lambda i, a: i < 2, lambda i, a: (i + 1, x), mode=mode
+    )
+    b = dr.if_stmt((y,), dr.full(Bool, True, 3), lambda y: x, lambda y: y, mode=mode)
+    c = dr.switch(UInt(0, 0, 0), [lambda y: x, lambda y: y], y, mode=mode)
+    a += 1
+    b += 2
+    c += 3
+    assert str([a, b, c]) == "[[2, 3, 4], [3, 4, 5], [4, 5, 6]]"
+    assert str([x, y]) == "[[1, 2, 3], [0, 0, 0]]"
+    check_that_all_is_well()

@@ -190,6 +190,31 @@ def counts_in_python(x: Float, k: Float) -> Any:
     return counted(k, body, x)
 
 
+def left_in_an_object(x: Float, k: Float) -> Any:
+    """An array that is no state, and is not computed before the loop is over."""
+    held = [x * 2]
+
+    def body(y: Float, i: UInt) -> Any:
+        held[0] = held[0] + y
+        return (y + 1,)
+
+    return counted(k, body, x), held
+
+
+def left_by_an_inner_loop(x: Float, k: Float) -> Any:
+    held = [x * 2]
+
+    def inner(z: Float, j: UInt) -> Any:
+        held[0] = held[0] * 1.5
+        return (z + 1,)
+
+    def body(y: Float, i: UInt) -> Any:
+        counted(k - Float(i), inner, y)
+        return (y + held[0],)
+
+    return counted(k, body, x)
+
+
 def sizes_in_body(x: Float, k: Float) -> Any:
     return counted(k, lambda y, i: (y + dr.width(dr.compress(y > 2)),), x)
 
@@ -375,6 +400,8 @@ FUNCTIONS = [
     (makes_within, False),
     (single_iterations_kept, False),
     (counts_in_python, False),
+    (left_in_an_object, False),
+    (left_by_an_inner_loop, False),
     (sizes_in_body, False),
     (derivatives, False),
 ]
@@ -480,6 +507,7 @@ def test_refused() -> None:
         (one_object, "iterations of an evaluated loop are different"),
         (single_iterations_kept, "of one iteration"),
         (counts_in_python, "iterations of an evaluated loop are different"),
+        (left_in_an_object, "an object that is no state"),
         (sizes_in_body, "read in its body"),
     ):
         frozen = dr.freeze(function)

@@ -798,7 +798,8 @@ bool tracker_align(const Tracker *before, Tracker *after)
 /* ---------------------------------------------------------------- results */
 
 /* What stands in the result, a new reference. The caller's array does where a leaf
- * comes from it; if others that come from it have other variables, the first has it. */
+ * comes from it; if others that come from it have other variables, the first has it.
+ * An array that somebody else has, too, who may go on with it, is not the result's. */
 static PyObject *final_leaf(const Tracker *initial, const Tracker *after, size_t i,
                             const TrackedLeaf **claims)
 {
@@ -806,7 +807,7 @@ static PyObject *final_leaf(const Tracker *initial, const Tracker *after, size_t
     const Leaf *ids = after->variables.ids;
     PyObject *object = after->tree.leaves[i];
     if (!leaf->count || leaf->unbound ||
-        (leaf->origin == NO_ORIGIN &&
+        (leaf->origin == NO_ORIGIN && Py_REFCNT(object) == 1 &&
          has_variables(after, object, ids + leaf->first, leaf->count)))
         return Py_NewRef(object);
     if (leaf->origin != NO_ORIGIN) {

@@ -126,6 +126,11 @@ static bool visit(Sizing *s, VarId id)
     s->lanes |= v->size == s->size && (of_lanes || v->op == OP_LOCAL);
     if (of_lanes)
         return true;
+    if (v->op != OP_EVALUATED && v->op != OP_LITERAL &&
+        freezing_loop_is_over(s->ts, v->scope))
+        recorder_refuse(&s->ts->freezing->recorder, "what the body of an evaluated "
+                        "loop leaves uncomputed in an object that is no state is used "
+                        "behind the loop");
     if (v->op == OP_POINTER && !v->dep[0]) {
         recorder_refuse(&s->ts->freezing->recorder, "an address is used");
     } else if (v->op == OP_POINTER) {
@@ -423,6 +428,7 @@ static void free_freezing(Freezing *f)
     table_free(&f->numbers);
     table_free(&f->classes);
     alloc_free(f->specs);
+    alloc_free(f->over);
     alloc_free(f);
 }
 

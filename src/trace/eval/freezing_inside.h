@@ -15,6 +15,11 @@
 #include "trace/eval/freezing.h"
 
 /** What a thread records. */
+/** Scopes of a loop that is over: what was traced in its iterations. */
+typedef struct LoopScopes {
+    uint32_t first, last;
+} LoopScopes;
+
 typedef struct Freezing {
     Recorder recorder;
     Stream *stream; /* counted */
@@ -30,6 +35,8 @@ typedef struct Freezing {
     Table numbers;  /* of inputs: VarId -> its place in 'inputs' */
     Table classes;  /* size of an input -> its class */
     FrozenInput *specs; /* of the inputs */
+    LoopScopes *over; /* in ascending order, none in another */
+    uint32_t over_count, over_capacity;
     Width hint;     /* see freezing_hint() */
     size_t hint_size;
     uint32_t flags; /* at the beginning, see freezing_flags() */
@@ -54,5 +61,8 @@ static inline Width freezing_number(ThreadState *ts, uint64_t value)
 /** Whether the recording fits is seen here, at the latest. Giving up behind a launch
  *  that prints, the same would be printed twice. */
 void freezing_note_decision(ThreadState *ts);
+
+/** Was a variable of this scope traced in a loop that is over (freezing_loop.c)? */
+bool freezing_loop_is_over(const ThreadState *ts, uint32_t scope);
 
 #endif

@@ -4,9 +4,14 @@
  * What an iteration does has to be the same each time, as far as it can be: so states
  * are arrays in memory of their own from the start, and none is literal, which would be
  * part of the kernels. What is done with them is noted by freeze/recorder_loop.c.
+ *
+ * What an iteration traces and leaves unevaluated in an object that is no state is
+ * part of a kernel behind the loop, as often as the loop went round this time. Scopes
+ * tell: the recording is refused then. (Literals have none.)
  */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/vec.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/freezing_inside.h"
 #include "trace/graph/node.h"
@@ -49,6 +54,33 @@ bool freezing_loop_begin(ThreadState *ts, Loop *loop)
     return true;
 }
 
+/* Loops in this one are part of it. */
+static bool note_scopes(ThreadState *ts, const Loop *loop)
+{
+    Freezing *f = ts->freezing;
+    LoopScopes own = { loop->body.scope, state.scopes };
+    while (f->over_count && f->over[f->over_count - 1].first > own.first)
+        f->over_count--;
+    TRY(vec_reserve(&f->over, &f->over_capacity, f->over_count + 1, sizeof(own)),
+        false);
+    f->over[f->over_count++] = own;
+    return true;
+}
+
+bool freezing_loop_is_over(const ThreadState *ts, uint32_t scope)
+{
+    const Freezing *f = ts->freezing;
+    uint32_t low = 0, high = f->over_count; /* the last one that begins before it */
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (f->over[middle].first <= scope)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && scope <= f->over[low - 1].last;
+}
+
 static LoopValue value_of(VarId id)
 {
     const Var *v = var_get(id);
@@ -76,4 +108,5 @@ void freezing_loop_test(ThreadState *ts, const Loop *loop, VarId reduced, bool a
     recorder_loop_test(r, loop, values, loop->count + 1,
                        v && v->op == OP_EVALUATED ? v->value.buffer : NULL, again);
     alloc_free(values);
+    r->failed |= !again && !note_scopes(ts, loop);
 }
