@@ -512,7 +512,9 @@ static bool put_datum(ThreadState *ts, Data *data, uint32_t word,
 {
     const Var *v = var_get(like);
     data->arrays |= value->array != 0;
-    memcpy(data->words + word, &value->bits, words_of(like) * sizeof(uint32_t));
+    data->words[word] = (uint32_t) value->bits;
+    if (words_of(like) == 2)
+        data->words[word + 1] = (uint32_t) (value->bits >> 32);
     if (!data->values.ids)
         return true;
     VarId id = value->array;

@@ -133,8 +133,8 @@ VarId region_placeholder(ThreadState *ts, Op op, uint32_t which, uint8_t device,
  *  to no body. */
 static inline bool region_is_outside(const Var *v, uint32_t scope)
 {
-    return v->scope < scope || v->op == OP_LITERAL || v->op == OP_EVALUATED ||
-           v->op == OP_POINTER || v->op == OP_COUNTER || v->op == OP_WORKER;
+    return v->scope < scope ||
+           (op_info[v->op].group == GROUP_LEAF && v->op != OP_UNDEFINED);
 }
 /** The region of a STATE, ACTIVE or RESULT; 0 while it is being recorded, or gone. */
 VarId region_of(VarId id);
