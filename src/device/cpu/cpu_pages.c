@@ -8,9 +8,9 @@
  * from whose first ones requests are served; one that is empty goes back to the system.
  * The buffer cache stands above, so this is asked rarely.
  *
- * Touching a huge page takes 100 to 400 microseconds, which a program's first kernels
- * would wait for. So once a slab is in use, an idle worker makes one in reserve. It goes
- * back to the system together with any other slab: the program needs less.
+ * Touching a huge page takes 100 to 400 microseconds, for which a program's first
+ * kernels would wait. So once a slab is in use, an idle worker makes one in reserve. It
+ * goes back to the system together with any other slab: the program needs less.
  *
  * Memory is mapped: the C library might keep what is released as a hole.
  */
