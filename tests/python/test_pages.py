@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,12 +73,50 @@ print(faults(lambda: [dr.arange(Float, 1 << 18) * k for k in range(2, 18)]))
     assert min(counts) < 1000
 
 
+def resident() -> int:
+    """Bytes of memory that the process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def wait_for_reserve() -> tuple[float, float]:
+    """What an array of a megabyte costs, with the page that an idle worker touches, and
+    without both, in megabytes."""
+    dr.eval(dr.arange(Float, 1 << 14) + 1)
+    before = resident()
+    x = dr.arange(Float, 1 << 18) + 1
+    dr.eval(x)
+    dr.sync_thread()
+    end = time.monotonic() + 20
+    while resident() - before < 2.9 * 2**20 and time.monotonic() < end:
+        time.sleep(0.001)
+    most = resident() - before
+    del x
+    dr.flush_malloc_cache()
+    return most / 2**20, (resident() - before) / 2**20
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="no CPU is idle")
+def test_reserve() -> None:
+    """An idle worker touches the next page, and it goes back as the array does.
+
+    In a process of its own, where nothing stands in such pages yet.
+    """
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_pages import dr, wait_for_reserve
+dr.set_thread_count(2)
+print(*wait_for_reserve())
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    most, left = map(float, done.stdout.split())
+    assert most >= 2.9
+    assert left < 1.5
+
+
 def test_memory_goes_back() -> None:
     """What the cache gives back leaves the process, for arrays of all sizes."""
-
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
     dr.flush_malloc_cache()
     before = resident()
     arrays = [dr.arange(Float, 1 << 18) + k for k in range(64)]
