@@ -206,9 +206,13 @@ VarId node_raw(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t si
     v->head = var_head(op, type, device, aux);
     v->size = size;
     v->scope = ts->scope;
-    memcpy(v->dep, deps, sizeof(v->dep));
-    v->flags = inherit_all(v->dep_pair[0], v->dep_pair[1]).flags;
-    var_commit(id);
+    if (deps[0]) {
+        memcpy(v->dep, deps, sizeof(v->dep));
+        v->flags = inherit_all(v->dep_pair[0], v->dep_pair[1]).flags;
+        var_commit(id);
+    } else { /* no operands: an array, a placeholder */
+        var_take(id, v);
+    }
     if (announced(ts))
         announce(ts, id);
     return id;
