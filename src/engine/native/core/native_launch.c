@@ -64,6 +64,16 @@ static void set_valid(const NativeCode *code, NativeFrame *frame, uint32_t count
     }
 }
 
+/* The address of an output, which may be marked if it can be CPU_STREAMED: no other has
+ * to be aligned. */
+static char *output_address(const NativeCode *code, const uint64_t *args, uint32_t slot)
+{
+    uintptr_t address = (uintptr_t) args[slot];
+    if (slot < CPU_STREAMS && code->cpu.streams >> slot & 1)
+        address &= ~(uintptr_t) CPU_STREAMED;
+    return (char *) address;
+}
+
 /* What is left over takes its outputs, and inputs as well where several packets are
  * computed at a time, elsewhere; what is valid is copied. */
 static void launch_tail(const NativeCode *code, const uint64_t *args, uint32_t begin,
@@ -85,8 +95,8 @@ static void launch_tail(const NativeCode *code, const uint64_t *args, uint32_t b
     code->entry(begin, end, own, frame, code->pool);
     for (uint32_t i = 0; i < code->output_count; ++i) {
         const NativeArray *a = &code->arrays[i];
-        uintptr_t whole = (uintptr_t) args[a->slot] & ~(uintptr_t) CPU_STREAMED;
-        memcpy((char *) whole + first * a->size, tail + i * size, count * a->size);
+        char *whole = output_address(code, args, a->slot);
+        memcpy(whole + first * a->size, tail + i * size, count * a->size);
     }
 }
 
