@@ -83,14 +83,14 @@ typedef struct Fold {
     uint8_t rule, flags; /* of PREFIX: ReduceOp, PREFIX_... */
 } Fold;
 enum { LAUNCH_FOLDS = 8 }; /* of a launch, at most */
+#define FOLD_TILE 0x80000000u
+#define FOLD_NONE UINT32_MAX
 /** As Param.reduced of its values has it. */
 static inline uint32_t fold_reduced(const Fold *fold)
 {
     bool squares = fold->op == FOLD_DOT && fold->source[0] == fold->source[1];
     return squares ? (uint32_t) FOLD_SQUARES : fold->op;
 }
-#define FOLD_TILE 0x80000000u
-#define FOLD_NONE UINT32_MAX
 
 /** A point in a stream: its number of submitted commands. */
 typedef struct StreamPoint {

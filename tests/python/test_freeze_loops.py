@@ -198,7 +198,8 @@ def left_in_an_object(x: Float, k: Float) -> Any:
         held[0] = held[0] + y
         return (y + 1,)
 
-    return counted(k, body, x), held
+    y = counted(k, body, x)
+    return y, held, dr.sum(held[0]), dr.repeat(held[0], 2), dr.tile(held[0] + 1, 2)
 
 
 def left_by_an_inner_loop(x: Float, k: Float) -> Any:

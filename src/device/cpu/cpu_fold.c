@@ -51,7 +51,6 @@ enum {
     TILE = 4 * LANES_PART, /* lanes, if values are reduced; in the second-level cache */
     LEAD = LANES_PART, /* entries before a tile, for those that wait */
     MOST_TILE = 4 * LANES_CHUNK, /* lanes of a unit that is one tile, at most */
-    RUN = 64,          /* entries for each partial result of a run */
     PAD = 64,          /* bytes behind a tile */
     SPREAD = 4,        /* fewer units than this for each worker are spread, */
     SPREAD_LOOPS = 16  /* or this, where some lanes may take much longer than others */
@@ -59,6 +58,7 @@ enum {
 
 /* One reduction. */
 typedef struct Folding {
+    bool adds;               /* its value may be partial results */
     const LaneKernel *kernel;
     const LaneDot *dot;   /* NULL if there is one operand */
     Scan *scan;           /* NULL if it is no prefix reduction */
@@ -140,7 +140,7 @@ static const char *operand_at(const Folding *f, uint32_t which, const uintptr_t 
 /* The partial results of a run, if code has added its values up. */
 static const char *find_partials(const Folding *f, const uintptr_t *values)
 {
-    uintptr_t value = f->array[0] ? 0 : values[f->value[0]];
+    uintptr_t value = f->adds ? values[f->value[0]] : 0;
     return value & CPU_PARTIALS ? (const char *) (value - CPU_PARTIALS) : NULL;
 }
 
@@ -233,7 +233,7 @@ static void move_rest(const FoldJob *j, char *memory, const Progress *progress,
 
 static uint32_t run_lanes(const LaneKernel *sum)
 {
-    return RUN * LANES_TOTALS / sum->acc_size;
+    return LANES_RUN * LANES_TOTALS / sum->acc_size;
 }
 
 /* How many lanes are computed next. Where code adds, tiles begin where runs do. */
@@ -400,12 +400,12 @@ static uint32_t find_value(FoldJob *j, uint32_t word, uint32_t entry, bool store
 }
 
 static void note_operand(FoldJob *j, const Command *c, Folding *f, uint32_t which,
-                         uint32_t source, bool adds)
+                         uint32_t source)
 {
     uint32_t entry = f->kernel->entry_size;
     if (source & FOLD_TILE) {
         f->value[which] = find_value(j, source & ~FOLD_TILE, entry, false);
-        j->values[f->value[which]].sum = adds ? f->kernel : NULL;
+        j->values[f->value[which]].sum = f->adds ? f->kernel : NULL;
     } else if (c->slots[source].word != SLOT_NO_WORD)
         f->value[which] = find_value(j, c->slots[source].word, entry, true);
     else
@@ -423,11 +423,11 @@ static void note_fold(FoldJob *j, const Command *c, const Fold *fold)
     f->block = (size_t) fold->block;
     f->chunks = prefix ? 1 : (f->block + LANES_CHUNK - 1) / LANES_CHUNK;
     f->out = command_address(c, fold->target);
-    bool adds = j->launch.code->adds &&
-                reduce_rule_adds(fold_reduced(fold), (VarType) fold->type);
-    note_operand(j, c, f, 0, fold->source[0], adds);
+    f->adds = j->launch.code->adds && fold->source[0] & FOLD_TILE &&
+              reduce_rule_adds(fold_reduced(fold), (VarType) fold->type);
+    note_operand(j, c, f, 0, fold->source[0]);
     if (f->dot)
-        note_operand(j, c, f, 1, fold->source[1], adds);
+        note_operand(j, c, f, 1, fold->source[1]);
 }
 
 /* It has the launch for itself. */

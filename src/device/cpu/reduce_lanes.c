@@ -134,20 +134,20 @@ static void end_stream(void)
 
 #endif
 
-/* The order of summation, see the head of reduce.c. RUN rows are added up before they
- * go to the totals, which keeps rounding errors small. FOLD_PART goes on with 'total'
- * and 'part', FOLD_BODY does all of it. Used with 'in', 'count', 'out', 'op'. */
-enum { RUN = 64 };
+/* The order of summation, see the head of reduce.c. LANES_RUN rows are added up before
+ * they go to the totals, which keeps rounding errors small. FOLD_PART goes on with
+ * 'total' and 'part', FOLD_BODY does all of it. Used with 'in', 'count', 'out' and
+ * 'op'. */
 #define FOLD_PART(name, load)                                               \
     while (count > 0) {                                                     \
-        size_t rows = count / row < RUN ? count / row : RUN;                \
+        size_t rows = count / row < LANES_RUN ? count / row : LANES_RUN;    \
         for (size_t j = 0; j < row; ++j)                                    \
             part[j] = CONCAT(neutral_, name)(op);                           \
         for (size_t i = 0; i < rows; ++i, in += row)                        \
             for (size_t j = 0; j < row; ++j)                                \
                 part[j] = CONCAT(combine_, name)(op, part[j], load(in[j])); \
         count -= rows * row;                                                \
-        if (rows < RUN) {                                                   \
+        if (rows < LANES_RUN) {                                             \
             for (size_t j = 0; j < count; ++j)                              \
                 part[j] = CONCAT(combine_, name)(op, part[j], load(in[j])); \
             count = 0;                                                      \
@@ -473,7 +473,7 @@ KEYED(64)
         a = a_scalar ? a_row : a;                                                   \
         b = b_scalar ? b_row : b;                                                   \
         while (count > 0) {                                                         \
-            size_t rows = count / row < RUN ? count / row : RUN;                    \
+            size_t rows = count / row < LANES_RUN ? count / row : LANES_RUN;        \
             for (size_t j = 0; j < row; ++j)                                        \
                 part[j] = (acc) -0.0;                                               \
             for (size_t i = 0; i < rows; ++i, a += a_step, b += b_step)             \
@@ -481,7 +481,7 @@ KEYED(64)
                     part[j] =                                                       \
                         fma_function(convert_in(a[j]), convert_in(b[j]), part[j]);  \
             count -= rows * row;                                                    \
-            if (rows < RUN) {                                                       \
+            if (rows < LANES_RUN) {                                                 \
                 for (size_t j = 0; j < count; ++j)                                  \
                     part[j] =                                                       \
                         fma_function(convert_in(a[j]), convert_in(b[j]), part[j]);  \

@@ -27,6 +27,7 @@ enum {
     LANES_CHUNK = 65536, /* entries that 'chunk' and 'fold' take at most */
     LANES_PART = 4096,   /* the entries of a 'part' that is not the last: a multiple */
     LANES_TOTALS = 256,  /* bytes of the totals of a chunk: a row of accumulators */
+    LANES_RUN = 64,      /* rows that are added up before they go to the totals */
     LANES_GROUP = 16     /* scans work on whole groups of this many accumulators */
 };
 

@@ -14,12 +14,12 @@
 #include "device/stream.h"
 #include "trace/eval/freezing.h"
 
-/** What a thread records. */
 /** Scopes of a loop that is over: what was traced in its iterations. */
 typedef struct LoopScopes {
     uint32_t first, last;
 } LoopScopes;
 
+/** What a thread records. */
 typedef struct Freezing {
     Recorder recorder;
     Stream *stream; /* counted */
