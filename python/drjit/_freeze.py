@@ -1,9 +1,9 @@
 """Functions that are recorded once, and repeated without being called: ``freeze``.
 
-``_core._freeze_call()`` does what is done each time: it takes the inputs apart, finds
-the recording that fits, repeats it, and puts the result together. Here is what is done
-when there is none: which literals become opaque, the function is called and recorded,
-and warnings, if that happens too often.
+``_core._Caller`` does what is done each time: it finds the recording that fits the
+inputs, repeats it, and puts the result together. Here is what is done when there is
+none: which literals become opaque, the function is called and recorded, and warnings,
+if that happens too often.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Recorded(NamedTuple):
     instances: bool  # it has looked at the instances of a class
 
 
-class FrozenFunction:
+class FrozenFunction(_core._Caller):  # type: ignore[misc]
     """What :func:`drjit.freeze` makes of a function: call it like that one.
 
     ``n_recordings`` says how often the function was recorded, ``n_cached_recordings``
@@ -188,6 +188,7 @@ class FrozenFunction:
         implicit = Implicit(function, _unwrap)
         self._implicit: Callable[[], Any] | None = implicit if implicit else None
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
+        self._recent: Any = None  # the one that fitted the last time
         self._forms: dict[Any, _Form] = {}
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
         self._general = False  # kernels read sizes from memory from the start
@@ -207,7 +208,7 @@ class FrozenFunction:
         self._domains.clear()
         self._forms.clear()
         self.__dict__.pop("_derivatives", None)
-        self._last = self._described = self._unfit = None
+        self._last = self._described = self._unfit = self._recent = None
         self.n_recordings = 0
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -312,12 +313,8 @@ class FrozenFunction:
 
     # ------------------------------------------------------------------- calls
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self.enabled or not _core._freeze_possible():
-            return self._function(*args, **kwargs)
-        if self._domains:
-            self._check_domains()
-        inputs = (args, kwargs, *self._around(args, kwargs))
+    def _call(self, inputs: tuple[Any, Any, Any, Any]) -> Any:
+        """A call that the recording of the last one does not fit."""
         try:
             result = self._repeat(inputs)
         except RecursionError as error:
@@ -330,6 +327,7 @@ class FrozenFunction:
             ) from error
         if type(result) is not _core._Snapshot:
             return result
+        args, kwargs, *_ = inputs
         return self._miss(result, inputs, args, kwargs)
 
     def _check_domains(self) -> None:
@@ -338,6 +336,7 @@ class FrozenFunction:
         if any(domain.objects() is not objects for domain, objects in seen):
             self._recordings.clear()
             self._domains.clear()
+            self._recent = None
 
     def _around(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """What the function reads from its closure and globals, and its state."""
@@ -375,9 +374,10 @@ class FrozenFunction:
 
     def _repeat(self, inputs: tuple[Any, ...]) -> Any:
         """The result of a recording that fits; without one, the inputs' snapshot."""
-        result = _core._freeze_call(self._recordings, inputs)
+        result = self._find(inputs)
         if type(result) is not _Printed:
             return result
+        self._recent = None  # each result of it has to come here
         for show, settings, values in result.prints:
             show(settings, values)
         return result.result
@@ -527,6 +527,8 @@ class FrozenFunction:
             return result
         self._domains.update({(id(d), id(seen)): (d, seen) for d, seen in domains})
         self._keep(snapshot.key, recording)
+        if self._limit != 0 and not prints:
+            self._recent = recording
         where = inputs[5] if len(inputs) > 4 else ()
         tracked = [snapshot.leaf_path(position) for position in where]
         self._last = Recorded(recording, tracked, bool(prints), bool(domains))
@@ -534,6 +536,7 @@ class FrozenFunction:
 
     def _keep(self, key: Any, recording: Any) -> None:
         self.n_recordings += 1
+        self._recent = None  # which may be among those that go
         known = self._recordings.pop(key, [])  # to the end: the oldest ones go first
         self._recordings[key] = [recording, *known[: _SIZES - 1]]
         while self._limit is not None and self.n_cached_recordings > self._limit:

@@ -132,7 +132,7 @@ class _Names:
                 self._add(inner, free.intersection(inner.co_freevars))
 
 
-# As `_core._freeze_same()` compares it: (dictionary or cell, key, what is there).
+# As `_core._Places` compares it: (dictionary or cell, key, what is there).
 _Seen = tuple[tuple[Any, Any, Any], ...]
 
 
@@ -298,10 +298,9 @@ class _Reading(NamedTuple):
     values: list[Any]  # of their names
     found: tuple[Any, ...]  # of these, what counts
     settled: bool  # it cannot change while the values are the same objects
-    seen: _Seen | None  # if so, what is where they are; None: ask the sources
 
 
-class Implicit:
+class Implicit(_core._Places):  # type: ignore[misc]
     """The implicit inputs of a function: call it to get them, a tuple.
 
     They are the arrays, PyTrees with arrays, plain values, functions and other objects
@@ -315,22 +314,22 @@ class Implicit:
         function, self._given = _split(called)
         self._unwrap = unwrap
         self._package = ""
-        self._last = _Reading([], [], [], (), True, None)
+        self._seen: Any = None  # by which `_core._Places` knows what was found
+        self._last = _Reading([], [], [], (), True)
         if isinstance(function, types.FunctionType):
             defaults = function.__defaults__, function.__kwdefaults__
             self._given += [part for part in defaults if _has_arrays(part)]
             self._package = _package(function)
             sources = [_Source(function)]
-            self._last = _Reading([function], sources, [], (), False, None)
+            self._last = _Reading([function], sources, [], (), False)
 
     def __bool__(self) -> bool:
         sources = self._last.sources
         return bool(self._given or any(sources))
 
-    def __call__(self) -> tuple[Any, ...]:
+    def _read(self) -> tuple[Any, ...]:
+        """What it is called for, if something else stands in one of the places."""
         last = self._last
-        if last.seen is not None and _core._freeze_same(last.seen):
-            return last.found
         values = [*self._given]
         for source in last.sources:
             values += source.values()
@@ -364,10 +363,11 @@ class Implicit:
             elif not _counts(value):
                 value, settled = ..., False
             found.append(value)
-        seen = self._seen(sources, values) if settled else None
-        return _Reading(functions, sources, values, tuple(found), settled, seen)
+        rows = self._rows(sources, values) if settled else None
+        self._seen = None if rows is None else (rows, tuple(found))
+        return _Reading(functions, sources, values, tuple(found), settled)
 
-    def _seen(self, sources: list[_Source], values: list[Any]) -> _Seen | None:
+    def _rows(self, sources: list[_Source], values: list[Any]) -> _Seen | None:
         """What is where these values are; None if there are other places, or another
         thread has changed something meanwhile."""
         places = [place for source in sources for place in source.places()]

@@ -12,7 +12,9 @@
 #include "python/convert/operand.h"
 #include "python/flow/local.h"
 #include "python/flow/registry.h"
+#include "python/freeze/caller.h"
 #include "python/freeze/frozen.h"
+#include "python/freeze/places.h"
 #include "python/freeze/snapshot.h"
 #include "python/object/array.h"
 #include "python/object/enums.h"
@@ -26,7 +28,7 @@ static PyMethodDef *const function_tables[] = {
     error_functions, frozen_export_functions, frozen_file_functions, frozen_functions,
     functions_functions, gather_functions, gradient_functions,
     introspect_functions, jit_functions, local_functions, loop_functions,
-    mask_functions, places_functions, product_functions, propagate_functions,
+    mask_functions, product_functions, propagate_functions,
     reduce_functions, report_functions, reshape_functions, snapshot_functions,
     sort_functions, source_functions, tensor_functions, trait_functions,
     tree_functions, type_functions,
@@ -226,7 +228,8 @@ static int module_exec(PyObject *module)
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
         !flag_scope_bind(module) || !local_bind(state) || !custom_bind(state) ||
         !size_bind(state) || !snapshot_bind(state) || !frozen_bind(state) ||
-        !registry_bind(module) || !operand_bind(state) || !prepare_exit() ||
+        !caller_bind(state) || !places_bind(module) || !registry_bind(module) ||
+        !operand_bind(state) || !prepare_exit() ||
         add_build(module) < 0)
         return -1;
     return add_functions(module) ? 0 : -1;

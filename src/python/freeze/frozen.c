@@ -1,12 +1,10 @@
 /*
  * frozen.c -- recordings, and how they are repeated
- *
- * A call is one call of frozen_call() if a recording fits the snapshot of its inputs.
- * What to do otherwise is decided in drjit._freeze.
  */
 #include "python/freeze/frozen.h"
 
 #include "python/freeze/frozen_export.h"
+#include "python/freeze/frozen_match.h"
 #include "python/freeze/snapshot.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
@@ -36,6 +34,7 @@ static void frozen_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     jit_freeze_destroy(f->recording);
     release_leaves(f);
+    frozen_match_free(f->match);
     tree_free(&f->tree);
     PyMem_Free(f->numbers);
     PyMem_Free(f->changes);
@@ -51,7 +50,9 @@ static int frozen_traverse(PyObject *self, visitproc visit, void *arg)
 {
     const Frozen *f = (Frozen *) self;
     Py_VISIT(Py_TYPE(self));
-    const int stopped = tree_references(&f->inputs.tree, visit, arg);
+    int stopped = tree_references(&f->inputs.tree, visit, arg);
+    if (!stopped)
+        stopped = frozen_match_references(f->match, visit, arg);
     return stopped ? stopped : tree_references(&f->tree, visit, arg);
 }
 
@@ -59,6 +60,8 @@ static int frozen_clear(PyObject *self)
 {
     Frozen *f = (Frozen *) self;
     release_leaves(f);
+    frozen_match_free(f->match);
+    f->match = NULL;
     tree_free(&f->tree);
     collection_free(&f->inputs);
     f->change_count = f->extent_count = 0;
@@ -254,9 +257,8 @@ static bool apply_changes(const Frozen *f, const Snapshot *s, PyObject *changed)
     return place_objects(f, s, changed);
 }
 
-/* The function's result; NotImplemented: the recording does not fit. NULL:
- * exception. */
-static PyObject *repeat(const Frozen *f, const Snapshot *s)
+PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count,
+                        const Snapshot *s)
 {
     enum { FEW = 16 };
     uint32_t few[FEW];
@@ -273,8 +275,6 @@ static PyObject *repeat(const Frozen *f, const Snapshot *s)
         return PyErr_NoMemory();
     }
     int done;
-    size_t input_count;
-    const uint32_t *inputs = snapshot_ids(s, &input_count);
     WAIT_BEGIN
     done = jit_freeze_replay(f->recording, input_count, inputs, g.ids);
     WAIT_END
@@ -296,64 +296,18 @@ static PyObject *repeat(const Frozen *f, const Snapshot *s)
     return done ? result : Py_NewRef(Py_NotImplemented);
 }
 
+PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s)
+{
+    size_t count;
+    const uint32_t *ids = snapshot_ids(s, &count);
+    return frozen_repeat(f, ids, count, s);
+}
+
 static PyObject *frozen_text(PyObject *self, PyObject *unused)
 {
     (void) unused;
     const char *text = jit_freeze_str(((Frozen *) self)->recording);
     return text ? PyUnicode_FromString(text) : error_from_core(name, NULL, 0);
-}
-
-/* What the first of some recordings gives that fits; NotImplemented: none does. Other
- * threads may change the list. */
-static PyObject *repeat_any(PyObject *recordings, const Snapshot *s)
-{
-    PyObject *result = Py_NewRef(Py_NotImplemented);
-    for (Py_ssize_t i = 0;
-         result == Py_NotImplemented && i < PyList_GET_SIZE(recordings); i++) {
-        PyObject *frozen = Py_NewRef(PyList_GET_ITEM(recordings, i));
-        if (Py_TYPE(frozen) == s->state->frozen)
-            Py_SETREF(result, repeat((Frozen *) frozen, s));
-        Py_DECREF(frozen);
-    }
-    return result;
-}
-
-/* (recordings by key, inputs): the result; a Snapshot if no recording fits. */
-static PyObject *frozen_call(PyObject *module, PyObject *const *args, Py_ssize_t n)
-{
-    State *state = state_of_module(module);
-    if (n != 2 || !PyDict_Check(args[0]))
-        return error_raise(PyExc_TypeError, name, NULL, 0,
-                           "expected a dictionary and inputs");
-    Snapshot *s = snapshot_take(state, args[1]);
-    if (!s || s->inputs.tracked)
-        return (PyObject *) s;
-    PyObject *found = Py_XNewRef(PyDict_GetItemWithError(args[0], s->key));
-    if (!found || !PyList_CheckExact(found)) {
-        Py_XDECREF(found);
-        if (!PyErr_Occurred())
-            return (PyObject *) s;
-        Py_DECREF(s);
-        return NULL;
-    }
-    PyObject *result = repeat_any(found, s);
-    Py_DECREF(found);
-    if (result == Py_NotImplemented) {
-        Py_DECREF(result);
-        return (PyObject *) s;
-    }
-    Py_DECREF(s);
-    return result;
-}
-
-/* No: it is switched off, another frozen function records, or a loop does. */
-static PyObject *frozen_possible(PyObject *module, PyObject *unused)
-{
-    (void) module;
-    (void) unused;
-    const uint32_t flags = jit_flags();
-    return PyBool_FromLong((flags & JitFlagKernelFreezing) &&
-                           !(flags & (JitFlagFreezingScope | JitFlagSymbolicScope)));
 }
 
 static PyObject *frozen_abort(PyObject *module, PyObject *unused)
@@ -392,10 +346,6 @@ bool frozen_bind(State *state)
 }
 
 PyMethodDef frozen_functions[] = {
-    { "_freeze_call", METHOD(frozen_call), METH_FASTCALL,
-      "_freeze_call(recordings, inputs)\n\nsee drjit._freeze" },
-    { "_freeze_possible", frozen_possible, METH_NOARGS,
-      "_freeze_possible()\n\nsee drjit._freeze" },
     { "_freeze_start", METHOD(frozen_start), METH_FASTCALL,
       "_freeze_start(snapshot, backend, general, allow_reads)\n\nsee drjit._freeze" },
     { "_freeze_pause", frozen_pause, METH_NOARGS,

@@ -45,6 +45,7 @@ typedef struct Frozen {
     JitFreezeInput *described; /* their variables, as they were */
     ExtentPlace *extents;      /* further inputs: literals with so many entries */
     size_t extent_count;
+    struct MatchPlan *match;   /* to compare inputs quickly, NULL: see frozen_match.h */
 } Frozen;
 
 /** Members by which recordings are saved (frozen_file.c). */
@@ -54,6 +55,12 @@ extern PyGetSetDef frozen_file_members[];
 bool frozen_bind(State *state);
 /** An empty one. NULL: exception. */
 Frozen *frozen_new(State *state);
+/** Repeat it for inputs of the core. The snapshot that they are of is changed as the
+ *  function has changed its inputs; NULL is fine if it has not. The function's result;
+ *  NotImplemented: the recording does not fit. NULL: exception. */
+PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count,
+                        const Snapshot *s);
+PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s);
 
 /* ---- what is kept (frozen_keep.c) */
 

@@ -6,6 +6,7 @@
  */
 #include "python/freeze/frozen.h"
 #include "python/freeze/frozen_key.h"
+#include "python/freeze/frozen_match.h"
 #include "python/freeze/outline.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
@@ -419,7 +420,8 @@ static bool keep_outputs(Frozen *f, const Snapshot *s, Outputs *o)
 {
     f->suspended = s->suspended;
     return keep_tree(f, o->c) && keep_leaves(f, o) &&
-           frozen_keep_inputs(f, &s->inputs, s->described, &s->sizes);
+           frozen_keep_inputs(f, &s->inputs, s->described, &s->sizes) &&
+           frozen_match_keep(f, s);
 }
 
 /* 'plain' is the result without what the function has printed. */

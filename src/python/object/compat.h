@@ -21,6 +21,14 @@
 #  error "drjit needs Python 3.10 or newer"
 #endif
 
+/* For tables of members: an object, of which there has to be one. */
+#if PY_VERSION_HEX >= 0x030C0000
+#  define MEMBER_OBJECT Py_T_OBJECT_EX
+#else
+#  include <structmember.h>
+#  define MEMBER_OBJECT T_OBJECT_EX
+#endif
+
 /* For the tables of slots, which hold functions as 'void *'. */
 #define SLOT(id, function) {id, (void *) (uintptr_t) (function)}
 

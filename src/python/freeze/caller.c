@@ -1,0 +1,250 @@
+/*
+ * caller.c -- see caller.h
+ */
+#include "python/freeze/caller.h"
+
+#include "python/freeze/frozen_match.h"
+#include "python/object/error.h"
+#include "python/object/tables.h"
+
+/* Members are set by the class in Python. */
+typedef struct Caller {
+    PyObject_HEAD
+    State *state;
+    PyObject *enabled;    /* anything that is true or false */
+    PyObject *function;
+    PyObject *implicit;   /* called for what the function reads by name; None */
+    PyObject *state_fn;   /* called with the same arguments; None */
+    PyObject *recordings; /* a dictionary of lists, by key */
+    PyObject *domains;    /* of instances that recordings depend on: a dictionary */
+    PyObject *recent;     /* the recording that fitted the last time; None */
+} Caller;
+
+/* ---------------------------------------------------------------- recordings */
+
+static void set_recent(Caller *c, PyObject *recording)
+{
+    Py_INCREF(recording);
+    Py_XSETREF(c->recent, recording);
+}
+
+/* What the first of some recordings gives that fits; NotImplemented: none does. Other
+ * threads may change the list. */
+static PyObject *repeat_any(Caller *c, PyObject *recordings, const Snapshot *s)
+{
+    PyObject *result = Py_NewRef(Py_NotImplemented);
+    for (Py_ssize_t i = 0;
+         result == Py_NotImplemented && i < PyList_GET_SIZE(recordings); i++) {
+        PyObject *frozen = Py_NewRef(PyList_GET_ITEM(recordings, i));
+        if (Py_TYPE(frozen) == s->state->frozen) {
+            Py_SETREF(result, frozen_repeat_snapshot((Frozen *) frozen, s));
+            if (result && result != Py_NotImplemented)
+                set_recent(c, frozen);
+        }
+        Py_DECREF(frozen);
+    }
+    return result;
+}
+
+/* (inputs): the result; a Snapshot if no recording fits. */
+static PyObject *caller_find(PyObject *self, PyObject *inputs)
+{
+    Caller *c = (Caller *) self;
+    if (!c->recordings || !PyDict_Check(c->recordings))
+        return error_raise(PyExc_TypeError, "freeze", NULL, 0,
+                           "expected a dictionary of recordings");
+    Snapshot *s = snapshot_take(c->state, inputs);
+    if (!s || s->inputs.tracked)
+        return (PyObject *) s;
+    PyObject *found = Py_XNewRef(PyDict_GetItemWithError(c->recordings, s->key));
+    if (!found || !PyList_CheckExact(found)) {
+        Py_XDECREF(found);
+        if (!PyErr_Occurred())
+            return (PyObject *) s;
+        Py_DECREF(s);
+        return NULL;
+    }
+    PyObject *result = repeat_any(c, found, s);
+    Py_DECREF(found);
+    if (result == Py_NotImplemented) {
+        Py_DECREF(result);
+        return (PyObject *) s;
+    }
+    Py_DECREF(s);
+    return result;
+}
+
+/* The same by the recording that fitted the last time; NotImplemented: it does not fit,
+ * or there is none. */
+static PyObject *repeat_recent(const Caller *c, PyObject *const *parts)
+{
+    Matched matched;
+    if (!c->recent || Py_TYPE(c->recent) != c->state->frozen)
+        return Py_NewRef(Py_NotImplemented);
+    Frozen *f = (Frozen *) Py_NewRef(c->recent);
+    PyObject *result = NULL;
+    const int fits = frozen_match(f, parts, &matched);
+    if (fits > 0) {
+        result = frozen_repeat(f, matched.ids, matched.count, NULL);
+        frozen_match_release(&matched);
+    } else if (fits == 0) {
+        result = Py_NewRef(Py_NotImplemented);
+    }
+    Py_DECREF(f);
+    return result;
+}
+
+/* ---------------------------------------------------------------- calls */
+
+/* No: it is switched off, another frozen function records, or a loop does. */
+static bool is_possible(void)
+{
+    const uint32_t flags = jit_flags();
+    return (flags & JitFlagKernelFreezing) &&
+           !(flags & (JitFlagFreezingScope | JitFlagSymbolicScope));
+}
+
+static PyObject *call_or_none(PyObject *function, PyObject *args, PyObject *kwargs)
+{
+    if (!function || function == Py_None)
+        return Py_NewRef(Py_None);
+    return args ? PyObject_Call(function, args, kwargs) : PyObject_CallNoArgs(function);
+}
+
+static bool check_domains(Caller *c)
+{
+    if (!c->domains || !PyDict_Check(c->domains) || !PyDict_GET_SIZE(c->domains))
+        return true;
+    PyObject *done = PyObject_CallMethod((PyObject *) c, "_check_domains", NULL);
+    Py_XDECREF(done);
+    return done;
+}
+
+/* 'parts': arguments, keyword arguments, what is read by name, and the state. */
+static PyObject *call_parts(Caller *c, PyObject *const *parts)
+{
+    PyObject *result = repeat_recent(c, parts);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    PyObject *inputs = PyTuple_Pack(4, parts[0], parts[1], parts[2], parts[3]);
+    result = inputs ? PyObject_CallMethod((PyObject *) c, "_call", "(O)", inputs)
+                    : NULL;
+    Py_XDECREF(inputs);
+    return result;
+}
+
+static PyObject *caller_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    Caller *c = (Caller *) self;
+    if (!c->enabled || !c->function)
+        return error_raise(PyExc_TypeError, "freeze", NULL, 0,
+                           "__init__() was not called");
+    const int enabled = is_possible() ? PyObject_IsTrue(c->enabled) : 0;
+    if (enabled <= 0)
+        return enabled ? NULL : PyObject_Call(c->function, args, kwargs);
+    if (!check_domains(c))
+        return NULL;
+    PyObject *parts[] = { args, kwargs ? Py_NewRef(kwargs) : PyDict_New(), NULL, NULL };
+    parts[2] = parts[1] ? call_or_none(c->implicit, NULL, NULL) : NULL;
+    parts[3] = parts[2] ? call_or_none(c->state_fn, args, kwargs) : NULL;
+    PyObject *result = parts[3] ? call_parts(c, parts) : NULL;
+    for (int i = 1; i < 4; i++)
+        Py_XDECREF(parts[i]);
+    return result;
+}
+
+/* ---------------------------------------------------------------- the class */
+
+#define FIELD(name, member) \
+    { "_" name, MEMBER_OBJECT, offsetof(Caller, member), 0, NULL }
+
+static PyMemberDef members[] = {
+    { "enabled", MEMBER_OBJECT, offsetof(Caller, enabled), 0, NULL },
+    FIELD("function", function), FIELD("implicit", implicit),
+    FIELD("state_fn", state_fn), FIELD("recordings", recordings),
+    FIELD("domains", domains),   FIELD("recent", recent),
+    { NULL, 0, 0, 0, NULL },
+};
+
+static PyObject **member_of(PyObject *self, const PyMemberDef *member)
+{
+    return (PyObject **) (void *) ((char *) self + member->offset);
+}
+
+static int caller_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    for (const PyMemberDef *m = members; m->name; m++)
+        Py_VISIT(*member_of(self, m));
+    return 0;
+}
+
+static int caller_clear(PyObject *self)
+{
+    for (const PyMemberDef *m = members; m->name; m++)
+        Py_CLEAR(*member_of(self, m));
+    return 0;
+}
+
+static void caller_dealloc(PyObject *self)
+{
+    State *state = ((Caller *) self)->state;
+    PyTypeObject *cls = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    caller_clear(self);
+    cls->tp_free(self);
+    if (state)
+        state_unref(state);
+    Py_DECREF(cls);
+}
+
+/* The module of the class itself, where 'cls' is derived from it. */
+static State *state_of_class(PyTypeObject *cls)
+{
+    while (cls && cls->tp_dealloc != caller_dealloc)
+        cls = cls->tp_base;
+    PyObject *module = cls ? PyType_GetModule(cls) : NULL;
+    return module ? state_of_module(module) : NULL;
+}
+
+static PyObject *caller_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
+{
+    (void) args;
+    (void) kwargs;
+    State *state = state_of_class(cls);
+    Caller *c = state ? (Caller *) cls->tp_alloc(cls, 0) : NULL;
+    if (!c)
+        return NULL;
+    c->state = state;
+    state->references++;
+    return (PyObject *) c;
+}
+
+bool caller_bind(State *state)
+{
+    static PyMethodDef methods[] = {
+        { "_find", caller_find, METH_O,
+          "_find(inputs)\n\nthe result; a snapshot if no recording fits" },
+        { NULL, NULL, 0, NULL },
+    };
+    PyType_Slot slots[] = {
+        SLOT(Py_tp_new, caller_new),
+        SLOT(Py_tp_dealloc, caller_dealloc),
+        SLOT(Py_tp_traverse, caller_traverse),
+        SLOT(Py_tp_clear, caller_clear),
+        SLOT(Py_tp_call, caller_call),
+        { Py_tp_members, members },
+        { Py_tp_methods, methods },
+        { 0, NULL },
+    };
+    PyType_Spec spec = { .name = "drjit._core._Caller",
+                         .basicsize = sizeof(Caller),
+                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                  Py_TPFLAGS_HAVE_GC,
+                         .slots = slots };
+    PyObject *cls = PyType_FromModuleAndSpec(state->module, &spec, NULL);
+    const bool ok = cls && PyModule_AddObjectRef(state->module, "_Caller", cls) == 0;
+    Py_XDECREF(cls);
+    return ok;
+}
