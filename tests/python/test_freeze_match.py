@@ -311,15 +311,78 @@ def test_state() -> None:
     assert len(calls) == 4  # once for each call
 
 
-def test_functions_that_change_their_inputs() -> None:
-    def step(state: dict[str, Float]) -> None:
-        state["x"] = state["x"] + 1
+def replaces(s: Any) -> Any:
+    s["dict"]["x"] = s["dict"]["x"] + 1
+    s["list"][1] = s["list"][1] * 2
+    s["ray"].t = s["ray"].t - 1
+    s["struct"].x = s["struct"].x * 0.5
+    return s["list"][0] + 1
 
-    f = dr.freeze(step)
-    state = {"x": ramp(5)}
-    for _ in range(6):
-        f(state)
-    assert state["x"][0] == 7 and f.n_recordings == 1
+
+def changes_in_place(s: Any) -> Any:
+    s["dict"]["x"] += 1
+    s["list"][0] *= 2
+    s["ray"].o.x += s["ray"].t
+    dr.scatter_add(s["struct"].x, 1, UInt(0))
+    return s["list"][1]
+
+
+def does_both(s: Any) -> Any:
+    s["ray"].t = s["list"][0] + 0.5
+    s["list"][1] += 3
+    s["tensor"] = s["tensor"] * 2
+
+
+def all_inputs() -> dict[str, Any]:
+    return {
+        "dict": {"x": ramp(5), "k": 3},
+        "list": [ramp(5, 2), ramp(5, 3)],
+        "ray": Ray(Array3f(ramp(5, 4), ramp(5, 5), ramp(5, 6)), ramp(5, 7)),
+        "struct": Struct(ramp(5, 8)),
+        "tensor": TensorXf(ramp(6), (2, 3)),
+    }
+
+
+def values_of(s: dict[str, Any]) -> list[Any]:
+    return [
+        s["dict"],
+        s["list"],
+        s["ray"].o,
+        s["ray"].t,
+        s["struct"].x,
+        s["tensor"],
+    ]
+
+
+@pytest.mark.parametrize("function", [replaces, changes_in_place, does_both])
+def test_functions_that_change_their_inputs(function: Callable[..., Any]) -> None:
+    f = Known(function)
+    frozen, plain = all_inputs(), all_inputs()
+    parts = [frozen["dict"], frozen["list"], frozen["ray"], frozen["struct"]]
+    for call in range(6):
+        others = [frozen["list"][0], frozen["ray"].o, frozen["dict"]["x"]]
+        found, expected = f.frozen(frozen), function(plain)
+        assert_same(found, expected)
+        assert_same(values_of(frozen), values_of(plain))
+        now = [frozen["list"][0], frozen["ray"].o, frozen["dict"]["x"]]
+        same = [True, True, function is not replaces]
+        assert [x is y for x, y in zip(others, now, strict=True)] == same
+        assert f.long == 1, call
+    assert parts == [frozen["dict"], frozen["list"], frozen["ray"], frozen["struct"]]
+
+
+def test_what_is_in_a_tuple_is_replaced() -> None:
+    """The tuple is another one afterwards, which is known of snapshots only."""
+
+    def step(s: dict[str, Any]) -> None:
+        x, y = s["pair"]
+        s["pair"] = (x + 1, y)
+
+    f = Known(step)
+    s = {"pair": (ramp(5), ramp(5, 2))}
+    for call in range(4):
+        f.frozen(s)
+        assert s["pair"][0][0] == 2 + call and f.long == call + 1
 
 
 def test_recordings_that_were_dropped() -> None:

@@ -78,19 +78,11 @@ static PyObject *caller_find(PyObject *self, PyObject *inputs)
  * or there is none. */
 static PyObject *repeat_recent(const Caller *c, PyObject *const *parts)
 {
-    Matched matched;
     if (!c->recent || Py_TYPE(c->recent) != c->state->frozen)
         return Py_NewRef(Py_NotImplemented);
-    Frozen *f = (Frozen *) Py_NewRef(c->recent);
-    PyObject *result = NULL;
-    const int fits = frozen_match(f, parts, &matched);
-    if (fits > 0) {
-        result = frozen_repeat(f, matched.ids, matched.count, NULL);
-        frozen_match_release(&matched);
-    } else if (fits == 0) {
-        result = Py_NewRef(Py_NotImplemented);
-    }
-    Py_DECREF(f);
+    PyObject *frozen = Py_NewRef(c->recent);
+    PyObject *result = frozen_match_repeat((const Frozen *) frozen, parts);
+    Py_DECREF(frozen);
     return result;
 }
 

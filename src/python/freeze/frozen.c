@@ -257,8 +257,7 @@ static bool apply_changes(const Frozen *f, const Snapshot *s, PyObject *changed)
     return place_objects(f, s, changed);
 }
 
-PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count,
-                        const Snapshot *s)
+PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count)
 {
     enum { FEW = 16 };
     uint32_t few[FEW];
@@ -278,12 +277,7 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
     WAIT_BEGIN
     done = jit_freeze_replay(f->recording, input_count, inputs, g.ids);
     WAIT_END
-    PyObject *result = NULL, *both;
-    if (done > 0 && (both = make_result(f, &g)) != NULL) {
-        if (!f->change_count || apply_changes(f, s, PyTuple_GET_ITEM(both, 1)))
-            result = Py_NewRef(PyTuple_GET_ITEM(both, 0));
-        Py_DECREF(both);
-    }
+    PyObject *result = done > 0 ? make_result(f, &g) : NULL;
     for (size_t i = 0; done > 0 && i < count; i++)
         if (!g.taken[i])
             jit_var_dec_ref(g.ids[i]);
@@ -300,7 +294,13 @@ PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s)
 {
     size_t count;
     const uint32_t *ids = snapshot_ids(s, &count);
-    return frozen_repeat(f, ids, count, s);
+    PyObject *both = frozen_repeat(f, ids, count), *result = NULL;
+    if (!both || both == Py_NotImplemented)
+        return both;
+    if (!f->change_count || apply_changes(f, s, PyTuple_GET_ITEM(both, 1)))
+        result = Py_NewRef(PyTuple_GET_ITEM(both, 0));
+    Py_DECREF(both);
+    return result;
 }
 
 static PyObject *frozen_text(PyObject *self, PyObject *unused)

@@ -55,11 +55,11 @@ extern PyGetSetDef frozen_file_members[];
 bool frozen_bind(State *state);
 /** An empty one. NULL: exception. */
 Frozen *frozen_new(State *state);
-/** Repeat it for inputs of the core. The snapshot that they are of is changed as the
- *  function has changed its inputs; NULL is fine if it has not. The function's result;
- *  NotImplemented: the recording does not fit. NULL: exception. */
-PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count,
-                        const Snapshot *s);
+/** Repeat it for inputs of the core: (the function's result, a list of what the inputs
+ *  that it has changed are now). NotImplemented: the recording does not fit. NULL:
+ *  exception. */
+PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count);
+/** The same for a snapshot, whose objects are changed. The function's result. */
 PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s);
 
 /* ---- what is kept (frozen_keep.c) */

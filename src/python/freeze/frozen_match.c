@@ -12,11 +12,18 @@ enum {
     MOST_DEPTH = 100
 };
 
+/** Where a leaf is: child number 'child' of a node of the outline. */
+typedef struct MatchPlace {
+    size_t node;
+    Py_ssize_t child;
+} MatchPlace;
+
 struct MatchPlan {
     PyObject **plain; /* leaves that are no arrays: the object, or a weak reference */
     size_t leaf_count;
     uint32_t *extents; /* of tensors, in order: of which input it is the size */
     size_t extent_count;
+    MatchPlace *places; /* of Frozen.changes */
     /* A set of variables, for the time of one comparison: generation << 32 | variable,
      * where it is this generation. Open addressing. */
     uint64_t *slots;
@@ -33,6 +40,7 @@ void frozen_match_free(MatchPlan *plan)
     if (plan) {
         PyMem_Free(plan->plain);
         PyMem_Free(plan->extents);
+        PyMem_Free(plan->places);
         PyMem_Free(plan->slots);
     }
     PyMem_Free(plan);
@@ -121,22 +129,51 @@ static bool keep_slots(MatchPlan *plan, size_t variables)
     return plan->slots || variables <= FEW || PyErr_NoMemory() != NULL;
 }
 
-/* Does each variable occur once, and does the function leave its inputs alone? */
-static bool is_simple(const Frozen *f, const Collection *c)
+/* Where all leaves are that the function changes; it has to replace none in a tuple. */
+static bool keep_places(MatchPlan *plan, const Frozen *f, const Tree *tree)
 {
-    return c->number_count == c->id_count && !c->repeated_count && !f->change_count &&
+    size_t leaf = 0, change = 0, depth = 0;
+    MatchPlace *above = PyMem_New(MatchPlace, tree->node_count + 1); /* a stack */
+    plan->places = PyMem_New(MatchPlace, f->change_count + 1);
+    bool ok = above && plan->places;
+    if (!ok)
+        PyErr_NoMemory();
+    for (size_t i = 0; ok && change < f->change_count && i < tree->node_count; i++) {
+        const TreeNode *node = &tree->nodes[i];
+        while (depth && above[depth - 1].child ==
+                            tree->nodes[above[depth - 1].node].count)
+            --depth;
+        if (node->kind == NODE_LEAF && leaf++ == f->changes[change].leaf) {
+            const NodeKind kind = tree->nodes[above[depth - 1].node].kind;
+            ok = !f->changes[change].replaced ||
+                 (kind != NODE_TUPLE && kind != NODE_NAMED_TUPLE);
+            plan->places[change++] = above[depth - 1];
+        }
+        if (depth)
+            above[depth - 1].child++;
+        if (node->kind != NODE_LEAF)
+            above[depth++] = (MatchPlace){ i, 0 };
+    }
+    PyMem_Free(above);
+    return ok;
+}
+
+/* Does each variable occur once? */
+static bool is_simple(const Collection *c)
+{
+    return c->number_count == c->id_count && !c->repeated_count &&
            c->tree.nodes[0].kind == NODE_TUPLE && c->tree.nodes[0].count == PARTS;
 }
 
 bool frozen_match_keep(Frozen *f, const Snapshot *s)
 {
-    if (!is_simple(f, &s->inputs))
+    if (!is_simple(&s->inputs))
         return true;
     MatchPlan *plan = PyMem_Calloc(1, sizeof(*plan));
     if (!plan)
         return PyErr_NoMemory() != NULL;
     if (keep_plain(plan, &s->inputs) && keep_extents(plan, s) &&
-        keep_slots(plan, s->inputs.id_count))
+        keep_slots(plan, s->inputs.id_count) && keep_places(plan, f, &s->inputs.tree))
         f->match = plan;
     else
         frozen_match_free(plan);
@@ -145,15 +182,20 @@ bool frozen_match_keep(Frozen *f, const Snapshot *s)
 
 /* ---------------------------------------------------------------- comparing */
 
-/* A walk through the outline and the inputs at the same time. */
+/* A walk through the outline and the inputs at the same time, and what it finds. */
 typedef struct Match {
     const Frozen *f;
     const MatchPlan *plan;
-    Matched *matched;
     size_t node, leaf, depth; /* of the outline, the next ones */
+    PyObject *container;      /* the innermost one; borrowed */
     const Plan *valid;        /* of a class, as the class is now */
-    size_t *extents;          /* that were found, of all tensors */
+    uint32_t *ids, few[FEW];  /* inputs of the core, with references */
+    size_t count;
+    size_t *extents;          /* of all tensors */
     size_t extent_count;
+    PyObject **targets;       /* of changes, the object, or the container in which there
+                                 will be another one; references */
+    size_t target_count;
 } Match;
 
 static bool match_shape(Match *m, const Tensor *tensor, const Tensor *like)
@@ -187,14 +229,26 @@ static bool match_array(Match *m, PyObject *object, PyObject *like)
     for (size_t i = 0; i < place->count; i++) {
         if (!leaves[i] || leaf_node(leaves[i]))
             return false;
-        m->matched->ids[m->matched->count++] = jit_var_inc_ref(leaf_index(leaves[i]));
+        m->ids[m->count++] = jit_var_inc_ref(leaf_index(leaves[i]));
     }
     return true;
+}
+
+/* Note what is to be changed. */
+static void note_target(Match *m, PyObject *object)
+{
+    const Frozen *f = m->f;
+    if (m->target_count < f->change_count &&
+        f->changes[m->target_count].leaf == m->leaf) {
+        const bool replaced = f->changes[m->target_count].replaced;
+        m->targets[m->target_count++] = Py_NewRef(replaced ? m->container : object);
+    }
 }
 
 static bool match_leaf(Match *m, PyObject *object)
 {
     PyObject *mark = m->plan->plain[m->leaf];
+    note_target(m, object);
     if (!mark) {
         const bool fits = match_array(m, object, m->f->inputs.tree.leaves[m->leaf]);
         m->leaf++;
@@ -284,9 +338,11 @@ static bool match_fields(Match *m, const TreeNode *node, PyObject *object)
 static bool match_node(Match *m, PyObject *object)
 {
     const TreeNode *node = &m->f->inputs.tree.nodes[m->node++];
+    PyObject *outer = m->container;
     if (m->depth == MOST_DEPTH)
         return false;
     m->depth++;
+    m->container = object;
     bool fits = false;
     switch (node->kind) {
     case NODE_TUPLE:
@@ -302,6 +358,7 @@ static bool match_node(Match *m, PyObject *object)
         fits = node->plan && match_fields(m, node, object);
     }
     m->depth--;
+    m->container = outer;
     return fits;
 }
 
@@ -342,64 +399,96 @@ static bool are_distinct(const Frozen *f, const uint32_t *ids)
 
 /* Are extents the sizes that they were, and equal to each other where they were? Those
  * that are no variable's go in as literals. */
-static bool add_extents(const Match *m)
+static bool add_extents(Match *m)
 {
     const Frozen *f = m->f;
     const size_t variables = f->inputs.id_count;
-    Matched *matched = m->matched;
     const JitBackend backend = collection_backend(&f->inputs);
     for (size_t i = 0; i < m->extent_count; i++) {
         const uint32_t input = m->plan->extents[i];
         if (input == NUMBER)
             continue;
-        if (input == matched->count && input >= variables) {
+        if (input == m->count && input >= variables) {
             const Leaf size = leaf_entries(backend, m->extents[i]);
             if (!size)
                 return false;
-            matched->ids[matched->count++] = leaf_index(size);
-        } else if (jit_var_peek_size(matched->ids[input]) != m->extents[i]) {
+            m->ids[m->count++] = leaf_index(size);
+        } else if (jit_var_peek_size(m->ids[input]) != m->extents[i]) {
             return false;
         }
     }
-    return matched->count == variables + f->extent_count;
+    return m->count == variables + f->extent_count;
 }
 
-/* ---------------------------------------------------------------- whole */
+/* ---------------------------------------------------------------- repeating */
 
-void frozen_match_release(Matched *matched)
+/* Do to the inputs what the function has done to those of the recording. */
+static bool apply_changes(const Match *m, PyObject *changed)
 {
-    for (size_t i = 0; i < matched->count; i++)
-        jit_var_dec_ref(matched->ids[i]);
-    if (matched->ids != matched->few)
-        PyMem_Free(matched->ids);
-    matched->ids = NULL;
-    matched->count = 0;
+    const Frozen *f = m->f;
+    for (size_t i = 0; i < f->change_count; i++) {
+        const MatchPlace *place = &m->plan->places[i];
+        PyObject *target = m->targets[i], *now = PyList_GET_ITEM(changed, i);
+        if (f->changes[i].replaced
+                ? !tree_put_child(&f->inputs.tree.nodes[place->node], target,
+                                  place->child, now)
+                : !array_replace(array_of(target), (Array *) now))
+            return false;
+    }
+    return true;
 }
 
-static bool reserve(Matched *matched, size_t count)
+static PyObject *repeat(const Match *m)
 {
-    matched->count = 0;
-    matched->ids = count > sizeof(matched->few) / sizeof(*matched->few)
-                       ? PyMem_New(uint32_t, count)
-                       : matched->few;
-    return matched->ids || PyErr_NoMemory() != NULL;
+    PyObject *both = frozen_repeat(m->f, m->ids, m->count), *result = NULL;
+    if (!both || both == Py_NotImplemented)
+        return both;
+    if (apply_changes(m, PyTuple_GET_ITEM(both, 1)))
+        result = Py_NewRef(PyTuple_GET_ITEM(both, 0));
+    Py_DECREF(both);
+    return result;
 }
 
-int frozen_match(const Frozen *f, PyObject *const *parts, Matched *matched)
+/* Room for 'count' items; where there are none, none. */
+static bool reserve(void *items, size_t count, size_t size)
 {
-    const size_t extents = f->match ? f->match->extent_count : 0;
+    *(void **) items = count ? PyMem_Malloc(count * size) : NULL;
+    return *(void **) items || !count || PyErr_NoMemory() != NULL;
+}
+
+static bool reserve_all(Match *m)
+{
+    const size_t ids = m->f->inputs.id_count + m->f->extent_count;
+    m->ids = m->few;
+    return (ids <= FEW || reserve(&m->ids, ids, sizeof(*m->ids))) &&
+           reserve(&m->extents, m->plan->extent_count, sizeof(*m->extents)) &&
+           reserve(&m->targets, m->f->change_count, sizeof(PyObject *));
+}
+
+static void release(Match *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        jit_var_dec_ref(m->ids[i]);
+    for (size_t i = 0; i < m->target_count; i++)
+        Py_DECREF(m->targets[i]);
+    if (m->ids != m->few)
+        PyMem_Free(m->ids);
+    PyMem_Free(m->extents);
+    PyMem_Free(m->targets);
+}
+
+PyObject *frozen_match_repeat(const Frozen *f, PyObject *const *parts)
+{
+    Match m = { .f = f, .plan = f->match, .node = 1 };
     if (!f->match || f->suspended != ad_scope_suspends_all())
-        return 0;
-    Match m = { .f = f, .plan = f->match, .matched = matched, .node = 1 };
-    if (!reserve(matched, f->inputs.id_count + f->extent_count))
-        return -1;
-    m.extents = extents ? PyMem_New(size_t, extents) : NULL;
-    bool fits = m.extents || !extents || PyErr_NoMemory() != NULL;
+        return Py_NewRef(Py_NotImplemented);
+    bool fits = reserve_all(&m);
     for (size_t i = 0; fits && i < PARTS; i++)
         fits = match_child(&m, parts[i]);
-    fits = fits && are_distinct(f, matched->ids) && add_extents(&m);
-    PyMem_Free(m.extents);
-    if (!fits)
-        frozen_match_release(matched);
-    return fits ? 1 : PyErr_Occurred() ? -1 : 0;
+    fits = fits && are_distinct(f, m.ids) && add_extents(&m);
+    PyObject *result = fits               ? repeat(&m)
+                       : PyErr_Occurred() ? NULL
+                                          : Py_NewRef(Py_NotImplemented);
+    release(&m);
+    return result;
 }

@@ -5,7 +5,7 @@
  * apart: nothing is made but a list of variables. What differs here may fit all the
  * same, for which there are snapshots and keys (snapshot.h): inputs in which an array
  * occurs twice, values that are equal and not the same object, variables to be
- * evaluated. Functions that change their inputs need a snapshot each time.
+ * evaluated.
  */
 #ifndef PYTHON_FROZEN_MATCH_H
 #define PYTHON_FROZEN_MATCH_H
@@ -22,14 +22,8 @@ void frozen_match_free(MatchPlan *plan);
 /** For tp_traverse. */
 int frozen_match_references(const MatchPlan *plan, visitproc visit, void *arg);
 
-/** Inputs of the core that a matching call has, with references. Zeroed: none. */
-typedef struct Matched {
-    uint32_t *ids, few[16];
-    size_t count;
-} Matched;
-
-/** Do the entries of the tuple of inputs fit? 1: yes, 0: perhaps not, -1: exception. */
-int frozen_match(const Frozen *f, PyObject *const *parts, Matched *matched);
-void frozen_match_release(Matched *matched);
+/** Do the entries of the tuple of inputs fit? Then the recording is repeated for them:
+ *  the function's result; NotImplemented: perhaps they do not. NULL: exception. */
+PyObject *frozen_match_repeat(const Frozen *f, PyObject *const *parts);
 
 #endif

@@ -639,16 +639,17 @@ static bool same_values(PyObject *dictionary, PyObject *children)
 }
 
 /* Set a field if it has another value. */
-static bool place_field(const TreeNode *node, Py_ssize_t i, PyObject *child)
+static bool place_field(const TreeNode *node, PyObject *object, Py_ssize_t i,
+                        PyObject *child)
 {
     setattrofunc set =
         node->kind == NODE_STRUCT ? PyObject_SetAttr : PyObject_GenericSetAttr;
     PyObject *name = PyTuple_GET_ITEM(node->plan->names, i);
-    PyObject *now = PyObject_GetAttr(node->object, name);
+    PyObject *now = PyObject_GetAttr(object, name);
     if (!now && !PyErr_ExceptionMatches(PyExc_AttributeError))
         return false;
     PyErr_Clear();
-    const bool ok = now == child || set(node->object, name, child) == 0;
+    const bool ok = now == child || set(object, name, child) == 0;
     Py_XDECREF(now);
     return ok;
 }
@@ -657,7 +658,7 @@ static bool place_fields(const TreeNode *node, PyObject *children)
 {
     Py_ssize_t i = 0;
     while (i < node->count &&
-           place_field(node, i, PySequence_Fast_GET_ITEM(children, i)))
+           place_field(node, node->object, i, PySequence_Fast_GET_ITEM(children, i)))
         ++i;
     return i == node->count;
 }
@@ -702,10 +703,9 @@ PyObject *tree_place(const char *operation, const Tree *tree, const Tree *other,
 
 /* ---------------------------------------------------------------- restoring */
 
-/* Let child i of a container be this object again. */
-static bool put_child(const TreeNode *node, Py_ssize_t i, PyObject *child)
+bool tree_put_child(const TreeNode *node, PyObject *object, Py_ssize_t i,
+                    PyObject *child)
 {
-    PyObject *object = node->object;
     switch (node->kind) {
     case NODE_LIST:
         if (i >= PyList_GET_SIZE(object))
@@ -715,7 +715,7 @@ static bool put_child(const TreeNode *node, Py_ssize_t i, PyObject *child)
     case NODE_DICTIONARY:
         return PyDict_SetItem(object, PyList_GET_ITEM(node->keys, i), child) == 0;
     default:
-        return place_field(node, i, child);
+        return place_field(node, object, i, child);
     }
 }
 
@@ -745,7 +745,7 @@ bool tree_restore(const Tree *tree)
             PyObject *child = tree->nodes[at].kind == NODE_LEAF
                                   ? tree->leaves[next_leaf]
                                   : tree->nodes[at].object;
-            ok = put_child(node, i, child) && ok;
+            ok = tree_put_child(node, node->object, i, child) && ok;
             /* Pass over the child, and what it contains. */
             for (Py_ssize_t open = 1; open > 0; ++at) {
                 open += tree->nodes[at].count - 1;

@@ -57,6 +57,11 @@ PyObject *tree_unflatten(const char *operation, const Tree *tree,
 PyObject *tree_place(const char *operation, const Tree *tree, const Tree *other,
                      PyObject *const *leaves);
 
+/** Let child i of an object, a container like 'node' and no tuple, be this one. False:
+ *  exception. */
+bool tree_put_child(const TreeNode *node, PyObject *object, Py_ssize_t i,
+                    PyObject *child);
+
 /** Put the containers back as they were when the tree was taken. Needs no memory unless
  *  entries have been removed. False: exception, after all that could be done. */
 bool tree_restore(const Tree *tree);
