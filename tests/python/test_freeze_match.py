@@ -137,6 +137,9 @@ def test_equal_literals_are_several() -> None:
     f = known(lambda x, a, b: x * a + b, ramp(5), Float(2), Float(3))
     f.check(ramp(5), Float(2), Float(3))
     f.check(ramp(5), Float(3), Float(3), long=True)
+    g = known(lambda a, b, x, y: x * a + y * b, Float(3), Float(3), ramp(5), ramp(5, 2))
+    g.check(Float(3), Float(3), ramp(6), ramp(6, 3))
+    g.check(Float(3), Float(4), ramp(5), ramp(5, 2), long=True)
 
 
 def test_unevaluated_arrays() -> None:

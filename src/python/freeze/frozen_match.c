@@ -189,8 +189,8 @@ typedef struct Match {
     size_t node, leaf, depth; /* of the outline, the next ones */
     PyObject *container;      /* the innermost one; borrowed */
     const Plan *valid;        /* of a class, as the class is now */
-    uint32_t *ids, few[FEW];  /* inputs of the core, with references */
-    size_t count;
+    uint32_t *ids, few[FEW];  /* inputs of the core, with references; 0: none yet */
+    size_t count;             /* without extents that are to come */
     size_t *extents;          /* of all tensors */
     size_t extent_count;
     PyObject **targets;       /* of changes, the object, or the container in which there
@@ -226,10 +226,11 @@ static bool match_array(Match *m, PyObject *object, PyObject *like)
         !match_shape(m, (const Tensor *) a, (const Tensor *) like))
         return false;
     const Leaf *leaves = array_leaves(a);
+    const uint32_t *numbers = m->f->inputs.numbers + place->first;
     for (size_t i = 0; i < place->count; i++) {
         if (!leaves[i] || leaf_node(leaves[i]))
             return false;
-        m->ids[m->count++] = jit_var_inc_ref(leaf_index(leaves[i]));
+        m->ids[numbers[i] - 1] = jit_var_inc_ref(leaf_index(leaves[i]));
     }
     return true;
 }
@@ -449,10 +450,10 @@ static PyObject *repeat(const Match *m)
     return result;
 }
 
-/* Room for 'count' items; where there are none, none. */
+/* Room for 'count' items, zeroed; where there are none, none. */
 static bool reserve(void *items, size_t count, size_t size)
 {
-    *(void **) items = count ? PyMem_Malloc(count * size) : NULL;
+    *(void **) items = count ? PyMem_Calloc(count, size) : NULL;
     return *(void **) items || !count || PyErr_NoMemory() != NULL;
 }
 
@@ -460,6 +461,7 @@ static bool reserve_all(Match *m)
 {
     const size_t ids = m->f->inputs.id_count + m->f->extent_count;
     m->ids = m->few;
+    m->count = m->f->inputs.id_count;
     return (ids <= FEW || reserve(&m->ids, ids, sizeof(*m->ids))) &&
            reserve(&m->extents, m->plan->extent_count, sizeof(*m->extents)) &&
            reserve(&m->targets, m->f->change_count, sizeof(PyObject *));
@@ -467,7 +469,7 @@ static bool reserve_all(Match *m)
 
 static void release(Match *m)
 {
-    for (size_t i = 0; i < m->count; i++)
+    for (size_t i = 0; m->ids && i < m->count; i++)
         jit_var_dec_ref(m->ids[i]);
     for (size_t i = 0; i < m->target_count; i++)
         Py_DECREF(m->targets[i]);
