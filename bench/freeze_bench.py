@@ -5,18 +5,20 @@ Called by python_bench.py; see there.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import drjit as dr
-from peer_bench import require
-from timing import emit, seconds_of
+from peer_bench import make_leaves, random_statements, require, run_program
+from timing import clock, emit, seconds_of
 
 CALLS = 20  # of a frozen function, for one time
 PIXELS = 64 * 64
 SAMPLES = 16
+FIRST_CALLS = 40  # of functions of one length
 
 
 @dataclass
@@ -65,6 +67,38 @@ def measure_call(_argument: str) -> None:
     tens = [Ten(*arrays(10)) for _ in range(100)]
     frozen = dr.freeze(lambda ts: [t.a * 2 + t.j for t in ts])
     run(partial(frozen, tens), "100 dataclasses of 10 arrays")
+
+
+def first_call(operations: int, seed: int, frozen: bool) -> float:
+    """Seconds until a function that is new has its result."""
+    statements = random_statements(seed, operations)
+    leaves = make_leaves(dr, dr.llvm.Float, 1000, seed)
+
+    def function(xs: list[Any]) -> Any:
+        return run_program(dr, statements, xs)
+
+    call = dr.freeze(function) if frozen else function
+    before = clock()
+    result = call(leaves)
+    dr.eval(result)
+    dr.sync_thread()
+    return clock() - before
+
+
+def measure_first(argument: str) -> None:
+    """The first call of a function whose kernel nobody has seen; frozen, and not."""
+    seed = int(argument or 1) * 100000
+    for operations in (10, 100, 1000):
+        times: dict[bool, list[float]] = {False: [], True: []}
+        for k in range(2 * FIRST_CALLS):
+            frozen = bool(k % 2)
+            times[frozen].append(first_call(operations, seed + k, frozen))
+        medians = {way: statistics.median(each) for way, each in times.items()}
+        case = f"{operations} ops"
+        emit("freeze first", f"{case}, frozen", times[True], 1e6, "us")
+        emit("freeze first", f"{case}, not frozen", times[False], 1e6, "us")
+        ratio = medians[True] / medians[False]
+        emit("freeze first", f"{case}, over not frozen", [ratio], 1, "ratio")
 
 
 def render(color: Any, seed: Any) -> Any:
@@ -120,5 +154,6 @@ def measure_step(_argument: str) -> None:
 
 MEASURES: dict[str, Callable[[str], None]] = {
     "freeze": measure_call,
+    "freeze first": measure_first,
     "freeze step": measure_step,
 }

@@ -47,6 +47,7 @@ MEASURES = (
     Measure("decoration", (Run("decoration"),)),
     Measure("instances", (Run("instances"),)),
     Measure("freeze", (Run("freeze"),)),
+    Measure("freeze first", (Run("freeze first", "SEED"),)),
     Measure("freeze step", (Run("freeze step"),)),
     Measure("ad chain", (Run("ad chain"),)),
     # The peer dies of a graph of 100,000 nodes.
@@ -98,6 +99,7 @@ GOALS = (
     Goal("freeze", "1 arrays", 0.3),
     Goal("freeze", "100 arrays", 0.2),
     Goal("freeze", "*", 0.15),
+    Goal("freeze first", "*, over not frozen", 1.2, absolute=True),
     Goal("freeze step", "frozen", 0.5),
     Goal("mandelbrot", "first frame", 0.1),
     Goal("mandelbrot", "another frame", 0.5),

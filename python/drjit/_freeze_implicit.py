@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 from drjit import _core
 from drjit._freeze_ad import leaves
 
-# Of what counts by its value.
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
-
 # Of what has no parts, and is no function.
-_WHOLE = frozenset({*_PLAIN, type(...), type, types.ModuleType})
+_WHOLE = frozenset(
+    {bool, int, float, complex, str, bytes, type(None), type(...), type}
+    | {types.ModuleType}
+)
+
+# What `_core._freeze_contents()` says.
+_PLAIN_VALUES, _ARRAYS_OR_A_LEAF = 1, 2
 
 # What an instruction does with a name, and by how much its argument is shifted to be
 # the number of that.
@@ -276,14 +279,12 @@ def _counts(value: Any) -> bool:
     if type(value) in _WHOLE or isinstance(value, _core.ArrayBase):
         return True
     try:
-        found = leaves(value)
+        contents = _core._freeze_contents(value)
     except RecursionError:
         return False
-    if any(leaf is value or _core.is_jit_v(leaf) for leaf in found):
-        return True
-    if _is_own(type(value).__module__):  # dr.rng(): it gets arrays
-        return True
-    return isinstance(value, tuple) and all(isinstance(x, _PLAIN) for x in found)
+    if contents == _ARRAYS_OR_A_LEAF or _is_own(type(value).__module__):
+        return True  # dr.rng() gets arrays
+    return contents == _PLAIN_VALUES and isinstance(value, tuple)
 
 
 def _has_arrays(value: Any) -> bool:

@@ -24,14 +24,14 @@
 #include "python/tree/plan.h"
 
 static PyMethodDef *const function_tables[] = {
-    call_functions, cond_functions, create_functions, custom_functions, dot_functions,
-    error_functions, frozen_export_functions, frozen_file_functions, frozen_functions,
-    functions_functions, gather_functions, gradient_functions,
-    introspect_functions, jit_functions, local_functions, loop_functions,
-    mask_functions, product_functions, propagate_functions,
+    call_functions, cond_functions, contents_functions, create_functions,
+    custom_functions, dot_functions, error_functions, frozen_export_functions,
+    frozen_file_functions, frozen_functions, functions_functions, gather_functions,
+    gradient_functions, introspect_functions, jit_functions, local_functions,
+    loop_functions, mask_functions, product_functions, propagate_functions,
     reduce_functions, report_functions, reshape_functions, snapshot_functions,
-    sort_functions, source_functions, tensor_functions, trait_functions,
-    tree_functions, type_functions,
+    sort_functions, source_functions, tensor_functions, trait_functions, tree_functions,
+    type_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};

@@ -73,7 +73,8 @@ void array_dealloc(PyObject *self);
 static inline bool array_check(const State *state, PyObject *object)
 {
     return Py_TYPE(object)->tp_dealloc == array_dealloc || /* exactly one of ours */
-           PyObject_TypeCheck(object, state->array_base);
+           (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE && /* no built-in type */
+            PyObject_TypeCheck(object, state->array_base));
 }
 
 /** The first leaf; valid until Python code runs or the array is changed. */

@@ -32,6 +32,7 @@ extern PyMethodDef call_functions[];         /* switch */
 extern PyMethodDef mask_functions[];         /* with '_': drjit._flow.regions */
 extern PyMethodDef local_functions[];        /* the same */
 extern PyMethodDef report_functions[];       /* the same */
+extern PyMethodDef contents_functions[];     /* with '_': drjit._freeze_implicit */
 extern PyMethodDef frozen_export_functions[];
 extern PyMethodDef frozen_functions[];       /* with '_': drjit._freeze */
 extern PyMethodDef frozen_file_functions[];  /* the same */
