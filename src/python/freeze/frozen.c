@@ -180,8 +180,7 @@ static bool set_shape(const Frozen *f, const OutputLeaf *out, const Given *g,
 static PyObject *make_array(const Frozen *f, size_t leaf, const Given *g)
 {
     const OutputLeaf *out = &f->leaves[leaf];
-    const TypeInfo *info = out->like ? out->like->info
-                                     : type_of_class(f->state, out->cls);
+    const TypeInfo *info = out->info;
     const uint32_t *numbers = f->numbers + out->first;
     if (out->cls == info->py && info->kind == KIND_LEAF)
         return (PyObject *) array_new_leaf(info, take_output(g, numbers[0]));

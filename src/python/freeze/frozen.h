@@ -12,6 +12,7 @@
 /** What is left of an array: where its variables come from. */
 typedef struct OutputLeaf {
     PyTypeObject *cls; /* of arrays, a reference; NULL: the tree's leaf is the result */
+    const TypeInfo *info; /* of these arrays */
     Array *like;       /* without variables, for what has a shape; NULL */
     size_t first, count;
     uint32_t *sizes; /* of each extent of a tensor, or of a number; 0: as in 'like'.

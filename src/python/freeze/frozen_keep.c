@@ -176,6 +176,7 @@ static bool keep_leaf(Frozen *f, Outputs *o, size_t leaf)
     if (!place->info)
         return !size_check(f->state, object) || keep_number(f, o, leaf);
     out->cls = (PyTypeObject *) Py_NewRef((PyObject *) Py_TYPE(object));
+    out->info = place->info;
     out->first = place->first;
     out->count = place->count;
     const bool tensor = place->info->kind == KIND_TENSOR;
@@ -264,10 +265,8 @@ static PyObject *bare_leaf(const Frozen *f, size_t leaf, CollectedLeaf *place)
     const OutputLeaf *out = &f->leaves[leaf];
     if (!out->cls)
         return Py_NewRef(f->tree.leaves[leaf]);
-    const TypeInfo *info = out->like ? out->like->info
-                                     : type_of_class(f->state, out->cls);
-    *place = (CollectedLeaf){ info, out->first, out->count };
-    return (PyObject *) access_make(out->cls, info, out->like);
+    *place = (CollectedLeaf){ out->info, out->first, out->count };
+    return (PyObject *) access_make(out->cls, out->info, out->like);
 }
 
 bool frozen_outputs(const Frozen *f, Collection *outline)
