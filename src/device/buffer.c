@@ -11,7 +11,8 @@
  *
  * One spin lock guards the caches and the statistics together. It is held for a few
  * nanoseconds at a time, so one atomic exchange is all that a request from the cache
- * pays; a lock and a set of counters for each class would pay three.
+ * pays, or BUFFER_BATCH of them; a lock and a set of counters for each class would pay
+ * three.
  */
 #include "device/buffer.h"
 
@@ -27,7 +28,6 @@ enum {
     MIN_SHIFT = 6,           /* the smallest class has 64 bytes */
     MAX_SHIFT = 46,          /* larger requests fail at once */
     CLASS_COUNT = (MAX_SHIFT - MIN_SHIFT) * 4 + 1,
-    CLASS_MAPPED = 255,
     FIRST_LARGE = (16 - MIN_SHIFT) * 4 + 1, /* classes above 64 KiB are large */
     KEEP_SECONDS = 10,
     ASK_EVERY = 1024,        /* small buffers: how often the clock is looked at */
@@ -36,7 +36,7 @@ enum {
     SPINS = 64               /* before the lock's holder is given the processor */
 };
 
-_Static_assert(CLASS_COUNT < CLASS_MAPPED, "class numbers must fit");
+_Static_assert(CLASS_COUNT < (int) BUFFER_MAPPED, "class numbers must fit");
 
 typedef struct Cache {
     Buffer *classes[CLASS_COUNT];
@@ -44,6 +44,7 @@ typedef struct Cache {
     size_t small;            /* bytes of small ones */
     uint32_t small_releases; /* since the clock was looked at */
     uint32_t small_left;     /* second at which they were last told to leave */
+    uint32_t looked;         /* second at which ages were last looked at */
     _Atomic size_t limit;    /* 0: not decided yet */
     BufferStats stats;
 } Cache;
@@ -54,6 +55,8 @@ static atomic_flag lock = ATOMIC_FLAG_INIT;
 static Cache caches[DEVICE_MOST]; /* guarded by 'lock' */
 static uint32_t now;              /* seconds; guarded by 'lock' */
 static uint32_t ahead;            /* of the clock, in seconds; likewise */
+
+_Atomic bool buffer_kept_ever;
 
 static void take_lock(void)
 {
@@ -123,6 +126,7 @@ static void link_large(Cache *cache, Buffer *buffer)
     else
         cache->oldest = buffer;
     cache->newest = buffer;
+    buffer->released = now;
 }
 
 static void link_in(Cache *cache, Buffer *buffer)
@@ -207,6 +211,7 @@ static void take_classes(Cache *cache, uint32_t first, uint32_t end, Buffer **li
 static Buffer *take_superfluous(Cache *cache)
 {
     Buffer *list = NULL;
+    cache->looked = now;
     size_t limit = atomic_load_explicit(&cache->limit, memory_order_relaxed);
     if (cache->small > limit / SMALL_SHARE || now - cache->small_left > KEEP_SECONDS) {
         take_classes(cache, 0, FIRST_LARGE, &list);
@@ -219,6 +224,14 @@ static Buffer *take_superfluous(Cache *cache)
         put_on(&list, buffer);
     }
     return list;
+}
+
+/* Can there be anything that leaves? */
+static inline bool is_overdue(const Cache *cache)
+{
+    size_t limit = atomic_load_explicit(&cache->limit, memory_order_relaxed);
+    return cache->small > limit / SMALL_SHARE || cache->stats.cached > limit ||
+           cache->looked != now;
 }
 
 size_t buffer_trim(void)
@@ -285,9 +298,10 @@ static Buffer *create(Device *device, uint32_t size_class)
 {
     if (!cache_of(device)->limit)
         set_limit(device);
-    Buffer *buffer = alloc_get(sizeof(Buffer));
+    Buffer *buffer = alloc_aligned(sizeof(Buffer));
     TRY(buffer, NULL);
-    *buffer = (Buffer) { .device = device, .size_class = (uint8_t) size_class };
+    *buffer = (Buffer) { .device = device, .index = device->index,
+                         .size_class = (uint8_t) size_class };
     buffer->address = device->allocate(device, class_size(size_class));
     if (buffer->address)
         return buffer;
@@ -332,31 +346,73 @@ static void count_new(Cache *cache, size_t size)
         stats->watermark = stats->used;
 }
 
+/* One reference, and no past. */
+static inline void begin(Buffer *buffer, size_t size)
+{
+    buffer->size = size;
+    atomic_store_explicit(&buffer->owner, NULL, memory_order_relaxed);
+    atomic_store_explicit(&buffer->own_write, 0, memory_order_relaxed);
+    atomic_store_explicit(&buffer->own_read, 0, memory_order_relaxed);
+    atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&buffer->writes, 0, memory_order_relaxed);
+}
+
+/* From the cache, as far as there are any; how many are missing, which are NULL. */
+static uint32_t find_all(Cache *cache, uint32_t count, const size_t *sizes,
+                         Buffer **buffers)
+{
+    uint32_t missing = 0;
+    take_lock();
+    for (uint32_t i = 0; i < count; ++i) {
+        buffers[i] = take_first(cache, class_of(sizes[i]));
+        if (buffers[i]) {
+            count_new(cache, sizes[i]);
+            begin(buffers[i], sizes[i]);
+        } else {
+            missing++;
+        }
+    }
+    drop_lock();
+    return missing;
+}
+
+static Buffer *make(Device *device, size_t size)
+{
+    Buffer *buffer = create_or_trim(device, class_of(size));
+    TRY(buffer, NULL);
+    begin(buffer, size);
+    take_lock();
+    count_new(cache_of(device), size);
+    drop_lock();
+    return buffer;
+}
+
+static bool make_missing(Device *device, uint32_t count, const size_t *sizes,
+                         Buffer **buffers)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < count; ++i)
+        ok = buffers[i] || (buffers[i] = make(device, sizes[i]));
+    for (uint32_t i = 0; !ok && i < count; ++i)
+        buffer_release(buffers[i]);
+    return ok;
+}
+
+bool buffer_get_all(Device *device, uint32_t count, const size_t *sizes,
+                    Buffer **buffers)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        if (sizes[i] > (size_t) 1 << MAX_SHIFT)
+            return error_set(JIT_ERROR_MEMORY, "out of memory: an array of %zu bytes "
+                             "is too large", sizes[i]);
+    return !find_all(cache_of(device), count, sizes, buffers) ||
+           make_missing(device, count, sizes, buffers);
+}
+
 Buffer *buffer_get(Device *device, size_t size)
 {
-    if (size > (size_t) 1 << MAX_SHIFT) {
-        error_set(JIT_ERROR_MEMORY, "out of memory: an array of %zu bytes is too large",
-                  size);
-        return NULL;
-    }
-    Cache *cache = cache_of(device);
-    uint32_t size_class = class_of(size);
-
-    take_lock();
-    Buffer *buffer = take_first(cache, size_class);
-    if (buffer) {
-        count_new(cache, size);
-        drop_lock();
-    } else {
-        drop_lock();
-        TRY(buffer = create_or_trim(device, size_class), NULL);
-        take_lock();
-        count_new(cache, size);
-        drop_lock();
-    }
-    buffer->size = size;
-    atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
-    return buffer;
+    Buffer *buffer;
+    return buffer_get_all(device, 1, &size, &buffer) ? buffer : NULL;
 }
 
 Buffer *buffer_map(Device *device, void *address, size_t size,
@@ -365,8 +421,8 @@ Buffer *buffer_map(Device *device, void *address, size_t size,
     Buffer *buffer = alloc_get(sizeof(Buffer));
     TRY(buffer, NULL);
     *buffer = (Buffer) { .address = address, .size = size, .device = device, .refs = 1,
-                         .size_class = CLASS_MAPPED, .release = release,
-                         .payload = payload };
+                         .index = device->index, .size_class = BUFFER_MAPPED,
+                         .release = release, .payload = payload };
     Cache *cache = cache_of(device);
     take_lock();
     cache->stats.mapped += size;
@@ -375,11 +431,9 @@ Buffer *buffer_map(Device *device, void *address, size_t size,
     return buffer;
 }
 
-bool buffer_is_padded(const Buffer *buffer)
+bool buffer_ends_early(const Buffer *buffer)
 {
     enum { PAGE = 4096, OVERREAD = 64 };
-    if (buffer->size_class != CLASS_MAPPED)
-        return true;
     if (ALLOC_WATCHED) /* it objects to reading on even within the page */
         return false;
     uintptr_t last = (uintptr_t) buffer->address + buffer->size - 1;
@@ -487,44 +541,27 @@ static void unmap(Buffer *buffer)
     alloc_free(buffer);
 }
 
-void buffer_release(Buffer *buffer)
+/* Commands hold references, so none is left that uses it. */
+void buffer_end(Buffer *buffer)
 {
-    if (!buffer)
-        return;
-    /* Acquire pairs with the release of other threads' decrements. The holder of the
-     * only reference need not decrement: nobody else can be looking, unless commands
-     * are kept. */
-    if ((atomic_load_explicit(&buffer->refs, memory_order_acquire) != 1 ||
-         redo_ever()) &&
-        atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    if (atomic_load_explicit(&buffer->redo, memory_order_acquire))
+    if (atomic_load_explicit(&buffer_kept_ever, memory_order_acquire) &&
+        atomic_load_explicit(&buffer->redo, memory_order_acquire))
         redo_forget(buffer);
     forget_failure(buffer);
-    if (buffer->size_class == CLASS_MAPPED) {
+    if (buffer->size_class == BUFFER_MAPPED) {
         unmap(buffer);
         return;
     }
-
-    /* Commands hold references, so none is left that uses it: its past is forgotten. */
-    atomic_store_explicit(&buffer->owner, NULL, memory_order_relaxed);
-    atomic_store_explicit(&buffer->own_write, 0, memory_order_relaxed);
-    atomic_store_explicit(&buffer->own_read, 0, memory_order_relaxed);
-    atomic_store_explicit(&buffer->writes, 0, memory_order_relaxed);
-    buffer->writer = buffer->reader = NULL;
-    buffer->readers_many = false;
-
-    Cache *cache = cache_of(buffer->device);
+    Cache *cache = &caches[buffer->index];
     uint32_t time = is_large(buffer) ? ask_time() : 0;
     take_lock();
     if (!time && ++cache->small_releases % ASK_EVERY == 0)
         time = ask_time();
     note_time(time);
-    buffer->released = now;
     cache->stats.used -= buffer->size;
     cache->stats.live--;
     link_in(cache, buffer);
-    Buffer *list = take_superfluous(cache);
+    Buffer *list = is_overdue(cache) ? take_superfluous(cache) : NULL;
     drop_lock();
     if (list)
         destroy_all(list);

@@ -30,37 +30,64 @@
 struct Device;
 struct Stream;
 
-/* What follows 'use of uses.c' belongs to that file and is explained at its head. */
+enum {
+    BUFFER_MAPPED = 255, /* Buffer.size_class of foreign memory */
+    BUFFER_BATCH = 64    /* as many can be had at once */
+};
+
+/* Two cache lines, if it has memory of its own; all that the life of a small one takes
+ * stands in the first. What a buffer in use has, and what one in the cache has, share
+ * their places. What follows 'use of uses.c' belongs to that file and is explained at
+ * its head. */
 typedef struct Buffer {
     void *address;             /* for the device; see buffer_host() */
     size_t size;               /* bytes asked for */
-    struct Device *device;
-    _Atomic uint32_t refs;
-    uint8_t size_class;        /* of the cache; 255 = foreign memory */
     _Atomic(ErrorRecord *) failure; /* owned; NULL = the contents are what they
                                        should be */
+    _Atomic(struct Stream *) owner; /* use of uses.c: the only user; NULL = none; or
+                                       "shared" */
+    union {
+        _Atomic uint64_t own_write; /* use of uses.c: owned: the owner's last command
+                                       that writes, */
+        struct Buffer *next;        /* cached: of the same class */
+    };
+    _Atomic uint64_t own_read; /* ... or reads */
+    _Atomic uint32_t refs;
     _Atomic uint32_t writes;   /* commands so far that write it; those performed again
                                   count once */
+    uint8_t size_class;        /* of the cache, or BUFFER_MAPPED */
+    uint8_t index;             /* of the device */
+    bool readers_many;         /* use of uses.c: shared: several streams read since the
+                                  last write */
+
+    struct Device *device;
     _Atomic(struct Command *) redo; /* would compute its contents; see redo.h */
-    /* use of uses.c */
-    bool readers_many;         /* shared: several streams read since the last write */
-    _Atomic(struct Stream *) owner; /* the only user; NULL = none; or "shared" */
-    _Atomic uint64_t own_write, own_read; /* owned: the owner's last such command */
-    struct Stream *writer;     /* shared: stream of the last write, NULL = none */
-    uint64_t writer_seq;       /* its number there */
-    struct Stream *reader;     /* shared: stream of the last read since then */
-    uint64_t reader_seq;
-    /* use of buffer.c */
+    union {
+        struct { /* use of uses.c: shared */
+            struct Stream *writer; /* of the last write, NULL = none */
+            uint64_t writer_seq;   /* its number there */
+            struct Stream *reader; /* of the last read since then */
+            uint64_t reader_seq;
+        };
+        struct { /* cached, and large */
+            struct Buffer *previous;       /* of the same class */
+            struct Buffer *newer, *older;  /* of any class */
+            uint32_t released; /* second at which it came into the cache, about */
+        };
+    };
     void (*release)(void *address, void *payload); /* foreign memory only, or NULL */
     void *payload;
-    uint32_t released;         /* second at which it came into the cache, about */
-    struct Buffer *next, *previous; /* in the cache, of the same class */
-    struct Buffer *newer, *older;   /* of any class */
 } Buffer;
+
+_Static_assert(sizeof(Buffer) == 128 && offsetof(Buffer, device) == 64,
+               "a buffer is two cache lines");
 
 /** Memory of a device of at least 'size' bytes (size > 0), one reference. When there is
  *  none left, the cache is trimmed and the request repeated before it fails. */
 Buffer *buffer_get(struct Device *device, size_t size);
+/** The same for up to BUFFER_BATCH sizes at once, all or none. */
+bool buffer_get_all(struct Device *device, uint32_t count, const size_t *sizes,
+                    Buffer **buffers);
 /** A Buffer on foreign memory that the device can use. 'release' (may be NULL) is
  *  called once at the end, without locks, in whatever thread drops the last
  *  reference. */
@@ -72,15 +99,36 @@ void *buffer_host(const Buffer *buffer);
  *  stream_sync_buffer(). */
 void buffer_read(const Buffer *buffer, size_t offset, void *dst, size_t bytes);
 void buffer_write(Buffer *buffer, size_t offset, const void *src, size_t bytes);
+/** Does foreign memory end so early in its page that 64 bytes more can be read? */
+bool buffer_ends_early(const Buffer *buffer);
 /** May kernels load whole vectors at the end of this buffer? Always for memory of
  *  buffer_get(); for foreign memory, if 64 bytes more lie in the last entry's page. */
-bool buffer_is_padded(const Buffer *buffer);
+static inline bool buffer_is_padded(const Buffer *buffer)
+{
+    return buffer->size_class != BUFFER_MAPPED || buffer_ends_early(buffer);
+}
 static inline void buffer_retain(Buffer *buffer)
 {
     atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
 }
+/** Were commands ever kept that would compute a buffer's contents (redo.h)? As long as
+ *  not, the only reference to a buffer that a thread sees is the only one. Written by
+ *  redo.c. */
+extern _Atomic bool buffer_kept_ever;
+/** Its last reference has gone. */
+void buffer_end(Buffer *buffer);
 /** Drop a reference; NULL is fine. */
-void buffer_release(Buffer *buffer);
+static inline void buffer_release(Buffer *buffer)
+{
+    /* Acquire pairs with the release of other threads' decrements. The holder of the
+     * only reference need not decrement: nobody else can be looking, unless commands
+     * are kept. */
+    if (buffer &&
+        ((atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1 &&
+          !atomic_load_explicit(&buffer_kept_ever, memory_order_acquire)) ||
+         atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) == 1))
+        buffer_end(buffer);
+}
 
 /** What should be in it could not be computed. The first error counts, but an
  *  interruption gives way to others. */

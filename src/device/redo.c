@@ -16,7 +16,7 @@
 #include "device/stream.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint64_t kept_ever; /* written under 'lock' */
+static uint64_t kept_so_far; /* guarded by 'lock' */
 
 /* Commands that nobody needs any more, while the first of them is released: that may
  * be the end of further ones. */
@@ -31,11 +31,6 @@ void redo_fork_lock(void)
 void redo_fork_unlock(void)
 {
     pthread_mutex_unlock(&lock);
-}
-
-bool redo_ever(void)
-{
-    return atomic_load_explicit(&kept_ever, memory_order_acquire) != 0;
 }
 
 /* ------------------------------------------------------------------ keeping */
@@ -79,7 +74,8 @@ bool redo_keep(const Command *c)
     Command *kept = copy(c);
     TRY(kept, false);
     pthread_mutex_lock(&lock);
-    kept->seq = atomic_fetch_add(&kept_ever, 1) + 1;
+    atomic_store(&buffer_kept_ever, true);
+    kept->seq = ++kept_so_far;
     for (uint32_t i = 0; i < kept->slot_count; i++) {
         Buffer *buffer = kept->slots[i].buffer;
         if (!(kept->slots[i].access & SLOT_WRITE))

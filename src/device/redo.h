@@ -33,9 +33,6 @@ bool redo_keep(const Command *command);
 bool redo_submit(Buffer *buffer);
 /** Was what a command reads left alone since it was submitted first? */
 bool redo_is_fresh(const Command *command);
-/** Was a command ever kept? As long as not, the only reference to a buffer that a
- *  thread sees is the only one. */
-bool redo_ever(void);
 /** The buffer's last reference has gone. */
 void redo_forget(Buffer *buffer);
 

@@ -84,6 +84,53 @@ static void buffer_too_large(void **state)
     error_clear();
 }
 
+/* Many at once, from the cache and new ones: all of them, or none. */
+static void buffers_at_once(void **state)
+{
+    (void) state;
+    enum { COUNT = BUFFER_BATCH, SMALL = 100 };
+    size_t sizes[COUNT];
+    Buffer *buffers[COUNT], *before = get_buffer(SMALL), *again = get_buffer(SMALL);
+    for (uint32_t i = 0; i < COUNT; i++)
+        sizes[i] = i < COUNT / 2 ? SMALL : 100000 * i;
+    buffer_release(before);
+    buffer_release(again);
+    assert_true(buffer_get_all(cpu_device(), COUNT, sizes, buffers));
+    assert_ptr_equal(buffers[0], again);
+    assert_ptr_equal(buffers[1], before);
+    size_t sum = 0;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        sum += sizes[i];
+        assert_int_equal(buffers[i]->size, sizes[i]);
+        assert_int_equal(atomic_load(&buffers[i]->refs), 1);
+        memset(buffers[i]->address, (int) i, sizes[i]);
+    }
+    for (uint32_t i = 0; i < COUNT; i++)
+        assert_int_equal(*(unsigned char *) buffers[i]->address, i);
+    assert_int_equal(buffer_stats(cpu_device()).used, sum);
+    assert_int_equal(buffer_stats(cpu_device()).live, COUNT);
+    for (uint32_t i = 0; i < COUNT; i++)
+        buffer_release(buffers[i]);
+
+    for (uint32_t i = COUNT / 2; i < COUNT; i++) /* no address space has so much */
+        sizes[i] = i == COUNT - 1 ? SMALL : (size_t) 1 << 46;
+    error_clear();
+    assert_false(buffer_get_all(cpu_device(), COUNT, sizes, buffers));
+    assert_int_equal(error_code(), JIT_ERROR_MEMORY);
+    assert_int_equal(buffer_stats(cpu_device()).live, 0);
+    assert_int_equal(buffer_stats(cpu_device()).used, 0);
+    sizes[COUNT - 1] = SIZE_MAX;
+    error_clear();
+    assert_false(buffer_get_all(cpu_device(), COUNT, sizes, buffers));
+    assert_int_equal(error_code(), JIT_ERROR_MEMORY);
+    assert_int_equal(buffer_stats(cpu_device()).live, 0);
+    error_clear();
+    assert_true(buffer_get_all(cpu_device(), COUNT / 2, sizes, buffers));
+    for (uint32_t i = 0; i < COUNT / 2; i++)
+        buffer_release(buffers[i]);
+    assert_int_equal(buffer_stats(cpu_device()).live, 0);
+}
+
 static size_t cached(void)
 {
     return buffer_stats(cpu_device()).cached;
@@ -462,6 +509,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(buffer_alignment_and_padding), TEST(buffer_reuse_by_class),
         TEST(buffer_statistics), TEST(buffer_too_large),
+        TEST(buffers_at_once),
         TEST(buffer_cache_is_bounded), TEST(buffer_cache_expires),
         TEST(buffer_mapped_is_released_once), TEST(workers_block_signals),
         TEST(pool_sizes), TEST(pool_without_threads), TEST(fork_child_runs_jobs),
