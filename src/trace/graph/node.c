@@ -197,20 +197,29 @@ VarId node_new(ThreadState *ts, const Var *proto)
     return id;
 }
 
+/* A node that is never shared, yet to be taken. NULL: memory is out. */
+static inline Var *reserve_raw(const ThreadState *ts, uint64_t head, uint32_t size,
+                               VarId *id)
+{
+    Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), id);
+    TRY(v, NULL);
+    v->head = head;
+    v->size = size;
+    v->scope = ts->scope;
+    return v;
+}
+
 VarId node_raw(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
                uint32_t aux, const VarId deps[4])
 {
     VarId id;
-    Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), &id);
+    Var *v = reserve_raw(ts, var_head(op, type, device, aux), size, &id);
     TRY(v, 0);
-    v->head = var_head(op, type, device, aux);
-    v->size = size;
-    v->scope = ts->scope;
     if (deps[0]) {
         memcpy(v->dep, deps, sizeof(v->dep));
         v->flags = inherit_all(v->dep_pair[0], v->dep_pair[1]).flags;
         var_commit(id);
-    } else { /* no operands: an array, a placeholder */
+    } else { /* no operands: a placeholder */
         var_take(id, v);
     }
     if (announced(ts))
@@ -245,15 +254,19 @@ VarId node_of_list(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_
 VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
                   Buffer *buffer)
 {
-    VarId id = node_raw(ts, OP_EVALUATED, device, type, size, 0, (VarId[4]){ 0 });
-    if (id)
-        var_get(id)->value.buffer = buffer;
+    VarId id;
+    Var *v = reserve_raw(ts, var_head(OP_EVALUATED, type, device, 0), size, &id);
+    TRY(v, 0);
+    v->value.buffer = buffer;
+    var_take(id, v);
+    if (announced(ts))
+        announce(ts, id);
     return id;
 }
 
 /* ------------------------------------------------------------------ checks */
 
-bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what)
+bool node_make_usable(ThreadState *ts, VarId id, const char *function, const char *what)
 {
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",

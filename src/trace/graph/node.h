@@ -34,9 +34,18 @@ VarId node_of_list(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_
 VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
                   Buffer *buffer);
 
+/** What node_usable() does about a variable that is not so at once. */
+bool node_make_usable(ThreadState *ts, VarId id, const char *function,
+                      const char *what);
 /** Is 'id' a variable that an operation may read now? Evaluates pending writes to it.
  *  'what' names function and operand for the message: "jit_var_add(): operand 1". */
-bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what);
+static inline bool node_usable(ThreadState *ts, VarId id, const char *function,
+                               const char *what)
+{
+    const Var *v = var_exists(id) ? var_get(id) : NULL;
+    return (v && v->size && !var_pending(v) && !(v->flags & VAR_UNUSABLE)) ||
+           node_make_usable(ts, id, function, what);
+}
 /** Check that a size is allowed for an array. */
 bool node_size_valid(size_t size, const char *function);
 /** Are these one device (Device.index)? If not, the error begins with 'format'. */

@@ -198,11 +198,12 @@ static void release_stack(VarId stack)
         stack = v->link;
         if (v->flags & VAR_NUMBERED)
             lvn_remove(id);
-        /* Arithmetic has nothing but operands. */
-        stack = op_info[v->op].flags & F_FOLDS ? drop_few(v, stack)
-                                               : drop_operands(id, v, stack);
+        /* Arrays have no operands, and arithmetic has nothing else. */
         if (v->op == OP_EVALUATED)
             buffer_release(v->value.buffer);
+        else
+            stack = op_info[v->op].flags & F_FOLDS ? drop_few(v, stack)
+                                                   : drop_operands(id, v, stack);
         if (v->extra)
             extra_drop(id, v);
         v->op = OP_NONE;
