@@ -27,8 +27,9 @@ const ErrorRecord *outcome_cause(const Command *c)
         return &buffer_interrupted;
     for (uint32_t i = 0; i < c->slot_count; i++) {
         const Slot *s = &c->slots[i];
-        const ErrorRecord *failure = buffer_failure(s->buffer);
-        if (failure && s->access & SLOT_READ)
+        const ErrorRecord *failure =
+            s->access & SLOT_READ ? buffer_failure(s->buffer) : NULL;
+        if (failure)
             return failure;
     }
     return NULL;

@@ -116,13 +116,11 @@ static void add_points(Command *c, const Slot *slot)
 
 /* Commands that may be performed later recognise by this what has changed until then.
  * Not an atomic step: who submits holds a lock, or has buffers of its own. */
-static void count_write(Slot *slot)
+static inline void count_write(Slot *slot)
 {
-    uint32_t writes = buffer_writes(slot->buffer);
-    slot->writes = writes + (slot->access & SLOT_WRITE ? 1 : 0);
     if (slot->access & SLOT_WRITE)
-        atomic_store_explicit(&slot->buffer->writes, slot->writes,
-                              memory_order_relaxed);
+        buffer_count_write(slot->buffer);
+    slot->writes = buffer_writes(slot->buffer);
 }
 
 /* Enter the command in a buffer that was settled. */
@@ -165,24 +163,32 @@ void uses_mark(const Command *c)
         mark(c, &c->slots[i]);
 }
 
-/* Does the stream own the buffer? It takes those that nobody ever used. */
-static bool owns(Stream *stream, Buffer *buffer)
+/* It has one that nobody ever used. */
+static bool take(Stream *stream, Buffer *buffer)
 {
-    Stream *owner = atomic_load(&buffer->owner);
-    return owner == stream ||
-           (!owner && atomic_compare_exchange_strong(&buffer->owner, &owner, stream));
+    Stream *owner = NULL;
+    return atomic_compare_exchange_strong(&buffer->owner, &owner, stream);
+}
+
+static inline bool owns(Stream *stream, Buffer *buffer)
+{
+    return atomic_load(&buffer->owner) == stream || take(stream, buffer);
 }
 
 bool uses_own(const Command *c)
 {
-    for (uint32_t i = 0; i < c->slot_count; i++)
-        TRY(owns(c->stream, c->slots[i].buffer), false);
-    for (uint32_t i = 0; i < c->slot_count; i++) {
-        Buffer *b = c->slots[i].buffer;
-        count_write(&c->slots[i]);
-        atomic_store_explicit(c->slots[i].access & SLOT_WRITE ? &b->own_write
-                                                              : &b->own_read,
-                              c->seq, memory_order_relaxed);
+    Stream *stream = c->stream;
+    const uint64_t seq = c->seq;
+    const uint32_t count = c->slot_count;
+    Slot *slots = c->slots;
+    for (uint32_t i = 0; i < count; i++)
+        TRY(owns(stream, slots[i].buffer), false);
+    for (uint32_t i = 0; i < count; i++) {
+        Buffer *b = slots[i].buffer;
+        count_write(&slots[i]);
+        atomic_store_explicit(slots[i].access & SLOT_WRITE ? &b->own_write
+                                                           : &b->own_read,
+                              seq, memory_order_relaxed);
     }
     return true;
 }

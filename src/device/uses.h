@@ -16,6 +16,12 @@ void uses_mark(const Command *command);
 /** Without the lock: does the command's stream own all of its buffers? Then the
  *  command, whose number was announced, is entered in them. */
 bool uses_own(const Command *command);
+/** Without the lock: a buffer that nobody has used is going to be used by this stream,
+ *  and nobody else knows it yet. */
+static inline void uses_begin(Buffer *buffer, struct Stream *stream)
+{
+    atomic_store_explicit(&buffer->owner, stream, memory_order_relaxed);
+}
 /** Without the lock: may other streams be using a buffer, or have used it? */
 bool uses_by_others(const Buffer *buffer, const struct Stream *stream);
 /** The last command that writes to a buffer, if it has not ended. */
