@@ -115,6 +115,16 @@ static inline void buffer_retain(Buffer *buffer)
  *  not, the only reference to a buffer that a thread sees is the only one. Written by
  *  redo.c. */
 extern _Atomic bool buffer_kept_ever;
+/** Another reference, for who keeps all others from taking any meanwhile: nobody else
+ *  has the buffer, or whoever has it needs the graph lock, which is held. */
+static inline void buffer_retain_alone(Buffer *buffer)
+{
+    if (atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1 &&
+        !atomic_load_explicit(&buffer_kept_ever, memory_order_acquire))
+        atomic_store_explicit(&buffer->refs, 2, memory_order_relaxed);
+    else
+        buffer_retain(buffer);
+}
 /** Its last reference has gone. */
 void buffer_end(Buffer *buffer);
 /** Drop a reference; NULL is fine. */

@@ -36,8 +36,7 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
     Command *c = f->launch.kernel ? repeat_launch(r, f, values, &spec)
                                   : command_like(f->pattern, recording_size(f, values));
     TRY(c, NULL);
-    recording_fill(r, f, c, buffers, values);
-    if (recording_fits(c))
+    if (recording_fill(r, f, c, buffers, values))
         return c;
     command_free(c);
     error_set(JIT_ERROR_STATE, "jit_freeze_replay(): the sizes of a command do not fit "

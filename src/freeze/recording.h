@@ -225,16 +225,25 @@ uint32_t recording_extents(const Command *c);
 uint64_t *recording_extent(Command *c, uint32_t number);
 /** Bytes of an array, values[] having those of all terms. False: no size that arrays
  *  have. */
-bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
-                     size_t *bytes);
+static inline bool recording_bytes(const Recording *r, uint32_t array,
+                                   const int64_t *values, size_t *bytes)
+{
+    const FrozenArray *a = &r->arrays[array];
+    const int64_t width = values[a->width];
+    return width >= 0 &&
+           (width <= UINT32_MAX || width_is_constant(&r->widths, a->width)) &&
+           !__builtin_mul_overflow(width, a->entry, bytes);
+}
 /** The size of a command. */
 static inline uint64_t recording_size(const FrozenCommand *f, const int64_t *values)
 {
     return (uint64_t) values[f->size] * f->unit;
 }
 /** Fill in all else that sizes and buffers of arrays decide, in a command that is like
- *  the pattern. */
-void recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
+ *  the pattern. Inputs are locked, or the caller's alone. False: it does not consist of
+ *  whole blocks, or something that it uses does not lie within its array. What was
+ *  recorded has guards for that; of what was loaded it is not known before. */
+bool recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
                     Buffer *const *buffers, const int64_t *values);
 /** A command for these buffers of arrays; a launch tells 'done' of its end, which may
  *  be NULL. NULL: memory is out, and 'done' will not be called. */
@@ -243,10 +252,6 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
                           void (*done)(void *payload,
                                        const struct LaunchResult *result),
                           void *payload);
-/** Does a command consist of whole blocks, and does all that it uses lie within its
- *  arrays? What was recorded has guards for that; of what was loaded it is not known
- *  before. */
-bool recording_fits(Command *c);
 /** The last one of so many commands that writes an array, counted from 1; 0: none. */
 uint32_t recording_writer(const Recording *r, uint32_t commands, uint32_t array);
 /** The loop around a loop. RECORDER_UNKNOWN: there is none. */

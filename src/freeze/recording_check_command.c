@@ -368,7 +368,7 @@ static bool check_sort(const Check *c, const FrozenCommand *f)
 static bool is_bool(const bool *value) { return *(const unsigned char *) value <= 1; }
 
 /* Its sizes are looked at when it is repeated, as those of blocks are:
- * recording_fits(). */
+ * recording_fill(). */
 static bool check_gemm(const Check *c, const FrozenCommand *f)
 {
     const Command *p = f->pattern;

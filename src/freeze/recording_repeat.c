@@ -10,16 +10,6 @@
 
 #include "ir/type.h"
 
-bool recording_bytes(const Recording *r, uint32_t array, const int64_t *values,
-                     size_t *bytes)
-{
-    const FrozenArray *a = &r->arrays[array];
-    const int64_t width = values[a->width];
-    return width >= 0 &&
-           (width <= UINT32_MAX || width_is_constant(&r->widths, a->width)) &&
-           !__builtin_mul_overflow(width, a->entry, bytes);
-}
-
 /* Where the parameters of a kind are that are sizes; 0: it has none, or they are in its
  * data. */
 static const size_t places[COMMAND_COUNT] = {
@@ -59,23 +49,6 @@ uint64_t *recording_extent(Command *c, uint32_t number)
                     : sizeof(GemmShape) + (number - GEMM_EXTENTS) * sizeof(size_t);
     }
     return (uint64_t *) (void *) (start + place);
-}
-
-void recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
-                    Buffer *const *buffers, const int64_t *values)
-{
-    for (uint32_t i = 0; i < recording_extents(c); ++i)
-        if (r->extents[f->extent + i])
-            *recording_extent(c, i) = (uint64_t) values[r->extents[f->extent + i]];
-    for (uint32_t i = 0; i < f->count; ++i) {
-        const FrozenUse *use = &r->uses[f->first + i];
-        size_t bytes; /* too many for a buffer: recording_fits() */
-        if (__builtin_mul_overflow((size_t) values[use->width], use->entry, &bytes))
-            bytes = SIZE_MAX;
-        command_set_slot(c, i, buffers[use->array], use->offset, bytes,
-                         (SlotAccess) use->access);
-        c->slots[i].word = use->word;
-    }
 }
 
 /* --------------------------------------------------------------------- sizes */
@@ -133,13 +106,9 @@ static bool has_blocks(Command *c)
     return true;
 }
 
-bool recording_fits(Command *c)
+/* Does it have all that its parameters say? */
+static bool is_complete(Command *c)
 {
-    for (uint32_t i = 0; i < c->slot_count; ++i) {
-        const Slot *s = &c->slots[i];
-        if (s->offset > s->buffer->size || s->bytes > s->buffer->size - s->offset)
-            return false;
-    }
     switch (c->kind) {
         case COMMAND_COMBINE: return has_copies(c);
         case COMMAND_GEMM: return has_operands(c);
@@ -149,4 +118,35 @@ bool recording_fits(Command *c)
         case COMMAND_SORT: return has_blocks(c);
         default: return true;
     }
+}
+
+/* ---------------------------------------------------------------------- fill */
+
+/* Constants are known to all that repeat a recording, other arrays to nobody else. */
+static void hold(const FrozenArray *array, Buffer *buffer)
+{
+    if (array->kind == FROZEN_CONSTANT)
+        buffer_retain(buffer);
+    else
+        buffer_retain_alone(buffer);
+}
+
+bool recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
+                    Buffer *const *buffers, const int64_t *values)
+{
+    const uint32_t extents = recording_extents(c);
+    for (uint32_t i = 0; i < extents; ++i)
+        if (r->extents[f->extent + i])
+            *recording_extent(c, i) = (uint64_t) values[r->extents[f->extent + i]];
+    for (uint32_t i = 0; i < f->count; ++i) {
+        const FrozenUse *use = &r->uses[f->first + i];
+        Buffer *buffer = buffers[use->array];
+        size_t bytes;
+        if (__builtin_mul_overflow((size_t) values[use->width], use->entry, &bytes) ||
+            use->offset > buffer->size || bytes > buffer->size - use->offset)
+            return false;
+        hold(&r->arrays[use->array], buffer);
+        c->slots[i] = (Slot) { buffer, use->offset, bytes, use->access, use->word, 0 };
+    }
+    return is_complete(c);
 }

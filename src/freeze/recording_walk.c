@@ -9,29 +9,59 @@
 
 /* ------------------------------------------------------------------- arrays */
 
-Replay walk_take(const Walk *w, uint32_t array)
+/* Arrays that have no memory yet, which they get together. */
+typedef struct Batch {
+    uint32_t count;
+    uint32_t arrays[BUFFER_BATCH];
+    size_t bytes[BUFFER_BATCH];
+} Batch;
+
+static Replay take_batch(const Walk *w, Batch *b)
 {
-    size_t bytes;
-    if (w->buffers[array])
-        return REPLAY_DONE;
-    TRY(recording_bytes(w->recording, array, w->values, &bytes), REPLAY_REFUSED);
-    w->buffers[array] = w->calls->take(w->who, array, bytes);
-    return w->buffers[array] ? REPLAY_DONE : REPLAY_FAILED;
+    Buffer *buffers[BUFFER_BATCH];
+    const uint32_t count = b->count;
+    b->count = 0;
+    TRY(!count || w->calls->take(w->who, count, b->arrays, b->bytes, buffers),
+        REPLAY_FAILED);
+    for (uint32_t i = 0; i < count; ++i) {
+        Buffer **place = &w->buffers[b->arrays[i]];
+        if (*place) /* it is there twice */
+            buffer_release(buffers[i]);
+        else
+            *place = buffers[i];
+    }
+    return REPLAY_DONE;
 }
 
-void walk_drop(const Walk *w, uint32_t array)
+static Replay add(const Walk *w, uint32_t array, Batch *b)
 {
-    if (w->buffers[array] && w->recording->arrays[array].kind == FROZEN_MADE)
-        buffer_release(w->buffers[array]);
-    w->buffers[array] = NULL;
+    Replay result = b->count < BUFFER_BATCH ? REPLAY_DONE : take_batch(w, b);
+    TRY(result == REPLAY_DONE, result);
+    TRY(recording_bytes(w->recording, array, w->values, &b->bytes[b->count]),
+        REPLAY_REFUSED);
+    b->arrays[b->count++] = array;
+    return REPLAY_DONE;
+}
+
+Replay walk_make(const Walk *w, uint32_t array)
+{
+    Batch one;
+    one.count = 0;
+    Replay result = add(w, array, &one);
+    return result == REPLAY_DONE ? take_batch(w, &one) : result;
 }
 
 static Replay take_arrays(const Walk *w, const FrozenCommand *f)
 {
     Replay result = w->values[f->size] < 0 ? REPLAY_REFUSED : REPLAY_DONE;
-    for (uint32_t i = 0; result == REPLAY_DONE && i < f->count; ++i)
-        result = walk_take(w, w->recording->uses[f->first + i].array);
-    return result;
+    Batch batch;
+    batch.count = 0;
+    for (uint32_t i = 0; result == REPLAY_DONE && i < f->count; ++i) {
+        uint32_t array = w->recording->uses[f->first + i].array;
+        if (!w->buffers[array])
+            result = add(w, array, &batch);
+    }
+    return result == REPLAY_DONE ? take_batch(w, &batch) : result;
 }
 
 static void drop_arrays(const Walk *w, uint32_t command)

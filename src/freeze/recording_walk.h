@@ -20,8 +20,10 @@ typedef enum Replay { REPLAY_FAILED, REPLAY_REFUSED, REPLAY_DONE } Replay;
 
 /** What is up to those who walk. 'who' is theirs. */
 typedef struct WalkCalls {
-    /** Memory for an array that commands make, a reference. NULL: error recorded. */
-    Buffer *(*take)(void *who, uint32_t array, size_t bytes);
+    /** Memory for arrays that commands make, BUFFER_BATCH of them at most: a reference
+     *  for each, or none. False: error recorded. */
+    bool (*take)(void *who, uint32_t count, const uint32_t *arrays, const size_t *bytes,
+                 Buffer **buffers);
     /** Make a command, and submit it. False: error recorded. */
     bool (*submit)(void *who, uint32_t command);
     /** Wait until nothing is on its way to a buffer. False: error recorded. */
@@ -49,10 +51,20 @@ typedef struct Walk {
 
 /** All commands. Arrays that are results keep their buffers. */
 Replay walk_run(Walk *w);
+/** Have memory for an array that has none. */
+Replay walk_make(const Walk *w, uint32_t array);
 /** Have memory for an array, if it has none. */
-Replay walk_take(const Walk *w, uint32_t array);
+static inline Replay walk_take(const Walk *w, uint32_t array)
+{
+    return w->buffers[array] ? REPLAY_DONE : walk_make(w, array);
+}
 /** Give up the reference of an array, if it has one. */
-void walk_drop(const Walk *w, uint32_t array);
+static inline void walk_drop(const Walk *w, uint32_t array)
+{
+    if (w->buffers[array] && w->recording->arrays[array].kind == FROZEN_MADE)
+        buffer_release(w->buffers[array]);
+    w->buffers[array] = NULL;
+}
 /** The next command will not come soon. */
 void walk_let_go(Walk *w);
 

@@ -252,9 +252,8 @@ static bool take_output(const Call *c, uint32_t k)
 }
 
 /* An array that is made: in the memory of the output that it is, if that can be. */
-static Buffer *take(void *call, uint32_t number, size_t bytes)
+static Buffer *take_array(const Call *c, uint32_t number, size_t bytes)
 {
-    const Call *c = call;
     Device *device = c->f->recording->device;
     const uint32_t target = c->targets[number];
     if (target != NONE) {
@@ -270,6 +269,19 @@ static Buffer *take(void *call, uint32_t number, size_t bytes)
     return buffer_get(device, bytes);
 }
 
+static bool take(void *call, uint32_t count, const uint32_t *arrays,
+                 const size_t *bytes, Buffer **buffers)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        if ((buffers[i] = take_array(call, arrays[i], bytes[i])))
+            continue;
+        while (i-- > 0)
+            buffer_release(buffers[i]);
+        return false;
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------- commands */
 
 static bool submit(void *call, uint32_t number)
@@ -278,8 +290,7 @@ static bool submit(void *call, uint32_t number)
     const FrozenCommand *f = &c->f->recording->commands[number];
     Command *command = command_like(f->pattern, recording_size(f, c->walk.values));
     TRY(command, false);
-    recording_fill(c->f->recording, f, command, c->walk.buffers, c->walk.values);
-    if (!recording_fits(command)) {
+    if (!recording_fill(c->f->recording, f, command, c->walk.buffers, c->walk.values)) {
         command_free(command);
         return error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes do not fit: command %u "
                          "has an array that is too small", c->f->name, number + 1);

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/uses.h"
 #include "kernel/tier.h"
 #include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
@@ -23,17 +24,27 @@ typedef struct Repeat {
     const char *function;
     Walk walk;
     int64_t *sizes; /* of inputs, by class */
+    uint32_t held;  /* inputs, from the first one on: the lock may be released */
 } Repeat;
 
 /* ------------------------------------------------------------------- inputs */
 
-/* Is it what was recorded? What is pending is evaluated first. */
-static Replay check_input(const Repeat *p, uint32_t k)
+/* A reference to an input, for which what is pending is evaluated. */
+static bool hold_input(Repeat *p, VarId id)
+{
+    TRY((var_exists(id) && !var_get(id)->size) ||
+        node_usable(p->ts, id, p->function, "an input"), false);
+    var_inc(id);
+    p->held++;
+    return true;
+}
+
+/* Is it what was recorded? */
+static Replay check_input(Repeat *p, uint32_t k)
 {
     const FrozenInput *spec = &p->frozen->inputs[k];
     VarId id = p->inputs[k];
-    if (!var_exists(id) || var_get(id)->size)
-        TRY(node_usable(p->ts, id, p->function, "an input"), REPLAY_FAILED);
+    TRY(hold_input(p, id), REPLAY_FAILED);
     const Var *v = var_get(id);
     bool literal = v->op == OP_LITERAL;
     if (v->type != spec->type || v->device != spec->device ||
@@ -59,14 +70,14 @@ static bool check_domains(const Frozen *frozen)
     return true;
 }
 
-static Replay check_inputs(const Repeat *p)
+static Replay check_inputs(Repeat *p)
 {
     TRY(p->frozen->flags == freezing_flags(p->ts) && check_domains(p->frozen),
         REPLAY_REFUSED);
-    for (uint32_t k = 0; k < p->frozen->input_count; ++k)
-        p->sizes[2 + k] = -1;
     p->sizes[0] = 0;
     p->sizes[1] = 1;
+    for (uint32_t k = 0; k < p->frozen->input_count; ++k)
+        p->sizes[2 + k] = -1;
     Replay result = REPLAY_DONE;
     for (uint32_t k = 0; result == REPLAY_DONE && k < p->frozen->input_count; ++k)
         result = check_input(p, k);
@@ -90,11 +101,17 @@ static Replay set_sizes(void *payload, uint32_t numbers)
     return ok ? REPLAY_DONE : REPLAY_REFUSED;
 }
 
-static Buffer *take(void *payload, uint32_t array, size_t bytes)
+static bool take(void *payload, uint32_t count, const uint32_t *arrays,
+                 const size_t *bytes, Buffer **buffers)
 {
     const Repeat *p = payload;
-    (void) array;
-    return work_buffer(p->ts, p->frozen->recording.device->index, bytes);
+    Device *device = p->frozen->recording.device;
+    (void) arrays;
+    TRY(work_buffers(p->ts, device->index, count, bytes, buffers), false);
+    Stream *stream = stream_self(device);
+    for (uint32_t i = 0; i < count; ++i)
+        uses_begin(buffers[i], stream);
+    return true;
 }
 
 static bool wait_for(void *payload, Buffer *buffer)
@@ -272,13 +289,9 @@ Replay freezing_replay(ThreadState *ts, Frozen *frozen, const VarId *inputs,
     p.walk = (Walk){ .recording = r, .calls = &calls, .who = &p };
     p.walk.values = p.sizes + sizes;
     p.walk.buffers = (Buffer **) (void *) (p.walk.values + terms);
-    for (uint32_t k = 0; k < count; ++k)
-        if (var_exists(inputs[k]))
-            var_inc(inputs[k]); /* the lock may be released */
     Replay result = repeat(&p, outputs);
-    for (uint32_t k = 0; k < count; ++k)
-        if (var_exists(inputs[k]))
-            var_dec(inputs[k]);
+    while (p.held > 0)
+        var_dec(inputs[--p.held]);
     alloc_free(memory);
     return result;
 }

@@ -26,16 +26,25 @@ static void relieve(ThreadState *ts, Device *device, size_t bytes)
     state_resume(ts);
 }
 
-Buffer *work_buffer(ThreadState *ts, uint8_t index, size_t bytes)
+bool work_buffers(ThreadState *ts, uint8_t index, uint32_t count, const size_t *bytes,
+                  Buffer **buffers)
 {
     Device *device = device_at(index);
+    size_t sum = 0;
+    for (uint32_t i = 0; i < count; ++i)
+        sum += bytes[i];
     ErrorRecord before;
     error_save(&before);
-    relieve(ts, device, bytes);
-    Buffer *buffer = buffer_get(device, bytes);
-    if (!buffer && work_recover(ts, &before))
-        buffer = buffer_get(device, bytes);
-    return buffer;
+    relieve(ts, device, sum);
+    return buffer_get_all(device, count, bytes, buffers) ||
+           (work_recover(ts, &before) &&
+            buffer_get_all(device, count, bytes, buffers));
+}
+
+Buffer *work_buffer(ThreadState *ts, uint8_t index, size_t bytes)
+{
+    Buffer *buffer;
+    return work_buffers(ts, index, 1, &bytes, &buffer) ? buffer : NULL;
 }
 
 bool work_recover(ThreadState *ts, const ErrorRecord *before)

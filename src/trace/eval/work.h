@@ -24,6 +24,10 @@
  *  meanwhile) where too much is on its way, or if there is none left, before it tries
  *  again. NULL: error recorded. */
 Buffer *work_buffer(ThreadState *ts, uint8_t device, size_t bytes);
+/** The same for up to BUFFER_BATCH arrays at once, all or none. False: error
+ *  recorded. */
+bool work_buffers(ThreadState *ts, uint8_t device, uint32_t count, const size_t *bytes,
+                  Buffer **buffers);
 /** After a failure: if memory was out, wait for what is on its way and give cached
  *  memory back (the lock is released meanwhile); the thread's error is then the one
  *  from before. False: trying again is of no use. */
