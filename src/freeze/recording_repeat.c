@@ -123,12 +123,25 @@ static bool is_complete(Command *c)
 /* ---------------------------------------------------------------------- fill */
 
 /* Constants are known to all that repeat a recording, other arrays to nobody else. */
-static void hold(const FrozenArray *array, Buffer *buffer)
+static inline void hold(const FrozenArray *array, Buffer *buffer)
 {
     if (array->kind == FROZEN_CONSTANT)
         buffer_retain(buffer);
     else
         buffer_retain_alone(buffer);
+}
+
+/* False: what is used does not lie within the array. */
+static inline bool fill_slot(Slot *slot, const FrozenUse *use, const FrozenArray *array,
+                             Buffer *buffer, int64_t width)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow((size_t) width, use->entry, &bytes) ||
+        use->offset > buffer->size || bytes > buffer->size - use->offset)
+        return false;
+    hold(array, buffer);
+    *slot = (Slot) { buffer, use->offset, bytes, use->access, use->word, 0 };
+    return true;
 }
 
 bool recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
@@ -138,15 +151,13 @@ bool recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
     for (uint32_t i = 0; i < extents; ++i)
         if (r->extents[f->extent + i])
             *recording_extent(c, i) = (uint64_t) values[r->extents[f->extent + i]];
-    for (uint32_t i = 0; i < f->count; ++i) {
-        const FrozenUse *use = &r->uses[f->first + i];
-        Buffer *buffer = buffers[use->array];
-        size_t bytes;
-        if (__builtin_mul_overflow((size_t) values[use->width], use->entry, &bytes) ||
-            use->offset > buffer->size || bytes > buffer->size - use->offset)
-            return false;
-        hold(&r->arrays[use->array], buffer);
-        c->slots[i] = (Slot) { buffer, use->offset, bytes, use->access, use->word, 0 };
+    const FrozenUse *uses = r->uses + f->first;
+    const FrozenArray *arrays = r->arrays;
+    Slot *slots = c->slots;
+    for (uint32_t i = 0, count = f->count; i < count; ++i) {
+        const uint32_t array = uses[i].array;
+        TRY(fill_slot(&slots[i], &uses[i], &arrays[array], buffers[array],
+                      values[uses[i].width]), false);
     }
     return is_complete(c);
 }

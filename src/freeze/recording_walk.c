@@ -53,26 +53,44 @@ Replay walk_make(const Walk *w, uint32_t array)
 
 static Replay take_arrays(const Walk *w, const FrozenCommand *f)
 {
+    const FrozenUse *uses = w->recording->uses + f->first;
+    Buffer *const *buffers = w->buffers;
     Replay result = w->values[f->size] < 0 ? REPLAY_REFUSED : REPLAY_DONE;
     Batch batch;
     batch.count = 0;
-    for (uint32_t i = 0; result == REPLAY_DONE && i < f->count; ++i) {
-        uint32_t array = w->recording->uses[f->first + i].array;
-        if (!w->buffers[array])
-            result = add(w, array, &batch);
-    }
+    for (uint32_t i = 0; result == REPLAY_DONE && i < f->count; ++i)
+        if (!buffers[uses[i].array])
+            result = add(w, uses[i].array, &batch);
     return result == REPLAY_DONE ? take_batch(w, &batch) : result;
+}
+
+/* Give up the reference of an array, if it has one. */
+static inline void drop(const Walk *w, uint32_t array)
+{
+    if (w->buffers[array] && w->recording->arrays[array].kind == FROZEN_MADE)
+        buffer_release(w->buffers[array]);
+    w->buffers[array] = NULL;
 }
 
 static void drop_arrays(const Walk *w, uint32_t command)
 {
-    const Recording *r = w->recording;
-    const FrozenCommand *f = &r->commands[command];
-    for (uint32_t i = 0; i < f->count; ++i) {
-        uint32_t array = r->uses[f->first + i].array;
-        if (r->arrays[array].kind == FROZEN_MADE && r->arrays[array].last == command)
-            walk_drop(w, array);
+    const FrozenArray *arrays = w->recording->arrays;
+    const FrozenCommand *f = &w->recording->commands[command];
+    const FrozenUse *uses = w->recording->uses + f->first;
+    for (uint32_t i = 0, count = f->count; i < count; ++i) {
+        const FrozenArray *array = &arrays[uses[i].array];
+        if (array->last == command && array->kind == FROZEN_MADE)
+            drop(w, uses[i].array);
     }
+}
+
+void walk_end(const Walk *w)
+{
+    const FrozenArray *arrays = w->recording->arrays;
+    Buffer *const *buffers = w->buffers;
+    for (uint32_t i = 0, count = w->recording->array_count; i < count; ++i)
+        if (buffers[i] && arrays[i].kind == FROZEN_MADE)
+            buffer_release(buffers[i]);
 }
 
 /* ------------------------------------------------------- what the host reads */
@@ -201,7 +219,7 @@ static Replay enter_loop(Walk *w)
     for (uint32_t i = 0; i < loop->states; ++i) {
         result = walk_take(w, states[i].initial); /* it may be undefined */
         TRY(result == REPLAY_DONE, result);
-        walk_drop(w, states[i].array);
+        drop(w, states[i].array);
         w->buffers[states[i].array] = w->buffers[states[i].initial];
         buffer_retain(w->buffers[states[i].array]);
     }
@@ -220,7 +238,7 @@ static void advance(const Walk *w, const FrozenLoop *loop)
     }
     for (uint32_t i = loop->arrays; i < loop->arrays_end; ++i)
         if (w->recording->arrays[i].kind == FROZEN_MADE)
-            walk_drop(w, i);
+            drop(w, i);
 }
 
 /* The block has been run: once more, or on behind it. */

@@ -58,13 +58,8 @@ static inline Replay walk_take(const Walk *w, uint32_t array)
 {
     return w->buffers[array] ? REPLAY_DONE : walk_make(w, array);
 }
-/** Give up the reference of an array, if it has one. */
-static inline void walk_drop(const Walk *w, uint32_t array)
-{
-    if (w->buffers[array] && w->recording->arrays[array].kind == FROZEN_MADE)
-        buffer_release(w->buffers[array]);
-    w->buffers[array] = NULL;
-}
+/** Give up the references that are left. */
+void walk_end(const Walk *w);
 /** The next command will not come soon. */
 void walk_let_go(Walk *w);
 

@@ -159,25 +159,27 @@ static bool can_stream(const CpuLaunch *launch, const Command *c, uint32_t slot)
 }
 
 /* Outputs that exceed the cache go past it, which saves reading their lines first, if
- * that reads and writes so much that what comes next would find little of it in the
- * cache. */
-static bool is_worth_streaming(const CpuLaunch *launch, const Command *c)
+ * that reads and writes so much ('bytes') that what comes next would find little of it
+ * in the cache. */
+static bool is_worth_streaming(const CpuLaunch *launch, const Command *c,
+                               uint64_t bytes)
 {
     enum { CACHES = 4, LEAST_CACHE = 1 << 20 };
-    uint64_t bytes = 0, written = 0;
-    for (uint32_t i = 0; i < c->slot_count; ++i) {
-        bytes += c->slots[i].bytes;
-        written += can_stream(launch, c, i) ? c->slots[i].bytes : 0;
-    }
     uint64_t cache = atomic_load_explicit(&cache_size, memory_order_relaxed);
-    if (!cache && written > LEAST_CACHE) /* asking the machine takes a while */
+    uint64_t written = 0;
+    if (!cache && bytes > CACHES * LEAST_CACHE) /* asking the machine takes a while */
         cache = machine_cache_3();
-    return cache && written > cache && bytes > CACHES * cache;
+    if (!cache || bytes <= CACHES * cache)
+        return false;
+    for (uint32_t i = 0; i < c->slot_count; ++i)
+        written += can_stream(launch, c, i) ? c->slots[i].bytes : 0;
+    return written > cache;
 }
 
-static bool stream_outputs(CpuLaunch *launch, const Command *c)
+static bool stream_outputs(CpuLaunch *launch, const Command *c, uint64_t bytes)
 {
-    if (!launch->code->streams || c->launch.folds || !is_worth_streaming(launch, c))
+    if (!launch->code->streams || c->launch.folds ||
+        !is_worth_streaming(launch, c, bytes))
         return true;
     launch->streamed = alloc_get(c->launch.words * sizeof(uint64_t));
     TRY(launch->streamed, false);
@@ -186,6 +188,19 @@ static bool stream_outputs(CpuLaunch *launch, const Command *c)
         if (can_stream(launch, c, i))
             launch->streamed[c->slots[i].word] += CPU_STREAMED;
     return true;
+}
+
+/* Put the addresses of arrays among the arguments; the bytes of all of them. */
+static uint64_t fill_addresses(const Command *c, uint64_t *args)
+{
+    uint64_t bytes = 0;
+    const Slot *slots = c->slots;
+    for (uint32_t i = 0, count = c->slot_count; i < count; ++i) {
+        bytes += slots[i].bytes;
+        if (slots[i].word != SLOT_NO_WORD)
+            args[slots[i].word] = (uint64_t) (uintptr_t) command_address(c, i);
+    }
+    return bytes;
 }
 
 bool cpu_launch_prepare(CpuJob *job)
@@ -198,9 +213,7 @@ bool cpu_launch_prepare(CpuJob *job)
     const CpuCost *cost = &code->cost;
     uint32_t size = (uint32_t) c->size;
     uint64_t predicted = predict(cost, size), *args = c->data;
-    for (uint32_t i = 0; i < c->slot_count; ++i)
-        if (c->slots[i].word != SLOT_NO_WORD)
-            args[c->slots[i].word] = (uint64_t) (uintptr_t) command_address(c, i);
+    uint64_t bytes = fill_addresses(c, args);
     bool small =
         predicted < COST_SMALL || (predicted < COST_SINGLE && size <= CPU_GRANULE);
     job->patient = small && cost->loops && size > CPU_GRANULE;
@@ -219,6 +232,6 @@ bool cpu_launch_prepare(CpuJob *job)
     job->most = UINT32_MAX;
     job->release = release;
     job->blocks = size ? (size - 1) / launch->block + 1 : 0;
-    TRY(get_scratch(job, launch) && stream_outputs(launch, c), false);
+    TRY(get_scratch(job, launch) && stream_outputs(launch, c, bytes), false);
     return !c->launch.folds || cpu_fold_plan(job);
 }

@@ -396,8 +396,7 @@ static void end(const Call *c, bool ok)
     stream_run();
     stream_sync(c->stream);
     (void) stream_check(c->stream); /* of a call that has failed */
-    for (uint32_t i = 0; i < c->f->recording->array_count; ++i)
-        walk_drop(&c->walk, i);
+    walk_end(&c->walk);
     for (uint32_t k = 0; k < c->f->input_count; ++k)
         buffer_release(c->inputs[k]);
     for (uint32_t k = 0; !ok && k < c->f->output_count; ++k)

@@ -46,13 +46,13 @@ static Replay check_input(Repeat *p, uint32_t k)
     VarId id = p->inputs[k];
     TRY(hold_input(p, id), REPLAY_FAILED);
     const Var *v = var_get(id);
-    bool literal = v->op == OP_LITERAL;
-    if (v->type != spec->type || v->device != spec->device ||
-        literal != spec->literal || (!literal && v->op != OP_EVALUATED) ||
-        id != p->inputs[spec->same])
+    const Op op = spec->literal ? OP_LITERAL : OP_EVALUATED;
+    const uint32_t kind = (uint32_t) var_head(op, (VarType) spec->type, spec->device, 0);
+    if (((uint32_t) v->head & VAR_KIND) != kind || id != p->inputs[spec->same])
         return REPLAY_REFUSED;
-    if (literal ? v->value.literal != spec->bits
-                : v->size && buffer_is_padded(v->value.buffer) != spec->padded)
+    if (spec->literal ? v->value.literal != spec->bits
+                      : v->size &&
+                            buffer_is_padded(v->value.buffer) != spec->padded)
         return REPLAY_REFUSED;
     if (p->sizes[spec->size] < 0)
         p->sizes[spec->size] = v->size;
@@ -264,8 +264,7 @@ static Replay repeat(Repeat *p, VarId *outputs)
     result = walk_run(&p->walk);
     if (result == REPLAY_DONE && !make_outputs(p, outputs))
         result = REPLAY_FAILED;
-    for (uint32_t i = 0; i < p->frozen->recording.array_count; ++i)
-        walk_drop(&p->walk, i);
+    walk_end(&p->walk);
     return result;
 }
 

@@ -124,6 +124,7 @@ static inline bool var_exists(VarId id)
 /* New nodes are written in place and in whole words: reading back words that were
  * written in parts, or copying a struct made of small fields, stalls the CPU on every
  * traced operation. */
+enum { VAR_KIND = 0xffffff }; /* operation, type and device in a head */
 static inline uint64_t var_head(Op op, VarType type, uint32_t device, uint32_t aux)
 {
     return (uint64_t) op | (uint64_t) type << 8 | (uint64_t) device << 16 |
