@@ -30,7 +30,7 @@ enum {
     CLASS_COUNT = (MAX_SHIFT - MIN_SHIFT) * 4 + 1,
     FIRST_LARGE = (16 - MIN_SHIFT) * 4 + 1, /* classes above 64 KiB are large */
     KEEP_SECONDS = 10,
-    ASK_EVERY = 1024,        /* small buffers: how often the clock is looked at */
+    ASK_EVERY = 1024,        /* releases: how often the clock is looked at */
     LIMIT_SHARE = 4,         /* of the device's memory */
     SMALL_SHARE = 8,         /* of the limit */
     SPINS = 64               /* before the lock's holder is given the processor */
@@ -42,9 +42,9 @@ typedef struct Cache {
     Buffer *classes[CLASS_COUNT];
     Buffer *newest, *oldest; /* large ones */
     size_t small;            /* bytes of small ones */
-    uint32_t small_releases; /* since the clock was looked at */
     uint32_t small_left;     /* second at which they were last told to leave */
     uint32_t looked;         /* second at which ages were last looked at */
+    uint32_t releases;       /* in all */
     _Atomic size_t limit;    /* 0: not decided yet */
     BufferStats stats;
 } Cache;
@@ -58,9 +58,9 @@ static uint32_t ahead;            /* of the clock, in seconds; likewise */
 
 _Atomic bool buffer_kept_ever;
 
-static void take_lock(void)
+static __attribute__((noinline)) void wait_lock(void)
 {
-    for (uint32_t spins = 0;
+    for (uint32_t spins = 1;
          atomic_flag_test_and_set_explicit(&lock, memory_order_acquire); spins++) {
         if (spins >= SPINS) {
             sched_yield();
@@ -69,7 +69,13 @@ static void take_lock(void)
     }
 }
 
-static void drop_lock(void)
+static inline void take_lock(void)
+{
+    if (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
+        wait_lock();
+}
+
+static inline void drop_lock(void)
 {
     atomic_flag_clear_explicit(&lock, memory_order_release);
 }
@@ -309,13 +315,13 @@ static Buffer *create(Device *device, uint32_t size_class)
     return NULL;
 }
 
-/* What was not used for long goes before more is asked for. */
-static void expire(Device *device)
+/* What was not used for long goes, and what is too much. */
+static __attribute__((noinline)) void expire(Cache *cache)
 {
     uint32_t time = ask_time();
     take_lock();
     note_time(time);
-    Buffer *list = take_superfluous(cache_of(device));
+    Buffer *list = take_superfluous(cache);
     drop_lock();
     destroy_all(list);
 }
@@ -325,8 +331,8 @@ static Buffer *create_or_trim(Device *device, uint32_t size_class)
 {
     ErrorRecord before;
     error_save(&before);
-    if (cache_of(device)->limit)
-        expire(device);
+    if (cache_of(device)->limit) /* before more is asked for */
+        expire(cache_of(device));
     Buffer *buffer = create(device, size_class);
     if (!buffer) {
         buffer_trim();
@@ -518,12 +524,9 @@ void buffer_forgive(Buffer *buffer)
     atomic_compare_exchange_strong(&buffer->failure, &known, NULL);
 }
 
-static void forget_failure(Buffer *buffer)
+static __attribute__((noinline)) void forget_failure(Buffer *buffer)
 {
-    ErrorRecord *record = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
-    if (!record)
-        return;
-    free_record(record);
+    free_record(atomic_load_explicit(&buffer->failure, memory_order_relaxed));
     atomic_store_explicit(&buffer->failure, NULL, memory_order_relaxed);
 }
 
@@ -541,30 +544,33 @@ static void unmap(Buffer *buffer)
     alloc_free(buffer);
 }
 
-/* Commands hold references, so none is left that uses it. */
+/* Into the cache. Commands hold references, so none is left that uses it. */
+static __attribute__((noinline)) void put_back(Cache *cache, Buffer *buffer)
+{
+    uint32_t time = is_large(buffer) ? ask_time() : 0;
+    take_lock();
+    note_time(time);
+    cache->stats.used -= buffer->size;
+    cache->stats.live--;
+    link_in(cache, buffer);
+    bool ask = ++cache->releases % ASK_EVERY == 0;
+    bool overdue = ask || is_overdue(cache);
+    drop_lock();
+    if (overdue)
+        expire(cache);
+}
+
 void buffer_end(Buffer *buffer)
 {
     if (atomic_load_explicit(&buffer_kept_ever, memory_order_acquire) &&
         atomic_load_explicit(&buffer->redo, memory_order_acquire))
         redo_forget(buffer);
-    forget_failure(buffer);
-    if (buffer->size_class == BUFFER_MAPPED) {
+    if (atomic_load_explicit(&buffer->failure, memory_order_relaxed))
+        forget_failure(buffer);
+    if (buffer->size_class == BUFFER_MAPPED)
         unmap(buffer);
-        return;
-    }
-    Cache *cache = &caches[buffer->index];
-    uint32_t time = is_large(buffer) ? ask_time() : 0;
-    take_lock();
-    if (!time && ++cache->small_releases % ASK_EVERY == 0)
-        time = ask_time();
-    note_time(time);
-    cache->stats.used -= buffer->size;
-    cache->stats.live--;
-    link_in(cache, buffer);
-    Buffer *list = is_overdue(cache) ? take_superfluous(cache) : NULL;
-    drop_lock();
-    if (list)
-        destroy_all(list);
+    else
+        put_back(&caches[buffer->index], buffer);
 }
 
 /* --------------------------------------------------------------- statistics */

@@ -118,9 +118,10 @@ static void add_points(Command *c, const Slot *slot)
  * Not an atomic step: who submits holds a lock, or has buffers of its own. */
 static inline void count_write(Slot *slot)
 {
+    Buffer *buffer = slot->buffer;
     if (slot->access & SLOT_WRITE)
-        buffer_count_write(slot->buffer);
-    slot->writes = buffer_writes(slot->buffer);
+        buffer_count_write(buffer);
+    slot->writes = buffer_writes(buffer);
 }
 
 /* Enter the command in a buffer that was settled. */
@@ -185,10 +186,10 @@ bool uses_own(const Command *c)
         TRY(owns(stream, slots[i].buffer), false);
     for (uint32_t i = 0; i < count; i++) {
         Buffer *b = slots[i].buffer;
+        const bool write = slots[i].access & SLOT_WRITE;
         count_write(&slots[i]);
-        atomic_store_explicit(slots[i].access & SLOT_WRITE ? &b->own_write
-                                                           : &b->own_read,
-                              seq, memory_order_relaxed);
+        atomic_store_explicit(write ? &b->own_write : &b->own_read, seq,
+                              memory_order_relaxed);
     }
     return true;
 }

@@ -29,34 +29,33 @@ typedef struct Repeat {
 
 /* ------------------------------------------------------------------- inputs */
 
-/* A reference to an input, for which what is pending is evaluated. */
-static bool hold_input(Repeat *p, VarId id)
+/* An input, with a reference. What is pending is evaluated first. NULL: error
+ * recorded. */
+static inline const Var *hold_input(Repeat *p, uint32_t k)
 {
-    TRY((var_exists(id) && !var_get(id)->size) ||
-        node_usable(p->ts, id, p->function, "an input"), false);
+    const VarId id = p->inputs[k];
+    const Var *v = var_exists(id) ? var_get(id) : NULL;
+    if (!v || (v->size && !node_is_ready(v))) {
+        TRY(node_usable(p->ts, id, p->function, "an input"), NULL);
+        v = var_get(id);
+    }
     var_inc(id);
-    p->held++;
-    return true;
+    p->held = k + 1;
+    return v;
 }
 
-/* Is it what was recorded? */
-static Replay check_input(Repeat *p, uint32_t k)
+/* Is it what was recorded? 'sizes' has the classes so far. */
+static inline bool fits(const FrozenInput *spec, const Var *v, int64_t *sizes)
 {
-    const FrozenInput *spec = &p->frozen->inputs[k];
-    VarId id = p->inputs[k];
-    TRY(hold_input(p, id), REPLAY_FAILED);
-    const Var *v = var_get(id);
     const Op op = spec->literal ? OP_LITERAL : OP_EVALUATED;
-    const uint32_t kind = (uint32_t) var_head(op, (VarType) spec->type, spec->device, 0);
-    if (((uint32_t) v->head & VAR_KIND) != kind || id != p->inputs[spec->same])
-        return REPLAY_REFUSED;
+    const uint64_t kind = var_head(op, (VarType) spec->type, spec->device, 0);
+    TRY((v->head & VAR_KIND) == kind, false);
     if (spec->literal ? v->value.literal != spec->bits
-                      : v->size &&
-                            buffer_is_padded(v->value.buffer) != spec->padded)
-        return REPLAY_REFUSED;
-    if (p->sizes[spec->size] < 0)
-        p->sizes[spec->size] = v->size;
-    return p->sizes[spec->size] == v->size ? REPLAY_DONE : REPLAY_REFUSED;
+                      : v->size && buffer_is_padded(v->value.buffer) != spec->padded)
+        return false;
+    int64_t *size = &sizes[spec->size];
+    *size = *size < 0 ? v->size : *size;
+    return *size == v->size;
 }
 
 /* Are the same objects in the registry, as far as it was looked at? */
@@ -72,16 +71,21 @@ static bool check_domains(const Frozen *frozen)
 
 static Replay check_inputs(Repeat *p)
 {
-    TRY(p->frozen->flags == freezing_flags(p->ts) && check_domains(p->frozen),
+    const Frozen *frozen = p->frozen;
+    int64_t *sizes = p->sizes;
+    TRY(frozen->flags == freezing_flags(p->ts) && check_domains(frozen),
         REPLAY_REFUSED);
-    p->sizes[0] = 0;
-    p->sizes[1] = 1;
-    for (uint32_t k = 0; k < p->frozen->input_count; ++k)
-        p->sizes[2 + k] = -1;
-    Replay result = REPLAY_DONE;
-    for (uint32_t k = 0; result == REPLAY_DONE && k < p->frozen->input_count; ++k)
-        result = check_input(p, k);
-    return result;
+    sizes[0] = 0;
+    sizes[1] = 1;
+    memset(sizes + 2, 0xff, frozen->input_count * sizeof(*sizes)); /* -1 */
+    for (uint32_t k = 0; k < frozen->input_count; ++k) {
+        const FrozenInput *spec = &frozen->inputs[k];
+        const Var *v = hold_input(p, k);
+        TRY(v, REPLAY_FAILED);
+        TRY(p->inputs[k] == p->inputs[spec->same] && fits(spec, v, sizes),
+            REPLAY_REFUSED);
+    }
+    return REPLAY_DONE;
 }
 
 /* ----------------------------------------------------------------- commands */
@@ -189,36 +193,36 @@ static const WalkCalls calls = { take, submit, wait_for, set_sizes, differs };
 
 /* ------------------------------------------------------------------ outputs */
 
-static VarId make_output(const Repeat *p, const FrozenOutput *out)
+static VarId make_array(const Repeat *p, const FrozenOutput *out, uint32_t size)
 {
-    uint32_t size = out->width ? (uint32_t) p->walk.values[out->width] : 0;
-    VarId id = 0;
-    switch (out->kind) {
-        case FROZEN_RESULT_INPUT: id = p->inputs[out->number]; break;
-        case FROZEN_RESULT_HELD: id = p->frozen->held.ids[out->number]; break;
-        case FROZEN_RESULT_LITERAL:
-            return node_literal(p->ts, out->device, (VarType) out->type, out->bits,
-                                size);
-        default: break;
-    }
-    if (id) {
-        var_inc(id);
-        return id;
-    }
+    const uint32_t array = out->number;
     Buffer *buffer = NULL;
-    if (out->number != RECORDER_UNKNOWN) {
-        if (walk_take(&p->walk, out->number) != REPLAY_DONE)
+    if (array != RECORDER_UNKNOWN) {
+        if (walk_take(&p->walk, array) != REPLAY_DONE)
             return 0; /* of an array that nobody has written */
-        buffer = p->walk.buffers[out->number];
+        buffer = p->walk.buffers[array];
     }
     if ((uint64_t) size * type_info[out->type].size > (buffer ? buffer->size : 0))
         return (VarId) error_set(JIT_ERROR_STATE, "%s: output %u has %u entries, and "
                                  "an array of %zu bytes", p->function,
                                  (uint32_t) (out - p->frozen->outputs), size,
                                  buffer ? buffer->size : 0);
-    id = node_buffer(p->ts, out->device, (VarType) out->type, size, buffer);
+    VarId id = node_buffer(p->ts, out->device, (VarType) out->type, size, buffer);
     if (id && buffer)
-        p->walk.buffers[out->number] = NULL; /* the reference has moved */
+        p->walk.buffers[array] = NULL; /* the reference has moved */
+    return id;
+}
+
+static VarId make_output(const Repeat *p, const FrozenOutput *out)
+{
+    uint32_t size = out->width ? (uint32_t) p->walk.values[out->width] : 0;
+    if (out->kind == FROZEN_RESULT_ARRAY)
+        return make_array(p, out, size);
+    if (out->kind == FROZEN_RESULT_LITERAL)
+        return node_literal(p->ts, out->device, (VarType) out->type, out->bits, size);
+    VarId id = out->kind == FROZEN_RESULT_INPUT ? p->inputs[out->number]
+                                                : p->frozen->held.ids[out->number];
+    var_inc(id);
     return id;
 }
 

@@ -34,7 +34,12 @@ VarId node_of_list(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_
 VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
                   Buffer *buffer);
 
-/** What node_usable() does about a variable that is not so at once. */
+/** May an operation read this variable at once? */
+static inline bool node_is_ready(const Var *v)
+{
+    return v->size && !var_pending(v) && !(v->flags & VAR_UNUSABLE);
+}
+/** What node_usable() does about a variable that is not ready. */
 bool node_make_usable(ThreadState *ts, VarId id, const char *function,
                       const char *what);
 /** Is 'id' a variable that an operation may read now? Evaluates pending writes to it.
@@ -42,8 +47,7 @@ bool node_make_usable(ThreadState *ts, VarId id, const char *function,
 static inline bool node_usable(ThreadState *ts, VarId id, const char *function,
                                const char *what)
 {
-    const Var *v = var_exists(id) ? var_get(id) : NULL;
-    return (v && v->size && !var_pending(v) && !(v->flags & VAR_UNUSABLE)) ||
+    return (var_exists(id) && node_is_ready(var_get(id))) ||
            node_make_usable(ts, id, function, what);
 }
 /** Check that a size is allowed for an array. */
