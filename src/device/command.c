@@ -98,8 +98,9 @@ bool command_reserve_points(Command *c, uint32_t count)
 
 void command_let_go(Command *c)
 {
-    for (uint32_t i = 0; i < c->slot_count; ++i)
-        buffer_release(c->slots[i].buffer);
+    const Slot *slots = c->slots;
+    for (uint32_t i = 0, count = c->slot_count; i < count; ++i)
+        buffer_release(slots[i].buffer);
     c->slot_count = 0;
     if (c->kind == COMMAND_LAUNCH)
         code_release(c->launch.code);

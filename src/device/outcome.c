@@ -25,10 +25,10 @@ const ErrorRecord *outcome_cause(const Command *c)
         return &buffer_lost;
     if (outcome_is_interrupted(c))
         return &buffer_interrupted;
-    for (uint32_t i = 0; i < c->slot_count; i++) {
-        const Slot *s = &c->slots[i];
+    const Slot *slots = c->slots;
+    for (uint32_t i = 0, count = c->slot_count; i < count; i++) {
         const ErrorRecord *failure =
-            s->access & SLOT_READ ? buffer_failure(s->buffer) : NULL;
+            slots[i].access & SLOT_READ ? buffer_failure(slots[i].buffer) : NULL;
         if (failure)
             return failure;
     }

@@ -9,22 +9,14 @@
 
 /* ------------------------------------------------------------------- arrays */
 
-/* Arrays that have no memory yet, which they get together. */
-typedef struct Batch {
-    uint32_t count;
-    uint32_t arrays[BUFFER_BATCH];
-    size_t bytes[BUFFER_BATCH];
-} Batch;
-
-static Replay take_batch(const Walk *w, Batch *b)
+/* Memory for arrays that have none yet. */
+static Replay take_batch(const Walk *w, uint32_t count, const uint32_t *arrays,
+                         const size_t *bytes)
 {
     Buffer *buffers[BUFFER_BATCH];
-    const uint32_t count = b->count;
-    b->count = 0;
-    TRY(!count || w->calls->take(w->who, count, b->arrays, b->bytes, buffers),
-        REPLAY_FAILED);
+    TRY(!count || w->calls->take(w->who, count, arrays, bytes, buffers), REPLAY_FAILED);
     for (uint32_t i = 0; i < count; ++i) {
-        Buffer **place = &w->buffers[b->arrays[i]];
+        Buffer **place = &w->buffers[arrays[i]];
         if (*place) /* it is there twice */
             buffer_release(buffers[i]);
         else
@@ -33,35 +25,32 @@ static Replay take_batch(const Walk *w, Batch *b)
     return REPLAY_DONE;
 }
 
-static Replay add(const Walk *w, uint32_t array, Batch *b)
-{
-    Replay result = b->count < BUFFER_BATCH ? REPLAY_DONE : take_batch(w, b);
-    TRY(result == REPLAY_DONE, result);
-    TRY(recording_bytes(w->recording, array, w->values, &b->bytes[b->count]),
-        REPLAY_REFUSED);
-    b->arrays[b->count++] = array;
-    return REPLAY_DONE;
-}
-
 Replay walk_make(const Walk *w, uint32_t array)
 {
-    Batch one;
-    one.count = 0;
-    Replay result = add(w, array, &one);
-    return result == REPLAY_DONE ? take_batch(w, &one) : result;
+    size_t bytes;
+    TRY(recording_bytes(w->recording, array, w->values, &bytes), REPLAY_REFUSED);
+    return take_batch(w, 1, &array, &bytes);
 }
 
 static Replay take_arrays(const Walk *w, const FrozenCommand *f)
 {
     const FrozenUse *uses = w->recording->uses + f->first;
-    Buffer *const *buffers = w->buffers;
+    uint32_t arrays[BUFFER_BATCH], i = 0;
+    size_t bytes[BUFFER_BATCH];
     Replay result = w->values[f->size] < 0 ? REPLAY_REFUSED : REPLAY_DONE;
-    Batch batch;
-    batch.count = 0;
-    for (uint32_t i = 0; result == REPLAY_DONE && i < f->count; ++i)
-        if (!buffers[uses[i].array])
-            result = add(w, uses[i].array, &batch);
-    return result == REPLAY_DONE ? take_batch(w, &batch) : result;
+    while (result == REPLAY_DONE && i < f->count) {
+        uint32_t count = 0;
+        for (; i < f->count && count < BUFFER_BATCH; ++i) {
+            uint32_t array = uses[i].array;
+            if (w->buffers[array])
+                continue;
+            TRY(recording_bytes(w->recording, array, w->values, &bytes[count]),
+                REPLAY_REFUSED);
+            arrays[count++] = array;
+        }
+        result = take_batch(w, count, arrays, bytes);
+    }
+    return result;
 }
 
 /* Give up the reference of an array, if it has one. */

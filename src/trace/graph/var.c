@@ -190,32 +190,38 @@ static VarId detach_operands(VarId id, Var *v)
     return stack;
 }
 
+/* Free a variable that nobody holds any more; what only it held goes on top of the
+ * stack. */
+static inline VarId release_one(VarId id, Var *v, VarId stack)
+{
+    if (v->flags & VAR_NUMBERED)
+        lvn_remove(id);
+    /* Arrays have no operands, and arithmetic has nothing else. */
+    if (v->op == OP_EVALUATED)
+        buffer_release(v->value.buffer);
+    else
+        stack = op_info[v->op].flags & F_FOLDS ? drop_few(v, stack)
+                                               : drop_operands(id, v, stack);
+    if (v->extra)
+        extra_drop(id, v);
+    v->op = OP_NONE;
+    var_table.live--;
+    mark_free(id);
+    return stack;
+}
+
 static void release_stack(VarId stack)
 {
     while (stack) {
         VarId id = stack;
         Var *v = var_get(id);
-        stack = v->link;
-        if (v->flags & VAR_NUMBERED)
-            lvn_remove(id);
-        /* Arrays have no operands, and arithmetic has nothing else. */
-        if (v->op == OP_EVALUATED)
-            buffer_release(v->value.buffer);
-        else
-            stack = op_info[v->op].flags & F_FOLDS ? drop_few(v, stack)
-                                                   : drop_operands(id, v, stack);
-        if (v->extra)
-            extra_drop(id, v);
-        v->op = OP_NONE;
-        var_table.live--;
-        mark_free(id);
+        stack = release_one(id, v, v->link);
     }
 }
 
 void var_release(VarId id)
 {
-    var_get(id)->link = 0;
-    release_stack(id);
+    release_stack(release_one(id, var_get(id), 0));
 }
 
 void var_set_buffer(VarId id, Buffer *buffer)
