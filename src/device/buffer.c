@@ -370,10 +370,10 @@ static uint32_t find_all(Cache *cache, uint32_t count, const size_t *sizes,
     uint32_t missing = 0;
     take_lock();
     for (uint32_t i = 0; i < count; ++i) {
-        buffers[i] = take_first(cache, class_of(sizes[i]));
-        if (buffers[i]) {
+        Buffer *buffer = buffers[i] = take_first(cache, class_of(sizes[i]));
+        if (buffer) {
             count_new(cache, sizes[i]);
-            begin(buffers[i], sizes[i]);
+            begin(buffer, sizes[i]);
         } else {
             missing++;
         }

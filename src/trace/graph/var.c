@@ -192,7 +192,7 @@ static VarId detach_operands(VarId id, Var *v)
 
 /* Free a variable that nobody holds any more; what only it held goes on top of the
  * stack. */
-static inline VarId release_one(VarId id, Var *v, VarId stack)
+static inline __attribute__((always_inline)) VarId release_one(VarId id, Var *v, VarId stack)
 {
     if (v->flags & VAR_NUMBERED)
         lvn_remove(id);
@@ -221,7 +221,9 @@ static void release_stack(VarId stack)
 
 void var_release(VarId id)
 {
-    release_stack(release_one(id, var_get(id), 0));
+    VarId stack = release_one(id, var_get(id), 0);
+    if (stack)
+        release_stack(stack);
 }
 
 void var_set_buffer(VarId id, Buffer *buffer)
