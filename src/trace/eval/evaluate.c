@@ -27,6 +27,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "device/uses.h"
 #include "kernel/cache.h"
 #include "kernel/launch.h"
 #include "kernel/tier.h"
@@ -215,19 +216,29 @@ static void drop_outputs(Assembly *b, uint32_t count)
         buffer_release(b->operands[--b->operand_count].buffer);
 }
 
-/* Memory for each output. On failure none is left. */
+/* Memory for each output, of many at once. On failure none is left. */
 static bool get_outputs(Assembly *b)
 {
-    for (uint32_t i = 0; i < b->output_count; ++i) {
-        Buffer *buffer = buffer_get(b->device, output_bytes(b, i));
-        if (!buffer || !vec_reserve(&b->operands, &b->operand_capacity,
-                                    b->operand_count + 1, sizeof(LaunchArray))) {
-            buffer_release(buffer);
-            drop_outputs(b, i);
+    Stream *stream = stream_self(b->device);
+    TRY(vec_reserve(&b->operands, &b->operand_capacity,
+                    b->operand_count + b->output_count, sizeof(LaunchArray)), false);
+    for (uint32_t i = 0; i < b->output_count;) {
+        size_t sizes[BUFFER_BATCH];
+        Buffer *buffers[BUFFER_BATCH];
+        uint32_t count = 0;
+        const uint32_t first = i;
+        do
+            sizes[count++] = output_bytes(b, i++);
+        while (i < b->output_count && count < BUFFER_BATCH);
+        if (!buffer_get_all(b->device, count, sizes, buffers)) {
+            drop_outputs(b, first);
             return false;
         }
-        b->operands[b->operand_count++] =
-            (LaunchArray) { buffer, b->output_slots[i], SLOT_WRITE };
+        for (uint32_t k = 0; k < count; ++k) {
+            uses_begin(buffers[k], stream);
+            b->operands[b->operand_count++] =
+                (LaunchArray) { buffers[k], b->output_slots[first + k], SLOT_WRITE };
+        }
     }
     return true;
 }
