@@ -192,7 +192,8 @@ static VarId detach_operands(VarId id, Var *v)
 
 /* Free a variable that nobody holds any more; what only it held goes on top of the
  * stack. */
-static inline __attribute__((always_inline)) VarId release_one(VarId id, Var *v, VarId stack)
+static inline __attribute__((always_inline)) VarId
+release_one(VarId id, Var *v, VarId stack)
 {
     if (v->flags & VAR_NUMBERED)
         lvn_remove(id);
