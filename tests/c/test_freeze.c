@@ -9,6 +9,9 @@
 
 #include <pthread.h>
 
+#include "device/cpu/cpu_device.h"
+#include "thread_util.h"
+
 static void test_functions(void **unused)
 {
     (void) unused;
@@ -490,6 +493,109 @@ static void test_memory(void **unused)
     jit_freeze_destroy(recording);
 }
 
+/* More arrays than are asked for at once. */
+enum { MANY = 2 * BUFFER_BATCH + 3 };
+
+/* x i + 3, where 3 is a constant of the recording. */
+static JitRecording *record_many(uint32_t x, uint32_t *out)
+{
+    OK(jit_freeze_start(CPU, 1, &x));
+    const float three = 3;
+    uint32_t constant = array_of(VarTypeFloat32, &three, 1);
+    for (uint32_t i = 0; i < MANY; ++i) {
+        out[i] = take(jit_var_add, take(jit_var_mul, same(x), f32((float) i)),
+                      same(constant));
+        OK(jit_var_schedule(out[i]));
+    }
+    jit_var_dec_ref(constant);
+    JitRecording *recording = jit_freeze_stop(MANY, out);
+    OK(recording);
+    return recording;
+}
+
+/* Small numbers: 0, 1, ... */
+static uint32_t count_to(uint32_t size)
+{
+    uint32_t counter = jit_var_counter(CPU, size);
+    uint32_t result = jit_var_cast(counter, VarTypeFloat32, 0);
+    jit_var_dec_ref(counter);
+    (void) jit_var_eval(result); /* unless another thread has: the variable is shared */
+    EXPECT(result && *jit_error_message() == 0);
+    return result;
+}
+
+/* Are these what a repetition for count_to(size) gives? They are released. */
+static void expect_many(const uint32_t *out, uint32_t size)
+{
+    for (uint32_t i = 0; i < MANY; ++i) {
+        const uint32_t entry = (7 * i + 1) % size;
+        float value = 0;
+        EXPECT(jit_var_size(out[i]) == size);
+        EXPECT(jit_var_read(out[i], entry, &value));
+        EXPECT(value == (float) (entry * i + 3));
+        jit_var_dec_ref(out[i]);
+    }
+}
+
+static void *repeat_many(void *recording)
+{
+    uint32_t out[MANY];
+    for (uint32_t size = 5; size < 5000; size += size / 3) {
+        uint32_t x = count_to(size);
+        EXPECT(jit_freeze_replay(recording, 1, &x, out) == 1);
+        jit_var_dec_ref(x); /* while it is read, perhaps */
+        expect_many(out, size);
+    }
+    return NULL;
+}
+
+/* Several threads repeat a recording at once; it may go before its commands end. */
+static void test_many_arrays(void **unused)
+{
+    (void) unused;
+    enum { THREADS = 3, LARGE = 100000 };
+    pthread_t threads[THREADS];
+    uint32_t out[MANY], x = count_to(64);
+    JitRecording *recording = record_many(x, out);
+    expect_many(out, 64);
+    jit_var_dec_ref(x);
+    for (uint32_t i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, repeat_many, recording), 0);
+    for (uint32_t i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    x = count_to(LARGE);
+    assert_int_equal(jit_freeze_replay(recording, 1, &x, out), 1);
+    jit_freeze_destroy(recording);
+    jit_var_dec_ref(x);
+    expect_many(out, LARGE);
+    assert_int_equal(faults, 0);
+}
+
+/* An array without a content that a command reads twice is one array. */
+static void test_read_twice(void **unused)
+{
+    (void) unused;
+    uint32_t in[INPUTS], out[2];
+    make_inputs(64, in);
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    OK(jit_freeze_size_like(in[0]));
+    uint32_t empty = jit_var_undefined(CPU, VarTypeFloat32, 64);
+    OK(jit_var_eval(empty));
+    out[0] = jit_var_reduce_dot(empty, empty);
+    OK(jit_var_eval(out[0]));
+    JitRecording *recording = jit_freeze_stop(1, out);
+    OK(recording);
+    assert_non_null(strstr(jit_freeze_str(recording), "[r a3, r a3, w a4]"));
+    const uint32_t live = buffer_stats(cpu_device()).live;
+    assert_int_equal(jit_freeze_replay(recording, INPUTS, in, out + 1), 1);
+    jit_sync_thread();
+    assert_int_equal(buffer_stats(cpu_device()).live, live + 1);
+    drop_all(out, 2);
+    jit_var_dec_ref(empty);
+    drop_all(in, INPUTS);
+    jit_freeze_destroy(recording);
+}
+
 /* Numbers that are said to be sizes, and are none, or others, are taken for numbers. */
 static void test_wrong_sizes(void **unused)
 {
@@ -529,7 +635,8 @@ static int tests(void)
         TEST(test_reads), TEST(test_reads_of_all), TEST(test_evaluated_loops),
         TEST(test_registry),
         TEST(test_pause_and_abort), TEST(test_ends), TEST(test_sizes),
-        TEST(test_memory), TEST(test_wrong_sizes)
+        TEST(test_memory), TEST(test_many_arrays), TEST(test_read_twice),
+        TEST(test_wrong_sizes)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }
