@@ -266,7 +266,7 @@ VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
 
 /* ------------------------------------------------------------------ checks */
 
-bool node_make_usable(ThreadState *ts, VarId id, const char *function, const char *what)
+bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what)
 {
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",

@@ -39,17 +39,9 @@ static inline bool node_is_ready(const Var *v)
 {
     return v->size && !var_pending(v) && !(v->flags & VAR_UNUSABLE);
 }
-/** What node_usable() does about a variable that is not ready. */
-bool node_make_usable(ThreadState *ts, VarId id, const char *function,
-                      const char *what);
 /** Is 'id' a variable that an operation may read now? Evaluates pending writes to it.
  *  'what' names function and operand for the message: "jit_var_add(): operand 1". */
-static inline bool node_usable(ThreadState *ts, VarId id, const char *function,
-                               const char *what)
-{
-    return (var_exists(id) && node_is_ready(var_get(id))) ||
-           node_make_usable(ts, id, function, what);
-}
+bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what);
 /** Check that a size is allowed for an array. */
 bool node_size_valid(size_t size, const char *function);
 /** Are these one device (Device.index)? If not, the error begins with 'format'. */
