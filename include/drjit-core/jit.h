@@ -628,6 +628,10 @@ JIT_EXPORT bool jit_aggregate(JitBackend backend, void *dst,
  *  argument, or 0 if that is not a variable. */
 JIT_EXPORT uint32_t jit_var_inc_ref(uint32_t index);
 JIT_EXPORT void jit_var_dec_ref(uint32_t index);
+/** The same for many at once, 0 among them is passed over. False: one that is to get a
+ *  reference is no variable, and none has got any. */
+JIT_EXPORT bool jit_var_inc_refs(size_t count, const uint32_t *indices);
+JIT_EXPORT void jit_var_dec_refs(size_t count, const uint32_t *indices);
 JIT_EXPORT uint32_t jit_var_inc_ref_ext(uint32_t index);
 JIT_EXPORT void jit_var_dec_ref_ext(uint32_t index);
 /** Current number of references, 0 if there is no such variable. */

@@ -46,6 +46,42 @@ void jit_var_dec_ref(uint32_t index)
     state_unlock();
 }
 
+static bool all_exist(size_t count, const uint32_t *indices, const char *function)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (indices[i] && !var_exists(indices[i]))
+            return check(indices[i], function);
+    return true;
+}
+
+bool jit_var_inc_refs(size_t count, const uint32_t *indices)
+{
+    if (count && !indices)
+        return api_null("jit_var_inc_refs()", "indices");
+    state_lock();
+    bool ok = all_exist(count, indices, "jit_var_inc_refs()");
+    for (size_t i = 0; ok && i < count; ++i)
+        if (indices[i])
+            var_inc(indices[i]);
+    state_unlock();
+    return ok;
+}
+
+void jit_var_dec_refs(size_t count, const uint32_t *indices)
+{
+    if (count && !indices) {
+        api_null("jit_var_dec_refs()", "indices");
+        return;
+    }
+    state_lock();
+    for (size_t i = 0; i < count; ++i)
+        if (indices[i] && var_exists(indices[i]))
+            var_dec(indices[i]);
+        else if (indices[i])
+            check(indices[i], "jit_var_dec_refs()");
+    state_unlock();
+}
+
 uint32_t jit_var_inc_ref_ext(uint32_t index) { return jit_var_inc_ref(index); }
 void jit_var_dec_ref_ext(uint32_t index) { jit_var_dec_ref(index); }
 

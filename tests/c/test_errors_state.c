@@ -107,6 +107,13 @@ static void test_variables(void **unused)
                          "not a variable");
         REJECTS_ARGUMENT((jit_var_dec_ref(bad_ids[i]), 0), "jit_var_dec_ref()",
                          "not a variable");
+        const uint32_t two[] = { x.u32, bad_ids[i] };
+        const uint32_t refs = jit_var_ref(x.u32);
+        REJECTS_ARGUMENT(jit_var_inc_refs(2, two), "jit_var_inc_refs()",
+                         "not a variable");
+        REJECTS_ARGUMENT((jit_var_dec_refs(1, two + 1), 0), "jit_var_dec_refs()",
+                         "not a variable");
+        assert_int_equal(jit_var_ref(x.u32), refs);
         assert_int_equal(jit_var_ref(bad_ids[i]), 0);
         assert_int_equal(jit_var_state(bad_ids[i]), VarStateInvalid);
         assert_false(jit_var_is_dirty(bad_ids[i]));
@@ -115,6 +122,8 @@ static void test_variables(void **unused)
     }
     jit_var_dec_ref(0);
     assert_int_equal(jit_error(), JIT_OK);
+    REJECTS_ARGUMENT(jit_var_inc_refs(1, NULL), "jit_var_inc_refs()", "NULL");
+    REJECTS_ARGUMENT((jit_var_dec_refs(1, NULL), 0), "jit_var_dec_refs()", "NULL");
     assert_int_equal(jit_var_inc_ref(0), 0);
     assert_int_equal(jit_var_ref(0), 0);
     REJECTS_INDICES(jit_var_size(bad), "jit_var_size()");

@@ -383,6 +383,14 @@ static void test_references(void **unused)
     uint32_t c = jit_var_neg(b), d = jit_var_abs(c);
     jit_var_dec_ref(c);
     assert_int_equal(jit_var_ref(c), 1); /* by d */
+    const uint32_t many[] = { a, 0, b, a };
+    OK(jit_var_inc_refs(4, many) && jit_var_inc_refs(0, NULL));
+    assert_int_equal(jit_var_ref(a), 3);
+    assert_int_equal(jit_var_ref(b), 3); /* by c, too */
+    jit_var_dec_refs(4, many);
+    jit_var_dec_refs(0, NULL);
+    assert_int_equal(jit_var_ref(a), 1);
+    assert_int_equal(jit_var_ref(b), 2);
     jit_var_dec_ref(d);
     assert_int_equal(jit_var_ref(c), 0);
     DROP(a, b);

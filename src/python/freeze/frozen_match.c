@@ -24,6 +24,7 @@ struct MatchPlan {
     uint32_t *extents; /* of tensors, in order: of which input it is the size */
     size_t extent_count;
     MatchPlace *places; /* of Frozen.changes */
+    bool reads_fields;  /* there are objects with attributes, which may run any code */
     /* A set of variables, for the time of one comparison: generation << 32 | variable,
      * where it is this generation. Open addressing. */
     uint64_t *slots;
@@ -165,6 +166,14 @@ static bool is_simple(const Collection *c)
            c->tree.nodes[0].kind == NODE_TUPLE && c->tree.nodes[0].count == PARTS;
 }
 
+static bool has_fields(const Tree *tree)
+{
+    for (size_t i = 0; i < tree->node_count; i++)
+        if (tree->nodes[i].kind == NODE_DATACLASS || tree->nodes[i].kind == NODE_STRUCT)
+            return true;
+    return false;
+}
+
 bool frozen_match_keep(Frozen *f, const Snapshot *s)
 {
     if (!is_simple(&s->inputs))
@@ -172,6 +181,7 @@ bool frozen_match_keep(Frozen *f, const Snapshot *s)
     MatchPlan *plan = PyMem_Calloc(1, sizeof(*plan));
     if (!plan)
         return PyErr_NoMemory() != NULL;
+    plan->reads_fields = has_fields(&s->inputs.tree);
     if (keep_plain(plan, &s->inputs) && keep_extents(plan, s) &&
         keep_slots(plan, s->inputs.id_count) && keep_places(plan, f, &s->inputs.tree))
         f->match = plan;
@@ -189,8 +199,9 @@ typedef struct Match {
     size_t node, leaf, depth; /* of the outline, the next ones */
     PyObject *container;      /* the innermost one; borrowed */
     const Plan *valid;        /* of a class, as the class is now */
-    uint32_t *ids, few[FEW];  /* inputs of the core, with references; 0: none yet */
+    uint32_t *ids, few[FEW];  /* inputs of the core; 0: none yet */
     size_t count;             /* without extents that are to come */
+    bool held;                /* they have references */
     size_t *extents;          /* of all tensors */
     size_t extent_count;
     PyObject **targets;       /* of changes, the object, or the container in which there
@@ -213,7 +224,6 @@ static bool match_shape(Match *m, const Tensor *tensor, const Tensor *like)
     return true;
 }
 
-/* Variables get references at once, since reading attributes may run any code. */
 static bool match_array(Match *m, PyObject *object, PyObject *like)
 {
     const CollectedLeaf *place = &m->f->inputs.places[m->leaf];
@@ -230,9 +240,18 @@ static bool match_array(Match *m, PyObject *object, PyObject *like)
     for (size_t i = 0; i < place->count; i++) {
         if (!leaves[i] || leaf_node(leaves[i]))
             return false;
-        m->ids[numbers[i] - 1] = jit_var_inc_ref(leaf_index(leaves[i]));
+        m->ids[numbers[i] - 1] = leaf_index(leaves[i]);
+        if (m->held)
+            jit_var_inc_ref(leaf_index(leaves[i]));
     }
     return true;
+}
+
+/* Give all variables references, if they have none yet: no code has run since. */
+static bool hold(Match *m)
+{
+    m->held = m->held || jit_var_inc_refs(m->count, m->ids);
+    return m->held;
 }
 
 /* Note what is to be changed. */
@@ -469,8 +488,8 @@ static bool reserve_all(Match *m)
 
 static void release(Match *m)
 {
-    for (size_t i = 0; m->ids && i < m->count; i++)
-        jit_var_dec_ref(m->ids[i]);
+    if (m->held)
+        jit_var_dec_refs(m->count, m->ids);
     for (size_t i = 0; i < m->target_count; i++)
         Py_DECREF(m->targets[i]);
     if (m->ids != m->few)
@@ -485,9 +504,10 @@ PyObject *frozen_match_repeat(const Frozen *f, PyObject *const *parts)
     if (!f->match || f->suspended != ad_scope_suspends_all())
         return Py_NewRef(Py_NotImplemented);
     bool fits = reserve_all(&m);
+    m.held = fits && m.plan->reads_fields;
     for (size_t i = 0; fits && i < PARTS; i++)
         fits = match_child(&m, parts[i]);
-    fits = fits && are_distinct(f, m.ids) && add_extents(&m);
+    fits = fits && hold(&m) && are_distinct(f, m.ids) && add_extents(&m);
     PyObject *result = fits               ? repeat(&m)
                        : PyErr_Occurred() ? NULL
                                           : Py_NewRef(Py_NotImplemented);
