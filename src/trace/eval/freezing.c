@@ -3,6 +3,7 @@
  */
 #include "trace/eval/freezing_inside.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,20 +23,24 @@ bool freezing_records(const ThreadState *ts)
 
 /* -------------------------------------------------------- widths of variables */
 
-static bool is_of_lanes(const ThreadState *ts, VarId id)
+/* What is known of a variable from the table, which only has arrays in memory and what
+ * has no operands; 0: nothing. */
+static Width known_width(const ThreadState *ts, VarId id)
 {
-    const void *known = table_get(&ts->freezing->widths, &id, sizeof(id));
-    return (uintptr_t) known == FREEZING_LANES;
+    if (op_info[var_get(id)->op].arity)
+        return 0;
+    return (Width) (uintptr_t) table_get(&ts->freezing->widths, &id, sizeof(id));
 }
 
 /* From now on a variable has this width. */
 static bool set_width(ThreadState *ts, VarId id, Width width)
 {
     Freezing *f = ts->freezing;
-    Width known = (Width) (uintptr_t) table_get(&f->widths, &id, sizeof(id));
+    Width known = known_width(ts, id);
     if (known && known != FREEZING_LANES)
         return width == FREEZING_LANES ||
                width_assume(freezing_terms(ts), WIDTH_EQUAL, known, width);
+    assert(!op_info[var_get(id)->op].arity);
     TRY(width && (known || var_ids_add(&f->sized, id)), false);
     if (!known)
         var_inc(id);
@@ -76,9 +81,9 @@ static Width width_of_array(ThreadState *ts, VarId id)
 static Width width_of_leaf(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
-    void *known = table_get(&ts->freezing->widths, &id, sizeof(id));
+    Width known = known_width(ts, id);
     if (known)
-        return (Width) (uintptr_t) known;
+        return known;
     if (v->op == OP_EVALUATED)
         return width_of_array(ts, id);
     if (fold_is(v) && v->op != OP_COMPRESS && v->size > 1) { /* each level halves it */
@@ -113,20 +118,27 @@ static bool meet(Sizing *s, Width width)
     return true;
 }
 
+/* A variable that others are not looked for behind. */
+static bool meet_leaf(Sizing *s, VarId id)
+{
+    const Var *v = var_get(id);
+    if (v->op == OP_LITERAL && v->size == 1 && s->size != 1)
+        return true;
+    Width width = width_of_leaf(s->ts, id);
+    return width && (v->size != s->size || meet(s, width));
+}
+
 static bool visit(Sizing *s, VarId id)
 {
     const Var *v = var_get(id);
+    const Freezing *f = s->ts->freezing;
     uint32_t count;
     (void) var_operands(v, &count);
-    bool placeholder = v->op == OP_STATE || v->op == OP_ACTIVE;
-    bool resized = fold_is(v) && v->op != OP_PREFIX;
-    bool leaf = v->op == OP_EVALUATED || count == 0 || resized ||
-                table_get(&s->ts->freezing->widths, &id, sizeof(id));
-    const bool of_lanes = is_of_lanes(s->ts, id);
-    s->lanes |= v->size == s->size && (of_lanes || v->op == OP_LOCAL);
-    if (of_lanes)
+    const Width known = known_width(s->ts, id);
+    s->lanes |= v->size == s->size && (known == FREEZING_LANES || v->op == OP_LOCAL);
+    if (known == FREEZING_LANES)
         return true;
-    if (v->op != OP_EVALUATED && v->op != OP_LITERAL &&
+    if (f->over_count && v->op != OP_EVALUATED && v->op != OP_LITERAL &&
         freezing_loop_is_over(s->ts, v->scope))
         recorder_refuse(&s->ts->freezing->recorder, "what the body of an evaluated "
                         "loop leaves uncomputed in an object that is no state is used "
@@ -136,11 +148,12 @@ static bool visit(Sizing *s, VarId id)
     } else if (v->op == OP_POINTER) {
         if (var_get(v->dep[0])->op == OP_EVALUATED)
             TRY(width_of_array(s->ts, v->dep[0]), false);
-    } else if (leaf && !placeholder) {
-        Width width = width_of_leaf(s->ts, id);
-        return width && (v->size != s->size || meet(s, width));
     } else {
-        return region_walk_into(&s->walk, id, 0, count);
+        bool placeholder = v->op == OP_STATE || v->op == OP_ACTIVE;
+        bool resized = fold_is(v) && v->op != OP_PREFIX;
+        bool leaf = v->op == OP_EVALUATED || count == 0 || resized || known;
+        return leaf && !placeholder ? meet_leaf(s, id)
+                                    : region_walk_into(&s->walk, id, 0, count);
     }
     return true;
 }
@@ -155,15 +168,11 @@ static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
     bool ok = true;
     for (uint32_t i = 0; ok && i < count; ++i) {
         VarId id;
-        WalkEvent event;
         region_walk_from(&s.walk, roots[i]);
-        while (ok && (event = region_walk(&s.walk, &id)) != WALK_DONE)
-            if (event == WALK_MET)
-                ok = fold_is(var_get(id)) && id == roots[i] && size != var_get(id)->size
-                         ? region_walk_operands(&s.walk, id)
-                         : visit(&s, id);
-            else
-                ok = event != WALK_FAILED;
+        while (ok && (id = region_walk_next(&s.walk)) != 0)
+            ok = id == roots[i] && fold_is(var_get(id)) && size != var_get(id)->size
+                     ? region_walk_operands(&s.walk, id)
+                     : visit(&s, id);
     }
     region_walk_end(&s.walk);
     TRY(ok, 0);
@@ -176,7 +185,9 @@ static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
 
 Width freezing_width(ThreadState *ts, VarId id)
 {
-    return common_width(ts, &id, 1, var_get(id)->size, false);
+    const Var *v = var_get(id);
+    const bool array = v->op == OP_EVALUATED && known_width(ts, id) != FREEZING_LANES;
+    return array ? width_of_leaf(ts, id) : common_width(ts, &id, 1, v->size, false);
 }
 
 Width freezing_size(ThreadState *ts, VarId id)
