@@ -1,9 +1,9 @@
 /*
  * table.h -- hash table from byte-string keys to pointers
  *
- * Open addressing with linear probing and backward-shift deletion. Keys are copied.
- * Meant for tables that are not on a hot path (registry, names, disk index); value
- * numbering and the kernel cache have tables of their own.
+ * Open addressing with linear probing and backward-shift deletion, once there are more
+ * than a few. Keys are copied. Meant for tables that are not on a hot path (registry,
+ * names, disk index); value numbering and the kernel cache have tables of their own.
  */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
@@ -13,9 +13,12 @@
 #include <stdint.h>
 
 typedef struct TableEntry {
-    void *key;      /* owned copy, NULL = free slot */
-    size_t key_size;
-    uint64_t hash;
+    union {
+        void *copy;    /* owned, */
+        uint64_t word; /* or the key itself, if it has up to eight bytes */
+    } key;
+    size_t size;       /* of the key, and one more; 0 = free slot */
+    uint64_t hash;     /* once there are many */
     void *value;
 } TableEntry;
 

@@ -355,26 +355,33 @@ static void test_arena_array(void **state)
     arena_trim();
 }
 
-/* Random insertions, replacements and deletions, compared with a plain array. */
-static void test_table(void **state)
+enum { TABLE_KEYS = 400 };
+
+/* Key 'k', of up to eight bytes, or of more. */
+static size_t table_key(char key[40], uint32_t k)
 {
-    (void) state;
-    enum { KEYS = 400 };
-    static char values[KEYS][2];
-    void *expected[KEYS] = { 0 };
+    return k % 2 ? (size_t) snprintf(key, 40, "key-%u-%*u", k, (int) (k % 9), k)
+                 : (size_t) snprintf(key, 40, "%u", k);
+}
+
+/* Random insertions, replacements and deletions of so many keys, compared with a plain
+ * array. */
+static void check_table(uint32_t keys)
+{
+    static char values[TABLE_KEYS][2];
+    void *expected[TABLE_KEYS] = { 0 };
     Table table = { 0 };
-    uint64_t seed = 1;
+    uint64_t seed = keys;
     uint32_t count_expected = 0;
+    char key[40];
 
     assert_null(table_get(&table, "x", 1));
     assert_null(table_remove(&table, "x", 1));
     for (int step = 0; step < 20000; ++step) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        uint32_t k = (uint32_t) (seed >> 33) % KEYS;
+        uint32_t k = (uint32_t) (seed >> 33) % keys;
         unsigned action = (unsigned) (seed >> 60);
-        char key[40];
-        size_t key_size = (size_t) snprintf(key, sizeof key, "key-%u-%*u", k,
-                                            (int) (k % 9), k);
+        size_t key_size = table_key(key, k);
         if (action < 8) {
             void *value = &values[k][action & 1];
             assert_true(table_put(&table, key, key_size, value));
@@ -389,12 +396,8 @@ static void test_table(void **state)
         }
         assert_int_equal(table.count, count_expected);
     }
-    for (uint32_t k = 0; k < KEYS; ++k) {
-        char key[40];
-        size_t key_size = (size_t) snprintf(key, sizeof key, "key-%u-%*u", k,
-                                            (int) (k % 9), k);
-        assert_ptr_equal(table_get(&table, key, key_size), expected[k]);
-    }
+    for (uint32_t k = 0; k < keys; ++k)
+        assert_ptr_equal(table_get(&table, key, table_key(key, k)), expected[k]);
 
     /* Keys are byte strings: the empty one and ones with zeros count too. */
     assert_true(table_put(&table, "", 0, values[0]));
@@ -404,6 +407,14 @@ static void test_table(void **state)
     assert_null(table_get(&table, "\0", 1));
     table_free(&table);
     assert_int_equal(table.count, 0);
+}
+
+static void test_table(void **state)
+{
+    (void) state;
+    static const uint32_t keys[] = { 1, 5, 8, 12, 40, TABLE_KEYS };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i)
+        check_table(keys[i]);
 }
 
 /* -------------------------------------------------------------------- text */

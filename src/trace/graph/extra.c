@@ -183,7 +183,7 @@ void extra_free_all(void)
     if (var_table.live)
         return;
     for (uint32_t i = 0; i < names.capacity; ++i)
-        if (names.entries[i].key)
+        if (names.entries[i].size)
             alloc_free(names.entries[i].value);
     table_free(&names);
     alloc_free(records);

@@ -162,10 +162,10 @@ void *registry_peek(const char *variant, const char *domain)
 void registry_clear(void)
 {
     for (uint32_t i = 0; i < places.capacity; ++i)
-        if (places.entries[i].key)
+        if (places.entries[i].size)
             alloc_free(places.entries[i].value);
     for (uint32_t i = 0; i < domains.capacity; ++i) {
-        if (!domains.entries[i].key)
+        if (!domains.entries[i].size)
             continue;
         Domain *d = domains.entries[i].value;
         alloc_free(d->pointers);
