@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "base/vec.h"
 
+/* Terms, and guards, that are looked at one by one; 'known' has those behind them. */
+enum { FEW = 8 };
+
 /* What makes two terms, or two guards, the same one. */
 typedef struct Key {
     uint32_t kind, a, b, guard;
@@ -17,7 +20,14 @@ typedef struct Key {
 
 /* -------------------------------------------------------------------- terms */
 
-static Width find_or_add(Widths *w, const WidthTerm *term)
+static bool same_term(const WidthTerm *x, const WidthTerm *y)
+{
+    return x->op == y->op && (x->op == WIDTH_CONSTANT ? x->value == y->value
+                                                      : x->a == y->a && x->b == y->b);
+}
+
+/* The number of a term behind the first few. UINT32_MAX: memory is out. */
+static uint32_t number_of(Widths *w, const WidthTerm *term)
 {
     Key key;
     memset(&key, 0, sizeof(key));
@@ -25,12 +35,20 @@ static Width find_or_add(Widths *w, const WidthTerm *term)
     key.a = term->a;
     key.b = term->b;
     key.value = term->op == WIDTH_CONSTANT ? term->value : 0;
+    return table_number(&w->known, &key, sizeof(key), w->count);
+}
+
+static Width find_or_add(Widths *w, const WidthTerm *term)
+{
+    for (uint32_t i = 1; i < w->count && i <= FEW; ++i)
+        if (same_term(&w->terms[i], term))
+            return i;
     if (!w->count) {
         TRY(vec_reserve(&w->terms, &w->capacity, 1, sizeof(WidthTerm)), 0);
         memset(&w->terms[w->count++], 0, sizeof(WidthTerm));
     }
     TRY(vec_reserve(&w->terms, &w->capacity, w->count + 1, sizeof(WidthTerm)), 0);
-    uint32_t number = table_number(&w->known, &key, sizeof(key), w->count);
+    uint32_t number = w->count <= FEW ? w->count : number_of(w, term);
     TRY(number != UINT32_MAX, 0);
     if (number == w->count)
         w->terms[w->count++] = *term;
@@ -128,20 +146,32 @@ static bool is_large_product(const Widths *w, WidthRelation relation, Width a, W
            width_is_constant(w, b) && known_least(w, a) >= width_value(w, b);
 }
 
+/* The number of a guard that is none of the first few. UINT32_MAX: memory is out. */
+static uint32_t guard_number(Widths *w, const WidthGuard *guard)
+{
+    Key key;
+    if (w->guard_count < FEW)
+        return w->guard_count;
+    memset(&key, 0, sizeof(key));
+    key.kind = guard->relation;
+    key.a = guard->a;
+    key.b = guard->b;
+    key.guard = 1;
+    return table_number(&w->known, &key, sizeof(key), w->guard_count);
+}
+
 bool width_assume(Widths *w, WidthRelation relation, Width a, Width b)
 {
     if (a == b || (width_is_constant(w, a) && width_is_constant(w, b)) ||
         is_large_product(w, relation, a, b))
         return true; /* it always holds */
-    Key key;
-    memset(&key, 0, sizeof(key));
-    key.kind = relation;
-    key.a = a;
-    key.b = b;
-    key.guard = 1;
+    for (uint32_t i = 0; i < w->guard_count && i < FEW; ++i)
+        if (w->guards[i].relation == relation && w->guards[i].a == a &&
+            w->guards[i].b == b)
+            return true;
     TRY(vec_reserve(&w->guards, &w->guard_capacity, w->guard_count + 1,
                     sizeof(WidthGuard)), false);
-    uint32_t number = table_number(&w->known, &key, sizeof(key), w->guard_count);
+    uint32_t number = guard_number(w, &(WidthGuard) { relation, a, b });
     TRY(number != UINT32_MAX, false);
     if (number == w->guard_count)
         w->guards[w->guard_count++] = (WidthGuard) { relation, a, b };

@@ -96,11 +96,12 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     const uint32_t *ids = snapshot_ids(s, &count);
     WAIT_BEGIN
     ok = jit_freeze_start((JitBackend) backend, count, ids) &&
-         jit_freeze_set_general(general);
+         (!general || jit_freeze_set_general(true));
     WAIT_END
     if (!ok)
         return error_from_core(name, NULL, 0);
-    jit_freeze_allow_reads(reads);
+    if (reads)
+        jit_freeze_allow_reads(true);
     if (snapshot_set_extents(s))
         Py_RETURN_NONE;
     jit_freeze_abort();

@@ -368,18 +368,27 @@ VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
 
 /* ------------------------------------------------------------------ beginning */
 
+/* An array that has nothing that had to be looked at more closely. */
+static bool is_plain(VarId id)
+{
+    const Var *v = var_exists(id) ? var_get(id) : NULL;
+    return v && (!v->size || (!(v->flags & VAR_UNUSABLE) && !var_pending(v)));
+}
+
 static bool check_input(ThreadState *ts, const Device *device, VarId id, uint32_t k)
 {
-    char what[40];
-    snprintf(what, sizeof(what), "input %u", k);
-    if (!var_exists(id) || var_get(id)->size)
+    if (!is_plain(id)) {
+        char what[40];
+        snprintf(what, sizeof(what), "input %u", k);
         TRY(node_usable(ts, id, "jit_freeze_start()", what), false);
+    }
     const Var *v = var_get(id);
-    TRY(node_same_device(v->device, device->index, "jit_freeze_start(): %s and the "
-                         "recording", what), false);
+    if (v->device != device->index)
+        return node_same_device(v->device, device->index, "jit_freeze_start(): input "
+                                "%u and the recording", k);
     if (!evaluate_is_done(v))
-        return error_set(JIT_ERROR_ARGUMENT, "jit_freeze_start(): %s (r%u) is neither "
-                         "in memory nor a literal", what, id);
+        return error_set(JIT_ERROR_ARGUMENT, "jit_freeze_start(): input %u (r%u) is "
+                         "neither in memory nor a literal", k, id);
     return true;
 }
 
