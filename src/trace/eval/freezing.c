@@ -122,8 +122,6 @@ static bool meet(Sizing *s, Width width)
 static bool meet_leaf(Sizing *s, VarId id)
 {
     const Var *v = var_get(id);
-    if (v->op == OP_LITERAL && v->size == 1 && s->size != 1)
-        return true;
     Width width = width_of_leaf(s->ts, id);
     return width && (v->size != s->size || meet(s, width));
 }
@@ -132,6 +130,8 @@ static bool visit(Sizing *s, VarId id)
 {
     const Var *v = var_get(id);
     const Freezing *f = s->ts->freezing;
+    if (v->op == OP_LITERAL && v->size == 1 && s->size != 1)
+        return true; /* as most of them are */
     uint32_t count;
     (void) var_operands(v, &count);
     const Width known = known_width(s->ts, id);
