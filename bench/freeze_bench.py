@@ -12,7 +12,14 @@ from functools import partial
 from typing import Any
 
 import drjit as dr
-from peer_bench import make_leaves, random_statements, require, run_program
+from peer_bench import (
+    LEAVES,
+    Statement,
+    make_leaves,
+    random_statements,
+    require,
+    run_program,
+)
 from timing import clock, emit, seconds_of
 
 CALLS = 20  # of a frozen function, for one time
@@ -69,20 +76,46 @@ def measure_call(_argument: str) -> None:
     run(partial(frozen, tens), "100 dataclasses of 10 arrays")
 
 
+# The statements of run_program() in peer_bench.py.
+STATEMENTS = (
+    "x + {y}",
+    "x * {y}",
+    "x - {y} * {c}",
+    "dr.fma(x, {c}, {y})",
+    "dr.select(x < {y}, x * {c}, {y})",
+    "dr.minimum(x, {y}) + {c}",
+)
+
+
+def function_of(statements: list[Statement]) -> Callable[[list[Any]], Any]:
+    """A function with these statements in its code."""
+    names = ", ".join(f"y{k}" for k in range(LEAVES))
+    lines = ["def function(ys):", f"    {names} = ys", "    x = y0"]
+    for kind, other, c, store in statements:
+        value = STATEMENTS[kind].format(y=f"y{other}", c=c)
+        target = f"x = y{store}" if store < LEAVES else "x"
+        lines.append(f"    {target} = {value}")
+    space: dict[str, Any] = {"dr": dr}
+    exec("\n".join([*lines, "    return x"]), space)
+    made: Callable[[list[Any]], Any] = space["function"]
+    return made
+
+
 def first_call(operations: int, seed: int, frozen: bool) -> float:
     """Seconds until a function that is new has its result."""
     statements = random_statements(seed, operations)
     leaves = make_leaves(dr, dr.llvm.Float, 1000, seed)
-
-    def function(xs: list[Any]) -> Any:
-        return run_program(dr, statements, xs)
-
+    function = function_of(statements)
     call = dr.freeze(function) if frozen else function
     before = clock()
     result = call(leaves)
     dr.eval(result)
     dr.sync_thread()
-    return clock() - before
+    seconds = clock() - before
+    expected = run_program(dr, statements, leaves)
+    bits = [dr.reinterpret_array(dr.llvm.UInt, x) for x in (result, expected)]
+    require(dr.all(bits[0] == bits[1]), "values differ")
+    return seconds
 
 
 def measure_first(argument: str) -> None:

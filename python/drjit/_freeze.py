@@ -30,7 +30,6 @@ from drjit._freeze_ad import (
     tracked_positions,
 )
 from drjit._freeze_implicit import Implicit
-from drjit._freeze_watch import Watch
 
 _LITERAL_NOTE = (
     "While traversing the frozen function input, new literal variables have\n"
@@ -59,6 +58,10 @@ _WARNING = (
 # Recordings for inputs that differ in sizes only: more are dropped.
 _SIZES = 8
 
+# Inputs that differ in more than literals, of which it is known which of these change:
+# more are forgotten.
+_FORMS = 256
+
 _METHODS = (staticmethod, classmethod)
 
 # Enumerators are slow to look at.
@@ -67,8 +70,8 @@ _WARN, _INFO, _DEBUG = (
 )
 _LLVM = JitBackend.LLVM.value
 
-# Of the function that this thread records, if it does: 'prints', what it has printed;
-# 'domains', the instances that it has looked at.
+# 'noted': of the function that this thread records, if it does, what it has printed,
+# and the instances that it has looked at.
 _local = threading.local()
 
 
@@ -83,6 +86,11 @@ class _Print(NamedTuple):
     show: Callable[[Any, Any], None]
     settings: Any
     values: Any
+
+
+# What is noted of a function: what it has printed, (domain, instances) that it has
+# looked at.
+_Noted = tuple[list[_Print], list[tuple[Any, Any]]]
 
 
 class _Printed(NamedTuple):
@@ -116,14 +124,14 @@ def note_print(show: Callable[[Any, Any], None], settings: Any, values: Any) -> 
     _core.eval(values)
     with aside():
         show(settings, values)
-    _local.prints.append(_Print(show, settings, values))
+    _local.noted[0].append(_Print(show, settings, values))
 
 
 def note_domain(domain: Any, objects: Any) -> None:
     """What this thread records depends on the instances of a domain."""
-    domains = getattr(_local, "domains", None)
-    if domains is not None:
-        domains.append((domain, objects))
+    noted = getattr(_local, "noted", None)
+    if noted is not None:
+        noted[1].append((domain, objects))
 
 
 class _Form:
@@ -387,19 +395,24 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     ) -> Any:
         if snapshot.tracked:
             return self._call_tracked(inputs, args, kwargs)
-        return self._call_plain(
-            snapshot, inputs, lambda: self._function(*args, **kwargs)
-        )
+        return self._call_plain(snapshot, inputs, self._function, args, kwargs)
 
     def _call_plain(
-        self, snapshot: Any, inputs: tuple[Any, ...], call: Callable[[], Any]
+        self,
+        snapshot: Any,
+        inputs: tuple[Any, ...],
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
     ) -> Any:
-        if self._settle_literals(snapshot):
+        """The result of ``function(*args, **kwargs)``, which is recorded if need be."""
+        literals = snapshot.literals
+        if literals and self._settle_literals(snapshot, literals):
             result = self._repeat(inputs)
             if type(result) is not _core._Snapshot:
                 return result
             snapshot = result
-        return self._record(snapshot, inputs, call)
+        return self._record(snapshot, inputs, function, args, kwargs)
 
     def _call_tracked(self, inputs: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
         """A call with inputs that have derivatives.
@@ -418,11 +431,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             full = (*inputs, before, where)
             found = self._repeat(full)
             if type(found) is _core._Snapshot:
-                found = self._call_plain(
-                    found,
-                    full,
-                    lambda: self._run_tracked(inputs, seen, before, args, kwargs),
-                )
+                given = (inputs, seen, before, args, kwargs)
+                found = self._call_plain(found, full, self._run_tracked, given, {})
             result, after, ends = found
         finally:
             _core._freeze_attach(rows)
@@ -459,18 +469,19 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         )
         return _core.detach(result), after, Ends(in_result, changed)
 
-    def _settle_literals(self, snapshot: Any) -> bool:
+    def _settle_literals(
+        self, snapshot: Any, literals: list[tuple[int, int, int]]
+    ) -> bool:
         """Make literals opaque that change. Were there any?"""
-        literals = snapshot.literals
-        if not literals:
-            return False
         if not self._auto_opaque:
             snapshot.make_opaque([number for number, *_ in literals])
             return True
         key = snapshot.form
-        form = self._forms.get(key)
+        form = self._forms.pop(key, None)  # to the end: the oldest ones go first
+        self._forms[key] = form or _Form(literals)
         if form is None:
-            self._forms[key] = _Form(literals)
+            if len(self._forms) > _FORMS:
+                self._forms.pop(next(iter(self._forms)), None)
             return False
         changed = form.update(literals)
         if changed:
@@ -481,7 +492,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     def _note_literals(
         self, snapshot: Any, changed: list[tuple[int, int, int]]
     ) -> None:
-        if not _logs(_INFO):
+        if not _core._logs(_INFO):
             return
         print(_LITERAL_NOTE)
         for number, old, new in changed:
@@ -492,54 +503,63 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             )
 
     def _record(
-        self, snapshot: Any, inputs: tuple[Any, ...], call: Callable[[], Any]
+        self,
+        snapshot: Any,
+        inputs: tuple[Any, ...],
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
     ) -> Any:
-        self._note_reason(snapshot)
-        self._warn()
-        self._list_changes(inputs)
+        known = self._note_reason(snapshot)
+        if self.n_recordings >= self._warn_after:
+            self._warn()
+        if self._described is not None or _core._logs(_DEBUG):
+            self._list_changes(inputs)
         backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
-        general = self._general or snapshot.key in self._recordings
-        objects = snapshot.objects
-        watch = Watch(objects, inputs) if objects else None
+        general = self._general or known
         _core._freeze_start(snapshot, backend, general, self._allow_reads)
-        prints: list[_Print] = []
-        _local.prints, _local.domains = prints, []
+        noted: _Noted = ([], [])
+        _local.noted = noted
         try:
-            result = call()
-            changed = watch.changed() if watch else None
+            result = function(*args, **kwargs)
             # What is tracked here depends on what has become so within.
             plain = _core.detach(result) if _core.grad_enabled(result) else result
-            recording = _core._freeze_stop(
-                snapshot, inputs, _Printed(plain, prints) if prints else plain, plain
-            )
+            full = _Printed(plain, noted[0]) if noted[0] else plain
+            recording = _core._freeze_stop(snapshot, inputs, full, plain)
         except BaseException:
             _core._freeze_abort()
             raise
         finally:
-            domains = _local.domains
-            _local.prints = _local.domains = None
-        if changed:
-            recording = f"the function changes {changed}"
+            _local.noted = None
         if isinstance(recording, str):
             self._why = f"recordings of the function cannot be repeated: {recording}"
             self._unfit = None
             return result
-        self._domains.update({(id(d), id(seen)): (d, seen) for d, seen in domains})
-        self._keep(snapshot.key, recording)
-        if self._limit != 0 and not prints:
-            self._recent = recording
-        where = inputs[5] if len(inputs) > 4 else ()
-        tracked = [snapshot.leaf_path(position) for position in where]
-        self._last = Recorded(recording, tracked, bool(prints), bool(domains))
+        self._keep(snapshot, inputs, recording, noted)
         return plain
 
-    def _keep(self, key: Any, recording: Any) -> None:
+    def _keep(
+        self, snapshot: Any, inputs: tuple[Any, ...], recording: Any, noted: _Noted
+    ) -> None:
+        prints, domains = noted
+        if domains:
+            self._domains.update({(id(d), id(seen)): (d, seen) for d, seen in domains})
+        key = snapshot.key
+        known = self._recordings.pop(key, None)  # to the end: the oldest ones go first
+        kept = known[: _SIZES - 1] if known else ()
+        self._recordings[key] = [recording, *kept]
         self.n_recordings += 1
-        self._recent = None  # which may be among those that go
-        known = self._recordings.pop(key, [])  # to the end: the oldest ones go first
-        self._recordings[key] = [recording, *known[: _SIZES - 1]]
-        while self._limit is not None and self.n_cached_recordings > self._limit:
+        if self._limit is not None:
+            self._drop(self._limit)
+        self._recent = None if prints or self._limit == 0 else recording
+        where = inputs[5] if len(inputs) > 4 else ()
+        tracked = list(map(snapshot.leaf_path, where)) if where else []
+        self._last = Recorded(recording, tracked, bool(prints), bool(domains))
+
+    def _drop(self, limit: int) -> None:
+        """Forget the oldest recordings, if there are too many."""
+        while self.n_cached_recordings > limit:
             oldest = next(iter(self._recordings))
             self._recordings[oldest].pop()
             if not self._recordings[oldest]:
@@ -548,7 +568,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     def _reason(self) -> str:
         return self._why + (f":\n{self._unfit.text()}" if self._unfit else "")
 
-    def _note_reason(self, snapshot: Any) -> None:
+    def _note_reason(self, snapshot: Any) -> bool:
+        """Why no recording fits. Are there any with this key?"""
         known = self._recordings.get(snapshot.key)
         if known:
             self._why = "the sizes, contents or flags do not fit"
@@ -556,15 +577,16 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         else:
             self._why = "there was none for inputs of such types, structure and values"
             self._unfit = None
+        return bool(known)
 
     def _warn(self) -> None:
-        if self.n_recordings < self._warn_after or not _logs(_WARN):
+        if not _core._logs(_WARN):
             return
         print(_WARNING.format(self.n_recordings + 1), file=sys.stderr)
 
     def _list_changes(self, inputs: tuple[Any, ...]) -> None:
         """With log level Debug, what is different from the latest recording."""
-        if not _logs(_DEBUG):
+        if not _core._logs(_DEBUG):
             self._described = None
             return
         before, now = self._described, _describe(inputs)
@@ -623,10 +645,6 @@ def _describe_leaf(item: Any) -> str:
     if _core.is_tensor_v(item):
         return f"{name} of shape {item.shape}"
     return f"{name} of {_core.width(item)} entries"
-
-
-def _logs(level: int) -> bool:
-    return bool(_core.log_level().value >= level)
 
 
 def _children(value: Any) -> Iterator[tuple[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import opcode
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -48,7 +49,9 @@ _ROLES = {
     )
     if name in opcode.opmap
 }
-_CACHE = opcode.opmap.get("CACHE", -1)  # no instruction
+_NAMED = re.compile(b"[" + re.escape(bytes(_ROLES)) + b"]")
+# No instructions of their own.
+_PARTS = bytes({opcode.EXTENDED_ARG, opcode.opmap.get("CACHE", opcode.EXTENDED_ARG)})
 
 
 def _cell_names(code: types.CodeType) -> tuple[str, ...]:
@@ -60,29 +63,29 @@ def _cell_names(code: types.CodeType) -> tuple[str, ...]:
     return code.co_varnames + cells + code.co_freevars
 
 
-def _uses(code: types.CodeType) -> Iterator[tuple[int, str] | None]:
-    """What each instruction does with which name; None: it is about none.
+def _uses(code: types.CodeType) -> Iterator[tuple[int, int, str]]:
+    """What instructions do with which name, and how many others come before each.
 
-    The module dis takes ten times as long, which is more than to record a function.
+    The module dis takes a hundred times as long, which is more than to record a
+    function.
     """
     names, cells = code.co_names, _cell_names(code)
     units = code.co_code
-    argument = 0
-    for operation, low in zip(units[::2], units[1::2], strict=True):
-        if operation == _CACHE:
-            continue
-        argument |= low
-        if operation == opcode.EXTENDED_ARG:
-            argument <<= 8
-            continue
-        role, shift = _ROLES.get(operation, (None, 0))
-        if role is None:
-            yield None
-        elif role in _OF_CELLS:
-            yield role, cells[argument]
+    operations = units[::2]
+    last = 0
+    for match in _NAMED.finditer(operations):
+        place = match.start()
+        role, shift = _ROLES[operations[place]]
+        argument, k = units[2 * place + 1], 1
+        while place >= k and operations[place - k] == opcode.EXTENDED_ARG:
+            argument |= units[2 * (place - k) + 1] << 8 * k
+            k += 1
+        others = len(operations[last:place].translate(None, _PARTS))
+        last = place + 1
+        if role in _OF_CELLS:
+            yield others, role, cells[argument]
         else:
-            yield role, names[argument >> shift]
-        argument = 0
+            yield others, role, names[argument >> shift]
 
 
 class _Names:
@@ -115,9 +118,8 @@ class _Names:
     def _add(self, code: types.CodeType, free: frozenset[str]) -> None:
         """``free``: names that are variables of the function's closure here, too."""
         attributes: set[str] | None = None  # of what the last instruction has read
-        for use in _uses(code):
-            role, name = use or (None, "")
-            if attributes is not None and role == _READ_FIELD:
+        for others, role, name in _uses(code):
+            if role == _READ_FIELD and attributes is not None and not others:
                 attributes.add(name)
             attributes = None
             if role == _READ_GLOBAL:
@@ -131,20 +133,22 @@ class _Names:
             elif role == _WRITE_FIELD:
                 self._written_attributes.add(name)
         for inner in code.co_consts:
-            if isinstance(inner, types.CodeType):
+            if type(inner) is types.CodeType:
                 self._add(inner, free.intersection(inner.co_freevars))
 
 
-# As `_core._Places` compares it: (dictionary or cell, key, what is there).
-_Seen = tuple[tuple[Any, Any, Any], ...]
+# What stood where it was looked for, as `_core._Places` compares it: (dictionary or
+# cell, key, what was there; `...`: nothing).
+_Seen = list[tuple[Any, Any, Any]]
+
+_PLACES = (dict, types.CellType)
+_ABSENT = object()
 
 
-def _content(place: Any, key: Any) -> Any:
+def _content(cell: types.CellType) -> Any:
     """What is there; `...` if there is nothing."""
-    if isinstance(place, dict):
-        return place.get(key, ...)
     try:
-        return place.cell_contents
+        return cell.cell_contents
     except ValueError:  # not assigned yet
         return ...
 
@@ -157,30 +161,28 @@ class _Name:
 
     def __init__(self, place: Any, attributes: tuple[str, ...]) -> None:
         self.place = place  # a key of globals, or a cell
-        self._attributes = attributes
+        self.attributes = attributes
         self._last: tuple[Any, list[Any]] = (None, [])  # a value, where it has them
 
-    def add(self, value: Any, found: list[Any]) -> None:
-        found.append(value)
-        if not self._attributes:
-            return
+    def add(self, value: Any, values: list[Any], seen: _Seen) -> None:
+        """Add the value, those of attributes, and where the latter are."""
+        values.append(value)
         last, spaces = self._last
         if last is not value:
             spaces = _spaces(value)
             self._last = (value, spaces)
         if not spaces:
             return
-        for name in self._attributes:
+        for name in self.attributes:
             for space in spaces:
-                if name in space:
-                    found.append(space[name])
+                value = space.get(name, _ABSENT)
+                if value is not _ABSENT:
+                    seen.append((space, name, value))
                     break
+                seen.append((space, name, ...))
             else:
-                found.append(...)
-
-    def places(self) -> list[tuple[Any, Any]]:
-        """Where the attributes were found, or would be."""
-        return [(space, name) for name in self._attributes for space in self._last[1]]
+                value = ...
+            values.append(value)
 
 
 def _spaces(value: Any) -> list[Any]:
@@ -212,22 +214,22 @@ class _Source:
     def __bool__(self) -> bool:
         return bool(self._globals or self._cells)
 
-    def values(self) -> list[Any]:
-        """Their values, and those of attributes; `...` of what is not bound."""
-        found: list[Any] = []
+    def read(self, values: list[Any], seen: _Seen) -> None:
+        """Add their values, and those of attributes, `...` of what is not bound; and
+        where they were found, or would be."""
+        space = self._space
         for name in self._globals:
-            name.add(_content(self._space, name.place), found)
+            key = name.place
+            value = space.get(key, ...)
+            seen.append((space, key, value))
+            if name.attributes:
+                name.add(value, values, seen)
+            else:
+                values.append(value)
         for name in self._cells:
-            name.add(_content(name.place, None), found)
-        return found
-
-    def places(self) -> list[tuple[Any, Any]]:
-        """Where `values()` has looked: (dictionary, key), and (cell, None)."""
-        found = [(self._space, name.place) for name in self._globals]
-        found += [(name.place, None) for name in self._cells]
-        for name in (*self._globals, *self._cells):
-            found += name.places()
-        return found
+            value = _content(name.place)
+            seen.append((name.place, None, value))
+            name.add(value, values, seen)
 
 
 def _package(function: types.FunctionType) -> str:
@@ -332,13 +334,16 @@ class Implicit(_core._Places):  # type: ignore[misc]
         """What it is called for, if something else stands in one of the places."""
         last = self._last
         values = [*self._given]
+        seen: _Seen = []
         for source in last.sources:
-            values += source.values()
+            source.read(values, seen)
         same = len(values) == len(last.values) and all(
             map(operator.is_, values, last.values)
         )
         if not (same and last.settled):
-            self._last = last = self._take(last, values)
+            self._last = last = self._take(last, values, seen)
+        elif self._seen is not None:
+            self._seen = tuple(seen), last.found
         return last.found
 
     def _followed(self, value: Any) -> types.FunctionType | None:
@@ -349,48 +354,60 @@ class Implicit(_core._Places):  # type: ignore[misc]
                 return function
         return None
 
-    def _take(self, last: _Reading, values: list[Any]) -> _Reading:
+    def _take(self, last: _Reading, values: list[Any], seen: _Seen) -> _Reading:
         """Of what the names are now, what counts."""
         functions, sources = last.functions, last.sources
-        named = list(map(self._followed, values))
-        if not {f for f in named if f} <= set(functions):
-            functions, sources, values = self._follow(functions[0], sources[0])
-            named = list(map(self._followed, values))
+        taken = self._count(values, functions)
+        if taken is None:
+            functions, sources, values, seen = self._follow(functions[0], sources[0])
+            taken = self._count(values, None)
+            assert taken is not None  # with all functions it is not
+        found, settled = taken
+        known = tuple(found)
+        comparable = settled and _comparable(seen)
+        self._seen = (tuple(seen), known) if comparable else None
+        return _Reading(functions, sources, values, known, settled)
+
+    def _count(
+        self, values: list[Any], functions: list[types.FunctionType] | None
+    ) -> tuple[list[Any], bool] | None:
+        """What counts of values, `...` in the place of others, and whether that cannot
+        change while they are the same objects; None if there is a function of this
+        package that is none of these."""
         found: list[Any] = []
         settled = True
-        for value, function in zip(values, named, strict=True):
+        for value in values:
+            if type(value) in _WHOLE:
+                found.append(value)
+                continue
+            function = self._followed(value)
             if function:
+                if functions is not None and function not in functions:
+                    return None
                 value = _identity(function)
             elif not _counts(value):
                 value, settled = ..., False
             found.append(value)
-        rows = self._rows(sources, values) if settled else None
-        self._seen = None if rows is None else (rows, tuple(found))
-        return _Reading(functions, sources, values, tuple(found), settled)
-
-    def _rows(self, sources: list[_Source], values: list[Any]) -> _Seen | None:
-        """What is where these values are; None if there are other places, or another
-        thread has changed something meanwhile."""
-        places = [place for source in sources for place in source.places()]
-        if not all(type(space) in (dict, types.CellType) for space, _ in places):
-            return None
-        seen = tuple((space, key, _content(space, key)) for space, key in places)
-        now = [*self._given]
-        for source in sources:
-            now += source.values()
-        same = len(now) == len(values) and all(map(operator.is_, now, values))
-        return seen if same else None
+        return found, settled
 
     def _follow(
         self, function: types.FunctionType, source: _Source
-    ) -> tuple[list[types.FunctionType], list[_Source], list[Any]]:
-        """The functions that one refers to, and those that they do; values of names."""
+    ) -> tuple[list[types.FunctionType], list[_Source], list[Any], _Seen]:
+        """The functions that one refers to, and those that they do; values of names,
+        and where they are."""
         functions, sources, values = [function], [source], [*self._given]
+        seen: _Seen = []
         for source in sources:  # there are more and more of them
-            for value in source.values():
-                values.append(value)
+            first = len(values)
+            source.read(values, seen)
+            for value in values[first:]:
                 inner = self._followed(value)
                 if inner and inner not in functions:
                     functions.append(inner)
                     sources.append(_Source(inner))
-        return functions, sources, values
+        return functions, sources, values, seen
+
+
+def _comparable(seen: _Seen) -> bool:
+    """Can `_core._Places` look at all of these?"""
+    return all(type(space) in _PLACES for space, _, _ in seen)

@@ -69,7 +69,12 @@ class LoadedFunction(FrozenFunction):
         )
 
     def _call_plain(
-        self, snapshot: Any, inputs: tuple[Any, ...], call: Callable[[], Any]
+        self,
+        snapshot: Any,
+        inputs: tuple[Any, ...],
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
     ) -> Any:
         from drjit._freeze_file import explain
 

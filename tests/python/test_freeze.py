@@ -654,6 +654,29 @@ def test_literals() -> None:
     assert g.n_recordings == 1
 
 
+def test_many_inputs_with_literals() -> None:
+    """Of the latest ones it is known which literals change, and of no more."""
+    from drjit._freeze import _FORMS
+
+    @dr.freeze(limit=4, warn_after=100000)
+    def f(x: Float, y: Float, k: int) -> Float:
+        return x * y + k
+
+    x = dr.arange(Float, 3)
+    dr.eval(x)
+    f(x, Float(1), -1)
+    f(x, Float(2), -1)  # an array from now on
+    for k in range(2 * _FORMS):
+        f(x, Float(1), k)
+        if k % 3 == 0:
+            assert dr.all(f(x, Float(k + 3), -1) == x * (k + 3) - 1)
+    assert len(f._forms) == _FORMS
+    count = f.n_recordings
+    for k in range(8):
+        assert dr.all(f(x, Float(k + 0.5), -1) == x * (k + 0.5) - 1)
+    assert f.n_recordings <= count + 1
+
+
 def test_literal_paths(capsys: pytest.CaptureFixture[str]) -> None:
     @dataclass
     class Holder:

@@ -250,6 +250,16 @@ static PyObject *log_level(PyObject *module, PyObject *unused)
     return enum_make(state_of_module(module), "LogLevel", jit_log_level_stderr());
 }
 
+/* Are messages of a level printed? Enumerators are slow to make and look at. */
+static PyObject *logs(PyObject *module, PyObject *arg)
+{
+    (void) module;
+    const long level = PyLong_AsLong(arg);
+    if (level == -1 && PyErr_Occurred())
+        return NULL;
+    return PyBool_FromLong(level <= (long) jit_log_level_stderr());
+}
+
 static PyObject *set_log_level(PyObject *module, PyObject *arg)
 {
     long level;
@@ -416,6 +426,7 @@ PyMethodDef jit_functions[] = {
     { "log_level", log_level, METH_NOARGS,
       "log_level()\n--\n\nLevel of the messages that are printed: errors and warnings "
       "to ``sys.stderr``,\nothers to ``sys.stdout``." },
+    { "_logs", logs, METH_O, "_logs(level)\n\nsee drjit._freeze" },
     { "set_log_level", set_log_level, METH_O,
       "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
     { "set_log_callback", METHOD(set_log_callback), KEYWORDS,

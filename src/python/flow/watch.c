@@ -8,7 +8,8 @@
 
 enum { WATCH_LIMIT = 64 };
 
-/* An entry of a container, or (without a container) an object in the tree. */
+/* An entry of a container, or (without a container) an object in the tree. Entries of
+ * one that is watched are items 'first' to 'end'. */
 struct Watched {
     PyObject *container; /* a dictionary, a list or a tuple; a reference, or NULL */
     PyObject *key;       /* of a dictionary; a reference, or NULL */
@@ -16,17 +17,18 @@ struct Watched {
     Py_ssize_t index;    /* of the others */
     size_t parent;       /* the item that holds the container */
     size_t place;        /* without a container: the node */
+    size_t first, end;
     PyObject *skipped;   /* names of attributes that are part of the tree; NULL: none */
     PyObject *object;    /* a reference */
     Leaf *ids;           /* of an array: what it had, else NULL */
-    bool *held;          /* these are references: others must not make an array look
-                            shared that is scattered to */
+    bool *held;          /* these are references: those of bodies must not make an array
+                            look shared that is scattered to */
     size_t count;
 };
 
-static bool is_array(const Tracker *t, PyObject *object)
+static bool is_array(const Watch *watch, PyObject *object)
 {
-    return array_check(t->state, object) && ((Array *) object)->info->jit;
+    return array_check(watch->state, object) && ((Array *) object)->info->jit;
 }
 
 static bool is_in_memory(Leaf id)
@@ -37,7 +39,7 @@ static bool is_in_memory(Leaf id)
 
 /* ---------------------------------------------------------------- what there is */
 
-static bool note_array(Watched *item)
+static bool note_array(const Watch *watch, Watched *item)
 {
     const Array *array = (const Array *) item->object;
     item->count = array_count(array);
@@ -47,20 +49,34 @@ static bool note_array(Watched *item)
         return PyErr_NoMemory();
     for (size_t i = 0; i < item->count; i++) {
         item->ids[i] = array_leaves(array)[i];
-        item->held[i] = item->ids[i] && !is_in_memory(item->ids[i]);
+        item->held[i] =
+            item->ids[i] && (watch->recorded || !is_in_memory(item->ids[i]));
         if (item->held[i])
             leaf_ref(item->ids[i]);
     }
     return true;
 }
 
-/* Can there be arrays behind it? */
-static bool is_of_interest(const Tracker *t, PyObject *object)
+/* Has it attributes of its own? What has many is left out. */
+static bool has_attributes(PyObject *object)
 {
-    return is_array(t, object) || PyDict_CheckExact(object) ||
-           PyList_CheckExact(object) || PyTuple_CheckExact(object) ||
-           (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) &&
-            !PyType_Check(object) && !array_check(t->state, object) &&
+    const PyTypeObject *cls = Py_TYPE(object);
+    return (PyType_HasFeature((PyTypeObject *) cls, Py_TPFLAGS_HEAPTYPE) ||
+            cls->tp_dictoffset) &&
+           !PyType_Check(object) && !PyModule_Check(object) &&
+           !PyFunction_Check(object) && !PyCFunction_Check(object);
+}
+
+static bool is_container(PyObject *object)
+{
+    return PyDict_Check(object) || PyList_Check(object) || PyTuple_Check(object);
+}
+
+/* Can there be arrays behind it? */
+static bool is_of_interest(const Watch *watch, PyObject *object)
+{
+    return is_array(watch, object) || is_container(object) ||
+           (has_attributes(object) && !array_check(watch->state, object) &&
             !tracker_unbound(object));
 }
 
@@ -72,24 +88,40 @@ static bool is_known(const Watch *watch, const PyObject *object)
     return false;
 }
 
-static bool add(Watch *watch, const Tracker *t, Watched item)
+static bool reserve(Watch *watch)
 {
-    if (watch->count == WATCH_LIMIT || !is_of_interest(t, item.object) ||
-        is_known(watch, item.object))
+    if (watch->count < watch->capacity)
         return true;
-    if (!watch->items &&
-        !(watch->items = PyMem_Calloc(WATCH_LIMIT, sizeof(*watch->items))))
+    const size_t wanted = watch->capacity ? 2 * watch->capacity : WATCH_LIMIT;
+    Watched *grown = PyMem_Realloc(watch->items, wanted * sizeof(*grown));
+    if (!grown)
         return PyErr_NoMemory();
+    watch->items = grown;
+    watch->capacity = wanted;
+    return true;
+}
+
+/* In a recorded function arrays count in each place where they are. */
+static bool add(Watch *watch, Watched item)
+{
+    const bool everywhere = watch->recorded && is_array(watch, item.object);
+    if (!is_of_interest(watch, item.object) ||
+        (!everywhere &&
+         (watch->limited == WATCH_LIMIT || is_known(watch, item.object))))
+        return true;
+    if (!reserve(watch))
+        return false;
+    watch->limited += !everywhere;
     Watched *own = &watch->items[watch->count++];
     *own = item;
     Py_INCREF(own->object);
     Py_XINCREF(own->container);
     Py_XINCREF(own->key);
-    return !is_array(t, own->object) || note_array(own);
+    return !is_array(watch, own->object) || note_array(watch, own);
 }
 
-static bool add_dictionary(Watch *watch, const Tracker *t, size_t parent,
-                           PyObject *dictionary, bool attribute)
+static bool add_dictionary(Watch *watch, size_t parent, PyObject *dictionary,
+                           bool attribute)
 {
     PyObject *key, *value, *skipped = watch->items[parent].skipped;
     Py_ssize_t position = 0;
@@ -98,80 +130,111 @@ static bool add_dictionary(Watch *watch, const Tracker *t, size_t parent,
         const int skip = skipped ? PySequence_Contains(skipped, key) : 0;
         ok = skip >= 0;
         if (ok && !skip)
-            ok = add(watch, t, (Watched){ .container = dictionary,
-                                          .key = key,
-                                          .attribute = attribute,
-                                          .parent = parent,
-                                          .object = value });
+            ok = add(watch, (Watched){ .container = dictionary,
+                                       .key = key,
+                                       .attribute = attribute,
+                                       .parent = parent,
+                                       .object = value });
     }
     return ok;
 }
 
-static bool add_sequence(Watch *watch, const Tracker *t, size_t parent,
-                         PyObject *sequence)
+static bool add_sequence(Watch *watch, size_t parent, PyObject *sequence)
 {
     bool ok = true;
     PyObject **entries = PySequence_Fast_ITEMS(sequence);
     for (Py_ssize_t i = 0; ok && i < PySequence_Fast_GET_SIZE(sequence); i++)
-        ok = add(watch, t, (Watched){ .container = sequence,
-                                      .index = i,
-                                      .parent = parent,
-                                      .object = entries[i] });
+        ok = add(watch, (Watched){ .container = sequence,
+                                   .index = i,
+                                   .parent = parent,
+                                   .object = entries[i] });
     return ok;
+}
+
+/* A container, or the dictionary of an object's attributes: a new reference. NULL: it
+ * has slots. */
+static PyObject *entries_of(PyObject *object)
+{
+    if (is_container(object))
+        return Py_NewRef(object);
+    PyObject *attributes = PyObject_GenericGetDict(object, NULL);
+    if (!attributes)
+        PyErr_Clear();
+    else if (!PyDict_Check(attributes))
+        Py_CLEAR(attributes);
+    return attributes;
 }
 
 /* The entries of an item, or its attributes. */
-static bool add_entries(Watch *watch, const Tracker *t, size_t which)
+static bool add_entries(Watch *watch, size_t which)
 {
     PyObject *object = watch->items[which].object;
-    if (watch->items[which].ids)
-        return true;
-    if (PyDict_CheckExact(object))
-        return add_dictionary(watch, t, which, object, false);
-    if (PyList_CheckExact(object) || PyTuple_CheckExact(object))
-        return add_sequence(watch, t, which, object);
-    PyObject *attributes = PyObject_GenericGetDict(object, NULL);
-    if (!attributes) {
-        PyErr_Clear(); /* it has slots */
-        return true;
-    }
-    const bool ok = !PyDict_CheckExact(attributes) ||
-                    add_dictionary(watch, t, which, attributes, true);
-    Py_DECREF(attributes);
+    PyObject *entries = watch->items[which].ids ? NULL : entries_of(object);
+    bool ok = true;
+    watch->items[which].first = watch->count;
+    if (entries && PyDict_Check(entries))
+        ok = add_dictionary(watch, which, entries, entries != object);
+    else if (entries)
+        ok = add_sequence(watch, which, entries);
+    watch->items[which].end = watch->count;
+    Py_XDECREF(entries);
     return ok;
 }
 
-/* Objects in the tree with attributes that are not part of it. */
-static bool add_roots(Watch *watch, const Tracker *t)
+/* An object in the tree, with names of attributes that are part of that. */
+static bool add_root(Watch *watch, size_t place, PyObject *object, PyObject *skipped)
+{
+    if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) ||
+        array_check(watch->state, object))
+        return true;
+    return add(watch,
+               (Watched){ .place = place, .skipped = skipped, .object = object });
+}
+
+/* Objects in the tree with attributes that are not part of it; of the leaves, those
+ * that are nothing to the tracker, if there is one. */
+static bool add_roots(Watch *watch, const Tree *tree, const Tracker *t)
 {
     size_t leaf = 0;
     bool ok = true;
-    for (size_t place = 0; ok && place < t->tree.node_count; place++) {
-        const TreeNode *node = &t->tree.nodes[place];
-        PyObject *object = node->object, *skipped = NULL;
+    for (size_t place = 0; ok && place < tree->node_count; place++) {
+        const TreeNode *node = &tree->nodes[place];
         if (node->kind == NODE_LEAF) {
-            object = t->leaves[leaf].count ? NULL : t->tree.leaves[leaf];
+            if (!t || !t->leaves[leaf].count)
+                ok = add_root(watch, place, tree->leaves[leaf], NULL);
             ++leaf;
         } else if (node->kind == NODE_DATACLASS || node->kind == NODE_STRUCT) {
-            skipped = node->plan->names;
-        } else {
-            object = NULL;
+            ok = add_root(watch, place, node->object, node->plan->names);
         }
-        if (object && PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE))
-            ok = add(watch, t, (Watched){ .place = place,
-                                          .skipped = skipped,
-                                          .object = object });
     }
+    for (size_t i = 0; ok && i < watch->count; i++)
+        ok = add_entries(watch, i);
     return ok;
 }
 
 bool watch_begin(Watch *watch, const Tracker *t)
 {
-    bool ok = add_roots(watch, t);
+    watch->state = t->state;
     watch->inside = jit_flag(JitFlagSymbolicScope);
-    for (size_t i = 0; ok && i < watch->count; i++)
-        ok = add_entries(watch, t, i);
-    return ok;
+    return add_roots(watch, &t->tree, t);
+}
+
+bool watch_begin_recorded(Watch *watch, State *state, const Tree *tree)
+{
+    watch_end(watch);
+    watch->state = state;
+    watch->recorded = true;
+    return add_roots(watch, tree, NULL);
+}
+
+int watch_references(const Watch *watch, visitproc visit, void *arg)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        Py_VISIT(watch->items[i].container);
+        Py_VISIT(watch->items[i].key);
+        Py_VISIT(watch->items[i].object);
+    }
+    return 0;
 }
 
 void watch_end(Watch *watch)
@@ -193,13 +256,13 @@ void watch_end(Watch *watch)
 
 /* ---------------------------------------------------------------- what has changed */
 
-/* What stands in the item's place (borrowed), NULL: nothing. */
-static PyObject *current(const Watched *item)
+/* What stands in the item's place in a container (borrowed), NULL: nothing. */
+static PyObject *current(const Watched *item, PyObject *container)
 {
-    if (item->key)
-        return PyDict_GetItemWithError(item->container, item->key);
-    return item->index < PySequence_Fast_GET_SIZE(item->container)
-               ? PySequence_Fast_GET_ITEM(item->container, item->index)
+    if (PyDict_Check(container))
+        return item->key ? PyDict_GetItemWithError(container, item->key) : NULL;
+    return !item->key && item->index < PySequence_Fast_GET_SIZE(container)
+               ? PySequence_Fast_GET_ITEM(container, item->index)
                : NULL;
 }
 
@@ -209,10 +272,10 @@ static bool is_stale(const Watch *watch, Leaf id)
     return !watch->inside && jit_var_state(leaf_index(id)) == VarStateSymbolic;
 }
 
-static bool is_changed(const Watch *watch, const Tracker *t, const Watched *item)
+static bool is_changed(const Watch *watch, const Watched *item)
 {
-    PyObject *now = current(item);
-    if (!now || !is_array(t, now))
+    PyObject *now = current(item, item->container);
+    if (!now || !is_array(watch, now))
         return now != NULL;
     const Array *array = (const Array *) now;
     if (array_count(array) != item->count)
@@ -278,7 +341,124 @@ static bool fail(const Watch *watch, const Tracker *t, size_t which)
 bool watch_check(const Watch *watch, const Tracker *t)
 {
     for (size_t i = 0; i < watch->count; i++)
-        if (watch->items[i].ids && is_changed(watch, t, &watch->items[i]))
+        if (watch->items[i].ids && is_changed(watch, &watch->items[i]))
             return !PyErr_Occurred() && fail(watch, t, i);
     return true;
+}
+
+/* ---------------------------------------------------------------- frozen functions */
+
+static bool is_leaf(const Tree *tree, const PyObject *object)
+{
+    size_t i = 0;
+    while (i < tree->leaf_count && tree->leaves[i] != object)
+        i++;
+    return i < tree->leaf_count;
+}
+
+/* Has it still the array, with the same variables? One that is an input may have been
+ * changed in place, which it is when it is repeated, too. */
+static bool is_same(const Watch *watch, const Watched *item, PyObject *now,
+                    const Tree *inputs)
+{
+    if (!now || !is_array(watch, now))
+        return false;
+    const Array *array = (const Array *) now;
+    bool same = array_count(array) == item->count;
+    for (size_t i = 0; same && i < item->count; i++)
+        same = leaf_index(array_leaves(array)[i]) == leaf_index(item->ids[i]);
+    return same || (now == item->object && is_leaf(inputs, now));
+}
+
+/* The next entry from a position on that is an array and no part of the tree. False:
+ * there is none. */
+static bool next_array(const Watch *watch, const Watched *holder, PyObject *entries,
+                       Py_ssize_t *position, PyObject **key)
+{
+    PyObject *value;
+    *key = NULL;
+    if (!PyDict_Check(entries)) {
+        while (*position < PySequence_Fast_GET_SIZE(entries))
+            if (is_array(watch, PySequence_Fast_GET_ITEM(entries, (*position)++)))
+                return true;
+        return false;
+    }
+    while (PyDict_Next(entries, position, key, &value))
+        if (is_array(watch, value) &&
+            !(holder->skipped && PySequence_Contains(holder->skipped, *key)))
+            return true;
+    return false;
+}
+
+/* Was there an array under this key, or before this position? */
+static bool had_array(const Watch *watch, const Watched *holder, const PyObject *key,
+                      Py_ssize_t position)
+{
+    for (size_t i = holder->first; i < holder->end; i++) {
+        const Watched *item = &watch->items[i];
+        if (item->ids && item->key == key && (key || item->index == position - 1))
+            return true;
+    }
+    return false;
+}
+
+static PyObject *key_at(PyObject *key, Py_ssize_t index)
+{
+    return key ? Py_NewRef(key) : PyLong_FromSsize_t(index);
+}
+
+/* The key of an array that there was not before. NULL: there is none, or an
+ * exception. */
+static PyObject *find_added(const Watch *watch, const Watched *holder,
+                            PyObject *entries)
+{
+    PyObject *key;
+    Py_ssize_t position = 0;
+    size_t before = 0, now = 0;
+    for (size_t i = holder->first; i < holder->end; i++)
+        before += watch->items[i].ids != NULL;
+    while (next_array(watch, holder, entries, &position, &key))
+        now++;
+    position = 0;
+    while (now > before && next_array(watch, holder, entries, &position, &key))
+        if (!had_array(watch, holder, key, position))
+            return key_at(key, position - 1);
+    return NULL;
+}
+
+/* The key of the first entry that is different. NULL: there is none, or an
+ * exception. */
+static PyObject *find_changed(const Watch *watch, const Watched *holder,
+                              PyObject *entries, const Tree *inputs)
+{
+    for (size_t i = holder->first; i < holder->end; i++) {
+        const Watched *item = &watch->items[i];
+        PyObject *now = item->ids && entries ? current(item, entries) : NULL;
+        if (PyErr_Occurred())
+            return NULL;
+        if (item->ids && !is_same(watch, item, now, inputs))
+            return key_at(item->key, item->index);
+    }
+    return entries ? find_added(watch, holder, entries) : NULL;
+}
+
+PyObject *watch_find(const Watch *watch, const Tree *inputs)
+{
+    PyObject *key = NULL, *text = NULL;
+    size_t i = 0;
+    for (; !key && !PyErr_Occurred() && i < watch->count; i++) {
+        const Watched *holder = &watch->items[i];
+        PyObject *entries = holder->ids ? NULL : entries_of(holder->object);
+        if (!holder->ids)
+            key = find_changed(watch, holder, entries, inputs);
+        Py_XDECREF(entries);
+    }
+    PyObject *cls = key ? (PyObject *) Py_TYPE(watch->items[i - 1].object) : NULL;
+    PyObject *name = cls ? PyObject_GetAttrString(cls, "__qualname__") : NULL;
+    if (name)
+        text = PyUnicode_FromFormat("%R of an object of type %S, which is no input",
+                                    key, name);
+    Py_XDECREF(name);
+    Py_XDECREF(key);
+    return text;
 }

@@ -89,7 +89,9 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     const long backend = s ? PyLong_AsLong(args[1]) : -1;
     const bool general = s && args[2] == Py_True;
     const int reads = s ? PyObject_IsTrue(args[3]) : -1;
-    if (reads < 0 || (backend == -1 && PyErr_Occurred()))
+    if (reads < 0 || (backend == -1 && PyErr_Occurred()) ||
+        !watch_begin_recorded(&((Snapshot *) args[0])->watch, s->state,
+                              &s->inputs.tree))
         return NULL;
     bool ok;
     size_t count;

@@ -199,14 +199,36 @@ PyObject *frozen_own_leaf(const State *state, PyObject *leaf)
                                     : Py_NewRef(leaf);
 }
 
+/* A tree of such leaves, with containers of its own. */
+static bool keep_containers(Frozen *f, const Tree *tree, PyObject *const *leaves)
+{
+    PyObject *skeleton = tree_unflatten(name, tree, leaves);
+    const bool ok = skeleton && tree_flatten(f->state, name, skeleton, &f->tree);
+    Py_XDECREF(skeleton);
+    if (ok && f->tree.leaf_count != tree->leaf_count)
+        error_raise(PyExc_TypeError, name, NULL, 0,
+                    "the result has an object that cannot be made without its fields");
+    return ok && f->tree.leaf_count == tree->leaf_count;
+}
+
+/* Are there objects with fields, which take an object to be made from? */
+static bool has_fields(const Tree *tree)
+{
+    size_t i = 0;
+    while (i < tree->node_count && !tree->nodes[i].plan)
+        i++;
+    return i < tree->node_count;
+}
+
 /* A tree like that of the outputs, in which arrays are None, so that it keeps none of
  * them alive. */
 static bool keep_tree(Frozen *f, const Collection *c)
 {
     const size_t count = c->tree.leaf_count;
-    PyObject **leaves = PyMem_New(PyObject *, count + 1), *skeleton = NULL;
+    PyObject **leaves = PyMem_New(PyObject *, count + 1);
     if (!leaves)
         return PyErr_NoMemory() != NULL;
+    bool ok = false;
     size_t made = 0;
     for (; made < count; made++) {
         leaves[made] = c->places[made].info
@@ -215,17 +237,17 @@ static bool keep_tree(Frozen *f, const Collection *c)
         if (!leaves[made])
             break;
     }
+    if (made == count && !has_fields(&c->tree)) {
+        f->tree.leaves = leaves;
+        f->tree.leaf_count = made;
+        return outline_nodes(&f->tree, &c->tree);
+    }
     if (made == count)
-        skeleton = tree_unflatten(name, &c->tree, leaves);
+        ok = keep_containers(f, &c->tree, leaves);
     while (made)
         Py_DECREF(leaves[--made]);
     PyMem_Free(leaves);
-    const bool ok = skeleton && tree_flatten(f->state, name, skeleton, &f->tree);
-    Py_XDECREF(skeleton);
-    if (ok && f->tree.leaf_count != c->tree.leaf_count)
-        error_raise(PyExc_TypeError, name, NULL, 0,
-                    "the result has an object that cannot be made without its fields");
-    return ok && f->tree.leaf_count == c->tree.leaf_count;
+    return ok;
 }
 
 /* What is to be known of the arrays, whose tree is in 'f' already. */
@@ -447,21 +469,34 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
     return ended;
 }
 
-PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n)
+/* (snapshot, inputs, result with prints, result) */
+static PyObject *stop_or_say_why(Frozen *f, const Snapshot *s, PyObject *const *args)
 {
-    const Snapshot *s = snapshot_argument(module, args, n, 4);
     Tree now = { 0 };
-    Frozen *f = s ? frozen_new(s->state) : NULL;
     PyObject *ended = NULL;
-    if (f && tree_flatten_like(s->state, name, &s->inputs.tree, args[1], &now)) {
+    if (tree_flatten_like(s->state, name, &s->inputs.tree, args[1], &now)) {
         ended = is_tracked(&now, s->state)
                     ? PyUnicode_FromString("an input has derivatives in the end")
                     : stop(f, s, &now, args[2], args[3]);
-    } else if (f && PyErr_ExceptionMatches(PyExc_ValueError)) {
+    } else if (PyErr_ExceptionMatches(PyExc_ValueError)) {
         PyErr_Clear();
         ended = PyUnicode_FromString("the structure of the inputs has changed");
     }
     tree_free(&now);
+    return ended;
+}
+
+PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const Snapshot *s = snapshot_argument(module, args, n, 4);
+    Frozen *f = s ? frozen_new(s->state) : NULL;
+    PyObject *changed = f ? watch_find(&s->watch, &s->inputs.tree) : NULL;
+    PyObject *ended = f && !PyErr_Occurred() ? stop_or_say_why(f, s, args) : NULL;
+    if (ended && changed)
+        Py_SETREF(ended, PyUnicode_FromFormat("the function changes %U", changed));
+    if (s)
+        watch_end(&((Snapshot *) args[0])->watch);
+    Py_XDECREF(changed);
     Py_XDECREF(f);
     jit_freeze_abort(); /* if it has not ended */
     return ended;

@@ -228,7 +228,7 @@ static bool put_object(Key *key, PyObject *object)
         return put(key, (uint64_t) hash) && add_object(key, Py_NewRef(object));
     if (PyErr_Occurred() || !put_address(key, object))
         return false;
-    if (object == Py_None) /* its address is nobody else's, ever */
+    if (object == Py_None || object == Py_Ellipsis) /* which are never anything else */
         return true;
     PyObject *reference = PyWeakref_NewRef(object, NULL);
     if (!reference && PyErr_ExceptionMatches(PyExc_TypeError)) {

@@ -21,7 +21,7 @@ static PyObject *empty_like(const TypeInfo *info, PyObject *array)
     return (PyObject *) made;
 }
 
-static bool copy_nodes(Tree *tree, const Tree *from)
+bool outline_nodes(Tree *tree, const Tree *from)
 {
     tree->nodes = PyMem_Calloc(from->node_count + 1, sizeof(*tree->nodes));
     if (!tree->nodes)
@@ -76,5 +76,5 @@ bool outline_make(Collection *outline, const Collection *c)
     outline->numbers = copy_of(c->numbers, c->number_count, sizeof(*c->numbers));
     outline->repeated = copy_of(c->repeated, c->repeated_count, sizeof(*c->repeated));
     return outline->places && outline->numbers && outline->repeated &&
-           copy_nodes(&outline->tree, &c->tree) && make_leaves(&outline->tree, c);
+           outline_nodes(&outline->tree, &c->tree) && make_leaves(&outline->tree, c);
 }

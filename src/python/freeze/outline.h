@@ -5,7 +5,7 @@
  * Where the tree has
  *
  *     an array           there is an empty one, of the same class and shape
- *     another leaf       its row (rows.h)
+ *     another leaf       its row, or the plain value that it is (rows_of_object())
  *     an object with     its class
  *     fields
  *
@@ -19,5 +19,7 @@
 /** The outline of a collection. Free it with collection_free(), after failure too.
  *  False: exception. */
 bool outline_make(Collection *outline, const Collection *c);
+/** Its nodes only, for a tree that has none. False: exception. */
+bool outline_nodes(Tree *tree, const Tree *from);
 
 #endif

@@ -71,8 +71,18 @@ static PyObject *row_of_entries(const Array *a)
                          (Py_ssize_t) (array_count(a) * a->info->leaf_size));
 }
 
+/* Is it a value that nothing more has to be known of? */
+static bool is_plain(PyObject *object)
+{
+    return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
+           PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyUnicode_CheckExact(object);
+}
+
 PyObject *rows_of_object(const State *state, PyObject *object)
 {
+    if (is_plain(object))
+        return Py_NewRef(object);
     if (size_check(state, object))
         return Py_BuildValue("sN", "value", size_plain(state, object));
     if (array_check(state, object) && array_of(object)->info->kind != KIND_TENSOR)
@@ -92,6 +102,13 @@ PyObject *rows_of_object(const State *state, PyObject *object)
     return reference ? Py_BuildValue("sN", "object", reference) : NULL;
 }
 
+/* Of what rows_of_object() has given. */
+static PyObject *row_of_leaf(PyObject *leaf)
+{
+    return PyTuple_CheckExact(leaf) ? Py_NewRef(leaf)
+                                    : Py_BuildValue("sO", "value", leaf);
+}
+
 PyObject *rows_make(const Collection *outline, const Tree *objects)
 {
     const Collection *c = outline;
@@ -104,7 +121,7 @@ PyObject *rows_make(const Collection *outline, const Tree *objects)
         else if (c->places[leaf].info)
             row = row_of_array(c, &c->places[leaf], c->tree.leaves[leaf]);
         else
-            row = Py_NewRef(c->tree.leaves[leaf]);
+            row = row_of_leaf(c->tree.leaves[leaf]);
         leaf += node->kind == NODE_LEAF;
         if (row)
             PyList_SET_ITEM(rows, (Py_ssize_t) i, row);

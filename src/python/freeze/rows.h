@@ -18,8 +18,9 @@
 
 #include "python/freeze/collection.h"
 
-/** Of a leaf that is no array of the core. What is compared by identity is not kept
- *  alive, if that is possible. NULL: exception. */
+/** The row of a leaf that is no array of the core, or the leaf: if it is None, `...`, a
+ *  number or a text. What is compared by identity is not kept alive, if that is
+ *  possible. NULL: exception. */
 PyObject *rows_of_object(const State *state, PyObject *object);
 /** Of a whole outline. 'objects': a tree of the same nodes, whose containers with
  *  fields go into their rows; NULL: None does. NULL: exception. */

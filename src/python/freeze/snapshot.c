@@ -28,6 +28,7 @@ static void snapshot_dealloc(PyObject *self)
         jit_var_dec_ref(s->ids[s->inputs.id_count + i]);
     PyMem_Free(s->ids);
     size_classes_free(&s->sizes);
+    watch_end(&s->watch);
     collection_free(&s->inputs);
     PyMem_Free(s->described);
     Py_XDECREF(s->key);
@@ -38,9 +39,11 @@ static void snapshot_dealloc(PyObject *self)
 
 static int snapshot_traverse(PyObject *self, visitproc visit, void *arg)
 {
+    const Snapshot *s = (Snapshot *) self;
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(((Snapshot *) self)->key);
-    return tree_references(&((Snapshot *) self)->inputs.tree, visit, arg);
+    Py_VISIT(s->key);
+    const int stopped = watch_references(&s->watch, visit, arg);
+    return stopped ? stopped : tree_references(&s->inputs.tree, visit, arg);
 }
 
 static bool describe(Snapshot *s, bool *waiting)
@@ -252,35 +255,6 @@ static PyObject *snapshot_rows(PyObject *self, void *unused)
     return both;
 }
 
-/* Objects that may hold something beside what is part of the tree: [(object, names of
- * what is)]. */
-static PyObject *snapshot_objects(PyObject *self, void *unused)
-{
-    const Tree *tree = &((Snapshot *) self)->inputs.tree;
-    PyObject *list = PyList_New(0), *none = PyTuple_New(0);
-    size_t leaf = 0;
-    (void) unused;
-    for (size_t i = 0; list && none && i < tree->node_count; i++) {
-        const TreeNode *node = &tree->nodes[i];
-        PyObject *object = NULL, *names = none;
-        if (node->kind == NODE_LEAF) {
-            object = tree->leaves[leaf++];
-        } else if (node->kind == NODE_DATACLASS || node->kind == NODE_STRUCT) {
-            object = node->object;
-            names = node->plan->names;
-        }
-        if (!object || !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) ||
-            PyType_Check(object) || array_check(((Snapshot *) self)->state, object))
-            continue;
-        PyObject *row = PyTuple_Pack(2, object, names);
-        if (!row || PyList_Append(list, row) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(row);
-    }
-    Py_XDECREF(none);
-    return list;
-}
-
 static PyObject *snapshot_path(PyObject *self, PyObject *number)
 {
     const size_t wanted = PyLong_AsSize_t(number);
@@ -413,7 +387,6 @@ bool snapshot_bind(State *state)
         { "form", snapshot_form, NULL, "the same without values of literals", NULL },
         { "tracked", snapshot_tracked, NULL, "has an input a derivative?", NULL },
         { "rows", snapshot_rows, NULL, "of the inputs, and their variables", NULL },
-        { "objects", snapshot_objects, NULL, "that may hold more than is seen", NULL },
         { "literals", snapshot_literals, NULL, "[(number, bits, size)]", NULL },
         { NULL, NULL, NULL, NULL, NULL },
     };
