@@ -15,9 +15,10 @@ cd "$(dirname "$0")/.."
 # What users do most, on arrays so small that the time is the library's own. Always the
 # same; no benchmark is among them, and nothing that is about errors mostly.
 training="ad_bodies ad_functions ad_loops ad_programs ad_rules ad_types construct
-    creation deferred flow flow_arrays flow_list flow_objects functions indexing
-    instances linalg memory operators programs rearrange reductions regions
-    regions_calls reshape syntax syntax_programs tensor_indexing tree"
+    creation deferred flow flow_arrays flow_list flow_objects freeze freeze_match
+    freeze_sizes functions indexing instances linalg memory operators programs
+    rearrange reductions regions regions_calls reshape syntax syntax_programs
+    tensor_indexing tree"
 
 work=$PWD/build-release
 compiler=${CC:-cc}
