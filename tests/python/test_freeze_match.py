@@ -8,6 +8,7 @@ which calls went the long way: those whose inputs were taken apart.
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -509,6 +510,31 @@ def test_references_are_given_back() -> None:
         with pytest.raises(TypeError):
             f.frozen(xs, other, 3)
     assert variables() == before
+
+
+def test_memory_stays_flat_over_100000_calls() -> None:
+    @dr.freeze
+    def f(s: dict[str, Any], x: Float, *, t: TensorXf) -> list[Any]:
+        s["a"] = s["a"] * 0.5 + x
+        s["r"].t = s["r"].t + 1
+        s["r"].o.x *= 0.5
+        return [t * 2, s["a"] + 1, x]
+
+    s = {"a": ramp(5), "r": Ray(Array3f(ramp(5), ramp(5, 2), ramp(5, 3)), ramp(5, 4))}
+    x, t = ramp(5, 9), TensorXf(ramp(6), (2, 3))
+
+    def used(calls: int) -> tuple[int, int, int]:
+        for _ in range(calls):
+            f(s, x, t=t)
+        gc.collect()
+        variables = dr.whos(as_string=True).count("\n")
+        return variables, len(gc.get_objects()), sys.getallocatedblocks()
+
+    variables, objects, blocks = used(1000)
+    after = used(99000)
+    assert f.n_recordings == 1
+    assert after[0] == variables and after[1] <= objects + 20
+    assert after[2] <= blocks + 200  # others of this process make some, too
 
 
 def test_threads() -> None:
