@@ -280,6 +280,17 @@ def test_objects_that_go() -> None:
     f.check(ramp(5), Thing(), long=True)
 
 
+def test_a_reference_is_not_what_it_refers_to() -> None:
+    class Thing:
+        pass
+
+    thing = Thing()
+    f = Known(lambda x, o: x + isinstance(o, Thing))
+    f.check(ramp(5), weakref.ref(thing), long=True)
+    f.check(ramp(5), thing, long=True)
+    f.check(ramp(5), thing)
+
+
 def test_what_is_read_by_name() -> None:
     scale = ramp(5)
 

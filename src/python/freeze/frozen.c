@@ -50,9 +50,7 @@ static int frozen_traverse(PyObject *self, visitproc visit, void *arg)
 {
     const Frozen *f = (Frozen *) self;
     Py_VISIT(Py_TYPE(self));
-    int stopped = tree_references(&f->inputs.tree, visit, arg);
-    if (!stopped)
-        stopped = frozen_match_references(f->match, visit, arg);
+    const int stopped = tree_references(&f->inputs.tree, visit, arg);
     return stopped ? stopped : tree_references(&f->tree, visit, arg);
 }
 

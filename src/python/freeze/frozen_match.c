@@ -3,8 +3,6 @@
  */
 #include "python/freeze/frozen_match.h"
 
-#include "python/freeze/frozen_key.h"
-
 enum {
     NUMBER = UINT32_MAX, /* an extent that is no size of an input */
     PARTS = 4,           /* of a tuple of inputs, without those of derivatives */
@@ -19,8 +17,6 @@ typedef struct MatchPlace {
 } MatchPlace;
 
 struct MatchPlan {
-    PyObject **plain; /* leaves that are no arrays: the object, or a weak reference */
-    size_t leaf_count;
     uint32_t *extents; /* of tensors, in order: of which input it is the size */
     size_t extent_count;
     MatchPlace *places; /* of Frozen.changes */
@@ -36,58 +32,34 @@ struct MatchPlan {
 
 void frozen_match_free(MatchPlan *plan)
 {
-    for (size_t i = 0; plan && plan->plain && i < plan->leaf_count; i++)
-        Py_XDECREF(plan->plain[i]);
-    if (plan) {
-        PyMem_Free(plan->plain);
-        PyMem_Free(plan->extents);
-        PyMem_Free(plan->places);
-        PyMem_Free(plan->slots);
-    }
+    if (!plan)
+        return;
+    PyMem_Free(plan->extents);
+    PyMem_Free(plan->places);
+    PyMem_Free(plan->slots);
     PyMem_Free(plan);
 }
 
-int frozen_match_references(const MatchPlan *plan, visitproc visit, void *arg)
+/* A leaf of the outline is a plain value, or a row (rows_of_object()), which has a weak
+ * reference to an object that is only equal to itself. Of others the content tells. */
+static bool is_mark(PyObject *leaf)
 {
-    for (size_t i = 0; plan && plan->plain && i < plan->leaf_count; i++)
-        Py_VISIT(plan->plain[i]);
-    return 0;
+    return !PyTuple_CheckExact(leaf) ||
+           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(leaf, 0), "object") == 0;
 }
 
-static bool is_value(PyObject *object)
+static bool has_marks(const Collection *outline)
 {
-    return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
-           PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
-           PyBytes_CheckExact(object);
-}
-
-/* What tells that a leaf is the same again (new reference). NULL: nothing does but its
- * content, or an exception. */
-static PyObject *mark_of(PyObject *object)
-{
-    if (is_value(object))
-        return Py_NewRef(object);
-    if (PyAnySet_Check(object) || PyObject_CheckBuffer(object) ||
-        !frozen_key_by_identity(object))
-        return NULL;
-    PyObject *reference = PyWeakref_NewRef(object, NULL);
-    if (!reference && PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_Clear(); /* of a class without */
-    return reference;
-}
-
-static bool keep_plain(MatchPlan *plan, const Collection *inputs)
-{
-    plan->plain = PyMem_Calloc(inputs->tree.leaf_count + 1, sizeof(*plan->plain));
-    if (!plan->plain)
-        return PyErr_NoMemory() != NULL;
-    plan->leaf_count = inputs->tree.leaf_count;
-    for (size_t i = 0; i < plan->leaf_count; i++)
-        if (!inputs->places[i].info &&
-            !(plan->plain[i] = mark_of(inputs->tree.leaves[i])))
+    for (size_t i = 0; i < outline->tree.leaf_count; i++)
+        if (!outline->places[i].info && !is_mark(outline->tree.leaves[i]))
             return false;
     return true;
+}
+
+static bool is_marked(PyObject *mark, PyObject *object)
+{
+    return PyTuple_CheckExact(mark) ? weakref_is(PyTuple_GET_ITEM(mark, 1), object)
+                                    : mark == object;
 }
 
 static bool is_tensor(const Collection *c, size_t leaf)
@@ -176,14 +148,14 @@ static bool has_fields(const Tree *tree)
 
 bool frozen_match_keep(Frozen *f, const Snapshot *s)
 {
-    if (!is_simple(&s->inputs))
+    if (!is_simple(&s->inputs) || !has_marks(&f->inputs))
         return true;
     MatchPlan *plan = PyMem_Calloc(1, sizeof(*plan));
     if (!plan)
         return PyErr_NoMemory() != NULL;
     plan->reads_fields = has_fields(&s->inputs.tree);
-    if (keep_plain(plan, &s->inputs) && keep_extents(plan, s) &&
-        keep_slots(plan, s->inputs.id_count) && keep_places(plan, f, &s->inputs.tree))
+    if (keep_extents(plan, s) && keep_slots(plan, s->inputs.id_count) &&
+        keep_places(plan, f, &s->inputs.tree))
         f->match = plan;
     else
         frozen_match_free(plan);
@@ -267,16 +239,12 @@ static void note_target(Match *m, PyObject *object)
 
 static bool match_leaf(Match *m, PyObject *object)
 {
-    PyObject *mark = m->plan->plain[m->leaf];
+    PyObject *like = m->f->inputs.tree.leaves[m->leaf];
+    const bool array = m->f->inputs.places[m->leaf].info;
     note_target(m, object);
-    if (!mark) {
-        const bool fits = match_array(m, object, m->f->inputs.tree.leaves[m->leaf]);
-        m->leaf++;
-        return fits;
-    }
+    const bool fits = array ? match_array(m, object, like) : is_marked(like, object);
     m->leaf++;
-    return mark == object ||
-           (PyWeakref_CheckRef(mark) && weakref_is(mark, object));
+    return fits;
 }
 
 static bool match_node(Match *m, PyObject *object);

@@ -19,8 +19,6 @@ typedef struct MatchPlan MatchPlan;
  *  if such inputs have to be taken apart each time. False: exception. */
 bool frozen_match_keep(Frozen *f, const Snapshot *s);
 void frozen_match_free(MatchPlan *plan);
-/** For tp_traverse. */
-int frozen_match_references(const MatchPlan *plan, visitproc visit, void *arg);
 
 /** Do the entries of the tuple of inputs fit? Then the recording is repeated for them:
  *  the function's result; NotImplemented: perhaps they do not. NULL: exception. */
