@@ -29,7 +29,7 @@ from drjit._freeze_ad import (
     leaves,
     tracked_positions,
 )
-from drjit._freeze_implicit import Implicit
+from drjit._freeze_reads import Found, Names, learn, listener, unsure_of, walk
 
 _LITERAL_NOTE = (
     "While traversing the frozen function input, new literal variables have\n"
@@ -61,6 +61,12 @@ _SIZES = 8
 # Inputs that differ in more than literals, of which it is known which of these change:
 # more are forgotten.
 _FORMS = 256
+
+# Recordings that are tried without a key.
+_RECENT = 4
+
+# Calls in a row that cannot be repeated, after which few are recorded.
+_REFUSALS = 3
 
 _METHODS = (staticmethod, classmethod)
 
@@ -134,6 +140,14 @@ def note_domain(domain: Any, objects: Any) -> None:
         noted[1].append((domain, objects))
 
 
+class _Look(NamedTuple):
+    """What a function reads besides its arguments, at the time of a call."""
+
+    found: Found | None  # None: nothing is looked at
+    reads: Any  # the places
+    part: Any  # of the inputs
+
+
 class _Form:
     """Calls whose inputs differ in literals only: which of these change."""
 
@@ -172,6 +186,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     latest recording consists of, and why the last call was recorded anew.
     """
 
+    _closure: Any = None  # of a function that was loaded without its code
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -193,10 +209,9 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._auto_opaque = auto_opaque
         self.enabled = enabled
         self._allow_reads = allow_reads
-        implicit = Implicit(function, _unwrap)
-        self._implicit: Callable[[], Any] | None = implicit if implicit else None
+        self._names: Names | None = Names()  # that it reads; None: it reads nothing
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
-        self._recent: Any = None  # the one that fitted the last time
+        self._recent: list[Any] = []  # those that fitted lately, the latest first
         self._forms: dict[Any, _Form] = {}
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
         self._general = False  # kernels read sizes from memory from the start
@@ -204,6 +219,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._described: dict[str, str] | None = None  # inputs of the latest recording
         self._why = "the function was not called yet"
         self._unfit: Any = None  # a recording, if that is why
+        self._refusals = 0  # calls in a row that could not be kept
         self.n_recordings = 0
 
     @property
@@ -216,8 +232,9 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._domains.clear()
         self._forms.clear()
         self.__dict__.pop("_derivatives", None)
-        self._last = self._described = self._unfit = self._recent = None
-        self.n_recordings = 0
+        self._recent.clear()
+        self._last = self._described = self._unfit = None
+        self.n_recordings = self._refusals = 0
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all recordings to a file, from which :func:`drjit.load_frozen` has
@@ -243,7 +260,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             path,
             self.__name__,
             recordings,
-            self._implicit is not None,
+            self._names is not None or self._closure is not None,
             self._state_fn is not None,
         )
 
@@ -321,10 +338,12 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
 
     # ------------------------------------------------------------------- calls
 
-    def _call(self, inputs: tuple[Any, Any, Any, Any]) -> Any:
-        """A call that the recording of the last one does not fit."""
+    def _call(self, args: Any, kwargs: Any, state: Any) -> Any:
+        """A call that none of the latest recordings fits."""
+        look = self._look(args, kwargs, state)
+        inputs = (args, kwargs, look.part, state)
         try:
-            result = self._repeat(inputs)
+            result = self._repeat(look, inputs)
         except RecursionError as error:
             path = _find_cycle(inputs)
             if path is None:
@@ -335,8 +354,20 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             ) from error
         if type(result) is not _core._Snapshot:
             return result
-        args, kwargs, *_ = inputs
-        return self._miss(result, inputs, args, kwargs)
+        return self._miss(look, result, inputs, args, kwargs)
+
+    def _look(self, args: Any, kwargs: Any, state: Any) -> _Look:
+        """What the function reads besides its arguments now."""
+        if self._names is None:
+            return _Look(None, None, self._closure)
+        roots = [
+            (getattr(self, "__name__", "f"), self._function),
+            ("args", args),
+            ("kwargs", kwargs),
+            ("state", state),
+        ]
+        found = walk(self._names, roots)
+        return _Look(found, _core._Reads(found.rows), (found.inputs, found.values))
 
     def _check_domains(self) -> None:
         """Drop the recordings if instances have come or gone."""
@@ -344,14 +375,12 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if any(domain.objects() is not objects for domain, objects in seen):
             self._recordings.clear()
             self._domains.clear()
-            self._recent = None
+            self._recent.clear()
 
     def _around(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """What the function reads from its closure and globals, and its state."""
-        return (
-            None if self._implicit is None else self._implicit(),
-            None if self._state_fn is None else self._state_fn(*args, **kwargs),
-        )
+        """What the function reads besides its arguments, and its state."""
+        state = None if self._state_fn is None else self._state_fn(*args, **kwargs)
+        return self._look(args, kwargs, state).part, state
 
     @functools.cached_property
     def _derivatives(self) -> Derivatives:
@@ -377,28 +406,46 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     def _freeze_like(self, function: Callable[..., Any]) -> FrozenFunction:
         """A function of explicit inputs, frozen as this one is."""
         frozen = self._fresh(function)
-        frozen._implicit = None
+        frozen._names = None
         return frozen
 
-    def _repeat(self, inputs: tuple[Any, ...]) -> Any:
+    def _repeat(self, look: _Look, inputs: tuple[Any, ...]) -> Any:
         """The result of a recording that fits; without one, the inputs' snapshot."""
-        result = self._find(inputs)
-        if type(result) is not _Printed:
+        before = [*look.found.inputs] if look.found else []
+        found = self._find(inputs)
+        if type(found) is _core._Snapshot:
+            return found
+        result, recording = found
+        if look.found:
+            look.reads.store(look.found.inputs, before)
+            recording.reads = look.reads
+        if type(result) is not _Printed:  # each result of those has to come here
+            self._remember(recording)
             return result
-        self._recent = None  # each result of it has to come here
         for show, settings, values in result.prints:
             show(settings, values)
         return result.result
 
+    def _remember(self, recording: Any) -> None:
+        """Try a recording first from now on."""
+        others = [other for other in self._recent if other is not recording]
+        self._recent[:] = [recording, *others[: _RECENT - 1]]
+
     def _miss(
-        self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
+        self,
+        look: _Look,
+        snapshot: Any,
+        inputs: tuple[Any, ...],
+        args: Any,
+        kwargs: Any,
     ) -> Any:
         if snapshot.tracked:
-            return self._call_tracked(inputs, args, kwargs)
-        return self._call_plain(snapshot, inputs, self._function, args, kwargs)
+            return self._call_tracked(look, inputs, args, kwargs)
+        return self._call_plain(look, snapshot, inputs, self._function, args, kwargs)
 
     def _call_plain(
         self,
+        look: _Look,
         snapshot: Any,
         inputs: tuple[Any, ...],
         function: Callable[..., Any],
@@ -408,13 +455,23 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         """The result of ``function(*args, **kwargs)``, which is recorded if need be."""
         literals = snapshot.literals
         if literals and self._settle_literals(snapshot, literals):
-            result = self._repeat(inputs)
+            result = self._repeat(look, inputs)
             if type(result) is not _core._Snapshot:
                 return result
             snapshot = result
-        return self._record(snapshot, inputs, function, args, kwargs)
+        if self._refusals >= _REFUSALS and not self._tries_again():
+            return function(*args, **kwargs)
+        return self._record(look, snapshot, inputs, function, args, kwargs)
 
-    def _call_tracked(self, inputs: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    def _tries_again(self) -> bool:
+        """Is this call recorded, although those before could not be kept?"""
+        self._refusals += 1
+        count = self._refusals
+        return count & (count - 1) == 0 and count.bit_length() % 3 == 1
+
+    def _call_tracked(
+        self, look: _Look, inputs: tuple[Any, ...], args: Any, kwargs: Any
+    ) -> Any:
         """A call with inputs that have derivatives.
 
         These stay outside: the function sees arrays of the same values with a graph of
@@ -429,10 +486,11 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             before = [gradient_of(copy) for _, copy, _ in seen]
             where = tuple(position for *_, position in seen)
             full = (*inputs, before, where)
-            found = self._repeat(full)
+            found = self._repeat(look, full)
             if type(found) is _core._Snapshot:
                 given = (inputs, seen, before, args, kwargs)
-                found = self._call_plain(found, full, self._run_tracked, given, {})
+                run = self._run_tracked
+                found = self._call_plain(look, found, full, run, given, {})
             result, after, ends = found
         finally:
             _core._freeze_attach(rows)
@@ -504,6 +562,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
 
     def _record(
         self,
+        look: _Look,
         snapshot: Any,
         inputs: tuple[Any, ...],
         function: Callable[..., Any],
@@ -521,23 +580,69 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         _core._freeze_start(snapshot, backend, general, self._allow_reads)
         noted: _Noted = ([], [])
         _local.noted = noted
+        ran: Any = ((), ())
         try:
-            result = function(*args, **kwargs)
+            result, ran = self._listen(look, function, args, kwargs)
             # What is tracked here depends on what has become so within.
             plain = _core.detach(result) if _core.grad_enabled(result) else result
             full = _Printed(plain, noted[0]) if noted[0] else plain
-            recording = _core._freeze_stop(snapshot, inputs, full, plain)
+            look, now, reason = self._look_again(look, inputs, ran)
+            recording = reason or _core._freeze_stop(
+                snapshot, now, look.reads, full, plain
+            )
         except BaseException:
             _core._freeze_abort()
             raise
         finally:
             _local.noted = None
         if isinstance(recording, str):
+            _core._freeze_abort()
+            self._refusals += 1
             self._why = f"recordings of the function cannot be repeated: {recording}"
             self._unfit = None
             return result
+        self._refusals = 0
         self._keep(snapshot, inputs, recording, noted)
         return plain
+
+    def _listen(
+        self, look: _Look, function: Callable[..., Any], args: Any, kwargs: Any
+    ) -> tuple[Any, tuple[Any, Any]]:
+        """The result, and what ran: code, and functions in C."""
+        if self._names is None:
+            return function(*args, **kwargs), ((), ())
+        ears = listener()
+        ears.begin()
+        try:
+            result = function(*args, **kwargs)
+        except BaseException:
+            with contextlib.suppress(Exception):  # the function's own counts
+                learn(self._names, ears.end()[0])
+            raise
+        return result, ears.end()
+
+    def _look_again(
+        self, look: _Look, inputs: tuple[Any, ...], ran: tuple[Any, Any]
+    ) -> tuple[_Look, tuple[Any, ...], str | None]:
+        """What the function reads, the inputs as they are now, and why the call cannot
+        be repeated."""
+        if look.found is None or self._names is None:
+            return look, inputs, None
+        place = look.reads.changed()
+        if place >= 0:
+            return look, inputs, f"the function changes {look.found.labels[place]}"
+        codes, calls = ran
+        if learn(self._names, codes):
+            args, kwargs, _, state, *_ = inputs
+            again = self._look(args, kwargs, state)
+            assert again.found is not None
+            new = {*again.found.labels} - {*look.found.labels}
+            if again.found.values[0] != look.found.values[0]:
+                more = ", ".join(sorted(new)[:3])
+                return look, inputs, f"its code was seen to read {more} only now"
+            look = again
+        now = (look.reads.inputs(), look.part[1])
+        return look, (*inputs[:2], now, *inputs[3:]), None
 
     def _keep(
         self, snapshot: Any, inputs: tuple[Any, ...], recording: Any, noted: _Noted
@@ -547,12 +652,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._domains.update({(id(d), id(seen)): (d, seen) for d, seen in domains})
         key = snapshot.key
         known = self._recordings.pop(key, None)  # to the end: the oldest ones go first
-        kept = known[: _SIZES - 1] if known else ()
-        self._recordings[key] = [recording, *kept]
+        self._recordings[key] = [recording, *(known or ())]
+        self._forget(self._recordings[key], _SIZES)
         self.n_recordings += 1
         if self._limit is not None:
             self._drop(self._limit)
-        self._recent = None if prints or self._limit == 0 else recording
+        if not prints and self._limit != 0:
+            self._remember(recording)
         where = inputs[5] if len(inputs) > 4 else ()
         tracked = list(map(snapshot.leaf_path, where)) if where else []
         self._last = Recorded(recording, tracked, bool(prints), bool(domains))
@@ -561,9 +667,16 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         """Forget the oldest recordings, if there are too many."""
         while self.n_cached_recordings > limit:
             oldest = next(iter(self._recordings))
-            self._recordings[oldest].pop()
-            if not self._recordings[oldest]:
+            known = self._recordings[oldest]
+            self._forget(known, len(known) - 1)
+            if not known:
                 del self._recordings[oldest]
+
+    def _forget(self, known: list[Any], limit: int) -> None:
+        """Forget the last ones of a list."""
+        while len(known) > limit:
+            oldest = known.pop()
+            self._recent[:] = [other for other in self._recent if other is not oldest]
 
     def _reason(self) -> str:
         return self._why + (f":\n{self._unfit.text()}" if self._unfit else "")
@@ -681,11 +794,6 @@ def _find_cycle(root: Any) -> str | None:
             above.add(id(child))
             stack.append((path + step, id(child), _children(child)))
     return None
-
-
-def _unwrap(value: Any) -> Any:
-    """The function of a frozen one."""
-    return value._function if isinstance(value, FrozenFunction) else value
 
 
 def freeze(

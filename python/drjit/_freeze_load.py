@@ -40,7 +40,7 @@ class LoadedFunction(FrozenFunction):
 
         super().__init__(_no_function, state_fn, None, 10, backend, True, True, False)
         self.__name__ = self.__qualname__ = note["name"]
-        self._implicit = None
+        self._names = None
         if note["state"] and state_fn is None:
             raise ValueError(
                 f"drjit.load_frozen(): '{note['name']}' was recorded with a state_fn, "
@@ -55,7 +55,7 @@ class LoadedFunction(FrozenFunction):
                     "closure or from globals: they have to be arguments, or the "
                     "function has to be given as 'f'"
                 ) from None
-            self._implicit = lambda: values
+            self._closure = values
         self._adopt(path, found)
 
     @functools.cached_property
@@ -70,6 +70,7 @@ class LoadedFunction(FrozenFunction):
 
     def _call_plain(
         self,
+        look: Any,
         snapshot: Any,
         inputs: tuple[Any, ...],
         function: Callable[..., Any],
@@ -82,7 +83,7 @@ class LoadedFunction(FrozenFunction):
         opaque = _literals_to_store(snapshot, recordings)
         if opaque:
             snapshot.make_opaque(opaque)
-            result = self._repeat(inputs)
+            result = self._repeat(look, inputs)
             if type(result) is not _core._Snapshot:
                 return result
             snapshot = result

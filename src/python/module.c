@@ -14,7 +14,8 @@
 #include "python/flow/registry.h"
 #include "python/freeze/caller.h"
 #include "python/freeze/frozen.h"
-#include "python/freeze/places.h"
+#include "python/freeze/listener.h"
+#include "python/freeze/reads.h"
 #include "python/freeze/snapshot.h"
 #include "python/object/array.h"
 #include "python/object/enums.h"
@@ -24,14 +25,13 @@
 #include "python/tree/plan.h"
 
 static PyMethodDef *const function_tables[] = {
-    call_functions, cond_functions, contents_functions, create_functions,
-    custom_functions, dot_functions, error_functions, frozen_export_functions,
-    frozen_file_functions, frozen_functions, functions_functions, gather_functions,
-    gradient_functions, introspect_functions, jit_functions, local_functions,
-    loop_functions, mask_functions, product_functions, propagate_functions,
-    reduce_functions, report_functions, reshape_functions, snapshot_functions,
-    sort_functions, source_functions, tensor_functions, trait_functions, tree_functions,
-    type_functions,
+    call_functions, cond_functions, create_functions, custom_functions, dot_functions,
+    error_functions, frozen_export_functions, frozen_file_functions, frozen_functions,
+    functions_functions, gather_functions, gradient_functions, introspect_functions,
+    jit_functions, local_functions, loop_functions, mask_functions, product_functions,
+    propagate_functions, reads_functions, reduce_functions, report_functions,
+    reshape_functions, snapshot_functions, sort_functions, source_functions,
+    tensor_functions, trait_functions, tree_functions, type_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};
@@ -228,8 +228,8 @@ static int module_exec(PyObject *module)
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
         !flag_scope_bind(module) || !local_bind(state) || !custom_bind(state) ||
         !size_bind(state) || !snapshot_bind(state) || !frozen_bind(state) ||
-        !caller_bind(state) || !places_bind(module) || !registry_bind(module) ||
-        !operand_bind(state) || !prepare_exit() ||
+        !caller_bind(state) || !listener_bind(module) || !reads_bind(state) ||
+        !registry_bind(module) || !operand_bind(state) || !prepare_exit() ||
         add_build(module) < 0)
         return -1;
     return add_functions(module) ? 0 : -1;
@@ -247,6 +247,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->operation);
     Py_VISIT(state->frozen_key);
     Py_VISIT(state->snapshot);
+    Py_VISIT(state->reads);
     Py_VISIT(state->frozen);
     Py_VISIT(state->size);
     Py_VISIT(state->log_callback);
@@ -276,6 +277,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->operation);
     Py_CLEAR(state->frozen_key);
     Py_CLEAR(state->snapshot);
+    Py_CLEAR(state->reads);
     Py_CLEAR(state->frozen);
     Py_CLEAR(state->size);
     Py_CLEAR(state->array_base);

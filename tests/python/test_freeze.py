@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import Mock
 
 import drjit as dr
 import drjit.llvm as llvm
@@ -311,11 +312,11 @@ def test_results_of_classes() -> None:
 
 
 def test_values_are_part_of_the_key() -> None:
-    calls = []
+    calls = Mock()  # of the standard library: what it notes does not count
 
     @dr.freeze
     def f(x: Float, value: Any) -> Float:
-        calls.append(value)
+        calls()
         return x + 1
 
     def seen(value: Any) -> int:
@@ -341,7 +342,7 @@ def test_values_are_part_of_the_key() -> None:
     assert seen(dr.scalar.Array3f(1, 2, 3)) == 1
     assert seen(dr.scalar.Array3f(1, 2, 3)) == 0
     assert seen(dr.scalar.Array3f(1, 2, 4)) == 1
-    assert len(calls) == f.n_recordings
+    assert calls.call_count == f.n_recordings
 
 
 def test_keys_keep_no_objects_alive() -> None:
@@ -470,12 +471,14 @@ def test_implicit_inputs() -> None:
             self.x = ramp(4)
 
     @dr.freeze
-    def wrong(o: Opaque) -> Float:
+    def plain(o: Opaque) -> Float:
         return o.x + 1
 
-    with pytest.raises(RuntimeError, match="none of its inputs"):
-        wrong(Opaque())
-    assert dr.all(ramp(4) + 1 == ramp(4) + 1)  # nothing is left over
+    opaque = Opaque()
+    for k in range(3):
+        opaque.x = ramp(4 + k)
+        assert dr.all(plain(opaque) == ramp(4 + k) + 1)
+    assert plain.n_recordings == 1
 
     @dr.freeze(state_fn=lambda o, **_: o.x)
     def right(o: Opaque) -> Float:
@@ -551,24 +554,24 @@ def test_bad_arguments() -> None:
 
 
 def test_flags() -> None:
-    calls = []
+    calls = Mock()
 
     @dr.freeze
     def f(x: Float) -> Float:
-        calls.append(1)
+        calls()
         return x + 1
 
     with dr.scoped_set_flag(dr.JitFlag.KernelFreezing, False):
         f(ramp(4))
         f(ramp(4))
-    assert len(calls) == 2 and f.n_recordings == 0
+    assert calls.call_count == 2 and f.n_recordings == 0
     f(ramp(4))
     f(ramp(4))
-    assert len(calls) == 3 and f.n_recordings == 1
+    assert calls.call_count == 3 and f.n_recordings == 1
     with dr.scoped_set_flag(dr.JitFlag.KernelFreezing, False):
         f(ramp(4))
     f(ramp(4))
-    assert len(calls) == 4 and f.n_recordings == 1
+    assert calls.call_count == 4 and f.n_recordings == 1
     off = dr.freeze(enabled=False)(f._function)
     off(ramp(4))
     assert off.n_recordings == 0

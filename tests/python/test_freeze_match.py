@@ -29,11 +29,11 @@ class Known:
         self.frozen = dr.freeze(function, **options)
         self.long = 0
         call = self.frozen._call
-        self.frozen._call = lambda inputs: self._count(call, inputs)
+        self.frozen._call = lambda *inputs: self._count(call, inputs)
 
-    def _count(self, call: Callable[[Any], Any], inputs: Any) -> Any:
+    def _count(self, call: Callable[..., Any], inputs: Any) -> Any:
         self.long += 1
-        return call(inputs)
+        return call(*inputs)
 
     def check(self, *args: Any, long: bool = False, **kwargs: Any) -> None:
         """The result is that of the function; was it the long way?"""
@@ -82,7 +82,7 @@ def test_sizes_0_and_1_are_others() -> None:
     for sizes in ((1, 1), (0, 0), (1, 5), (5, 1)):
         x, y = map(ramp, sizes)
         f.check(x, y, long=True)
-        f.check(ramp(5), ramp(5), long=True)
+        f.check(ramp(5), ramp(5))  # the latest four are tried
     f.check(ramp(6), ramp(6))
 
 
@@ -116,7 +116,6 @@ def test_the_same_array_twice() -> None:
     g = known(lambda a, b: a - b, ramp(5), ramp(5, 3))
     g.check(x, x, long=True)
     g.check(x, Float(x), long=True)  # another object, the same variable
-    g.check(x, ramp(5), long=True)
     g.check(x, ramp(5))
 
 
@@ -128,7 +127,6 @@ def test_many_arrays_each_once() -> None:
     xs[39] = xs[0]
     f.check(xs, long=True)
     xs[39] = ramp(3)
-    f.check(xs, long=True)
     f.check(xs)
     f.check(xs[:39], long=True)
     f.check([*xs, ramp(3)], long=True)

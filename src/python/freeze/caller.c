@@ -13,24 +13,17 @@ typedef struct Caller {
     State *state;
     PyObject *enabled;    /* anything that is true or false */
     PyObject *function;
-    PyObject *implicit;   /* called for what the function reads by name; None */
     PyObject *state_fn;   /* called with the same arguments; None */
     PyObject *recordings; /* a dictionary of lists, by key */
     PyObject *domains;    /* of instances that recordings depend on: a dictionary */
-    PyObject *recent;     /* the recording that fitted the last time; None */
+    PyObject *recent;     /* a list of recordings that fitted, the latest first */
 } Caller;
 
 /* ---------------------------------------------------------------- recordings */
 
-static void set_recent(Caller *c, PyObject *recording)
-{
-    Py_INCREF(recording);
-    Py_XSETREF(c->recent, recording);
-}
-
-/* What the first of some recordings gives that fits; NotImplemented: none does. Other
- * threads may change the list. */
-static PyObject *repeat_any(Caller *c, PyObject *recordings, const Snapshot *s)
+/* (result, recording) of the first recording that fits; NotImplemented: none does.
+ * Other threads may change the list. */
+static PyObject *repeat_any(PyObject *recordings, const Snapshot *s)
 {
     PyObject *result = Py_NewRef(Py_NotImplemented);
     for (Py_ssize_t i = 0;
@@ -39,14 +32,14 @@ static PyObject *repeat_any(Caller *c, PyObject *recordings, const Snapshot *s)
         if (Py_TYPE(frozen) == s->state->frozen) {
             Py_SETREF(result, frozen_repeat_snapshot((Frozen *) frozen, s));
             if (result && result != Py_NotImplemented)
-                set_recent(c, frozen);
+                Py_SETREF(result, PyTuple_Pack(2, result, frozen));
         }
         Py_DECREF(frozen);
     }
     return result;
 }
 
-/* (inputs): the result; a Snapshot if no recording fits. */
+/* (inputs): (result, recording); a Snapshot if no recording fits. */
 static PyObject *caller_find(PyObject *self, PyObject *inputs)
 {
     Caller *c = (Caller *) self;
@@ -64,7 +57,7 @@ static PyObject *caller_find(PyObject *self, PyObject *inputs)
         Py_DECREF(s);
         return NULL;
     }
-    PyObject *result = repeat_any(c, found, s);
+    PyObject *result = repeat_any(found, s);
     Py_DECREF(found);
     if (result == Py_NotImplemented) {
         Py_DECREF(result);
@@ -74,15 +67,25 @@ static PyObject *caller_find(PyObject *self, PyObject *inputs)
     return result;
 }
 
-/* The same by the recording that fitted the last time; NotImplemented: it does not fit,
- * or there is none. */
+/* The same by one of those that fitted lately, whose inputs are not taken apart: the
+ * result. NotImplemented: none fits. */
 static PyObject *repeat_recent(const Caller *c, PyObject *const *parts)
 {
-    if (!c->recent || Py_TYPE(c->recent) != c->state->frozen)
-        return Py_NewRef(Py_NotImplemented);
-    PyObject *frozen = Py_NewRef(c->recent);
-    PyObject *result = frozen_match_repeat((const Frozen *) frozen, parts);
-    Py_DECREF(frozen);
+    PyObject *result = Py_NewRef(Py_NotImplemented);
+    PyObject *recent = c->recent && PyList_CheckExact(c->recent) ? Py_NewRef(c->recent)
+                                                                 : NULL;
+    for (Py_ssize_t i = 0;
+         recent && result == Py_NotImplemented && i < PyList_GET_SIZE(recent); i++) {
+        PyObject *frozen = Py_NewRef(PyList_GET_ITEM(recent, i));
+        if (Py_TYPE(frozen) == c->state->frozen)
+            Py_SETREF(result, frozen_match_repeat((const Frozen *) frozen, parts));
+        if (i && result && result != Py_NotImplemented &&
+            (PyList_Insert(recent, 0, frozen) < 0 ||
+             PySequence_DelItem(recent, i + 1) < 0))
+            PyErr_Clear(); /* the order is of no consequence */
+        Py_DECREF(frozen);
+    }
+    Py_XDECREF(recent);
     return result;
 }
 
@@ -96,13 +99,6 @@ static bool is_possible(void)
            !(flags & (JitFlagFreezingScope | JitFlagSymbolicScope));
 }
 
-static PyObject *call_or_none(PyObject *function, PyObject *args, PyObject *kwargs)
-{
-    if (!function || function == Py_None)
-        return Py_NewRef(Py_None);
-    return args ? PyObject_Call(function, args, kwargs) : PyObject_CallNoArgs(function);
-}
-
 static bool check_domains(Caller *c)
 {
     if (!c->domains || !PyDict_Check(c->domains) || !PyDict_GET_SIZE(c->domains))
@@ -112,24 +108,21 @@ static bool check_domains(Caller *c)
     return done;
 }
 
-/* 'parts': arguments, keyword arguments, what is read by name, and the state. */
+/* 'parts': arguments, keyword arguments, and the state. */
 static PyObject *call_parts(Caller *c, PyObject *const *parts)
 {
     PyObject *result = repeat_recent(c, parts);
     if (result != Py_NotImplemented)
         return result;
     Py_DECREF(result);
-    PyObject *inputs = PyTuple_Pack(4, parts[0], parts[1], parts[2], parts[3]);
-    result = inputs ? PyObject_CallMethod((PyObject *) c, "_call", "(O)", inputs)
-                    : NULL;
-    Py_XDECREF(inputs);
-    return result;
+    return PyObject_CallMethod((PyObject *) c, "_call", "OOO", parts[0], parts[1],
+                               parts[2]);
 }
 
 static PyObject *caller_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     Caller *c = (Caller *) self;
-    if (!c->enabled || !c->function)
+    if (!c->enabled || !c->function || !c->state_fn)
         return error_raise(PyExc_TypeError, "freeze", NULL, 0,
                            "__init__() was not called");
     const int enabled = is_possible() ? PyObject_IsTrue(c->enabled) : 0;
@@ -137,12 +130,13 @@ static PyObject *caller_call(PyObject *self, PyObject *args, PyObject *kwargs)
         return enabled ? NULL : PyObject_Call(c->function, args, kwargs);
     if (!check_domains(c))
         return NULL;
-    PyObject *parts[] = { args, kwargs ? Py_NewRef(kwargs) : PyDict_New(), NULL, NULL };
-    parts[2] = parts[1] ? call_or_none(c->implicit, NULL, NULL) : NULL;
-    parts[3] = parts[2] ? call_or_none(c->state_fn, args, kwargs) : NULL;
-    PyObject *result = parts[3] ? call_parts(c, parts) : NULL;
-    for (int i = 1; i < 4; i++)
-        Py_XDECREF(parts[i]);
+    PyObject *parts[] = { args, kwargs ? Py_NewRef(kwargs) : PyDict_New(), NULL };
+    if (parts[1])
+        parts[2] = c->state_fn == Py_None ? Py_NewRef(Py_None)
+                                          : PyObject_Call(c->state_fn, args, kwargs);
+    PyObject *result = parts[2] ? call_parts(c, parts) : NULL;
+    Py_XDECREF(parts[1]);
+    Py_XDECREF(parts[2]);
     return result;
 }
 
@@ -153,9 +147,9 @@ static PyObject *caller_call(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static PyMemberDef members[] = {
     { "enabled", MEMBER_OBJECT, offsetof(Caller, enabled), 0, NULL },
-    FIELD("function", function), FIELD("implicit", implicit),
-    FIELD("state_fn", state_fn), FIELD("recordings", recordings),
-    FIELD("domains", domains),   FIELD("recent", recent),
+    FIELD("function", function),     FIELD("state_fn", state_fn),
+    FIELD("recordings", recordings), FIELD("domains", domains),
+    FIELD("recent", recent),
     { NULL, 0, 0, 0, NULL },
 };
 
@@ -217,7 +211,7 @@ bool caller_bind(State *state)
 {
     static PyMethodDef methods[] = {
         { "_find", caller_find, METH_O,
-          "_find(inputs)\n\nthe result; a snapshot if no recording fits" },
+          "_find(inputs)\n\n(result, recording); a snapshot if no recording fits" },
         { NULL, NULL, 0, NULL },
     };
     PyType_Slot slots[] = {

@@ -41,6 +41,7 @@ static void frozen_dealloc(PyObject *self)
     collection_free(&f->inputs);
     PyMem_Free(f->described);
     PyMem_Free(f->extents);
+    Py_XDECREF(f->reads);
     PyObject_GC_Del(self);
     state_unref(state);
     Py_DECREF(cls);
@@ -50,6 +51,7 @@ static int frozen_traverse(PyObject *self, visitproc visit, void *arg)
 {
     const Frozen *f = (Frozen *) self;
     Py_VISIT(Py_TYPE(self));
+    Py_VISIT(f->reads);
     const int stopped = tree_references(&f->inputs.tree, visit, arg);
     return stopped ? stopped : tree_references(&f->tree, visit, arg);
 }
@@ -60,6 +62,7 @@ static int frozen_clear(PyObject *self)
     release_leaves(f);
     frozen_match_free(f->match);
     f->match = NULL;
+    Py_CLEAR(f->reads);
     tree_free(&f->tree);
     collection_free(&f->inputs);
     f->change_count = f->extent_count = 0;
@@ -88,6 +91,7 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     const bool general = s && args[2] == Py_True;
     const int reads = s ? PyObject_IsTrue(args[3]) : -1;
     if (reads < 0 || (backend == -1 && PyErr_Occurred()) ||
+        !snapshot_keep_contents((Snapshot *) args[0]) ||
         !watch_begin_recorded(&((Snapshot *) args[0])->watch, s->state,
                               &s->inputs.tree))
         return NULL;
@@ -355,7 +359,8 @@ PyMethodDef frozen_functions[] = {
     { "_freeze_reads", frozen_reads, METH_O,
       "_freeze_reads(allow)\n\nsee drjit._freeze" },
     { "_freeze_stop", METHOD(frozen_stop), METH_FASTCALL,
-      "_freeze_stop(snapshot, inputs, printing result, result)\n\nsee drjit._freeze" },
+      "_freeze_stop(snapshot, inputs, reads, printing result, result)\n\nsee "
+      "drjit._freeze" },
     { "_freeze_abort", frozen_abort, METH_NOARGS,
       "_freeze_abort()\n\nsee drjit._freeze" },
     { NULL, NULL, 0, NULL },

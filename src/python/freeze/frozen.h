@@ -46,6 +46,8 @@ typedef struct Frozen {
     JitFreezeInput *described; /* their variables, as they were */
     ExtentPlace *extents;      /* further inputs: literals with so many entries */
     size_t extent_count;
+    PyObject *reads;           /* where the function reads besides its arguments:
+                                  reads.h; NULL: nowhere */
     struct MatchPlan *match;   /* to compare inputs quickly, NULL: see frozen_match.h */
 } Frozen;
 
@@ -65,7 +67,7 @@ PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s);
 
 /* ---- what is kept (frozen_keep.c) */
 
-/** (snapshot, inputs, result with prints, result): end the recording. It, or a str that
+/** (snapshot, inputs, reads, result with prints, result): end the recording. It, or a str that
  *  says why there is none. */
 PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n);
 /** Keep the outline of inputs, whose variables are described and have these sizes.

@@ -3,6 +3,7 @@
  */
 #include "python/freeze/frozen.h"
 #include "python/freeze/frozen_key.h"
+#include "python/freeze/reads.h"
 #include "python/freeze/rows.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
@@ -102,6 +103,16 @@ static PyObject *frozen_suspended(PyObject *self, void *unused)
     return PyBool_FromLong(((Frozen *) self)->suspended);
 }
 
+/* The same places, found anew. */
+static int frozen_set_reads(PyObject *self, PyObject *reads, void *unused)
+{
+    Frozen *f = (Frozen *) self;
+    (void) unused;
+    if (reads && reads_check(f->state, reads) && f->reads)
+        Py_XSETREF(f->reads, Py_NewRef(reads));
+    return 0;
+}
+
 PyGetSetDef frozen_file_members[] = {
     { "rows", frozen_rows, NULL, "of the inputs, and their variables", NULL },
     { "repeated", frozen_repeated, NULL, "Collection.repeated of these", NULL },
@@ -109,6 +120,7 @@ PyGetSetDef frozen_file_members[] = {
     { "changes", frozen_changes, NULL, "[(leaf of the inputs, replaced?)]", NULL },
     { "sizes", frozen_sizes, NULL, "(number, [which, of outputs' extents])", NULL },
     { "suspended", frozen_suspended, NULL, "were derivatives suspended?", NULL },
+    { "reads", NULL, frozen_set_reads, "see reads.h", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

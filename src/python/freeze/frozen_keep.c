@@ -5,9 +5,11 @@
  * the inputs, a tree and where variables and sizes come from.
  */
 #include "python/freeze/frozen.h"
+#include "python/freeze/exact.h"
 #include "python/freeze/frozen_key.h"
 #include "python/freeze/frozen_match.h"
 #include "python/freeze/outline.h"
+#include "python/freeze/reads.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/wait.h"
@@ -34,6 +36,47 @@ static bool has_changed(const Snapshot *s, size_t leaf, PyObject *now, bool *rep
             return true;
     }
     return false;
+}
+
+/* Has a value that is not an array become another one? */
+static bool has_other_value(const Snapshot *s, size_t leaf, PyObject *now)
+{
+    PyObject *before = s->inputs.tree.leaves[leaf];
+    return now != before && !array_check(s->state, before) &&
+           !array_check(s->state, now) && exact_equal(before, now) <= 0;
+}
+
+/* Are the keys of all dictionaries in the order that they had? */
+static bool is_ordered(const Tree *tree, size_t *node)
+{
+    for (*node = 0; *node < tree->node_count; ++*node) {
+        const TreeNode *at = &tree->nodes[*node];
+        Py_ssize_t position = 0, i = 0;
+        PyObject *key;
+        if (at->kind != NODE_DICTIONARY)
+            continue;
+        for (; i < at->count && PyDict_Next(at->object, &position, &key, NULL); i++)
+            if (key != PyList_GET_ITEM(at->keys, i))
+                return false;
+    }
+    return true;
+}
+
+/* The first place among the inputs where the function has changed what a recording
+ * does not change: its path. NULL: there is none, or an exception. */
+static PyObject *find_changed_value(const Snapshot *s, const Tree *now)
+{
+    const Tree *tree = &s->inputs.tree;
+    size_t node, leaf = snapshot_changed_content(s);
+    for (size_t i = 0; leaf == SIZE_MAX && !PyErr_Occurred() && i < now->leaf_count;
+         i++)
+        if (has_other_value(s, i, now->leaves[i]))
+            leaf = i;
+    if (PyErr_Occurred())
+        return NULL;
+    if (leaf != SIZE_MAX)
+        return tree_leaf_path(tree, leaf);
+    return is_ordered(tree, &node) ? NULL : tree_node_path(tree, node);
 }
 
 /* Has the function enabled derivatives of an input? */
@@ -469,15 +512,22 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
     return ended;
 }
 
-/* (snapshot, inputs, result with prints, result) */
+/* (snapshot, inputs, reads, result with prints, result) */
 static PyObject *stop_or_say_why(Frozen *f, const Snapshot *s, PyObject *const *args)
 {
     Tree now = { 0 };
     PyObject *ended = NULL;
     if (tree_flatten_like(s->state, name, &s->inputs.tree, args[1], &now)) {
-        ended = is_tracked(&now, s->state)
-                    ? PyUnicode_FromString("an input has derivatives in the end")
-                    : stop(f, s, &now, args[2], args[3]);
+        PyObject *path = find_changed_value(s, &now);
+        if (path)
+            ended = PyUnicode_FromFormat("the function changes %U", path);
+        else if (PyErr_Occurred())
+            ended = NULL;
+        else
+            ended = is_tracked(&now, s->state)
+                        ? PyUnicode_FromString("an input has derivatives in the end")
+                        : stop(f, s, &now, args[3], args[4]);
+        Py_XDECREF(path);
     } else if (PyErr_ExceptionMatches(PyExc_ValueError)) {
         PyErr_Clear();
         ended = PyUnicode_FromString("the structure of the inputs has changed");
@@ -488,8 +538,10 @@ static PyObject *stop_or_say_why(Frozen *f, const Snapshot *s, PyObject *const *
 
 PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    const Snapshot *s = snapshot_argument(module, args, n, 4);
+    const Snapshot *s = snapshot_argument(module, args, n, 5);
     Frozen *f = s ? frozen_new(s->state) : NULL;
+    if (f && reads_check(s->state, args[2]))
+        f->reads = Py_NewRef(args[2]);
     PyObject *changed = f ? watch_find(&s->watch, &s->inputs.tree) : NULL;
     PyObject *ended = f && !PyErr_Occurred() ? stop_or_say_why(f, s, args) : NULL;
     if (ended && changed)

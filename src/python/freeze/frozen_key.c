@@ -3,6 +3,7 @@
  */
 #include "python/freeze/frozen_key.h"
 
+#include "python/freeze/exact.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
 
@@ -46,21 +47,7 @@ static Py_hash_t key_hash(PyObject *self)
 /* 1, 0, -1: exception. */
 static int objects_equal(PyObject *a, PyObject *b)
 {
-    const Py_ssize_t count = a ? PyList_GET_SIZE(a) : 0;
-    int equal = count == (b ? PyList_GET_SIZE(b) : 0);
-    for (Py_ssize_t i = 0; equal > 0 && i < count; i++) {
-        PyObject *x = PyList_GET_ITEM(a, i), *y = PyList_GET_ITEM(b, i);
-        if (x == y)
-            continue;
-        if (PyWeakref_CheckRef(x) || PyWeakref_CheckRef(y))
-            return 0;
-        Py_INCREF(x);
-        Py_INCREF(y);
-        equal = PyObject_RichCompareBool(x, y, Py_EQ);
-        Py_DECREF(x);
-        Py_DECREF(y);
-    }
-    return equal;
+    return a && b ? exact_equal(a, b) : a == b;
 }
 
 static PyObject *key_compare(PyObject *self, PyObject *other, int op)
@@ -123,14 +110,6 @@ static bool add_object(Key *key, PyObject *object)
     return ok;
 }
 
-/* Has its class nothing to say about equality, or about hashes? */
-static bool is_only_itself(PyObject *object)
-{
-    const hashfunc hash = Py_TYPE(object)->tp_hash;
-    return !hash || hash == PyBaseObject_Type.tp_hash ||
-           hash == PyObject_HashNotImplemented;
-}
-
 static bool put_double(Key *key, double value)
 {
     uint64_t bits;
@@ -152,43 +131,6 @@ static int put_number(Key *key, PyObject *object)
     return 0;
 }
 
-/* What a buffer has now, as a bytes object with its format and shape in front. NULL: it
- * has nothing to show, or an exception. */
-static PyObject *bytes_of_buffer(PyObject *object)
-{
-    Py_buffer view;
-    if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
-        if (PyErr_ExceptionMatches(PyExc_BufferError) ||
-            PyErr_ExceptionMatches(PyExc_ValueError))
-            PyErr_Clear(); /* of a type that the protocol has no format for */
-        return NULL;
-    }
-    const char *format = view.format ? view.format : "B";
-    const size_t first = strlen(format) + 1,
-                 second = (size_t) view.ndim * sizeof(*view.shape);
-    PyObject *all =
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t) (first + second) + view.len);
-    if (all) {
-        char *to = PyBytes_AS_STRING(all);
-        memcpy(to, format, first);
-        if (second)
-            memcpy(to + first, view.shape, second);
-        if (PyBuffer_ToContiguous(to + first + second, &view, view.len, 'C') < 0)
-            Py_CLEAR(all);
-    }
-    PyBuffer_Release(&view);
-    return all;
-}
-
-PyObject *frozen_key_content(PyObject *object)
-{
-    if (PySet_Check(object))
-        return PyFrozenSet_New(object);
-    return PyObject_CheckBuffer(object) && !PyBytes_CheckExact(object)
-               ? bytes_of_buffer(object)
-               : NULL;
-}
-
 /* A value with a hash; its reference is stolen. */
 static bool put_value(Key *key, PyObject *value)
 {
@@ -202,7 +144,7 @@ static bool put_value(Key *key, PyObject *value)
 /* Its hash; -1: it has none to compare, or an exception is set. */
 static Py_hash_t hash_of(PyObject *object)
 {
-    const Py_hash_t hash = is_only_itself(object) ? -1 : PyObject_Hash(object);
+    const Py_hash_t hash = exact_is_identity(object) ? -1 : PyObject_Hash(object);
     if (hash == -1 && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError))
         PyErr_Clear(); /* a tuple of things without hashes, and the like */
     return hash;
@@ -220,7 +162,7 @@ static bool put_object(Key *key, PyObject *object)
     const int number = put_number(key, object);
     if (number)
         return number > 0;
-    PyObject *content = frozen_key_content(object);
+    PyObject *content = exact_content(object);
     if (content || PyErr_Occurred())
         return put_value(key, content);
     const Py_hash_t hash = hash_of(object);

@@ -20,10 +20,6 @@ PyTypeObject *frozen_key_class(State *state);
  *  set. */
 bool frozen_key_by_identity(PyObject *object);
 
-/** A value that stands for the content of a mutable object: of a buffer (arrays of
- *  NumPy), or of a set. NULL: it is none of these, or an exception. */
-PyObject *frozen_key_content(PyObject *object);
-
 /** The key of a collection whose variables are described, and its sizes, which were
  *  none. Without 'literals', it says neither their values nor their sizes.
  *  'suspended': derivatives are, see ad_scope_suspends_all(). NULL: exception. */

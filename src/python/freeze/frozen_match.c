@@ -3,9 +3,12 @@
  */
 #include "python/freeze/frozen_match.h"
 
+#include "python/freeze/reads.h"
+
 enum {
     NUMBER = UINT32_MAX, /* an extent that is no size of an input */
-    PARTS = 4,           /* of a tuple of inputs, without those of derivatives */
+    PARTS = 4,           /* of a tuple of inputs, without those of derivatives: */
+    READS = 2,           /* arguments, keyword arguments, ([inputs], values), state */
     FEW = 8,             /* variables that are compared with each other one by one */
     MOST_DEPTH = 100
 };
@@ -20,6 +23,8 @@ struct MatchPlan {
     uint32_t *extents; /* of tensors, in order: of which input it is the size */
     size_t extent_count;
     MatchPlace *places; /* of Frozen.changes */
+    MatchPlace values, state; /* of the outline, nodes and leaves: what is compared by
+                                 reads_inputs(), and what comes behind it */
     bool reads_fields;  /* there are objects with attributes, which may run any code */
     /* A set of variables, for the time of one comparison: generation << 32 | variable,
      * where it is this generation. Open addressing. */
@@ -48,12 +53,41 @@ static bool is_mark(PyObject *leaf)
            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(leaf, 0), "object") == 0;
 }
 
-static bool has_marks(const Collection *outline)
+static bool has_marks(const MatchPlan *plan, const Collection *outline)
 {
-    for (size_t i = 0; i < outline->tree.leaf_count; i++)
-        if (!outline->places[i].info && !is_mark(outline->tree.leaves[i]))
+    for (size_t i = 0; i < outline->tree.leaf_count; i++) {
+        const bool skipped = i >= (size_t) plan->values.child &&
+                             i < (size_t) plan->state.child;
+        if (!skipped && !outline->places[i].info && !is_mark(outline->tree.leaves[i]))
             return false;
+    }
     return true;
+}
+
+/* Go past a node of a tree, and all below it; 'child' counts leaves here. */
+static void skip_node(const Tree *tree, MatchPlace *at)
+{
+    size_t left = 1;
+    for (; left; left--) {
+        const TreeNode *node = &tree->nodes[at->node++];
+        at->child += node->kind == NODE_LEAF;
+        left += node->kind == NODE_LEAF ? 0 : (size_t) node->count;
+    }
+}
+
+static void keep_parts(MatchPlan *plan, const Tree *tree)
+{
+    MatchPlace at = { 1, 0 };
+    for (size_t i = 0; i < READS; i++)
+        skip_node(tree, &at);
+    plan->state = at;
+    skip_node(tree, &plan->state);
+    plan->values = plan->state;
+    if (tree->nodes[at.node].kind == NODE_LEAF)
+        return;
+    at.node++;
+    skip_node(tree, &at); /* the inputs */
+    plan->values = at;
 }
 
 static bool is_marked(PyObject *mark, PyObject *object)
@@ -148,13 +182,14 @@ static bool has_fields(const Tree *tree)
 
 bool frozen_match_keep(Frozen *f, const Snapshot *s)
 {
-    if (!is_simple(&s->inputs) || !has_marks(&f->inputs))
+    if (!is_simple(&s->inputs))
         return true;
     MatchPlan *plan = PyMem_Calloc(1, sizeof(*plan));
     if (!plan)
         return PyErr_NoMemory() != NULL;
     plan->reads_fields = has_fields(&s->inputs.tree);
-    if (keep_extents(plan, s) && keep_slots(plan, s->inputs.id_count) &&
+    keep_parts(plan, &s->inputs.tree);
+    if (has_marks(plan, &f->inputs) && keep_extents(plan, s) && keep_slots(plan, s->inputs.id_count) &&
         keep_places(plan, f, &s->inputs.tree))
         f->match = plan;
     else
@@ -426,13 +461,19 @@ static bool apply_changes(const Match *m, PyObject *changed)
     return true;
 }
 
-static PyObject *repeat(const Match *m)
+/* 'inputs': of Frozen.reads; NULL: there are none. */
+static PyObject *repeat(const Match *m, PyObject *inputs)
 {
     PyObject *both = frozen_repeat(m->f, m->ids, m->count), *result = NULL;
     if (!both || both == Py_NotImplemented)
         return both;
-    if (apply_changes(m, PyTuple_GET_ITEM(both, 1)))
+    PyObject *before = inputs && m->f->change_count
+                           ? PyList_GetSlice(inputs, 0, PyList_GET_SIZE(inputs))
+                           : NULL;
+    if (!PyErr_Occurred() && apply_changes(m, PyTuple_GET_ITEM(both, 1)) &&
+        (!before || reads_store(m->f->reads, inputs, before)))
         result = Py_NewRef(PyTuple_GET_ITEM(both, 0));
+    Py_XDECREF(before);
     Py_DECREF(both);
     return result;
 }
@@ -466,19 +507,35 @@ static void release(Match *m)
     PyMem_Free(m->targets);
 }
 
+/* What the function reads besides: the inputs among it are a list within a tuple. */
+static bool match_reads(Match *m, PyObject *inputs)
+{
+    if (!inputs)
+        return match_child(m, Py_None);
+    m->node++;
+    const bool fits = match_child(m, inputs);
+    m->node = m->plan->state.node;
+    m->leaf = (size_t) m->plan->state.child;
+    return fits;
+}
+
 PyObject *frozen_match_repeat(const Frozen *f, PyObject *const *parts)
 {
     Match m = { .f = f, .plan = f->match, .node = 1 };
     if (!f->match || f->suspended != ad_scope_suspends_all())
         return Py_NewRef(Py_NotImplemented);
+    PyObject *inputs = f->reads ? reads_inputs(f->reads) : NULL;
+    if (inputs == Py_NotImplemented || (f->reads && !inputs))
+        return inputs;
     bool fits = reserve_all(&m);
     m.held = fits && m.plan->reads_fields;
-    for (size_t i = 0; fits && i < PARTS; i++)
-        fits = match_child(&m, parts[i]);
-    fits = fits && hold(&m) && are_distinct(f, m.ids) && add_extents(&m);
-    PyObject *result = fits               ? repeat(&m)
+    fits = fits && match_child(&m, parts[0]) && match_child(&m, parts[1]) &&
+           match_reads(&m, inputs) && match_child(&m, parts[2]) && hold(&m) &&
+           are_distinct(f, m.ids) && add_extents(&m);
+    PyObject *result = fits               ? repeat(&m, inputs)
                        : PyErr_Occurred() ? NULL
                                           : Py_NewRef(Py_NotImplemented);
     release(&m);
+    Py_XDECREF(inputs);
     return result;
 }

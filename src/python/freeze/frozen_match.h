@@ -20,8 +20,9 @@ typedef struct MatchPlan MatchPlan;
 bool frozen_match_keep(Frozen *f, const Snapshot *s);
 void frozen_match_free(MatchPlan *plan);
 
-/** Do the entries of the tuple of inputs fit? Then the recording is repeated for them:
- *  the function's result; NotImplemented: perhaps they do not. NULL: exception. */
+/** Do arguments, keyword arguments and the state fit, and what the function reads
+ *  besides? Then the recording is repeated for them: the function's result;
+ *  NotImplemented: perhaps they do not. NULL: exception. */
 PyObject *frozen_match_repeat(const Frozen *f, PyObject *const *parts);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "python/freeze/rows.h"
 
+#include "python/freeze/exact.h"
 #include "python/freeze/frozen_key.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
@@ -87,7 +88,8 @@ PyObject *rows_of_object(const State *state, PyObject *object)
         return Py_BuildValue("sN", "value", size_plain(state, object));
     if (array_check(state, object) && array_of(object)->info->kind != KIND_TENSOR)
         return row_of_entries(array_of(object));
-    PyObject *content = frozen_key_content(object);
+    PyObject *content =
+        PySet_Check(object) ? PyFrozenSet_New(object) : exact_content(object);
     if (content || PyErr_Occurred())
         return content ? Py_BuildValue("sON", "content", (PyObject *) Py_TYPE(object),
                                        content)

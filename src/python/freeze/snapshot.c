@@ -6,6 +6,7 @@
  */
 #include "python/freeze/snapshot.h"
 
+#include "python/freeze/exact.h"
 #include "python/freeze/frozen_key.h"
 #include "python/freeze/outline.h"
 #include "python/freeze/rows.h"
@@ -29,6 +30,7 @@ static void snapshot_dealloc(PyObject *self)
     PyMem_Free(s->ids);
     size_classes_free(&s->sizes);
     watch_end(&s->watch);
+    Py_XDECREF(s->contents);
     collection_free(&s->inputs);
     PyMem_Free(s->described);
     Py_XDECREF(s->key);
@@ -42,6 +44,7 @@ static int snapshot_traverse(PyObject *self, visitproc visit, void *arg)
     const Snapshot *s = (Snapshot *) self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(s->key);
+    Py_VISIT(s->contents);
     const int stopped = watch_references(&s->watch, visit, arg);
     return stopped ? stopped : tree_references(&s->inputs.tree, visit, arg);
 }
@@ -115,6 +118,38 @@ static bool evaluate(Snapshot *s)
     if (!evaluate_scheduled())
         return error_from_core(name, NULL, 0);
     return describe(s, &waiting);
+}
+
+bool snapshot_keep_contents(Snapshot *s)
+{
+    const Collection *c = &s->inputs;
+    Py_XSETREF(s->contents, PyList_New(0));
+    for (size_t i = 0; s->contents && i < c->tree.leaf_count; i++) {
+        PyObject *leaf = c->tree.leaves[i];
+        if (c->places[i].info || array_check(s->state, leaf))
+            continue;
+        PyObject *content = exact_content(leaf);
+        PyObject *row = content ? Py_BuildValue("nN", (Py_ssize_t) i, content) : NULL;
+        if (PyErr_Occurred() || (row && PyList_Append(s->contents, row) < 0))
+            Py_CLEAR(s->contents);
+        Py_XDECREF(row);
+    }
+    return s->contents;
+}
+
+size_t snapshot_changed_content(const Snapshot *s)
+{
+    const Py_ssize_t count = s->contents ? PyList_GET_SIZE(s->contents) : 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *row = PyList_GET_ITEM(s->contents, i);
+        const size_t leaf = PyLong_AsSize_t(PyTuple_GET_ITEM(row, 0));
+        PyObject *now = exact_content(s->inputs.tree.leaves[leaf]);
+        const int same = now ? exact_equal(PyTuple_GET_ITEM(row, 1), now) : -1;
+        Py_XDECREF(now);
+        if (same <= 0)
+            return PyErr_Occurred() ? SIZE_MAX : leaf;
+    }
+    return SIZE_MAX;
 }
 
 /* Extents go in as literals of so many entries. */

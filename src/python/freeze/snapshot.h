@@ -20,6 +20,8 @@ typedef struct Snapshot {
     uint32_t *ids;   /* inputs of the core: the variables, borrowed, then literals with
                         as many entries as sizes.extra extents; NULL: there are none */
     Watch watch;     /* while the function is recorded: what objects hold beside them */
+    PyObject *contents; /* the same: a list of (leaf, what it contains), for those that
+                           are compared by content; NULL */
 } Snapshot;
 
 /** Make the class and put it into the module. */
@@ -33,6 +35,10 @@ static inline const uint32_t *snapshot_ids(const Snapshot *s, size_t *count)
 /** Let extents of tensors be sizes of what the thread has begun to record. False:
  *  exception. */
 bool snapshot_set_extents(const Snapshot *s);
+/** Note the contents of leaves that the function may change. False: exception. */
+bool snapshot_keep_contents(Snapshot *s);
+/** The first leaf whose content has changed since; SIZE_MAX: none, or an exception. */
+size_t snapshot_changed_content(const Snapshot *s);
 /** Take a PyTree apart, and evaluate what is not in memory. NULL: exception. */
 Snapshot *snapshot_take(State *state, PyObject *inputs);
 

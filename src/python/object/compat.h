@@ -47,17 +47,23 @@ static inline bool argument_is_temporary(PyObject *argument)
 #endif
 }
 
+/** The attributes of a class itself (new reference), NULL: it has none. */
+static inline PyObject *class_dictionary(PyTypeObject *cls)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyType_GetDict(cls);
+#else
+    return Py_XNewRef(cls->tp_dict);
+#endif
+}
+
 /** What a class or one of its bases has under this name (borrowed), NULL: nothing. Asks
  *  no metaclass and no descriptor, makes no exception. */
 static inline PyObject *class_attribute(PyTypeObject *cls, PyObject *name)
 {
     for (Py_ssize_t i = 0; cls->tp_mro && i < PyTuple_GET_SIZE(cls->tp_mro); i++) {
         PyTypeObject *base = (PyTypeObject *) PyTuple_GET_ITEM(cls->tp_mro, i);
-#if PY_VERSION_HEX >= 0x030C0000
-        PyObject *dictionary = PyType_GetDict(base);
-#else
-        PyObject *dictionary = Py_XNewRef(base->tp_dict);
-#endif
+        PyObject *dictionary = class_dictionary(base);
         PyObject *found =
             dictionary ? PyDict_GetItemWithError(dictionary, name) : NULL;
         Py_XDECREF(dictionary);
@@ -83,6 +89,20 @@ static inline bool weakref_is(PyObject *reference, PyObject *object)
     return target == object;
 #else
     return PyWeakref_GET_OBJECT(reference) == object;
+#endif
+}
+
+/** The object that a weak reference refers to (new reference), NULL: it is gone. */
+static inline PyObject *weakref_get(PyObject *reference)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *target = NULL;
+    if (PyWeakref_GetRef(reference, &target) < 0)
+        PyErr_Clear(); /* not a weak reference, which cannot be */
+    return target;
+#else
+    PyObject *target = PyWeakref_GET_OBJECT(reference);
+    return target == Py_None ? NULL : Py_NewRef(target);
 #endif
 }
 

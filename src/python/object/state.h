@@ -44,6 +44,7 @@ struct State {
     PyTypeObject *frozen_key;       /* of inputs: frozen_key.h */
     PyTypeObject *snapshot;         /* inputs of frozen functions: frozen.h */
     PyTypeObject *frozen;           /* their recordings */
+    PyTypeObject *reads;            /* what else they read: reads.h */
     PyTypeObject *size;             /* sizes that are being recorded: size.h */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];

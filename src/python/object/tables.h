@@ -15,6 +15,7 @@ extern PyMethodDef dot_functions[];          /* dot, norm, ... */
 extern PyMethodDef functions_functions[];    /* the functions of apply.def */
 extern PyMethodDef product_functions[];      /* matmul */
 extern PyMethodDef gather_functions[];       /* gather, scatter, ... */
+extern PyMethodDef reads_functions[];        /* with '_': drjit._freeze_reads */
 extern PyMethodDef reduce_functions[];       /* reduce, sum, block_reduce, ... */
 extern PyMethodDef reshape_functions[];      /* ravel, unravel, reshape, tile, ... */
 extern PyMethodDef sort_functions[];         /* with '_': drjit._shape.sorting */
@@ -32,7 +33,6 @@ extern PyMethodDef call_functions[];         /* switch */
 extern PyMethodDef mask_functions[];         /* with '_': drjit._flow.regions */
 extern PyMethodDef local_functions[];        /* the same */
 extern PyMethodDef report_functions[];       /* the same */
-extern PyMethodDef contents_functions[];     /* with '_': drjit._freeze_implicit */
 extern PyMethodDef frozen_export_functions[];
 extern PyMethodDef frozen_functions[];       /* with '_': drjit._freeze */
 extern PyMethodDef frozen_file_functions[];  /* the same */

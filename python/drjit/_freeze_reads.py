@@ -1,0 +1,518 @@
+"""What a function reads besides its arguments: known paths.
+
+A path begins at the function, at its arguments or at what ``state_fn`` returns. It goes
+through globals and cells, attributes of modules, classes and objects, and entries of
+containers. Names are those in code that ran while the function was recorded, and in
+code that it refers to: whatever has one of these names may be read. Nothing looks at
+instructions.
+
+A look along all known paths is a :class:`Walk`. It gives rows for ``_core._Reads``
+(``src/python/freeze/reads.h``), by which each call finds out whether the same stands
+there, and which arrays.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import sys
+import types
+import weakref
+from collections import OrderedDict, deque, namedtuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from drjit import _core
+from drjit._freeze_digest import digest
+
+# Modules whose code reads nothing that changes, but for what it calls in C.
+_QUIET = frozenset({"drjit", "numpy", "builtins", *sys.stdlib_module_names})
+
+# Values that do not change, of which nothing more is to be known.
+_ATOMS = frozenset(
+    {bool, int, float, complex, str, bytes, range, slice, type(None), type(...)}
+    | {type(NotImplemented)}
+)
+
+# They hold a state that nobody sees.
+_ITERATORS = (
+    types.GeneratorType,
+    types.CoroutineType,
+    types.AsyncGeneratorType,
+    type(iter(())),
+    type(iter([])),
+    type(iter({})),
+    enumerate,
+    map,
+    filter,
+    zip,
+)
+
+# Attributes of classes that say nothing, or nothing that Python reads.
+_SILENT = frozenset(
+    {"__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", "__slots__"}
+    | {"__annotations__", "__annotate__", "__annotate_func__", "__firstlineno__"}
+    | {"__static_attributes__", "__annotations_cache__"}
+)
+
+_NOTHING = object()
+_BUILTINS = frozenset(dir(sys.modules["builtins"]))
+
+
+def is_quiet(space: dict[str, Any]) -> bool:
+    """Is this the namespace of a module whose code does not count?"""
+    return is_quiet_module(space.get("__name__"))
+
+
+def is_quiet_module(name: Any) -> bool:
+    if not isinstance(name, str):
+        return False
+    return name.partition(".")[0] in _QUIET or name.startswith("namedtuple_")
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _nested(inner)
+
+
+class Found(NamedTuple):
+    """What a walk has found."""
+
+    rows: list[tuple[int, bool, Any, Any, Any]]
+    labels: list[str]  # of the rows, for people
+    inputs: list[Any]  # arrays, and what may contain them, in the order of the rows
+    values: tuple[Any, ...]  # all else that recordings are chosen by
+    unsure: list[str]  # what cannot be looked into
+
+
+class Names:
+    """The names that a function may read, and where the code with each runs."""
+
+    def __init__(self) -> None:
+        self.attributes: set[str] = set()
+        self._spaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
+        self._codes: dict[int, types.CodeType] = {}
+
+    def size(self) -> tuple[int, int]:
+        return len(self.attributes), sum(len(n) for _, n in self._spaces.values())
+
+    def knows(self, code: types.CodeType) -> bool:
+        return id(code) in self._codes
+
+    def add(self, code: types.CodeType, space: dict[str, Any]) -> None:
+        """Add those of code, and of the code within, that runs in a namespace."""
+        if self.knows(code):
+            return
+        names = self._spaces.setdefault(id(space), (space, set()))[1]
+        for inner in _nested(code):
+            self._codes[id(inner)] = inner
+            self.attributes.update(inner.co_names)
+            names.update(inner.co_names)
+
+    def spaces(self) -> list[tuple[dict[str, Any], set[str]]]:
+        return list(self._spaces.values())
+
+
+def walk(names: Names, roots: Iterable[tuple[str, Any]]) -> Found:
+    """Look along all known paths, until there are no more names."""
+    roots = list(roots)
+    while True:
+        before = names.size()
+        found = _Walk(names).run(roots)
+        if names.size() == before:
+            return found
+
+
+class _Walk:
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._attributes = frozenset(names.attributes)
+        self._found = Found([], [], [], (), [])
+        self._values: list[Any] = []
+        self._met: dict[int, Any] = {}  # kept alive: numbers of objects are used again
+
+    def run(self, roots: list[tuple[str, Any]]) -> Found:
+        for label, root in roots:
+            self._follow(root, label)
+        for space, names in self._names.spaces():
+            self._look_into_globals(space, names)
+        rows = zip(self._found.rows, self._found.labels, strict=True)
+        places = "\n".join(
+            f"{label} {int(row[1])}"
+            for row, label in rows
+            if row[0] != _core._READ_ABSENT
+        )
+        return self._found._replace(values=(places, *self._values))
+
+    # ------------------------------------------------------------------ places
+
+    def _add(self, kind: int, space: Any, key: Any, value: Any, label: str) -> None:
+        """Add a place and what stands there, and go on from it."""
+        if value is _NOTHING:
+            self._row(kind, False, space, key, ..., label)
+            self._values.append(...)
+        elif self._is_input(value):
+            self._row(kind, True, space, key, None, label)
+            self._found.inputs.append(value)
+            self._follow(value, label)
+        else:
+            self._row(kind, False, space, key, _reference(value), label)
+            self._values.append(_outside(value))
+            self._follow(value, label)
+
+    def _row(
+        self, kind: int, is_input: bool, space: Any, key: Any, value: Any, label: str
+    ) -> None:
+        self._found.rows.append((kind, is_input, _reference(space), key, value))
+        self._found.labels.append(label)
+
+    def _is_input(self, value: Any) -> bool:
+        """Is it to be compared by what it contains?"""
+        cls = type(value)
+        if cls in _ATOMS or isinstance(value, (type, types.ModuleType)):
+            return False
+        if cls is tuple:
+            return not _is_plain(value)
+        if cls is dict and "__builtins__" in value:  # code runs in it
+            return False
+        return (
+            isinstance(value, (_core.ArrayBase, set, frozenset))
+            or _core._is_container(value)
+            or (_core._has_content(value) and not isinstance(value, bytes))
+        )
+
+    # ------------------------------------------------------------------ following
+
+    def _follow(self, value: Any, label: str) -> None:
+        """Look at what a value leads to, once."""
+        cls = type(value)
+        if cls in _ATOMS or isinstance(value, _core.ArrayBase):
+            return
+        if id(value) in self._met:
+            return
+        self._met[id(value)] = value
+        if cls is dict and "__builtins__" in value:
+            self._look_into_dictionary(value, label)
+        elif _core._is_container(value):
+            self._look_into_tree(value, label)
+        elif isinstance(value, types.ModuleType):
+            self._look_into_module(value, label)
+        elif isinstance(value, type):
+            self._look_into_class(value, label)
+        elif isinstance(value, types.FunctionType):
+            self._look_into_function(value, label)
+        else:
+            self._look_into_object(value, label)
+
+    def _look_into_tree(self, tree: Any, label: str) -> None:
+        """Objects in it; its arrays and values are part of it."""
+        cls = type(tree)
+        if cls in (list, tuple):
+            for k, entry in enumerate(tree):
+                self._follow(entry, f"{label}[{k}]")
+        elif cls is dict:
+            for key, entry in tree.items():
+                self._follow(entry, f"{label}[{key!r}]")
+        else:
+            fields = set(_core._fields_of(cls))
+            for name in fields:
+                self._follow(getattr(tree, name, None), f"{label}.{name}")
+            self._follow(cls, cls.__name__)
+            self._look_at_fields(tree, label, fields)
+
+    def _look_into_module(self, module: types.ModuleType, label: str) -> None:
+        if is_quiet_module(module.__name__):
+            return
+        space = module.__dict__
+        for name in sorted(self._attributes.intersection(space)):
+            self._add(_core._READ_ENTRY, space, name, space[name], f"{label}.{name}")
+        self._look_for_absent(space, self._attributes.difference(space), label)
+
+    def _look_into_globals(self, space: dict[str, Any], names: set[str]) -> None:
+        for name in sorted(names.intersection(space)):
+            self._add(_core._READ_ENTRY, space, name, space[name], name)
+        self._look_for_absent(space, names.difference(space), "globals")
+
+    def _look_for_absent(self, space: Any, names: Iterable[str], label: str) -> None:
+        missing = tuple(sorted(names))
+        if missing:
+            size = len(vars(space) if isinstance(space, type) else space)
+            self._row(_core._READ_ABSENT, False, space, missing, size, label)
+
+    def _look_into_class(self, cls: type, label: str) -> None:
+        own = [base for base in cls.__mro__ if not is_quiet_module(base.__module__)]
+        if not own:
+            return
+        present = {
+            name
+            for base in own
+            for name, value in vars(base).items()
+            if name not in _SILENT
+            and (name in self._attributes or _is_special(name, value))
+        }
+        for name in sorted(present):
+            value = next(vars(b)[name] for b in cls.__mro__ if name in vars(b))
+            if type(value) in _DESCRIPTORS:
+                continue
+            where = f"{cls.__name__}.{name}"
+            self._add(_core._READ_CLASS, cls, name, value, where)
+        absent = self._attributes - present
+        for base in own:
+            missing = absent.difference(vars(base))
+            self._look_for_absent(base, missing, base.__name__)
+
+    def _look_into_function(self, function: types.FunctionType, label: str) -> None:
+        if is_quiet(function.__globals__) or not self._is_own(function):
+            return
+        code = function.__code__
+        self._names.add(code, function.__globals__)
+        for kind, value, part in (
+            (_core._READ_CODE, code, "__code__"),
+            (_core._READ_DEFAULTS, function.__defaults__, "__defaults__"),
+            (_core._READ_KEYWORDS, function.__kwdefaults__, "__kwdefaults__"),
+        ):
+            known = _NOTHING if value is None else value
+            self._add(kind, function, None, known, f"{label}.{part}")
+        for name, cell in zip(
+            code.co_freevars, function.__closure__ or (), strict=True
+        ):
+            try:
+                value = cell.cell_contents
+            except ValueError:  # not assigned yet
+                value = _NOTHING
+            self._add(_core._READ_CELL, cell, None, value, name)
+        if function.__dict__:
+            space = function.__dict__
+            for name in sorted(self._attributes.intersection(space)):
+                self._add(
+                    _core._READ_ENTRY, space, name, space[name], f"{label}.{name}"
+                )
+        self._look_for_absent(
+            function.__dict__, self._attributes.difference(function.__dict__), label
+        )
+        self._follow(getattr(function, "__wrapped__", None), label)
+
+    def _is_own(self, function: types.FunctionType) -> bool:
+        """Is it the user's, so that it is followed before it has run?"""
+        if self._names.knows(function.__code__):
+            return True
+        return "site-packages" not in function.__code__.co_filename
+
+    def _look_into_object(self, value: Any, label: str) -> None:
+        parts = _PARTS.get(type(value))
+        if parts is not None:
+            for name in parts:
+                part = getattr(value, name, None)
+                self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
+        elif isinstance(value, weakref.ref):
+            self._follow(value(), label)
+        elif isinstance(value, _ITERATORS):
+            self._found.unsure.append(f"'{label}' is an iterator")
+        elif isinstance(value, functools._lru_cache_wrapper):
+            self._found.unsure.append(f"'{label}' keeps results")
+            self._follow(value.__wrapped__, label)
+        elif isinstance(value, (list, tuple, deque)):
+            self._row(_core._READ_LENGTH, False, value, None, len(value), label)
+            self._values.append(len(value))
+            for k, entry in enumerate(value):
+                self._add(_core._READ_ITEM, value, k, entry, f"{label}[{k}]")
+            self._look_at_instance(value, label)
+        elif isinstance(value, dict):
+            self._look_into_dictionary(value, label)
+        elif isinstance(value, enum.Enum):
+            self._follow(type(value), label)
+        else:
+            self._look_at_instance(value, label)
+
+    def _look_into_dictionary(self, value: Any, label: str) -> None:
+        keys = tuple(dict.keys(value))
+        if isinstance(value, OrderedDict):  # its order is not that of the dictionary
+            keys = tuple(OrderedDict.keys(value))
+        self._row(_core._READ_KEYS, False, value, None, keys, label)
+        self._values.append(keys)
+        for key in keys:
+            if key == "__builtins__":
+                continue
+            entry = dict.__getitem__(value, key)
+            self._add(_core._READ_ENTRY, value, key, entry, f"{label}[{key!r}]")
+        factory = getattr(value, "default_factory", None)
+        if factory is not None:
+            self._add(
+                _core._READ_MEMBER, value, "default_factory", factory, f"{label}"
+            )
+        self._look_at_instance(value, label)
+
+    def _look_at_instance(self, value: Any, label: str) -> None:
+        cls = type(value)
+        if cls.__module__ == "builtins":
+            return
+        self._look_at_fields(value, label, set())
+        self._follow(cls, cls.__name__)
+        wrapped = getattr(value, "__wrapped__", None)
+        if isinstance(wrapped, types.FunctionType):
+            self._follow(wrapped, label)
+        if is_quiet_module(cls.__module__):
+            function = getattr(value, "_function", None)  # of a frozen function
+            if isinstance(value, _core._Caller) and function is not None:
+                self._follow(function, label)
+
+    def _look_at_fields(self, value: Any, label: str, known: set[str]) -> None:
+        """Attributes that an object has itself, but for those that are known."""
+        cls = type(value)
+        if is_quiet_module(cls.__module__) and not _is_holder(cls):
+            return
+        space = _fields(value)
+        if space is not None:
+            keys = tuple(space)
+            if not known or known.symmetric_difference(keys):
+                self._row(_core._READ_FIELDS, False, value, None, keys, label)
+            names = self._attributes.intersection(keys)
+            if cls.__module__ == "collections":
+                names = frozenset(keys)
+            for name in sorted(names - known):
+                self._add(
+                    _core._READ_FIELD, value, name, space[name], f"{label}.{name}"
+                )
+        for base in cls.__mro__:
+            for name, member in vars(base).items():
+                if type(member) is types.MemberDescriptorType and (
+                    name in self._attributes and name not in known
+                ):
+                    part = _member(member, value)
+                    self._add(
+                        _core._READ_MEMBER, value, name, part, f"{label}.{name}"
+                    )
+
+
+# Objects of the interpreter's, and the attributes in which they hold others.
+_PARTS: dict[type, tuple[str, ...]] = {
+    types.MethodType: ("__self__", "__func__"),
+    functools.partial: ("func", "args", "keywords"),
+    property: ("fget", "fset"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    types.BuiltinMethodType: ("__self__",),
+    types.MethodWrapperType: ("__self__",),
+}
+
+# Attributes of classes that are read through an object.
+_DESCRIPTORS = frozenset(
+    {types.MemberDescriptorType, types.GetSetDescriptorType}
+    | {types.WrapperDescriptorType, types.MethodDescriptorType}
+    | {type(vars(namedtuple("_Pair", "x"))["x"])}  # noqa: PYI024
+)
+
+
+def _member(member: Any, value: Any) -> Any:
+    try:
+        return member.__get__(value)
+    except AttributeError:
+        return _NOTHING
+
+
+def _fields(value: Any) -> Any:
+    """The dictionary of an object; None: it has none."""
+    try:
+        space = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return space if type(space) is dict else None
+
+
+def _is_special(name: str, value: Any) -> bool:
+    """Is it a method that operators call, by no name?"""
+    return name[:2] == "__" and isinstance(
+        value, (types.FunctionType, property, staticmethod, classmethod)
+    )
+
+
+def _is_holder(cls: type) -> bool:
+    """Is it a class of the interpreter's, or of ours, that is there to hold things?"""
+    return cls.__module__ == "collections" or cls is types.SimpleNamespace
+
+
+def _is_plain(value: tuple[Any, ...]) -> bool:
+    """Has a tuple, and each within it, nothing but values that do not change?"""
+    return all(
+        type(entry) in _ATOMS or (type(entry) is tuple and _is_plain(entry))
+        for entry in value
+    )
+
+
+def _reference(value: Any) -> Any:
+    """What a row refers to a value by: it keeps no object of the user's alive."""
+    cls = type(value)
+    if cls in _ATOMS or cls.__module__ == "builtins" or cls is types.CodeType:
+        return value
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return value
+
+
+def _outside(value: Any) -> Any:
+    """What recordings are chosen by: a value, or an object that is itself."""
+    if type(value) is dict:  # in which code runs
+        return "namespace"
+    if isinstance(value, types.FunctionType):
+        return digest(value.__code__)
+    if isinstance(value, types.CodeType):
+        return digest(value)
+    if isinstance(value, (types.MethodType, functools.partial)):
+        return type(value).__name__
+    if isinstance(value, (property, staticmethod, classmethod)):
+        return type(value).__name__
+    return value
+
+
+# ---------------------------------------------------------------- functions in C
+
+_SAFE_MODULES = frozenset(
+    {"math", "cmath", "operator", "_operator", "_functools", "_collections", "_bisect"}
+    | {"_heapq", "_struct", "itertools", "_statistics", "_abc", "_json", "_contextvars"}
+)
+_UNSAFE_BUILTINS = frozenset(
+    {"getattr", "setattr", "hasattr", "delattr", "vars", "dir", "globals", "locals"}
+    | {"eval", "exec", "__import__", "input", "open", "id", "next", "anext"}
+)
+
+
+def unsure_of(called: Any) -> str | None:
+    """Why a function in C may give another result the next time; None: it does not."""
+    owner = getattr(called, "__self__", None)
+    name = getattr(called, "__name__", str(called))
+    if owner is None or isinstance(owner, types.ModuleType):
+        module = str(getattr(called, "__module__", None) or "")
+        if module == "builtins":
+            safe = name not in _UNSAFE_BUILTINS
+        else:
+            top = module.partition(".")[0]
+            safe = top in ("drjit", "numpy") or module in _SAFE_MODULES
+            safe = safe and not module.startswith("numpy.random")
+        return None if safe else f"it calls {module}.{name}()"
+    cls = owner if isinstance(owner, type) else type(owner)
+    module = str(cls.__module__)
+    top = module.partition(".")[0]
+    if isinstance(owner, _ITERATORS):
+        return f"it calls {name}() of an iterator"
+    safe = top in ("builtins", "drjit", "collections", "numpy", "functools", "enum")
+    safe = safe or isinstance(owner, (_core.ArrayBase, dict, list, deque, set))
+    if safe and not module.startswith("numpy.random"):
+        return None
+    return f"it calls {name}() of a {module}.{cls.__name__}"
+
+
+def listener() -> Any:
+    """Notes which code runs in this thread, and what it calls in C."""
+    return _core._Listener(is_quiet)
+
+
+def learn(names: Names, ran: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> bool:
+    """Add the names of code that has run. Was there any that is new?"""
+    before = names.size()
+    for code, space in ran:
+        if not is_quiet(space):
+            names.add(code, space)
+    return names.size() != before

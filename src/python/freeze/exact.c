@@ -1,0 +1,107 @@
+/*
+ * exact.c -- see exact.h
+ */
+#include "python/freeze/exact.h"
+
+static int doubles_equal(double a, double b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+static int sequences_equal(PyObject *a, PyObject *b)
+{
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(a);
+    int equal = count == PySequence_Fast_GET_SIZE(b);
+    for (Py_ssize_t i = 0; equal > 0 && i < count && i < PySequence_Fast_GET_SIZE(a) &&
+                           i < PySequence_Fast_GET_SIZE(b);
+         i++) {
+        PyObject *x = Py_NewRef(PySequence_Fast_GET_ITEM(a, i));
+        PyObject *y = Py_NewRef(PySequence_Fast_GET_ITEM(b, i));
+        equal = exact_equal(x, y);
+        Py_DECREF(x);
+        Py_DECREF(y);
+    }
+    return equal;
+}
+
+bool exact_is_identity(PyObject *object)
+{
+    const hashfunc hash = Py_TYPE(object)->tp_hash;
+    return !hash || hash == PyBaseObject_Type.tp_hash ||
+           hash == PyObject_HashNotImplemented;
+}
+
+int exact_equal(PyObject *a, PyObject *b)
+{
+    if (a == b)
+        return 1;
+    if (Py_TYPE(a) != Py_TYPE(b))
+        return 0;
+    if (PyFloat_CheckExact(a))
+        return doubles_equal(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+    if (PyComplex_CheckExact(a))
+        return doubles_equal(PyComplex_RealAsDouble(a), PyComplex_RealAsDouble(b)) &&
+               doubles_equal(PyComplex_ImagAsDouble(a), PyComplex_ImagAsDouble(b));
+    if (PyTuple_CheckExact(a) || PyList_CheckExact(a)) {
+        if (Py_EnterRecursiveCall(" while values are compared"))
+            return -1;
+        const int equal = sequences_equal(a, b);
+        Py_LeaveRecursiveCall();
+        return equal;
+    }
+    if (PyWeakref_CheckRef(a) || exact_is_identity(a))
+        return 0;
+    return PyObject_RichCompareBool(a, b, Py_EQ);
+}
+
+/* What a buffer has now, as a bytes object with its format and shape in front. NULL: it
+ * has nothing to show, or an exception. */
+static PyObject *bytes_of_buffer(PyObject *object)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_BufferError) ||
+            PyErr_ExceptionMatches(PyExc_ValueError))
+            PyErr_Clear(); /* of a type that the protocol has no format for */
+        return NULL;
+    }
+    const char *format = view.format ? view.format : "B";
+    const size_t first = strlen(format) + 1,
+                 second = (size_t) view.ndim * sizeof(*view.shape);
+    PyObject *all =
+        PyBytes_FromStringAndSize(NULL, (Py_ssize_t) (first + second) + view.len);
+    if (all) {
+        char *to = PyBytes_AS_STRING(all);
+        memcpy(to, format, first);
+        if (second)
+            memcpy(to + first, view.shape, second);
+        if (PyBuffer_ToContiguous(to + first + second, &view, view.len, 'C') < 0)
+            Py_CLEAR(all);
+    }
+    PyBuffer_Release(&view);
+    return all;
+}
+
+/* The elements and their types, in the order of iteration. */
+static PyObject *content_of_set(PyObject *set)
+{
+    PyObject *all = PySequence_List(set);
+    const Py_ssize_t count = all ? PyList_GET_SIZE(all) : 0;
+    for (Py_ssize_t i = 0; all && i < count; i++) {
+        PyObject *type = (PyObject *) Py_TYPE(PyList_GET_ITEM(all, i));
+        if (PyList_Append(all, type) < 0)
+            Py_CLEAR(all);
+    }
+    PyObject *content = all ? PyList_AsTuple(all) : NULL;
+    Py_XDECREF(all);
+    return content;
+}
+
+PyObject *exact_content(PyObject *object)
+{
+    if (PyAnySet_Check(object))
+        return content_of_set(object);
+    return PyObject_CheckBuffer(object) && !PyBytes_CheckExact(object)
+               ? bytes_of_buffer(object)
+               : NULL;
+}

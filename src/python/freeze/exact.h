@@ -1,0 +1,22 @@
+/*
+ * exact.h -- when two values of Python are the same to a program
+ *
+ * `==` is not enough: 1, True and 1.0 are equal, as are 0.0 and -0.0, and sets that are
+ * iterated in different orders.
+ */
+#ifndef PYTHON_EXACT_H
+#define PYTHON_EXACT_H
+
+#include "python/object/compat.h"
+
+/** Are two values of the same type and bits, or equal where their class says what that
+ *  is; tuples and lists entry by entry? 1, 0, -1: exception. */
+int exact_equal(PyObject *a, PyObject *b);
+/** Has the class nothing to say about equality, or about hashes? */
+bool exact_is_identity(PyObject *object);
+/** What a mutable value contains now, as a value with a hash: of sets, in the order of
+ *  iteration, and of buffers, with format and shape. NULL: it is neither, or an
+ *  exception. */
+PyObject *exact_content(PyObject *object);
+
+#endif

@@ -1,0 +1,271 @@
+/*
+ * listener.c -- see listener.h
+ *
+ * A code object and a function in C are of interest once, so each event is one look
+ * into a set of addresses. What is in the set is kept alive by the lists.
+ */
+#include "python/freeze/listener.h"
+
+#include "python/object/error.h"
+
+/* Addresses, with a number for each. Open addressing. */
+typedef struct Addresses {
+    const void **keys;
+    unsigned char *values;
+    size_t count, mask;
+} Addresses;
+
+typedef struct Listener {
+    PyObject_HEAD
+    PyObject *is_quiet; /* (globals): does the code of this module not count? */
+    PyObject *codes;    /* a list of (code, globals) that ran */
+    PyObject *calls;    /* a list of functions in C that such code has called */
+    PyObject *error;    /* an exception that has no other place; NULL */
+    Addresses met;
+    bool listening;
+    Py_tracefunc outer; /* the profile function that was there */
+    PyObject *outer_object;
+} Listener;
+
+/* ---------------------------------------------------------------- addresses */
+
+static size_t slot_of(const Addresses *a, const void *key)
+{
+    size_t slot = ((uintptr_t) key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & a->mask;
+    while (a->keys[slot] && a->keys[slot] != key)
+        slot = (slot + 1) & a->mask;
+    return slot;
+}
+
+static bool grow(Addresses *a)
+{
+    const size_t room = a->keys ? 2 * (a->mask + 1) : 64;
+    Addresses wider = { PyMem_Calloc(room, sizeof(*a->keys)), PyMem_Calloc(room, 1),
+                        a->count, room - 1 };
+    if (!wider.keys || !wider.values) {
+        PyMem_Free(wider.keys);
+        PyMem_Free(wider.values);
+        return PyErr_NoMemory() != NULL;
+    }
+    for (size_t i = 0; a->keys && i <= a->mask; i++)
+        if (a->keys[i]) {
+            const size_t slot = slot_of(&wider, a->keys[i]);
+            wider.keys[slot] = a->keys[i];
+            wider.values[slot] = a->values[i];
+        }
+    PyMem_Free(a->keys);
+    PyMem_Free(a->values);
+    *a = wider;
+    return true;
+}
+
+/* The number of an address, -1: it is not there. */
+static int find(const Addresses *a, const void *key)
+{
+    if (!a->keys)
+        return -1;
+    const size_t slot = slot_of(a, key);
+    return a->keys[slot] ? a->values[slot] : -1;
+}
+
+static bool add(Addresses *a, const void *key, int value)
+{
+    if ((!a->keys || 2 * (a->count + 1) > a->mask) && !grow(a))
+        return false;
+    const size_t slot = slot_of(a, key);
+    a->keys[slot] = key;
+    a->values[slot] = (unsigned char) value;
+    a->count++;
+    return true;
+}
+
+/* ---------------------------------------------------------------- events */
+
+static PyObject *globals_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyFrame_GetGlobals(frame);
+#else
+    return Py_NewRef(frame->f_globals);
+#endif
+}
+
+static int is_quiet(const Listener *l, PyObject *globals)
+{
+    PyObject *answer = PyObject_CallOneArg(l->is_quiet, globals);
+    const int quiet = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return quiet;
+}
+
+/* Does the code of a frame not count? Notes it where it is met for the first time. -1:
+ * exception. */
+static int meet_code(Listener *l, PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    int quiet = find(&l->met, code);
+    if (quiet < 0) {
+        PyObject *globals = globals_of(frame);
+        PyObject *row = PyTuple_Pack(2, (PyObject *) code, globals);
+        quiet = row ? is_quiet(l, globals) : -1;
+        if (quiet >= 0 && (PyList_Append(l->codes, row) < 0 ||
+                           !add(&l->met, code, quiet)))
+            quiet = -1;
+        Py_XDECREF(row);
+        Py_DECREF(globals);
+    }
+    Py_DECREF(code);
+    return quiet;
+}
+
+static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
+{
+    if (!function || !PyCFunction_Check(function))
+        return true;
+    const int quiet = meet_code(l, frame);
+    if (quiet)
+        return quiet > 0;
+    const void *key = ((PyCFunctionObject *) function)->m_ml;
+    return find(&l->met, key) >= 0 ||
+           (PyList_Append(l->calls, function) == 0 && add(&l->met, key, 0));
+}
+
+/* An exception here would be one of the user's code. */
+static void keep_error(Listener *l)
+{
+    PyObject *error = error_fetch();
+    if (l->error)
+        Py_XDECREF(error);
+    else
+        l->error = error;
+}
+
+static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+{
+    Listener *l = (Listener *) self;
+    bool ok = true;
+    if (what == PyTrace_CALL)
+        ok = meet_code(l, frame) >= 0;
+    else if (what == PyTrace_C_CALL)
+        ok = meet_call(l, frame, arg);
+    if (!ok)
+        keep_error(l);
+    return l->outer ? l->outer(l->outer_object, frame, what, arg) : 0;
+}
+
+/* ---------------------------------------------------------------- methods */
+
+static PyObject *begin(PyObject *self, PyObject *unused)
+{
+    Listener *l = (Listener *) self;
+    const PyThreadState *thread = PyThreadState_Get();
+    (void) unused;
+    if (l->listening)
+        return error_raise(PyExc_RuntimeError, "freeze", NULL, 0, "it listens already");
+    l->outer = thread->c_profilefunc;
+    l->outer_object = Py_XNewRef(thread->c_profileobj);
+    l->listening = true;
+    PyEval_SetProfile(on_event, self);
+    Py_RETURN_NONE;
+}
+
+/* Where the function has set another profile function, that one stays. */
+static PyObject *end(PyObject *self, PyObject *unused)
+{
+    Listener *l = (Listener *) self;
+    const PyThreadState *thread = PyThreadState_Get();
+    (void) unused;
+    if (l->listening && thread->c_profilefunc == on_event &&
+        thread->c_profileobj == self)
+        PyEval_SetProfile(l->outer, l->outer_object);
+    l->listening = false;
+    l->outer = NULL;
+    Py_CLEAR(l->outer_object);
+    if (!l->error)
+        return PyTuple_Pack(2, l->codes, l->calls);
+    PyObject *error = l->error;
+    l->error = NULL;
+    error_restore(error);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- the class */
+
+static int listener_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    const Listener *l = (Listener *) self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(l->is_quiet);
+    Py_VISIT(l->codes);
+    Py_VISIT(l->calls);
+    Py_VISIT(l->error);
+    Py_VISIT(l->outer_object);
+    return 0;
+}
+
+static int listener_clear(PyObject *self)
+{
+    Listener *l = (Listener *) self;
+    Py_CLEAR(l->is_quiet);
+    Py_CLEAR(l->codes);
+    Py_CLEAR(l->calls);
+    Py_CLEAR(l->error);
+    Py_CLEAR(l->outer_object);
+    return 0;
+}
+
+static void listener_dealloc(PyObject *self)
+{
+    Listener *l = (Listener *) self;
+    PyTypeObject *cls = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    listener_clear(self);
+    PyMem_Free(l->met.keys);
+    PyMem_Free(l->met.values);
+    cls->tp_free(self);
+    Py_DECREF(cls);
+}
+
+static PyObject *listener_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
+{
+    PyObject *is_quiet;
+    static char *names[] = { "is_quiet", NULL };
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:_Listener", names, &is_quiet))
+        return NULL;
+    Listener *l = (Listener *) cls->tp_alloc(cls, 0);
+    if (!l)
+        return NULL;
+    l->is_quiet = Py_NewRef(is_quiet);
+    l->codes = PyList_New(0);
+    l->calls = PyList_New(0);
+    if (l->codes && l->calls)
+        return (PyObject *) l;
+    Py_DECREF(l);
+    return NULL;
+}
+
+bool listener_bind(PyObject *module)
+{
+    static PyMethodDef methods[] = {
+        { "begin", begin, METH_NOARGS, "begin()\n\nlisten to the calling thread" },
+        { "end", end, METH_NOARGS,
+          "end()\n\n([(code, globals) that ran], [functions in C that were called])" },
+        { NULL, NULL, 0, NULL },
+    };
+    PyType_Slot slots[] = {
+        SLOT(Py_tp_new, listener_new),
+        SLOT(Py_tp_dealloc, listener_dealloc),
+        SLOT(Py_tp_traverse, listener_traverse),
+        SLOT(Py_tp_clear, listener_clear),
+        { Py_tp_methods, methods },
+        { 0, NULL },
+    };
+    PyType_Spec spec = { .name = "drjit._core._Listener",
+                         .basicsize = sizeof(Listener),
+                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+                         .slots = slots };
+    PyObject *cls = PyType_FromModuleAndSpec(module, &spec, NULL);
+    const bool ok = cls && PyModule_AddObjectRef(module, "_Listener", cls) == 0;
+    Py_XDECREF(cls);
+    return ok;
+}

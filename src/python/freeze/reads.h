@@ -1,0 +1,42 @@
+/*
+ * reads.h -- what a frozen function reads besides its arguments: names in dictionaries
+ * and cells, attributes, entries of containers
+ *
+ * A row is a place and what stands there: (kind, input, space, key, value).
+ *
+ *     kind          space                  key            value
+ *     ENTRY         a dictionary           its key        what is there
+ *     CELL          a cell                 -              what is there
+ *     CLASS         a class                a name         what it or a base has
+ *     FIELD         an object              a name         in its __dict__
+ *     MEMBER        an object              a name         of a descriptor in C: a slot
+ *     ITEM          a sequence             an index       what is there
+ *     CODE, DEFAULTS, KEYWORDS
+ *                   a function             -              its parts
+ *     FIELDS        an object              -              the keys of its __dict__
+ *     KEYS          a dictionary           -              its keys
+ *     LENGTH        a sequence             -              its length
+ *     ABSENT        a dictionary, a class  (names, size)  it has none of these names,
+ *                                                         and had so many entries
+ *
+ * An input is a PyTree: a recording compares what is there now with what was there, and
+ * uses its arrays. Elsewhere the same object has to be there again, or a value of the
+ * same type and bits. `...` stands for nothing. Objects that can be referred to weakly
+ * are weak references (Weak), in 'space' and in 'value'.
+ */
+#ifndef PYTHON_READS_H
+#define PYTHON_READS_H
+
+#include "python/object/state.h"
+
+/** Make the class and put it into the module. */
+bool reads_bind(State *state);
+bool reads_check(const State *state, PyObject *object);
+/** The inputs as they are now, a new list. NotImplemented: something else stands where
+ *  there is no input. NULL: exception. */
+PyObject *reads_inputs(PyObject *reads);
+/** Put the entries of a list into the places of the inputs, where they are not those of
+ *  the list 'before'. False: exception. */
+bool reads_store(PyObject *reads, PyObject *list, PyObject *before);
+
+#endif
