@@ -65,8 +65,9 @@ _FORMS = 256
 # Recordings that are tried without a key.
 _RECENT = 4
 
-# Calls in a row that cannot be repeated, after which few are recorded.
+# Calls in a row that cannot be repeated for such reasons, after which few are recorded.
 _REFUSALS = 3
+_OF_STATE = ("the function changes", "the structure of the inputs", "it ")
 
 _METHODS = (staticmethod, classmethod)
 
@@ -187,6 +188,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     """
 
     _closure: Any = None  # of a function that was loaded without its code
+    _unordered = False  # the same: its sets have the order of another process
 
     def __init__(
         self,
@@ -412,7 +414,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     def _repeat(self, look: _Look, inputs: tuple[Any, ...]) -> Any:
         """The result of a recording that fits; without one, the inputs' snapshot."""
         before = [*look.found.inputs] if look.found else []
-        found = self._find(inputs)
+        found = self._find(inputs, self._unordered)
         if type(found) is _core._Snapshot:
             return found
         result, recording = found
@@ -597,7 +599,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             _local.noted = None
         if isinstance(recording, str):
             _core._freeze_abort()
-            self._refusals += 1
+            self._refusals += recording.startswith(_OF_STATE)
             self._why = f"recordings of the function cannot be repeated: {recording}"
             self._unfit = None
             return result

@@ -281,9 +281,12 @@ def _write(path: str, block: bytes) -> None:
 
 
 def load(
-    path: str | os.PathLike[str], backend: JitBackend | None
+    path: str | os.PathLike[str], backend: JitBackend | None, unordered: bool
 ) -> tuple[dict[str, Any], list[tuple[Any, Any]]]:
-    """The note of a file, and its recordings with their keys, the latest last."""
+    """The note of a file, and its recordings with their keys, the latest last.
+
+    ``unordered``: sets are equal in any order of iteration.
+    """
     path = _text(path, "load_frozen()")
     try:
         with open(path, "rb") as file:
@@ -316,6 +319,7 @@ def load(
                 [tuple(row) for row in entry["changes"]],
                 tuple(entry["sizes"]),
                 entry["suspended"],
+                unordered,
             )
             for number, entry in enumerate(note["recordings"])
         ]

@@ -41,6 +41,7 @@ class LoadedFunction(FrozenFunction):
         super().__init__(_no_function, state_fn, None, 10, backend, True, True, False)
         self.__name__ = self.__qualname__ = note["name"]
         self._names = None
+        self._unordered = True
         if note["state"] and state_fn is None:
             raise ValueError(
                 f"drjit.load_frozen(): '{note['name']}' was recorded with a state_fn, "
@@ -137,7 +138,7 @@ def load_frozen(
     """
     from drjit._freeze_file import load
 
-    note, found = load(path, backend)
+    note, found = load(path, backend, unordered=f is None)
     if f is None:
         return LoadedFunction(path, note, found, state_fn, backend)
     frozen = freeze(

@@ -55,6 +55,8 @@ _SILENT = frozenset(
     | {"__static_attributes__", "__annotations_cache__"}
 )
 
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
+
 _NOTHING = object()
 _BUILTINS = frozenset(dir(sys.modules["builtins"]))
 
@@ -422,9 +424,12 @@ def _fields(value: Any) -> Any:
 
 
 def _is_special(name: str, value: Any) -> bool:
-    """Is it a method that operators call, by no name?"""
-    return name[:2] == "__" and isinstance(
-        value, (types.FunctionType, property, staticmethod, classmethod)
+    """Is it a method that operators call, by no name? Constructors show when they
+    run."""
+    return (
+        name[:2] == "__"
+        and name not in _CONSTRUCTORS
+        and isinstance(value, (types.FunctionType, property, staticmethod, classmethod))
     )
 
 
@@ -504,9 +509,21 @@ def unsure_of(called: Any) -> str | None:
     return f"it calls {name}() of a {module}.{cls.__name__}"
 
 
+def _is_quiet_now(space: dict[str, Any]) -> bool | None:
+    """Does code that begins to run not count? None: this time, since it prints."""
+    if is_quiet(space):
+        return True
+    frame = sys._getframe(1)
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith("drjit._text."):
+            return None
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
 def listener() -> Any:
     """Notes which code runs in this thread, and what it calls in C."""
-    return _core._Listener(is_quiet)
+    return _core._Listener(_is_quiet_now)
 
 
 def learn(names: Names, ran: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> bool:

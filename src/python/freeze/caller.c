@@ -39,14 +39,18 @@ static PyObject *repeat_any(PyObject *recordings, const Snapshot *s)
     return result;
 }
 
-/* (inputs): (result, recording); a Snapshot if no recording fits. */
-static PyObject *caller_find(PyObject *self, PyObject *inputs)
+/* (inputs, are sets equal in any order?): (result, recording); a Snapshot if no recording fits. */
+static PyObject *caller_find(PyObject *self, PyObject *args)
 {
     Caller *c = (Caller *) self;
+    PyObject *inputs;
+    int unordered;
+    if (!PyArg_ParseTuple(args, "Op:_find", &inputs, &unordered))
+        return NULL;
     if (!c->recordings || !PyDict_Check(c->recordings))
         return error_raise(PyExc_TypeError, "freeze", NULL, 0,
                            "expected a dictionary of recordings");
-    Snapshot *s = snapshot_take(c->state, inputs);
+    Snapshot *s = snapshot_take(c->state, inputs, unordered);
     if (!s || s->inputs.tracked)
         return (PyObject *) s;
     PyObject *found = Py_XNewRef(PyDict_GetItemWithError(c->recordings, s->key));
@@ -210,8 +214,8 @@ static PyObject *caller_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
 bool caller_bind(State *state)
 {
     static PyMethodDef methods[] = {
-        { "_find", caller_find, METH_O,
-          "_find(inputs)\n\n(result, recording); a snapshot if no recording fits" },
+        { "_find", caller_find, METH_VARARGS,
+          "_find(inputs, unordered)\n\n(result, recording); a snapshot if no recording fits" },
         { NULL, NULL, 0, NULL },
     };
     PyType_Slot slots[] = {

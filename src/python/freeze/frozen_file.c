@@ -346,7 +346,8 @@ static bool take_repeated(Collection *c, PyObject *list)
 }
 
 /* The key of the inputs, whose outline is kept. NULL: exception. */
-static PyObject *take_inputs(Frozen *f, Collection *in, PyObject *variables)
+static PyObject *take_inputs(Frozen *f, Collection *in, PyObject *variables,
+                             bool unordered)
 {
     const size_t count = (size_t) PyList_GET_SIZE(variables);
     JitFreezeInput *described = check_numbers(in, count) ? take_variables(variables)
@@ -356,7 +357,7 @@ static PyObject *take_inputs(Frozen *f, Collection *in, PyObject *variables)
     in->id_count = count;
     if (described)
         key = frozen_key_make(f->state->frozen_key, in, described, true, f->suspended,
-                              &sizes);
+                              unordered, &sizes);
     if (key && count + sizes.extra != jit_freeze_input_count(f->recording)) {
         Py_CLEAR(key);
         fail("the number of inputs does not fit");
@@ -368,17 +369,18 @@ static PyObject *take_inputs(Frozen *f, Collection *in, PyObject *variables)
     return key;
 }
 
-/* (bytes, number, backend, rows, changes, sizes, were derivatives suspended?): (key,
- * recording). */
+/* (bytes, number, backend, rows, changes, sizes, were derivatives suspended?, are sets
+ * equal in any order?): (key, recording). */
 static PyObject *frozen_load(PyObject *module, PyObject *args)
 {
     State *state = state_of_module(module);
     PyObject *block, *inputs, *variables, *outputs, *repeated, *rows, *changes, *sizes;
     Py_ssize_t number, size_count;
-    int backend, suspended;
-    if (!PyArg_ParseTuple(args, "O!niO!O!(nO!)p:_freeze_load", &PyBytes_Type, &block,
+    int backend, suspended, unordered;
+    if (!PyArg_ParseTuple(args, "O!niO!O!(nO!)pp:_freeze_load", &PyBytes_Type, &block,
                           &number, &backend, &PyTuple_Type, &rows, &PyList_Type,
-                          &changes, &size_count, &PyList_Type, &sizes, &suspended) ||
+                          &changes, &size_count, &PyList_Type, &sizes, &suspended,
+                          &unordered) ||
         !PyArg_ParseTuple(rows, "O!O!O!O!:_freeze_load", &PyList_Type, &inputs,
                           &PyList_Type, &variables, &PyList_Type, &outputs,
                           &PyList_Type, &repeated))
@@ -399,7 +401,7 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
              rows_take(state, outputs, &out) &&
              take_changes(f, changes) && check_changes(f, &in, &out) &&
              take_outputs(f, &out, (size_t) size_count, sizes))
-        key = take_inputs(f, &in, variables);
+        key = take_inputs(f, &in, variables, unordered);
     if (key)
         result = PyTuple_Pack(2, key, (PyObject *) f);
     Py_XDECREF(key);
@@ -415,7 +417,7 @@ PyMethodDef frozen_file_functions[] = {
     { "_freeze_inspect", frozen_inspect, METH_O,
       "_freeze_inspect(block)\n\nsee drjit._freeze_file" },
     { "_freeze_load", frozen_load, METH_VARARGS,
-      "_freeze_load(block, number, backend, rows, changes, sizes, suspended)\n\n"
+      "_freeze_load(block, number, backend, rows, changes, sizes, suspended, unordered)\n\n"
       "see drjit._freeze_file" },
     { NULL, NULL, 0, NULL },
 };

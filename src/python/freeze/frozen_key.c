@@ -12,6 +12,7 @@ typedef struct Key {
     uint64_t *words;
     size_t count, capacity;
     Py_hash_t hash;
+    bool unordered; /* sets have no order */
 } Key;
 
 /* ---------------------------------------------------------------- the class */
@@ -162,7 +163,9 @@ static bool put_object(Key *key, PyObject *object)
     const int number = put_number(key, object);
     if (number)
         return number > 0;
-    PyObject *content = exact_content(object);
+    PyObject *content = key->unordered && PyAnySet_Check(object)
+                            ? PyFrozenSet_New(object)
+                            : exact_content(object);
     if (content || PyErr_Occurred())
         return put_value(key, content);
     const Py_hash_t hash = hash_of(object);
@@ -272,7 +275,7 @@ static Py_hash_t hash_words(const Key *key)
 
 PyObject *frozen_key_make(PyTypeObject *cls, const Collection *c,
                           const JitFreezeInput *inputs, bool literals, bool suspended,
-                          SizeClasses *sizes)
+                          bool unordered, SizeClasses *sizes)
 {
     Key *key = PyObject_GC_New(Key, cls);
     if (!key)
@@ -280,6 +283,7 @@ PyObject *frozen_key_make(PyTypeObject *cls, const Collection *c,
     key->objects = NULL;
     key->words = NULL;
     key->count = key->capacity = 0;
+    key->unordered = unordered;
     bool ok = put(key, literals | suspended << 1) &&
                     put_variables(key, c, inputs, literals, sizes) &&
                     put_tree(key, c, sizes);

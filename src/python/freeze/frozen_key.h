@@ -22,9 +22,11 @@ bool frozen_key_by_identity(PyObject *object);
 
 /** The key of a collection whose variables are described, and its sizes, which were
  *  none. Without 'literals', it says neither their values nor their sizes.
- *  'suspended': derivatives are, see ad_scope_suspends_all(). NULL: exception. */
+ *  'suspended': derivatives are, see ad_scope_suspends_all(). 'unordered': sets are
+ *  equal in any order of iteration, which differs between processes. NULL:
+ *  exception. */
 PyObject *frozen_key_make(PyTypeObject *cls, const Collection *c,
                           const JitFreezeInput *inputs, bool literals, bool suspended,
-                          SizeClasses *sizes);
+                          bool unordered, SizeClasses *sizes);
 
 #endif

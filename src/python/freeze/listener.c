@@ -17,7 +17,8 @@ typedef struct Addresses {
 
 typedef struct Listener {
     PyObject_HEAD
-    PyObject *is_quiet; /* (globals): does the code of this module not count? */
+    PyObject *is_quiet; /* (globals): does the code of this module not count? None: not
+                           this time */
     PyObject *codes;    /* a list of (code, globals) that ran */
     PyObject *calls;    /* a list of functions in C that such code has called */
     PyObject *error;    /* an exception that has no other place; NULL */
@@ -90,10 +91,14 @@ static PyObject *globals_of(PyFrameObject *frame)
 #endif
 }
 
+enum { QUIET = 1, QUIET_NOW = 2 };
+
 static int is_quiet(const Listener *l, PyObject *globals)
 {
     PyObject *answer = PyObject_CallOneArg(l->is_quiet, globals);
-    const int quiet = answer ? PyObject_IsTrue(answer) : -1;
+    const int quiet = !answer             ? -1
+                      : answer == Py_None ? QUIET_NOW
+                                          : PyObject_IsTrue(answer);
     Py_XDECREF(answer);
     return quiet;
 }
@@ -108,8 +113,8 @@ static int meet_code(Listener *l, PyFrameObject *frame)
         PyObject *globals = globals_of(frame);
         PyObject *row = PyTuple_Pack(2, (PyObject *) code, globals);
         quiet = row ? is_quiet(l, globals) : -1;
-        if (quiet >= 0 && (PyList_Append(l->codes, row) < 0 ||
-                           !add(&l->met, code, quiet)))
+        if ((quiet == 0 || quiet == QUIET) &&
+            (PyList_Append(l->codes, row) < 0 || !add(&l->met, code, quiet)))
             quiet = -1;
         Py_XDECREF(row);
         Py_DECREF(globals);

@@ -200,7 +200,7 @@ bool snapshot_set_extents(const Snapshot *s)
     return true;
 }
 
-Snapshot *snapshot_take(State *state, PyObject *inputs)
+Snapshot *snapshot_take(State *state, PyObject *inputs, bool unordered)
 {
     Snapshot *s = PyObject_GC_New(Snapshot, state->snapshot);
     if (!s)
@@ -209,6 +209,7 @@ Snapshot *snapshot_take(State *state, PyObject *inputs)
     s->state = state;
     state->references++;
     s->suspended = ad_scope_suspends_all();
+    s->unordered = unordered;
     bool ok = collection_take(&s->inputs, state, name, inputs);
     if (ok) {
         s->described = PyMem_Calloc(s->inputs.id_count + 1, sizeof(*s->described));
@@ -217,7 +218,7 @@ Snapshot *snapshot_take(State *state, PyObject *inputs)
     }
     if (ok)
         s->key = frozen_key_make(state->frozen_key, &s->inputs, s->described, true,
-                                 s->suspended, &s->sizes);
+                                 s->suspended, unordered, &s->sizes);
     ok = s->key && make_extents(s);
     PyObject_GC_Track(s);
     if (ok)
@@ -249,7 +250,7 @@ static PyObject *snapshot_form(PyObject *self, void *unused)
     SizeClasses sizes = { 0 };
     (void) unused;
     PyObject *form = frozen_key_make(s->state->frozen_key, &s->inputs, s->described,
-                                     false, s->suspended, &sizes);
+                                     false, s->suspended, s->unordered, &sizes);
     size_classes_free(&sizes);
     return form;
 }

@@ -16,6 +16,7 @@ typedef struct Snapshot {
     JitFreezeInput *described; /* the variables */
     PyObject *key;
     bool suspended;  /* all derivatives are */
+    bool unordered;  /* sets are equal in any order */
     SizeClasses sizes;
     uint32_t *ids;   /* inputs of the core: the variables, borrowed, then literals with
                         as many entries as sizes.extra extents; NULL: there are none */
@@ -40,7 +41,7 @@ bool snapshot_keep_contents(Snapshot *s);
 /** The first leaf whose content has changed since; SIZE_MAX: none, or an exception. */
 size_t snapshot_changed_content(const Snapshot *s);
 /** Take a PyTree apart, and evaluate what is not in memory. NULL: exception. */
-Snapshot *snapshot_take(State *state, PyObject *inputs);
+Snapshot *snapshot_take(State *state, PyObject *inputs, bool unordered);
 
 /** The first of 'wanted' arguments, which has to be a snapshot. NULL: exception. */
 const Snapshot *snapshot_argument(PyObject *module, PyObject *const *args,
