@@ -3,8 +3,8 @@ state_places.py and state_specials.py.
 
 A program is made of pieces: what its function reads and changes, what happens between
 its calls. `shrink()` drops those that a failure does not need. What programs use has
-names, their features; STATE_FEATURES names those that programs are made of, where a choice is
-among some of these, and STATE_WITHOUT those that none has.
+names, their features; STATE_FEATURES lists some: where a choice is among these, it is
+one of them. STATE_WITHOUT lists those that no program has.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ BASES = ("llvm", "ad", "grad")
 OPTIONS = {
     "no_options": "",
     "opaque": "auto_opaque=False",
+    "limit_none": "limit=0",
     "limit_one": "limit=1",
     "limit_two": "limit=2",
 }
@@ -96,6 +97,13 @@ def backward(result):
     if isinstance(result, dict):
         result = result['y']
     dr.backward(dr.sum(result[0] if isinstance(result, (tuple, list)) else result))
+""",
+    "forward": """\
+def forward(result):
+    dr.forward(X)
+    if isinstance(result, dict):
+        result = result['y']
+    return dr.grad(result[0] if isinstance(result, (tuple, list)) else result)
 """,
 }
 
@@ -286,7 +294,10 @@ class Program:
         possible = [
             name
             for name, text in actions.items()
-            if (write or "W(" not in text) and (augments or name != "augment")
+            if (write or "W(" not in text)
+            and (augments or name != "augment")
+            # Nothing tells that an input is put somewhere.
+            and not (place.unknown and "W(x)" in text)
         ]
         for _ in range(self.random.choice((1, 1, 2))):
             name = self.pick(possible)
@@ -393,7 +404,8 @@ class Program:
         if grad and self.random.random() < 0.6:
             made.append(Piece(f"R = {call}", (kind,)))
             made += [Piece(text) for text in later]
-            made.append(Piece("call(lambda: backward(R))", ("through",)))
+            mode = self.pick(("backward", "backward", "backward", "forward"))
+            made.append(Piece(f"call(lambda: {mode}(R))", (f"{mode}_through",)))
         else:
             made += [Piece(text) for text in later]
             made.append(Piece(call, (kind,)))
@@ -420,7 +432,7 @@ class Program:
         lines = [*top, function, *extra, *(self._called(s, call) for s in steps)]
         rest = "\n".join(lines) + "\n"
         for name, helper in reversed(HELPERS.items()):
-            if f"{name}(" in rest.replace("dr.backward(", ""):
+            if f" {name}(" in rest:
                 rest = helper + rest
         for name, text in reversed(CLASSES.items()):
             if re.search(rf"\b{name}\b", rest):

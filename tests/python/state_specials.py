@@ -443,6 +443,54 @@ SPECIALS: dict[str, Special] = {
     "width_compared": Special(
         "G{n} = 3", "if dr.width(x) > G{n}:\n    y = y + 1", ("G{n} = 1", "G{n} = 10")
     ),
+    "evaluated": Special("", "dr.eval(y)\ny = y + 1"),
+    "evaluated_state": Special(
+        "G{n} = Box(dr.arange({T}, 1) + 2)",
+        "dr.eval(G{n}.k)\ny = y * G{n}.k",
+        ("G{n}.k = dr.opaque({T}, 1) + 2", "G{n}.k = {T}(4)"),
+    ),
+    "opaque_state": Special(
+        "C{n} = [{T}(2), {T}(3)]",
+        "dr.make_opaque(C{n})\ny = y * C{n}[0] + C{n}[1]",
+        ("C{n}[0] = {T}(4)", "C{n}[1] = dr.opaque({T}, 1)"),
+    ),
+    "opaque_made": Special(
+        "G{n} = 2.0", "y = y * dr.opaque({T}, G{n})", ("G{n} = 3.0", "G{n} = 2")
+    ),
+    # ------------------------------------------------ control flow
+    "loop": Special(
+        "G{n} = {T}(2)",
+        "i, y = dr.while_loop(\n    (UInt(0), y), lambda i, y: i < 3,\n"
+        "    lambda i, y: (i + 1, y + G{n})\n)",
+        ("G{n} = {T}(3)", "G{n} = dr.opaque({T}, 4)", "G{n} += 1"),
+    ),
+    "loop_of_number": Special(
+        "G{n} = Box(3)",
+        "i, y = dr.while_loop(\n    (UInt(0), y), lambda i, y: i < G{n}.k,\n"
+        "    lambda i, y: (i + 1, y + i)\n)",
+        ("G{n}.k = 2", "G{n}.k = UInt(4)", "G{n}.k = True"),
+    ),
+    "loop_evaluated": Special(
+        "G{n} = {T}(1)",
+        "i, y = dr.while_loop(\n    (UInt(0), y), lambda i, y: i < 3,\n"
+        "    lambda i, y: (i + 1, y + G{n}), mode='evaluated'\n)",
+        ("G{n} = {T}(3)", "G{n} = dr.opaque({T}, 4)"),
+    ),
+    "conditional": Special(
+        "G{n} = {T}(2)\nH{n} = Box(dr.opaque({T}, 3))",
+        "y = dr.if_stmt(\n    (y,), y > G{n}, lambda y: y * H{n}.k, lambda y: y - 1\n)",
+        ("G{n} = {T}(1)", "H{n}.k = {T}(5)", "H{n}.k += 1"),
+    ),
+    "switch": Special(
+        "G{n} = {T}(2)\nC{n} = [lambda z: z * G{n}, lambda z: z + 1]",
+        "y = dr.switch(UInt(0), C{n}, y)",
+        ("G{n} = dr.opaque({T}, 3)", "C{n}.reverse()", "C{n}[0] = lambda z: z - 1"),
+    ),
+    "switch_of_lanes": Special(
+        "G{n} = Box({T}(2))\nC{n} = [lambda z: z * G{n}.k, lambda z: z + 1]",
+        "y = dr.switch(dr.arange(UInt, dr.width(y)) % 2, C{n}, y)",
+        ("G{n}.k = {T}(3)", "G{n}.k += 1", "C{n}.reverse()"),
+    ),
     # ------------------------------------------------ NumPy, random numbers, threads
     "numpy_read": Special(
         "C{n} = np.array([1.0, 2.0])",
