@@ -151,7 +151,8 @@ class Program:
         self.parameters: list[Piece] = []
         self.outside: list[str] = []  # statements that can be between calls
         self.eager = self.random.random() < 0.75
-        self.only_arguments = True
+        self.only_arguments = True  # is all that it uses passed to it?
+        self.wants_arguments = not unknown and self.random.random() < 0.2
         kinds = [kind for kind in FORMS if allowed(FORMS[kind])]
         self.owned = self.random.choice(
             [kind for kind in kinds if _ONLY.intersection(FORMS[kind])]
@@ -172,6 +173,10 @@ class Program:
         if name not in self.features:
             self.features.append(name)
         return name
+
+    def _often(self, names: list[str], few: list[str]) -> list[str]:
+        """Names, or a few of these that would be drawn too seldom."""
+        return few if few and self.random.random() < 0.35 else names
 
     def fill(self, text: str, **names: Any) -> str:
         double = self.base == "grad"
@@ -204,6 +209,7 @@ class Program:
             name
             for name, place in PLACES.items()
             if place.forms in ("any", self.owned)
+            and (place.parameter or not self.wants_arguments)
             and (not self.unknown or place.unknown)
         )
 
@@ -212,11 +218,12 @@ class Program:
             name
             for name, special in SPECIALS.items()
             if special.unknown == self.unknown
+            and (special.parameter or not special.top or not self.wants_arguments)
             and (self.base == "grad" or not special.grad)
         )
 
     def _special(self, n: int, names: list[str]) -> None:
-        name = self.pick(names)
+        name = self.pick(self._often(names, [n for n in names if SPECIALS[n].grad]))
         self.latest = (name,)
         special = SPECIALS[name]
         self._add_top(self.fill(special.top, n=n))
@@ -235,7 +242,8 @@ class Program:
             self.parameters.append(Piece(name, self.latest, value))
 
     def _place(self, n: int, names: list[str]) -> None:
-        name = self.pick(names)
+        own = [name for name in names if PLACES[name].forms == self.owned]
+        name = self.pick(self._often(names, own))
         self.latest = (name,)
         place = PLACES[name]
         if place.parameter[:1] in ("*", "") or name in ("keyword", "own_default"):
@@ -647,15 +655,8 @@ class Program:
     def shrink(self, fails: Callable[[str], bool]) -> str:
         """The text of what is left when all is dropped that the failure can spare."""
         simple = {"plain": "function", "self": "method", "cls": "classmethod"}
-        for change in (
-            {"form": simple[self.owned]},
-            {"owner": "plain_owner"},
-            {"cells": []},
-            {"declares": []},
-            {"fields": []},
-            {"options": ""},
-        ):
-            self._try(change, fails)
+        form = simple[self.owned]
+        self._simplify(fails, form=form, owner="plain_owner", options="")
         again = True
         while again:
             again = False
@@ -664,24 +665,17 @@ class Program:
                     piece.kept = False
                     piece.kept = not fails(self.text())
                     again = again or not piece.kept
-        for change in (
-            {"form": "function"},
-            {"cells": []},
-            {"declares": []},
-            {"fields": []},
-            {"start": "x + 1"},
-            {"returned": "y"},
-        ):
-            self._try(change, fails)
+        self._simplify(fails, form="function", start="x + 1", returned="y")
         return self.text()
 
-    def _try(self, change: dict[str, Any], fails: Callable[[str], bool]) -> None:
-        before = {name: getattr(self, name) for name in change}
-        if before == change:
-            return
-        vars(self).update(change)
-        if not fails(self.text()):
-            vars(self).update(before)
+    def _simplify(self, fails: Callable[[str], bool], **changes: str) -> None:
+        """Have what a program is like be simpler, where it fails all the same."""
+        empty: dict[str, Any] = {"cells": [], "declares": [], "fields": []}
+        for name, value in (changes | empty).items():
+            before = getattr(self, name)
+            vars(self)[name] = value
+            if before != value and not fails(self.text()):
+                vars(self)[name] = before
 
 
 def _indent(text: str) -> str:

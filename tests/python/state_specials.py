@@ -338,13 +338,14 @@ SPECIALS: dict[str, Special] = {
     ),
     "recursive": Special(
         "G{n} = 2.0",
-        "def go(k, z):\n    return z if k == 0 else go(k - 1, z * G{n})\ny = go(2, y)",
+        "def down(k, z):\n    return z if k == 0 else down(k - 1, z * G{n})\n"
+        "y = down(2, y)",
         ("G{n} = 3.0", "G{n} = dr.opaque({T}, 3)"),
     ),
     "recursive_cells": Special(
         "",
-        "total = []\ndef go(k):\n    total.append(y)\n    if k:\n        go(k - 1)\n"
-        "go(2)\ny = total[0] + total[-1]",
+        "total = []\ndef down(k):\n    total.append(y)\n    if k:\n"
+        "        down(k - 1)\ndown(2)\ny = total[0] + total[-1]",
     ),
     "replaced_function": Special(
         "h{n} = lambda z: z * 2",
@@ -402,7 +403,7 @@ SPECIALS: dict[str, Special] = {
         "class C{n}:\n    depth = 0\n    def __enter__(self):\n"
         "        self.depth += 1\n        return self.depth\n"
         "    def __exit__(self, *unused):\n        self.depth -= 1\nG{n} = C{n}()",
-        "with G{n} as depth:\n    y = y + depth",
+        "with G{n} as level:\n    y = y + level",
         ("G{n}.depth = 1", "G{n}.depth = 0"),
     ),
     "frozen_helper": Special(
@@ -634,7 +635,7 @@ SPECIALS: dict[str, Special] = {
     ),
     "context_variable": Special(
         "import contextvars\nG{n} = contextvars.ContextVar('G{n}')\nG{n}.set(2.0)",
-        "y = y + G{n}.get()",
+        "y = y + G{n}.get(1.0)",
         ("G{n}.set(3.0)", "G{n}.set(4.0)"),
         unknown=True,
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 
 import state_programs
 from state_places import (
@@ -24,7 +25,7 @@ from state_worlds import Difference, check
 
 TRIES = int(os.environ.get("STATE_TRIES", "40"))
 SHRUNK = 4  # of those that fail
-GROUPS = {
+GROUPS: dict[str, Iterable[str]] = {
     "Places": PLACES,
     "Numbers": NUMBER_ACTIONS,
     "Arrays": ARRAY_ACTIONS | FLOAT_ACTIONS | NONE_ACTIONS,

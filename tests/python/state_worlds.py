@@ -128,7 +128,7 @@ def _bits(array: Any) -> str:
     content = flat.numpy()
     if content.dtype.kind == "f" and np.isfinite(content).all():
         return " ".join(map(_text, content.tolist()))
-    return content.tobytes().hex()
+    return str(content.tobytes().hex())
 
 
 def _see_list(view: View, path: str, value: Any) -> None:
