@@ -11,8 +11,9 @@
 #                     5,000 computations with reductions, fused and not (FUZZ_FOLDS=...),
 #                     2,000 of these in Python, differentiated (FOLD_PROGRAMS=, FOLD_SEED=),
 #                     10,000 with control flow in Python (FLOW_PROGRAMS=, FLOW_SEED=),
-#                     10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=), and
-#                     5,000 of each kind as frozen functions (FREEZE_PROGRAMS=)
+#                     10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=),
+#                     5,000 of each kind as frozen functions (FREEZE_PROGRAMS=),
+#                     100,000 with state that changes between calls (STATE_PROGRAMS=)
 #     make exhaustive errors of the math functions: every argument of f16 and f32, 10^8
 #                     of f64; takes hours, goes on where it was stopped (ACCURACY_COUNT=)
 #     make bench      measure; results go to bench/results/. Its halves: bench-core and
@@ -46,6 +47,8 @@ AD_PROGRAMS ?= 10000
 AD_SEED ?= 1
 FREEZE_PROGRAMS ?= 5000
 FREEZE_SEED ?= 1
+STATE_PROGRAMS ?= 100000
+STATE_SEED ?= 1000
 ACCURACY_COUNT ?= 100000000
 
 # A recursive variable: bootstrap.sh may have put meson into .venv just before its use.
@@ -134,6 +137,9 @@ fuzz:
 	    FREEZE_SEED=$(FREEZE_SEED) DRJIT_CACHE_DIR=$(BUILD)/tests/cache \
 	    .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_freeze_programs.py tests/python/test_freeze_loop_programs.py
+	PYTHONPATH=$(BUILD)/py STATE_PROGRAMS=$(STATE_PROGRAMS) STATE_SEED=$(STATE_SEED) \
+	    DRJIT_CACHE_DIR=$(BUILD)/tests/cache .venv/bin/python -m pytest -q \
+	    -p no:cacheprovider tests/python/test_freeze_state.py
 	PYTHONPATH=$(BUILD)/py FOLD_PROGRAMS=$(FOLD_PROGRAMS) FOLD_SEED=$(FOLD_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_fold_programs.py

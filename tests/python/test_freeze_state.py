@@ -1,0 +1,120 @@
+"""Random stateful programs give frozen what they give plain: see state_programs.py for
+what they do, and state_worlds.py for how they are run and compared.
+
+STATE_PROGRAMS is the number of programs, STATE_SEED where they begin; STATE_FEATURES
+and STATE_WITHOUT name features, separated by commas, that they are to have or not. See
+'make fuzz'.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+
+import drjit as dr
+import pytest
+from state_programs import Program
+from state_worlds import Difference, alone, check, compare
+
+# Statements of which each does something else in another world.
+DIFFERENT = {
+    "result": "call(lambda: 1 if __w__ else 2)",
+    "type": "call(lambda: 1 if __w__ else True)",
+    "type of a number": "G = 1 if __w__ else 1.0",
+    "sign": "G = 0.0 if __w__ else -0.0",
+    "bits": "G = Float(1) if __w__ else Float(1.0000001)",
+    "size": "G = dr.full(Float, 2, 3 if __w__ else 1)",
+    "array type": "G = Float(1) if __w__ else UInt(1)",
+    "shape": "G = TensorXf([1, 2], (2, 1) if __w__ else (1, 2))",
+    "component": "G = Array3f(1, 2, 3 if __w__ else 4)",
+    "list": "G = [1, 2] if __w__ else [2, 1]",
+    "list type": "G = [1, 2] if __w__ else (1, 2)",
+    "dict order": "G = {'a': 1, 'b': 1} if __w__ else {'b': 1, 'a': 1}",
+    "set order": "G = {0, 8} if __w__ else {8, 0}",
+    "deque": "G = collections.deque([1], maxlen=2 if __w__ else 3)",
+    "default": "G = collections.defaultdict(int if __w__ else float)",
+    "attribute": "G = types.SimpleNamespace(k=1 if __w__ else 2)",
+    "module": "G = types.ModuleType('a')\nG.k = 1 if __w__ else 2",
+    "class": "class G:\n    k = 1 if __w__ else 2",
+    "slot": "class S:\n    __slots__ = 'k'\nG = S()\nG.k = 1 if __w__ else 2",
+    "numpy": "G = np.array([1, 2 if __w__ else 3])",
+    "numpy type": "G = np.array([1, 2], np.int8 if __w__ else np.uint8)",
+    "bytes": "G = bytearray(1 if __w__ else 2)",
+    "cell": "G = (lambda k: lambda: k)(1 if __w__ else 2)",
+    "default argument": "def G(k=1 if __w__ else 2): pass",
+    "function attribute": "def G(): pass\nG.calls = 1 if __w__ else 2",
+    "partial": "G = functools.partial(len, k=1 if __w__ else 2)",
+    "cache": "G = functools.lru_cache(lambda: 1)\nif __w__: G()",
+    "generator": "G = (k for k in [1])\nif __w__: next(G)",
+    "iterator": "G = iter([1, 2])\nif __w__: next(G)",
+    "random": "G = dr.rng(1 if __w__ else 2)",
+    "error type": "call(lambda: [][0] if __w__ else {}[0])",
+    "error text": "call(lambda: {}[1 if __w__ else 2])",
+    "error kept": "G = ValueError(1 if __w__ else 2)",
+    "tracked": "G = Float64(1)\nif __w__: dr.enable_grad(G)",
+    "gradient": "G = Float64(1)\ndr.enable_grad(G)\ndr.set_grad(G, 2 if __w__ else 3)",
+    "alias": "G = Float(1)\nH = G if __w__ else Float(G)",
+    "alias in list": "G = Float(1)\nH = [G, G if __w__ else Float(G)]",
+    "alias of lists": "G = [1]\nH = G if __w__ else [1]",
+    "result twice": "x = Float(1)\ncall(lambda: (x, x if __w__ else Float(x)))",
+    "result of before": "x = Float(1)\nfor k in range(2):\n"
+    "    call(lambda: x if __w__ else x + 0)",
+    "frozen attribute": "@freeze\ndef f(x): pass\nf.calls = 1 if __w__ else 2",
+}
+HEAD = """\
+import collections, functools, types
+import drjit as dr
+import numpy as np
+from drjit.llvm.ad import Array3f, Float, Float64, TensorXf, UInt
+__w__ = freeze.__self__.way == "plain"
+"""
+
+COUNT = int(os.environ.get("STATE_PROGRAMS", "500"))
+SEED = int(os.environ.get("STATE_SEED", "0"))
+PART = 25  # programs of a test
+
+
+def report(program: Program, ways: tuple[str, ...], found: Difference) -> str:
+    """The smallest program that fails likewise, and what it shows."""
+    latest = found
+
+    def fails(text: str) -> bool:
+        nonlocal latest
+        difference = check(text, ways, program.eager)
+        latest = difference or latest
+        return difference is not None
+
+    text = program.shrink(fails)
+    return f"program {program.number}, {latest}\n\n{alone(text)}"
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_differences_are_seen(what: str) -> None:
+    with pytest.raises(Difference):
+        compare(HEAD + DIFFERENT[what])
+    compare(HEAD + DIFFERENT[what].replace("__w__", "True"))
+
+
+def test_calls_are_repeated_and_kept() -> None:
+    """Otherwise there would be nothing to see."""
+    text = "@freeze\ndef f(x, k):\n    return x * k\n"
+    text += "for n in (3, 4, 5): call(lambda: f(dr.opaque(Float, 2, n), 3.0))"
+    counts = compare(HEAD + text, ("frozen", "kept"))
+    assert counts == {"calls": 6, "repeated": 2, "loaded": 3}
+
+
+@pytest.mark.parametrize("first", range(SEED, SEED + COUNT, PART))
+def test_programs(first: int) -> None:
+    repeated = 0
+    last = min(first + PART, SEED + COUNT)
+    for number in range(first, last):
+        program = Program(number)
+        ways = ("frozen", "kept") if program.only_arguments else ("frozen",)
+        try:
+            counts = compare(program.text(), ways, program.eager)
+            repeated += counts["repeated"]
+        except Difference as difference:
+            pytest.fail(report(program, ways, difference), pytrace=False)
+    assert repeated > 0 or last - first < PART
+    gc.collect()
+    assert dr._core._ad_node_count() == 0
