@@ -831,3 +831,38 @@ def test_one_object_or_two(function: Callable[..., Any], first: int) -> None:
             x, y = (a, b) if function is write_first else (a[0], b[0])
             assert dr.all(x == y)
     assert frozen.n_recordings == 3
+
+
+def twice(x: Float, inputs: Any) -> Any:
+    y = x + 1
+    return y, [y, y], inputs["a"], inputs, {"again": inputs["list"]}
+
+
+def test_the_same_object_in_results() -> None:
+    """What is one object in the result of the function is one in repetitions."""
+    frozen = dr.freeze(twice)
+    for n in (4, 4, 7):
+        given = {"a": ramp(n), "list": [ramp(n + 1)]}
+        first, (second, third), array, container, more = frozen(ramp(n), given)
+        assert first is second is third
+        assert array is given["a"] and container is given
+        assert more["again"] is given["list"]
+        first += 1
+        assert dr.all(second == ramp(n) + 2)
+    assert frozen.n_recordings == 1
+
+
+def test_objects_of_inputs_that_change_places() -> None:
+    @dr.freeze
+    def swap(pair: list[Any]) -> Any:
+        pair[0], pair[1] = pair[1], pair[0]
+        return pair[0]
+
+    a, b = ramp(4), ramp(4) + 1
+    dr.eval(b)
+    pair = [a, b]
+    for k in range(4):
+        first = swap(pair)
+        assert pair[0] is first is (a if k % 2 else b)
+        assert pair[1] is (b if k % 2 else a)
+    assert swap.n_recordings == 1

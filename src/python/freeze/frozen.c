@@ -38,6 +38,9 @@ static void frozen_dealloc(PyObject *self)
     tree_free(&f->tree);
     PyMem_Free(f->numbers);
     PyMem_Free(f->changes);
+    PyMem_Free(f->same);
+    PyMem_Free(f->given);
+    PyMem_Free(f->returned);
     collection_free(&f->inputs);
     PyMem_Free(f->described);
     PyMem_Free(f->extents);
@@ -65,7 +68,7 @@ static int frozen_clear(PyObject *self)
     Py_CLEAR(f->reads);
     tree_free(&f->tree);
     collection_free(&f->inputs);
-    f->change_count = f->extent_count = 0;
+    f->change_count = f->extent_count = f->returned_count = 0;
     return 0;
 }
 
@@ -209,20 +212,41 @@ static PyObject *make_leaf(const Frozen *f, size_t leaf, const Given *g)
                                      : frozen_own_leaf(f->state, own);
 }
 
-static PyObject *make_result(const Frozen *f, const Given *g)
+/* The leaves of a result that has the same object in several places, or inputs; 'nodes'
+ * are those that are known by then. References are the caller's. */
+static bool make_objects(const Frozen *f, const Given *g, PyObject *const *inputs,
+                         PyObject **leaves, PyObject **nodes)
 {
-    const size_t count = f->tree.leaf_count;
-    PyObject **leaves = PyMem_New(PyObject *, count + 1), *result = NULL;
-    if (!leaves)
-        return PyErr_NoMemory();
-    size_t made = 0;
-    while (made < count && (leaves[made] = make_leaf(f, made, g)) != NULL)
-        made++;
-    if (made == count)
-        result = tree_unflatten(name, &f->tree, leaves);
-    while (made)
-        Py_DECREF(leaves[--made]);
+    for (size_t i = 0; i < f->tree.node_count; i++)
+        nodes[i] = f->given[i] ? Py_NewRef(inputs[f->given[i] - 1]) : NULL;
+    for (size_t i = 0, leaf = 0; i < f->tree.node_count; i++) {
+        if (f->tree.nodes[i].kind != NODE_LEAF)
+            continue;
+        if (f->same[i])
+            nodes[i] = Py_NewRef(nodes[f->same[i] - 1]);
+        else if (!nodes[i])
+            nodes[i] = make_leaf(f, leaf, g);
+        if (!nodes[i])
+            return false;
+        leaves[leaf++] = nodes[i];
+    }
+    return true;
+}
+
+/* 'inputs': the objects of Frozen.returned. */
+static PyObject *make_result(const Frozen *f, const Given *g, PyObject *const *inputs)
+{
+    const size_t count = f->tree.node_count;
+    PyObject **leaves = PyMem_New(PyObject *, f->tree.leaf_count + 1);
+    PyObject **nodes = PyMem_Calloc(count + 1, sizeof(*nodes)), *result = NULL;
+    if (!leaves || !nodes)
+        PyErr_NoMemory();
+    else if (make_objects(f, g, inputs, leaves, nodes))
+        result = tree_unflatten_as(name, &f->tree, leaves, nodes, f->same);
+    for (size_t i = 0; nodes && i < count; i++)
+        Py_XDECREF(nodes[i]);
     PyMem_Free(leaves);
+    PyMem_Free(nodes);
     return result;
 }
 
@@ -261,7 +285,8 @@ static bool apply_changes(const Frozen *f, const Snapshot *s, PyObject *changed)
     return place_objects(f, s, changed);
 }
 
-PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count)
+PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count,
+                        PyObject *const *objects)
 {
     enum { FEW = 16 };
     uint32_t few[FEW];
@@ -281,7 +306,7 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
     WAIT_BEGIN
     done = jit_freeze_replay(f->recording, input_count, inputs, g.ids);
     WAIT_END
-    PyObject *result = done > 0 ? make_result(f, &g) : NULL;
+    PyObject *result = done > 0 ? make_result(f, &g, objects) : NULL;
     for (size_t i = 0; done > 0 && i < count; i++)
         if (!g.taken[i])
             jit_var_dec_ref(g.ids[i]);
@@ -294,11 +319,29 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
     return done ? result : Py_NewRef(Py_NotImplemented);
 }
 
+/* The objects of the inputs that are in the result; borrowed. NULL: exception. */
+static PyObject **find_returned(const Frozen *f, const Tree *inputs)
+{
+    PyObject **objects = PyMem_New(PyObject *, f->returned_count + 1);
+    if (!objects)
+        PyErr_NoMemory();
+    for (size_t i = 0, k = 0, leaf = 0; objects && k < f->returned_count; i++) {
+        const bool is_leaf = inputs->nodes[i].kind == NODE_LEAF;
+        if (i == f->returned[k])
+            objects[k++] = is_leaf ? inputs->leaves[leaf] : inputs->nodes[i].object;
+        leaf += is_leaf;
+    }
+    return objects;
+}
+
 PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s)
 {
     size_t count;
     const uint32_t *ids = snapshot_ids(s, &count);
-    PyObject *both = frozen_repeat(f, ids, count), *result = NULL;
+    PyObject **objects = find_returned(f, &s->inputs.tree);
+    PyObject *both = objects ? frozen_repeat(f, ids, count, objects) : NULL;
+    PyObject *result = NULL;
+    PyMem_Free(objects);
     if (!both || both == Py_NotImplemented)
         return both;
     if (!f->change_count || apply_changes(f, s, PyTuple_GET_ITEM(both, 1)))

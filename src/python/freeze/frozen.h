@@ -39,6 +39,12 @@ typedef struct Frozen {
     uint32_t *numbers;  /* of outputs, from 1 on */
     size_t output_count;
     size_t size_count;  /* further outputs: literals with so many entries */
+    uint32_t *same;     /* of nodes of the tree: the first that is the same object, + 1;
+                           0: it is that itself */
+    uint32_t *given;    /* of nodes of the tree: which of 'returned' it is, + 1; 0:
+                           none */
+    size_t *returned;   /* nodes of the inputs whose objects are in the tree, in order */
+    size_t returned_count;
     Change *changes;
     size_t change_count;
     bool suspended;     /* derivatives were, see ad_scope_suspends_all() */
@@ -59,9 +65,10 @@ bool frozen_bind(State *state);
 /** An empty one. NULL: exception. */
 Frozen *frozen_new(State *state);
 /** Repeat it for inputs of the core: (the function's result, a list of what the inputs
- *  that it has changed are now). NotImplemented: the recording does not fit. NULL:
- *  exception. */
-PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count);
+ *  that it has changed are now). 'objects' are those of 'returned'. NotImplemented: the
+ *  recording does not fit. NULL: exception. */
+PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count,
+                        PyObject *const *objects);
 /** The same for a snapshot, whose objects are changed. The function's result. */
 PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s);
 
@@ -74,6 +81,9 @@ PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n);
  *  False: exception. */
 bool frozen_keep_inputs(Frozen *f, const Collection *inputs,
                         const JitFreezeInput *described, const SizeClasses *sizes);
+/** Note which objects of the outputs, (result, changes), are the same, and which are
+ *  inputs. False: exception. */
+bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs);
 /** The outputs as an outline; free it with collection_free(), after failure too. False:
  *  exception. */
 bool frozen_outputs(const Frozen *f, Collection *outline);

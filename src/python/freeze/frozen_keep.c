@@ -316,7 +316,12 @@ static bool keep_leaves(Frozen *f, Outputs *o)
 bool frozen_keep_leaves(Frozen *f, const Collection *outputs)
 {
     Outputs o = { .c = outputs };
-    const bool ok = keep_leaves(f, &o);
+    const size_t count = outputs->tree.node_count;
+    bool ok = keep_leaves(f, &o);
+    f->same = PyMem_Calloc(count + 1, sizeof(*f->same));
+    f->given = PyMem_Calloc(count + 1, sizeof(*f->given));
+    if (ok && (!f->same || !f->given))
+        ok = PyErr_NoMemory() != NULL;
     free_outputs(&o);
     return ok;
 }
@@ -484,6 +489,7 @@ static bool keep_outputs(Frozen *f, const Snapshot *s, Outputs *o)
 {
     f->suspended = s->suspended;
     return keep_tree(f, o->c) && keep_leaves(f, o) &&
+           frozen_keep_objects(f, &s->inputs.tree, &o->c->tree) &&
            frozen_keep_inputs(f, &s->inputs, s->described, &s->sizes) &&
            frozen_match_keep(f, s);
 }

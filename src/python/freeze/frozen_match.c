@@ -211,6 +211,8 @@ typedef struct Match {
     bool held;                /* they have references */
     size_t *extents;          /* of all tensors */
     size_t extent_count;
+    PyObject **returned;      /* objects of Frozen.returned; references */
+    size_t returned_count;
     PyObject **targets;       /* of changes, the object, or the container in which there
                                  will be another one; references */
     size_t target_count;
@@ -261,6 +263,15 @@ static bool hold(Match *m)
     return m->held;
 }
 
+/* Note what is in the result; the next node is the object's. */
+static inline void note_returned(Match *m, PyObject *object)
+{
+    const Frozen *f = m->f;
+    if (m->returned_count < f->returned_count &&
+        f->returned[m->returned_count] == m->node)
+        m->returned[m->returned_count++] = Py_NewRef(object);
+}
+
 /* Note what is to be changed. */
 static void note_target(Match *m, PyObject *object)
 {
@@ -286,6 +297,7 @@ static bool match_node(Match *m, PyObject *object);
 
 static inline bool match_child(Match *m, PyObject *object)
 {
+    note_returned(m, object);
     if (m->f->inputs.tree.nodes[m->node].kind != NODE_LEAF)
         return match_node(m, object);
     m->node++;
@@ -464,7 +476,7 @@ static bool apply_changes(const Match *m, PyObject *changed)
 /* 'inputs': of Frozen.reads; NULL: there are none. */
 static PyObject *repeat(const Match *m, PyObject *inputs)
 {
-    PyObject *both = frozen_repeat(m->f, m->ids, m->count), *result = NULL;
+    PyObject *both = frozen_repeat(m->f, m->ids, m->count, m->returned), *result = NULL;
     if (!both || both == Py_NotImplemented)
         return both;
     PyObject *before = inputs && m->f->change_count
@@ -492,7 +504,8 @@ static bool reserve_all(Match *m)
     m->count = m->f->inputs.id_count;
     return (ids <= FEW || reserve(&m->ids, ids, sizeof(*m->ids))) &&
            reserve(&m->extents, m->plan->extent_count, sizeof(*m->extents)) &&
-           reserve(&m->targets, m->f->change_count, sizeof(PyObject *));
+           reserve(&m->targets, m->f->change_count, sizeof(PyObject *)) &&
+           reserve(&m->returned, m->f->returned_count, sizeof(PyObject *));
 }
 
 static void release(Match *m)
@@ -501,10 +514,13 @@ static void release(Match *m)
         jit_var_dec_refs(m->count, m->ids);
     for (size_t i = 0; i < m->target_count; i++)
         Py_DECREF(m->targets[i]);
+    for (size_t i = 0; i < m->returned_count; i++)
+        Py_DECREF(m->returned[i]);
     if (m->ids != m->few)
         PyMem_Free(m->ids);
     PyMem_Free(m->extents);
     PyMem_Free(m->targets);
+    PyMem_Free(m->returned);
 }
 
 /* What the function reads besides: the inputs among it are a list within a tuple. */

@@ -526,14 +526,35 @@ static PyObject *finish_result(const char *operation, const TreeNode *node,
 }
 
 /* Make a container of its children, whose reference is stolen. */
-typedef PyObject *Finish(const char *operation, const Tree *tree, const Tree *other,
+typedef PyObject *Finish(const char *operation, const Tree *tree, const void *context,
                          size_t place, PyObject *children);
 
-static PyObject *finish_new(const char *operation, const Tree *tree, const Tree *other,
-                            size_t place, PyObject *children)
+static PyObject *finish_new(const char *operation, const Tree *tree,
+                            const void *context, size_t place, PyObject *children)
 {
-    (void) other;
+    (void) context;
     return finish_result(operation, &tree->nodes[place], children);
+}
+
+typedef struct Known {
+    PyObject **objects;
+    const uint32_t *same;
+} Known;
+
+static PyObject *finish_known(const char *operation, const Tree *tree,
+                              const void *context, size_t place, PyObject *children)
+{
+    const Known *known = context;
+    PyObject **objects = known->objects;
+    const uint32_t same = known->same[place];
+    PyObject *object = same ? objects[same - 1] : objects[place];
+    if (object) {
+        Py_DECREF(children);
+        return Py_NewRef(object);
+    }
+    PyObject *made = finish_result(operation, &tree->nodes[place], children);
+    objects[place] = Py_XNewRef(made);
+    return made;
 }
 
 /* A container that is being put together. */
@@ -558,12 +579,12 @@ static PyObject *make_tuple(PyObject *const *leaves, size_t count)
     return made;
 }
 
-static PyObject *assemble(const char *operation, const Tree *tree, const Tree *other,
+static PyObject *assemble(const char *operation, const Tree *tree, const void *context,
                           PyObject *const *leaves, Finish *finish)
 {
     if (is_plain_tuple(tree)) {
         PyObject *made = make_tuple(leaves, tree->leaf_count);
-        return made ? finish(operation, tree, other, 0, made) : NULL;
+        return made ? finish(operation, tree, context, 0, made) : NULL;
     }
     Making first[FIRST_DEPTH], *stack = first;
     PyObject *value = NULL;
@@ -592,7 +613,7 @@ static PyObject *assemble(const char *operation, const Tree *tree, const Tree *o
             if (top->count < container->count)
                 break;
             --depth;
-            value = finish(operation, tree, other, top->place, top->result);
+            value = finish(operation, tree, context, top->place, top->result);
             if (!value)
                 goto fail;
         }
@@ -612,6 +633,14 @@ PyObject *tree_unflatten(const char *operation, const Tree *tree,
                          PyObject *const *leaves)
 {
     return assemble(operation, tree, NULL, leaves, finish_new);
+}
+
+PyObject *tree_unflatten_as(const char *operation, const Tree *tree,
+                            PyObject *const *leaves, PyObject **objects,
+                            const uint32_t *same)
+{
+    const Known known = { objects, same };
+    return assemble(operation, tree, &known, leaves, finish_known);
 }
 
 /* ---------------------------------------------------------------- into containers */
@@ -681,8 +710,9 @@ static bool place_children(const TreeNode *node, PyObject *children)
 }
 
 static PyObject *finish_placed(const char *operation, const Tree *tree,
-                               const Tree *other, size_t place, PyObject *children)
+                               const void *context, size_t place, PyObject *children)
 {
+    const Tree *other = context;
     const TreeNode *node = &tree->nodes[place];
     bool changed = other && other->nodes[place].object != node->object;
     if (is_tuple(node))
