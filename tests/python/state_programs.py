@@ -219,6 +219,7 @@ class Program:
             for name, special in SPECIALS.items()
             if special.unknown == self.unknown
             and (special.parameter or not special.top or not self.wants_arguments)
+            and (not special.field or self.owned == "self")
             and (self.base == "grad" or not special.grad)
         )
 
@@ -228,11 +229,13 @@ class Program:
         special = SPECIALS[name]
         self._add_top(self.fill(special.top, n=n))
         self._add_body(self.fill(special.body, n=n))
+        if special.field:
+            self.fields.append(self.fill(special.field, n=n))
         self.outside += [self.fill(text, n=n) for text in special.outside]
         self._declare(self.fill(special.declare, n=n))
         if special.parameter:
             self._add_parameters(special.parameter, special.argument, n)
-        elif special.top:
+        if special.field or (special.top and not special.parameter):
             self.only_arguments = False
 
     def _add_parameters(self, parameter: str, argument: str, n: int) -> None:
@@ -379,6 +382,9 @@ class Program:
         n = self.size
         if not self.same_size:
             n = self.random.choice(("1", "2", "4", "5"))
+        if self.random.random() < 0.1:
+            other = (f"UInt([1, 2, 3, 4][:{n}])", "{V}(1, 2, 3)", "{X}([1, 2], (2, 1))")
+            return self.fill(self.random.choice(other))
         return self.random.choice(
             (
                 f"{self.T}([1, 2, -3, 4, 2][:{n}])",
@@ -676,6 +682,12 @@ class Program:
             vars(self)[name] = value
             if before != value and not fails(self.text()):
                 vars(self)[name] = before
+
+
+def unknown_program(number: int) -> Program:
+    """A program of which something that changes is given by a C callable that is not
+    known to be repeatable: a repetition may be wrong, and `explain()` says why."""
+    return Program(number, unknown=True)
 
 
 def _indent(text: str) -> str:

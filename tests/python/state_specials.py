@@ -17,6 +17,7 @@ class Special(NamedTuple):
     parameter: str = ""  # of the function, and what is passed for it
     argument: str = ""
     declare: str = ""
+    field: str = ""  # of self, if the function has that
     grad: bool = False  # it needs derivatives
     unknown: bool = False  # what changes is given by a C callable
 
@@ -146,6 +147,24 @@ SPECIALS: dict[str, Special] = {
         _SCOPE + "G{n} = dr.opaque({T}, 2)\nget{n}, put{n} = scope{n}(G{n})",
         "dr.scatter(G{n}, {T}(7), UInt(0))\ny = y + get{n}()",
         ("G{n} = {T}(G{n}) + 1", "put{n}(G{n})", "G{n} = dr.opaque({T}, 3)"),
+    ),
+    "alias_self_cell": Special(
+        _SCOPE + "A{n} = dr.opaque({T}, 2)\nget{n}, put{n} = scope{n}(A{n})",
+        "self.k{n} += 1\ny = y + get{n}()",
+        (
+            "OWNER.k{n} = {T}(OWNER.k{n})",
+            "put{n}(OWNER.k{n})",
+            "OWNER.k{n} = dr.opaque({T}, 3)",
+        ),
+        field="k{n} = A{n}",
+    ),
+    "alias_self_argument": Special(
+        "A{n} = {T}(2)",
+        "a{n} += x\ny = y + dr.sum(self.k{n})\nself.k{n} = y",
+        ("A{n} = OWNER.k{n}", "OWNER.k{n} = A{n}", "A{n} = dr.opaque({T}, 3)"),
+        "a{n}",
+        "A{n}",
+        field="k{n} = A{n}",
     ),
     "twice": Special(
         "A{n} = dr.opaque({T}, 2)\nB{n} = A{n}",
@@ -438,6 +457,24 @@ SPECIALS: dict[str, Special] = {
         ("G{n} = {T}(4)", "H{n} = {T}(1)", "G{n} = dr.opaque({T}, 2)"),
     ),
     "width": Special("", "notes.append(dr.width(x))\ny = y * dr.width(x)"),
+    "width_computed": Special(
+        "",
+        "n = dr.width(x)\nnotes += [abs(n - 3), n // 2, n % 3, divmod(n, 2), -n]",
+    ),
+    "width_read": Special(
+        "",
+        "n = dr.width(x)\nnotes += [n / 2, float(n), str(n), f'{{n}}', n == 3]",
+    ),
+    "width_given": Special(
+        "",
+        "n = dr.width(x)\nnotes += [dr.sum(n), dr.sign(n - 2), round(n, 1)]",
+    ),
+    "width_chosen": Special("", "y = y * abs(dr.width(x) - 2) + dr.width(x) ** 2"),
+    "width_of_key": Special(
+        "C{n} = {{1: 2.0, 3: 5.0, 4: 7.0}}",
+        "y = y * C{n}.get(dr.width(x), 1.0)",
+        ("C{n}[4] = 3.0", "C{n}[3] = 2.0"),
+    ),
     "width_kept": Special(
         "G{n} = Box(0)", "G{n}.k = dr.width(x) + 1", ("G{n}.k = 0", "G{n}.k = True")
     ),

@@ -524,6 +524,16 @@ def check(text: str, ways: tuple[str, ...], eager: bool) -> Difference | None:
     return None
 
 
+def explanations(text: str) -> list[str]:
+    """What the frozen functions of a program say in the end."""
+    world = World("frozen")
+    try:
+        world.run(text)
+        return [function.explain() for function in world.functions]
+    finally:
+        world.close()
+
+
 _ALONE = """\
 # Run alone, it prints what calls give, plain ('python FILE') or frozen ('python FILE
 # frozen'). 'python tests/python/state_worlds.py FILE' compares the two.
