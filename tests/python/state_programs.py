@@ -671,6 +671,13 @@ class Program:
                     piece.kept = False
                     piece.kept = not fails(self.text())
                     again = again or not piece.kept
+        for piece in self.pieces():  # in the same thread, not suspended
+            before = piece.text
+            piece.text = re.sub(
+                r"(in_thread|suspended)\(lambda: (.*?)\)\)", r"\2)", before
+            )
+            if piece.text != before and not fails(self.text()):
+                piece.text = before
         self._simplify(fails, form="function", start="x + 1", returned="y")
         return self.text()
 

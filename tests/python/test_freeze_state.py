@@ -23,6 +23,7 @@ DIFFERENT = {
     "type of a number": "G = 1 if __w__ else 1.0",
     "sign": "G = 0.0 if __w__ else -0.0",
     "bits": "G = Float(1) if __w__ else Float(1.0000001)",
+    "integers": "G = UInt(1, 2 if __w__ else 3)",
     "size": "G = dr.full(Float, 2, 3 if __w__ else 1)",
     "array type": "G = Float(1) if __w__ else UInt(1)",
     "shape": "G = TensorXf([1, 2], (2, 1) if __w__ else (1, 2))",
@@ -93,6 +94,16 @@ def test_differences_are_seen(what: str) -> None:
     with pytest.raises(Difference):
         compare(HEAD + DIFFERENT[what])
     compare(HEAD + DIFFERENT[what].replace("__w__", "True"))
+
+
+@pytest.mark.parametrize("array", ["Float(2)", "UInt(3)", "dr.full(Float, 0.1, 2)"])
+def test_states_of_arrays_are_not_seen(array: str) -> None:
+    """A literal is what is in memory, and it is none of these afterwards."""
+    text = f"G = {array}\nH = G.state\ncall(lambda: 1)\nI = G.state == H\n"
+    text += "if __w__: dr.make_opaque(G)\ndel H"
+    compare(HEAD + text)
+    with pytest.raises(Difference):
+        compare(HEAD + text + "\nH = G.state == dr.VarState.Literal")
 
 
 def test_calls_are_repeated_and_kept() -> None:
