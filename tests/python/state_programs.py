@@ -117,6 +117,11 @@ def allowed(names: Iterable[str]) -> list[str]:
     return [name for name in known if name in _ONLY] or known
 
 
+# Actions that numbers do not have.
+ARRAY_ONLY = {*ARRAY_ACTIONS, *FLOAT_ACTIONS, *NONE_ACTIONS, *GRAD_ACTIONS}
+ARRAY_ONLY -= {*NUMBER_ACTIONS}
+
+
 class Piece:
     """Lines that a program has, as long as it is not found to do without; or an
     argument, whose text is the parameter."""
@@ -152,7 +157,9 @@ class Program:
         self.outside: list[str] = []  # statements that can be between calls
         self.eager = self.random.random() < 0.75
         self.only_arguments = True  # is all that it uses passed to it?
-        self.wants_arguments = not unknown and self.random.random() < 0.2
+        self.wants_arguments = self.random.random() < 0.2
+        if unknown or _ONLY.intersection((*PLACES, *SPECIALS)):
+            self.wants_arguments = False
         kinds = [kind for kind in FORMS if allowed(FORMS[kind])]
         self.owned = self.random.choice(
             [kind for kind in kinds if _ONLY.intersection(FORMS[kind])]
@@ -261,6 +268,10 @@ class Program:
             arrays = False
         else:
             arrays = self.random.random() < (0.8 if self.base == "grad" else 0.5)
+            if _ONLY.intersection((*NUMBERS, *NUMBER_ACTIONS)):
+                arrays = False
+            if _ONLY.intersection((*ARRAYS, *ARRAY_ONLY)):
+                arrays = True
         if place.unknown and not self.unknown:
             arrays = True
         if arrays:

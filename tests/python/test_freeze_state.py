@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 
 import drjit as dr
 import pytest
@@ -73,6 +74,15 @@ __w__ = freeze.__self__.way == "plain"
 COUNT = int(os.environ.get("STATE_PROGRAMS", "500"))
 SEED = int(os.environ.get("STATE_SEED", "0"))
 PART = 25  # programs of a test
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little_garbage() -> Iterator[None]:
+    """Collections, of which recordings make one each, look at these programs only."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def report(program: Program, ways: tuple[str, ...], found: Difference) -> str:
