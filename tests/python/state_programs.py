@@ -218,6 +218,7 @@ class Program:
             if place.forms in ("any", self.owned)
             and (place.parameter or not self.wants_arguments)
             and (not self.unknown or place.unknown)
+            and (self.unknown or not place.unknown or "hidden_array" not in _WITHOUT)
         )
 
     def _known_specials(self) -> list[str]:
@@ -227,6 +228,7 @@ class Program:
             if special.unknown == self.unknown
             and (special.parameter or not special.top or not self.wants_arguments)
             and (not special.field or self.owned == "self")
+            and not (special.hidden and "hidden_array" in _WITHOUT)
             and (self.base == "grad" or not special.grad)
         )
 

@@ -20,6 +20,7 @@ class Special(NamedTuple):
     field: str = ""  # of self, if the function has that
     grad: bool = False  # it needs derivatives
     unknown: bool = False  # what changes is given by a C callable
+    hidden: bool = False  # arrays are, as 'hidden_array' in STATE_WITHOUT switches off
 
 
 def _in_order(made: str, values: str, *outside: str) -> Special:
@@ -271,11 +272,13 @@ SPECIALS: dict[str, Special] = {
         "@functools.lru_cache\ndef h{n}(k):\n    return dr.arange({T}, 1) + k",
         "y = y * h{n}(2)",
         ("h{n}.cache_clear()",),
+        hidden=True,
     ),
     "table_lru_of_number": Special(
         "G{n} = 2.0\n@functools.lru_cache\ndef h{n}(k):\n    return {T}(k) + 1",
         "y = y * h{n}(G{n})",
         ("h{n}.cache_clear()", "G{n} = 3.0", "G{n} = 2", "G{n} = True"),
+        hidden=True,
     ),
     "table_default": Special(
         "def h{n}(table={{}}):\n    if not table:\n"
@@ -586,6 +589,7 @@ SPECIALS: dict[str, Special] = {
         "import queue\nC{n} = queue.SimpleQueue()\nC{n}.put(dr.opaque({T}, 2))",
         "v = C{n}.get()\nC{n}.put(v + 1)\ny = y * v",
         ("C{n}.get(); C{n}.put({T}(5))",),
+        hidden=True,
     ),
     # ------------------------------------------------ derivatives
     "descent": Special(

@@ -2,8 +2,9 @@
 what they do, and state_worlds.py for how they are run and compared.
 
 STATE_PROGRAMS is the number of programs, STATE_SEED where they begin; STATE_FEATURES
-and STATE_WITHOUT name features, separated by commas, that they are to have or not. See
-'make fuzz'.
+and STATE_WITHOUT name features, separated by commas, that they are to have or not. Two
+more can be left out: 'identity', whether arrays are the same object, and
+'hidden_array', arrays that a C callable keeps or finds. See 'make fuzz'.
 """
 
 from __future__ import annotations
