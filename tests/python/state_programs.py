@@ -166,6 +166,8 @@ class Program:
             or [*kinds, "plain"]
         )
         self._items()
+        if self.owned == "self":
+            self.outside.append("OWNER = copy.copy(OWNER)")
         self.form = self.pick(FORMS[self.owned])
         self.owner = self.pick(OWNERS) if self.owned == "self" else "plain_owner"
         self.options = OPTIONS[self.pick([*["no_options"] * 4, *OPTIONS])]
