@@ -29,7 +29,8 @@ def _item(setup: str, key: str, **rest: object) -> Place:
     """An entry of a container that is a global."""
     read = f"C{{n}}{key}"
     write = f"{read} = {{v}}"
-    return Place(setup, read, write, (write,), **rest)  # type: ignore[arg-type]
+    outside = (write, write, "C{n} = copy.copy(C{n})")
+    return Place(setup, read, write, outside, **rest)  # type: ignore[arg-type]
 
 
 def _passed(setup: str, key: str, argument: str = "A{n}", **rest: object) -> Place:
@@ -38,7 +39,7 @@ def _passed(setup: str, key: str, argument: str = "A{n}", **rest: object) -> Pla
         setup,
         f"a{{n}}{key}",
         f"a{{n}}{key} = {{v}}",
-        (f"A{{n}}{key} = {{v}}",),
+        (*(f"A{{n}}{key} = {{v}}",) * 2, "A{n} = copy.copy(A{n})"),
         parameter="a{n}",
         argument=argument,
         **rest,  # type: ignore[arg-type]
@@ -58,7 +59,10 @@ PLACES: dict[str, Place] = {
         ("G{n}.k = {v}",),
     ),
     "object": Place(
-        "G{n} = Box({v})", "G{n}.k", "G{n}.k = {v}", ("G{n}.k = {v}", "G{n} = Box({v})")
+        "G{n} = Box({v})",
+        "G{n}.k",
+        "G{n}.k = {v}",
+        ("G{n}.k = {v}", "G{n} = Box({v})", "G{n} = copy.copy(G{n})", "del G{n}.k"),
     ),
     "slots": Place(
         "G{n} = Slots({v})",
@@ -122,6 +126,9 @@ PLACES: dict[str, Place] = {
     "list": _item("C{n} = [{v}, 1.0]", "[0]"),
     "list_end": _item("C{n} = [1.0, {v}]", "[-1]"),
     "dict": _item("C{n} = {{'a': {v}, 'b': 1.0}}", "['a']"),
+    "dict_less": _item("C{n} = {{'a': {v}, 'b': 1.0}}", "['a']")._replace(
+        outside=("C{n}['a'] = {v}", "C{n}.pop('a', 0)", "C{n}['c'] = {v}")
+    ),
     "deque": _item("C{n} = collections.deque([{v}, 1.0])", "[0]"),
     "defaultdict": _item("C{n} = collections.defaultdict(int, a={v})", "['a']"),
     "ordered_dict": _item("C{n} = collections.OrderedDict(a={v}, b=1.0)", "['a']"),
@@ -517,6 +524,7 @@ ARRAY_OUTSIDE = (
 
 PROLOGUE = """\
 import collections
+import copy
 import dataclasses
 import functools
 import operator

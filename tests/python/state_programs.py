@@ -117,6 +117,11 @@ def allowed(names: Iterable[str]) -> list[str]:
     return [name for name in known if name in _ONLY] or known
 
 
+# Actions that numbers do not have.
+ARRAY_ONLY = {*ARRAY_ACTIONS, *FLOAT_ACTIONS, *NONE_ACTIONS, *GRAD_ACTIONS}
+ARRAY_ONLY -= {*NUMBER_ACTIONS}
+
+
 class Piece:
     """Lines that a program has, as long as it is not found to do without; or an
     argument, whose text is the parameter."""
@@ -152,13 +157,17 @@ class Program:
         self.outside: list[str] = []  # statements that can be between calls
         self.eager = self.random.random() < 0.75
         self.only_arguments = True  # is all that it uses passed to it?
-        self.wants_arguments = not unknown and self.random.random() < 0.2
+        self.wants_arguments = self.random.random() < 0.2
+        if unknown or _ONLY.intersection((*PLACES, *SPECIALS)):
+            self.wants_arguments = False
         kinds = [kind for kind in FORMS if allowed(FORMS[kind])]
         self.owned = self.random.choice(
             [kind for kind in kinds if _ONLY.intersection(FORMS[kind])]
             or [*kinds, "plain"]
         )
         self._items()
+        if self.owned == "self":
+            self.outside.append("OWNER = copy.copy(OWNER)")
         self.form = self.pick(FORMS[self.owned])
         self.owner = self.pick(OWNERS) if self.owned == "self" else "plain_owner"
         self.options = OPTIONS[self.pick([*["no_options"] * 4, *OPTIONS])]
@@ -211,6 +220,7 @@ class Program:
             if place.forms in ("any", self.owned)
             and (place.parameter or not self.wants_arguments)
             and (not self.unknown or place.unknown)
+            and (self.unknown or not place.unknown or "hidden_array" not in _WITHOUT)
         )
 
     def _known_specials(self) -> list[str]:
@@ -219,6 +229,8 @@ class Program:
             for name, special in SPECIALS.items()
             if special.unknown == self.unknown
             and (special.parameter or not special.top or not self.wants_arguments)
+            and (not special.field or self.owned == "self")
+            and not (special.hidden and "hidden_array" in _WITHOUT)
             and (self.base == "grad" or not special.grad)
         )
 
@@ -228,11 +240,13 @@ class Program:
         special = SPECIALS[name]
         self._add_top(self.fill(special.top, n=n))
         self._add_body(self.fill(special.body, n=n))
+        if special.field:
+            self.fields.append(self.fill(special.field, n=n))
         self.outside += [self.fill(text, n=n) for text in special.outside]
         self._declare(self.fill(special.declare, n=n))
         if special.parameter:
             self._add_parameters(special.parameter, special.argument, n)
-        elif special.top:
+        if special.field or (special.top and not special.parameter):
             self.only_arguments = False
 
     def _add_parameters(self, parameter: str, argument: str, n: int) -> None:
@@ -258,6 +272,10 @@ class Program:
             arrays = False
         else:
             arrays = self.random.random() < (0.8 if self.base == "grad" else 0.5)
+            if _ONLY.intersection((*NUMBERS, *NUMBER_ACTIONS)):
+                arrays = False
+            if _ONLY.intersection((*ARRAYS, *ARRAY_ONLY)):
+                arrays = True
         if place.unknown and not self.unknown:
             arrays = True
         if arrays:
@@ -379,6 +397,9 @@ class Program:
         n = self.size
         if not self.same_size:
             n = self.random.choice(("1", "2", "4", "5"))
+        if self.random.random() < 0.1:
+            other = (f"UInt([1, 2, 3, 4][:{n}])", "{V}(1, 2, 3)", "{X}([1, 2], (2, 1))")
+            return self.fill(self.random.choice(other))
         return self.random.choice(
             (
                 f"{self.T}([1, 2, -3, 4, 2][:{n}])",
@@ -665,6 +686,13 @@ class Program:
                     piece.kept = False
                     piece.kept = not fails(self.text())
                     again = again or not piece.kept
+        for piece in self.pieces():  # in the same thread, not suspended
+            before = piece.text
+            piece.text = re.sub(
+                r"(in_thread|suspended)\(lambda: (.*?)\)\)", r"\2)", before
+            )
+            if piece.text != before and not fails(self.text()):
+                piece.text = before
         self._simplify(fails, form="function", start="x + 1", returned="y")
         return self.text()
 
@@ -676,6 +704,12 @@ class Program:
             vars(self)[name] = value
             if before != value and not fails(self.text()):
                 vars(self)[name] = before
+
+
+def unknown_program(number: int) -> Program:
+    """A program of which something that changes is given by a C callable that is not
+    known to be repeatable: a repetition may be wrong, and `explain()` says why."""
+    return Program(number, unknown=True)
 
 
 def _indent(text: str) -> str:

@@ -17,8 +17,10 @@ class Special(NamedTuple):
     parameter: str = ""  # of the function, and what is passed for it
     argument: str = ""
     declare: str = ""
+    field: str = ""  # of self, if the function has that
     grad: bool = False  # it needs derivatives
     unknown: bool = False  # what changes is given by a C callable
+    hidden: bool = False  # arrays are, as 'hidden_array' in STATE_WITHOUT switches off
 
 
 def _in_order(made: str, values: str, *outside: str) -> Special:
@@ -147,6 +149,24 @@ SPECIALS: dict[str, Special] = {
         "dr.scatter(G{n}, {T}(7), UInt(0))\ny = y + get{n}()",
         ("G{n} = {T}(G{n}) + 1", "put{n}(G{n})", "G{n} = dr.opaque({T}, 3)"),
     ),
+    "alias_self_cell": Special(
+        _SCOPE + "A{n} = dr.opaque({T}, 2)\nget{n}, put{n} = scope{n}(A{n})",
+        "self.k{n} += 1\ny = y + get{n}()",
+        (
+            "OWNER.k{n} = {T}(OWNER.k{n})",
+            "put{n}(OWNER.k{n})",
+            "OWNER.k{n} = dr.opaque({T}, 3)",
+        ),
+        field="k{n} = A{n}",
+    ),
+    "alias_self_argument": Special(
+        "A{n} = {T}(2)",
+        "a{n} += x\ny = y + dr.sum(self.k{n})\nself.k{n} = y",
+        ("A{n} = OWNER.k{n}", "OWNER.k{n} = A{n}", "A{n} = dr.opaque({T}, 3)"),
+        "a{n}",
+        "A{n}",
+        field="k{n} = A{n}",
+    ),
     "twice": Special(
         "A{n} = dr.opaque({T}, 2)\nB{n} = A{n}",
         "a{n} += 1\ny = y + b{n}\nb{n} *= 2",
@@ -252,11 +272,13 @@ SPECIALS: dict[str, Special] = {
         "@functools.lru_cache\ndef h{n}(k):\n    return dr.arange({T}, 1) + k",
         "y = y * h{n}(2)",
         ("h{n}.cache_clear()",),
+        hidden=True,
     ),
     "table_lru_of_number": Special(
         "G{n} = 2.0\n@functools.lru_cache\ndef h{n}(k):\n    return {T}(k) + 1",
         "y = y * h{n}(G{n})",
         ("h{n}.cache_clear()", "G{n} = 3.0", "G{n} = 2", "G{n} = True"),
+        hidden=True,
     ),
     "table_default": Special(
         "def h{n}(table={{}}):\n    if not table:\n"
@@ -438,6 +460,24 @@ SPECIALS: dict[str, Special] = {
         ("G{n} = {T}(4)", "H{n} = {T}(1)", "G{n} = dr.opaque({T}, 2)"),
     ),
     "width": Special("", "notes.append(dr.width(x))\ny = y * dr.width(x)"),
+    "width_computed": Special(
+        "",
+        "n = dr.width(x)\nnotes += [abs(n - 3), n // 2, n % 3, divmod(n, 2), -n]",
+    ),
+    "width_read": Special(
+        "",
+        "n = dr.width(x)\nnotes += [n / 2, float(n), str(n), f'{{n}}', n == 3]",
+    ),
+    "width_given": Special(
+        "",
+        "n = dr.width(x)\nnotes += [dr.sum(n), dr.sign(n - 2), round(n, 1)]",
+    ),
+    "width_chosen": Special("", "y = y * abs(dr.width(x) - 2) + dr.width(x) ** 2"),
+    "width_of_key": Special(
+        "C{n} = {{1: 2.0, 3: 5.0, 4: 7.0}}",
+        "y = y * C{n}.get(dr.width(x), 1.0)",
+        ("C{n}[4] = 3.0", "C{n}[3] = 2.0"),
+    ),
     "width_kept": Special(
         "G{n} = Box(0)", "G{n}.k = dr.width(x) + 1", ("G{n}.k = 0", "G{n}.k = True")
     ),
@@ -549,6 +589,7 @@ SPECIALS: dict[str, Special] = {
         "import queue\nC{n} = queue.SimpleQueue()\nC{n}.put(dr.opaque({T}, 2))",
         "v = C{n}.get()\nC{n}.put(v + 1)\ny = y * v",
         ("C{n}.get(); C{n}.put({T}(5))",),
+        hidden=True,
     ),
     # ------------------------------------------------ derivatives
     "descent": Special(

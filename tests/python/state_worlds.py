@@ -125,10 +125,7 @@ def _bits(array: Any) -> str:
         return ", ".join(_bits(flat[k]) for k in range(len(flat)))
     if dr.is_jit_v(flat) and flat.state == dr.VarState.Literal:
         return " ".join([_text(flat[0])] * len(flat))
-    content = flat.numpy()
-    if content.dtype.kind == "f" and np.isfinite(content).all():
-        return " ".join(map(_text, content.tolist()))
-    return str(content.tobytes().hex())
+    return " ".join(map(_text, flat.numpy().tolist()))  # all NaN are the same
 
 
 def _see_list(view: View, path: str, value: Any) -> None:
@@ -222,7 +219,8 @@ def _see_partial(view: View, path: str, value: Any) -> None:
 
 
 def _see_cached(view: View, path: str, value: Any) -> None:
-    view.lines[path] = f"cached, {value.cache_info()}"
+    info = value.cache_info()
+    view.lines[path] = f"cached, {info.misses} misses, {info.currsize} entries"
     view.see(f"{path}.__wrapped__", value.__wrapped__)
 
 
@@ -522,6 +520,16 @@ def check(text: str, ways: tuple[str, ...], eager: bool) -> Difference | None:
     except Invalid:
         pass
     return None
+
+
+def explanations(text: str) -> list[str]:
+    """What the frozen functions of a program say in the end."""
+    world = World("frozen")
+    try:
+        world.run(text)
+        return [function.explain() for function in world.functions]
+    finally:
+        world.close()
 
 
 _ALONE = """\

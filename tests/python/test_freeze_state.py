@@ -2,14 +2,16 @@
 what they do, and state_worlds.py for how they are run and compared.
 
 STATE_PROGRAMS is the number of programs, STATE_SEED where they begin; STATE_FEATURES
-and STATE_WITHOUT name features, separated by commas, that they are to have or not. See
-'make fuzz'.
+and STATE_WITHOUT name features, separated by commas, that they are to have or not. Two
+more can be left out: 'identity', whether arrays are the same object, and
+'hidden_array', arrays that a C callable keeps or finds. See 'make fuzz'.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 
 import drjit as dr
 import pytest
@@ -23,6 +25,7 @@ DIFFERENT = {
     "type of a number": "G = 1 if __w__ else 1.0",
     "sign": "G = 0.0 if __w__ else -0.0",
     "bits": "G = Float(1) if __w__ else Float(1.0000001)",
+    "integers": "G = UInt(1, 2 if __w__ else 3)",
     "size": "G = dr.full(Float, 2, 3 if __w__ else 1)",
     "array type": "G = Float(1) if __w__ else UInt(1)",
     "shape": "G = TensorXf([1, 2], (2, 1) if __w__ else (1, 2))",
@@ -74,6 +77,15 @@ SEED = int(os.environ.get("STATE_SEED", "0"))
 PART = 25  # programs of a test
 
 
+@pytest.fixture(autouse=True, scope="module")
+def little_garbage() -> Iterator[None]:
+    """Collections, of which recordings make one each, look at these programs only."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def report(program: Program, ways: tuple[str, ...], found: Difference) -> str:
     """The smallest program that fails likewise, and what it shows."""
     latest = found
@@ -93,6 +105,16 @@ def test_differences_are_seen(what: str) -> None:
     with pytest.raises(Difference):
         compare(HEAD + DIFFERENT[what])
     compare(HEAD + DIFFERENT[what].replace("__w__", "True"))
+
+
+@pytest.mark.parametrize("array", ["Float(2)", "UInt(3)", "dr.full(Float, 0.1, 2)"])
+def test_states_of_arrays_are_not_seen(array: str) -> None:
+    """A literal is what is in memory, and it is none of these afterwards."""
+    text = f"G = {array}\nH = G.state\ncall(lambda: 1)\nI = G.state == H\n"
+    text += "if __w__: dr.make_opaque(G)\ndel H"
+    compare(HEAD + text)
+    with pytest.raises(Difference):
+        compare(HEAD + text + "\nH = G.state == dr.VarState.Literal")
 
 
 def test_calls_are_repeated_and_kept() -> None:
