@@ -243,9 +243,17 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             path,
             self.__name__,
             recordings,
+            self._code_of,
             self._implicit is not None,
             self._state_fn is not None,
         )
+
+    def _code_of(self, recording: Any, rows: list[Any]) -> str:
+        """A text for what was recorded: the code of the function, of what it may call,
+        and of classes and functions among its inputs."""
+        from drjit import _freeze_file
+
+        return _freeze_file.code_of(self._function, self._state_fn, rows)
 
     def _adopt(self, path: Any, found: list[tuple[Any, Any]]) -> None:
         """Take recordings that were loaded."""
@@ -254,6 +262,15 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._last = Recorded(recording, None, False, False)
         self._why = f"it was loaded from '{path}'"
         self._unfit = None
+
+    def _note_other_code(self, path: Any, count: int, total: int) -> None:
+        """Recordings that were loaded are of other code."""
+        self._why = f"{count} of {total} recordings in '{path}' are of other code"
+        if _core._logs(_WARN):
+            text = (
+                f"drjit.load_frozen(): '{self.__name__}' is recorded anew: {self._why}"
+            )
+            print(text, file=sys.stderr)
 
     def explain(self) -> str:
         """The latest recording as text, and why it was made."""

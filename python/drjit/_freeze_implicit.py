@@ -236,22 +236,11 @@ def _package(function: types.FunctionType) -> str:
     return (function.__module__ or "").partition(".")[0]
 
 
-@functools.lru_cache(maxsize=1024)
 def _digest(code: types.CodeType) -> str:
     """A text that is the same for the same code, in other processes, too."""
-    import hashlib  # takes longer than most functions
+    from drjit._freeze_digest import code_digest  # takes longer than most functions
 
-    parts = (
-        code.co_name,
-        code.co_code,
-        code.co_names,
-        code.co_freevars,
-        [
-            _digest(x) if isinstance(x, types.CodeType) else repr(x)
-            for x in code.co_consts
-        ],
-    )
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+    return code_digest(code)
 
 
 def _identity(function: types.FunctionType) -> tuple[Any, ...]:
