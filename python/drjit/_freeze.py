@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from drjit import _core
 from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
-from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
+from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel
 from drjit._freeze_ad import (
     Call,
     Derivatives,
@@ -31,29 +31,8 @@ from drjit._freeze_ad import (
 )
 from drjit._freeze_implicit import Implicit
 
-_LITERAL_NOTE = (
-    "While traversing the frozen function input, new literal variables have\n"
-    "been discovered which changed from one call to another. These will be made\n"
-    "opaque, and the input will be traversed again. This will incur some\n"
-    "overhead. To prevent this, make those variables opaque in beforehand. Below,\n"
-    "a list of variables that changed will be shown."
-)
-
-# Of the inputs of a call.
-_PARTS = {
-    "[0]": "args",
-    "[1]": "kwargs",
-    "[2]": "closure",
-    "[3]": "state",
-    "[4]": "gradients",
-}
-
-_WARNING = (
-    "The frozen function has been recorded {} times, this indicates a problem\n"
-    "with how the frozen function is being called. For example, calling it\n"
-    "with changing python values such as an index. For more information about\n"
-    "which variables changed set the log level to ``LogLevel::Debug``."
-)
+# Reasons why a function cannot be repeated, of which each is logged once.
+_REASONS = 100
 
 # Recordings for inputs that differ in sizes only: more are dropped.
 _SIZES = 8
@@ -73,11 +52,6 @@ _LLVM = JitBackend.LLVM.value
 # 'noted': of the function that this thread records, if it does, what it has printed,
 # and the instances that it has looked at.
 _local = threading.local()
-
-
-def named(path: str) -> str:
-    """A path in the inputs in the words of the user: "args[1]", "kwargs['c'].z"."""
-    return _PARTS.get(path[:3], "") + path[3:]
 
 
 class _Print(NamedTuple):
@@ -182,7 +156,9 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         auto_opaque: bool,
         enabled: bool,
         allow_reads: bool,
+        strict: bool,
     ) -> None:
+        _check_numbers(limit, warn_after)
         self.__name__ = type(function).__name__  # unless it has one of its own
         functools.update_wrapper(self, function)
         self._function = function
@@ -193,6 +169,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._auto_opaque = auto_opaque
         self.enabled = enabled
         self._allow_reads = allow_reads
+        self._strict = strict
         implicit = Implicit(function, _unwrap)
         self._implicit: Callable[[], Any] | None = implicit if implicit else None
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
@@ -201,8 +178,10 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
         self._general = False  # kernels read sizes from memory from the start
         self._last: Recorded | None = None
-        self._described: dict[str, str] | None = None  # inputs of the latest recording
+        self._described: Any = None  # inputs of the latest recording, in words
         self._why = "the function was not called yet"
+        self._refused = False  # that is why it is called each time
+        self._told: set[str] = set()  # why, as logged
         self._unfit: Any = None  # a recording, if that is why
         self.n_recordings = 0
 
@@ -217,6 +196,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._forms.clear()
         self.__dict__.pop("_derivatives", None)
         self._last = self._described = self._unfit = self._recent = None
+        self._told.clear()
         self.n_recordings = 0
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -261,7 +241,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._recordings[key] = [recording, *self._recordings.pop(key, [])]
             self._last = Recorded(recording, None, False, False)
         self._why = f"it was loaded from '{path}'"
-        self._unfit = None
+        self._unfit, self._refused = None, False
 
     def _note_other_code(self, path: Any, count: int, total: int) -> None:
         """Recordings that were loaded are of other code."""
@@ -273,11 +253,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             print(text, file=sys.stderr)
 
     def explain(self) -> str:
-        """The latest recording as text, and why it was made."""
+        """The latest recording as text, and why it was made; or why the function is
+        called each time."""
         text = "no recording\n"
         if self._last is not None:
             text = self._last.recording.text()
-        return f"{text}recorded because {self._reason()}\n"
+        what = "called each time" if self._refused else "recorded"
+        return f"{text}{what} because {self._reason()}\n"
 
     def export(
         self,
@@ -343,6 +325,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         try:
             result = self._repeat(inputs)
         except RecursionError as error:
+            from drjit._freeze_notes import named
+
             path = _find_cycle(inputs)
             if path is None:
                 raise
@@ -389,17 +373,21 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._auto_opaque,
             True,
             self._allow_reads,
+            self._strict,
         )
 
     def _freeze_like(self, function: Callable[..., Any]) -> FrozenFunction:
         """A function of explicit inputs, frozen as this one is."""
         frozen = self._fresh(function)
         frozen._implicit = None
+        frozen.__name__ = f"a derivative of {self.__name__}"
         return frozen
 
     def _repeat(self, inputs: tuple[Any, ...]) -> Any:
         """The result of a recording that fits; without one, the inputs' snapshot."""
         result = self._find(inputs)
+        if self._limit and type(result) is not _core._Snapshot:
+            self._move_to_end(self._recent)
         if type(result) is not _Printed:
             return result
         self._recent = None  # each result of it has to come here
@@ -509,15 +497,11 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     def _note_literals(
         self, snapshot: Any, changed: list[tuple[int, int, int]]
     ) -> None:
-        if not _core._logs(_INFO):
-            return
-        print(_LITERAL_NOTE)
-        for number, old, new in changed:
-            where = named(snapshot.path(number))
-            print(
-                f"{where}: The literal value of this variable changed from {old:#x} to "
-                f"{new:#x}"
-            )
+        if _core._logs(_INFO):
+            from drjit import _freeze_notes
+
+            rows = [(snapshot.path(number), *bits) for number, *bits in changed]
+            print(_freeze_notes.literals(self.__name__, rows))
 
     def _record(
         self,
@@ -528,10 +512,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         kwargs: Any,
     ) -> Any:
         known = self._note_reason(snapshot)
-        if self.n_recordings >= self._warn_after:
-            self._warn()
-        if self._described is not None or _core._logs(_DEBUG):
-            self._list_changes(inputs)
+        self._note_changes(inputs, known)
         backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
         general = self._general or known
@@ -550,8 +531,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         finally:
             _local.noted = None
         if isinstance(recording, str):
-            self._why = f"recordings of the function cannot be repeated: {recording}"
-            self._unfit = None
+            self._refuse(recording)
             return result
         self._keep(snapshot, inputs, recording, noted)
         return plain
@@ -574,8 +554,29 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         tracked = list(map(snapshot.leaf_path, where)) if where else []
         self._last = Recorded(recording, tracked, bool(prints), bool(domains))
 
+    def _refuse(self, reason: str) -> None:
+        """What was recorded cannot be repeated."""
+        self._why = f"it cannot be repeated: {reason}"
+        self._unfit, self._refused = None, True
+        text = f"drjit.freeze(): '{self.__name__}' cannot be repeated: {reason}"
+        if self._strict:
+            raise RuntimeError(text)
+        new = reason not in self._told and len(self._told) < _REASONS
+        if new and _core._logs(_WARN):
+            self._told.add(reason)
+            print(text, file=sys.stderr)
+
+    def _move_to_end(self, recording: Any) -> None:
+        """A recording was used: others go first."""
+        for key, known in list(self._recordings.items()):
+            if recording in known:
+                self._recordings.pop(key, None)
+                others = [other for other in known if other is not recording]
+                self._recordings[key] = [recording, *others]
+
     def _drop(self, limit: int) -> None:
-        """Forget the oldest recordings, if there are too many."""
+        """Forget the recordings that were not used for the longest time, if there are
+        too many."""
         while self.n_cached_recordings > limit:
             oldest = next(iter(self._recordings))
             self._recordings[oldest].pop()
@@ -588,6 +589,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     def _note_reason(self, snapshot: Any) -> bool:
         """Why no recording fits. Are there any with this key?"""
         known = self._recordings.get(snapshot.key)
+        self._refused = False
         if known:
             self._why = "the sizes, contents or flags do not fit"
             self._unfit = known[0]
@@ -596,29 +598,27 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._unfit = None
         return bool(known)
 
-    def _warn(self) -> None:
-        if not _core._logs(_WARN):
-            return
-        print(_WARNING.format(self.n_recordings + 1), file=sys.stderr)
-
-    def _list_changes(self, inputs: tuple[Any, ...]) -> None:
-        """With log level Debug, what is different from the latest recording."""
-        if not _core._logs(_DEBUG):
+    def _note_changes(self, inputs: tuple[Any, ...], sizes: bool) -> None:
+        """Say what is different from the latest recording: in a warning, if there are
+        too many, and with log level Debug. Nothing is described before that."""
+        debug, count = _core._logs(_DEBUG), self.n_recordings
+        often = self._limit != 0 and count >= self._warn_after
+        wanted = debug or often or count + 1 == self._warn_after
+        if not (wanted and _core._logs(_WARN)):
             self._described = None
             return
-        before, now = self._described, _describe(inputs)
+        from drjit import _freeze_notes
+
+        before, now = self._described, _freeze_notes.describe(inputs)
         self._described = now
-        if before is None:
-            return
-        print(f"{getattr(self, '__name__', 'The function')} is recorded again:")
-        changed = False
-        for path in {**before, **now}:
-            old, new = before.get(path, "not there"), now.get(path, "not there")
-            if old != new:
-                print(f"    {named(path)}: {old} before, {new} now")
-                changed = True
-        if not changed:
-            print("    contents of arrays, or other values with the same text")
+        changes = _freeze_notes.differences(before or now, now, sizes)
+        if often:
+            text = _freeze_notes.warning(self.__name__, count + 1, changes, self._why)
+            print(text, file=sys.stderr)
+        if debug and before is not None:
+            print(f"{self.__name__} is recorded again:")
+            for line in changes or ["contents of arrays, or values with the same text"]:
+                print(f"    {line}")
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -638,30 +638,6 @@ def _give_gradient(array: Any, before: Any, after: Any) -> None:
         _core.set_grad(product, 1)
         _core.enqueue(ADMode.Backward, product)
         traverse(ADMode.Backward)
-
-
-def _describe(inputs: tuple[Any, ...]) -> dict[str, str]:
-    """What recordings are chosen by, as texts, by path."""
-    from drjit._text.nodes import paths
-
-    return {
-        path: type(item).__name__ if kind == "open" else _describe_leaf(item)
-        for path, (kind, item, *_) in paths("freeze", inputs)
-    }
-
-
-def _describe_leaf(item: Any) -> str:
-    name = type(item).__name__
-    if not isinstance(item, _core.ArrayBase):
-        text = repr(item)
-        return f"{name} {text if len(text) < 60 else text[:57] + '...'}"
-    if not _core.is_jit_v(item):
-        return f"{name} {item}"
-    if item.state == VarState.Literal:
-        return f"{name}, literal {item}"
-    if _core.is_tensor_v(item):
-        return f"{name} of shape {item.shape}"
-    return f"{name} of {_core.width(item)} entries"
 
 
 def _children(value: Any) -> Iterator[tuple[str, Any]]:
@@ -700,6 +676,21 @@ def _find_cycle(root: Any) -> str | None:
     return None
 
 
+def _check_numbers(limit: Any, warn_after: Any) -> None:
+    for name, value in (("limit", limit), ("warn_after", warn_after)):
+        if value is None and name == "limit":
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(
+                f"drjit.freeze(): '{name}' is of type {type(value).__name__}, expected "
+                "an int"
+            )
+        if value < 0:
+            raise ValueError(
+                f"drjit.freeze(): '{name}' is {value}, expected at least 0"
+            )
+
+
 def _unwrap(value: Any) -> Any:
     """The function of a frozen one."""
     return value._function if isinstance(value, FrozenFunction) else value
@@ -715,6 +706,7 @@ def freeze(
     auto_opaque: bool = True,
     enabled: bool = True,
     allow_reads: bool = False,
+    strict: bool = False,
 ) -> Any:
     """Record what a function does the first time, and repeat it without calling it.
 
@@ -725,13 +717,17 @@ def freeze(
     arrays of other sizes, as far as the function does not depend on these. What it
     scatters to or replaces among its inputs is written back, as if it had been called.
 
-    ``limit``: recordings that are kept at most, the latest ones. ``warn_after``: print
-    a warning from that many recordings on. ``backend``: where there are no inputs to
+    ``limit``: recordings that are kept at most, those that were used last; 0: none is,
+    the function is called each time. ``warn_after``: from that many recordings on, log
+    a warning that names the inputs which differ from those of the one before.
+    ``backend``: where there are no inputs to
     tell. ``auto_opaque``: literals that change from call to call become arrays in
     memory; if it is False, all are from the start. ``enabled``: False calls the
     function as if it was not decorated; so does clearing ``JitFlag.KernelFreezing``.
     ``allow_reads``: reading entries of arrays (``x[0]``, ``bool(x)``, ``x.numpy()``) is
-    no error: a recording serves the calls in which they are the same.
+    no error: a recording serves the calls in which they are the same. ``strict``: where
+    a function cannot be repeated, so that it is called each time, the call is a
+    RuntimeError that says why; else a line of the log does, and ``explain()``.
     """
 
     def decorate(function: Any) -> Any:
@@ -751,6 +747,7 @@ def freeze(
             auto_opaque,
             enabled,
             allow_reads,
+            strict,
         )
         return outer(frozen) if outer else frozen
 

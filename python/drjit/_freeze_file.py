@@ -20,7 +20,7 @@ from typing import Any
 
 from drjit import _core
 from drjit._enums import JitBackend
-from drjit._freeze import named
+from drjit._freeze_notes import named
 
 Rows = list[tuple[Any, ...]]
 

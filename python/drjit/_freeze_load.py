@@ -39,7 +39,9 @@ class LoadedFunction(FrozenFunction):
     ) -> None:
         from drjit._freeze_file import closure_of
 
-        super().__init__(_no_function, state_fn, None, 10, backend, True, True, False)
+        super().__init__(
+            _no_function, state_fn, None, 10, backend, True, True, False, False
+        )
         self.__name__ = self.__qualname__ = note["name"]
         self._implicit = None
         if note["state"] and state_fn is None:
@@ -126,6 +128,7 @@ def load_frozen(
     auto_opaque: bool = True,
     enabled: bool = True,
     allow_reads: bool = False,
+    strict: bool = False,
 ) -> Any:
     """A frozen function with the recordings that :meth:`FrozenFunction.save` wrote.
 
@@ -157,6 +160,7 @@ def load_frozen(
         auto_opaque=auto_opaque,
         enabled=enabled,
         allow_reads=allow_reads,
+        strict=strict,
     )
     frozen = made if isinstance(made, FrozenFunction) else made.__func__
     pairs = zip(found, codes, strict=True)
