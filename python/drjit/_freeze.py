@@ -322,18 +322,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
 
     def _call(self, inputs: tuple[Any, Any, Any, Any]) -> Any:
         """A call that the recording of the last one does not fit."""
-        try:
-            result = self._repeat(inputs)
-        except RecursionError as error:
-            from drjit._freeze_notes import named
-
-            path = _find_cycle(inputs)
-            if path is None:
-                raise
-            raise RecursionError(
-                f"drjit.freeze(): {named(path)} contains itself, expected "
-                "inputs without cycles"
-            ) from error
+        result = self._repeat(inputs)
         if type(result) is not _core._Snapshot:
             return result
         args, kwargs, *_ = inputs
@@ -426,7 +415,18 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         its own, and gradients that it leaves in them are outputs of the recording. What
         it returns or changes depends on the inputs by one operation.
         """
-        call = Call(inputs)
+        try:
+            call = Call(inputs)
+        except RecursionError as error:
+            from drjit._freeze_notes import named
+
+            path = _find_cycle(inputs)
+            if path is None:
+                raise
+            raise RecursionError(
+                f"drjit.freeze(): {named(path)} contains itself, expected inputs "
+                "without cycles where one has derivatives"
+            ) from error
         rows = _core._freeze_detach(inputs)
         try:
             # Where nothing is tracked at present, these are arrays like others.
@@ -522,7 +522,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         try:
             result = function(*args, **kwargs)
             # What is tracked here depends on what has become so within.
-            plain = _core.detach(result) if _core.grad_enabled(result) else result
+            plain = _detached(result)
             full = _Printed(plain, noted[0]) if noted[0] else plain
             recording = _core._freeze_stop(snapshot, inputs, full, plain)
         except BaseException:
@@ -619,6 +619,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             print(f"{self.__name__} is recorded again:")
             for line in changes or ["contents of arrays, or values with the same text"]:
                 print(f"    {line}")
+
+
+def _detached(result: Any) -> Any:
+    try:
+        return _core.detach(result) if _core.grad_enabled(result) else result
+    except RecursionError:  # it contains itself, which cannot be repeated
+        return result
 
 
 def _same(a: Any, b: Any) -> bool:

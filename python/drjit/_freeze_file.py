@@ -161,6 +161,8 @@ def _put_row(row: tuple[Any, ...]) -> list[Any]:
         return [kind, _put_value(row[2])]
     if kind == "value":
         return [kind, _put_value(row[1])]
+    if kind == "cycle":
+        raise _Unknown("it is a container that it stands in")
     if kind == "object":
         return _put_object(row[1])  # type: ignore[no-any-return]
     if kind == "dict":
@@ -397,6 +399,8 @@ def _words(row: tuple[Any, ...]) -> str:
         return repr(row[1])
     if kind == "object":
         return f"{row[1]()!r}, which is compared by identity"
+    if kind == "cycle":
+        return f"the container {row[1]} levels above"
     if kind == "dict":
         return f"a dict with the keys {row[3]!r}"
     if kind == "fields":

@@ -58,6 +58,8 @@ def describe(inputs: Any) -> Described:
 
 def _leaf(item: Any) -> tuple[str, Any]:
     name = type(item).__name__
+    if isinstance(item, (list, dict)):
+        return f"{name} that it stands in", None
     if not isinstance(item, _core.ArrayBase):
         text = _object(item)
         return text if type(item) in _PLAIN else f"{name} {text}", None

@@ -21,7 +21,7 @@ static int contents_of(const State *state, PyObject *value, const Tree *tree)
     bool plain = true;
     for (size_t i = 0; i < tree->leaf_count; i++) {
         PyObject *leaf = tree->leaves[i];
-        if (leaf == value)
+        if (leaf == value && tree->node_count == 1)
             return ARRAYS_OR_A_LEAF;
         if (is_plain(leaf))
             continue;
