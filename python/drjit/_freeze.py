@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from drjit import _core
 from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
-from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
+from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel
 from drjit._freeze_ad import (
     Call,
     Derivatives,
@@ -31,29 +31,8 @@ from drjit._freeze_ad import (
 )
 from drjit._freeze_reads import Found, Names, learn, listener, unsure_of, walk
 
-_LITERAL_NOTE = (
-    "While traversing the frozen function input, new literal variables have\n"
-    "been discovered which changed from one call to another. These will be made\n"
-    "opaque, and the input will be traversed again. This will incur some\n"
-    "overhead. To prevent this, make those variables opaque in beforehand. Below,\n"
-    "a list of variables that changed will be shown."
-)
-
-# Of the inputs of a call.
-_PARTS = {
-    "[0]": "args",
-    "[1]": "kwargs",
-    "[2]": "closure",
-    "[3]": "state",
-    "[4]": "gradients",
-}
-
-_WARNING = (
-    "The frozen function has been recorded {} times, this indicates a problem\n"
-    "with how the frozen function is being called. For example, calling it\n"
-    "with changing python values such as an index. For more information about\n"
-    "which variables changed set the log level to ``LogLevel::Debug``."
-)
+# Reasons why a function cannot be repeated, of which each is logged once.
+_REASONS = 100
 
 # Recordings for inputs that differ in sizes only: more are dropped.
 _SIZES = 8
@@ -80,11 +59,6 @@ _LLVM = JitBackend.LLVM.value
 # 'noted': of the function that this thread records, if it does, what it has printed,
 # and the instances that it has looked at.
 _local = threading.local()
-
-
-def named(path: str) -> str:
-    """A path in the inputs in the words of the user: "args[1]", "kwargs['c'].z"."""
-    return _PARTS.get(path[:3], "") + path[3:]
 
 
 class _Print(NamedTuple):
@@ -200,7 +174,9 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         auto_opaque: bool,
         enabled: bool,
         allow_reads: bool,
+        strict: bool,
     ) -> None:
+        _check_numbers(limit, warn_after)
         self.__name__ = type(function).__name__  # unless it has one of its own
         functools.update_wrapper(self, function)
         self._function = function
@@ -212,14 +188,17 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self.enabled = enabled
         self._allow_reads = allow_reads
         self._names: Names | None = Names()  # that it reads; None: it reads nothing
+        self._strict = strict
         self._recordings: dict[Any, list[Any]] = {}  # by key, the latest first
         self._recent: list[Any] = []  # those that fitted lately, the latest first
         self._forms: dict[Any, _Form] = {}
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
         self._general = False  # kernels read sizes from memory from the start
         self._last: Recorded | None = None
-        self._described: dict[str, str] | None = None  # inputs of the latest recording
+        self._described: Any = None  # inputs of the latest recording, in words
         self._why = "the function was not called yet"
+        self._refused = False  # that is why it is called each time
+        self._told: set[str] = set()  # why, as logged
         self._unfit: Any = None  # a recording, if that is why
         self._refusals = 0  # calls in a row that could not be kept
         self.n_recordings = 0
@@ -235,6 +214,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._forms.clear()
         self.__dict__.pop("_derivatives", None)
         self._recent.clear()
+        self._told.clear()
         self._last = self._described = self._unfit = None
         self.n_recordings = self._refusals = 0
 
@@ -262,9 +242,17 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             path,
             self.__name__,
             recordings,
+            self._code_of,
             self._names is not None or self._closure is not None,
             self._state_fn is not None,
         )
+
+    def _code_of(self, recording: Any, rows: list[Any]) -> str:
+        """A text for what was recorded: the code of the function, of what it may call,
+        and of classes and functions among its inputs."""
+        from drjit import _freeze_file
+
+        return _freeze_file.code_of(self._function, self._state_fn, rows)
 
     def _adopt(self, path: Any, found: list[tuple[Any, Any]]) -> None:
         """Take recordings that were loaded."""
@@ -272,14 +260,25 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._recordings[key] = [recording, *self._recordings.pop(key, [])]
             self._last = Recorded(recording, None, False, False)
         self._why = f"it was loaded from '{path}'"
-        self._unfit = None
+        self._unfit, self._refused = None, False
+
+    def _note_other_code(self, path: Any, count: int, total: int) -> None:
+        """Recordings that were loaded are of other code."""
+        self._why = f"{count} of {total} recordings in '{path}' are of other code"
+        if _core._logs(_WARN):
+            text = (
+                f"drjit.load_frozen(): '{self.__name__}' is recorded anew: {self._why}"
+            )
+            print(text, file=sys.stderr)
 
     def explain(self) -> str:
-        """The latest recording as text, and why it was made."""
+        """The latest recording as text, and why it was made; or why the function is
+        called each time."""
         text = "no recording\n"
         if self._last is not None:
             text = self._last.recording.text()
-        return f"{text}recorded because {self._reason()}\n"
+        what = "called each time" if self._refused else "recorded"
+        return f"{text}{what} because {self._reason()}\n"
 
     def export(
         self,
@@ -344,16 +343,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         """A call that none of the latest recordings fits."""
         look = self._look(args, kwargs, state)
         inputs = (args, kwargs, look.part, state)
-        try:
-            result = self._repeat(look, inputs)
-        except RecursionError as error:
-            path = _find_cycle(inputs)
-            if path is None:
-                raise
-            raise RecursionError(
-                f"drjit.freeze(): {named(path)} contains itself, expected "
-                "inputs without cycles"
-            ) from error
+        result = self._repeat(look, inputs)
         if type(result) is not _core._Snapshot:
             return result
         return self._miss(look, result, inputs, args, kwargs)
@@ -403,12 +393,14 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._auto_opaque,
             True,
             self._allow_reads,
+            self._strict,
         )
 
     def _freeze_like(self, function: Callable[..., Any]) -> FrozenFunction:
         """A function of explicit inputs, frozen as this one is."""
         frozen = self._fresh(function)
         frozen._names = None
+        frozen.__name__ = f"a derivative of {self.__name__}"
         return frozen
 
     def _repeat(self, look: _Look, inputs: tuple[Any, ...]) -> Any:
@@ -421,6 +413,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if look.found:
             look.reads.store(look.found.inputs, before)
             recording.reads = look.reads
+        if self._limit:
+            self._move_to_end(recording)
         if type(result) is not _Printed:  # each result of those has to come here
             self._remember(recording)
             return result
@@ -480,7 +474,18 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         its own, and gradients that it leaves in them are outputs of the recording. What
         it returns or changes depends on the inputs by one operation.
         """
-        call = Call(inputs)
+        try:
+            call = Call(inputs)
+        except RecursionError as error:
+            from drjit._freeze_notes import named
+
+            path = _find_cycle(inputs)
+            if path is None:
+                raise
+            raise RecursionError(
+                f"drjit.freeze(): {named(path)} contains itself, expected inputs "
+                "without cycles where one has derivatives"
+            ) from error
         rows = _core._freeze_detach(inputs)
         try:
             # Where nothing is tracked at present, these are arrays like others.
@@ -552,15 +557,11 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     def _note_literals(
         self, snapshot: Any, changed: list[tuple[int, int, int]]
     ) -> None:
-        if not _core._logs(_INFO):
-            return
-        print(_LITERAL_NOTE)
-        for number, old, new in changed:
-            where = named(snapshot.path(number))
-            print(
-                f"{where}: The literal value of this variable changed from {old:#x} to "
-                f"{new:#x}"
-            )
+        if _core._logs(_INFO):
+            from drjit import _freeze_notes
+
+            rows = [(snapshot.path(number), *bits) for number, *bits in changed]
+            print(_freeze_notes.literals(self.__name__, rows))
 
     def _record(
         self,
@@ -572,10 +573,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         kwargs: Any,
     ) -> Any:
         known = self._note_reason(snapshot)
-        if self.n_recordings >= self._warn_after:
-            self._warn()
-        if self._described is not None or _core._logs(_DEBUG):
-            self._list_changes(inputs)
+        self._note_changes(inputs, known)
         backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
         general = self._general or known
@@ -586,7 +584,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         try:
             result, ran = self._listen(look, function, args, kwargs)
             # What is tracked here depends on what has become so within.
-            plain = _core.detach(result) if _core.grad_enabled(result) else result
+            plain = _detached(result)
             full = _Printed(plain, noted[0]) if noted[0] else plain
             look, now, reason = self._look_again(look, inputs, ran)
             recording = reason or _core._freeze_stop(
@@ -600,8 +598,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if isinstance(recording, str):
             _core._freeze_abort()
             self._refusals += recording.startswith(_OF_STATE)
-            self._why = f"recordings of the function cannot be repeated: {recording}"
-            self._unfit = None
+            self._refuse(recording)
             return result
         self._refusals = 0
         self._keep(snapshot, inputs, recording, noted)
@@ -665,8 +662,31 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         tracked = list(map(snapshot.leaf_path, where)) if where else []
         self._last = Recorded(recording, tracked, bool(prints), bool(domains))
 
+    def _refuse(self, reason: str) -> None:
+        """What was recorded cannot be repeated."""
+        self._why = f"it cannot be repeated: {reason}"
+        self._unfit, self._refused = None, True
+        text = f"drjit.freeze(): '{self.__name__}' cannot be repeated: {reason}"
+        if self._strict:
+            raise RuntimeError(text)
+        new = reason not in self._told and len(self._told) < _REASONS
+        if new and _core._logs(_WARN):
+            self._told.add(reason)
+            print(text, file=sys.stderr)
+
+    def _move_to_end(self, recording: Any) -> None:
+        """A recording was used: others go first."""
+        for key, known in list(self._recordings.items()):
+            if recording in known:
+                self._recordings.pop(key, None)
+                others = [other for other in known if other is not recording]
+                self._recordings[key] = [recording, *others]
+
     def _drop(self, limit: int) -> None:
-        """Forget the oldest recordings, if there are too many."""
+        """Forget the recordings that were not used for the longest time, if there are
+        too many."""
+        for recording in reversed(self._recent):
+            self._move_to_end(recording)
         while self.n_cached_recordings > limit:
             oldest = next(iter(self._recordings))
             known = self._recordings[oldest]
@@ -686,6 +706,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     def _note_reason(self, snapshot: Any) -> bool:
         """Why no recording fits. Are there any with this key?"""
         known = self._recordings.get(snapshot.key)
+        self._refused = False
         if known:
             self._why = "the sizes, contents or flags do not fit"
             self._unfit = known[0]
@@ -694,29 +715,34 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._unfit = None
         return bool(known)
 
-    def _warn(self) -> None:
-        if not _core._logs(_WARN):
-            return
-        print(_WARNING.format(self.n_recordings + 1), file=sys.stderr)
-
-    def _list_changes(self, inputs: tuple[Any, ...]) -> None:
-        """With log level Debug, what is different from the latest recording."""
-        if not _core._logs(_DEBUG):
+    def _note_changes(self, inputs: tuple[Any, ...], sizes: bool) -> None:
+        """Say what is different from the latest recording: in a warning, if there are
+        too many, and with log level Debug. Nothing is described before that."""
+        debug, count = _core._logs(_DEBUG), self.n_recordings
+        often = self._limit != 0 and count >= self._warn_after
+        wanted = debug or often or count + 1 == self._warn_after
+        if not (wanted and _core._logs(_WARN)):
             self._described = None
             return
-        before, now = self._described, _describe(inputs)
+        from drjit import _freeze_notes
+
+        before, now = self._described, _freeze_notes.describe(inputs)
         self._described = now
-        if before is None:
-            return
-        print(f"{getattr(self, '__name__', 'The function')} is recorded again:")
-        changed = False
-        for path in {**before, **now}:
-            old, new = before.get(path, "not there"), now.get(path, "not there")
-            if old != new:
-                print(f"    {named(path)}: {old} before, {new} now")
-                changed = True
-        if not changed:
-            print("    contents of arrays, or other values with the same text")
+        changes = _freeze_notes.differences(before or now, now, sizes)
+        if often:
+            text = _freeze_notes.warning(self.__name__, count + 1, changes, self._why)
+            print(text, file=sys.stderr)
+        if debug and before is not None:
+            print(f"{self.__name__} is recorded again:")
+            for line in changes or ["contents of arrays, or values with the same text"]:
+                print(f"    {line}")
+
+
+def _detached(result: Any) -> Any:
+    try:
+        return _core.detach(result) if _core.grad_enabled(result) else result
+    except RecursionError:  # it contains itself, which cannot be repeated
+        return result
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -738,64 +764,19 @@ def _give_gradient(array: Any, before: Any, after: Any) -> None:
         traverse(ADMode.Backward)
 
 
-def _describe(inputs: tuple[Any, ...]) -> dict[str, str]:
-    """What recordings are chosen by, as texts, by path."""
-    from drjit._text.nodes import paths
-
-    return {
-        path: type(item).__name__ if kind == "open" else _describe_leaf(item)
-        for path, (kind, item, *_) in paths("freeze", inputs)
-    }
-
-
-def _describe_leaf(item: Any) -> str:
-    name = type(item).__name__
-    if not isinstance(item, _core.ArrayBase):
-        text = repr(item)
-        return f"{name} {text if len(text) < 60 else text[:57] + '...'}"
-    if not _core.is_jit_v(item):
-        return f"{name} {item}"
-    if item.state == VarState.Literal:
-        return f"{name}, literal {item}"
-    if _core.is_tensor_v(item):
-        return f"{name} of shape {item.shape}"
-    return f"{name} of {_core.width(item)} entries"
-
-
-def _children(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a node of a PyTree refers to, and how."""
-    if isinstance(value, (list, tuple)):
-        for k, entry in enumerate(value):
-            yield f"[{k}]", entry
-    elif isinstance(value, dict):
-        for key, entry in value.items():
-            yield f"[{key!r}]", entry
-    else:
-        fields = getattr(type(value), "DRJIT_STRUCT", None)
-        if not isinstance(fields, dict):
-            fields = getattr(type(value), "__dataclass_fields__", {})
-        for name in fields:
-            if hasattr(value, name):
-                yield f".{name}", getattr(value, name)
-
-
-def _find_cycle(root: Any) -> str | None:
-    """The path of the first node of a PyTree that is a node around it, too."""
-    stack = [("", id(root), _children(root))]
-    above, done = {id(root)}, set()
-    while stack:
-        path, number, children = stack[-1]
-        step, child = next(children, ("", None))
-        if not step:
-            stack.pop()
-            above.discard(number)
-            done.add(number)
-        elif id(child) in above:
-            return path + step
-        elif id(child) not in done:
-            above.add(id(child))
-            stack.append((path + step, id(child), _children(child)))
-    return None
+def _check_numbers(limit: Any, warn_after: Any) -> None:
+    for name, value in (("limit", limit), ("warn_after", warn_after)):
+        if value is None and name == "limit":
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(
+                f"drjit.freeze(): '{name}' is of type {type(value).__name__}, expected "
+                "an int"
+            )
+        if value < 0:
+            raise ValueError(
+                f"drjit.freeze(): '{name}' is {value}, expected at least 0"
+            )
 
 
 def freeze(
@@ -808,6 +789,7 @@ def freeze(
     auto_opaque: bool = True,
     enabled: bool = True,
     allow_reads: bool = False,
+    strict: bool = False,
 ) -> Any:
     """Record what a function does the first time, and repeat it without calling it.
 
@@ -818,13 +800,17 @@ def freeze(
     arrays of other sizes, as far as the function does not depend on these. What it
     scatters to or replaces among its inputs is written back, as if it had been called.
 
-    ``limit``: recordings that are kept at most, the latest ones. ``warn_after``: print
-    a warning from that many recordings on. ``backend``: where there are no inputs to
+    ``limit``: recordings that are kept at most, those that were used last; 0: none is,
+    the function is called each time. ``warn_after``: from that many recordings on, log
+    a warning that names the inputs which differ from those of the one before.
+    ``backend``: where there are no inputs to
     tell. ``auto_opaque``: literals that change from call to call become arrays in
     memory; if it is False, all are from the start. ``enabled``: False calls the
     function as if it was not decorated; so does clearing ``JitFlag.KernelFreezing``.
     ``allow_reads``: reading entries of arrays (``x[0]``, ``bool(x)``, ``x.numpy()``) is
-    no error: a recording serves the calls in which they are the same.
+    no error: a recording serves the calls in which they are the same. ``strict``: where
+    a function cannot be repeated, so that it is called each time, the call is a
+    RuntimeError that says why; else a line of the log does, and ``explain()``.
     """
 
     def decorate(function: Any) -> Any:
@@ -844,6 +830,7 @@ def freeze(
             auto_opaque,
             enabled,
             allow_reads,
+            strict,
         )
         return outer(frozen) if outer else frozen
 

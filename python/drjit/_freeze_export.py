@@ -212,6 +212,11 @@ def _arguments_of(modes: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
     return first
 
 
+def _plain(text: str) -> str:
+    """A text that UTF-8 and C can have: keys may have lone surrogates, and zeros."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
 def export(
     path: str | os.PathLike[str], functions: list[tuple[Recorded, str, Names]]
 ) -> None:
@@ -224,8 +229,8 @@ def export(
             (
                 recorded.recording,
                 name,
-                [names.input(path) for path in inputs + extents],
-                [names.output(path, changed) for path in outputs + sizes],
+                [_plain(names.input(path)) for path in inputs + extents],
+                [_plain(names.output(path, changed)) for path in outputs + sizes],
             )
         )
     _core._freeze_export(os.fsencode(path), rows)

@@ -15,16 +15,16 @@ import os
 import sys
 import tempfile
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from drjit import _core
 from drjit._enums import JitBackend
-from drjit._freeze import named
+from drjit._freeze_notes import named
 
 Rows = list[tuple[Any, ...]]
 
-_VERSION = 1
+_VERSION = 2
 _DIRECT = (bool, int, str, type(None))
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
 
@@ -161,6 +161,8 @@ def _put_row(row: tuple[Any, ...]) -> list[Any]:
         return [kind, _put_value(row[2])]
     if kind == "value":
         return [kind, _put_value(row[1])]
+    if kind == "cycle":
+        raise _Unknown("it is a container that it stands in")
     if kind == "object":
         return _put_object(row[1])  # type: ignore[no-any-return]
     if kind == "dict":
@@ -230,14 +232,32 @@ def _text(path: Any, function: str) -> str:
     )
 
 
+def code_of(function: Any, state_fn: Any, rows: Rows) -> str:
+    """A text for a function that was recorded, and for what the inputs, of which these
+    are the rows, have it call."""
+    from drjit._freeze_digest import digest
+
+    kinds = (*_NAMED, types.ModuleType, enum.Enum)
+    things = {}
+    for row in rows:
+        thing = _object(row) if row[0] in ("value", "object") else None
+        if row[0] == "fields":
+            thing = row[2]
+        if isinstance(thing, kinds):
+            things[id(thing)] = thing
+    return digest(function, state_fn, *things.values())
+
+
 def save(
     path: str | os.PathLike[str],
     name: str,
     recordings: list[Any],
+    code_of: Callable[[Any, Rows], str],
     has_closure: bool,
     has_state: bool,
 ) -> None:
-    """Write recordings, the latest last."""
+    """Write recordings, the latest last. ``code_of(recording, rows)`` is a text for the
+    function."""
     path = _text(path, "freeze(): save()")
     note = {
         "version": _VERSION,
@@ -253,6 +273,7 @@ def save(
                 "changes": recording.changes,
                 "sizes": recording.sizes,
                 "suspended": recording.suspended,
+                "code": code_of(recording, recording.rows[0]),
             }
             for recording in recordings
         ],
@@ -282,8 +303,9 @@ def _write(path: str, block: bytes) -> None:
 
 def load(
     path: str | os.PathLike[str], backend: JitBackend | None, unordered: bool
-) -> tuple[dict[str, Any], list[tuple[Any, Any]]]:
-    """The note of a file, and its recordings with their keys, the latest last.
+) -> tuple[dict[str, Any], list[tuple[Any, Any]], list[tuple[str, Rows]]]:
+    """The note of a file; its recordings with their keys, the latest last; for each
+    the text of `code_of()`, and the rows of its inputs.
 
     ``unordered``: sets are equal in any order of iteration.
     """
@@ -305,13 +327,17 @@ def load(
             f"drjit.load_frozen(): '{path}' was written by another version"
         )
     try:
+        codes = [
+            (entry["code"], [_take_row(row) for row in entry["inputs"]])
+            for entry in note["recordings"]
+        ]
         found = [
             _core._freeze_load(
                 block,
                 number,
                 (backend or JitBackend.LLVM).value,
                 (
-                    [_take_row(row) for row in entry["inputs"]],
+                    codes[number][1],
                     [tuple(row) for row in entry["variables"]],
                     [_take_row(row) for row in entry["outputs"]],
                     entry["repeated"],
@@ -327,7 +353,7 @@ def load(
         raise RuntimeError(
             f"drjit.load_frozen(): '{path}' needs something that is not there: {error}"
         ) from error
-    return note, found
+    return note, found, codes
 
 
 # ---------------------------------------------------------------- what does not fit
@@ -377,6 +403,8 @@ def _words(row: tuple[Any, ...]) -> str:
         return repr(row[1])
     if kind == "object":
         return f"{row[1]()!r}, which is compared by identity"
+    if kind == "cycle":
+        return f"the container {row[1]} levels above"
     if kind == "dict":
         return f"a dict with the keys {row[3]!r}"
     if kind == "fields":

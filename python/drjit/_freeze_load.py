@@ -33,12 +33,15 @@ class LoadedFunction(FrozenFunction):
         path: str | os.PathLike[str],
         note: dict[str, Any],
         found: list[tuple[Any, Any]],
+        codes: list[tuple[str, Any]],
         state_fn: Callable[..., Any] | None,
         backend: JitBackend | None,
     ) -> None:
         from drjit._freeze_file import closure_of
 
-        super().__init__(_no_function, state_fn, None, 10, backend, True, True, False)
+        super().__init__(
+            _no_function, state_fn, None, 10, backend, True, True, False, False
+        )
         self.__name__ = self.__qualname__ = note["name"]
         self._names = None
         self._unordered = True
@@ -58,6 +61,11 @@ class LoadedFunction(FrozenFunction):
                 ) from None
             self._closure = values
         self._adopt(path, found)
+        pairs = zip(found, codes, strict=True)
+        self._codes = {id(recording): code for (_, recording), (code, _) in pairs}
+
+    def _code_of(self, recording: Any, rows: list[Any]) -> str:
+        return self._codes[id(recording)]
 
     @functools.cached_property
     def _derivatives(self) -> Derivatives:
@@ -122,6 +130,7 @@ def load_frozen(
     auto_opaque: bool = True,
     enabled: bool = True,
     allow_reads: bool = False,
+    strict: bool = False,
 ) -> Any:
     """A frozen function with the recordings that :meth:`FrozenFunction.save` wrote.
 
@@ -129,7 +138,10 @@ def load_frozen(
     ``RuntimeError`` that says why. Plain values of closures and globals are those of
     the latest recording then, and results have no derivatives. With ``f``, it is
     ``dr.freeze(f, ...)`` that has these recordings already; the other parameters are as
-    there. ``state_fn`` has to be given if there was one.
+    there. ``state_fn`` has to be given if there was one. Recordings of other code are
+    left out: the function is recorded anew if it was edited since, or something that it
+    calls (functions and classes that its code names, and those among its inputs), or a
+    default of its parameters; or if another version of Python wrote the file.
 
     The file was written by a process of the same user (of the same ``DRJIT_CACHE_DIR``,
     which has the key) with the same version of the library; another CPU or engine will
@@ -138,10 +150,10 @@ def load_frozen(
     """
     from drjit._freeze_file import load
 
-    note, found = load(path, backend, unordered=f is None)
+    note, found, codes = load(path, backend, unordered=f is None)
     if f is None:
-        return LoadedFunction(path, note, found, state_fn, backend)
-    frozen = freeze(
+        return LoadedFunction(path, note, found, codes, state_fn, backend)
+    made = freeze(
         f,
         state_fn=state_fn,
         limit=limit,
@@ -150,8 +162,14 @@ def load_frozen(
         auto_opaque=auto_opaque,
         enabled=enabled,
         allow_reads=allow_reads,
+        strict=strict,
     )
-    (frozen if isinstance(frozen, FrozenFunction) else frozen.__func__)._adopt(
-        path, found
-    )
-    return frozen
+    frozen = made if isinstance(made, FrozenFunction) else made.__func__
+    pairs = zip(found, codes, strict=True)
+    same = [
+        pair for pair, (code, rows) in pairs if frozen._code_of(pair[1], rows) == code
+    ]
+    frozen._adopt(path, same)
+    if len(same) < len(found):
+        frozen._note_other_code(path, len(found) - len(same), len(found))
+    return made

@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from drjit import _core
-from drjit._freeze_digest import digest
 
 # Modules whose code reads nothing that changes, but for what it calls in C.
 _QUIET = frozenset({"drjit", "numpy", "builtins", *sys.stdlib_module_names})
@@ -462,9 +461,11 @@ def _outside(value: Any) -> Any:
     if type(value) is dict:  # in which code runs
         return "namespace"
     if isinstance(value, types.FunctionType):
-        return digest(value.__code__)
+        value = value.__code__
     if isinstance(value, types.CodeType):
-        return digest(value)
+        from drjit._freeze_digest import code_digest  # imports what takes a while
+
+        return code_digest(value)
     if isinstance(value, (types.MethodType, functools.partial)):
         return type(value).__name__
     if isinstance(value, (property, staticmethod, classmethod)):

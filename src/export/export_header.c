@@ -1,15 +1,16 @@
 /*
  * export_header.c -- NAME.h, and an example that calls the functions
  */
-#include <ctype.h>
 #include <inttypes.h>
 
+#include "export/export_name.h"
 #include "export/export_plan.h"
 
 static void put_upper(Text *out, const char *name)
 {
     for (; *name; ++name)
-        text_put_char(out, (char) toupper((unsigned char) *name));
+        text_put_char(out, *name >= 'a' && *name <= 'z' ? (char) (*name - 'a' + 'A')
+                                                        : *name);
 }
 
 /* ------------------------------------------------------------------------ header */
@@ -61,6 +62,12 @@ static void put_sizes(const ExportPlan *p, Text *out)
     text_put(out, " */\n");
 }
 
+/* What the caller calls a field, for a comment. */
+static void put_path(const ExportField *field, Text *out)
+{
+    export_name_put_comment(out, field->path ? field->path : field->name);
+}
+
 /* What has no field. */
 static void put_fixed(const ExportPlan *p, Text *out)
 {
@@ -68,18 +75,18 @@ static void put_fixed(const ExportPlan *p, Text *out)
     for (uint32_t i = 0; i < f->input_count; ++i) {
         const FrozenInput *input = &f->inputs[i];
         const ExportField *field = &p->inputs[i];
-        const char *path = field->path ? field->path : field->name;
-        if (field->size)
+        if (field->size || (input->same == i && !input->literal && input->size))
             continue;
+        text_put(out, "    /* ");
+        put_path(field, out);
         if (input->same != i)
-            text_putf(out, "    /* %s: the same as %s */\n", path,
-                      p->inputs[input->same].name);
+            text_putf(out, ": the same as %s */\n", p->inputs[input->same].name);
         else if (input->literal)
-            text_putf(out, "    /* %s: part of the function, as a value (%s, bits 0x%"
-                      PRIx64 ") */\n", path, export_plan_type((VarType) input->type),
+            text_putf(out, ": part of the function, as a value (%s, bits 0x%" PRIx64
+                      ") */\n", export_plan_type((VarType) input->type),
                       input->bits);
-        else if (!input->size)
-            text_putf(out, "    /* %s: empty */\n", path);
+        else
+            text_put(out, ": empty */\n");
     }
 }
 
@@ -96,8 +103,11 @@ static void put_size(const ExportField *field, Text *out)
     text_put(out, "    size_t ");
     export_plan_put_size(field, out);
     text_put(out, ";");
-    if (field->size && field->path)
-        text_putf(out, " /* %s */", field->path);
+    if (field->size && field->path) {
+        text_put(out, " /* ");
+        put_path(field, out);
+        text_put(out, " */");
+    }
     text_put(out, "\n");
 }
 
@@ -109,8 +119,10 @@ static void put_inputs(const ExportPlan *p, Text *out)
         const ExportField *field = &p->inputs[i];
         const VarType type = (VarType) f->inputs[i].type;
         if (field->array) {
-            text_putf(out, "    const %s *%s; /* %s: ", export_plan_type(type),
-                      field->name, field->path ? field->path : field->name);
+            text_putf(out, "    const %s *%s; /* ", export_plan_type(type),
+                      field->name);
+            put_path(field, out);
+            text_put(out, ": ");
             put_width(p, out, export_plan_width(p, i));
             text_putf(out, "%s */\n", note_of(type));
         }
@@ -129,8 +141,9 @@ static void put_output(const ExportPlan *p, uint32_t k, Text *out)
     const VarType type = (VarType) o->type;
     const bool input = o->kind == FROZEN_RESULT_INPUT;
     if (field->array) {
-        text_putf(out, "    %s *%s; /* %s: ", export_plan_type(type), field->name,
-                  field->path ? field->path : field->name);
+        text_putf(out, "    %s *%s; /* ", export_plan_type(type), field->name);
+        put_path(field, out);
+        text_put(out, ": ");
         put_width(p, out, input ? export_plan_width(p, f->inputs[o->number].same)
                                 : o->width);
         text_putf(out, "%s%s */\n", note_of(type),
@@ -247,7 +260,7 @@ static void put_input_sample(const ExportPlan *p, uint32_t i, Text *out)
     const VarType type = (VarType) p->frozen->inputs[i].type;
     const uint32_t size = sample_size(p, i);
     if (field->sized) {
-        text_put(out, "    in.");
+        text_putf(out, "    %s_in.", p->name);
         export_plan_put_size(field, out);
         text_putf(out, " = %u;\n", size);
     }
@@ -255,8 +268,9 @@ static void put_input_sample(const ExportPlan *p, uint32_t i, Text *out)
         return;
     text_putf(out, "    {\n        %s *data = malloc(%u * sizeof *data);\n"
               "        for (size_t i = 0; data && i < %u; ++i)\n"
-              "            data[i] = %s;\n        in.%s = data;\n    }\n",
-              export_plan_type(type), size, size, sample_of(type), field->name);
+              "            data[i] = %s;\n        %s_in.%s = data;\n    }\n",
+              export_plan_type(type), size, size, sample_of(type), p->name,
+              field->name);
 }
 
 static const char *format_of(VarType type)
@@ -275,35 +289,39 @@ static const char *format_of(VarType type)
 static void put_output_sample(const ExportPlan *p, uint32_t k, Text *out)
 {
     const ExportField *field = &p->outputs[k];
-    const char *name = field->name;
-    text_putf(out, "    printf(\"%s: %%zu", name);
-    text_put(out, field->array ? " entries\", out." : "\\n\", out.");
+    const char *own = p->name, *name = field->name;
+    text_putf(out, "    printf(\"%s: %%zu%s\", %s_out.", name,
+              field->array ? " entries" : "\\n", own);
     export_plan_put_size(field, out);
     text_put(out, ");\n");
     if (!field->array)
         return;
-    text_putf(out, "    for (size_t i = 0; !status && i < 4 && i < out.%s_size; ++i)\n"
-              "        printf(\" %sout.%s[i]);\n"
-              "    printf(\"\\n\");\n    free(out.%s);\n", name,
-              format_of((VarType) p->frozen->outputs[k].type), name, name);
+    text_putf(out, "    for (size_t i = 0; !%s_status && i < 4 && i < %s_out.%s_size; "
+              "++i)\n        printf(\" %s%s_out.%s[i]);\n    printf(\"\\n\");\n"
+              "    free(%s_out.%s);\n", own, own, name,
+              format_of((VarType) p->frozen->outputs[k].type), own, name, own, name);
 }
 
+/* The names of variables begin with that of the function, which may be 'status'. */
 static void put_function_sample(const ExportPlan *p, const char *library, Text *out)
 {
     const Frozen *f = p->frozen;
-    text_putf(out, "\nstatic int call_%s(void)\n{\n    struct %s_inputs in = { 0 };\n"
-              "    struct %s_outputs out = { 0 };\n", p->name, p->name, p->name);
+    const char *own = p->name;
+    text_putf(out, "\nstatic int call_%s(void)\n{\n"
+              "    struct %s_inputs %s_in = { 0 };\n"
+              "    struct %s_outputs %s_out = { 0 };\n", own, own, own, own, own);
     for (uint32_t i = 0; i < f->input_count; ++i)
         if (p->inputs[i].number != EXPORT_NONE)
             put_input_sample(p, i, out);
-    text_putf(out, "    int status = %s(&in, &out);\n    if (status)\n"
-              "        fprintf(stderr, \"%%s\\n\", %s_error());\n", p->name, library);
+    text_putf(out, "    int %s_status = %s(&%s_in, &%s_out);\n    if (%s_status)\n"
+              "        fprintf(stderr, \"%%s\\n\", %s_error());\n", own, own, own, own,
+              own, library);
     for (uint32_t k = 0; k < f->output_count; ++k)
         put_output_sample(p, k, out);
     for (uint32_t i = 0; i < f->input_count; ++i)
         if (p->inputs[i].array)
-            text_putf(out, "    free((void *) in.%s);\n", p->inputs[i].name);
-    text_put(out, "    return status;\n}\n");
+            text_putf(out, "    free((void *) %s_in.%s);\n", own, p->inputs[i].name);
+    text_putf(out, "    return %s_status;\n}\n", own);
 }
 
 void export_header_example(const ExportLibrary *l, Text *out)

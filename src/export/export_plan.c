@@ -3,7 +3,6 @@
  */
 #include "export/export_plan.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "engine/interp/interp.h"
 #include "engine/interp/interp_build.h"
 #include "export/export_files.h"
+#include "export/export_name.h"
 
 /* What recordings have that libraries have nothing for. */
 static bool check_recording(const JitExport *function)
@@ -151,53 +151,6 @@ bool export_plan_step(const LaneStep *step, char *out, size_t size)
 
 /* ------------------------------------------------------------------------ names */
 
-static const char *const keywords[] = {
-    "alignas", "alignof", "and", "asm", "auto", "bitand", "bitor", "bool", "break",
-    "case", "catch", "char", "class", "compl", "concept", "const", "consteval",
-    "constexpr", "constinit", "continue", "decltype", "default", "delete", "do",
-    "double", "else", "enum", "explicit", "export", "extern", "false", "float", "for",
-    "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new",
-    "noexcept", "not", "nullptr", "operator", "or", "private", "protected", "public",
-    "register", "requires", "restrict", "return", "short", "signed", "sizeof", "static",
-    "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typeid",
-    "typename", "typeof", "union", "unsigned", "using", "virtual", "void", "volatile",
-    "while", "xor", "unix", "linux", "errno", "stdin", "stdout", "stderr", "main"
-};
-
-static bool is_keyword(const char *name)
-{
-    for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); ++i)
-        if (strcmp(keywords[i], name) == 0)
-            return true;
-    return false;
-}
-
-static bool is_identifier(const char *name)
-{
-    bool ok = isalpha((unsigned char) *name) || *name == '_';
-    for (; ok && *name; ++name)
-        ok = isalnum((unsigned char) *name) || *name == '_';
-    return ok;
-}
-
-/* The letters and digits of a path, with one '_' between them. */
-static void put_path(Text *out, const char *path)
-{
-    bool between = false;
-    for (; *path; ++path) {
-        if (!isalnum((unsigned char) *path)) {
-            between = out->size != 0;
-            continue;
-        }
-        if (!out->size && isdigit((unsigned char) *path))
-            text_put(out, "n");
-        if (between)
-            text_put(out, "_");
-        between = false;
-        text_put_char(out, *path);
-    }
-}
-
 /* Is it the name of one of these, or that of its size? */
 static bool is_taken(const ExportField *fields, uint32_t count, const char *name)
 {
@@ -224,11 +177,9 @@ static bool name_field(ExportField *fields, uint32_t i, const char *kind)
 {
     Text text = { 0 };
     if (fields[i].path)
-        put_path(&text, fields[i].path);
+        export_name_put_field(&text, fields[i].path);
     if (!text.size)
         text_putf(&text, "%s_%u", kind, i);
-    if (is_keyword(text_get(&text) ? text_get(&text) : ""))
-        text_put(&text, "_");
     const size_t size = text.size;
     for (uint32_t n = 2; text_get(&text) && is_taken(fields, i, text_get(&text)); ++n) {
         text.size = size;
@@ -311,7 +262,7 @@ static bool plan_function(ExportPlan *p, const JitExport *function,
     *p = (ExportPlan) { .function = function, .frozen = export_frozen(function),
                         .recording = r, .name = function->name,
                         .library = library, .isa = "avx2", .parts = EXPORT_ALWAYS };
-    if (!is_identifier(p->name) || is_keyword(p->name))
+    if (!export_name_is_function(p->name))
         return error_set(JIT_ERROR_ARGUMENT, "jit_freeze_export(): 'name' is "
                          "\"%.100s\", expected an identifier of C", p->name);
     p->kernels = alloc_zero(r->command_count + 1, sizeof(NativeParts));

@@ -593,51 +593,6 @@ def test_limit_and_clear() -> None:
     assert f.n_recordings == 1
 
 
-def test_warning(capsys: pytest.CaptureFixture[str]) -> None:
-    @dr.freeze(warn_after=1)
-    def f(x: Any) -> Any:
-        return x
-
-    level = dr.log_level()
-    dr.set_log_level(dr.LogLevel.Warn)
-    try:
-        f(ramp(4))
-        assert "recorded" not in capsys.readouterr().err
-        f(order(4))
-        assert "has been recorded 2 times" in capsys.readouterr().err
-    finally:
-        dr.set_log_level(level)
-
-
-def test_changes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    @dataclass
-    class Holder:
-        z: Any
-
-    @dr.freeze(warn_after=1)
-    def f(x: Any, n: int, items: list[Any], h: Any) -> Any:
-        return x
-
-    level = dr.log_level()
-    dr.set_log_level(dr.LogLevel.Debug)
-    try:
-        f(ramp(4), 1, [Float(1), "a"], h=Holder(ramp(2)))
-        assert "again" not in capsys.readouterr().out
-        f(order(4), 2, [Float(1), "a"], h=Holder(Float(3)))
-        out = capsys.readouterr().out
-        f(order(4), 2, [Float(1)], h=Holder(None))
-        later = capsys.readouterr().out
-    finally:
-        dr.set_log_level(level)
-    assert "f is recorded again:" in out
-    assert "args[0]: Float of 4 entries before, UInt of 4 entries now" in out
-    assert "args[1]: int 1 before, int 2 now" in out
-    assert "kwargs['h'].z: Float of 2 entries before, Float, literal [3] now" in out
-    assert "items" not in out and "args[2]" not in out
-    assert "args[2][1]: str 'a' before, not there now" in later
-    assert "kwargs['h'].z: Float, literal [3] before, NoneType None now" in later
-
-
 def test_literals() -> None:
     @dr.freeze
     def f(x: Float, seed: UInt, scale: Float) -> Float:
@@ -678,28 +633,6 @@ def test_many_inputs_with_literals() -> None:
     for k in range(8):
         assert dr.all(f(x, Float(k + 0.5), -1) == x * (k + 0.5) - 1)
     assert f.n_recordings <= count + 1
-
-
-def test_literal_paths(capsys: pytest.CaptureFixture[str]) -> None:
-    @dataclass
-    class Holder:
-        z: Float
-
-    @dr.freeze
-    def f(x: Float, y: Float, items: list[Float], c: Holder) -> Float:
-        return x + 1
-
-    level = dr.log_level()
-    dr.set_log_level(dr.LogLevel.Info)
-    try:
-        for i in range(2):
-            f(ramp(i + 2), Float(i), [Float(1), Float(i)], c=Holder(Float(i)))
-        out = capsys.readouterr().out
-    finally:
-        dr.set_log_level(level)
-    assert (
-        "args[1]: The literal value of this variable changed from 0x0 to 0x3f8" in out
-    )
 
 
 def test_no_inputs() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import drjit as dr
@@ -21,30 +22,80 @@ def ramp(size: int, start: float = 1.0) -> Float:
     return x
 
 
-def test_kernel_history() -> None:
-    @dr.freeze
-    def f(x: Float) -> tuple[Float, Float]:
-        return dr.sin(x) * 2, dr.prefix_sum(x)
+def many(x: Float) -> Any:
+    i = UInt(x)
+    dr.eval(i)
+    ordered = dr.block_sum(x, 5), dr.sort(x), dr.compress(x > 3), dr.dot(x, x)
+    return dr.sin(x) * 2, dr.prefix_sum(x), dr.gather(Float, x, i), ordered
 
+
+# What the reference says an entry has, and what the kernels among them have.
+ALWAYS = "backend execution_time type recording_mode size input_count output_count"
+KERNELS = (
+    "hash ir operation_count cache_hit cache_disk codegen_time backend_time uses_optix"
+)
+
+
+def test_kernel_history(tmp_path: Path) -> None:
+    """What is recorded, repeated, or loaded has the entries of the plain function."""
+    f = dr.freeze(many)
     modes = dr.KernelRecordingMode
     seen = []
     with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
-        for call in (f, f, f._function):
+        for name in ("record", "repeat", "load", "call"):
+            if name == "load":
+                f.save(tmp_path / "f")
+                f = dr.load_frozen(tmp_path / "f")
+            call = many if name == "call" else f
             x = ramp(100)
             dr.eval(x)
             dr.kernel_history_clear()
             dr.eval(call(x))
             seen.append(dr.kernel_history())
-    recorded, replayed, plain = seen
-    assert {e["recording_mode"] for e in recorded} == {modes.Recorded}
-    assert {e["recording_mode"] for e in replayed} == {modes.Replayed}
-    assert {e["recording_mode"] for e in plain} == {modes.Inactive}
+    recorded, replayed, loaded, plain = seen
+    for entries, mode in (
+        (recorded, modes.Recorded),
+        (replayed, modes.Replayed),
+        (loaded, modes.Replayed),
+        (plain, modes.Inactive),
+    ):
+        assert {e["recording_mode"] for e in entries} == {mode}
+        for e in entries:
+            assert set(ALWAYS.split()) <= e.keys()
+            assert e["backend"] == dr.JitBackend.LLVM and e["execution_time"] >= 0
+            if e["type"] == dr.KernelType.JIT:
+                assert set(KERNELS.split()) <= e.keys()
+                assert e["input_count"] > 0 < e["output_count"] and e["ir"].read()
+    types = {e["type"] for e in plain}
+    assert types > {dr.KernelType.JIT, dr.KernelType.BlockReduce}
     for name in (
-        "type size hash engine operation_count bytes_read bytes_written flops"
+        "type size hash engine operation_count bytes_read bytes_written flops "
+        "input_count output_count has_loops uses_optix"
     ).split():
         values = [[e.get(name) for e in entries] for entries in seen]
-        assert values[0] == values[1] == values[2], name
-    assert all(e["codegen_time"] == 0 for e in replayed if "hash" in e)
+        assert values[0] == values[1] == values[2] == values[3], name
+    assert all(e["codegen_time"] == 0 for e in replayed + loaded if "hash" in e)
+    assert all(e["cache_hit"] for e in replayed + plain if "hash" in e)
+
+
+def test_number_of_inputs_in_the_history() -> None:
+    """A kernel has as many as it has arrays to read, other work as it takes."""
+    arrays = [ramp(50, start) for start in (1, 2, 3)]
+
+    @dr.freeze
+    def f(arrays: list[Float]) -> Any:
+        return sum(arrays, Float(0))
+
+    for mode in ("Recorded", "Replayed", "Replayed"):
+        with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+            dr.kernel_history_clear()
+            f(arrays)
+            entries = dr.kernel_history()
+        counts = [
+            (e["input_count"], e["output_count"], e["recording_mode"].name)
+            for e in entries
+        ]
+        assert counts == [(3, 1, mode)]
 
 
 def test_symbolic_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import drjit as dr
 import pytest
-from drjit.llvm import Array2f, Array3f, Bool, Float, TensorXf, UInt
+from drjit.llvm import Array2f, Array3f, Float, TensorXf, UInt
 
 
 def flat(size: int) -> Float:
@@ -414,17 +414,3 @@ def test_random_tensors(seed: int) -> None:
         m = draw.choice((n, n, n, 7, 1))
         args = tensor(n, 3), tensor(m, 3) - 4, flat(draw.choice((n, 4, 30)))
         assert outcome(frozen, *args) == outcome(program, *args), frozen.explain()
-
-
-def test_cycles_are_named() -> None:
-    @dr.freeze
-    def f(x: Any, y: Any = None) -> Any:
-        return 1
-
-    cycle: dict[str, Any] = {"a": [flat(3)]}
-    cycle["a"].append(cycle)
-    with pytest.raises(RecursionError, match=r"args\[0\]\['a'\]\[1\] contains itself"):
-        f(cycle)
-    with pytest.raises(RecursionError, match=r"kwargs\['y'\]\['a'\]\[1\] contains"):
-        f(1, y=cycle)
-    assert f(Bool(True)) == 1

@@ -83,8 +83,6 @@ static bool describe_kernel(PyObject *d, const KernelHistoryEntry *e)
            set_item(d, "uses_optix", PyLong_FromLong(0)) &&
            set_item(d, "cache_hit", PyLong_FromLong(e->cache_hit)) &&
            set_item(d, "cache_disk", PyLong_FromLong(e->cache_disk)) &&
-           set_item(d, "input_count", PyLong_FromUnsignedLong(e->input_count)) &&
-           set_item(d, "output_count", PyLong_FromUnsignedLong(e->output_count)) &&
            set_item(d, "operation_count",
                     PyLong_FromUnsignedLong(e->operation_count)) &&
            set_item(d, "has_loops", PyBool_FromLong(e->has_loops)) &&
@@ -98,6 +96,8 @@ static PyObject *describe(State *state, const KernelHistoryEntry *e)
     if (d && set_item(d, "backend", enum_make(state, "JitBackend", e->backend)) &&
         set_item(d, "type", enum_make(state, "KernelType", e->type)) &&
         set_item(d, "size", PyLong_FromSize_t(e->size)) &&
+        set_item(d, "input_count", PyLong_FromUnsignedLong(e->input_count)) &&
+        set_item(d, "output_count", PyLong_FromUnsignedLong(e->output_count)) &&
         set_item(d, "bytes_read", PyLong_FromUnsignedLongLong(e->bytes_read)) &&
         set_item(d, "bytes_written", PyLong_FromUnsignedLongLong(e->bytes_written)) &&
         set_item(d, "flops", PyLong_FromUnsignedLongLong(e->flops)) &&

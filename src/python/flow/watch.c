@@ -200,7 +200,7 @@ static bool add_roots(Watch *watch, const Tree *tree, const Tracker *t)
     for (size_t place = 0; ok && place < tree->node_count; place++) {
         const TreeNode *node = &tree->nodes[place];
         if (node->kind == NODE_LEAF) {
-            if (!t || !t->leaves[leaf].count)
+            if (!node->above && (!t || !t->leaves[leaf].count))
                 ok = add_root(watch, place, tree->leaves[leaf], NULL);
             ++leaf;
         } else if (node->kind == NODE_DATACLASS || node->kind == NODE_STRUCT) {

@@ -465,6 +465,8 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
  * exception. */
 static PyObject *find_made(const Snapshot *s, const Tree *results)
 {
+    if (tree_has_cycles(results))
+        return PyUnicode_FromString("a result, or what it changes, contains itself");
     for (size_t i = 0; i < results->leaf_count; i++)
         if (!is_repeatable(s, results->leaves[i]))
             return PyUnicode_FromFormat("a result is an object of type %s, and each "

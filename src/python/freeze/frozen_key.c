@@ -234,6 +234,11 @@ static bool put_tree(Key *key, const Collection *c, SizeClasses *sizes)
     bool ok = true;
     for (size_t i = 0; ok && i < c->tree.node_count; i++) {
         const TreeNode *node = &c->tree.nodes[i];
+        if (node->above) {
+            ok = put(key, UINT64_MAX) && put(key, node->above);
+            leaf++;
+            continue;
+        }
         if (node->kind == NODE_LEAF) {
             ok = put_leaf(key, c, leaf++, sizes);
             continue;

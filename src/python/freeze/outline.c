@@ -30,7 +30,7 @@ bool outline_nodes(Tree *tree, const Tree *from)
         const TreeNode *node = &from->nodes[tree->node_count];
         TreeNode *copy = &tree->nodes[tree->node_count];
         *copy = (TreeNode){ node->kind, node->count, NULL, Py_XNewRef(node->keys),
-                            node->plan };
+                            node->plan, node->above };
         if (node->plan) {
             node->plan->references++;
             copy->object = Py_NewRef((PyObject *) Py_TYPE(node->object));
@@ -39,16 +39,26 @@ bool outline_nodes(Tree *tree, const Tree *from)
     return true;
 }
 
+/* What is kept of leaf i, whose node this is. */
+static PyObject *make_leaf(const Collection *c, const TreeNode *node, size_t i)
+{
+    PyObject *leaf = c->tree.leaves[i];
+    if (node->above)
+        return rows_of_cycle(node->above);
+    return c->places[i].info ? empty_like(c->places[i].info, leaf)
+                             : rows_of_object(c->state, leaf);
+}
+
 static bool make_leaves(Tree *tree, const Collection *c)
 {
     const Tree *from = &c->tree;
     tree->leaves = PyMem_Calloc(from->leaf_count + 1, sizeof(*tree->leaves));
     if (!tree->leaves)
         return PyErr_NoMemory() != NULL;
-    for (size_t i = 0; i < from->leaf_count; i++) {
-        const TypeInfo *info = c->places[i].info;
-        PyObject *leaf = info ? empty_like(info, from->leaves[i])
-                              : rows_of_object(c->state, from->leaves[i]);
+    for (size_t i = 0; i < from->node_count; i++) {
+        if (from->nodes[i].kind != NODE_LEAF)
+            continue;
+        PyObject *leaf = make_leaf(c, &from->nodes[i], tree->leaf_count);
         if (!leaf)
             return false;
         tree->leaves[tree->leaf_count++] = leaf;

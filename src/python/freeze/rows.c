@@ -104,6 +104,11 @@ PyObject *rows_of_object(const State *state, PyObject *object)
     return reference ? Py_BuildValue("sN", "object", reference) : NULL;
 }
 
+PyObject *rows_of_cycle(size_t levels)
+{
+    return Py_BuildValue("sn", "cycle", (Py_ssize_t) levels);
+}
+
 /* Of what rows_of_object() has given. */
 static PyObject *row_of_leaf(PyObject *leaf)
 {

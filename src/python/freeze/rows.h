@@ -9,6 +9,7 @@
  *     ("content", class, value)          of a set, or a buffer
  *     ("value", object)                  compared by ==, or without weak references
  *     ("object", weak reference)         compared by identity
+ *     ("cycle", levels)                  the container so many levels above
  *
  * "fields" are data classes, classes with DRJIT_STRUCT and named tuples; their keys are
  * names. No row refers to a variable.
@@ -22,6 +23,7 @@
  *  number or a text. What is compared by identity is not kept alive, if that is
  *  possible. NULL: exception. */
 PyObject *rows_of_object(const State *state, PyObject *object);
+PyObject *rows_of_cycle(size_t levels);
 /** Of a whole outline. 'objects': a tree of the same nodes, whose containers with
  *  fields go into their rows; NULL: None does. NULL: exception. */
 PyObject *rows_make(const Collection *outline, const Tree *objects);

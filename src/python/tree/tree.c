@@ -28,6 +28,7 @@ typedef struct Walk {
     State *state;
     const char *operation;
     bool nodes; /* wanted */
+    bool cycles; /* a container may be within itself */
     Tree *tree;
     const Tree *like; /* that the walk follows, NULL: none */
     Frame *frames, *first; /* these are the walk's caller's */
@@ -175,14 +176,31 @@ static PyObject *child_of(const TreeNode *node, PyObject *object, Py_ssize_t i)
 
 /* ---------------------------------------------------------------- taking apart */
 
-static bool take_leaf(Walk *w, PyObject *object)
+static bool take_leaf(Walk *w, PyObject *object, size_t above)
 {
     if (!add_leaf(w->tree, object))
         return false;
     TreeNode *added = w->nodes ? extend(w->tree) : NULL;
     if (added)
-        *added = (TreeNode){ .kind = NODE_LEAF };
+        *added = (TreeNode){ .kind = NODE_LEAF, .above = above };
     return added || !w->nodes;
+}
+
+/* How many levels above the next node is the container that this object is? 0: it is
+ * none of these, or that makes no difference. */
+static size_t find_above(const Walk *w, const PyObject *object)
+{
+    size_t above = w->cycles ? w->depth : 0;
+    while (above && w->frames[w->depth - above].node.object != object)
+        --above;
+    return above;
+}
+
+static bool fail_cycle(const char *operation)
+{
+    return error_raise(PyExc_RecursionError, operation, NULL, 0,
+                       "the tree contains itself, or is nested more than %d levels "
+                       "deep", DEPTH_LIMIT);
 }
 
 /* Begin with the children of a container, whose references become the frame's. */
@@ -190,9 +208,7 @@ static bool push(Walk *w, TreeNode *node)
 {
     Frame *frames = w->frames;
     if (w->depth == DEPTH_LIMIT)
-        error_raise(PyExc_RecursionError, w->operation, NULL, 0,
-                    "the tree contains itself, or is nested more than %d levels deep",
-                    DEPTH_LIMIT);
+        fail_cycle(w->operation);
     else
         frames = grow_stack(frames, w->first, w->depth, &w->capacity, sizeof(*frames));
     if (w->depth == DEPTH_LIMIT || !frames || (w->nodes && !add_node(w->tree, node))) {
@@ -294,7 +310,12 @@ static bool enter_other(Walk *w, PyObject *object)
         return ok;
     }
     if (node.kind == NODE_LEAF || node.kind == NODE_TRAVERSABLE)
-        return take_leaf(w, object);
+        return take_leaf(w, object, 0);
+    const size_t above = find_above(w, object);
+    if (above) {
+        plan_release(node.plan);
+        return take_leaf(w, object, above);
+    }
     if (node.kind == NODE_DICTIONARY && w->nodes &&
         !(node.keys = PyDict_Keys(object))) {
         Py_DECREF(object);
@@ -305,7 +326,7 @@ static bool enter_other(Walk *w, PyObject *object)
 
 static inline bool enter(Walk *w, PyObject *object)
 {
-    return array_check(w->state, object) ? take_leaf(w, object)
+    return array_check(w->state, object) ? take_leaf(w, object, 0)
                                          : enter_other(w, object);
 }
 
@@ -335,7 +356,8 @@ static bool flatten(State *state, const char *operation, PyObject *object, bool 
 {
     Frame first[FIRST_DEPTH];
     Walk w = { .state = state, .operation = operation, .nodes = nodes, .tree = tree,
-               .frames = first, .first = first, .capacity = FIRST_DEPTH };
+               .frames = first, .first = first, .capacity = FIRST_DEPTH,
+               .cycles = strcmp(operation, "freeze") == 0 };
     *tree = (Tree){ 0 };
     bool ok = enter(&w, Py_NewRef(object));
     while (ok && w.depth) {
@@ -362,6 +384,14 @@ static bool flatten(State *state, const char *operation, PyObject *object, bool 
 bool tree_flatten(State *state, const char *operation, PyObject *object, Tree *tree)
 {
     return flatten(state, operation, object, true, tree);
+}
+
+bool tree_has_cycles(const Tree *tree)
+{
+    size_t i = 0;
+    while (i < tree->node_count && !tree->nodes[i].above)
+        ++i;
+    return i < tree->node_count;
 }
 
 /* ---------------------------------------------------------------- like another tree */
@@ -857,7 +887,8 @@ PyObject *tree_map(State *state, const char *operation, PyObject *const *trees, 
     if (array_check(state, trees[0]))
         return map(context, trees);
     Tree flat[TREES_MAX] = { { 0 } };
-    bool ok = tree_flatten(state, operation, trees[0], &flat[0]);
+    bool ok = tree_flatten(state, operation, trees[0], &flat[0]) &&
+              (!tree_has_cycles(&flat[0]) || fail_cycle(operation));
     for (int i = 1; ok && i < n; i++)
         ok = tree_flatten_like(state, operation, &flat[0], trees[i], &flat[i]);
     PyObject *result = ok ? map_trees(operation, flat, n, map, context) : NULL;

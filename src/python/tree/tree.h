@@ -8,7 +8,9 @@
  *
  * plan.h says what is a container. Reading constructs no object; all walks keep their
  * own stack. A tree that contains itself, or is nested more than a thousand levels
- * deep, is a RecursionError. What is taken apart is a snapshot: code of the user's that
+ * deep, is a RecursionError. Inputs of frozen functions may contain themselves (the
+ * operation "freeze"): a container within itself is a leaf there, and it is known how
+ * many levels above it is. What is taken apart is a snapshot: code of the user's that
  * runs later, or while attributes are read, cannot change it.
  */
 #ifndef PYTHON_TREE_TREE_H
@@ -23,6 +25,7 @@ typedef struct TreeNode {
     PyObject *object; /* of a container: itself */
     PyObject *keys;   /* of a dictionary: a list */
     Plan *plan;       /* of a container with fields */
+    size_t above;     /* the leaf is the container so many levels above; 0: it is not */
 } TreeNode;
 
 typedef struct Tree {
@@ -34,6 +37,9 @@ typedef struct Tree {
 
 /** Take a tree apart. Free it with tree_free(), after failure too. False: exception. */
 bool tree_flatten(State *state, const char *operation, PyObject *object, Tree *tree);
+
+/** Does a container stand within itself, as a leaf? */
+bool tree_has_cycles(const Tree *tree);
 
 /** The leaves of another tree, in the order of 'like', without nodes. Where that has a
  *  container, this must have one of the same class with as many children, or with the
@@ -89,7 +95,8 @@ int tree_references(const Tree *tree, visitproc visit, void *arg);
  *  exception. */
 typedef PyObject *(*TreeMap)(void *context, PyObject *const *leaves);
 
-/** A new tree of the structure of trees[0], of at most four. */
+/** A new tree of the structure of trees[0], of at most four. Whatever the operation, a
+ *  tree that contains itself is a RecursionError. */
 PyObject *tree_map(State *state, const char *operation, PyObject *const *trees, int n,
                    TreeMap map, void *context);
 

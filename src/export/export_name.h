@@ -1,0 +1,25 @@
+/*
+ * export_name.h -- texts of users, as identifiers and in comments of C
+ *
+ * What inputs and outputs are called has keys of dictionaries in it, which may be any
+ * text. It gets into what is written in these two ways only.
+ */
+#ifndef EXPORT_EXPORT_NAME_H
+#define EXPORT_EXPORT_NAME_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+
+/** Can a function of C and of C++ be called so? */
+bool export_name_is_function(const char *name);
+/** Append a name for the field of a struct: the letters and digits of a text, with one
+ *  '_' between them; no keyword of C or C++, no macro, at most 64 characters. Nothing
+ *  is appended if there are none. */
+void export_name_put_field(Text *out, const char *text);
+/** Append a text for a comment, as printable ASCII. It neither ends the comment nor
+ *  begins another one; what is escaped follows a backslash, as in Python. Behind 200
+ *  bytes stands "...". */
+void export_name_put_comment(Text *out, const char *text);
+
+#endif
