@@ -654,10 +654,10 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._recordings[key] = [recording, *(known or ())]
         self._forget(self._recordings[key], _SIZES)
         self.n_recordings += 1
-        if self._limit is not None:
-            self._drop(self._limit)
         if not prints and self._limit != 0:
             self._remember(recording)
+        if self._limit is not None:
+            self._drop(self._limit)
         where = inputs[5] if len(inputs) > 4 else ()
         tracked = list(map(snapshot.leaf_path, where)) if where else []
         self._last = Recorded(recording, tracked, bool(prints), bool(domains))

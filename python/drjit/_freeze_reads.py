@@ -33,6 +33,8 @@ _ATOMS = frozenset(
     | {type(NotImplemented)}
 )
 
+_SEQUENCES = (list, tuple, dict)
+
 # They hold a state that nobody sees.
 _ITERATORS = (
     types.GeneratorType,
@@ -161,7 +163,11 @@ class _Walk:
         else:
             self._row(kind, False, space, key, _reference(value), label)
             self._values.append(_outside(value))
-            self._follow(value, label)
+            if type(value) not in _SEQUENCES:
+                self._follow(value, label)
+            elif id(value) not in self._met:
+                self._met[id(value)] = value
+                self._look_into_object(value, label)
 
     def _row(
         self, kind: int, is_input: bool, space: Any, key: Any, value: Any, label: str
@@ -174,10 +180,8 @@ class _Walk:
         cls = type(value)
         if cls in _ATOMS or isinstance(value, (type, types.ModuleType)):
             return False
-        if cls is tuple:
-            return not _is_plain(value)
-        if cls is dict and "__builtins__" in value:  # code runs in it
-            return False
+        if cls in _SEQUENCES:
+            return not (cls is tuple and _is_plain(value)) and _is_data(value)
         return (
             isinstance(value, (_core.ArrayBase, set, frozenset))
             or _core._is_container(value)
@@ -194,9 +198,7 @@ class _Walk:
         if id(value) in self._met:
             return
         self._met[id(value)] = value
-        if cls is dict and "__builtins__" in value:
-            self._look_into_dictionary(value, label)
-        elif _core._is_container(value):
+        if _core._is_container(value):
             self._look_into_tree(value, label)
         elif isinstance(value, types.ModuleType):
             self._look_into_module(value, label)
@@ -445,6 +447,23 @@ def _is_plain(value: tuple[Any, ...]) -> bool:
     )
 
 
+def _is_plain_tuple(value: Any) -> bool:
+    return type(value) is tuple and _is_plain(value)
+
+
+def _is_data(value: Any) -> bool:
+    """Has a container arrays, or nothing but plain values? Those with functions and
+    other objects are looked into instead, and so are those that code runs in."""
+    if type(value) is dict and "__builtins__" in value:
+        return False
+    try:
+        nodes = _core._tree_nodes("freeze", value)
+    except RecursionError:
+        return True
+    found = [leaf for leaf, keys in nodes if keys is None]
+    return any(map(_core.is_jit_v, found)) or all(type(x) in _ATOMS for x in found)
+
+
 def _reference(value: Any) -> Any:
     """What a row refers to a value by: it keeps no object of the user's alive."""
     cls = type(value)
@@ -458,8 +477,8 @@ def _reference(value: Any) -> Any:
 
 def _outside(value: Any) -> Any:
     """What recordings are chosen by: a value, or an object that is itself."""
-    if type(value) is dict:  # in which code runs
-        return "namespace"
+    if type(value) in _SEQUENCES and not _is_plain_tuple(value):
+        return type(value).__name__
     if isinstance(value, types.FunctionType):
         value = value.__code__
     if isinstance(value, types.CodeType):
