@@ -47,7 +47,7 @@ _ROLES = {
         ("STORE_ATTR", _WRITE_FIELD, 0),
         ("DELETE_ATTR", _WRITE_FIELD, 0),
     )
-    if name in opcode.opmap
+    if opcode.opmap.get(name, 256) < 256  # those above are of the compiler only
 }
 _NAMED = re.compile(b"[" + re.escape(bytes(_ROLES)) + b"]")
 # No instructions of their own.
