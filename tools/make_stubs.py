@@ -717,7 +717,7 @@ def function_stub(name: str, overloads: list[api_coverage.Entry]) -> str:
 
 def unknown_names(form: str) -> set[str]:
     """Names in a signature that the stub does not declare, like those of drjit.cuda."""
-    form = form.replace("[*Ts]", "[Ts]")  # which Python 3.10 does not know
+    form = form.replace("*Ts", "Ts")  # Python 3.10 cannot parse either use of it
     function = ast.parse(f"def f{form}: ...")
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     names |= {

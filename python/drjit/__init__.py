@@ -115,21 +115,35 @@ def __getattr__(name: str) -> object:
 
     While a module has this function, Python does not remember where its other names
     are, and each ``drjit.x`` takes three times as long. So it goes when all are bound.
+    It stays as long as a module cannot be imported, and raises that module's error
+    whenever one of its names is asked for; the names of the others are bound.
     """
     global _binding
     if name not in _HOME and name not in _MODULES:
         raise AttributeError(f"module 'drjit' has no attribute '{name}'")
     if _binding:  # one of the modules that are imported below asks, or another thread
         return _find(name)
+    names = globals()
+    failed: set[str] = set()
     _binding = True
     try:
-        globals().update({name: _find(name) for name in (*_HOME, *_MODULES)})
-        globals().pop("__getattr__", None)
+        value = names[name] = _find(name)
+        for other in (*_HOME, *_MODULES):
+            home = _HOME.get(other, other)
+            if other in names or home in failed:
+                continue
+            try:
+                names[other] = _find(other)
+            except Exception:  # whatever it is, who asks for this name will see it
+                failed.add(home)
+        if not failed:
+            names.pop("__getattr__", None)
     finally:
         _binding = False
-    return globals()[name]
+    return value
 
 
 def __dir__() -> list[str]:
     private = {"_HOME", "_MODULES", "_PYTHON", "_binding", "_find", "_module"}
+    private.add("__getattr__")  # which goes
     return sorted({*globals(), *_HOME, *_MODULES} - private)

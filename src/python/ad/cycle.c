@@ -13,6 +13,8 @@
  */
 #include "python/ad/cycle.h"
 
+#include <frameobject.h> /* Python 3.10 has PyFrame_Check() here */
+
 enum { LIMIT = 4096 }; /* objects: a few hundred microseconds */
 
 typedef struct Entry {
