@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "export/export.h"
+#include "trace/array/array.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/freezing_file.h"
 #include "trace/graph/current.h"
@@ -366,6 +367,22 @@ int jit_freeze_size_test(JitSizeRelation relation, JitSize a, JitSize b)
                   function, (int) relation);
     else if (w)
         result = width_test(w, (WidthRelation) relation, x, y);
+    api_leave();
+    return result;
+}
+
+uint32_t jit_freeze_size_var(JitBackend backend, JitSize size)
+{
+    static const char function[] = "jit_freeze_size_var()";
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    Width width;
+    uint32_t result = 0;
+    const Device *device = find_size(ts, function, size, &width)
+                               ? current_device(ts, backend, function)
+                               : NULL;
+    if (device)
+        result = array_of_width(ts, device->index, width);
     api_leave();
     return result;
 }

@@ -191,12 +191,30 @@ bool width_pin(Widths *w, Width width)
     return value && width_assume(w, WIDTH_EQUAL, width, value);
 }
 
+/* Does it fit what arrays keep their sizes in, whatever the inputs are? */
+static bool fits(const Widths *w, Width width)
+{
+    const WidthTerm *term = &w->terms[width];
+    switch (term->op) {
+        case WIDTH_CONSTANT: return term->value <= UINT32_MAX;
+        case WIDTH_INPUT:
+        case WIDTH_READ: return true;
+        case WIDTH_SUB:
+        case WIDTH_DIV:
+        case WIDTH_MOD:
+            return fits(w, term->a) && width_is_constant(w, term->b) &&
+                   width_value(w, term->b) > 0;
+        default: return false;
+    }
+}
+
 bool width_pin_kind(Widths *w, Width width)
 {
     if (width_value(w, width) <= 1)
         return width_pin(w, width);
-    Width two = width_constant(w, 2);
-    return two && width_assume(w, WIDTH_NOT_LESS, width, two);
+    Width two = width_constant(w, 2), most = width_constant(w, UINT32_MAX);
+    return two && most && width_assume(w, WIDTH_NOT_LESS, width, two) &&
+           (fits(w, width) || width_assume(w, WIDTH_NOT_LESS, most, width));
 }
 
 bool width_check(Widths *w, uint32_t reads)

@@ -627,6 +627,60 @@ static void test_wrong_sizes(void **unused)
     }
 }
 
+/* What kernels read of sizes beyond 32 bits; and a product that is the size of an array
+ * has to stay within these. */
+static void test_wide_sizes(void **unused)
+{
+    (void) unused;
+    uint32_t in[INPUTS], out[2];
+    make_inputs(1000, in);
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    JitSize w = jit_freeze_size(in[0]), square = jit_freeze_size_op(JitSizeMul, w, w);
+    JitSize below = jit_freeze_size_op(JitSizeSub, jit_freeze_size_constant(5), w);
+    JitSize wide = jit_freeze_size_op(JitSizeMul, square, below);
+    out[0] = jit_freeze_size_var(CPU, wide);
+    OK(out[0]);
+    assert_int_equal(jit_var_type(out[0]), VarTypeInt64);
+    OK(jit_freeze_size_next(square));
+    out[1] = jit_var_counter(CPU, 1000000);
+    assert_int_equal(jit_freeze_size_var(CPU, 1), 0);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_size_var()", "no size of this");
+    JitRecording *whole = jit_freeze_stop(2, out);
+    OK(whole);
+    DROP(out[0], out[1]);
+    OK(jit_freeze_start(CPU, INPUTS, in));
+    w = jit_freeze_size(in[0]);
+    square = jit_freeze_size_op(JitSizeMul, w, w);
+    out[0] = jit_freeze_size_var(CPU, square);
+    JitRecording *number = jit_freeze_stop(1, out);
+    OK(number);
+    jit_var_dec_ref(out[0]);
+    drop_all(in, INPUTS);
+    static const uint32_t sizes[] = { 7, 2000, 65535, 65536, 70000 };
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        const int64_t n = sizes[i];
+        int64_t found = 0;
+        make_inputs(sizes[i], in);
+        assert_int_equal(jit_freeze_replay(number, INPUTS, in, out), 1);
+        OK(jit_var_read(out[0], 0, &found));
+        assert_int_equal(found, n * n);
+        jit_var_dec_ref(out[0]);
+        /* Memory for counters of 16 GiB is no part of this. */
+        const int fits = n < 65536;
+        assert_int_equal(jit_freeze_dry_run(whole, INPUTS, in), fits);
+        if (n == 2000) {
+            assert_int_equal(jit_freeze_replay(whole, INPUTS, in, out), 1);
+            OK(jit_var_read(out[0], 0, &found));
+            assert_int_equal(found, n * n * (5 - n));
+            assert_int_equal(jit_var_size(out[1]), n * n);
+            DROP(out[0], out[1]);
+        }
+        drop_all(in, INPUTS);
+    }
+    jit_freeze_destroy(whole);
+    jit_freeze_destroy(number);
+}
+
 static int tests(void)
 {
     const struct CMUnitTest list[] = {
@@ -636,7 +690,7 @@ static int tests(void)
         TEST(test_registry),
         TEST(test_pause_and_abort), TEST(test_ends), TEST(test_sizes),
         TEST(test_memory), TEST(test_many_arrays), TEST(test_read_twice),
-        TEST(test_wrong_sizes)
+        TEST(test_wrong_sizes), TEST(test_wide_sizes)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

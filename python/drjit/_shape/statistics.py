@@ -120,17 +120,19 @@ def _divide(total: Any, count: int) -> Any:
 # -------------------------------------------------------------------------- moments
 
 
-def _is_frozen(value: Any) -> bool:
-    """Is it a flat array of a function that is being recorded for other sizes?"""
-    return (
-        dr.flag(dr.JitFlag.FreezingScope)
-        and is_array(value)
-        and dr.is_jit_v(value)
-        and dr.is_float_v(value)
-        and dr.depth_v(value) == 1
-        and not is_tensor(value)
-        and dr.width(value) > 0
-    )
+def _frozen_mean(value: Any, axis: Any, mode: str | None, keepdims: bool) -> Any:
+    """The mean of all entries in a function that is recorded: kernels read their number
+    from memory, so that the recording is for any. None: no such array.
+    """
+    if not dr.flag(dr.JitFlag.FreezingScope) or dr.is_half_v(value):
+        return None
+    flat = value.array if is_tensor(value) else value
+    if axis not in (None, ...) or not dr.is_jit_v(flat) or dr.depth_v(flat) != 1:
+        return None
+    if (keepdims and flat is value) or dr.width(flat) == 0:
+        return None
+    entries = type(flat)(dr.opaque_width(flat))
+    return dr.sum(value, axis, mode, keepdims) * dr.rcp(entries)  # as with a number
 
 
 def _mean(fn: str, value: Any, axis: Any, mode: str | None, keepdims: bool) -> Any:
@@ -156,10 +158,11 @@ def mean(
     The mean of nothing is 0. Errors: TypeError for other inputs, and those of
     ``dr.sum()``.
     """
-    if axis is Ellipsis and is_array(value) and dr.is_float_v(value):
-        if _is_frozen(value) and not keepdims:
-            entries = type(value)(dr.opaque_width(value))
-            return dr.sum(value, axis, mode) * dr.rcp(entries)  # as with a number
+    floats = is_array(value) and dr.is_float_v(value)
+    frozen = _frozen_mean(value, axis, mode, keepdims) if floats else None
+    if frozen is not None:
+        return frozen
+    if axis is Ellipsis and floats:
         # The short way: all entries of a tensor, or the first axis of anything else.
         flat = value.array if dr.is_tensor_v(value) else value
         entries = entries_of(flat) if dr.depth_v(flat) == 1 else len(flat)

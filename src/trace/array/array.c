@@ -259,12 +259,18 @@ static VarId number_like(ThreadState *ts, VarId id, uint32_t value)
 }
 
 /* A number that freezing_extent() has been told of. */
-static VarId size_in_memory(ThreadState *ts, uint8_t device, uint32_t value)
+static VarId number_in_memory(ThreadState *ts, uint8_t device, VarType type,
+                              const void *value)
 {
-    VarId result = array_literal(ts, device, VarTypeUInt32, &value, 1, true);
+    VarId result = array_literal(ts, device, type, value, 1, true);
     if (!result) /* the next command would take it for its own */
         freezing_refuse(ts, "memory ran out");
     return result;
+}
+
+static VarId size_in_memory(ThreadState *ts, uint8_t device, uint32_t value)
+{
+    return number_in_memory(ts, device, VarTypeUInt32, &value);
 }
 
 /* The size of a variable minus a number, as a variable: in memory where a recording is
@@ -352,6 +358,13 @@ VarId array_tile(ThreadState *ts, VarId id, size_t count)
 VarId array_repeat(ThreadState *ts, VarId id, size_t count)
 {
     return replicate(ts, id, count, true, "jit_var_repeat()");
+}
+
+VarId array_of_width(ThreadState *ts, uint8_t device, Width width)
+{
+    const int64_t value = width_value(freezing_widths(ts, NULL), width);
+    freezing_extent(ts, 0, width);
+    return number_in_memory(ts, device, VarTypeInt64, &value);
 }
 
 VarId array_opaque_width(ThreadState *ts, VarId id)

@@ -26,6 +26,8 @@ VarId array_reverse(ThreadState *ts, VarId id);
 VarId array_tile(ThreadState *ts, VarId id, size_t count);
 VarId array_repeat(ThreadState *ts, VarId id, size_t count);
 VarId array_opaque_width(ThreadState *ts, VarId id);
+/** A size of what the thread records as an Int64 in memory. */
+VarId array_of_width(ThreadState *ts, uint8_t device, Width width);
 /** A number for kernels to compute with, which is a size while a function is recorded:
  *  in memory where the recording is to serve others. */
 VarId array_number(ThreadState *ts, uint8_t device, uint32_t value, Width width);

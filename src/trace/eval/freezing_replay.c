@@ -215,7 +215,12 @@ static VarId make_array(const Repeat *p, const FrozenOutput *out, uint32_t size)
 
 static VarId make_output(const Repeat *p, const FrozenOutput *out)
 {
-    uint32_t size = out->width ? (uint32_t) p->walk.values[out->width] : 0;
+    const int64_t value = out->width ? p->walk.values[out->width] : 0;
+    const uint32_t size = (uint32_t) value;
+    if (value != size)
+        return (VarId) error_set(JIT_ERROR_STATE, "%s: output %u has %lld entries",
+                                 p->function, (uint32_t) (out - p->frozen->outputs),
+                                 (long long) value);
     if (out->kind == FROZEN_RESULT_ARRAY)
         return make_array(p, out, size);
     if (out->kind == FROZEN_RESULT_LITERAL)
