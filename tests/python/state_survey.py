@@ -24,7 +24,7 @@ from state_specials import SPECIALS
 from state_worlds import Difference, check
 
 TRIES = int(os.environ.get("STATE_TRIES", "40"))
-SHRUNK = 4  # of those that fail
+SHRUNK = 3  # of those that fail
 GROUPS: dict[str, Iterable[str]] = {
     "Places": PLACES,
     "Numbers": NUMBER_ACTIONS,

@@ -503,7 +503,16 @@ def _differences(
     for path in {**plain, **found}:
         a, b = plain.get(path, "not there"), found.get(path, "not there")
         if a != b and _anonymous(a) != _anonymous(b):
+            if path == "result":  # of two words, if there was an exception
+                a, b = (
+                    _with_entries(text, view) for text, view in ((a, plain), (b, found))
+                )
             yield path, a, b
+
+
+def _with_entries(text: str, view: dict[str, str]) -> str:
+    entries = [view[f"result[{k}]"] for k in range(2) if f"result[{k}]" in view]
+    return ": ".join([text, *entries])
 
 
 def _anonymous(text: str) -> str:
