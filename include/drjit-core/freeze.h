@@ -109,7 +109,10 @@ JIT_EXPORT bool jit_freeze_note(size_t count, const uint32_t *indices);
  *  Reads are all uses but counting references, describing and labelling a variable,
  *  asking for its type, and jit_var_peek_size() and jit_var_peek_state(). What is done
  *  between jit_freeze_pause() and jit_freeze_resume() is not looked at, but what was
- *  made there is foreign. */
+ *  made there is foreign.
+ *  Equal literals of before may be one variable: where one of them is an input, reading
+ *  another one is reading that input, unless the input is a copy (jit_var_copy()),
+ *  which is a variable of its own. */
 JIT_EXPORT size_t jit_freeze_foreign(size_t capacity, uint32_t *indices);
 /** To be called just before jit_freeze_stop(): variables that were made by what is
  *  recorded, and have references that nothing accounts for. Those of operands of its

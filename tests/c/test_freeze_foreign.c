@@ -269,6 +269,24 @@ static void test_value_numbering(void **unused)
     drop_all(in, INPUTS);
 }
 
+/* Equal literals are one variable, of which a copy is told apart. */
+static void test_equal_literals(void **unused)
+{
+    (void) unused;
+    uint32_t x = jit_var_u32(CPU, 3), g = jit_var_u32(CPU, 3), out;
+    uint32_t own = jit_var_copy(x);
+    assert_true(g == x && own != x);
+    for (int copied = 0; copied < 2; ++copied) {
+        OK(jit_freeze_start(CPU, 1, copied ? &own : &x));
+        out = jit_var_mul(copied ? own : x, g);
+        OK(out);
+        assert_int_equal(jit_freeze_foreign(0, NULL), copied);
+        jit_freeze_abort();
+        DROP(out);
+    }
+    DROP(x, g, own);
+}
+
 /* A foreign variable that goes meanwhile is kept, and its index is nobody else's. */
 static void test_held(void **unused)
 {
@@ -464,6 +482,7 @@ static int tests(void)
     const struct CMUnitTest list[] = {
         TEST(test_uses), TEST(test_inputs), TEST(test_own), TEST(test_messages),
         TEST(test_pointers), TEST(test_allowed), TEST(test_value_numbering),
+        TEST(test_equal_literals),
         TEST(test_held), TEST(test_written), TEST(test_unknown_memory),
         TEST(test_another_thread), TEST(test_two_recordings), TEST(test_ends)
     };
