@@ -26,10 +26,15 @@ extern "C" {
  *     }
  *     jit_freeze_replay(recording, 1, &other_x, &other_y);
  *
- * Inputs and outputs are all that may come in and go out: the use of an array that
- * existed before and is no input is an error (JIT_ERROR_STATE). Literals keep the
- * values that they have while a function is recorded. An input that the function
- * scatters to is copied first and stays as it is; what becomes of it is an output.
+ * Inputs and outputs are all that may come in and go out. The use of a variable that
+ * is no input and was not made by what is recorded, but before or by another thread, is
+ * a *foreign read*: a literal's, too, also where its value, size or state is asked for,
+ * or an operation leaves nothing of it (x * 1). All goes on with the right values, and
+ * jit_freeze_stop() fails with JIT_ERROR_UNSUPPORTED. jit_freeze_foreign() has these
+ * variables: they are what has to be an input. What the function makes and somebody
+ * keeps beyond its outputs is what jit_freeze_escaped() finds. An input that the
+ * function scatters to is copied first and stays as it is; what becomes of it is an
+ * output.
  *
  * Sizes. A recording serves inputs of other sizes. It knows where the size of each
  * array comes from: an input, the number of entries that a mask selects, and what is
@@ -93,6 +98,33 @@ JIT_EXPORT void jit_freeze_abort(void);
  *  recording. */
 JIT_EXPORT bool jit_freeze_pause(void);
 JIT_EXPORT bool jit_freeze_resume(void);
+
+/** What is recorded reads these variables (0: none) in a way that nothing else shows:
+ *  they are compared, or returned. jit_freeze_stop() does the same for its outputs.
+ *  Where nothing is recorded nothing happens. False: one does not exist. */
+JIT_EXPORT bool jit_freeze_note(size_t count, const uint32_t *indices);
+/** The foreign variables that were read so far, in the order of their first reads: how
+ *  many there are. At most 'capacity' of them are filled in (borrowed: they live until
+ *  the recording ends). 0 where nothing is recorded.
+ *  Reads are all uses but counting references, describing and labelling a variable,
+ *  asking for its type, and jit_var_peek_size() and jit_var_peek_state(). What is done
+ *  between jit_freeze_pause() and jit_freeze_resume() is not looked at, but what was
+ *  made there is foreign.
+ *  Equal literals of before may be one variable: where one of them is an input, reading
+ *  another one is reading that input, unless the input is a copy (jit_var_copy()),
+ *  which is a variable of its own. */
+JIT_EXPORT size_t jit_freeze_foreign(size_t capacity, uint32_t *indices);
+/** To be called just before jit_freeze_stop(): variables that were made by what is
+ *  recorded, and have references that nothing accounts for. Those of operands of its
+ *  variables, of what is scheduled or queued, of mask stacks and of the graph of
+ *  derivatives are known; 'known' has an entry for each that the caller knows of, so
+ *  that an index may occur several times (0: none). What custom operations
+ *  (ADCustom) hold, and variables of other threads, is not known. How many there are,
+ *  of which at most 'capacity' are filled in (borrowed), in ascending order; SIZE_MAX
+ *  on errors: a variable does not exist, nothing is recorded (JIT_ERROR_STATE), memory
+ *  is out. */
+JIT_EXPORT size_t jit_freeze_escaped(size_t count, const uint32_t *known,
+                                     size_t capacity, uint32_t *indices);
 
 /** Let the host read arrays while the calling thread records, or not (0, as it is in
  *  the beginning). What was set before; 0 without a recording. */

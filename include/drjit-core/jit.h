@@ -643,6 +643,9 @@ JIT_EXPORT size_t jit_var_size(uint32_t index);
 JIT_EXPORT size_t jit_var_peek_size(uint32_t index);
 JIT_EXPORT VarType jit_var_type(uint32_t index);
 JIT_EXPORT VarState jit_var_state(uint32_t index);
+/** The same, and a recording takes no note of it (jit_freeze_foreign()): for the own
+ *  books of whoever keeps variables. */
+JIT_EXPORT VarState jit_var_peek_state(uint32_t index);
 /** Number of queued writes (scatters and the like) of all threads. An operation on an
  *  array with such (VarStateDirty) has them evaluated first: a caller that must not be
  *  kept for so long, since it holds a lock of its own, looks before. One load. */

@@ -22,8 +22,10 @@ static bool schedule(ThreadState *ts, VarId id, bool *work)
 {
     const Var *v = var_get(id);
     *work = false;
-    if (!evaluate_is_done(v))
+    if (!evaluate_is_done(v)) {
+        node_read(ts, id);
         return evaluate_schedule(ts, id, work);
+    }
     if (v->op == OP_EVALUATED && v->value.buffer && buffer_failure(v->value.buffer))
         *work = redo_submit(v->value.buffer);
     return true;

@@ -1,6 +1,8 @@
 /*
  * api_freeze.c -- functions that are recorded and repeated
  */
+#include <string.h>
+
 #include "api/api.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -9,6 +11,7 @@
 #include "trace/eval/evaluate.h"
 #include "trace/eval/freezing_file.h"
 #include "trace/graph/current.h"
+#include "trace/graph/node.h"
 
 /* JitRecording is the public name of Frozen. */
 static Frozen *inner(JitRecording *recording) { return (Frozen *) (void *) recording; }
@@ -112,6 +115,63 @@ int jit_freeze_allow_reads(int allow)
     api_leave();
     return before;
 }
+
+/* ------------------------------------------------- what is foreign, what escapes */
+
+bool jit_freeze_note(size_t count, const uint32_t *indices)
+{
+    static const char function[] = "jit_freeze_note()";
+    TRY(check_list(count, indices, function, "indices"), false);
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = true;
+    for (size_t i = 0; i < count; ++i)
+        if (indices[i] && var_exists(indices[i]))
+            node_read(ts, indices[i]);
+        else if (indices[i])
+            ok = error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not a variable", function,
+                           indices[i]);
+    api_leave();
+    return ok;
+}
+
+static size_t copy_list(const VarIds *list, size_t capacity, uint32_t *indices)
+{
+    const size_t count = list->count < capacity ? list->count : capacity;
+    if (count)
+        memcpy(indices, list->ids, count * sizeof(VarId));
+    return list->count;
+}
+
+size_t jit_freeze_foreign(size_t capacity, uint32_t *indices)
+{
+    if (capacity && !indices)
+        return (size_t) api_null("jit_freeze_foreign()", "indices");
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    const VarIds *found = freezing_foreign(ts);
+    const size_t count = found ? copy_list(found, capacity, indices) : 0;
+    api_leave();
+    return count;
+}
+
+size_t jit_freeze_escaped(size_t count, const uint32_t *known, size_t capacity,
+                          uint32_t *indices)
+{
+    static const char function[] = "jit_freeze_escaped()";
+    const bool given = check_list(count, known, function, "known") &&
+                       (!capacity || indices || api_null(function, "indices"));
+    ThreadState *ts = given ? api_enter() : NULL;
+    TRY(ts, SIZE_MAX);
+    VarIds found = { 0 };
+    const bool ok = freezing_escaped(ts, known, count, &found);
+    const size_t result = ok ? copy_list(&found, capacity, indices) : SIZE_MAX;
+    alloc_free(found.ids);
+    api_leave();
+    return result;
+}
+
+/* --------------------------------------------------------------- repetitions */
 
 static int replay(JitRecording *recording, size_t count, const uint32_t *inputs,
                   uint32_t *outputs, const char *function)
@@ -308,8 +368,10 @@ JitSize jit_freeze_size(uint32_t index)
     JitSize result = 0;
     if (!var_exists(index))
         error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not a variable", function, index);
-    else if (freezing_widths(ts, function))
+    else if (freezing_widths(ts, function)) {
+        node_read(ts, index);
         result = size_handle(ts, index);
+    }
     api_leave();
     return result;
 }
@@ -422,6 +484,7 @@ bool jit_freeze_size_like(uint32_t index)
               error_set(JIT_ERROR_ARGUMENT, "jit_freeze_size_like(): r%u is not a "
                         "variable", index);
     if (ok && freezing_records(ts)) {
+        node_read(ts, index);
         Width width = freezing_size(ts, index);
         freezing_hint(ts, width, var_get(index)->size);
         ok = width != 0;

@@ -48,6 +48,8 @@ size_t jit_array_length(uint32_t array)
 {
     state_lock();
     size_t length = local_length(array, "jit_array_length()");
+    if (length && thread_self.state)
+        node_read(thread_self.state, array);
     state_unlock();
     return length;
 }

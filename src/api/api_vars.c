@@ -12,6 +12,7 @@
 #include "trace/array/show.h"
 #include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
+#include "trace/graph/node.h"
 
 static bool check(VarId id, const char *function)
 {
@@ -95,10 +96,19 @@ uint32_t jit_var_ref(uint32_t index)
 
 /* -------------------------------------------------------------- properties */
 
+/* Whoever looks at a variable may do anything with what it is. */
+static void note_read(VarId id)
+{
+    ThreadState *ts = thread_self.state;
+    if (ts)
+        node_read(ts, id);
+}
+
 /* Whoever asks for a size may do anything with it. */
 static void bind_size(VarId id)
 {
     ThreadState *ts = thread_self.state;
+    note_read(id);
     if (ts && ts->freezing && !freezing_pin(ts, id))
         freezing_refuse(ts, "memory ran out");
 }
@@ -106,9 +116,12 @@ static void bind_size(VarId id)
 size_t jit_var_size(uint32_t index)
 {
     state_lock();
-    size_t size = check(index, "jit_var_size()") ? var_get(index)->size : 0;
+    bool ok = check(index, "jit_var_size()");
+    size_t size = ok ? var_get(index)->size : 0;
     if (size)
         bind_size(index);
+    else if (ok)
+        note_read(index);
     state_unlock();
     return size;
 }
@@ -130,13 +143,19 @@ VarType jit_var_type(uint32_t index)
     return type;
 }
 
-VarState jit_var_state(uint32_t index)
+static VarState get_state(uint32_t index, bool read)
 {
     state_lock();
     VarState result = var_exists(index) ? show_state(index) : VarStateInvalid;
+    if (read && result != VarStateInvalid)
+        note_read(index);
     state_unlock();
     return result;
 }
+
+VarState jit_var_state(uint32_t index) { return get_state(index, true); }
+
+VarState jit_var_peek_state(uint32_t index) { return get_state(index, false); }
 
 uint32_t jit_pending_writes(void)
 {
@@ -158,6 +177,7 @@ static bool get_info(uint32_t index, VarInfo *info, bool bind, const char *funct
     state_lock();
     bool ok = check(index, function);
     if (ok) {
+        note_read(index);
         if (bind)
             bind_size(index);
         const Var *v = var_get(index);
@@ -187,7 +207,9 @@ bool jit_var_peek_info(uint32_t index, VarInfo *info)
 bool jit_var_is_dirty(uint32_t index)
 {
     state_lock();
-    bool dirty = var_exists(index) && var_pending(var_get(index));
+    bool ok = var_exists(index), dirty = ok && var_pending(var_get(index));
+    if (ok)
+        note_read(index);
     state_unlock();
     return dirty;
 }
@@ -322,6 +344,8 @@ const char *jit_var_str(uint32_t index)
     TRY(ts, NULL);
     text_clear(&ts->str);
     const char *result = NULL;
+    if (var_exists(index))
+        node_read(ts, index);
     if (show_entries(ts, index, &ts->str))
         result = text_get(&ts->str);
     api_leave();

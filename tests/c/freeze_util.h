@@ -434,8 +434,8 @@ static void compare(uint32_t found, uint32_t expected, const char *name, size_t 
     jit_var_dec_ref(stored);
 }
 
-static JitRecording *record(Function call, const uint32_t *in, uint32_t *out,
-                            size_t *count)
+static UNUSED JitRecording *record(Function call, const uint32_t *in, uint32_t *out,
+                                   size_t *count)
 {
     OK(jit_freeze_start(CPU, INPUTS, in));
     OK(jit_freeze_set_general(true));
@@ -448,8 +448,8 @@ static JitRecording *record(Function call, const uint32_t *in, uint32_t *out,
     return recording;
 }
 
-static void check_replay(size_t f, JitRecording *recording, size_t outputs,
-                         uint32_t size, bool recorded)
+static UNUSED void check_replay(size_t f, JitRecording *recording, size_t outputs,
+                                uint32_t size, bool recorded)
 {
     uint32_t in[INPUTS], out[MOST] = { 0 }, expected[MOST];
     make_inputs(size, in);

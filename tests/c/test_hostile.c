@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "device/cpu/cpu_launch.h"
+#include "freeze_hostile.h"
 
 /* ------------------------------------------------------------------- scenarios */
 
@@ -809,6 +810,8 @@ static const Scenario scenarios[] = {
     { "frozen_blocks", frozen_blocks, false, false },
     { "frozen_copies", frozen_copies, false, false },
     { "frozen_loops", frozen_loops, false, false },
+    { "frozen_foreign", frozen_foreign, false, false },
+    { "frozen_kept", frozen_kept, false, false },
     { "saved", saved, true, false },
     { "exported", exported, false, false },
     { "calls", calls, false, false },

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "ad/graph/ad_hooks.h"
 #include "ad/graph/ad_place.h"
 #include "ad/graph/ad_set.h"
 #include "ad/graph/ad_size.h"
@@ -289,7 +290,8 @@ NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size)
         nodes.free = (uint32_t) ad_graph_node(id)->grad;
     else
         TRY(id = pool_grow(&nodes), 0);
-    nodes.live++;
+    if (!nodes.live++)
+        holders_of_derivatives = ad_hooks.add_holders;
     *ad_graph_node(id) = (AdNode){
         .serial = serial,
         .refs = 1,

@@ -8,6 +8,7 @@
 #define AD_GRAPH_AD_HOOKS_H
 
 #include "ad/graph/ad_open.h"
+#include "trace/graph/holders.h"
 
 typedef struct AdHooks {
     /** ad_region_drop(): let go of a region that a thread which ends has left open.
@@ -18,6 +19,8 @@ typedef struct AdHooks {
     bool (*traverse_from)(const NodeId *nodes, uint32_t count);
     /** Is it a placeholder of this region, and for what? With the lock. */
     bool (*stands_for)(const AdOpen *open, NodeId id, AdStandsFor *found);
+    /** ad_holders_add(): add up the variables that the graph holds. With the lock. */
+    void (*add_holders)(Holders *h);
     /** ad_sides_follow(): a body has written to what another one has written to. With
      *  the lock. */
     bool (*follow)(const AdOpen *open, uint64_t leaf, NodeId last);

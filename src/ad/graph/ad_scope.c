@@ -162,6 +162,8 @@ bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices)
                          (int) kind);
     AdThread *t = ad_thread();
     TRY(t && state_thread(), false);
+    for (size_t i = 0; i < n; i++)
+        ad_thread_read(indices[i]);
     state_lock();
     AdScopeState *s = scope_push(t);
     if (s && kind == ADScopeSuspend) {

@@ -8,6 +8,7 @@
 #include "ad/graph/ad_visits.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "trace/graph/node.h"
 
 /** What suspend, resume and isolate say, innermost last. Nodes are named by serial
  *  number, which no other node ever gets. */
@@ -55,6 +56,19 @@ static inline bool ad_thread_is_debugging(void)
 {
     const ThreadState *ts = thread_self.state;
     return ts && state_flag(ts, JitFlagDebug);
+}
+
+/** Somebody asks whether a variable is tracked, for its gradient, or has it traversed:
+ *  the function that the thread records reads it (node_read()). Without lock. */
+static inline void ad_thread_read(uint64_t leaf)
+{
+    ThreadState *ts = thread_self.state;
+    if (!ts || !ts->recording)
+        return;
+    state_lock();
+    if (var_exists(ad_var_index(leaf)))
+        node_read(ts, ad_var_index(leaf));
+    state_unlock();
 }
 
 /** The calling thread's; NULL: memory is out. */

@@ -11,6 +11,7 @@
 #include "ad/region/ad_active.h"
 #include "ad/region/ad_cut.h"
 #include "ad/region/ad_derive.h"
+#include "ad/region/ad_holders.h"
 #include "ad/region/ad_loop_hooks.h"
 #include "ad/region/ad_settle.h"
 #include "ad/region/ad_sides.h"
@@ -107,6 +108,7 @@ const AdHooks ad_hooks = {
     .drop_open = ad_region_drop,
     .traverse_from = ad_traverse_from,
     .stands_for = stands_for,
+    .add_holders = ad_holders_add,
     .follow = ad_sides_follow,
 };
 

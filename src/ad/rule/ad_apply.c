@@ -232,6 +232,7 @@ uint64_t ad_var_cast(uint64_t index, VarType type, int reinterpret)
 uint64_t ad_var_track(uint32_t index)
 {
     TRY(state_thread(), 0);
+    ad_thread_read(index);
     state_lock();
     uint64_t result = 0;
     if (!var_exists(index)) {
@@ -286,6 +287,7 @@ uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)
     ad_size_next(size);
     uint32_t value = jit_var_resize(ad_var_index(a), size.count);
     TRY(value, 0);
+    ad_thread_read(b);
     state_lock();
     uint64_t result = value;
     if (ad_scope_tracks(b)) {
@@ -302,6 +304,7 @@ uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)
 
 uint64_t ad_var_enable(uint64_t index)
 {
+    ad_thread_read(index);
     state_lock();
     bool plain = ad_graph_is_plain(index), assumed = false;
     bool ok = plain || ad_scope_refuses() ||
@@ -352,5 +355,6 @@ void ad_var_dec_ref(uint64_t index)
 
 bool ad_grad_enabled(uint64_t index)
 {
+    ad_thread_read(index);
     return ad_apply_tracks(1, &index);
 }

@@ -274,6 +274,8 @@ bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
                          n_in, n_out, OPERATION_LIMIT);
     }
     bool ok = state_thread() != NULL, any = false;
+    for (size_t i = 0; i < n_in && ok; i++)
+        ad_thread_read(inputs[i]);
     state_lock();
     for (size_t i = 0; i < n_in && ok; i++)
         any |= ad_scope_tracks(inputs[i]);

@@ -45,6 +45,8 @@ bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices)
     TRY(t && state_thread(), false);
     uint32_t edges = t->visits.count, roots = t->visits.root_count;
     bool ok = true;
+    for (size_t i = 0; i < n; i++)
+        ad_thread_read(indices[i]);
     state_lock();
     for (size_t i = 0; i < n && ok; i++)
         ok = enqueue(&t->visits, mode, indices[i]);

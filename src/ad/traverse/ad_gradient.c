@@ -168,6 +168,7 @@ uint64_t ad_grad(uint64_t index)
 {
     static const uint64_t zero;
     VarInfo info;
+    ad_thread_read(index);
     TRY(jit_var_peek_info(ad_var_index(index), &info), 0);
     AdBorder border = ad_border();
     NodeId node;
@@ -197,6 +198,7 @@ uint64_t ad_grad(uint64_t index)
 
 bool ad_has_grad(uint64_t index)
 {
+    ad_thread_read(index);
     if (!ad_var_node(index))
         return false;
     state_lock();
@@ -244,6 +246,7 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
 
 void ad_clear_grad(uint64_t index)
 {
+    ad_thread_read(index);
     if (!ad_var_node(index))
         return;
     AdBorder border = ad_border();

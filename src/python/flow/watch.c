@@ -33,7 +33,7 @@ static bool is_array(const Watch *watch, PyObject *object)
 
 static bool is_in_memory(Leaf id)
 {
-    const VarState state = jit_var_state(leaf_index(id));
+    const VarState state = leaf_peek_state(id);
     return state == VarStateEvaluated || state == VarStateDirty;
 }
 
@@ -269,7 +269,7 @@ static PyObject *current(const Watched *item, PyObject *container)
 /* A value that a body has left behind, which nobody can use outside, may go. */
 static bool is_stale(const Watch *watch, Leaf id)
 {
-    return !watch->inside && jit_var_state(leaf_index(id)) == VarStateSymbolic;
+    return !watch->inside && leaf_peek_state(id) == VarStateSymbolic;
 }
 
 static bool is_changed(const Watch *watch, const Watched *item)
@@ -284,7 +284,7 @@ static bool is_changed(const Watch *watch, const Watched *item)
         const Leaf before = item->ids[i], after = array_leaves(array)[i];
         const bool same = before == after && (item->held[i] || !before ||
                                               is_in_memory(after));
-        if (same || (after && jit_var_state(leaf_index(after)) == VarStateDirty) ||
+        if (same || (after && leaf_peek_state(after) == VarStateDirty) ||
             (item->held[i] && is_stale(watch, before)))
             continue;
         return true;

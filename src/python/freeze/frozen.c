@@ -357,6 +357,36 @@ static PyObject *frozen_text(PyObject *self, PyObject *unused)
     return text ? PyUnicode_FromString(text) : error_from_core(name, NULL, 0);
 }
 
+/* A list of the indices of 'count' variables. */
+static PyObject *index_list(const uint32_t *ids, size_t count)
+{
+    PyObject *list = PyList_New((Py_ssize_t) count);
+    for (size_t i = 0; list && i < count; i++) {
+        PyObject *index = PyLong_FromUnsignedLong(ids[i]);
+        if (index)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, index);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* The variables that the function has read so far without having made them, inputs
+ * apart: they live until it is no longer recorded. */
+static PyObject *frozen_foreign(PyObject *module, PyObject *unused)
+{
+    (void) module;
+    (void) unused;
+    const size_t count = jit_freeze_foreign(0, NULL);
+    uint32_t *ids = PyMem_Calloc(count + 1, sizeof(*ids));
+    if (!ids)
+        return PyErr_NoMemory();
+    const size_t found = jit_freeze_foreign(count, ids); /* of this thread: the same */
+    PyObject *list = index_list(ids, found < count ? found : count);
+    PyMem_Free(ids);
+    return list;
+}
+
 static PyObject *frozen_abort(PyObject *module, PyObject *unused)
 {
     (void) module;
@@ -401,6 +431,8 @@ PyMethodDef frozen_functions[] = {
       "_freeze_resume()\n\nsee drjit._freeze" },
     { "_freeze_reads", frozen_reads, METH_O,
       "_freeze_reads(allow)\n\nsee drjit._freeze" },
+    { "_freeze_foreign", frozen_foreign, METH_NOARGS,
+      "_freeze_foreign()\n\nindices of what was read and is no input" },
     { "_freeze_stop", METHOD(frozen_stop), METH_FASTCALL,
       "_freeze_stop(snapshot, inputs, reads, printing result, result)\n\nsee "
       "drjit._freeze" },

@@ -49,7 +49,7 @@ bool evaluate_scheduled(void)
 static bool evaluate_writes_into_leaf(Leaf leaf)
 {
     bool ok;
-    if (!leaf || leaf_state(leaf) != VarStateDirty)
+    if (!leaf || leaf_peek_state(leaf) != VarStateDirty)
         return true;
     leaf_ref(leaf);
     WAIT_BEGIN

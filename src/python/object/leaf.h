@@ -103,6 +103,13 @@ static inline VarState leaf_state(Leaf leaf)
     return jit_var_state(leaf_index(leaf));
 }
 
+/** The same for the library's own books: a frozen function that is being recorded does
+ *  not read it. */
+static inline VarState leaf_peek_state(Leaf leaf)
+{
+    return jit_var_peek_state(leaf_index(leaf));
+}
+
 /** Can work with its entries begin and end at once? */
 static inline bool leaf_at_hand(Leaf leaf)
 {

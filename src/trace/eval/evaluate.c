@@ -780,4 +780,4 @@ bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
 }
 
 const Hooks hooks = { evaluate_pending, freezing_abort, freezing_keep_size,
-                      free_workspace };
+                      freezing_note_read, free_workspace };

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "device/stream.h"
 #include "trace/eval/evaluate.h"
-#include "trace/graph/extra.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/node.h"
+#include "trace/graph/record.h"
 #include "trace/graph/region_walk.h"
 
 bool freezing_records(const ThreadState *ts)
@@ -47,17 +47,6 @@ static bool set_width(ThreadState *ts, VarId id, Width width)
     return table_put(&f->widths, &id, sizeof(id), (void *) (uintptr_t) width);
 }
 
-/* An array that neither is an input nor was made in the recording. */
-static Width refuse_input(VarId id)
-{
-    char name[200];
-    extra_describe(id, name, sizeof(name));
-    return (Width) error_set(
-        JIT_ERROR_STATE,
-        "jit_eval(): the function that is being recorded uses an array that existed "
-        "before and is none of its inputs (%s, %u entries)", name, var_get(id)->size);
-}
-
 /* The width of an array in memory. */
 static Width width_of_array(ThreadState *ts, VarId id)
 {
@@ -67,7 +56,7 @@ static Width width_of_array(ThreadState *ts, VarId id)
         return freezing_number(ts, 0);
     uint32_t number = recorder_find(r, v->value.buffer);
     if (number == RECORDER_UNKNOWN)
-        return r->refused ? freezing_number(ts, v->size) : refuse_input(id);
+        return freezing_foreign_width(ts, id);
     const FrozenArray *array = &r->recording.arrays[number];
     Width width = array->width;
     if (array->entry == type_info[v->type].size &&
@@ -435,6 +424,8 @@ static void free_reports(Report **reports, uint32_t count)
 
 static void free_freezing(Freezing *f)
 {
+    if (f->watches)
+        var_watch_end();
     free_reports(f->reports, f->report_count);
     freezing_free_domains(f->domains, f->domain_count);
     stream_release(f->stream);
@@ -443,6 +434,8 @@ static void free_freezing(Freezing *f)
     var_ids_drop(&f->inputs);
     var_ids_drop(&f->held);
     var_ids_drop(&f->sized);
+    var_ids_drop(&f->foreign);
+    table_free(&f->foreign_numbers);
     table_free(&f->widths);
     table_free(&f->bounds);
     table_free(&f->numbers);
@@ -455,6 +448,7 @@ static void free_freezing(Freezing *f)
 static void listen(ThreadState *ts, bool on)
 {
     Freezing *f = ts->freezing;
+    ts->recording = on ? f->scope : 0;
     stream_set_tap(f->stream, on ? recorder_note : NULL, on ? &f->recorder : NULL);
     f->paused = !on;
     ts->flags = on ? ts->flags | JitFlagFreezingScope
@@ -480,11 +474,14 @@ bool freezing_start(ThreadState *ts, Device *device, const VarId *inputs,
     f->serial = ++state.freezings;
     f->flags = freezing_flags(ts);
     f->specs = alloc_zero(count ? count : 1, sizeof(FrozenInput));
+    f->scope = record_new_scope();
+    f->scope_before = ts->scope;
     ts->freezing = f;
-    bool ok = f->specs != NULL;
+    bool ok = f->specs && f->scope && (f->watches = var_watch_begin());
     for (uint32_t i = 0; ok && i < count; ++i)
         ok = add_input(ts, inputs[i], i);
     if (ok) {
+        ts->scope = f->scope;
         listen(ts, true);
         return true;
     }
@@ -532,8 +529,14 @@ bool freezing_bind(ThreadState *ts)
 bool freezing_pause(ThreadState *ts)
 {
     TRY(check_started(ts, "jit_freeze_pause()") && evaluate_all(ts), false);
-    if (ts->freezing->recorder.loop)
+    Freezing *f = ts->freezing;
+    TRY(!f->paused, true);
+    if (f->recorder.loop)
         freezing_refuse(ts, "something is left out within an evaluated loop");
+    const uint32_t aside = ts->body ? record_new_scope() : f->scope_before;
+    TRY(aside || !ts->body, false);
+    f->scope_within = ts->scope;
+    ts->scope = aside;
     listen(ts, false);
     return true;
 }
@@ -541,6 +544,9 @@ bool freezing_pause(ThreadState *ts)
 bool freezing_resume(ThreadState *ts)
 {
     TRY(check_started(ts, "jit_freeze_resume()") && evaluate_all(ts), false);
+    Freezing *f = ts->freezing;
+    TRY(f->paused, true);
+    ts->scope = f->scope_within;
     listen(ts, true);
     return true;
 }
@@ -551,6 +557,7 @@ void freezing_abort(ThreadState *ts)
     if (!f)
         return;
     listen(ts, false);
+    *record_outermost_scope(ts) = f->scope_before;
     ts->freezing = NULL;
     free_freezing(f);
 }
@@ -588,7 +595,7 @@ static bool describe_output(ThreadState *ts, VarId id, FrozenOutput *out)
     } else if (v->size) {
         out->number = recorder_find(&f->recorder, v->value.buffer);
         if (out->number == RECORDER_UNKNOWN)
-            return f->recorder.refused != NULL;
+            return f->recorder.refused || f->foreign.count;
         if (f->recorder.recording.arrays[out->number].kind == FROZEN_LOST)
             recorder_refuse(&f->recorder, "a result is an array of one iteration of an "
                                           "evaluated loop");
@@ -606,10 +613,12 @@ static bool evaluate_output(ThreadState *ts, VarId id)
 static bool describe_outputs(ThreadState *ts, const VarId *outputs, uint32_t count,
                              FrozenOutput *out)
 {
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; i < count; ++i) {
+        node_read(ts, outputs[i]);
         TRY(evaluate_is_done(var_get(outputs[i])) ||
                 evaluate_schedule(ts, outputs[i], NULL),
             false);
+    }
     TRY(evaluate_all(ts), false);
     recorder_loop_end(&ts->freezing->recorder);
     Table first = { 0 };
@@ -626,6 +635,8 @@ static bool describe_outputs(ThreadState *ts, const VarId *outputs, uint32_t cou
     if (r->failed)
         return error_set(JIT_ERROR_MEMORY, "jit_freeze_stop(): memory ran out while "
                          "commands were recorded");
+    if (ts->freezing->foreign.count)
+        return freezing_refuse_foreign(ts->freezing);
     if (r->refused)
         return error_set(JIT_ERROR_UNSUPPORTED, "jit_freeze_stop(): what was recorded "
                          "cannot be repeated: %s", r->refused);

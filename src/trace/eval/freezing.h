@@ -18,6 +18,11 @@
  * What is read by the host cannot decide anything in a recording: that is an error
  * where it happens.
  *
+ * A recording has a scope of its own, for literals, too, so that value numbering never
+ * hands out a variable that is older. What the thread makes is known (var_maker()).
+ * Whatever else it reads, inputs apart, is *foreign*: the operations go on, and the
+ * recording is refused in the end, since it would repeat what such a variable was.
+ *
  * Requires the graph lock.
  */
 #ifndef TRACE_EVAL_FREEZING_H
@@ -116,6 +121,16 @@ void freezing_free(Frozen *frozen);
 /** In the place of a Width: what exists in the body of a region has as many entries as
  *  the kernel has lanes that it becomes a part of. */
 enum { FREEZING_LANES = UINT32_MAX };
+
+/** Note that the recording reads a variable; see hooks.h. Memory that is out is an
+ *  error in the end. */
+void freezing_note_read(ThreadState *ts, VarId id);
+/** Foreign variables that were read so far, borrowed. NULL: nothing is recorded. */
+const VarIds *freezing_foreign(const ThreadState *ts);
+/** Append the variables that the recording has made and somebody keeps: they have more
+ *  references than there are reasons for in the library, and in 'known', one for each
+ *  (0 stands for nothing). No references; in ascending order. False: error recorded. */
+bool freezing_escaped(ThreadState *ts, const VarId *known, size_t count, VarIds *out);
 
 /** Does a thread record, and has not paused? */
 bool freezing_records(const ThreadState *ts);

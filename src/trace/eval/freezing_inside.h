@@ -7,6 +7,8 @@
  *     freezing_gemm.c   those of matrix products
  *     freezing_note.c   launches that report, what the host reads
  *     freezing_loop.c   loops that are run at once
+ *     freezing_foreign.c what is read that is none of the recording's
+ *     freezing_escape.c what of it is kept by others
  */
 #ifndef TRACE_EVAL_FREEZING_INSIDE_H
 #define TRACE_EVAL_FREEZING_INSIDE_H
@@ -33,6 +35,11 @@ typedef struct Freezing {
     FrozenDomain *domains;
     uint32_t domain_count, domain_capacity;
     Table numbers;  /* of inputs: VarId -> its place in 'inputs' */
+    VarIds foreign; /* variables that it reads, and are none of its own */
+    Table foreign_numbers; /* VarId -> its place in 'foreign' */
+    uint32_t scope; /* of its own: ThreadState.recording */
+    uint32_t scope_before, scope_within; /* of the thread when it began, paused */
+    bool watches;   /* var_watch_begin() */
     Table classes;  /* size of an input -> its class */
     FrozenInput *specs; /* of the inputs */
     LoopScopes *over; /* in ascending order, none in another */
@@ -57,6 +64,11 @@ static inline Width freezing_number(ThreadState *ts, uint64_t value)
 {
     return width_constant(freezing_terms(ts), (int64_t) value);
 }
+
+/** The size of an array that is none of the recording's, which takes note of it. */
+Width freezing_foreign_width(ThreadState *ts, VarId id);
+/** Why what has read others' variables cannot be repeated: an error, false. */
+bool freezing_refuse_foreign(const Freezing *f);
 
 /** Whether the recording fits is seen here, at the latest. Giving up behind a launch
  *  that prints, the same would be printed twice. */

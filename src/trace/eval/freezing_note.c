@@ -91,8 +91,11 @@ void freezing_note_decision(ThreadState *ts)
 
 bool freezing_may_read(const ThreadState *ts, const char *function)
 {
-    if (!freezing_records(ts) || ts->freezing->reads ||
-        ts->freezing->recorder.refused) /* nothing will be repeated */
+    /* Where nothing will be repeated anything may be read; but not because of what may
+     * be an input the next time. */
+    const Freezing *f = ts->freezing;
+    if (!freezing_records(ts) || f->reads ||
+        (f->recorder.refused && !f->foreign.count))
         return true;
     return error_set(JIT_ERROR_STATE,
                      "%s: cannot read the content of an array while a frozen function "

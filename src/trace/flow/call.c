@@ -163,8 +163,10 @@ VarId call_input(ThreadState *ts, uint32_t handle, VarId value)
                                  "%s: r%u was traced in a callable of '%s', expected a "
                                  "variable from outside", function, value,
                                  call->body.name);
-    if (is_local(value))
+    if (is_local(value)) {
+        node_read(ts, value);
         return input_array(ts, call, value);
+    }
     if (v->op == OP_LITERAL && state_flag(ts, JitFlagOptimizeCalls)) {
         var_inc(value);
         return value;
@@ -192,6 +194,8 @@ static bool check_output(ThreadState *ts, Call *call, uint32_t which, VarId id)
     static const char *const function = "jit_var_call_append()";
     CallOutput *first = &call->results[which];
     bool local = is_local(id);
+    if (local)
+        node_read(ts, id);
     TRY(local || node_usable(ts, id, function, "an output"), false);
     CallOutput found = { (VarType) var_get(id)->type, 0 };
     if (local)

@@ -159,6 +159,8 @@ static bool is_written(const Cond *cond, VarId id)
 static bool check_output(ThreadState *ts, const Cond *cond, size_t which, VarId id)
 {
     static const char *const function = "jit_var_cond_append()";
+    if (var_exists(id))
+        node_read(ts, id);
     if (!is_written(cond, id) &&
         (!var_exists(id) || !(var_get(id)->flags & VAR_LOCAL)))
         TRY(node_usable(ts, id, function, "an output"), false);

@@ -59,13 +59,14 @@ static void abandon_loop(ThreadState *ts, Body *body)
     free_loop((Loop *) body);
 }
 
-static bool check_initial(VarId id, size_t which, uint8_t device)
+static bool check_initial(ThreadState *ts, VarId id, size_t which, uint8_t device)
 {
     static const char *const function = "jit_var_loop_start()";
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: state %zu is r%u, which is not a variable", function,
                          which, id);
+    node_read(ts, id);
     const Var *v = var_get(id);
     if (v->flags & (VAR_CONSUMED | VAR_POISONED))
         return node_usable(NULL, id, function, "a state");
@@ -162,7 +163,7 @@ uint32_t loop_start(ThreadState *ts, uint8_t device, const char *name, size_t n,
                                     "jit_var_loop_start(): %zu states, there can be %u",
                                     n, INST_MOST_OPERANDS - 1);
     for (size_t i = 0; i < n; ++i)
-        TRY(check_initial(values[i], i, device), 0);
+        TRY(check_initial(ts, values[i], i, device), 0);
     Loop *loop = make_loop(ts, device, name, (uint32_t) n, values);
     TRY(loop, 0);
     if (loop->evaluated)
@@ -273,7 +274,7 @@ static bool check_replaced(const LoopState *s, VarId id, bool *allowed)
     return true;
 }
 
-static bool check_output(const Loop *loop, uint32_t which, VarId id)
+static bool check_output(ThreadState *ts, const Loop *loop, uint32_t which, VarId id)
 {
     static const char *const function = "jit_var_loop_end()";
     const LoopState *s = &loop->states[which];
@@ -281,6 +282,7 @@ static bool check_output(const Loop *loop, uint32_t which, VarId id)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: loop '%s': state %u is r%u, which is not a variable",
                          function, loop->body.name, which, id);
+    node_read(ts, id);
     const Var *v = var_get(id);
     if (v->type != s->type)
         return error_set(JIT_ERROR_ARGUMENT, "%s: loop '%s': state %u is %s, and was "
@@ -674,7 +676,7 @@ int loop_end(ThreadState *ts, uint32_t handle, VarId *values)
               error_set(JIT_ERROR_STATE, "jit_var_loop_end(): loop '%s' has no "
                         "condition", loop->body.name);
     for (uint32_t i = 0; ok && i < loop->count; ++i)
-        ok = check_output(loop, i, values[i]);
+        ok = check_output(ts, loop, i, values[i]);
     if (ok && loop->evaluated)
         return loop_evaluated_end(ts, loop, values) ? 0 : fail(ts, loop);
     for (uint32_t i = 0; ok && i < loop->count; ++i) {

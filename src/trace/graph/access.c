@@ -59,6 +59,7 @@ bool access_check_array(Access *a, VarId array, const char *what)
     if (!var_exists(array))
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
                          a->function, what, array);
+    node_read(a->ts, array);
     const Var *v = var_get(array);
     if (v->flags & VAR_UNUSABLE)
         return node_usable(a->ts, array, a->function, what);

@@ -153,6 +153,7 @@ VarId arith_op(ThreadState *ts, Op op, const VarId *args)
     /* Rounding an integer changes nothing. */
     if (op_info[op].flags & F_ROUNDS && var_exists(args[0]) &&
         type_info[var_get(args[0])->type].is_integer) {
+        node_read(ts, args[0]);
         var_inc(args[0]);
         return args[0];
     }
@@ -229,6 +230,13 @@ static inline bool literal_matters(Op op, const Var *v)
            number_matters(op, (VarType) v->type, v->value.literal);
 }
 
+static __attribute__((noinline)) void read_all(ThreadState *ts, uint32_t count,
+                                               const VarId *ids)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        node_read(ts, ids[i]);
+}
+
 /* Most operations: existing, ordinary operands of one type. Where no literal matters
  * and no two operands are the same, neither folding nor an identity can apply. All
  * stays in registers on that way, since arguments written to memory in halves and read
@@ -241,6 +249,8 @@ static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
     if (!var_exists(a) || (arity > 1 && !var_exists(b)) ||
         (arity > 2 && !var_exists(c)))
         return 0;
+    if (ts->recording)
+        read_all(ts, arity, (VarId[]) { a, b, c });
     const Var *va = var_get(a), *vb = arity > 1 ? var_get(b) : va,
               *vc = arity > 2 ? var_get(c) : vb;
     const OpInfo *info = &op_info[op];
@@ -280,6 +290,7 @@ VarId arith_number(ThreadState *ts, Op op, VarId a, uint64_t bits, bool first)
         function_name(op, function);
         return node_usable(ts, a, function, first ? "operand 2" : "operand 1");
     }
+    node_read(ts, a);
     const Var *v = var_get(a);
     VarType type = (VarType) v->type;
     bits &= type_mask(type);

@@ -22,6 +22,8 @@ typedef struct Hooks {
      *  memory is out. */
     VarId (*keep_size)(ThreadState *ts, VarId id, const VarId *operands,
                        uint32_t count);
+    /** The function that a thread records reads a variable that it has not made. */
+    void (*note_read)(ThreadState *ts, VarId id);
     /** Release what a thread keeps for its next evaluation. */
     void (*free_workspace)(struct Workspace *workspace);
 } Hooks;

@@ -85,6 +85,7 @@ VarId local_init(ThreadState *ts, VarId array, VarId value)
 {
     static const char *const function = "jit_array_init()";
     TRY(check_array(array, function), 0);
+    node_read(ts, array);
     Access a = { .ts = ts, .function = function };
     TRY(access_check_value(&a, value, array, "the value"), 0);
     uint32_t size;
@@ -106,6 +107,7 @@ static bool begin(Access *a, VarId array, VarId index, VarId mask, const VarId *
 {
     a->function = access_functions[a->kind];
     TRY(check_array(array, a->function), false);
+    node_read(a->ts, array);
     a->array = array;
     a->device = var_get(array)->device;
     for (uint32_t i = 0; i < value_count; ++i)

@@ -75,6 +75,8 @@ VarId mask_apply(ThreadState *ts, uint8_t device, VarId mask, const char *functi
 {
     VarId both[] = { mask, mask_top(ts) };
     uint32_t size;
+    if (both[1])
+        node_read(ts, both[1]);
     TRY(node_common_size(both, 2, function, &size), 0);
     if (both[0] && both[1] && var_get(both[0])->size == size && is_true(both[1]))
         both[1] = 0;

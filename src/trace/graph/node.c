@@ -119,7 +119,9 @@ static inline bool is_numbered(const ThreadState *ts, Op op)
 
 /* This is what a traced operation costs. The key is made from the arguments instead of
  * the record, and the record written in whole words once it is known to be needed. It
- * is pure (F_SHARES, F_MOVES): a literal, or an operation ('literal' is NULL). */
+ * is pure (F_SHARES, F_MOVES): a literal, or an operation ('literal' is NULL). Literals
+ * have the function that is recorded in the place of a third operand ('c'): it shares
+ * none with anybody, since what it uses of others is looked at. */
 static inline __attribute__((always_inline)) VarId
 make_pure(ThreadState *ts, Op op, uint64_t head, uint32_t size, uint64_t pair, VarId c,
           const uint64_t *literal)
@@ -148,7 +150,7 @@ make_pure(ThreadState *ts, Op op, uint64_t head, uint32_t size, uint64_t pair, V
         var_inc((VarId) pair);
     if (pair >> 32)
         var_inc((VarId) (pair >> 32));
-    if (c)
+    if (c && !literal)
         var_inc(c);
     if (numbered)
         lvn_insert(id, v, key.hash);
@@ -166,8 +168,8 @@ VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pai
 VarId node_literal(ThreadState *ts, uint8_t device, VarType type, uint64_t bits,
                    uint32_t size)
 {
-    return make_pure(ts, OP_LITERAL, var_head(OP_LITERAL, type, device, 0), size, 0, 0,
-                     &bits);
+    return make_pure(ts, OP_LITERAL, var_head(OP_LITERAL, type, device, 0), size, 0,
+                     ts->recording, &bits);
 }
 
 VarId node_new(ThreadState *ts, const Var *proto)
@@ -266,11 +268,15 @@ VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
 
 /* ------------------------------------------------------------------ checks */
 
+void node_note_read(ThreadState *ts, VarId id) { hooks.note_read(ts, id); }
+
 bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what)
 {
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
                          function, what, id);
+    if (ts)
+        node_read(ts, id);
     if (var_get(id)->flags & VAR_LOCAL)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: %s (r%u) is a local array, which only exists in kernels",

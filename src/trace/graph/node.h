@@ -34,6 +34,15 @@ VarId node_of_list(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_
 VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
                   Buffer *buffer);
 
+void node_note_read(ThreadState *ts, VarId id);
+/** The thread reads a variable, which exists: a function that it records takes note if
+ *  that is none of its own (freezing.h). For each operand, before folding and
+ *  identities can make it disappear; node_usable() does it. */
+static inline void node_read(ThreadState *ts, VarId id)
+{
+    if (ts->recording && var_maker(id) != ts->recording)
+        node_note_read(ts, id);
+}
 /** May an operation read this variable at once? */
 static inline bool node_is_ready(const Var *v)
 {

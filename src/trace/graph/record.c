@@ -32,9 +32,17 @@ uint32_t record_place(const ThreadState *ts, uint32_t deepest)
     return scope;
 }
 
+uint32_t *record_outermost_scope(ThreadState *ts)
+{
+    Body *body = ts->body;
+    while (body && body->outer)
+        body = body->outer;
+    return body ? &body->outer_scope : &ts->scope;
+}
+
 bool record_set_scope(ThreadState *ts, uint32_t scope)
 {
-    uint32_t least = ts->body ? ts->body->scope : 0;
+    uint32_t least = ts->body ? ts->body->scope : ts->recording;
     if (scope < least || scope > state.scopes)
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_set_scope(): scope is %u, expected %u to %u", scope,

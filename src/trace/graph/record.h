@@ -122,6 +122,9 @@ static inline uint32_t record_scope(const Var *v)
     return v->op == OP_EVALUATED ? 0 : v->scope;
 }
 
+/** The scope of what is outside of all bodies that are open. */
+uint32_t *record_outermost_scope(ThreadState *ts);
+
 /* The public functions of the same names. */
 uint32_t record_begin(ThreadState *ts, uint8_t device, const char *name);
 uint32_t record_checkpoint(const ThreadState *ts);

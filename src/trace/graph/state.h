@@ -51,6 +51,9 @@ typedef struct ThreadState {
     struct Workspace *workspace; /* scratch memory of evaluate.c, NULL while in use */
     Text str, whos, graphviz, program_text; /* results of the last such call */
     struct Freezing *freezing; /* the function that it records (freezing.h), or NULL */
+    uint32_t recording;      /* the scope of that function, which nothing else has: what
+                                the thread makes belongs to it, literals too, and what
+                                it uses is looked at. 0: there is none, or it pauses */
     uint64_t serial;         /* no two threads ever have the same */
     struct ThreadState *next,
         **link; /* list of all threads, guarded by the graph lock */

@@ -20,10 +20,22 @@
 #include "trace/graph/fold.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/region.h"
+#include "trace/graph/state.h"
 
 VarTable var_table;
 
 /* ------------------------------------------------------------------ slots */
+
+/* Have room in the list of makers for so many chunks. */
+static bool grow_makers(uint32_t chunks)
+{
+    VarTable *t = &var_table;
+    const uint32_t old = t->maker_capacity;
+    TRY(vec_reserve(&t->makers, &t->maker_capacity, chunks * VAR_CHUNK,
+                    sizeof(uint32_t)), false);
+    memset(t->makers + old, 0, (t->maker_capacity - old) * sizeof(uint32_t));
+    return true;
+}
 
 /* One more chunk, and room in the bitmaps for its slots. */
 static bool add_chunk(void)
@@ -45,6 +57,7 @@ static bool add_chunk(void)
         }
         words = (words + 63) / 64;
     }
+    TRY(!t->recordings || grow_makers(t->chunk_count + 1), false);
     Var *chunk = alloc_aligned(VAR_CHUNK * sizeof(Var));
     TRY(chunk, false);
     memset(chunk, 0, VAR_CHUNK * sizeof(Var));
@@ -135,6 +148,26 @@ VarId var_create(const Var *proto, bool reuse)
     *v = *proto;
     var_commit(id);
     return id;
+}
+
+/* ------------------------------------------------------------------ makers
+ *
+ * What a variable had as its maker before it was freed may still be there when nobody
+ * records: the next recording has another number. */
+
+bool var_watch_begin(void)
+{
+    TRY(grow_makers(var_table.chunk_count ? var_table.chunk_count : 1), false);
+    var_table.recordings++;
+    return true;
+}
+
+void var_watch_end(void) { var_table.recordings--; }
+
+void var_note_maker(VarId id)
+{
+    const ThreadState *ts = thread_self.state;
+    var_table.makers[id] = ts ? ts->recording : 0;
 }
 
 /* ---------------------------------------------------------------- release */
@@ -285,6 +318,7 @@ void var_table_free(void)
     for (uint32_t i = 0; i < t->chunk_count; ++i)
         alloc_free(t->chunks[i]);
     alloc_free(t->chunks);
+    alloc_free(t->makers);
     for (int level = 0; level < VAR_LEVELS; ++level)
         alloc_free(t->free_bits[level]);
     memset(t, 0, sizeof(*t));

@@ -65,7 +65,9 @@ typedef struct Var {
     };
     union {
         VarId dep[4];
-        uint64_t dep_pair[2]; /* dep[0] in the low half of the first, and so on */
+        uint64_t dep_pair[2]; /* dep[0] in the low half of the first, and so on; of a
+                                 LITERAL, which has none: 0, and ThreadState.recording
+                                 of its maker */
         struct TraceRegion *region; /* REGION, which is wide (region.h) */
     };
     union {
@@ -104,6 +106,10 @@ typedef struct VarTable {
     uint32_t free_words[VAR_LEVELS];
     uint32_t free_count;
     uint32_t first_word;   /* no word of level 0 before this one has a bit set */
+    uint32_t recordings;   /* functions that threads are recording; while there are any,
+                              it is noted who makes a variable: */
+    uint32_t *makers;      /* by variable, see var_maker() */
+    uint32_t maker_capacity;
 } VarTable;
 
 extern VarTable var_table;
@@ -135,6 +141,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "words of Var are little-endian");
 
 bool var_find_slot(bool reuse, VarId *id);
+void var_note_maker(VarId id);
 void var_unmark_words(uint32_t word);
 
 /** The slot that the next variable gets, zeroed but not taken. 'reuse': the lowest free
@@ -166,6 +173,8 @@ static inline void var_take(VarId id, Var *v)
         if (!*word)
             var_unmark_words(id / 64);
     }
+    if (t->recordings)
+        var_note_maker(id);
     v->refs = 1;
     t->created++;
     if (++t->live > t->peak)
@@ -205,6 +214,15 @@ static inline bool var_same_literal(VarId a, VarId b)
     return x->op == OP_LITERAL && y->op == OP_LITERAL &&
            x->value.literal == y->value.literal;
 }
+
+/** A thread begins to record a function: from now on it is known who makes variables.
+ *  False: memory is out. */
+bool var_watch_begin(void);
+void var_watch_end(void);
+/** ThreadState.recording of the thread that has made a variable, when it made it; 0 for
+ *  what no recording under way has made. Only while a function is recorded. */
+static inline uint32_t var_maker(VarId id) { return var_table.makers[id]; }
+
 /** Give an unevaluated variable its memory (the reference is taken over). */
 void var_set_buffer(VarId id, Buffer *buffer);
 /** Replace the operands of an executed atomic whose value nobody stored. */
