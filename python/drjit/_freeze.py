@@ -18,17 +18,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from drjit import _core
-from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
-from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
-from drjit._freeze_ad import (
-    Call,
-    Derivatives,
-    Ends,
-    gradient_of,
-    leaves,
-    tracked_positions,
-)
+from drjit._enums import JitBackend, JitFlag, LogLevel, VarState
+from drjit._freeze_ad import Call, Derivatives, Run, Traced, apply, part_paths
 from drjit._freeze_implicit import Implicit
 
 _LITERAL_NOTE = (
@@ -199,6 +191,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._recent: Any = None  # the one that fitted the last time
         self._forms: dict[Any, _Form] = {}
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
+        self._tracks = False  # it tracks something by itself
         self._general = False  # kernels read sizes from memory from the start
         self._last: Recorded | None = None
         self._described: dict[str, str] | None = None  # inputs of the latest recording
@@ -217,6 +210,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._forms.clear()
         self.__dict__.pop("_derivatives", None)
         self._last = self._described = self._unfit = self._recent = None
+        self._tracks = False
         self.n_recordings = 0
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -252,6 +246,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         for key, recording in found:
             self._recordings[key] = [recording, *self._recordings.pop(key, [])]
             self._last = Recorded(recording, None, False, False)
+        self._tracks = True  # perhaps
         self._why = f"it was loaded from '{path}'"
         self._unfit = None
 
@@ -323,8 +318,9 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
 
     def _call(self, inputs: tuple[Any, Any, Any, Any]) -> Any:
         """A call that the recording of the last one does not fit."""
+        args, kwargs, *_ = inputs
         try:
-            result = self._repeat(inputs)
+            result = None if self._tracks else self._repeat(inputs)
         except RecursionError as error:
             path = _find_cycle(inputs)
             if path is None:
@@ -333,10 +329,11 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
                 f"drjit.freeze(): {named(path)} contains itself, expected "
                 "inputs without cycles"
             ) from error
+        if result is None and self._tracks:
+            return self._call_tracked(None, inputs, args, kwargs)
         if type(result) is not _core._Snapshot:
             return result
-        args, kwargs, *_ = inputs
-        return self._miss(result, inputs, args, kwargs)
+        return self._call_tracked(result, inputs, args, kwargs)
 
     def _check_domains(self) -> None:
         """Drop the recordings if instances have come or gone."""
@@ -390,13 +387,6 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             show(settings, values)
         return result.result
 
-    def _miss(
-        self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
-    ) -> Any:
-        if snapshot.tracked:
-            return self._call_tracked(inputs, args, kwargs)
-        return self._call_plain(snapshot, inputs, self._function, args, kwargs)
-
     def _call_plain(
         self,
         snapshot: Any,
@@ -414,60 +404,35 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             snapshot = result
         return self._record(snapshot, inputs, function, args, kwargs)
 
-    def _call_tracked(self, inputs: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
-        """A call with inputs that have derivatives.
+    def _call_tracked(
+        self, snapshot: Any, inputs: tuple[Any, ...], args: Any, kwargs: Any
+    ) -> Any:
+        """A call that may have to do with derivatives.
 
-        These stay outside: the function sees arrays of the same values with a graph of
-        its own, and gradients that it leaves in them are outputs of the recording. What
-        it returns or changes depends on the inputs by one operation.
+        It is repeated, or recorded if need be, with the inputs as they are, between
+        isolate_grad(). What the function has done to derivatives is done again then,
+        and what it returns or changes depends on the inputs by one operation.
+        ``snapshot``: of the inputs, for which there is no recording; None: not known.
         """
         call = Call(inputs)
-        rows = _core._freeze_detach(inputs)
-        try:
-            # Where nothing is tracked at present, these are arrays like others.
-            seen = [row for row in rows if _core.grad_enabled(row[1])]
-            before = [gradient_of(copy) for _, copy, _ in seen]
-            where = tuple(position for *_, position in seen)
-            full = (*inputs, before, where)
-            found = self._repeat(full)
-            if type(found) is _core._Snapshot:
-                given = (inputs, seen, before, args, kwargs)
-                found = self._call_plain(found, full, self._run_tracked, given, {})
-            result, after, ends = found
-        finally:
-            _core._freeze_attach(rows)
-        for (_, copy, _), old, new in zip(seen, before, after, strict=True):
-            _give_gradient(copy, old, new)
-        outputs = ends.find(result, inputs)
-        if outputs:
-            self._derivatives.attach(call, ends, outputs)
-        return result
-
-    def _run_tracked(
-        self,
-        inputs: tuple[Any, ...],
-        seen: list[Any],
-        gradients: list[Any],
-        args: Any,
-        kwargs: Any,
-    ) -> tuple[Any, list[Any], Ends]:
-        """The result and gradients of the inputs, detached, and what was tracked."""
-        for (array, *_), gradient in zip(seen, gradients, strict=True):
-            _core.enable_grad(array)
-            if gradient is not None:
-                _core.set_grad(array, gradient)
-        tracked = {position: _core.copy(array) for array, _, position in seen}
+        full = call.full(inputs)
+        run = Run(call, self._function, inputs)
+        outputs: list[Any] = []
         with isolate_grad():
-            result = self._function(*args, **kwargs)
-        after = [gradient_of(array) for array in tracked.values()]
-        # Before an input among them is detached.
-        in_result = tracked_positions(leaves(result))
-        changed = tuple(
-            position
-            for _, copy, position in _core._freeze_detach(inputs)
-            if not (position in tracked and _same(copy, tracked[position]))
-        )
-        return _core.detach(result), after, Ends(in_result, changed)
+            found = snapshot
+            if found is None or full is not inputs:
+                found = self._repeat(full)
+            if type(found) is _core._Snapshot:
+                found = self._call_plain(found, full, run, args, kwargs)
+            if run.called and not (run.recorded and self._limit != 0):
+                return run.result
+            if type(found) is not Traced:
+                return found
+            if not call.nodes:
+                self._tracks, self._recent = True, None
+            outputs = apply(self._derivatives, call, found, inputs, not run.called)
+        self._derivatives.prepare(call, outputs, run.called)
+        return found.result
 
     def _settle_literals(
         self, snapshot: Any, literals: list[tuple[int, int, int]]
@@ -523,10 +488,12 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         _local.noted = noted
         try:
             result = function(*args, **kwargs)
-            # What is tracked here depends on what has become so within.
-            plain = _core.detach(result) if _core.grad_enabled(result) else result
-            full = _Printed(plain, noted[0]) if noted[0] else plain
-            recording = _core._freeze_stop(snapshot, inputs, full, plain)
+            full = _Printed(result, noted[0]) if noted[0] else result
+            recording = function.refused if type(function) is Run else None
+            if recording is None:
+                recording = _core._freeze_stop(snapshot, inputs, full, result)
+            else:
+                _core._freeze_abort()
         except BaseException:
             _core._freeze_abort()
             raise
@@ -536,8 +503,10 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._why = f"recordings of the function cannot be repeated: {recording}"
             self._unfit = None
             return result
+        if type(function) is Run:
+            function.recorded = True
         self._keep(snapshot, inputs, recording, noted)
-        return plain
+        return result
 
     def _keep(
         self, snapshot: Any, inputs: tuple[Any, ...], recording: Any, noted: _Noted
@@ -553,8 +522,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if self._limit is not None:
             self._drop(self._limit)
         self._recent = None if prints or self._limit == 0 else recording
-        where = inputs[5] if len(inputs) > 4 else ()
-        tracked = list(map(snapshot.leaf_path, where)) if where else []
+        tracked = part_paths(inputs[:4], inputs[5]) if len(inputs) > 4 else []
         self._last = Recorded(recording, tracked, bool(prints), bool(domains))
 
     def _drop(self, limit: int) -> None:
@@ -602,25 +570,6 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
                 changed = True
         if not changed:
             print("    contents of arrays, or other values with the same text")
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Are two arrays the same variables, with the same derivatives?"""
-    return all(
-        (x.index, x.index_ad) == (y.index, y.index_ad)
-        for x, y in zip(_core._leaves(a), _core._leaves(b), strict=True)
-    )
-
-
-def _give_gradient(array: Any, before: Any, after: Any) -> None:
-    """Let an input have the gradient that the function has left, and go on from it."""
-    if before is not None:
-        _core.set_grad(array, 0 if after is None else after)
-    elif after is not None:
-        product = array * after
-        _core.set_grad(product, 1)
-        _core.enqueue(ADMode.Backward, product)
-        traverse(ADMode.Backward)
 
 
 def _describe(inputs: tuple[Any, ...]) -> dict[str, str]:

@@ -306,11 +306,11 @@ def test_inputs_that_become_tracked() -> None:
         return x * x
 
     frozen = dr.freeze(f)
-    for _ in range(2):
-        x = ad.Float(1, 2, 3)
+    for k in range(3):
+        x = ad.Float(1, 2, 3) + k
         dr.backward(dr.sum(frozen(x)))
-        assert _listed(dr.grad(x)) == [2, 4, 6]
-    assert "derivatives in the end" in frozen.explain()
+        assert _listed(dr.grad(x)) == [2 * k + 2, 2 * k + 4, 2 * k + 6]
+    assert frozen.n_recordings == 1
 
 
 def test_gradients_and_results() -> None:
@@ -344,9 +344,14 @@ def test_a_derivative_that_fails() -> None:
     dr.enable_grad(x)
     y = frozen(x)
     fails.append(True)
-    with pytest.raises(ZeroDivisionError):
-        dr.backward(dr.sum(y), flags=dr.ADFlag.ClearVertices)
+    dr.set_grad(x, 1)
+    with pytest.raises(ZeroDivisionError):  # reverse mode was recorded with the call
+        dr.forward_to(y, flags=dr.ADFlag.ClearVertices)
     fails.clear()
+    dr.clear_grad((x, y))
+    dr.set_grad(x, 1)
+    derivative = dr.forward_to(y, flags=dr.ADFlag.ClearVertices)
+    assert dr.allclose(derivative, dr.cos(dr.detach(x)))
     dr.clear_grad((x, y))
     dr.backward(dr.sum(y))
     assert dr.allclose(dr.grad(x), dr.cos(dr.detach(x)))

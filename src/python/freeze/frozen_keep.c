@@ -2,7 +2,8 @@
  * frozen_keep.c -- the end of a recording: what is kept of a call that was recorded
  *
  * Of the inputs, an outline; of the result, and of what the function has changed among
- * the inputs, a tree and where variables and sizes come from.
+ * the inputs, a tree and where variables and sizes come from. Which of these are
+ * tracked is not looked at: drjit._freeze_ad notes it.
  */
 #include "python/freeze/frozen.h"
 #include "python/freeze/frozen_key.h"
@@ -32,20 +33,6 @@ static bool has_changed(const Snapshot *s, size_t leaf, PyObject *now, bool *rep
         if (leaf_index(array_leaves(array)[i]) !=
             (number ? s->inputs.ids[number - 1] : 0))
             return true;
-    }
-    return false;
-}
-
-/* Has the function enabled derivatives of an input? */
-static bool is_tracked(const Tree *now, const State *state)
-{
-    for (size_t leaf = 0; leaf < now->leaf_count; leaf++) {
-        const Array *a = array_check(state, now->leaves[leaf])
-                             ? array_of(now->leaves[leaf])
-                             : NULL;
-        for (size_t i = 0; a && a->info->jit && i < array_count(a); i++)
-            if (leaf_node(array_leaves(a)[i]))
-                return true;
     }
     return false;
 }
@@ -457,8 +444,6 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
     if (both && collection_take(&outputs, f->state, name, both)) {
         ended = result == plain ? find_made(s, &outputs.tree)
                                 : find_made_within(s, plain, changed);
-        if (!ended && outputs.tracked)
-            ended = PyUnicode_FromString("a result depends on a gradient");
         if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core))
             ended = stop_core(f, &core);
     }
@@ -475,9 +460,7 @@ static PyObject *stop_or_say_why(Frozen *f, const Snapshot *s, PyObject *const *
     Tree now = { 0 };
     PyObject *ended = NULL;
     if (tree_flatten_like(s->state, name, &s->inputs.tree, args[1], &now)) {
-        ended = is_tracked(&now, s->state)
-                    ? PyUnicode_FromString("an input has derivatives in the end")
-                    : stop(f, s, &now, args[2], args[3]);
+        ended = stop(f, s, &now, args[2], args[3]);
     } else if (PyErr_ExceptionMatches(PyExc_ValueError)) {
         PyErr_Clear();
         ended = PyUnicode_FromString("the structure of the inputs has changed");
