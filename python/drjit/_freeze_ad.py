@@ -16,6 +16,7 @@ each of its own. A part is an array with one leaf, and has a number in its tree.
 
 from __future__ import annotations
 
+import copy
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -71,6 +72,22 @@ def copied(tree: Any, detached: bool) -> Any:
     return replaced(
         tree, {id(old): new for old, new in zip(arrays, copies, strict=True)}
     )
+
+
+# What cannot be changed in place, so that a call can keep it as it is.
+_VALUES = (int, float, complex, str, bytes, type(None), type, types.FunctionType)
+
+
+def _kept(leaf: Any) -> Any:
+    """What is no array, as it is now: sets, arrays of NumPy and other buffers."""
+    if isinstance(leaf, (_core.ArrayBase, types.ModuleType, *_VALUES)):
+        return leaf
+    if isinstance(leaf, set):
+        return copy.copy(leaf)
+    try:
+        return leaf if memoryview(leaf).readonly else copy.copy(leaf)
+    except (TypeError, ValueError, BufferError):  # it has no buffer to be compared
+        return leaf
 
 
 @contextmanager
@@ -142,7 +159,8 @@ class Call:
     def __init__(self, inputs: Any) -> None:
         """``inputs``: args, kwargs, closure, state."""
         self.key = key_of(inputs[2:])
-        self.inputs = copied(inputs, True)
+        own = _core._tree_map("freeze", _kept, copied(inputs, True))
+        self.inputs: tuple[Any, ...] = own
         numbers: dict[int, int] = {}
         self.nodes: list[Any] = []  # a part for each node
         rows = []

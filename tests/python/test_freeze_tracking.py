@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import drjit as dr
+import numpy as np
 import pytest
 from drjit.llvm.ad import Array3f64, Float64, TensorXf64, UInt
 
@@ -512,6 +513,27 @@ def test_a_derivative_that_cannot_be_recorded() -> None:
     scale = 5.0  # from now on there is a recording of it
     dr.clear_grad((x, y))
     assert dr.allclose(tangent(y), 2 * dr.cos(dr.detach(x)))
+
+
+def test_contents_of_numpy_have_changed() -> None:
+    weights, chosen = np.array([1.0, 2.0]), {0}
+
+    @dr.freeze
+    def f(x: Any) -> Any:
+        return dr.sin(x) * Float64(weights) * (1 + len(chosen))
+
+    for _ in range(2):
+        weights[:], x = (1, 2), opaque(3, 4)
+        chosen.discard(1)
+        dr.enable_grad(x)
+        y = f(x)
+        weights[:] = 5
+        chosen.add(1)
+        dr.backward(y, dr.ADFlag.ClearVertices)
+        assert dr.allclose(x.grad, dr.cos(dr.detach(x)) * Float64(2, 4))
+    dr.set_grad(x, 1)
+    with pytest.raises(RuntimeError, match="has changed since"):
+        dr.forward_to(y)
 
 
 def test_recordings_that_were_dropped() -> None:
