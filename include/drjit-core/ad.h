@@ -96,6 +96,10 @@ JIT_EXPORT uint64_t ad_var_detach(uint64_t index);
  *  the end of the loop, and results of the others have no node. */
 JIT_EXPORT bool ad_grad_enabled(uint64_t index);
 
+/** Is it tracked without depending on anything? So it is where derivatives were
+ *  enabled, or where a traversal has cleared the edges that led here. */
+JIT_EXPORT bool ad_is_leaf(uint64_t index);
+
 /** The gradient, of the variable's type and size: zeros if nothing was set. A new
  *  reference; plain unless it was computed with ADFlagCreateGraph, or set so. */
 JIT_EXPORT uint64_t ad_grad(uint64_t index);
@@ -152,6 +156,18 @@ typedef enum ADScope {
 JIT_EXPORT bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices);
 /** Does the thread's innermost scope suspend everything, also what begins within? */
 JIT_EXPORT bool ad_scope_suspends_all(void);
+/** Does it suspend all but certain variables, and what is made from now on? */
+JIT_EXPORT bool ad_scope_suspends_others(void);
+/** Have it take notice of a variable, as of those that are made in it. */
+JIT_EXPORT bool ad_scope_admit_variable(uint64_t index);
+/** Has a reverse traversal stopped at this variable, to go on behind the scope? */
+JIT_EXPORT bool ad_scope_keeps(uint64_t index);
+/** Have the innermost scope, which isolates, go on from these variables at its end, as
+ *  if reverse traversals had stopped there. */
+JIT_EXPORT bool ad_scope_keep(size_t n, const uint64_t *indices);
+/** Has ad_enqueue() of ADModeForward, within the innermost scope, which isolates, met
+ *  variables from before it that depend on others? */
+JIT_EXPORT bool ad_scope_went_out(void);
 /** End it. With 'go_on' what an isolating scope has kept back is propagated. */
 JIT_EXPORT bool ad_scope_leave(bool go_on);
 
@@ -358,6 +374,10 @@ JIT_EXPORT bool ad_is_cut(ADMode mode, uint64_t index);
  *  by way of these? 1 or 0; -1 if memory is out. */
 JIT_EXPORT int ad_depends_beyond(size_t n_results, const uint64_t *results,
                                  size_t n_inputs, const uint64_t *inputs);
+/** Which inputs do results depend on, by edges that have not been cleared? Inputs are
+ *  not looked behind. False: memory is out. */
+JIT_EXPORT bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
+                           const uint64_t *inputs, bool *reached);
 /** How many nodes there are. */
 JIT_EXPORT size_t ad_node_count(void);
 

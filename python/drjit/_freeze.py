@@ -18,17 +18,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from drjit import _core
-from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
-from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel
-from drjit._freeze_ad import (
-    Call,
-    Derivatives,
-    Ends,
-    gradient_of,
-    leaves,
-    tracked_positions,
-)
+from drjit._enums import JitBackend, JitFlag, LogLevel
+from drjit._freeze_ad import Call, Derivatives, Run, Traced, apply, part_paths
 from drjit._freeze_reads import Found, Names, learn, listener, unsure_of, walk
 
 # Reasons why a function cannot be repeated, of which each is logged once.
@@ -120,7 +112,14 @@ class _Look(NamedTuple):
 
     found: Found | None  # None: nothing is looked at
     reads: Any  # the places
-    part: Any  # of the inputs
+    part: Any  # of the inputs: ([inputs], values)
+
+    def refresh(self) -> None:
+        """Let the inputs be those that are there now."""
+        if self.reads is not None:
+            now = self.reads.inputs()
+            if now is not NotImplemented:
+                self.part[0][:] = now
 
 
 class _Form:
@@ -193,6 +192,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._recent: list[Any] = []  # those that fitted lately, the latest first
         self._forms: dict[Any, _Form] = {}
         self._domains: dict[tuple[int, int], Any] = {}  # what recordings depend on
+        self._tracks = False  # it tracks something by itself
         self._general = False  # kernels read sizes from memory from the start
         self._last: Recorded | None = None
         self._described: Any = None  # inputs of the latest recording, in words
@@ -217,6 +217,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._told.clear()
         self._last = self._described = self._unfit = None
         self.n_recordings = self._refusals = 0
+        self._tracks = False
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all recordings to a file, from which :func:`drjit.load_frozen` has
@@ -259,6 +260,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         for key, recording in found:
             self._recordings[key] = [recording, *self._recordings.pop(key, [])]
             self._last = Recorded(recording, None, False, False)
+        self._tracks = True  # perhaps
         self._why = f"it was loaded from '{path}'"
         self._unfit, self._refused = None, False
 
@@ -343,10 +345,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         """A call that none of the latest recordings fits."""
         look = self._look(args, kwargs, state)
         inputs = (args, kwargs, look.part, state)
-        result = self._repeat(look, inputs)
-        if type(result) is not _core._Snapshot:
-            return result
-        return self._miss(look, result, inputs, args, kwargs)
+        snapshot = None
+        if not self._tracks:
+            found = self._repeat(look, inputs)
+            if type(found) is not _core._Snapshot:
+                return found
+            snapshot = found
+        return self._call_tracked(look, snapshot, inputs, args, kwargs)
 
     def _look(self, args: Any, kwargs: Any, state: Any) -> _Look:
         """What the function reads besides its arguments now."""
@@ -427,18 +432,6 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         others = [other for other in self._recent if other is not recording]
         self._recent[:] = [recording, *others[: _RECENT - 1]]
 
-    def _miss(
-        self,
-        look: _Look,
-        snapshot: Any,
-        inputs: tuple[Any, ...],
-        args: Any,
-        kwargs: Any,
-    ) -> Any:
-        if snapshot.tracked:
-            return self._call_tracked(look, inputs, args, kwargs)
-        return self._call_plain(look, snapshot, inputs, self._function, args, kwargs)
-
     def _call_plain(
         self,
         look: _Look,
@@ -466,73 +459,65 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         return count & (count - 1) == 0 and count.bit_length() % 3 == 1
 
     def _call_tracked(
-        self, look: _Look, inputs: tuple[Any, ...], args: Any, kwargs: Any
+        self,
+        look: _Look,
+        snapshot: Any,
+        inputs: tuple[Any, ...],
+        args: Any,
+        kwargs: Any,
     ) -> Any:
-        """A call with inputs that have derivatives.
+        """A call that may have to do with derivatives.
 
-        These stay outside: the function sees arrays of the same values with a graph of
-        its own, and gradients that it leaves in them are outputs of the recording. What
-        it returns or changes depends on the inputs by one operation.
+        It is repeated, or recorded if need be, with the inputs as they are, between
+        isolate_grad(). What the function has done to derivatives is done again then,
+        and what it returns or changes depends on the inputs by one operation.
+        ``snapshot``: of the inputs, for which there is no recording; None: not known.
         """
         try:
             call = Call(inputs)
         except RecursionError as error:
+            return self._call_cyclic(error, look, snapshot, inputs, args, kwargs)
+        full = call.full(inputs)
+        run = Run(call, self._function, inputs, look.refresh)
+        outputs: list[Any] = []
+        with isolate_grad():
+            found = snapshot
+            if found is None or full is not inputs:
+                found = self._repeat(look, full)
+            if type(found) is _core._Snapshot:
+                found = self._call_plain(look, found, full, run, args, kwargs)
+            if run.called and not (run.recorded and self._limit != 0):
+                return run.result
+            if type(found) is not Traced:
+                return found
+            if not call.nodes:
+                self._tracks = True
+                self._recent.clear()
+            outputs = apply(self._derivatives, call, found, inputs, not run.called)
+        self._derivatives.prepare(call, outputs, run.called)
+        return found.result
+
+    def _call_cyclic(
+        self,
+        error: RecursionError,
+        look: _Look,
+        snapshot: Any,
+        inputs: tuple[Any, ...],
+        args: Any,
+        kwargs: Any,
+    ) -> Any:
+        """A call with inputs that contain themselves, which cannot be copied."""
+        path = _find_cycle(inputs)
+        if path is None:
+            raise error
+        if snapshot is None or snapshot.tracked:
             from drjit._freeze_notes import named
 
-            path = _find_cycle(inputs)
-            if path is None:
-                raise
             raise RecursionError(
                 f"drjit.freeze(): {named(path)} contains itself, expected inputs "
                 "without cycles where one has derivatives"
             ) from error
-        rows = _core._freeze_detach(inputs)
-        try:
-            # Where nothing is tracked at present, these are arrays like others.
-            seen = [row for row in rows if _core.grad_enabled(row[1])]
-            before = [gradient_of(copy) for _, copy, _ in seen]
-            where = tuple(position for *_, position in seen)
-            full = (*inputs, before, where)
-            found = self._repeat(look, full)
-            if type(found) is _core._Snapshot:
-                given = (inputs, seen, before, args, kwargs)
-                run = self._run_tracked
-                found = self._call_plain(look, found, full, run, given, {})
-            result, after, ends = found
-        finally:
-            _core._freeze_attach(rows)
-        for (_, copy, _), old, new in zip(seen, before, after, strict=True):
-            _give_gradient(copy, old, new)
-        outputs = ends.find(result, inputs)
-        if outputs:
-            self._derivatives.attach(call, ends, outputs)
-        return result
-
-    def _run_tracked(
-        self,
-        inputs: tuple[Any, ...],
-        seen: list[Any],
-        gradients: list[Any],
-        args: Any,
-        kwargs: Any,
-    ) -> tuple[Any, list[Any], Ends]:
-        """The result and gradients of the inputs, detached, and what was tracked."""
-        for (array, *_), gradient in zip(seen, gradients, strict=True):
-            _core.enable_grad(array)
-            if gradient is not None:
-                _core.set_grad(array, gradient)
-        tracked = {position: _core.copy(array) for array, _, position in seen}
-        with isolate_grad():
-            result = self._function(*args, **kwargs)
-        after = [gradient_of(array) for array in tracked.values()]
-        # Before an input among them is detached.
-        in_result = tracked_positions(leaves(result))
-        changed = tuple(
-            position
-            for _, copy, position in _core._freeze_detach(inputs)
-            if not (position in tracked and _same(copy, tracked[position]))
-        )
-        return _core.detach(result), after, Ends(in_result, changed)
+        return self._call_plain(look, snapshot, inputs, self._function, args, kwargs)
 
     def _settle_literals(
         self, snapshot: Any, literals: list[tuple[int, int, int]]
@@ -582,13 +567,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         _local.noted = noted
         ran: Any = ((), ())
         try:
-            result, ran = self._listen(look, function, args, kwargs)
-            # What is tracked here depends on what has become so within.
-            plain = _detached(result)
-            full = _Printed(plain, noted[0]) if noted[0] else plain
-            look, now, reason = self._look_again(look, inputs, ran)
+            result, ran = self._listen(function, args, kwargs)
+            full = _Printed(result, noted[0]) if noted[0] else result
+            look, reason = self._look_again(look, inputs, ran)
+            if reason is None and type(function) is Run:
+                reason = function.refused
             recording = reason or _core._freeze_stop(
-                snapshot, now, look.reads, full, plain
+                snapshot, inputs, look.reads, full, result
             )
         except BaseException:
             _core._freeze_abort()
@@ -601,11 +586,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._refuse(recording)
             return result
         self._refusals = 0
+        if type(function) is Run:
+            function.recorded = True
         self._keep(snapshot, inputs, recording, noted)
-        return plain
+        return result
 
     def _listen(
-        self, look: _Look, function: Callable[..., Any], args: Any, kwargs: Any
+        self, function: Callable[..., Any], args: Any, kwargs: Any
     ) -> tuple[Any, tuple[Any, Any]]:
         """The result, and what ran: code, and functions in C."""
         if self._names is None:
@@ -622,26 +609,25 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
 
     def _look_again(
         self, look: _Look, inputs: tuple[Any, ...], ran: tuple[Any, Any]
-    ) -> tuple[_Look, tuple[Any, ...], str | None]:
-        """What the function reads, the inputs as they are now, and why the call cannot
-        be repeated."""
+    ) -> tuple[_Look, str | None]:
+        """What the function reads, and why the call cannot be repeated."""
         if look.found is None or self._names is None:
-            return look, inputs, None
+            return look, None
         place = look.reads.changed()
         if place >= 0:
-            return look, inputs, f"the function changes {look.found.labels[place]}"
+            return look, f"the function changes {look.found.labels[place]}"
+        look.refresh()
         codes, calls = ran
         if learn(self._names, codes):
             args, kwargs, _, state, *_ = inputs
             again = self._look(args, kwargs, state)
             assert again.found is not None
-            new = {*again.found.labels} - {*look.found.labels}
             if again.found.values[0] != look.found.values[0]:
+                new = {*again.found.labels} - {*look.found.labels}
                 more = ", ".join(sorted(new)[:3])
-                return look, inputs, f"its code was seen to read {more} only now"
-            look = again
-        now = (look.reads.inputs(), look.part[1])
-        return look, (*inputs[:2], now, *inputs[3:]), None
+                return look, f"its code was seen to read {more} only now"
+            look = _Look(again.found, again.reads, look.part)
+        return look, None
 
     def _keep(
         self, snapshot: Any, inputs: tuple[Any, ...], recording: Any, noted: _Noted
@@ -658,8 +644,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._remember(recording)
         if self._limit is not None:
             self._drop(self._limit)
-        where = inputs[5] if len(inputs) > 4 else ()
-        tracked = list(map(snapshot.leaf_path, where)) if where else []
+        tracked = part_paths(inputs[:4], inputs[5]) if len(inputs) > 4 else []
         self._last = Recorded(recording, tracked, bool(prints), bool(domains))
 
     def _refuse(self, reason: str) -> None:
@@ -745,23 +730,40 @@ def _detached(result: Any) -> Any:
         return result
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Are two arrays the same variables, with the same derivatives?"""
-    return all(
-        (x.index, x.index_ad) == (y.index, y.index_ad)
-        for x, y in zip(_core._leaves(a), _core._leaves(b), strict=True)
-    )
+def _children(value: Any) -> Iterator[tuple[str, Any]]:
+    """What a node of a PyTree refers to, and how."""
+    if isinstance(value, (list, tuple)):
+        for k, entry in enumerate(value):
+            yield f"[{k}]", entry
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield f"[{key!r}]", entry
+    else:
+        fields = getattr(type(value), "DRJIT_STRUCT", None)
+        if not isinstance(fields, dict):
+            fields = getattr(type(value), "__dataclass_fields__", {})
+        for name in fields:
+            if hasattr(value, name):
+                yield f".{name}", getattr(value, name)
 
 
-def _give_gradient(array: Any, before: Any, after: Any) -> None:
-    """Let an input have the gradient that the function has left, and go on from it."""
-    if before is not None:
-        _core.set_grad(array, 0 if after is None else after)
-    elif after is not None:
-        product = array * after
-        _core.set_grad(product, 1)
-        _core.enqueue(ADMode.Backward, product)
-        traverse(ADMode.Backward)
+def _find_cycle(root: Any) -> str | None:
+    """The path of the first node of a PyTree that is a node around it, too."""
+    stack = [("", id(root), _children(root))]
+    above, done = {id(root)}, set()
+    while stack:
+        path, number, children = stack[-1]
+        step, child = next(children, ("", None))
+        if not step:
+            stack.pop()
+            above.discard(number)
+            done.add(number)
+        elif id(child) in above:
+            return path + step
+        elif id(child) not in done:
+            above.add(id(child))
+            stack.append((path + step, id(child), _children(child)))
+    return None
 
 
 def _check_numbers(limit: Any, warn_after: Any) -> None:

@@ -4,7 +4,7 @@
 
     inputs    ([0] args, [1] kwargs, [2] closure, [3] state, [4] gradients)
     outputs   ([0] result, [1] what has changed); with derivatives, the result is
-              ([0] result, [1] gradients)
+              a drjit._freeze_ad.Traced
 
 Users know them by the names of parameters.
 """
@@ -21,11 +21,13 @@ from typing import Any
 import drjit
 from drjit import _core
 from drjit._freeze import Recorded
-from drjit._freeze_ad import Call, Derivatives, Ends, with_leaves
+from drjit._freeze_ad import DEPENDENT, LEAF, Call, Derivatives, part_paths
 
 dr: Any = drjit
 
 _STEP = re.compile(r"\[(\d+)\](.*)", re.DOTALL)
+# Fields of what such a call gives.
+_RESULT, _GRADIENTS = ".result", ".gradients"
 _KEY = re.compile(r"\[(\w+)\](.*)", re.DOTALL)
 
 
@@ -33,7 +35,10 @@ class Names:
     """The names of a function's inputs and outputs; ``tracked`` has the paths of those
     inputs that have derivatives."""
 
-    def __init__(self, function: Callable[..., Any], tracked: list[str]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], tracked: list[str], traced: bool
+    ) -> None:
+        """``traced``: results are those of a call that has derivatives."""
         self._parameters: list[str] = []
         self._rest = "args"
         try:
@@ -45,7 +50,7 @@ class Names:
                 self._rest = parameter.name
             elif parameter.kind is not parameter.KEYWORD_ONLY:
                 self._parameters.append(parameter.name)
-        self._tracked = tracked
+        self._tracked, self._traced = tracked, traced
 
     def _argument(self, path: str) -> str:
         number, rest = _split(path)
@@ -67,6 +72,8 @@ class Names:
 
     def _gradient(self, path: str) -> str:
         number, rest = _split(path)
+        if number >= len(self._tracked):  # of what has been tracked within
+            return f"gradients[{number}]{rest}"
         return f"grad_{self.input(self._tracked[number])}{rest}"
 
     def output(self, path: str, changed: list[str]) -> str:
@@ -75,10 +82,10 @@ class Names:
         if part == 1:
             number, rest = _split(rest)
             return f"new_{self.input(changed[number])}{rest}"
-        if self._tracked:
-            part, rest = _split(rest)
-            if part == 1:
-                return self._gradient(rest)
+        if self._traced:
+            if rest.startswith(_GRADIENTS):
+                return self._gradient(rest[len(_GRADIENTS) :])
+            rest = rest[len(_RESULT) :]
         return f"result{rest}"
 
 
@@ -117,37 +124,31 @@ class Differentiated(Derivatives):
     """Derivatives of a frozen function that was called once, which are recorded on
     demand."""
 
-    seen: tuple[Call, Ends, list[Any]] | None = None
+    seen: tuple[Call, list[Any], list[Any]] | None = None
 
-    def attach(self, call: Call, ends: Ends, outputs: list[Any]) -> None:
-        self.seen = call, ends, outputs
+    def attach(self, call: Call, sources: list[Any], outputs: list[Any]) -> list[Any]:
+        self.seen = call, [_core.detach(part) for part in sources], outputs
+        return outputs
+
+    def prepare(self, call: Call, outputs: list[Any], new: bool) -> None:
+        """They are recorded on demand."""
 
     def record(self, mode: str) -> Recorded:
         """Record the derivative of the call as a traversal would, with gradients in
         memory."""
         assert self.seen is not None
-        call, ends, outputs = self.seen
+        call, sources, outputs = self.seen
         derivative, like = {
             "adjoint": (self.pull, outputs),
-            "tangent": (self.push, call.tracked),
+            "tangent": (self.push, sources),
         }[mode]
-        tracked = [_core.detach(array) for array in call.tracked]
-        inputs = with_leaves((*call.inputs, call.before), call.where, tracked)
-        gradients = [dr.zeros(type(array), dr.shape(array)) for array in like]
+        gradients = [dr.zeros(type(array), dr.width(array)) for array in like]
         for gradient in gradients:
             dr.make_opaque(gradient)
         derivative._general = True
-        derivative(inputs, call.where, ends, gradients)
+        self.differentiate(derivative, call, [], gradients)
         recorded: Recorded = derivative._last_recorded()
         return recorded
-
-
-def _leaf_paths(tree: Any) -> list[str]:
-    """Paths as those of the core: keys are not quoted."""
-    from drjit._text.nodes import paths
-
-    found = [path for path, event in paths("freeze", tree) if event.kind == "leaf"]
-    return [path.replace("'", "") for path in found]
 
 
 def _copy_tracked(leaf: Any) -> Any:
@@ -163,7 +164,9 @@ def _copy_tracked(leaf: Any) -> Any:
 def latest(frozen: Any, name: str) -> list[tuple[Recorded, str, Names]]:
     """The latest recording of a function, which has to be there."""
     recorded = frozen._last_recorded()
-    return [(recorded, name, Names(frozen._function, recorded.tracked or []))]
+    tracked = recorded.tracked or []
+    traced = bool(tracked) or frozen._tracks
+    return [(recorded, name, Names(frozen._function, tracked, traced))]
 
 
 def with_derivatives(
@@ -182,11 +185,18 @@ def with_derivatives(
             f"drjit.FrozenFunction.export(): '{next(iter(modes))}' has arguments for "
             "which the result has no derivatives, expected some with gradients enabled"
         )
-    call, ends, _ = derivatives.seen
-    inputs, outputs = _leaf_paths(call.inputs), _leaf_paths(result)
-    tracked = [names.input(inputs[k]) for k in call.where]
-    made = [f"result{outputs[k]}" for k in ends.result]
-    made += [f"new_{names.input(inputs[k])}" for k in ends.inputs]
+    call = derivatives.seen[0]
+    inputs, outputs = part_paths(call.inputs), part_paths(result)
+    nodes = part_paths(call.inputs, call.where)
+    tracked = [names.input(nodes[k]) for k in call.ends.sources]
+    rows = [
+        (row.kind, f"result{outputs[row.part]}")
+        if row.result
+        else (row.kind, f"new_{names.input(inputs[row.part])}")
+        for row in call.ends.rows
+    ]
+    tracked += [name for kind, name in rows if kind == LEAF]
+    made = [name for kind, name in rows if kind == DEPENDENT]
     for mode in modes:
         given, found = (made, tracked) if mode == "adjoint" else (tracked, made)
         own = DerivativeNames(names, given, found)

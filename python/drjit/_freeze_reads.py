@@ -210,20 +210,27 @@ class _Walk:
             self._look_into_object(value, label)
 
     def _look_into_tree(self, tree: Any, label: str) -> None:
-        """Objects in it; its arrays and values are part of it."""
-        cls = type(tree)
-        if cls in (list, tuple):
-            for k, entry in enumerate(tree):
-                self._follow(entry, f"{label}[{k}]")
-        elif cls is dict:
-            for key, entry in tree.items():
-                self._follow(entry, f"{label}[{key!r}]")
-        else:
-            fields = set(_core._fields_of(cls))
-            for name in fields:
-                self._follow(getattr(tree, name, None), f"{label}.{name}")
-            self._follow(cls, cls.__name__)
-            self._look_at_fields(tree, label, fields)
+        """Objects in it, and classes; its arrays and values are part of it."""
+        leaf = 0
+        paths: list[tuple[str, Any]] | None = None
+        for item, keys in _core._tree_nodes("freeze", tree):
+            cls = type(item)
+            if keys is not None:
+                if cls not in _SEQUENCES and id(item) not in self._met:
+                    self._met[id(item)] = item
+                    self._look_at_instance(item, label, set(keys))
+                elif item is tree and cls not in _SEQUENCES:
+                    self._look_at_instance(item, label, set(keys))
+                continue
+            if not (
+                cls in _ATOMS
+                or isinstance(item, _core.ArrayBase)
+                or _core._is_container(item)
+            ):
+                if paths is None:
+                    paths = _core._tree_paths("freeze", tree)
+                self._follow(item, label + paths[leaf][0])
+            leaf += 1
 
     def _look_into_module(self, module: types.ModuleType, label: str) -> None:
         if is_quiet_module(module.__name__):
@@ -347,11 +354,13 @@ class _Walk:
             )
         self._look_at_instance(value, label)
 
-    def _look_at_instance(self, value: Any, label: str) -> None:
+    def _look_at_instance(
+        self, value: Any, label: str, known: set[str] | None = None
+    ) -> None:
         cls = type(value)
         if cls.__module__ == "builtins":
             return
-        self._look_at_fields(value, label, set())
+        self._look_at_fields(value, label, known or set())
         self._follow(cls, cls.__name__)
         wrapped = getattr(value, "__wrapped__", None)
         if isinstance(wrapped, types.FunctionType):

@@ -586,6 +586,76 @@ static void test_depends_beyond(void **unused)
     FREE(a, x, y, z, plain);
 }
 
+static void test_reached(void **unused)
+{
+    (void) unused;
+    bool found[3];
+    Tracked a = tracked(1, (double[]){ 3 }), b = tracked(1, (double[]){ 2 }),
+            x = ad_var_mul(a, a), y = ad_var_mul(x, b), plain = ad_var_detach(y);
+    OK(ad_reached(1, &y, 3, (uint64_t[]){ a, b, x }, found));
+    assert_true(!found[0] && found[1] && found[2]); /* a is behind x */
+    OK(ad_reached(1, &y, 2, (uint64_t[]){ a, b }, found));
+    assert_true(found[0] && found[1]);
+    OK(ad_reached(2, (uint64_t[]){ x, plain }, 3, (uint64_t[]){ a, b, plain }, found));
+    assert_true(found[0] && !found[1] && !found[2]);
+    OK(ad_reached(0, NULL, 1, &a, found));
+    assert_false(found[0]);
+    assert_true(ad_is_leaf(a) && !ad_is_leaf(x) && !ad_is_leaf(plain));
+    Tracked one = jit_var_f64(JitBackendLLVM, 1);
+    OK(ad_set_grad(x, one) && ad_enqueue(ADModeBackward, x) &&
+       ad_traverse(ADModeBackward, ADFlagDefault));
+    assert_true(ad_is_leaf(x) && !ad_is_leaf(y)); /* its edges have been cleared */
+    FREE(a, b, x, y, plain, one);
+}
+
+/* What a scope that isolates has kept, and what it is told to keep. */
+static void test_scope_keeps(void **unused)
+{
+    (void) unused;
+    Tracked a = tracked(1, (double[]){ 3 }), x = ad_var_mul(a, a),
+            other = ad_var_mul(a, x), one = jit_var_f64(JitBackendLLVM, 1);
+    assert_false(ad_scope_keep(1, &x));
+    CHECK_ERROR(JIT_ERROR_STATE, "ad_scope_keep()");
+    OK(ad_scope_enter(ADScopeIsolate, 0, NULL));
+    Tracked y = ad_var_mul(x, x);
+    assert_false(ad_scope_keeps(x));
+    OK(ad_set_grad(y, one) && ad_enqueue(ADModeBackward, y) &&
+       ad_traverse(ADModeBackward, ADFlagDefault));
+    assert_true(ad_scope_keeps(x) && !ad_scope_keeps(a));
+    assert_false(ad_scope_went_out());
+    OK(ad_enqueue(ADModeForward, x)); /* 'other' is from before */
+    assert_true(ad_scope_went_out());
+    OK(ad_traverse(ADModeForward, ADFlagClearNone));
+    OK(ad_scope_leave(true));
+    CHECK_GRAD(a, 2 * 9 * 2 * 3);
+
+    ad_clear_grad(a);
+    OK(ad_set_grad(x, one) && ad_scope_enter(ADScopeIsolate, 0, NULL));
+    OK(ad_scope_keep(1, &x) && ad_scope_keeps(x));
+    CHECK_GRAD(a, 0);
+    OK(ad_scope_leave(true));
+    CHECK_GRAD(a, 2 * 3);
+    FREE(a, x, other, one, y);
+}
+
+static void test_scope_suspends(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(1, (double[]){ 3 });
+    assert_false(ad_scope_suspends_others() || ad_scope_suspends_all());
+    OK(ad_scope_enter(ADScopeSuspend, 1, &x));
+    assert_false(ad_scope_suspends_others());
+    OK(ad_scope_enter(ADScopeSuspend, 0, NULL));
+    assert_true(ad_scope_suspends_others() && ad_scope_suspends_all());
+    OK(ad_scope_admit_variable(x));
+    assert_true(ad_scope_suspends_others() && !ad_scope_suspends_all());
+    assert_true(ad_grad_enabled(x));
+    OK(ad_scope_leave(true));
+    assert_false(ad_grad_enabled(x));
+    OK(ad_scope_leave(true));
+    FREE(x);
+}
+
 /* In debug mode places and losses are noted. */
 static void test_explain_debug(void **unused)
 {
@@ -635,6 +705,9 @@ static int all(void)
         TEST(test_text),
         TEST(test_explain),
         TEST(test_depends_beyond),
+        TEST(test_reached),
+        TEST(test_scope_keeps),
+        TEST(test_scope_suspends),
         TEST(test_explain_debug),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -652,9 +652,9 @@ def change_numbers(d: Deep, x: Float) -> Float:
         (set_in(lambda d: vars(d.space), "y"), "args[0].space"),
         (set_in(lambda d: d.list, 1), "1 of an object of type list"),
         (set_in(lambda d: d.list, 0), "0 of an object of type list"),
-        (append_array, "2 of an object of type list"),
+        (append_array, None),
         (set_in(lambda d: d.dict, "a"), "'a' of an object of type dict"),
-        (set_in(lambda d: d.dict, 3), "3 of an object of type dict"),
+        (set_in(lambda d: d.dict, 3), None),
         (remove_array, "'a' of an object of type dict"),
         (set_in(lambda d: d.ordered, "a"), "'a' of an object of type OrderedDict"),
         (set_in(vars, "other"), "'other' of an object of type Deep"),
@@ -668,9 +668,11 @@ def test_what_objects_hold(function: Any, message: str | None) -> None:
     frozen = dr.freeze(function)
     d = Deep()
     assert dr.all(frozen(d, ramp(4)) == ramp(4) * 2)
-    assert frozen.n_recordings == (message is None)
+    assert frozen.n_recordings == 0
     if message:
         assert f"the function changes {message}" in frozen.explain()
+    else:
+        assert "the structure of the inputs has changed" in frozen.explain()
     assert dr.all(frozen(d, ramp(4) + 1) == (ramp(4) + 1) * 2)
 
 

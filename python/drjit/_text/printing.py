@@ -614,8 +614,10 @@ def _print_each_time(
     file: Any,
 ) -> None:
     """Print now, and whenever the function is repeated that is being recorded."""
-    from .. import _freeze
+    from .. import _freeze, _freeze_ad
 
+    if _freeze_ad.is_again():
+        return
     _freeze.note_print(_print_again, (fmt, limit, file), (args, kwargs, active))
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import drjit as dr
 
-from .. import _freeze
+from .. import _freeze, _freeze_ad
 from .._flow import regions
 from . import printing
 
@@ -99,7 +99,7 @@ def report(
                 stacklevel=2,
             )
 
-    if active is not False:
+    if active is not False and not _freeze_ad.is_again():
         regions.report(
             show,
             *arrays,
@@ -128,7 +128,7 @@ def report_failures(
     stack = traceback.StackSummary.from_list(
         frame
         for frame in stack[: here.index(True)]
-        if frame.filename != _freeze.__file__
+        if frame.filename not in (_freeze.__file__, _freeze_ad.__file__)
     )
     shown = stack[: len(stack) - skip][-depth:] if depth > 0 else []
     lines = "".join(traceback.format_list(shown))

@@ -1,5 +1,5 @@
 /*
- * ad_reach.c -- whether results depend on more than some inputs
+ * ad_reach.c -- which inputs results depend on, and whether on more than these
  */
 #include "ad/graph/ad_set.h"
 
@@ -60,4 +60,48 @@ int ad_depends_beyond(size_t n_results, const uint64_t *results, size_t n_inputs
     state_unlock();
     alloc_free(s.nodes);
     return found;
+}
+
+/* Note which of the first 'known' nodes in the set the others depend on. */
+static bool mark(AdSet *s, uint32_t known, uint64_t oldest, bool *met)
+{
+    for (uint32_t i = known; i < s->count; i++)
+        for (EdgeId e = ad_graph_node(s->nodes[i])->in; e;
+             e = ad_graph_edge(e)->next_in) {
+            NodeId source = ad_graph_edge(e)->source;
+            if (ad_graph_node(source)->serial < oldest)
+                continue;
+            uint32_t place = ad_set_add(s, source);
+            TRY(place != AD_SET_NONE, false);
+            if (place < known)
+                met[place] = true;
+        }
+    return true;
+}
+
+bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
+                const uint64_t *inputs, bool *reached)
+{
+    bool *met = alloc_zero(n_inputs + 1, sizeof(*met));
+    TRY(met, false);
+    state_lock();
+    AdSet s = ad_set_begin();
+    uint64_t oldest = UINT64_MAX;
+    bool ok = true;
+    for (size_t i = 0; ok && i < n_inputs; i++) {
+        ok = list(&s, inputs[i]);
+        if (ad_var_node(inputs[i]) && serial_of(inputs[i]) < oldest)
+            oldest = serial_of(inputs[i]);
+    }
+    uint32_t known = s.count;
+    for (size_t i = 0; ok && i < n_results; i++)
+        ok = list(&s, results[i]);
+    ok = ok && mark(&s, known, oldest, met);
+    for (size_t i = 0; ok && i < n_inputs; i++)
+        reached[i] = ad_var_node(inputs[i]) &&
+                     met[ad_set_add(&s, ad_var_node(inputs[i]))];
+    state_unlock();
+    alloc_free(s.nodes);
+    alloc_free(met);
+    return ok;
 }

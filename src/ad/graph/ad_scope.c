@@ -183,6 +183,57 @@ bool ad_scope_suspends_all(void)
     return ad_scope_refuses();
 }
 
+bool ad_scope_suspends_others(void)
+{
+    const AdScopeState *s = ad_scope_current();
+    return s && s->only;
+}
+
+bool ad_scope_admit_variable(uint64_t index)
+{
+    state_lock();
+    bool ok = !ad_var_node(index) || ad_scope_admit(ad_var_node(index));
+    state_unlock();
+    return ok;
+}
+
+bool ad_scope_keeps(uint64_t index)
+{
+    const AdScopeState *s = ad_scope_current();
+    NodeId node = ad_var_node(index);
+    bool found = false;
+    for (uint32_t i = 0; node && s && i < s->waiting_count && !found; i++)
+        found = s->waiting[i] == node;
+    return found;
+}
+
+bool ad_scope_keep(size_t n, const uint64_t *indices)
+{
+    const AdScopeState *s = ad_scope_current();
+    if (!s || !s->isolates)
+        return error_set(JIT_ERROR_STATE, "ad_scope_keep(): the innermost scope does "
+                                          "not isolate, expected one that does");
+    bool ok = true;
+    state_lock();
+    for (size_t i = 0; i < n && ok; i++)
+        ok = !ad_var_node(indices[i]) || ad_scope_postpone(ad_var_node(indices[i]));
+    state_unlock();
+    return ok;
+}
+
+bool ad_scope_went_out(void)
+{
+    const AdScopeState *s = ad_scope_current();
+    return s && s->went_out;
+}
+
+void ad_scope_note_forward(NodeId target)
+{
+    AdScopeState *s = ad_scope_current();
+    if (s)
+        s->went_out |= ad_graph_node(target)->serial < s->border;
+}
+
 bool ad_scope_leave(bool go_on)
 {
     AdThread *t = ad_thread();
@@ -199,6 +250,8 @@ bool ad_scope_leave(bool go_on)
     bool isolates = s->border && (!outer || outer->border != s->border);
     s->waiting = NULL;
     s->waiting_count = 0;
+    if (!isolates && outer)
+        outer->went_out |= s->went_out;
     if (s->isolates && outer)
         swap_sets(s, outer); /* what was made in it is tracked behind it, too */
     state_lock();

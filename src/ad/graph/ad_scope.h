@@ -45,6 +45,8 @@ static inline bool ad_scope_refuses(void)
 bool ad_scope_admit(NodeId id);
 /** A reverse traversal has stopped at this node, to go on behind the scope. */
 bool ad_scope_postpone(NodeId id);
+/** A forward traversal is to come to this node. */
+void ad_scope_note_forward(NodeId target);
 /** Take the innermost scope off the stack. */
 void ad_scope_drop(AdThread *t);
 

@@ -14,6 +14,7 @@
  *  number, which no other node ever gets. */
 typedef struct AdScopeState {
     bool isolates; /* is not about what is tracked, which is that of the scope around */
+    bool went_out; /* a forward walk has met nodes from before the border */
     bool only;     /* tracked are the nodes in the set; else all that are not */
     uint64_t *set; /* open addressing, 0 = free */
     uint32_t count, capacity;

@@ -111,6 +111,8 @@ static bool walk_node(Walk *w, NodeId id)
                                          0,
                                          0,
                                          edge->operand };
+        if (forward)
+            ad_scope_note_forward(edge->target);
         TRY(walk_push(w, forward ? edge->target : edge->source), false);
         e = forward ? edge->next_out : edge->next_in;
     }

@@ -315,6 +315,16 @@ uint64_t ad_var_enable(uint64_t index)
     return plain || assumed ? ad_var_track(ad_var_index(index)) : ad_var_inc_ref(index);
 }
 
+bool ad_is_leaf(uint64_t index)
+{
+    state_lock();
+    const AdNode *node =
+        ad_graph_is_plain(index) ? NULL : ad_graph_node(ad_var_node(index));
+    bool found = node && !node->in;
+    state_unlock();
+    return found;
+}
+
 bool ad_in_body(void)
 {
     return ad_border().serial != 0;

@@ -128,6 +128,69 @@ static PyObject *scope_leave(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* _scope_suspends(): 0: nothing but what was named, 1: all but that, 2: all. */
+static PyObject *scope_suspends(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    return PyLong_FromLong(ad_scope_suspends_others() + ad_scope_suspends_all());
+}
+
+static PyObject *for_variables(PyObject *module, PyObject *tree,
+                               bool (*call)(size_t n, const uint64_t *indices))
+{
+    Leaves l = { .state = state_of_module(module) };
+    bool ok = leaves_collect(&l, "isolate_grad", tree);
+    if (ok && !call(l.count, l.leaves)) {
+        error_from_core("isolate_grad", NULL, 0);
+        ok = false;
+    }
+    leaves_drop(&l);
+    if (!ok)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static bool admit(size_t n, const uint64_t *indices)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = ad_scope_admit_variable(indices[i]);
+    return ok;
+}
+
+/* _scope_admit(tree): the innermost scope tracks these. */
+static PyObject *scope_admit(PyObject *module, PyObject *tree)
+{
+    return for_variables(module, tree, admit);
+}
+
+/* _scope_keep(tree): it goes on from these at its end. */
+static PyObject *scope_keep(PyObject *module, PyObject *tree)
+{
+    return for_variables(module, tree, ad_scope_keep);
+}
+
+/* _scope_keeps(array with one leaf): does it? */
+static PyObject *scope_keeps(PyObject *module, PyObject *array)
+{
+    return PyBool_FromLong(array_check(state_of_module(module), array) &&
+                           ad_scope_keeps(array_leaf((Array *) array)));
+}
+
+/* _scope_went_out(): has a forward traversal left it? */
+static PyObject *scope_went_out(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    return PyBool_FromLong(ad_scope_went_out());
+}
+
+/* _is_leaf(array with one leaf): see ad_is_leaf(). */
+static PyObject *is_leaf(PyObject *module, PyObject *array)
+{
+    return PyBool_FromLong(array_check(state_of_module(module), array) &&
+                           ad_is_leaf(array_leaf((Array *) array)));
+}
+
 /* ---------------------------------------------------------------- inspection */
 
 static PyObject *text(const char *content, const char *operation)
@@ -181,6 +244,40 @@ static PyObject *depends_beyond(PyObject *module, PyObject *args)
     return found < 0 ? NULL : PyBool_FromLong(found);
 }
 
+/* _reached(results, inputs): lists of arrays with one leaf; the numbers of inputs. */
+static PyObject *reached(PyObject *module, PyObject *args)
+{
+    static const char name[] = "freeze";
+    PyObject *results, *inputs;
+    if (!PyArg_ParseTuple(args, "OO", &results, &inputs))
+        return NULL;
+    Leaves of_results = { .state = state_of_module(module) };
+    Leaves of_inputs = { .state = of_results.state };
+    PyObject *list = NULL;
+    bool *found = NULL;
+    if (leaves_collect(&of_results, name, results) &&
+        leaves_collect(&of_inputs, name, inputs)) {
+        found = PyMem_Calloc(of_inputs.count + 1, sizeof(*found));
+        if (!found)
+            PyErr_NoMemory();
+        else if (!ad_reached(of_results.count, of_results.leaves, of_inputs.count,
+                             of_inputs.leaves, found))
+            error_from_core(name, NULL, 0);
+        else
+            list = PyList_New(0);
+    }
+    for (size_t i = 0; list && i < of_inputs.count; i++) {
+        PyObject *number = found[i] ? PyLong_FromSize_t(i) : NULL;
+        if (found[i] && (!number || PyList_Append(list, number) < 0))
+            Py_CLEAR(list);
+        Py_XDECREF(number);
+    }
+    PyMem_Free(found);
+    leaves_drop(&of_results);
+    leaves_drop(&of_inputs);
+    return list;
+}
+
 static PyObject *tape_limit(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
@@ -218,11 +315,18 @@ PyMethodDef propagate_functions[] = {
     { "_traverse", traverse, METH_VARARGS, "_traverse(mode, flags)" },
     { "_scope_enter", scope_enter, METH_VARARGS, "_scope_enter(kind, args)" },
     { "_scope_leave", scope_leave, METH_VARARGS, "_scope_leave(kind, go_on)" },
+    { "_scope_suspends", scope_suspends, METH_NOARGS, "_scope_suspends()" },
+    { "_scope_admit", scope_admit, METH_O, "_scope_admit(tree)" },
+    { "_scope_keep", scope_keep, METH_O, "_scope_keep(tree)" },
+    { "_scope_keeps", scope_keeps, METH_O, "_scope_keeps(array)" },
+    { "_scope_went_out", scope_went_out, METH_NOARGS, "_scope_went_out()" },
+    { "_is_leaf", is_leaf, METH_O, "_is_leaf(array)" },
     { "_whos_ad", whos, METH_NOARGS, "_whos_ad()" },
     { "_graphviz_ad", graphviz, METH_NOARGS, "_graphviz_ad()" },
     { "_explain", explain, METH_VARARGS, "_explain(result, input)" },
     { "_depends_beyond", depends_beyond, METH_VARARGS,
       "_depends_beyond(result, inputs)" },
+    { "_reached", reached, METH_VARARGS, "_reached(results, inputs)" },
     { "_tape_limit", tape_limit, METH_NOARGS, "_tape_limit()" },
     { "_set_tape_limit", set_tape_limit, METH_O, "_set_tape_limit(bytes)" },
     { "_ad_node_count", node_count, METH_NOARGS,

@@ -2,7 +2,8 @@
  * frozen_keep.c -- the end of a recording: what is kept of a call that was recorded
  *
  * Of the inputs, an outline; of the result, and of what the function has changed among
- * the inputs, a tree and where variables and sizes come from.
+ * the inputs, a tree and where variables and sizes come from. Which of these are
+ * tracked is not looked at: drjit._freeze_ad notes it.
  */
 #include "python/freeze/frozen.h"
 #include "python/freeze/exact.h"
@@ -77,20 +78,6 @@ static PyObject *find_changed_value(const Snapshot *s, const Tree *now)
     if (leaf != SIZE_MAX)
         return tree_leaf_path(tree, leaf);
     return is_ordered(tree, &node) ? NULL : tree_node_path(tree, node);
-}
-
-/* Has the function enabled derivatives of an input? */
-static bool is_tracked(const Tree *now, const State *state)
-{
-    for (size_t leaf = 0; leaf < now->leaf_count; leaf++) {
-        const Array *a = array_check(state, now->leaves[leaf])
-                             ? array_of(now->leaves[leaf])
-                             : NULL;
-        for (size_t i = 0; a && a->info->jit && i < array_count(a); i++)
-            if (leaf_node(array_leaves(a)[i]))
-                return true;
-    }
-    return false;
 }
 
 /* Fill in the changes, and a list of what stands there now. */
@@ -508,8 +495,6 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
     if (both && collection_take(&outputs, f->state, name, both)) {
         ended = result == plain ? find_made(s, &outputs.tree)
                                 : find_made_within(s, plain, changed);
-        if (!ended && outputs.tracked)
-            ended = PyUnicode_FromString("a result depends on a gradient");
         if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core))
             ended = stop_core(f, &core);
     }
@@ -532,9 +517,7 @@ static PyObject *stop_or_say_why(Frozen *f, const Snapshot *s, PyObject *const *
         else if (PyErr_Occurred())
             ended = NULL;
         else
-            ended = is_tracked(&now, s->state)
-                        ? PyUnicode_FromString("an input has derivatives in the end")
-                        : stop(f, s, &now, args[3], args[4]);
+            ended = stop(f, s, &now, args[3], args[4]);
         Py_XDECREF(path);
     } else if (PyErr_ExceptionMatches(PyExc_ValueError)) {
         PyErr_Clear();

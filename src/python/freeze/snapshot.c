@@ -2,16 +2,18 @@
  * snapshot.c -- see snapshot.h
  *
  * Here is also what is done to inputs before a snapshot of them is taken: literals that
- * become opaque, derivatives that stay outside.
+ * become opaque; and what drjit._freeze_ad needs to know of derivatives.
  */
 #include "python/freeze/snapshot.h"
 
+#include "python/ad/gradient.h"
 #include "python/freeze/exact.h"
 #include "python/freeze/frozen_key.h"
 #include "python/freeze/outline.h"
 #include "python/freeze/rows.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/overlay.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 
@@ -350,67 +352,204 @@ static PyObject *snapshot_make_opaque(PyObject *self, PyObject *numbers)
     Py_RETURN_NONE;
 }
 
-/* ---------------------------------------------------------------- derivatives */
+/* ---------------------------------------------------------------- derivatives
+ *
+ * The parts of a tree are the components of its float arrays with derivatives, in
+ * order. */
 
-/* A walk that takes the derivatives off arrays. */
-typedef struct Detaching {
-    State *state;
-    PyObject *list;
-    Py_ssize_t position;
-} Detaching;
-
-static bool detach_leaf(void *context, PyObject *leaf)
+/* The object as an array that can have derivatives, else NULL. */
+static Array *gradient_array(const State *state, PyObject *object)
 {
-    Detaching *d = context;
-    const Py_ssize_t position = d->position++;
-    Array *array = array_check(d->state, leaf) ? array_of(leaf) : NULL;
-    bool any = false;
-    for (size_t i = 0; array && array->info->jit && i < array_count(array); i++)
-        any |= leaf_node(array_leaves(array)[i]) != 0;
-    if (!any)
-        return true;
-    Array *copy = array_copy(array);
-    PyObject *row =
-        copy ? Py_BuildValue("OOn", leaf, (PyObject *) copy, position) : NULL;
-    const bool ok = row && PyList_Append(d->list, row) == 0;
-    for (size_t i = 0; ok && i < array_count(array); i++) {
-        const Leaf tracked = array_leaves(array)[i];
-        array_set_leaf(array, i, leaf_ref(leaf_detached(tracked)));
-    }
-    Py_XDECREF(copy);
-    Py_XDECREF(row);
-    return ok;
+    Array *a = array_check(state, object) ? array_of(object) : NULL;
+    return a && gradient_is_float(a->info) ? a : NULL;
 }
 
-/* A list of (array, copy, number of the leaf) for the arrays that have derivatives,
- * which only the copies have from then on. */
-static PyObject *snapshot_detach(PyObject *module, PyObject *tree)
-{
-    Detaching d = { state_of_module(module), PyList_New(0), 0 };
-    if (d.list && !tree_visit(d.state, name, tree, detach_leaf, &d))
-        Py_CLEAR(d.list);
-    return d.list;
-}
-
-/* Give the arrays of such a list their derivatives back, where their variables have not
- * changed. */
-static PyObject *snapshot_attach(PyObject *module, PyObject *list)
+/* (tree): a list of its parts, as arrays with one leaf. */
+static PyObject *snapshot_parts(PyObject *module, PyObject *tree)
 {
     State *state = state_of_module(module);
-    for (Py_ssize_t i = 0; PyList_Check(list) && i < PyList_GET_SIZE(list); i++) {
-        PyObject *row = PyList_GET_ITEM(list, i);
-        Array *array = PyTuple_Check(row) && PyTuple_GET_SIZE(row) == 3 &&
-                               array_check(state, PyTuple_GET_ITEM(row, 0)) &&
-                               array_check(state, PyTuple_GET_ITEM(row, 1))
-                           ? array_of(PyTuple_GET_ITEM(row, 0))
-                           : NULL;
-        if (!array)
-            return error_raise(PyExc_TypeError, name, NULL, 0, "expected a list");
-        const Array *copy = array_of(PyTuple_GET_ITEM(row, 1));
-        for (size_t k = 0; k < array_count(array) && k < array_count(copy); k++)
-            if (leaf_index(array_leaves(array)[k]) == leaf_index(array_leaves(copy)[k]))
-                array_set_leaf(array, k, leaf_ref(array_leaves(copy)[k]));
+    Tree flat = { 0 };
+    PyObject *list = PyList_New(0);
+    bool ok = list && tree_flatten(state, name, tree, &flat);
+    for (size_t i = 0; ok && i < flat.leaf_count; i++) {
+        const Array *a = gradient_array(state, flat.leaves[i]);
+        for (size_t k = 0; ok && a && k < array_count(a); k++) {
+            PyObject *part = (PyObject *) array_new_leaf(
+                &state->types[a->info->leaf], leaf_ref(array_leaves(a)[k]));
+            ok = part && PyList_Append(list, part) == 0;
+            Py_XDECREF(part);
+        }
     }
+    tree_free(&flat);
+    if (!ok)
+        Py_CLEAR(list);
+    return list;
+}
+
+/* Let component k have the node of an array with one leaf; None: no node. */
+static bool set_node(const State *state, Array *a, size_t k, PyObject *like)
+{
+    const uint32_t variable = leaf_index(array_leaves(a)[k]);
+    if (like != Py_None && !array_check(state, like))
+        return error_raise(PyExc_TypeError, name, NULL, 0, "expected an array");
+    if (!variable)
+        return true;
+    const Leaf node = like == Py_None ? 0 : array_leaf(array_of(like));
+    array_set_leaf(a, k, leaf_with_node(jit_var_inc_ref(variable), node));
+    return true;
+}
+
+/* (tree, {number of a part: an array with the node that it is to have, or None}) */
+static PyObject *snapshot_set_nodes(PyObject *module, PyObject *const *args,
+                                    Py_ssize_t n)
+{
+    State *state = state_of_module(module);
+    Tree flat = { 0 };
+    if (n != 2 || !PyDict_Check(args[1]))
+        return error_raise(PyExc_TypeError, name, args, n, "expected a dictionary");
+    bool ok = tree_flatten(state, name, args[0], &flat);
+    size_t number = 0;
+    for (size_t i = 0; ok && i < flat.leaf_count; i++) {
+        Array *a = gradient_array(state, flat.leaves[i]);
+        for (size_t k = 0; ok && a && k < array_count(a); k++) {
+            PyObject *key = PyLong_FromSize_t(number++);
+            PyObject *like = key ? PyDict_GetItemWithError(args[1], key) : NULL;
+            Py_XDECREF(key);
+            ok = like ? set_node(state, a, k, like) : !PyErr_Occurred();
+        }
+    }
+    tree_free(&flat);
+    if (!ok)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* What is an array's copy, or its root's, if that has none yet: made and noted by
+ * address in 'made'. A new reference; NULL: exception. */
+static Array *copy_once(PyObject *made, Array *array, bool detached)
+{
+    PyObject *key = PyLong_FromVoidPtr(array);
+    PyObject *known = key ? PyDict_GetItemWithError(made, key) : NULL;
+    Array *copy = known || PyErr_Occurred() ? NULL : array_copy(array);
+    for (size_t i = 0; copy && detached && array->info->jit && i < array_count(copy);
+         i++)
+        array_set_leaf(copy, i, leaf_plain(leaf_ref(array_leaves(copy)[i])));
+    PyObject *const like[] = { (PyObject *) array };
+    if (copy)
+        copy = (Array *) array_finish(copy, like, 1);
+    if (copy && PyDict_SetItem(made, key, (PyObject *) copy) < 0)
+        Py_CLEAR(copy);
+    Py_XDECREF(key);
+    return known ? (Array *) Py_NewRef(known) : copy;
+}
+
+/* An array that is the same part of another root. */
+static Array *part_of(Array *root, const Array *like)
+{
+    return like->root ? array_view(root, like->info, like->offset)
+                      : (Array *) Py_NewRef((PyObject *) root);
+}
+
+/* (arrays, without derivatives?): a list of copies. Those of parts of one array, and of
+ * that itself, are parts of one copy. */
+static PyObject *snapshot_copies(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const State *state = state_of_module(module);
+    if (n != 2 || !PyList_CheckExact(args[0]))
+        return error_raise(PyExc_TypeError, name, args, n, "expected a list");
+    PyObject *made = PyDict_New(), *list = PyList_New(0);
+    bool ok = made && list;
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *object = PyList_GET_ITEM(args[0], i);
+        if (!array_check(state, object)) {
+            error_raise(PyExc_TypeError, name, NULL, 0, "expected arrays");
+            ok = false;
+            break;
+        }
+        Array *array = array_of(object);
+        Array *root = copy_once(made, array->root ? array->root : array,
+                                args[1] == Py_True);
+        Array *copy = root ? part_of(root, array) : NULL;
+        ok = copy && PyList_Append(list, (PyObject *) copy) == 0;
+        Py_XDECREF((PyObject *) root);
+        Py_XDECREF((PyObject *) copy);
+    }
+    Py_XDECREF(made);
+    if (!ok)
+        Py_CLEAR(list);
+    return list;
+}
+
+/* (array): the one that it is a part of, or itself. */
+static PyObject *snapshot_root(PyObject *module, PyObject *object)
+{
+    if (!array_check(state_of_module(module), object))
+        return error_raise(PyExc_TypeError, name, &object, 1, "expected an array");
+    const Array *array = array_of(object);
+    return Py_NewRef(array->root ? (PyObject *) array->root : object);
+}
+
+/* (root, like): the same part of it that 'like' is of its own root. */
+static PyObject *snapshot_part_of(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const State *state = state_of_module(module);
+    if (n != 2 || !array_check(state, args[0]) || !array_check(state, args[1]))
+        return error_raise(PyExc_TypeError, name, args, n, "expected arrays");
+    return (PyObject *) part_of(array_of(args[0]), array_of(args[1]));
+}
+
+/* (tree without arrays): by which it is compared, whatever is suspended. */
+static PyObject *snapshot_key_of(PyObject *module, PyObject *tree)
+{
+    State *state = state_of_module(module);
+    Collection c = { 0 };
+    SizeClasses sizes = { 0 };
+    PyObject *key = NULL;
+    JitFreezeInput *described = NULL;
+    bool ok = collection_take(&c, state, name, tree);
+    if (ok) /* properties may make arrays */
+        described = PyMem_Calloc(c.id_count + 1, sizeof(*described));
+    if (ok && !described)
+        ok = PyErr_NoMemory() != NULL;
+    if (ok && !jit_freeze_describe(c.id_count, c.ids, described))
+        ok = error_from_core(name, NULL, 0) != NULL;
+    if (ok)
+        key = frozen_key_make(state->frozen_key, &c, described, true, false, false,
+                              &sizes);
+    PyMem_Free(described);
+    size_classes_free(&sizes);
+    collection_free(&c);
+    return key;
+}
+
+/* (arrays, sources): see overlay.h. */
+static PyObject *snapshot_overlay(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const State *state = state_of_module(module);
+    if (n != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]) ||
+        PyList_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1]))
+        return error_raise(PyExc_TypeError, name, args, n, "expected two lists");
+    const size_t count = (size_t) PyList_GET_SIZE(args[0]);
+    Array **arrays = PyMem_New(Array *, 2 * count + 1);
+    bool ok = arrays || PyErr_NoMemory();
+    for (size_t i = 0; ok && i < 2 * count; i++) {
+        PyObject *object = PyList_GET_ITEM(args[i / count], (Py_ssize_t) (i % count));
+        ok = array_check(state, object);
+        arrays[i] = array_of(object);
+        if (!ok)
+            error_raise(PyExc_TypeError, name, args, n, "expected arrays");
+    }
+    ok = ok && overlay_begin(count, arrays, arrays + count);
+    PyMem_Free(arrays);
+    if (!ok)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *snapshot_overlay_end(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    overlay_end();
     Py_RETURN_NONE;
 }
 
@@ -453,9 +592,21 @@ bool snapshot_bind(State *state)
 }
 
 PyMethodDef snapshot_functions[] = {
-    { "_freeze_detach", snapshot_detach, METH_O,
-      "_freeze_detach(tree)\n\nsee drjit._freeze" },
-    { "_freeze_attach", snapshot_attach, METH_O,
-      "_freeze_attach(list)\n\nsee drjit._freeze" },
+    { "_freeze_parts", snapshot_parts, METH_O,
+      "_freeze_parts(tree)\n\nsee drjit._freeze_ad" },
+    { "_freeze_set_nodes", METHOD(snapshot_set_nodes), METH_FASTCALL,
+      "_freeze_set_nodes(tree, nodes)\n\nsee drjit._freeze_ad" },
+    { "_freeze_copies", METHOD(snapshot_copies), METH_FASTCALL,
+      "_freeze_copies(arrays, detached)\n\nsee drjit._freeze_ad" },
+    { "_freeze_root", snapshot_root, METH_O,
+      "_freeze_root(array)\n\nsee drjit._freeze_ad" },
+    { "_freeze_part_of", METHOD(snapshot_part_of), METH_FASTCALL,
+      "_freeze_part_of(root, like)\n\nsee drjit._freeze_ad" },
+    { "_freeze_key_of", snapshot_key_of, METH_O,
+      "_freeze_key_of(tree)\n\nsee drjit._freeze_ad" },
+    { "_freeze_overlay", METHOD(snapshot_overlay), METH_FASTCALL,
+      "_freeze_overlay(arrays, sources)\n\nsee drjit._freeze_ad" },
+    { "_freeze_overlay_end", snapshot_overlay_end, METH_NOARGS,
+      "_freeze_overlay_end()\n\nsee drjit._freeze_ad" },
     { NULL, NULL, 0, NULL },
 };

@@ -57,7 +57,7 @@ static void adopt(Array *a, const TypeInfo *info)
     a->info = (TypeInfo *) info;
     a->root = NULL;
     a->offset = 0;
-    a->collected = false;
+    a->collected = a->overlaid = false;
     info->state->references++;
 }
 
@@ -372,6 +372,13 @@ bool array_replace(Array *target, Array *source)
         t->sizes = NULL;
     }
     Array *owner = target->root ? target->root : target;
+    if (wanted != count && owner->overlaid) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "%s: an array of %zu components cannot become one of %zu while a "
+                     "derivative of a frozen function is recorded", info->name, count,
+                     wanted);
+        return false;
+    }
     if (wanted != count) { /* blocks of ArrayX and scalar tensors of another size */
         void *block = owner->data;
         owner->data = source->data;

@@ -31,8 +31,9 @@ typedef struct Array {
     struct Array *root; /* strong; NULL: owns its leaves */
     void *data;         /* own leaves; NULL in a view */
     size_t count;       /* number of own leaves; of a view: of leaves seen */
-    size_t offset : 63; /* view: first leaf in the root */
+    size_t offset : 62; /* view: first leaf in the root */
     size_t collected : 1; /* known to the garbage collector, by a header of its own */
+    size_t overlaid : 1;  /* some thread sees other leaves in their place: overlay.h */
 } Array;
 
 enum { TENSOR_INLINE_DIMS = 4, TENSOR_MAX_DIMS = 32 };
@@ -77,10 +78,20 @@ static inline bool array_check(const State *state, PyObject *object)
             PyObject_TypeCheck(object, state->array_base));
 }
 
+/** overlay.c: the leaves of an array that is overlaid, as this thread sees them. */
+void *overlay_data(const Array *root);
+
+/** Own leaves, of what is no view. */
+static inline void *array_own(const Array *root)
+{
+    return root->overlaid ? overlay_data(root) : root->data;
+}
+
 /** The first leaf; valid until Python code runs or the array is changed. */
 static inline void *array_data(const Array *a)
 {
-    return a->root ? (char *) a->root->data + a->offset * a->info->leaf_size : a->data;
+    return a->root ? (char *) array_own(a->root) + a->offset * a->info->leaf_size
+                   : array_own(a);
 }
 
 /** Number of leaves. The storage view of a scalar tensor follows its root. */
@@ -92,6 +103,13 @@ static inline size_t array_count(const Array *a)
 static inline Leaf *array_leaves(const Array *a)
 {
     return (Leaf *) array_data(a);
+}
+
+/** The same for the shortest way: NULL if some thread sees other leaves. */
+static inline const Leaf *array_plain_leaves(const Array *a)
+{
+    const Array *root = a->root ? a->root : a;
+    return root->overlaid ? NULL : (const Leaf *) root->data + a->offset;
 }
 
 /** The only leaf of a LEAF or jit tensor. */

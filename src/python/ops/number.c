@@ -201,8 +201,9 @@ static PyObject *in_place(PyObject *a, PyObject *result)
                                     leaf_##core };                                \
         const TypeInfo *info = single_info(a, b, entries);                        \
         if (info && !jit_pending_writes()) {                                      \
-            Leaf x = array_leaf((Array *) a), y = array_leaf((Array *) b);        \
-            Leaf index = x && y ? leaf_##core(x, y) : 0;                          \
+            const Leaf *x = array_plain_leaves((Array *) a),                      \
+                       *y = array_plain_leaves((Array *) b);                      \
+            Leaf index = x && y && *x && *y ? leaf_##core(*x, *y) : 0;            \
             if (index)                                                            \
                 return (PyObject *) array_new_leaf(result_info(&o, info), index); \
         }                                                                         \
