@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from drjit import _core
+from drjit import _core, _freeze_sizes
 from drjit._ad.modes import traverse
 from drjit._ad.scopes import isolate_grad
 from drjit._enums import ADMode, JitBackend, JitFlag, LogLevel, VarState
@@ -138,17 +138,20 @@ class _Form:
     """Calls whose inputs differ in literals only: which of these change."""
 
     def __init__(self, literals: list[tuple[int, int, int]]) -> None:
-        self.literals = {number: rest for number, *rest in literals}
+        self.literals = {number: bits for number, bits, _ in literals}
         self.opaque: set[int] = set()
 
     def update(
         self, literals: list[tuple[int, int, int]]
     ) -> list[tuple[int, int, int]]:
-        """Those that have changed for the first time: (number, old bits, new bits)."""
+        """Those that have changed for the first time: (number, old bits, new bits).
+
+        Their sizes are as those of arrays.
+        """
         changed = [
-            (number, self.literals[number][0], bits)
-            for number, bits, size in literals
-            if number not in self.opaque and self.literals[number] != [bits, size]
+            (number, self.literals[number], bits)
+            for number, bits, _ in literals
+            if number not in self.opaque and self.literals[number] != bits
         ]
         self.opaque.update(number for number, *_ in changed)
         return changed
@@ -515,29 +518,64 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._warn()
         if self._described is not None or _core._logs(_DEBUG):
             self._list_changes(inputs)
-        backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
         general = self._general or known
-        _core._freeze_start(snapshot, backend, general, self._allow_reads)
+        try:
+            return self._record_once(
+                snapshot, inputs, function, args, kwargs, general, False
+            )
+        except _freeze_sizes.WantsNumbers:
+            pass
+        return self._record_once(
+            snapshot, inputs, function, args, kwargs, general, True
+        )
+
+    def _record_once(
+        self,
+        snapshot: Any,
+        inputs: tuple[Any, ...],
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        general: bool,
+        numbers: bool,
+    ) -> Any:
+        """``numbers``: sizes are ints while it is recorded."""
+        backend = _LLVM if self._backend is None else self._backend.value
+        _core._freeze_start(snapshot, backend, general, self._allow_reads, numbers)
         noted: _Noted = ([], [])
         _local.noted = noted
+        sizes: list[Any] = []
+        # What the function leaves behind: its result, and the same as it is kept.
+        left: list[Any] = []
         try:
-            result = function(*args, **kwargs)
+            left.append(function(*args, **kwargs))
+            sizes = _freeze_sizes.settle([left, inputs, noted])
             # What is tracked here depends on what has become so within.
-            plain = _core.detach(result) if _core.grad_enabled(result) else result
-            full = _Printed(plain, noted[0]) if noted[0] else plain
-            recording = _core._freeze_stop(snapshot, inputs, full, plain)
-        except BaseException:
-            _core._freeze_abort()
+            tracked = _core.grad_enabled(left)
+            left.append(_core.detach(left[0]) if tracked else left[0])
+            recording = _core._freeze_stop(
+                snapshot,
+                inputs,
+                _Printed(left[1], noted[0]) if noted[0] else left[1],
+                left[1],
+            )
+        except BaseException as error:
+            sizes = sizes or _core._sizes_alive() or []
+            try:
+                _freeze_sizes.explain(error, snapshot, inputs, noted)
+            finally:
+                _core._freeze_abort()
             raise
         finally:
             _local.noted = None
+            _freeze_sizes.release([left, inputs, noted], sizes)
         if isinstance(recording, str):
             self._why = f"recordings of the function cannot be repeated: {recording}"
             self._unfit = None
-            return result
+            return left[0]
         self._keep(snapshot, inputs, recording, noted)
-        return plain
+        return left[1]
 
     def _keep(
         self, snapshot: Any, inputs: tuple[Any, ...], recording: Any, noted: _Noted
