@@ -807,6 +807,22 @@ def test_threads_have_sizes_of_their_own() -> None:
     assert not errors
 
 
+def test_another_thread_asks_for_the_number() -> None:
+    def asked(x: Any, ask: Any) -> Any:
+        found = []
+        thread = threading.Thread(
+            target=lambda n: found.append(ask(n)), args=[dr.width(x)]
+        )
+        thread.start()
+        thread.join()
+        return found[0], x + 1
+
+    for ask in (int, lambda n: n + 1, lambda n: n > 6, bool, lambda n: f"{n}"):
+        frozen = dr.freeze(asked)
+        for width in WIDTHS:
+            assert frozen(flat(width), ask)[0] == ask(width)
+
+
 # ---------------------------------------------------------------- means of tensors
 
 

@@ -217,6 +217,42 @@ JitSize size_handle(PyObject *object)
     return handle && size_is_known(handle) ? handle : 0;
 }
 
+/* Handles that another thread than the one that records has asked for their number: the
+ * recording is bound to them before it ends. A set, in the module. */
+static PyObject *asked_elsewhere(const State *state)
+{
+    return PyObject_GetAttrString(state->module, "_sizes_elsewhere");
+}
+
+static void note_elsewhere(const State *state, JitSize handle)
+{
+    PyObject *pending = error_fetch(), *set = asked_elsewhere(state);
+    PyObject *number = set ? PyLong_FromUnsignedLongLong(handle) : NULL;
+    if (!number || PySet_Add(set, number) < 0)
+        PyErr_Clear();
+    Py_XDECREF(number);
+    Py_XDECREF(set);
+    error_restore(pending);
+}
+
+static bool bind_elsewhere(const State *state)
+{
+    PyObject *set = asked_elsewhere(state);
+    PyObject *list = set ? PySequence_List(set) : NULL;
+    for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); i++) {
+        PyObject *number = PyList_GET_ITEM(list, i);
+        const JitSize handle = PyLong_AsUnsignedLongLong(number);
+        if (!size_is_known(handle))
+            continue;
+        size_pin(handle);
+        if (PySet_Discard(set, number) < 0)
+            PyErr_Clear();
+    }
+    Py_XDECREF(list);
+    Py_XDECREF(set);
+    return list;
+}
+
 /* Those of what the thread records that are alive. (They are objects of the collector,
  * which does not follow containers of others: so it finds who has them.) */
 static PyObject *sizes_alive(PyObject *module, PyObject *unused)
@@ -224,6 +260,8 @@ static PyObject *sizes_alive(PyObject *module, PyObject *unused)
     State *state = state_of_module(module);
     PyObject *list = PyList_New(0);
     (void) unused;
+    if (list && !bind_elsewhere(state))
+        Py_CLEAR(list);
     if (mode_of(state) != SOME_MADE && list && !PyErr_Occurred()) {
         Py_DECREF(list);
         Py_RETURN_NONE;
@@ -266,6 +304,8 @@ static PyObject *plain_number(PyObject *module, PyObject *object)
 static PyObject *bind(PyObject *self)
 {
     const Size *size = (const Size *) self;
+    if (!size_is_known(size->handle))
+        note_elsewhere(size->state, size->handle);
     size_pin(size->handle);
     return PyLong_FromLongLong(size->value);
 }
@@ -311,7 +351,7 @@ static int size_bool(PyObject *self)
 {
     const Size *size = (const Size *) self;
     if (test(JitSizeEqual, size->handle, size_constant(0)) < 0)
-        size_pin(size->handle);
+        Py_XDECREF(bind(self));
     return size->value != 0;
 }
 
@@ -807,8 +847,12 @@ bool size_bind(State *state)
                                   Py_TPFLAGS_DISALLOW_INSTANTIATION,
                          .slots = slots };
     state->size = (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    return state->size && PyModule_AddObjectRef(state->module, "_Size",
-                                                (PyObject *) state->size) == 0;
+    PyObject *set = state->size ? PySet_New(NULL) : NULL;
+    const bool ok =
+        set && PyModule_AddObjectRef(state->module, "_sizes_elsewhere", set) == 0 &&
+        PyModule_AddObjectRef(state->module, "_Size", (PyObject *) state->size) == 0;
+    Py_XDECREF(set);
+    return ok;
 }
 
 PyMethodDef size_functions[] = {
