@@ -229,8 +229,8 @@ JIT_EXPORT bool jit_freeze_size_next(JitSize size);
  *  recorded, and so is not known yet, can be passed on in no other way without binding
  *  the recording. Without a recording nothing happens. */
 JIT_EXPORT bool jit_freeze_size_like(uint32_t index);
-/** The value of a size as an Int64 of one entry, which kernels read from memory. (Of the
- *  size of a variable, jit_var_opaque_width() is a UInt32.) */
+/** The value of a size as an Int64 of one entry, which kernels read from memory. (Of
+ *  the size of a variable, jit_var_opaque_width() is a UInt32.) */
 JIT_EXPORT uint32_t jit_freeze_size_var(JitBackend backend, JitSize size);
 /** Where kernels compute with sizes, as in jit_var_reverse(): let them read these from
  *  memory (true), which costs some time, or bind the recording to them (false, as at

@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from drjit import _core
+from drjit import _core, _freeze_sizes
 from drjit._ad.scopes import isolate_grad
 from drjit._enums import JitBackend, JitFlag, LogLevel
 from drjit._freeze_ad import Call, Derivatives, Run, Traced, apply, part_paths
@@ -126,17 +126,20 @@ class _Form:
     """Calls whose inputs differ in literals only: which of these change."""
 
     def __init__(self, literals: list[tuple[int, int, int]]) -> None:
-        self.literals = {number: rest for number, *rest in literals}
+        self.literals = {number: bits for number, bits, _ in literals}
         self.opaque: set[int] = set()
 
     def update(
         self, literals: list[tuple[int, int, int]]
     ) -> list[tuple[int, int, int]]:
-        """Those that have changed for the first time: (number, old bits, new bits)."""
+        """Those that have changed for the first time: (number, old bits, new bits).
+
+        Their sizes are as those of arrays.
+        """
         changed = [
-            (number, self.literals[number][0], bits)
-            for number, bits, size in literals
-            if number not in self.opaque and self.literals[number] != [bits, size]
+            (number, self.literals[number], bits)
+            for number, bits, _ in literals
+            if number not in self.opaque and self.literals[number] != bits
         ]
         self.opaque.update(number for number, *_ in changed)
         return changed
@@ -487,7 +490,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             if type(found) is _core._Snapshot:
                 found = self._call_plain(look, found, full, run, args, kwargs)
             if run.called and not (run.recorded and self._limit != 0):
-                return run.result
+                return run.left[0]
             if type(found) is not Traced:
                 return found
             if not call.nodes:
@@ -559,37 +562,74 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     ) -> Any:
         known = self._note_reason(snapshot)
         self._note_changes(inputs, known)
-        backend = _LLVM if self._backend is None else self._backend.value
         # Kernels know sizes as long as these do not change.
         general = self._general or known
-        _core._freeze_start(snapshot, backend, general, self._allow_reads)
+        try:
+            return self._record_once(
+                look, snapshot, inputs, function, args, kwargs, general, False
+            )
+        except _freeze_sizes.WantsNumbers:
+            pass
+        return self._record_once(
+            look, snapshot, inputs, function, args, kwargs, general, True
+        )
+
+    def _record_once(
+        self,
+        look: _Look,
+        snapshot: Any,
+        inputs: tuple[Any, ...],
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        general: bool,
+        numbers: bool,
+    ) -> Any:
+        """``numbers``: sizes are ints while it is recorded."""
+        backend = _LLVM if self._backend is None else self._backend.value
+        _core._freeze_start(snapshot, backend, general, self._allow_reads, numbers)
         noted: _Noted = ([], [])
         _local.noted = noted
         ran: Any = ((), ())
+        sizes: list[Any] = []
+        left: list[Any] = []  # what the function leaves behind
+        run = function if type(function) is Run else None
+        roots = [left, inputs, noted, run.left if run else None]
         try:
             result, ran = self._listen(function, args, kwargs)
-            full = _Printed(result, noted[0]) if noted[0] else result
+            left.append(result)
+            del result
+            sizes = _freeze_sizes.settle(roots)
             look, reason = self._look_again(look, inputs, ran)
-            if reason is None and type(function) is Run:
-                reason = function.refused
+            if reason is None and run:
+                reason = run.refused
             recording = reason or _core._freeze_stop(
-                snapshot, inputs, look.reads, full, result
+                snapshot,
+                inputs,
+                look.reads,
+                _Printed(left[0], noted[0]) if noted[0] else left[0],
+                left[0],
             )
-        except BaseException:
-            _core._freeze_abort()
+        except BaseException as error:
+            sizes = sizes or _core._sizes_alive() or []
+            try:
+                _freeze_sizes.explain(error, snapshot, inputs, look.reads, noted)
+            finally:
+                _core._freeze_abort()
             raise
         finally:
             _local.noted = None
+            _freeze_sizes.release(roots, sizes)
         if isinstance(recording, str):
             _core._freeze_abort()
             self._refusals += recording.startswith(_OF_STATE)
             self._refuse(recording)
-            return result
+            return left[0]
         self._refusals = 0
-        if type(function) is Run:
-            function.recorded = True
+        if run:
+            run.recorded = True
         self._keep(snapshot, inputs, recording, noted)
-        return result
+        return left[0]
 
     def _listen(
         self, function: Callable[..., Any], args: Any, kwargs: Any

@@ -240,8 +240,7 @@ class Run:
         by name."""
         self._call, self._function, self._inputs = call, function, inputs
         self._refresh = refresh
-        self.result: Any = None
-        self.traced: Traced | None = None
+        self.left: list[Any] = []  # its result, once it has run
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call, inputs = self._call, self._inputs
@@ -253,16 +252,16 @@ class Run:
                 if now is not None and not now.index_ad and now.index != gradient.index:
                     _core.set_grad(part, gradient)
         start = _core._freeze_parts(inputs), leaves(inputs)
-        self.result = self._function(*args, **kwargs)
+        self.left[:] = [self._function(*args, **kwargs)]
         self._refresh()
         if _core._scope_went_out():
             self.refused = "it propagates derivatives to what depends on its inputs"
-        self.traced = self._look(*start)
-        return self.result if self.traced is None else self.traced
+        traced = self._look(*start)
+        return self.left[0] if traced is None else traced
 
     def _look(self, start: list[Any], objects: list[Any]) -> Traced | None:
         """What it leaves; None: nothing that has derivatives."""
-        call, result, inputs = self._call, self.result, self._inputs
+        call, result, inputs = self._call, self.left[0], self._inputs
         end, now = _core._freeze_parts(inputs), leaves(inputs)
         if len(end) != len(start) or len(now) != len(objects):
             self.refused = "the structure of the inputs has changed"

@@ -94,8 +94,8 @@ bool width_assume(Widths *w, WidthRelation relation, Width a, Width b);
 int width_test(Widths *w, WidthRelation relation, Width a, Width b);
 /** Assume that a size is what it is. */
 bool width_pin(Widths *w, Width width);
-/** Assume of the size of an array that it is 0, 1 or larger, as it is now, which decides
- *  what broadcasts; and that it fits 32 bits. */
+/** Assume of the size of an array that it is 0, 1 or larger, as it is now, which
+ *  decides what broadcasts; and that it fits 32 bits. */
 bool width_pin_kind(Widths *w, Width width);
 
 /** Compute the values of terms that depend on inputs (by class) and on no number that

@@ -30,8 +30,8 @@ static PyMethodDef *const function_tables[] = {
     functions_functions, gather_functions, gradient_functions, introspect_functions,
     jit_functions, local_functions, loop_functions, mask_functions, product_functions,
     propagate_functions, reads_functions, reduce_functions, report_functions,
-    reshape_functions, snapshot_functions, sort_functions, source_functions,
-    tensor_functions, trait_functions, tree_functions, type_functions,
+    reshape_functions, size_functions, snapshot_functions, sort_functions,
+    source_functions, tensor_functions, trait_functions, tree_functions, type_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};
@@ -110,6 +110,7 @@ static bool intern_names(State *state)
         {offsetof(State, str_array_interface), "__array_interface__"},
         {offsetof(State, str_dlpack), "__dlpack__"},
         {offsetof(State, str_active), "active"},
+        {offsetof(State, str_sizes), "drjit.sizes"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         PyObject *text = PyUnicode_InternFromString(names[i].text);
@@ -267,6 +268,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
     Py_CLEAR(state->str_active);
+    Py_CLEAR(state->str_sizes);
     Py_CLEAR(state->call_labels);
     plan_clear(state);
     enum_clear(state);

@@ -7,6 +7,7 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/size.h"
 #include "python/object/tables.h"
 #include "python/object/warn.h"
 #include "python/tree/tree.h"
@@ -298,7 +299,7 @@ static PyObject *grad_leaf(void *context, PyObject *const *leaves)
                             w->flag);
     if (PyFloat_Check(leaves[0]))
         return PyFloat_FromDouble(0);
-    return PyLong_Check(leaves[0]) ? PyLong_FromLong(0) : Py_NewRef(leaves[0]);
+    return size_is_int(leaves[0]) ? PyLong_FromLong(0) : Py_NewRef(leaves[0]);
 }
 
 static PyObject *detach_leaf(void *context, PyObject *const *leaves)

@@ -275,7 +275,7 @@ static bool parse_shape(const Conversion *c, PyObject *object, Extents *shape)
     for (size_t i = 0; i < ndim && ok; i++) {
         Py_ssize_t value;
         Extent extent;
-        ok = extent_read(c->info->state, PyTuple_GET_ITEM(tuple, i), &value, &extent);
+        ok = extent_read(PyTuple_GET_ITEM(tuple, i), &value, &extent);
         if (ok)
             extents_append(shape, extent);
         else

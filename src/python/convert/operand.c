@@ -5,6 +5,7 @@
 
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
+#include "python/object/size.h"
 
 typedef struct Operand {
     PyObject_HEAD
@@ -197,7 +198,8 @@ static PyObject *items_of(PyObject *object)
 /* Does it stand for itself, and is that known without running code of others? */
 static bool is_plain(PyObject *object)
 {
-    return promote_number(object) >= 0 || array_of(object) || is_operand(object);
+    return (promote_number(object) >= 0 && !size_is(object)) || array_of(object) ||
+           is_operand(object);
 }
 
 static bool all_plain(PyObject *items)
@@ -254,6 +256,8 @@ PyObject *operand_of(State *state, PyObject *object)
     if (is_plain(object) || object == Py_None || is_text(object) ||
         PyType_Check(object) || PyDict_Check(object))
         return Py_NewRef(object);
+    if (size_is(object))
+        return size_number_of(object);
     if (PyList_Check(object) || PyTuple_Check(object))
         return sequence_of(state, object);
     PyObject *found = open_array(state, object);

@@ -21,6 +21,7 @@
 
 #include "python/convert/operand.h"
 #include "python/object/error.h"
+#include "python/object/size.h"
 
 enum { META_DIMS = 8, NO_FAMILY = -1, PROMOTE_NEVER = 0xffff };
 
@@ -121,7 +122,7 @@ int promote_number(PyObject *operand)
         return OPERAND_FLOAT;
     if (PyBool_Check(operand))
         return OPERAND_BOOL;
-    return PyLong_Check(operand) ? OPERAND_INT : -1;
+    return size_is_int(operand) ? OPERAND_INT : -1;
 }
 
 bool promote_is_single(PyObject *operand)

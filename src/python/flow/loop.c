@@ -10,6 +10,7 @@
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/recording.h"
+#include "python/object/size.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 
@@ -279,7 +280,7 @@ static bool take_iterations(PyObject *object, long long *count)
     *count = ADLoopUnbounded;
     if (!object || object == Py_None)
         return true;
-    if (!PyLong_Check(object) || PyBool_Check(object))
+    if (!size_is_int(object) || PyBool_Check(object))
         return error_raise(PyExc_TypeError, operation, NULL, 0,
                            "'max_iterations' is %R, expected an int or None", object);
     *count = PyLong_AsLongLong(object);

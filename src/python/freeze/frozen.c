@@ -89,14 +89,15 @@ Frozen *frozen_new(State *state)
 /* (snapshot, backend, general, may arrays be read?): begin to record. */
 static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    const Snapshot *s = snapshot_argument(module, args, n, 4);
+    const Snapshot *s = snapshot_argument(module, args, n, 5);
     const long backend = s ? PyLong_AsLong(args[1]) : -1;
     const bool general = s && args[2] == Py_True;
     const int reads = s ? PyObject_IsTrue(args[3]) : -1;
     if (reads < 0 || (backend == -1 && PyErr_Occurred()) ||
         !snapshot_keep_contents((Snapshot *) args[0]) ||
         !watch_begin_recorded(&((Snapshot *) args[0])->watch, s->state,
-                              &s->inputs.tree))
+                              &s->inputs.tree) ||
+        !size_begin(s->state, args[4] == Py_True))
         return NULL;
     bool ok;
     size_t count;
@@ -205,11 +206,9 @@ static PyObject *make_leaf(const Frozen *f, size_t leaf, const Given *g)
     const OutputLeaf *out = &f->leaves[leaf];
     if (out->cls)
         return make_array(f, leaf, g);
-    PyObject *own = f->tree.leaves[leaf];
     if (out->sizes)
         return PyLong_FromSize_t(given_size(f, g, out->sizes[0]));
-    return size_check(f->state, own) ? size_plain(f->state, own)
-                                     : frozen_own_leaf(f->state, own);
+    return frozen_own_leaf(f->state, f->tree.leaves[leaf]);
 }
 
 /* The leaves of a result that has the same object in several places, or inputs; 'nodes'
@@ -424,7 +423,8 @@ bool frozen_bind(State *state)
 
 PyMethodDef frozen_functions[] = {
     { "_freeze_start", METHOD(frozen_start), METH_FASTCALL,
-      "_freeze_start(snapshot, backend, general, allow_reads)\n\nsee drjit._freeze" },
+      "_freeze_start(snapshot, backend, general, allow_reads, numbers)\n\n"
+      "see drjit._freeze" },
     { "_freeze_pause", frozen_pause, METH_NOARGS,
       "_freeze_pause()\n\nsee drjit._freeze" },
     { "_freeze_resume", frozen_resume, METH_NOARGS,
@@ -436,6 +436,8 @@ PyMethodDef frozen_functions[] = {
     { "_freeze_stop", METHOD(frozen_stop), METH_FASTCALL,
       "_freeze_stop(snapshot, inputs, reads, printing result, result)\n\nsee "
       "drjit._freeze" },
+    { "_freeze_untouched", METHOD(frozen_untouched), METH_FASTCALL,
+      "_freeze_untouched(snapshot, inputs)\n\nsee drjit._freeze_sizes" },
     { "_freeze_abort", frozen_abort, METH_NOARGS,
       "_freeze_abort()\n\nsee drjit._freeze" },
     { NULL, NULL, 0, NULL },

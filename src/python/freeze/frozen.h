@@ -77,6 +77,8 @@ PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s);
 /** (snapshot, inputs, reads, result with prints, result): end the recording. It, or a str that
  *  says why there is none. */
 PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n);
+/** (snapshot, inputs): has the function that is being recorded changed none of them? */
+PyObject *frozen_untouched(PyObject *module, PyObject *const *args, Py_ssize_t n);
 /** Keep the outline of inputs, whose variables are described and have these sizes.
  *  False: exception. */
 bool frozen_keep_inputs(Frozen *f, const Collection *inputs,

@@ -191,8 +191,12 @@ static bool keep_number(Frozen *f, Outputs *o, size_t leaf)
     Extents one;
     extents_set_numbers(&one, 0, NULL);
     Extent extent = extent_of(0);
-    if (!extent_read(f->state, o->c->tree.leaves[leaf], &value, &extent))
+    if (!extent_read(o->c->tree.leaves[leaf], &value, &extent))
         return !PyErr_Occurred(); /* it is negative, and bound */
+    if (extent.n > UINT32_MAX) { /* no variable has so many entries */
+        extent_number(extent);
+        return true;
+    }
     extents_append(&one, extent);
     return !one.sized || keep_sizes(&f->leaves[leaf], o, &one);
 }
@@ -204,7 +208,7 @@ static bool keep_leaf(Frozen *f, Outputs *o, size_t leaf)
     OutputLeaf *out = &f->leaves[leaf];
     PyObject *object = o->c->tree.leaves[leaf];
     if (!place->info)
-        return !size_check(f->state, object) || keep_number(f, o, leaf);
+        return !size_is(object) || keep_number(f, o, leaf);
     out->cls = (PyTypeObject *) Py_NewRef((PyObject *) Py_TYPE(object));
     out->info = place->info;
     out->first = place->first;
@@ -225,6 +229,8 @@ PyObject *frozen_own_leaf(const State *state, PyObject *leaf)
 {
     if (Py_IS_TYPE(leaf, &PySet_Type))
         return PySet_New(leaf);
+    if (size_is(leaf))
+        return size_plain(leaf);
     return array_check(state, leaf) ? (PyObject *) array_copy(array_of(leaf))
                                     : Py_NewRef(leaf);
 }
@@ -437,9 +443,8 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
         return are_repeatable(s, object);
     if (PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object) ||
         object == Py_None || object == Py_Ellipsis || PyType_Check(object) ||
-        PyModule_Check(object) || PyCFunction_Check(object) ||
-        size_check(s->state, object) || array_check(s->state, object) ||
-        is_input(s, object))
+        PyModule_Check(object) || PyCFunction_Check(object) || size_is(object) ||
+        array_check(s->state, object) || is_input(s, object))
         return true;
     if (PyFunction_Check(object))
         return !PyFunction_GetClosure(object);
@@ -525,6 +530,32 @@ static PyObject *stop_or_say_why(Frozen *f, const Snapshot *s, PyObject *const *
     }
     tree_free(&now);
     return ended;
+}
+
+/* Are all inputs as they were when the snapshot was taken? */
+static bool is_untouched(const Snapshot *s, const Tree *now)
+{
+    bool replaced, same = true;
+    for (size_t i = 0; same && i < now->leaf_count; i++)
+        same = !has_changed(s, i, now->leaves[i], &replaced);
+    PyObject *changed = same ? watch_find(&s->watch, &s->inputs.tree) : NULL;
+    Py_XDECREF(changed);
+    return same && !changed;
+}
+
+PyObject *frozen_untouched(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const Snapshot *s = snapshot_argument(module, args, n, 2);
+    Tree now = { 0 };
+    if (!s)
+        return NULL;
+    const bool alike =
+        tree_flatten_like(s->state, name, &s->inputs.tree, args[1], &now);
+    const bool same = alike && is_untouched(s, &now);
+    tree_free(&now);
+    if (!alike && PyErr_ExceptionMatches(PyExc_ValueError))
+        PyErr_Clear(); /* another structure */
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(same);
 }
 
 PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n)

@@ -84,8 +84,8 @@ PyObject *rows_of_object(const State *state, PyObject *object)
 {
     if (is_plain(object))
         return Py_NewRef(object);
-    if (size_check(state, object))
-        return Py_BuildValue("sN", "value", size_plain(state, object));
+    if (size_is(object))
+        return Py_BuildValue("sN", "value", size_plain(object));
     if (array_check(state, object) && array_of(object)->info->kind != KIND_TENSOR)
         return row_of_entries(array_of(object));
     PyObject *content =

@@ -274,7 +274,7 @@ int tensor_set(Array *a, PyObject *key, PyObject *value)
 /* ---------------------------------------------------------------- slice_index */
 
 /* The extents in a tuple of integers; false: exception. */
-static bool read_shape(const State *state, PyObject *tuple, Extents *shape)
+static bool read_shape(PyObject *tuple, Extents *shape)
 {
     const size_t ndim = (size_t) PyTuple_GET_SIZE(tuple);
     extents_set_numbers(shape, 0, NULL);
@@ -287,8 +287,7 @@ static bool read_shape(const State *state, PyObject *tuple, Extents *shape)
     for (size_t i = 0; i < ndim; i++) {
         Py_ssize_t value;
         Extent extent;
-        if (!extent_read(state, PyTuple_GET_ITEM(tuple, (Py_ssize_t) i), &value,
-                         &extent)) {
+        if (!extent_read(PyTuple_GET_ITEM(tuple, (Py_ssize_t) i), &value, &extent)) {
             if (!PyErr_Occurred())
                 error_raise(PyExc_ValueError, "slice_index", NULL, 0,
                             "'shape' has the extent %zd on axis %zu, expected 0 or "
@@ -341,7 +340,7 @@ static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
                            "32-bit integers",
                            ((PyTypeObject *) cls)->tp_name);
     Extents shape;
-    if (!read_shape(info->state, shape_tuple, &shape))
+    if (!read_shape(shape_tuple, &shape))
         return NULL;
     Selection s;
     const bool ok = tensor_select_parse(&s, info, "slice_index", &shape, indices);

@@ -19,10 +19,9 @@ static Extent checked(size_t n, JitSize size)
     return (Extent) { n, size };
 }
 
-bool extent_read(const State *state, PyObject *object, Py_ssize_t *value,
-                 Extent *extent)
+bool extent_read(PyObject *object, Py_ssize_t *value, Extent *extent)
 {
-    const JitSize size = size_handle(state, object);
+    const JitSize size = size_handle(object);
     *value = size ? (Py_ssize_t) jit_freeze_size_value(size)
                   : PyNumber_AsSsize_t(object, PyExc_OverflowError);
     if (*value < 0)
@@ -32,11 +31,11 @@ bool extent_read(const State *state, PyObject *object, Py_ssize_t *value,
     return *value >= 0;
 }
 
-bool extent_argument(const State *state, const char *function, const char *name,
-                     PyObject *value, Extent *extent)
+bool extent_argument(const char *function, const char *name, PyObject *value,
+                     Extent *extent)
 {
     Py_ssize_t number;
-    if (size_handle(state, value) && extent_read(state, value, &number, extent))
+    if (size_handle(value) && extent_read(value, &number, extent))
         return true;
     *extent = extent_of(0);
     return arguments_count(function, name, value, &extent->n);

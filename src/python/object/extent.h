@@ -37,10 +37,9 @@ static inline Extent extent_of(size_t n)
 
 /** An integer of Python as an extent. False: exception of PyNumber_AsSsize_t(), or
  *  '*value' is negative. */
-bool extent_read(const State *state, PyObject *object, Py_ssize_t *value,
-                 Extent *extent);
+bool extent_read(PyObject *object, Py_ssize_t *value, Extent *extent);
 /** An argument that is a number of entries, as arguments_count(). */
-bool extent_argument(const State *state, const char *function, const char *name,
+bool extent_argument(const char *function, const char *name,
                      PyObject *value, Extent *extent);
 /** The size of a variable, of so many entries, as an extent. */
 Extent extent_of_leaf(Leaf leaf, size_t n);

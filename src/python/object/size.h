@@ -2,9 +2,13 @@
  * size.h -- sizes of arrays while a frozen function is being recorded: numbers that
  * know where they come from (drjit-core/freeze.h)
  *
- * Sums, differences, products, quotients and remainders of them are sizes again, and
- * comparisons become conditions of the recording. Whatever else needs the number
- * (__index__, __float__, a hash, ...) binds the recording to it.
+ * Sums, differences, products, quotients and remainders of them are sizes again, as
+ * far as 64 bits have room, and comparisons become conditions of the recording.
+ * Whatever else needs the number (__index__, __float__, a hash, ...) binds the
+ * recording to it.
+ *
+ * The class is none of int's, since C code reads these without a call. Its objects say
+ * that they are of class int, and do what an int does.
  */
 #ifndef PYTHON_SIZE_H
 #define PYTHON_SIZE_H
@@ -18,12 +22,22 @@ bool size_bind(State *state);
 PyObject *size_of_leaf(State *state, Leaf leaf, size_t lanes);
 /** The same of a handle, 0: an int. */
 PyObject *size_object(State *state, JitSize handle, size_t number);
-/** The handle of such an object, 0 if it is none (any more). */
-JitSize size_handle(const State *state, PyObject *object);
+/** The thread begins to record: 'numbers' says that there are to be ints instead, which
+ *  bind the recording. False: exception. */
+bool size_begin(const State *state, bool numbers);
 /** Is it such an object, perhaps one of a recording that has ended? */
-bool size_check(const State *state, PyObject *object);
-/** Such an object as an int, others as they are; nothing is bound (new reference). */
-PyObject *size_plain(const State *state, PyObject *object);
+bool size_is(PyObject *object);
+/** An int of Python, or such an object. */
+static inline bool size_is_int(PyObject *object)
+{
+    return PyLong_Check(object) || size_is(object);
+}
+/** The handle of such an object, 0 if it is none (any more). */
+JitSize size_handle(PyObject *object);
+/** Such an object as an int, others as they are (new reference): the recording is bound
+ *  to it; or is not. */
+PyObject *size_number_of(PyObject *object);
+PyObject *size_plain(PyObject *object);
 
 /* ---- handles. 0: there is none, which is not an error of the core afterwards */
 
@@ -35,6 +49,9 @@ bool size_is_known(JitSize handle);
 bool size_is_general(void);
 JitSize size_of_variable(Leaf leaf);
 JitSize size_number(size_t number);
+JitSize size_constant(int64_t value);
+/** It as an Int64 in memory. 0: the core's error is set. */
+Leaf size_leaf(JitBackend backend, JitSize handle);
 JitSize size_combine(JitSizeOp op, JitSize a, JitSize b);
 /** It is assumed that a relation stays as it is. False: that is not possible. */
 bool size_compare(JitSizeRelation relation, JitSize a, JitSize b);

@@ -46,6 +46,7 @@ struct State {
     PyTypeObject *frozen;           /* their recordings */
     PyTypeObject *reads;            /* what else they read: reads.h */
     PyTypeObject *size;             /* sizes that are being recorded: size.h */
+    struct Size *sizes;             /* those that are alive */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];
     PyObject *events[BACKEND_COUNT]; /* classes of events, NULL until needed */
@@ -68,6 +69,7 @@ struct State {
     PyObject *str_array_interface;  /* "__array_interface__" */
     PyObject *str_dlpack;           /* "__dlpack__" */
     PyObject *str_active;           /* "active" */
+    PyObject *str_sizes;            /* "drjit.sizes" */
     PyObject *call_labels;          /* ("args", "kwargs") */
     PyObject *enums;                /* module drjit._enums, NULL until needed */
     EnumCache enum_caches[ENUM_LIMIT];

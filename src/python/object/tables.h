@@ -36,6 +36,7 @@ extern PyMethodDef report_functions[];       /* the same */
 extern PyMethodDef frozen_export_functions[];
 extern PyMethodDef frozen_functions[];       /* with '_': drjit._freeze */
 extern PyMethodDef frozen_file_functions[];  /* the same */
+extern PyMethodDef size_functions[];         /* the same */
 extern PyMethodDef snapshot_functions[];     /* the same */
 extern PyMethodDef source_functions[];       /* _trace_source */
 extern PyMethodDef error_functions[];        /* _type_names */

@@ -23,6 +23,7 @@
 #include "python/object/evaluate.h"
 #include "python/ops/broadcast.h"
 #include "python/ops/matmul.h"
+#include "python/ops/sized.h"
 #include "python/ops/special.h"
 
 /* ---------------------------------------------------------------- the operations */
@@ -799,69 +800,6 @@ static PyObject *apply_operands(State *state, Apply which, PyObject *const *args
     return array_finish(run(&job, scaling), args, job.arity);
 }
 
-/* ---------------------------------------------------------------- sizes */
-
-/* A size beside arrays of one type, in a general recording: what it is goes into an
- * array of one entry. False: it is a number, or there is an exception. */
-static bool open_size(State *state, Apply *which, PyObject *const *args, int arity,
-                      int k, PyObject **operand)
-{
-    const uint32_t wide = 1u << VarTypeInt32 | 1u << VarTypeUInt32 |
-                          1u << VarTypeInt64 | 1u << VarTypeUInt64 |
-                          1u << VarTypeFloat32 | 1u << VarTypeFloat64;
-    const TypeInfo *info = NULL;
-    Py_ssize_t value;
-    Extent size = extent_of(0);
-    for (int i = 0; i < arity; i++) {
-        const Array *a = array_of(args[i]);
-        if (i == k || (a && type_is_mask(a->info)))
-            continue;
-        if (!a || !a->info->jit || (info && info->id != a->info->id))
-            return false;
-        info = a->info;
-    }
-    if (!info || !(wide >> info->entry & 1) || type_is_special(info) ||
-        !extent_read(state, args[k], &value, &size) || !size.size ||
-        (info->entry == VarTypeInt32 && extent_exceeds(size, INT32_MAX)))
-        return false;
-    const bool divisor = *which == APPLY_TRUEDIV && k == 1;
-    if (*which == APPLY_TRUEDIV && (!divisor || !type_is_float(info)))
-        return false;
-    const TypeInfo *leaf = &state->types[info->leaf];
-    const Leaf number = extent_times((JitBackend) leaf->backend, size, 1);
-    Leaf cast = number ? leaf_cast(number, (VarType) leaf->entry) : 0;
-    leaf_unref(number);
-    if (cast && divisor) { /* as numbers do */
-        const Leaf inverse = leaf_op(JitOpRcp, 1, &cast);
-        leaf_unref(cast);
-        cast = inverse;
-        *which = APPLY_MUL;
-    }
-    *operand = cast ? (PyObject *) array_new_leaf(leaf, cast)
-                    : error_from_core(rows[*which].name, args, arity);
-    return *operand;
-}
-
-/* Let arrays stand for sizes in the place of 'args'. False: exception. */
-static bool open_sizes(State *state, Apply *which, PyObject *const *args,
-                       PyObject **opened)
-{
-    const int arity = rows[*which].arity;
-    for (int k = 0; k < arity; k++) {
-        opened[k] = NULL;
-        if ((!size_check(state, args[k]) ||
-             !open_size(state, which, args, arity, k, &opened[k])) &&
-            !PyErr_Occurred())
-            opened[k] = Py_NewRef(args[k]);
-        if (opened[k])
-            continue;
-        while (k--)
-            Py_DECREF(opened[k]);
-        return false;
-    }
-    return true;
-}
-
 static PyObject *apply_plain(State *state, Apply which, PyObject *const *args,
                              bool slot)
 {
@@ -880,11 +818,11 @@ PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
 {
     bool sized = false;
     for (int k = 0; k < rows[which].arity; k++)
-        sized |= size_check(state, args[k]);
+        sized |= size_is(args[k]);
     PyObject *opened[3];
     if (!sized || !size_is_general())
         return apply_plain(state, which, args, slot);
-    if (!open_sizes(state, &which, args, opened))
+    if (!sized_open(state, &which, rows[which].arity, args, opened))
         return NULL;
     PyObject *result = apply_plain(state, which, opened, slot);
     operand_close(opened, rows[which].arity);

@@ -43,7 +43,7 @@ static bool read_extent(Fill *f, PyObject *object)
 {
     Py_ssize_t value;
     Extent extent;
-    if (extent_read(f->state, object, &value, &extent)) {
+    if (extent_read(object, &value, &extent)) {
         extents_append(&f->shape, extent);
         return true;
     }
@@ -159,7 +159,7 @@ static bool set_leaves(const Fill *f, Array *a, uint64_t bits, Extent lanes,
 static bool read_bits(const Fill *f, const TypeInfo *info, uint64_t *bits)
 {
     PyObject *number = Py_NewRef(f->value);
-    if (type_is_mask(info) && PyLong_Check(number)) {
+    if (type_is_mask(info) && size_is_int(number)) {
         const int truth = PyObject_IsTrue(number);
         Py_SETREF(number, truth < 0 ? NULL : PyBool_FromLong(truth));
     }
@@ -334,6 +334,8 @@ static PyObject *make_like(void *context, PyObject *const *leaves)
 {
     Fill *f = context;
     PyObject *leaf = leaves[0];
+    if (size_is(leaf))
+        return PyObject_CallOneArg((PyObject *) &PyLong_Type, f->value);
     if (PyBool_Check(leaf) || PyLong_CheckExact(leaf) || PyFloat_CheckExact(leaf))
         return PyObject_CallOneArg((PyObject *) Py_TYPE(leaf), f->value);
     if (!array_check(f->state, leaf))
@@ -590,8 +592,7 @@ static bool arange_sized(const TypeInfo *info, PyObject **v, Extent *n)
 {
     Py_ssize_t value;
     return info->jit && info->entry_size >= 4 && !v[1] && !v[3] &&
-           size_check(info->state, v[2]) &&
-           extent_read(info->state, v[2], &value, n);
+           size_is(v[2]) && extent_read(v[2], &value, n);
 }
 
 static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -755,8 +756,8 @@ static PyObject *linspace(PyObject *module, PyObject *const *args, Py_ssize_t na
     if (endpoint < 0 || !read_bound("start", v[1], &s.first) ||
         !read_bound("stop", v[2], &s.last))
         return NULL;
-    if (info->jit && size_check(info->state, v[3]) &&
-        extent_read(info->state, v[3], &value, &s.n))
+    if (info->jit && size_is(v[3]) &&
+        extent_read(v[3], &value, &s.n))
         n = (long long) s.n.n;
     else if (read_integer("linspace", v[3], &n))
         s.n = extent_of((size_t) n);

@@ -10,13 +10,16 @@
 #include "python/object/array.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
+#include "python/object/size.h"
 #include "python/object/tables.h"
 #include "python/tree/tree.h"
 
 /* The class an argument stands for: itself if it is a class. Borrowed. */
 static PyTypeObject *class_of(PyObject *arg)
 {
-    return PyType_Check(arg) ? (PyTypeObject *) arg : Py_TYPE(arg);
+    return PyType_Check(arg) ? (PyTypeObject *) arg
+           : size_is(arg)    ? &PyLong_Type
+                             : Py_TYPE(arg);
 }
 
 static const TypeInfo *info_of(PyObject *module, PyObject *arg)

@@ -541,7 +541,7 @@ static PyObject *block_reduce_leaf(void *context, PyObject *const *leaves)
 
 static bool read_block(Prefix *p, PyObject *object)
 {
-    if (!extent_argument(p->state, p->operation, "block_size", object, &p->block))
+    if (!extent_argument(p->operation, "block_size", object, &p->block))
         return false;
     if (p->block.n == 0)
         error_raise(PyExc_RuntimeError, p->operation, NULL, 0,

@@ -232,7 +232,7 @@ static PyObject *reduce_any(const Reduction *r, PyObject *value)
                                                 : reduce_array(r, array);
     }
     bool bitwise = r->op == ReduceOpAnd || r->op == ReduceOpOr;
-    bool is_bool = PyBool_Check(value), is_int = PyLong_Check(value);
+    bool is_bool = PyBool_Check(value), is_int = size_is_int(value);
     if (bitwise ? is_bool || (is_int && !r->masks)
                 : (is_int && !is_bool) || PyFloat_Check(value))
         return Py_NewRef(value);

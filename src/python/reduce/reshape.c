@@ -434,7 +434,7 @@ static PyObject *replicate_tree(PyObject *module, PyObject *const *args,
     r.counts = v[1];
     r.axis = v[2] == Py_None ? NULL : v[2];
     r.one = PyUnicode_Check(v[1]) || !PySequence_Check(v[1]);
-    if (r.one && !extent_argument(r.state, operation, "count", v[1], &r.count))
+    if (r.one && !extent_argument(operation, "count", v[1], &r.count))
         return NULL;
     if (r.one && r.count.n == 1 && !each)
         return Py_NewRef(v[0]);

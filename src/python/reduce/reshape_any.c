@@ -33,7 +33,7 @@ static bool read_extent(Reshape *r, PyObject *item)
 {
     Py_ssize_t value;
     Extent extent = extent_of(1);
-    if (!extent_read(r->state, item, &value, &extent)) {
+    if (!extent_read(item, &value, &extent)) {
         if (PyErr_Occurred())
             return false;
         if (value < -1 || r->inferred >= 0) {

@@ -45,7 +45,7 @@ static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t 
     bool descending;
     Sort sort = { .positions = positions };
     if (!arguments_parse(&signature, args, nargs, names, v) ||
-        !extent_argument(state, operation, "block_size", v[1], &sort.block) ||
+        !extent_argument(operation, "block_size", v[1], &sort.block) ||
         !arguments_bool(operation, "descending", v[2], false, &descending))
         return NULL;
     Array *a = flat_operand(state, operation, v[0]);

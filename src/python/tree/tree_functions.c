@@ -182,15 +182,15 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
 static PyObject *shape_of(State *state, PyObject *arg, int depth);
 
 /* Combine the shapes of two entries of a sequence: extents of 1 broadcast. */
-static PyObject *merge_shapes(const State *state, PyObject *a, PyObject *b)
+static PyObject *merge_shapes(PyObject *a, PyObject *b)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(a), number;
     bool fits = n == PyTuple_GET_SIZE(b);
     PyObject *merged = fits ? PyTuple_New(n) : NULL;
     for (Py_ssize_t i = 0; merged && i < n; i++) {
         Extent x, y;
-        fits = fits && extent_read(state, PyTuple_GET_ITEM(a, i), &number, &x) &&
-               extent_read(state, PyTuple_GET_ITEM(b, i), &number, &y) &&
+        fits = fits && extent_read(PyTuple_GET_ITEM(a, i), &number, &x) &&
+               extent_read(PyTuple_GET_ITEM(b, i), &number, &y) &&
                (x.n == 1 || y.n == 1 || extent_equal(x, y));
         PyTuple_SET_ITEM(merged, i,
                          Py_NewRef(PyTuple_GET_ITEM(fits && x.n == 1 ? b : a, i)));
@@ -217,7 +217,7 @@ static PyObject *shape_of_sequence(State *state, PyObject *sequence, int depth)
         PyObject *shape = shape_of(state, item, depth + 1);
         Py_DECREF(item);
         PyObject *merged =
-            shape && inner ? merge_shapes(state, inner, shape) : Py_XNewRef(shape);
+            shape && inner ? merge_shapes(inner, shape) : Py_XNewRef(shape);
         Py_XDECREF(shape);
         Py_XDECREF(inner);
         inner = merged;
@@ -242,7 +242,7 @@ static bool are_extents(PyObject *shape)
     bool ok = PyTuple_Check(shape);
     for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(shape); i++) {
         PyObject *extent = PyTuple_GET_ITEM(shape, i);
-        ok = PyLong_Check(extent) && PyLong_AsSsize_t(extent) >= 0;
+        ok = size_is_int(extent) && PyLong_AsSsize_t(extent) >= 0;
     }
     PyErr_Clear(); /* of an extent that is too large */
     return ok;
@@ -252,7 +252,7 @@ static PyObject *shape_of(State *state, PyObject *arg, int depth)
 {
     if (array_check(state, arg))
         return shape_of_array((Array *) arg, "shape");
-    if (PyLong_Check(arg) || PyFloat_Check(arg) || size_check(state, arg))
+    if (size_is_int(arg) || PyFloat_Check(arg))
         return PyTuple_New(0);
     if (PyList_Check(arg) || PyTuple_Check(arg))
         return shape_of_sequence(state, arg, depth);
