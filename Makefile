@@ -6,6 +6,8 @@
 #     make test       all tests            make check    those that take under a minute
 #     make asan       tests under the address and undefined-behaviour sanitizers
 #     make tsan       tests under the thread sanitizer
+#     make pythons    install the package with each CPython on the machine, test it with
+#                     the oldest and the newest (tools/pythons.py)
 #     make hostile    every allocation, file operation and loader call fails once
 #     make fuzz       1,000,000 random Programs on all engines (FUZZ_PROGRAMS=...),
 #                     5,000 computations with reductions, fused and not (FUZZ_FOLDS=...),
@@ -69,8 +71,8 @@ elif ! grep -qxF -e '$(strip $(2))' $(1)/options-of-make; then \
 fi
 endef
 
-.PHONY: all build demo test check asan tsan hostile hostile-core fuzz exhaustive bench bench-core \
-        bench-python golden lint docs wheel install fresh clean distclean
+.PHONY: all build demo test check asan tsan hostile hostile-core pythons fuzz exhaustive \
+        bench bench-core bench-python golden lint docs wheel install fresh clean distclean
 
 # Benchmarks beside each other would measure each other; ninja uses the cores.
 .NOTPARALLEL:
@@ -120,6 +122,10 @@ hostile-core:
 	@ninja -C build-hostile tests/test_hostile tests/test_ad_hostile
 	@DRJIT_TEST_ENGINE=interp $(MESON) test -C build-hostile --no-rebuild \
 	    --print-errorlogs -t 15 hostile ad_hostile
+
+pythons:
+	@tools/bootstrap.sh build
+	@python3 tools/pythons.py
 
 fuzz:
 	@tools/bootstrap.sh test python
@@ -211,7 +217,7 @@ fresh:
 	tools/fresh.sh $(SUITE)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-hostile build-release dist
+	rm -rf $(BUILD) build-asan build-tsan build-hostile build-pythons build-release dist
 
 distclean: clean
 	rm -rf .venv .venv-* demo-output

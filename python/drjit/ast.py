@@ -748,7 +748,10 @@ def _make(source: _Source, node: ast.FunctionDef) -> FunctionType:
     )
     made.__kwdefaults__ = original.__kwdefaults__
     made.__dict__.update(original.__dict__)
-    for name in ("__qualname__", "__module__", "__doc__", "__annotations__"):
+    # From Python 3.14 on, what evaluates the annotations when they are asked for.
+    lazy = getattr(original, "__annotate__", None)
+    annotations = "__annotate__" if lazy else "__annotations__"
+    for name in ("__qualname__", "__module__", "__doc__", annotations):
         setattr(made, name, getattr(original, name))
     if sys.version_info >= (3, 12):
         made.__type_params__ = original.__type_params__

@@ -3,11 +3,12 @@
 import gc
 import subprocess
 import sys
+import textwrap
 import threading
 import weakref
 from collections import OrderedDict, namedtuple
 from dataclasses import InitVar, dataclass, field, make_dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, ForwardRef, NamedTuple
 
 import drjit as dr
 import drjit.llvm as llvm
@@ -265,6 +266,37 @@ def test_dataclasses_with_other_constructors():
     assert list(own.x) == [3] and list(own.a) == [1]
     late = dr.tile(Late(llvm.Float(1, 2)), 2)
     assert list(late.y) == [2, 3, 2, 3]
+
+
+def test_fields_of_classes_that_come_later():
+    """By name, by what Python 3.14 makes of a name, and there as written."""
+    outer = dr.zeros(OfLater, 2)
+    assert type(outer.named) is type(outer.referred) is Later
+    assert list(outer.named.x) == list(outer.referred.x) == [0, 0]
+    if sys.version_info >= (3, 14):
+        space = {"__name__": __name__, "dataclass": dataclass, "llvm": llvm}
+        program = """
+            @dataclass
+            class Outer:
+                inner: Inner
+
+            @dataclass
+            class Inner:
+                x: llvm.Float
+            """
+        exec(textwrap.dedent(program), space)
+        assert list(dr.zeros(space["Outer"], 2).inner.x) == [0, 0]
+
+
+@dataclass
+class OfLater:
+    named: "Later"
+    referred: ForwardRef("Later")
+
+
+@dataclass
+class Later:
+    x: llvm.Float
 
 
 Pair = namedtuple("Pair", "x y")

@@ -88,7 +88,9 @@ def test_values_have_the_declared_types(path: Path) -> None:
     """A correct program runs, and its variables are of the annotated classes."""
     variables = runpy.run_path(str(path))
     checked = 0
-    for name, annotation in variables["__annotations__"].items():
+    evaluate = variables.get("__annotate__")  # from Python 3.14 on
+    annotations = evaluate(1) if evaluate else variables["__annotations__"]
+    for name, annotation in annotations.items():
         # Python 3.10 takes tuple[int, ...] for a class.
         plain = not isinstance(annotation, types.GenericAlias)
         if plain and isinstance(annotation, type):

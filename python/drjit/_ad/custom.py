@@ -281,9 +281,10 @@ def _check_kept(op: CustomOp) -> None:
 
 def _bind(op: CustomOp, args: Any, kwargs: Any) -> None:
     """Find the parameters of eval() that the arguments belong to."""
-    import inspect  # takes longer than all other modules that this one needs
+    # It takes longer to import than all other modules that this one needs.
+    from drjit._signature import signature
 
-    bound = inspect.signature(op.eval).bind(*args, **kwargs)
+    bound = signature(op.eval).bind(*args, **kwargs)
     bound.apply_defaults()
     for name, parameter in bound.signature.parameters.items():
         value = bound.arguments[name]

@@ -16,7 +16,7 @@ static bool takes_others(PyTypeObject *cls, PyObject *none, PyObject *arguments)
     if (!PyErr_ExceptionMatches(PyExc_TypeError))
         return false;
     PyObject *error = error_fetch();
-    PyObject *module = PyImport_ImportModule("inspect");
+    PyObject *module = PyImport_ImportModule("drjit._signature");
     PyObject *signature =
         module ? PyObject_CallMethod(module, "signature", "O", cls) : NULL;
     PyObject *bind = signature ? PyObject_GetAttrString(signature, "bind") : NULL;
@@ -205,11 +205,18 @@ static bool is_made(const Build *b, PyObject *type)
                                   type == (PyObject *) &PyBool_Type);
 }
 
+/* Is a type given by name only? Before Python 3.14 that is a string; from then on it
+ * is an object of this class if there was no such type when the field was made. */
+static bool is_name(PyObject *given)
+{
+    return PyUnicode_Check(given) || strcmp(Py_TYPE(given)->tp_name, "ForwardRef") == 0;
+}
+
 /* The type of a field; NULL: exception. */
 static PyObject *field_type(const Build *b, PyObject *cls, PyObject *name,
                             PyObject *given)
 {
-    if (given && !PyUnicode_Check(given))
+    if (given && !is_name(given))
         return Py_NewRef(given);
     PyObject *hints = resolved_hints(cls);
     PyObject *type = hints ? Py_XNewRef(PyDict_GetItemWithError(hints, name)) : NULL;
