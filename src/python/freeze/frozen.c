@@ -95,6 +95,7 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     const int reads = s ? PyObject_IsTrue(args[3]) : -1;
     if (reads < 0 || (backend == -1 && PyErr_Occurred()) ||
         !snapshot_keep_contents((Snapshot *) args[0]) ||
+        !snapshot_own_literals((Snapshot *) args[0]) ||
         !watch_begin_recorded(&((Snapshot *) args[0])->watch, s->state,
                               &s->inputs.tree) ||
         !size_begin(s->state, args[4] == Py_True))

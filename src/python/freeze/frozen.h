@@ -86,6 +86,12 @@ bool frozen_keep_inputs(Frozen *f, const Collection *inputs,
 /** Note which objects of the outputs, (result, changes), are the same, and which are
  *  inputs. False: exception. */
 bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs);
+/** Why variables that a recording has made are not where they are looked for: 'inputs'
+ *  as they are now, outputs, and literals that stand for sizes. A str; NULL: they are,
+ *  or an exception. */
+PyObject *frozen_find_escaped(const State *state, const Tree *inputs,
+                              const Collection *outputs, const uint32_t *sizes,
+                              size_t size_count);
 /** The outputs as an outline; free it with collection_free(), after failure too. False:
  *  exception. */
 bool frozen_outputs(const Frozen *f, Collection *outline);

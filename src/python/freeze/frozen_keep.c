@@ -501,6 +501,9 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
         ended = result == plain ? find_made(s, &outputs.tree)
                                 : find_made_within(s, plain, changed);
         if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core))
+            ended = frozen_find_escaped(f->state, now, &outputs,
+                                        core.ids + outputs.id_count, core.size_count);
+        if (!ended && !PyErr_Occurred())
             ended = stop_core(f, &core);
     }
     free_outputs(&core);

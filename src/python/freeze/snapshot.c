@@ -325,6 +325,24 @@ static void replace_variable(const Snapshot *s, uint32_t number, uint32_t id)
     }
 }
 
+bool snapshot_own_literals(Snapshot *s)
+{
+    Collection *c = &s->inputs;
+    for (size_t i = 0; i < c->id_count; i++) {
+        if (!s->described[i].literal)
+            continue;
+        const uint32_t own = jit_var_copy(c->ids[i]);
+        if (!own)
+            return error_from_core(name, NULL, 0) != NULL;
+        replace_variable(s, (uint32_t) i + 1, own);
+        if (s->ids)
+            s->ids[i] = own;
+        jit_var_dec_ref(c->ids[i]);
+        c->ids[i] = own;
+    }
+    return true;
+}
+
 static PyObject *snapshot_make_opaque(PyObject *self, PyObject *numbers)
 {
     const Snapshot *s = (Snapshot *) self;

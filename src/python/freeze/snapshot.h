@@ -38,6 +38,9 @@ static inline const uint32_t *snapshot_ids(const Snapshot *s, size_t *count)
 bool snapshot_set_extents(const Snapshot *s);
 /** Note the contents of leaves that the function may change. False: exception. */
 bool snapshot_keep_contents(Snapshot *s);
+/** Let literals be variables of their own, so that others of equal value, which the
+ *  function reads elsewhere, are not taken for inputs. False: exception. */
+bool snapshot_own_literals(Snapshot *s);
 /** The first leaf whose content has changed since; SIZE_MAX: none, or an exception. */
 size_t snapshot_changed_content(const Snapshot *s);
 /** Take a PyTree apart, and evaluate what is not in memory. NULL: exception. */
