@@ -263,11 +263,12 @@ class _Walk:
             and (name in self._attributes or _is_special(name, value))
         }
         for name in sorted(present):
-            value = next(vars(b)[name] for b in cls.__mro__ if name in vars(b))
+            base = next(base for base in cls.__mro__ if name in vars(base))
+            value = vars(base)[name]
             if type(value) in _DESCRIPTORS:
                 continue
-            where = f"{cls.__name__}.{name}"
-            self._add(_core._READ_CLASS, cls, name, value, where)
+            where = f"{base.__name__}.{name}"
+            self._add(_core._READ_CLASS, base, name, value, where)
         absent = self._attributes - present
         for base in own:
             missing = absent.difference(vars(base))
@@ -302,7 +303,7 @@ class _Walk:
         self._look_for_absent(
             function.__dict__, self._attributes.difference(function.__dict__), label
         )
-        self._follow(getattr(function, "__wrapped__", None), label)
+        self._follow(function.__dict__.get("__wrapped__"), label)
 
     def _is_own(self, function: types.FunctionType) -> bool:
         """Is it the user's, so that it is followed before it has run?"""
@@ -362,13 +363,10 @@ class _Walk:
             return
         self._look_at_fields(value, label, known or set())
         self._follow(cls, cls.__name__)
-        wrapped = getattr(value, "__wrapped__", None)
-        if isinstance(wrapped, types.FunctionType):
-            self._follow(wrapped, label)
-        if is_quiet_module(cls.__module__):
-            function = getattr(value, "_function", None)  # of a frozen function
-            if isinstance(value, _core._Caller) and function is not None:
-                self._follow(function, label)
+        if isinstance(value, _core._Caller):  # a frozen function
+            self._follow(value._function, label)
+        else:
+            self._follow((_fields(value) or {}).get("__wrapped__"), label)
 
     def _look_at_fields(self, value: Any, label: str, known: set[str]) -> None:
         """Attributes that an object has itself, but for those that are known."""

@@ -86,6 +86,9 @@ bool frozen_keep_inputs(Frozen *f, const Collection *inputs,
 /** Note which objects of the outputs, (result, changes), are the same, and which are
  *  inputs. False: exception. */
 bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs);
+/** The same from two lists with a number for each node of the outputs. */
+bool frozen_take_objects(Frozen *f, const Tree *outputs, size_t inputs, PyObject *same,
+                         PyObject *given);
 /** Why variables that a recording has made are not where they are looked for: 'inputs'
  *  as they are now, outputs, and literals that stand for sizes. A str; NULL: they are,
  *  or an exception. */

@@ -103,6 +103,29 @@ static PyObject *frozen_suspended(PyObject *self, void *unused)
     return PyBool_FromLong(((Frozen *) self)->suspended);
 }
 
+/* Of each node of the outputs, which one before is the same object, + 1, and which node
+ * of the inputs, + 1; 0: none. */
+static PyObject *frozen_objects(PyObject *self, void *unused)
+{
+    const Frozen *f = (Frozen *) self;
+    const Py_ssize_t count = (Py_ssize_t) f->tree.node_count;
+    PyObject *same = PyList_New(count), *given = PyList_New(count);
+    (void) unused;
+    for (Py_ssize_t i = 0; same && given && i < count; i++) {
+        const size_t input = f->given[i] ? f->returned[f->given[i] - 1] + 1 : 0;
+        PyObject *first = PyLong_FromSize_t(f->same[i]);
+        PyObject *second = PyLong_FromSize_t(input);
+        PyList_SET_ITEM(same, i, first);
+        PyList_SET_ITEM(given, i, second);
+        if (!first || !second)
+            Py_CLEAR(same);
+    }
+    PyObject *both = same && given ? PyTuple_Pack(2, same, given) : NULL;
+    Py_XDECREF(same);
+    Py_XDECREF(given);
+    return both;
+}
+
 /* The same places, found anew. */
 static int frozen_set_reads(PyObject *self, PyObject *reads, void *unused)
 {
@@ -120,6 +143,7 @@ PyGetSetDef frozen_file_members[] = {
     { "changes", frozen_changes, NULL, "[(leaf of the inputs, replaced?)]", NULL },
     { "sizes", frozen_sizes, NULL, "(number, [which, of outputs' extents])", NULL },
     { "suspended", frozen_suspended, NULL, "were derivatives suspended?", NULL },
+    { "objects", frozen_objects, NULL, "([first the same], [of which input])", NULL },
     { "reads", NULL, frozen_set_reads, "see reads.h", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
@@ -369,17 +393,19 @@ static PyObject *take_inputs(Frozen *f, Collection *in, PyObject *variables,
     return key;
 }
 
-/* (bytes, number, backend, rows, changes, sizes, were derivatives suspended?, are sets
+/* (bytes, number, backend, rows, changes, objects, sizes, were derivatives suspended?, are sets
  * equal in any order?): (key, recording). */
 static PyObject *frozen_load(PyObject *module, PyObject *args)
 {
     State *state = state_of_module(module);
     PyObject *block, *inputs, *variables, *outputs, *repeated, *rows, *changes, *sizes;
+    PyObject *same, *given;
     Py_ssize_t number, size_count;
     int backend, suspended, unordered;
-    if (!PyArg_ParseTuple(args, "O!niO!O!(nO!)pp:_freeze_load", &PyBytes_Type, &block,
+    if (!PyArg_ParseTuple(args, "O!niO!O!(O!O!)(nO!)pp:_freeze_load", &PyBytes_Type, &block,
                           &number, &backend, &PyTuple_Type, &rows, &PyList_Type,
-                          &changes, &size_count, &PyList_Type, &sizes, &suspended,
+                          &changes, &PyList_Type, &same, &PyList_Type, &given,
+                          &size_count, &PyList_Type, &sizes, &suspended,
                           &unordered) ||
         !PyArg_ParseTuple(rows, "O!O!O!O!:_freeze_load", &PyList_Type, &inputs,
                           &PyList_Type, &variables, &PyList_Type, &outputs,
@@ -400,7 +426,8 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
     else if (rows_take(state, inputs, &in) && take_repeated(&in, repeated) &&
              rows_take(state, outputs, &out) &&
              take_changes(f, changes) && check_changes(f, &in, &out) &&
-             take_outputs(f, &out, (size_t) size_count, sizes))
+             take_outputs(f, &out, (size_t) size_count, sizes) &&
+             frozen_take_objects(f, &f->tree, in.tree.node_count, same, given))
         key = take_inputs(f, &in, variables, unordered);
     if (key)
         result = PyTuple_Pack(2, key, (PyObject *) f);
@@ -417,7 +444,8 @@ PyMethodDef frozen_file_functions[] = {
     { "_freeze_inspect", frozen_inspect, METH_O,
       "_freeze_inspect(block)\n\nsee drjit._freeze_file" },
     { "_freeze_load", frozen_load, METH_VARARGS,
-      "_freeze_load(block, number, backend, rows, changes, sizes, suspended, unordered)\n\n"
+      "_freeze_load(block, number, backend, rows, changes, objects, sizes, suspended, "
+      "unordered)\n\n"
       "see drjit._freeze_file" },
     { NULL, NULL, 0, NULL },
 };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "python/freeze/exact.h"
+#include "python/object/error.h"
 
 /* Objects, and the node where each was met first. Open addressing. */
 typedef struct Met {
@@ -130,6 +131,12 @@ static bool number_returned(Frozen *f, size_t count)
     return true;
 }
 
+/* Are both nodes leaves, or both containers? */
+static bool are_alike(const Tree *tree, size_t a, size_t b)
+{
+    return (tree->nodes[a].kind == NODE_LEAF) == (tree->nodes[b].kind == NODE_LEAF);
+}
+
 /* What has been changed in place is an array of its own, which carries the new value. */
 static void note_objects(Frozen *f, const Tree *outputs, const Met *inputs, Met *met)
 {
@@ -145,9 +152,41 @@ static void note_objects(Frozen *f, const Tree *outputs, const Met *inputs, Met 
         if (i == changes || carries || !counts(&outputs->nodes[i], object))
             continue;
         f->given[i] = find(inputs, object);
-        if (!f->given[i])
-            f->same[i] = meet(met, object, i);
+        const uint32_t same = f->given[i] ? 0 : meet(met, object, i);
+        if (same && are_alike(outputs, same - 1, i))
+            f->same[i] = same;
     }
+}
+
+/* The numbers of a list, of which each is at most a bound. */
+static bool take_numbers(PyObject *list, uint32_t *numbers, size_t count, size_t bound)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t number = PyLong_AsSize_t(PyList_GET_ITEM(list, (Py_ssize_t) i));
+        if (PyErr_Occurred() || number > bound)
+            return false;
+        numbers[i] = (uint32_t) number;
+    }
+    return true;
+}
+
+bool frozen_take_objects(Frozen *f, const Tree *outputs, size_t inputs, PyObject *same,
+                         PyObject *given)
+{
+    const size_t count = outputs->node_count;
+    bool ok = (size_t) PyList_GET_SIZE(same) == count &&
+              (size_t) PyList_GET_SIZE(given) == count &&
+              take_numbers(same, f->same, count, count) &&
+              take_numbers(given, f->given, count, inputs);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = !f->same[i] ||
+             (f->same[i] <= i && are_alike(outputs, f->same[i] - 1, i));
+    if (ok)
+        return number_returned(f, count);
+    PyErr_Clear();
+    error_raise(PyExc_RuntimeError, "load_frozen", NULL, 0,
+                "the objects of the outputs are not numbers of others");
+    return false;
 }
 
 bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs)
