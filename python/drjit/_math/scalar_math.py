@@ -17,7 +17,7 @@ def sign(arg: Any, /) -> Any:
     Both zeros count as positive; a NaN gives -1.
     """
     if not dr.is_array_v(arg):
-        return type(arg)(1 if arg >= 0 else -1)
+        return arg.__class__(1 if arg >= 0 else -1)  # sizes have that of int
     one = dr.ones_like(arg)
     if dr.is_unsigned_v(arg):  # masks count as such
         return one

@@ -137,19 +137,31 @@ static bool are_alike(const Tree *tree, size_t a, size_t b)
     return (tree->nodes[a].kind == NODE_LEAF) == (tree->nodes[b].kind == NODE_LEAF);
 }
 
-/* What has been changed in place is an array of its own, which carries the new value. */
-static void note_objects(Frozen *f, const Tree *outputs, const Met *inputs, Met *met)
+/* Which nodes are what they are: the tuple, the list of changes, and in that the arrays
+ * that have been changed in place, each an array of its own that carries the new value.
+ * NULL: exception. */
+static bool *find_fixed(const Frozen *f, const Tree *outputs)
 {
+    bool *fixed = PyMem_Calloc(outputs->node_count + 1, sizeof(*fixed));
     const size_t changes = node_behind(outputs, 1); /* a list, behind the result */
-    size_t change = 0, next = changes + 1;
-    for (size_t i = 1, leaf = 0; i < outputs->node_count; i++) {
+    if (!fixed) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    fixed[0] = fixed[changes] = true;
+    for (size_t node = changes + 1, k = 0; k < f->change_count; k++) {
+        fixed[node] = !f->changes[k].replaced;
+        node = node_behind(outputs, node);
+    }
+    return fixed;
+}
+
+static void note_objects(Frozen *f, const Tree *outputs, const bool *fixed,
+                         const Met *inputs, Met *met)
+{
+    for (size_t i = 0, leaf = 0; i < outputs->node_count; i++) {
         PyObject *object = object_of(outputs, i, &leaf);
-        const bool carries = i == next && !f->changes[change].replaced;
-        if (i == next) {
-            next = node_behind(outputs, i);
-            change++;
-        }
-        if (i == changes || carries || !counts(&outputs->nodes[i], object))
+        if (fixed[i] || !counts(&outputs->nodes[i], object))
             continue;
         f->given[i] = find(inputs, object);
         const uint32_t same = f->given[i] ? 0 : meet(met, object, i);
@@ -178,9 +190,13 @@ bool frozen_take_objects(Frozen *f, const Tree *outputs, size_t inputs, PyObject
               (size_t) PyList_GET_SIZE(given) == count &&
               take_numbers(same, f->same, count, count) &&
               take_numbers(given, f->given, count, inputs);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = !f->same[i] ||
-             (f->same[i] <= i && are_alike(outputs, f->same[i] - 1, i));
+    bool *fixed = ok ? find_fixed(f, outputs) : NULL;
+    for (size_t i = 0; fixed && ok && i < count; i++)
+        ok = (!f->same[i] || (f->same[i] <= i && !f->given[i] && !fixed[i] &&
+                              are_alike(outputs, f->same[i] - 1, i))) &&
+             !(fixed[i] && f->given[i]);
+    ok = ok && fixed;
+    PyMem_Free(fixed);
     if (ok)
         return number_returned(f, count);
     PyErr_Clear();
@@ -199,10 +215,11 @@ bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs)
     if (!ok)
         PyErr_NoMemory();
     ok = ok && meet_inputs(&before, inputs) && met_make(&met, count);
-    if (ok) {
-        note_objects(f, outputs, &before, &met);
-        ok = number_returned(f, count);
-    }
+    bool *fixed = ok ? find_fixed(f, outputs) : NULL;
+    if (fixed)
+        note_objects(f, outputs, fixed, &before, &met);
+    ok = fixed && number_returned(f, count);
+    PyMem_Free(fixed);
     met_free(&before);
     met_free(&met);
     return ok;

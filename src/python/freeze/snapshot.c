@@ -325,13 +325,28 @@ static void replace_variable(const Snapshot *s, uint32_t number, uint32_t id)
     }
 }
 
+/* The variable that the arrays with this number have now; 0: there are none. */
+static uint32_t variable_now(const Snapshot *s, uint32_t number)
+{
+    for (size_t leaf = 0; leaf < s->inputs.tree.leaf_count; leaf++) {
+        const CollectedLeaf *place = &s->inputs.places[leaf];
+        for (size_t i = 0; i < place->count; i++)
+            if (s->inputs.numbers[place->first + i] == number)
+                return leaf_index(array_leaves(array_of(s->inputs.tree.leaves[leaf]))[i]);
+    }
+    return 0;
+}
+
 bool snapshot_own_literals(Snapshot *s)
 {
     Collection *c = &s->inputs;
     for (size_t i = 0; i < c->id_count; i++) {
         if (!s->described[i].literal)
             continue;
-        const uint32_t own = jit_var_copy(c->ids[i]);
+        /* An array in two places has two numbers, and one variable. */
+        const uint32_t now = variable_now(s, (uint32_t) i + 1);
+        const uint32_t own = now && now != c->ids[i] ? jit_var_inc_ref(now)
+                                                     : jit_var_copy(c->ids[i]);
         if (!own)
             return error_from_core(name, NULL, 0) != NULL;
         replace_variable(s, (uint32_t) i + 1, own);
