@@ -513,14 +513,15 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         path = _find_cycle(inputs)
         if path is None:
             raise error
-        if snapshot is None or snapshot.tracked:
-            from drjit._freeze_notes import named
+        if snapshot is not None and not snapshot.tracked:
+            function = self._function
+            return self._call_plain(look, snapshot, inputs, function, args, kwargs)
+        from drjit._freeze_notes import named
 
-            raise RecursionError(
-                f"drjit.freeze(): {named(path)} contains itself, expected inputs "
-                "without cycles where one has derivatives"
-            ) from error
-        return self._call_plain(look, snapshot, inputs, self._function, args, kwargs)
+        with isolate_grad():
+            result = self._function(*args, **kwargs)
+        self._refuse(f"{named(path)} contains itself, and an input has derivatives")
+        return result
 
     def _settle_literals(
         self, snapshot: Any, literals: list[tuple[int, int, int]]

@@ -17,6 +17,7 @@ each of its own. A part is an array with one leaf, and has a number in its tree.
 from __future__ import annotations
 
 import copy
+import gc
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -88,6 +89,15 @@ def _kept(leaf: Any) -> Any:
         return leaf if memoryview(leaf).readonly else copy.copy(leaf)
     except (TypeError, ValueError, BufferError):  # it has no buffer to be compared
         return leaf
+
+
+def kept_by_operations() -> list[Any]:
+    """The arrays that custom operations have, which the graph of derivatives keeps."""
+    found: list[Any] = []
+    for thing in gc.get_objects():
+        if issubclass(type(thing), CustomOp):
+            found += _arrays(list(vars(thing).values()))
+    return found
 
 
 @contextmanager
@@ -287,6 +297,9 @@ class Run:
                 "it replaces an array in an object that it reads by name, and has "
                 "results with derivatives"
             )
+        if look.is_chained():
+            # Outputs of one operation, of which none depends on another one.
+            self.refused = "a result depends on an input that it changes"
         call.ends = ends
         gradients = [_detached(gradient) for gradient in gradients]
         return Traced(result, gradients, ends)
@@ -341,6 +354,17 @@ class _Look:
         kept = [g if c else None for g, c in zip(found, changed, strict=True)]
         pairs = zip(self._rows, self._parts, strict=True)
         return kept + [_gradient(part) for row, part in pairs if row.gradient]
+
+    def is_chained(self) -> bool:
+        """Does an output depend on what an input has become?"""
+        pairs = [
+            (row, part)
+            for row, part in zip(self._rows, self._parts, strict=True)
+            if row.kind == DEPENDENT
+        ]
+        changed = [part for row, part in pairs if not row.result]
+        others = [part for row, part in pairs if row.result]
+        return bool(changed and others and _core._reached(others, changed))
 
     def ends(self) -> Ends:
         going_on = [

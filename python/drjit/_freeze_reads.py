@@ -269,9 +269,8 @@ class _Walk:
                 continue
             where = f"{base.__name__}.{name}"
             self._add(_core._READ_CLASS, base, name, value, where)
-        absent = self._attributes - present
         for base in own:
-            missing = absent.difference(vars(base))
+            missing = self._attributes.difference(vars(base))
             self._look_for_absent(base, missing, base.__name__)
 
     def _look_into_function(self, function: types.FunctionType, label: str) -> None:
@@ -361,6 +360,9 @@ class _Walk:
         cls = type(value)
         if cls.__module__ == "builtins":
             return
+        if known is None and not is_quiet_module(cls.__module__):
+            where = f"{label}.__class__"
+            self._row(_core._READ_MEMBER, False, value, "__class__", cls, where)
         self._look_at_fields(value, label, known or set())
         self._follow(cls, cls.__name__)
         if isinstance(value, _core._Caller):  # a frozen function

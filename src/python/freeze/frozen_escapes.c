@@ -66,35 +66,67 @@ static size_t count_escaped(const Known *known, uint32_t *one)
     return count;
 }
 
-PyObject *frozen_find_escaped(const State *state, const Tree *inputs,
-                              const Collection *outputs, const uint32_t *sizes,
-                              size_t size_count)
+/* The arrays that custom operations have: a list. NULL: exception. */
+static PyObject *find_kept(void)
+{
+    PyObject *module = PyImport_ImportModule("drjit._freeze_ad");
+    PyObject *list = module ? PyObject_CallMethod(module, "kept_by_operations", NULL)
+                            : NULL;
+    Py_XDECREF(module);
+    return list;
+}
+
+/* Why variables have escaped that are none of those of these trees. 'kept': further
+ * arrays, NULL: none. */
+static PyObject *say_why(const State *state, const Tree *inputs,
+                         const Collection *outputs, const uint32_t *sizes,
+                         size_t size_count, PyObject *kept)
 {
     Known known = { 0 };
     PyObject *reason = NULL;
+    Tree more = { 0 };
     uint32_t one = 0;
-    known.roots = PyMem_New(const Array *, inputs->leaf_count +
-                                               outputs->tree.leaf_count + 1);
-    if (!known.roots)
+    size_t count = 0;
+    if (kept && !tree_flatten((State *) state, "freeze", kept, &more))
+        return NULL;
+    known.roots =
+        PyMem_New(const Array *, inputs->leaf_count + outputs->tree.leaf_count +
+                                     more.leaf_count + 1);
+    if (!known.roots) {
+        tree_free(&more);
         return PyErr_NoMemory();
+    }
     add_roots(&known, state, inputs);
     add_roots(&known, state, &outputs->tree);
+    add_roots(&known, state, &more);
     if (add_leaves(&known, outputs->id_count + size_count)) {
         for (size_t i = 0; i < outputs->id_count; i++)
             known.ids[known.count++] = outputs->ids[i];
         for (size_t i = 0; i < size_count; i++)
             known.ids[known.count++] = sizes[i];
-        size_t count = count_escaped(&known, &one);
-        if (count && count != SIZE_MAX) { /* cycles may hold them */
-            PyGC_Collect();
-            count = count_escaped(&known, &one);
-        }
-        if (count && count != SIZE_MAX)
-            reason = PyUnicode_FromFormat(
-                "it leaves behind an array of %zu entries, which something else holds",
-                jit_var_peek_size(one));
+        count = count_escaped(&known, &one);
     }
+    if (count && count != SIZE_MAX)
+        reason = PyUnicode_FromFormat(
+            "it leaves behind an array of %zu entries, which something else holds",
+            jit_var_peek_size(one));
     PyMem_Free(known.roots);
     PyMem_Free(known.ids);
+    tree_free(&more);
+    return reason;
+}
+
+PyObject *frozen_find_escaped(const State *state, const Tree *inputs,
+                              const Collection *outputs, const uint32_t *sizes,
+                              size_t size_count)
+{
+    PyObject *reason = say_why(state, inputs, outputs, sizes, size_count, NULL);
+    if (!reason)
+        return NULL;
+    Py_DECREF(reason);
+    PyGC_Collect(); /* cycles may hold them */
+    PyObject *kept = find_kept();
+    reason = kept ? say_why(state, inputs, outputs, sizes, size_count, kept) : NULL;
+    Py_XDECREF(kept);
     return reason;
 }
