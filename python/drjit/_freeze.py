@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import sys
 import threading
 import types
@@ -39,6 +40,8 @@ _RECENT = 4
 # Calls in a row that cannot be repeated for such reasons, after which few are recorded.
 _REFUSALS = 3
 _OF_STATE = ("the function changes", "the structure of the inputs", "it ")
+
+_ONLY_NOW = "its code was seen only now to read"
 
 _METHODS = (staticmethod, classmethod)
 
@@ -204,6 +207,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._told: set[str] = set()  # why, as logged
         self._unfit: Any = None  # a recording, if that is why
         self._refusals = 0  # calls in a row that could not be kept
+        self._unsure: list[str] = []  # what may differ the next time
+        self._intervals: dict[Any, int] = {}  # until recordings are made anew, by key
         self.n_recordings = 0
 
     @property
@@ -218,6 +223,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self.__dict__.pop("_derivatives", None)
         self._recent.clear()
         self._told.clear()
+        self._intervals.clear()
+        self._unsure = []
         self._last = self._described = self._unfit = None
         self.n_recordings = self._refusals = 0
         self._tracks = False
@@ -283,7 +290,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if self._last is not None:
             text = self._last.recording.text()
         what = "called each time" if self._refused else "recorded"
-        return f"{text}{what} because {self._reason()}\n"
+        unsure = "".join(f"not certain: {reason}\n" for reason in self._unsure)
+        return f"{text}{what} because {self._reason()}\n{unsure}"
 
     def export(
         self,
@@ -562,7 +570,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         kwargs: Any,
     ) -> Any:
         known = self._note_reason(snapshot)
-        self._note_changes(inputs, known)
+        if known or snapshot.key not in self._recordings:
+            self._note_changes(inputs, known)
         # Kernels know sizes as long as these do not change.
         general = self._general or known
         try:
@@ -604,6 +613,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             look, reason = self._look_again(look, inputs, ran)
             if reason is None and run:
                 reason = run.refused
+            unsure = _unsure(look, ran)
             recording = reason or _core._freeze_stop(
                 snapshot,
                 inputs,
@@ -624,12 +634,12 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if isinstance(recording, str):
             _core._freeze_abort()
             self._refusals += recording.startswith(_OF_STATE)
-            self._refuse(recording)
+            self._refuse(_with_names(recording, look))
             return left[0]
         self._refusals = 0
         if run:
             run.recorded = True
-        self._keep(snapshot, inputs, recording, noted)
+        self._keep(snapshot, inputs, recording, noted, unsure)
         return left[0]
 
     def _listen(
@@ -666,18 +676,31 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             if again.found.values[0] != look.found.values[0]:
                 new = {*again.found.labels} - {*look.found.labels}
                 more = ", ".join(sorted(new)[:3])
-                return look, f"its code was seen to read {more} only now"
+                return look, f"{_ONLY_NOW} {more}"
             look = _Look(again.found, again.reads, look.part)
         return look, None
 
     def _keep(
-        self, snapshot: Any, inputs: tuple[Any, ...], recording: Any, noted: _Noted
+        self,
+        snapshot: Any,
+        inputs: tuple[Any, ...],
+        recording: Any,
+        noted: _Noted,
+        unsure: list[str],
     ) -> None:
         prints, domains = noted
         if domains:
             self._domains.update({(id(d), id(seen)): (d, seen) for d, seen in domains})
         key = snapshot.key
         known = self._recordings.pop(key, None)  # to the end: the oldest ones go first
+        due = [other for other in known or () if not other.left]
+        if unsure:
+            before = self._intervals.pop(key, 0) if due else 0
+            self._intervals[key] = recording.left = 8 * before or 2
+        for other in due:  # this one takes its place
+            known.remove(other)
+            self._recent[:] = [each for each in self._recent if each is not other]
+            self.n_recordings -= 1
         self._recordings[key] = [recording, *(known or ())]
         self._forget(self._recordings[key], _SIZES)
         self.n_recordings += 1
@@ -687,12 +710,15 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._drop(self._limit)
         tracked = part_paths(inputs[:4], inputs[5]) if len(inputs) > 4 else []
         self._last = Recorded(recording, tracked, bool(prints), bool(domains))
+        self._unsure = unsure
 
     def _refuse(self, reason: str) -> None:
         """What was recorded cannot be repeated."""
         self._why = f"it cannot be repeated: {reason}"
         self._unfit, self._refused = None, True
         text = f"drjit.freeze(): '{self.__name__}' cannot be repeated: {reason}"
+        if reason.startswith(_ONLY_NOW):  # the next call can be
+            return
         if self._strict:
             raise RuntimeError(text)
         new = reason not in self._told and len(self._told) < _REASONS
@@ -731,9 +757,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
 
     def _note_reason(self, snapshot: Any) -> bool:
         """Why no recording fits. Are there any with this key?"""
-        known = self._recordings.get(snapshot.key)
+        all_known = self._recordings.get(snapshot.key, ())
+        known = [other for other in all_known if other.left]
         self._refused = False
-        if known:
+        if len(known) < len(all_known) and not known:
+            self._why = "it is checked now and then, as something is not certain"
+            self._unfit = None
+        elif known:
             self._why = "the sizes, contents or flags do not fit"
             self._unfit = known[0]
         else:
@@ -769,6 +799,30 @@ def _detached(result: Any) -> Any:
         return _core.detach(result) if _core.grad_enabled(result) else result
     except RecursionError:  # it contains itself, which cannot be repeated
         return result
+
+
+def _unsure(look: _Look, ran: tuple[Any, Any]) -> list[str]:
+    """What a recording depends on that is not known to be the same the next time."""
+    if look.found is None:
+        return []
+    found = [*look.found.unsure, *filter(None, map(unsure_of, ran[1]))]
+    return list(dict.fromkeys(found))
+
+
+def _with_names(reason: str, look: _Look) -> str:
+    """A reason with a path in the inputs as the user knows it."""
+    start, bracket, path = reason.partition("the function changes [")
+    if start or not bracket:
+        return reason
+    path = f"[{path}"
+    place = re.match(r"\[2\]\[0\]\[(\d+)\]", path)
+    if place is None or look.found is None:
+        from drjit._freeze_notes import named
+
+        return f"the function changes {named(path)}"
+    pairs = zip(look.found.rows, look.found.labels, strict=True)
+    labels = [label for row, label in pairs if row[1]]
+    return f"the function changes {labels[int(place[1])]}{path[place.end() :]}"
 
 
 def _children(value: Any) -> Iterator[tuple[str, Any]]:

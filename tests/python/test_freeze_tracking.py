@@ -460,7 +460,7 @@ def test_aliases_of_states() -> None:
             dr.backward(dr.sum(call(holder, x)))
             found.append(list(leaf.grad))
         assert found[0] == found[1] == [8 * (v + 1) for v in (1, 2, 3)]
-    assert frozen.n_recordings == 1
+    assert "depends on an input that it changes" in frozen.explain()
 
 
 # ---------------------------------------------------------------- what is read by name
@@ -653,7 +653,7 @@ def test_named_arrays_that_are_replaced() -> None:
         expected[0] *= 2 + k
         assert list(dr.detach(state["w"])) == expected
         state["w"] = dr.detach(state["w"])
-    assert f.n_recordings == 0 and "replaces an array" in f.explain()
+    assert f.n_recordings == 0 and "cannot be repeated" in f.explain()
 
 
 def test_other_threads() -> None:
@@ -712,7 +712,7 @@ def test_parts_have_nodes_of_their_own() -> None:
         found.append((tracked, list(x.grad)))
     assert found[0][0] == [True, True, False, True, True, False]
     assert found == [found[0]] * 4
-    assert frozen.n_recordings == 1
+    assert "depends on an input that it changes" in frozen.explain()
 
 
 def test_one_node_or_two() -> None:

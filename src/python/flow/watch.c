@@ -39,7 +39,7 @@ static bool is_in_memory(Leaf id)
 
 /* ---------------------------------------------------------------- what there is */
 
-static bool note_array(const Watch *watch, Watched *item)
+static bool note_array(Watched *item)
 {
     const Array *array = (const Array *) item->object;
     item->count = array_count(array);
@@ -50,7 +50,7 @@ static bool note_array(const Watch *watch, Watched *item)
     for (size_t i = 0; i < item->count; i++) {
         item->ids[i] = array_leaves(array)[i];
         item->held[i] =
-            item->ids[i] && (watch->recorded || !is_in_memory(item->ids[i]));
+            item->ids[i] && !is_in_memory(item->ids[i]);
         if (item->held[i])
             leaf_ref(item->ids[i]);
     }
@@ -101,23 +101,19 @@ static bool reserve(Watch *watch)
     return true;
 }
 
-/* In a recorded function arrays count in each place where they are. */
 static bool add(Watch *watch, Watched item)
 {
-    const bool everywhere = watch->recorded && is_array(watch, item.object);
-    if (!is_of_interest(watch, item.object) ||
-        (!everywhere &&
-         (watch->limited == WATCH_LIMIT || is_known(watch, item.object))))
+    if (!is_of_interest(watch, item.object) || watch->count == WATCH_LIMIT ||
+        is_known(watch, item.object))
         return true;
     if (!reserve(watch))
         return false;
-    watch->limited += !everywhere;
     Watched *own = &watch->items[watch->count++];
     *own = item;
     Py_INCREF(own->object);
     Py_XINCREF(own->container);
     Py_XINCREF(own->key);
-    return !is_array(watch, own->object) || note_array(watch, own);
+    return !is_array(watch, own->object) || note_array(own);
 }
 
 static bool add_dictionary(Watch *watch, size_t parent, PyObject *dictionary,
@@ -217,24 +213,6 @@ bool watch_begin(Watch *watch, const Tracker *t)
     watch->state = t->state;
     watch->inside = jit_flag(JitFlagSymbolicScope);
     return add_roots(watch, &t->tree, t);
-}
-
-bool watch_begin_recorded(Watch *watch, State *state, const Tree *tree)
-{
-    watch_end(watch);
-    watch->state = state;
-    watch->recorded = true;
-    return add_roots(watch, tree, NULL);
-}
-
-int watch_references(const Watch *watch, visitproc visit, void *arg)
-{
-    for (size_t i = 0; i < watch->count; i++) {
-        Py_VISIT(watch->items[i].container);
-        Py_VISIT(watch->items[i].key);
-        Py_VISIT(watch->items[i].object);
-    }
-    return 0;
 }
 
 void watch_end(Watch *watch)
@@ -344,121 +322,4 @@ bool watch_check(const Watch *watch, const Tracker *t)
         if (watch->items[i].ids && is_changed(watch, &watch->items[i]))
             return !PyErr_Occurred() && fail(watch, t, i);
     return true;
-}
-
-/* ---------------------------------------------------------------- frozen functions */
-
-static bool is_leaf(const Tree *tree, const PyObject *object)
-{
-    size_t i = 0;
-    while (i < tree->leaf_count && tree->leaves[i] != object)
-        i++;
-    return i < tree->leaf_count;
-}
-
-/* Has it still the array, with the same variables? One that is an input may have been
- * changed in place, which it is when it is repeated, too. */
-static bool is_same(const Watch *watch, const Watched *item, PyObject *now,
-                    const Tree *inputs)
-{
-    if (!now || !is_array(watch, now))
-        return false;
-    const Array *array = (const Array *) now;
-    bool same = array_count(array) == item->count;
-    for (size_t i = 0; same && i < item->count; i++)
-        same = leaf_index(array_leaves(array)[i]) == leaf_index(item->ids[i]);
-    return same || (now == item->object && is_leaf(inputs, now));
-}
-
-/* The next entry from a position on that is an array and no part of the tree. False:
- * there is none. */
-static bool next_array(const Watch *watch, const Watched *holder, PyObject *entries,
-                       Py_ssize_t *position, PyObject **key)
-{
-    PyObject *value;
-    *key = NULL;
-    if (!PyDict_Check(entries)) {
-        while (*position < PySequence_Fast_GET_SIZE(entries))
-            if (is_array(watch, PySequence_Fast_GET_ITEM(entries, (*position)++)))
-                return true;
-        return false;
-    }
-    while (PyDict_Next(entries, position, key, &value))
-        if (is_array(watch, value) &&
-            !(holder->skipped && PySequence_Contains(holder->skipped, *key)))
-            return true;
-    return false;
-}
-
-/* Was there an array under this key, or before this position? */
-static bool had_array(const Watch *watch, const Watched *holder, const PyObject *key,
-                      Py_ssize_t position)
-{
-    for (size_t i = holder->first; i < holder->end; i++) {
-        const Watched *item = &watch->items[i];
-        if (item->ids && item->key == key && (key || item->index == position - 1))
-            return true;
-    }
-    return false;
-}
-
-static PyObject *key_at(PyObject *key, Py_ssize_t index)
-{
-    return key ? Py_NewRef(key) : PyLong_FromSsize_t(index);
-}
-
-/* The key of an array that there was not before. NULL: there is none, or an
- * exception. */
-static PyObject *find_added(const Watch *watch, const Watched *holder,
-                            PyObject *entries)
-{
-    PyObject *key;
-    Py_ssize_t position = 0;
-    size_t before = 0, now = 0;
-    for (size_t i = holder->first; i < holder->end; i++)
-        before += watch->items[i].ids != NULL;
-    while (next_array(watch, holder, entries, &position, &key))
-        now++;
-    position = 0;
-    while (now > before && next_array(watch, holder, entries, &position, &key))
-        if (!had_array(watch, holder, key, position))
-            return key_at(key, position - 1);
-    return NULL;
-}
-
-/* The key of the first entry that is different. NULL: there is none, or an
- * exception. */
-static PyObject *find_changed(const Watch *watch, const Watched *holder,
-                              PyObject *entries, const Tree *inputs)
-{
-    for (size_t i = holder->first; i < holder->end; i++) {
-        const Watched *item = &watch->items[i];
-        PyObject *now = item->ids && entries ? current(item, entries) : NULL;
-        if (PyErr_Occurred())
-            return NULL;
-        if (item->ids && !is_same(watch, item, now, inputs))
-            return key_at(item->key, item->index);
-    }
-    return entries ? find_added(watch, holder, entries) : NULL;
-}
-
-PyObject *watch_find(const Watch *watch, const Tree *inputs)
-{
-    PyObject *key = NULL, *text = NULL;
-    size_t i = 0;
-    for (; !key && !PyErr_Occurred() && i < watch->count; i++) {
-        const Watched *holder = &watch->items[i];
-        PyObject *entries = holder->ids ? NULL : entries_of(holder->object);
-        if (!holder->ids)
-            key = find_changed(watch, holder, entries, inputs);
-        Py_XDECREF(entries);
-    }
-    PyObject *cls = key ? (PyObject *) Py_TYPE(watch->items[i - 1].object) : NULL;
-    PyObject *name = cls ? PyObject_GetAttrString(cls, "__qualname__") : NULL;
-    if (name)
-        text = PyUnicode_FromFormat("%R of an object of type %S, which is no input",
-                                    key, name);
-    Py_XDECREF(name);
-    Py_XDECREF(key);
-    return text;
 }

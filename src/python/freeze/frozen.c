@@ -79,6 +79,7 @@ Frozen *frozen_new(State *state)
         return NULL;
     memset((char *) f + sizeof(PyObject), 0, sizeof(*f) - sizeof(PyObject));
     f->state = state;
+    f->left = -1;
     state->references++;
     PyObject_GC_Track(f);
     return f;
@@ -96,8 +97,6 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     if (reads < 0 || (backend == -1 && PyErr_Occurred()) ||
         !snapshot_keep_contents((Snapshot *) args[0]) ||
         !snapshot_own_literals((Snapshot *) args[0]) ||
-        !watch_begin_recorded(&((Snapshot *) args[0])->watch, s->state,
-                              &s->inputs.tree) ||
         !size_begin(s->state, args[4] == Py_True))
         return NULL;
     bool ok;
@@ -290,6 +289,8 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
 {
     enum { FEW = 16 };
     uint32_t few[FEW];
+    if (!f->left)
+        return Py_NewRef(Py_NotImplemented);
     bool few_taken[FEW] = { false };
     Given g = { few, few_taken };
     const size_t count = f->output_count + f->size_count;
@@ -307,6 +308,8 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
     done = jit_freeze_replay(f->recording, input_count, inputs, g.ids);
     WAIT_END
     PyObject *result = done > 0 ? make_result(f, &g, objects) : NULL;
+    if (done > 0 && f->left > 0)
+        ((Frozen *) f)->left--;
     for (size_t i = 0; done > 0 && i < count; i++)
         if (!g.taken[i])
             jit_var_dec_ref(g.ids[i]);

@@ -52,6 +52,9 @@ typedef struct Frozen {
     JitFreezeInput *described; /* their variables, as they were */
     ExtentPlace *extents;      /* further inputs: literals with so many entries */
     size_t extent_count;
+    Py_ssize_t left;           /* repetitions until the function is called to see
+                                  whether it still does this; 0: it is due, negative:
+                                  never */
     PyObject *reads;           /* where the function reads besides its arguments:
                                   reads.h; NULL: nowhere */
     struct MatchPlan *match;   /* to compare inputs quickly, NULL: see frozen_match.h */

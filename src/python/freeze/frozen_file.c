@@ -103,6 +103,22 @@ static PyObject *frozen_suspended(PyObject *self, void *unused)
     return PyBool_FromLong(((Frozen *) self)->suspended);
 }
 
+static PyObject *frozen_left(PyObject *self, void *unused)
+{
+    (void) unused;
+    return PyLong_FromSsize_t(((Frozen *) self)->left);
+}
+
+static int frozen_set_left(PyObject *self, PyObject *count, void *unused)
+{
+    const Py_ssize_t left = count ? PyLong_AsSsize_t(count) : -1;
+    (void) unused;
+    if (PyErr_Occurred())
+        return -1;
+    ((Frozen *) self)->left = left;
+    return 0;
+}
+
 /* Of each node of the outputs, which one before is the same object, + 1, and which node
  * of the inputs, + 1; 0: none. */
 static PyObject *frozen_objects(PyObject *self, void *unused)
@@ -145,6 +161,7 @@ PyGetSetDef frozen_file_members[] = {
     { "suspended", frozen_suspended, NULL, "were derivatives suspended?", NULL },
     { "objects", frozen_objects, NULL, "([first the same], [of which input])", NULL },
     { "reads", NULL, frozen_set_reads, "see reads.h", NULL },
+    { "left", frozen_left, frozen_set_left, "repetitions that are left", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

@@ -541,9 +541,7 @@ static bool is_untouched(const Snapshot *s, const Tree *now)
     bool replaced, same = true;
     for (size_t i = 0; same && i < now->leaf_count; i++)
         same = !has_changed(s, i, now->leaves[i], &replaced);
-    PyObject *changed = same ? watch_find(&s->watch, &s->inputs.tree) : NULL;
-    Py_XDECREF(changed);
-    return same && !changed;
+    return same && snapshot_changed_content(s) == SIZE_MAX && !PyErr_Occurred();
 }
 
 PyObject *frozen_untouched(PyObject *module, PyObject *const *args, Py_ssize_t n)
@@ -567,13 +565,7 @@ PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n)
     Frozen *f = s ? frozen_new(s->state) : NULL;
     if (f && reads_check(s->state, args[2]))
         f->reads = Py_NewRef(args[2]);
-    PyObject *changed = f ? watch_find(&s->watch, &s->inputs.tree) : NULL;
-    PyObject *ended = f && !PyErr_Occurred() ? stop_or_say_why(f, s, args) : NULL;
-    if (ended && changed)
-        Py_SETREF(ended, PyUnicode_FromFormat("the function changes %U", changed));
-    if (s)
-        watch_end(&((Snapshot *) args[0])->watch);
-    Py_XDECREF(changed);
+    PyObject *ended = f ? stop_or_say_why(f, s, args) : NULL;
     Py_XDECREF(f);
     jit_freeze_abort(); /* if it has not ended */
     return ended;

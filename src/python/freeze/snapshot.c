@@ -31,7 +31,6 @@ static void snapshot_dealloc(PyObject *self)
         jit_var_dec_ref(s->ids[s->inputs.id_count + i]);
     PyMem_Free(s->ids);
     size_classes_free(&s->sizes);
-    watch_end(&s->watch);
     Py_XDECREF(s->contents);
     collection_free(&s->inputs);
     PyMem_Free(s->described);
@@ -47,8 +46,7 @@ static int snapshot_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(s->key);
     Py_VISIT(s->contents);
-    const int stopped = watch_references(&s->watch, visit, arg);
-    return stopped ? stopped : tree_references(&s->inputs.tree, visit, arg);
+    return tree_references(&s->inputs.tree, visit, arg);
 }
 
 static bool describe(Snapshot *s, bool *waiting)

@@ -5,7 +5,6 @@
 #ifndef PYTHON_SNAPSHOT_H
 #define PYTHON_SNAPSHOT_H
 
-#include "python/flow/watch.h"
 #include "python/freeze/collection.h"
 #include "python/freeze/size_classes.h"
 
@@ -20,8 +19,7 @@ typedef struct Snapshot {
     SizeClasses sizes;
     uint32_t *ids;   /* inputs of the core: the variables, borrowed, then literals with
                         as many entries as sizes.extra extents; NULL: there are none */
-    Watch watch;     /* while the function is recorded: what objects hold beside them */
-    PyObject *contents; /* the same: a list of (leaf, what it contains), for those that
+    PyObject *contents; /* while the function is recorded: a list of (leaf, what it contains), for those that
                            are compared by content; NULL */
 } Snapshot;
 
