@@ -19,7 +19,6 @@ from unittest.mock import Mock, call
 
 import drjit as dr
 import pytest
-
 from drjit.llvm import Float, UInt
 
 scale: Any = 2.0

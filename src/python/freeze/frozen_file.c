@@ -417,7 +417,7 @@ PyMethodDef frozen_file_functions[] = {
     { "_freeze_inspect", frozen_inspect, METH_O,
       "_freeze_inspect(block)\n\nsee drjit._freeze_file" },
     { "_freeze_load", frozen_load, METH_VARARGS,
-      "_freeze_load(block, number, backend, rows, changes, sizes, suspended, unordered)\n\n"
-      "see drjit._freeze_file" },
+      "_freeze_load(block, number, backend, rows, changes, sizes, suspended, "
+      "unordered)\n\nsee drjit._freeze_file" },
     { NULL, NULL, 0, NULL },
 };

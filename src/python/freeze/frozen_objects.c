@@ -1,8 +1,8 @@
 /*
  * frozen_objects.c -- which objects of a result are the same, and which are inputs
  *
- * A function that returns an array twice, or one of its inputs, gives the same object in
- * both places, whose changes are seen in both. So does a repetition.
+ * A function that returns an array twice, or one of its inputs, gives the same object
+ * in both places, whose changes are seen in both. So does a repetition.
  */
 #include "python/freeze/frozen.h"
 
@@ -130,7 +130,7 @@ static bool number_returned(Frozen *f, size_t count)
     return true;
 }
 
-/* What has been changed in place is an array of its own, which carries the new value. */
+/* What has been changed in place is an array of its own, which has the new value. */
 static void note_objects(Frozen *f, const Tree *outputs, const Met *inputs, Met *met)
 {
     const size_t changes = node_behind(outputs, 1); /* a list, behind the result */

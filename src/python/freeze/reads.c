@@ -153,19 +153,17 @@ static bool has_fields(PyObject *object, PyObject *keys)
     return same;
 }
 
-/* Has a dictionary none of the names? Where it has as many entries as the last time, it
- * is not looked at. */
-static bool lacks_names(Row *row, PyObject *space)
+/* Has a dictionary, or a class itself, none of the names? That it has as many entries as
+ * before says nothing: one may have gone and another have come. */
+static bool lacks_names(const Row *row, PyObject *space)
 {
-    PyObject *dictionary = PyType_Check(space) ? class_dictionary((PyTypeObject *) space)
-                                               : Py_NewRef(space);
+    PyObject *dictionary = PyType_Check(space)
+                               ? class_dictionary((PyTypeObject *) space)
+                               : Py_NewRef(space);
     bool lacks = dictionary;
-    if (lacks && PyDict_GET_SIZE(dictionary) != row->number) {
-        for (Py_ssize_t i = 0; lacks && i < PyTuple_GET_SIZE(row->key); i++)
-            lacks = !PyDict_GetItemWithError(dictionary, PyTuple_GET_ITEM(row->key, i));
-        if (lacks)
-            row->number = PyDict_GET_SIZE(dictionary);
-    }
+    for (Py_ssize_t i = 0; lacks && i < PyTuple_GET_SIZE(row->key); i++)
+        lacks = !PyDict_GetItemWithError(dictionary, PyTuple_GET_ITEM(row->key, i)) &&
+                !PyErr_Occurred();
     Py_XDECREF(dictionary);
     return lacks;
 }
