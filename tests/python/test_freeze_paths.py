@@ -356,6 +356,30 @@ def test_a_variable_that_is_bound_anew() -> None:
     assert (count, f.n_recordings) == (3, 0)
 
 
+def test_a_name_that_takes_the_place_of_another() -> None:
+    # There are as many names afterwards, but the one that the function missed is there.
+    space: dict[str, Any] = {"other": 1}
+    owner: Any = type("Owner", (), {"other": 1})
+    thing: Any = types.SimpleNamespace(other=1)
+    for held, name in ((None, "late"), (owner, "held.late"), (thing, "held.late")):
+        source = f"def function(x):\n    try:\n        return x * {name}\n"
+        source += "    except (NameError, AttributeError):\n        return x * 3\n"
+        space["held"] = held
+        exec(source, space)
+        frozen = dr.freeze(space["function"])
+        x = ramp(3) + 1
+        for _ in range(3):
+            assert list(frozen(x)) == [3, 6, 9]
+        assert frozen.n_recordings == 1
+        if held is None:
+            del space["other"]
+            space["late"] = 10.0
+        else:
+            del held.other
+            held.late = 10.0
+        assert list(frozen(x)) == [10, 20, 30]
+
+
 def test_arrays_that_names_are_bound_to() -> None:
     """Repeating does that, too."""
     total = ramp(4)
