@@ -36,7 +36,7 @@ _ATOMS = frozenset(
 _SEQUENCES = (list, tuple, dict)
 
 # They hold a state that nobody sees.
-_ITERATORS = (
+_ITERATORS: tuple[type, ...] = (
     types.GeneratorType,
     types.CoroutineType,
     types.AsyncGeneratorType,
@@ -289,10 +289,10 @@ class _Walk:
             code.co_freevars, function.__closure__ or (), strict=True
         ):
             try:
-                value = cell.cell_contents
+                held = cell.cell_contents
             except ValueError:  # not assigned yet
-                value = _NOTHING
-            self._add(_core._READ_CELL, cell, None, value, name)
+                held = _NOTHING
+            self._add(_core._READ_CELL, cell, None, held, name)
         if function.__dict__:
             space = function.__dict__
             for name in sorted(self._attributes.intersection(space)):

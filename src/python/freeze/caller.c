@@ -39,7 +39,8 @@ static PyObject *repeat_any(PyObject *recordings, const Snapshot *s)
     return result;
 }
 
-/* (inputs, are sets equal in any order?): (result, recording); a Snapshot if no recording fits. */
+/* (inputs, are sets equal in any order?): (result, recording); a Snapshot if no
+ * recording fits. */
 static PyObject *caller_find(PyObject *self, PyObject *args)
 {
     Caller *c = (Caller *) self;
@@ -216,7 +217,8 @@ bool caller_bind(State *state)
 {
     static PyMethodDef methods[] = {
         { "_find", caller_find, METH_VARARGS,
-          "_find(inputs, unordered)\n\n(result, recording); a snapshot if no recording fits" },
+          "_find(inputs, unordered)\n\n"
+          "(result, recording); a snapshot if no recording fits" },
         { NULL, NULL, 0, NULL },
     };
     PyType_Slot slots[] = {

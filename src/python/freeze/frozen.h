@@ -43,7 +43,7 @@ typedef struct Frozen {
                            0: it is that itself */
     uint32_t *given;    /* of nodes of the tree: which of 'returned' it is, + 1; 0:
                            none */
-    size_t *returned;   /* nodes of the inputs whose objects are in the tree, in order */
+    size_t *returned;   /* nodes of the inputs whose objects the tree has, in order */
     size_t returned_count;
     Change *changes;
     size_t change_count;
@@ -77,8 +77,8 @@ PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s);
 
 /* ---- what is kept (frozen_keep.c) */
 
-/** (snapshot, inputs, reads, result with prints, result): end the recording. It, or a str that
- *  says why there is none. */
+/** (snapshot, inputs, reads, result with prints, result): end the recording. It, or a
+ *  str that says why there is none. */
 PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n);
 /** (snapshot, inputs): has the function that is being recorded changed none of them? */
 PyObject *frozen_untouched(PyObject *module, PyObject *const *args, Py_ssize_t n);

@@ -189,8 +189,8 @@ bool frozen_match_keep(Frozen *f, const Snapshot *s)
         return PyErr_NoMemory() != NULL;
     plan->reads_fields = has_fields(&s->inputs.tree);
     keep_parts(plan, &s->inputs.tree);
-    if (has_marks(plan, &f->inputs) && keep_extents(plan, s) && keep_slots(plan, s->inputs.id_count) &&
-        keep_places(plan, f, &s->inputs.tree))
+    if (has_marks(plan, &f->inputs) && keep_extents(plan, s) &&
+        keep_slots(plan, s->inputs.id_count) && keep_places(plan, f, &s->inputs.tree))
         f->match = plan;
     else
         frozen_match_free(plan);

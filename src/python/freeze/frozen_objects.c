@@ -1,8 +1,8 @@
 /*
  * frozen_objects.c -- which objects of a result are the same, and which are inputs
  *
- * A function that returns an array twice, or one of its inputs, gives the same object in
- * both places, whose changes are seen in both. So does a repetition.
+ * A function that returns an array twice, or one of its inputs, gives the same object
+ * in both places, whose changes are seen in both. So does a repetition.
  */
 #include "python/freeze/frozen.h"
 

@@ -37,7 +37,7 @@ typedef struct Row {
     bool input;
     bool weak_space, weak_value;
     PyObject *space, *key, *value; /* value: NULL for nothing; not used for inputs */
-    Py_ssize_t number;             /* an index, a length, a number of entries */
+    Py_ssize_t number;             /* an index, a length */
 } Row;
 
 typedef struct Reads {
@@ -153,19 +153,17 @@ static bool has_fields(PyObject *object, PyObject *keys)
     return same;
 }
 
-/* Has a dictionary none of the names? Where it has as many entries as the last time, it
- * is not looked at. */
-static bool lacks_names(Row *row, PyObject *space)
+/* Has a dictionary, or a class itself, none of the names? That it has as many entries
+ * as before says nothing: one may have gone and another have come. */
+static bool lacks_names(const Row *row, PyObject *space)
 {
-    PyObject *dictionary = PyType_Check(space) ? class_dictionary((PyTypeObject *) space)
-                                               : Py_NewRef(space);
+    PyObject *dictionary = PyType_Check(space)
+                               ? class_dictionary((PyTypeObject *) space)
+                               : Py_NewRef(space);
     bool lacks = dictionary;
-    if (lacks && PyDict_GET_SIZE(dictionary) != row->number) {
-        for (Py_ssize_t i = 0; lacks && i < PyTuple_GET_SIZE(row->key); i++)
-            lacks = !PyDict_GetItemWithError(dictionary, PyTuple_GET_ITEM(row->key, i));
-        if (lacks)
-            row->number = PyDict_GET_SIZE(dictionary);
-    }
+    for (Py_ssize_t i = 0; lacks && i < PyTuple_GET_SIZE(row->key); i++)
+        lacks = !PyDict_GetItemWithError(dictionary, PyTuple_GET_ITEM(row->key, i)) &&
+                !PyErr_Occurred();
     Py_XDECREF(dictionary);
     return lacks;
 }
@@ -366,8 +364,6 @@ static bool take_row(Row *row, PyObject *from)
     row->key = Py_NewRef(key);
     if (kind == READ_ITEM || kind == READ_LENGTH)
         row->number = PyLong_AsSsize_t(kind == READ_ITEM ? key : value);
-    if (kind == READ_ABSENT)
-        row->number = PyLong_AsSsize_t(value);
     PyObject *object = space_of(row); /* NULL: it is gone, so the row does not hold */
     const bool fits =
         kind >= 0 && kind < READ_KINDS && (!object || fits_kind(row, object));

@@ -55,10 +55,10 @@ bool tree_flatten_like(State *state, const char *operation, const Tree *like,
 PyObject *tree_unflatten(const char *operation, const Tree *tree,
                          PyObject *const *leaves);
 
-/** The same, but where 'objects' has a container for a node, that stands there; there is
- *  an entry for each node. One that is made is put there if 'same' of a later node is
- *  its number + 1, where it stands, too. References in 'objects' are the caller's. NULL:
- *  exception. */
+/** The same, but where 'objects' has a container for a node, that stands there; there
+ *  is an entry for each node. One that is made is put there if 'same' of a later node
+ *  is its number + 1, where it stands, too. References in 'objects' are the caller's.
+ *  NULL: exception. */
 PyObject *tree_unflatten_as(const char *operation, const Tree *tree,
                             PyObject *const *leaves, PyObject **objects,
                             const uint32_t *same);
