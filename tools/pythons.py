@@ -83,6 +83,14 @@ sys.exit(1 if wrong else 0)
 """
 WARNINGS = ["-W", "error", "-W", "ignore:The global interpreter lock"]
 
+# A third of what 'make test' runs: what they find depends little on the version.
+RANDOM_PROGRAMS = {
+    "AD_PROGRAMS": "100",
+    "FLOW_PROGRAMS": "100",
+    "FOLD_PROGRAMS": "20",
+    "FREEZE_PROGRAMS": "50",
+}
+
 
 @dataclass(frozen=True)
 class Interpreter:
@@ -234,8 +242,8 @@ def test(one: Interpreter) -> bool:
         **os.environ,
         "DRJIT_CACHE_DIR": str(one.folder / "cache"),
         "DRJIT_LOG_LEVEL": "warn",
-        "DRJIT_VERIFY": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        **RANDOM_PROGRAMS,
     }
     environment.pop("PYTHONPATH", None)
     # Files go to the workers as a whole, since what is slow is often in a fixture.

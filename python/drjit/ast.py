@@ -564,6 +564,8 @@ class _Source:
         self.file = self.code.co_filename
         linecache.checkcache(self.file)
         self.lines = linecache.getlines(self.file, function.__globals__)
+        if self.file == "<string>":  # from Python 3.13 on the text of 'python -c'
+            self.lines = []
         if len(self.lines) < self.code.co_firstlineno:
             raise OSError(
                 f"drjit.syntax(): the text of the function '{function.__qualname__}' "

@@ -6,6 +6,7 @@ in all tests.
 
 from __future__ import annotations
 
+import gc
 import operator
 import os
 import sys
@@ -27,6 +28,15 @@ sys.path.insert(0, str(Path(__file__).parent))  # for what tests share
 
 import region_util  # noqa: E402
 from wrap_util import lib, nothing_left  # noqa: E402, F401
+
+
+def pytest_collection_finish() -> None:
+    """Collections within tests pass over what pytest and imported modules keep.
+
+    There are many of them, and all tests in one process are five times as fast so.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=FAMILIES)

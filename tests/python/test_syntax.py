@@ -6,6 +6,8 @@ import ast
 import functools
 import gc
 import inspect
+import subprocess
+import sys
 import textwrap
 import traceback
 from collections.abc import Callable
@@ -750,6 +752,21 @@ def test_no_text() -> None:
     space = {"dr": dr}
     with pytest.raises(OSError, match="text of the function 'f' cannot be found"):
         exec("@dr.syntax\ndef f(x):\n    if x: pass", space)
+
+
+def test_no_text_of_another_program() -> None:
+    """Python 3.13 has that of 'python -c', whose code has the name of exec()'s."""
+    inner = "@dr.syntax\ndef f(x):\n    while x < 2: x += 1\n    return x"
+    program = f"""
+import drjit as dr
+try:
+    exec({inner!r})
+except OSError as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "text of the function 'f' cannot be found" in result.stdout
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -553,7 +553,7 @@ FOREIGN_TEXTS = """
     can't multiply sequence; only integer scalar; truth value; either both
     Field elements; 3rd argument; division; state of such an array; format string
     Can't pickle; Unknown format; surrogates; zero-dimensional; to be an array
-    bit_count; is not callable
+    bit_count; is not callable; an array is not a number
 """
 # What Python itself (or NumPy) says, before the package is asked or when it declines.
 FOREIGN = re.compile(

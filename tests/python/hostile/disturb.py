@@ -28,7 +28,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "fuzz"))
 
 import drjit as dr  # noqa: E402
 import meter  # noqa: E402
-from faults import CoreFaults, Missing, PythonFaults, Source  # noqa: E402
+from faults import (  # noqa: E402
+    CoreFaults,
+    Missing,
+    PythonFaults,
+    Source,
+    crashes_by_itself,
+)
 from programs import PROGRAMS  # noqa: E402
 
 MOST_STEPS = 20000
@@ -168,6 +174,9 @@ def main() -> int:
         print(f"skipped: {reason}")
         return SKIPPED
     names = [arguments.only] if arguments.only else list(PROGRAMS)
+    if arguments.kind == "python" and crashes_by_itself():
+        print("left out: this interpreter crashes where a function has no memory")
+        names = [name for name in names if not PROGRAMS[name].interpreted]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(
             pool.map(lambda n: start(arguments.kind, n, arguments.first), names)

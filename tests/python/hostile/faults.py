@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 from typing import Protocol
 
@@ -21,6 +23,31 @@ class Source(Protocol):
 
 class Missing(Exception):
     """This interpreter, or build, does not have such a source: the text says why."""
+
+
+# Makes functions and a class, without the package, while one allocation after the other
+# fails. CPython 3.12 and 3.13 release what a function has not been given yet.
+PROBE = """
+import _testcapi
+def run():
+    class Plain:
+        def method(self):
+            return [lambda: self]
+    return Plain().method()
+for n in range(40):
+    _testcapi.set_nomemory(n, n + 1)
+    try:
+        run()
+    except MemoryError:
+        pass
+    _testcapi.remove_mem_hooks()
+"""
+
+
+def crashes_by_itself() -> bool:
+    """Does this interpreter crash where the memory of a function is out?"""
+    command = [sys.executable, "-c", PROBE]
+    return subprocess.run(command, capture_output=True, check=False).returncode < 0
 
 
 class PythonFaults:

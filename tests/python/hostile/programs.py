@@ -429,12 +429,13 @@ def enums_and_flags() -> Any:
     ]
 
 
+class Wrong:
+    def __float__(self) -> float:
+        raise ValueError("cause")
+
+
 @gives(["TypeError", "TypeError", "RuntimeError", "TypeError", "IndexError", "cause"])
 def errors() -> Any:
-    class Wrong:
-        def __float__(self) -> float:
-            raise ValueError("cause")
-
     # Called without a function of Python in between, since CPython 3.11 raises a
     # SystemError where one fails and there is no memory to say where.
     attempts: list[tuple[Callable[..., Any], Any]] = [
