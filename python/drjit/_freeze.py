@@ -22,7 +22,7 @@ from drjit import _core, _freeze_sizes
 from drjit._ad.scopes import isolate_grad
 from drjit._enums import JitBackend, JitFlag, LogLevel
 from drjit._freeze_ad import Call, Derivatives, Run, Traced, apply, part_paths
-from drjit._freeze_reads import Found, Names, learn, listener, walk
+from drjit._freeze_reads import Found, Names, learn, listener, unsure_of, walk
 
 # Reasons why a function cannot be repeated, of which each is logged once.
 _REASONS = 100

@@ -76,18 +76,6 @@ static PyObject *object_of(const Tree *tree, size_t node, size_t *leaf)
                                                : tree->nodes[node].object;
 }
 
-static bool meet_inputs(Met *met, const Tree *inputs)
-{
-    if (!met_make(met, inputs->node_count))
-        return false;
-    for (size_t i = 0, leaf = 0; i < inputs->node_count; i++) {
-        PyObject *object = object_of(inputs, i, &leaf);
-        if (counts(&inputs->nodes[i], object))
-            meet(met, object, i);
-    }
-    return true;
-}
-
 /* The node behind one, and all below it. */
 static size_t node_behind(const Tree *tree, size_t node)
 {
@@ -96,6 +84,34 @@ static size_t node_behind(const Tree *tree, size_t node)
         left += at->kind == NODE_LEAF ? 0 : (size_t) at->count;
     }
     return node;
+}
+
+/* Of what the function reads by name, only the inputs are looked at when it is repeated:
+ * the list in a tuple of two. The other entry goes from node 'first' to 'end'. */
+static void find_values(const Tree *inputs, size_t *first, size_t *end)
+{
+    size_t node = 1;
+    for (int part = 0; part < 2 && node < inputs->node_count; part++)
+        node = node_behind(inputs, node);
+    *first = *end = inputs->node_count;
+    if (node >= inputs->node_count || inputs->nodes[node].kind != NODE_TUPLE)
+        return;
+    *end = node_behind(inputs, node);
+    *first = node_behind(inputs, node + 1);
+}
+
+static bool meet_inputs(Met *met, const Tree *inputs)
+{
+    if (!met_make(met, inputs->node_count))
+        return false;
+    size_t first, end;
+    find_values(inputs, &first, &end);
+    for (size_t i = 0, leaf = 0; i < inputs->node_count; i++) {
+        PyObject *object = object_of(inputs, i, &leaf);
+        if ((i < first || i >= end) && counts(&inputs->nodes[i], object))
+            meet(met, object, i);
+    }
+    return true;
 }
 
 static int compare_sizes(const void *a, const void *b)
