@@ -208,7 +208,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._unfit: Any = None  # a recording, if that is why
         self._refusals = 0  # calls in a row that could not be kept
         self._unsure: list[str] = []  # what may differ the next time
-        self._intervals: dict[Any, int] = {}  # until recordings are made anew, by key
+        self._checks: dict[Any, int] = {}  # by key, the repetition behind which such a
+        # recording is made anew
         self.n_recordings = 0
 
     @property
@@ -223,7 +224,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self.__dict__.pop("_derivatives", None)
         self._recent.clear()
         self._told.clear()
-        self._intervals.clear()
+        self._checks.clear()
         self._unsure = []
         self._last = self._described = self._unfit = None
         self.n_recordings = self._refusals = 0
@@ -695,8 +696,9 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         known = self._recordings.pop(key, None)  # to the end: the oldest ones go first
         due = [other for other in known or () if not other.left]
         if unsure:
-            before = self._intervals.pop(key, 0) if due else 0
-            self._intervals[key] = recording.left = 8 * before or 2
+            before = self._checks.pop(key, 0) if due else 0
+            self._checks[key] = _next_check(before)
+            recording.left = self._checks[key] - before
         for other in due:  # this one takes its place
             known.remove(other)
             self._recent[:] = [each for each in self._recent if each is not other]
@@ -801,6 +803,11 @@ def _detached(result: Any) -> Any:
         return result
 
 
+def _next_check(before: int) -> int:
+    """2, 8, 64, 512, ..."""
+    return {0: 2, 2: 8}.get(before, 8 * before)
+
+
 def _unsure(look: _Look, ran: tuple[Any, Any]) -> list[str]:
     """What a recording depends on that is not known to be the same the next time."""
     if look.found is None:
@@ -891,11 +898,12 @@ def freeze(
     """Record what a function does the first time, and repeat it without calling it.
 
     A decorator. Inputs are the arguments, what ``state_fn`` returns (called with the
-    same arguments), and the arrays and plain values that the function reads from
-    closures and globals; all of them PyTrees. A recording serves all calls with inputs
-    of the same structure and types, with equal values of what is no array, and with
-    arrays of other sizes, as far as the function does not depend on these. What it
-    scatters to or replaces among its inputs is written back, as if it had been called.
+    same arguments), and what the function reads from its closure, from globals, and as
+    attributes of objects. A recording serves all calls with inputs of the same
+    structure and types, with the same values of what is not an array, and with arrays
+    of other sizes, as far as the function does not depend on these. What it scatters to
+    or replaces among its inputs is written back, as if it had been called. A function
+    that changes other values, or leaves arrays elsewhere, is called each time.
 
     ``limit``: recordings that are kept at most, those that were used last; 0: none is,
     the function is called each time. ``warn_after``: from that many recordings on, log

@@ -513,12 +513,12 @@ _UNSAFE_BUILTINS = frozenset(
 )
 
 
-def unsure_of(called: Any) -> str | None:
-    """Why a function in C may give another result the next time; None: it does not."""
-    owner = getattr(called, "__self__", None)
-    name = getattr(called, "__name__", str(called))
-    if owner is None or isinstance(owner, types.ModuleType):
-        module = str(getattr(called, "__module__", None) or "")
+def unsure_of(called: tuple[type | None, str, str | None]) -> str | None:
+    """Why a function in C may give another result the next time; None: it does not.
+    ``called``: the class that it belongs to, its name, and that of its module."""
+    owner, name, module = called
+    if owner is None:
+        module = str(module)
         if module == "builtins":
             safe = name not in _UNSAFE_BUILTINS
         else:
@@ -526,16 +526,15 @@ def unsure_of(called: Any) -> str | None:
             safe = top in ("drjit", "numpy") or module in _SAFE_MODULES
             safe = safe and not module.startswith("numpy.random")
         return None if safe else f"it calls {module}.{name}()"
-    cls = owner if isinstance(owner, type) else type(owner)
-    module = str(cls.__module__)
-    top = module.partition(".")[0]
-    if isinstance(owner, _ITERATORS):
+    module = str(owner.__module__)
+    if issubclass(owner, _ITERATORS):
         return f"it calls {name}() of an iterator"
+    top = module.partition(".")[0]
     safe = top in ("builtins", "drjit", "collections", "numpy", "functools", "enum")
-    safe = safe or isinstance(owner, (_core.ArrayBase, dict, list, deque, set))
+    safe = safe or issubclass(owner, (_core.ArrayBase, dict, list, deque, set))
     if safe and not module.startswith("numpy.random"):
         return None
-    return f"it calls {name}() of a {module}.{cls.__name__}"
+    return f"it calls {name}() of a {module}.{owner.__name__}"
 
 
 # Modules that tell people something: what they call says how.

@@ -20,7 +20,9 @@ typedef struct Listener {
     PyObject *is_quiet; /* (globals): does the code of this module not count? None: not
                            this time */
     PyObject *codes;    /* a list of (code, globals) that ran */
-    PyObject *calls;    /* a list of functions in C that such code has called */
+    PyObject *calls;    /* a list of (class or None, name, module) of functions in C
+                           that such code has called; not what they belong to, which
+                           nobody is to keep alive */
     PyObject *error;    /* an exception that has no other place; NULL */
     Addresses met;
     bool listening;
@@ -130,9 +132,18 @@ static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
     const int quiet = meet_code(l, frame);
     if (quiet)
         return quiet > 0;
-    const void *key = ((PyCFunctionObject *) function)->m_ml;
-    return find(&l->met, key) >= 0 ||
-           (PyList_Append(l->calls, function) == 0 && add(&l->met, key, 0));
+    const PyCFunctionObject *called = (PyCFunctionObject *) function;
+    const void *key = called->m_ml;
+    if (find(&l->met, key) >= 0)
+        return true;
+    PyObject *self = called->m_self, *owner = Py_None;
+    if (self && !PyModule_Check(self))
+        owner = PyType_Check(self) ? self : (PyObject *) Py_TYPE(self);
+    PyObject *row = Py_BuildValue("OsO", owner, called->m_ml->ml_name,
+                                  called->m_module ? called->m_module : Py_None);
+    const bool ok = row && PyList_Append(l->calls, row) == 0 && add(&l->met, key, 0);
+    Py_XDECREF(row);
+    return ok;
 }
 
 /* An exception here would be one of the user's code. */
@@ -254,7 +265,8 @@ bool listener_bind(PyObject *module)
     static PyMethodDef methods[] = {
         { "begin", begin, METH_NOARGS, "begin()\n\nlisten to the calling thread" },
         { "end", end, METH_NOARGS,
-          "end()\n\n([(code, globals) that ran], [functions in C that were called])" },
+          "end()\n\n([(code, globals) that ran], [(class, name, module) of functions in "
+          "C])" },
         { NULL, NULL, 0, NULL },
     };
     PyType_Slot slots[] = {
