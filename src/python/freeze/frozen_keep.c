@@ -561,15 +561,18 @@ PyObject *frozen_untouched(PyObject *module, PyObject *const *args, Py_ssize_t n
 PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     const Snapshot *s = snapshot_argument(module, args, n, 5);
-    Frozen *f = s ? frozen_new(s->state) : NULL;
+    if (!s) {
+        jit_freeze_abort();
+        return NULL;
+    }
+    Frozen *f = frozen_new(s->state);
     if (f && reads_check(s->state, args[2]))
         f->reads = Py_NewRef(args[2]);
     PyObject *changed = f ? watch_find(&s->watch, &s->inputs.tree) : NULL;
     PyObject *ended = f && !PyErr_Occurred() ? stop_or_say_why(f, s, args) : NULL;
     if (ended && changed)
         Py_SETREF(ended, PyUnicode_FromFormat("the function changes %U", changed));
-    if (s)
-        watch_end(&((Snapshot *) args[0])->watch);
+    watch_end(&((Snapshot *) args[0])->watch);
     Py_XDECREF(changed);
     Py_XDECREF(f);
     jit_freeze_abort(); /* if it has not ended */
