@@ -598,15 +598,15 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     ) -> Any:
         """``numbers``: sizes are ints while it is recorded."""
         backend = _LLVM if self._backend is None else self._backend.value
-        _core._freeze_start(snapshot, backend, general, self._allow_reads, numbers)
         noted: _Noted = ([], [])
-        _local.noted = noted
         ran: Any = ((), ())
         sizes: list[Any] = []
         left: list[Any] = []  # what the function leaves behind
         run = function if type(function) is Run else None
         roots = [left, inputs, noted, run.left if run else None]
+        _core._freeze_start(snapshot, backend, general, self._allow_reads, numbers)
         try:
+            _local.noted = noted
             result, ran = self._listen(function, args, kwargs)
             left.append(result)
             del result
@@ -623,8 +623,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
                 left[0],
             )
         except BaseException as error:
-            sizes = sizes or _core._sizes_alive() or []
             try:
+                sizes = sizes or _core._sizes_alive() or []
                 _freeze_sizes.explain(error, snapshot, inputs, look.reads, noted)
             finally:
                 _core._freeze_abort()
@@ -650,14 +650,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if self._names is None:
             return function(*args, **kwargs), ((), ())
         ears = listener()
-        ears.begin()
         try:
-            result = function(*args, **kwargs)
+            result = ears.listen(function, args, kwargs)
         except BaseException:
             with contextlib.suppress(Exception):  # the function's own counts
-                learn(self._names, ears.end()[0])
+                learn(self._names, ears.heard()[0])
             raise
-        return result, ears.end()
+        return result, ears.heard()
 
     def _look_again(
         self, look: _Look, inputs: tuple[Any, ...], ran: tuple[Any, Any]

@@ -537,25 +537,9 @@ def unsure_of(called: tuple[type | None, str, str | None]) -> str | None:
     return f"it calls {name}() of a {module}.{owner.__name__}"
 
 
-# Modules that tell people something: what they call says how.
-_TELLING = ("drjit._text.", "warnings", "logging")
-
-
-def _is_quiet_now(space: dict[str, Any]) -> bool | None:
-    """Does code that begins to run not count? None: this time, since it prints."""
-    if is_quiet(space):
-        return True
-    frame = sys._getframe(1)
-    while frame is not None:
-        if str(frame.f_globals.get("__name__")).startswith(_TELLING):
-            return None
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
-
-
 def listener() -> Any:
     """Notes which code runs in this thread, and what it calls in C."""
-    return _core._Listener(_is_quiet_now)
+    return _core._Listener(is_quiet)
 
 
 def learn(names: Names, ran: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> bool:

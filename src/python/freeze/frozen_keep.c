@@ -562,7 +562,11 @@ PyObject *frozen_untouched(PyObject *module, PyObject *const *args, Py_ssize_t n
 PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     const Snapshot *s = snapshot_argument(module, args, n, 5);
-    Frozen *f = s ? frozen_new(s->state) : NULL;
+    if (!s) {
+        jit_freeze_abort();
+        return NULL;
+    }
+    Frozen *f = frozen_new(s->state);
     if (f && reads_check(s->state, args[2]))
         f->reads = Py_NewRef(args[2]);
     PyObject *ended = f ? stop_or_say_why(f, s, args) : NULL;

@@ -95,14 +95,50 @@ static PyObject *globals_of(PyFrameObject *frame)
 
 enum { QUIET = 1, QUIET_NOW = 2 };
 
-static int is_quiet(const Listener *l, PyObject *globals)
+/* Does a module tell people something? What it calls says how. -1: exception. */
+static int tells(PyObject *module)
+{
+    static const char *const names[] = { "drjit._text.", "warnings", "logging" };
+    const char *name = PyUnicode_AsUTF8(module);
+    for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return 1;
+    return name ? 0 : -1;
+}
+
+/* Is a frame, or one that called it, in the modules that print? It is looked for here,
+ * as frame.f_back in Python is None, with an exception set, if memory runs out. -1:
+ * exception. */
+static int prints(PyFrameObject *frame)
+{
+    PyObject *key = PyUnicode_FromString("__name__");
+    PyFrameObject *at = (PyFrameObject *) Py_NewRef((PyObject *) frame);
+    int found = key ? 0 : -1;
+    while (at && found == 0) {
+        PyObject *globals = globals_of(at);
+        PyObject *module = PyDict_GetItemWithError(globals, key);
+        if (module && PyUnicode_Check(module))
+            found = tells(module);
+        Py_DECREF(globals);
+        Py_SETREF(at, PyErr_Occurred() ? NULL : PyFrame_GetBack(at));
+        if (PyErr_Occurred())
+            found = -1;
+    }
+    Py_XDECREF(at);
+    Py_XDECREF(key);
+    return found;
+}
+
+/* What to do with code that begins to run. -1: exception. */
+static int is_quiet(const Listener *l, PyFrameObject *frame, PyObject *globals)
 {
     PyObject *answer = PyObject_CallOneArg(l->is_quiet, globals);
-    const int quiet = !answer             ? -1
-                      : answer == Py_None ? QUIET_NOW
-                                          : PyObject_IsTrue(answer);
+    const int quiet = answer ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(answer);
-    return quiet;
+    if (quiet)
+        return quiet;
+    const int printing = prints(frame);
+    return printing > 0 ? QUIET_NOW : printing;
 }
 
 /* Does the code of a frame not count? Notes it where it is met for the first time. -1:
@@ -114,7 +150,7 @@ static int meet_code(Listener *l, PyFrameObject *frame)
     if (quiet < 0) {
         PyObject *globals = globals_of(frame);
         PyObject *row = PyTuple_Pack(2, (PyObject *) code, globals);
-        quiet = row ? is_quiet(l, globals) : -1;
+        quiet = row ? is_quiet(l, frame, globals) : -1;
         if ((quiet == 0 || quiet == QUIET) &&
             (PyList_Append(l->codes, row) < 0 || !add(&l->met, code, quiet)))
             quiet = -1;
@@ -171,32 +207,50 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
 
 /* ---------------------------------------------------------------- methods */
 
-static PyObject *begin(PyObject *self, PyObject *unused)
+static void begin(Listener *l)
 {
-    Listener *l = (Listener *) self;
     const PyThreadState *thread = PyThreadState_Get();
-    (void) unused;
-    if (l->listening)
-        return error_raise(PyExc_RuntimeError, "freeze", NULL, 0, "it listens already");
     l->outer = thread->c_profilefunc;
     l->outer_object = Py_XNewRef(thread->c_profileobj);
     l->listening = true;
-    PyEval_SetProfile(on_event, self);
-    Py_RETURN_NONE;
+    PyEval_SetProfile(on_event, (PyObject *) l);
 }
 
 /* Where the function has set another profile function, that one stays. */
-static PyObject *end(PyObject *self, PyObject *unused)
+static void end(Listener *l)
 {
-    Listener *l = (Listener *) self;
     const PyThreadState *thread = PyThreadState_Get();
-    (void) unused;
-    if (l->listening && thread->c_profilefunc == on_event &&
-        thread->c_profileobj == self)
+    if (thread->c_profilefunc == on_event && thread->c_profileobj == (PyObject *) l)
         PyEval_SetProfile(l->outer, l->outer_object);
     l->listening = false;
     l->outer = NULL;
     Py_CLEAR(l->outer_object);
+}
+
+/* Both ends are here: in Python, a profile function is called before each call, so that
+ * one that ends it may fail to begin if memory runs out. */
+static PyObject *listen(PyObject *self, PyObject *args)
+{
+    Listener *l = (Listener *) self;
+    PyObject *function, *given, *keywords;
+    if (!PyArg_ParseTuple(args, "OO!O!:listen", &function, &PyTuple_Type, &given,
+                          &PyDict_Type, &keywords))
+        return NULL;
+    if (l->listening)
+        return error_raise(PyExc_RuntimeError, "freeze", NULL, 0, "it listens already");
+    begin(l);
+    PyObject *result = PyObject_Call(function, given, keywords);
+    PyObject *error = result ? NULL : error_fetch();
+    end(l);
+    if (error)
+        error_restore(error);
+    return result;
+}
+
+static PyObject *heard(PyObject *self, PyObject *unused)
+{
+    Listener *l = (Listener *) self;
+    (void) unused;
     if (!l->error)
         return PyTuple_Pack(2, l->codes, l->calls);
     PyObject *error = l->error;
@@ -263,9 +317,11 @@ static PyObject *listener_new(PyTypeObject *cls, PyObject *args, PyObject *kwarg
 bool listener_bind(PyObject *module)
 {
     static PyMethodDef methods[] = {
-        { "begin", begin, METH_NOARGS, "begin()\n\nlisten to the calling thread" },
-        { "end", end, METH_NOARGS,
-          "end()\n\n([(code, globals) that ran], [(class, name, module) of functions in "
+        { "listen", listen, METH_VARARGS,
+          "listen(function, args, kwargs)\n\nits result; listens to this thread" },
+        { "heard", heard, METH_NOARGS,
+          "heard()\n\n"
+          "([(code, globals) that ran], [(class, name, module) of functions in "
           "C])" },
         { NULL, NULL, 0, NULL },
     };
