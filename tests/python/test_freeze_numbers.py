@@ -468,6 +468,7 @@ NOT_HERE = {
     "empty_like",
     "eval",
     "freeze",
+    "graphviz_ad",  # shows the scope of the call
     "load_frozen",
     "make_opaque",
     "print",

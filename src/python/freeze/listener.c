@@ -95,10 +95,12 @@ static PyObject *globals_of(PyFrameObject *frame)
 
 enum { QUIET = 1, QUIET_NOW = 2 };
 
-/* Does a module tell people something? What it calls says how. -1: exception. */
-static int tells(PyObject *module)
+/* Does a module print, or import others? What it calls says how, and does not change
+ * what the function computes. -1: exception. */
+static int is_service(PyObject *module)
 {
-    static const char *const names[] = { "drjit._text.", "warnings", "logging" };
+    static const char *const names[] = { "drjit._text.", "drjit._lazy", "warnings",
+                                         "logging", "importlib.", "_frozen_importlib" };
     const char *name = PyUnicode_AsUTF8(module);
     for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
         if (strncmp(name, names[i], strlen(names[i])) == 0)
@@ -106,10 +108,10 @@ static int tells(PyObject *module)
     return name ? 0 : -1;
 }
 
-/* Is a frame, or one that called it, in the modules that print? It is looked for here,
+/* Is a frame, or one that called it, in such a module? It is looked for here,
  * as frame.f_back in Python is None, with an exception set, if memory runs out. -1:
  * exception. */
-static int prints(PyFrameObject *frame)
+static int is_in_service(PyFrameObject *frame)
 {
     PyObject *key = PyUnicode_FromString("__name__");
     PyFrameObject *at = (PyFrameObject *) Py_NewRef((PyObject *) frame);
@@ -118,7 +120,7 @@ static int prints(PyFrameObject *frame)
         PyObject *globals = globals_of(at);
         PyObject *module = PyDict_GetItemWithError(globals, key);
         if (module && PyUnicode_Check(module))
-            found = tells(module);
+            found = is_service(module);
         Py_DECREF(globals);
         Py_SETREF(at, PyErr_Occurred() ? NULL : PyFrame_GetBack(at));
         if (PyErr_Occurred())
@@ -137,7 +139,7 @@ static int is_quiet(const Listener *l, PyFrameObject *frame, PyObject *globals)
     Py_XDECREF(answer);
     if (quiet)
         return quiet;
-    const int printing = prints(frame);
+    const int printing = is_in_service(frame);
     return printing > 0 ? QUIET_NOW : printing;
 }
 
