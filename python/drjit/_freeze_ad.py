@@ -576,6 +576,8 @@ class _Again:
         with _seen_as(pairs):
             result = self._call(sources, now)
             trees = [_core._freeze_parts(tree) for tree in (now, result)]
+        # Another thread may have changed something meanwhile.
+        self._check(own[2:], self._derivatives._around(*now[:2]))
         # Gradients that it leaves were given to the inputs by the call itself.
         _core.clear_grad(trees)
         _core.clear_grad(sources)
