@@ -92,8 +92,8 @@ EXTENSION_LAYERS = [
 # Files of the extension that handle bare variables: the layer below all others, control
 # flow, and what is about no array (flags, events, source lines).
 VARIABLES = re.compile(
-    r"(leaf|jit|event|source|size|collection|snapshot|frozen(_escapes|_keep|_match)?)\.[ch]|"
-    r"array\.h"
+    r"(leaf|jit|event|source|size|collection|snapshot)\.[ch]|"
+    r"frozen(_escapes|_keep|_match)?\.[ch]|array\.h"
 )
 VARIABLE = re.compile(r"\b(jit_var_\w+|leaf_index|array_index)\(")
 BACKEND = re.compile(r"\bJitBackendLLVM\b")

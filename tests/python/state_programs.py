@@ -80,6 +80,7 @@ def in_thread(function):
             found.append(function())
         except Exception as error:
             found.append(error)
+    dr.eval()  # writes that wait are those of this thread
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()

@@ -21,7 +21,8 @@ typedef struct Known {
 
 static int compare_addresses(const void *a, const void *b)
 {
-    const uintptr_t x = (uintptr_t) *(void *const *) a, y = (uintptr_t) *(void *const *) b;
+    const uintptr_t x = (uintptr_t) *(void *const *) a;
+    const uintptr_t y = (uintptr_t) *(void *const *) b;
     return (x > y) - (x < y);
 }
 

@@ -410,8 +410,8 @@ static PyObject *take_inputs(Frozen *f, Collection *in, PyObject *variables,
     return key;
 }
 
-/* (bytes, number, backend, rows, changes, objects, sizes, were derivatives suspended?, are sets
- * equal in any order?): (key, recording). */
+/* (bytes, number, backend, rows, changes, objects, sizes, were derivatives suspended?,
+ * are sets equal in any order?): (key, recording). */
 static PyObject *frozen_load(PyObject *module, PyObject *args)
 {
     State *state = state_of_module(module);
@@ -419,8 +419,8 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
     PyObject *same, *given;
     Py_ssize_t number, size_count;
     int backend, suspended, unordered;
-    if (!PyArg_ParseTuple(args, "O!niO!O!(O!O!)(nO!)pp:_freeze_load", &PyBytes_Type, &block,
-                          &number, &backend, &PyTuple_Type, &rows, &PyList_Type,
+    if (!PyArg_ParseTuple(args, "O!niO!O!(O!O!)(nO!)pp:_freeze_load", &PyBytes_Type,
+                          &block, &number, &backend, &PyTuple_Type, &rows, &PyList_Type,
                           &changes, &PyList_Type, &same, &PyList_Type, &given,
                           &size_count, &PyList_Type, &sizes, &suspended,
                           &unordered) ||

@@ -328,9 +328,10 @@ static uint32_t variable_now(const Snapshot *s, uint32_t number)
 {
     for (size_t leaf = 0; leaf < s->inputs.tree.leaf_count; leaf++) {
         const CollectedLeaf *place = &s->inputs.places[leaf];
+        PyObject *object = s->inputs.tree.leaves[leaf];
         for (size_t i = 0; i < place->count; i++)
             if (s->inputs.numbers[place->first + i] == number)
-                return leaf_index(array_leaves(array_of(s->inputs.tree.leaves[leaf]))[i]);
+                return leaf_index(array_leaves(array_of(object))[i]);
     }
     return 0;
 }

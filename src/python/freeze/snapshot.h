@@ -19,8 +19,8 @@ typedef struct Snapshot {
     SizeClasses sizes;
     uint32_t *ids;   /* inputs of the core: the variables, borrowed, then literals with
                         as many entries as sizes.extra extents; NULL: there are none */
-    PyObject *contents; /* while the function is recorded: a list of (leaf, what it contains), for those that
-                           are compared by content; NULL */
+    PyObject *contents; /* while the function is recorded: a list of (leaf, what it
+                           contains), for those that are compared by content; NULL */
 } Snapshot;
 
 /** Make the class and put it into the module. */
