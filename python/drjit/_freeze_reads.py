@@ -16,6 +16,7 @@ from __future__ import annotations
 import enum
 import functools
 import sys
+import threading
 import types
 import weakref
 from collections import OrderedDict, deque, namedtuple
@@ -48,6 +49,9 @@ _ITERATORS: tuple[type, ...] = (
     filter,
     zip,
 )
+
+# Modules with classes that hold what is put into them.
+_STORES = frozenset({"queue", "_queue"})
 
 # Attributes of classes that say nothing, or nothing that Python reads.
 _SILENT = frozenset(
@@ -320,6 +324,9 @@ class _Walk:
             self._follow(value(), label)
         elif isinstance(value, _ITERATORS):
             self._found.unsure.append(f"'{label}' is an iterator")
+        elif isinstance(value, threading.local) or type(value).__module__ in _STORES:
+            what = f"{type(value).__module__}.{type(value).__name__}"
+            self._found.unsure.append(f"'{label}' is a {what}")
         elif isinstance(value, functools._lru_cache_wrapper):
             self._found.unsure.append(f"'{label}' keeps results")
             self._follow(value.__wrapped__, label)

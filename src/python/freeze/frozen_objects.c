@@ -87,7 +87,8 @@ static size_t node_behind(const Tree *tree, size_t node)
 }
 
 /* Of what the function reads by name, only the inputs are looked at when it is
- * repeated: the list in a tuple of two. The other entry goes from node 'first' to 'end'. */
+ * repeated: the list in a tuple of two. The other entry goes from node 'first' to
+ * 'end'. */
 static void find_values(const Tree *inputs, size_t *first, size_t *end)
 {
     size_t node = 1;
