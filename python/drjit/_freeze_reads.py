@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import gc
 import sys
 import threading
 import types
@@ -75,6 +76,10 @@ def is_quiet_module(name: Any) -> bool:
     if not isinstance(name, str):
         return False
     return name.partition(".")[0] in _QUIET or name.startswith("namedtuple_")
+
+
+def _is_installed(code: types.CodeType) -> bool:
+    return "site-packages" in code.co_filename
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -312,7 +317,7 @@ class _Walk:
         """Is it the user's, so that it is followed before it has run?"""
         if self._names.knows(function.__code__):
             return True
-        return "site-packages" not in function.__code__.co_filename
+        return not _is_installed(function.__code__)
 
     def _look_into_object(self, value: Any, label: str) -> None:
         parts = _PARTS.get(type(value))
@@ -545,8 +550,15 @@ def unsure_of(called: tuple[type | None, str, str | None]) -> str | None:
 
 
 def listener() -> Any:
-    """Notes which code runs in this thread, and what it calls in C."""
-    return _core._Listener(is_quiet)
+    """Notes which code runs in this thread, and what it calls in C. Of packages that
+    the collector calls, what it calls them for is not the function's."""
+    called = [f for f in gc.callbacks if isinstance(f, types.FunctionType)]
+    if not called:
+        return _core._Listener(is_quiet)
+    others = [f.__globals__ for f in called if _is_installed(f.__code__)]
+    return _core._Listener(
+        lambda space: is_quiet(space) or any(space is other for other in others)
+    )
 
 
 def learn(names: Names, ran: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> bool:
