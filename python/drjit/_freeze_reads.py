@@ -565,6 +565,5 @@ def learn(names: Names, ran: Iterable[tuple[types.CodeType, dict[str, Any]]]) ->
     """Add the names of code that has run. Was there any that is new?"""
     before = names.size()
     for code, space in ran:
-        if not is_quiet(space):
-            names.add(code, space)
+        names.add(code, space)
     return names.size() != before

@@ -19,7 +19,8 @@ typedef struct Listener {
     PyObject_HEAD
     PyObject *is_quiet; /* (globals): does the code of this module not count? None: not
                            this time */
-    PyObject *codes;    /* a list of (code, globals) that ran */
+    PyObject *codes;    /* a list of (code, globals) that ran, and counts */
+    PyObject *quiet;    /* the same of what does not: its addresses are in 'met' */
     PyObject *calls;    /* a list of (class or None, name, module) of functions in C
                            that such code has called; not what they belong to, which
                            nobody is to keep alive */
@@ -154,7 +155,8 @@ static int meet_code(Listener *l, PyFrameObject *frame)
         PyObject *row = PyTuple_Pack(2, (PyObject *) code, globals);
         quiet = row ? is_quiet(l, frame, globals) : -1;
         if ((quiet == 0 || quiet == QUIET) &&
-            (PyList_Append(l->codes, row) < 0 || !add(&l->met, code, quiet)))
+            (PyList_Append(quiet ? l->quiet : l->codes, row) < 0 ||
+             !add(&l->met, code, quiet)))
             quiet = -1;
         Py_XDECREF(row);
         Py_DECREF(globals);
@@ -269,6 +271,7 @@ static int listener_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(l->is_quiet);
     Py_VISIT(l->codes);
+    Py_VISIT(l->quiet);
     Py_VISIT(l->calls);
     Py_VISIT(l->error);
     Py_VISIT(l->outer_object);
@@ -280,6 +283,7 @@ static int listener_clear(PyObject *self)
     Listener *l = (Listener *) self;
     Py_CLEAR(l->is_quiet);
     Py_CLEAR(l->codes);
+    Py_CLEAR(l->quiet);
     Py_CLEAR(l->calls);
     Py_CLEAR(l->error);
     Py_CLEAR(l->outer_object);
@@ -309,8 +313,9 @@ static PyObject *listener_new(PyTypeObject *cls, PyObject *args, PyObject *kwarg
         return NULL;
     l->is_quiet = Py_NewRef(is_quiet);
     l->codes = PyList_New(0);
+    l->quiet = PyList_New(0);
     l->calls = PyList_New(0);
-    if (l->codes && l->calls)
+    if (l->codes && l->quiet && l->calls)
         return (PyObject *) l;
     Py_DECREF(l);
     return NULL;
