@@ -692,8 +692,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if domains:
             self._domains.update({(id(d), id(seen)): (d, seen) for d, seen in domains})
         key = snapshot.key
-        known = self._recordings.pop(key, None)  # to the end: the oldest ones go first
-        due = [other for other in known or () if not other.left]
+        known = self._recordings.pop(key, [])  # to the end: the oldest ones go first
+        due = [other for other in known if not other.left]
         if unsure:
             before = self._checks.pop(key, 0) if due else 0
             self._checks[key] = _next_check(before)
@@ -702,7 +702,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             known.remove(other)
             self._recent[:] = [each for each in self._recent if each is not other]
             self.n_recordings -= 1
-        self._recordings[key] = [recording, *(known or ())]
+        self._recordings[key] = [recording, *known]
         self._forget(self._recordings[key], _SIZES)
         self.n_recordings += 1
         if not prints and self._limit != 0:
