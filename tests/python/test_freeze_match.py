@@ -567,3 +567,27 @@ def test_threads() -> None:
     for thread in threads:
         thread.join()
     assert not failures and f.frozen.n_recordings == 1
+
+
+def test_parts_of_arrays() -> None:
+    """A component of an array is not a copy of it, nor another component."""
+
+    def add(x: Any, v: Any) -> Any:
+        x += 1
+        return v.x + v.y * 2
+
+    frozen = dr.freeze(add)
+    for make in (
+        lambda v: v.x,
+        lambda v: Float(v.x),
+        lambda v: v.y,
+        lambda v: Float(v.y),
+    ) * 2:
+        found, expected = [], []
+        for function, results in ((frozen, found), (add, expected)):
+            a = ramp(4)
+            v = Array3f(a, a, ramp(4))
+            results.append(list(function(make(v), v)))
+            results.append([list(part) for part in v])
+        assert found == expected
+    assert frozen.n_recordings == 3

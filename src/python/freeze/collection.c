@@ -139,6 +139,8 @@ static bool add_repeated(Collection *c, uint64_t pair)
     return true;
 }
 
+enum { PART_OF_ARRAY = 1 << 30 }; /* beyond the numbers of nodes */
+
 static bool find_repeated(Collection *c)
 {
     if (c->number_count == c->id_count) /* variables do not occur again either */
@@ -158,6 +160,11 @@ static bool find_repeated(Collection *c)
         if (!is_mutable(c, node, own))
             continue;
         PyObject *object = node->kind == NODE_LEAF ? c->tree.leaves[own] : node->object;
+        const Array *view = node->kind == NODE_LEAF ? array_of(object) : NULL;
+        if (view && view->root) { /* a part of an array is that, from an offset on */
+            object = (PyObject *) view->root;
+            ok = add_repeated(c, (uint64_t) i << 32 | PART_OF_ARRAY | view->offset);
+        }
         size_t slot = ((uintptr_t) object >> 4) * 0x9e3779b1u & (room - 1);
         while (objects[slot] && objects[slot] != object)
             slot = (slot + 1) & (room - 1);

@@ -29,7 +29,8 @@ typedef struct Collection {
     size_t id_count, id_capacity;
     uint64_t *repeated;    /* nodes that are the same object as one before: the number
                               << 32 | that of the one before. Only objects with arrays
-                              that can be changed in place */
+                              that can be changed in place. Parts of arrays (v.x) are
+                              those, and have their offsets here, too */
     size_t repeated_count, repeated_capacity;
     bool tracked;          /* a leaf has a derivative */
 } Collection;
