@@ -6,6 +6,10 @@
  */
 #include "python/freeze/listener.h"
 
+#if PY_VERSION_HEX < 0x030B0000
+#  include <frameobject.h>
+#endif
+
 #include "python/object/error.h"
 
 /* Addresses, with a number for each. Open addressing. */
