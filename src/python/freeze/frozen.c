@@ -232,10 +232,30 @@ static bool make_objects(const Frozen *f, const Given *g, PyObject *const *input
     return true;
 }
 
+/* A result in which each object is one of its own. */
+static PyObject *make_fresh(const Frozen *f, const Given *g)
+{
+    const size_t count = f->tree.leaf_count;
+    PyObject **leaves = PyMem_New(PyObject *, count + 1), *result = NULL;
+    if (!leaves)
+        return PyErr_NoMemory();
+    size_t made = 0;
+    while (made < count && (leaves[made] = make_leaf(f, made, g)) != NULL)
+        made++;
+    if (made == count)
+        result = tree_unflatten(name, &f->tree, leaves);
+    while (made)
+        Py_DECREF(leaves[--made]);
+    PyMem_Free(leaves);
+    return result;
+}
+
 /* 'inputs': the objects of Frozen.returned. */
 static PyObject *make_result(const Frozen *f, const Given *g, PyObject *const *inputs)
 {
     const size_t count = f->tree.node_count;
+    if (!f->linked)
+        return make_fresh(f, g);
     PyObject **leaves = PyMem_New(PyObject *, f->tree.leaf_count + 1);
     PyObject **nodes = PyMem_Calloc(count + 1, sizeof(*nodes)), *result = NULL;
     if (!leaves || !nodes)

@@ -43,6 +43,7 @@ typedef struct Frozen {
                            0: it is that itself */
     uint32_t *given;    /* of nodes of the tree: which of 'returned' it is, + 1; 0:
                            none */
+    bool linked;        /* some are */
     size_t *returned;   /* nodes of the inputs whose objects the tree has, in order */
     size_t returned_count;
     Change *changes;

@@ -128,6 +128,8 @@ static bool number_returned(Frozen *f, size_t count)
     if (!f->returned)
         return PyErr_NoMemory() != NULL;
     for (size_t i = 0; i < count; i++)
+        f->linked |= f->same[i] || f->given[i];
+    for (size_t i = 0; i < count; i++)
         if (f->given[i])
             f->returned[f->returned_count++] = f->given[i] - 1;
     if (!f->returned_count)
