@@ -361,9 +361,7 @@ class _Walk:
             self._add(_core._READ_ENTRY, value, key, entry, f"{label}[{key!r}]")
         factory = getattr(value, "default_factory", None)
         if factory is not None:
-            self._add(
-                _core._READ_MEMBER, value, "default_factory", factory, f"{label}"
-            )
+            self._add(_core._READ_MEMBER, value, "default_factory", factory, f"{label}")
         self._look_at_instance(value, label)
 
     def _look_at_instance(
@@ -405,9 +403,7 @@ class _Walk:
                     name in self._attributes and name not in known
                 ):
                     part = _member(member, value)
-                    self._add(
-                        _core._READ_MEMBER, value, name, part, f"{label}.{name}"
-                    )
+                    self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
 
 
 # Objects of the interpreter's, and the attributes in which they hold others.
