@@ -80,7 +80,7 @@ _VALUES = (int, float, complex, str, bytes, type(None), type, types.FunctionType
 
 
 def _kept(leaf: Any) -> Any:
-    """What is no array, as it is now: sets, arrays of NumPy and other buffers."""
+    """What is not an array, as it is now: sets, arrays of NumPy and other buffers."""
     if isinstance(leaf, (_core.ArrayBase, types.ModuleType, *_VALUES)):
         return leaf
     if isinstance(leaf, set):

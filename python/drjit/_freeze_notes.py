@@ -34,7 +34,7 @@ Described = dict[str, tuple[str, Any]]
 
 
 def named(path: str) -> str:
-    """A path in the inputs in the words of the user: "args[1]", "kwargs['c'].z"."""
+    """A path in the inputs as the user knows it: "args[1]", "kwargs['c'].z"."""
     return _PARTS.get(path[:3], "") + path[3:]
 
 

@@ -257,8 +257,7 @@ class _Walk:
     def _look_for_absent(self, space: Any, names: Iterable[str], label: str) -> None:
         missing = tuple(sorted(names))
         if missing:
-            size = len(vars(space) if isinstance(space, type) else space)
-            self._row(_core._READ_ABSENT, False, space, missing, size, label)
+            self._row(_core._READ_ABSENT, False, space, missing, None, label)
 
     def _look_into_class(self, cls: type, label: str) -> None:
         own = [base for base in cls.__mro__ if not is_quiet_module(base.__module__)]

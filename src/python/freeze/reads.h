@@ -16,8 +16,7 @@
  *     FIELDS        an object              -              the keys of its __dict__
  *     KEYS          a dictionary           -              its keys
  *     LENGTH        a sequence             -              its length
- *     ABSENT        a dictionary, a class  (names, size)  it has none of these names,
- *                                                         and had so many entries
+ *     ABSENT        a dictionary, a class  names          it has none of these
  *
  * An input is a PyTree: a recording compares what is there now with what was there, and
  * uses its arrays. Elsewhere the same object has to be there again, or a value of the
