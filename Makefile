@@ -71,7 +71,7 @@ elif ! grep -qxF -e '$(strip $(2))' $(1)/options-of-make; then \
 fi
 endef
 
-.PHONY: all build demo test check asan tsan hostile hostile-core pythons fuzz exhaustive \
+.PHONY: all build demo test check asan tsan hostile hostile-quick pythons fuzz exhaustive \
         bench bench-core bench-python golden lint docs wheel install fresh clean distclean
 
 # Benchmarks beside each other would measure each other; ninja uses the cores.
@@ -114,13 +114,14 @@ hostile:
 	@$(MESON) test -C build-hostile --print-errorlogs -t 15 \
 	    --suite quick --suite hostile drjit-core:
 
-# The part of it that takes minutes: the C library's own scenarios, on one engine.
-hostile-core:
+# The part of it that takes minutes: the quick tests, and the C library's own scenarios on
+# one engine, whose log is beside that of the others.
+hostile-quick:
 	@tools/bootstrap.sh test python
 	$(call configure,build-hostile,$(SANITIZED) $(PYTHON) -Dhostile=true \
 	    -Db_sanitize=address$(,)undefined)
-	@ninja -C build-hostile tests/test_hostile tests/test_ad_hostile
-	@DRJIT_TEST_ENGINE=interp $(MESON) test -C build-hostile --no-rebuild \
+	@$(MESON) test -C build-hostile --print-errorlogs -t 15 --suite quick drjit-core:
+	@DRJIT_TEST_ENGINE=interp $(MESON) test -C build-hostile --logbase hostilelog \
 	    --print-errorlogs -t 15 hostile ad_hostile
 
 pythons:

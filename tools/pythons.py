@@ -83,15 +83,6 @@ sys.exit(1 if wrong else 0)
 """
 WARNINGS = ["-W", "error", "-W", "ignore:The global interpreter lock"]
 
-# A third of what 'make test' runs: what they find depends little on the version.
-RANDOM_PROGRAMS = {
-    "AD_PROGRAMS": "100",
-    "FLOW_PROGRAMS": "100",
-    "FOLD_PROGRAMS": "20",
-    "FREEZE_PROGRAMS": "50",
-}
-
-
 @dataclass(frozen=True)
 class Interpreter:
     """One that is on this machine."""
@@ -243,7 +234,7 @@ def test(one: Interpreter) -> bool:
         "DRJIT_CACHE_DIR": str(one.folder / "cache"),
         "DRJIT_LOG_LEVEL": "warn",
         "PYTHONDONTWRITEBYTECODE": "1",
-        **RANDOM_PROGRAMS,
+        "DRJIT_TEST_FEW": "1",
     }
     environment.pop("PYTHONPATH", None)
     # Files go to the workers as a whole, since what is slow is often in a fixture.

@@ -1,7 +1,8 @@
 """Fixtures that the tests of the Python package share.
 
 With the environment variable DRJIT_TEST_AD, ``drjit.llvm`` stands for ``drjit.llvm.ad``
-in all tests.
+in all tests. With ``DRJIT_TEST_FEW``, a third of the random programs is made, where more
+would find little: with other versions of Python, and under the address sanitizer.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from types import ModuleType
 
 import drjit as dr
 import pytest
+
+FEW = {"AD": 100, "FLOW": 100, "FOLD": 20, "FREEZE": 50, "STATE": 150}
+if os.environ.get("DRJIT_TEST_FEW"):
+    for kind, count in FEW.items():
+        os.environ.setdefault(f"{kind}_PROGRAMS", str(count))
 
 FAMILIES = ["scalar", "llvm", "llvm.ad"]
 if os.environ.get("DRJIT_TEST_AD"):
