@@ -389,7 +389,8 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
         TRY(evaluate_var(ts, id), 0);
     if (foreign_refs(id) > 1 + ignored && fold_table.live)
         TRY(evaluate_folds_of(ts, id), 0);
-    if (foreign_refs(id) > 1 + ignored) {
+    const bool guest = v->op == OP_EVALUATED && v->value.buffer->guest;
+    if (foreign_refs(id) > 1 + ignored || guest) {
         if (var_pending(v))
             TRY(evaluate_pending(ts, id), 0);
         return memory_duplicate(ts, id);
