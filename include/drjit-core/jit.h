@@ -252,6 +252,13 @@ JIT_EXPORT uint32_t jit_var_mem_map_release(JitBackend backend, VarType type, vo
                                             size_t size,
                                             void (*release)(void *ptr, void *payload),
                                             void *payload);
+/** The same, but the library does not write to the memory: what would change the array
+ *  makes a copy. While a function is recorded (freeze.h), this is a copy, and
+ *  'release' is called at once. */
+JIT_EXPORT uint32_t jit_var_mem_share(JitBackend backend, VarType type, void *ptr,
+                                      size_t size,
+                                      void (*release)(void *ptr, void *payload),
+                                      void *payload);
 /** An array holding a copy of 'size' entries at 'ptr'; the copy is done on return. */
 JIT_EXPORT uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr,
                                      size_t size);
@@ -526,6 +533,13 @@ JIT_EXPORT uint32_t jit_var_write(uint32_t index, size_t offset, const void *src
  *  Returns the variable to use from now on (a new reference). Masks are one byte an
  *  entry. */
 JIT_EXPORT uint32_t jit_var_data(uint32_t index, void **ptr);
+/** The same for memory that somebody is going to write to. Whoever reads the variable
+ *  must not see that: if there are references other than 'own', which are the caller's,
+ *  and those that are lent, the result is a copy. jit_var_take_back() drops the
+ *  reference. */
+JIT_EXPORT uint32_t jit_var_lend(uint32_t index, uint32_t own, void **ptr);
+/** The memory is not written to any more. */
+JIT_EXPORT void jit_var_take_back(uint32_t index);
 /** UInt32 indices of the set entries of a mask, in order. Evaluates and waits. The size
  *  is their number; with none set the result is an empty array (size 0), which only
  *  jit_var_size, jit_var_str and jit_var_dec_ref accept. */

@@ -33,13 +33,13 @@ _PYTHON = {
     "_ad.inspect": "explain_grad graphviz_ad whos_ad",
     "_ad.modes": (
         "backward backward_from backward_to forward forward_from forward_to "
-        "replace_grad traverse"
+        "relative_grad replace_grad traverse"
     ),
     "_ad.wrap": "wrap wrap_ad",
     "_ad.scopes": "isolate_grad resume_grad suspend_grad",
     "_math.angles": "deg2rad rad2deg safe_acos safe_asin safe_sqrt sphdir",
     "_text.asserts": "assert_equal assert_false assert_true",
-    "_math.compare": "allclose assert_allclose clamp clip",
+    "_math.compare": "allclose assert_allclose clamp clip fmax fmin",
     "_math.color": (
         "linear_srgb_to_oklab linear_to_srgb oklab_to_linear_srgb srgb_to_linear"
     ),
@@ -74,12 +74,12 @@ _PYTHON = {
     "_freeze_load": "load_frozen",
     "_flow.instances": "Instance dispatch",
     "_flow.local": "Local alloc_local",
-    "_flow.reorder": "reorder_threads",
+    "_flow.reorder": "flush_thread reorder_threads",
     "_math.scalar_math": "mulsign sign sqr square",
     "_shape.sorting": "argsort binary_search sort",
     "_shape.statistics": (
         "all_nested any_nested argmax argmin block_prefix_sum count cumsum "
-        "max_nested mean min_nested none_nested prefix_sum prod_nested std sum_nested "
+        "max_nested mean median min_nested none_nested prefix_sum prod_nested std sum_nested "
         "var"
     ),
     "_typing": "AnyArray ArrayT MaskT PlainT RedT SelfCpT SelfT T Ts ValCpT ValT",

@@ -100,6 +100,18 @@ uint32_t jit_var_mem_map_release(JitBackend backend, VarType type, void *ptr,
     return result;
 }
 
+uint32_t jit_var_mem_share(JitBackend backend, VarType type, void *ptr, size_t size,
+                           void (*release)(void *ptr, void *payload), void *payload)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    const Device *device = current_device(ts, backend, "jit_var_mem_share()");
+    uint32_t result =
+        device ? array_share(ts, device->index, type, ptr, size, release, payload) : 0;
+    api_leave();
+    return result;
+}
+
 static void release_malloc(void *ptr, void *payload)
 {
     (void) payload;

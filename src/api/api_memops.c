@@ -144,6 +144,26 @@ uint32_t jit_var_data(uint32_t index, void **ptr)
     return result;
 }
 
+uint32_t jit_var_lend(uint32_t index, uint32_t own, void **ptr)
+{
+    if (!ptr)
+        return (uint32_t) api_null("jit_var_lend()", "ptr");
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = array_lend(ts, index, own, ptr);
+    api_leave();
+    return result;
+}
+
+void jit_var_take_back(uint32_t index)
+{
+    if (!api_enter())
+        return;
+    if (var_exists(index))
+        array_take_back(index);
+    api_leave();
+}
+
 uint32_t jit_var_compress(uint32_t mask)
 {
     ThreadState *ts = api_enter();

@@ -59,6 +59,7 @@ typedef struct Buffer {
     uint8_t index;             /* of the device */
     bool readers_many;         /* use of uses.c: shared: several streams read since the
                                   last write */
+    bool guest;                /* foreign memory that is not written to */
 
     struct Device *device;
     _Atomic(struct Command *) redo; /* would compute its contents; see redo.h */

@@ -59,6 +59,17 @@ static void abstract_dealloc(PyObject *self)
     Py_DECREF(cls);
 }
 
+/* NumPy leaves operators to whichever operand has the higher number: n * x is ours. */
+static bool set_priority(PyTypeObject *cls)
+{
+    PyObject *priority = PyLong_FromLong(1000);
+    const bool ok = priority && PyObject_SetAttrString((PyObject *) cls,
+                                                       "__array_priority__",
+                                                       priority) == 0;
+    Py_XDECREF(priority);
+    return ok;
+}
+
 static bool make_array_base(State *state)
 {
     PyMethodDef *methods = state->methods;
@@ -90,7 +101,7 @@ static bool make_array_base(State *state)
     };
     state->array_base =
         (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    return state->array_base &&
+    return state->array_base && set_priority(state->array_base) &&
            PyModule_AddObjectRef(state->module, "ArrayBase",
                                  (PyObject *) state->array_base) == 0;
 }

@@ -166,3 +166,17 @@ def replace_grad(arg0: Any, arg1: Any, /) -> Any:
     if dr.is_array_v(arg0) or dr.is_array_v(arg1):
         return _replace(arg0, arg1)
     return _core._tree_map("replace_grad", _replace, arg0, arg1)
+
+
+def relative_grad(arg: Any, /) -> Any:
+    """Ones with the derivatives of ``log(arg)``: what changes, relative to the value.
+
+    Negative values have them as well. PyTrees: each array.
+    """
+    return _core._tree_map("relative_grad", _relative, arg)
+
+
+def _relative(value: Any) -> Any:
+    if not dr.is_array_v(value):
+        return 1.0
+    return dr.replace_grad(type(value)(1), value / dr.detach(value))

@@ -222,8 +222,25 @@ def clear_registry() -> None:
 
 # ---------------------------------------------------------------- the type of arrays
 
-# The types of attributes that are numbers, 0 of each, and the types of their arrays.
-_NUMBERS = ((bool, False, "Bool"), (int, 0, "Int"), ((int, float), 0.0, "Float"))
+# The types of attributes that are numbers, 0 of each, and the types of their arrays: the
+# first that has room for all of them.
+_NUMBERS: tuple[tuple[Any, Any, tuple[str, ...]], ...] = (
+    (bool, False, ("Bool",)),
+    (int, 0, ("Int", "UInt", "Int64", "UInt64")),
+    ((int, float), 0.0, ("Float",)),
+)
+
+
+def _table(name: str, leaves: tuple[str, ...], entries: list[Any]) -> Any:
+    for leaf in leaves:
+        try:
+            return getattr(dr.llvm, leaf)(entries)
+        except (OverflowError, TypeError) as error:
+            failure = error
+    raise OverflowError(
+        f"drjit.Instance: the attribute {name!r} has the values {min(entries)} to "
+        f"{max(entries)}, expected integers of up to 64 bits"
+    ) from failure
 
 _MISSING = object()
 
@@ -338,12 +355,12 @@ class InstanceArray:
         """Values of an attribute: from a table if they are numbers, else by a call."""
         base, objects = self._domain.objects()
         values = [getattr(each, name) for each in objects if each is not None]
-        for numbers, zero, leaf in _NUMBERS:
+        for numbers, zero, leaves in _NUMBERS:
             if values and all(isinstance(value, numbers) for value in values):
-                dtype = getattr(dr.llvm, leaf)
                 found = iter(values)
-                table = [zero if each is None else next(found) for each in objects]
-                return dr.gather(dtype, dtype([zero, *table]), self._numbers(base))
+                entries = [zero if each is None else next(found) for each in objects]
+                table = _table(name, leaves, [zero, *entries])
+                return dr.gather(type(table), table, self._numbers(base))
         get = operator.attrgetter(name)
         return self._call(get, (), {}, None, self._label(name))
 

@@ -32,3 +32,8 @@ def reorder_threads(key: Any, num_bits: int, value: _T) -> _T:
             f"drjit.reorder_threads(): 'num_bits' is {num_bits}, expected 1 to 16"
         )
     return value
+
+
+def flush_thread() -> None:
+    """Start what this thread has scheduled or queued, without waiting for it."""
+    dr.eval()

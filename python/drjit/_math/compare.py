@@ -162,6 +162,16 @@ def _close(a: Any, b: Any, options: _Options) -> bool:
     return all(_close(x, y, options) for x, y in pairs)
 
 
+def fmin(arg0: Any, arg1: Any, /) -> Any:
+    """The smaller operand, or the other one where one is NaN."""
+    return dr.minimum(arg0, arg1)
+
+
+def fmax(arg0: Any, arg1: Any, /) -> Any:
+    """The larger operand, or the other one where one is NaN."""
+    return dr.maximum(arg0, arg1)
+
+
 def allclose(
     a: Any,
     b: Any,

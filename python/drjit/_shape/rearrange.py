@@ -140,13 +140,17 @@ def _require_inputs(fn: str, arrays: Any) -> list[Any]:
 
 
 def _require_tensors(fn: str, arrays: Any) -> list[Any]:
+    """The inputs as tensors: of other arrays, those that their constructor makes."""
     inputs = _require_inputs(fn, arrays)
-    if not is_tensor(inputs[0]):
+    if is_tensor(inputs[0]):
+        return inputs
+    if dr.is_special_v(inputs[0]):
         raise TypeError(
             f"drjit.{fn}(): the inputs are of type {type_name(inputs[0])}, expected "
-            "tensors"
+            "tensors or plain arrays"
         )
-    return inputs
+    tensor_type = dr.tensor_t(type(inputs[0]))
+    return [tensor_type(value) for value in inputs]
 
 
 def _concat_flat(fn: str, pieces: Sequence[Any]) -> Any:
@@ -260,7 +264,7 @@ def concat(arr: Sequence[Any], /, axis: int | None = 0) -> Any:
 
 
 def stack(arrays: Sequence[Any], /, axis: int = 0) -> Any:
-    """Join tensors of one type and shape along a new axis.
+    """Join tensors, or plain arrays, of one type and shape along a new axis: a tensor.
 
     ``axis`` is the position of the new axis in the result, whose rank is one higher
     than that of the inputs; negative values count from the end of the result.

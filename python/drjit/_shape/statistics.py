@@ -30,6 +30,8 @@ from .axes import (
     uniform,
 )
 
+from .rearrange import take, transpose
+
 dr: Any = drjit
 
 
@@ -486,3 +488,67 @@ def min_nested(arg: Any, /) -> Any:
 def max_nested(arg: Any, /) -> Any:
     """``dr.max(arg, axis=None)``, by a deprecated name."""
     return _nested("max_nested", dr.max, arg)
+
+
+def _middle(value: Any, axis: int) -> Any:
+    """The entry in the middle along one axis, which goes."""
+    size = value.shape[axis]
+    if size == 0:
+        raise ShapeError("drjit.median(): the input is empty, expected entries")
+    return take(dr.sort(value, axis), (size - 1) // 2, axis)
+
+
+def _median_nested(value: Any, axes: tuple[int, ...]) -> Any:
+    if 0 not in axes:
+        inner = tuple(k - 1 for k in axes)
+        return type(value)([_median(part, inner) for part in value])
+    tensor = dr.tensor_t(type(value))(uniform(value))
+    result = _median(tensor, axes)
+    if len(axes) == len(tensor.shape):
+        return result.array
+    part = dr.value_t(type(value))
+    return part(result.array) if len(result.shape) == 1 else part(result)
+
+
+def _median(value: Any, axes: tuple[int, ...]) -> Any:
+    if not axes or not is_array(value):
+        return value
+    if is_nested(value):
+        return _median_nested(value, axes)
+    if not is_tensor(value):
+        return type(value)(_median(dr.tensor_t(type(value))(value), axes).array)
+    rest = [k for k in range(len(value.shape)) if k not in axes]
+    if len(axes) > 1:  # one axis of all of them, behind the others
+        value = transpose(value, (*rest, *axes))
+        lead = tuple(value.shape[: len(rest)])
+        count = math.prod(value.shape[len(rest) :])
+        value = type(value)(value.array, (*lead, count))
+        axes = (len(rest),)
+    return _middle(value, axes[0])
+
+
+def median(
+    value: Any, axis: Any = ..., mode: str | None = None, keepdims: bool = False
+) -> Any:
+    """Entry in the middle along one or multiple axes; of two, the lower one.
+
+    Args:
+        value: array, tensor, sequence of numbers or number. It is sorted, which
+            evaluates it; NaN counts as larger than everything else.
+        axis, keepdims: as in ``dr.reduce()``.
+        mode: accepted as there, and ignored.
+
+    Errors: ValueError for inputs without entries and axes out of bounds, TypeError for
+    other inputs.
+    """
+    value = _operand("median", value)
+    axes = _axes("median", value, axis)
+    if isinstance(value, (list, tuple)):
+        if not value:
+            raise ShapeError("drjit.median(): the input is empty, expected entries")
+        return sorted(value)[(len(value) - 1) // 2]
+    result = _median(value, axes)
+    if not keepdims or not is_tensor(value):
+        return result
+    shape = [1 if k in axes else size for k, size in enumerate(value.shape)]
+    return type(value)(result.array, tuple(shape))

@@ -12,6 +12,7 @@ typedef struct Borrowed {
     Memory memory;
     Py_buffer buffer; /* buffer.obj is NULL for DLPack */
     PyObject *keeper; /* DLPack */
+    bool shared;      /* an array may refer to it */
 } Borrowed;
 
 typedef enum Opening {

@@ -209,10 +209,11 @@ PyObject *convert_items(const Conversion *c, PyObject *value)
 }
 
 /* A foreign array as one of ours: true and *result set (NULL: exception). */
-bool convert_is_foreign(const TypeInfo *info, PyObject *value, Array **result)
+bool convert_is_foreign(const TypeInfo *info, PyObject *value, bool share,
+                        Array **result)
 {
     return !PyUnicode_Check(value) && !PyTuple_CheckExact(value) &&
-           !PyList_CheckExact(value) && convert_foreign(info, value, result);
+           !PyList_CheckExact(value) && convert_foreign(info, value, share, result);
 }
 
 /* Store the items as entries: the common exact types first. */
@@ -308,7 +309,7 @@ static bool fill_part(const Conversion *c, Array *target, const TypeInfo *part,
     if (!part->jit && part->ndim == 0)
         return fail_element(c, value);
     Array *made;
-    if (convert_is_foreign(part, value, &made)) {
+    if (convert_is_foreign(part, value, false, &made)) {
         const bool ok = made && convert_array_fill(c, target, part, first, made);
         Py_XDECREF((PyObject *) made);
         return ok;
@@ -434,7 +435,7 @@ static Array *from_value(const Conversion *c, PyObject *value)
         return from_number(c, value);
     if (is_complex(value) && info->kind == KIND_COMPLEX)
         return from_complex(c, value);
-    if (convert_is_foreign(info, value, &made))
+    if (convert_is_foreign(info, value, c->share, &made))
         return made;
     return from_sequence(c, value);
 }
@@ -491,8 +492,12 @@ static Array *from_flipped(const Conversion *c, PyObject *value)
     if (array_check(info->state, value) && ((Array *) value)->info->kind == KIND_TENSOR)
         tensor = (Array *) Py_NewRef(value);
     else if (array_check(info->state, value) || convert_is_number(value) ||
-             !convert_is_foreign(wide, value, &tensor))
+             !convert_is_foreign(wide, value, false, &tensor))
         return from_value(c, value);
+    if (tensor && array_tensor(tensor)->ndim < 2) { /* one axis stays what it is */
+        Py_DECREF((PyObject *) tensor);
+        return from_value(c, value);
+    }
     PyObject *module = tensor ? PyImport_ImportModule("drjit._shape.rearrange") : NULL;
     PyObject *flipped =
         module ? PyObject_CallMethod(module, "transpose", "O", tensor) : NULL;
@@ -506,7 +511,7 @@ static Array *from_flipped(const Conversion *c, PyObject *value)
 Array *convert_construct(const TypeInfo *info, PyObject *const *args, Py_ssize_t n,
                          PyObject *names)
 {
-    const Conversion c = { info, NULL };
+    const Conversion c = { info, NULL, true };
     bool flip = false;
     if (info->kind == KIND_TENSOR)
         return convert_tensor_construct(&c, args, n, names);
@@ -517,7 +522,7 @@ Array *convert_construct(const TypeInfo *info, PyObject *const *args, Py_ssize_t
 
 Array *convert_to(const TypeInfo *info, PyObject *value, const char *operation)
 {
-    const Conversion c = { info, operation };
+    const Conversion c = { info, operation, false };
     if (info->py && PyObject_TypeCheck(value, info->py))
         return (Array *) Py_NewRef(value);
     return from_value(&c, value);

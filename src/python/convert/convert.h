@@ -36,9 +36,10 @@ bool convert_number(VarType type, PyObject *number, uint64_t *bits);
 /** An entry in memory as Python bool, int or float. */
 PyObject *convert_entry(VarType type, const void *entry);
 
-/** NumPy arrays, DLPack and buffer exporters (exchange.c): true and *result set if
- *  'object' is one (result NULL: exception). */
-bool convert_foreign(const TypeInfo *info, PyObject *object, Array **result);
+/** NumPy arrays, DLPack and buffer exporters (foreign.c): true and *result set if
+ *  'object' is one (result NULL: exception). 'share': the result may refer to its
+ *  memory. */
+bool convert_foreign(const TypeInfo *info, PyObject *object, bool share, Array **result);
 
 /* ---- slots of every array class */
 

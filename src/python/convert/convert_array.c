@@ -549,7 +549,7 @@ bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
                       convert_array_repeat(target, first, n));
     }
     if (source->kind == KIND_TENSOR) {
-        const Conversion part = { to, c->operation };
+        const Conversion part = { to, c->operation, false };
         Array *made = from_tensor(&part, from);
         const bool ok = made && fill_part(c, target, to, first, made, to, 0);
         Py_XDECREF(made);
@@ -619,7 +619,7 @@ Array *convert_family(const TypeInfo *like, Array *a, const char *operation)
 
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation)
 {
-    const Conversion c = { info, operation };
+    const Conversion c = { info, operation, false };
     Py_INCREF((PyObject *) from); /* evaluation lets other threads run */
     Array *result = convert(&c, from);
     Py_DECREF((PyObject *) from);

@@ -13,6 +13,7 @@
 typedef struct Conversion {
     const TypeInfo *info;
     const char *operation;
+    bool share; /* a constructor: the result may refer to memory of others */
 } Conversion;
 
 /** Raise, chaining an ordinary exception that is set; errors of memory, recursion and
@@ -50,7 +51,8 @@ bool convert_fill_buffer(const Conversion *c, VarType type, PyObject *const *ite
                          size_t n, char *buffer);
 
 /** convert_foreign() for what is no list, tuple or text. */
-bool convert_is_foreign(const TypeInfo *info, PyObject *value, Array **result);
+bool convert_is_foreign(const TypeInfo *info, PyObject *value, bool share,
+                        Array **result);
 
 /** A tensor from a number, nested sequences, or a foreign array. */
 Array *convert_tensor_value(const Conversion *c, PyObject *value);

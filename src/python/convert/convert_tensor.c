@@ -175,7 +175,7 @@ static bool add_value(Collection *all, size_t level, PyObject *value)
     if (array_check(all->c->info->state, value))
         return add_array(all, level, (Array *) value);
     Array *made;
-    if (convert_is_foreign(all->c->info, value, &made)) {
+    if (convert_is_foreign(all->c->info, value, false, &made)) {
         const bool ok = made && add_tensor(all, level, made);
         Py_XDECREF((PyObject *) made);
         return ok;
@@ -228,11 +228,11 @@ static Array *finish(Collection *all)
 Array *convert_tensor_value(const Conversion *c, PyObject *value)
 {
     Array *made;
-    if (convert_is_foreign(c->info, value, &made))
+    if (convert_is_foreign(c->info, value, c->share, &made))
         return made;
     if (convert_is_number(value)) { /* alone: converted as int(x), ... do */
         made = array_new_tensor(c->info, 0, NULL);
-        const Conversion one = { &c->info->state->types[c->info->array], c->operation };
+        const Conversion one = { &c->info->state->types[c->info->array], c->operation, false };
         Array *entry = made ? convert_to(one.info, value, c->operation) : NULL;
         if (!entry) {
             Py_XDECREF((PyObject *) made);

@@ -47,7 +47,8 @@ static void set_row_major(Memory *m)
 
 void owner_release(Owner *owner)
 {
-    leaf_unref(owner->variable);
+    if (owner->variable)
+        leaf_take_back(owner->variable);
     if (owner->block)
         block_unref(owner->block);
     Py_CLEAR(owner->object);
@@ -65,18 +66,21 @@ static void set_shape_of_tensor(Array *a, Memory *m)
         m->shape[i] = (Py_ssize_t) shape[i];
 }
 
-/* One variable. Evaluating a literal makes another variable; the array takes it over,
- * so that both see later changes of the memory. */
+/* One variable. Evaluating a literal makes another variable, and so does lending one that
+ * is read; the array takes it over, so that both see later changes of the memory. But a
+ * body that is being recorded would have to see the array change. */
 static bool export_variable(Array *a, Memory *m, Owner *owner, const char *operation)
 {
     Leaf leaf = array_leaf(a);
     size_t size = leaf ? leaf_size(leaf) : 0;
-    if (!evaluate_data(leaf, &owner->variable, &m->data)) {
+    const bool recorded = jit_flag(JitFlagSymbolicScope) || jit_flag(JitFlagFreezingScope);
+    const bool literal = leaf && leaf_peek_state(leaf) == VarStateLiteral;
+    if (!evaluate_lend(leaf, &owner->variable, &m->data)) {
         PyObject *self = (PyObject *) a;
         error_from_core(operation, &self, 1);
         return false;
     }
-    if (array_leaf(a) == leaf && owner->variable != leaf) {
+    if (array_leaf(a) == leaf && owner->variable != leaf && (literal || !recorded)) {
         leaf_ref(owner->variable);
         array_set_leaf(a, 0, owner->variable);
     }

@@ -1,14 +1,17 @@
 /*
  * foreign.c -- arrays from the memory of NumPy, DLPack producers and buffer exporters
  *
- * Memory is always copied: a kernel may still have to read it when the program, which
- * knows nothing of that, writes to it again. It is made contiguous and converted to the
- * target's entry type on the way, then split into leaves.
+ * A constructor refers to memory that is what an array of one leaf would have, and holds
+ * it as long as a variable needs it; it is never written to. All else is copied, made
+ * contiguous and converted to the target's entry type on the way, then split into leaves.
+ * So are the operands of operations: kernels that run later must not see what the
+ * program, which knows nothing of them, writes to it meanwhile.
  */
 #include "python/convert/convert.h"
 #include "python/object/shape.h"
 
 #include "python/convert/operand.h"
+#include "python/object/deferred.h"
 #include "python/object/error.h"
 #include "python/object/wait.h"
 
@@ -96,10 +99,52 @@ static Leaf copy_entries(const Borrowed *s, const TypeInfo *info, const void *en
     return leaf;
 }
 
+/* Memory that a variable refers to. It is given back with the GIL. */
+typedef struct Loan {
+    Deferred work;
+    Borrowed source;
+} Loan;
+
+static void end_loan(Deferred *work)
+{
+    Loan *loan = (Loan *) work;
+    borrow_close(&loan->source);
+    PyMem_Free(loan);
+}
+
+static void release(void *entries, void *payload)
+{
+    (void) entries;
+    deferred_add(&((Loan *) payload)->work);
+}
+
+/* The memory itself, which is not ours to close any more. */
+static Leaf share_entries(Borrowed *s, const TypeInfo *info, size_t count)
+{
+    Loan *loan = PyMem_Malloc(sizeof(*loan));
+    if (!loan) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    *loan = (Loan){ .work.run = end_loan, .source = *s };
+    Leaf leaf = leaf_share(info, s->memory.data, count, release, loan);
+    if (leaf) {
+        s->buffer.obj = NULL;
+        s->keeper = NULL;
+        return leaf;
+    }
+    PyMem_Free(loan);
+    error_from_core("ArrayBase.__init__", &s->object, 1);
+    return 0;
+}
+
 /* A variable with these entries; 0 with an exception, or for none without. */
-static Leaf variable_of(const Borrowed *s, const TypeInfo *info)
+static Leaf variable_of(Borrowed *s, const TypeInfo *info)
 {
     size_t count = memory_size(&s->memory) << s->memory.complex;
+    if (s->shared && !s->memory.read_only && count &&
+        can_copy_at_once(s, info->entry))
+        return share_entries(s, info, count);
     if (can_copy_at_once(s, info->entry))
         return copy_entries(s, info, s->memory.data, count);
     void *entries = contiguous_copy(s, info->entry);
@@ -142,13 +187,13 @@ static Array *wrong_shape(const Borrowed *s, const TypeInfo *info)
     return NULL;
 }
 
-static Array *make_flat(const Borrowed *s, const TypeInfo *info)
+static Array *make_flat(Borrowed *s, const TypeInfo *info)
 {
     Leaf leaf = variable_of(s, info);
     return PyErr_Occurred() ? NULL : array_new_leaf(info, leaf);
 }
 
-static Array *make_tensor(const Borrowed *s, const TypeInfo *info)
+static Array *make_tensor(Borrowed *s, const TypeInfo *info)
 {
     size_t shape[EXCHANGE_MAX_DIMS];
     for (int i = 0; i < s->memory.ndim; i++)
@@ -268,7 +313,7 @@ static Array *make_from_number(const Borrowed *s, const TypeInfo *info)
     return a;
 }
 
-static Array *make(const Borrowed *s, const TypeInfo *info)
+static Array *make(Borrowed *s, const TypeInfo *info)
 {
     const Memory *m = &s->memory;
     if (info->kind == KIND_TENSOR)
@@ -295,10 +340,10 @@ static void refuse(const Borrowed *s, Opening opening)
                     "the object gives no access to its memory");
 }
 
-bool convert_foreign(const TypeInfo *info, PyObject *object, Array **result)
+bool convert_foreign(const TypeInfo *info, PyObject *object, bool share, Array **result)
 {
     *result = NULL;
-    const Borrowed *opened = operand_memory(object);
+    Borrowed *opened = operand_memory(object);
     if (opened) {
         *result = make(opened, info);
         return true;
@@ -307,6 +352,7 @@ bool convert_foreign(const TypeInfo *info, PyObject *object, Array **result)
     Opening opening = borrow_open(info->state, object, &s);
     if (opening == BORROW_NONE)
         return false;
+    s.shared = share;
     if (opening == BORROW_OPEN)
         *result = make(&s, info);
     else

@@ -4,6 +4,7 @@
 #include "python/memory/access.h"
 
 #include "python/convert/convert.h"
+#include "python/object/enums.h"
 #include "python/object/error.h"
 
 void access_start(Access *access, State *state, const char *operation, PyObject *index,
@@ -15,6 +16,15 @@ void access_start(Access *access, State *state, const char *operation, PyObject 
         .index = index,
         .active = active == Py_True ? NULL : active,
     };
+}
+
+void access_move_mode(State *state, PyObject **active, PyObject **mode)
+{
+    if (!*active || *mode || PyBool_Check(*active) || array_of(*active) ||
+        !enum_is(state, "ReduceMode", *active))
+        return;
+    *mode = *active;
+    *active = NULL;
 }
 
 void access_end(Access *access)

@@ -36,6 +36,9 @@ static inline bool access_is_flat(const TypeInfo *info)
 /** The dynamic one-dimensional type with these entries, in the same family. */
 const TypeInfo *access_flat(State *state, const TypeInfo *info, VarType entry);
 
+/** A ReduceMode in the place of 'active' goes to that of the mode, if none is given. */
+void access_move_mode(State *state, PyObject **active, PyObject **mode);
+
 /** A new object of 'cls' (info's class or a subclass) with the counts of 'like', which
  * may be NULL for types without dynamic extents. */
 Array *access_make(PyTypeObject *cls, const TypeInfo *info, const Array *like);

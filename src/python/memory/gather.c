@@ -377,9 +377,11 @@ static PyObject *memory_gather(PyObject *module, PyObject *const *args,
     PyObject *v[6];
     State *state = state_of_module(module);
     long mode = ReduceModeAuto;
-    if (!arguments_parse(&signature, args, nargs, names, v) ||
-        (v[4] &&
-         !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode)))
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    access_move_mode(state, &v[3], &v[4]);
+    if (v[4] &&
+        !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode))
         return NULL;
     Gather gather = { .shape = v[5] == Py_None ? NULL : v[5] };
     if (!evaluate_writes("gather", &v[1], 3))

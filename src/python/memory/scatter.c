@@ -325,10 +325,11 @@ static bool write_pair(Scatter *s, const Pair *pair)
 
 /* v: target, value, index, active, mode */
 static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
-                         PyObject *const *v)
+                         PyObject **v)
 {
     long mode = ReduceModeAuto;
     State *state = state_of_module(module);
+    access_move_mode(state, &v[3], &v[4]);
     if (v[4] &&
         !enum_read(state, operation, "ReduceMode", v[4], ReduceModeCount, &mode))
         return NULL;

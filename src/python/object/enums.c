@@ -89,6 +89,16 @@ PyObject *enum_make(State *state, const char *name, long value)
     return made;
 }
 
+bool enum_is(State *state, const char *name, PyObject *member)
+{
+    PyObject *cls = enum_class(state, name);
+    const bool result = (PyObject *) Py_TYPE(member) == cls;
+    if (!cls)
+        PyErr_Clear();
+    Py_XDECREF(cls);
+    return result;
+}
+
 bool enum_read(State *state, const char *operation, const char *name, PyObject *member,
                long limit, long *value)
 {

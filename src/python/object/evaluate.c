@@ -17,7 +17,8 @@ bool evaluate_read(Leaf index, size_t offset, void *entry)
     return ok;
 }
 
-bool evaluate_data(Leaf index, Leaf *evaluated, void **data)
+/* Beside the caller's reference there is one while waiting. */
+static bool evaluate_memory(Leaf index, bool lend, Leaf *evaluated, void **data)
 {
     *evaluated = 0;
     *data = NULL;
@@ -25,14 +26,27 @@ bool evaluate_data(Leaf index, Leaf *evaluated, void **data)
         return true;
     leaf_ref(index);
     WAIT_BEGIN_IF(!leaf_at_hand(index))
-    *evaluated = leaf_data(index, data);
+    *evaluated = lend ? leaf_lend(index, 2, data) : leaf_data(index, data);
     if (*evaluated && !jit_sync_thread()) {
-        leaf_unref(*evaluated);
+        if (lend)
+            leaf_take_back(*evaluated);
+        else
+            leaf_unref(*evaluated);
         *evaluated = 0;
     }
     leaf_unref(index);
     WAIT_END
     return *evaluated;
+}
+
+bool evaluate_data(Leaf index, Leaf *evaluated, void **data)
+{
+    return evaluate_memory(index, false, evaluated, data);
+}
+
+bool evaluate_lend(Leaf index, Leaf *evaluated, void **data)
+{
+    return evaluate_memory(index, true, evaluated, data);
 }
 
 bool evaluate_scheduled(void)

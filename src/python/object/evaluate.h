@@ -16,6 +16,10 @@ bool evaluate_read(Leaf index, size_t offset, void *entry);
  *  empty variable gives NULL and index 0. False: the core's error is set. */
 bool evaluate_data(Leaf index, Leaf *evaluated, void **data);
 
+/** The same for memory that others write to, which those that read the variable do not
+ *  see: leaf_take_back() drops the reference. */
+bool evaluate_lend(Leaf index, Leaf *evaluated, void **data);
+
 /** Evaluate all that is scheduled. False: the core's error is set. */
 bool evaluate_scheduled(void);
 

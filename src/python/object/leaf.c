@@ -85,6 +85,13 @@ Leaf leaf_copy(const TypeInfo *info, const void *entries, size_t size)
                                     entries, size));
 }
 
+Leaf leaf_share(const TypeInfo *info, void *entries, size_t size,
+                void (*release)(void *entries, void *payload), void *payload)
+{
+    return leaf_of(jit_var_mem_share((JitBackend) info->backend, (VarType) info->entry,
+                                     entries, size, release, payload));
+}
+
 Leaf leaf_undefined(const TypeInfo *info, size_t size)
 {
     return leaf_of(
@@ -299,6 +306,17 @@ bool leaf_read(Leaf leaf, size_t offset, void *entry)
 Leaf leaf_data(Leaf leaf, void **data)
 {
     return leaf_with_node(jit_var_data(leaf_index(leaf), data), leaf);
+}
+
+Leaf leaf_lend(Leaf leaf, uint32_t own, void **data)
+{
+    return leaf_with_node(jit_var_lend(leaf_index(leaf), own, data), leaf);
+}
+
+void leaf_take_back(Leaf leaf)
+{
+    leaf_unref(leaf_ref(leaf));
+    jit_var_take_back(leaf_index(leaf));
 }
 
 Leaf leaf_labelled(Leaf leaf, const char *label)

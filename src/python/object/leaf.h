@@ -149,6 +149,10 @@ Leaf leaf_opaque_width(Leaf leaf);
 Leaf leaf_opaque(const TypeInfo *info, const void *bits, size_t size);
 /** A copy of entries in memory. */
 Leaf leaf_copy(const TypeInfo *info, const void *entries, size_t size);
+/** Entries in memory of somebody else, which is not written to; 'release' as
+ *  jit_var_mem_share() calls it. */
+Leaf leaf_share(const TypeInfo *info, void *entries, size_t size,
+                void (*release)(void *entries, void *payload), void *payload);
 /** Entries that are about to be written. */
 Leaf leaf_undefined(const TypeInfo *info, size_t size);
 /** 0, 1, 2, ... as 32 bit integers without sign; one integer. */
@@ -292,6 +296,9 @@ bool leaf_eval_writes(Leaf leaf);
 bool leaf_read(Leaf leaf, size_t offset, void *entry);
 /** The variable in memory and the address of its first entry. */
 Leaf leaf_data(Leaf leaf, void **data);
+/** The same, lent to somebody who writes to it (jit_var_lend()). */
+Leaf leaf_lend(Leaf leaf, uint32_t own, void **data);
+void leaf_take_back(Leaf leaf);
 /** The variable with that name. */
 Leaf leaf_labelled(Leaf leaf, const char *label);
 

@@ -351,6 +351,15 @@ static bool fail_leaf(const Job *job, size_t i, const Leaf *in)
     return false;
 }
 
+/* With an operand that is empty, others of one entry have none for it either. */
+static bool is_empty(const Leaf *in, int arity)
+{
+    for (int k = 0; k < arity; k++)
+        if (in[k] && leaf_peek_size(in[k]) != 1)
+            return false;
+    return true;
+}
+
 static bool compute_traced(const Job *job, Array *out)
 {
     size_t count = array_count(out);
@@ -364,7 +373,7 @@ static bool compute_traced(const Job *job, Array *out)
             in[k] = o->array ? array_leaves(o->array)[position(o, i)] : o->value;
             empty += in[k] == 0;
         }
-        if (empty == job->arity)
+        if (empty && is_empty(in, job->arity))
             continue;
         Leaf leaf = empty   ? 0
                     : masks ? order_masks(op, in)
@@ -427,9 +436,9 @@ static bool dynamic_count(Job *job, size_t *count)
     for (int k = 0; k < job->arity; k++) {
         const Operand *o = &job->operands[k];
         size_t own = o->array ? array_count(o->array) : 1;
-        if (!any || (*count == 1 && own != 0)) {
+        if (!any || *count == 1) {
             *count = own;
-        } else if (own != *count && (own != 1 || *count == 0)) {
+        } else if (own != *count && own != 1) {
             error_raise(PyExc_RuntimeError, rows[job->which].name, job->args,
                         job->arity,
                         "operands have incompatible sizes %zu and %zu, expected equal "

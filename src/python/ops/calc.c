@@ -67,6 +67,13 @@ Value calc_select(Calc *c, Value mask, Value a, Value b)
     return ternary(c, JitOpSelect, mask, a, b);
 }
 
+Value calc_detached(Calc *c, Value a)
+{
+    if (!c->ok || !c->info->jit)
+        return a;
+    return calc_keep(c, leaf_copied(leaf_detached(a)));
+}
+
 Value calc_number(Calc *c, double number)
 {
     uint64_t bits = 0;

@@ -30,6 +30,8 @@ Value calc_2(Calc *c, JitOp op, Value a, Value b);
 Value calc_fma(Calc *c, Value a, Value b, Value d);
 /** The result has the leaves of 'info'. */
 Value calc_select(Calc *c, Value mask, Value a, Value b);
+/** The value without derivatives. */
+Value calc_detached(Calc *c, Value a);
 /** A literal of any float type. */
 Value calc_number(Calc *c, double number);
 

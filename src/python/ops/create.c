@@ -321,10 +321,23 @@ static PyObject *full(PyObject *module, PyObject *const *args, Py_ssize_t n,
     return filled(module, args, n, names, "full", MODE_VALUE);
 }
 
+/* opaque(value): a PyTree of the same values. */
+static PyObject *opaque_copy(PyObject *module, PyObject *value)
+{
+    PyObject *copy = PyObject_CallMethod(module, "copy", "O", value);
+    PyObject *done = copy ? PyObject_CallMethod(module, "make_opaque", "O", copy) : NULL;
+    if (!done)
+        Py_CLEAR(copy);
+    Py_XDECREF(done);
+    return copy;
+}
+
 static PyObject *opaque(PyObject *module, PyObject *const *args, Py_ssize_t n,
                         PyObject *names)
 {
-    return filled(module, args, n, names, "opaque", MODE_OPAQUE);
+    return n == 1 && !names && !PyType_Check(args[0])
+               ? opaque_copy(module, args[0])
+               : filled(module, args, n, names, "opaque", MODE_OPAQUE);
 }
 
 /* ---------------------------------------------------------------- ..._like */

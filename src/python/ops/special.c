@@ -37,9 +37,12 @@ static Value squared_norm(Calc *c, int n, const Value *a)
     return sum;
 }
 
+/* Without the squares, which overflow. */
 static Value norm(Calc *c, int n, const Value *a)
 {
-    return calc_1(c, JitOpSqrt, squared_norm(c, n, a));
+    Value size = calc_2(c, JitOpHypot, a[0], a[1]);
+    return n == 2 ? size
+                  : calc_2(c, JitOpHypot, size, calc_2(c, JitOpHypot, a[2], a[3]));
 }
 
 static void complex_mul(Calc *c, const Value *a, const Value *b, Value *out)
@@ -53,22 +56,6 @@ static void complex_fma(Calc *c, const Value *a, const Value *b, const Value *d,
 {
     out[0] = calc_fma(c, a[0], b[0], calc_fma(c, calc_neg(c, a[1]), b[1], d[0]));
     out[1] = calc_fma(c, a[0], b[1], calc_fma(c, a[1], b[0], d[1]));
-}
-
-/* The principal root: half the angle, so the real part is not negative. */
-static void complex_sqrt(Calc *c, const Value *a, Value *out)
-{
-    Value half = calc_number(c, 0.5);
-    Value n = norm(c, 2, a);
-    Value larger = calc_1(c, JitOpSqrt,
-                          calc_mul(c, half, calc_add(c, n, calc_1(c, JitOpAbs, a[0]))));
-    Value other = calc_mul(c, calc_mul(c, half, a[1]), calc_1(c, JitOpRcp, larger));
-    other = choose_zero(c, larger, other);
-    Value mask = calc_2(c, JitOpLt, a[0], calc_number(c, 0));
-    Value size = calc_1(c, JitOpAbs, other);
-    Value turned = calc_2(c, JitOpCopysign, larger, a[1]);
-    out[0] = calc_select(c, mask, size, larger);
-    out[1] = calc_select(c, mask, turned, other);
 }
 
 /* ---------------------------------------------------------------- quaternions */
@@ -96,26 +83,6 @@ static void quaternion_fma(Calc *c, const Value *a, const Value *b, const Value 
         }
         out[k] = sum;
     }
-}
-
-static void quaternion_sqrt(Calc *c, const Value *a, Value *out)
-{
-    Value half = calc_number(c, 0.5);
-    Value n = norm(c, 4, a);
-    Value w = calc_1(c, JitOpSqrt, calc_mul(c, half, calc_add(c, n, a[3])));
-    Value scale = choose_zero(c, w, calc_mul(c, half, calc_1(c, JitOpRcp, w)));
-    for (int i = 0; i < 3; i++)
-        out[i] = calc_mul(c, a[i], scale);
-    out[3] = w;
-}
-
-/* Conjugate over squared norm, for both; 'real' is the position of the real part. */
-static void reciprocal(Calc *c, int n, int real, const Value *a, Value *out)
-{
-    Value scale = calc_1(c, JitOpRcp, squared_norm(c, n, a));
-    Value negated = calc_neg(c, scale);
-    for (int i = 0; i < n; i++)
-        out[i] = calc_mul(c, a[i], i == real ? scale : negated);
 }
 
 /* ---------------------------------------------------------------- matrices */
@@ -238,6 +205,51 @@ static void multiply(Calc *c, int n, const Value *a, const Value *b, Value *out)
         quaternion_fma(c, a, b, NULL, out);
 }
 
+/* Divisors are largest * unit, where no component of the unit exceeds 1, so that no
+ * square overflows:
+ *
+ *     a / b = a * conj(unit) / largest / |unit|^2
+ *
+ * Of a quaternion that is the largest size of a component. The quotient does not depend
+ * on it, so nor do derivatives. */
+static Value split(Calc *c, int n, const Value *b, Value *unit)
+{
+    Value largest = calc_1(c, JitOpAbs, b[0]);
+    for (int i = 1; i < n; i++)
+        largest = calc_2(c, JitOpMax, largest, calc_1(c, JitOpAbs, b[i]));
+    largest = calc_detached(c, largest);
+    for (int i = 0; i < n; i++)
+        unit[i] = calc_div(c, b[i], largest);
+    return largest;
+}
+
+/* Of a complex number it is a part, as in R. Smith, "Algorithm 116: Complex division",
+ * 1962: right also if one of the two is infinite. */
+static Value split_complex(Calc *c, const Value *b, Value *unit)
+{
+    Value real = calc_2(c, JitOpGe, calc_1(c, JitOpAbs, b[0]),
+                        calc_1(c, JitOpAbs, b[1]));
+    Value largest = calc_select(c, real, b[0], b[1]), one = calc_number(c, 1);
+    Value ratio = calc_div(c, calc_select(c, real, b[1], b[0]), largest);
+    unit[0] = calc_select(c, real, one, ratio);
+    unit[1] = calc_select(c, real, ratio, one);
+    return largest;
+}
+
+/* 'real' is the position of the real part; a = NULL stands for 1. */
+static void divide(Calc *c, int n, int real, const Value *a, const Value *b, Value *out)
+{
+    Value unit[4];
+    Value largest = n == 2 ? split_complex(c, b, unit) : split(c, n, b, unit);
+    Value factor = calc_1(c, JitOpRcp, squared_norm(c, n, unit));
+    for (int i = 0; i < n; i++)
+        unit[i] = i == real ? unit[i] : calc_neg(c, unit[i]);
+    if (a)
+        multiply(c, n, a, unit, out);
+    for (int i = 0; i < n; i++)
+        out[i] = calc_mul(c, calc_div(c, a ? out[i] : unit[i], largest), factor);
+}
+
 /* exp(log(a) * b), and 0 for a = 0. Products of quaternions do not commute. */
 static void power(Calc *c, int n, const Value *a, const Value *b, Value *out)
 {
@@ -256,7 +268,7 @@ static int number_step(Calc *c, Kind kind, Apply which, const Value in[3][16],
 {
     int n = kind == KIND_COMPLEX ? 2 : 4, real = kind == KIND_COMPLEX ? 0 : 3;
     const Value *a = in[0], *b = in[1];
-    Value inverse[4], root[4];
+    Value root[4];
     if (special_functions_has(which)) {
         special_functions_step(c, n, which, a, out);
         return n;
@@ -266,18 +278,11 @@ static int number_step(Calc *c, Kind kind, Apply which, const Value in[3][16],
         out[0] = norm(c, n, a);
         return 1;
     case APPLY_RCP:
-        reciprocal(c, n, real, a, out);
+        divide(c, n, real, NULL, a, out);
         break;
-    case APPLY_SQRT:
     case APPLY_RSQRT:
-        if (n == 2)
-            complex_sqrt(c, a, root);
-        else
-            quaternion_sqrt(c, a, root);
-        if (which == APPLY_RSQRT)
-            reciprocal(c, n, real, root, out);
-        else
-            memcpy(out, root, (size_t) n * sizeof(*out));
+        special_functions_step(c, n, APPLY_SQRT, a, root);
+        divide(c, n, real, NULL, root, out);
         break;
     case APPLY_POWER:
         power(c, n, a, b, out);
@@ -288,11 +293,10 @@ static int number_step(Calc *c, Kind kind, Apply which, const Value in[3][16],
         else
             quaternion_fma(c, a, b, in[2], out);
         break;
-    default: /* MUL, TRUEDIV */
-        if (which == APPLY_TRUEDIV) {
-            reciprocal(c, n, real, b, inverse);
-            b = inverse;
-        }
+    case APPLY_TRUEDIV:
+        divide(c, n, real, a, b, out);
+        break;
+    default: /* MUL */
         multiply(c, n, a, b, out);
     }
     return n;

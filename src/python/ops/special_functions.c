@@ -11,6 +11,8 @@
  */
 #include "python/ops/special_functions.h"
 
+#include <math.h>
+
 typedef struct Complex {
     Value re, im;
 } Complex;
@@ -59,19 +61,55 @@ static Value cross(Calc *c, Complex a, Complex b)
     return calc_fma(c, a.re, b.im, calc_neg(c, calc_mul(c, a.im, b.re)));
 }
 
-/* The principal root: half the angle. */
-static Complex root(Calc *c, Complex z)
+/* Numbers near the ends of the range are multiplied by a square before what would
+ * overflow, or has few bits, is computed of them. */
+typedef struct Scaled {
+    Complex z;
+    Value factor, root; /* z = argument * factor, and 1 / sqrt(factor) */
+} Scaled;
+
+static Scaled scaled(Calc *c, Complex z)
 {
+    static const struct {
+        int digits, least, most; /* exponents of what is neither small nor large */
+    } formats[VarTypeCount] = {
+        [VarTypeFloat16] = { 11, -12, 14 },
+        [VarTypeFloat32] = { 24, -124, 126 },
+        [VarTypeFloat64] = { 53, -1020, 1022 },
+    };
+    const int digits = formats[c->info->entry].digits;
+    Value least = calc_number(c, ldexp(1, formats[c->info->entry].least));
+    Value most = calc_number(c, ldexp(1, formats[c->info->entry].most));
+    Value size = calc_2(c, JitOpMax, calc_1(c, JitOpAbs, z.re),
+                        calc_1(c, JitOpAbs, z.im));
+    Value small = calc_2(c, JitOpLt, size, least), one = calc_number(c, 1);
+    Value large = calc_2(c, JitOpGe, size, most);
+    Value factor = calc_select(c, large, calc_number(c, 0.25), one);
+    factor = calc_select(c, small, calc_number(c, ldexp(1, 2 * digits)), factor);
+    Value root = calc_select(c, large, calc_number(c, 2), one);
+    root = calc_select(c, small, calc_number(c, ldexp(1, -digits)), root);
+    z = (Complex){ calc_mul(c, z.re, factor), calc_mul(c, z.im, factor) };
+    return (Scaled){ z, factor, root };
+}
+
+/* The principal root: half the angle. */
+static Complex root(Calc *c, Complex argument)
+{
+    const Scaled s = scaled(c, argument);
+    const Complex z = s.z;
     Value size = calc_2(c, JitOpHypot, z.re, z.im);
     Value larger = calc_1(c, JitOpSqrt,
                           half_of(c, calc_add(c, size, calc_1(c, JitOpAbs, z.re))));
     Value none = is_zero(c, larger);
     Value other = calc_div(c, half_of(c, z.im), larger);
-    other = calc_select(c, none, z.im, other);
+    Value infinite = calc_2(c, JitOpEq, calc_1(c, JitOpAbs, z.im),
+                            calc_number(c, INFINITY));
+    other = calc_select(c, none, z.im, calc_select(c, infinite, z.im, other));
     Value left = calc_2(c, JitOpLt, z.re, calc_number(c, 0));
     Value turned = calc_2(c, JitOpCopysign, larger, z.im);
-    return (Complex){ calc_select(c, left, calc_1(c, JitOpAbs, other), larger),
-                      calc_select(c, left, turned, other) };
+    Value re = calc_select(c, left, calc_1(c, JitOpAbs, other), larger);
+    Value im = calc_select(c, left, turned, other);
+    return (Complex){ calc_mul(c, re, s.root), calc_mul(c, im, s.root) };
 }
 
 /* sqrt(1 + z) and sqrt(1 - z) */
@@ -107,16 +145,24 @@ static Complex exponential2(Calc *c, Complex z)
                       calc_select(c, is_zero(c, z.im), z.im, im) };
 }
 
+/* log |z| by a logarithm */
+static Value logarithm_of_size(Calc *c, JitOp log, Complex z)
+{
+    const Scaled s = scaled(c, z);
+    Value size = calc_1(c, log, calc_2(c, JitOpHypot, s.z.re, s.z.im));
+    return calc_sub(c, size, calc_1(c, log, s.factor));
+}
+
 static Complex logarithm(Calc *c, Complex z)
 {
-    return (Complex){ calc_1(c, JitOpLog, calc_2(c, JitOpHypot, z.re, z.im)),
+    return (Complex){ logarithm_of_size(c, JitOpLog, z),
                       calc_2(c, JitOpAtan2, z.im, z.re) };
 }
 
 static Complex logarithm2(Calc *c, Complex z)
 {
     Value angle = calc_2(c, JitOpAtan2, z.im, z.re);
-    return (Complex){ calc_1(c, JitOpLog2, calc_2(c, JitOpHypot, z.re, z.im)),
+    return (Complex){ logarithm_of_size(c, JitOpLog2, z),
                       calc_mul(c, angle, calc_number(c, 1.44269504088896340736)) };
 }
 
@@ -199,11 +245,10 @@ static Complex area_tangent(Calc *c, Complex z)
 {
     Value one = calc_number(c, 1);
     Value above = calc_add(c, one, z.re), below = calc_sub(c, one, z.re);
-    Value sizes = calc_mul(c, calc_2(c, JitOpHypot, above, z.im),
-                           calc_2(c, JitOpHypot, below, z.im));
-    Value ratio = calc_div(c, twice(c, z.re), sizes);
+    Value ratio = calc_div(c, z.re, calc_2(c, JitOpHypot, above, z.im));
+    ratio = calc_div(c, twice(c, ratio), calc_2(c, JitOpHypot, below, z.im));
     Value real = calc_fma(c, above, below, calc_neg(c, calc_mul(c, z.im, z.im)));
-    Value angle = calc_2(c, JitOpAtan2, twice(c, z.im), real);
+    Value angle = calc_2(c, JitOpAtan2, z.im, half_of(c, real));
     return scale(c, (Complex){ calc_1(c, JitOpAsinh, ratio), angle }, 0.5);
 }
 
@@ -217,6 +262,7 @@ static Complex arc_tangent(Calc *c, Complex z)
 typedef Complex (*Function)(Calc *c, Complex z);
 
 static const Function functions[APPLY_COUNT] = {
+    [APPLY_SQRT] = root,
     [APPLY_EXP] = exponential,
     [APPLY_EXP2] = exponential2,
     [APPLY_LOG] = logarithm,

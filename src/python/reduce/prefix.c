@@ -460,15 +460,6 @@ static int block_operand(const Prefix *p, PyObject *value)
     return check_type(p, value, info) ? 1 : -1;
 }
 
-static bool check_block(const Prefix *p, PyObject *value, size_t size)
-{
-    if (size <= 1 || size % p->block.n == 0)
-        return true;
-    error_raise(PyExc_RuntimeError, p->operation, &value, 1,
-                "%zu entries cannot be divided into blocks of %zu", size, p->block.n);
-    return false;
-}
-
 static PyObject *block_prefix_leaf(void *context, PyObject *const *leaves)
 {
     const Prefix *p = context;
@@ -479,43 +470,57 @@ static PyObject *block_prefix_leaf(void *context, PyObject *const *leaves)
     return prefix_trailing(p, (Array *) value);
 }
 
+/* The last block may be shorter. */
+static Leaf reduce_incomplete(const Prefix *p, const TypeInfo *info, Leaf leaf)
+{
+    const size_t peek = leaf_peek_size(leaf);
+    if (peek == 1 || peek % p->block.n == 0)
+        return reduce_variable(info, p->op, p->strategy, leaf, p->block);
+    const size_t size = leaf_size(leaf), block = extent_number(p->block);
+    if (block > size)
+        return reduce_variable(info, p->op, p->strategy, leaf, extent_of(size));
+    Leaf padded = pad(leaf, p->op, size - size % block + block);
+    Leaf result =
+        padded ? reduce_variable(info, p->op, p->strategy, padded, p->block) : 0;
+    leaf_unref(padded);
+    return result;
+}
+
 /* Reduce blocks of a leaf. An array whose leaves all have one entry stays as it is: it
  * may stand for any number of lanes. */
 static bool reduce_leaf(const Prefix *p, Array *value, size_t i, size_t width,
                         Array *result)
 {
-    Leaf leaf, out = 0;
+    Leaf leaf, out;
     if (!reduce_leaf_variable(p->operation, value, i, width, &leaf))
         return false;
     if (!leaf)
         return true;
-    bool ok = check_block(p, (PyObject *) value, leaf_peek_size(leaf));
-    if (ok) {
-        out = reduce_variable(value->info, p->op, p->strategy, leaf, p->block);
-        ok = out;
-        if (ok)
-            array_set_leaf(result, i, out);
-        else
-            error_from_core(p->operation, (PyObject **) &value, 1);
-    }
+    out = reduce_incomplete(p, value->info, leaf);
     leaf_unref(leaf);
-    return ok;
+    if (out)
+        array_set_leaf(result, i, out);
+    else
+        error_from_core(p->operation, (PyObject **) &value, 1);
+    return out;
 }
 
 static Array *reduce_blocks(const Prefix *p, Array *value)
 {
-    size_t count = array_count(value), size = value->info->entry_size;
-    size_t block = count <= 1 ? 1 : p->block.n;
-    if (!check_block(p, (PyObject *) value, count))
-        return NULL;
-    Array *result = array_new_dynamic(value->info, count / block);
-    for (size_t i = 0; result && i < count / block; i++)
-        if (!jit_host_reduce(p->op, (VarType) value->info->entry, block,
+    const size_t count = array_count(value), size = value->info->entry_size;
+    const size_t block = count <= 1 ? 1 : p->block.n < count ? p->block.n : count;
+    const size_t blocks = count / block + (count % block != 0);
+    Array *result = array_new_dynamic(value->info, blocks);
+    for (size_t i = 0; result && i < blocks; i++) {
+        const size_t rest = count - i * block;
+        if (!jit_host_reduce(p->op, (VarType) value->info->entry,
+                             rest < block ? rest : block,
                              (char *) array_data(value) + i * block * size,
                              (char *) array_data(result) + i * size)) {
             error_from_core(p->operation, (PyObject **) &value, 1);
             Py_CLEAR(result);
         }
+    }
     return result;
 }
 

@@ -48,8 +48,10 @@ static bool select_axis(const Reduction *r, PyObject *value, PyObject *number,
      */
     Py_ssize_t limit = ndim ? (Py_ssize_t) ndim : 1;
     if (axis < -limit || axis >= limit) {
-        error_raise(PyExc_RuntimeError, r->operation, &value, 1,
-                    "axis %zd is out of bounds for an input with %zu axes", axis, ndim);
+        error_raise_both("AxisError", r->operation, &value, 1,
+                         "'axis' is %zd, which is out of bounds for an input with %zu "
+                         "axes",
+                         axis, ndim);
         return false;
     }
     if (ndim)
@@ -459,7 +461,7 @@ PyMethodDef reduce_functions[] = {
     { "block_reduce", METHOD(prefix_block_reduce), FAST,
       "block_reduce(op, value, block_size, mode=None)\n--\n\n"
       "Reduce consecutive blocks along the trailing dynamic axis of all arrays of a\n"
-      "PyTree. " MODE },
+      "PyTree; the last one may be shorter. " MODE },
     { "block_sum", METHOD(prefix_block_sum), FAST,
       "block_sum(value, block_size, mode=None)\n--\n\n"
       "Sums of consecutive blocks: block_reduce() with ReduceOp.Add." },

@@ -314,11 +314,11 @@ static PyObject *unravel(PyObject *module, PyObject *const *args, Py_ssize_t nar
             PyExc_TypeError, "unravel", &v[1], 1,
             "only the last dimension of 'dtype' may be dynamic, found %s", info->name);
     const TypeInfo *wanted = access_flat(state, info, (VarType) info->entry);
-    Array *flat = convert_family(wanted, (Array *) v[1], "unravel"), *result = NULL;
-    if (flat && flat->info != wanted)
-        error_raise(PyExc_TypeError, "unravel", &v[1], 1,
-                    "expected a flat array of type %s", wanted->name);
-    else if (flat && info == wanted)
+    if (!access_is_flat(((Array *) v[1])->info))
+        return error_raise(PyExc_TypeError, "unravel", &v[1], 1,
+                           "expected a flat array of type %s", wanted->name);
+    Array *flat = convert_to(wanted, v[1], "unravel"), *result = NULL;
+    if (flat && info == wanted)
         result = (Array *) Py_NewRef((PyObject *) flat);
     else if (flat)
         result = reshape_unravel("unravel", (PyTypeObject *) v[0], info, info->leaves,
@@ -419,11 +419,21 @@ static PyObject *replicate(void *context, PyObject *const *leaves)
     return a->info->jit ? replicate_jit(r, a) : replicate_scalar(r, a);
 }
 
+static bool has_name(PyObject *names, const char *name)
+{
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0)
+            return true;
+    return false;
+}
+
 static PyObject *replicate_tree(PyObject *module, PyObject *const *args,
                                 Py_ssize_t nargs, PyObject *names,
                                 const char *operation, bool each)
 {
-    static const char *const parameters[] = { "value", "count", "axis" };
+    const char *const other = each ? "repeats" : "reps"; /* as NumPy has it */
+    const char *const parameters[] = { "value", has_name(names, other) ? other : "count",
+                                       "axis" };
     const Signature signature = { operation, parameters, each ? 3 : 2, 2, 0 };
     PyObject *v[3] = { NULL };
     Replicate r = { .state = state_of_module(module),

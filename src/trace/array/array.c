@@ -81,6 +81,21 @@ VarId array_map(ThreadState *ts, uint8_t device, VarType type, void *ptr,
     return id;
 }
 
+VarId array_share(ThreadState *ts, uint8_t device, VarType type, void *ptr, size_t size,
+                  void (*release)(void *ptr, void *payload), void *payload)
+{
+    if (freezing_records(ts)) {
+        VarId copy = array_mem_copy(ts, device, type, ptr, size);
+        if (copy && release)
+            release(ptr, payload);
+        return copy;
+    }
+    VarId id = array_map(ts, device, type, ptr, size, release, payload);
+    if (id)
+        var_get(id)->value.buffer->guest = true;
+    return id;
+}
+
 VarId array_mem_copy(ThreadState *ts, uint8_t device, VarType type, const void *ptr,
                      size_t size)
 {
@@ -411,6 +426,40 @@ VarId array_data(ThreadState *ts, VarId id, void **data)
     }
     *data = var_get(result)->value.buffer->address;
     return result;
+}
+
+/* References of readers: neither the caller's nor those that are lent. */
+static bool is_read(VarId id, uint32_t own)
+{
+    const Extra *extra = extra_find(var_get(id));
+    return var_get(id)->refs > own + (extra ? extra->lent : 0);
+}
+
+VarId array_lend(ThreadState *ts, VarId id, uint32_t own, void **data)
+{
+    VarId result = array_data(ts, id, data);
+    TRY(result, 0);
+    if (is_read(result, 1 + (result == id ? own : 0))) {
+        VarId copy = memory_duplicate(ts, result);
+        var_dec(result);
+        TRY(copy, 0);
+        result = array_data(ts, copy, data);
+        var_dec(copy);
+        TRY(result, 0);
+    }
+    Extra *extra = extra_make(var_get(result));
+    if (extra) {
+        extra->lent++;
+        return result;
+    }
+    var_dec(result);
+    return 0;
+}
+
+void array_take_back(VarId id)
+{
+    extra_find(var_get(id))->lent--;
+    var_dec(id);
 }
 
 bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst)

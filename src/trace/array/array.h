@@ -16,6 +16,8 @@ VarId array_undefined(ThreadState *ts, uint8_t device, VarType type, size_t size
 VarId array_counter(ThreadState *ts, uint8_t device, size_t size);
 VarId array_map(ThreadState *ts, uint8_t device, VarType type, void *ptr,
                 size_t size, void (*release)(void *ptr, void *payload), void *payload);
+VarId array_share(ThreadState *ts, uint8_t device, VarType type, void *ptr, size_t size,
+                  void (*release)(void *ptr, void *payload), void *payload);
 VarId array_mem_copy(ThreadState *ts, uint8_t device, VarType type, const void *ptr,
                      size_t size);
 VarId array_copy(ThreadState *ts, VarId id);
@@ -35,6 +37,10 @@ VarId array_number(ThreadState *ts, uint8_t device, uint32_t value, Width width)
 VarId array_force(ThreadState *ts, VarId id, const char *function);
 /** The variable in memory with all work on it finished; '*data' its entries. */
 VarId array_data(ThreadState *ts, VarId id, void **data);
+/** The same for memory that others write to until array_take_back(): a copy if more
+ *  than 'own' references, and those lent before, are held. */
+VarId array_lend(ThreadState *ts, VarId id, uint32_t own, void **data);
+void array_take_back(VarId id);
 bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst);
 VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src);
 /** Wait (with the lock released) for the writer of a variable in memory, of which the

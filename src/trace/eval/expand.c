@@ -16,16 +16,16 @@
 static VarId *targets;
 static uint32_t target_count, target_capacity;
 
-uint32_t expand_stride(const Var *target)
+uint64_t expand_stride(const Var *target)
 {
-    return (target->size + EXPAND_LINE - 1) / EXPAND_LINE * EXPAND_LINE;
+    return ((uint64_t) target->size + EXPAND_LINE - 1) / EXPAND_LINE * EXPAND_LINE;
 }
 
 /* Entries of all copies. */
 static uint64_t entries_for(const Var *target)
 {
     Device *device = var_device(target);
-    return (uint64_t) expand_stride(target) * device->workers(device);
+    return expand_stride(target) * device->workers(device);
 }
 
 bool expand_pays(const Var *target, uint64_t lanes)
@@ -47,7 +47,7 @@ static bool fill(ThreadState *ts, VarId target, uint64_t identity, Buffer *buffe
 {
     const Var *v = var_get(target);
     uint32_t entry = type_info[v->type].size;
-    size_t second = (size_t) expand_stride(v) * entry;
+    const size_t second = expand_stride(v) * entry;
     if (freezing_records(ts))
         return freezing_copies(ts, target, (uint32_t) (buffer->size / second)) &&
                work_fill(ts, buffer, identity, entry);
@@ -126,7 +126,7 @@ VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, Buffer *memory)
         return 0;
     }
     mine->expanded_of = target;
-    mine->copies = entries / expand_stride(v);
+    mine->copies = (uint32_t) (entries / expand_stride(v));
     Extra *extra = extra_find(v);
     extra->expanded = copies;
     extra->expanded_op = (uint8_t) op;
@@ -143,7 +143,7 @@ bool expand_collapse(ThreadState *ts, VarId target)
     VarId copies = extra->expanded;
     const Var *c = var_get(copies);
     const Buffer *from = c->value.buffer, *to = v->value.buffer;
-    uint32_t stride = expand_stride(v);
+    const uint32_t stride = (uint32_t) expand_stride(v); /* expand_fits() */
     Command *command = command_create(to->device, COMMAND_COMBINE, v->size, 2, 0);
     TRY(command, false);
     freezing_size_of(ts, target);

@@ -33,7 +33,7 @@ bool expand_pays(const Var *target, uint64_t lanes);
 /** Can an index reach all entries of the copies? */
 bool expand_fits(const Var *target);
 /** The distance of copies in entries. */
-uint32_t expand_stride(const Var *target);
+uint64_t expand_stride(const Var *target);
 /** The hidden array of a target for this operation (borrowed), made if need be; it has
  *  to fit. 0: error recorded. */
 VarId expand_get(ThreadState *ts, VarId target, ReduceOp op);

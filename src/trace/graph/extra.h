@@ -49,6 +49,7 @@ typedef struct Extra {
     Deferred *call; /* for the callback, owned; NULL = there never was one */
     VarId expanded; /* private copies for queued scatter-reductions (expand.h), owned */
     VarId expanded_of;   /* on those: whose copies they are; 0 once that was freed */
+    uint32_t lent;       /* references of others who write to its memory */
     uint32_t copies;     /* on those: their number, one for each worker */
     uint8_t expanded_op; /* ReduceOp with which the copies will be folded in */
     bool lanes;          /* positions of lanes: what is gathered with them stays what
