@@ -160,6 +160,8 @@ JIT_EXPORT bool ad_scope_suspends_all(void);
 JIT_EXPORT bool ad_scope_suspends_others(void);
 /** Have it take notice of a variable, as of those that are made in it. */
 JIT_EXPORT bool ad_scope_admit_variable(uint64_t index);
+/** Have it suspend a variable that was made in a scope further in. */
+JIT_EXPORT bool ad_scope_suspend_variable(uint64_t index);
 /** Has a reverse traversal stopped at this variable, to go on behind the scope? */
 JIT_EXPORT bool ad_scope_keeps(uint64_t index);
 /** Have the innermost scope, which isolates, go on from these variables at its end, as

@@ -1,8 +1,9 @@
 """Derivatives of functions: products with Jacobians and Hessians.
 
 The functions take a function and its arguments, PyTrees, whose float arrays with
-derivatives are what is differentiated. They leave gradients of the caller's arrays
-alone. Each call traces the function once.
+derivatives are what is differentiated. The function gets copies, which it may change in
+place; gradients of the caller's arrays are left alone. Each call traces the function
+once.
 
 They nest: where the function depends on something that is tracked already, an argument
 or an array it reads from around it, what is returned is tracked, too.
@@ -42,7 +43,8 @@ class _Call:
 
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.inputs = _core._tree_map("ad", _begin, args)
-        self.result = _core._tree_map("ad", _end, fn(*self.inputs))
+        # Copies: the function may change its arguments in place.
+        self.result = _core._tree_map("ad", _end, fn(*dr.copy(self.inputs)))
         self._nested = dr.grad_enabled(args) or _core._depends_beyond(
             self.result, self.inputs
         )

@@ -104,7 +104,7 @@ def _quotients(
                 own = type(leaf)(leaf.numpy())
                 own[k] = moved
                 parts = [*base[:number], own, *base[number + 1 :]]
-                values.append(_value(fn(*_rebuild(args, parts))))
+                values.append(_value(fn(*dr.copy(_rebuild(args, parts)))))
             row.append((values[0] - values[1]) / (2 * step))
         rows.append(row)
     return rows
@@ -130,7 +130,8 @@ def check_grad(
     Args:
         fn: a function of the arguments that returns a PyTree. For each mode it is
             called once (backward), or once for each entry of each array (forward), with
-            tracked arguments; and twice for each entry with others.
+            tracked arguments; and twice for each entry with others. It gets copies,
+            which it may change in place.
         *args: PyTrees; float arrays with derivatives are converted to double precision.
             Others, integers for example, are passed as they are.
         mode: ``ADMode.Backward``, ``ADMode.Forward``, or None for both.
@@ -184,7 +185,7 @@ def _tracked(args: Any) -> Any:
 
 def _reverse(fn: Callable[..., Any], args: Any) -> list[list[float]]:
     inputs = _tracked(args)
-    result = fn(*inputs)
+    result = fn(*dr.copy(inputs))
     _seed(result)
     dr.enqueue(dr.ADMode.Backward, result)
     dr.traverse(dr.ADMode.Backward)
@@ -197,7 +198,7 @@ def _forward(fn: Callable[..., Any], args: Any) -> list[list[float]]:
         row = []
         for k in range(dr.width(leaf)):
             inputs = _tracked(args)
-            result = fn(*inputs)
+            result = fn(*dr.copy(inputs))
             tangents = [dr.zeros(type(x), dr.width(x)) for x in _leaves(args)]
             tangents[number][k] = 1
             dr.set_grad(inputs, _rebuild(dr.detach(inputs), tangents))

@@ -83,6 +83,12 @@ bool ad_scope_admit(NodeId id)
     return !s || !s->only || set_add(s, ad_graph_node(id)->serial);
 }
 
+bool ad_scope_suspend(NodeId id)
+{
+    AdScopeState *s = ad_scope_current();
+    return !s || s->only || set_add(s, ad_graph_node(id)->serial);
+}
+
 bool ad_scope_postpone(NodeId id)
 {
     AdScopeState *s = ad_scope_current();
@@ -193,6 +199,14 @@ bool ad_scope_admit_variable(uint64_t index)
 {
     state_lock();
     bool ok = !ad_var_node(index) || ad_scope_admit(ad_var_node(index));
+    state_unlock();
+    return ok;
+}
+
+bool ad_scope_suspend_variable(uint64_t index)
+{
+    state_lock();
+    bool ok = !ad_var_node(index) || ad_scope_suspend(ad_var_node(index));
     state_unlock();
     return ok;
 }

@@ -41,8 +41,18 @@ static inline bool ad_scope_refuses(void)
     return s && s->only && !s->count;
 }
 
+/** Does what a body is given keep its node? If nothing is tracked it does, too: the body
+ *  may resume. */
+static inline bool ad_scope_gives(uint64_t leaf)
+{
+    return ad_scope_tracks(leaf) || (ad_scope_refuses() && !ad_graph_is_plain(leaf));
+}
+
 /** A node was made: the innermost scope tracks it. False: memory is out. */
 bool ad_scope_admit(NodeId id);
+/** A node was made that stands for one which the innermost scope suspends: so it does
+ *  with this one. False: memory is out. */
+bool ad_scope_suspend(NodeId id);
 /** A reverse traversal has stopped at this node, to go on behind the scope. */
 bool ad_scope_postpone(NodeId id);
 /** A forward traversal is to come to this node. */

@@ -67,14 +67,17 @@ static uint64_t *hold_list(size_t n, const uint64_t *list)
     return copy;
 }
 
-/* Copies of the states, which are plain where they are not tracked. */
+/* Copies of the states. What is suspended stays so. */
 static bool make_own(AdLoop *loop)
 {
     TRY(loop->own = hold_list(loop->n, loop->initial), false);
     for (size_t k = 0; k < loop->n; k++) {
         uint64_t *leaf = &loop->own[k];
-        if (ad_scope_tracks(*leaf)) {
-            TRY(ad_region_own_node(leaf) && ad_scope_admit(ad_var_node(*leaf)), false);
+        if (!ad_graph_is_plain(*leaf)) {
+            const bool tracks = ad_scope_tracks(*leaf);
+            TRY(ad_region_own_node(leaf), false);
+            NodeId own = ad_var_node(*leaf);
+            TRY(tracks ? ad_scope_admit(own) : ad_scope_suspend(own), false);
         } else if (ad_var_node(*leaf)) {
             ad_graph_unref(ad_var_node(*leaf));
             *leaf = ad_var_index(*leaf);
@@ -107,21 +110,21 @@ static void begin_evaluated(const AdLoop *loop, const uint32_t *given, uint64_t 
     }
 }
 
-/* Can anything that the body does be tracked? */
-static bool may_track(void)
+/* Can a state that begins so be tracked in the body? */
+static bool may_track(uint64_t initial)
 {
-    return ad_graph_count() && !ad_scope_refuses();
+    return ad_graph_count() && (!ad_scope_refuses() || ad_scope_gives(initial));
 }
 
 /* The placeholders of a loop that is recorded, whose references move. */
 static bool begin_recorded(AdTemplate *t, const AdLoop *loop, const uint32_t *given,
                            const bool *differentiated, uint64_t *states)
 {
-    bool any = may_track();
     for (size_t k = 0; k < loop->n; k++) {
         const Var *v = var_get(given[k]);
-        bool own = any && v->type >= VarTypeFloat16 &&
-                   (!differentiated || differentiated[k]);
+        bool own = v->type >= VarTypeFloat16 &&
+                   (!differentiated || differentiated[k]) &&
+                   may_track(loop->initial[k]);
         uint64_t leaf = ad_region_state(t, loop->initial[k], given[k], own);
         TRY(leaf, false);
         states[k] = leaf;
@@ -332,10 +335,17 @@ static int end_evaluated(AdOpen *open, uint64_t *states)
     return status;
 }
 
+/* Does the body return state 'k' as it was given, with the node? */
+static bool is_left_alone(const AdLoop *loop, const uint64_t *states, size_t k)
+{
+    return ad_var_node(states[k]) && states[k] == loop->before[k];
+}
+
 /* Results are there: what does the body do with the states? One that it leaves alone is
  * no output, and the result is what there was before the loop, also if the core has
  * made a variable of it. */
-static void note_changes(const AdOpen *open, const uint64_t *states, uint32_t *results)
+static void note_changes(const AdOpen *open, const AdLoop *loop, const uint64_t *states,
+                         uint32_t *results)
 {
     AdTemplate *t = open->t;
     for (uint32_t k = 0; k < t->state_count; k++) {
@@ -344,9 +354,10 @@ static void note_changes(const AdOpen *open, const uint64_t *states, uint32_t *r
         bool written = s->array = ad_open_last_write(open, next) != NULL;
         s->changes = next != s->placeholder && !written;
         uint64_t *output = &t->bodies[0].outputs[k];
-        if (s->changes || written || !ad_var_node(*output))
+        if (s->changes || written || !is_left_alone(loop, states, k))
             continue;
-        ad_graph_unref(ad_var_node(*output));
+        if (ad_var_node(*output))
+            ad_graph_unref(ad_var_node(*output));
         *output = ad_var_index(*output);
         var_inc(s->initial);
         var_dec(results[k]);
@@ -360,12 +371,12 @@ static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *resu
 {
     AdLoop *loop = open->loop;
     open->loop = NULL;
-    note_changes(open, outputs, results);
+    note_changes(open, loop, outputs, results);
     for (size_t k = 0; k < loop->n; k++)
         states[k] = results[k];
     bool ok = ad_region_close(open->handle, states);
     for (size_t k = 0; ok && k < loop->n; k++)
-        if (!ad_var_node(states[k]) && ad_scope_tracks(loop->initial[k]) &&
+        if (!ad_var_node(states[k]) && is_left_alone(loop, outputs, k) &&
             states[k] == ad_var_index(loop->initial[k]))
             ad_graph_ref(ad_var_node(states[k] = loop->initial[k]));
     free_loop(loop);

@@ -98,7 +98,8 @@ bool ad_var_cond_append(uint32_t cond, size_t n, const uint64_t *outputs)
     AdOpen *open = ad_open_find(cond);
     AdPlain plain;
     bool ok = ad_plain_of(&plain, n, outputs);
-    if (ok && open) {
+    bool fits = open && (!open->t->body_count || open->t->n_out == n);
+    if (ok && fits) {
         state_lock();
         ThreadState *ts = state_thread();
         VarId active = ts->mask_count ? ts->masks[ts->mask_count - 1] : 0;
@@ -216,6 +217,8 @@ bool ad_var_cond_end(uint32_t cond, uint64_t *results)
     bool ended = ok;
     ok = ok && (!open || select_results(open, n, results));
     state_lock();
+    if (ok && open)
+        ad_region_give_passed(open->t, results);
     ok = ok && ad_region_dissolve(cond);
     if (!ok)
         ad_region_give_up(cond);
@@ -273,7 +276,7 @@ uint64_t ad_var_call_input(uint32_t call, uint64_t value)
         ok = hold_in(&open->t->inputs, index) &&
              hold_in(&open->t->placeholders, placeholder);
     }
-    if (ok && open && ad_scope_tracks(value)) {
+    if (ok && open && ad_scope_gives(value)) {
         if (placeholder == index)
             ad_graph_ref(ad_var_node(result = value));
         else

@@ -45,6 +45,9 @@ static void template_free(AdTemplate *t)
         if (outputs != t->untracked)
             alloc_free(outputs);
     }
+    for (uint32_t k = 0; t->passed && k < t->n_out; k++)
+        ad_graph_release(t->passed[k]);
+    alloc_free(t->passed);
     alloc_free(t->untracked);
     drop_outer(t);
     for (uint32_t i = 0; i < t->entry_count; i++)
@@ -227,6 +230,30 @@ static void add_body(AdOpen *open, VarId active, size_t n, uint64_t *outputs)
     open->body = t->body_count;
 }
 
+/* What is suspended is no output. If all sides return it, it is what they were given. */
+static bool note_passed(AdTemplate *t, const uint64_t *outputs)
+{
+    for (size_t k = 0; k < t->n_out; k++) {
+        bool suspended = !ad_graph_is_plain(outputs[k]) && !ad_scope_tracks(outputs[k]);
+        if (t->body_count == 1 && suspended) {
+            if (!t->passed)
+                TRY(t->passed = alloc_zero(t->n_out, sizeof(uint64_t)), false);
+            ad_graph_hold(t->passed[k] = outputs[k]);
+        } else if (t->passed && t->passed[k] && t->passed[k] != outputs[k]) {
+            ad_graph_release(t->passed[k]);
+            t->passed[k] = 0;
+        }
+    }
+    return true;
+}
+
+void ad_region_give_passed(const AdTemplate *t, uint64_t *results)
+{
+    for (size_t k = 0; t->passed && k < t->n_out; k++)
+        if (t->passed[k] && results[k] == ad_var_index(t->passed[k]))
+            ad_graph_ref(ad_var_node(results[k] = t->passed[k]));
+}
+
 bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs)
 {
     TRY(reserve_body(open), false);
@@ -237,7 +264,7 @@ bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *ou
         ad_graph_hold(own[k]);
     }
     add_body(open, active, n, own);
-    return true;
+    return note_passed(open->t, outputs);
 }
 
 bool ad_region_add_callable(AdOpen *open, VarId active, size_t n,
@@ -410,7 +437,7 @@ void ad_region_find_outer(AdTemplate *t)
 void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
 {
     AdEntry *entry = &t->entries[which];
-    if (!ad_scope_tracks(outer))
+    if (!ad_scope_gives(outer))
         return;
     entry->outer_node = ad_var_node(outer);
     entry->outer = ad_graph_node(entry->outer_node)->serial;
@@ -449,7 +476,7 @@ NodeId ad_region_new_entry(AdTemplate *t, VarId like)
     TRY(node, 0);
     ad_size_note_always(node, like);
     t->entries[t->entry_count++] = (AdEntry){ .node = node, .placeholder = true };
-    return ad_scope_admit(node) ? node : 0;
+    return ad_scope_refuses() || ad_scope_admit(node) ? node : 0;
 }
 
 uint64_t ad_region_input(AdTemplate *t, uint64_t outer, VarId placeholder)
@@ -542,9 +569,10 @@ static bool find_tracked(AdOpen *open, uint64_t *results)
     AdTemplate *t = open->t;
     t->tracked = alloc_get((t->n_out + 1) * sizeof(uint32_t));
     TRY(t->tracked, false);
+    const bool refuses = ad_scope_refuses();
     for (uint32_t k = 0; k < t->n_out; k++) {
         /* In lanes that never enter a loop, a state is what it was before. */
-        bool any = t->kind == REGION_LOOP && t->states[k].changes &&
+        bool any = t->kind == REGION_LOOP && t->states[k].changes && !refuses &&
                    t->states[k].entry && t->entries[t->states[k].entry - 1].outer;
         for (uint32_t i = 0; i < t->body_count; i++)
             any |= ad_var_node(t->bodies[i].outputs[k]) != 0;
@@ -726,6 +754,12 @@ static bool connect_entry(const AdTemplate *t, AdEntry *entry, AdOperation *op,
     return true;
 }
 
+/* A scope that tracks nothing goes on to do so. */
+static bool admit(NodeId result)
+{
+    return ad_scope_refuses() || ad_scope_admit(result);
+}
+
 /* The operation between the outer nodes and those of the results. */
 static bool connect(AdOpen *open, uint64_t *results)
 {
@@ -752,7 +786,7 @@ static bool connect(AdOpen *open, uint64_t *results)
             ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
         if (out)
             ad_size_note_always(out, (VarId) *result);
-        ok = out && ad_scope_admit(out) && ad_operation_add_output(op, node, out, i);
+        ok = out && admit(out) && ad_operation_add_output(op, node, out, i);
         if (ok)
             *result |= (uint64_t) out << 32;
         else if (out)
@@ -763,7 +797,7 @@ static bool connect(AdOpen *open, uint64_t *results)
         if (!t->arrays[i].visible)
             continue;
         ad_graph_renumber(outer);
-        ok = ad_scope_admit(outer) &&
+        ok = admit(outer) &&
              ad_operation_add_output(op, node, outer, t->tracked_count + i);
     }
     while (!ok && ad_graph_node(node)->out)
@@ -846,6 +880,8 @@ bool ad_region_close(uint32_t handle, uint64_t *results)
         any = has_outputs(open.t);
     }
     ok = ok && ad_settle(&open);
+    if (ok)
+        ad_region_give_passed(open.t, results);
     if (ok && any && open.t->entry_count)
         ok = connect(&open, results);
     ok = ok && ad_open_pass_writes(&open);

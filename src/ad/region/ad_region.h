@@ -90,6 +90,8 @@ struct AdTemplate {
     uint32_t n_out; /* outputs of each body */
     AdBodyTemplate *bodies;
     uint32_t body_count, body_capacity;
+    uint64_t *passed; /* of a conditional: outputs that are suspended, the same of all
+                         bodies, else 0; references. NULL: none is */
     uint64_t *untracked; /* outputs of all callables of which none is tracked */
     bool descending; /* they were recorded in this order */
     AdEntry *entries;
@@ -136,6 +138,9 @@ void ad_region_give_up(uint32_t handle);
 bool ad_region_dissolve(uint32_t handle);
 /** A body is complete: its mask and outputs. False: memory is out. */
 bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs);
+/** Results of a conditional that both sides have passed through are tracked as before if
+ *  they are suspended. */
+void ad_region_give_passed(const AdTemplate *t, uint64_t *results);
 /** The same for a callable, of which there may be thousands: what is not tracked is not
  *  held. All have as many outputs. */
 bool ad_region_add_callable(AdOpen *open, VarId active, size_t n,

@@ -254,6 +254,19 @@ static bool pop_mask(Call *call)
            (!PyErr_Occurred() && error_from_core(call->operation, NULL, 0));
 }
 
+/* What is suspended keeps its derivative, for functions that resume. */
+static Leaf gather_lanes(Leaf id, uint32_t lanes)
+{
+    const bool suspended = leaf_node(id) && !ad_grad_enabled(id);
+    if (suspended && !ad_scope_enter(ADScopeResume, 0, NULL))
+        return 0;
+    const Leaf entries = ad_var_gather(id, lanes, 0, ReduceModePermute);
+    if (!suspended || (ad_scope_leave(true) && ad_scope_suspend_variable(entries)))
+        return entries;
+    leaf_unref(entries);
+    return 0;
+}
+
 /* The entries of some lanes (0: of none) take the place of the arguments' variables. */
 static bool select_lanes(Call *call, uint32_t lanes)
 {
@@ -263,7 +276,7 @@ static bool select_lanes(Call *call, uint32_t lanes)
         const Leaf id = call->spread.ids[i];
         const Leaf entries = !lanes || leaf_size(id) == 1
                                  ? leaf_ref(id)
-                                 : ad_var_gather(id, lanes, 0, ReduceModePermute);
+                                 : gather_lanes(id, lanes);
         ok = entries && variables_append(&own, entries);
         if (!entries)
             error_from_core(call->operation, NULL, 0);
