@@ -9,6 +9,7 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/recording.h"
 #include "python/object/size.h"
 #include "python/object/tables.h"
@@ -27,6 +28,7 @@ typedef struct Loop {
     Tracker trackers[3];
     Tracker *start; /* of the caller's state */
     Watch watch;
+    Reads reads;    /* of a recorded one */
     Tracker *now;   /* what the last body has returned; at first 'start' */
 } Loop;
 
@@ -140,6 +142,18 @@ static bool check_assigned(const Tracker *before, const Tracker *after)
     return true;
 }
 
+/* What has read the state has read the caller's arrays, as far as loops around go. */
+static void note_reads(const Loop *loop)
+{
+    const Tracker *now = loop->now;
+    for (size_t i = 0; loop->symbolic && i < now->tree.leaf_count; i++) {
+        const TrackedLeaf *leaf = &now->leaves[i];
+        const Array *array = array_of(loop->start->tree.leaves[i]);
+        for (size_t k = 0; array && !leaf->local && k < leaf->count; k++)
+            reads_note_state(now->variables.ids[leaf->first + k], array, k);
+    }
+}
+
 /* What the body has returned becomes the state. An array is the caller's as long as
  * each body returns the object that it was given in its place. */
 static bool take_returned(Loop *loop, PyObject *returned)
@@ -167,6 +181,7 @@ static bool trace_body(Loop *loop, PyObject *args)
 {
     tracker_set(loop->now); /* the condition may have changed arrays in place */
     PyObject *returned = PyObject_Call(loop->body, args, NULL);
+    note_reads(loop);
     bool ok =
         returned && watch_check(&loop->watch, loop->start) &&
         check_returned(loop, returned) && take_returned(loop, returned);
@@ -208,6 +223,8 @@ static PyObject *run_traced(Loop *loop)
     Recording recording;
     if (loop->symbolic)
         recording_begin(&recording, operation);
+    if (loop->symbolic)
+        reads_begin(&loop->reads);
     if (tracker_open(start, loop->initial) && watch_begin(&loop->watch, start) &&
         start_loop(loop)) {
         for (size_t i = 0; i < start->tree.leaf_count; i++)
@@ -225,6 +242,8 @@ static PyObject *run_traced(Loop *loop)
     for (int i = 0; i < 3; i++)
         tracker_close(&loop->trackers[i]);
     watch_end(&loop->watch);
+    if (loop->symbolic)
+        reads_end(&loop->reads);
     if (loop->symbolic)
         recording_end(&recording);
     return result;

@@ -16,6 +16,7 @@
 #include "python/object/enums.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 #include "python/tree/tree.h"
@@ -188,6 +189,7 @@ static PyObject *unsupported(const Access *a, PyObject *dtype, PyObject *source)
 PyObject *gather_same(Access *a, PyTypeObject *cls, Array *source)
 {
     Array *index, *mask;
+    reads_note_gather(source);
     if (source->info->kind == KIND_TENSOR)
         return access_no_tensors(a->operation,
                                  "slice expressions for gathers from them");
@@ -265,6 +267,7 @@ static PyObject *gather_components(Access *a, PyTypeObject *cls, const TypeInfo 
 {
     Array *index, *mask;
     size_t n;
+    reads_note_gather(source);
     if (!component_count(a, info, shape, &n) ||
         !access_use(a, source->info, &index, &mask))
         return NULL;

@@ -15,6 +15,7 @@
 #include "python/object/enums.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/tree/tree.h"
 
 typedef struct Pair {
@@ -346,7 +347,8 @@ static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
         ok = access_use(&s.access, s.pairs[i].target->info, &index, &mask);
     }
     for (size_t i = 0; i < s.count && ok; i++)
-        ok = check_sizes(&s, &s.pairs[i]);
+        ok = check_sizes(&s, &s.pairs[i]) &&
+             reads_check_write(operation, s.pairs[i].target);
     for (size_t i = 0; i < s.count && ok; i++)
         ok = write_pair(&s, &s.pairs[i]);
     for (size_t i = 0; i < s.count; i++) {
