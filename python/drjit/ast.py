@@ -393,7 +393,8 @@ class _Rewriter:
         target = at.tuple([at.store(name) for name in names], ast.Store())
         assign: Any = at.assign(target, call)
         unmark = [at.unmark(n) for n in names if n not in flow.definite]
-        shared = [name for name in names if name in self.shared]
+        outer = self.scope.outer | self.changed
+        shared = [name for name in names if name in outer]
         if not shared:
             return [assign, *unmark]
         # Generated functions assign these. After an error they are what they were.

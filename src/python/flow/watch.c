@@ -286,12 +286,14 @@ static bool is_changed(const Watch *watch, const Watched *item)
     return false;
 }
 
-/* Is it what a body has computed, or was given? */
-static bool is_of_body(const Tracker *t, const Array *array)
+/* Is it what a body has computed, or was given, and can it be used outside? */
+static bool is_of_body(const Watch *watch, const Tracker *t, const Array *array)
 {
     for (size_t i = 0; i < array_count(array); i++) {
         const Leaf leaf = array_leaves(array)[i];
         const VarState state = leaf_peek_state(leaf);
+        if (leaf && is_stale(watch, leaf))
+            return false;
         if (leaf && (state == VarStateSymbolic || state == VarStateUnevaluated))
             return true;
         for (size_t k = 0; state != VarStateLiteral && k < t->variables.count; k++)
@@ -323,7 +325,7 @@ static PyObject *find_added(const Watch *watch, const Tracker *t, const Watched 
     Py_ssize_t position = 0;
     while (!found && entries && PyDict_Check(entries) &&
            PyDict_Next(entries, &position, &key, &value)) {
-        if (!is_array(watch, value) || !is_of_body(t, (Array *) value))
+        if (!is_array(watch, value) || !is_of_body(watch, t, (Array *) value))
             continue;
         const int skip = item->skipped ? PySequence_Contains(item->skipped, key) : 0;
         if (skip == 0 && !is_noted(watch, item, value, key))
@@ -397,4 +399,24 @@ bool watch_check(const Watch *watch, const Tracker *t)
             return added && fail(watch, t, i, added);
     }
     return true;
+}
+
+/* The name of the attribute through which it is reached, NULL: none. */
+static PyObject *attribute_of(const Watch *watch, size_t which)
+{
+    while (watch->items[which].container && !watch->items[which].attribute)
+        which = watch->items[which].parent;
+    return watch->items[which].key;
+}
+
+PyObject *watch_find(const Watch *watch, const Tracker *t, const PyObject *array,
+                     PyObject *names)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        PyObject *name = watch->items[i].ids ? attribute_of(watch, i) : NULL;
+        if (name && tracker_overlap(watch->items[i].object, array) &&
+            PySequence_Contains(names, name) == 1)
+            return path_of(watch, t, i, NULL);
+    }
+    return NULL;
 }

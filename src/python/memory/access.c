@@ -4,6 +4,7 @@
 #include "python/memory/access.h"
 
 #include "python/convert/convert.h"
+#include "python/object/enums.h"
 #include "python/object/error.h"
 
 void access_start(Access *access, State *state, const char *operation, PyObject *index,
@@ -15,6 +16,19 @@ void access_start(Access *access, State *state, const char *operation, PyObject 
         .index = index,
         .active = active == Py_True ? NULL : active,
     };
+}
+
+bool access_sort_mode(State *state, PyObject **active, PyObject **mode)
+{
+    PyObject *object = *active;
+    if (!object || *mode || PyBool_Check(object) || array_check(state, object))
+        return true;
+    const int is_mode = enum_has(state, "ReduceMode", object);
+    if (is_mode > 0) {
+        *mode = object;
+        *active = NULL;
+    }
+    return is_mode >= 0;
 }
 
 void access_end(Access *access)

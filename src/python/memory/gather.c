@@ -334,8 +334,8 @@ typedef struct Gather {
 static PyObject *gather_leaf_object(void *context, PyObject *const *leaves)
 {
     Gather *g = context;
-    if (!array_check(g->access.state, leaves[0]))
-        return unsupported(&g->access, (PyObject *) Py_TYPE(leaves[0]), leaves[0]);
+    if (!array_check(g->access.state, leaves[0])) /* the same for all lanes */
+        return Py_NewRef(leaves[0]);
     return gather_same(&g->access, Py_TYPE(leaves[0]), (Array *) leaves[0]);
 }
 
@@ -381,6 +381,7 @@ static PyObject *memory_gather(PyObject *module, PyObject *const *args,
     State *state = state_of_module(module);
     long mode = ReduceModeAuto;
     if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !access_sort_mode(state, &v[3], &v[4]) ||
         (v[4] &&
          !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode)))
         return NULL;

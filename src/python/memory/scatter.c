@@ -125,7 +125,9 @@ static bool collect_pairs(Scatter *s, PyObject *target, PyObject *value)
     bool ok = tree_flatten(state, operation, target, &targets) &&
               tree_flatten_like(state, operation, &targets, value, &values);
     for (size_t i = 0; ok && i < targets.leaf_count; i++)
-        ok = add_pair(s, targets.leaves[i], values.leaves[i]);
+        if (array_check(state, targets.leaves[i]) ||
+            array_check(state, values.leaves[i])) /* others stay as they are */
+            ok = add_pair(s, targets.leaves[i], values.leaves[i]);
     tree_free(&targets);
     tree_free(&values);
     return ok;
@@ -326,10 +328,12 @@ static bool write_pair(Scatter *s, const Pair *pair)
 
 /* v: target, value, index, active, mode */
 static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
-                         PyObject *const *v)
+                         PyObject **v)
 {
     long mode = ReduceModeAuto;
     State *state = state_of_module(module);
+    if (!access_sort_mode(state, &v[3], &v[4]))
+        return NULL;
     if (v[4] &&
         !enum_read(state, operation, "ReduceMode", v[4], ReduceModeCount, &mode))
         return NULL;

@@ -124,3 +124,11 @@ bool enum_read(State *state, const char *operation, const char *name, PyObject *
         remember(state, name, member, *value);
     return true;
 }
+
+int enum_has(State *state, const char *name, PyObject *object)
+{
+    PyObject *cls = enum_class(state, name);
+    const int result = cls ? PyObject_IsInstance(object, cls) : -1;
+    Py_XDECREF(cls);
+    return result;
+}

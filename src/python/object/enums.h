@@ -18,4 +18,7 @@ PyObject *enum_make(State *state, const char *name, long value);
 bool enum_read(State *state, const char *operation, const char *name, PyObject *member,
                long limit, long *value);
 
+/** Is the object a member of the enumeration? -1: exception. */
+int enum_has(State *state, const char *name, PyObject *object);
+
 #endif
