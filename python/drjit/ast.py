@@ -35,7 +35,7 @@ import drjit as dr
 from ._flow import flags
 from ._flow.jumps import remove_jumps
 from ._flow.names import TARGETS, Effect, Scope
-from ._flow.nodes import FLAG_IF, FLAG_LOOP, IF, LOOP, UNBOUND, UNLESS, At
+from ._flow.nodes import ERROR, FLAG_IF, FLAG_LOOP, IF, LOOP, UNBOUND, UNLESS, At
 from ._flow.unbound import Unbound
 
 _T = TypeVar("_T")
@@ -115,11 +115,15 @@ class _Hints:
 class _Rewriter:
     """Rewrites one function, in place."""
 
-    def __init__(self, scope: Scope, source: _Source, recursive: bool) -> None:
+    def __init__(
+        self, scope: Scope, source: _Source, recursive: bool, around: set[str]
+    ) -> None:
         self.scope = scope
         self.source = source
         self.recursive = recursive
-        self.shared = scope.nonlocals | (scope.captured & scope.locals)
+        self.around = around  # variables of functions that this one is in
+        self.changed = self.changed_outside()
+        self.shared = scope.outer | (scope.captured & scope.locals) | self.changed
         self.construct = ""  # what the statement is in: 'while' loop, 'if' statement
         self.jumps: tuple[type, ...] = (ast.Return, ast.Break, ast.Continue)
         self.count = 0  # of conditions with a name
@@ -129,10 +133,39 @@ class _Rewriter:
         function = self.scope.function
         assert isinstance(function, ast.FunctionDef)
         bound = {a.arg for a in self.scope.parameters}
-        flow = _Flow(bound.copy(), bound | self.scope.nonlocals)
-        body = self.block(function.body, flow, set(), set())
+        outer = self.scope.outer | self.changed
+        flow = _Flow(bound.copy(), bound | outer)
+        body = self.block(function.body, flow, outer.copy(), set())
         first = isinstance(body[0], ast.Expr)  # perhaps the docstring
-        function.body = [*body[:first], *self.declarations, *body[first:]]
+        at = At(function)
+        declared = self.declare(at, self.changed - self.scope.globals)
+        function.body = [*body[:first], *declared, *self.declarations, *body[first:]]
+
+    def changed_outside(self) -> set[str]:
+        """Variables from outside, of which loops and conditionals change attributes or
+        entries: these are part of the state as if they were local."""
+        scope, found = self.scope, set()
+        for node in ast.walk(scope.function):
+            if isinstance(node, ast.If | ast.While) and hasattr(node, "effect"):
+                found |= node.effect.changes
+        return found - scope.locals
+
+    def is_global(self, name: str) -> bool:
+        scope = self.scope
+        return name in scope.globals or not (
+            name in scope.nonlocals or name in scope.locals or name in self.around
+        )
+
+    def declare(self, at: At, names: set[str]) -> list[Any]:
+        """That a function assigns variables from outside of it. A variable of this
+        function is one in the functions that are made of its statements."""
+        made: list[Any] = []
+        outer = sorted(name for name in names if self.is_global(name))
+        if outer:
+            made.append(at.put(ast.Global(outer)))
+        if names.difference(outer):
+            made.append(at.put(ast.Nonlocal(sorted(names.difference(outer)))))
+        return made
 
     # ------------------------------------------------------------ blocks
 
@@ -237,7 +270,8 @@ class _Rewriter:
         if self.recursive:
             for scope in self.scope.inner:
                 if scope.function is node:
-                    _Rewriter(scope, self.source, True).run()
+                    around = (self.around | self.scope.locals) - self.scope.globals
+                    _Rewriter(scope, self.source, True, around).run()
         flow.step(node.effect)
         return [node]
 
@@ -303,8 +337,10 @@ class _Rewriter:
         in the statement before it is assigned there, or after the statement."""
         effect: Effect = node.effect
         state = effect.values.intersection(known, needed)
-        state &= self.scope.variables | effect.writes
-        return ((state | hints.include) - hints.exclude) - self.scope.globals
+        state &= self.scope.variables | effect.writes | (effect.changes & self.changed)
+        # A global that is defined, or imported, here is no variable.
+        state -= self.scope.globals - self.scope.variables - self.changed
+        return (state | hints.include) - hints.exclude
 
     def new(
         self, effect: Effect, hints: _Hints, flow: _Flow, later: set[str]
@@ -318,7 +354,7 @@ class _Rewriter:
         shared = [name for name in names if name in self.shared]
         if not shared:
             return names, []
-        head: list[Any] = [at.put(ast.Nonlocal(shared))]
+        head = self.declare(at, set(shared))
         head += [at.assign(at.store(n), at.load("_new_" + n)) for n in shared]
         return ["_new_" + n if n in shared else n for n in names], head
 
@@ -335,12 +371,8 @@ class _Rewriter:
     ) -> Any:
         """A generated function that runs statements and returns variables."""
         parameters, head = self.enter(given, at)
-        rebound = sorted(self.shared.intersection(returned).difference(given))
-        if rebound:
-            head.append(at.put(ast.Nonlocal(rebound)))
-        declared = sorted(writes & self.scope.globals)
-        if declared:
-            head.append(at.put(ast.Global(declared)))
+        rebound = self.shared.intersection(returned) | (writes & self.scope.globals)
+        head += self.declare(at, rebound.difference(given))
         head += [at.unmark(n) for n in given if n not in flow.definite]
         body = self.block(statements, flow, live, set())
         values: list[Any] = []
@@ -359,8 +391,19 @@ class _Rewriter:
         if not names:
             return [at.put(ast.Expr(call))]
         target = at.tuple([at.store(name) for name in names], ast.Store())
-        assign = at.assign(target, call)
-        return [assign, *(at.unmark(n) for n in names if n not in flow.definite)]
+        assign: Any = at.assign(target, call)
+        unmark = [at.unmark(n) for n in names if n not in flow.definite]
+        outer = self.scope.outer | self.changed
+        shared = [name for name in names if name in outer]
+        if not shared:
+            return [assign, *unmark]
+        # Generated functions assign these. After an error they are what they were.
+        keep = [at.assign(at.store("_was_" + n), at.load(n)) for n in shared]
+        back: list[Any] = [at.assign(at.store(n), at.load("_was_" + n)) for n in shared]
+        back += [at.unmark(n) for n in shared if n not in flow.definite]
+        back.append(at.put(ast.Raise(None, None)))
+        handler = at.put(ast.ExceptHandler(at.load(ERROR), None, back))
+        return [*keep, at.put(ast.Try([assign], [handler], [], [])), *unmark]
 
     def inside(self, construct: str) -> Callable[[], None]:
         """Go into a construct; the result goes back."""
@@ -733,6 +776,7 @@ _CELLS = {
     FLAG_LOOP: CellType(flags.while_loop),
     FLAG_IF: CellType(flags.if_stmt),
     UNLESS: CellType(flags.unless),
+    ERROR: CellType(BaseException),
 }
 
 
@@ -798,7 +842,8 @@ def _rewrite_function(node: Any, source: _Source, recursive: bool) -> None:
         if function is not node:
             _refuse_inner(function, source)
         remove_jumps(function, lambda s: source.hints(s).scalar, At, source.refuse)
-    _Rewriter(Scope(node, source.function_name), source, recursive).run()
+    around = set(source.code.co_freevars)
+    _Rewriter(Scope(node, source.function_name), source, recursive, around).run()
 
 
 def _rewrite(
@@ -812,11 +857,37 @@ def _rewrite(
             source.code.co_firstlineno,
             f"'{function.__name__}' is a {kind}, which cannot be decorated",
         )
-    node = source.parse()
-    _print_tree("Input", node, print_ast, print_code)
-    _rewrite_function(node, source, recursive)
-    _print_tree("Output", node, print_ast, print_code)
-    return _make(source, node)
+    deepest = source.code.co_firstlineno
+    try:
+        node = source.parse()
+        deepest = _deepest_line(node)
+        _print_tree("Input", node, print_ast, print_code)
+        _rewrite_function(node, source, recursive)
+        _print_tree("Output", node, print_ast, print_code)
+        return _make(source, node)
+    except RecursionError as error:
+        found = error
+    # Here there is room on the stack again.
+    try:
+        source.fail(
+            deepest,
+            f"the function '{function.__name__}' is nested too deeply (an 'elif' is an "
+            "'if' in an 'else') for the recursion limit of Python, which is "
+            f"{sys.getrecursionlimit()}: have less in one statement, or see "
+            "sys.setrecursionlimit()",
+        )
+    except SyntaxError as error:
+        raise error from found
+
+
+def _deepest_line(node: ast.AST) -> int:
+    """The line of the node with the most nodes around it."""
+    level: list[ast.AST] = [node]
+    line = 0
+    while level:
+        line = getattr(level[-1], "lineno", line)
+        level = [child for parent in level for child in ast.iter_child_nodes(parent)]
+    return line
 
 
 @overload

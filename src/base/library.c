@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 
@@ -24,8 +25,19 @@
 #define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND)
 #endif
 
+/* Opening a pipe would wait for a writer, and what a device gives may have no end. */
+static bool is_no_file(const char *path)
+{
+    struct stat status;
+    return strchr(path, '/') && stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 void *library_open(const char *path, const char **reason)
 {
+    if (is_no_file(path)) {
+        *reason = "it is not a regular file";
+        return NULL;
+    }
     bool fault = alloc_fault();
     void *handle = fault ? NULL : dlopen(path, LOAD_FLAGS);
     if (handle)

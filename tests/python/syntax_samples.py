@@ -92,7 +92,7 @@ def targets(n):
 
 def attributes(n):
     p = SimpleNamespace(x=n)
-    q = {"k": n * 2, "l": [n, n]}
+    q = {"k": n * 2, "l": [n + 0, n + 0]}
     if n > 2:
         q["k"] += 1
         q["l"][0] = q["k"] + 3

@@ -60,7 +60,9 @@ def packet(out: Any, v: Any, y: Any, k: Any) -> None:
     dr.scatter(out, Array3f64(v, y, v * y), LANE)
 
 
-WRITES = [moving, two, mixed, read, read_and_add, masked, packet]
+ITERATED = [moving, two, mixed, masked, packet]
+READING = [read, read_and_add]
+WRITES = [*ITERATED, *READING]
 
 
 def begin(x: Any, start: str) -> Any:
@@ -90,7 +92,7 @@ def loop(write: Callable[..., None], start: str, times: Any, **options: Any) -> 
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("write", ITERATED)
 @pytest.mark.parametrize("bound", [None, 7, 5000])
 def test_loops(write: Any, start: str, bound: int | None) -> None:
     options = {} if bound is None else {"max_iterations": bound}
@@ -100,7 +102,7 @@ def test_loops(write: Any, start: str, bound: int | None) -> None:
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("write", ITERATED)
 def test_loops_by_parts(write: Any, start: str) -> None:
     limit = dr.ad.tape_limit()
     dr.ad.set_tape_limit(0)
@@ -109,6 +111,15 @@ def test_loops_by_parts(write: Any, start: str) -> None:
         dr.check_grad(program, X)
     finally:
         dr.ad.set_tape_limit(limit)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("write", READING)
+def test_iterations_would_read_what_there_was_before(write: Any, start: str) -> None:
+    x = Float64(X)
+    dr.enable_grad(x)
+    with pytest.raises(RuntimeError, match=r"written to \(.*\) was read \("):
+        loop(write, start, UInt(3))(x)
 
 
 @pytest.mark.parametrize("start", STARTS)
@@ -266,7 +277,7 @@ def of_two(write: Any, start: str, times: Any) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("write", ITERATED)
 @pytest.mark.parametrize("limit", [0, 1 << 30])
 def test_second_order(write: Any, start: str, limit: int) -> None:
     before = dr.ad.tape_limit()

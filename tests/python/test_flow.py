@@ -132,12 +132,23 @@ def test_changes_in_place_reach_the_caller(mode: str) -> None:
 def test_arrays_in_several_places(mode: str) -> None:
     x = Float(1, 2)
 
-    def apart(i: Any, a: Any, b: Any) -> Any:
-        a += 1
+    def both(i: Any, a: Any, b: Any) -> Any:
+        a += b
         return i + 1, a, b
 
-    _, a, b = dr.while_loop((UInt(0), x, x), three_times, apart, mode=mode)
-    assert a is x and values(a) == [4, 5] and values(b) == [1, 2]
+    def one(i: Any, a: Any, b: Any) -> Any:
+        return i + 1, a + 1, b
+
+    if mode == "evaluated":
+        _, a, b = dr.while_loop((UInt(0), x, x), three_times, both, mode=mode)
+        assert a is x and b is x and values(x) == [8, 16]
+    else:
+        with pytest.raises(RuntimeError, match=r"'state\[1\]' and 'state\[2\]' are one"):
+            dr.while_loop((UInt(0), x, x), three_times, both, mode=mode)
+        assert values(x) == [1, 2]
+    x = Float(1, 2)
+    _, a, b = dr.while_loop((UInt(0), x, x), three_times, one, mode=mode)
+    assert b is x and values(a) == [4, 5] and values(b) == [1, 2]
     x = Float(1, 2)
     _, a, b = dr.while_loop(
         (UInt(0), x, x), three_times, lambda i, a, b: (i + 1, a, b), mode=mode

@@ -20,13 +20,16 @@ _NONE: frozenset[str] = frozenset()
 class Effect:
     """What running a piece of a program does to variables."""
 
-    __slots__ = ("binds", "ends", "reads", "unbinds", "uses", "values", "writes")
+    __slots__ = (
+        "binds", "changes", "ends", "reads", "unbinds", "uses", "values", "writes",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.uses: set[str] = set()  # all that are named
         self.values: set[str] = set()  # not only as arrays that are scattered to
         self.reads: set[str] = set()  # may be read before it assigns them
         self.writes: set[str] = set()  # may be assigned
+        self.changes: set[str] | frozenset[str] = _NONE  # attributes, entries are
         self.binds: set[str] = set()  # are assigned when it is through
         self.unbinds: set[str] | frozenset[str] = _NONE  # may be deleted
         self.ends = False  # what stands behind it is never reached
@@ -48,6 +51,9 @@ class Effect:
         self.writes.add(name)
         self.binds.add(name)
 
+    def change(self, name: str) -> None:
+        self.changes |= {name}
+
     def unbind(self, name: str) -> None:
         self.read(name)
         self.writes.add(name)
@@ -60,6 +66,8 @@ class Effect:
         self.values |= other.values
         self.reads |= other.reads - self.binds
         self.writes |= other.writes
+        if other.changes:
+            self.changes |= other.changes
         if other.unbinds:
             self.unbinds |= other.unbinds
             self.binds -= other.unbinds
@@ -95,8 +103,6 @@ TARGETS: dict[str, set[int | str | None]] = {
 # What to visit of a node, in the order in which it is evaluated.
 _ORDER: dict[type, tuple[str, ...]] = {
     ast.NamedExpr: ("value", "target"),
-    ast.Attribute: ("value",),
-    ast.Subscript: ("value", "slice"),
     ast.UnaryOp: ("operand",),
     ast.Expr: ("value",),
     ast.Starred: ("value",),
@@ -145,7 +151,9 @@ class Scope:
         self.free_values = self.free & (self.effect.values | self.captured_values)
         self.captured -= self.globals
         #: those that can be part of a state
-        self.variables = (self.assigned | self.nonlocals) - self.globals
+        self.variables = self.assigned | self.nonlocals
+        #: those of them that others see
+        self.outer = self.nonlocals | (self.globals & self.assigned)
         if self.captures:
             self._follow_calls()
 
@@ -181,6 +189,17 @@ class Scope:
                         self._visit(item, effect)
             elif isinstance(value, ast.AST):
                 self._visit(value, effect)
+
+    def _part(self, node: ast.Attribute | ast.Subscript, effect: Effect) -> None:
+        """An attribute or entry, perhaps as a target."""
+        self._visit(node.value, effect)
+        if isinstance(node, ast.Subscript):
+            self._visit(node.slice, effect)
+        base: Any = node
+        while isinstance(base, ast.Attribute | ast.Subscript):
+            base = base.value
+        if not isinstance(node.ctx, ast.Load) and isinstance(base, ast.Name):
+            effect.change(base.id)
 
     def _each(self, nodes: Iterable[ast.AST | None], effect: Effect) -> None:
         for node in nodes:
@@ -427,6 +446,8 @@ _EXPRESSIONS: dict[type, _Rule] = {
     ast.IfExp: Scope._if_exp,
     ast.BinOp: Scope._bin_op,
     ast.Compare: Scope._compare,
+    ast.Attribute: Scope._part,
+    ast.Subscript: Scope._part,
     ast.Constant: Scope._constant,
     ast.ListComp: Scope._comprehension,
     ast.SetComp: Scope._comprehension,

@@ -13,6 +13,7 @@ from .jumps import VALUE
 LOOP, IF, UNBOUND = "_drjit_while_loop", "_drjit_if_stmt", "_drjit_unbound"
 FLAG_LOOP, FLAG_IF = "_drjit_while_loop_flags", "_drjit_if_stmt_flags"
 UNLESS = "_drjit_unless"
+ERROR = "_drjit_error"
 
 _Node = TypeVar("_Node", bound=ast.AST)
 

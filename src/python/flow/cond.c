@@ -4,6 +4,7 @@
  * Both functions are called with the same arguments. What they return is a state of two
  * versions: the first is what it is on the true side, the second on the false side.
  */
+#include "python/flow/alias.h"
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
@@ -74,8 +75,11 @@ static bool trace_side(Cond *cond, PyObject *function, Tracker *returned)
         cond->last = result;
         result = tracker_fit(&cond->yes, result);
     }
+    const Aliases aliases = { 0 }; /* one array is one for the function */
     ok = ok && result && tracker_open(returned, result) &&
-         tracker_trace(returned, &cond->args);
+         tracker_trace(returned, &cond->args) &&
+         alias_check(&aliases, &cond->args, &cond->args, returned, &cond->watch,
+                     &function, 1);
     Py_XDECREF(result);
     return tracker_restore(&cond->args) && ok;
 }

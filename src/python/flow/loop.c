@@ -5,10 +5,12 @@
  * the state, the condition and the body work on them, and the core says whether there
  * is another iteration. A symbolic loop has one.
  */
+#include "python/flow/alias.h"
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/recording.h"
 #include "python/object/size.h"
 #include "python/object/tables.h"
@@ -27,6 +29,8 @@ typedef struct Loop {
     Tracker trackers[3];
     Tracker *start; /* of the caller's state */
     Watch watch;
+    Aliases aliases;
+    Reads reads;    /* of a recorded one */
     Tracker *now;   /* what the last body has returned; at first 'start' */
 } Loop;
 
@@ -140,6 +144,27 @@ static bool check_assigned(const Tracker *before, const Tracker *after)
     return true;
 }
 
+/* What has read the state has read the caller's arrays, as far as loops around go. */
+static void note_reads(const Loop *loop)
+{
+    const Tracker *now = loop->now;
+    for (size_t i = 0; loop->symbolic && i < now->tree.leaf_count; i++) {
+        const TrackedLeaf *leaf = &now->leaves[i];
+        const Array *array = array_of(loop->start->tree.leaves[i]);
+        for (size_t k = 0; array && !leaf->local && k < leaf->count; k++)
+            reads_note_state(now->variables.ids[leaf->first + k], array, k);
+    }
+}
+
+static bool check_aliases(Loop *loop, const Tracker *returned)
+{
+    PyObject *const functions[] = { loop->body, loop->condition };
+    const bool ok = alias_check(&loop->aliases, loop->now, loop->start, returned,
+                                &loop->watch, functions, 2);
+    alias_end(&loop->aliases);
+    return ok;
+}
+
 /* What the body has returned becomes the state. An array is the caller's as long as
  * each body returns the object that it was given in its place. */
 static bool take_returned(Loop *loop, PyObject *returned)
@@ -151,14 +176,16 @@ static bool take_returned(Loop *loop, PyObject *returned)
     const bool ok = fitting && tracker_open(next, fitting) &&
                     tracker_follows(now, next, loop->strict) &&
                     check_assigned(now, next) && tracker_trace(next, now) &&
-                    tracker_align(now, next);
+                    check_aliases(loop, next) && tracker_align(now, next);
     Py_XDECREF(fitting);
     if (!ok)
         return false;
-    for (size_t i = 0; i < next->tree.leaf_count; i++)
-        if (next->leaves[i].origin != (Py_ssize_t) i ||
-            now->leaves[i].origin == NO_ORIGIN)
-            next->leaves[i].origin = NO_ORIGIN;
+    for (size_t i = 0; i < next->tree.leaf_count; i++) {
+        const size_t given = now->apart ? i : now->leaves[i].first_use;
+        next->leaves[i].origin = next->leaves[i].origin == (Py_ssize_t) given
+                                     ? now->leaves[i].origin
+                                     : NO_ORIGIN;
+    }
     loop->now = next;
     return true;
 }
@@ -167,6 +194,7 @@ static bool trace_body(Loop *loop, PyObject *args)
 {
     tracker_set(loop->now); /* the condition may have changed arrays in place */
     PyObject *returned = PyObject_Call(loop->body, args, NULL);
+    note_reads(loop);
     bool ok =
         returned && watch_check(&loop->watch, loop->start) &&
         check_returned(loop, returned) && take_returned(loop, returned);
@@ -191,10 +219,13 @@ static int end_iteration(Loop *loop)
 static int run_iteration(Loop *loop)
 {
     PyObject *args = tracker_give(loop->now);
-    int again = args ? trace_condition(loop, args) : -1;
+    int again = args && alias_begin(&loop->aliases, loop->now)
+                    ? trace_condition(loop, args)
+                    : -1;
     if (again > 0 && !trace_body(loop, args))
         again = -1;
     Py_XDECREF(args);
+    alias_end(&loop->aliases);
     return again < 0 ? -1 : end_iteration(loop);
 }
 
@@ -208,10 +239,13 @@ static PyObject *run_traced(Loop *loop)
     Recording recording;
     if (loop->symbolic)
         recording_begin(&recording, operation);
+    if (loop->symbolic)
+        reads_begin(&loop->reads);
     if (tracker_open(start, loop->initial) && watch_begin(&loop->watch, start) &&
         start_loop(loop)) {
         for (size_t i = 0; i < start->tree.leaf_count; i++)
-            start->leaves[i].origin = (Py_ssize_t) i;
+            start->leaves[i].origin =
+                (Py_ssize_t) (start->apart ? i : start->leaves[i].first_use);
         do
             status = run_iteration(loop);
         while (status == 0);
@@ -225,6 +259,8 @@ static PyObject *run_traced(Loop *loop)
     for (int i = 0; i < 3; i++)
         tracker_close(&loop->trackers[i]);
     watch_end(&loop->watch);
+    if (loop->symbolic)
+        reads_end(&loop->reads);
     if (loop->symbolic)
         recording_end(&recording);
     return result;
@@ -270,6 +306,8 @@ static PyObject *run(Loop *loop, Mode mode)
         mode = jit_flag(JitFlagSymbolicLoops) ? MODE_SYMBOLIC : MODE_EVALUATED;
     }
     loop->symbolic = mode == MODE_SYMBOLIC;
+    for (int i = 0; i < 3; i++) /* an iteration that runs at once is as in Python */
+        loop->trackers[i].apart = loop->symbolic;
     return run_traced(loop);
 }
 

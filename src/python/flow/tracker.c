@@ -275,6 +275,23 @@ static bool has_variables(const Tracker *t, PyObject *object, const Leaf *ids,
     return true;
 }
 
+bool tracker_overlap(PyObject *a, const PyObject *b)
+{
+    if (a == b)
+        return true;
+    const Array *x = array_of(a), *y = array_of((PyObject *) b);
+    return x && y && (x->root ? x->root : x) == (y->root ? y->root : y) &&
+           x->offset < y->offset + array_count(y) &&
+           y->offset < x->offset + array_count(x);
+}
+
+bool tracker_changed(const Tracker *t, size_t i)
+{
+    const TrackedLeaf *leaf = &t->leaves[i];
+    return leaf->fresh && !has_variables(t, leaf->fresh, t->variables.ids + leaf->first,
+                                         leaf->count);
+}
+
 PyObject *tracker_give(Tracker *t)
 {
     const Leaf *ids = t->variables.ids;

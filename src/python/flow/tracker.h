@@ -78,6 +78,12 @@ bool tracker_give_leaves(const Tracker *t, PyObject **leaves);
 /** Let the fresh arrays have the tracker's variables. */
 void tracker_set(const Tracker *t);
 
+/** Has leaf i been changed in place, since it was given? */
+bool tracker_changed(const Tracker *t, size_t i);
+
+/** Are both arrays that have leaves in common? One may be a part of the other. */
+bool tracker_overlap(PyObject *a, const PyObject *b);
+
 /** Does the object stand for a variable that is not assigned? */
 bool tracker_unbound(PyObject *object);
 /** What a function has returned, so that it can follow a tree: both may be tuples of

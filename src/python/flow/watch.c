@@ -80,6 +80,15 @@ static bool is_of_interest(const Watch *watch, PyObject *object)
             !tracker_unbound(object));
 }
 
+/* A module or a class, which only @dr.syntax makes part of a state: where a body assigns
+ * to its attributes. */
+static bool is_namespace(PyObject *object)
+{
+    return PyModule_Check(object) ||
+           (PyType_Check(object) &&
+            PyType_HasFeature((PyTypeObject *) object, Py_TPFLAGS_HEAPTYPE));
+}
+
 static bool is_known(const Watch *watch, const PyObject *object)
 {
     for (size_t i = 0; i < watch->count; i++)
@@ -103,7 +112,8 @@ static bool reserve(Watch *watch)
 
 static bool add(Watch *watch, Watched item)
 {
-    if (!is_of_interest(watch, item.object) || watch->count == WATCH_LIMIT ||
+    const bool root = !item.container && is_namespace(item.object);
+    if ((!root && !is_of_interest(watch, item.object)) || watch->count == WATCH_LIMIT ||
         is_known(watch, item.object))
         return true;
     if (!reserve(watch))
@@ -120,10 +130,13 @@ static bool add_dictionary(Watch *watch, size_t parent, PyObject *dictionary,
                            bool attribute)
 {
     PyObject *key, *value, *skipped = watch->items[parent].skipped;
+    const bool arrays_only = is_namespace(watch->items[parent].object);
     Py_ssize_t position = 0;
     bool ok = true;
     while (ok && PyDict_Next(dictionary, &position, &key, &value)) {
-        const int skip = skipped ? PySequence_Contains(skipped, key) : 0;
+        const int skip = skipped       ? PySequence_Contains(skipped, key)
+                         : arrays_only ? !is_array(watch, value)
+                                       : 0;
         ok = skip >= 0;
         if (ok && !skip)
             ok = add(watch, (Watched){ .container = dictionary,
@@ -153,6 +166,8 @@ static PyObject *entries_of(PyObject *object)
 {
     if (is_container(object))
         return Py_NewRef(object);
+    if (PyType_Check(object))
+        return Py_NewRef(((PyTypeObject *) object)->tp_dict);
     PyObject *attributes = PyObject_GenericGetDict(object, NULL);
     if (!attributes)
         PyErr_Clear();
@@ -180,7 +195,8 @@ static bool add_entries(Watch *watch, size_t which)
 /* An object in the tree, with names of attributes that are part of that. */
 static bool add_root(Watch *watch, size_t place, PyObject *object, PyObject *skipped)
 {
-    if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) ||
+    if ((!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) &&
+         !is_namespace(object)) ||
         array_check(watch->state, object))
         return true;
     return add(watch,
@@ -270,10 +286,62 @@ static bool is_changed(const Watch *watch, const Watched *item)
     return false;
 }
 
-/* "'self.colors[2]'": NULL with an exception. */
-static PyObject *path_of(const Watch *watch, const Tracker *t, size_t which)
+/* Is it what a body has computed, or was given, and can it be used outside? */
+static bool is_of_body(const Watch *watch, const Tracker *t, const Array *array)
 {
-    PyObject *path = PyUnicode_FromString("'");
+    for (size_t i = 0; i < array_count(array); i++) {
+        const Leaf leaf = array_leaves(array)[i];
+        const VarState state = leaf_peek_state(leaf);
+        if (leaf && is_stale(watch, leaf))
+            return false;
+        if (leaf && (state == VarStateSymbolic || state == VarStateUnevaluated))
+            return true;
+        for (size_t k = 0; state != VarStateLiteral && k < t->variables.count; k++)
+            if (leaf && leaf == t->variables.ids[k])
+                return true;
+    }
+    return false;
+}
+
+/* Was it there before, under this name? */
+static bool is_noted(const Watch *watch, const Watched *item, const PyObject *object,
+                     PyObject *key)
+{
+    for (size_t i = item->first; i < item->end; i++) {
+        const Watched *entry = &watch->items[i];
+        if (entry->object == object ||
+            (entry->key && PyObject_RichCompareBool(entry->key, key, Py_EQ) == 1))
+            return true;
+    }
+    return PyErr_Occurred();
+}
+
+/* The name of an attribute that a body has added to an object, and in which it has left
+ * what it has computed (borrowed); NULL: there is none. */
+static PyObject *find_added(const Watch *watch, const Tracker *t, const Watched *item)
+{
+    PyObject *entries = item->ids ? NULL : entries_of(item->object);
+    PyObject *key, *value, *found = NULL;
+    Py_ssize_t position = 0;
+    while (!found && entries && PyDict_Check(entries) &&
+           PyDict_Next(entries, &position, &key, &value)) {
+        if (!is_array(watch, value) || !is_of_body(watch, t, (Array *) value))
+            continue;
+        const int skip = item->skipped ? PySequence_Contains(item->skipped, key) : 0;
+        if (skip == 0 && !is_noted(watch, item, value, key))
+            found = key;
+    }
+    Py_XDECREF(entries);
+    return PyErr_Occurred() ? NULL : found;
+}
+
+/* "'self.colors[2]'", or with the name of an attribute "'self.colors'": NULL with an
+ * exception. */
+static PyObject *path_of(const Watch *watch, const Tracker *t, size_t which,
+                         PyObject *added)
+{
+    PyObject *path = added ? PyUnicode_FromFormat(".%S'", added)
+                           : PyUnicode_FromString("'");
     while (path && watch->items[which].container) {
         const Watched *item = &watch->items[which];
         PyObject *longer =
@@ -296,15 +364,19 @@ static PyObject *path_of(const Watch *watch, const Tracker *t, size_t which)
 /* The object with the attribute through which the array is reached. */
 static PyObject *owner_of(const Watch *watch, size_t which)
 {
-    while (!watch->items[which].attribute)
+    while (watch->items[which].container && !watch->items[which].attribute)
         which = watch->items[which].parent;
-    return watch->items[watch->items[which].parent].object;
+    return watch->items[which].container
+               ? watch->items[watch->items[which].parent].object
+               : watch->items[which].object;
 }
 
-static bool fail(const Watch *watch, const Tracker *t, size_t which)
+static bool fail(const Watch *watch, const Tracker *t, size_t which, PyObject *added)
 {
-    PyObject *path = path_of(watch, t, which);
-    PyObject *cls = path ? tree_class_name(owner_of(watch, which)) : NULL;
+    PyObject *path = path_of(watch, t, which, added);
+    PyObject *cls = path ? tree_class_name(added ? watch->items[which].object
+                                                 : owner_of(watch, which))
+                         : NULL;
     if (cls)
         error_raise(PyExc_RuntimeError, t->operation, NULL, 0,
                     "%U was changed, which is not part of the state: of an object of "
@@ -318,8 +390,33 @@ static bool fail(const Watch *watch, const Tracker *t, size_t which)
 
 bool watch_check(const Watch *watch, const Tracker *t)
 {
-    for (size_t i = 0; i < watch->count; i++)
-        if (watch->items[i].ids && is_changed(watch, &watch->items[i]))
-            return !PyErr_Occurred() && fail(watch, t, i);
+    for (size_t i = 0; i < watch->count; i++) {
+        const Watched *item = &watch->items[i];
+        if (item->ids && is_changed(watch, item))
+            return !PyErr_Occurred() && fail(watch, t, i, NULL);
+        PyObject *added = find_added(watch, t, item);
+        if (added || PyErr_Occurred())
+            return added && fail(watch, t, i, added);
+    }
     return true;
+}
+
+/* The name of the attribute through which it is reached, NULL: none. */
+static PyObject *attribute_of(const Watch *watch, size_t which)
+{
+    while (watch->items[which].container && !watch->items[which].attribute)
+        which = watch->items[which].parent;
+    return watch->items[which].key;
+}
+
+PyObject *watch_find(const Watch *watch, const Tracker *t, const PyObject *array,
+                     PyObject *names)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        PyObject *name = watch->items[i].ids ? attribute_of(watch, i) : NULL;
+        if (name && tracker_overlap(watch->items[i].object, array) &&
+            PySequence_Contains(names, name) == 1)
+            return path_of(watch, t, i, NULL);
+    }
+    return NULL;
 }

@@ -27,6 +27,10 @@ typedef struct Watch {
 bool watch_begin(Watch *watch, const Tracker *t);
 /** Has a body changed any of it? False: a RuntimeError that names the first. */
 bool watch_check(const Watch *watch, const Tracker *t);
+/** Where an array is that is watched, "'self.x'", if that is in an attribute of one of
+ *  these names (a tuple). NULL without an exception: nowhere. */
+PyObject *watch_find(const Watch *watch, const Tracker *t, const PyObject *array,
+                     PyObject *names);
 void watch_end(Watch *watch);
 
 #endif

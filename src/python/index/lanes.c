@@ -20,6 +20,7 @@
 #include "python/memory/gather.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/wait.h"
 
 static PyObject *fail_core(const Array *a, int set)
@@ -78,7 +79,7 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
     int rv = -1;
     if (!ok) {
         index_fail_value(a, value);
-    } else if (!settle(a) || (!entry && !evaluate_writes(key_name(a, KEY_SET).text,
+    } else if (!reads_check_write(key_name(a, KEY_SET).text, a) || !settle(a) || (!entry && !evaluate_writes(key_name(a, KEY_SET).text,
                                                          (PyObject **) &a, 1))) {
         rv = -1;
     } else if (!extent_exceeds(access_extent(a), i)) {
@@ -101,6 +102,7 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
 static PyObject *gather(Array *a, Leaf positions)
 {
     Leaf result = 0;
+    reads_note_gather(a);
     if (positions && !gather_variables(array_leaf(a), positions, 0, 1, ReduceModeAuto,
                                        &result))
         return fail_core(a, KEY_GET);
@@ -117,7 +119,8 @@ static int scatter(Array *a, size_t size, Leaf positions, Extent n, PyObject *va
         return index_fail_value(a, value);
     int rv = -1;
     const bool ready =
-        n.n == 0 || gather_prepare_target(key_name(a, KEY_SET).text, array_leaf(a));
+        n.n == 0 || (reads_check_write(key_name(a, KEY_SET).text, a) &&
+                     gather_prepare_target(key_name(a, KEY_SET).text, array_leaf(a)));
     const Extent found = access_extent(entries);
     if (!ready) {
         rv = -1;

@@ -13,6 +13,7 @@
 #include "python/memory/access.h"
 #include "python/memory/gather.h"
 #include "python/object/error.h"
+#include "python/object/reads.h"
 #include "python/object/shape.h"
 #include "python/object/tables.h"
 #include "python/ops/apply.h"
@@ -36,6 +37,7 @@ static bool is_whole(const Selection *s, const Array *a)
 static bool gather_traced(const Selection *s, Array *from, Array *to)
 {
     Leaf result = 0;
+    reads_note_gather(from);
     if (is_whole(s, from)) {
         result = leaf_ref(array_leaf(from));
     } else {
@@ -181,6 +183,8 @@ static bool check_single(const Selection *s, Array *value, PyObject *original)
 static bool scatter_traced(const Selection *s, Array *target, Array *value)
 {
     Leaf written;
+    if (!is_whole(s, target) && !reads_check_write(s->operation, target))
+        return false;
     if (is_whole(s, target)) {
         written = leaf_resize(array_leaf(value), extent_next(s->total));
     } else {

@@ -18,13 +18,17 @@ void access_start(Access *access, State *state, const char *operation, PyObject 
     };
 }
 
-void access_move_mode(State *state, PyObject **active, PyObject **mode)
+bool access_sort_mode(State *state, PyObject **active, PyObject **mode)
 {
-    if (!*active || *mode || PyBool_Check(*active) || array_of(*active) ||
-        !enum_is(state, "ReduceMode", *active))
-        return;
-    *mode = *active;
-    *active = NULL;
+    PyObject *object = *active;
+    if (!object || *mode || PyBool_Check(object) || array_check(state, object))
+        return true;
+    const int is_mode = enum_has(state, "ReduceMode", object);
+    if (is_mode > 0) {
+        *mode = object;
+        *active = NULL;
+    }
+    return is_mode >= 0;
 }
 
 void access_end(Access *access)

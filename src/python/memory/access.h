@@ -22,6 +22,10 @@ void access_start(Access *access, State *state, const char *operation, PyObject 
                   PyObject *active);
 void access_end(Access *access);
 
+/** The fourth argument may be a mode, as programs for the published package have it: then
+ *  it goes to its place. A member is no int, and no mask. False: exception. */
+bool access_sort_mode(State *state, PyObject **active, PyObject **mode);
+
 /** Positions and mask for a family (borrowed from 'access'; *mask is NULL if all lanes
  *  are active). False: exception. */
 bool access_use(Access *access, const TypeInfo *like, Array **index, Array **mask);
@@ -35,9 +39,6 @@ static inline bool access_is_flat(const TypeInfo *info)
 
 /** The dynamic one-dimensional type with these entries, in the same family. */
 const TypeInfo *access_flat(State *state, const TypeInfo *info, VarType entry);
-
-/** A ReduceMode in the place of 'active' goes to that of the mode, if none is given. */
-void access_move_mode(State *state, PyObject **active, PyObject **mode);
 
 /** A new object of 'cls' (info's class or a subclass) with the counts of 'like', which
  * may be NULL for types without dynamic extents. */

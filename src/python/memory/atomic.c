@@ -8,6 +8,7 @@
 #include "python/memory/gather.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
+#include "python/object/reads.h"
 
 /* An array with one variable of a backend; 'entry' restricts its type (Void: any). */
 static Array *check_target(State *state, const char *operation, const char *name,
@@ -111,6 +112,8 @@ static bool perform(State *state, const char *operation, Atomic *t,
     Array *index, *mask;
     access_start(&access, state, operation, index_object, active);
     bool ok = check_plain(operation, t) &&
+              reads_check_write(operation, t->targets[0]) &&
+              (!t->targets[1] || reads_check_write(operation, t->targets[1])) &&
               access_use(&access, t->targets[0]->info, &index, &mask) &&
               gather_prepare_target(operation, array_leaf(t->targets[0])) &&
               (!t->targets[1] ||

@@ -16,6 +16,7 @@
 #include "python/object/enums.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 #include "python/tree/tree.h"
@@ -188,6 +189,7 @@ static PyObject *unsupported(const Access *a, PyObject *dtype, PyObject *source)
 PyObject *gather_same(Access *a, PyTypeObject *cls, Array *source)
 {
     Array *index, *mask;
+    reads_note_gather(source);
     if (source->info->kind == KIND_TENSOR)
         return access_no_tensors(a->operation,
                                  "slice expressions for gathers from them");
@@ -265,6 +267,7 @@ static PyObject *gather_components(Access *a, PyTypeObject *cls, const TypeInfo 
 {
     Array *index, *mask;
     size_t n;
+    reads_note_gather(source);
     if (!component_count(a, info, shape, &n) ||
         !access_use(a, source->info, &index, &mask))
         return NULL;
@@ -331,8 +334,8 @@ typedef struct Gather {
 static PyObject *gather_leaf_object(void *context, PyObject *const *leaves)
 {
     Gather *g = context;
-    if (!array_check(g->access.state, leaves[0]))
-        return unsupported(&g->access, (PyObject *) Py_TYPE(leaves[0]), leaves[0]);
+    if (!array_check(g->access.state, leaves[0])) /* the same for all lanes */
+        return Py_NewRef(leaves[0]);
     return gather_same(&g->access, Py_TYPE(leaves[0]), (Array *) leaves[0]);
 }
 
@@ -377,11 +380,10 @@ static PyObject *memory_gather(PyObject *module, PyObject *const *args,
     PyObject *v[6];
     State *state = state_of_module(module);
     long mode = ReduceModeAuto;
-    if (!arguments_parse(&signature, args, nargs, names, v))
-        return NULL;
-    access_move_mode(state, &v[3], &v[4]);
-    if (v[4] &&
-        !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode))
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !access_sort_mode(state, &v[3], &v[4]) ||
+        (v[4] &&
+         !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode)))
         return NULL;
     Gather gather = { .shape = v[5] == Py_None ? NULL : v[5] };
     if (!evaluate_writes("gather", &v[1], 3))

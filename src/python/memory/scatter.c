@@ -15,6 +15,7 @@
 #include "python/object/enums.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/tree/tree.h"
 
 typedef struct Pair {
@@ -124,7 +125,9 @@ static bool collect_pairs(Scatter *s, PyObject *target, PyObject *value)
     bool ok = tree_flatten(state, operation, target, &targets) &&
               tree_flatten_like(state, operation, &targets, value, &values);
     for (size_t i = 0; ok && i < targets.leaf_count; i++)
-        ok = add_pair(s, targets.leaves[i], values.leaves[i]);
+        if (array_check(state, targets.leaves[i]) ||
+            array_check(state, values.leaves[i])) /* others stay as they are */
+            ok = add_pair(s, targets.leaves[i], values.leaves[i]);
     tree_free(&targets);
     tree_free(&values);
     return ok;
@@ -329,7 +332,8 @@ static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
 {
     long mode = ReduceModeAuto;
     State *state = state_of_module(module);
-    access_move_mode(state, &v[3], &v[4]);
+    if (!access_sort_mode(state, &v[3], &v[4]))
+        return NULL;
     if (v[4] &&
         !enum_read(state, operation, "ReduceMode", v[4], ReduceModeCount, &mode))
         return NULL;
@@ -347,7 +351,8 @@ static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
         ok = access_use(&s.access, s.pairs[i].target->info, &index, &mask);
     }
     for (size_t i = 0; i < s.count && ok; i++)
-        ok = check_sizes(&s, &s.pairs[i]);
+        ok = check_sizes(&s, &s.pairs[i]) &&
+             reads_check_write(operation, s.pairs[i].target);
     for (size_t i = 0; i < s.count && ok; i++)
         ok = write_pair(&s, &s.pairs[i]);
     for (size_t i = 0; i < s.count; i++) {

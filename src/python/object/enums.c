@@ -89,16 +89,6 @@ PyObject *enum_make(State *state, const char *name, long value)
     return made;
 }
 
-bool enum_is(State *state, const char *name, PyObject *member)
-{
-    PyObject *cls = enum_class(state, name);
-    const bool result = (PyObject *) Py_TYPE(member) == cls;
-    if (!cls)
-        PyErr_Clear();
-    Py_XDECREF(cls);
-    return result;
-}
-
 bool enum_read(State *state, const char *operation, const char *name, PyObject *member,
                long limit, long *value)
 {
@@ -133,4 +123,12 @@ bool enum_read(State *state, const char *operation, const char *name, PyObject *
     if (known)
         remember(state, name, member, *value);
     return true;
+}
+
+int enum_has(State *state, const char *name, PyObject *object)
+{
+    PyObject *cls = enum_class(state, name);
+    const int result = cls ? PyObject_IsInstance(object, cls) : -1;
+    Py_XDECREF(cls);
+    return result;
 }

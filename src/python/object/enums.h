@@ -13,12 +13,12 @@ void enum_clear(State *state);
 /** The member of an enumeration ("VarType", "ReduceOp", ...) with this value. */
 PyObject *enum_make(State *state, const char *name, long value);
 
-/** Is it a member of this enumeration? */
-bool enum_is(State *state, const char *name, PyObject *member);
-
 /** The value of a member, or of a plain int, in [0, limit). False with a TypeError or
  *  ValueError that names the enumeration. */
 bool enum_read(State *state, const char *operation, const char *name, PyObject *member,
                long limit, long *value);
+
+/** Is the object a member of the enumeration? -1: exception. */
+int enum_has(State *state, const char *name, PyObject *object);
 
 #endif

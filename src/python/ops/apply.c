@@ -21,6 +21,7 @@
 #include "python/convert/value.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/ops/broadcast.h"
 #include "python/ops/matmul.h"
 #include "python/ops/sized.h"
@@ -816,6 +817,8 @@ static PyObject *apply_plain(State *state, Apply which, PyObject *const *args,
     int arity = rows[which].arity;
     if (!operand_open(state, args, arity, operands))
         return NULL;
+    if (reads_open)
+        reads_note_operands(operands, arity);
     PyObject *result = evaluate_writes(rows[which].name, operands, arity)
                            ? apply_operands(state, which, operands, slot)
                            : NULL;

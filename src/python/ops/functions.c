@@ -469,10 +469,22 @@ static PyObject *select_any(const Selection *s, PyObject *const *leaves)
     return result;
 }
 
+/* Two equal numbers, or texts, are the same for all lanes. 0: they are not, or there is
+ * an array; -1: exception. */
+static int is_plain(PyObject *const *leaves)
+{
+    if (any_array(leaves, 2) || Py_TYPE(leaves[0]) != Py_TYPE(leaves[1]))
+        return 0;
+    return PyObject_RichCompareBool(leaves[0], leaves[1], Py_EQ);
+}
+
 /* A leaf of two trees. */
 static PyObject *select_leaf(void *context, PyObject *const *leaves)
 {
     const Selection *s = context;
+    const int plain = is_plain(leaves);
+    if (plain)
+        return plain < 0 ? NULL : Py_NewRef(leaves[0]);
     PyObject *result = select_any(s, leaves);
     if (result)
         return result;

@@ -14,6 +14,7 @@
 #include "python/convert/value.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/tables.h"
 #include "python/ops/apply.h"
 #include "python/ops/product.h"
@@ -157,6 +158,8 @@ static PyObject *binary(const Operator *o, PyObject *a, PyObject *b)
     PyObject *const args[] = { a, b };
     if (jit_pending_writes() && !evaluate_writes_into(apply_name(o->which), args, 2))
         return NULL;
+    if (reads_open)
+        reads_note_operands(args, 2);
     if (Py_TYPE(a) != Py_TYPE(b))
         return mixed(o, a, b);
     const Array *x = (const Array *) a;
@@ -200,7 +203,7 @@ static PyObject *in_place(PyObject *a, PyObject *result)
         static const Operator o = { APPLY_##id, entries, compares, op,            \
                                     leaf_##core };                                \
         const TypeInfo *info = single_info(a, b, entries);                        \
-        if (info && !jit_pending_writes()) {                                      \
+        if (info && !jit_pending_writes() && !reads_open) {                       \
             const Leaf *x = array_plain_leaves((Array *) a),                      \
                        *y = array_plain_leaves((Array *) b);                      \
             Leaf index = x && y && *x && *y ? leaf_##core(*x, *y) : 0;            \

@@ -10,6 +10,7 @@
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 
 bool shortcut_number(const TypeInfo *info, PyObject *number, bool invert,
                      uint64_t *out)
@@ -91,6 +92,8 @@ PyObject *shortcut_apply(Apply which, int arity, PyObject *const *args)
 {
     if (jit_pending_writes() && !evaluate_writes_into(apply_name(which), args, arity))
         return NULL;
+    if (reads_open)
+        reads_note_operands(args, arity);
     const TypeInfo *info = find_type(arity, args);
     if (!info || !info->shortcut || !apply_keeps_type(which) ||
         !apply_accepts(which, (VarType) info->entry))

@@ -470,25 +470,32 @@ static bool run_continued(ThreadState *ts, Workspace *w, const Schedule *schedul
     return ok;
 }
 
+/* The first error is the one to report: groups that need what another one has not made
+ * fail, too. */
 static bool run_groups(ThreadState *ts, Workspace *w, const Schedule *schedule,
                        VarId *effects, uint32_t *effect_count)
 {
     bool ok = true, held = false;
+    ErrorRecord first;
     *effect_count = 0;
     w->assembly.interrupts = interrupt_requests();
     for (uint32_t i = 0; i < schedule->group_count; ++i) {
         const Group *group = &schedule->groups[i];
         if (run_continued(ts, w, schedule, i, &held))
             continue;
-        ok = false;
         if (error_code() == JIT_ERROR_MEMORY) {
             *effect_count = keep_effects(schedule, i, effects);
-            break;
+            return false;
         }
+        if (ok)
+            error_save(&first);
+        ok = false;
         for (uint32_t k = group->root_count - group->effect_count;
              k < group->root_count; ++k)
             poison_targets(group->roots[k]);
     }
+    if (!ok)
+        error_restore(&first);
     return ok;
 }
 

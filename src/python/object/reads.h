@@ -1,0 +1,49 @@
+/*
+ * reads.h -- what the body of a recorded loop reads before it writes to it
+ *
+ *     v = dr.gather(Float, buf, i)       noted
+ *     dr.scatter(buf, v + 1, i)          an error: the next iteration would have to read
+ *                                        what this one has written
+ *
+ * An iteration of an evaluated loop sees what the ones before it have written. In a
+ * recorded loop all of them would read the array as it was before the loop. While one
+ * is open, each array object that its thread reads is noted with the line: one from
+ * outside as the object that it is, as two arrays may have one variable, and one that
+ * was made within (a state, a detached copy) by its variable. The GIL guards all.
+ */
+#ifndef PYTHON_READS_H
+#define PYTHON_READS_H
+
+#include "python/object/array.h"
+
+typedef struct Read Read;
+
+/** Of a loop that is being recorded. */
+typedef struct Reads {
+    struct Reads *outer; /* of the same thread */
+    Read *entries;       /* in no order */
+    size_t count, capacity;
+    uint32_t *slots;     /* 1 + number of an entry; open addressing */
+    size_t room;         /* slots, a power of two, or 0 */
+} Reads;
+
+/** Loops that are being recorded, by all threads: nothing has to be noted otherwise. */
+extern unsigned reads_open;
+
+/** Between the two, a loop is recorded. What it has read, the loop around has read. */
+void reads_begin(Reads *reads);
+void reads_end(Reads *reads);
+
+/** The thread gathers from an array. If memory is out, less is found. */
+void reads_note_gather(const Array *array);
+/** It computes with these objects, arrays or not. */
+void reads_note_operands(PyObject *const *objects, Py_ssize_t n);
+/** The innermost loop has ended, whose state 'state' leaf i of this array was: whoever
+ *  has read the state has read the array. */
+void reads_note_state(Leaf state, const Array *array, size_t i);
+
+/** The thread is about to write to the leaves of an array. False: a loop has read it,
+ *  and there is a RuntimeError. */
+bool reads_check_write(const char *operation, const Array *target);
+
+#endif
