@@ -28,7 +28,8 @@ extern "C" {
  *   - every gather, scatter, ... is masked by the lanes that execute it;
  *   - an array that the body has written to cannot be read before the region has ended
  *     (JIT_ERROR_STATE). One that it has read before writing to it is copied then: all
- *     reads, in all iterations, see what was in it before the region.
+ *     reads, in all iterations, see what was in it before the region. Those of a
+ *     conditional that runs at once can be read: the true side comes first.
  *
  * Sizes: the region has the common size of condition, mask stack, states and outputs
  * (which are equal or 1), and so have its results. */
@@ -37,6 +38,10 @@ extern "C" {
  *  kept in a list of their own until jit_record_end(). The name is for messages and may
  *  be NULL. The handle, 0 on errors. */
 JIT_EXPORT uint32_t jit_record_begin(JitBackend backend, const char *name);
+/** The same for what runs at once: nothing in it is symbolic. Arrays that are written to
+ *  can be read, which has the writes performed; with 'cleanup', jit_record_end() then
+ *  gives the arrays back what was in them. */
+JIT_EXPORT uint32_t jit_record_begin_evaluated(JitBackend backend, const char *name);
 /** Number of side effects that the innermost recording (of any kind) has, or that the
  *  thread has queued if it is recording nothing. */
 JIT_EXPORT uint32_t jit_record_checkpoint(JitBackend backend);

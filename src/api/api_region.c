@@ -10,14 +10,24 @@
 
 /* -------------------------------------------------------------- recordings */
 
-uint32_t jit_record_begin(JitBackend backend, const char *name)
+static uint32_t begin(JitBackend backend, const char *name, bool has_values)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     const Device *device = current_device(ts, backend, "jit_record_begin()");
-    uint32_t result = device ? record_begin(ts, device->index, name) : 0;
+    uint32_t result = device ? record_begin(ts, device->index, name, has_values) : 0;
     api_leave();
     return result;
+}
+
+uint32_t jit_record_begin(JitBackend backend, const char *name)
+{
+    return begin(backend, name, false);
+}
+
+uint32_t jit_record_begin_evaluated(JitBackend backend, const char *name)
+{
+    return begin(backend, name, true);
 }
 
 uint32_t jit_record_checkpoint(JitBackend backend)

@@ -488,8 +488,12 @@ static PyObject *run_buckets(Call *call)
  * edges that another one goes by. */
 static PyObject *run_evaluated(Call *call)
 {
-    if (!ad_scope_enter(ADScopeIsolate, 0, NULL)) {
+    const JitBackend backend = type_backend(call->state);
+    const uint32_t record = jit_record_begin_evaluated(backend, call->label);
+    if (!record || !ad_scope_enter(ADScopeIsolate, 0, NULL)) {
         error_from_core(call->operation, NULL, 0);
+        if (record)
+            jit_record_end(backend, record, 1);
         return NULL;
     }
     PyObject *result = run_buckets(call);
@@ -497,6 +501,7 @@ static PyObject *run_evaluated(Call *call)
     PyObject *raised = error_fetch();
     WAIT_BEGIN
     ok = ad_scope_leave(result != NULL);
+    ok &= jit_record_end(backend, record, !ok || !result);
     WAIT_END
     error_restore(raised);
     if (ok || !result)
@@ -771,7 +776,10 @@ static PyObject *switch_(PyObject *module, PyObject *const *args, Py_ssize_t nar
         !read_mode(&call, own[MODE_PARAMETER]) ||
         !construct_label(call.operation, own[LABEL], &call.label))
         goto end;
-    if (is_integer(call.state, own[INDEX])) {
+    if (is_integer(call.state, own[INDEX]) &&
+        PyDict_GetItemWithError(named, call.state->str_active) == Py_False) {
+        result = Py_NewRef(Py_None); /* nobody calls */
+    } else if (is_integer(call.state, own[INDEX])) {
         result = call_one(call.operation, own[TARGETS], own[INDEX], positional, named);
     } else if (read_index(&call, own[INDEX]) && read_functions(&call, own[TARGETS]) &&
                take_mask(&call, positional, named) &&

@@ -127,6 +127,8 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
 {
     PyObject *result = NULL;
     Recording recording;
+    cond->args.empties = cond->yes.empties = cond->no.empties =
+        construct_is_empty(condition);
     if (cond->symbolic)
         recording_begin(&recording, operation);
     if (tracker_open(&cond->args, args) && watch_begin(&cond->watch, &cond->args) &&

@@ -77,9 +77,18 @@ Condition construct_condition(State *state, PyObject *object)
                                                                 : CONDITION_OTHER;
 }
 
+bool construct_is_empty(PyObject *condition)
+{
+    const uint32_t id = array_index((Array *) condition);
+    return !id || jit_var_peek_size(id) == 0;
+}
+
 uint32_t construct_mask(PyObject *condition)
 {
-    return jit_var_inc_ref(array_index((Array *) condition));
+    const Array *array = (const Array *) condition;
+    return construct_is_empty(condition)
+               ? jit_var_bool((JitBackend) array->info->backend, false)
+               : jit_var_inc_ref(array_index(array));
 }
 
 uint32_t construct_lanes(State *state, const char *operation, PyObject *mask)

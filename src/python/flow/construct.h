@@ -25,7 +25,9 @@ bool construct_labels(const char *operation, const char *parameter, PyObject *ob
 typedef enum Condition { CONDITION_BOOL, CONDITION_ARRAY, CONDITION_OTHER } Condition;
 Condition construct_condition(State *state, PyObject *object);
 
-/** The variable of a traced condition, a new reference. */
+/** Has a traced condition no lanes? */
+bool construct_is_empty(PyObject *condition);
+/** Its variable, a new reference; false, if there are no lanes. */
 uint32_t construct_mask(PyObject *condition);
 
 /** The variable of a mask of lanes, a new reference. 0: TypeError or ValueError. */

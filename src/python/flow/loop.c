@@ -287,6 +287,25 @@ static PyObject *run_scalar(const Loop *loop, PyObject *first)
     }
 }
 
+/* A state has no entries, for which there is an error. If the condition has none,
+ * either, there is nothing to do. */
+static PyObject *run_without_lanes(Loop *loop)
+{
+    PyObject *error = error_fetch();
+    PyObject *found = PyObject_Call(loop->condition, loop->initial, NULL);
+    const bool empty = found &&
+                       construct_condition(loop->state, found) == CONDITION_ARRAY &&
+                       construct_is_empty(found);
+    Py_XDECREF(found);
+    if (empty) {
+        Py_XDECREF(error);
+        return Py_NewRef(loop->initial);
+    }
+    PyErr_Clear();
+    error_restore(error);
+    return NULL;
+}
+
 static PyObject *run(Loop *loop, Mode mode)
 {
     if (mode == MODE_SCALAR)
@@ -308,7 +327,8 @@ static PyObject *run(Loop *loop, Mode mode)
     loop->symbolic = mode == MODE_SYMBOLIC;
     for (int i = 0; i < 3; i++) /* an iteration that runs at once is as in Python */
         loop->trackers[i].apart = loop->symbolic;
-    return run_traced(loop);
+    PyObject *result = run_traced(loop);
+    return result || !loop->start->failed_empty ? result : run_without_lanes(loop);
 }
 
 /* ---------------------------------------------------------------- arguments */

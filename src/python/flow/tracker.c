@@ -170,8 +170,14 @@ static bool add_variables(Tracker *t, TrackedLeaf *leaf, PyObject *object)
     leaf->count = parts.count;
     for (size_t i = 0; i < parts.count; i++) {
         const Leaf id = part(&parts, i);
-        if (!id)
+        if (!id && t->empties) {
+            leaf->count = 0;
+            return true;
+        }
+        if (!id) {
+            t->failed_empty = true;
             return fail_empty(t, leaf, object);
+        }
         if (!variables_append(&t->variables, id))
             return false;
     }
@@ -624,7 +630,8 @@ static bool compare_arrays(const Change *c, const TrackedLeaf *from,
         Extents before, after;
         extents_of((Array *) c->from, &before);
         extents_of((Array *) c->to, &after);
-        if (!extents_equal(&before, &after))
+        /* One without axes is a number, as an array of one entry. */
+        if (!extents_equal(&before, &after) && before.ndim && after.ndim)
             return fail_change(c, "shape of", shape_of(c->from), shape_of(c->to),
                                ", which is not permitted");
     }
@@ -643,11 +650,10 @@ static bool compare_objects(const Change *c, bool strict)
         return true;
     if (Py_TYPE(c->from) != Py_TYPE(c->to))
         return fail_type(c);
-    if (!strict)
+    const bool array = array_check(c->before->state, c->from);
+    if (!strict || (array && c->before->empties))
         return true;
-    const int equal = array_check(c->before->state, c->from)
-                          ? 0
-                          : PyObject_RichCompareBool(c->from, c->to, Py_EQ);
+    const int equal = array ? 0 : PyObject_RichCompareBool(c->from, c->to, Py_EQ);
     if (equal)
         return equal > 0;
     PyObject *name = tracker_name(c->before, c->place);
@@ -784,10 +790,29 @@ static bool has_unbound(const Tracker *t)
     return i < t->tree.leaf_count;
 }
 
+/* A tensor without axes gets those that the other one has. */
+static void align_shapes(const Tracker *before, Tracker *after)
+{
+    for (size_t i = 0; i < after->tree.leaf_count; i++) {
+        const TrackedLeaf *like = &before->leaves[i], *leaf = &after->leaves[i];
+        if (!leaf->count || !like->count || leaf->local ||
+            leaf->info->kind != KIND_TENSOR)
+            continue;
+        PyObject *from = before->tree.leaves[i], *to = after->tree.leaves[i];
+        const size_t axes = array_tensor((Array *) to)->ndim;
+        if ((array_tensor((Array *) from)->ndim == 0) == (axes == 0))
+            continue;
+        if (axes == 0)
+            Py_SETREF(after->tree.leaves[i], Py_NewRef(from));
+        after->leaves[i].origin = NO_ORIGIN;
+    }
+}
+
 bool tracker_align(const Tracker *before, Tracker *after)
 {
     Variables aligned = { 0 };
     bool ok = true;
+    align_shapes(before, after);
     if (!has_unbound(before) && !has_unbound(after))
         return true;
     for (size_t i = 0; ok && i < after->tree.leaf_count; i++) {

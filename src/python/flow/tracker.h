@@ -54,6 +54,8 @@ typedef struct Tracker {
     const char *what;      /* "state": what paths begin with */
     PyObject *labels;      /* a tuple of str that names the entries of a tuple; NULL */
     bool apart;            /* an array in several places is several fresh ones */
+    bool empties;          /* no lane is there: arrays without entries are objects */
+    bool failed_empty;     /* it could not be opened, as an array has no entries */
     bool copied;           /* the function gets containers of its own, and tensors as
                               arrays of their lanes */
     Tree tree;

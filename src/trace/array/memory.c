@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "ir/reduce_rule.h"
 #include "trace/array/array.h"
+#include "trace/eval/effects.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
@@ -381,9 +382,22 @@ static uint32_t foreign_refs(VarId id)
     return v->refs - (var_pending(v) - (expand_copies_of(id) != 0));
 }
 
+/* Writes are performed thread by thread: those that another one has queued for the array
+ * come before those to come. */
+static bool run_others(ThreadState *ts, VarId id)
+{
+    if (!var_pending(var_get(id)))
+        return true;
+    VarId copies = expand_copies_of(id);
+    return (!effects_others_write(ts, id) &&
+            !(copies && effects_others_write(ts, copies))) ||
+           evaluate_pending(ts, id);
+}
+
 /* The array to write to, where so many references do not make it shared. */
 static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
 {
+    TRY(run_others(ts, id), 0);
     const Var *v = var_get(id);
     if (v->op != OP_LITERAL && v->op != OP_UNDEFINED && v->op != OP_EVALUATED)
         TRY(evaluate_var(ts, id), 0);

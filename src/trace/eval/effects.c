@@ -4,8 +4,11 @@
 #include "trace/eval/effects.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "trace/eval/work.h"
+#include "trace/graph/node.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
 
@@ -78,6 +81,19 @@ ThreadState *effects_writer(VarId array)
         }
     }
     return NULL;
+}
+
+bool effects_others_write(const ThreadState *ts, VarId array)
+{
+    for (const ThreadState *t = state.threads; t; t = t->next)
+        for (uint32_t i = 0; t != ts && i < t->effect_count; ++i) {
+            uint32_t count;
+            const VarId *target = region_targets(t->effects[i], &count);
+            while (count-- > 0)
+                if (target[count] == array)
+                    return true;
+        }
+    return false;
 }
 
 ThreadState *effects_owner(VarId effect)
@@ -167,6 +183,111 @@ bool effects_foreign_exist(const ThreadState *ts)
         }
     }
     return false;
+}
+
+/* ------------------------------------------------------------------- run early */
+
+static bool writes_to(const VarIds *effects, VarId array)
+{
+    for (uint32_t i = 0; effects && i < effects->count; ++i) {
+        uint32_t count;
+        const VarId *targets = region_targets(effects->ids[i], &count);
+        while (count-- > 0)
+            if (targets[count] == array)
+                return true;
+    }
+    return false;
+}
+
+bool effects_are_kept(const ThreadState *ts, VarId array)
+{
+    bool found = false;
+    for (const Body *body = ts->body; body; body = body->outer) {
+        if (body->kind != BODY_EVALUATED && !body->has_values)
+            return false;
+        found |= writes_to(&body->effects, array) || writes_to(body->before, array);
+    }
+    return found;
+}
+
+static bool back_up(ThreadState *ts, VarIds *backups, VarId array)
+{
+    for (uint32_t i = 0; i < backups->count; i += 2)
+        if (backups->ids[i] == array)
+            return true;
+    const Var *v = var_get(array);
+    if (v->op != OP_EVALUATED)
+        return true;
+    uint8_t device = v->device;
+    VarType type = (VarType) v->type;
+    uint32_t size = v->size;
+    size_t bytes = (size_t) size * type_info[type].size;
+    Buffer *buffer = work_buffer(ts, device, bytes);
+    VarId copy = buffer && work_copy(ts, var_get(array)->value.buffer, 0, buffer, 0,
+                                     bytes)
+                     ? node_buffer(ts, device, type, size, buffer)
+                     : 0;
+    if (!copy) {
+        buffer_release(buffer);
+        return false;
+    }
+    if (!var_ids_take(backups, copy))
+        return false;
+    if (!var_ids_add(backups, array)) {
+        var_dec(backups->ids[--backups->count]);
+        return false;
+    }
+    var_inc(array);
+    backups->ids[backups->count - 1] = copy;
+    backups->ids[backups->count - 2] = array;
+    return true;
+}
+
+static bool queue_all(ThreadState *ts, Body *body, VarIds *effects)
+{
+    uint32_t done = 0;
+    bool ok = true;
+    for (uint32_t i = 0; ok && effects && i < effects->count; ++i) {
+        uint32_t count;
+        const VarId *targets = region_targets(effects->ids[i], &count);
+        for (uint32_t k = 0; ok && k < count; ++k) {
+            ok = back_up(ts, &body->backups, targets[k]);
+            targets = region_targets(effects->ids[i], &count);
+        }
+    }
+    while (ok && effects && done < effects->count)
+        if ((ok = state_queue(ts, effects->ids[done])) != false)
+            done++; /* the queue has the reference */
+    if (effects) {
+        memmove(effects->ids, effects->ids + done,
+                (effects->count - done) * sizeof(VarId));
+        effects->count -= done;
+    }
+    return ok;
+}
+
+static bool queue_body(ThreadState *ts, Body *body)
+{
+    return !body || (queue_body(ts, body->outer) && queue_all(ts, body, body->before) &&
+                     queue_all(ts, body, &body->effects));
+}
+
+bool effects_run_kept(ThreadState *ts)
+{
+    return queue_body(ts, ts->body);
+}
+
+void effects_take_back(ThreadState *ts, const VarIds *pairs)
+{
+    ErrorRecord before;
+    error_save(&before);
+    for (uint32_t i = 0; i < pairs->count; i += 2) {
+        const Var *array = var_get(pairs->ids[i]), *copy = var_get(pairs->ids[i + 1]);
+        if (array->op == OP_EVALUATED && copy->op == OP_EVALUATED)
+            work_copy(ts, copy->value.buffer, 0, array->value.buffer, 0,
+                      (size_t) array->size * type_info[array->type].size);
+    }
+    error_restore(&before);
 }
 
 /* ------------------------------------------------------------------- searching */

@@ -741,6 +741,8 @@ bool evaluate_pending(ThreadState *ts, VarId id)
             ok = evaluate_all(ts);
         } else if (owner) {
             ok = run_effects(ts, owner, NULL, 0);
+        } else if (!ts->evaluating && effects_are_kept(ts, id)) {
+            ok = evaluate_all(ts) && effects_run_kept(ts) && evaluate_all(ts);
         } else if (ts->evaluating || !state_wait_eval()) {
             /* Otherwise another thread is compiling their kernel: we have waited for
              * it. */
@@ -787,4 +789,4 @@ bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
 }
 
 const Hooks hooks = { evaluate_pending, freezing_abort, freezing_keep_size,
-                      freezing_note_read, free_workspace };
+                      freezing_note_read, effects_take_back, free_workspace };

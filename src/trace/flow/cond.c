@@ -127,6 +127,7 @@ uint32_t cond_start(ThreadState *ts, const char *name, VarId condition)
                  : state_flag(ts, JitFlagSymbolicConditionals) ? COND_REGION
                                                                   : COND_SELECT;
     cond->body.has_values = cond->kind != COND_REGION;
+    cond->body.before = &cond->side[0].effects;
     cond->condition = condition;
     var_inc(condition);
     cond->body.name = alloc_string(name ? name : "unnamed");
@@ -148,7 +149,8 @@ static VarId output(const Cond *cond, uint32_t side, uint32_t k)
 static bool is_written(const Cond *cond, VarId id)
 {
     const VarIds *pairs = &cond->body.written;
-    if (!var_exists(id) || !var_pending(var_get(id)))
+    bool early = cond->body.backups.count != 0; /* then it may be performed */
+    if (!var_exists(id) || (!early && !var_pending(var_get(id))))
         return false;
     for (uint32_t i = 1; i < pairs->count; i += 2)
         if (pairs->ids[i] == id)
@@ -227,6 +229,7 @@ bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
     ok = record_close_into(ts, body, &cond->side[0], function);
     if (ok && open_side(ts, cond, function))
         return true;
+    record_settle(ts, &cond->body, false);
     free_cond(cond);
     return false;
 }
@@ -261,6 +264,15 @@ static bool fail_array(const Cond *cond, uint32_t k)
                      "side has to be this array, too", cond->body.name, k);
 }
 
+/* Which output of the false side is this? */
+static uint32_t k_of(const Cond *cond, VarId b)
+{
+    uint32_t k = 0;
+    while (output(cond, 1, k) != b)
+        k++;
+    return k;
+}
+
 /* What the false side has written to its copy goes to that of the true side, which all
  * outputs that are one have to be. */
 static bool join_copies(ThreadState *ts, const Cond *cond, RegionReplay *r, VarId a,
@@ -269,6 +281,9 @@ static bool join_copies(ThreadState *ts, const Cond *cond, RegionReplay *r, VarI
     for (uint32_t k = 0; k < cond->count; ++k)
         if ((output(cond, 0, k) == a) != (output(cond, 1, k) == b))
             return fail_array(cond, k);
+    for (uint32_t i = 0; i < cond->body.backups.count; i += 2)
+        if (cond->body.backups.ids[i] == b) /* they have been performed there */
+            return fail_array(cond, k_of(cond, b));
     loop_array_replaced(ts, b, a);
     return region_replay_target(r, b) == a || region_replay_redirect(r, b, a);
 }
@@ -484,6 +499,7 @@ bool cond_end(ThreadState *ts, uint32_t handle, VarId *results)
         var_drop(results[k]);
         results[k] = 0;
     }
+    record_settle(ts, &cond->body, ok);
     free_cond(cond);
     return ok;
 }

@@ -24,6 +24,8 @@ typedef struct Hooks {
                        uint32_t count);
     /** The function that a thread records reads a variable that it has not made. */
     void (*note_read)(ThreadState *ts, VarId id);
+    /** Copy the second of each pair of arrays in memory to the first. */
+    void (*take_back)(ThreadState *ts, const VarIds *pairs);
     /** Release what a thread keeps for its next evaluation. */
     void (*free_workspace)(struct Workspace *workspace);
 } Hooks;

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "trace/graph/hooks.h"
 #include "trace/graph/mask.h"
 
 /* ------------------------------------------------------------------ scopes */
@@ -101,6 +102,7 @@ void record_abandon(ThreadState *ts, Body *body)
         leave(ts, inner);
         mask_drop(ts, inner->mask_mark);
         var_ids_drop(&inner->effects);
+        record_settle(ts, inner, false);
         inner->abandon(ts, inner);
     } while (inner != body);
 }
@@ -118,8 +120,7 @@ Body *record_find(ThreadState *ts, uint32_t handle, BodyKind kind, const char *f
 
 /* ----------------------------------------------------------------- effects */
 
-/* The body that effects are kept in, NULL: they are queued. */
-static Body *keeper(const ThreadState *ts)
+Body *record_keeper(const ThreadState *ts)
 {
     Body *body = ts->body;
     while (body && body->kind == BODY_EVALUATED)
@@ -127,7 +128,7 @@ static Body *keeper(const ThreadState *ts)
     return body;
 }
 
-bool record_keeps(const ThreadState *ts) { return keeper(ts) != NULL; }
+bool record_keeps(const ThreadState *ts) { return record_keeper(ts) != NULL; }
 
 bool record_is_symbolic(const ThreadState *ts)
 {
@@ -139,7 +140,7 @@ bool record_is_symbolic(const ThreadState *ts)
 
 bool record_effect(ThreadState *ts, VarId effect)
 {
-    Body *body = keeper(ts);
+    Body *body = record_keeper(ts);
     if (!body)
         return state_queue(ts, effect);
     return var_ids_add(&body->effects, effect);
@@ -152,6 +153,45 @@ bool record_hand_over(ThreadState *ts, const VarId *effects, uint32_t count)
         var_inc(effects[i]);
     }
     return true;
+}
+
+/* --------------------------------------------------- effects that ran early */
+
+static bool has_backup(const Body *body, VarId array)
+{
+    for (uint32_t i = 0; i < body->backups.count; i += 2)
+        if (body->backups.ids[i] == array)
+            return true;
+    return false;
+}
+
+/* Should the body around be given up, what was written in this one is taken back, too.
+ * Without memory it is not. */
+static void pass_on(Body *outer, const VarIds *backups)
+{
+    for (uint32_t i = 0; i < backups->count; i += 2) {
+        VarIds *all = &outer->backups;
+        if (has_backup(outer, backups->ids[i]) || !var_ids_add(all, backups->ids[i]))
+            continue;
+        if (!var_ids_add(all, backups->ids[i + 1])) {
+            all->count--;
+            continue;
+        }
+        var_inc(backups->ids[i]);
+        var_inc(backups->ids[i + 1]);
+    }
+}
+
+void record_settle(ThreadState *ts, Body *body, bool ok)
+{
+    if (!body->backups.count)
+        return;
+    Body *outer = record_keeper(ts);
+    if (!ok)
+        hooks.take_back(ts, &body->backups);
+    else if (outer && outer->has_values)
+        pass_on(outer, &body->backups);
+    var_ids_drop(&body->backups);
 }
 
 /* ------------------------------------------------- arrays that sides write to */
@@ -190,9 +230,12 @@ bool record_note_written(ThreadState *ts, VarId from, VarId to)
 uint32_t record_written_holders(const ThreadState *ts, VarId id)
 {
     uint32_t holders = 0;
-    for (const Body *body = ts->body; body; body = body->outer)
+    for (const Body *body = ts->body; body; body = body->outer) {
         for (uint32_t i = 0; i < body->written.count; ++i)
             holders += body->written.ids[i] == id;
+        for (uint32_t i = 0; i < body->backups.count; i += 2)
+            holders += body->backups.ids[i] == id;
+    }
     return holders;
 }
 
@@ -283,11 +326,13 @@ static void abandon_record(ThreadState *ts, Body *body)
     alloc_free(body);
 }
 
-uint32_t record_begin(ThreadState *ts, uint8_t device, const char *name)
+uint32_t record_begin(ThreadState *ts, uint8_t device, const char *name,
+                      bool has_values)
 {
     Body *body = alloc_zero(1, sizeof(Body));
     TRY(body, 0);
     body->abandon = abandon_record;
+    body->has_values = has_values;
     body->name = alloc_string(name ? name : "");
     if (body->name && record_open(ts, body, BODY_RECORD, device, 0))
         return body->handle;
@@ -297,21 +342,21 @@ uint32_t record_begin(ThreadState *ts, uint8_t device, const char *name)
 
 uint32_t record_checkpoint(const ThreadState *ts)
 {
-    const Body *body = keeper(ts);
+    const Body *body = record_keeper(ts);
     return body ? body->effects.count : ts->effect_count;
 }
 
 bool record_rollback(ThreadState *ts, uint32_t checkpoint)
 {
     uint32_t count = record_checkpoint(ts);
-    if (!keeper(ts))
+    if (!record_keeper(ts))
         return error_set(JIT_ERROR_STATE,
                          "jit_record_rollback(): nothing is being recorded");
     if (checkpoint > count)
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_record_rollback(): checkpoint is %u, expected at most %u",
                          checkpoint, count);
-    VarIds *effects = &keeper(ts)->effects;
+    VarIds *effects = &record_keeper(ts)->effects;
     while (effects->count > checkpoint)
         var_dec(effects->ids[--effects->count]);
     return true;
@@ -338,6 +383,7 @@ bool record_end(ThreadState *ts, uint32_t handle, bool cleanup)
     bool ok = record_close(ts, body, function) &&
               record_hand_over(ts, body->effects.ids, body->effects.count);
     var_ids_drop(&body->effects);
+    record_settle(ts, body, ok);
     body->abandon(ts, body);
     return ok;
 }

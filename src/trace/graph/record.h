@@ -40,7 +40,11 @@ struct Body {
     uint32_t mask_mark;   /* for mask_close() */
     VarIds effects;       /* in order, one reference each */
     uint32_t results;     /* of the region, as far as it is known: states, outputs */
-    bool has_values;      /* its variables can be evaluated: it is no region's */
+    bool has_values;      /* its variables can be evaluated: it is no region's. Nor are
+                             effects kept until its end if what they write is read */
+    VarIds *before;       /* effects of sides that are complete; NULL: none */
+    VarIds backups;       /* pairs of one reference each: an array that effects of the
+                             body have been performed on, and a copy from before that */
     bool notes_written;   /* conditionals: see record_note_written() */
     VarIds written;
     uint32_t written_before; /* so much of it is from a side that is complete */
@@ -110,6 +114,11 @@ bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count);
 bool record_join_body(RecordSize *s, const RecordedBody *body);
 /** Let go of a body; it may be used anew. */
 void record_release(RecordedBody *body);
+/** A body with values is complete ('ok'), or given up: what has been written early stays,
+ *  or is taken back. */
+void record_settle(ThreadState *ts, Body *body, bool ok);
+/** The innermost open body that effects are kept in, NULL: they are queued. */
+Body *record_keeper(const ThreadState *ts);
 /** Hand effects to what is around a closed body. False: an error, and some may have
  *  been handed over. */
 bool record_hand_over(ThreadState *ts, const VarId *effects, uint32_t count);
@@ -126,7 +135,8 @@ static inline uint32_t record_scope(const Var *v)
 uint32_t *record_outermost_scope(ThreadState *ts);
 
 /* The public functions of the same names. */
-uint32_t record_begin(ThreadState *ts, uint8_t device, const char *name);
+uint32_t record_begin(ThreadState *ts, uint8_t device, const char *name,
+                      bool has_values);
 uint32_t record_checkpoint(const ThreadState *ts);
 bool record_rollback(ThreadState *ts, uint32_t checkpoint);
 bool record_end(ThreadState *ts, uint32_t record, bool cleanup);

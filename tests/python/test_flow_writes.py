@@ -1,0 +1,427 @@
+"""Bodies that read and write one array, that change one of several names of an array, and
+that raise after they have written: all modes do what Python does, or say that they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import drjit as dr
+import numpy as np
+import pytest
+from drjit.llvm.ad import Array2f, Float, Int, TensorXf, UInt
+
+MODES = ["symbolic", "evaluated"]
+LANE = dr.arange(UInt, 4)
+
+
+def loop(body: Callable[..., Any], *state: Any, mode: str, turns: int = 3) -> Any:
+    """The state after some turns of a body that gets the turn, too."""
+
+    def turn(i: Any, *state: Any) -> Any:
+        return (i + 1, *body(i, *state))
+
+    found = dr.while_loop((UInt(0), *state), lambda i, *_: i < turns, turn, mode=mode)
+    return found[1:]
+
+
+# ---------------------------------------------------------------- reads, then writes
+
+
+def gather_first(buffer: Any, i: Any) -> Any:
+    found = dr.gather(Float, buffer, LANE)
+    dr.scatter(buffer, found * 2 + 1, LANE)
+
+
+def gather_a_copy(buffer: Any, i: Any) -> Any:
+    found = dr.gather(Float, dr.detach(buffer), 3 - LANE)
+    dr.scatter(buffer, found + 1, LANE)
+
+
+def compute_first(buffer: Any, i: Any) -> Any:
+    found = buffer + 1
+    dr.scatter(buffer, found, LANE)
+
+
+def exchange(buffer: Any, i: Any) -> Any:
+    found = dr.gather(Float, buffer, LANE)
+    dr.scatter_add(buffer, found, LANE)
+
+
+def entries(buffer: Any, i: Any) -> Any:
+    buffer[LANE] = buffer[3 - LANE] + 1
+
+
+def in_an_inner_loop(buffer: Any, i: Any) -> Any:
+    def inner(k: Any, total: Any) -> Any:
+        return k + 1, total + dr.gather(Float, buffer, LANE)
+
+    _, total = dr.while_loop((UInt(0), Float(0)), lambda k, _: k < 2, inner)
+    dr.scatter(buffer, total + 1, LANE)
+
+
+def in_a_side(buffer: Any, i: Any) -> Any:
+    found = dr.gather(Float, buffer, LANE)
+
+    def side(found: Any) -> Any:
+        dr.scatter(buffer, found + 1, LANE)
+        return found
+
+    dr.if_stmt((found,), LANE > 1, side, lambda found: found)
+
+
+READERS = [
+    gather_first, gather_a_copy, compute_first, exchange, entries, in_an_inner_loop,
+    in_a_side,
+]  # fmt: skip
+STARTS = {
+    "literal": lambda: dr.zeros(Float, 4),
+    "array": lambda: Float(1, 2, 3, 4),
+    "computed": lambda: Float(1, 2, 3, 4) * 2,
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("is_state", [False, True])
+@pytest.mark.parametrize("body", READERS)
+def test_recorded_loops_refuse_what_they_would_read(
+    body: Any, is_state: bool, start: str
+) -> None:
+    buffer = STARTS[start]()
+    before = list(buffer)
+    with pytest.raises(RuntimeError, match=r"written to \(.*\.py:\d+\) was read \(.*:\d"):
+        if is_state:
+            loop(lambda i, b: (body(b, i), (b,))[1], buffer, mode="symbolic")
+        else:
+            loop(lambda i: (body(buffer, i), ())[1], mode="symbolic")
+    assert list(buffer) == before
+
+
+@pytest.mark.parametrize("body", [gather_first, gather_a_copy, compute_first, exchange])
+def test_evaluated_loops_see_what_was_written(body: Any) -> None:
+    expected = np.float32([1, 2, 3, 4])
+    for _ in range(3):
+        expected = {
+            gather_first: expected * 2 + 1,
+            gather_a_copy: expected[::-1] + 1,
+            compute_first: expected + 1,
+            exchange: expected * 2,
+        }[body]
+    buffer = Float(1, 2, 3, 4)
+    with dr.scoped_set_flag(dr.JitFlag.SymbolicLoops, False):
+        loop(lambda i: (body(buffer, i), ())[1], mode="evaluated")
+        state = loop(
+            lambda i, b: (body(b, i), (b,))[1], Float(1, 2, 3, 4), mode="evaluated"
+        )
+    assert list(buffer) == list(expected) and list(state[0]) == list(expected)
+
+
+def test_what_recorded_loops_may_do() -> None:
+    """Two arrays that are equal, a copy from before, and writes that nobody reads."""
+    a, b = dr.zeros(Float, 4), dr.zeros(Float, 4)
+    old, new = Float(1, 2, 3, 4), Float(1, 2, 3, 4)
+    copy = Float(new)
+
+    def body(i: Any) -> Any:
+        dr.scatter(b, dr.gather(Float, a, LANE) + i, LANE)
+        dr.scatter(new, dr.gather(Float, copy, LANE) + old, LANE)
+        return ()
+
+    loop(body, mode="symbolic")
+    assert list(a) == [0] * 4 and list(b) == [2] * 4 and list(new) == [2, 4, 6, 8]
+    loop(lambda i: (dr.scatter_add(a, 1, LANE), ())[1], mode="symbolic")
+    gather_first(a, 0)  # the loop is over
+    assert list(a) == [7] * 4
+
+
+# ---------------------------------------------------------------- writes, then reads
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_evaluated_sides_come_one_after_the_other(start: str) -> None:
+    buffer = STARTS[start]()
+    before = buffer.numpy().copy()
+
+    def first(i: Any) -> Any:
+        dr.scatter(buffer, Float(5), i)
+        return dr.gather(Float, buffer, 3 - i) + dr.sum(buffer)
+
+    def second(i: Any) -> Any:
+        total = dr.sum(buffer)
+        dr.scatter_add(buffer, Float(1), 0)
+        return dr.gather(Float, buffer, i) + total
+
+    found = dr.if_stmt((LANE,), LANE > 1, first, second, mode="evaluated")
+    between = np.concatenate((before[:2], [5, 5]))
+    behind = between + [2, 0, 0, 0]
+    expected = np.concatenate((behind[:2], between[1::-1])) + between.sum()
+    np.testing.assert_allclose(found.numpy(), expected)
+    np.testing.assert_allclose(buffer.numpy(), behind)
+
+
+def test_evaluated_arguments_are_written_and_read() -> None:
+    def side(a: Any, i: Any) -> Any:
+        dr.scatter(a, Float(5), i)
+        return a, dr.gather(Float, a, i)
+
+    a, v = dr.if_stmt(
+        (Float(1, 2, 3, 4), LANE),
+        LANE > 1,
+        side,
+        lambda a, i: (a, dr.gather(Float, a, i)),
+        mode="evaluated",
+    )
+    assert list(a) == [1, 2, 5, 5] and list(v) == [1, 2, 5, 5]
+
+
+@pytest.mark.parametrize("reads", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("how", ["switch", "if"])
+def test_a_function_that_raises_takes_writes_back(
+    how: str, start: str, mode: str, reads: bool
+) -> None:
+    buffer, other = STARTS[start](), Float(7, 8)
+    before, copy = list(buffer), Float(buffer)
+
+    def first(i: Any) -> Any:
+        dr.scatter(buffer, Float(5), i)
+        dr.scatter_add(other, Float(5), 0)
+        if reads and mode == "evaluated":
+            assert list(buffer) != before and list(other) != [7, 8]
+            dr.scatter(buffer, Float(6), i)
+        return i
+
+    def second(i: Any) -> Any:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        if how == "switch":
+            dr.switch(LANE & 1, [first, second], LANE, mode=mode)
+        else:
+            dr.if_stmt((LANE,), LANE > 0, first, second, mode=mode)
+    assert list(buffer) == before and list(copy) == before and list(other) == [7, 8]
+
+
+# ---------------------------------------------------------------- names of one array
+
+
+def add_in_place(i: Any, a: Any, b: Any) -> Any:
+    a += b
+    return a, b
+
+
+def test_two_names_in_a_loop() -> None:
+    a = Float(1, 2)
+    with pytest.raises(RuntimeError, match=r"'state\[1\]' and 'state\[2\]' are one"):
+        loop(add_in_place, a, a, mode="symbolic")
+    assert list(a) == [1, 2]
+    x, y = loop(add_in_place, a, a, mode="evaluated")
+    assert x is a and y is a and list(a) == [8, 16]
+    for mode in MODES:  # in place, but of two arrays; one array, but not in place
+        x, y = loop(add_in_place, Float(1, 2), Float(1, 2), mode=mode)
+        assert list(x) == [4, 8] and list(y) == [1, 2]
+        a = Float(1, 2)
+        x, y = loop(lambda i, x, y: (x + y, y), a, a, mode=mode)
+        assert list(x) == [4, 8] and y is a and list(a) == [1, 2]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_other_names_of_a_state(mode: str) -> None:
+    array, holder = Float(1, 2), {"x": Float(1, 2)}
+    vector = Array2f(1, 2)
+
+    def closure(i: Any, a: Any) -> Any:
+        a += array
+        return (a,)
+
+    def held(i: Any, a: Any) -> Any:
+        a += holder["x"]
+        return (a,)
+
+    def part(i: Any, a: Any, v: Any) -> Any:
+        a += 1
+        return a, v
+
+    for body, state, other in (
+        (closure, (array,), "'array' of a function"),
+        (held, (holder["x"],), r"'holder\['x'\]' of a function"),
+        (part, (vector.x, vector), r"'state\[2\]'"),
+    ):
+        with pytest.raises(RuntimeError, match=rf"'state\[1\]' and {other} are one"):
+            loop(body, *state, mode=mode)  # type: ignore[arg-type]
+    assert list(array) == [1, 2] and list(holder["x"]) == [1, 2]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_two_names_in_conditionals_and_calls(mode: str) -> None:
+    def side(a: Any, b: Any) -> Any:
+        a += b
+        return a, b
+
+    def none(a: Any, b: Any) -> Any:
+        return a, b
+
+    a = Float(1, 2, 3, 4)
+    x, y = dr.if_stmt((a, a), LANE > 1, side, none, mode=mode)
+    assert x is a and y is a and list(a) == [1, 2, 6, 8]
+    x, y = dr.switch(LANE & 1, [none, side], a, a, mode=mode)
+    assert list(x) == list(y) == [1, 4, 6, 16] and list(a) == [1, 2, 6, 8]
+
+    def outside(x: Any) -> Any:
+        x += a
+        return x
+
+    with pytest.raises(RuntimeError, match=r"'args\[0\]' and 'a' of a function are one"):
+        dr.if_stmt((a,), LANE > 1, outside, lambda x: x, mode=mode)
+
+
+# ---------------------------------------------------------------- targets of syntax
+
+COUNT: Any = None
+TABLE: Any = None
+MODULE = ModuleType("MODULE")
+
+
+class Fields:
+    DRJIT_STRUCT = {"n": Int}
+    total: Any = None
+
+    def __init__(self) -> None:
+        self.n = Int(0)
+
+
+SHARED = Fields()
+
+
+@dr.syntax
+def global_in_a_loop(x: Any, mode: str) -> Any:
+    global COUNT
+    COUNT = Int(0)
+    while dr.hint(x > COUNT, mode=mode):
+        COUNT = COUNT + 1
+    return COUNT
+
+
+@dr.syntax
+def global_in_a_side(x: Any, mode: str) -> Any:
+    global COUNT
+    COUNT = Int(0)
+    if dr.hint(x > 0, mode=mode):
+        COUNT += x
+    return COUNT
+
+
+@dr.syntax
+def global_that_is_new(x: Any, mode: str) -> Any:
+    global FRESH
+    if dr.hint(x > 0, mode=mode):
+        FRESH = x
+    else:
+        FRESH = Int(0)
+    return FRESH  # type: ignore[name-defined]
+
+
+@dr.syntax
+def entry_of_a_global(x: Any, mode: str) -> Any:
+    while dr.hint(TABLE["n"] < x, mode=mode):
+        TABLE["n"] += 1
+    return TABLE["n"]
+
+
+@dr.syntax
+def attribute_of_a_global(x: Any, mode: str) -> Any:
+    if dr.hint(x > 0, mode=mode):
+        SHARED.n = x
+    return SHARED.n
+
+
+def nonlocal_of_a_function(x: Any, mode: str) -> Any:
+    n, parts = Int(0), [Int(0)]
+
+    @dr.syntax
+    def inner(x: Any) -> None:
+        nonlocal n
+        if dr.hint(x > 0, mode=mode):
+            n = x
+            parts[0] = x
+
+    inner(x)
+    assert list(n) == list(parts[0])
+    return n
+
+
+TARGETS = [
+    global_in_a_loop, global_in_a_side, global_that_is_new, entry_of_a_global,
+    attribute_of_a_global, nonlocal_of_a_function,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("function", TARGETS)
+def test_targets_that_others_see(function: Any, mode: str) -> None:
+    global TABLE
+    TABLE = {"n": Int(0)}
+    SHARED.n = Int(0)
+    assert list(function(Int(0, 1, 5), mode)) == [0, 1, 5]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_error_leaves_a_global_as_it_was(mode: str) -> None:
+    @dr.syntax
+    def function(x: Any) -> None:
+        global COUNT
+        if dr.hint(x > 0, mode=mode):
+            COUNT = x * 2
+            raise KeyError
+
+    global COUNT
+    COUNT = Int(7)
+    with pytest.raises(KeyError):
+        function(Int(0, 1))
+    assert list(COUNT) == [7]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_targets_that_cannot_be_a_state(mode: str) -> None:
+    class Plain:
+        total: Any = Int(0)
+
+    plain = Plain()
+    MODULE.n = Int(0)  # type: ignore[attr-defined]
+
+    @dr.syntax
+    def of_a_module(x: Any) -> None:
+        if dr.hint(x > 0, mode=mode):
+            MODULE.n = x  # type: ignore[attr-defined]
+
+    @dr.syntax
+    def of_a_class(x: Any) -> None:
+        if dr.hint(x > 0, mode=mode):
+            Plain.total = x
+
+    @dr.syntax
+    def of_an_object(x: Any) -> None:
+        if dr.hint(x > 0, mode=mode):
+            plain.total = x
+
+    for function, name in (
+        (of_a_module, r"MODULE\.n"), (of_a_class, r"Plain\.total"),
+        (of_an_object, r"plain\.total"),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=f"'{name}' was changed"):
+            function(Int(0, 1, 5))
+
+
+def test_a_tensor_that_is_written_to() -> None:
+    t = TensorXf(np.arange(4, dtype=np.float32).reshape(2, 2))
+
+    def body(i: Any) -> Any:
+        t[0] = t[1] + 1
+        return ()
+
+    with pytest.raises(RuntimeError, match="was read"):
+        loop(body, mode="symbolic")
+    assert t.numpy().tolist() == [[0, 1], [2, 3]]
