@@ -488,7 +488,7 @@ static PyObject *run_buckets(Call *call)
  * edges that another one goes by. */
 static PyObject *run_evaluated(Call *call)
 {
-    if (!ad_scope_enter(ADScopeIsolate, 0, NULL)) {
+    if (!ad_scope_enter(ADScopeBody, 0, NULL)) {
         error_from_core(call->operation, NULL, 0);
         return NULL;
     }
