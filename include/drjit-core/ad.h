@@ -149,8 +149,9 @@ JIT_EXPORT bool ad_traverse(ADMode mode, uint32_t flags);
 typedef enum ADScope {
     ADScopeSuspend = 0, /**< it takes no notice of these (none given: of all) */
     ADScopeResume = 1,  /**< it does again */
-    ADScopeIsolate = 2  /**< reverse traversals stop at variables from before the scope,
-                             and go on at its end */
+    ADScopeIsolate = 2, /**< reverse traversals stop at variables from before the scope,
+                             and go on at its end; forward ones begin at these */
+    ADScopeBody = 3     /**< the same, but forward traversals begin further back */
 } ADScope;
 /** Begin a scope within the thread's current one. */
 JIT_EXPORT bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices);

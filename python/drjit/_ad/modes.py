@@ -46,6 +46,16 @@ def traverse(mode: Any, flags: Any = 7) -> None:
     _core._traverse(mode.value, _flags("traverse", flags))
 
 
+def _seed(arg: Any) -> None:
+    """The gradient 1 in each component that is tracked."""
+    if not dr.is_special_v(arg):
+        dr.set_grad(arg, 1)
+        return
+    for part in _core._leaves(arg):
+        if dr.grad_enabled(part):
+            dr.accum_grad(part, 1)
+
+
 def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
     """Propagate from one array, whose gradient is 1 unless one was set."""
     bits = _flags(function, flags)
@@ -69,7 +79,7 @@ def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
         # gradient of its own there.
         arg = _core._enter(arg)
     if not _core._has_grad(arg):
-        dr.set_grad(arg, 1)
+        _seed(arg)
     _core._enqueue(function, mode, arg)
     dr.traverse(mode, bits)
 
@@ -77,7 +87,8 @@ def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
 def forward_from(arg: Any, flags: Any = 7) -> None:
     """Propagate derivatives from an array to all that depends on it.
 
-    The gradient of ``arg`` is 1 unless one was set. RuntimeError if the array is not
+    The gradient of ``arg`` is 1 unless one was set, in each component: that of a complex
+    number 1 + 1j, if both are tracked. RuntimeError if the array is not
     tracked, unless ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
     """
     _start("forward_from", dr.ADMode.Forward, arg, flags)
@@ -91,7 +102,8 @@ def forward(arg: Any, flags: Any = 7) -> None:
 def backward_from(arg: Any, flags: Any = 7) -> None:
     """Propagate derivatives from an array to all that it depends on.
 
-    The gradient of ``arg`` is 1 unless one was set. RuntimeError if the array is not
+    The gradient of ``arg`` is 1 unless one was set, in each component: that of a complex
+    number 1 + 1j, if both are tracked. RuntimeError if the array is not
     tracked, unless ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
     """
     _start("backward_from", dr.ADMode.Backward, arg, flags)

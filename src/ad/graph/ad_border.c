@@ -200,6 +200,110 @@ bool ad_border_postpone(const AdBorder *b, NodeId id)
     return w != NULL;
 }
 
+static AdLent *find_lent(AdOpen *open, NodeId id)
+{
+    for (uint32_t i = 0; i < open->lent_count; i++)
+        if (open->lent[i].node == id)
+            return &open->lent[i];
+    return NULL;
+}
+
+bool ad_border_lend(NodeId id, bool set)
+{
+    AdOpen *open = ad_border_recorded();
+    TRY(open, true); /* the derivative of a body: it is as it was */
+    AdLent *found = find_lent(open, id);
+    if (!found) {
+        TRY(vec_reserve(&open->lent, &open->lent_capacity, open->lent_count + 1,
+                        sizeof(AdLent)),
+            false);
+        AdNode *node = ad_graph_node(id);
+        found = &open->lent[open->lent_count++];
+        *found = (AdLent){ .node = id, .saved = node->grad };
+        ad_graph_ref(id);
+        node->grad = 0;
+    }
+    found->set |= set;
+    return true;
+}
+
+bool ad_border_lend_copy(NodeId id, bool again)
+{
+    AdOpen *open = ad_border_recorded();
+    const bool before = find_lent(open, id);
+    TRY(ad_border_lend(id, true), false);
+    if (before && !again)
+        return true;
+    const uint64_t saved = find_lent(open, id)->saved, grad = ad_graph_node(id)->grad;
+    if (saved)
+        ad_graph_hold(saved);
+    ad_graph_node(id)->grad = saved;
+    if (grad)
+        ad_graph_release(grad);
+    return true;
+}
+
+bool ad_border_find_tangent(NodeId id, uint64_t *tangent)
+{
+    AdStandsFor f;
+    *tangent = 0;
+    while (ad_border_stands_for(id, &f)) {
+        AdOpen *open = f.state ? ad_border_keeper() : NULL;
+        AdWaiting *w = open ? ad_border_waiting(open, id) : NULL;
+        TRY(!open || w, false);
+        if (w)
+            w->taken = true;
+        if (!f.outer)
+            return true;
+        id = f.outer;
+        *tangent = ad_graph_node(id)->grad;
+    }
+    return true;
+}
+
+bool ad_border_is_lent(NodeId id)
+{
+    const AdThread *t = thread_self.ad;
+    for (uint32_t i = t ? t->derived_open : 0; t && i < t->open_count; i++)
+        if (find_lent(&t->open[i], id))
+            return true;
+    return false;
+}
+
+void ad_border_keep(NodeId id, bool kept)
+{
+    AdOpen *open = ad_border_recorded();
+    AdLent *lent = open ? find_lent(open, id) : NULL;
+    if (lent)
+        lent->kept = kept;
+}
+
+bool ad_border_check_lent(const AdOpen *open)
+{
+    for (uint32_t i = 0; i < open->lent_count; i++)
+        if (open->lent[i].kept)
+            return ad_border_refuse(open->lent[i].node,
+                                    "the body asks for it as well, sets or clears it");
+    return true;
+}
+
+void ad_border_take_back(AdOpen *open)
+{
+    while (open->lent_count) {
+        const AdLent lent = open->lent[--open->lent_count];
+        uint64_t *grad = &ad_graph_node(lent.node)->grad;
+        uint64_t other = lent.saved;
+        ad_graph_node(lent.node)->flags &= ~(unsigned) NODE_BROUGHT;
+        if (lent.set) {
+            other = *grad;
+            *grad = lent.saved;
+        }
+        if (other)
+            ad_graph_release(other);
+        ad_graph_unref(lent.node);
+    }
+}
+
 bool ad_border_look(NodeId id)
 {
     state_lock();

@@ -46,8 +46,17 @@ typedef struct AdWaiting {
     VarId array;    /* a reference: its gradient, 0: none */
     bool goes_on;   /* a traversal has stopped here */
     bool looked_at; /* the body has asked for its gradient, or cleared it */
+    bool taken;     /* a tangent was, for that of what it stands for */
     bool lost;      /* ... is another one, which nobody can know, if it is tracked */
 } AdWaiting;
+
+/** A gradient that a body which is recorded has of its own, of a node from before it. */
+typedef struct AdLent {
+    NodeId node;    /* a reference */
+    uint64_t saved; /* owned: the gradient outside */
+    bool set;       /* the body has another one; else it was cleared only */
+    bool kept;      /* the program has set it, and no traversal has begun with it */
+} AdLent;
 
 /** What the placeholder of an open construct stands for. */
 typedef struct AdStandsFor {
@@ -90,6 +99,26 @@ bool ad_border_look(NodeId id);
 AdWaiting *ad_border_place(const AdBorder *b, NodeId id);
 /** ... in the list of this construct. NULL: memory is out. */
 AdWaiting *ad_border_waiting(struct AdOpen *open, NodeId id);
+/** Within the innermost body that is recorded a node from outside has no gradient, or
+ *  ('set') another one, until the body is complete. Traversals forward begin with it.
+ *  With the lock. False: memory is out. */
+bool ad_border_lend(NodeId id, bool set);
+/** The same for one to which a tangent comes: it begins with the gradient outside, also
+ *  if it has another one 'again'. */
+bool ad_border_lend_copy(NodeId id, bool again);
+/** The tangent of what a placeholder of an open construct stands for; of a state, as long
+ *  as the loop leaves it alone, which is known when it is complete. '*tangent' is
+ *  borrowed, 0: none. With the lock. False: memory is out. */
+bool ad_border_find_tangent(NodeId id, uint64_t *tangent);
+/** Has it? With the lock. */
+bool ad_border_is_lent(NodeId id);
+/** The program sets it; a traversal begins with it. With the lock. */
+void ad_border_keep(NodeId id, bool kept);
+/** The body is complete: nothing was set that nobody will see. With the lock. False: error
+ *  recorded. */
+bool ad_border_check_lent(const struct AdOpen *open);
+/** The body is complete, or given up. With the lock. */
+void ad_border_take_back(struct AdOpen *open);
 /** Gradients cannot leave, for this reason. False. */
 bool ad_border_refuse(NodeId id, const char *reason);
 /** Let go of what waits. */

@@ -36,15 +36,17 @@ enum {
     NODE_CUT_IN = 16,   /* a traversal has cleared edges that led to it, */
     NODE_CUT_OUT = 32,  /* ... that left it */
     NODE_CLOSED = 64,   /* an entry of a region that is complete */
-    NODE_PLAIN = 128    /* of an array that has turned out not to be tracked */
+    NODE_PLAIN = 128,   /* of an array that has turned out not to be tracked */
+    NODE_BROUGHT = 256  /* its gradient was brought by a forward traversal within a body
+                           or scope that it is from before of: the next one replaces it */
 };
 
 /* These two are most of what a tracked operation takes, so they have no field that a
  * few of them need only: labels and families stand in a table beside. */
 typedef struct AdNode {
     uint64_t grad;        /* owned; 0 = none. Of a free node: the next free one */
-    uint64_t serial : 49; /* 0: the node is free */
-    uint64_t backend : 2, type : 5, flags : 8;
+    uint64_t serial : 48; /* 0: the node is free */
+    uint64_t backend : 2, type : 5, flags : 9;
     uint32_t refs;  /* by variables, and by edges that leave it */
     uint32_t size;  /* entries of the variable */
     EdgeId in, out; /* first edge that leads to it, that leaves it */

@@ -41,6 +41,8 @@ typedef struct AdOpen {
     uint32_t untracked_count, untracked_capacity;
     AdWaiting *waiting; /* for the end of it (ad_border.h) */
     uint32_t waiting_count, waiting_capacity;
+    AdLent *lent; /* to the body that is being recorded */
+    uint32_t lent_count, lent_capacity;
     NodeId *plain; /* references: taken for untracked (ad_border_take_plain()) */
     uint32_t plain_count, plain_capacity;
 } AdOpen;

@@ -109,6 +109,17 @@ void ad_scope_drop(AdThread *t)
     alloc_free(s.set);
 }
 
+static bool copy_set(AdScopeState *s, const AdScopeState *from)
+{
+    if (!from->count)
+        return true;
+    TRY(s->set = alloc_get(from->capacity * sizeof(uint64_t)), false);
+    memcpy(s->set, from->set, from->capacity * sizeof(uint64_t));
+    s->count = from->count;
+    s->capacity = from->capacity;
+    return true;
+}
+
 /* A scope like the one around it. */
 static AdScopeState *scope_push(AdThread *t)
 {
@@ -120,26 +131,69 @@ static AdScopeState *scope_push(AdThread *t)
         *s = (AdScopeState){ 0 };
     } else {
         const AdScopeState *outer = s - 1;
-        *s = (AdScopeState){ .only = outer->only,
+        *s = (AdScopeState){ .strict = outer->strict,
+                             .only = outer->only,
                              .file = outer->file,
                              .line = outer->line,
-                             .border = outer->border };
-        if (outer->count) {
-            TRY(s->set = alloc_get(outer->capacity * sizeof(uint64_t)), NULL);
-            memcpy(s->set, outer->set, outer->capacity * sizeof(uint64_t));
-            s->count = outer->count;
-            s->capacity = outer->capacity;
-        }
+                             .border = outer->border,
+                             .beginning = outer->beginning };
+        TRY(copy_set(s, outer), NULL);
     }
     t->scope_count++;
     return s;
 }
 
+AdScopeState *ad_scope_copy(bool *ok)
+{
+    const AdScopeState *s = ad_scope_current();
+    *ok = true;
+    if (!s || (!s->only && !s->count))
+        return NULL;
+    AdScopeState *copy = alloc_zero(1, sizeof(AdScopeState));
+    *ok = copy && copy_set(copy, s);
+    if (!*ok) {
+        alloc_free(copy);
+        return NULL;
+    }
+    copy->only = s->only;
+    return copy;
+}
+
+void ad_scope_free_copy(AdScopeState *copy)
+{
+    if (copy)
+        alloc_free(copy->set);
+    alloc_free(copy);
+}
+
+bool ad_scope_enter_copy(const AdScopeState *copy)
+{
+    AdThread *t = ad_thread();
+    TRY(t, false);
+    state_lock();
+    AdScopeState *s = scope_push(t);
+    bool ok = s != NULL;
+    if (ok) {
+        alloc_free(s->set);
+        s->set = NULL;
+        s->count = s->capacity = 0;
+        s->only = copy && copy->only;
+        s->strict = copy != NULL;
+        ok = !copy || copy_set(s, copy);
+        if (!ok)
+            ad_scope_drop(t);
+    }
+    state_unlock();
+    return ok;
+}
+
 static bool scope_fill(AdScopeState *s, ADScope kind, size_t n, const uint64_t *indices)
 {
-    if (kind == ADScopeIsolate) {
+    if (kind == ADScopeIsolate || kind == ADScopeBody) {
         s->isolates = true;
         s->border = ad_graph_serial();
+        if (kind == ADScopeIsolate)
+            s->beginning = s->border;
         return true;
     }
     bool resume = kind == ADScopeResume;
@@ -162,7 +216,7 @@ static bool scope_fill(AdScopeState *s, ADScope kind, size_t n, const uint64_t *
 
 bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices)
 {
-    if ((unsigned) kind > ADScopeIsolate)
+    if ((unsigned) kind > ADScopeBody)
         return error_set(JIT_ERROR_ARGUMENT,
                          "ad_scope_enter(): kind is %d, expected an ADScope",
                          (int) kind);

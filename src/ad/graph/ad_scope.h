@@ -57,6 +57,14 @@ bool ad_scope_suspend(NodeId id);
 bool ad_scope_postpone(NodeId id);
 /** A forward traversal is to come to this node. */
 void ad_scope_note_forward(NodeId target);
+/** A copy of what the innermost scope suspends; NULL: nothing, or ('*ok' is false)
+ *  memory is out. With the lock. */
+AdScopeState *ad_scope_copy(bool *ok);
+void ad_scope_free_copy(AdScopeState *copy);
+/** Suspend what the copy says (NULL: nothing), and nothing else. What is suspended reads
+ *  as if it had no gradient. To be ended with ad_scope_leave(). Without lock. False:
+ *  memory is out. */
+bool ad_scope_enter_copy(const AdScopeState *copy);
 /** Take the innermost scope off the stack. */
 void ad_scope_drop(AdThread *t);
 

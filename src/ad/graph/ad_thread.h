@@ -15,12 +15,14 @@
 typedef struct AdScopeState {
     bool isolates; /* is not about what is tracked, which is that of the scope around */
     bool went_out; /* a forward walk has met nodes from before the border */
+    bool strict;   /* what is suspended has no gradient */
     bool only;     /* tracked are the nodes in the set; else all that are not */
     uint64_t *set; /* open addressing, 0 = free */
     uint32_t count, capacity;
     const char *file; /* the line that began it; interned, NULL: not known */
     uint32_t line;
     uint64_t border; /* reverse traversals stop at nodes below; 0 = none */
+    uint64_t beginning; /* forward ones that are looked for from results, too */
     NodeId *waiting; /* such nodes, a reference each */
     uint32_t waiting_count, waiting_capacity;
 } AdScopeState;

@@ -20,6 +20,7 @@ void ad_visits_free(AdVisits *v)
     alloc_free(v->roots);
     alloc_free(v->seen.nodes);
     alloc_free(v->serials);
+    alloc_free(v->stops);
 }
 
 void ad_visits_clear(AdVisits *v)
@@ -29,7 +30,7 @@ void ad_visits_clear(AdVisits *v)
         ad_visits_free(v);
         *v = (AdVisits){ 0 };
     }
-    v->count = v->root_count = v->seen.count = 0;
+    v->count = v->root_count = v->seen.count = v->stop_count = 0;
 }
 
 /* ---------------------------------------------------------------- walking */
@@ -40,6 +41,8 @@ typedef struct Walk {
     uint32_t depth, capacity;
     ADMode mode;
     const AdBorder *border; /* NULL: within bodies that are complete */
+    bool later;  /* where it stops is noted, and nothing is done about it */
+    bool beyond; /* it does not stop: the traversal is one in forward mode */
 } Walk;
 
 /* Note that a node is seen. '*before': it was. */
@@ -69,6 +72,15 @@ static bool walk_push(Walk *w, NodeId id)
     return true;
 }
 
+static bool note_stop(AdVisits *v, NodeId id)
+{
+    TRY(vec_reserve(&v->stops, &v->stop_capacity, v->stop_count + 1, sizeof(AdRoot)),
+        false);
+    v->stops[v->stop_count++] =
+        (AdRoot){ ad_graph_node(id)->serial, id, ADModeBackward };
+    return true;
+}
+
 /* Note what the rest of the walk, or the traversal, goes on from later. */
 static bool stop_at(Walk *w, NodeId id, bool *stops)
 {
@@ -77,23 +89,41 @@ static bool stop_at(Walk *w, NodeId id, bool *stops)
     *stops = true;
     if (w->border && ad_border_is_outside(w->border, id)) {
         NodeId receiver = ad_border_receiver(id);
+        if (w->later)
+            return note_stop(w->visits, id);
         return receiver == id || ad_border_is_outside(w->border, receiver)
                    ? ad_border_postpone(w->border, receiver)
                    : walk_push(w, receiver);
     }
     if (scope && node->serial < scope->border && !(node->flags & NODE_ENTRY))
-        return ad_scope_postpone(id);
+        return w->later ? note_stop(w->visits, id) : ad_scope_postpone(id);
     *stops = false;
     return true;
+}
+
+/* Does a scope that isolates have forward traversals begin here? */
+static bool is_beginning(NodeId id)
+{
+    const AdScopeState *scope = ad_scope_current();
+    const AdNode *node = ad_graph_node(id);
+    return scope && node->serial < scope->beginning && !(node->flags & NODE_ENTRY);
+}
+
+/* A placeholder has the tangent of what it stands for. */
+static bool walk_outer(Walk *w, NodeId id)
+{
+    AdStandsFor f;
+    return !ad_border_stands_for(id, &f) || !f.outer || walk_push(w, f.outer);
 }
 
 /* Note the edges of a node; its neighbours are walked next. */
 static bool walk_node(Walk *w, NodeId id)
 {
     bool forward = w->mode == ADModeForward, stops = false;
-    TRY(forward || stop_at(w, id, &stops), false);
-    if (stops)
+    TRY(forward || w->beyond || stop_at(w, id, &stops), false);
+    if (stops || (w->beyond && is_beginning(id)))
         return true;
+    TRY(!w->beyond || walk_outer(w, id), false);
     const AdNode *node = ad_graph_node(id);
     if (w->border && ad_graph_is_closed(id))
         return error_set(
@@ -128,6 +158,8 @@ static bool walk(Walk *w, const NodeId *roots, uint32_t count)
             ok = walk_node(w, w->stack[--w->depth]);
     }
     alloc_free(w->stack);
+    w->stack = NULL;
+    w->depth = w->capacity = 0;
     return ok;
 }
 
@@ -136,6 +168,28 @@ bool ad_visits_walk(AdVisits *visits, ADMode mode, const NodeId *roots, uint32_t
 {
     Walk w = { .visits = visits, .mode = mode, .border = border };
     return walk(&w, roots, count);
+}
+
+bool ad_visits_look(AdVisits *visits, ADMode mode, const NodeId *roots, uint32_t count,
+                    const AdBorder *border)
+{
+    Walk w = { .visits = visits, .mode = mode, .border = border, .later = true };
+    return walk(&w, roots, count);
+}
+
+bool ad_visits_go_on(AdVisits *v, ADMode mode, const AdBorder *border)
+{
+    Walk w = { .visits = v,
+               .mode = ADModeBackward,
+               .border = border,
+               .beyond = mode == ADModeForward };
+    bool ok = !v->stop_count || ad_visits_again(v, ADModeBackward, true);
+    for (uint32_t i = 0; i < v->stop_count && ok; i++)
+        if (ad_graph_has_node(v->stops[i].node) &&
+            ad_graph_node(v->stops[i].node)->serial == v->stops[i].serial)
+            ok = walk(&w, &v->stops[i].node, 1);
+    v->stop_count = 0;
+    return ok;
 }
 
 bool ad_visits_walk_within(AdVisits *visits, const NodeId *roots, uint32_t count,

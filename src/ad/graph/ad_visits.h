@@ -33,6 +33,8 @@ typedef struct AdVisits {
     AdSet seen;        /* nodes whose edges to their inputs are in the list */
     uint64_t *serials; /* of these nodes */
     uint32_t serial_capacity;
+    AdRoot *stops; /* where walks to inputs have stopped; 'mode' says nothing */
+    uint32_t stop_count, stop_capacity;
 } AdVisits;
 
 /** Without lock. */
@@ -49,6 +51,12 @@ bool ad_visits_again(AdVisits *v, ADMode mode, bool stop);
  *  forward, from the nodes to results. False: error recorded. */
 bool ad_visits_walk(AdVisits *v, ADMode mode, const NodeId *roots, uint32_t count,
                     const AdBorder *border);
+/** The same for later: where such a walk stops is noted. */
+bool ad_visits_look(AdVisits *v, ADMode mode, const NodeId *roots, uint32_t count,
+                    const AdBorder *border);
+/** The traversal begins. In reverse, others go on from these nodes behind the border;
+ *  forward, the walk goes on beyond it. False: error recorded. */
+bool ad_visits_go_on(AdVisits *v, ADMode mode, const AdBorder *border);
 /** The edges that lead to these nodes of bodies that are complete. 'stops' are not
  *  walked beyond. */
 bool ad_visits_walk_within(AdVisits *v, const NodeId *roots, uint32_t count,

@@ -87,6 +87,8 @@ void ad_region_drop(AdOpen *open)
     alloc_free(open->writes);
     alloc_free(open->untracked);
     ad_border_drop(open->waiting, open->waiting_count);
+    ad_border_take_back(open);
+    alloc_free(open->lent);
     for (uint32_t i = 0; i < open->plain_count; i++)
         ad_graph_unref(open->plain[i]);
     alloc_free(open->plain);
@@ -212,7 +214,7 @@ static bool note_exchanges(const AdOpen *open)
 static bool reserve_body(const AdOpen *open)
 {
     AdTemplate *t = open->t;
-    return vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
+    return ad_border_check_lent(open) && vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
                        sizeof(AdBodyTemplate)) &&
            note_exchanges(open);
 }
@@ -220,6 +222,7 @@ static bool reserve_body(const AdOpen *open)
 static void add_body(AdOpen *open, VarId active, size_t n, uint64_t *outputs)
 {
     AdTemplate *t = open->t;
+    ad_border_take_back(open);
     const VarIds effects = effects_of(open);
     for (uint32_t i = 0; i < effects.count; i++)
         join_size(t, effects.ids[i]);

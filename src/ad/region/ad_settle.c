@@ -98,7 +98,7 @@ static bool leave_state(const Closing *c, const AdEntry *entry, const AdWaiting 
 {
     const AdTemplate *t = c->open->t;
     const AdState *s = &t->states[entry->state - 1];
-    bool came = w->array || w->lost;
+    bool came = w->array || w->lost || w->taken;
     VarId next = ad_var_index(t->bodies[0].outputs[entry->state - 1]);
     bool written = ad_open_last_write(c->open, next) != NULL;
     *to = 0;
@@ -107,6 +107,7 @@ static bool leave_state(const Closing *c, const AdEntry *entry, const AdWaiting 
     NodeId outer = entry->outer ? ad_border_receiver(entry->outer_node) : 0;
     if (!outer)
         return true;
+    came = w->array || w->lost;
     if (w->lost || (c->kept != c->open && !ad_border_is_outside(&c->border, outer)))
         return !came || note_lost(c, outer, false);
     *to = outer;

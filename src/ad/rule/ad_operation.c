@@ -56,6 +56,7 @@ static void call_release(uint32_t index, int freed, void *payload)
     if (op->custom.release && op->payload)
         op->custom.release(op->payload);
     alloc_free((char *) op->custom.name);
+    ad_scope_free_copy(op->scope);
     alloc_free(op);
 }
 
@@ -142,6 +143,17 @@ static bool run_forward(const AdOperation *op, NodeId node, uint64_t *in, uint64
     return ok;
 }
 
+/* One of a user runs as it was made: with the same things suspended, whatever is where the
+ * traversal begins. */
+static bool enter_scope(const AdOperation *op, bool *entered)
+{
+    const AdScopeState *s = ad_scope_current();
+    *entered = op->lends && (op->scope || (s && (s->only || s->count)));
+    if (*entered && !ad_scope_enter_copy(op->scope))
+        return *entered = false;
+    return true;
+}
+
 bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
                       const AdSet *reached)
 {
@@ -165,8 +177,12 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
     if (!forward && op->arrival)
         take_sums(op, node, given + n);
     state_unlock();
-    bool ok = forward ? run_forward(op, node, given, given + n, reached)
-                      : op->custom.backward(op->payload, given + n, given);
+    bool entered = false, ok = enter_scope(op, &entered);
+    if (ok)
+        ok = forward ? run_forward(op, node, given, given + n, reached)
+                     : op->custom.backward(op->payload, given + n, given);
+    if (entered && !ad_scope_leave(ok))
+        ok = false;
     state_lock();
     take_back(givers, given, n);
     if (ok)
@@ -284,7 +300,8 @@ bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
         ok && any ? ad_operation_make(custom, payload, n_in, n_out, &node) : NULL;
     if (op) {
         op->lends = true;
-        ok = connect_inputs(op, node, n_in, inputs) &&
+        op->scope = ad_scope_copy(&ok);
+        ok = ok && connect_inputs(op, node, n_in, inputs) &&
              connect_outputs(op, node, n_out, outputs);
         ad_graph_unref(node);
         ad_graph_drop_held(&op->held);

@@ -28,6 +28,7 @@ typedef struct AdOperation {
     uint64_t *in, *out; /* gradients, owned; 0 = none */
     /* Nodes that these have come from, owned; 0 = none: first those of inputs. */
     NodeId *givers;
+    struct AdScopeState *scope; /* what was suspended when it was made; NULL: nothing */
     bool lends; /* gradients to the givers while it runs */
     /* NULL: ARRIVES_VALUE. What is added to custom.backward() finds in its place. */
     AdArrival (*arrival)(const void *payload, uint32_t input);

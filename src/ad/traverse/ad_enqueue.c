@@ -26,7 +26,7 @@ static bool enqueue(AdVisits *v, ADMode mode, uint64_t index)
     AdBorder border = ad_border();
     bool stop = ad_scope_isolates() || border.serial;
     bool ok = ad_visits_again(v, mode, stop) &&
-              ad_visits_walk(v, mode, &id, 1, &border) &&
+              ad_visits_look(v, mode, &id, 1, &border) &&
               ad_visits_note_roots(v, mode, &id, 1);
     /* The next walk begins anew where it is of another kind. */
     if (mode == ADModeForward || stop)
@@ -44,6 +44,7 @@ bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices)
     AdThread *t = ad_thread();
     TRY(t && state_thread(), false);
     uint32_t edges = t->visits.count, roots = t->visits.root_count;
+    uint32_t stops = t->visits.stop_count;
     bool ok = true;
     for (size_t i = 0; i < n; i++)
         ad_thread_read(indices[i]);
@@ -54,6 +55,7 @@ bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices)
     if (!ok) { /* nor is anything seen that was not listed */
         t->visits.count = edges;
         t->visits.root_count = roots;
+        t->visits.stop_count = stops;
         t->visits.seen.count = 0;
     }
     return ok;

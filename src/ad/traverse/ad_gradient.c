@@ -5,7 +5,7 @@
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
-#include "ad/graph/ad_thread.h"
+#include "ad/graph/ad_scope.h"
 #include "ad/traverse/ad_wait.h"
 #include "base/error.h"
 
@@ -73,7 +73,7 @@ bool ad_gradient_belongs_outside(NodeId id)
         ad_graph_node(id)->flags & NODE_ENTRY)
         return false;
     AdBorder b = ad_border();
-    return ad_border_waits(&b, id);
+    return ad_border_waits(&b, id) && !ad_border_is_lent(id);
 }
 
 /* Another thread may have been there meanwhile. */
@@ -181,7 +181,8 @@ uint64_t ad_grad(uint64_t index)
             node);
     uint64_t grad = 0;
     bool ok = true;
-    if (ad_var_node(index))
+    const AdScopeState *scope = ad_scope_current();
+    if (ad_var_node(index) && !(scope && scope->strict && !ad_grad_enabled(index)))
         grad = ad_gradient_settled(ad_var_node(index), &ok);
     TRY(ok, 0);
     AdSize size = ad_size_of(ad_var_index(index));
@@ -235,13 +236,30 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
                                     : ad_var_inc_ref(value);
     AdBorder border = ad_border();
     NodeId node;
-    if (waits(&border, index, &node))
-        return ad_wait_add(&border, node, whole);
+    if (waits(&border, index, &node)) {
+        state_lock();
+        bool lent = ad_border_is_lent(node);
+        bool ok = !lent || ad_border_lend(node, true);
+        if (lent)
+            ad_border_keep(node, true);
+        state_unlock();
+        return !ok ? (ad_var_dec_ref(whole), false)
+               : lent ? ad_gradient_accumulate(node, whole)
+                      : ad_wait_add(&border, node, whole);
+    }
     state_lock();
     bool masked = ad_border_is_outside(&border, ad_var_node(index));
     state_unlock();
     return ad_gradient_accumulate(ad_var_node(index),
                                   masked ? ad_wait_mask(whole) : whole);
+}
+
+/* The gradient is the user's. */
+static void forget_brought(NodeId id)
+{
+    state_lock();
+    ad_graph_node(id)->flags &= ~(unsigned) NODE_BROUGHT;
+    state_unlock();
 }
 
 void ad_clear_grad(uint64_t index)
@@ -251,11 +269,16 @@ void ad_clear_grad(uint64_t index)
         return;
     AdBorder border = ad_border();
     NodeId node;
-    if (waits(&border, index, &node))
+    const bool recorded = waits(&border, index, &node);
+    if (recorded)
         ad_border_look(node); /* an error follows if anything comes to it */
+    else
+        node = ad_var_node(index);
     state_lock();
-    ad_gradient_clear(ad_var_node(index));
+    if (!recorded || ad_border_lend(node, false))
+        ad_gradient_clear(node);
     state_unlock();
+    forget_brought(ad_var_node(index));
 }
 
 bool ad_set_grad(uint64_t index, uint64_t value)
@@ -264,10 +287,13 @@ bool ad_set_grad(uint64_t index, uint64_t value)
         return true;
     AdBorder border = ad_border();
     NodeId node;
-    if (waits(&border, index, &node))
-        return refuse(node, 0);
+    if (waits(&border, index, &node)) {
+        ad_clear_grad(index);
+        return ad_accum_grad(index, value);
+    }
     node = ad_var_node(index);
     uint64_t before = ad_gradient_take(node);
+    forget_brought(node);
     bool ok = ad_accum_grad(index, value);
     if (!ok && before)
         ad_gradient_put(node, before);

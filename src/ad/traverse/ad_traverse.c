@@ -24,6 +24,7 @@
 
 #include "ad/array/ad_moves.h"
 #include "ad/debug/ad_finite.h"
+#include "ad/graph/ad_open.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/rule/ad_apply.h"
 #include "ad/rule/ad_operation.h"
@@ -41,7 +42,9 @@ enum {
     SPOT_WANTED = 4,  /* what leads there was enqueued, so it keeps its gradient */
     SPOT_HELD = 8,    /* a target, which is held until its turn is over */
     SPOT_SUM = 16,    /* in Traversal.sums */
-    SPOT_END = 32     /* in Traversal.ends */
+    SPOT_END = 32,    /* in Traversal.ends */
+    SPOT_BROUGHT = 64, /* forward, from before the body or scope: a tangent has come */
+    SPOT_STANDS = 128 /* forward: it has that of what it stands for */
 };
 
 /* A node of a traversal. */
@@ -64,6 +67,8 @@ typedef struct Traversal {
     bool inside;     /* of a body: ad_thread_in_body() */
     bool watch;      /* debug mode: has every gradient been finite? */
     AdBorder border; /* backward, not within a body that is complete */
+    uint64_t before; /* forward: nodes below are from before the body, or the scope that
+                        isolates, and stay what they were */
     AdVisits visits;
     VarId zero; /* for ad_quick.h */
     Spot *spots; /* by place in the set of their nodes */
@@ -442,9 +447,69 @@ static uint64_t given(Traversal *t, NodeId giver, bool *ok)
     return plain;
 }
 
+/* Forward: is it from before the body, or the scope? */
+static bool is_before(const Traversal *t, NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    return node->serial < t->before && !(node->flags & (NODE_ENTRY | NODE_INNER));
+}
+
+/* A tangent comes to the receiver of an edge. To one from before, an earlier traversal of
+ * the body may have brought another: it begins with what was there outside. Where the body
+ * is recorded that comes back in the end. With the lock. */
+static bool bring(Traversal *t, const AdVisit *v, NodeId receiver)
+{
+    Spot *spot = &t->spots[v->receiver];
+    if (!is_before(t, receiver) || spot->flags & SPOT_BROUGHT)
+        return true;
+    spot->flags |= SPOT_BROUGHT;
+    bool brought = ad_graph_node(receiver)->flags & NODE_BROUGHT;
+    ad_graph_node(receiver)->flags |= NODE_BROUGHT;
+    if (ad_border_recorded())
+        return ad_border_lend_copy(receiver, brought);
+    if (brought)
+        ad_gradient_clear(receiver);
+    return true;
+}
+
+/* An array that a body writes to, or a result of an operation on whole arrays, has its
+ * tangent outside only. */
+static bool check_brought(const Traversal *t, const Passage *p)
+{
+    if (!is_before(t, p->receiver) || !ad_border_recorded() ||
+        p->edge.rule != RULE_MOVES)
+        return true;
+    const AdMovesKind kind = ((const AdMoves *) (uintptr_t) p->edge.held)->kind;
+    return (kind != MOVES_WRITE && kind != MOVES_WHOLE) ||
+           ad_border_refuse(p->receiver, "forward, it is that of an operation on whole "
+                                         "arrays, which is not part of the body");
+}
+
+/* A placeholder of a body that is being recorded has the tangent of what it stands for.
+ * With the lock. False: memory is out. */
+static bool stand_for(Traversal *t, const AdVisit *v)
+{
+    Spot *spot = &t->spots[v->giver];
+    AdStandsFor f;
+    uint64_t tangent;
+    if (!t->before || spot->flags & SPOT_STANDS ||
+        !(ad_graph_node(spot->id)->flags & NODE_ENTRY) ||
+        !ad_border_stands_for(spot->id, &f) || ad_border_is_lent(spot->id))
+        return true;
+    spot->flags |= SPOT_STANDS;
+    TRY(ad_border_find_tangent(spot->id, &tangent), false);
+    if (tangent)
+        ad_graph_hold(tangent);
+    ad_gradient_clear(spot->id);
+    ad_graph_node(spot->id)->grad = tangent;
+    return true;
+}
+
 /* Is the gradient of a node gone when its last edge has been passed? */
 static bool is_cleared(const Traversal *t, const Spot *giver)
 {
+    if (!(giver->flags & SPOT_REACHED) && is_before(t, giver->id))
+        return false;
     uint32_t flag =
         giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
     return (t->flags & flag) && !(giver->flags & SPOT_WANTED);
@@ -506,6 +571,7 @@ static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
         finish_giver(t, giver);
     /* Other bodies may come by what belongs to one around them. */
     if (t->flags & ADFlagClearEdges && there &&
+        !is_before(t, ad_graph_edge(v->edge)->target) &&
         !(t->border.inner &&
           ad_border_is_between(&t->border, ad_graph_edge(v->edge)->target)))
         ad_graph_edge(v->edge)->passed = true;
@@ -524,8 +590,10 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
     AdNode *receiver = ad_graph_node(to);
     if (t->tracked || t->watch || e->rule == RULE_INTO || e->rule == RULE_OUT_OF)
         return SLOW;
+    TRY(stand_for(t, v), FAILED);
     if (!giver->grad)
         return PASSED;
+    TRY(bring(t, v, to), FAILED);
     VarId g = ad_var_index(giver->grad);
     if ((var_get(g)->size > giver->size && !t->inside) ||
         !ad_quick_applies(e->rule, e->held, g))
@@ -599,11 +667,17 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
     state_lock();
     bool there = passage_open(t, v, &p), ok = true;
     bool hands = there && hands_on(t, &t->spots[v->giver], &p);
+    ok = !there || stand_for(t, v);
     state_unlock();
-    if (there) {
+    if (there && ok) {
         ok = run_operation(t, v, &p);
         uint64_t g = ok ? given(t, p.giver, &ok) : 0;
         hands = hands && g;
+        state_lock();
+        if (ok && (g || p.edge.rule == RULE_OUT_OF))
+            ok = bring(t, v, p.receiver);
+        state_unlock();
+        ok = ok && (!g || check_brought(t, &p));
         ok = ok && (hands ? pass_array(&p, g) : pass(t, &p, g));
         bool first = !(t->spots[v->giver].flags & SPOT_REACHED);
         if (t->watch && ok)
@@ -767,6 +841,35 @@ static bool mask_roots(const Traversal *t)
     return ok;
 }
 
+/* Forward, the traversal is over: placeholders have no tangents of their own, but those
+ * that it was to come to. */
+static bool return_tangents(const Traversal *t)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < t->nodes.count && t->before; i++) {
+        ad_border_keep(t->spots[i].id, false);
+        if (t->spots[i].flags & SPOT_STANDS && ad_graph_has_node(t->spots[i].id))
+            ad_gradient_clear(t->spots[i].id);
+    }
+    for (uint32_t i = 0; i < t->visits.root_count && ok && t->before; i++) {
+        const AdRoot *root = &t->visits.roots[i];
+        AdStandsFor f;
+        uint64_t tangent;
+        if (root->mode == ADModeForward || !ad_graph_has_node(root->node) ||
+            ad_graph_node(root->node)->serial != root->serial ||
+            !ad_border_stands_for(root->node, &f))
+            continue;
+        ok = ad_border_find_tangent(root->node, &tangent) &&
+             ad_border_lend(root->node, true);
+        if (ok && tangent) {
+            ad_graph_hold(tangent);
+            ad_gradient_clear(root->node);
+            ad_graph_node(root->node)->grad = tangent;
+        }
+    }
+    return ok;
+}
+
 static bool begin(Traversal *t)
 {
     TRY(ad_visits_sort(&t->visits, t->mode), false);
@@ -804,6 +907,8 @@ static bool traverse(Traversal *t)
     state_lock();
     if (begun && !leave_nothing(t))
         ok = false;
+    if (begun && !return_tangents(t))
+        ok = false;
     state_unlock();
     drop_spots(t, &t->sums);
     drop_spots(t, &t->ends);
@@ -829,10 +934,20 @@ bool ad_traverse(ADMode mode, uint32_t flags)
                     .visits = own->visits };
     if (t.tracked)
         t.flags &= ~(uint32_t) ADFlagClearEdges;
+    AdBorder border = ad_border();
     if (mode == ADModeBackward)
-        t.border = ad_border();
+        t.border = border;
     own->visits = (AdVisits){ 0 }; /* callbacks may begin traversals of their own */
-    bool ok = traverse(&t);
+    state_lock();
+    const AdScopeState *scope = ad_scope_current();
+    if (mode == ADModeForward) {
+        t.before = border.inner > border.serial ? border.inner : border.serial;
+        if (scope && scope->border > t.before)
+            t.before = scope->border;
+    }
+    bool ok = ad_visits_go_on(&t.visits, mode, &border);
+    state_unlock();
+    ok = ok && traverse(&t);
     if (own->visits.list || own->visits.roots) {
         ad_visits_free(&t.visits);
     } else {

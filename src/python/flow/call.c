@@ -490,7 +490,7 @@ static PyObject *run_evaluated(Call *call)
 {
     const JitBackend backend = type_backend(call->state);
     const uint32_t record = jit_record_begin_evaluated(backend, call->label);
-    if (!record || !ad_scope_enter(ADScopeIsolate, 0, NULL)) {
+    if (!record || !ad_scope_enter(ADScopeBody, 0, NULL)) {
         error_from_core(call->operation, NULL, 0);
         if (record)
             jit_record_end(backend, record, 1);
