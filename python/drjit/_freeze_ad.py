@@ -477,7 +477,8 @@ class Derivatives:
             if type(old) is type(new) is str and old == new:
                 continue
             read = _name_of(self._function, new)
-            what = f"{read or 'something that it reads by name'}, {old!r} then, has"
+            was = type(old).__name__ if arrays else repr(old)
+            what = f"{read or 'something that it reads by name'}, {was} then, has"
             break
         return RuntimeError(
             f"drjit.freeze(): the derivative of '{name}' has to be recorded, for which "
