@@ -104,11 +104,12 @@ def backward(result):
 """,
     "forward": """\
 def forward(result):
-    # Gradients of what is on the way to another result stay there if it is frozen.
+    # Gradients of what is on the way to another result stay there if it is frozen, and
+    # so does that of an input whose edges the function has cleared if it is not.
     dr.forward(X)
     first = result['y'] if isinstance(result, dict) else result
     found = dr.grad(first[0] if isinstance(first, (tuple, list)) else first)
-    dr.clear_grad(result)
+    dr.clear_grad([result, X])
     return found
 """,
 }

@@ -12,6 +12,7 @@ bits, derivatives, and which objects are the same.
 from __future__ import annotations
 
 import collections
+import contextlib
 import contextvars
 import functools
 import inspect
@@ -513,11 +514,18 @@ def _compare(text: str, ways: tuple[str, ...], eager: bool) -> dict[str, int]:
             if any(fault in error for fault in _FAULTS):
                 raise Invalid(f"{error}: {view['result[1]']}")
         for way in ways:
-            with tempfile.TemporaryDirectory() as folder:
+            with _folder(way) as folder:
                 _compare_way(text, plain, World(way, folder, eager), counts)
     finally:
         plain.close()
     return counts
+
+
+def _folder(way: str) -> contextlib.AbstractContextManager[str]:
+    """Where functions are saved."""
+    if way == "kept":
+        return tempfile.TemporaryDirectory()
+    return contextlib.nullcontext("")
 
 
 def _compare_way(text: str, plain: World, world: World, counts: dict[str, int]) -> None:

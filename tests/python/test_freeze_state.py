@@ -150,6 +150,7 @@ def test_programs(part: int) -> None:
     @given(programs())
     def run(program: Program) -> None:
         nonlocal repeated
+        gc.freeze()
         ways = ("frozen", "kept") if program.only_arguments else ("frozen",)
         try:
             counts = compare(program.text(), ways, program.eager)
@@ -163,6 +164,7 @@ def test_programs(part: int) -> None:
     except Difference:
         pytest.fail(report(*failed[0]), pytrace=False)
     assert repeated > 0 or COUNT < PART
+    gc.unfreeze()
     gc.collect()
     assert dr._core._ad_node_count() == 0
 
@@ -177,6 +179,7 @@ def test_unknown_values(part: int) -> None:
     @configured(min(PART, COUNT))
     @given(programs(unknown=True))
     def run(program: Program) -> None:
+        gc.freeze()
         text = program.text()
         difference = check(text, ("frozen",), program.eager)
         if difference is None:
