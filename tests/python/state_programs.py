@@ -104,11 +104,12 @@ def backward(result):
 """,
     "forward": """\
 def forward(result):
-    # Gradients of what is on the way to another result stay there if it is frozen, and
-    # so does that of an input whose edges the function has cleared if it is not.
-    dr.forward(X)
+    # What is on the way to another result is a result, too, if it is frozen: its
+    # gradient is not cleared. Nor has an input then had edges that were.
+    dr.forward(X, dr.ADFlag.ClearEdges)
     first = result['y'] if isinstance(result, dict) else result
     found = dr.grad(first[0] if isinstance(first, (tuple, list)) else first)
+    found = dr.select(found == 0, 0, found)
     dr.clear_grad([result, X])
     return found
 """,
@@ -256,7 +257,7 @@ class Program:
             if place.forms in ("any", self.owned)
             and (place.parameter or not self.wants_arguments)
             and (not self.unknown or place.unknown)
-            and (self.unknown or not place.unknown or "hidden_array" not in _WITHOUT)
+            and (self.unknown or not place.unknown)
         )
 
     def _known_specials(self) -> list[str]:
@@ -304,16 +305,16 @@ class Program:
                 self.features.remove(name)
                 return self._place(n, [*({*names} - {name})] or ["argument"])
         holds = place.holds
-        if self.unknown or holds in ("number", "float", "byte"):
+        if holds in ("number", "float", "byte"):
             arrays = False
+        elif self.unknown:
+            arrays = self.random.random() < 0.3
         else:
             arrays = self.random.random() < (0.8 if self.base == "grad" else 0.5)
             if _ONLY.intersection((*NUMBERS, *NUMBER_ACTIONS)):
                 arrays = False
             if _ONLY.intersection((*ARRAYS, *ARRAY_ONLY)):
                 arrays = True
-        if place.unknown and not self.unknown:
-            arrays = True
         if arrays:
             self._array(n, place)
         else:
