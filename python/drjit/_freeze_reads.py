@@ -482,7 +482,9 @@ class _Walk:
 
     def _wanted(self, keys: tuple[str, ...]) -> frozenset[str]:
         """Those fields of an object that may be read."""
-        return frozenset(keys) if self._reads_all else self._attributes.intersection(keys)
+        return (
+            frozenset(keys) if self._reads_all else self._attributes.intersection(keys)
+        )
 
     def _look_into_local(self, value: threading.local, label: str) -> None:
         """Attributes as this thread sees them."""
@@ -615,7 +617,7 @@ def _is_holder(cls: type) -> bool:
 
 
 def _holds_all(cls: type) -> bool:
-    """May any attribute of an object be read by no name, as this is in its class's MRO?"""
+    """May any attribute of an object be read by no name, since it is one of this?"""
     own = vars(cls)
     return cls in _HOLDERS or (
         ("__getattr__" in own or "__getattribute__" in own)

@@ -403,9 +403,7 @@ PLACES: dict[str, Place] = {
         "W{n}.get().k = {v}",
         ("G{n}.k = {v}",),
     ),
-    "iterator": Place(
-        "G{n} = [{v}, 1.0]", "next(iter(G{n}))", "", ("G{n}[0] = {v}",)
-    ),
+    "iterator": Place("G{n} = [{v}, 1.0]", "next(iter(G{n}))", "", ("G{n}[0] = {v}",)),
     # Containers that lead to others, and what they have as keys and elements.
     "proxy": Place(
         "C{n} = {{'a': {v}}}\nG{n} = types.MappingProxyType(C{n})",

@@ -524,8 +524,7 @@ SPECIALS: dict[str, Special] = {
     ),
     "width_large": Special(
         "",
-        "n = dr.width(x)\nnotes += [n * 4294967296, n << 33, n**9]\n"
-        "y = y / (n * 4294967296)",
+        "n = dr.width(x)\nnotes += [n * 4294967296, n << 33, n**9, y * (n << 40)]",
     ),
     "width_encoded": Special("", "notes.append(json.dumps({{'n': dr.width(x)}}))"),
     "width_compared": Special(

@@ -72,7 +72,11 @@ KNOWN = {
     "thread": ("T.k", "T.k = 3.0", "T = threading.local()\nT.k = 2.0"),
     "key": ("[*D][0].k", "G.k = 3.0", "D = {}\ndef fill():\n    D[G] = 1"),
     "element": ("[*D][0].k", "G.k = 3.0", "D = set()\ndef fill():\n    D.add(G)"),
-    "proxy": ("P['a']", "D['a'] = 3.0", "D = {'a': 2.0}\nP = types.MappingProxyType(D)"),
+    "proxy": (
+        "P['a']",
+        "D['a'] = 3.0",
+        "D = {'a': 2.0}\nP = types.MappingProxyType(D)",
+    ),
     "view": ("sum(P)", "D['a'] = 3.0", "D = {'a': 2.0}\nP = D.values()"),
     "user's dictionary": ("D['a']", "D['a'] = 3.0", "D = collections.UserDict(a=2.0)"),
     "objects": ("D[0].k", "D[0].k = 3.0", "D = np.array([Box(), None])"),
@@ -159,8 +163,9 @@ def test_a_frozen_object_is_looked_into() -> None:
 
 def test_results_of_a_cache_are_computed_again() -> None:
     compare(
-        program("h()", "h.cache_clear(); G.k = 3.0", "h = functools.lru_cache(get)")
-        .replace("G = Box()\n", "G = Box()\ndef get():\n    return G.k\n", 1)
+        program(
+            "h()", "h.cache_clear(); G.k = 3.0", "h = functools.lru_cache(get)"
+        ).replace("G = Box()\n", "G = Box()\ndef get():\n    return G.k\n", 1)
     )
 
 
