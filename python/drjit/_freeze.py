@@ -604,7 +604,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         left: list[Any] = []  # what the function leaves behind
         run = function if type(function) is Run else None
         roots = [left, inputs, noted, run.left if run else None]
-        _core._freeze_start(snapshot, backend, general, self._allow_reads, numbers)
+        begun = _core._freeze_start(
+            snapshot, backend, general, self._allow_reads, numbers
+        )
+        if not begun:
+            self._why = "it is called within a loop or conditional that is evaluated"
+            self._unfit, self._refused = None, True
+            return function(*args, **kwargs)
         try:
             _local.noted = noted
             result, ran = self._listen(function, args, kwargs)

@@ -477,7 +477,8 @@ class Derivatives:
             if type(old) is type(new) is str and old == new:
                 continue
             read = _name_of(self._function, new)
-            what = f"{read or 'something that it reads by name'}, {old!r} then, has"
+            was = type(old).__name__ if arrays else repr(old)
+            what = f"{read or 'something that it reads by name'}, {was} then, has"
             break
         return RuntimeError(
             f"drjit.freeze(): the derivative of '{name}' has to be recorded, for which "
@@ -592,6 +593,8 @@ class _Again:
         around = self._derivatives._around
         now = around(args, kwargs)
         self._check(then, now)
+        if not _are_alike(then, now):
+            raise self._derivatives._changed(then, now)
         # An array that is an argument and has a name, too, is the one with the name.
         roots = {
             id(_core._freeze_root(old)): _core._freeze_root(new)
@@ -649,6 +652,19 @@ def _pairs(then: Any, now: Any) -> Iterable[tuple[Any, Any]]:
     for old, new in zip(leaves(then), leaves(now), strict=True):
         if _core.is_jit_v(old):
             yield old, new
+
+
+def _are_alike(then: Any, now: Any) -> bool:
+    """Are the same arrays one array, in two trees of one structure?"""
+    forth: dict[int, int] = {}
+    back: dict[int, int] = {}
+    for old, new in _pairs(then, now):
+        if isinstance(old, type):
+            continue
+        a, b = id(_core._freeze_root(old)), id(_core._freeze_root(new))
+        if forth.setdefault(a, b) != b or back.setdefault(b, a) != a:
+            return False
+    return True
 
 
 @contextmanager

@@ -13,18 +13,22 @@ there, and which arrays.
 
 from __future__ import annotations
 
+import collections
 import enum
 import functools
 import gc
+import os
+import re
 import sys
 import threading
 import types
 import weakref
 from collections import OrderedDict, deque, namedtuple
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from drjit import _core
+from drjit._ad.custom import CustomOp
 
 # Modules whose code reads nothing that changes, but for what it calls in C.
 _QUIET = frozenset({"drjit", "numpy", "builtins", *sys.stdlib_module_names})
@@ -51,8 +55,26 @@ _ITERATORS: tuple[type, ...] = (
     zip,
 )
 
-# Modules with classes that hold what is put into them.
-_STORES = frozenset({"queue", "_queue"})
+# Modules with classes that hold a state which nobody sees.
+_STORES = frozenset(
+    {"queue", "_queue", "random", "_random", "configparser", "weakref", "_weakrefset"}
+)
+_STATES = (threading.Event, threading.Semaphore, threading.Barrier)
+
+# Mappings, and the object behind each that has the entries.
+_VIEWS: tuple[type, ...] = (
+    types.MappingProxyType,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
+
+# Code with one of these names may read all that an object has.
+_READS_ALL = frozenset({"__dict__", "vars", "dir", "getmembers"})
+
+# Constants of code that may be names: of attributes, entries and modules.
+_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_LONGEST_NAME = 100
 
 # Attributes of classes that say nothing, or nothing that Python reads.
 _SILENT = frozenset(
@@ -60,6 +82,12 @@ _SILENT = frozenset(
     | {"__annotations__", "__annotate__", "__annotate_func__", "__firstlineno__"}
     | {"__static_attributes__", "__annotations_cache__"}
 )
+
+# Methods of custom operations that are called for derivatives, by no name.
+_TRAVERSALS = frozenset({"eval", "forward", "backward"})
+
+# What modules of the standard library hold that programs change.
+_DATA = frozenset({list, dict, type(os.environ)})
 
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 
@@ -80,6 +108,21 @@ def is_quiet_module(name: Any) -> bool:
 
 def _is_installed(code: types.CodeType) -> bool:
     return "site-packages" in code.co_filename
+
+
+def _names_in(constant: Any) -> Iterator[str]:
+    """Names by which something may be looked up: a whole text, or fields of a format
+    (``"{0.k}"``). Attributes of patterns are a tuple of these."""
+    if isinstance(constant, tuple):
+        for entry in constant:
+            yield from _names_in(entry)
+    elif isinstance(constant, str) and len(constant) <= _LONGEST_NAME:
+        fields = "{" in constant
+        for name in _NAME.findall(constant) if fields else [constant]:
+            if fields or _NAME.fullmatch(name):
+                yield name
+                if "." in name:
+                    yield from name.split(".")
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -120,15 +163,22 @@ class Names:
         names = self._spaces.setdefault(id(space), (space, set()))[1]
         for inner in _nested(code):
             self._codes[id(inner)] = inner
-            self.attributes.update(inner.co_names)
-            names.update(inner.co_names)
+            found = {*inner.co_names, *_names_in(inner.co_consts)}
+            self.attributes.update(found)
+            names.update(found)
+
+    def add_fields(self, fields: Any) -> None:
+        """Add names that a class has for patterns."""
+        if type(fields) is tuple:
+            self.attributes.update(_names_in(fields))
 
     def spaces(self) -> list[tuple[dict[str, Any], set[str]]]:
         return list(self._spaces.values())
 
 
 def walk(names: Names, roots: Iterable[tuple[str, Any]]) -> Found:
-    """Look along all known paths, until there are no more names."""
+    """Look along all known paths, until there are no more names. The first of the roots
+    is the function, the others are inputs."""
     roots = list(roots)
     while True:
         before = names.size()
@@ -141,12 +191,15 @@ class _Walk:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._attributes = frozenset(names.attributes)
+        self._reads_all = not _READS_ALL.isdisjoint(names.attributes)
         self._found = Found([], [], [], (), [])
         self._values: list[Any] = []
         self._met: dict[int, Any] = {}  # kept alive: numbers of objects are used again
 
     def run(self, roots: list[tuple[str, Any]]) -> Found:
-        for label, root in roots:
+        (label, function), *inputs = roots
+        self._follow_whole(function, label)
+        for label, root in inputs:
             self._follow(root, label)
         for space, names in self._names.spaces():
             self._look_into_globals(space, names)
@@ -218,6 +271,14 @@ class _Walk:
         else:
             self._look_into_object(value, label)
 
+    def _follow_whole(self, value: Any, label: str) -> None:
+        """Look at what a value leads to that is no part of an input."""
+        if id(value) not in self._met and _core._is_container(value):
+            self._met[id(value)] = value
+            self._look_into_object(value, label)
+        else:
+            self._follow(value, label)
+
     def _look_into_tree(self, tree: Any, label: str) -> None:
         """Objects in it, and classes; its arrays and values are part of it."""
         leaf = 0
@@ -225,6 +286,7 @@ class _Walk:
         for item, keys in _core._tree_nodes("freeze", tree):
             cls = type(item)
             if keys is not None:
+                self._follow_all(keys if isinstance(item, dict) else (), label)
                 if cls not in _SEQUENCES and id(item) not in self._met:
                     self._met[id(item)] = item
                     self._look_at_instance(item, label, set(keys))
@@ -241,18 +303,53 @@ class _Walk:
                 self._follow(item, label + paths[leaf][0])
             leaf += 1
 
+    def _follow_all(self, values: Iterable[Any], label: str) -> None:
+        """Those of some keys, or of the elements of a set, that lead to anything."""
+        for value in values:
+            if type(value) not in _ATOMS:
+                self._follow_whole(value, f"a key of {label}")
+
     def _look_into_module(self, module: types.ModuleType, label: str) -> None:
-        if is_quiet_module(module.__name__):
-            return
         space = module.__dict__
+        if is_quiet_module(module.__name__):
+            self._look_into_quiet_module(space, label)
+            return
         for name in sorted(self._attributes.intersection(space)):
             self._add(_core._READ_ENTRY, space, name, space[name], f"{label}.{name}")
         self._look_for_absent(space, self._attributes.difference(space), label)
+
+    def _look_into_quiet_module(self, space: dict[str, Any], label: str) -> None:
+        """Data in it, which anyone may change, and what gives random numbers."""
+        name = space["__name__"]
+        if name.partition(".")[0] == "drjit":
+            return
+        if name == "numpy.random" or (name == "numpy" and "random" in self._attributes):
+            self._found.unsure.append("it reads numpy.random")
+        wanted = self._attributes
+        if name == "os" and "getenv" in wanted:
+            wanted |= {"environ"}
+        for name in sorted(wanted.intersection(space)):
+            value = space[name]
+            if type(value) in _ATOMS or type(value) in _DATA:
+                self._add(_core._READ_ENTRY, space, name, value, f"{label}.{name}")
 
     def _look_into_globals(self, space: dict[str, Any], names: set[str]) -> None:
         for name in sorted(names.intersection(space)):
             self._add(_core._READ_ENTRY, space, name, space[name], name)
         self._look_for_absent(space, names.difference(space), "globals")
+        built_in = space.get("__builtins__")
+        if isinstance(built_in, types.ModuleType):
+            built_in = built_in.__dict__
+        if isinstance(built_in, dict):
+            for name in sorted(names.difference(space, _BUILTINS)):
+                if name in built_in:
+                    self._add(_core._READ_ENTRY, built_in, name, built_in[name], name)
+        package = space.get("__package__")
+        for name in sorted(names):
+            for full in (name, f"{package}.{name}") if package else (name,):
+                module = sys.modules.get(full)
+                if module is not None and not is_quiet_module(full):
+                    self._add(_core._READ_ENTRY, sys.modules, full, module, full)
 
     def _look_for_absent(self, space: Any, names: Iterable[str], label: str) -> None:
         missing = tuple(sorted(names))
@@ -263,12 +360,17 @@ class _Walk:
         own = [base for base in cls.__mro__ if not is_quiet_module(base.__module__)]
         if not own:
             return
+        if type(cls) is not type:
+            self._follow(type(cls), type(cls).__name__)
+        self._names.add_fields(getattr(cls, "__match_args__", None))
+        called = _TRAVERSALS if issubclass(cls, CustomOp) else frozenset()
         present = {
             name
             for base in own
             for name, value in vars(base).items()
             if name not in _SILENT
-            and (name in self._attributes or _is_special(name, value))
+            and (name in self._attributes or _is_special(name, value) or name in called)
+            or name == "__match_args__"
         }
         for name in sorted(present):
             base = next(base for base in cls.__mro__ if name in vars(base))
@@ -280,9 +382,18 @@ class _Walk:
         for base in own:
             missing = self._attributes.difference(vars(base))
             self._look_for_absent(base, missing, base.__name__)
+            above = base.__base__
+            if above is not None and above in own:
+                place = f"{base.__name__}.__base__"
+                row = _core._READ_MEMBER, False, base, "__base__", _reference(above)
+                self._row(*row, place)
 
     def _look_into_function(self, function: types.FunctionType, label: str) -> None:
-        if is_quiet(function.__globals__) or not self._is_own(function):
+        if is_quiet(function.__globals__):  # a decorator's, around one of the user's
+            self._look_into_cells(function, self._is_quiet_value)
+            self._follow(function.__dict__.get("__wrapped__"), label)
+            return
+        if not self._is_own(function):
             return
         code = function.__code__
         self._names.add(code, function.__globals__)
@@ -293,14 +404,7 @@ class _Walk:
         ):
             known = _NOTHING if value is None else value
             self._add(kind, function, None, known, f"{label}.{part}")
-        for name, cell in zip(
-            code.co_freevars, function.__closure__ or (), strict=True
-        ):
-            try:
-                held = cell.cell_contents
-            except ValueError:  # not assigned yet
-                held = _NOTHING
-            self._add(_core._READ_CELL, cell, None, held, name)
+        self._look_into_cells(function)
         if function.__dict__:
             space = function.__dict__
             for name in sorted(self._attributes.intersection(space)):
@@ -311,6 +415,24 @@ class _Walk:
             function.__dict__, self._attributes.difference(function.__dict__), label
         )
         self._follow(function.__dict__.get("__wrapped__"), label)
+
+    def _look_into_cells(
+        self, function: types.FunctionType, without: Callable[[Any], bool] | None = None
+    ) -> None:
+        names = function.__code__.co_freevars
+        for name, cell in zip(names, function.__closure__ or (), strict=True):
+            try:
+                held = cell.cell_contents
+            except ValueError:  # not assigned yet
+                held = _NOTHING
+            if without is None or not without(held):
+                self._add(_core._READ_CELL, cell, None, held, name)
+
+    def _is_quiet_value(self, value: Any) -> bool:
+        """Does a value say nothing about a user's program?"""
+        if isinstance(value, types.FunctionType):
+            return is_quiet(value.__globals__) and not value.__closure__
+        return not isinstance(value, (dict, types.MappingProxyType, types.MethodType))
 
     def _is_own(self, function: types.FunctionType) -> bool:
         """Is it the user's, so that it is followed before it has run?"""
@@ -325,15 +447,28 @@ class _Walk:
                 part = getattr(value, name, None)
                 self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
         elif isinstance(value, weakref.ref):
-            self._follow(value(), label)
+            self._follow_whole(value(), label)
+        elif isinstance(value, _VIEWS):
+            for mapping in gc.get_referents(value):
+                self._follow_whole(mapping, label)
+        elif isinstance(value, (set, frozenset)):
+            self._follow_all(value, label)
+            self._look_at_instance(value, label)
+        elif isinstance(value, threading.local):
+            self._look_into_local(value, label)
         elif isinstance(value, _ITERATORS):
             self._found.unsure.append(f"'{label}' is an iterator")
-        elif isinstance(value, threading.local) or type(value).__module__ in _STORES:
+        elif _has_hidden_state(value):
             what = f"{type(value).__module__}.{type(value).__name__}"
             self._found.unsure.append(f"'{label}' is a {what}")
+            self._look_at_instance(value, label)
         elif isinstance(value, functools._lru_cache_wrapper):
             self._found.unsure.append(f"'{label}' keeps results")
+            self._row(_core._READ_CACHE, False, value, None, _cached(value), label)
+            self._values.append(_cached(value))
             self._follow(value.__wrapped__, label)
+        elif _is_array_of_objects(value):
+            self._follow_all(value.flat, label)
         elif isinstance(value, (list, tuple, deque)):
             self._row(_core._READ_LENGTH, False, value, None, len(value), label)
             self._values.append(len(value))
@@ -342,12 +477,26 @@ class _Walk:
             self._look_at_instance(value, label)
         elif isinstance(value, dict):
             self._look_into_dictionary(value, label)
-        elif isinstance(value, enum.Enum):
-            self._follow(type(value), label)
         else:
             self._look_at_instance(value, label)
 
+    def _wanted(self, keys: tuple[str, ...]) -> frozenset[str]:
+        """Those fields of an object that may be read."""
+        return (
+            frozenset(keys) if self._reads_all else self._attributes.intersection(keys)
+        )
+
+    def _look_into_local(self, value: threading.local, label: str) -> None:
+        """Attributes as this thread sees them."""
+        space = value.__dict__
+        keys = tuple(space)
+        self._row(_core._READ_LOCALS, False, value, None, keys, label)
+        for name in sorted(self._wanted(keys)):
+            self._add(_core._READ_LOCAL, value, name, space[name], f"{label}.{name}")
+        self._follow(type(value), label)
+
     def _look_into_dictionary(self, value: Any, label: str) -> None:
+        self._follow_all(list(dict.keys(value)), label)
         keys = tuple(dict.keys(value))
         if isinstance(value, OrderedDict):  # its order is not that of the dictionary
             keys = tuple(OrderedDict.keys(value))
@@ -375,22 +524,23 @@ class _Walk:
         self._look_at_fields(value, label, known or set())
         self._follow(cls, cls.__name__)
         if isinstance(value, _core._Caller):  # a frozen function
-            self._follow(value._function, label)
+            self._follow_whole(value._function, label)
         else:
-            self._follow((_fields(value) or {}).get("__wrapped__"), label)
+            self._follow_whole((_fields(value) or {}).get("__wrapped__"), label)
 
     def _look_at_fields(self, value: Any, label: str, known: set[str]) -> None:
         """Attributes that an object has itself, but for those that are known."""
         cls = type(value)
-        if is_quiet_module(cls.__module__) and not _is_holder(cls):
+        quiet = is_quiet_module(cls.__module__) and not _is_holder(cls)
+        if quiet and cls.__module__.partition(".")[0] == "drjit":
             return
         space = _fields(value)
         if space is not None:
             keys = tuple(space)
-            if not known or known.symmetric_difference(keys):
+            if not quiet and (not known or known.symmetric_difference(keys)):
                 self._row(_core._READ_FIELDS, False, value, None, keys, label)
-            names = self._attributes.intersection(keys)
-            if cls.__module__ == "collections":
+            names = self._attributes.intersection(keys) if quiet else self._wanted(keys)
+            if not quiet and any(map(_holds_all, cls.__mro__)):
                 names = frozenset(keys)
             for name in sorted(names - known):
                 self._add(
@@ -450,9 +600,49 @@ def _is_special(name: str, value: Any) -> bool:
     )
 
 
+# Classes of the standard library that are there to hold things: their methods, which
+# nobody looks into, read all that they have.
+_HOLDERS = frozenset(
+    {collections.UserDict, collections.UserList, collections.UserString}
+    | {collections.ChainMap, enum.Enum, type(os.environ)}
+)
+
+
 def _is_holder(cls: type) -> bool:
-    """Is it a class of the interpreter's, or of ours, that is there to hold things?"""
-    return cls.__module__ == "collections" or cls is types.SimpleNamespace
+    return (
+        cls.__module__ == "collections"
+        or cls in (*_HOLDERS, types.SimpleNamespace)
+        or f"{cls.__module__}.{cls.__name__}" == "argparse.Namespace"
+    )
+
+
+def _holds_all(cls: type) -> bool:
+    """May any attribute of an object be read by no name, since it is one of this?"""
+    own = vars(cls)
+    return cls in _HOLDERS or (
+        ("__getattr__" in own or "__getattribute__" in own)
+        and not is_quiet_module(cls.__module__)
+    )
+
+
+def _has_hidden_state(value: Any) -> bool:
+    """Is it of a class of the standard library, or NumPy's, whose state nobody sees?"""
+    return isinstance(value, _STATES) or any(
+        base.__module__ in _STORES or base.__module__.startswith("numpy.random")
+        for base in type(value).__mro__
+    )
+
+
+def _is_array_of_objects(value: Any) -> Any:
+    if type(value).__module__ != "numpy":
+        return False
+    return getattr(getattr(value, "dtype", None), "hasobject", False)
+
+
+def _cached(function: Any) -> tuple[int, int]:
+    """How many results were computed, and how many are kept."""
+    _, computed, _, kept = function.cache_info()
+    return computed, kept
 
 
 def _is_plain(value: tuple[Any, ...]) -> bool:
@@ -520,10 +710,37 @@ _UNSAFE_BUILTINS = frozenset(
 )
 
 
-def unsure_of(called: tuple[type | None, str, str | None]) -> str | None:
+# Code of modules that gives other results each time, or reads what nobody sees: all of
+# it, or functions of such names.
+_UNSAFE_CODE: dict[str, frozenset[str]] = dict.fromkeys(
+    ("random", "secrets", "uuid", "tempfile", "configparser", "subprocess", "socket")
+    + ("locale", "platform", "shelve", "urllib", "glob", "queue", "multiprocessing"),
+    frozenset(),
+) | {
+    "os": frozenset({"getcwd", "walk", "popen", "listdir", "scandir", "path"}),
+    "pathlib": frozenset(
+        {"open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "stat"}
+        | {"iterdir", "glob", "cwd", "home"}
+    ),
+    "numpy": frozenset({"load", "loadtxt", "genfromtxt", "fromregex"}),
+}
+
+
+def _unsure_of_code(name: str, module: str) -> str | None:
+    """The same of a function in Python that does not count."""
+    names = _UNSAFE_CODE.get(module.partition(".")[0])
+    if names is None or (names and name.rpartition(".")[2] not in names):
+        return None
+    return f"it calls {module}.{name}()"
+
+
+def unsure_of(called: tuple[Any, str, str | None]) -> str | None:
     """Why a function in C may give another result the next time; None: it does not.
-    ``called``: the class that it belongs to, its name, and that of its module."""
+    ``called``: the class that it belongs to, its name, and that of its module; False
+    instead of the class: it is in Python, and nobody looks into it."""
     owner, name, module = called
+    if owner is False:
+        return _unsure_of_code(name, str(module))
     if owner is None:
         module = str(module)
         if module == "builtins":

@@ -354,45 +354,124 @@ PLACES: dict[str, Place] = {
     # Where a C callable finds what is read. Arrays are seen all the same.
     "computed_name": Place(
         "G{n} = Box({v})",
-        "getattr(G{n}, 'jkl'[1])",
-        "setattr(G{n}, 'jkl'[1], {v})",
+        "getattr(G{n}, 'K'.lower())",
+        "setattr(G{n}, 'K'.lower(), {v})",
         ("G{n}.k = {v}",),
         unknown=True,
     ),
     "computed_global": Place(
         "G{n} = {v}",
+        "globals()['g{n}'.upper()]",
+        "globals()['g{n}'.upper()] = {v}",
+        ("G{n} = {v}",),
+        unknown=True,
+    ),
+    # Names that are texts.
+    "getattr": Place(
+        "G{n} = Box({v})",
+        "getattr(G{n}, 'k')",
+        "setattr(G{n}, 'k', {v})",
+        ("G{n}.k = {v}",),
+    ),
+    "globals": Place(
+        "G{n} = {v}",
         "globals()['G{n}']",
         "globals()['G{n}'] = {v}",
         ("G{n} = {v}",),
-        unknown=True,
     ),
     "vars": Place(
         "G{n} = Box({v})",
         "vars(G{n})['k']",
         "vars(G{n})['k'] = {v}",
         ("G{n}.k = {v}",),
-        unknown=True,
+    ),
+    "attributes": Place(
+        "G{n} = Box({v})",
+        "[*G{n}.__dict__.values()][0]",
+        "G{n}.__dict__.update(k={v})",
+        ("G{n}.k = {v}",),
     ),
     "attrgetter": Place(
         "G{n} = Box({v})",
         "operator.attrgetter('k')(G{n})",
         "",
         ("G{n}.k = {v}",),
-        unknown=True,
     ),
     "weak": Place(
         "G{n} = Box({v})\nW{n} = WeakBox(weakref.ref(G{n}))",
         "W{n}.get().k",
         "W{n}.get().k = {v}",
         ("G{n}.k = {v}",),
-        unknown=True,
     ),
-    "iterator": Place(
-        "G{n} = [{v}, 1.0]",
-        "next(iter(G{n}))",
+    "iterator": Place("G{n} = [{v}, 1.0]", "next(iter(G{n}))", "", ("G{n}[0] = {v}",)),
+    # Containers that lead to others, and what they have as keys and elements.
+    "proxy": Place(
+        "C{n} = {{'a': {v}}}\nG{n} = types.MappingProxyType(C{n})",
+        "G{n}['a']",
+        "C{n}['a'] = {v}",
+        ("C{n}['a'] = {v}",),
+    ),
+    "view": Place(
+        "C{n} = {{'a': {v}}}\nG{n} = C{n}.values()",
+        "[*G{n}][0]",
+        "C{n}['a'] = {v}",
+        ("C{n}['a'] = {v}",),
+    ),
+    "user_dict": Place(
+        "G{n} = collections.UserDict(a={v})",
+        "G{n}['a']",
+        "G{n}['a'] = {v}",
+        ("G{n}['a'] = {v}",),
+    ),
+    "chain_map": Place(
+        "C{n} = {{'a': {v}}}\nG{n} = collections.ChainMap({{}}, C{n})",
+        "G{n}['a']",
+        "C{n}['a'] = {v}",
+        ("C{n}['a'] = {v}", "G{n}['a'] = {v}"),
+    ),
+    "arguments": Place(
+        "G{n} = argparse.Namespace(k={v})",
+        "G{n}.k",
+        "G{n}.k = {v}",
+        ("G{n}.k = {v}",),
+    ),
+    "key": Place(
+        "G{n} = Box({v})\nC{n} = {{G{n}: 1.0}}",
+        "[*C{n}][0].k",
+        "G{n}.k = {v}",
+        ("G{n}.k = {v}",),
+    ),
+    "element": Place(
+        "G{n} = Box({v})\nC{n} = {{G{n}}}",
+        "[*C{n}][0].k",
+        "[*C{n}][0].k = {v}",
+        ("G{n}.k = {v}",),
+    ),
+    "array_of_objects": Place(
+        "G{n} = Box({v})\nC{n} = np.array([G{n}, None])",
+        "C{n}[0].k",
+        "C{n}[0].k = {v}",
+        ("G{n}.k = {v}",),
+    ),
+    "named_tuple": Place(
+        "P{n} = collections.namedtuple('P{n}', 'a k')\nG{n} = P{n}(1.0, {v})",
+        "G{n}.k",
         "",
-        ("G{n}[0] = {v}",),
-        unknown=True,
+        ("G{n} = P{n}(1.0, {v})", "G{n} = G{n}._replace(k={v})"),
+    ),
+    "metaclass": Place(
+        "class M{n}(type):\n    k = {v}\nclass G{n}(metaclass=M{n}):\n    pass",
+        "G{n}.k",
+        "M{n}.k = {v}",
+        ("M{n}.k = {v}",),
+    ),
+    "any_attribute": Place(
+        "class C{n}:\n    def __init__(self, v):\n        self.named = v\n"
+        "    def __getattr__(self, name):\n"
+        "        return vars(self)['N{n}'[:1].lower() + 'amed']\nG{n} = C{n}({v})",
+        "G{n}.k",
+        "G{n}.named = {v}",
+        ("G{n}.named = {v}",),
     ),
 }
 
@@ -523,11 +602,16 @@ ARRAY_OUTSIDE = (
 )
 
 PROLOGUE = """\
+import argparse
 import collections
+import contextlib
 import copy
 import dataclasses
 import functools
+import json
 import operator
+import os
+import sys
 import threading
 import types
 import weakref

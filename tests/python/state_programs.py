@@ -9,12 +9,14 @@ one of them. STATE_WITHOUT lists those that no program has.
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from hypothesis import strategies as st
 from state_places import (
     ARRAY_ACTIONS,
     ARRAY_OUTSIDE,
@@ -77,7 +79,8 @@ def in_thread(function):
     found = []
     def run():
         try:
-            found.append(function())
+            with dr.scoped_set_flag(dr.JitFlag.FastMath, False):
+                found.append(function())
         except Exception as error:
             found.append(error)
     dr.eval()  # writes that wait are those of this thread
@@ -101,10 +104,14 @@ def backward(result):
 """,
     "forward": """\
 def forward(result):
-    dr.forward(X)
-    if isinstance(result, dict):
-        result = result['y']
-    return dr.grad(result[0] if isinstance(result, (tuple, list)) else result)
+    # What is on the way to another result is a result, too, if it is frozen: its
+    # gradient is not cleared. Nor has an input then had edges that were.
+    dr.forward(X, dr.ADFlag.ClearEdges)
+    first = result['y'] if isinstance(result, dict) else result
+    found = dr.grad(first[0] if isinstance(first, (tuple, list)) else first)
+    found = dr.select(found == 0, 0, found)
+    dr.clear_grad([result, X])
+    return found
 """,
 }
 
@@ -136,12 +143,40 @@ class Piece:
         self.kept = True
 
 
+class Draws:
+    """What a program is chosen by, in the way of random.Random: numbers that
+    Hypothesis draws. The smaller these are, the simpler is the program, and the first
+    of several things is the simplest one."""
+
+    def __init__(self, draw: Callable[[Any], Any]) -> None:
+        self._draw = draw
+
+    def randint(self, least: int, most: int) -> int:
+        return int(self._draw(_numbers(least, most)))
+
+    def choice(self, options: Sequence[Any]) -> Any:
+        return options[self.randint(0, len(options) - 1)]
+
+    def random(self) -> float:
+        """Between 0 and 1, which is the simplest: it is below no probability."""
+        return 1 - self.randint(0, 99) / 100
+
+    def shuffle(self, items: list[Any]) -> None:
+        for k in range(len(items) - 1):
+            other = k + self.randint(0, len(items) - 1 - k)
+            items[k], items[other] = items[other], items[k]
+
+
+@functools.lru_cache(None)
+def _numbers(least: int, most: int) -> st.SearchStrategy[int]:
+    return st.integers(least, most)
+
+
 class Program:
     """A program of the main group, or one of those that read unknown values."""
 
-    def __init__(self, number: int, unknown: bool = False) -> None:
-        self.number = number
-        self.random = random.Random(number)
+    def __init__(self, draws: Draws | random.Random, unknown: bool = False) -> None:
+        self.random = draws
         self.unknown = unknown
         self.features: list[str] = []
         self.latest: tuple[str, ...] = ()  # of the item that is being made
@@ -173,6 +208,7 @@ class Program:
         self.owner = self.pick(OWNERS) if self.owned == "self" else "plain_owner"
         self.options = OPTIONS[self.pick([*["no_options"] * 4, *OPTIONS])]
         self.returned = self._return()
+        self.method_first = self.random.random() < 0.5
         self.start = self.random.choice(("x * 2", "x + 1", "x", "x - 1"))
         self.steps = [self._step(k) for k in range(self.random.randint(4, 7))]
 
@@ -221,7 +257,7 @@ class Program:
             if place.forms in ("any", self.owned)
             and (place.parameter or not self.wants_arguments)
             and (not self.unknown or place.unknown)
-            and (self.unknown or not place.unknown or "hidden_array" not in _WITHOUT)
+            and (self.unknown or not place.unknown)
         )
 
     def _known_specials(self) -> list[str]:
@@ -269,16 +305,16 @@ class Program:
                 self.features.remove(name)
                 return self._place(n, [*({*names} - {name})] or ["argument"])
         holds = place.holds
-        if self.unknown or holds in ("number", "float", "byte"):
+        if holds in ("number", "float", "byte"):
             arrays = False
+        elif self.unknown:
+            arrays = self.random.random() < 0.3
         else:
             arrays = self.random.random() < (0.8 if self.base == "grad" else 0.5)
             if _ONLY.intersection((*NUMBERS, *NUMBER_ACTIONS)):
                 arrays = False
             if _ONLY.intersection((*ARRAYS, *ARRAY_ONLY)):
                 arrays = True
-        if place.unknown and not self.unknown:
-            arrays = True
         if arrays:
             self._array(n, place)
         else:
@@ -443,7 +479,8 @@ class Program:
 
     def _called(self, text: str, call: str) -> str:
         """The statement of a step with the call in it."""
-        given = [own.value for own in self.parameters if own.kept]
+        kept = [own for own in self.parameters if own.kept]
+        given = [own.value for own in sorted(kept, key=lambda own: _rank(own.text))]
         for k, mark in enumerate(("@CALL0", "@CALL1")):
             own = [v.lstrip("?") for v in given if not (k and v.startswith("?"))]
             text = text.replace(mark, f"{call}({', '.join(['X', *_ordered(own)])})")
@@ -471,7 +508,7 @@ class Program:
         known = ("Array3f", "Array3f64", "Float", "Float64", "TensorXf", "TensorXf64")
         types = [t for t in (*known, "UInt") if re.search(rf"\b{t}\b", rest)]
         head = _used_imports(PROLOGUE.format(ad=ad, types=", ".join(types)), rest)
-        title = f"# Program {self.number}: {', '.join(self.features)}\n"
+        title = f"# {', '.join(self.features)}\n"
         return title + head + "\n" + rest
 
     def _scope(self, function: str, names: list[str]) -> tuple[str, list[str]]:
@@ -566,8 +603,7 @@ class Program:
 
     def random_head(self, method: str, freeze: str) -> str:
         """A method that is frozen, or what is frozen made a method."""
-        first = self.number % 2
-        return f"{method}\n{freeze}" if first else f"{freeze}\n{method}"
+        return f"{method}\n{freeze}" if self.method_first else f"{freeze}\n{method}"
 
     def _form_by_static(self, freeze: str, params: str, passed: str) -> Any:
         own = self._block(f"@staticmethod\ndef work({params}):")
@@ -637,9 +673,9 @@ class Program:
         return text + self._owner(own, "(Base)"), ["OWNER"], "OWNER.f"
 
     def _form_by_operator(self, freeze: str, params: str, passed: str) -> Any:
-        own = self._block(f"def __matmul__(self, given):\n    ({params},) = given")
-        text = self._owner(_plain_names(own, params))
-        plain = _plain_names(passed, passed)
+        plain = ", ".join(name.lstrip("*") for name in passed.split(", "))
+        own = self._block(f"def __matmul__(self, given):\n    ({plain},) = given")
+        text = self._owner(own)
         text += f"\n{freeze}\ndef f({params}):\n    return OWNER @ ({plain},)"
         return text, ["f", "OWNER"], "f"
 
@@ -707,10 +743,12 @@ class Program:
                 vars(self)[name] = before
 
 
-def unknown_program(number: int) -> Program:
-    """A program of which something that changes is given by a C callable that is not
-    known to be repeatable: a repetition may be wrong, and `explain()` says why."""
-    return Program(number, unknown=True)
+@st.composite
+def programs(draw: Callable[[Any], Any], unknown: bool = False) -> Program:
+    """Programs. ``unknown``: of which something that changes is given by a C callable
+    that is not known to be repeatable: a repetition may be wrong, and `explain()` says
+    why."""
+    return Program(Draws(draw), unknown)
 
 
 def _indent(text: str) -> str:
@@ -743,12 +781,6 @@ def _ordered(arguments: list[str]) -> list[str]:
 
 def _passed_on(parameter: str) -> str:
     return parameter.partition("=")[0]
-
-
-def _plain_names(text: str, params: str) -> str:
-    """Parameters without stars and defaults, where they are a tuple."""
-    names = ", ".join(p.partition("=")[0].lstrip("*") for p in params.split(", "))
-    return text.replace(params, names)
 
 
 def _used_imports(head: str, rest: str) -> str:

@@ -428,6 +428,47 @@ SPECIALS: dict[str, Special] = {
         "with G{n} as level:\n    y = y + level",
         ("G{n}.depth = 1", "G{n}.depth = 0"),
     ),
+    "context_generator": Special(
+        "G{n} = Box(2.0)\n@contextlib.contextmanager\ndef h{n}():\n"
+        "    before = G{n}.k\n    G{n}.k = 5.0\n    yield before\n"
+        "    G{n}.k = before",
+        "with h{n}() as before:\n    y = y * G{n}.k + before",
+        ("G{n}.k = 3.0", "G{n}.k = 2"),
+    ),
+    "dispatched": Special(
+        "@functools.singledispatch\ndef h{n}(z):\n    return z * 2",
+        "y = h{n}(y)",
+        ("h{n}.register({T}, lambda z: z * 3)", "h{n}.register(int, lambda z: z)"),
+    ),
+    "pattern": Special(
+        "class C{n}:\n    __match_args__ = ('k', 'm')\n    def __init__(self):\n"
+        "        self.k = 1.0\n        self.m = 2.0\nG{n} = C{n}()",
+        "match G{n}:\n    case C{n}(1.0, m):\n        y = y * m\n"
+        "    case C{n}(k):\n        y = y + k",
+        ("G{n}.k = 3.0", "G{n}.m = 5.0", "C{n}.__match_args__ = ('m', 'k')"),
+    ),
+    "formatted": Special(
+        "G{n} = Box(2.0)",
+        "notes.append('{{0.k}}'.format(G{n}))",
+        ("G{n}.k = 3.0", "G{n}.k = 2"),
+    ),
+    "bases": Special(
+        "class A{n}:\n    k = 2.0\nclass B{n}(A{n}):\n    k = 3.0\n"
+        "class G{n}(A{n}):\n    pass",
+        "y = y * G{n}.k",
+        ("G{n}.__bases__ = (B{n},)", "G{n}.__bases__ = (A{n},)", "A{n}.k = 4.0"),
+    ),
+    "imported": Special(
+        "G{n} = types.ModuleType('state_of_test{n}')\nG{n}.k = 2.0\n"
+        "sys.modules['state_of_test{n}'] = G{n}",
+        "from state_of_test{n} import k\ny = y * k",
+        ("G{n}.k = 3.0", "G{n}.k = {T}(3)"),
+    ),
+    "environment": Special(
+        "os.environ['STATE_OF_TEST'] = '2'",
+        "y = y + int(os.environ['STATE_OF_TEST'])",
+        ("os.environ['STATE_OF_TEST'] = '3'", "os.environ['STATE_OF_TEST'] = '2'"),
+    ),
     "frozen_helper": Special(
         "G{n} = 2.0\n@freeze\ndef h{n}(z):\n    return z * G{n}",
         "y = h{n}(y)",
@@ -481,6 +522,11 @@ SPECIALS: dict[str, Special] = {
     "width_kept": Special(
         "G{n} = Box(0)", "G{n}.k = dr.width(x) + 1", ("G{n}.k = 0", "G{n}.k = True")
     ),
+    "width_large": Special(
+        "",
+        "n = dr.width(x)\nnotes += [n * 4294967296, n << 33, n**9, y * (n << 40)]",
+    ),
+    "width_encoded": Special("", "notes.append(json.dumps({{'n': dr.width(x)}}))"),
     "width_compared": Special(
         "G{n} = 3", "if dr.width(x) > G{n}:\n    y = y + 1", ("G{n} = 1", "G{n} = 10")
     ),
@@ -638,6 +684,18 @@ SPECIALS: dict[str, Special] = {
         "A{n}",
         grad=True,
     ),
+    "operation": Special(
+        "K{n} = 2.0\nclass C{n}(dr.CustomOp):\n    def eval(self, z):\n"
+        "        return z * 2\n    def backward(self):\n"
+        "        self.set_grad_in('z', self.grad_out() * K{n})\n"
+        "    def forward(self):\n"
+        "        self.set_grad_out(self.grad_in('z') * K{n})\n"
+        "    def name(self):\n        return 'operation'",
+        "y = dr.custom(C{n}, y)",
+        ("K{n} = 3.0", "K{n} = 2.0"),
+        grad=True,
+    ),
+    "two_results": Special("", "notes += [x * 3, x * x]", grad=True),
     "second_order": Special(
         "",
         "w = {T}(2)\ndr.enable_grad(w)\nv = w * w * w\ndr.backward(v)\n"
@@ -666,12 +724,6 @@ SPECIALS: dict[str, Special] = {
         "def gen{n}():\n    k = 0\n    while True:\n        k += 1\n        yield k\n"
         "G{n} = gen{n}()",
         "y = y + next(G{n})",
-        unknown=True,
-    ),
-    "environment": Special(
-        "import os\nos.environ['STATE_OF_TEST'] = '2'",
-        "y = y + int(os.environ['STATE_OF_TEST'])",
-        ("os.environ['STATE_OF_TEST'] = '3'",),
         unknown=True,
     ),
     "context_variable": Special(

@@ -6,6 +6,7 @@ all features are tried. STATE_TRIES programs are made for each (40).
 from __future__ import annotations
 
 import os
+import random
 import sys
 import warnings
 from collections.abc import Iterable
@@ -47,7 +48,7 @@ def smallest(feature: str) -> tuple[int, int, str, list[str], str]:
     tried = failed = 0
     found: list[tuple[int, str, list[str], str]] = []
     for number in range(TRIES * 4):
-        program = Program(number)
+        program = Program(random.Random(number))
         if feature not in program.features or tried == TRIES:
             continue
         tried += 1

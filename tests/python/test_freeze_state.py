@@ -1,6 +1,9 @@
 """Random stateful programs give frozen what they give plain: see state_programs.py for
 what they do, and state_worlds.py for how they are run and compared.
 
+Hypothesis draws them, and makes those that fail smaller; then each piece is dropped
+that a failure does not need. What is printed runs by itself.
+
 STATE_PROGRAMS is the number of programs, STATE_SEED where they begin; STATE_FEATURES
 and STATE_WITHOUT name features, separated by commas, that they are to have or not. Two
 more can be left out: 'identity', whether arrays are the same object, and
@@ -15,8 +18,9 @@ from collections.abc import Iterator
 
 import drjit as dr
 import pytest
-from state_programs import Program
-from state_worlds import Difference, alone, check, compare
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from state_programs import Program, programs
+from state_worlds import Difference, alone, check, compare, explanations
 
 # Statements of which each does something else in another world.
 DIFFERENT = {
@@ -74,7 +78,7 @@ __w__ = freeze.__self__.way == "plain"
 
 COUNT = int(os.environ.get("STATE_PROGRAMS", "500"))
 SEED = int(os.environ.get("STATE_SEED", "0"))
-PART = 25  # programs of a test
+PART = 50  # programs of a test
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -97,7 +101,18 @@ def report(program: Program, ways: tuple[str, ...], found: Difference) -> str:
         return difference is not None
 
     text = program.shrink(fails)
-    return f"program {program.number}, {latest}\n\n{alone(text)}"
+    return f"{latest}\n\n{alone(text)}"
+
+
+def configured(count: int) -> settings:
+    """That many programs, the same ones each time, and no files."""
+    return settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 @pytest.mark.parametrize("what", DIFFERENT)
@@ -125,18 +140,57 @@ def test_calls_are_repeated_and_kept() -> None:
     assert counts == {"calls": 6, "repeated": 2, "loaded": 3}
 
 
-@pytest.mark.parametrize("first", range(SEED, SEED + COUNT, PART))
-def test_programs(first: int) -> None:
+@pytest.mark.parametrize("part", range(max(1, COUNT // PART)))
+def test_programs(part: int) -> None:
+    failed: list[tuple[Program, tuple[str, ...], Difference]] = []
     repeated = 0
-    last = min(first + PART, SEED + COUNT)
-    for number in range(first, last):
-        program = Program(number)
+
+    @seed(SEED * 1000 + part)
+    @configured(min(PART, COUNT))
+    @given(programs())
+    def run(program: Program) -> None:
+        nonlocal repeated
+        gc.freeze()
         ways = ("frozen", "kept") if program.only_arguments else ("frozen",)
         try:
             counts = compare(program.text(), ways, program.eager)
             repeated += counts["repeated"]
         except Difference as difference:
-            pytest.fail(report(program, ways, difference), pytrace=False)
-    assert repeated > 0 or last - first < PART
+            failed[:] = [(program, ways, difference)]
+            raise
+
+    try:
+        run()
+    except Difference:
+        pytest.fail(report(*failed[0]), pytrace=False)
+    assert repeated > 0 or COUNT < PART
+    gc.unfreeze()
     gc.collect()
     assert dr._core._ad_node_count() == 0
+
+
+@pytest.mark.parametrize("part", range(max(1, COUNT // (10 * PART))))
+def test_unknown_values(part: int) -> None:
+    """What reads values that nobody sees may be wrong until the next check: it says
+    so."""
+    failed: list[tuple[Program, tuple[str, ...], Difference]] = []
+
+    @seed(SEED * 1000 + part)
+    @configured(min(PART, COUNT))
+    @given(programs(unknown=True))
+    def run(program: Program) -> None:
+        gc.freeze()
+        text = program.text()
+        difference = check(text, ("frozen",), program.eager)
+        if difference is None:
+            return
+        said = explanations(text, program.eager)
+        if not any("not certain: " in line for line in said):
+            failed[:] = [(program, ("frozen",), difference)]
+            raise difference
+
+    try:
+        run()
+    except Difference as difference:
+        program, _, _ = failed[0]
+        pytest.fail(f"{difference}\n\n{alone(program.text())}", pytrace=False)

@@ -549,6 +549,20 @@ static Spot *target_spot(const Traversal *t, const AdVisit *v)
     return &t->spots[t->mode == ADModeForward ? v->receiver : v->giver];
 }
 
+/* Is it an operation in reverse mode, of which another output was not come from? Its
+ * edges are those of that one, too. */
+static bool has_other_outputs(const Traversal *t, const Spot *target)
+{
+    const AdNode *node = ad_graph_node(target->id);
+    return t->mode != ADModeForward && node->flags & NODE_OPERATION && node->out;
+}
+
+static void keep_passed(NodeId target)
+{
+    for (EdgeId i = ad_graph_node(target)->in; i; i = ad_graph_edge(i)->next_in)
+        ad_graph_edge(i)->passed = false;
+}
+
 /* All edges of the target were passed, or no more of them will be. */
 static void release_target(const Traversal *t, const AdVisit *v)
 {
@@ -556,7 +570,9 @@ static void release_target(const Traversal *t, const AdVisit *v)
     if (!(target->flags & SPOT_HELD))
         return;
     target->flags &= (uint8_t) ~SPOT_HELD;
-    if (t->flags & ADFlagClearEdges)
+    if (t->flags & ADFlagClearEdges && has_other_outputs(t, target))
+        keep_passed(target->id);
+    else if (t->flags & ADFlagClearEdges)
         ad_graph_drop_passed(target->id);
     ad_graph_unref(target->id);
 }

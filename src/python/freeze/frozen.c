@@ -87,7 +87,8 @@ Frozen *frozen_new(State *state)
 
 /* ---------------------------------------------------------------- recording */
 
-/* (snapshot, backend, general, may arrays be read?): begin to record. */
+/* (snapshot, backend, general, may arrays be read?): begin to record. False: in the
+ * body of a loop or conditional. */
 static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     const Snapshot *s = snapshot_argument(module, args, n, 5);
@@ -106,12 +107,14 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     ok = jit_freeze_start((JitBackend) backend, count, ids) &&
          (!general || jit_freeze_set_general(true));
     WAIT_END
+    if (!ok && jit_error() == JIT_ERROR_STATE)
+        Py_RETURN_FALSE;
     if (!ok)
         return error_from_core(name, NULL, 0);
     if (reads)
         jit_freeze_allow_reads(true);
     if (snapshot_set_extents(s))
-        Py_RETURN_NONE;
+        Py_RETURN_TRUE;
     jit_freeze_abort();
     return NULL;
 }

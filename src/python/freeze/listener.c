@@ -27,7 +27,8 @@ typedef struct Listener {
     PyObject *quiet;    /* the same of what does not: its addresses are in 'met' */
     PyObject *calls;    /* a list of (class or None, name, module) of functions in C
                            that such code has called; not what they belong to, which
-                           nobody is to keep alive */
+                           nobody is to keep alive. False instead of the class: of quiet
+                           code that it has called */
     PyObject *error;    /* an exception that has no other place; NULL */
     Addresses met;
     bool listening;
@@ -98,7 +99,7 @@ static PyObject *globals_of(PyFrameObject *frame)
 #endif
 }
 
-enum { QUIET = 1, QUIET_NOW = 2 };
+enum { QUIET = 1, QUIET_NOW = 2, QUIET_CALLED = 3 /* and noted among the calls */ };
 
 /* Does a module print, or import others? What it calls says how, and does not change
  * what the function computes. -1: exception. */
@@ -190,6 +191,42 @@ static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
     return ok;
 }
 
+/* Does code that counts call a frame, whose own does not? */
+static bool is_called_by_user(const Listener *l, PyFrameObject *frame)
+{
+    PyFrameObject *caller = PyFrame_GetBack(frame);
+    PyCodeObject *code = caller ? PyFrame_GetCode(caller) : NULL;
+    const bool counts = code && find(&l->met, code) == 0;
+    Py_XDECREF(code);
+    Py_XDECREF(caller);
+    return counts;
+}
+
+/* Notes quiet code the first time that a user's calls it. */
+static bool meet_quiet_call(Listener *l, PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool ok = true;
+    if (find(&l->met, code) == QUIET && is_called_by_user(l, frame)) {
+        PyObject *globals = globals_of(frame);
+        PyObject *module = PyDict_GetItemString(globals, "__name__");
+        PyObject *row = Py_BuildValue("OOO", Py_False, code->co_name,
+                                      module ? module : Py_None);
+        ok = row && PyList_Append(l->calls, row) == 0;
+        l->met.values[slot_of(&l->met, code)] = QUIET_CALLED;
+        Py_XDECREF(row);
+        Py_DECREF(globals);
+    }
+    Py_DECREF(code);
+    return ok && !PyErr_Occurred();
+}
+
+static bool meet_frame(Listener *l, PyFrameObject *frame)
+{
+    const int quiet = meet_code(l, frame);
+    return quiet >= 0 && (quiet != QUIET || meet_quiet_call(l, frame));
+}
+
 /* An exception here would be one of the user's code. */
 static void keep_error(Listener *l)
 {
@@ -205,7 +242,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
     Listener *l = (Listener *) self;
     bool ok = true;
     if (what == PyTrace_CALL)
-        ok = meet_code(l, frame) >= 0;
+        ok = meet_frame(l, frame);
     else if (what == PyTrace_C_CALL)
         ok = meet_call(l, frame, arg);
     if (!ok)

@@ -22,13 +22,17 @@ typedef enum ReadKind {
     READ_KEYS,
     READ_LENGTH,
     READ_ABSENT,
+    READ_LOCAL,
+    READ_LOCALS,
+    READ_CACHE,
     READ_KINDS
 } ReadKind;
 
 /* In the order of the enumeration. */
 static const char *const kind_names[READ_KINDS] = {
     "ENTRY", "CELL",     "CLASS",    "FIELD",  "MEMBER", "ITEM",   "CODE",
-    "DEFAULTS", "KEYWORDS", "FIELDS", "KEYS", "LENGTH", "ABSENT"
+    "DEFAULTS", "KEYWORDS", "FIELDS", "KEYS", "LENGTH", "ABSENT",
+    "LOCAL", "LOCALS", "CACHE"
 };
 
 /* References are strong; a weak reference stands for its object. */
@@ -54,9 +58,18 @@ static PyObject *space_of(const Row *row)
     return row->weak_space ? weakref_get(row->space) : Py_NewRef(row->space);
 }
 
-static PyObject *field_of(PyObject *object, PyObject *name)
+/* The dictionary of an object, a new reference; of one of threading.local, this
+ * thread's. NULL: exception. */
+static PyObject *dictionary_of(const Row *row, PyObject *object)
 {
-    PyObject *fields = PyObject_GenericGetDict(object, NULL);
+    const bool local = row->kind == READ_LOCAL || row->kind == READ_LOCALS;
+    return local ? PyObject_GetAttrString(object, "__dict__")
+                 : PyObject_GenericGetDict(object, NULL);
+}
+
+static PyObject *field_of(const Row *row, PyObject *object, PyObject *name)
+{
+    PyObject *fields = dictionary_of(row, object);
     PyObject *found = fields ? Py_XNewRef(PyDict_GetItemWithError(fields, name)) : NULL;
     Py_XDECREF(fields);
     return found;
@@ -79,7 +92,8 @@ static PyObject *read_place(const Row *row, PyObject *space)
         case READ_CELL: return Py_XNewRef(PyCell_GET(space));
         case READ_CLASS:
             return Py_XNewRef(class_attribute((PyTypeObject *) space, row->key));
-        case READ_FIELD: return field_of(space, row->key);
+        case READ_FIELD:
+        case READ_LOCAL: return field_of(row, space, row->key);
         case READ_MEMBER: return member_of(space, row->key);
         case READ_ITEM:
             return row->number < PySequence_Size(space)
@@ -102,7 +116,8 @@ static bool write_place(const Row *row, PyObject *space, PyObject *object)
         case READ_CELL: return PyCell_Set(space, object) == 0;
         case READ_CLASS: return PyObject_SetAttr(space, row->key, object) == 0;
         case READ_FIELD:
-            fields = PyObject_GenericGetDict(space, NULL);
+        case READ_LOCAL:
+            fields = dictionary_of(row, space);
             failed = fields ? PyDict_SetItem(fields, row->key, object) : -1;
             Py_XDECREF(fields);
             return failed == 0;
@@ -145,11 +160,24 @@ static bool has_keys(PyObject *dictionary, PyObject *keys)
     return true;
 }
 
-static bool has_fields(PyObject *object, PyObject *keys)
+static bool has_fields(const Row *row, PyObject *object)
 {
-    PyObject *fields = PyObject_GenericGetDict(object, NULL);
-    const bool same = fields && has_keys(fields, keys);
+    PyObject *fields = dictionary_of(row, object);
+    const bool same = fields && has_keys(fields, row->value);
     Py_XDECREF(fields);
+    return same;
+}
+
+/* Has a function of functools.lru_cache() computed as many results as then, and does it
+ * keep as many? */
+static bool has_cached(const Row *row, PyObject *function)
+{
+    PyObject *info = PyObject_CallMethod(function, "cache_info", NULL);
+    bool same = info && PyTuple_Check(info) && PyTuple_GET_SIZE(info) == 4;
+    for (Py_ssize_t i = 0; same && i < 2; i++)
+        same = exact_equal(PyTuple_GET_ITEM(row->value, i),
+                           PyTuple_GET_ITEM(info, 2 * i + 1)) > 0;
+    Py_XDECREF(info);
     return same;
 }
 
@@ -185,7 +213,9 @@ static bool holds(Row *row)
     if (!same)
         return false;
     switch (row->kind) {
-        case READ_FIELDS: same = has_fields(space, row->value); break;
+        case READ_FIELDS:
+        case READ_LOCALS: same = has_fields(row, space); break;
+        case READ_CACHE: same = has_cached(row, space); break;
         case READ_KEYS: same = has_keys(space, row->value); break;
         case READ_LENGTH: same = PySequence_Size(space) == row->number; break;
         case READ_ABSENT: same = lacks_names(row, space); break;
@@ -331,11 +361,14 @@ static bool fits_kind(const Row *row, PyObject *space)
         case READ_CELL: return PyCell_Check(space);
         case READ_CLASS: return PyType_Check(space) && row->key;
         case READ_FIELD:
+        case READ_LOCAL:
         case READ_MEMBER: return row->key && PyUnicode_Check(row->key);
         case READ_CODE:
         case READ_DEFAULTS:
         case READ_KEYWORDS: return PyFunction_Check(space);
-        case READ_FIELDS: return keys;
+        case READ_FIELDS:
+        case READ_LOCALS: return keys;
+        case READ_CACHE: return keys && PyTuple_GET_SIZE(row->value) == 2;
         case READ_KEYS: return keys && PyDict_Check(space);
         case READ_ABSENT:
             return (PyDict_Check(space) || PyType_Check(space)) && row->key &&

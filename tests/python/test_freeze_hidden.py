@@ -1,0 +1,223 @@
+"""What a frozen function reads by other ways than a name in its code: texts, patterns,
+imports, builtins, keys and elements, views, attributes of threads, classes of classes,
+environment variables. Each is compared, or said to be uncertain."""
+
+from __future__ import annotations
+
+import drjit as dr
+import pytest
+from state_worlds import World, compare
+
+HEAD = """\
+import argparse, builtins, collections, enum, functools, operator, os, queue, random
+import sys, threading, types, weakref
+import drjit as dr
+import numpy as np
+from drjit.llvm.ad import Float64, UInt
+
+class Box:
+    def __init__(self, k=2.0):
+        self.k = k
+
+def one():
+    return dr.opaque(Float64, 1, 3)
+
+G = Box()
+@freeze
+def f(x):
+    return x * (VALUE)
+
+call(lambda: f(one()))
+CHANGE
+call(lambda: f(one()))
+"""
+
+# What is read, how it changes, and lines at the top.
+KNOWN = {
+    "text": ("getattr(G, 'k')", "G.k = 3.0", ""),
+    "getter": ("operator.attrgetter('k')(G)", "G.k = 3.0", ""),
+    "entry of globals": ("globals()['G'].k", "G = Box(3.0)", ""),
+    "format": ("float('{0.k}'.format(G))", "G.k = 3.0", ""),
+    "all attributes": ("sum(vars(G).values())", "G.k = 3.0", ""),
+    "slot that is not there": (
+        "getattr(S, 'k', 9.0)",
+        "S.k = 3.0",
+        "class Slots:\n    __slots__ = ('k',)\nS = Slots()",
+    ),
+    "any attribute": (
+        "A.anything",
+        "A.k = 3.0",
+        "class Any(Box):\n    def __getattr__(self, name):\n"
+        "        return vars(self)['K'.lower()]\nA = Any()",
+    ),
+    "module in a function": (
+        "imported()",
+        "sys.modules['state_hidden'].k = 3.0",
+        "sys.modules['state_hidden'] = types.ModuleType('state_hidden')\n"
+        "sys.modules['state_hidden'].k = 2.0\n"
+        "def imported():\n    import state_hidden\n    return state_hidden.k",
+    ),
+    "builtin": ("hidden_k", "builtins.hidden_k = 3.0", "builtins.hidden_k = 2.0"),
+    "environment": (
+        "float(os.environ['HIDDEN_K'])",
+        "os.environ['HIDDEN_K'] = '3'",
+        "os.environ['HIDDEN_K'] = '2'",
+    ),
+    "variable of the environment": (
+        "float(os.getenv('HIDDEN_K'))",
+        "os.environ['HIDDEN_K'] = '3'",
+        "os.environ['HIDDEN_K'] = '2'",
+    ),
+    "arguments": ("N.k", "N.k = 3.0", "N = argparse.Namespace(k=2.0)"),
+    "thread": ("T.k", "T.k = 3.0", "T = threading.local()\nT.k = 2.0"),
+    "key": ("[*D][0].k", "G.k = 3.0", "D = {}\ndef fill():\n    D[G] = 1"),
+    "element": ("[*D][0].k", "G.k = 3.0", "D = set()\ndef fill():\n    D.add(G)"),
+    "proxy": (
+        "P['a']",
+        "D['a'] = 3.0",
+        "D = {'a': 2.0}\nP = types.MappingProxyType(D)",
+    ),
+    "view": ("sum(P)", "D['a'] = 3.0", "D = {'a': 2.0}\nP = D.values()"),
+    "user's dictionary": ("D['a']", "D['a'] = 3.0", "D = collections.UserDict(a=2.0)"),
+    "objects": ("D[0].k", "D[0].k = 3.0", "D = np.array([Box(), None])"),
+    "metaclass": (
+        "C.k",
+        "M.k = 3.0",
+        "class M(type):\n    k = 2.0\nclass C(metaclass=M):\n    pass",
+    ),
+    "bases": (
+        "C.k",
+        "C.__bases__ = (B,)",
+        "class A:\n    k = 2.0\nclass B(A):\n    k = 3.0\nclass C(A):\n    pass",
+    ),
+    "enumerator": (
+        "E.A.k",
+        "E.A.k = 3.0",
+        "class E(enum.Enum):\n    A = 1\nE.A.k = 2.0",
+    ),
+    "dispatched": (
+        "h(2.0)",
+        "h.register(float, lambda k: 3.0)",
+        "h = functools.singledispatch(lambda k: k)",
+    ),
+    "weak reference to data": (
+        "W().k",
+        "A.k = 3.0",
+        "class Data:\n    DRJIT_STRUCT = {'k': float}\n    k = 2.0\nA = Data()\n"
+        "W = weakref.ref(A)",
+    ),
+}
+
+# What nobody sees, and what is said of it.
+UNKNOWN = {
+    "random numbers": ("random.randint(1, 99)", "random.randint()"),
+    "their object": ("random.Random(3).random()", "random."),
+    "NumPy's": ("float(np.random.random())", "numpy.random"),
+    "queue": ("Q.get()", "queue."),
+    "computed name": ("getattr(G, 'K'.lower())", "builtins.getattr()"),
+    "cache": ("cached()", "keeps results"),
+}
+STORES = """\
+Q = queue.Queue()
+Q.put(2.0)
+Q.put(2.0)
+cached = functools.lru_cache(lambda: 2.0)
+"""
+
+
+def program(value: str, change: str, top: str) -> str:
+    fill = "fill()" if "def fill" in top else ""
+    text = HEAD.replace("VALUE", value).replace("CHANGE", change)
+    return text.replace("G = Box()\n", f"G = Box()\n{top}\n{fill}\n")
+
+
+@pytest.mark.parametrize("way", KNOWN)
+def test_what_is_read_is_compared(way: str) -> None:
+    compare(program(*KNOWN[way]))
+
+
+@pytest.mark.parametrize("way", UNKNOWN)
+def test_what_is_not_seen_is_said(way: str) -> None:
+    value, said = UNKNOWN[way]
+    world = World("frozen")
+    try:
+        world.run(program(value, "", STORES))
+        text = world.functions[0].explain()
+        assert "not certain: " in text and said in text
+    finally:
+        world.close()
+
+
+def test_a_frozen_object_is_looked_into() -> None:
+    """One that is a PyTree, too."""
+    compare(
+        HEAD.partition("@freeze")[0]
+        + "class Model:\n    DRJIT_STRUCT = {'k': float, 'w': Float64}\n"
+        "    def __init__(self):\n        self.k, self.w = 2.0, one()\n"
+        "    def __call__(self, x):\n        self.w = self.w + x\n"
+        "        return self.w * self.k\n"
+        "model = Model()\nf = freeze(model)\n"
+        "for model.k in (2.0, 3.0, 2.0): call(lambda: f(one()))\n"
+    )
+
+
+def test_results_of_a_cache_are_computed_again() -> None:
+    compare(
+        program(
+            "h()", "h.cache_clear(); G.k = 3.0", "h = functools.lru_cache(get)"
+        ).replace("G = Box()\n", "G = Box()\ndef get():\n    return G.k\n", 1)
+    )
+
+
+def test_calls_in_evaluated_loops() -> None:
+    """They are not recorded there."""
+    compare(
+        HEAD.partition("@freeze")[0] + "@freeze\ndef f(x):\n    return x * G.k\n"
+        "def loop(x):\n"
+        "    return dr.while_loop(\n        (UInt(0), x), lambda i, y: i < 3,\n"
+        "        lambda i, y: (i + 1, f(y)), mode='evaluated'\n    )[1]\n"
+        "call(lambda: loop(one()))\nx = one()\ndr.enable_grad(x)\n"
+        "y = call(lambda: loop(x))\ncall(lambda: f(one()))\n"
+        "call(lambda: loop(one()))\n"
+    )
+
+
+def test_gradients_from_each_result() -> None:
+    """A traversal from one leaves the way from the other open."""
+    from drjit.llvm.ad import Float64
+
+    for frozen in (False, True):
+
+        def f(a: Float64) -> tuple[Float64, Float64]:
+            return a * 2, a * 3
+
+        a = Float64(1, 2)
+        dr.enable_grad(a)
+        u, v = (dr.freeze(f) if frozen else f)(a)
+        dr.backward(u)
+        dr.backward(v + a)
+        assert dr.all(dr.grad(a) == 6)
+
+
+@pytest.mark.parametrize("change", ["a.k = b.k", "b.k = one()", "a.k, b.k = b.k, a.k"])
+def test_what_is_one_array_later(change: str) -> None:
+    """The derivative in forward mode is recorded when it is wanted: of the call, or an
+    error."""
+    compare(
+        HEAD.partition("@freeze")[0] + "a, b = Box(one() * 2), Box(one() * 5)\n"
+        "@freeze\ndef f(x):\n    return x * a.k + x * b.k * b.k\n"
+        "x = one()\ndr.enable_grad(x)\ny = f(x)\n" + change + "\n"
+        "def forward():\n    dr.forward(x)\n    return dr.grad(y)\ncall(forward)\n"
+    )
+
+
+def test_the_derivative_of_an_operation_reads_globals() -> None:
+    compare(
+        HEAD.partition("@freeze")[0] + "K = 2.0\nclass Op(dr.CustomOp):\n"
+        "    def eval(self, x):\n        return x * 2\n    def backward(self):\n"
+        "        self.set_grad_in('x', self.grad_out() * K)\n"
+        "    def name(self):\n        return 'op'\n"
+        "@freeze\ndef f(x):\n    return dr.custom(Op, x)\n"
+        "for K in (2.0, 3.0):\n    x = one()\n    dr.enable_grad(x)\n    y = f(x)\n"
+        "    call(lambda: dr.backward(y))\n"
+    )
