@@ -70,7 +70,7 @@ class _Walk:
         for cls, step in _STEPS.items():
             if isinstance(value, cls):
                 return step.__get__(self)
-        return self.in_fields if next(_fields(value), None) else None
+        return self.in_fields if next(fields(value), None) else None
 
     def in_list(self, value: Any) -> Any:
         for k, entry in enumerate(value):
@@ -99,8 +99,8 @@ class _Walk:
             value.update(entries)
         return value
 
-    def in_fields(self, value: Any) -> Any:
-        for name in _fields(value):
+    def infields(self, value: Any) -> Any:
+        for name in fields(value):
             entry = getattr(value, name)
             new = self.visit(entry)
             if new is not entry:
@@ -121,7 +121,7 @@ _STEPS = {
 }
 
 
-def _fields(value: Any) -> Iterator[str]:
+def fields(value: Any) -> Iterator[str]:
     """The fields of an object that is a PyTree."""
     fields = getattr(type(value), "DRJIT_STRUCT", None)
     if not isinstance(fields, dict):
