@@ -414,6 +414,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             if not self._kept.differs(checked, recording):
                 return
             self._kept.remove(key, checked)
+            self.n_recordings -= 1  # another one takes its place
             self.__dict__.pop("_derivatives", None)
             self._why = "a check has found that it does something else"
             if self._kept.is_hopeless():

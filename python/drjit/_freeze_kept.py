@@ -92,8 +92,9 @@ class Kept:
 
     def differs(self, known: Any, now: Any) -> bool:
         """Is a function recorded as something else than it was? ``now``: a recording,
-        or why there is none. Sets the next check, or counts the difference."""
-        same = 0 if isinstance(now, str) else now.same(known)
+        or why there is none, which may be due to the contents of arrays, or to sizes. Sets
+        the next check, or counts the difference."""
+        same = 2 if isinstance(now, str) else now.same(known)
         if same == 1:
             if known.check > 0:
                 known.check = _next_check(known.check)

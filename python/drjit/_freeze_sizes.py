@@ -25,9 +25,9 @@ from drjit import _core
 
 _Size = _core._Size
 
-# An exception that says something else than "this is no int", or after which calling
-# the function once more might do harm.
-_OTHERS = (RuntimeError, MemoryError, OSError)
+# Exceptions that may say "this is no int". Others are the function's own, which is not
+# called once more for them.
+_OF_TYPES = (TypeError, AttributeError, OverflowError)
 
 _ROUNDS = 16  # of tuples in tuples that are replaced where nothing is known of them
 
@@ -99,7 +99,7 @@ class _Walk:
             value.update(entries)
         return value
 
-    def infields(self, value: Any) -> Any:
+    def in_fields(self, value: Any) -> Any:
         for name in fields(value):
             entry = getattr(value, name)
             new = self.visit(entry)
@@ -261,7 +261,7 @@ def explain(
     """Of an exception that leaves a function which is being recorded: may it be due to
     sizes, and can the function be called again? Then the exception is another one.
     """
-    if not isinstance(error, Exception) or isinstance(error, _OTHERS):
+    if not isinstance(error, _OF_TYPES):
         return
     if _core._sizes_alive() is None:
         return

@@ -31,18 +31,19 @@ static bool same_list(const Recording *a, const Recording *b, size_t list)
     return same;
 }
 
-/* Were they made for other sizes, by which the device cuts its work? */
+/* May they differ because sizes did, by which the device cuts its work, or because
+ * loops had other numbers of iterations? */
 static bool has_other_sizes(const Recording *a, const Recording *b)
 {
-    bool other = false;
+    bool other = a->loop_count || b->loop_count;
     for (uint32_t i = 1; !other && i < a->widths.count && i < b->widths.count; ++i)
-        other = a->widths.terms[i].op == WIDTH_INPUT &&
-                b->widths.terms[i].op == WIDTH_INPUT &&
+        other = a->widths.terms[i].op != WIDTH_CONSTANT &&
+                a->widths.terms[i].op == b->widths.terms[i].op &&
                 a->widths.terms[i].value != b->widths.terms[i].value;
     return other;
 }
 
-/* Has the host read other contents, or numbers of iterations? */
+/* Has the host read other contents? */
 static bool decides_otherwise(const Recording *a, const Recording *b)
 {
     for (uint32_t i = 0; i < a->content_count && i < b->content_count; ++i) {
@@ -53,10 +54,6 @@ static bool decides_otherwise(const Recording *a, const Recording *b)
         if (memcmp(a->content + s->first, b->content + t->first, s->bytes) != 0)
             return true;
     }
-    for (uint32_t i = 0; i < a->loop_count && i < b->loop_count; ++i)
-        if (a->loops[i].least != b->loops[i].least ||
-            a->loops[i].most != b->loops[i].most)
-            return true;
     return false;
 }
 
