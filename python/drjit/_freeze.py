@@ -19,7 +19,7 @@ from drjit import _core
 from drjit._ad.scopes import isolate_grad
 from drjit._enums import JitBackend, LogLevel
 from drjit._freeze_ad import Call, Derivatives, Run, Traced, apply, part_paths
-from drjit._freeze_call import ONLY_NOW, Invocation, Noted, find_cycle
+from drjit._freeze_call import ONLY_NOW, Invocation, Noted, find_cycle, refresh
 from drjit._freeze_kept import FIRST_CHECK, NEVER, UNASKED, Kept
 from drjit._freeze_reads import Names
 
@@ -343,7 +343,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             tracked = Call(inputs)
         except RecursionError as error:
             return self._call_cyclic(error, call)
-        run = Run(tracked, self._function, inputs, call.refresh)
+        now = functools.partial(refresh, call.reads, call.part)
+        run = Run(tracked, self._function, inputs, now)
         call.inputs, call.function = tracked.full(inputs), run
         with isolate_grad():
             known = call.snapshot is not None and call.inputs is inputs

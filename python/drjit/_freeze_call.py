@@ -82,6 +82,13 @@ def note_domain(domain: Any, objects: Any) -> None:
         noted[1].append((domain, objects))
 
 
+def refresh(reads: Any, part: Any) -> None:
+    """Let the inputs be those that are there now."""
+    now = NotImplemented if reads is None else reads.inputs()
+    if now is not NotImplemented:
+        part[0][:] = now
+
+
 class Invocation:
     """``frozen`` is the function that was called; what is called in its place may be
     another one (``function``), and more may be among the inputs than these."""
@@ -110,12 +117,6 @@ class Invocation:
             ("state", self.state),
         ]
         return walk(self.frozen._names, roots)
-
-    def refresh(self) -> None:
-        """Let the inputs be those that are there now."""
-        now = NotImplemented if self.reads is None else self.reads.inputs()
-        if now is not NotImplemented:
-            self.part[0][:] = now
 
     # ------------------------------------------------------------------ repeating
 
@@ -222,7 +223,7 @@ class Invocation:
         place = self.reads.changed()
         if place >= 0:
             return f"the function changes {self.found.labels[place]}"
-        self.refresh()
+        refresh(self.reads, self.part)
         if learn(self.frozen._names, self.ran[0]):
             again = self._walk()
             if again.values[0] != self.found.values[0]:
