@@ -415,7 +415,6 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             if not self._kept.differs(checked, recording):
                 return
             self._kept.remove(key, checked)
-            self.n_recordings -= 1  # another one takes its place
             self.__dict__.pop("_derivatives", None)
             self._why = "a check has found that it does something else"
             if self._kept.is_hopeless():
@@ -433,6 +432,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         else:
             self._refusals = 0
             self._keep(call, recording, noted)
+            self.n_recordings += checked is None  # else it takes the place of one
 
     def _difference(self) -> str:
         unsure = f" ({'; '.join(self._unsure[:3])})" if self._unsure else ""
@@ -446,7 +446,6 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if self._unsure:
             recording.check = FIRST_CHECK
         self._kept.add(call.snapshot.key, recording)
-        self.n_recordings += 1
         if not prints and self._kept.limit != 0:
             self._kept.prefer(recording)
         if self._kept.limit is not None:
