@@ -92,8 +92,8 @@ class Kept:
 
     def differs(self, known: Any, now: Any) -> bool:
         """Is a function recorded as something else than it was? ``now``: a recording,
-        or why there is none, which may be due to the contents of arrays, or to sizes. Sets
-        the next check, or counts the difference."""
+        or why there is none, which may be due to sizes or contents of arrays. Sets the
+        next check, or counts the difference."""
         same = 2 if isinstance(now, str) else now.same(known)
         if same == 1:
             if known.check > 0:

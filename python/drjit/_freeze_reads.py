@@ -107,9 +107,7 @@ class Names:
         self.attributes: set[str] = set()
         self._spaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._codes: dict[int, types.CodeType] = {}
-
-    def size(self) -> tuple[int, int]:
-        return len(self.attributes), sum(len(n) for _, n in self._spaces.values())
+        self.version = 0  # another one when there are more names
 
     def knows(self, code: types.CodeType) -> bool:
         return id(code) in self._codes
@@ -119,10 +117,12 @@ class Names:
         if self.knows(code):
             return
         names = self._spaces.setdefault(id(space), (space, set()))[1]
+        before = len(self.attributes), len(names)
         for inner in _nested(code):
             self._codes[id(inner)] = inner
             self.attributes.update(inner.co_names)
             names.update(inner.co_names)
+        self.version += before != (len(self.attributes), len(names))
 
     def spaces(self) -> list[tuple[dict[str, Any], set[str]]]:
         return list(self._spaces.values())
@@ -132,9 +132,9 @@ def walk(names: Names, roots: Iterable[tuple[str, Any]]) -> Found:
     """Look along all known paths, until there are no more names."""
     roots = list(roots)
     while True:
-        before = names.size()
+        before = names.version
         found = _Walk(names).run(roots)
-        if names.size() == before:
+        if names.version == before:
             return found
 
 
@@ -559,7 +559,7 @@ def listener() -> Any:
 
 def learn(names: Names, ran: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> bool:
     """Add the names of code that has run. Was there any that is new?"""
-    before = names.size()
+    before = names.version
     for code, space in ran:
         names.add(code, space)
-    return names.size() != before
+    return names.version != before

@@ -116,7 +116,7 @@ static void test_literals(void **unused)
             JitRecording *again = record_sized(calls[f], 64, two);
             assert_int_equal(jit_freeze_same(two, again), 1);
             assert_int_equal(jit_freeze_same(other, again), 0);
-            
+            jit_flush_kernel_cache();
             jit_freeze_destroy(again);
             again = record_sized(calls[f], 64, two);
             assert_int_equal(jit_freeze_same(two, again), 1);
