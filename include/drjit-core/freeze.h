@@ -140,6 +140,17 @@ JIT_EXPORT int jit_freeze_replay(JitRecording *recording, size_t count,
  *  compute, are not looked at. */
 JIT_EXPORT int jit_freeze_dry_run(JitRecording *recording, size_t count,
                                   const uint32_t *inputs);
+/** What the calling thread has begun to record is to be compared with a recording of
+ *  before: sizes are read from memory, or not (jit_freeze_set_general()), as they are
+ *  there, and the kernel history calls its launches repeated. */
+JIT_EXPORT bool jit_freeze_check(const JitRecording *known);
+/** Do two recordings do the same for all inputs that they serve? Inputs and outputs,
+ *  commands, kernels with all literals, constants, sizes as expressions, and conditions
+ *  are compared; numbers that sizes were, and whom prints report to, do not count.
+ *  1: they do. 0: they do not. 2: they do not, and may have reason to: they were made for
+ *  other sizes, by which work is cut, or the host has read something else, or has run
+ *  loops. -1: an error. */
+JIT_EXPORT int jit_freeze_same(const JitRecording *a, const JitRecording *b);
 /** Numbers of inputs and outputs. */
 JIT_EXPORT size_t jit_freeze_input_count(const JitRecording *recording);
 JIT_EXPORT size_t jit_freeze_output_count(const JitRecording *recording);

@@ -115,6 +115,9 @@ typedef enum JitFlag {
     JitFlagShaderExecutionReordering = 1 << 23, JitFlagSpillToSharedMemory = 1 << 24,
     JitFlagFuseReductions = 1 << 27,     /**< reductions are part of the kernels that
                                               compute what they reduce */
+    JitFlagFreezingCheckAll = 1 << 28,   /**< each call of a frozen function is checked:
+                                              called, and compared with its recording */
+    JitFlagFreezingCheckNone = 1 << 29,  /**< none is, unless all are */
     /** What a thread starts with. */
     JitFlagDefault =
         JitFlagReuseIndices | JitFlagConstantPropagation | JitFlagFastMath |

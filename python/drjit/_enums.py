@@ -150,6 +150,8 @@ class JitFlag(IntEnum):
     ShaderExecutionReordering = 1 << 23
     SpillToSharedMemory = 1 << 24
     FuseReductions = 1 << 27
+    FreezingCheckAll = 1 << 28
+    FreezingCheckNone = 1 << 29
     Default = (
         ReuseIndices
         | ConstantPropagation

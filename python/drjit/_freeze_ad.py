@@ -65,14 +65,19 @@ def replaced(tree: Any, others: dict[int, Any]) -> Any:
     return _core._tree_map("freeze", lambda leaf: others.get(id(leaf), leaf), tree)
 
 
-def copied(tree: Any, detached: bool) -> Any:
+def copied(
+    tree: Any, detached: bool, keep: Callable[[Any], Any] = lambda leaf: leaf
+) -> Any:
     """A PyTree of its own with copies of the arrays: what is one array, or a part of
-    one, is so among the copies."""
+    one, is so among the copies. ``keep`` gives what takes the place of other leaves."""
     arrays = _arrays(tree)
     copies = _core._freeze_copies(arrays, detached)
-    return replaced(
-        tree, {id(old): new for old, new in zip(arrays, copies, strict=True)}
-    )
+    known = dict(zip(map(id, arrays), copies, strict=True))
+
+    def copy_of(leaf: Any) -> Any:
+        return known[id(leaf)] if id(leaf) in known else keep(leaf)
+
+    return _core._tree_map("freeze", copy_of, tree)
 
 
 # What cannot be changed in place, so that a call can keep it as it is.
@@ -169,8 +174,7 @@ class Call:
     def __init__(self, inputs: Any) -> None:
         """``inputs``: args, kwargs, closure, state."""
         self.key = key_of(inputs[2:])
-        own = _core._tree_map("freeze", _kept, copied(inputs, True))
-        self.inputs: tuple[Any, ...] = own
+        self.inputs: tuple[Any, ...] = copied(inputs, True, _kept)
         numbers: dict[int, int] = {}
         self.nodes: list[Any] = []  # a part for each node
         rows = []
@@ -286,9 +290,9 @@ class Run:
                 look.add(False, k, part, was_tracked=start[k].index_ad != 0)
         for k, part in enumerate(_core._freeze_parts(result)):
             look.add(True, k, part)
-        gradients, ends = look.gradients(), look.ends()
-        if not (call.nodes or ends.rows):
+        if not (call.nodes or look.rows):
             return None
+        gradients, ends = look.gradients(), look.ends()
         if any(g is not None and g.index_ad for g in gradients):
             self.refused = "a gradient that it leaves has a derivative"
         if ends.of_kind(DEPENDENT) and _replaces(objects, now, leaves(inputs[2:])):
@@ -318,7 +322,7 @@ class _Look:
         self._call = call
         self._nodes = {part.index_ad: k for k, part in enumerate(call.nodes)}
         self._known: dict[int, int] = {}
-        self._rows: list[Row] = []
+        self.rows: list[Row] = []
         self._parts: list[Any] = []  # of rows
 
     def add(self, result: bool, k: int, part: Any, was_tracked: bool = False) -> None:
@@ -333,11 +337,11 @@ class _Look:
             kind, other = ROW, self._known[node]
         else:
             kind = LEAF if _core._is_leaf(part) else DEPENDENT
-            self._known[node] = len(self._rows)
+            self._known[node] = len(self.rows)
         own = kind in (LEAF, DEPENDENT)
         enabled = own and _core.grad_enabled(part)
         gradient = own and _core._has_grad(part)
-        self._rows.append(Row(result, k, kind, other, enabled, gradient))
+        self.rows.append(Row(result, k, kind, other, enabled, gradient))
         self._parts.append(part)
 
     def gradients(self) -> list[Any]:
@@ -352,14 +356,14 @@ class _Look:
             (k, found[k] is not None) for k, differs in enumerate(changed) if differs
         ]
         kept = [g if c else None for g, c in zip(found, changed, strict=True)]
-        pairs = zip(self._rows, self._parts, strict=True)
+        pairs = zip(self.rows, self._parts, strict=True)
         return kept + [_gradient(part) for row, part in pairs if row.gradient]
 
     def is_chained(self) -> bool:
         """Does an output depend on what an input has become?"""
         pairs = [
             (row, part)
-            for row, part in zip(self._rows, self._parts, strict=True)
+            for row, part in zip(self.rows, self._parts, strict=True)
             if row.kind == DEPENDENT
         ]
         changed = [part for row, part in pairs if not row.result]
@@ -370,10 +374,10 @@ class _Look:
         going_on = [
             k for k, part in enumerate(self._call.nodes) if _core._scope_keeps(part)
         ]
-        pairs = zip(self._rows, self._parts, strict=True)
+        pairs = zip(self.rows, self._parts, strict=True)
         outputs = [part for row, part in pairs if row.kind == DEPENDENT]
         return Ends(
-            tuple(self._rows),
+            tuple(self.rows),
             tuple(self._changed),
             tuple(going_on),
             tuple(_core._reached(outputs, self._call.nodes)),

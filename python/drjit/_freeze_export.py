@@ -11,7 +11,6 @@ Users know them by the names of parameters.
 
 from __future__ import annotations
 
-import inspect
 import operator
 import os
 import re
@@ -22,6 +21,7 @@ import drjit
 from drjit import _core
 from drjit._freeze import Recorded
 from drjit._freeze_ad import DEPENDENT, LEAF, Call, Derivatives, part_paths
+from drjit._signature import signature
 
 dr: Any = drjit
 
@@ -42,7 +42,7 @@ class Names:
         self._parameters: list[str] = []
         self._rest = "args"
         try:
-            parameters = inspect.signature(function).parameters.values()
+            parameters = signature(function).parameters.values()
         except (TypeError, ValueError):
             parameters = {}.values()  # a builtin
         for parameter in parameters:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import importlib
-import inspect
 import json
 import os
 import sys
@@ -21,6 +20,7 @@ from typing import Any
 from drjit import _core
 from drjit._enums import JitBackend
 from drjit._freeze_notes import named
+from drjit._signature import signature
 
 Rows = list[tuple[Any, ...]]
 
@@ -143,7 +143,7 @@ def _further(row: tuple[Any, ...]) -> Any:
     if not further or hasattr(cls, "__dataclass_fields__"):
         return None
     try:
-        inspect.signature(cls).bind()
+        signature(cls).bind()
     except (TypeError, ValueError):
         return {key: _put_value(value) for key, value in further.items()}
     return None

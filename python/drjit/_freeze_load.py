@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from drjit import _core
 from drjit._enums import JitBackend
 from drjit._freeze import FrozenFunction, freeze
 from drjit._freeze_ad import Derivatives
+from drjit._freeze_call import Invocation
 
 
 def _no_function(*args: Any, **kwargs: Any) -> Any:
@@ -77,25 +77,16 @@ class LoadedFunction(FrozenFunction):
             "which has to be given as 'f'"
         )
 
-    def _call_plain(
-        self,
-        look: Any,
-        snapshot: Any,
-        inputs: tuple[Any, ...],
-        function: Callable[..., Any],
-        args: Any,
-        kwargs: Any,
-    ) -> Any:
+    def _call_plain(self, call: Invocation) -> None:
         from drjit._freeze_file import explain
 
-        recordings = [entry for each in self._recordings.values() for entry in each]
-        opaque = _literals_to_store(snapshot, recordings)
+        recordings = self._kept.all()
+        opaque = _literals_to_store(call.snapshot, recordings)
         if opaque:
-            snapshot.make_opaque(opaque)
-            result = self._repeat(look, inputs)
-            if type(result) is not _core._Snapshot:
-                return result
-            snapshot = result
+            call.snapshot.make_opaque(opaque)
+            if call.repeat():
+                return
+        snapshot = call.snapshot
         if snapshot.key in self._recordings:
             self._note_reason(snapshot)
             why = self._reason()

@@ -32,6 +32,7 @@ from drjit._ad.custom import CustomOp
 
 # Modules whose code reads nothing that changes, but for what it calls in C.
 _QUIET = frozenset({"drjit", "numpy", "builtins", *sys.stdlib_module_names})
+_QUIET -= {"random", "secrets", "uuid"}  # what they call in C is what counts
 
 # Values that do not change, of which nothing more is to be known.
 _ATOMS = frozenset(
@@ -149,9 +150,7 @@ class Names:
         self.attributes: set[str] = set()
         self._spaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._codes: dict[int, types.CodeType] = {}
-
-    def size(self) -> tuple[int, int]:
-        return len(self.attributes), sum(len(n) for _, n in self._spaces.values())
+        self.version = 0  # another one when there are more names
 
     def knows(self, code: types.CodeType) -> bool:
         return id(code) in self._codes
@@ -161,16 +160,20 @@ class Names:
         if self.knows(code):
             return
         names = self._spaces.setdefault(id(space), (space, set()))[1]
+        before = len(self.attributes), len(names)
         for inner in _nested(code):
             self._codes[id(inner)] = inner
             found = {*inner.co_names, *_names_in(inner.co_consts)}
             self.attributes.update(found)
             names.update(found)
+        self.version += before != (len(self.attributes), len(names))
 
     def add_fields(self, fields: Any) -> None:
         """Add names that a class has for patterns."""
         if type(fields) is tuple:
+            before = len(self.attributes)
             self.attributes.update(_names_in(fields))
+            self.version += before != len(self.attributes)
 
     def spaces(self) -> list[tuple[dict[str, Any], set[str]]]:
         return list(self._spaces.values())
@@ -181,9 +184,9 @@ def walk(names: Names, roots: Iterable[tuple[str, Any]]) -> Found:
     is the function, the others are inputs."""
     roots = list(roots)
     while True:
-        before = names.size()
+        before = names.version
         found = _Walk(names).run(roots)
-        if names.size() == before:
+        if names.version == before:
             return found
 
 
@@ -775,7 +778,7 @@ def listener() -> Any:
 
 def learn(names: Names, ran: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> bool:
     """Add the names of code that has run. Was there any that is new?"""
-    before = names.size()
+    before = names.version
     for code, space in ran:
         names.add(code, space)
-    return names.size() != before
+    return names.version != before

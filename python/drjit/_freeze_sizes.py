@@ -25,9 +25,9 @@ from drjit import _core
 
 _Size = _core._Size
 
-# An exception that says something else than "this is no int", or after which calling
-# the function once more might do harm.
-_OTHERS = (RuntimeError, MemoryError, OSError)
+# Exceptions that may say "this is no int". Others are the function's own, which is not
+# called once more for them.
+_OF_TYPES = (TypeError, AttributeError, OverflowError)
 
 _ROUNDS = 16  # of tuples in tuples that are replaced where nothing is known of them
 
@@ -70,7 +70,7 @@ class _Walk:
         for cls, step in _STEPS.items():
             if isinstance(value, cls):
                 return step.__get__(self)
-        return self.in_fields if next(_fields(value), None) else None
+        return self.in_fields if next(fields(value), None) else None
 
     def in_list(self, value: Any) -> Any:
         for k, entry in enumerate(value):
@@ -100,7 +100,7 @@ class _Walk:
         return value
 
     def in_fields(self, value: Any) -> Any:
-        for name in _fields(value):
+        for name in fields(value):
             entry = getattr(value, name)
             new = self.visit(entry)
             if new is not entry:
@@ -121,7 +121,7 @@ _STEPS = {
 }
 
 
-def _fields(value: Any) -> Iterator[str]:
+def fields(value: Any) -> Iterator[str]:
     """The fields of an object that is a PyTree."""
     fields = getattr(type(value), "DRJIT_STRUCT", None)
     if not isinstance(fields, dict):
@@ -261,7 +261,7 @@ def explain(
     """Of an exception that leaves a function which is being recorded: may it be due to
     sizes, and can the function be called again? Then the exception is another one.
     """
-    if not isinstance(error, Exception) or isinstance(error, _OTHERS):
+    if not isinstance(error, _OF_TYPES):
         return
     if _core._sizes_alive() is None:
         return

@@ -202,6 +202,30 @@ int jit_freeze_dry_run(JitRecording *recording, size_t count, const uint32_t *in
     return replay(recording, count, inputs, NULL, "jit_freeze_dry_run()");
 }
 
+bool jit_freeze_check(const JitRecording *known)
+{
+    if (!known)
+        return api_null("jit_freeze_check()", "known");
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = freezing_check(ts, (const Frozen *) (const void *) known);
+    api_leave();
+    return ok;
+}
+
+int jit_freeze_same(const JitRecording *a, const JitRecording *b)
+{
+    static const char function[] = "jit_freeze_same()";
+    if (!a || !b)
+        return api_null(function, a ? "b" : "a") - 1;
+    ThreadState *ts = api_enter();
+    TRY(ts, -1);
+    RecordingSame same = freezing_same(ts, (const Frozen *) (const void *) a,
+                                       (const Frozen *) (const void *) b, function);
+    api_leave();
+    return (int) same;
+}
+
 size_t jit_freeze_input_count(const JitRecording *recording)
 {
     return recording ? ((const Frozen *) (const void *) recording)->input_count : 0;

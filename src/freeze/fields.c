@@ -28,6 +28,15 @@ void fields_put(Text *out, const void *object, const Field *fields, size_t count
     }
 }
 
+bool fields_equal(const void *a, const void *b, const Field *fields, size_t count)
+{
+    bool equal = true;
+    for (size_t i = 0; equal && i < count; ++i)
+        equal = memcmp((const char *) a + fields[i].offset,
+                       (const char *) b + fields[i].offset, fields[i].size) == 0;
+    return equal;
+}
+
 static bool exists(const Field *field, uint64_t value, const FieldCounts *counts)
 {
     switch (field->space) {

@@ -46,6 +46,7 @@ typedef struct FieldCounts {
 
 /** Bytes of a row of the file. */
 size_t fields_size(const Field *fields, size_t count);
+bool fields_equal(const void *a, const void *b, const Field *fields, size_t count);
 void fields_put(Text *out, const void *object, const Field *fields, size_t count);
 /** False: the reader has failed, or a number is not one of what it should be. */
 bool fields_take(ByteReader *in, void *object, const FieldCounts *counts,

@@ -9,208 +9,22 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "base/vec.h"
+#include "freeze/recording_fields.h"
 #include "kernel/literals.h"
 #include "kernel/tier.h"
-
-/* ------------------------------------------------------------------- tables */
-
-/* 'late' follows from the rest. */
-static const Field term_fields[] = {
-    FIELD(WidthTerm, op, OF_ENUM + WIDTH_OPS),
-    FIELD(WidthTerm, a, OF_NUMBERS),
-    FIELD(WidthTerm, b, OF_NUMBERS),
-    FIELD(WidthTerm, value, OF_NUMBERS),
-};
-_Static_assert(sizeof(WidthTerm) == 24, "a field has no row");
-
-static const Field guard_fields[] = {
-    FIELD(WidthGuard, relation, OF_ENUM + WIDTH_RELATIONS),
-    FIELD(WidthGuard, a, OF_SIZES),
-    FIELD(WidthGuard, b, OF_SIZES),
-};
-_Static_assert(sizeof(WidthGuard) == 12, "a field has no row");
-
-static const Field array_fields[] = {
-    FIELD(FrozenArray, kind, OF_ENUM + FROZEN_KINDS),
-    FIELD(FrozenArray, number, OF_NUMBERS),
-    FIELD(FrozenArray, width, OF_SIZES),
-    FIELD(FrozenArray, entry, OF_POSITIVE),
-    FIELD(FrozenArray, last, OF_NUMBERS),
-};
-_Static_assert(sizeof(FrozenArray) == 20, "a field has no row");
-
-static const Field use_fields[] = {
-    FIELD(FrozenUse, array, OF_ARRAYS),
-    FIELD(FrozenUse, width, OF_SIZES),
-    FIELD(FrozenUse, entry, OF_POSITIVE),
-    FIELD(FrozenUse, access, OF_ENUM + SLOT_READ_WRITE + 1),
-    FIELD(FrozenUse, word, OF_NUMBERS),
-    FIELD(FrozenUse, offset, OF_NUMBERS),
-};
-_Static_assert(sizeof(FrozenUse) == 32, "a field has no row");
-
-static const Field read_fields[] = {
-    FIELD(FrozenRead, behind, OF_NUMBERS),
-    FIELD(FrozenRead, array, OF_ARRAYS),
-    FIELD(FrozenRead, place, OF_SIZES),
-    FIELD(FrozenRead, width, OF_SIZES),
-};
-_Static_assert(sizeof(FrozenRead) == 16, "a field has no row");
-
-static const Field content_fields[] = {
-    FIELD(FrozenContent, behind, OF_NUMBERS),
-    FIELD(FrozenContent, array, OF_ARRAYS),
-    FIELD(FrozenContent, offset, OF_NUMBERS),
-    FIELD(FrozenContent, bytes, OF_POSITIVE),
-    FIELD(FrozenContent, first, OF_NUMBERS),
-};
-_Static_assert(sizeof(FrozenContent) == 32, "a field has no row");
-
-static const Field state_fields[] = {
-    FIELD(FrozenState, initial, OF_ARRAYS),
-    FIELD(FrozenState, array, OF_ARRAYS),
-    FIELD(FrozenState, next, OF_ARRAYS),
-};
-_Static_assert(sizeof(FrozenState) == 12, "a field has no row");
-
-static const Field loop_fields[] = {
-    FIELD(FrozenLoop, first, OF_NUMBERS),
-    FIELD(FrozenLoop, end, OF_NUMBERS),
-    FIELD(FrozenLoop, inner, OF_NUMBERS),
-    FIELD(FrozenLoop, enter, OF_ARRAYS),
-    FIELD(FrozenLoop, again, OF_ARRAYS),
-    FIELD(FrozenLoop, least, OF_NUMBERS),
-    FIELD(FrozenLoop, most, OF_NUMBERS),
-    FIELD(FrozenLoop, arrays, OF_NUMBERS),
-    FIELD(FrozenLoop, arrays_end, OF_NUMBERS),
-    FIELD(FrozenLoop, state, OF_NUMBERS),
-    FIELD(FrozenLoop, states, OF_NUMBERS),
-};
-_Static_assert(sizeof(FrozenLoop) == 44, "a field has no row");
-
-static const Field bound_fields[] = { { 0, sizeof(Width), OF_SIZES } };
-static const Field extent_fields[] = { { 0, sizeof(Width), OF_SIZES_OR_0 } };
-
-/* 'pattern' and 'launch.kernel' follow the lists. */
-static const Field command_fields[] = {
-    FIELD(FrozenCommand, size, OF_SIZES),
-    FIELD(FrozenCommand, unit, OF_POSITIVE),
-    FIELD(FrozenCommand, first, OF_NUMBERS),
-    FIELD(FrozenCommand, count, OF_NUMBERS),
-    FIELD(FrozenCommand, extent, OF_NUMBERS),
-    FIELD(FrozenCommand, launch.operations, OF_NUMBERS),
-    FIELD(FrozenCommand, launch.inputs, OF_NUMBERS),
-    FIELD(FrozenCommand, launch.outputs, OF_NUMBERS),
-    FIELD(FrozenCommand, launch.checks, OF_NUMBERS),
-    FIELD(FrozenCommand, launch.bound, OF_NUMBERS),
-    FIELD(FrozenCommand, launch.report, OF_REPORTS),
-};
-_Static_assert(sizeof(FrozenCommand) == 64, "a field has no row");
-
-/* The lists of a recording, and what numbers of their elements are. */
-static const struct {
-    size_t list, count, capacity, element;
-    const Field *fields;
-    size_t field_count;
-    FieldSpace space; /* OF_NUMBERS: nothing refers to them */
-} lists[] = {
-#define LIST(name, one, Element, table, space)                                         \
-    { offsetof(Recording, name), offsetof(Recording, one##_count),                     \
-      offsetof(Recording, one##_capacity), sizeof(Element), FIELDS(table), space }
-    { offsetof(Recording, widths.terms), offsetof(Recording, widths.count),
-      offsetof(Recording, widths.capacity), sizeof(WidthTerm), FIELDS(term_fields),
-      OF_SIZES },
-    LIST(widths.guards, widths.guard, WidthGuard, guard_fields, OF_NUMBERS),
-    LIST(arrays, array, FrozenArray, array_fields, OF_ARRAYS),
-    LIST(uses, use, FrozenUse, use_fields, OF_NUMBERS),
-    LIST(commands, command, FrozenCommand, command_fields, OF_NUMBERS),
-    LIST(reads, read, FrozenRead, read_fields, OF_NUMBERS),
-    LIST(contents, content, FrozenContent, content_fields, OF_NUMBERS),
-    LIST(loops, loop, FrozenLoop, loop_fields, OF_NUMBERS),
-    LIST(states, state, FrozenState, state_fields, OF_NUMBERS),
-    LIST(bounds, bound, Width, bound_fields, OF_NUMBERS),
-    LIST(extents, extent, Width, extent_fields, OF_NUMBERS),
-#undef LIST
-};
-enum { LISTS = sizeof lists / sizeof *lists };
-_Static_assert(sizeof(Recording) == 240, "what has been added is to be saved, too");
-
-static const Field launch_fields[] = {
-    FIELD(Command, launch.workers, OF_NUMBERS),
-    FIELD(Command, launch.words, OF_NUMBERS),
-    FIELD(Command, launch.folds, OF_ENUM + LAUNCH_FOLDS + 1),
-};
-static const Field fill_fields[] = {
-    FIELD(Command, fill.bits, OF_NUMBERS),
-    FIELD(Command, fill.item_size, OF_ENUM + sizeof(uint64_t) + 1),
-};
-static const Field reduce_fields[] = {
-    FIELD(Command, reduce.op, OF_ENUM + ReduceOpCount),
-    FIELD(Command, reduce.type, OF_TYPES),
-    FIELD(Command, reduce.block, OF_POSITIVE),
-    FIELD(Command, reduce.exclusive, OF_BOOLS),
-    FIELD(Command, reduce.reverse, OF_BOOLS),
-};
-static const Field dot_fields[] = { FIELD(Command, dot.type, OF_TYPES) };
-static const Field permutation_fields[] = {
-    FIELD(Command, permutation.block, OF_POSITIVE),
-    FIELD(Command, permutation.buckets, OF_POSITIVE),
-};
-static const Field sort_fields[] = {
-    FIELD(Command, sort.type, OF_TYPES),
-    FIELD(Command, sort.block, OF_POSITIVE),
-    FIELD(Command, sort.descending, OF_BOOLS),
-    FIELD(Command, sort.positions, OF_BOOLS),
-};
-static const Field gemm_fields[] = { FIELD(Command, gemm.type, OF_TYPES) };
-static const Field combine_fields[] = {
-    FIELD(Command, combine.op, OF_ENUM + ReduceOpCount),
-    FIELD(Command, combine.type, OF_TYPES),
-    FIELD(Command, combine.stride, OF_NUMBERS),
-    FIELD(Command, combine.copies, OF_POSITIVE),
-};
-
-/* Parameters of commands, and how many arrays they use; others cannot be saved. */
-static const struct {
-    bool known;
-    uint32_t least, most; /* slots */
-    const Field *fields;
-    size_t field_count;
-} kinds[COMMAND_COUNT] = {
-    [COMMAND_LAUNCH] = { true, 0, UINT32_MAX, FIELDS(launch_fields) },
-    [COMMAND_COPY] = { true, 2, 2, NULL, 0 },
-    [COMMAND_FILL] = { true, 1, 1, FIELDS(fill_fields) },
-    [COMMAND_POKE] = { true, 1, 1, FIELDS(fill_fields) },
-    [COMMAND_REDUCE] = { true, 2, 2, FIELDS(reduce_fields) },
-    [COMMAND_DOT] = { true, 3, 3, FIELDS(dot_fields) },
-    [COMMAND_PREFIX] = { true, 2, 2, FIELDS(reduce_fields) },
-    [COMMAND_COMPRESS] = { true, 3, 3, NULL, 0 },
-    [COMMAND_PERMUTATION] = { true, 3, 4, FIELDS(permutation_fields) },
-    [COMMAND_SORT] = { true, 2, 2, FIELDS(sort_fields) },
-    [COMMAND_GEMM] = { true, 3, 3, FIELDS(gemm_fields) },
-    [COMMAND_COMBINE] = { true, 2, 2, FIELDS(combine_fields) },
-};
-
-static void *list_at(const Recording *r, size_t i)
-{
-    return *(void **) (void *) ((char *) (uintptr_t) r + lists[i].list);
-}
-
-static uint32_t *number_at(const Recording *r, size_t offset)
-{
-    return (uint32_t *) (void *) ((char *) (uintptr_t) r + offset);
-}
 
 /* ------------------------------------------------------------------- saving */
 
 static void put_lists(const Recording *r, Text *out)
 {
-    for (size_t i = 0; i < LISTS; ++i)
-        bytes_put(out, *number_at(r, lists[i].count), sizeof(uint32_t));
-    for (size_t i = 0; i < LISTS; ++i)
-        for (uint32_t k = 0; k < *number_at(r, lists[i].count); ++k)
-            fields_put(out, (const char *) list_at(r, i) + k * lists[i].element,
-                       lists[i].fields, lists[i].field_count);
+    for (size_t i = 0; i < RECORDING_LISTS; ++i)
+        bytes_put(out, recording_count(r, i), sizeof(uint32_t));
+    for (size_t i = 0; i < RECORDING_LISTS; ++i) {
+        const RecordingList *list = &recording_lists[i];
+        for (uint32_t k = 0; k < recording_count(r, i); ++k)
+            fields_put(out, recording_element(r, i, k), list->fields,
+                       list->field_count);
+    }
 }
 
 static bool put_constants(const Recording *r, Text *out)
@@ -289,13 +103,14 @@ static bool put_command(const Recording *r, uint32_t i, const uint32_t *numbers,
 {
     const FrozenCommand *f = &r->commands[i];
     CommandKind kind = f->pattern->kind;
-    if (!kinds[kind].known || (kind == COMMAND_LAUNCH && !f->launch.kernel))
+    const RecordingKind *known = &recording_kinds[kind];
+    if (!known->known || (kind == COMMAND_LAUNCH && !f->launch.kernel))
         return error_set(JIT_ERROR_UNSUPPORTED, "%s: the recording cannot be saved: "
                          "it has a command of the kind '%s'", function,
                          command_info[kind].name);
     bytes_put(out, kind, sizeof(uint32_t));
     bytes_put(out, numbers[i], sizeof(uint32_t));
-    fields_put(out, f->pattern, kinds[kind].fields, kinds[kind].field_count);
+    fields_put(out, f->pattern, known->fields, known->field_count);
     put_data(r, f, out);
     return true;
 }
@@ -315,26 +130,34 @@ bool recording_put(const Recording *r, const char *function, Text *out)
 
 /* ------------------------------------------------------------------ loading */
 
+/* List i, of so many elements. */
+static bool take_list(Recording *r, size_t i, uint32_t count, ByteReader *in,
+                      const FieldCounts *counts)
+{
+    const RecordingList *list = &recording_lists[i];
+    char *at = (char *) r;
+    TRY(vec_reserve(at + list->list, (uint32_t *) (void *) (at + list->capacity), count,
+                    list->element), false);
+    if (count)
+        memset(recording_element(r, i, 0), 0, count * list->element);
+    *(uint32_t *) (void *) (at + list->count) = count;
+    for (uint32_t k = 0; k < count; ++k)
+        TRY(fields_take(in, recording_element(r, i, k), counts, list->fields,
+                        list->field_count), false);
+    return true;
+}
+
 static bool take_lists(Recording *r, ByteReader *in, FieldCounts *counts)
 {
-    uint32_t count[LISTS];
-    for (size_t i = 0; i < LISTS; ++i) {
-        count[i] = bytes_take_count(
-            in, fields_size(lists[i].fields, lists[i].field_count));
-        if (lists[i].space)
-            counts->of[lists[i].space] = count[i];
+    uint32_t count[RECORDING_LISTS];
+    for (size_t i = 0; i < RECORDING_LISTS; ++i) {
+        const RecordingList *list = &recording_lists[i];
+        count[i] = bytes_take_count(in, fields_size(list->fields, list->field_count));
+        if (list->space)
+            counts->of[list->space] = count[i];
     }
-    for (size_t i = 0; i < LISTS; ++i) {
-        size_t bytes = lists[i].element;
-        void *list = (char *) r + lists[i].list;
-        TRY(vec_reserve(list, number_at(r, lists[i].capacity), count[i], bytes), false);
-        if (count[i])
-            memset(list_at(r, i), 0, count[i] * bytes);
-        *number_at(r, lists[i].count) = count[i];
-        for (uint32_t k = 0; k < count[i]; ++k)
-            TRY(fields_take(in, (char *) list_at(r, i) + k * bytes, counts,
-                            lists[i].fields, lists[i].field_count), false);
-    }
+    for (size_t i = 0; i < RECORDING_LISTS; ++i)
+        TRY(take_list(r, i, count[i], in, counts), false);
     return true;
 }
 
@@ -433,12 +256,12 @@ static bool take_command(Recording *r, FrozenCommand *f, ByteReader *in,
 {
     Command head = { .kind = (CommandKind) bytes_take(in, sizeof(uint32_t)) };
     uint32_t number = (uint32_t) bytes_take(in, sizeof(uint32_t));
-    TRY(head.kind < COMMAND_COUNT && kinds[head.kind].known, false);
-    TRY(f->count >= kinds[head.kind].least && f->count <= kinds[head.kind].most &&
+    TRY(head.kind < COMMAND_COUNT, false);
+    const RecordingKind *kind = &recording_kinds[head.kind];
+    TRY(kind->known && f->count >= kind->least && f->count <= kind->most &&
             f->first <= r->use_count && f->count <= r->use_count - f->first,
         false);
-    TRY(fields_take(in, &head, counts, kinds[head.kind].fields,
-                    kinds[head.kind].field_count), false);
+    TRY(fields_take(in, &head, counts, kind->fields, kind->field_count), false);
     size_t size;
     const void *data = bytes_take_block(in, &size);
     TRY(data, false);

@@ -1,17 +1,14 @@
 /*
  * recording_file.h -- recordings as bytes
  *
- * What a recording consists of is written field by field (fields.h), the contents of
- * constants as they are, and of each kernel the Program: machine code is made from it,
- * or found in the cache, where the recording is read. docs/dev/freezing.md has the
- * layout.
+ * What a recording consists of is written field by field (recording_fields.h), the
+ * contents of constants as they are, and of each kernel the Program: machine code is
+ * made from it, or found in the cache, where the recording is read.
+ * docs/dev/freezing.md has the layout.
  *
  * What is read may be any bytes. Whether numbers and references exist is checked by the
  * tables, whether they fit each other by recording_check(); what Programs do when they
  * run is not, which is why files are authenticated (trace/eval/freezing_file.h).
- *
- * To extend a struct of recording.h, add a row to its table here. A struct that has
- * grown without does not compile.
  */
 #ifndef FREEZE_RECORDING_FILE_H
 #define FREEZE_RECORDING_FILE_H

@@ -7,6 +7,8 @@ which calls were repeated.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import random
 import threading
@@ -414,3 +416,21 @@ def test_random_tensors(seed: int) -> None:
         m = draw.choice((n, n, n, 7, 1))
         args = tensor(n, 3), tensor(m, 3) - 4, flat(draw.choice((n, 4, 30)))
         assert outcome(frozen, *args) == outcome(program, *args), frozen.explain()
+
+
+def test_errors_of_its_own() -> None:
+    """They are no reason to call a function once more."""
+
+    @dr.freeze
+    def f(x: Float) -> Float:
+        print("called")
+        if dr.width(x) + 1 > 3:
+            raise ValueError("too long")
+        return x
+
+    with (
+        pytest.raises(ValueError, match="too long"),
+        contextlib.redirect_stdout(io.StringIO()) as out,
+    ):
+        f(flat(9))
+    assert out.getvalue() == "called\n"

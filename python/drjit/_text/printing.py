@@ -614,11 +614,11 @@ def _print_each_time(
     file: Any,
 ) -> None:
     """Print now, and whenever the function is repeated that is being recorded."""
-    from .. import _freeze, _freeze_ad
+    from .. import _freeze_ad, _freeze_call
 
     if _freeze_ad.is_again():
         return
-    _freeze.note_print(_print_again, (fmt, limit, file), (args, kwargs, active))
+    _freeze_call.note_print(_print_again, (fmt, limit, file), (args, kwargs, active))
 
 
 def _print_again(settings: Any, values: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import drjit as dr
 
-from .. import _freeze, _freeze_ad
+from .. import _freeze, _freeze_ad, _freeze_call
 from .._flow import regions
 from . import printing
 
@@ -85,7 +85,7 @@ def report(
         def fill(leaf: Any) -> Any:
             return leaf.template.fill(columns) if type(leaf) is _Holder else leaf
 
-        with _freeze.aside():  # it may have been called in the midst of anything
+        with _freeze_call.aside():  # it may have been called in the midst of anything
             made = _core._tree_map(operation, fill, held)
             text = printing.compose(operation, fmt, made, limit, lanes)
         write(text)
@@ -125,10 +125,11 @@ def report_failures(
     depth, skip = backtrace
     stack = traceback.extract_stack()
     here = [frame.filename == __file__ or frame.name == operation for frame in stack]
+    own = [module.__file__ for module in (_freeze, _freeze_ad, _freeze_call)]
     stack = traceback.StackSummary.from_list(
         frame
         for frame in stack[: here.index(True)]
-        if frame.filename not in (_freeze.__file__, _freeze_ad.__file__)
+        if frame.filename not in own
     )
     shown = stack[: len(stack) - skip][-depth:] if depth > 0 else []
     lines = "".join(traceback.format_list(shown))

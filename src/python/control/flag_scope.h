@@ -11,6 +11,6 @@
 bool flag_scope_bind(PyObject *module);
 
 /** Combinations of flags are below this. */
-enum { FLAG_LIMIT = JitFlagFuseReductions << 1 };
+enum { FLAG_LIMIT = JitFlagFreezingCheckNone << 1 };
 
 #endif

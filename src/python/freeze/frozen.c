@@ -79,7 +79,7 @@ Frozen *frozen_new(State *state)
         return NULL;
     memset((char *) f + sizeof(PyObject), 0, sizeof(*f) - sizeof(PyObject));
     f->state = state;
-    f->left = -1;
+    f->check = FROZEN_UNASKED;
     state->references++;
     PyObject_GC_Track(f);
     return f;
@@ -87,13 +87,17 @@ Frozen *frozen_new(State *state)
 
 /* ---------------------------------------------------------------- recording */
 
-/* (snapshot, backend, general, may arrays be read?): begin to record. False: in the
- * body of a loop or conditional. */
+/* (snapshot, backend, general, may arrays be read?, numbers): begin to record.
+ * 'general' may be a recording, which is checked. False: in the body of a loop or
+ * conditional. */
 static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     const Snapshot *s = snapshot_argument(module, args, n, 5);
     const long backend = s ? PyLong_AsLong(args[1]) : -1;
     const bool general = s && args[2] == Py_True;
+    const JitRecording *known = s && Py_TYPE(args[2]) == s->state->frozen
+                                    ? ((Frozen *) args[2])->recording
+                                    : NULL;
     const int reads = s ? PyObject_IsTrue(args[3]) : -1;
     if (reads < 0 || (backend == -1 && PyErr_Occurred()) ||
         !snapshot_keep_contents((Snapshot *) args[0]) ||
@@ -105,7 +109,8 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     const uint32_t *ids = snapshot_ids(s, &count);
     WAIT_BEGIN
     ok = jit_freeze_start((JitBackend) backend, count, ids) &&
-         (!general || jit_freeze_set_general(true));
+         (!general || jit_freeze_set_general(true)) &&
+         (!known || jit_freeze_check(known));
     WAIT_END
     if (!ok && jit_error() == JIT_ERROR_STATE)
         Py_RETURN_FALSE;
@@ -312,7 +317,7 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
 {
     enum { FEW = 16 };
     uint32_t few[FEW];
-    if (!f->left)
+    if (frozen_is_due(f))
         return Py_NewRef(Py_NotImplemented);
     bool few_taken[FEW] = { false };
     Given g = { few, few_taken };
@@ -331,8 +336,7 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
     done = jit_freeze_replay(f->recording, input_count, inputs, g.ids);
     WAIT_END
     PyObject *result = done > 0 ? make_result(f, &g, objects) : NULL;
-    if (done > 0 && f->left > 0)
-        ((Frozen *) f)->left--;
+    ((Frozen *) f)->repeated += done > 0;
     for (size_t i = 0; done > 0 && i < count; i++)
         if (!g.taken[i])
             jit_var_dec_ref(g.ids[i]);
@@ -427,6 +431,8 @@ bool frozen_bind(State *state)
 {
     static PyMethodDef methods[] = {
         { "text", frozen_text, METH_NOARGS, "what it consists of" },
+        { "due", frozen_due, METH_O, "due(snapshot)\n\nsee frozen.h" },
+        { "same", frozen_same, METH_O, "same(recording)\n\nsee frozen.h" },
         { "paths", frozen_export_paths, METH_NOARGS, "see frozen_export.h" },
         { NULL, NULL, 0, NULL },
     };

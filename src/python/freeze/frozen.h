@@ -53,13 +53,17 @@ typedef struct Frozen {
     JitFreezeInput *described; /* their variables, as they were */
     ExtentPlace *extents;      /* further inputs: literals with so many entries */
     size_t extent_count;
-    Py_ssize_t left;           /* repetitions until the function is called to see
-                                  whether it still does this; 0: it is due, negative:
-                                  never */
+    Py_ssize_t repeated, check; /* behind so many repetitions the function is to be
+                                  checked; or FROZEN_... */
     PyObject *reads;           /* where the function reads besides its arguments:
                                   reads.h; NULL: nowhere */
     struct MatchPlan *match;   /* to compare inputs quickly, NULL: see frozen_match.h */
 } Frozen;
+
+enum {
+    FROZEN_UNASKED = -1, /* checked if a flag says so */
+    FROZEN_NEVER = -2
+};
 
 /** Members by which recordings are saved (frozen_file.c). */
 extern PyGetSetDef frozen_file_members[];
@@ -75,6 +79,15 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
                         PyObject *const *objects);
 /** The same for a snapshot, whose objects are changed. The function's result. */
 PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s);
+
+/* ---- checks (frozen_same.c) */
+
+/** Is the function to be called in the place of the next repetition? */
+bool frozen_is_due(const Frozen *f);
+/** Methods. due(snapshot): is it so for these inputs, as far as can be told without
+ *  repeating it? same(recording): 1, 0, or 2, see jit_freeze_same(). */
+PyObject *frozen_due(PyObject *self, PyObject *snapshot);
+PyObject *frozen_same(PyObject *self, PyObject *other);
 
 /* ---- what is kept (frozen_keep.c) */
 

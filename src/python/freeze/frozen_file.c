@@ -103,19 +103,19 @@ static PyObject *frozen_suspended(PyObject *self, void *unused)
     return PyBool_FromLong(((Frozen *) self)->suspended);
 }
 
-static PyObject *frozen_left(PyObject *self, void *unused)
+static PyObject *frozen_check(PyObject *self, void *unused)
 {
     (void) unused;
-    return PyLong_FromSsize_t(((Frozen *) self)->left);
+    return PyLong_FromSsize_t(((Frozen *) self)->check);
 }
 
-static int frozen_set_left(PyObject *self, PyObject *count, void *unused)
+static int frozen_set_check(PyObject *self, PyObject *count, void *unused)
 {
-    const Py_ssize_t left = count ? PyLong_AsSsize_t(count) : -1;
+    const Py_ssize_t check = count ? PyLong_AsSsize_t(count) : FROZEN_UNASKED;
     (void) unused;
     if (PyErr_Occurred())
         return -1;
-    ((Frozen *) self)->left = left;
+    ((Frozen *) self)->check = check;
     return 0;
 }
 
@@ -161,7 +161,7 @@ PyGetSetDef frozen_file_members[] = {
     { "suspended", frozen_suspended, NULL, "were derivatives suspended?", NULL },
     { "objects", frozen_objects, NULL, "([first the same], [of which input])", NULL },
     { "reads", NULL, frozen_set_reads, "see reads.h", NULL },
-    { "left", frozen_left, frozen_set_left, "repetitions that are left", NULL },
+    { "check", frozen_check, frozen_set_check, "see frozen.h", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

@@ -287,9 +287,7 @@ static void add_history(ThreadState *ts, const Assembly *b, const Kernel *kernel
             .command = command, .kernel = kernel, .program = b->program,
             .operation_count = b->program->inst_count,
             .input_count = b->input_count, .output_count = b->output_count,
-            .mode = freezing_records(ts) ? KernelRecordingModeRecorded
-                                         : KernelRecordingModeInactive,
-            .hit = hit, .codegen_ns = codegen_ns });
+            .mode = freezing_mode(ts), .hit = hit, .codegen_ns = codegen_ns });
 }
 
 static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,

@@ -674,6 +674,7 @@ Frozen *freezing_stop(ThreadState *ts, const VarId *outputs, uint32_t count)
         f->domains = NULL;
         f->domain_count = 0;
         frozen->flags = f->flags;
+        frozen->general = f->general;
         frozen->inputs = f->specs;
         f->specs = NULL;
         frozen->outputs = out;

@@ -28,6 +28,7 @@
 #ifndef TRACE_EVAL_FREEZING_H
 #define TRACE_EVAL_FREEZING_H
 
+#include "freeze/recording_same.h"
 #include "freeze/recording_walk.h"
 #include "trace/eval/report.h"
 #include "trace/graph/loop_array.h"
@@ -73,7 +74,8 @@ static inline uint32_t freezing_flags(const ThreadState *ts)
                                     JitFlagLaunchBlocking |
                                     JitFlagForbidSynchronization |
                                     JitFlagSymbolicScope | JitFlagKernelFreezing |
-                                    JitFlagFreezingScope);
+                                    JitFlagFreezingScope | JitFlagFreezingCheckAll |
+                                    JitFlagFreezingCheckNone);
 }
 
 /** A function that was recorded. It does not change, and any thread can repeat it. */
@@ -86,6 +88,7 @@ typedef struct Frozen {
     VarIds held;            /* constants; references */
     Report **reports;       /* of its launches: to be told again each time */
     uint32_t report_count;
+    bool general;           /* see freezing_set_general() */
     FrozenDomain *domains;
     uint32_t domain_count;
     _Atomic uint32_t broken; /* the guard that did not hold the last time, + 1; or a
@@ -112,6 +115,14 @@ bool freezing_resume(ThreadState *ts);
  *  'outputs' (NULL) nothing is done. */
 Replay freezing_replay(ThreadState *ts, Frozen *frozen, const VarId *inputs,
                        uint32_t count, VarId *outputs, const char *function);
+/** What the thread has begun to record is to be compared with this recording: see
+ *  jit_freeze_check(). False: error recorded. */
+bool freezing_check(ThreadState *ts, const Frozen *known);
+/** Do two recordings do the same? Waits for constants. */
+RecordingSame freezing_same(ThreadState *ts, const Frozen *a, const Frozen *b,
+                            const char *function);
+/** What the history says of the thread's launches. */
+KernelRecordingMode freezing_mode(const ThreadState *ts);
 /** Arrays, commands and guards, for people. */
 void freezing_write(const Frozen *frozen, Text *out);
 void freezing_free(Frozen *frozen);

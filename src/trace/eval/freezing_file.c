@@ -13,7 +13,7 @@
 #include "trace/graph/node.h"
 
 enum {
-    FORMAT_VERSION = 3,
+    FORMAT_VERSION = 4,
     MAC_OFFSET = 40,
     HEADER_SIZE = MAC_OFFSET + SEAL_CODE_SIZE
 };
@@ -123,6 +123,7 @@ static bool put_frozen(ThreadState *ts, const Frozen *f, const char *function,
     bytes_put(out, f->output_count, sizeof(uint32_t));
     bytes_put(out, f->report_count, sizeof(uint32_t));
     bytes_put(out, f->flags, sizeof(uint32_t));
+    bytes_put(out, f->general, sizeof(uint32_t));
     for (uint32_t i = 0; i < f->input_count; ++i)
         fields_put(out, &f->inputs[i], FIELDS(input_fields));
     TRY(put_reports(f, function, out) && recording_put(&f->recording, function, out) &&
@@ -193,6 +194,7 @@ static bool take_inputs(Frozen *f, const Device *device, ByteReader *in,
     uint32_t count = bytes_take_count(in, 1), outputs = bytes_take_count(in, 1);
     uint32_t reports = bytes_take_count(in, 1);
     f->flags = (uint32_t) bytes_take(in, sizeof(uint32_t));
+    f->general = bytes_take(in, sizeof(uint32_t)) != 0;
     counts->of[OF_INPUTS] = count;
     counts->of[OF_CLASSES] = (uint64_t) count + 2;
     counts->of[OF_OUTPUTS] = outputs;

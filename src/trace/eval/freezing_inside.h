@@ -9,6 +9,7 @@
  *     freezing_loop.c   loops that are run at once
  *     freezing_foreign.c what is read that is none of the recording's
  *     freezing_escape.c what of it is kept by others
+ *     freezing_same.c   comparing it with an earlier recording
  */
 #ifndef TRACE_EVAL_FREEZING_INSIDE_H
 #define TRACE_EVAL_FREEZING_INSIDE_H
@@ -50,6 +51,7 @@ typedef struct Freezing {
     uint32_t serial;
     bool paused;
     bool general;   /* see freezing_set_general() */
+    bool checks;    /* see freezing_check() */
     bool reads;     /* the host may read arrays */
     bool prints;    /* a launch has printed, which cannot be taken back */
 } Freezing;

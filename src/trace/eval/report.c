@@ -90,6 +90,15 @@ bool report_put(const Report *report, const char *function, Text *out)
     return true;
 }
 
+bool report_same(const Report *a, const Report *b)
+{
+    bool same = a->count == b->count && a->print_count == b->print_count;
+    for (uint32_t i = 0; same && i < a->count; ++i)
+        same = a->checks[i].kind == b->checks[i].kind &&
+               strcmp(a->checks[i].name, b->checks[i].name) == 0;
+    return same;
+}
+
 Report *report_take(ByteReader *in)
 {
     enum { LEAST_BYTES = sizeof(uint32_t) + sizeof(uint64_t) };

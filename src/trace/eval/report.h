@@ -34,6 +34,9 @@ bool report_put(const Report *report, const char *function, Text *out);
 /** What that has written. NULL: it is not that, or memory is out. */
 Report *report_take(ByteReader *in);
 
+/** Do two check the same? Whom they print to does not count. */
+bool report_same(const Report *a, const Report *b);
+
 /** What the history says of a launch. */
 typedef struct ReportedLaunch {
     const Command *command;

@@ -147,8 +147,7 @@ bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
 bool work_submit(ThreadState *ts, Command *command)
 {
     if (state_flag(ts, JitFlagKernelHistory))
-        history_note(command, freezing_records(ts) ? KernelRecordingModeRecorded
-                                                   : KernelRecordingModeInactive);
+        history_note(command, freezing_mode(ts));
     Stream *stream = stream_self(command->device);
     if (stream)
         return stream_submit(stream, command);

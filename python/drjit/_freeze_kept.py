@@ -1,0 +1,111 @@
+"""The recordings of a frozen function: which there are, which are tried first, which
+go, and when they are checked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Recordings for inputs that differ in sizes only: more are dropped.
+_SIZES = 8
+
+# Recordings that are tried without a key.
+_RECENT = 4
+
+# Recording.check, see frozen.h.
+UNASKED, NEVER = -1, -2
+FIRST_CHECK = 2
+
+# Checks that found something else, after which the function is called each time.
+_DIFFERENCES = 3
+
+
+class Kept:
+    """``_core._Caller`` reads ``by_key`` and ``recent``: they stay what they are."""
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        self.by_key: dict[Any, list[Any]] = {}  # the latest first
+        self.recent: list[Any] = []  # those that fitted lately, the latest first
+        self.differences = 0  # that checks have found
+
+    def __len__(self) -> int:
+        return sum(map(len, self.by_key.values()))
+
+    def all(self) -> list[Any]:
+        """The latest of each key last."""
+        return [each for known in self.by_key.values() for each in reversed(known)]
+
+    def clear(self) -> None:
+        self.by_key.clear()
+        self.recent.clear()
+
+    def add(self, key: Any, recording: Any) -> None:
+        known = self.by_key.pop(key, [])  # to the end: the oldest ones go first
+        self.by_key[key] = [recording, *known]
+        self._shorten(self.by_key[key], _SIZES)
+
+    def remove(self, key: Any, recording: Any) -> None:
+        known = [each for each in self.by_key.pop(key, []) if each is not recording]
+        if known:
+            self.by_key[key] = known
+        self._leave_out(recording)
+
+    def prefer(self, recording: Any) -> None:
+        """Try it first from now on."""
+        self._leave_out(recording)
+        self.recent.insert(0, recording)
+        del self.recent[_RECENT:]
+
+    def _leave_out(self, recording: Any) -> None:
+        self.recent[:] = [each for each in self.recent if each is not recording]
+
+    def note_use(self, recording: Any) -> None:
+        """Others go first."""
+        for key, known in list(self.by_key.items()):
+            if recording in known:
+                self.by_key.pop(key, None)
+                others = [each for each in known if each is not recording]
+                self.by_key[key] = [recording, *others]
+
+    def limit_to(self, limit: int) -> None:
+        """Forget those that were not used for the longest time."""
+        for recording in reversed(self.recent):
+            self.note_use(recording)
+        while len(self) > limit:
+            oldest = next(iter(self.by_key))
+            known = self.by_key[oldest]
+            self._shorten(known, len(known) - 1)
+            if not known:
+                del self.by_key[oldest]
+
+    def _shorten(self, known: list[Any], limit: int) -> None:
+        while len(known) > limit:
+            self._leave_out(known.pop())
+
+    # ------------------------------------------------------------------ checks
+
+    def due(self, snapshot: Any) -> Any:
+        """The recording for these inputs that is to be checked now; None."""
+        known = self.by_key.get(snapshot.key, ())
+        return next((each for each in known if each.due(snapshot)), None)
+
+    def differs(self, known: Any, now: Any) -> bool:
+        """Is a function recorded as something else than it was? ``now``: a recording,
+        or why there is none, which may be due to sizes or contents of arrays. Sets the
+        next check, or counts the difference."""
+        same = 2 if isinstance(now, str) else now.same(known)
+        if same == 1:
+            if known.check > 0:
+                known.check = _next_check(known.check)
+            return False
+        self.differences += same == 0
+        return True
+
+    def is_hopeless(self) -> bool:
+        return self.differences >= _DIFFERENCES
+
+
+def _next_check(before: int) -> int:
+    """2, 8, 64, 512, ... repetitions."""
+    return before * (4 if before == FIRST_CHECK else 8)
