@@ -169,6 +169,7 @@ VarId array_resize(ThreadState *ts, VarId id, size_t size)
     TRY(node_size_valid(size, "jit_var_resize()"), 0);
     const Var *v = var_get(id);
     if (var_lanes(v) == size) {
+        TRY(freezing_keeps(ts, id, width), 0);
         var_inc(id);
         return id;
     }

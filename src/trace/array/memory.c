@@ -781,7 +781,9 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
 {
     Access a = { .ts = ts, .function = access_functions[CHECK_KAHAN],
                  .kind = CHECK_KAHAN };
+    Width width;
     TRY(check_kahan(&a, (const VarId *[]){ sums, errors }, value), false);
+    TRY(freezing_like(ts, *sums, &width) && freezing_keeps(ts, *errors, width), false);
     TRY(access_check_index(&a, index) && access_check_mask(&a, mask), false);
     TRY(access_check_sizes(&a, index, mask, &value, 1), false);
     /* All that may evaluate comes before the first effect, whose result cannot be used

@@ -205,6 +205,16 @@ void freezing_pin(ThreadState *ts, VarId id)
         r->failed = true;
 }
 
+bool freezing_keeps(ThreadState *ts, VarId id, Width width)
+{
+    TRY(freezing_records(ts) && width != FREEZING_LANES, true);
+    if (!width)
+        freezing_pin(ts, id);
+    Width own = width ? freezing_size(ts, id) : FREEZING_LANES;
+    return own == FREEZING_LANES ||
+           (own && width_assume(freezing_terms(ts), WIDTH_EQUAL, own, width));
+}
+
 bool freezing_blocks(ThreadState *ts, VarId id, size_t block)
 {
     TRY(freezing_records(ts), true);

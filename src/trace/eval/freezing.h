@@ -142,6 +142,9 @@ Width freezing_size(ThreadState *ts, VarId id);
 bool freezing_bind(ThreadState *ts);
 /** The recording depends on the size of a variable; see hooks.h. */
 void freezing_pin(ThreadState *ts, VarId id);
+/** It depends on the size of a variable being this one; 0: what it is now. False:
+ *  memory is out. */
+bool freezing_keeps(ThreadState *ts, VarId id, Width width);
 /** It depends on the size being a multiple of a number of entries; or that number. */
 bool freezing_blocks(ThreadState *ts, VarId id, size_t block);
 /** The size of the next command: that of a variable; a number. */
