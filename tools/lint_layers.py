@@ -8,7 +8,9 @@ headers know nothing of ``src``. The Python
 extension in ``src/python`` is a user of the library like any other: it sees its own
 headers and the public ones, and nothing sees it. Its arrays hold more than variables of
 the library, so only files in VARIABLES handle bare ones; backends stand in its table of
-types. Stems of files are unique in the library, as functions have them as their prefix.
+types. The size of a variable has accessors (var.h, node.h): the field itself is for
+those, and who computes with a size takes it as a number. Stems of files are unique in
+the library, as functions have them as their prefix.
 Prints ``file:line: message`` for each violation and exits with status 1.
 """
 
@@ -97,6 +99,22 @@ VARIABLES = re.compile(
 )
 VARIABLE = re.compile(r"\b(jit_var_\w+|leaf_index|array_index)\(")
 BACKEND = re.compile(r"\bJitBackendLLVM\b")
+
+# The size of a variable: its field, which new nodes are initialised with; lanes that
+# are computed with; numbers of which a recording has a term, by file.
+FIELD = re.compile(r"(?<!\.)\bown_lanes\b|\bown_lanes\b(?! =)")
+FIELD_FILES = ("src/trace/graph/var.h", "src/trace/graph/node.c")
+LANES = r"\bvar_lanes(?:_of)?\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+COMPUTED = re.compile(rf"[-+*/%]\s*{LANES}|{LANES}\s*[-+*/%]")
+ENTRIES = re.compile(r"\bvar_entries\(")
+ENTRIES_FILES = (
+    "src/trace/graph/var.h",
+    "src/trace/graph/fold.h",
+    "src/trace/eval/expand.c",
+    "src/trace/array/array.c",
+    "src/trace/array/memory.c",
+    "src/trace/array/reduction.c",
+)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(drjit-core/[^>]+)>)')
 
@@ -188,6 +206,18 @@ def check_variables(file: Path) -> Iterator[str]:
             yield f"{name(file)}:{number}: the backend comes from the type"
 
 
+def check_sizes(file: Path) -> Iterator[str]:
+    """Yield a message for each size of a variable that is used in another way."""
+    own = name(file)
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if own not in FIELD_FILES and FIELD.search(line):
+            yield f"{own}:{number}: own_lanes is for var_lanes() and node_number()"
+        if COMPUTED.search(line):
+            yield f"{own}:{number}: lanes are compared; a number is node_number()"
+        if own not in ENTRIES_FILES and ENTRIES.search(line):
+            yield f"{own}:{number}: var_entries() is for those that ENTRIES_FILES lists"
+
+
 def find_equal_stems(files: list[Path]) -> Iterator[str]:
     """Yield a message for each stem that two pairs of source and header share."""
     seen: dict[str, Path] = {}
@@ -237,6 +267,7 @@ def main() -> int:
             errors.append(f"{name(file)}:1: unknown room '{own}', see LAYERS")
             continue
         errors += check_variables(file)
+        errors += check_sizes(file)
         graph[file] = list(read_includes(file, errors))
         for include in graph[file]:
             message = check_direction(file, include)

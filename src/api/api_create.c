@@ -222,7 +222,7 @@ static VarId pointer(ThreadState *ts, JitBackend backend, const void *value, Var
         TRY(evaluate_var(ts, dep), 0);
     }
     Var v = { .op = OP_POINTER, .type = VarTypePointer, .device = device->index,
-              .size = 1, .aux = write ? 2 : 0, .dep = { dep },
+              .own_lanes = 1, .aux = write ? 2 : 0, .dep = { dep },
               .value.literal = (uint64_t) (uintptr_t) value };
     return node_new(ts, &v);
 }
@@ -256,7 +256,7 @@ static VarId statement(ThreadState *ts, JitBackend backend, VarType type,
     uint32_t size;
     TRY(node_common_size(operands, count, function, &size), 0);
     Var v = { .op = OP_STMT, .type = (uint8_t) type, .device = device->index,
-              .size = size, .aux = count, .value.text = stmt };
+              .own_lanes = size, .aux = count, .value.text = stmt };
     if (copy) {
         v.value.text = alloc_string(stmt);
         v.flags = VAR_OWN_TEXT;

@@ -31,8 +31,8 @@ static void describe(const Var *v, JitFreezeInput *input)
     bool literal = v->op == OP_LITERAL;
     bool stored = !literal && evaluate_is_done(v);
     *input = (JitFreezeInput) {
-        .size = v->size, .type = v->type, .literal = literal, .stored = stored,
-        .padded = !stored || !v->size || buffer_is_padded(v->value.buffer),
+        .size = var_lanes(v), .type = v->type, .literal = literal, .stored = stored,
+        .padded = !stored || !var_lanes(v) || buffer_is_padded(v->value.buffer),
         .bits = literal ? v->value.literal : 0 };
 }
 
@@ -379,7 +379,7 @@ static JitSize size_handle(ThreadState *ts, VarId id)
     Width width = freezing_size(ts, id);
     if (width == FREEZING_LANES)
         width = freezing_bind(ts)
-                    ? width_constant(freezing_widths(ts, NULL), var_get(id)->size)
+                    ? width_constant(freezing_widths(ts, NULL), var_lanes_of(id))
                     : 0;
     return handle(ts, width);
 }
@@ -510,7 +510,7 @@ bool jit_freeze_size_like(uint32_t index)
     if (ok && freezing_records(ts)) {
         node_read(ts, index);
         Width width = freezing_size(ts, index);
-        freezing_hint(ts, width, var_get(index)->size);
+        freezing_hint(ts, width, var_lanes_of(index));
         ok = width != 0;
     }
     api_leave();

@@ -69,12 +69,12 @@ static bool check_operand(VarId id, const char *name, size_t rows, size_t column
         if (fits && !given)
             fits = !__builtin_mul_overflow(matrix, shape->batch_shape[i], &matrix);
     }
-    uint32_t size = var_get(id)->size;
-    if (!fits || extent > size)
+    if (!fits || extent > var_lanes_of(id))
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: operand %s (r%u) has %u entries, but its matrices of "
                          "%zu x %zu reach over %zu%s",
-                         function, name, id, size, rows, columns,
+                         function, name, id, node_number(thread_self.state, id),
+                         rows, columns,
                          fits ? extent : SIZE_MAX, fits ? "" : " or more");
     return true;
 }

@@ -83,7 +83,7 @@ static uint32_t report_leaks(void)
                       var_table.live, var_table.live == 1 ? "" : "s");
         if (leaks++ < SHOWN_LEAKS)
             log_write(LogLevelWarn, " - variable r%u (%s[%u], %u reference%s%s%s)", id,
-                      type_info[v->type].name, v->size, v->refs,
+                      type_info[v->type].name, var_lanes(v), v->refs,
                       v->refs == 1 ? "" : "s", *extra_label(v) ? ", label: " : "",
                       extra_label(v));
     }

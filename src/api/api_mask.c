@@ -66,13 +66,13 @@ static VarId apply(ThreadState *ts, VarId mask, size_t size)
     uint8_t device = like ? var_get(like)->device : current_any(ts)->index;
     VarId narrow = mask_apply(ts, device, mask, function);
     TRY(narrow, 0);
-    uint32_t found = var_get(narrow)->size;
+    uint32_t found = var_lanes_of(narrow);
     VarId result = 0;
     if (found == 1 || found == size)
         result = array_resize(ts, narrow, size);
     else
         error_set(JIT_ERROR_ARGUMENT, "%s: the mask has %u entries, expected 1 or %zu",
-                  function, found, size);
+                  function, node_number(ts, narrow), size);
     var_dec(narrow);
     return result;
 }

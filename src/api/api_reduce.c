@@ -33,7 +33,7 @@ uint32_t jit_var_reduce(uint32_t index, ReduceOp op)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    size_t size = var_exists(index) ? var_get(index)->size : 1;
+    size_t size = var_exists(index) ? var_lanes_of(index) : 1;
     uint32_t result = reduction_reduce(ts, op, index, size, FREEZING_LANES,
                                        "jit_var_reduce()");
     api_leave();
@@ -73,7 +73,7 @@ uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index, size_t block_s
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     Width width = block_width(ts, block_size);
-    size_t all = var_exists(index) ? var_get(index)->size : 1;
+    size_t all = var_exists(index) ? var_lanes_of(index) : 1;
     uint32_t result = reduction_prefix(ts, op, index, block_size ? block_size : all,
                                        width, exclusive != 0, reverse != 0);
     api_leave();

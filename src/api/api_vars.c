@@ -104,24 +104,13 @@ static void note_read(VarId id)
         node_read(ts, id);
 }
 
-/* Whoever asks for a size may do anything with it. */
-static void bind_size(VarId id)
-{
-    ThreadState *ts = thread_self.state;
-    note_read(id);
-    if (ts && ts->freezing && !freezing_pin(ts, id))
-        freezing_refuse(ts, "memory ran out");
-}
-
 size_t jit_var_size(uint32_t index)
 {
     state_lock();
     bool ok = check(index, "jit_var_size()");
-    size_t size = ok ? var_get(index)->size : 0;
-    if (size)
-        bind_size(index);
-    else if (ok)
+    if (ok)
         note_read(index);
+    size_t size = ok ? node_number(thread_self.state, index) : 0;
     state_unlock();
     return size;
 }
@@ -129,7 +118,7 @@ size_t jit_var_size(uint32_t index)
 size_t jit_var_peek_size(uint32_t index)
 {
     state_lock();
-    size_t size = check(index, "jit_var_peek_size()") ? var_get(index)->size : 0;
+    size_t size = check(index, "jit_var_peek_size()") ? var_lanes_of(index) : 0;
     state_unlock();
     return size;
 }
@@ -178,14 +167,13 @@ static bool get_info(uint32_t index, VarInfo *info, bool bind, const char *funct
     bool ok = check(index, function);
     if (ok) {
         note_read(index);
-        if (bind)
-            bind_size(index);
         const Var *v = var_get(index);
         bool stored = v->op == OP_EVALUATED && v->value.buffer;
         void *data = stored ? v->value.buffer->address : NULL;
         *info = (VarInfo) {
             .backend = var_device(v)->backend, .type = (VarType) v->type,
-            .state = show_state(index), .size = v->size,
+            .state = show_state(index),
+            .size = bind ? node_number(thread_self.state, index) : var_lanes(v),
             .unaligned = (uintptr_t) data % 64 != 0,
             .literal = v->op == OP_LITERAL ? v->value.literal : 0, .data = data
         };
@@ -237,7 +225,7 @@ static VarId set_label(ThreadState *ts, VarId id, const char *label)
     char *full = label ? full_label(ts, label) : NULL;
     TRY(full || !label, 0);
     VarId target;
-    if (v->refs > 1 && v->size && !var_pending(v) &&
+    if (v->refs > 1 && var_lanes(v) && !var_pending(v) &&
         op_may_drop((Op) v->op) &&
         v->op != OP_EVALUATED) {
         target = array_copy(ts, id);

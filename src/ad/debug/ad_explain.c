@@ -62,7 +62,7 @@ static void put_variable(const Explain *x, const char *name, uint64_t leaf)
     text_putf(x->out, "%s (r%u", name, ad_var_index(leaf));
     if (ad_var_node(leaf))
         text_putf(x->out, ", a%u", ad_var_node(leaf));
-    text_putf(x->out, ", %s[%u]", type_info[v->type].name, v->size);
+    text_putf(x->out, ", %s[%u]", type_info[v->type].name, var_lanes(v));
     if (*extra_label(v))
         text_putf(x->out, ", \"%s\"", extra_label(v));
     text_put(x->out, ")");
@@ -298,7 +298,7 @@ static bool add_value(Explain *x, VarId id)
     x->values[x->value_count++] = (Value){ .id = id };
     x->number[id] = x->value_count;
     const Var *v = var_get(id);
-    if (v->op == OP_EVALUATED && x->end_count < ITEMS && v->size &&
+    if (v->op == OP_EVALUATED && x->end_count < ITEMS && var_lanes(v) &&
         id != ad_var_index(x->input))
         x->ends[x->end_count++] = id;
     return true;

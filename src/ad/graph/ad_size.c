@@ -54,13 +54,13 @@ static uint64_t origin_of(ThreadState *ts, Width width)
 /* Is there more to know than a number? */
 static bool is_recorded(const ThreadState *ts, VarId array)
 {
-    return ts && ts->freezing && freezing_records(ts) && var_get(array)->size > 1;
+    return ts && ts->freezing && freezing_records(ts) && var_lanes_of(array) > 1;
 }
 
 AdSize ad_size_of_array(VarId array)
 {
     ThreadState *ts = thread_self.state;
-    AdSize size = { .count = var_get(array)->size };
+    AdSize size = { .count = var_lanes_of(array) };
     if (is_recorded(ts, array))
         size.origin = origin_of(ts, freezing_size(ts, array));
     return size;
@@ -101,7 +101,7 @@ void ad_size_note(NodeId node, VarId array, uint32_t n, const uint64_t *operands
     const ThreadState *ts = thread_self.state;
     if (!is_recorded(ts, array))
         return;
-    const uint32_t size = var_get(array)->size;
+    const uint32_t size = var_lanes_of(array);
     bool one = false;
     for (uint32_t i = 0; i < n; i++) {
         NodeId operand = ad_var_node(operands[i]);

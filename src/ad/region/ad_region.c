@@ -183,7 +183,7 @@ void ad_region_give_up(uint32_t handle)
 
 static void join_size(AdTemplate *t, VarId id)
 {
-    const uint32_t size = id ? var_get(id)->size : 1;
+    const uint32_t size = id ? var_lanes_of(id) : 1;
     if (size > t->size.count || (size == t->size.count && size > 1 && !t->size.origin))
         t->size = ad_size_of_array(id);
 }
@@ -475,7 +475,7 @@ NodeId ad_region_new_entry(AdTemplate *t, VarId like)
     TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
                     sizeof(AdEntry)),
         0);
-    NodeId node = entry_node(var_device(v)->backend, (VarType) v->type, v->size);
+    NodeId node = entry_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
     TRY(node, 0);
     ad_size_note_always(node, like);
     t->entries[t->entry_count++] = (AdEntry){ .node = node, .placeholder = true };
@@ -692,7 +692,7 @@ static void release_template(void *payload)
 static bool widen_result(const AdTemplate *t, uint64_t *result)
 {
     const Var *v = var_get((VarId) *result);
-    if (t->size.count == 1 || v->size != 1 || v->flags & VAR_LOCAL)
+    if (t->size.count == 1 || var_lanes(v) != 1 || v->flags & VAR_LOCAL)
         return true;
     ad_size_announce(t->size);
     VarId wide = array_resize(state_thread(), (VarId) *result, t->size.count);
@@ -786,7 +786,7 @@ static bool connect(AdOpen *open, uint64_t *results)
             break;
         const Var *v = var_get((VarId) *result);
         NodeId out =
-            ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
+            ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
         if (out)
             ad_size_note_always(out, (VarId) *result);
         ok = out && admit(out) && ad_operation_add_output(op, node, out, i);

@@ -18,7 +18,8 @@
 static NodeId make_node(VarId result)
 {
     const Var *v = var_get(result);
-    NodeId node = ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
+    NodeId node =
+        ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
     if (node && !ad_scope_admit(node)) {
         ad_graph_unref(node);
         node = 0;
@@ -241,7 +242,7 @@ uint64_t ad_var_track(uint32_t index)
     } else {
         var_inc(index);
         result = index;
-        if (var_get(index)->type >= VarTypeFloat16 && var_get(index)->size &&
+        if (var_get(index)->type >= VarTypeFloat16 && var_lanes_of(index) &&
             !ad_scope_refuses()) {
             NodeId node = make_node(index);
             if (node)

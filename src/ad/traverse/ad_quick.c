@@ -97,10 +97,10 @@ static VarId unless_zero(Quick *k, VarId x, VarId value)
     const Var *test = var_get(x), *v = var_get(value);
     if (test->op == OP_LITERAL || v->op == OP_LITERAL || test->type != v->type)
         return selection(k, binary(k, OP_EQ, x, zero), zero, value);
-    uint32_t size = v->size > test->size ? v->size : test->size;
+    uint32_t size = var_lanes(v) > var_lanes(test) ? var_lanes(v) : var_lanes(test);
     VarId none =
         keep(k, node_operation(k->ts, var_head(OP_EQ, VarTypeBool, k->device, 0),
-                               test->size, var_pair(x, zero), 0));
+                               var_lanes(test), var_pair(x, zero), 0));
     return none ? keep(k, node_operation(k->ts,
                                          var_head(OP_SELECT, k->type, k->device, 0),
                                          size, var_pair(none, zero), value))
@@ -237,7 +237,7 @@ static VarId strip_mask(VarId id, VarId *mask, bool *inverted)
     bool second = ad_quick_is_zero(v->dep[1]);
     VarId inner = v->dep[second ? 2 : 1];
     if (!(second || ad_quick_is_zero(v->dep[2])) || !is_ready(inner) ||
-        var_get(inner)->size != v->size)
+        var_lanes_of(inner) != var_lanes(v))
         return id;
     *mask = v->dep[0];
     *inverted = second;

@@ -245,12 +245,12 @@ static Outcome accumulate_quickly(const Traversal *t, ThreadState *ts, AdNode *r
         var_dec(value);
         return PASSED;
     }
-    if (ad_quick_is_zero(ad_var_index(grad)) && receiver->size == v->size) {
+    if (ad_quick_is_zero(ad_var_index(grad)) && receiver->size == var_lanes(v)) {
         receiver->grad = value;
         var_dec(ad_var_index(grad));
         return PASSED;
     }
-    if ((receiver->size == 1 && before->size != v->size && !t->inside) ||
+    if ((receiver->size == 1 && var_lanes(before) != var_lanes(v) && !t->inside) ||
         var_pending(before) || var_pending(v))
         return SLOW;
     receiver->grad = ad_quick_add(ts, ad_var_index(grad), value, made);
@@ -335,7 +335,7 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
 static bool is_sum(NodeId id)
 {
     const AdNode *node = ad_graph_node(id);
-    return node->size == 1 && node->grad && var_get(ad_var_index(node->grad))->size > 1;
+    return node->size == 1 && node->grad && var_lanes_of(ad_var_index(node->grad)) > 1;
 }
 
 static bool is_due(NodeId id)
@@ -423,7 +423,7 @@ static void schedule_made(NodeId node, const AdOperation *op)
     state_lock();
     for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
         VarId grad = ad_var_index(op->in[ad_graph_edge(e)->slot]);
-        any |= grad && var_get(grad)->size > 1 &&
+        any |= grad && var_lanes_of(grad) > 1 &&
                ad_graph_node(ad_graph_edge(e)->source)->size == 1;
     }
     state_unlock();
@@ -611,7 +611,7 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
         return PASSED;
     TRY(bring(t, v, to), FAILED);
     VarId g = ad_var_index(giver->grad);
-    if ((var_get(g)->size > giver->size && !t->inside) ||
+    if ((var_lanes_of(g) > giver->size && !t->inside) ||
         !ad_quick_applies(e->rule, e->held, g))
         return SLOW;
     VarId c = ad_quick_contribution(ts, e->rule, e->held, g, (VarType) receiver->type,
@@ -619,7 +619,7 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
     if (!c)
         return FAILED;
     bool many = !forward && receiver->size == 1 && giver->size > 1 &&
-                var_get(c)->size == 1 && !t->inside;
+                var_lanes_of(c) == 1 && !t->inside;
     bool waits = t->inside &&
                  (ad_border_waits(&t->border, to) || ad_gradient_belongs_outside(to));
     bool made = e->rule != RULE_IDENTITY;

@@ -55,7 +55,7 @@ VarId array_counter(ThreadState *ts, uint8_t device, size_t size)
     if (size == 1)
         return node_literal(ts, device, VarTypeUInt32, 0, 1);
     Var v = { .op = OP_COUNTER, .type = VarTypeUInt32, .device = device,
-              .size = (uint32_t) size };
+              .own_lanes = (uint32_t) size };
     return node_new(ts, &v);
 }
 
@@ -127,7 +127,7 @@ static VarId wrap(ThreadState *ts, VarId id)
     VarId mask = node_literal(ts, v->device, VarTypeBool, 1, 1);
     TRY(mask, 0);
     VarId result = node_raw(ts, OP_SELECT, v->device, (VarType) v->type,
-                            v->size, 0, (VarId[4]){ mask, id, id });
+                            var_lanes(v), 0, (VarId[4]){ mask, id, id });
     var_dec(mask);
     return result;
 }
@@ -161,7 +161,7 @@ VarId array_migrate(ThreadState *ts, VarId id, uint8_t device)
     TRY(node_usable(ts, id, "jit_var_migrate()", "the variable"), 0);
     const Var *v = var_get(id);
     VarType type = (VarType) v->type;
-    uint32_t size = v->size;
+    uint32_t size = var_lanes(v);
     if (v->op == OP_LITERAL && v->device != device)
         return node_literal(ts, device, type, v->value.literal, size);
     var_inc(id); /* the lock may be released */
@@ -183,15 +183,16 @@ VarId array_resize(ThreadState *ts, VarId id, size_t size)
     TRY(node_usable(ts, id, "jit_var_resize()", "the variable"), 0);
     TRY(node_size_valid(size, "jit_var_resize()"), 0);
     const Var *v = var_get(id);
-    if (v->size == size) {
+    if (var_lanes(v) == size) {
+        TRY(freezing_keeps(ts, id, width), 0);
         var_inc(id);
         return id;
     }
-    if (v->size != 1)
+    if (var_lanes(v) != 1)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "jit_var_resize(): the variable has %u "
                                  "entries, expected 1 or %zu",
-                                 v->size, size);
+                                 node_number(ts, id), size);
     uint8_t device = v->device;
     VarType type = (VarType) v->type;
     if (v->op == OP_LITERAL)
@@ -206,7 +207,7 @@ VarId array_resize(ThreadState *ts, VarId id, size_t size)
         ts, node_literal(ts, device, VarTypeBool, 1, (uint32_t) size), width);
     TRY(mask, 0);
     Var wide = { .op = OP_SELECT, .type = (uint8_t) type, .device = device,
-                 .size = (uint32_t) size, .dep = { mask, id, id } };
+                 .own_lanes = (uint32_t) size, .dep = { mask, id, id } };
     VarId result = node_new(ts, &wide);
     var_dec(mask);
     return result;
@@ -218,13 +219,13 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size)
     const Var *v = var_get(id);
     uint8_t device = v->device;
     VarType type = (VarType) v->type;
-    if (size == 0 || size > v->size)
+    const uint32_t entries = node_number(ts, id);
+    if (size == 0 || size > entries)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "jit_var_shrink(): size is %zu, expected "
                                  "1 to %u",
-                                 size, v->size);
-    TRY(freezing_pin(ts, id), 0);
-    if (v->size == size) {
+                                 size, entries);
+    if (entries == size) {
         var_inc(id);
         return id;
     }
@@ -293,8 +294,7 @@ static VarId size_in_memory(ThreadState *ts, uint8_t device, uint32_t value)
 static VarId size_minus(ThreadState *ts, VarId id, uint32_t number)
 {
     if (!freezing_varies(ts, id))
-        return freezing_pin(ts, id) ? number_like(ts, id, var_get(id)->size - number)
-                                    : 0;
+        return number_like(ts, id, node_number(ts, id) - number);
     VarId size = array_opaque_width(ts, id), less = number_like(ts, id, number);
     VarId result = size && less ? arith_make(ts, OP_SUB, VarTypeUInt32, 1,
                                              (VarId[]) { size, less })
@@ -309,7 +309,7 @@ static VarId size_minus(ThreadState *ts, VarId id, uint32_t number)
 VarId array_reverse(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_reverse()", "the variable"), 0);
-    uint32_t size = var_get(id)->size;
+    uint32_t size = var_lanes_of(id);
     if (size == 1 || var_get(id)->op == OP_LITERAL) {
         var_inc(id);
         return id;
@@ -321,15 +321,15 @@ VarId array_reverse(ThreadState *ts, VarId id)
     return pick(ts, id, counter_with(ts, size, width, OP_SUB, last, false));
 }
 
-static bool check_count(VarId id, size_t count, const char *function)
+static bool check_count(ThreadState *ts, VarId id, size_t count, const char *function)
 {
-    uint64_t limit = UINT32_MAX / var_get(id)->size;
+    uint64_t limit = UINT32_MAX / var_entries(var_get(id));
     if (count == 0 || count > limit)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: count is %zu, expected 1 to %llu for an "
                          "array of %u entries",
                          function, count, (unsigned long long) limit,
-                         var_get(id)->size);
+                         node_number(ts, id));
     return true;
 }
 
@@ -350,10 +350,10 @@ static VarId replicate(ThreadState *ts, VarId id, size_t count, bool each,
 {
     const Width times = freezing_take_number(ts, count);
     TRY(node_usable(ts, id, function, "the variable"), 0);
-    TRY(check_count(id, count, function), 0);
+    TRY(check_count(ts, id, count, function), 0);
     Width width;
     TRY(freezing_like(ts, id, &width) && freezing_times(ts, times, &width), 0);
-    uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
+    uint32_t size = var_entries(var_get(id)), total = (uint32_t) (size * count);
     if (size == 1 || count == 1) {
         if (width)
             freezing_hint(ts, width, total);
@@ -386,7 +386,7 @@ VarId array_opaque_width(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_opaque_width()", "the variable"), 0);
     TRY(freezing_extent_of(ts, id), 0);
-    return size_in_memory(ts, var_get(id)->device, var_get(id)->size);
+    return size_in_memory(ts, var_get(id)->device, var_lanes_of(id));
 }
 
 /* ------------------------------------------------------- reads and writes */
@@ -413,7 +413,7 @@ static bool await_entries(ThreadState *ts, VarId id, size_t first, size_t count,
 
 bool array_sync(ThreadState *ts, VarId id, const char *function)
 {
-    return await_entries(ts, id, 0, var_get(id)->size, function);
+    return await_entries(ts, id, 0, var_lanes_of(id), function);
 }
 
 VarId array_data(ThreadState *ts, VarId id, void **data)
@@ -467,11 +467,11 @@ bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst)
     TRY(node_usable(ts, id, "jit_var_read()", "the variable"), false);
     const Var *v = var_get(id);
     uint32_t entry = type_info[v->type].size;
-    if (offset >= v->size)
+    if (offset >= var_lanes(v))
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_var_read(): offset is %zu, expected less "
                          "than %u",
-                         offset, v->size);
+                         offset, node_number(ts, id));
     if (v->op == OP_LITERAL) {
         TRY(freezing_exceeds(ts, id, offset), false);
         memcpy(dst, &v->value.literal, entry);
@@ -489,9 +489,9 @@ bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst)
 VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
 {
     TRY(node_usable(ts, id, "jit_var_write()", "the variable"), 0);
-    if (offset >= var_get(id)->size)
+    if (offset >= var_lanes_of(id))
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "jit_var_write(): offset is %zu, "
-                                 "expected less than %u", offset, var_get(id)->size);
+                                 "expected less than %u", offset, node_number(ts, id));
     if (state_flag(ts, JitFlagForbidSynchronization))
         return (VarId) error_set(JIT_ERROR_STATE,
                                  "jit_var_write(): has to wait for queued "

@@ -45,7 +45,7 @@ VarId memory_pointer(ThreadState *ts, VarId array, bool write)
 static VarId uniform_value(const Access *a, VarId source)
 {
     const Var *v = var_get(source);
-    VarId lanes = var_get(a->index)->size == a->size ? a->index : a->mask;
+    VarId lanes = var_lanes_of(a->index) == a->size ? a->index : a->mask;
     Width width;
     TRY(freezing_like(a->ts, lanes, &width), 0);
     if (v->op == OP_LITERAL)
@@ -78,7 +78,7 @@ static VarId gather_uniform(Access *a, VarId source)
 
 static bool is_uniform(VarId source)
 {
-    return var_get(source)->op == OP_LITERAL || var_get(source)->size == 1;
+    return var_get(source)->op == OP_LITERAL || var_lanes_of(source) == 1;
 }
 
 static bool is_always_set(VarId mask)
@@ -96,7 +96,7 @@ static bool is_known(const ThreadState *ts, VarId index, uint32_t depth)
     const Var *v = var_get(index);
     if (v->op == OP_LITERAL)
         return true;
-    if (v->size != 1 || freezing_records(ts))
+    if (var_lanes(v) != 1 || freezing_records(ts))
         return false;
     if (v->op == OP_EVALUATED)
         return !var_pending(v);
@@ -139,7 +139,7 @@ static bool check_known(Access *a, VarId array, uint32_t n)
     if (!is_always_set(a->mask) || !is_known(a->ts, a->index, DEPTH))
         return true;
     TRY(known_index(a->ts, a->index, &entry), false);
-    const uint32_t bound = var_get(array)->size / n;
+    const uint32_t bound = var_entries(var_get(array)) / n;
     if (entry < bound)
         return freezing_exceeds(a->ts, array, ((size_t) entry + 1) * n - 1);
     const bool negative = var_get(a->index)->type == VarTypeInt32 && entry > INT32_MAX;
@@ -153,7 +153,7 @@ static bool prepare(Access *a, uint32_t n, VarId array, VarId index, VarId mask,
                     const VarId *values, uint32_t value_count)
 {
     return access_prepare(a, index, mask, values, value_count,
-                          var_get(array)->size / n) &&
+                          var_entries(var_get(array)) / n) &&
            check_known(a, array, n) && freezing_bound(a->ts, a->mask, array, n);
 }
 
@@ -162,7 +162,7 @@ static bool is_of_folds(VarId id, uint32_t size, uint32_t *budget)
 {
     const Var *v = var_get(id);
     if (fold_is(v))
-        return v->size == size;
+        return var_lanes(v) == size;
     if (!*budget || !(op_info[v->op].flags & F_FOLDS) || v->flags & VAR_WIDE)
         return false;
     --*budget;
@@ -186,7 +186,7 @@ static bool may_wait(const ThreadState *ts, VarId source)
     enum { FEW = 8 };
     uint32_t budget = FEW;
     return fold_table.live && !record_is_symbolic(ts) &&
-           is_of_folds(source, var_get(source)->size, &budget);
+           is_of_folds(source, var_lanes_of(source), &budget);
 }
 
 /* Checks shared by both forms; afterwards the source is in memory (or uniform, or
@@ -197,18 +197,18 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
     TRY(node_usable(a->ts, source, a->function, "the source"), false);
     TRY(access_check_index(a, index), false);
     TRY(access_check_mask(a, mask), false);
-    if (var_get(source)->size % n)
+    if (var_entries(var_get(source)) % n)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the source has %u entries, expected a "
                          "multiple of %u",
-                         a->function, var_get(source)->size, n);
+                         a->function, node_number(a->ts, source), n);
     if (n != 1)
         TRY(freezing_blocks(a->ts, source, n), false);
     if (!is_uniform(source))
         TRY(may_wait(a->ts, source) ? fold_note_array(source)
                                     : evaluate_var(a->ts, source),
             false);
-    uint32_t size = var_get(source)->size; /* one entry serves all positions */
+    uint32_t size = var_lanes_of(source); /* one entry serves all positions */
     return size == 1
                ? access_prepare(a, index, mask, NULL, 0, ACCESS_UNBOUNDED)
                : prepare(a, n, source, index, mask, NULL, 0);
@@ -218,8 +218,8 @@ VarId memory_read(ThreadState *ts, VarId pointer, VarType type, VarId index, Var
 {
     const Var *i = var_get(index), *m = var_get(mask);
     return node_operation(ts, var_head(OP_GATHER, type, i->device, 0),
-                          i->size != 1 ? i->size : m->size, var_pair(pointer, index),
-                          mask);
+                          var_lanes(i) != 1 ? var_lanes(i) : var_lanes(m),
+                          var_pair(pointer, index), mask);
 }
 
 VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask)
@@ -253,7 +253,7 @@ static VarId packet_index(ThreadState *ts, VarId index, uint32_t n, uint32_t k)
 {
     const Var *v = var_get(index);
     VarType type = (VarType) v->type;
-    uint32_t size = v->size;
+    uint32_t size = var_lanes(v);
     VarId scale = node_literal(ts, v->device, type, n, 1);
     VarId shift = node_literal(ts, v->device, type, k, 1);
     VarId result = 0;
@@ -323,7 +323,7 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
     VarId pointer = memory_pointer(ts, source, false), packet = 0;
     if (pointer) {
         Var v = { .op = OP_GATHER_PACKET, .type = (uint8_t) type, .aux = n,
-                  .device = a.device, .size = a.size,
+                  .device = a.device, .own_lanes = a.size,
                   .dep = { pointer, a.index, a.mask } };
         packet = node_new(ts, &v);
         var_dec(pointer);
@@ -335,7 +335,7 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
                      .type = (uint8_t) type,
                      .aux = k,
                      .device = a.device,
-                     .size = a.size,
+                     .own_lanes = a.size,
                      .dep = { packet } };
         out[k] = node_new(ts, &item);
         ok = out[k] != 0;
@@ -356,7 +356,7 @@ VarId memory_duplicate(ThreadState *ts, VarId id)
     const Var *v = var_get(id);
     uint8_t device = v->device;
     VarType type = (VarType) v->type;
-    uint32_t size = v->size, entry = type_info[type].size;
+    uint32_t size = var_lanes(v), entry = type_info[type].size;
     var_inc(id); /* the lock may be released */
     Buffer *buffer = work_buffer(ts, device, (size_t) size * entry);
     v = var_get(id);
@@ -491,7 +491,8 @@ VarId memory_copies_distance(ThreadState *ts, VarId target)
 static VarId start_of_copy(ThreadState *ts, VarType type, VarId distance, uint32_t n)
 {
     uint8_t device = var_get(distance)->device;
-    Var w = { .op = OP_WORKER, .type = VarTypeUInt32, .device = device, .size = 1 };
+    Var w = { .op = OP_WORKER, .type = VarTypeUInt32, .device = device,
+              .own_lanes = 1 };
     VarId worker = node_new(ts, &w), divisor, start = 0;
     TRY(worker, 0);
     divisor = node_literal(ts, device, VarTypeUInt32, n, 1);
@@ -513,7 +514,7 @@ VarId memory_shift_index(ThreadState *ts, VarId index, VarId distance, uint32_t 
     VarType type = (VarType) var_get(index)->type;
     VarId start = start_of_copy(ts, type, distance, n);
     TRY(start, 0);
-    VarId shifted = arith_make(ts, OP_ADD, type, var_get(index)->size,
+    VarId shifted = arith_make(ts, OP_ADD, type, var_lanes_of(index),
                                (VarId[]) { index, start });
     var_dec(start);
     return shifted;
@@ -590,12 +591,11 @@ static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *valu
         TRY(access_check_value(a, values[i], target, "the value"), false);
     TRY(access_check_index(a, index), false);
     TRY(access_check_mask(a, mask), false);
-    uint32_t entries = var_get(target)->size;
-    if (entries % n)
+    if (var_entries(var_get(target)) % n)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the target has %u entries, expected a "
                          "multiple of %u",
-                         a->function, entries, n);
+                         a->function, node_number(a->ts, target), n);
     return true;
 }
 
@@ -802,14 +802,15 @@ static bool check_kahan(Access *a, const VarId *targets[2], VarId value)
     TRY(access_check_array(a, errors, "target 2"), false);
     TRY(access_check_array(a, sums, "target 1"), false);
     const Var *s = var_get(sums), *e = var_get(errors);
-    if (!type_info[s->type].is_float || e->type != s->type || e->size != s->size ||
-        targets[0] == targets[1])
+    if (!type_info[s->type].is_float || e->type != s->type ||
+        var_lanes(e) != var_lanes(s) || targets[0] == targets[1])
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the targets are r%u (%s, %u entries) and r%u (%s, %u "
                          "entries), expected two variables of one floating point type "
                          "and size",
-                         a->function, sums, type_info[s->type].name, s->size, errors,
-                         type_info[e->type].name, e->size);
+                         a->function, sums, type_info[s->type].name,
+                         node_number(a->ts, sums), errors, type_info[e->type].name,
+                         node_number(a->ts, errors));
     TRY(node_same_device(s->device, e->device, "%s: operands", a->function), false);
     return access_check_value(a, value, sums, "the value");
 }
@@ -862,7 +863,9 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
 {
     Access a = { .ts = ts, .function = access_functions[CHECK_KAHAN],
                  .kind = CHECK_KAHAN };
+    Width width;
     TRY(check_kahan(&a, (const VarId *[]){ sums, errors }, value), false);
+    TRY(freezing_like(ts, *sums, &width) && freezing_keeps(ts, *errors, width), false);
     TRY(access_check_index(&a, index) && access_check_mask(&a, mask), false);
     TRY(access_check_sizes(&a, index, mask, &value, 1), false);
     /* All that may evaluate comes before the first effect, whose result cannot be used

@@ -15,7 +15,8 @@
 #include "trace/graph/fold.h"
 #include "trace/graph/record.h"
 
-static bool check_reduction(VarId id, ReduceOp op, size_t block, const char *function)
+static bool check_reduction(ThreadState *ts, VarId id, ReduceOp op, size_t block,
+                            const char *function)
 {
     const Var *v = var_get(id);
     if ((unsigned) op >= ReduceOpCount || op == ReduceOpIdentity ||
@@ -23,11 +24,11 @@ static bool check_reduction(VarId id, ReduceOp op, size_t block, const char *fun
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: reduction %d is not defined for type %s", function,
                          (int) op, type_info[v->type].name);
-    if (block == 0 || v->size % block)
+    if (block == 0 || var_entries(v) % block)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the block size is %zu, expected a divisor "
                          "of the size %u",
-                         function, block, v->size);
+                         function, block, node_number(ts, id));
     return true;
 }
 
@@ -59,7 +60,7 @@ static VarId reduce_at_once(ThreadState *ts, ReduceOp op, VarId id, size_t block
     const void *in = work_entries(ts, id);
     TRY(in && block <= REDUCE_SMALL, 0);
     VarType type = (VarType) var_get(id)->type;
-    size_t count = var_get(id)->size / block;
+    size_t count = var_entries(var_get(id)) / block;
     Buffer *out = work_buffer_now(id, count * type_info[type].size);
     TRY(out, 0);
     reduce_small(op, type, in, block, count, buffer_host(out));
@@ -73,7 +74,7 @@ static VarId dot_at_once(ThreadState *ts, VarId a, VarId b, uint32_t size)
     VarType type = (VarType) var_get(a)->type;
     Buffer *out = work_buffer_now(a, type_info[type].size);
     TRY(out, 0);
-    reduce_small_dot(type, x, var_get(a)->size == 1, y, var_get(b)->size == 1, size,
+    reduce_small_dot(type, x, var_lanes_of(a) == 1, y, var_lanes_of(b) == 1, size,
                      buffer_host(out));
     return give_buffer(ts, a, 1, out);
 }
@@ -86,8 +87,8 @@ static bool may_wait(const ThreadState *ts, const VarId *ids, uint32_t count)
               var_device(v)->folds;
     for (uint32_t i = 0; ok && i < count; ++i) {
         const Var *w = var_get(ids[i]);
-        ok = w->op != OP_LITERAL && w->op != OP_UNDEFINED && w->size == v->size &&
-             !(w->flags & VAR_SYMBOLIC);
+        ok = w->op != OP_LITERAL && w->op != OP_UNDEFINED &&
+             var_lanes(w) == var_lanes(v) && !(w->flags & VAR_SYMBOLIC);
     }
     return ok;
 }
@@ -114,7 +115,7 @@ static VarId reduce_later(ThreadState *ts, Var fold, Width width)
     freezing_fold(ts, &fold, width);
     return wait_with_others(ts, fold.value.literal
                                     ? node_new(ts, &fold)
-                                    : node_operation(ts, fold.head, fold.size,
+                                    : node_operation(ts, fold.head, var_lanes(&fold),
                                                      fold.dep_pair[0], 0));
 }
 
@@ -122,7 +123,7 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        Width width, const char *function)
 {
     TRY(node_usable(ts, id, function, "the variable"), 0);
-    TRY(check_reduction(id, op, block, function), 0);
+    TRY(check_reduction(ts, id, op, block, function), 0);
     TRY(freezing_divides(ts, id, width), 0);
     if (block == 1) {
         var_inc(id);
@@ -134,7 +135,7 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                             width);
     TRY(!done, done);
     VarType type = (VarType) var_get(id)->type;
-    uint32_t size = var_get(id)->size, count = (uint32_t) (size / block);
+    uint32_t size = var_entries(var_get(id)), count = (uint32_t) (size / block);
     size_t bytes = (size_t) count * type_info[type].size;
     Command *c = work_command(ts, COMMAND_REDUCE, size, &id, 1, &bytes, 1, 0);
     TRY(c, 0);
@@ -155,7 +156,7 @@ static VarId reduce_mask(ThreadState *ts, VarId id, ReduceOp op, const char *fun
                                  type_info[v->type].name);
     if (v->op == OP_LITERAL)
         return node_literal(ts, v->device, VarTypeBool, v->value.literal, 1);
-    return reduction_reduce(ts, op, id, v->size, FREEZING_LANES, function);
+    return reduction_reduce(ts, op, id, var_lanes(v), FREEZING_LANES, function);
 }
 
 VarId reduction_all(ThreadState *ts, VarId id)
@@ -188,7 +189,7 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
         return reduce_later(ts, fold_reduce(OP_DOT, ReduceOpIdentity, both, 2, size),
                             FREEZING_LANES);
     TRY(!done, done);
-    uint32_t size_a = var_get(a)->size, size_b = var_get(b)->size;
+    uint32_t size_a = var_lanes_of(a), size_b = var_lanes_of(b);
     size_t entry = type_info[type].size;
     Command *c = work_command(ts, COMMAND_DOT, size, both, 2, &entry, 1, 0);
     TRY(c, 0);
@@ -203,10 +204,10 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
 {
     const char *function = "jit_var_block_prefix_reduce()";
     TRY(node_usable(ts, id, function, "the variable"), 0);
-    TRY(check_reduction(id, op, block, function), 0);
+    TRY(check_reduction(ts, id, op, block, function), 0);
     TRY(freezing_divides(ts, id, width), 0);
     VarType type = (VarType) var_get(id)->type;
-    uint32_t size = var_get(id)->size;
+    uint32_t size = var_lanes_of(id);
     if (block == 1 && !exclusive) {
         var_inc(id);
         return id;
@@ -235,7 +236,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,
     const Var *v = var_get(id);
     VarType type = (VarType) v->type, result_type = positions ? VarTypeUInt32 : type;
     uint8_t device = v->device;
-    uint32_t size = v->size;
+    uint32_t size = var_lanes(v);
     if (type == VarTypePointer || !type_valid(type))
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: not defined for type %s",
                                  function, type_info[type].name);
@@ -245,7 +246,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "%s: the block size is %zu, expected 0 or a divisor "
                                  "of the size %u",
-                                 function, block, size);
+                                 function, block, node_number(ts, id));
     TRY(freezing_divides(ts, id, width), 0);
     if (block == 1 || v->op == OP_LITERAL) { /* sorted already */
         if (positions)
@@ -278,7 +279,7 @@ bool reduction_count(ThreadState *ts, Command *c, uint32_t slot, uint32_t *count
 static Buffer *compress_at_once(ThreadState *ts, VarId mask, uint32_t *count)
 {
     const uint8_t *bits = work_entries(ts, mask);
-    uint32_t size = var_get(mask)->size;
+    uint32_t size = var_lanes_of(mask);
     Buffer *out = bits ? work_buffer_now(mask, size * sizeof(uint32_t)) : NULL;
     TRY(out, NULL);
     uint32_t *positions = buffer_host(out);
@@ -293,7 +294,7 @@ static Buffer *compress_at_once(ThreadState *ts, VarId mask, uint32_t *count)
 static bool computes_mask(const ThreadState *ts, VarId mask)
 {
     const Var *v = var_get(mask);
-    return v->op != OP_EVALUATED && v->size < UINT32_MAX && may_wait(ts, &mask, 1);
+    return v->op != OP_EVALUATED && var_lanes(v) < UINT32_MAX && may_wait(ts, &mask, 1);
 }
 
 /* The positions of the set bits, and where their number is. */
@@ -308,7 +309,7 @@ static bool compress_computed(ThreadState *ts, VarId mask, uint32_t spare,
                               Compressed *out, const char *function)
 {
     const Var *v = var_get(mask);
-    uint32_t size = v->size;
+    uint32_t size = var_lanes(v);
     const VarId deps[4] = { mask };
     VarId all = node_raw(ts, OP_COMPRESS, v->device, VarTypeUInt32, size + 1, spare,
                          deps);
@@ -330,7 +331,7 @@ static bool compress_computed(ThreadState *ts, VarId mask, uint32_t spare,
 static bool compress_stored(ThreadState *ts, VarId mask, Compressed *out,
                             const char *function)
 {
-    uint32_t size = var_get(mask)->size;
+    uint32_t size = var_lanes_of(mask);
     const size_t bytes[] = { (size_t) size * sizeof(uint32_t), sizeof(uint32_t) };
     Command *c = work_command(ts, COMMAND_COMPRESS, size, &mask, 1, bytes, 2, 0);
     TRY(c, false);
@@ -366,7 +367,7 @@ VarId reduction_compress(ThreadState *ts, VarId mask, uint32_t spare,
                                  "%s: the mask is %s, expected bool", function,
                                  type_info[v->type].name);
     if (v->op == OP_LITERAL && v->value.literal)
-        return array_counter(ts, device, v->size);
+        return array_counter(ts, device, var_lanes(v));
     if (v->op == OP_LITERAL)
         return node_buffer(ts, device, VarTypeUInt32, 0, NULL);
     if (state_flag(ts, JitFlagForbidSynchronization))

@@ -77,14 +77,14 @@ bool show_entries(ThreadState *ts, VarId id, Text *out)
         return error_set(JIT_ERROR_ARGUMENT, "jit_var_str(): r%u is not a variable",
                          id);
     const Var *v = var_get(id);
-    if (v->size == 0) {
+    if (var_lanes(v) == 0) {
         text_put(out, "[]");
         return true;
     }
     if (v->op == OP_LITERAL) {
-        TRY(freezing_pin(ts, id), false);
         uint64_t bits = v->value.literal;
-        put_entries(out, (VarType) v->type, v->size, (const char *) &bits, 0);
+        put_entries(out, (VarType) v->type, node_number(ts, id), (const char *) &bits,
+                    0);
         return true;
     }
     void *data, *copy = NULL;
@@ -98,7 +98,8 @@ bool show_entries(ThreadState *ts, VarId id, Text *out)
             buffer_read(buffer, 0, copy, buffer->size);
     }
     if (data)
-        put_entries(out, (VarType) v->type, v->size, data, type_info[v->type].size);
+        put_entries(out, (VarType) v->type, node_number(ts, evaluated), data,
+                    type_info[v->type].size);
     alloc_free(copy);
     var_dec(evaluated);
     return data != NULL;
@@ -117,7 +118,7 @@ VarState show_state(VarId id)
                                                           : VarStateUndefined;
         case OP_EVALUATED:
             return v->pending ? VarStateDirty
-                   : v->size  ? VarStateEvaluated
+                   : var_lanes(v)  ? VarStateEvaluated
                               : VarStateInvalid;
         default: return VarStateUnevaluated;
     }
@@ -137,7 +138,7 @@ static const char *label_of(const Var *v)
 static void put_whos_row(Text *out, VarId id, uint64_t *device, uint64_t *unevaluated)
 {
     const Var *v = var_get(id);
-    uint64_t bytes = (uint64_t) v->size * type_info[v->type].size;
+    uint64_t bytes = var_bytes(v);
     bool stored = v->op == OP_EVALUATED;
     *(stored ? device : unevaluated) += stored || v->op != OP_LITERAL ? bytes : 0;
     Text storage = { 0 };
@@ -146,7 +147,7 @@ static void put_whos_row(Text *out, VarId id, uint64_t *device, uint64_t *uneval
     const char *size = text_get(&storage);
     text_putf(out, "  %-8u %-9s %-12s %-8u %-11u %-11s %s\n", id,
               type_info[v->type].short_name, state_name[show_state(id)], v->refs,
-              v->size, size ? size : "", label_of(v));
+              var_lanes(v), size ? size : "", label_of(v));
     text_free(&storage);
 }
 
@@ -232,7 +233,7 @@ void show_graphviz(Text *out)
             text_put_char(out, '|');
         }
         text_putf(out, "%s|{%s|r%u|S:%u|R:%u}}\" fillcolor=%s];\n", op_info[v->op].name,
-                  type_info[v->type].name, id, v->size, v->refs,
+                  type_info[v->type].name, id, var_lanes(v), v->refs,
                   state_color[show_state(id)]);
         uint32_t count;
         const VarId *ids = var_operands(v, &count);

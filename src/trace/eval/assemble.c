@@ -95,7 +95,7 @@ static uint32_t emit_load(Assembly *b, VarId id, const Var *v)
 {
     Buffer *buffer = v->value.buffer;
     TRY(add_array(b, id), PROGRAM_NONE);
-    if (v->size != 1 && !buffer_is_padded(buffer))
+    if (var_lanes(v) != 1 && !buffer_is_padded(buffer))
         return emit_exact_load(b, v);
     uint32_t slot = program_add_param(b->program, PARAM_INPUT, (VarType) v->type);
     TRY(add_arg(b, slot, 0), PROGRAM_NONE);
@@ -103,7 +103,7 @@ static uint32_t emit_load(Assembly *b, VarId id, const Var *v)
     b->input_count++;
     uint32_t position =
         program_add(b->program, OP_LOAD, (VarType) v->type, slot, 0, NULL);
-    if (position != PROGRAM_NONE && v->size == 1 && b->size != 1)
+    if (position != PROGRAM_NONE && var_lanes(v) == 1 && b->size != 1)
         b->program->insts[position].flags |= INST_UNIFORM;
     return position;
 }
@@ -574,7 +574,7 @@ static bool store_results(Assembly *b, VarId root)
 static bool is_reduction(const Group *group, VarId id)
 {
     const Var *v = var_get(id);
-    return fold_is(v) || (v->op == OP_EVALUATED && v->size != group->size);
+    return fold_is(v) || (v->op == OP_EVALUATED && var_lanes(v) != group->size);
 }
 
 static bool assemble_roots(Assembly *b, const Group *group)
@@ -628,7 +628,7 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
 
 bool assemble_preview(Assembly *b, Program *program, VarId id)
 {
-    Group group = { .size = var_get(id)->size, .roots = &id, .root_count = 1 };
+    Group group = { .size = var_lanes_of(id), .roots = &id, .root_count = 1 };
     b->preview = true;
     bool ok = assemble_group(b, program, &group);
     b->preview = false;

@@ -220,7 +220,7 @@ static bool back_up(ThreadState *ts, VarIds *backups, VarId array)
         return true;
     uint8_t device = v->device;
     VarType type = (VarType) v->type;
-    uint32_t size = v->size;
+    uint32_t size = node_number(ts, array);
     size_t bytes = (size_t) size * type_info[type].size;
     Buffer *buffer = work_buffer(ts, device, bytes);
     VarId copy = buffer && work_copy(ts, var_get(array)->value.buffer, 0, buffer, 0,
@@ -285,7 +285,7 @@ void effects_take_back(ThreadState *ts, const VarIds *pairs)
         const Var *array = var_get(pairs->ids[i]), *copy = var_get(pairs->ids[i + 1]);
         if (array->op == OP_EVALUATED && copy->op == OP_EVALUATED)
             work_copy(ts, copy->value.buffer, 0, array->value.buffer, 0,
-                      (size_t) array->size * type_info[array->type].size);
+                      var_bytes(array));
     }
     error_restore(&before);
 }

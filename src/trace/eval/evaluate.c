@@ -190,7 +190,7 @@ static size_t output_bytes(const Assembly *b, uint32_t output)
 {
     const Var *v = var_get(b->outputs[output]);
     bool reduced = b->output_slots[output] == SLOT_NO_WORD;
-    return (size_t) type_info[v->type].size * (reduced ? v->size : b->size);
+    return (size_t) type_info[v->type].size * (reduced ? var_lanes(v) : b->size);
 }
 
 /* Let what is on its way be written before there is too much of it. */
@@ -696,7 +696,7 @@ bool evaluate_literal(ThreadState *ts, VarId id)
     const Var *v = var_get(id);
     uint32_t entry = type_info[v->type].size;
     var_inc(id); /* the lock may be released */
-    Buffer *buffer = work_buffer(ts, v->device, (size_t) entry * v->size);
+    Buffer *buffer = work_buffer(ts, v->device, var_bytes(v));
     v = var_get(id);
     bool ok = buffer != NULL;
     if (ok && v->op == OP_UNDEFINED) {
@@ -786,5 +786,6 @@ bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
     return ok;
 }
 
-const Hooks hooks = { evaluate_pending, freezing_abort, freezing_keep_size,
-                      freezing_note_read, effects_take_back, free_workspace };
+const Hooks hooks = { evaluate_pending, freezing_abort, freezing_pin,
+                      freezing_keep_size, freezing_note_read, effects_take_back,
+                      free_workspace };

@@ -18,7 +18,7 @@ static uint32_t target_count, target_capacity;
 
 uint64_t expand_stride(const Var *target)
 {
-    return ((uint64_t) target->size + EXPAND_LINE - 1) / EXPAND_LINE * EXPAND_LINE;
+    return ((uint64_t) var_entries(target) + EXPAND_LINE - 1) / EXPAND_LINE * EXPAND_LINE;
 }
 
 /* Entries of all copies. */
@@ -31,7 +31,7 @@ static uint64_t entries_for(const Var *target)
 bool expand_pays(const Var *target, uint64_t lanes)
 {
     uint64_t entries = entries_for(target);
-    return target->size <= state.expand_threshold && entries <= 2 * lanes;
+    return var_lanes(target) <= state.expand_threshold && entries <= 2 * lanes;
 }
 
 VarId expand_copies_of(VarId target)
@@ -64,7 +64,7 @@ static VarId make_copies(ThreadState *ts, VarId target, uint64_t identity,
     VarId id = 0;
     if (fill(ts, target, identity, buffer) &&
         work_copy(ts, v->value.buffer, 0, buffer, 0,
-                  (size_t) v->size * type_info[v->type].size))
+                  var_bytes(v)))
         id = node_buffer(ts, v->device, (VarType) v->type, entries, buffer);
     if (!id)
         buffer_release(buffer);
@@ -87,7 +87,7 @@ VarId expand_get(ThreadState *ts, VarId target, ReduceOp op)
     const Var *v = var_get(target);
     VarId known = expand_copies_of(target);
     if (known && extra_find(v)->expanded_op == op &&
-        var_get(known)->size == entries_for(v))
+        var_lanes_of(known) == entries_for(v))
         return known;
     Buffer *memory = expand_memory(ts, target);
     TRY(memory, 0);
@@ -144,7 +144,7 @@ bool expand_collapse(ThreadState *ts, VarId target)
     const Var *c = var_get(copies);
     const Buffer *from = c->value.buffer, *to = v->value.buffer;
     const uint32_t stride = (uint32_t) expand_stride(v); /* expand_fits() */
-    Command *command = command_create(to->device, COMMAND_COMBINE, v->size, 2, 0);
+    Command *command = command_create(to->device, COMMAND_COMBINE, var_lanes(v), 2, 0);
     TRY(command, false);
     freezing_size_of(ts, target);
     freezing_extent(ts, 0, freezing_stride(ts, target));
@@ -153,7 +153,7 @@ bool expand_collapse(ThreadState *ts, VarId target)
     command->combine.op = (ReduceOp) extra->expanded_op;
     command->combine.type = (VarType) v->type;
     command->combine.stride = stride;
-    command->combine.copies = c->size / stride;
+    command->combine.copies = var_entries(c) / stride;
     TRY(work_submit(ts, command), false);
     extra->expanded = 0;
     var_drop_pending(v);

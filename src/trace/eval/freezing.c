@@ -52,7 +52,7 @@ static Width width_of_array(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
     Recorder *r = &ts->freezing->recorder;
-    if (!v->size)
+    if (!var_lanes(v))
         return freezing_number(ts, 0);
     uint32_t number = recorder_find(r, v->value.buffer);
     if (number == RECORDER_UNKNOWN)
@@ -60,9 +60,9 @@ static Width width_of_array(ThreadState *ts, VarId id)
     const FrozenArray *array = &r->recording.arrays[number];
     Width width = array->width;
     if (array->entry == type_info[v->type].size &&
-        width_value(freezing_terms(ts), width) == v->size)
+        width_value(freezing_terms(ts), width) == var_lanes(v))
         return width;
-    return width_pin(freezing_terms(ts), width) ? freezing_number(ts, v->size) : 0;
+    return width_pin(freezing_terms(ts), width) ? freezing_number(ts, var_lanes(v)) : 0;
 }
 
 /* The width of a variable that depends on no others. A size that may be that of any
@@ -75,16 +75,17 @@ static Width width_of_leaf(ThreadState *ts, VarId id)
         return known;
     if (v->op == OP_EVALUATED)
         return width_of_array(ts, id);
-    if (fold_is(v) && v->op != OP_COMPRESS && v->size > 1) { /* each level halves it */
+    if (fold_is(v) && v->op != OP_COMPRESS &&
+        var_lanes(v) > 1) { /* each level halves it */
         Width lanes = freezing_width(ts, v->dep[0]);
         Width block = freezing_fold_block(ts, v);
         return lanes && block
                    ? width_make(freezing_terms(ts), WIDTH_DIV, lanes, block)
                    : 0;
     }
-    if (v->size > 1)
+    if (var_lanes(v) > 1)
         recorder_pin(&ts->freezing->recorder);
-    return freezing_number(ts, v->size);
+    return freezing_number(ts, var_lanes(v));
 }
 
 /* A walk over what variables of one size are computed from. */
@@ -112,19 +113,20 @@ static bool meet_leaf(Sizing *s, VarId id)
 {
     const Var *v = var_get(id);
     Width width = width_of_leaf(s->ts, id);
-    return width && (v->size != s->size || meet(s, width));
+    return width && (var_lanes(v) != s->size || meet(s, width));
 }
 
 static bool visit(Sizing *s, VarId id)
 {
     const Var *v = var_get(id);
     const Freezing *f = s->ts->freezing;
-    if (v->op == OP_LITERAL && v->size == 1 && s->size != 1)
+    if (v->op == OP_LITERAL && var_lanes(v) == 1 && s->size != 1)
         return true; /* as most of them are */
     uint32_t count;
     (void) var_operands(v, &count);
     const Width known = known_width(s->ts, id);
-    s->lanes |= v->size == s->size && (known == FREEZING_LANES || v->op == OP_LOCAL);
+    s->lanes |=
+        var_lanes(v) == s->size && (known == FREEZING_LANES || v->op == OP_LOCAL);
     if (known == FREEZING_LANES)
         return true;
     if (f->over_count && v->op != OP_EVALUATED && v->op != OP_LITERAL &&
@@ -159,7 +161,7 @@ static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
         VarId id;
         region_walk_from(&s.walk, roots[i]);
         while (ok && (id = region_walk_next(&s.walk)) != 0)
-            ok = id == roots[i] && fold_is(var_get(id)) && size != var_get(id)->size
+            ok = id == roots[i] && fold_is(var_get(id)) && size != var_lanes_of(id)
                      ? region_walk_operands(&s.walk, id)
                      : visit(&s, id);
     }
@@ -176,7 +178,8 @@ Width freezing_width(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
     const bool array = v->op == OP_EVALUATED && known_width(ts, id) != FREEZING_LANES;
-    return array ? width_of_leaf(ts, id) : common_width(ts, &id, 1, v->size, false);
+    return array ? width_of_leaf(ts, id)
+                 : common_width(ts, &id, 1, var_lanes(v), false);
 }
 
 Width freezing_size(ThreadState *ts, VarId id)
@@ -184,20 +187,32 @@ Width freezing_size(ThreadState *ts, VarId id)
     const VarId outside = loop_array_begin(ts, id);
     return var_get(outside)->flags & VAR_SYMBOLIC
                ? FREEZING_LANES
-               : common_width(ts, &outside, 1, var_get(outside)->size, true);
+               : common_width(ts, &outside, 1, var_lanes_of(outside), true);
 }
 
 /* ------------------------------------------------------------ what is pinned */
 
-bool freezing_pin_var(ThreadState *ts, VarId id)
+void freezing_pin(ThreadState *ts, VarId id)
 {
-    TRY(freezing_records(ts), true);
-    if (var_get(id)->flags & VAR_SYMBOLIC) { /* its region is not complete */
-        recorder_pin(&ts->freezing->recorder);
-        return true;
-    }
-    Width width = freezing_width(ts, id);
-    return width && width_pin(freezing_terms(ts), width);
+    if (!freezing_records(ts))
+        return;
+    Recorder *r = &ts->freezing->recorder;
+    const bool complete = !(var_get(id)->flags & VAR_SYMBOLIC); /* is its region? */
+    Width width = complete ? freezing_width(ts, id) : 0;
+    if (!complete)
+        recorder_pin(r);
+    else if (!width || !width_pin(&r->recording.widths, width))
+        r->failed = true;
+}
+
+bool freezing_keeps(ThreadState *ts, VarId id, Width width)
+{
+    TRY(freezing_records(ts) && width != FREEZING_LANES, true);
+    if (!width)
+        freezing_pin(ts, id);
+    Width own = width ? freezing_size(ts, id) : FREEZING_LANES;
+    return own == FREEZING_LANES ||
+           (own && width_assume(freezing_terms(ts), WIDTH_EQUAL, own, width));
 }
 
 bool freezing_blocks(ThreadState *ts, VarId id, size_t block)
@@ -249,7 +264,7 @@ bool freezing_constant(ThreadState *ts, VarId id)
 {
     TRY(freezing_records(ts), true);
     const Var *v = var_get(id);
-    Width width = freezing_number(ts, v->size);
+    Width width = freezing_number(ts, var_lanes(v));
     TRY(width && var_ids_add(&ts->freezing->held, id), false);
     var_inc(id);
     return recorder_constant(&ts->freezing->recorder, v->value.buffer, width,
@@ -271,7 +286,7 @@ bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place
     Width at = place ? freezing_width(ts, place) : freezing_number(ts, 0);
     TRY(at, false);
     Width width = recorder_read(&ts->freezing->recorder, buffer, at,
-                                var_get(id)->size);
+                                var_lanes_of(id));
     return width && width_pin_kind(freezing_terms(ts), width) &&
            set_width(ts, id, width);
 }
@@ -297,14 +312,14 @@ VarId freezing_give(ThreadState *ts, VarId id, Width width)
     if (!id || !width || !freezing_records(ts))
         return id;
     if ((width != FREEZING_LANES && !width_pin_kind(freezing_terms(ts), width)) ||
-        (var_get(id)->size > 1 && !set_width(ts, id, width)))
+        (var_lanes_of(id) > 1 && !set_width(ts, id, width)))
         var_clear(&id);
     return id;
 }
 
 VarId freezing_sized(ThreadState *ts, VarId id)
 {
-    const uint32_t size = id ? var_get(id)->size : 0;
+    const uint32_t size = id ? var_lanes_of(id) : 0;
     Width width = freezing_take_hint(ts, size);
     if (!id || !freezing_records(ts))
         return id;
@@ -328,12 +343,12 @@ bool freezing_varies(ThreadState *ts, VarId id)
 VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
                          uint32_t count)
 {
-    const uint32_t size = var_get(id)->size;
+    const uint32_t size = var_lanes_of(id);
     bool fresh = var_get(id)->op == OP_LITERAL;
     uint32_t wide = 0;
     for (uint32_t i = 0; i < count; ++i) {
         fresh &= operands[i] != id;
-        wide += var_get(operands[i])->size == size;
+        wide += var_lanes_of(operands[i]) == size;
     }
     if (size <= 1 || !freezing_records(ts) || (!fresh && wide <= 1))
         return id;
@@ -341,7 +356,7 @@ VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
     bool ok = true;
     for (uint32_t i = 0; ok && i < count; ++i) {
         Width own;
-        if (var_get(operands[i])->size != size)
+        if (var_lanes_of(operands[i]) != size)
             continue;
         ok = freezing_like(ts, operands[i], &own);
         if (ok && width && width != FREEZING_LANES && own != FREEZING_LANES)
@@ -361,7 +376,7 @@ VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
 static bool is_plain(VarId id)
 {
     const Var *v = var_exists(id) ? var_get(id) : NULL;
-    return v && (!v->size || (!(v->flags & VAR_UNUSABLE) && !var_pending(v)));
+    return v && (!var_lanes(v) || (!(v->flags & VAR_UNUSABLE) && !var_pending(v)));
 }
 
 static bool check_input(ThreadState *ts, const Device *device, VarId id, uint32_t k)
@@ -397,17 +412,17 @@ static bool add_input(ThreadState *ts, VarId id, uint32_t k)
     bool literal = v->op == OP_LITERAL;
     uint32_t first = table_number(&f->numbers, &id, sizeof(id), k);
     uint32_t same = literal && first != UINT32_MAX ? k : first; /* equal by chance */
-    uint32_t size = class_of(f, v->size);
+    uint32_t size = class_of(f, var_lanes(v));
     TRY(same != UINT32_MAX && size != UINT32_MAX && var_ids_add(&f->inputs, id), false);
     var_inc(id);
     f->specs[k] = (FrozenInput) {
         .type = v->type, .device = v->device, .literal = literal, .same = same,
         .size = size, .bits = literal ? v->value.literal : 0,
-        .padded = literal || !v->size || buffer_is_padded(v->value.buffer) };
-    if (same != k || !v->size)
+        .padded = literal || !var_lanes(v) || buffer_is_padded(v->value.buffer) };
+    if (same != k || !var_lanes(v))
         return true;
     Width width = size == 1 ? freezing_number(ts, 1)
-                            : width_input(freezing_terms(ts), size, v->size);
+                            : width_input(freezing_terms(ts), size, var_lanes(v));
     TRY(width && width_pin_kind(freezing_terms(ts), width), false);
     if (literal)
         return set_width(ts, id, width);
@@ -592,7 +607,7 @@ static bool describe_output(ThreadState *ts, VarId id, FrozenOutput *out)
         out->bits = v->value.literal;
     } else if (place_of(&f->held, id, &out->number)) {
         out->kind = FROZEN_RESULT_HELD;
-    } else if (v->size) {
+    } else if (var_lanes(v)) {
         out->number = recorder_find(&f->recorder, v->value.buffer);
         if (out->number == RECORDER_UNKNOWN)
             return f->recorder.refused || f->foreign.count;

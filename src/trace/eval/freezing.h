@@ -10,10 +10,9 @@
  * The trace's part is to say what sizes are: the number of lanes of a kernel follows
  * from the variables that it is computed from (freezing_size_group()). It asks each for
  * its Width: inputs and results of commands have one, as has what was made with a size
- * that is one (freezing_hint()). Who looks at the size of a variable otherwise, pins
- * it: freezing_pin(). So a size that got into a kernel, or decided something, unnoticed
- * by all of this is a fault of who did not pin it. Variables with a size of more than
- * one entry of which nothing is known pin all inputs.
+ * that is one (freezing_hint()). Whoever wants the size of a variable as a number has
+ * it from node_number(), which pins it (freezing_pin()). Variables with a size of more
+ * than one entry of which nothing is known pin all inputs.
  *
  * What is read by the host cannot decide anything in a recording: that is an error
  * where it happens.
@@ -152,13 +151,11 @@ Width freezing_width(ThreadState *ts, VarId id);
 Width freezing_size(ThreadState *ts, VarId id);
 /** The recording depends on the sizes of all inputs. False: error recorded. */
 bool freezing_bind(ThreadState *ts);
-/** The recording depends on the size of a variable. False: memory is out. */
-bool freezing_pin_var(ThreadState *ts, VarId id);
-/** The same where there may be no recording. */
-static inline bool freezing_pin(ThreadState *ts, VarId id)
-{
-    return !ts->freezing || freezing_pin_var(ts, id);
-}
+/** The recording depends on the size of a variable; see hooks.h. */
+void freezing_pin(ThreadState *ts, VarId id);
+/** It depends on the size of a variable being this one; 0: what it is now. False:
+ *  memory is out. */
+bool freezing_keeps(ThreadState *ts, VarId id, Width width);
 /** It depends on the size being a multiple of a number of entries; or that number. */
 bool freezing_blocks(ThreadState *ts, VarId id, size_t block);
 /** The size of the next command: that of a variable; a number. */

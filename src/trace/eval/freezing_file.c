@@ -92,7 +92,7 @@ static bool put_held(const Frozen *f, Text *out)
     bytes_put(out, f->held.count, sizeof(uint32_t));
     for (uint32_t i = 0; i < f->held.count; ++i) {
         const Var *v = var_get(f->held.ids[i]);
-        Held held = { .type = v->type, .size = v->size };
+        Held held = { .type = v->type, .size = var_lanes(v) };
         while (held.constant < r->constant_count &&
                r->constants[held.constant] != v->value.buffer)
             ++held.constant;

@@ -51,7 +51,7 @@ Width freezing_foreign_width(ThreadState *ts, VarId id)
         freezing_refuse(ts, "memory is used that is no array of the recording");
     else
         node_read(ts, id);
-    return freezing_number(ts, var_get(id)->size);
+    return freezing_number(ts, var_lanes_of(id));
 }
 
 /* "'scene/albedo', float32, 12 entries" */
@@ -64,7 +64,8 @@ static void describe(VarId id, char *out, size_t size)
     if (named)
         extra_describe(id, name, sizeof(name));
     snprintf(out, size, "%s%s%s, %u %s", name, named ? ", " : "",
-             type_info[v->type].name, v->size, v->size == 1 ? "entry" : "entries");
+             type_info[v->type].name, var_lanes(v),
+             var_lanes(v) == 1 ? "entry" : "entries");
 }
 
 bool freezing_refuse_foreign(const Freezing *f)

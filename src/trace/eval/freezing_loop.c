@@ -21,12 +21,12 @@
 static VarId compute(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
-    uint32_t size = v->size;
+    uint32_t size = var_lanes(v);
     uint8_t type = v->type, device = v->device;
     freezing_hint(ts, freezing_width(ts, id), size);
     VarId mask = freezing_sized(ts, node_literal(ts, device, VarTypeBool, 1, size));
     TRY(mask, 0);
-    Var same = { .op = OP_SELECT, .type = type, .device = device, .size = size,
+    Var same = { .op = OP_SELECT, .type = type, .device = device, .own_lanes = size,
                  .dep = { mask, id, id } };
     VarId result = node_new(ts, &same);
     var_dec(mask);

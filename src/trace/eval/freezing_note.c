@@ -134,8 +134,10 @@ bool freezing_read(ThreadState *ts, VarId id, size_t first, size_t count)
     TRY(freezing_records(ts), true);
     const Var *v = var_get(id);
     const size_t entry = type_info[v->type].size;
-    TRY(count == v->size ? freezing_pin_var(ts, id)
-                         : freezing_exceeds(ts, id, first + count - 1), false);
+    if (count == var_lanes(v))
+        freezing_pin(ts, id);
+    else
+        TRY(freezing_exceeds(ts, id, first + count - 1), false);
     void *data = alloc_get(count * entry);
     TRY(data, false);
     buffer_read(v->value.buffer, first * entry, data, count * entry);

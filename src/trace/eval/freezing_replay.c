@@ -35,7 +35,7 @@ static inline const Var *hold_input(Repeat *p, uint32_t k)
 {
     const VarId id = p->inputs[k];
     const Var *v = var_exists(id) ? var_get(id) : NULL;
-    if (!v || (v->size && !node_is_ready(v))) {
+    if (!v || (var_lanes(v) && !node_is_ready(v))) {
         TRY(node_usable(p->ts, id, p->function, "an input"), NULL);
         v = var_get(id);
     }
@@ -51,11 +51,12 @@ static inline bool fits(const FrozenInput *spec, const Var *v, int64_t *sizes)
     const uint64_t kind = var_head(op, (VarType) spec->type, spec->device, 0);
     TRY((v->head & VAR_KIND) == kind, false);
     if (spec->literal ? v->value.literal != spec->bits
-                      : v->size && buffer_is_padded(v->value.buffer) != spec->padded)
+                      : var_lanes(v) &&
+                            buffer_is_padded(v->value.buffer) != spec->padded)
         return false;
     int64_t *size = &sizes[spec->size];
-    *size = *size < 0 ? v->size : *size;
-    return *size == v->size;
+    *size = *size < 0 ? var_lanes(v) : *size;
+    return *size == var_lanes(v);
 }
 
 /* Are the same objects in the registry, as far as it was looked at? */

@@ -47,7 +47,7 @@ static uint32_t constant_of(const Recording *r, const Var *v)
 static bool same_held(const Frozen *a, const Frozen *b, uint32_t number)
 {
     const Var *v = var_get(a->held.ids[number]), *w = var_get(b->held.ids[number]);
-    return v->type == w->type && v->size == w->size &&
+    return v->type == w->type && var_lanes(v) == var_lanes(w) &&
            constant_of(&a->recording, v) == constant_of(&b->recording, w);
 }
 

@@ -40,7 +40,7 @@ static Group *add_group(Schedule *s, uint32_t size, uint8_t device)
 /* Is something computed by this group's kind of kernel? */
 static bool suits(const Group *group, const Var *v)
 {
-    return group->size == v->size && group->device == v->device;
+    return group->size == var_lanes(v) && group->device == v->device;
 }
 
 /* The last group that suits, at or behind 'from'. */
@@ -49,7 +49,7 @@ static Group *find_group(Schedule *s, const Var *v, uint32_t from)
     for (uint32_t i = s->group_count; i > from; --i)
         if (suits(&s->groups[i - 1], v))
             return &s->groups[i - 1];
-    return add_group(s, v->size, v->device);
+    return add_group(s, var_lanes(v), v->device);
 }
 
 /* May a reduction of blocks join those that are there? Their units are the same, and

@@ -100,7 +100,7 @@ bool work_is_at_hand(VarId id)
 {
     const Var *v = var_get(id);
     const Buffer *buffer = v->op == OP_EVALUATED ? v->value.buffer : NULL;
-    return evaluate_is_done(v) && v->size <= SMALL / type_info[v->type].size &&
+    return evaluate_is_done(v) && var_lanes(v) <= SMALL / type_info[v->type].size &&
            nothing_before(buffer, stream_self(var_device(v)));
 }
 

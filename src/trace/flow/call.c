@@ -107,7 +107,7 @@ VarId call_add_input(ThreadState *ts, Call *call, VarId value)
     var_inc(value);
     TRY(var_ids_take(&call->inputs, value), 0);
     VarId placeholder = make_placeholder(ts, call, OP_STATE, call->states.count,
-                                         (VarType) v->type, v->size);
+                                         (VarType) v->type, var_lanes(v));
     if (var_ids_take(&call->states, placeholder))
         return placeholder;
     var_dec(call->inputs.ids[--call->inputs.count]);
@@ -144,7 +144,7 @@ static VarId input_array(ThreadState *ts, Call *call, VarId array)
     VarId result = 0;
     if (ok)
         result = local_join(ts, call->states.ids + first, entries.count,
-                            var_get(array)->size);
+                            var_lanes_of(array));
     ts->scope = scope;
     var_ids_drop(&entries);
     return result;

@@ -249,7 +249,7 @@ static bool common_output(const Ending *e, uint32_t k, VarId *common)
         *common = freezing_give(e->ts,
                                 node_literal(e->ts, call->body.device,
                                              (VarType) var_get(like)->type, value.bits,
-                                             var_get(like)->size),
+                                             var_lanes_of(like)),
                                 width);
     return *common != 0;
 }

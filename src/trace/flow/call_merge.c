@@ -124,7 +124,8 @@ static bool put_outside(Writer *w, Call *call, VarId id)
     const Var *v = var_get(id);
     if (call_is_value(v))
         return add_value(call, id) &&
-               put_words(w, v, OP_LITERAL, 0, v->size == 1 ? 0 : v->size, 0, NULL) &&
+               put_words(w, v, OP_LITERAL, 0, var_lanes(v) == 1 ? 0 : var_lanes(v), 0,
+                         NULL) &&
                give_number(w, id);
     VarId which = id;
     uint64_t bits = 0;
@@ -133,7 +134,7 @@ static bool put_outside(Writer *w, Call *call, VarId id)
         bits = v->value.literal;
     } else if (v->op == OP_COUNTER || v->op == OP_WORKER) {
         which = 0;
-        bits = v->size;
+        bits = var_lanes(v);
     } else if (v->op == OP_LITERAL) {
         which = 0;
         bits = v->value.literal;

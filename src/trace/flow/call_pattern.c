@@ -55,7 +55,7 @@ static inline bool fits_operation(CallPattern *p, const CallStep *step, uint32_t
 
 static inline bool fits_value(const Var *v, const Var *like)
 {
-    return call_is_value(v) && v->type == like->type && v->size == like->size;
+    return call_is_value(v) && v->type == like->type && var_lanes(v) == var_lanes(like);
 }
 
 bool call_pattern_fits(CallPattern *p, uint32_t scope, const VarIds *outputs)

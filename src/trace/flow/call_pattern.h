@@ -51,7 +51,7 @@ bool call_pattern_fits(CallPattern *pattern, uint32_t scope, const VarIds *outpu
 static inline bool call_is_value(const Var *v)
 {
     return (v->op == OP_LITERAL && v->type != VarTypePointer) ||
-           (v->op == OP_EVALUATED && v->size == 1);
+           (v->op == OP_EVALUATED && var_lanes(v) == 1);
 }
 
 #endif

@@ -41,7 +41,7 @@ static bool refuse_id(ThreadState *ts, VarId ids, uint32_t bound)
     ErrorRecord cause;
     error_save(&cause);
     Buffer *buffer = var_get(ids)->value.buffer;
-    for (uint32_t i = 0, id; work_wait(ts, buffer, function) && i < var_get(ids)->size;
+    for (uint32_t i = 0, id; work_wait(ts, buffer, function) && i < var_lanes_of(ids);
          ++i) {
         buffer_read(buffer, i * sizeof id, &id, sizeof id);
         if (id > bound)
@@ -66,7 +66,7 @@ static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorte
 {
     const size_t record = 4 * sizeof(uint32_t);
     TRY(freezing_may_read(ts, function), false);
-    uint32_t size = var_get(ids)->size, most = size <= bound ? size : bound + 1;
+    uint32_t size = var_lanes_of(ids), most = size <= bound ? size : bound + 1;
     const size_t bytes[] = { size * sizeof(uint32_t), sizeof(uint32_t), most * record };
     Command *c = work_command(ts, COMMAND_PERMUTATION, size, &ids, 1, bytes, 3, 0);
     TRY(c, false);

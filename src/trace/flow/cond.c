@@ -396,7 +396,7 @@ static VarId simple_output(ThreadState *ts, const Cond *cond, uint32_t k, bool *
 {
     VarId a = output(cond, 0, k), b = output(cond, 1, k);
     const Var *x = var_get(a), *y = var_get(b);
-    if (a == b || (var_same_literal(a, b) && x->size == y->size)) {
+    if (a == b || (var_same_literal(a, b) && var_lanes(x) == var_lanes(y))) {
         var_inc(a);
         return a;
     }

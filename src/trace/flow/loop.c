@@ -70,7 +70,7 @@ static bool check_initial(ThreadState *ts, VarId id, size_t which, uint8_t devic
     const Var *v = var_get(id);
     if (v->flags & (VAR_CONSUMED | VAR_POISONED))
         return node_usable(NULL, id, function, "a state");
-    if (v->size == 0)
+    if (var_lanes(v) == 0)
         return error_set(JIT_ERROR_ARGUMENT, "%s: state %zu (r%u) is an empty array",
                          function, which, id);
     return node_same_device(v->device, device, "%s: state %zu (r%u) and the loop",
@@ -117,7 +117,7 @@ static Loop *make_loop(ThreadState *ts, uint8_t device, const char *name,
     for (uint32_t i = 0; i < n; ++i) {
         const Var *v = var_get(values[i]);
         loop->states[i] = (LoopState){ .initial = values[i], .array = values[i],
-                                       .type = v->type, .size = v->size,
+                                       .type = v->type, .size = var_lanes(v),
                                        .local = (v->flags & VAR_LOCAL) != 0 };
         if (v->flags & VAR_LOCAL)
             loop->states[i].length = local_length(values[i], "jit_var_loop_start()");
@@ -489,15 +489,16 @@ static bool fail_sizes(const Loop *loop, const Part *widest, const Part *part)
     return error_set(JIT_ERROR_ARGUMENT,
                      "jit_var_loop_end(): loop '%s': %s has %u entries and %s has "
                      "%u, expected equal sizes or 1",
-                     loop->body.name, name, var_get(part->id)->size, first,
-                     var_get(widest->id)->size);
+                     loop->body.name, name,
+                     node_number(thread_self.state, part->id), first,
+                     node_number(thread_self.state, widest->id));
 }
 
 /* Join the size of one more part with that of the widest so far. */
 static bool join_size(const Loop *loop, Part *widest, VarId id, const char *what,
                       uint32_t number)
 {
-    uint32_t n = var_get(id)->size, size = var_get(widest->id)->size;
+    uint32_t n = var_lanes_of(id), size = var_lanes_of(widest->id);
     Part part = { id, what, number };
     if (n == 1 || n == size)
         return true;
@@ -521,7 +522,7 @@ static bool find_size(const Loop *loop, uint32_t *size)
     for (uint32_t i = 0; i < loop->body.effects.count; ++i)
         TRY(join_size(loop, &widest, loop->body.effects.ids[i], "side effect %u", i),
             false);
-    *size = var_get(widest.id)->size;
+    *size = var_lanes_of(widest.id);
     return true;
 }
 

@@ -46,8 +46,8 @@ bool loop_compress_find(ThreadState *ts, Loop *loop, VarId active, bool *any)
     var_clear(&loop->kept);
     VarId kept = reduction_compress(ts, active, 0, "jit_var_loop_compress()");
     TRY(kept, false);
-    *any = var_get(kept)->size != 0;
-    if (*any && var_get(active)->size != 1)
+    *any = var_lanes_of(kept) != 0;
+    if (*any && var_lanes_of(active) != 1)
         loop->kept = kept;
     else
         var_dec(kept);
@@ -81,7 +81,7 @@ static VarId find_removed(ThreadState *ts, const Loop *loop)
 static bool is_lanewise(const Loop *loop, const LoopState *s)
 {
     return s->initial && (s->full || !loop->lanes) &&
-           var_get(s->initial)->size == var_get(loop->active[0])->size;
+           var_lanes_of(s->initial) == var_lanes_of(loop->active[0]);
 }
 
 static bool leave_entries(ThreadState *ts, Loop *loop)
@@ -107,7 +107,7 @@ static bool leave_entries(ThreadState *ts, Loop *loop)
 static VarId choose_lanes(ThreadState *ts, const Loop *loop, VarId *present)
 {
     *present = 0;
-    if (var_get(loop->kept)->size != 1) {
+    if (var_lanes_of(loop->kept) != 1) {
         var_inc(loop->kept);
         return loop->kept;
     }
@@ -154,7 +154,7 @@ static void give_compact(Loop *loop, VarId *compact, VarId *values)
         var_inc(compact[i]);
         replace(&values[i], compact[i]);
         s->array = compact[i];
-        s->size = var_get(compact[i])->size;
+        s->size = var_lanes_of(compact[i]);
         compact[i] = 0;
     }
 }
@@ -163,7 +163,7 @@ static void give_compact(Loop *loop, VarId *compact, VarId *values)
 static bool take_out(ThreadState *ts, Loop *loop, VarId kept, VarId present,
                      VarId active, VarId *values)
 {
-    uint32_t before = var_get(loop->active[0])->size;
+    uint32_t before = var_lanes_of(loop->active[0]);
     VarId *compact = alloc_zero((size_t) loop->count + 1, sizeof(VarId)), lanes = 0;
     TRY(compact, false);
     bool ok = leave_entries(ts, loop) && gather_states(ts, loop, kept, compact, &lanes);
@@ -188,7 +188,7 @@ static bool take_out(ThreadState *ts, Loop *loop, VarId kept, VarId present,
 bool loop_compress_states(ThreadState *ts, Loop *loop, VarId *values)
 {
     static const char *const function = "jit_var_loop_compress()";
-    uint32_t before = var_get(loop->active[0])->size, after = var_get(loop->kept)->size;
+    uint32_t before = var_lanes_of(loop->active[0]), after = var_lanes_of(loop->kept);
     if (!loop->ran || after == before || before == 2)
         return true;
     /* What follows is not subject to the mask of the lanes there were. */
@@ -212,7 +212,7 @@ bool loop_compress_states(ThreadState *ts, Loop *loop, VarId *values)
  * be? */
 static bool check_arrays(Loop *loop)
 {
-    uint32_t lanes = var_get(loop->active[0])->size;
+    uint32_t lanes = var_lanes_of(loop->active[0]);
     for (uint32_t i = 0; i < loop->count; ++i) {
         const LoopState *s = &loop->states[i];
         bool gathered = s->array == s->initial; /* and not written to */
@@ -237,7 +237,7 @@ static bool is_changed(const LoopState *s, VarId next)
 
 static bool check_size(const Loop *loop, uint32_t which, VarId next)
 {
-    uint32_t size = var_get(next)->size, lanes = var_get(loop->lanes)->size;
+    uint32_t size = var_lanes_of(next), lanes = var_lanes_of(loop->lanes);
     if (size == 1 || size == lanes)
         return true;
     return error_set(JIT_ERROR_ARGUMENT,

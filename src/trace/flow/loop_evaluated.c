@@ -186,7 +186,7 @@ bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values)
         var_drop(s->written);
         s->written = 0;
         var_clear(&s->given);
-        s->size = var_get(next[i])->size;
+        s->size = var_lanes_of(next[i]);
     }
     alloc_free(next);
     var_dec(loop->condition);

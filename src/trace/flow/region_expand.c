@@ -129,7 +129,7 @@ static VarId record_again(ThreadState *ts, const Search *s, VarId region)
     r.unqueued = true;
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->count; ++i)
-        if (pays(&s->targets[i], v->size))
+        if (pays(&s->targets[i], var_lanes(v)))
             ok = redirect(ts, &r, &s->targets[i]);
     VarId now = region;
     if (ok && r.target_count) {
@@ -149,7 +149,7 @@ static VarId expand(ThreadState *ts, Search *s, VarId region)
     TRY(s->marks && find_writes(s, region), 0);
     bool any = false;
     for (uint32_t i = 0; i < s->count; ++i)
-        any |= pays(&s->targets[i], var_get(region)->size);
+        any |= pays(&s->targets[i], var_lanes_of(region));
     if (any)
         return record_again(ts, s, region);
     var_inc(region);

@@ -152,12 +152,12 @@ bool region_replay_set(RegionReplay *r, VarId old, VarId now)
 static bool check_array(VarId old, VarId now)
 {
     const Var *v = var_get(old), *w = var_get(now);
-    if (w->op == OP_EVALUATED && w->type == v->type && w->size == v->size)
+    if (w->op == OP_EVALUATED && w->type == v->type && var_lanes(w) == var_lanes(v))
         return true;
     return error_set(JIT_ERROR_ARGUMENT,
                      "region_replay(): r%u is accessed by index, so what takes its "
                      "place (r%u) has to be in memory with %u entries of type %s",
-                     old, now, v->size, type_info[v->type].name);
+                     old, now, var_lanes(v), type_info[v->type].name);
 }
 
 static bool add_target(RegionReplay *r, const ReplayTarget *target)
@@ -209,7 +209,7 @@ static bool is_write(const Var *v)
 static VarId make_pointer(RegionReplay *r, const Var *v, VarId array)
 {
     Var proto = { .op = OP_POINTER, .type = VarTypePointer, .device = v->device,
-                  .size = v->size, .aux = v->aux, .dep = { array },
+                  .own_lanes = var_lanes(v), .aux = v->aux, .dep = { array },
                   .value.literal = v->value.literal };
     if (v->aux != 1)
         return node_new(r->ts, &proto);
@@ -283,7 +283,7 @@ static bool find_size(const Var *v, const VarId *operands, uint32_t count,
 {
     TRY(node_common_size(operands, count, "region_replay()", size), false);
     if (*size == 1)
-        *size = v->size;
+        *size = var_lanes(v);
     return true;
 }
 
@@ -295,10 +295,11 @@ static VarId make_arithmetic(RegionReplay *r, const Var *v, uint32_t size,
     Op op = (Op) v->op;
     VarId id = arith_make(r->ts, op, (VarType) v->type, size, operands);
     TRY(id, 0);
-    if (var_get(id)->size == size)
+    if (var_lanes_of(id) == size)
         return id;
     var_dec(id);
-    Var proto = { .op = v->op, .type = v->type, .device = v->device, .size = size };
+    Var proto = { .op = v->op, .type = v->type, .device = v->device,
+                  .own_lanes = size };
     memcpy(proto.dep, operands, op_info[op].arity * sizeof(VarId));
     return node_new(r->ts, &proto);
 }
@@ -306,7 +307,8 @@ static VarId make_arithmetic(RegionReplay *r, const Var *v, uint32_t size,
 static VarId make_other(RegionReplay *r, const Var *v, uint32_t size, uint32_t aux,
                         uint32_t count, const VarId *operands)
 {
-    Var proto = { .head = v->head, .size = size, .value.literal = v->value.literal };
+    Var proto = { .head = v->head, .own_lanes = size,
+                  .value.literal = v->value.literal };
     proto.aux = aux;
     proto.flags = v->flags & (VAR_LOCAL | VAR_OWN_TEXT);
     if (v->flags & VAR_WIDE)
@@ -493,7 +495,7 @@ static bool make_placeholders(RegionReplay *r, ReplayFrame *f)
         VarId old = states[k], input = region_replay_input(r, v, k);
         VarId id = region_placeholder(r->ts, OP_STATE, k, device,
                                       (VarType) var_get(old)->type,
-                                      var_get(input)->size, old);
+                                      var_lanes_of(input), old);
         TRY(id, false);
         f->states[f->state_count++] = id;
         bool literal = literals && var_get(input)->op == OP_LITERAL;

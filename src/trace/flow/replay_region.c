@@ -74,7 +74,7 @@ static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t 
                 false);
         TRY(record_join_sizes(&s, body->effects.ids, body->effects.count), false);
     }
-    *size = s.size == 1 ? v->size : s.size; /* outputs may have left the old one */
+    *size = s.size == 1 ? var_lanes(v) : s.size; /* outputs may have left the old one */
     return true;
 }
 

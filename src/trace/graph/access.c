@@ -63,9 +63,9 @@ bool access_check_array(Access *a, VarId array, const char *what)
     const Var *v = var_get(array);
     if (v->flags & VAR_UNUSABLE)
         return node_usable(a->ts, array, a->function, what);
-    if (v->size == 0 || v->type == VarTypePointer)
+    if (var_lanes(v) == 0 || v->type == VarTypePointer)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s", a->function, what,
-                         v->size == 0 ? "an empty array"
+                         var_lanes(v) == 0 ? "an empty array"
                                       : "a pointer, expected an array");
     a->device = v->device;
     return true;
@@ -103,12 +103,12 @@ bool access_check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
     TRY(same_device(a, index), false);
     for (uint32_t i = 0; i < value_count; ++i) {
         TRY(same_device(a, values[i]), false);
-        uint32_t n = var_get(values[i])->size;
+        uint32_t n = var_lanes_of(values[i]);
         if (n != 1 && a->size != 1 && n != a->size)
             return error_set(JIT_ERROR_ARGUMENT,
                              "%s: the value has %u entries and index and "
                              "mask have %u, expected equal sizes or 1",
-                             a->function, n, a->size);
+                             a->function, node_number(a->ts, values[i]), a->size);
         if (n != 1)
             a->size = n;
     }
@@ -121,7 +121,7 @@ static VarId make_check(ThreadState *ts, uint32_t kind, VarId mask, VarId index,
     uint32_t size = 1;
     node_common_size((VarId[]){ mask, index }, 2, access_functions[kind], &size);
     Var check = { .op = OP_CHECK, .type = VarTypeBool,
-                  .device = var_get(index)->device, .size = size, .aux = kind,
+                  .device = var_get(index)->device, .own_lanes = size, .aux = kind,
                   .dep = { mask, index }, .value.literal = bound };
     return node_new(ts, &check);
 }

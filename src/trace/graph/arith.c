@@ -167,7 +167,7 @@ VarId arith_op(ThreadState *ts, Op op, const VarId *args)
 /* Nothing to be said about this operand: not pending, not consumed, not empty. */
 static inline bool is_ordinary(const Var *v)
 {
-    return v->size != 0 && !(v->flags & VAR_UNUSABLE) && !var_pending(v);
+    return var_lanes(v) != 0 && !(v->flags & VAR_UNUSABLE) && !var_pending(v);
 }
 
 /* Type and device in one number. */
@@ -254,13 +254,13 @@ static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
     const Var *va = var_get(a), *vb = arity > 1 ? var_get(b) : va,
               *vc = arity > 2 ? var_get(c) : vb;
     const OpInfo *info = &op_info[op];
-    uint32_t kind = kind_of(vb), first = kind, size = va->size;
+    uint32_t kind = kind_of(vb), first = kind, size = var_lanes(va);
     if (arity > 2 && op == OP_SELECT)
         first = (kind & 0xff00) | VarTypeBool;
     if (kind_of(va) != first || kind_of(vc) != kind ||
         !(info->operands >> vb->type & 1) || !is_ordinary(va) || !is_ordinary(vb) ||
-        !is_ordinary(vc) || !join_sizes(&size, vb->size) ||
-        !join_sizes(&size, vc->size))
+        !is_ordinary(vc) || !join_sizes(&size, var_lanes(vb)) ||
+        !join_sizes(&size, var_lanes(vc)))
         return 0;
     VarType type = op_result(op, (VarType) vb->type);
     bool foldable = va->op == OP_LITERAL && vb->op == OP_LITERAL;
@@ -301,7 +301,7 @@ VarId arith_number(ThreadState *ts, Op op, VarId a, uint64_t bits, bool first)
     if (v->op != OP_LITERAL && is_ordinary(v) && op_info[op].operands >> type & 1 &&
         !number_matters(op, type, bits))
         id = node_operation(ts, var_head(op, op_result(op, type), v->device, 0),
-                            v->size, var_pair(x, y), 0);
+                            var_lanes(v), var_pair(x, y), 0);
     else
         id = arith_binary(ts, op, x, y);
     var_dec(number);
@@ -351,6 +351,7 @@ VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret)
     /* Integers of one size convert by keeping their bits. */
     bool bits = type_info[v->type].is_integer && type_info[type].is_integer &&
                 type_info[v->type].size == type_info[type].size;
-    return arith_make(ts, reinterpret || bits ? OP_BITCAST : OP_CAST, type, v->size,
+    return arith_make(ts, reinterpret || bits ? OP_BITCAST : OP_CAST, type,
+                     var_lanes(v),
                       &id);
 }

@@ -30,14 +30,15 @@ static inline Var fold_reduce(Op op, ReduceOp rule, const VarId *ids, uint32_t c
                               uint32_t block)
 {
     const Var *v = var_get(ids[0]);
-    Var fold = { .size = v->size / block, .dep = { ids[0], count > 1 ? ids[1] : 0 } };
+    Var fold = { .own_lanes = var_entries(v) / block,
+                 .dep = { ids[0], count > 1 ? ids[1] : 0 } };
     fold.head = var_head(op, (VarType) v->type, v->device, (uint32_t) rule);
     return fold;
 }
 static inline Var fold_prefix(VarId id, ReduceOp op, uint32_t flags, uint32_t block)
 {
     const Var *v = var_get(id);
-    Var prefix = { .size = v->size, .dep = { id } };
+    Var prefix = { .own_lanes = var_lanes(v), .dep = { id } };
     prefix.head = var_head(OP_PREFIX, (VarType) v->type, v->device,
                            (uint32_t) op | flags << 8);
     prefix.value.literal = block;
@@ -56,14 +57,14 @@ static inline void fold_set_origin(Var *v, uint32_t serial, uint32_t origin)
     v->value.literal |= (uint64_t) origin << 32;
 }
 /** Lanes of the kernel that performs it. */
-static inline uint32_t fold_lanes(const Var *v) { return var_get(v->dep[0])->size; }
+static inline uint32_t fold_lanes(const Var *v) { return var_lanes_of(v->dep[0]); }
 /** Of these, how many make up one result, or a block. */
 static inline uint32_t fold_block(const Var *v)
 {
     switch (v->op) {
         case OP_COMPRESS: return fold_lanes(v);
         case OP_PREFIX: return (uint32_t) v->value.literal;
-        default: return fold_lanes(v) / v->size;
+        default: return fold_lanes(v) / var_entries(v);
     }
 }
 /** As Fold.op, of a reduction. */

@@ -17,6 +17,9 @@ typedef struct Hooks {
     bool (*run_pending)(ThreadState *ts, VarId id);
     /** Give up the function that a thread is recording, if it is. */
     void (*give_up)(ThreadState *ts);
+    /** The function that a thread records depends on the size of a variable. Memory
+     *  that is out is an error in the end. */
+    void (*pin)(ThreadState *ts, VarId id);
     /** A variable of the same value in the place of one that stands for an operation on
      *  these operands, so that the thread's recording knows its size; consumes it. 0:
      *  memory is out. */

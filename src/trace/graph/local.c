@@ -43,7 +43,8 @@ static VarId make_array(ThreadState *ts, uint8_t device, VarType type, size_t le
 {
     TRY(value, 0);
     Var v = { .op = OP_LOCAL, .type = (uint8_t) type, .device = device,
-              .flags = VAR_LOCAL, .size = (uint32_t) size, .aux = (uint32_t) length,
+              .flags = VAR_LOCAL, .own_lanes = (uint32_t) size,
+              .aux = (uint32_t) length,
               .dep = { value } };
     VarId result = node_new(ts, &v);
     var_dec(value);
@@ -117,14 +118,14 @@ static bool begin(Access *a, VarId array, VarId index, VarId mask, const VarId *
     uint32_t lanes;
     TRY(access_check_sizes(a, index, mask, values, value_count), false);
     if (a->size == 1)
-        lanes = var_get(array)->size;
+        lanes = var_lanes_of(array);
     else
         lanes = a->size;
-    if (var_get(array)->size != 1 && var_get(array)->size != lanes)
+    if (var_lanes_of(array) != 1 && var_lanes_of(array) != lanes)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the array has %u lanes, and index, mask and value have "
                          "%u, expected equal sizes or 1", a->function,
-                         var_get(array)->size, lanes);
+                         node_number(a->ts, array), lanes);
     TRY(access_prepare(a, index, mask, values, value_count,
                        local_length(array, a->function)), false);
     a->size = lanes;
@@ -136,8 +137,9 @@ static VarId make_access(ThreadState *ts, VarId array, VarId index, VarId value,
                          VarId mask, uint32_t size)
 {
     const Var *a = var_get(array);
-    Var v = { .op = OP_LOCAL_READ, .type = a->type, .device = a->device, .size = size,
-              .dep = { array, index, mask }, .value.literal = local_next_serial() };
+    Var v = { .op = OP_LOCAL_READ, .type = a->type, .device = a->device,
+              .own_lanes = size, .dep = { array, index, mask },
+              .value.literal = local_next_serial() };
     if (value) {
         v.op = OP_LOCAL_WRITE;
         v.flags = VAR_LOCAL;
@@ -174,7 +176,7 @@ static VarId access_entry(ThreadState *ts, VarId array, uint32_t k, VarId value)
     VarId index = node_literal(ts, device, VarTypeUInt32, k, 1), result = 0;
     VarId always = node_literal(ts, device, VarTypeBool, 1, 1);
     if (index && always)
-        result = make_access(ts, array, index, value, always, var_get(array)->size);
+        result = make_access(ts, array, index, value, always, var_lanes_of(array));
     var_drop(index);
     var_drop(always);
     return result;

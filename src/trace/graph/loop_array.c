@@ -20,7 +20,7 @@ static LoopState *state_of(ThreadState *ts, VarId id)
 /* The state of a loop that is accessed by index, if 'id' is one. */
 static LoopState *whole_state_of(ThreadState *ts, VarId id)
 {
-    if (!var_exists(id) || var_get(id)->op != OP_STATE || var_get(id)->size == 1)
+    if (!var_exists(id) || var_get(id)->op != OP_STATE || var_lanes_of(id) == 1)
         return NULL;
     LoopState *s = state_of(ts, id);
     return s && !s->local ? s : NULL;

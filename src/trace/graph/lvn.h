@@ -82,7 +82,7 @@ static inline VarId lvn_lookup(const LvnKey *k)
         if (v->hash == k->hash && (v->head & LVN_HEAD) == k->head &&
             lvn_ordered((Op) v->op, v->dep_pair[0]) == k->pair &&
             v->dep_pair[1] == k->more && v->value.literal == k->literal &&
-            v->size == k->size && v->scope == k->scope)
+            var_lanes(v) == k->size && v->scope == k->scope)
             break;
         id = v->same_hash;
     }

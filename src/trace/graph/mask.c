@@ -41,7 +41,8 @@ static bool is_combined(const ThreadState *ts, VarId mask)
         return false;
     const Var *v = var_get(mask);
     bool lifts = v->op == OP_LITERAL &&
-                 (v->size == 1 ? is_true(mask) : v->size != var_get(top)->size);
+                 (var_lanes(v) == 1 ? is_true(mask)
+                                    : var_lanes(v) != var_lanes_of(top));
     return !lifts || var_get(top)->flags & VAR_SYMBOLIC;
 }
 
@@ -78,9 +79,9 @@ VarId mask_apply(ThreadState *ts, uint8_t device, VarId mask, const char *functi
     if (both[1])
         node_read(ts, both[1]);
     TRY(node_common_size(both, 2, function, &size), 0);
-    if (both[0] && both[1] && var_get(both[0])->size == size && is_true(both[1]))
+    if (both[0] && both[1] && var_lanes_of(both[0]) == size && is_true(both[1]))
         both[1] = 0;
-    else if (both[0] && both[1] && var_get(both[1])->size == size && is_true(both[0]))
+    else if (both[0] && both[1] && var_lanes_of(both[1]) == size && is_true(both[0]))
         both[0] = 0;
     if (both[0] && both[1])
         return arith_make(ts, OP_AND, VarTypeBool, size, both);

@@ -20,8 +20,8 @@ static void log_node(VarId id)
     const Var *v = var_get(id);
     Text text = { 0 };
     text_putf(&text, "jit_var_new(%s r%u", type_info[v->type].name, id);
-    if (v->size != 1)
-        text_putf(&text, "[%u]", v->size);
+    if (var_lanes(v) != 1)
+        text_putf(&text, "[%u]", var_lanes(v));
     uint32_t count;
     const VarId *ids = var_operands(v, &count);
     const char *separator = " <- ";
@@ -139,7 +139,7 @@ make_pure(ThreadState *ts, Op op, uint64_t head, uint32_t size, uint64_t pair, V
     Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), &id);
     TRY(v, 0);
     var_take(id, v);
-    v->size = size;
+    v->own_lanes = size;
     v->head = head | (uint64_t) in.flags << 24;
     v->dep_pair[0] = pair;
     v->dep_pair[1] = c;
@@ -175,12 +175,12 @@ VarId node_literal(ThreadState *ts, uint8_t device, VarType type, uint64_t bits,
 VarId node_new(ThreadState *ts, const Var *proto)
 {
     Op op = (Op) proto->op;
-    bool numbered = is_numbered(ts, op) && !is_sized(ts, op, proto->size);
+    bool numbered = is_numbered(ts, op) && !is_sized(ts, op, var_lanes(proto));
     Inherited in = inherit(ts, proto->dep_pair[0], proto->dep_pair[1]);
     if (!(op_info[op].flags & F_MOVES))
         in.scope = ts->scope;
     LvnKey key = lvn_key(op, proto->head, proto->dep_pair[0], proto->dep_pair[1],
-                         proto->value.literal, proto->size, in.scope);
+                         proto->value.literal, var_lanes(proto), in.scope);
     VarId id = numbered ? lvn_lookup(&key) : 0;
     if (id) {
         var_inc(id);
@@ -206,7 +206,7 @@ static inline Var *reserve_raw(const ThreadState *ts, uint64_t head, uint32_t si
     Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), id);
     TRY(v, NULL);
     v->head = head;
-    v->size = size;
+    v->own_lanes = size;
     v->scope = ts->scope;
     return v;
 }
@@ -243,7 +243,7 @@ VarId node_of_list(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_
                    uint32_t aux, VarList *list)
 {
     Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .device = device,
-              .flags = VAR_WIDE, .size = size, .aux = aux, .scope = ts->scope,
+              .flags = VAR_WIDE, .own_lanes = size, .aux = aux, .scope = ts->scope,
               .value.list = list };
     for (uint32_t i = 0; i < list->count; ++i)
         v.flags |= list->ids[i] ? var_get(list->ids[i])->flags & VAR_SYMBOLIC : 0;
@@ -293,7 +293,7 @@ bool node_usable(ThreadState *ts, VarId id, const char *function, const char *wh
             "earlier kernel without being evaluated along with it; evaluate it "
             "together with what uses it",
             function, what, id);
-    if (var_get(id)->size == 0)
+    if (var_lanes_of(id) == 0)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s (r%u) is an empty array", function,
                          what, id);
     if (var_pending(var_get(id)))
@@ -332,6 +332,7 @@ bool node_common_size(const VarId *ids, uint32_t count, const char *function,
 {
     const Var *first = NULL;
     uint32_t common = 1;
+    VarId wide = 0;
     for (uint32_t i = 0; i < count; ++i) {
         if (!ids[i])
             continue;
@@ -340,15 +341,17 @@ bool node_common_size(const VarId *ids, uint32_t count, const char *function,
         TRY(first->device == v->device ||
             node_same_device(first->device, v->device, "%s: operands", function),
             false);
-        if (v->size == common || v->size == 1)
+        if (var_lanes(v) == common || var_lanes(v) == 1)
             continue;
         if (common != 1)
             return error_set(
                 JIT_ERROR_ARGUMENT,
                 "%s: operands have incompatible sizes %u and %u, expected equal sizes "
                 "or 1",
-                function, common, v->size);
-        common = v->size;
+                function, node_number(thread_self.state, wide),
+                node_number(thread_self.state, ids[i]));
+        common = var_lanes(v);
+        wide = ids[i];
     }
     *size = common;
     return true;

@@ -6,7 +6,7 @@
 #ifndef TRACE_GRAPH_NODE_H
 #define TRACE_GRAPH_NODE_H
 
-#include "trace/graph/state.h"
+#include "trace/graph/hooks.h"
 
 /** A node like '*proto' (refs, hash and extra are filled in here): an equal one
  *  that exists if the operation is pure and value numbering is on, else a new one. 0:
@@ -43,10 +43,19 @@ static inline void node_read(ThreadState *ts, VarId id)
     if (ts->recording && var_maker(id) != ts->recording)
         node_note_read(ts, id);
 }
+/** The entries of a variable as a number, for whatever does more than compare lanes: to
+ *  compute with, to tell somebody. A function that the thread records serves no other
+ *  number from then on. Without a thread's state: nothing is recorded. */
+static inline uint32_t node_number(ThreadState *ts, VarId id)
+{
+    if (ts && ts->freezing)
+        hooks.pin(ts, id);
+    return var_lanes_of(id);
+}
 /** May an operation read this variable at once? */
 static inline bool node_is_ready(const Var *v)
 {
-    return v->size && !var_pending(v) && !(v->flags & VAR_UNUSABLE);
+    return var_lanes(v) && !var_pending(v) && !(v->flags & VAR_UNUSABLE);
 }
 /** Is 'id' a variable that an operation may read now? Evaluates pending writes to it.
  *  'what' names function and operand for the message: "jit_var_add(): operand 1". */

@@ -288,7 +288,7 @@ bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i) {
         const Var *v = var_get(ids[i]);
-        uint32_t n = v->size;
+        uint32_t n = var_lanes(v);
         TRY(v->device == s->device ||
             node_same_device(s->device, v->device, "%s '%s': operands", s->what,
                              s->name), false);

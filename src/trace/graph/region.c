@@ -329,7 +329,7 @@ VarId region_result(ThreadState *ts, VarId region, uint32_t which)
     const Var *r = var_get(region);
     VarId output = region_output(r, 0, which);
     VarType type = (VarType) var_get(output)->type;
-    VarId id = node_raw(ts, OP_RESULT, r->device, type, r->size, which,
+    VarId id = node_raw(ts, OP_RESULT, r->device, type, var_lanes(r), which,
                         (VarId[4]){ region });
     TRY(id, 0);
     Var *v = var_get(id);

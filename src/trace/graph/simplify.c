@@ -52,7 +52,7 @@ static bool is_power_of_two(const Var *v, uint32_t *exponent)
 /* Use operand 'id' if it already has the size of the result. */
 static VarId same(const Case *c, VarId id)
 {
-    if (var_get(id)->size != c->size)
+    if (var_lanes_of(id) != c->size)
         return 0;
     var_inc(id);
     return id;

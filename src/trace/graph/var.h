@@ -50,7 +50,7 @@ typedef struct VarList {
 
 typedef struct Var {
     uint32_t refs;    /* by callers, by other variables, by queues */
-    uint32_t size;    /* entries; 0 only for an empty evaluated array */
+    uint32_t own_lanes; /* see var_lanes(); 0 only for an empty evaluated array */
     union {
         struct {
             uint8_t op;       /* Op */
@@ -74,7 +74,7 @@ typedef struct Var {
         uint64_t
             literal; /* LITERAL, and the bound of a CHECK, the address of a POINTER;
                         placeholders and RESULT: see region.h */
-        Buffer *buffer;    /* EVALUATED, one reference (NULL if size is 0) */
+        Buffer *buffer;    /* EVALUATED, one reference (NULL if there are none) */
         const char *text;  /* STMT */
         VarList *list;     /* VAR_WIDE */
     } value;
@@ -118,6 +118,19 @@ extern VarTable var_table;
 static inline Var *var_get(VarId id)
 {
     return var_table.chunks[id >> VAR_CHUNK_BITS] + (id & (VAR_CHUNK - 1));
+}
+/** How many entries a variable has, to be compared with those of others, with 0 and 1,
+ *  and given to new variables. Whoever computes with it, or tells it, needs a number:
+ *  node_number(). */
+static inline uint32_t var_lanes(const Var *v) { return v->own_lanes; }
+static inline uint32_t var_lanes_of(VarId id) { return var_lanes(var_get(id)); }
+/** The same as a number, for those who say which term of a recording it is: what they
+ *  compute from it is another one (docs/dev/freezing.md). */
+static inline uint32_t var_entries(const Var *v) { return v->own_lanes; }
+/** Bytes of these in memory. */
+static inline size_t var_bytes(const Var *v)
+{
+    return (size_t) v->own_lanes * type_info[v->type].size;
 }
 /** Where it is, or will be computed. */
 static inline Device *var_device(const Var *v) { return device_at(v->device); }
