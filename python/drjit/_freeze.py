@@ -443,6 +443,9 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         """Try a recording first from now on."""
         others = [other for other in self._recent if other is not recording]
         self._recent[:] = [recording, *others[: _RECENT - 1]]
+        if self._limit:
+            for other in others[_RECENT - 1 :]:
+                self._move_to_end(other)
 
     def _call_plain(
         self,

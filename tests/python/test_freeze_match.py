@@ -253,14 +253,15 @@ def test_values() -> None:
     half = 2.5
     f = known(lambda x, k, name: (x * k, name), ramp(5), half, "a")
     f.check(ramp(6), half, "a")
-    f.check(ramp(6), float("2.5"), "a", long=True)  # equal, and another object
+    f.check(ramp(6), float("2.5"), "a")  # equal, and another object
+    f.check(ramp(6), half, "".join(["a"]))
     f.check(ramp(6), half, "b", long=True)
     g = known(lambda x, k: x * k, ramp(5), 0.0)
     g.check(ramp(5), -0.0, long=True)
-    h = Known(lambda x, s: x + len(s))
-    for _ in range(3):
-        h.check(ramp(5), {1, 2}, long=True)  # its content counts
-    assert h.frozen.n_recordings == 1
+    h = known(lambda x, s: x + len(s), ramp(5), {1, 2})  # its content counts
+    h.check(ramp(5), {2, 1})
+    h.check(ramp(5), {1, True + 1, 3}, long=True)
+    assert h.frozen.n_recordings == 2
 
 
 def test_objects_that_go() -> None:

@@ -31,6 +31,14 @@ bool exact_is_identity(PyObject *object)
            hash == PyObject_HashNotImplemented;
 }
 
+bool exact_by_identity(PyObject *object)
+{
+    const Py_hash_t hash = exact_is_identity(object) ? -1 : PyObject_Hash(object);
+    if (hash == -1 && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Clear(); /* a tuple of things without hashes, and the like */
+    return hash == -1 && !PyErr_Occurred();
+}
+
 int exact_equal(PyObject *a, PyObject *b)
 {
     if (a == b)
