@@ -109,8 +109,9 @@ static PyObject *repeat_recent(const Caller *c, PyObject *const *parts)
 /* The same by another one that has fitted before, which is one of the latest then. */
 static PyObject *repeat_known(Caller *c, PyObject *const *parts)
 {
-    const bool any = c->tracks == Py_False && c->recent && PyList_CheckExact(c->recent) &&
-                     c->recordings && PyDict_Check(c->recordings);
+    const bool any = c->tracks == Py_False && c->recent &&
+                     PyList_CheckExact(c->recent) && c->recordings &&
+                     PyDict_Check(c->recordings);
     if (!any)
         return Py_NewRef(Py_NotImplemented);
     const uint64_t quick = outline_quick(c->state, parts[0], parts[1], parts[2]);

@@ -143,8 +143,8 @@ static uint32_t first_of(const State *state, Finder *met, PyObject *object, size
     return finder_put(met, key, (uint32_t) node) ? (uint32_t) node : UINT32_MAX;
 }
 
-uint64_t *collection_repeated(const State *state, PyObject *const *objects, size_t count,
-                              size_t *pair_count)
+uint64_t *collection_repeated(const State *state, PyObject *const *objects,
+                              size_t count, size_t *pair_count)
 {
     Finder met = { 0 };
     uint32_t *firsts = PyMem_New(uint32_t, count + 1);

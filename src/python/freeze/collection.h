@@ -44,14 +44,14 @@ void collection_free(Collection *c);
 bool collection_tells_objects(const Collection *c, const JitFreezeInput *described);
 /** Find 'repeated'. False: exception. */
 bool collection_find_repeated(Collection *c);
-/** Can the parts of a node be changed in place, so that it matters which object it is?
- *  'array': it is a leaf, and an array of the core. */
+/** Can the parts of a node be changed in place, so that it matters which object it
+ *  is? 'array': it is a leaf, and an array of the core. */
 bool collection_is_mutable(const TreeNode *node, bool array);
-/** Which of the objects of 'count' nodes (NULL: none) occur several times: for each such
- *  node its number << 32 | that of the first. Parts of an array (v.x) are that, and have
- *  their offsets, too. Memory of PyMem; NULL: exception. */
-uint64_t *collection_repeated(const State *state, PyObject *const *objects, size_t count,
-                              size_t *pair_count);
+/** Which of the objects of 'count' nodes (NULL: none) occur several times: for each
+ *  such node its number << 32 | that of the first. Parts of an array (v.x) are that,
+ *  and have their offsets, too. Memory of PyMem; NULL: exception. */
+uint64_t *collection_repeated(const State *state, PyObject *const *objects,
+                              size_t count, size_t *pair_count);
 
 /** The backend of its arrays, JitBackendNone: there are none. */
 JitBackend collection_backend(const Collection *c);

@@ -333,8 +333,9 @@ bool frozen_outputs(const Frozen *f, Collection *outputs)
         PyErr_NoMemory();
     for (size_t i = 0; ok && i < count; i++) {
         const OutputLeaf *out = &f->leaves[i];
-        PyObject *leaf = out->cls ? (PyObject *) access_make(out->cls, out->info, out->like)
-                                  : rows_of_object(f->state, f->tree.leaves[i], true);
+        PyObject *leaf = out->cls
+                             ? (PyObject *) access_make(out->cls, out->info, out->like)
+                             : rows_of_object(f->state, f->tree.leaves[i], true);
         if (out->cls)
             outputs->places[i] = (CollectedLeaf){ out->info, out->first, out->count };
         ok = leaf;

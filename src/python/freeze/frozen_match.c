@@ -58,7 +58,10 @@ typedef struct Within {
 typedef struct Match {
     const Frozen *f;
     const Outline *o;
-    TreePlace at;             /* in the outline: what comes next */
+    const TreeNode *nodes;    /* of the outline */
+    PyObject *const *leaves;
+    const CollectedLeaf *places;
+    TreePlace at;             /* what comes next there */
     int depth;
     const Within *within;
     const Plan *valid;        /* of a class, as the class is now */
@@ -92,23 +95,9 @@ static bool match_shape(Match *m, const Tensor *tensor, const Tensor *like)
     return true;
 }
 
-/* Is a variable the one of this number, if that was met before? */
-static inline bool match_variable(Match *m, uint32_t number, Leaf leaf)
+static bool match_array(Match *m, PyObject *object, PyObject *like,
+                        const CollectedLeaf *place)
 {
-    const uint32_t id = leaf_index(leaf);
-    if (!number || !id)
-        return number == id;
-    if (m->ids[number - 1])
-        return m->ids[number - 1] == id;
-    m->ids[number - 1] = id;
-    if (m->held)
-        jit_var_inc_ref(id);
-    return true;
-}
-
-static bool match_array(Match *m, PyObject *object, PyObject *like)
-{
-    const CollectedLeaf *place = &m->o->c.places[m->at.leaf];
     if (Py_TYPE(object) != Py_TYPE(like))
         return false;
     const Array *a = (const Array *) object;
@@ -119,10 +108,19 @@ static bool match_array(Match *m, PyObject *object, PyObject *like)
         return false;
     const Leaf *leaves = array_leaves(a);
     const uint32_t *numbers = m->o->c.numbers + place->first;
-    for (size_t i = 0; i < place->count; i++)
-        if (!match_variable(m, numbers[i], leaves[i]) ||
-            (leaf_node(leaves[i]) && !m->tracked))
+    for (size_t i = 0; i < place->count; i++) {
+        const uint32_t id = leaf_index(leaves[i]), number = numbers[i];
+        if (leaf_node(leaves[i]) && !m->tracked)
             return false;
+        if (!id || !number || m->ids[number - 1]) { /* none, or one that was met */
+            if (number ? m->ids[number - 1] != id || !id : id)
+                return false;
+            continue;
+        }
+        m->ids[number - 1] = id;
+        if (m->held)
+            jit_var_inc_ref(id);
+    }
     return true;
 }
 
@@ -154,11 +152,10 @@ static void note_target(Match *m, PyObject *object)
     }
 }
 
-static bool match_mark(const Match *m, PyObject *object, PyObject *mark)
+/* The same as a row says it, of what is no plain value. */
+static bool match_row(const Match *m, PyObject *object, PyObject *mark)
 {
-    if (!PyTuple_CheckExact(mark))
-        return exact_equal(mark, object) > 0;
-    const size_t above = m->o->c.tree.nodes[m->at.node - 1].above;
+    const size_t above = m->nodes[m->at.node - 1].above;
     if (above) {
         const Within *w = m->within;
         for (size_t i = 1; w && i < above; i++)
@@ -173,24 +170,29 @@ static bool match_mark(const Match *m, PyObject *object, PyObject *mark)
     return fits;
 }
 
+static bool match_mark(const Match *m, PyObject *object, PyObject *mark)
+{
+    return PyTuple_CheckExact(mark) ? match_row(m, object, mark)
+                                    : exact_equal(mark, object) > 0;
+}
+
 static bool match_leaf(Match *m, PyObject *object)
 {
-    const Collection *c = &m->o->c;
-    PyObject *like = c->tree.leaves[m->at.leaf];
+    PyObject *like = m->leaves[m->at.leaf];
+    const CollectedLeaf *place = &m->places[m->at.leaf];
     note_target(m, object);
-    const bool fits = c->places[m->at.leaf].info ? match_array(m, object, like)
-                                                 : match_mark(m, object, like);
     m->at.leaf++;
-    return fits;
+    return place->info ? match_array(m, object, like, place)
+                       : match_mark(m, object, like);
 }
 
 static bool match_node(Match *m, PyObject *object);
 
 static inline bool match_child(Match *m, PyObject *object)
 {
-    const TreeNode *node = &m->o->c.tree.nodes[m->at.node];
+    const TreeNode *node = &m->nodes[m->at.node];
     note_returned(m, object);
-    if (m->objects && collection_is_mutable(node, m->o->c.places[m->at.leaf].info))
+    if (m->objects && collection_is_mutable(node, m->places[m->at.leaf].info))
         m->objects[m->at.node] = Py_NewRef(object);
     if (node->kind != NODE_LEAF)
         return match_node(m, object);
@@ -266,7 +268,7 @@ static bool match_fields(Match *m, const TreeNode *node, PyObject *object)
 
 static bool match_node(Match *m, PyObject *object)
 {
-    const TreeNode *node = &m->o->c.tree.nodes[m->at.node++];
+    const TreeNode *node = &m->nodes[m->at.node++];
     const Within within = { object, m->within };
     if (m->depth == MOST_DEPTH)
         return false;
@@ -387,10 +389,10 @@ static bool apply_changes(const Match *m, PyObject *inputs, PyObject *changed)
     for (size_t i = 0; i < f->change_count; i++) {
         const ChildPlace *place = &f->places[i];
         PyObject *target = m->targets[i], *now = PyList_GET_ITEM(changed, i);
-        if (!f->changes[i].replaced ? !array_replace(array_of(target), (Array *) now)
-                                    : !f->in_tuples &&
-                                          !tree_put_child(&m->o->c.tree.nodes[place->node],
-                                                          target, place->child, now))
+        if (!f->changes[i].replaced
+                ? !array_replace(array_of(target), (Array *) now)
+                : !f->in_tuples && !tree_put_child(&m->nodes[place->node],
+                                                   target, place->child, now))
             return false;
     }
     return !f->in_tuples || place_all(m, inputs, changed);
@@ -425,6 +427,9 @@ static bool begin(Match *m)
 {
     const Outline *o = m->o;
     const size_t ids = o->c.id_count + o->extra;
+    m->nodes = o->c.tree.nodes;
+    m->leaves = o->c.tree.leaves;
+    m->places = o->c.places;
     m->ids = m->few;
     m->count = o->c.id_count;
     m->held = o->runs_code;
@@ -452,9 +457,8 @@ static PyObject *end(Match *m, bool fits, PyObject *inputs, PyObject *named)
         result = repeat(m, inputs, named);
     else if (!PyErr_Occurred())
         result = Py_NewRef(Py_NotImplemented);
-    for (size_t i = 0; m->held && m->ids && i < m->count; i++)
-        if (m->ids[i])
-            jit_var_dec_ref(m->ids[i]);
+    if (m->held && m->ids)
+        jit_var_dec_refs(m->count, m->ids);
     if (m->ids != m->few)
         PyMem_Free(m->ids);
     PyMem_Free(m->extents);
@@ -469,7 +473,7 @@ static bool match_reads(Match *m, PyObject *named)
 {
     if (!named)
         return match_child(m, Py_None);
-    const bool pair = m->o->c.tree.nodes[m->at.node++].kind == NODE_TUPLE;
+    const bool pair = m->nodes[m->at.node++].kind == NODE_TUPLE;
     const bool fits = pair && match_child(m, named);
     m->at = m->o->behind_named;
     return fits;

@@ -414,8 +414,9 @@ static int leaves_equal(const Collection *a, const Collection *b)
         equal = !info ? exact_equal(x, y)
                       : Py_TYPE(x) == Py_TYPE(y) &&
                             a->places[i].count == b->places[i].count &&
-                            (info->kind != KIND_TENSOR || array_tensor(array_of(x))->ndim ==
-                                                              array_tensor(array_of(y))->ndim);
+                            (info->kind != KIND_TENSOR ||
+                             array_tensor(array_of(x))->ndim ==
+                                 array_tensor(array_of(y))->ndim);
     }
     return equal;
 }

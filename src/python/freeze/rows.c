@@ -41,7 +41,8 @@ PyObject *rows_numbers(const void *numbers, size_t count, size_t bytes)
 static PyObject *row_of_container(const TreeNode *node)
 {
     PyObject *keys = node->plan ? node->plan->names : node->keys;
-    PyObject *object = node->plan && !PyType_Check(node->object) ? node->object : Py_None;
+    PyObject *object =
+        node->plan && !PyType_Check(node->object) ? node->object : Py_None;
     PyObject *cls = !node->plan         ? Py_None
                     : object == Py_None ? node->object
                                         : (PyObject *) Py_TYPE(object);
@@ -130,8 +131,8 @@ static PyObject *without_order(PyObject *row)
     PyObject *entries = PyTuple_GetSlice(content, 0, PyTuple_GET_SIZE(content) / 2);
     PyObject *set = entries ? PyFrozenSet_New(entries) : NULL;
     Py_XDECREF(entries);
-    return set ? Py_BuildValue("OON", PyTuple_GET_ITEM(row, 0), PyTuple_GET_ITEM(row, 1),
-                               set)
+    return set ? Py_BuildValue("OON", PyTuple_GET_ITEM(row, 0),
+                               PyTuple_GET_ITEM(row, 1), set)
                : NULL;
 }
 

@@ -20,11 +20,11 @@
 
 #include "python/freeze/collection.h"
 
-/** Is it a value that nothing more has to be known of: None, `...`, a number, a text? */
+/** Is it a value of which nothing more has to be known: None, a number, a text? */
 bool rows_is_plain(PyObject *object);
-/** The row of a leaf that is no array of the core, or the leaf, if it is plain. What is
- *  compared by identity is not kept alive, if that is possible. 'unordered': sets are
- *  equal in any order. NULL: exception. */
+/** The row of a leaf that is no array of the core, or the leaf, if it is plain. What
+ *  is compared by identity is not kept alive, if that is possible. 'unordered': sets
+ *  are equal in any order. NULL: exception. */
 PyObject *rows_of_object(const State *state, PyObject *object, bool unordered);
 /** Is such a row that of an object which is compared by identity? */
 bool rows_is_reference(PyObject *row);

@@ -213,8 +213,8 @@ Snapshot *snapshot_take(State *state, PyObject *inputs, bool unordered)
         ok = ok && (!has_literals(s) || number_literals(s));
     }
     if (ok)
-        s->outline = outline_new(&s->inputs, s->described, true, ad_scope_suspends_all(),
-                                 unordered, &s->sizes);
+        s->outline = outline_new(&s->inputs, s->described, true,
+                                 ad_scope_suspends_all(), unordered, &s->sizes);
     if (s->outline && PyTuple_CheckExact(inputs) && PyTuple_GET_SIZE(inputs) >= 4)
         s->outline->quick =
             outline_quick(state, PyTuple_GET_ITEM(inputs, 0),
