@@ -180,6 +180,18 @@ def test_containers_that_are_the_same() -> None:
         f.check_made(two, long)
     assert f.frozen.n_recordings == 2
 
+    def put(a: list[Any], b: list[Any], x: Float) -> None:
+        a[0] = x + 1
+
+    def numbers(same: bool) -> tuple[Any, ...]:
+        a = [0]
+        return a, a if same else [0], ramp(5)
+
+    g = Known(put)
+    for long in (True, False, False):
+        g.check_made(lambda: numbers(True), long)
+        g.check_made(lambda: numbers(False), long)
+
 
 def test_many_recordings() -> None:
     f = Known(lambda x, k, more: x * k + more["a"][0], warn_after=100)
@@ -210,6 +222,11 @@ def test_sets_and_buffers_are_known() -> None:
     f.check(ramp(6), np.array([1.0, 3.0]), long=True)
     f.check(ramp(6), np.array([1.0, 2.0], np.float32), long=True)
     f.check(ramp(6), np.array([1.0, 2.0]))
+    large = np.zeros(1 << 18)  # more than is kept
+    f.check(ramp(5), large, long=True)
+    f.check(ramp(5), large.copy())
+    large[-1] = 1
+    f.check(ramp(5), large, long=True)
     g = known(lambda x, s: [x + k for k in s], ramp(5), {8, 16})
     g.check(ramp(5), {8, 16})
     g.check(ramp(5), {16, 8}, long=True)  # in another order
