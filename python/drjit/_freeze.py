@@ -118,6 +118,10 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._forms: dict[Any, _Form] = {}
         self.clear()
 
+    def _remember(self, recording: Any) -> None:
+        """For ``_core._Caller``: one that fitted is among the latest."""
+        self._kept.prefer(recording)
+
     def clear(self) -> None:
         """Forget all recordings."""
         self._kept.clear()

@@ -55,6 +55,9 @@ class Kept:
         """Try it first from now on."""
         self._leave_out(recording)
         self.recent.insert(0, recording)
+        if self.limit:
+            for other in self.recent[_RECENT:]:
+                self.note_use(other)
         del self.recent[_RECENT:]
 
     def _leave_out(self, recording: Any) -> None:

@@ -257,7 +257,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->local);
     Py_VISIT(state->operand);
     Py_VISIT(state->operation);
-    Py_VISIT(state->frozen_key);
+    Py_VISIT(state->outline);
     Py_VISIT(state->snapshot);
     Py_VISIT(state->reads);
     Py_VISIT(state->frozen);
@@ -288,7 +288,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->local);
     Py_CLEAR(state->operand);
     Py_CLEAR(state->operation);
-    Py_CLEAR(state->frozen_key);
+    Py_CLEAR(state->outline);
     Py_CLEAR(state->snapshot);
     Py_CLEAR(state->reads);
     Py_CLEAR(state->frozen);

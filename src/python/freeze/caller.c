@@ -17,26 +17,38 @@ typedef struct Caller {
     PyObject *recordings; /* a dictionary of lists, by key */
     PyObject *domains;    /* of instances that recordings depend on: a dictionary */
     PyObject *recent;     /* a list of recordings that fitted, the latest first */
+    PyObject *tracks;     /* True: results have to do with derivatives */
 } Caller;
 
 /* ---------------------------------------------------------------- recordings */
 
-/* (result, recording) of the first recording that fits; NotImplemented: none does.
- * Other threads may change the list. */
-static PyObject *repeat_any(PyObject *recordings, const Snapshot *s)
+/* Add the recordings of a list which may fit. */
+static bool add_known(const Caller *c, PyObject *list, uint64_t quick, bool direct,
+                      PyObject *found)
 {
-    PyObject *result = Py_NewRef(Py_NotImplemented);
-    for (Py_ssize_t i = 0;
-         result == Py_NotImplemented && i < PyList_GET_SIZE(recordings); i++) {
-        PyObject *frozen = Py_NewRef(PyList_GET_ITEM(recordings, i));
-        if (Py_TYPE(frozen) == s->state->frozen) {
-            Py_SETREF(result, frozen_repeat_snapshot((Frozen *) frozen, s));
-            if (result && result != Py_NotImplemented)
-                Py_SETREF(result, PyTuple_Pack(2, result, frozen));
-        }
-        Py_DECREF(frozen);
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(list); i++) {
+        PyObject *frozen = PyList_GET_ITEM(list, i);
+        const Frozen *f = (const Frozen *) frozen;
+        if (Py_TYPE(frozen) == c->state->frozen && f->inputs &&
+            (!f->inputs->quick || f->inputs->quick == quick) &&
+            (!direct || (f->direct && PySequence_Contains(c->recent, frozen) == 0)))
+            ok = PyList_Append(found, frozen) == 0;
     }
-    return result;
+    return ok;
+}
+
+/* A list of the recordings that may fit, by outline_quick(). 'direct': only those whose
+ * results may be handed out, and that were not tried as the latest ones. NULL:
+ * exception. */
+static PyObject *find_known(const Caller *c, uint64_t quick, bool direct)
+{
+    PyObject *found = PyList_New(0), *list;
+    Py_ssize_t position = 0;
+    while (found && PyDict_Next(c->recordings, &position, NULL, &list))
+        if (PyList_CheckExact(list) && !add_known(c, list, quick, direct, found))
+            Py_CLEAR(found);
+    return found;
 }
 
 /* (inputs, are sets equal in any order?): (result, recording); a Snapshot if no
@@ -46,7 +58,7 @@ static PyObject *caller_find(PyObject *self, PyObject *args)
     Caller *c = (Caller *) self;
     PyObject *inputs;
     int unordered;
-    if (!PyArg_ParseTuple(args, "Op:_find", &inputs, &unordered))
+    if (!PyArg_ParseTuple(args, "O!p:_find", &PyTuple_Type, &inputs, &unordered))
         return NULL;
     if (!c->recordings || !PyDict_Check(c->recordings))
         return error_raise(PyExc_TypeError, "freeze", NULL, 0,
@@ -55,26 +67,23 @@ static PyObject *caller_find(PyObject *self, PyObject *args)
     /* Where derivatives are, and gradients, is part of longer ones. */
     if (!s || (s->inputs.tracked && s->inputs.tree.nodes[0].count == 4))
         return (PyObject *) s;
-    PyObject *found = Py_XNewRef(PyDict_GetItemWithError(c->recordings, s->key));
-    if (!found || !PyList_CheckExact(found)) {
-        Py_XDECREF(found);
-        if (!PyErr_Occurred())
-            return (PyObject *) s;
-        Py_DECREF(s);
-        return NULL;
+    PyObject *known = find_known(c, s->outline->quick, false);
+    PyObject *result = known ? Py_NewRef(Py_NotImplemented) : NULL;
+    for (Py_ssize_t i = 0; result == Py_NotImplemented && i < PyList_GET_SIZE(known);
+         i++) {
+        PyObject *frozen = PyList_GET_ITEM(known, i);
+        Py_SETREF(result, frozen_match_inputs((const Frozen *) frozen, inputs));
+        if (result && result != Py_NotImplemented)
+            Py_SETREF(result, PyTuple_Pack(2, result, frozen));
     }
-    PyObject *result = repeat_any(found, s);
-    Py_DECREF(found);
-    if (result == Py_NotImplemented) {
-        Py_DECREF(result);
-        return (PyObject *) s;
-    }
+    Py_XDECREF(known);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, Py_NewRef((PyObject *) s));
     Py_DECREF(s);
     return result;
 }
 
-/* The same by one of those that fitted lately, whose inputs are not taken apart: the
- * result. NotImplemented: none fits. */
+/* The result by one of those that fitted lately. NotImplemented: none fits. */
 static PyObject *repeat_recent(const Caller *c, PyObject *const *parts)
 {
     PyObject *result = Py_NewRef(Py_NotImplemented);
@@ -83,8 +92,10 @@ static PyObject *repeat_recent(const Caller *c, PyObject *const *parts)
     for (Py_ssize_t i = 0;
          recent && result == Py_NotImplemented && i < PyList_GET_SIZE(recent); i++) {
         PyObject *frozen = Py_NewRef(PyList_GET_ITEM(recent, i));
-        if (Py_TYPE(frozen) == c->state->frozen)
-            Py_SETREF(result, frozen_match_repeat((const Frozen *) frozen, parts));
+        if (Py_TYPE(frozen) == c->state->frozen) {
+            ((Frozen *) frozen)->direct = true;
+            Py_SETREF(result, frozen_match_parts((const Frozen *) frozen, parts));
+        }
         if (i && result && result != Py_NotImplemented &&
             (PyList_Insert(recent, 0, frozen) < 0 ||
              PySequence_DelItem(recent, i + 1) < 0))
@@ -92,6 +103,32 @@ static PyObject *repeat_recent(const Caller *c, PyObject *const *parts)
         Py_DECREF(frozen);
     }
     Py_XDECREF(recent);
+    return result;
+}
+
+/* The same by another one that has fitted before, which is one of the latest then. */
+static PyObject *repeat_known(Caller *c, PyObject *const *parts)
+{
+    const bool any = c->tracks == Py_False && c->recent &&
+                     PyList_CheckExact(c->recent) && c->recordings &&
+                     PyDict_Check(c->recordings);
+    if (!any)
+        return Py_NewRef(Py_NotImplemented);
+    const uint64_t quick = outline_quick(c->state, parts[0], parts[1], parts[2]);
+    PyObject *known = find_known(c, quick, true);
+    PyObject *result = known ? Py_NewRef(Py_NotImplemented) : NULL;
+    for (Py_ssize_t i = 0; result == Py_NotImplemented && i < PyList_GET_SIZE(known);
+         i++) {
+        PyObject *frozen = PyList_GET_ITEM(known, i);
+        Py_SETREF(result, frozen_match_parts((const Frozen *) frozen, parts));
+        if (!result || result == Py_NotImplemented)
+            continue;
+        PyObject *done = PyObject_CallMethod((PyObject *) c, "_remember", "O", frozen);
+        if (!done)
+            Py_CLEAR(result);
+        Py_XDECREF(done);
+    }
+    Py_XDECREF(known);
     return result;
 }
 
@@ -118,6 +155,8 @@ static bool check_domains(Caller *c)
 static PyObject *call_parts(Caller *c, PyObject *const *parts)
 {
     PyObject *result = repeat_recent(c, parts);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, repeat_known(c, parts));
     if (result != Py_NotImplemented)
         return result;
     Py_DECREF(result);
@@ -155,7 +194,7 @@ static PyMemberDef members[] = {
     { "enabled", MEMBER_OBJECT, offsetof(Caller, enabled), 0, NULL },
     FIELD("function", function),     FIELD("state_fn", state_fn),
     FIELD("recordings", recordings), FIELD("domains", domains),
-    FIELD("recent", recent),
+    FIELD("recent", recent),         FIELD("tracks", tracks),
     { NULL, 0, 0, 0, NULL },
 };
 

@@ -2,13 +2,16 @@
  * caller.h -- how a frozen function is called: the base class of those that
  * drjit.freeze() makes
  *
- *     call ──► the recording that fitted the last time   frozen_match.h
- *                 │ it does not fit, or there is none
+ *     call ──► the recordings that fitted the last times   frozen_match.h
+ *                 │ none fits
  *                 ▼
- *              the recording of the inputs' key          snapshot.h
- *                 │ there is none that fits
+ *              another one that has fitted before           outline_quick()
+ *                 │ none fits
  *                 ▼
- *              the function is recorded                  drjit._freeze
+ *              one that fits the inputs, taken apart        snapshot.h
+ *                 │ none fits
+ *                 ▼
+ *              the function is recorded                     drjit._freeze
  */
 #ifndef PYTHON_CALLER_H
 #define PYTHON_CALLER_H

@@ -4,9 +4,10 @@
 #include "python/freeze/collection.h"
 
 #include "python/flow/local.h"
+#include "python/freeze/finder.h"
 #include "python/object/error.h"
 
-enum { FIRST_ROOM = 16, FEW = 8 }; /* variables that are looked for one by one */
+enum { FIRST_ROOM = 16 };
 
 static bool make_room(void *items, size_t count, size_t *capacity, size_t size)
 {
@@ -23,58 +24,6 @@ static bool make_room(void *items, size_t count, size_t *capacity, size_t size)
     return true;
 }
 
-/* Where variables are in 'ids': open addressing, once there are more than a few. */
-typedef struct Finder {
-    uint32_t *slots; /* numbers; 0: free */
-    size_t mask;
-} Finder;
-
-static size_t slot_of(const Finder *f, const Collection *c, uint32_t id)
-{
-    size_t slot = (id * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-    while (f->slots[slot & f->mask] && c->ids[f->slots[slot & f->mask] - 1] != id)
-        ++slot;
-    return slot & f->mask;
-}
-
-/* Twice as many slots as there can be variables before the next time. */
-static bool rebuild(Finder *f, const Collection *c)
-{
-    PyMem_Free(f->slots);
-    f->mask = 4 * c->id_capacity - 1;
-    f->slots = PyMem_Calloc(f->mask + 1, sizeof(*f->slots));
-    if (!f->slots) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i < c->id_count; i++)
-        f->slots[slot_of(f, c, c->ids[i])] = (uint32_t) i + 1;
-    return true;
-}
-
-/* The number of a variable, a new one if it is met for the first time; UINT32_MAX:
- * exception. */
-static uint32_t number_of(Collection *c, Finder *f, uint32_t id)
-{
-    const size_t before = c->id_capacity;
-    if (!make_room(&c->ids, c->id_count, &c->id_capacity, sizeof(*c->ids)) ||
-        (c->id_capacity != before && c->id_capacity > FEW && !rebuild(f, c)))
-        return UINT32_MAX;
-    size_t slot = 0;
-    if (f->slots) {
-        slot = slot_of(f, c, id);
-        if (f->slots[slot])
-            return f->slots[slot];
-        f->slots[slot] = (uint32_t) c->id_count + 1;
-    } else {
-        for (size_t i = 0; i < c->id_count; i++)
-            if (c->ids[i] == id)
-                return (uint32_t) i + 1;
-    }
-    c->ids[c->id_count] = jit_var_inc_ref(id);
-    return (uint32_t) ++c->id_count;
-}
-
 bool collection_add(Collection *c, uint32_t id, uint32_t *number)
 {
     if (!make_room(&c->ids, c->id_count, &c->id_capacity, sizeof(*c->ids)))
@@ -82,6 +31,18 @@ bool collection_add(Collection *c, uint32_t id, uint32_t *number)
     c->ids[c->id_count] = jit_var_inc_ref(id);
     *number = (uint32_t) ++c->id_count;
     return true;
+}
+
+/* The number of a variable, a new one if it is met for the first time; UINT32_MAX:
+ * exception. */
+static uint32_t number_of(Collection *c, Finder *f, uint32_t id)
+{
+    const uint32_t known = finder_get(f, id);
+    uint32_t number;
+    if (known != FINDER_NONE)
+        return known;
+    return collection_add(c, id, &number) && finder_put(f, id, number) ? number
+                                                                       : UINT32_MAX;
 }
 
 static bool add_array(Collection *c, Finder *f, CollectedLeaf *place, const Array *a)
@@ -119,63 +80,121 @@ static bool add_leaf(Collection *c, Finder *f, const char *operation, size_t lea
     return false;
 }
 
-/* Can its parts be changed in place? */
-static bool is_mutable(const Collection *c, const TreeNode *node, size_t leaf)
+/* ---------------------------------------------------------------- objects */
+
+bool collection_is_mutable(const TreeNode *node, bool array)
 {
     switch (node->kind) {
-        case NODE_LEAF: return c->places[leaf].info;
+        case NODE_LEAF: return array;
         case NODE_TUPLE:
         case NODE_NAMED_TUPLE: return false;
-        default: return true;
+        default: return node->count;
     }
 }
 
-static bool add_repeated(Collection *c, uint64_t pair)
+/* Has a node, or one below it, a variable? Others are counted: 'loose'. */
+static bool has_variable(const Collection *c, const JitFreezeInput *described,
+                         TreePlace *at, size_t *loose)
 {
-    if (!make_room(&c->repeated, c->repeated_count, &c->repeated_capacity,
-                   sizeof(*c->repeated)))
-        return false;
-    c->repeated[c->repeated_count++] = pair;
-    return true;
+    const TreeNode *node = &c->tree.nodes[at->node++];
+    bool found = false;
+    if (node->kind != NODE_LEAF) {
+        for (Py_ssize_t i = 0; i < node->count; i++)
+            found |= has_variable(c, described, at, loose);
+        *loose += !found && collection_is_mutable(node, false);
+        return found;
+    }
+    const CollectedLeaf *place = &c->places[at->leaf++];
+    for (size_t i = 0; i < place->count; i++) {
+        const uint32_t number = c->numbers[place->first + i];
+        found |= number && !described[number - 1].literal;
+    }
+    *loose += !found && place->info;
+    return found;
+}
+
+bool collection_tells_objects(const Collection *c, const JitFreezeInput *described)
+{
+    TreePlace at = { 0 };
+    size_t loose = 0, given = 0;
+    for (size_t i = 0; i < c->number_count; i++)
+        given += c->numbers[i] != 0;
+    has_variable(c, described, &at, &loose);
+    return given > c->id_count || loose > 1;
 }
 
 enum { PART_OF_ARRAY = 1 << 30 }; /* beyond the numbers of nodes */
 
-static bool find_repeated(Collection *c)
+static const Array *view_of(const State *state, PyObject *object)
 {
-    if (c->number_count == c->id_count) /* variables do not occur again either */
-        return true;
-    size_t room = 64, leaf = 0;
-    while (room < 2 * c->tree.node_count)
-        room *= 2;
-    PyObject **objects = PyMem_Calloc(room, sizeof(*objects));
-    uint32_t *nodes = PyMem_New(uint32_t, room);
-    bool ok = objects && nodes;
+    return array_check(state, object) && array_of(object)->root ? array_of(object)
+                                                                : NULL;
+}
+
+/* The first node with the same object, or with the array that it is a part of, as one
+ * before, or this one; UINT32_MAX: exception. */
+static uint32_t first_of(const State *state, Finder *met, PyObject *object, size_t node)
+{
+    const Array *view = view_of(state, object);
+    const uint64_t key = (uintptr_t) (view ? (const void *) view->root : object);
+    const uint32_t first = finder_get(met, key);
+    if (first != FINDER_NONE)
+        return first;
+    return finder_put(met, key, (uint32_t) node) ? (uint32_t) node : UINT32_MAX;
+}
+
+uint64_t *collection_repeated(const State *state, PyObject *const *objects,
+                              size_t count, size_t *pair_count)
+{
+    Finder met = { 0 };
+    uint32_t *firsts = PyMem_New(uint32_t, count + 1);
+    uint8_t *repeated = PyMem_Calloc(count + 1, 1); /* by the first node */
+    uint64_t *pairs = PyMem_New(uint64_t, 2 * count + 1);
+    bool ok = firsts && repeated && pairs;
     if (!ok)
         PyErr_NoMemory();
-    for (size_t i = 0; ok && i < c->tree.node_count; i++) {
-        const TreeNode *node = &c->tree.nodes[i];
-        const size_t own = leaf;
-        leaf += node->kind == NODE_LEAF;
-        if (!is_mutable(c, node, own))
-            continue;
-        PyObject *object = node->kind == NODE_LEAF ? c->tree.leaves[own] : node->object;
-        const Array *view = node->kind == NODE_LEAF ? array_of(object) : NULL;
-        if (view && view->root) { /* a part of an array is that, from an offset on */
-            object = (PyObject *) view->root;
-            ok = add_repeated(c, (uint64_t) i << 32 | PART_OF_ARRAY | view->offset);
-        }
-        size_t slot = ((uintptr_t) object >> 4) * 0x9e3779b1u & (room - 1);
-        while (objects[slot] && objects[slot] != object)
-            slot = (slot + 1) & (room - 1);
-        if (objects[slot])
-            ok = add_repeated(c, (uint64_t) i << 32 | nodes[slot]);
-        objects[slot] = object;
-        nodes[slot] = (uint32_t) i;
+    for (size_t i = 0; ok && i < count; i++) {
+        firsts[i] = objects[i] ? first_of(state, &met, objects[i], i) : (uint32_t) i;
+        ok = firsts[i] != UINT32_MAX;
+        if (ok && firsts[i] != i)
+            repeated[firsts[i]] = 1;
     }
+    *pair_count = 0;
+    for (size_t i = 0; ok && i < count; i++) {
+        if (!repeated[firsts[i]])
+            continue;
+        const Array *view = view_of(state, objects[i]);
+        pairs[(*pair_count)++] = (uint64_t) i << 32 | firsts[i];
+        if (view)
+            pairs[(*pair_count)++] = (uint64_t) i << 32 | PART_OF_ARRAY | view->offset;
+    }
+    finder_free(&met);
+    PyMem_Free(firsts);
+    PyMem_Free(repeated);
+    if (!ok) {
+        PyMem_Free(pairs);
+        pairs = NULL;
+    }
+    return pairs;
+}
+
+bool collection_find_repeated(Collection *c)
+{
+    const Tree *tree = &c->tree;
+    PyObject **objects = PyMem_Calloc(tree->node_count + 1, sizeof(*objects));
+    if (!objects)
+        return PyErr_NoMemory() != NULL;
+    for (size_t i = 0, leaf = 0; i < tree->node_count; i++) {
+        const TreeNode *node = &tree->nodes[i];
+        const bool array = node->kind == NODE_LEAF && c->places[leaf].info;
+        if (collection_is_mutable(node, array))
+            objects[i] = array ? tree->leaves[leaf] : node->object;
+        leaf += node->kind == NODE_LEAF;
+    }
+    c->repeated =
+        collection_repeated(c->state, objects, tree->node_count, &c->repeated_count);
     PyMem_Free(objects);
-    PyMem_Free(nodes);
-    return ok;
+    return c->repeated;
 }
 
 bool collection_take(Collection *c, State *state, const char *operation,
@@ -191,8 +210,8 @@ bool collection_take(Collection *c, State *state, const char *operation,
         PyErr_NoMemory();
     for (size_t i = 0; ok && i < c->tree.leaf_count; i++)
         ok = add_leaf(c, &finder, operation, i);
-    PyMem_Free(finder.slots);
-    return ok && find_repeated(c);
+    finder_free(&finder);
+    return ok;
 }
 
 void collection_free(Collection *c)

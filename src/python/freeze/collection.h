@@ -27,11 +27,9 @@ typedef struct Collection {
     size_t number_count, number_capacity;
     uint32_t *ids;
     size_t id_count, id_capacity;
-    uint64_t *repeated;    /* nodes that are the same object as one before: the number
-                              << 32 | that of the one before. Only objects with arrays
-                              that can be changed in place. Parts of arrays (v.x) are
-                              those, and have their offsets here, too */
-    size_t repeated_count, repeated_capacity;
+    uint64_t *repeated;    /* which nodes are one object, see collection_repeated();
+                              NULL: not known */
+    size_t repeated_count;
     bool tracked;          /* a leaf has a derivative */
 } Collection;
 
@@ -40,6 +38,20 @@ typedef struct Collection {
 bool collection_take(Collection *c, State *state, const char *operation,
                      PyObject *object);
 void collection_free(Collection *c);
+
+/** Do variables not tell which nodes are the same object? Some occur several times, or
+ *  there are several objects with nothing but literals and values. */
+bool collection_tells_objects(const Collection *c, const JitFreezeInput *described);
+/** Find 'repeated'. False: exception. */
+bool collection_find_repeated(Collection *c);
+/** Can the parts of a node be changed in place, so that it matters which object it
+ *  is? 'array': it is a leaf, and an array of the core. */
+bool collection_is_mutable(const TreeNode *node, bool array);
+/** Which of the objects of 'count' nodes (NULL: none) occur several times: for each
+ *  such node its number << 32 | that of the first. Parts of an array (v.x) are that,
+ *  and have their offsets, too. Memory of PyMem; NULL: exception. */
+uint64_t *collection_repeated(const State *state, PyObject *const *objects,
+                              size_t count, size_t *pair_count);
 
 /** The backend of its arrays, JitBackendNone: there are none. */
 JitBackend collection_backend(const Collection *c);

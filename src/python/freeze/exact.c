@@ -3,6 +3,8 @@
  */
 #include "python/freeze/exact.h"
 
+enum { MOST_BYTES = 1 << 20 }; /* of a buffer, that are kept as they are */
+
 static int doubles_equal(double a, double b)
 {
     return memcmp(&a, &b, sizeof(a)) == 0;
@@ -31,6 +33,14 @@ bool exact_is_identity(PyObject *object)
            hash == PyObject_HashNotImplemented;
 }
 
+bool exact_by_identity(PyObject *object)
+{
+    const Py_hash_t hash = exact_is_identity(object) ? -1 : PyObject_Hash(object);
+    if (hash == -1 && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Clear(); /* a tuple of things without hashes, and the like */
+    return hash == -1 && !PyErr_Occurred();
+}
+
 int exact_equal(PyObject *a, PyObject *b)
 {
     if (a == b)
@@ -52,6 +62,21 @@ int exact_equal(PyObject *a, PyObject *b)
     if (PyWeakref_CheckRef(a) || exact_is_identity(a))
         return 0;
     return PyObject_RichCompareBool(a, b, Py_EQ);
+}
+
+/* Beyond a bound, a digest that nobody finds another content for takes the place of
+ * bytes (stolen), which recordings would keep. NULL: exception. */
+static PyObject *shorten(PyObject *bytes)
+{
+    if (!bytes || PyBytes_GET_SIZE(bytes) <= MOST_BYTES)
+        return bytes;
+    PyObject *module = PyImport_ImportModule("hashlib");
+    PyObject *hash = module ? PyObject_CallMethod(module, "blake2b", "O", bytes) : NULL;
+    PyObject *digest = hash ? PyObject_CallMethod(hash, "digest", NULL) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(hash);
+    Py_DECREF(bytes);
+    return digest;
 }
 
 /* What a buffer has now, as a bytes object with its format and shape in front. NULL: it
@@ -79,7 +104,7 @@ static PyObject *bytes_of_buffer(PyObject *object)
             Py_CLEAR(all);
     }
     PyBuffer_Release(&view);
-    return all;
+    return shorten(all);
 }
 
 /* The elements and their types, in the order of iteration. */

@@ -14,9 +14,12 @@
 int exact_equal(PyObject *a, PyObject *b);
 /** Has the class nothing to say about equality, or about hashes? */
 bool exact_is_identity(PyObject *object);
+/** Is it compared by identity, since it has no hash? Exceptions other than TypeErrors
+ *  of its hash stay set. */
+bool exact_by_identity(PyObject *object);
 /** What a mutable value contains now, as a value with a hash: of sets, in the order of
- *  iteration, and of buffers, with format and shape. NULL: it is neither, or an
- *  exception. */
+ *  iteration, and of buffers, with format and shape, or of large ones a digest. NULL:
+ *  it is neither, or an exception. */
 PyObject *exact_content(PyObject *object);
 
 #endif

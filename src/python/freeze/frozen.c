@@ -4,7 +4,7 @@
 #include "python/freeze/frozen.h"
 
 #include "python/freeze/frozen_export.h"
-#include "python/freeze/frozen_match.h"
+#include "python/freeze/rows.h"
 #include "python/freeze/snapshot.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
@@ -34,16 +34,14 @@ static void frozen_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     jit_freeze_destroy(f->recording);
     release_leaves(f);
-    frozen_match_free(f->match);
     tree_free(&f->tree);
     PyMem_Free(f->numbers);
     PyMem_Free(f->changes);
+    PyMem_Free(f->places);
     PyMem_Free(f->same);
     PyMem_Free(f->given);
     PyMem_Free(f->returned);
-    collection_free(&f->inputs);
-    PyMem_Free(f->described);
-    PyMem_Free(f->extents);
+    Py_XDECREF((PyObject *) f->inputs);
     Py_XDECREF(f->reads);
     PyObject_GC_Del(self);
     state_unref(state);
@@ -55,20 +53,18 @@ static int frozen_traverse(PyObject *self, visitproc visit, void *arg)
     const Frozen *f = (Frozen *) self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(f->reads);
-    const int stopped = tree_references(&f->inputs.tree, visit, arg);
-    return stopped ? stopped : tree_references(&f->tree, visit, arg);
+    Py_VISIT((PyObject *) f->inputs);
+    return tree_references(&f->tree, visit, arg);
 }
 
 static int frozen_clear(PyObject *self)
 {
     Frozen *f = (Frozen *) self;
     release_leaves(f);
-    frozen_match_free(f->match);
-    f->match = NULL;
     Py_CLEAR(f->reads);
     tree_free(&f->tree);
-    collection_free(&f->inputs);
-    f->change_count = f->extent_count = f->returned_count = 0;
+    Py_CLEAR(f->inputs);
+    f->change_count = f->returned_count = 0;
     return 0;
 }
 
@@ -277,41 +273,6 @@ static PyObject *make_result(const Frozen *f, const Given *g, PyObject *const *i
     return result;
 }
 
-/* Put objects in the place of those that the function has replaced. */
-static bool place_objects(const Frozen *f, const Snapshot *s, PyObject *changed)
-{
-    const Tree *tree = &s->inputs.tree;
-    PyObject **leaves = PyMem_New(PyObject *, tree->leaf_count + 1);
-    if (!leaves)
-        return PyErr_NoMemory() != NULL;
-    if (tree->leaf_count)
-        memcpy(leaves, tree->leaves, tree->leaf_count * sizeof(*leaves));
-    bool any = false;
-    for (size_t i = 0; i < f->change_count; i++)
-        if (f->changes[i].replaced) {
-            leaves[f->changes[i].leaf] = PyList_GET_ITEM(changed, (Py_ssize_t) i);
-            any = true;
-        }
-    PyObject *root = any ? tree_place(name, tree, NULL, leaves) : Py_NewRef(Py_None);
-    PyMem_Free(leaves);
-    Py_XDECREF(root);
-    return root;
-}
-
-/* Do to the inputs what the function has done to those of the recording. */
-static bool apply_changes(const Frozen *f, const Snapshot *s, PyObject *changed)
-{
-    for (size_t i = 0; i < f->change_count; i++) {
-        Array *array = f->changes[i].replaced
-                           ? NULL
-                           : array_of(s->inputs.tree.leaves[f->changes[i].leaf]);
-        if (array && !array_replace(array, (Array *) PyList_GET_ITEM(changed,
-                                                                     (Py_ssize_t) i)))
-            return false;
-    }
-    return place_objects(f, s, changed);
-}
-
 PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count,
                         PyObject *const *objects)
 {
@@ -349,56 +310,11 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
     return done ? result : Py_NewRef(Py_NotImplemented);
 }
 
-/* The objects of the inputs that are in the result; borrowed. NULL: exception. */
-static PyObject **find_returned(const Frozen *f, const Tree *inputs)
-{
-    PyObject **objects = PyMem_New(PyObject *, f->returned_count + 1);
-    if (!objects)
-        PyErr_NoMemory();
-    for (size_t i = 0, k = 0, leaf = 0; objects && k < f->returned_count; i++) {
-        const bool is_leaf = inputs->nodes[i].kind == NODE_LEAF;
-        if (i == f->returned[k])
-            objects[k++] = is_leaf ? inputs->leaves[leaf] : inputs->nodes[i].object;
-        leaf += is_leaf;
-    }
-    return objects;
-}
-
-PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s)
-{
-    size_t count;
-    const uint32_t *ids = snapshot_ids(s, &count);
-    PyObject **objects = find_returned(f, &s->inputs.tree);
-    PyObject *both = objects ? frozen_repeat(f, ids, count, objects) : NULL;
-    PyObject *result = NULL;
-    PyMem_Free(objects);
-    if (!both || both == Py_NotImplemented)
-        return both;
-    if (!f->change_count || apply_changes(f, s, PyTuple_GET_ITEM(both, 1)))
-        result = Py_NewRef(PyTuple_GET_ITEM(both, 0));
-    Py_DECREF(both);
-    return result;
-}
-
 static PyObject *frozen_text(PyObject *self, PyObject *unused)
 {
     (void) unused;
     const char *text = jit_freeze_str(((Frozen *) self)->recording);
     return text ? PyUnicode_FromString(text) : error_from_core(name, NULL, 0);
-}
-
-/* A list of the indices of 'count' variables. */
-static PyObject *index_list(const uint32_t *ids, size_t count)
-{
-    PyObject *list = PyList_New((Py_ssize_t) count);
-    for (size_t i = 0; list && i < count; i++) {
-        PyObject *index = PyLong_FromUnsignedLong(ids[i]);
-        if (index)
-            PyList_SET_ITEM(list, (Py_ssize_t) i, index);
-        else
-            Py_CLEAR(list);
-    }
-    return list;
 }
 
 /* The variables that the function has read so far without having made them, inputs
@@ -412,7 +328,7 @@ static PyObject *frozen_foreign(PyObject *module, PyObject *unused)
     if (!ids)
         return PyErr_NoMemory();
     const size_t found = jit_freeze_foreign(count, ids); /* of this thread: the same */
-    PyObject *list = index_list(ids, found < count ? found : count);
+    PyObject *list = rows_numbers(ids, found < count ? found : count, sizeof(*ids));
     PyMem_Free(ids);
     return list;
 }

@@ -25,10 +25,11 @@ typedef struct Change {
     bool replaced; /* there is another object in its place now */
 } Change;
 
-/** Which extent of which tensor. */
-typedef struct ExtentPlace {
-    size_t leaf, axis;
-} ExtentPlace;
+/** Where a leaf is: child number 'child' of a node. */
+typedef struct ChildPlace {
+    size_t node;
+    Py_ssize_t child;
+} ChildPlace;
 
 typedef struct Frozen {
     PyObject_HEAD
@@ -47,17 +48,15 @@ typedef struct Frozen {
     size_t *returned;   /* nodes of the inputs whose objects the tree has, in order */
     size_t returned_count;
     Change *changes;
+    ChildPlace *places; /* of these, in the inputs */
     size_t change_count;
-    bool suspended;     /* derivatives were, see ad_scope_suspends_all() */
-    Collection inputs;  /* an outline */
-    JitFreezeInput *described; /* their variables, as they were */
-    ExtentPlace *extents;      /* further inputs: literals with so many entries */
-    size_t extent_count;
+    bool in_tuples;     /* it replaces some there */
+    bool direct;        /* its result may be handed out as it is */
+    Outline *inputs;
     Py_ssize_t repeated, check; /* behind so many repetitions the function is to be
                                   checked; or FROZEN_... */
     PyObject *reads;           /* where the function reads besides its arguments:
                                   reads.h; NULL: nowhere */
-    struct MatchPlan *match;   /* to compare inputs quickly, NULL: see frozen_match.h */
 } Frozen;
 
 enum {
@@ -77,8 +76,6 @@ Frozen *frozen_new(State *state);
  *  recording does not fit. NULL: exception. */
 PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_count,
                         PyObject *const *objects);
-/** The same for a snapshot, whose objects are changed. The function's result. */
-PyObject *frozen_repeat_snapshot(const Frozen *f, const Snapshot *s);
 
 /* ---- checks (frozen_same.c) */
 
@@ -96,10 +93,6 @@ PyObject *frozen_same(PyObject *self, PyObject *other);
 PyObject *frozen_stop(PyObject *module, PyObject *const *args, Py_ssize_t n);
 /** (snapshot, inputs): has the function that is being recorded changed none of them? */
 PyObject *frozen_untouched(PyObject *module, PyObject *const *args, Py_ssize_t n);
-/** Keep the outline of inputs, whose variables are described and have these sizes.
- *  False: exception. */
-bool frozen_keep_inputs(Frozen *f, const Collection *inputs,
-                        const JitFreezeInput *described, const SizeClasses *sizes);
 /** Note which objects of the outputs, (result, changes), are the same, and which are
  *  inputs. False: exception. */
 bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs);
@@ -112,9 +105,10 @@ bool frozen_take_objects(Frozen *f, const Tree *outputs, size_t inputs, PyObject
 PyObject *frozen_find_escaped(const State *state, const Tree *inputs,
                               const Collection *outputs, const uint32_t *sizes,
                               size_t size_count);
-/** The outputs as an outline; free it with collection_free(), after failure too. False:
- *  exception. */
-bool frozen_outputs(const Frozen *f, Collection *outline);
+/** The outputs as a collection, with empty arrays; nodes are those of the recording.
+ *  Free it after failure too. False: exception. */
+bool frozen_outputs(const Frozen *f, Collection *outputs);
+void frozen_outputs_free(Collection *outputs);
 /** A leaf that is no array of the core. Those of drjit.scalar, and sets, belong to
  *  whoever gets them. A new reference; NULL: exception. */
 PyObject *frozen_own_leaf(const State *state, PyObject *leaf);

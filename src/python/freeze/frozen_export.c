@@ -30,10 +30,18 @@ static bool put(PyObject **list, size_t place, PyObject *path)
 
 static PyObject *input_extents(const Frozen *f)
 {
-    PyObject *list = PyList_New((Py_ssize_t) f->extent_count);
-    for (size_t i = 0; list && i < f->extent_count; i++)
-        put(&list, i, extent_path(&f->inputs.tree, f->extents[i].leaf,
-                                  f->extents[i].axis));
+    const Outline *o = f->inputs;
+    PyObject *list = PyList_New((Py_ssize_t) o->extra);
+    size_t extent = 0, next = o->c.id_count; /* they come in order */
+    for (size_t leaf = 0; list && extent < o->extent_count; leaf++) {
+        const TypeInfo *info = o->c.places[leaf].info;
+        const size_t count = info && info->kind == KIND_TENSOR
+                                 ? array_tensor(array_of(o->c.tree.leaves[leaf]))->ndim
+                                 : 0;
+        for (size_t i = 0; list && i < count; i++)
+            if (o->extents[extent++] == next)
+                put(&list, next++ - o->c.id_count, extent_path(&o->c.tree, leaf, i));
+    }
     return list;
 }
 
@@ -58,7 +66,7 @@ static PyObject *changed_paths(const Frozen *f)
 {
     PyObject *list = PyList_New((Py_ssize_t) f->change_count);
     for (size_t i = 0; list && i < f->change_count; i++)
-        put(&list, i, tree_leaf_path(&f->inputs.tree, f->changes[i].leaf));
+        put(&list, i, tree_leaf_path(&f->inputs->c.tree, f->changes[i].leaf));
     return list;
 }
 
@@ -68,8 +76,8 @@ PyObject *frozen_export_paths(PyObject *self, PyObject *unused)
     Collection outputs;
     PyObject *made = frozen_outputs(f, &outputs) ? collection_paths(&outputs) : NULL;
     (void) unused;
-    collection_free(&outputs);
-    PyObject *lists[] = { collection_paths(&f->inputs), input_extents(f), made,
+    frozen_outputs_free(&outputs);
+    PyObject *lists[] = { collection_paths(&f->inputs->c), input_extents(f), made,
                           output_sizes(f), changed_paths(f) };
     enum { COUNT = sizeof(lists) / sizeof(*lists) };
     PyObject *paths = PyTuple_New(COUNT);
@@ -113,9 +121,9 @@ static bool read_function(const State *state, PyObject *row, JitExport *out)
         return error_raise(PyExc_TypeError, "freeze", NULL, 0, "expected a recording");
     const Frozen *f = (const Frozen *) frozen;
     out->recording = f->recording;
-    out->input_sizes = f->extent_count;
+    out->input_sizes = f->inputs->extra;
     out->output_sizes = f->size_count;
-    out->inputs = texts_of(in, f->inputs.id_count + out->input_sizes);
+    out->inputs = texts_of(in, f->inputs->c.id_count + out->input_sizes);
     out->outputs =
         out->inputs ? texts_of(made, f->output_count + f->size_count) : NULL;
     return out->outputs;

@@ -2,7 +2,7 @@
  * frozen_file.c -- recordings as bytes, and from bytes; see drjit._freeze_file
  */
 #include "python/freeze/frozen.h"
-#include "python/freeze/frozen_key.h"
+#include "python/freeze/frozen_match.h"
 #include "python/freeze/reads.h"
 #include "python/freeze/rows.h"
 #include "python/object/error.h"
@@ -13,41 +13,27 @@ static const char name[] = "freeze";
 
 /* ---------------------------------------------------------------- saving */
 
-static PyObject *list_repeated(const Collection *c)
-{
-    PyObject *list = PyList_New((Py_ssize_t) c->repeated_count);
-    for (size_t i = 0; list && i < c->repeated_count; i++) {
-        PyObject *pair = PyLong_FromUnsignedLongLong(c->repeated[i]);
-        if (pair)
-            PyList_SET_ITEM(list, (Py_ssize_t) i, pair);
-        else
-            Py_CLEAR(list);
-    }
-    return list;
-}
-
 static PyObject *frozen_rows(PyObject *self, void *unused)
 {
     const Frozen *f = (Frozen *) self;
     (void) unused;
-    return rows_of_inputs(&f->inputs, f->described);
+    return rows_of_inputs(&f->inputs->c, f->inputs->described);
 }
 
 static PyObject *frozen_repeated(PyObject *self, void *unused)
 {
     (void) unused;
-    return list_repeated(&((Frozen *) self)->inputs);
+    const Collection *c = &((Frozen *) self)->inputs->c;
+    return rows_numbers(c->repeated, c->repeated_count, sizeof(*c->repeated));
 }
 
 static PyObject *frozen_output_rows(PyObject *self, void *unused)
 {
     const Frozen *f = (Frozen *) self;
     Collection outputs;
-    PyObject *rows = NULL;
     (void) unused;
-    if (frozen_outputs(f, &outputs))
-        rows = rows_make(&outputs, &f->tree);
-    collection_free(&outputs);
+    PyObject *rows = frozen_outputs(f, &outputs) ? rows_make(&outputs) : NULL;
+    frozen_outputs_free(&outputs);
     return rows;
 }
 
@@ -57,15 +43,7 @@ static PyObject *sizes_of(const OutputLeaf *out)
     if (!out->sizes)
         return Py_NewRef(Py_None);
     const size_t count = out->like ? array_tensor(out->like)->ndim : 1;
-    PyObject *list = PyList_New((Py_ssize_t) count);
-    for (size_t i = 0; list && i < count; i++) {
-        PyObject *number = PyLong_FromUnsignedLong(out->sizes[i]);
-        if (number)
-            PyList_SET_ITEM(list, (Py_ssize_t) i, number);
-        else
-            Py_CLEAR(list);
-    }
-    return list;
+    return rows_numbers(out->sizes, count, sizeof(*out->sizes));
 }
 
 static PyObject *frozen_sizes(PyObject *self, void *unused)
@@ -100,7 +78,7 @@ static PyObject *frozen_changes(PyObject *self, void *unused)
 static PyObject *frozen_suspended(PyObject *self, void *unused)
 {
     (void) unused;
-    return PyBool_FromLong(((Frozen *) self)->suspended);
+    return PyBool_FromLong(((Frozen *) self)->inputs->suspended);
 }
 
 static PyObject *frozen_check(PyObject *self, void *unused)
@@ -124,21 +102,17 @@ static int frozen_set_check(PyObject *self, PyObject *count, void *unused)
 static PyObject *frozen_objects(PyObject *self, void *unused)
 {
     const Frozen *f = (Frozen *) self;
-    const Py_ssize_t count = (Py_ssize_t) f->tree.node_count;
-    PyObject *same = PyList_New(count), *given = PyList_New(count);
+    const size_t count = f->tree.node_count;
+    uint32_t *given = PyMem_Calloc(count + 1, sizeof(*given));
     (void) unused;
-    for (Py_ssize_t i = 0; same && given && i < count; i++) {
-        const size_t input = f->given[i] ? f->returned[f->given[i] - 1] + 1 : 0;
-        PyObject *first = PyLong_FromSize_t(f->same[i]);
-        PyObject *second = PyLong_FromSize_t(input);
-        PyList_SET_ITEM(same, i, first);
-        PyList_SET_ITEM(given, i, second);
-        if (!first || !second)
-            Py_CLEAR(same);
-    }
-    PyObject *both = same && given ? PyTuple_Pack(2, same, given) : NULL;
-    Py_XDECREF(same);
-    Py_XDECREF(given);
+    if (!given)
+        return PyErr_NoMemory();
+    for (size_t i = 0; i < count; i++)
+        if (f->given[i])
+            given[i] = (uint32_t) f->returned[f->given[i] - 1] + 1;
+    PyObject *both = Py_BuildValue("NN", rows_numbers(f->same, count, sizeof(*given)),
+                                   rows_numbers(given, count, sizeof(*given)));
+    PyMem_Free(given);
     return both;
 }
 
@@ -147,7 +121,7 @@ static int frozen_set_reads(PyObject *self, PyObject *reads, void *unused)
 {
     Frozen *f = (Frozen *) self;
     (void) unused;
-    if (reads && reads_check(f->state, reads) && f->reads)
+    if (reads && reads_check(f->state, reads))
         Py_XSETREF(f->reads, Py_NewRef(reads));
     return 0;
 }
@@ -259,14 +233,6 @@ static bool check_numbers(const Collection *c, size_t count)
     return true;
 }
 
-/* The node behind a node and all that is in it. */
-static size_t node_behind(const Tree *tree, size_t node)
-{
-    for (Py_ssize_t open = 1; open > 0; node++)
-        open += tree->nodes[node].count - 1;
-    return node;
-}
-
 /* What has changed stands in a list, the second part of the outputs; arrays that are
  * not replaced are arrays in both. */
 static bool check_changes(const Frozen *f, const Collection *in, const Collection *out)
@@ -274,24 +240,21 @@ static bool check_changes(const Frozen *f, const Collection *in, const Collectio
     const Tree *tree = &out->tree;
     if (tree->nodes[0].kind != NODE_TUPLE || tree->nodes[0].count != 2)
         return fail("the outputs are no pair");
-    size_t node = node_behind(tree, 1), leaf = 0;
-    for (size_t i = 0; i < node; i++)
-        leaf += tree->nodes[i].kind == NODE_LEAF;
-    if (tree->nodes[node].kind != NODE_LIST ||
-        (size_t) tree->nodes[node].count != f->change_count)
+    TreePlace at = { 1, 0 };
+    tree_skip(tree, &at);
+    if (tree->nodes[at.node].kind != NODE_LIST ||
+        (size_t) tree->nodes[at.node].count != f->change_count)
         return fail("the number of changes does not fit");
-    ++node;
+    at.node++;
     for (size_t i = 0; i < f->change_count; i++) {
         const Change *change = &f->changes[i];
         if (change->leaf >= in->tree.leaf_count)
             return fail("an input that has changed does not exist");
         const TypeInfo *info = in->places[change->leaf].info;
-        if (!change->replaced && (tree->nodes[node].kind != NODE_LEAF || !info ||
-                                  out->places[leaf].info != info))
+        if (!change->replaced && (tree->nodes[at.node].kind != NODE_LEAF || !info ||
+                                  out->places[at.leaf].info != info))
             return fail("a change does not fit");
-        const size_t behind = node_behind(tree, node);
-        for (; node < behind; node++)
-            leaf += tree->nodes[node].kind == NODE_LEAF;
+        tree_skip(tree, &at);
     }
     return true;
 }
@@ -386,28 +349,24 @@ static bool take_repeated(Collection *c, PyObject *list)
     return !PyErr_Occurred();
 }
 
-/* The key of the inputs, whose outline is kept. NULL: exception. */
-static PyObject *take_inputs(Frozen *f, Collection *in, PyObject *variables,
-                             bool unordered)
+/* The outline of the inputs. False: exception. */
+static bool take_inputs(Frozen *f, Collection *in, PyObject *variables, bool suspended,
+                        bool unordered)
 {
     const size_t count = (size_t) PyList_GET_SIZE(variables);
     JitFreezeInput *described = check_numbers(in, count) ? take_variables(variables)
                                                          : NULL;
     SizeClasses sizes = { 0 };
-    PyObject *key = NULL;
     in->id_count = count;
     if (described)
-        key = frozen_key_make(f->state->frozen_key, in, described, true, f->suspended,
-                              unordered, &sizes);
-    if (key && count + sizes.extra != jit_freeze_input_count(f->recording)) {
-        Py_CLEAR(key);
-        fail("the number of inputs does not fit");
-    }
-    if (key && !frozen_keep_inputs(f, in, described, &sizes))
-        Py_CLEAR(key);
+        f->inputs = outline_new(in, described, true, suspended, unordered, &sizes);
     size_classes_free(&sizes);
     PyMem_Free(described);
-    return key;
+    if (!f->inputs)
+        return false;
+    if (count + f->inputs->extra != jit_freeze_input_count(f->recording))
+        return fail("the number of inputs does not fit");
+    return frozen_match_keep(f);
 }
 
 /* (bytes, number, backend, rows, changes, objects, sizes, were derivatives suspended?,
@@ -431,24 +390,21 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
     Frozen *f = frozen_new(state);
     if (!f)
         return NULL;
-    f->suspended = suspended != 0;
     WAIT_BEGIN
     f->recording = jit_freeze_load((JitBackend) backend, PyBytes_AS_STRING(block),
                                    (size_t) PyBytes_GET_SIZE(block), (size_t) number);
     WAIT_END
     Collection in = { 0 }, out = { 0 };
-    PyObject *key = NULL, *result = NULL;
+    PyObject *result = NULL;
     if (!f->recording)
         error_from_core(name, NULL, 0);
     else if (rows_take(state, inputs, &in) && take_repeated(&in, repeated) &&
              rows_take(state, outputs, &out) &&
              take_changes(f, changes) && check_changes(f, &in, &out) &&
              take_outputs(f, &out, (size_t) size_count, sizes) &&
-             frozen_take_objects(f, &f->tree, in.tree.node_count, same, given))
-        key = take_inputs(f, &in, variables, unordered);
-    if (key)
-        result = PyTuple_Pack(2, key, (PyObject *) f);
-    Py_XDECREF(key);
+             frozen_take_objects(f, &f->tree, in.tree.node_count, same, given) &&
+             take_inputs(f, &in, variables, suspended, unordered))
+        result = PyTuple_Pack(2, (PyObject *) f->inputs, (PyObject *) f);
     collection_free(&in);
     collection_free(&out);
     Py_DECREF(f);

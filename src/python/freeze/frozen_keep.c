@@ -7,10 +7,9 @@
  */
 #include "python/freeze/frozen.h"
 #include "python/freeze/exact.h"
-#include "python/freeze/frozen_key.h"
 #include "python/freeze/frozen_match.h"
-#include "python/freeze/outline.h"
 #include "python/freeze/reads.h"
+#include "python/freeze/rows.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/wait.h"
@@ -321,82 +320,37 @@ bool frozen_keep_leaves(Frozen *f, const Collection *outputs)
 
 /* ---------------------------------------------------------------- outlines */
 
-/* A leaf of the outputs as it is in a collection, but without variables. A new
- * reference; NULL: exception. */
-static PyObject *bare_leaf(const Frozen *f, size_t leaf, CollectedLeaf *place)
-{
-    const OutputLeaf *out = &f->leaves[leaf];
-    if (!out->cls)
-        return Py_NewRef(f->tree.leaves[leaf]);
-    *place = (CollectedLeaf){ out->info, out->first, out->count };
-    return (PyObject *) access_make(out->cls, out->info, out->like);
-}
-
-bool frozen_outputs(const Frozen *f, Collection *outline)
+bool frozen_outputs(const Frozen *f, Collection *outputs)
 {
     const size_t count = f->tree.leaf_count;
-    Collection bare = { .state = f->state, .numbers = f->numbers,
-                        .id_count = f->output_count };
-    bare.tree = f->tree;
-    bare.tree.leaf_count = 0;
-    bare.tree.leaves = PyMem_New(PyObject *, count + 1);
-    bare.places = PyMem_Calloc(count + 1, sizeof(*bare.places));
-    bool ok = bare.tree.leaves && bare.places;
+    *outputs = (Collection){ .state = f->state, .tree = f->tree, .numbers = f->numbers,
+                             .id_count = f->output_count };
+    outputs->tree.leaf_count = 0;
+    outputs->tree.leaves = PyMem_New(PyObject *, count + 1);
+    outputs->places = PyMem_Calloc(count + 1, sizeof(*outputs->places));
+    bool ok = outputs->tree.leaves && outputs->places;
     if (!ok)
         PyErr_NoMemory();
     for (size_t i = 0; ok && i < count; i++) {
-        PyObject *leaf = bare_leaf(f, i, &bare.places[i]);
+        const OutputLeaf *out = &f->leaves[i];
+        PyObject *leaf = out->cls
+                             ? (PyObject *) access_make(out->cls, out->info, out->like)
+                             : rows_of_object(f->state, f->tree.leaves[i], true);
+        if (out->cls)
+            outputs->places[i] = (CollectedLeaf){ out->info, out->first, out->count };
         ok = leaf;
         if (ok)
-            bare.tree.leaves[bare.tree.leaf_count++] = leaf;
-        bare.number_count += bare.places[i].count;
+            outputs->tree.leaves[outputs->tree.leaf_count++] = leaf;
     }
-    *outline = (Collection){ 0 };
-    ok = ok && outline_make(outline, &bare);
-    while (bare.tree.leaf_count)
-        Py_DECREF(bare.tree.leaves[--bare.tree.leaf_count]);
-    PyMem_Free(bare.tree.leaves);
-    PyMem_Free(bare.places);
     return ok;
 }
 
-/* ---------------------------------------------------------------- inputs */
-
-/* Where the extents of tensors are that are inputs of the core. */
-static bool keep_extents(Frozen *f, const SizeClasses *sizes)
+void frozen_outputs_free(Collection *outputs)
 {
-    const Collection *c = &f->inputs;
-    f->extents = PyMem_Calloc(sizes->extra + 1, sizeof(*f->extents));
-    if (!f->extents)
-        return PyErr_NoMemory() != NULL;
-    f->extent_count = sizes->extra;
-    for (size_t leaf = c->tree.leaf_count; sizes->extra && leaf-- > 0;) {
-        const Tensor *t = c->places[leaf].info &&
-                                  c->places[leaf].info->kind == KIND_TENSOR
-                              ? array_tensor(array_of(c->tree.leaves[leaf]))
-                              : NULL;
-        for (size_t i = t ? t->ndim : 0; i-- > 0;) {
-            const SizeClass *known =
-                t->extents[i] > UINT32_MAX
-                    ? NULL
-                    : size_classes_find(sizes, (uint32_t) t->extents[i]);
-            if (known && known->input >= c->id_count)
-                f->extents[known->input - c->id_count] = (ExtentPlace){ leaf, i };
-        }
-    }
-    return true;
-}
-
-bool frozen_keep_inputs(Frozen *f, const Collection *inputs,
-                        const JitFreezeInput *described, const SizeClasses *sizes)
-{
-    const size_t size = inputs->id_count * sizeof(*described);
-    f->described = PyMem_Malloc(size + 1);
-    if (!f->described)
-        return PyErr_NoMemory() != NULL;
-    if (size)
-        memcpy(f->described, described, size);
-    return outline_make(&f->inputs, inputs) && keep_extents(f, sizes);
+    while (outputs->tree.leaf_count)
+        Py_DECREF(outputs->tree.leaves[--outputs->tree.leaf_count]);
+    PyMem_Free(outputs->tree.leaves);
+    PyMem_Free(outputs->places);
 }
 
 /* ---------------------------------------------------------------- the end */
@@ -448,7 +402,7 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
         return true;
     if (PyFunction_Check(object))
         return !PyFunction_GetClosure(object);
-    const bool value = !PyMethod_Check(object) && !frozen_key_by_identity(object);
+    const bool value = !PyMethod_Check(object) && !exact_by_identity(object);
     PyErr_Clear(); /* of a hash: it is none, as far as this is concerned */
     return value && !PyObject_HasAttrString((PyObject *) Py_TYPE(object), "__dlpack__");
 }
@@ -481,11 +435,10 @@ static PyObject *find_made_within(const Snapshot *s, PyObject *plain, PyObject *
 
 static bool keep_outputs(Frozen *f, const Snapshot *s, Outputs *o)
 {
-    f->suspended = s->suspended;
+    f->inputs = (Outline *) Py_NewRef((PyObject *) s->outline);
     return keep_tree(f, o->c) && keep_leaves(f, o) &&
            frozen_keep_objects(f, &s->inputs.tree, &o->c->tree) &&
-           frozen_keep_inputs(f, &s->inputs, s->described, &s->sizes) &&
-           frozen_match_keep(f, s);
+           frozen_match_keep(f);
 }
 
 /* 'plain' is the result without what the function has printed. */

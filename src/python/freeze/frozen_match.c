@@ -3,146 +3,27 @@
  */
 #include "python/freeze/frozen_match.h"
 
+#include "python/freeze/exact.h"
 #include "python/freeze/reads.h"
+#include "python/freeze/rows.h"
+
+static const char name[] = "freeze";
 
 enum {
-    NUMBER = UINT32_MAX, /* an extent that is no size of an input */
-    PARTS = 4,           /* of a tuple of inputs, without those of derivatives: */
-    READS = 2,           /* arguments, keyword arguments, ([inputs], values), state */
-    FEW = 8,             /* variables that are compared with each other one by one */
-    MOST_DEPTH = 100
+    PARTS = 4, /* of inputs, without those of derivatives */
+    FEW = 8,   /* variables that are compared with each other one by one */
+    MOST_DEPTH = 1000
 };
 
-/** Where a leaf is: child number 'child' of a node of the outline. */
-typedef struct MatchPlace {
-    size_t node;
-    Py_ssize_t child;
-} MatchPlace;
+/* ---------------------------------------------------------------- changes */
 
-struct MatchPlan {
-    uint32_t *extents; /* of tensors, in order: of which input it is the size */
-    size_t extent_count;
-    MatchPlace *places; /* of Frozen.changes */
-    MatchPlace values, state; /* of the outline, nodes and leaves: what is compared by
-                                 reads_inputs(), and what comes behind it */
-    bool reads_fields;  /* there are objects with attributes, which may run any code */
-    /* A set of variables, for the time of one comparison: generation << 32 | variable,
-     * where it is this generation. Open addressing. */
-    uint64_t *slots;
-    size_t mask;
-    uint32_t generation;
-};
-
-/* ---------------------------------------------------------------- the plan */
-
-void frozen_match_free(MatchPlan *plan)
+bool frozen_match_keep(Frozen *f)
 {
-    if (!plan)
-        return;
-    PyMem_Free(plan->extents);
-    PyMem_Free(plan->places);
-    PyMem_Free(plan->slots);
-    PyMem_Free(plan);
-}
-
-/* A leaf of the outline is a plain value, or a row (rows_of_object()), which has a weak
- * reference to an object that is only equal to itself. Of others the content tells. */
-static bool is_mark(PyObject *leaf)
-{
-    return !PyTuple_CheckExact(leaf) ||
-           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(leaf, 0), "object") == 0;
-}
-
-static bool has_marks(const MatchPlan *plan, const Collection *outline)
-{
-    for (size_t i = 0; i < outline->tree.leaf_count; i++) {
-        const bool skipped = i >= (size_t) plan->values.child &&
-                             i < (size_t) plan->state.child;
-        if (!skipped && !outline->places[i].info && !is_mark(outline->tree.leaves[i]))
-            return false;
-    }
-    return true;
-}
-
-/* Go past a node of a tree, and all below it; 'child' counts leaves here. */
-static void skip_node(const Tree *tree, MatchPlace *at)
-{
-    size_t left = 1;
-    for (; left; left--) {
-        const TreeNode *node = &tree->nodes[at->node++];
-        at->child += node->kind == NODE_LEAF;
-        left += node->kind == NODE_LEAF ? 0 : (size_t) node->count;
-    }
-}
-
-static void keep_parts(MatchPlan *plan, const Tree *tree)
-{
-    MatchPlace at = { 1, 0 };
-    for (size_t i = 0; i < READS; i++)
-        skip_node(tree, &at);
-    plan->state = at;
-    skip_node(tree, &plan->state);
-    plan->values = plan->state;
-    if (tree->nodes[at.node].kind == NODE_LEAF)
-        return;
-    at.node++;
-    skip_node(tree, &at); /* the inputs */
-    plan->values = at;
-}
-
-static bool is_marked(PyObject *mark, PyObject *object)
-{
-    return PyTuple_CheckExact(mark) ? weakref_is(PyTuple_GET_ITEM(mark, 1), object)
-                                    : mark == object;
-}
-
-static bool is_tensor(const Collection *c, size_t leaf)
-{
-    return c->places[leaf].info && c->places[leaf].info->kind == KIND_TENSOR;
-}
-
-static bool keep_extents(MatchPlan *plan, const Snapshot *s)
-{
-    const Collection *c = &s->inputs;
-    size_t count = 0;
-    for (size_t leaf = 0; leaf < c->tree.leaf_count; leaf++)
-        if (is_tensor(c, leaf))
-            count += array_tensor(array_of(c->tree.leaves[leaf]))->ndim;
-    plan->extents = PyMem_New(uint32_t, count + 1);
-    if (!plan->extents)
-        return PyErr_NoMemory() != NULL;
-    for (size_t leaf = 0; leaf < c->tree.leaf_count; leaf++) {
-        const Tensor *t = is_tensor(c, leaf)
-                              ? array_tensor(array_of(c->tree.leaves[leaf]))
-                              : NULL;
-        for (size_t i = 0; t && i < t->ndim; i++) {
-            const SizeClass *known =
-                t->extents[i] < FIRST_CLASS || t->extents[i] > UINT32_MAX
-                    ? NULL
-                    : size_classes_find(&s->sizes, (uint32_t) t->extents[i]);
-            plan->extents[plan->extent_count++] = known ? known->input : NUMBER;
-        }
-    }
-    return true;
-}
-
-static bool keep_slots(MatchPlan *plan, size_t variables)
-{
-    size_t room = 1;
-    while (room < 2 * variables)
-        room *= 2;
-    plan->mask = room - 1;
-    plan->slots = variables > FEW ? PyMem_Calloc(room, sizeof(*plan->slots)) : NULL;
-    return plan->slots || variables <= FEW || PyErr_NoMemory() != NULL;
-}
-
-/* Where all leaves are that the function changes; it has to replace none in a tuple. */
-static bool keep_places(MatchPlan *plan, const Frozen *f, const Tree *tree)
-{
+    const Tree *tree = &f->inputs->c.tree;
     size_t leaf = 0, change = 0, depth = 0;
-    MatchPlace *above = PyMem_New(MatchPlace, tree->node_count + 1); /* a stack */
-    plan->places = PyMem_New(MatchPlace, f->change_count + 1);
-    bool ok = above && plan->places;
+    ChildPlace *above = PyMem_New(ChildPlace, tree->node_count + 1); /* a stack */
+    f->places = PyMem_New(ChildPlace, f->change_count + 1);
+    const bool ok = above && f->places;
     if (!ok)
         PyErr_NoMemory();
     for (size_t i = 0; ok && change < f->change_count && i < tree->node_count; i++) {
@@ -152,65 +33,46 @@ static bool keep_places(MatchPlan *plan, const Frozen *f, const Tree *tree)
             --depth;
         if (node->kind == NODE_LEAF && leaf++ == f->changes[change].leaf) {
             const NodeKind kind = tree->nodes[above[depth - 1].node].kind;
-            ok = !f->changes[change].replaced ||
-                 (kind != NODE_TUPLE && kind != NODE_NAMED_TUPLE);
-            plan->places[change++] = above[depth - 1];
+            f->in_tuples |= f->changes[change].replaced &&
+                            (kind == NODE_TUPLE || kind == NODE_NAMED_TUPLE);
+            f->places[change++] = above[depth - 1];
         }
         if (depth)
             above[depth - 1].child++;
         if (node->kind != NODE_LEAF)
-            above[depth++] = (MatchPlace){ i, 0 };
+            above[depth++] = (ChildPlace){ i, 0 };
     }
     PyMem_Free(above);
     return ok;
 }
 
-/* Does each variable occur once? */
-static bool is_simple(const Collection *c)
-{
-    return c->number_count == c->id_count && !c->repeated_count &&
-           c->tree.nodes[0].kind == NODE_TUPLE && c->tree.nodes[0].count == PARTS;
-}
-
-static bool has_fields(const Tree *tree)
-{
-    for (size_t i = 0; i < tree->node_count; i++)
-        if (tree->nodes[i].kind == NODE_DATACLASS || tree->nodes[i].kind == NODE_STRUCT)
-            return true;
-    return false;
-}
-
-bool frozen_match_keep(Frozen *f, const Snapshot *s)
-{
-    if (!is_simple(&s->inputs))
-        return true;
-    MatchPlan *plan = PyMem_Calloc(1, sizeof(*plan));
-    if (!plan)
-        return PyErr_NoMemory() != NULL;
-    plan->reads_fields = has_fields(&s->inputs.tree);
-    keep_parts(plan, &s->inputs.tree);
-    if (has_marks(plan, &f->inputs) && keep_extents(plan, s) &&
-        keep_slots(plan, s->inputs.id_count) && keep_places(plan, f, &s->inputs.tree))
-        f->match = plan;
-    else
-        frozen_match_free(plan);
-    return !PyErr_Occurred();
-}
-
 /* ---------------------------------------------------------------- comparing */
+
+/* The containers that the walk is in. */
+typedef struct Within {
+    PyObject *object;
+    const struct Within *outer;
+} Within;
 
 /* A walk through the outline and the inputs at the same time, and what it finds. */
 typedef struct Match {
     const Frozen *f;
-    const MatchPlan *plan;
-    size_t node, leaf, depth; /* of the outline, the next ones */
-    PyObject *container;      /* the innermost one; borrowed */
+    const Outline *o;
+    const TreeNode *nodes;    /* of the outline */
+    PyObject *const *leaves;
+    const CollectedLeaf *places;
+    TreePlace at;             /* what comes next there */
+    int depth;
+    const Within *within;
     const Plan *valid;        /* of a class, as the class is now */
+    bool tracked;             /* arrays may be */
     uint32_t *ids, few[FEW];  /* inputs of the core; 0: none yet */
     size_t count;             /* without extents that are to come */
     bool held;                /* they have references */
     size_t *extents;          /* of all tensors */
     size_t extent_count;
+    PyObject **objects;       /* of nodes that can be changed; references. NULL: it does
+                                 not matter which are the same */
     PyObject **returned;      /* objects of Frozen.returned; references */
     size_t returned_count;
     PyObject **targets;       /* of changes, the object, or the container in which there
@@ -224,7 +86,7 @@ static bool match_shape(Match *m, const Tensor *tensor, const Tensor *like)
         return false;
     for (size_t i = 0; i < like->ndim; i++) {
         const size_t extent = tensor->extents[i];
-        const bool number = m->plan->extents[m->extent_count] == NUMBER;
+        const bool number = m->o->extents[m->extent_count] == OUTLINE_NUMBER;
         if (number ? extent != like->extents[i]
                    : extent < FIRST_CLASS || extent > UINT32_MAX)
             return false;
@@ -233,9 +95,9 @@ static bool match_shape(Match *m, const Tensor *tensor, const Tensor *like)
     return true;
 }
 
-static bool match_array(Match *m, PyObject *object, PyObject *like)
+static bool match_array(Match *m, PyObject *object, PyObject *like,
+                        const CollectedLeaf *place)
 {
-    const CollectedLeaf *place = &m->f->inputs.places[m->leaf];
     if (Py_TYPE(object) != Py_TYPE(like))
         return false;
     const Array *a = (const Array *) object;
@@ -245,13 +107,19 @@ static bool match_array(Match *m, PyObject *object, PyObject *like)
         !match_shape(m, (const Tensor *) a, (const Tensor *) like))
         return false;
     const Leaf *leaves = array_leaves(a);
-    const uint32_t *numbers = m->f->inputs.numbers + place->first;
+    const uint32_t *numbers = m->o->c.numbers + place->first;
     for (size_t i = 0; i < place->count; i++) {
-        if (!leaves[i] || leaf_node(leaves[i]))
+        const uint32_t id = leaf_index(leaves[i]), number = numbers[i];
+        if (leaf_node(leaves[i]) && !m->tracked)
             return false;
-        m->ids[numbers[i] - 1] = leaf_index(leaves[i]);
+        if (!id || !number || m->ids[number - 1]) { /* none, or one that was met */
+            if (number ? m->ids[number - 1] != id || !id : id)
+                return false;
+            continue;
+        }
+        m->ids[number - 1] = id;
         if (m->held)
-            jit_var_inc_ref(leaf_index(leaves[i]));
+            jit_var_inc_ref(id);
     }
     return true;
 }
@@ -268,7 +136,7 @@ static inline void note_returned(Match *m, PyObject *object)
 {
     const Frozen *f = m->f;
     if (m->returned_count < f->returned_count &&
-        f->returned[m->returned_count] == m->node)
+        f->returned[m->returned_count] == m->at.node)
         m->returned[m->returned_count++] = Py_NewRef(object);
 }
 
@@ -277,30 +145,58 @@ static void note_target(Match *m, PyObject *object)
 {
     const Frozen *f = m->f;
     if (m->target_count < f->change_count &&
-        f->changes[m->target_count].leaf == m->leaf) {
+        f->changes[m->target_count].leaf == m->at.leaf) {
         const bool replaced = f->changes[m->target_count].replaced;
-        m->targets[m->target_count++] = Py_NewRef(replaced ? m->container : object);
+        m->targets[m->target_count++] =
+            Py_NewRef(replaced && m->within ? m->within->object : object);
     }
+}
+
+/* The same as a row says it, of what is no plain value. */
+static bool match_row(const Match *m, PyObject *object, PyObject *mark)
+{
+    const size_t above = m->nodes[m->at.node - 1].above;
+    if (above) {
+        const Within *w = m->within;
+        for (size_t i = 1; w && i < above; i++)
+            w = w->outer;
+        return w && w->object == object;
+    }
+    if (rows_is_reference(mark))
+        return weakref_is(PyTuple_GET_ITEM(mark, 1), object);
+    PyObject *own = rows_of_object(m->f->state, object, m->o->unordered);
+    const bool fits = own && exact_equal(mark, own) > 0;
+    Py_XDECREF(own);
+    return fits;
+}
+
+static bool match_mark(const Match *m, PyObject *object, PyObject *mark)
+{
+    return PyTuple_CheckExact(mark) ? match_row(m, object, mark)
+                                    : exact_equal(mark, object) > 0;
 }
 
 static bool match_leaf(Match *m, PyObject *object)
 {
-    PyObject *like = m->f->inputs.tree.leaves[m->leaf];
-    const bool array = m->f->inputs.places[m->leaf].info;
+    PyObject *like = m->leaves[m->at.leaf];
+    const CollectedLeaf *place = &m->places[m->at.leaf];
     note_target(m, object);
-    const bool fits = array ? match_array(m, object, like) : is_marked(like, object);
-    m->leaf++;
-    return fits;
+    m->at.leaf++;
+    return place->info ? match_array(m, object, like, place)
+                       : match_mark(m, object, like);
 }
 
 static bool match_node(Match *m, PyObject *object);
 
 static inline bool match_child(Match *m, PyObject *object)
 {
+    const TreeNode *node = &m->nodes[m->at.node];
     note_returned(m, object);
-    if (m->f->inputs.tree.nodes[m->node].kind != NODE_LEAF)
+    if (m->objects && collection_is_mutable(node, m->places[m->at.leaf].info))
+        m->objects[m->at.node] = Py_NewRef(object);
+    if (node->kind != NODE_LEAF)
         return match_node(m, object);
-    m->node++;
+    m->at.node++;
     return match_leaf(m, object);
 }
 
@@ -332,9 +228,9 @@ static bool match_dictionary(Match *m, const TreeNode *node, PyObject *object)
     bool fits = PyDict_GET_SIZE(object) == node->count;
     for (PyObject *key, *child;
          fits && i < node->count && PyDict_Next(object, &position, &key, &child); i++) {
-        fits = key == PyList_GET_ITEM(node->keys, i);
         Py_INCREF(child);
-        fits = fits && match_child(m, child);
+        fits = exact_equal(key, PyList_GET_ITEM(node->keys, i)) > 0 &&
+               match_child(m, child);
         Py_DECREF(child);
     }
     return fits && i == node->count;
@@ -372,12 +268,12 @@ static bool match_fields(Match *m, const TreeNode *node, PyObject *object)
 
 static bool match_node(Match *m, PyObject *object)
 {
-    const TreeNode *node = &m->f->inputs.tree.nodes[m->node++];
-    PyObject *outer = m->container;
+    const TreeNode *node = &m->nodes[m->at.node++];
+    const Within within = { object, m->within };
     if (m->depth == MOST_DEPTH)
         return false;
     m->depth++;
-    m->container = object;
+    m->within = &within;
     bool fits = false;
     switch (node->kind) {
     case NODE_TUPLE:
@@ -393,58 +289,70 @@ static bool match_node(Match *m, PyObject *object)
         fits = node->plan && match_fields(m, node, object);
     }
     m->depth--;
-    m->container = outer;
+    m->within = within.outer;
     return fits;
 }
 
 /* ---------------------------------------------------------------- variables, sizes */
 
-static bool are_few_distinct(const Frozen *f, const uint32_t *ids)
+static bool are_few_distinct(const Outline *o, const uint32_t *ids)
 {
-    for (size_t i = 0; i < f->inputs.id_count; i++)
-        for (size_t k = f->described[i].literal ? i : 0; k < i; k++)
+    for (size_t i = 0; i < o->c.id_count; i++)
+        for (size_t k = o->described[i].literal ? i : 0; k < i; k++)
             if (ids[k] == ids[i])
                 return false;
     return true;
 }
 
-/* Does each variable occur once? Literals may be equal. */
-static bool are_distinct(const Frozen *f, const uint32_t *ids)
+/* Does each number have a variable of its own? Literals may be equal. */
+static bool are_distinct(Outline *o, const uint32_t *ids)
 {
-    MatchPlan *plan = f->match;
-    if (!plan->slots)
-        return are_few_distinct(f, ids);
-    if (!++plan->generation) {
-        memset(plan->slots, 0, (plan->mask + 1) * sizeof(*plan->slots));
-        plan->generation = 1;
+    if (!o->slots)
+        return are_few_distinct(o, ids);
+    if (!++o->generation) {
+        memset(o->slots, 0, (o->mask + 1) * sizeof(*o->slots));
+        o->generation = 1;
     }
-    const uint64_t mark = (uint64_t) plan->generation << 32;
-    for (size_t i = 0; i < f->inputs.id_count; i++) {
-        size_t slot = ids[i] & plan->mask;
-        if (f->described[i].literal)
+    const uint64_t mark = (uint64_t) o->generation << 32;
+    for (size_t i = 0; i < o->c.id_count; i++) {
+        size_t slot = ids[i] & o->mask;
+        if (o->described[i].literal)
             continue;
-        while (plan->slots[slot] > mark && plan->slots[slot] != (mark | ids[i]))
-            slot = (slot + 1) & plan->mask;
-        if (plan->slots[slot] == (mark | ids[i]))
+        while (o->slots[slot] > mark && o->slots[slot] != (mark | ids[i]))
+            slot = (slot + 1) & o->mask;
+        if (o->slots[slot] == (mark | ids[i]))
             return false;
-        plan->slots[slot] = mark | ids[i];
+        o->slots[slot] = mark | ids[i];
     }
     return true;
+}
+
+/* Are the same objects one? */
+static bool are_repeated(const Match *m)
+{
+    const Collection *c = &m->o->c;
+    size_t count;
+    if (!m->objects)
+        return true;
+    uint64_t *pairs =
+        collection_repeated(c->state, m->objects, c->tree.node_count, &count);
+    const bool same = pairs && count == c->repeated_count &&
+                      memcmp(pairs, c->repeated, count * sizeof(*pairs)) == 0;
+    PyMem_Free(pairs);
+    return same;
 }
 
 /* Are extents the sizes that they were, and equal to each other where they were? Those
  * that are no variable's go in as literals. */
 static bool add_extents(Match *m)
 {
-    const Frozen *f = m->f;
-    const size_t variables = f->inputs.id_count;
-    const JitBackend backend = collection_backend(&f->inputs);
+    const size_t variables = m->o->c.id_count;
     for (size_t i = 0; i < m->extent_count; i++) {
-        const uint32_t input = m->plan->extents[i];
-        if (input == NUMBER)
+        const uint32_t input = m->o->extents[i];
+        if (input == OUTLINE_NUMBER)
             continue;
         if (input == m->count && input >= variables) {
-            const Leaf size = leaf_entries(backend, m->extents[i]);
+            const Leaf size = leaf_entries(collection_backend(&m->o->c), m->extents[i]);
             if (!size)
                 return false;
             m->ids[m->count++] = leaf_index(size);
@@ -452,38 +360,56 @@ static bool add_extents(Match *m)
             return false;
         }
     }
-    return m->count == variables + f->extent_count;
+    return m->count == variables + m->o->extra;
 }
 
 /* ---------------------------------------------------------------- repeating */
 
+/* The inputs with other objects in the place of those that the function has replaced,
+ * some of which are in tuples. */
+static bool place_all(const Match *m, PyObject *inputs, PyObject *changed)
+{
+    const Frozen *f = m->f;
+    Tree tree = { 0 };
+    bool ok = tree_flatten(f->state, name, inputs, &tree);
+    for (size_t i = 0; ok && i < f->change_count; i++)
+        if (f->changes[i].replaced)
+            Py_SETREF(tree.leaves[f->changes[i].leaf],
+                      Py_NewRef(PyList_GET_ITEM(changed, (Py_ssize_t) i)));
+    PyObject *root = ok ? tree_place(name, &tree, NULL, tree.leaves) : NULL;
+    tree_free(&tree);
+    Py_XDECREF(root);
+    return root;
+}
+
 /* Do to the inputs what the function has done to those of the recording. */
-static bool apply_changes(const Match *m, PyObject *changed)
+static bool apply_changes(const Match *m, PyObject *inputs, PyObject *changed)
 {
     const Frozen *f = m->f;
     for (size_t i = 0; i < f->change_count; i++) {
-        const MatchPlace *place = &m->plan->places[i];
+        const ChildPlace *place = &f->places[i];
         PyObject *target = m->targets[i], *now = PyList_GET_ITEM(changed, i);
-        if (f->changes[i].replaced
-                ? !tree_put_child(&f->inputs.tree.nodes[place->node], target,
-                                  place->child, now)
-                : !array_replace(array_of(target), (Array *) now))
+        if (!f->changes[i].replaced
+                ? !array_replace(array_of(target), (Array *) now)
+                : !f->in_tuples && !tree_put_child(&m->nodes[place->node],
+                                                   target, place->child, now))
             return false;
     }
-    return true;
+    return !f->in_tuples || place_all(m, inputs, changed);
 }
 
-/* 'inputs': of Frozen.reads; NULL: there are none. */
-static PyObject *repeat(const Match *m, PyObject *inputs)
+/* 'inputs': all; NULL: they are parts, and those of Frozen.reads are 'named', if there
+ * are any. */
+static PyObject *repeat(const Match *m, PyObject *inputs, PyObject *named)
 {
     PyObject *both = frozen_repeat(m->f, m->ids, m->count, m->returned), *result = NULL;
     if (!both || both == Py_NotImplemented)
         return both;
-    PyObject *before = inputs && m->f->change_count
-                           ? PyList_GetSlice(inputs, 0, PyList_GET_SIZE(inputs))
+    PyObject *before = named && m->f->change_count
+                           ? PyList_GetSlice(named, 0, PyList_GET_SIZE(named))
                            : NULL;
-    if (!PyErr_Occurred() && apply_changes(m, PyTuple_GET_ITEM(both, 1)) &&
-        (!before || reads_store(m->f->reads, inputs, before)))
+    if (!PyErr_Occurred() && apply_changes(m, inputs, PyTuple_GET_ITEM(both, 1)) &&
+        (!before || reads_store(m->f->reads, named, before)))
         result = Py_NewRef(PyTuple_GET_ITEM(both, 0));
     Py_XDECREF(before);
     Py_DECREF(both);
@@ -497,61 +423,85 @@ static bool reserve(void *items, size_t count, size_t size)
     return *(void **) items || !count || PyErr_NoMemory() != NULL;
 }
 
-static bool reserve_all(Match *m)
+static bool begin(Match *m)
 {
-    const size_t ids = m->f->inputs.id_count + m->f->extent_count;
+    const Outline *o = m->o;
+    const size_t ids = o->c.id_count + o->extra;
+    m->nodes = o->c.tree.nodes;
+    m->leaves = o->c.tree.leaves;
+    m->places = o->c.places;
     m->ids = m->few;
-    m->count = m->f->inputs.id_count;
+    m->count = o->c.id_count;
+    m->held = o->runs_code;
     return (ids <= FEW || reserve(&m->ids, ids, sizeof(*m->ids))) &&
-           reserve(&m->extents, m->plan->extent_count, sizeof(*m->extents)) &&
+           reserve(&m->extents, o->extent_count, sizeof(*m->extents)) &&
            reserve(&m->targets, m->f->change_count, sizeof(PyObject *)) &&
+           (!o->tells_objects ||
+            reserve(&m->objects, o->c.tree.node_count, sizeof(PyObject *))) &&
            reserve(&m->returned, m->f->returned_count, sizeof(PyObject *));
 }
 
-static void release(Match *m)
+static void release_all(PyObject **objects, size_t count)
 {
-    if (m->held)
+    for (size_t i = 0; objects && i < count; i++)
+        Py_XDECREF(objects[i]);
+    PyMem_Free(objects);
+}
+
+/* The result, if all fits; NotImplemented, NULL: exception. */
+static PyObject *end(Match *m, bool fits, PyObject *inputs, PyObject *named)
+{
+    PyObject *result = NULL;
+    if (fits && hold(m) && are_distinct(m->f->inputs, m->ids) && are_repeated(m) &&
+        add_extents(m))
+        result = repeat(m, inputs, named);
+    else if (!PyErr_Occurred())
+        result = Py_NewRef(Py_NotImplemented);
+    if (m->held && m->ids)
         jit_var_dec_refs(m->count, m->ids);
-    for (size_t i = 0; i < m->target_count; i++)
-        Py_DECREF(m->targets[i]);
-    for (size_t i = 0; i < m->returned_count; i++)
-        Py_DECREF(m->returned[i]);
     if (m->ids != m->few)
         PyMem_Free(m->ids);
     PyMem_Free(m->extents);
-    PyMem_Free(m->targets);
-    PyMem_Free(m->returned);
+    release_all(m->targets, m->target_count);
+    release_all(m->returned, m->returned_count);
+    release_all(m->objects, m->o->c.tree.node_count);
+    return result;
 }
 
 /* What the function reads besides: the inputs among it are a list within a tuple. */
-static bool match_reads(Match *m, PyObject *inputs)
+static bool match_reads(Match *m, PyObject *named)
 {
-    if (!inputs)
+    if (!named)
         return match_child(m, Py_None);
-    m->node++;
-    const bool fits = match_child(m, inputs);
-    m->node = m->plan->state.node;
-    m->leaf = (size_t) m->plan->state.child;
+    const bool pair = m->nodes[m->at.node++].kind == NODE_TUPLE;
+    const bool fits = pair && match_child(m, named);
+    m->at = m->o->behind_named;
     return fits;
 }
 
-PyObject *frozen_match_repeat(const Frozen *f, PyObject *const *parts)
+PyObject *frozen_match_parts(const Frozen *f, PyObject *const *parts)
 {
-    Match m = { .f = f, .plan = f->match, .node = 1 };
-    if (!f->match || f->suspended != ad_scope_suspends_all())
+    Match m = { .f = f, .o = f->inputs, .at = { 1, 0 } };
+    if (!m.o || !m.o->behind_named.node || f->in_tuples ||
+        m.o->suspended != ad_scope_suspends_all())
         return Py_NewRef(Py_NotImplemented);
-    PyObject *inputs = f->reads ? reads_inputs(f->reads) : NULL;
-    if (inputs == Py_NotImplemented || (f->reads && !inputs))
-        return inputs;
-    bool fits = reserve_all(&m);
-    m.held = fits && m.plan->reads_fields;
-    fits = fits && match_child(&m, parts[0]) && match_child(&m, parts[1]) &&
-           match_reads(&m, inputs) && match_child(&m, parts[2]) && hold(&m) &&
-           are_distinct(f, m.ids) && add_extents(&m);
-    PyObject *result = fits               ? repeat(&m, inputs)
-                       : PyErr_Occurred() ? NULL
-                                          : Py_NewRef(Py_NotImplemented);
-    release(&m);
-    Py_XDECREF(inputs);
+    PyObject *named = f->reads ? reads_inputs(f->reads) : NULL;
+    if (named == Py_NotImplemented || (f->reads && !named))
+        return named;
+    const bool fits = begin(&m) && match_child(&m, parts[0]) &&
+                      match_child(&m, parts[1]) && match_reads(&m, named) &&
+                      match_child(&m, parts[2]);
+    PyObject *result = end(&m, fits, NULL, named);
+    Py_XDECREF(named);
     return result;
+}
+
+PyObject *frozen_match_inputs(const Frozen *f, PyObject *inputs)
+{
+    Match m = { .f = f, .o = f->inputs };
+    if (!m.o || m.o->suspended != ad_scope_suspends_all())
+        return Py_NewRef(Py_NotImplemented);
+    m.tracked = PyTuple_GET_SIZE(inputs) != PARTS;
+    const bool fits = begin(&m) && match_child(&m, inputs);
+    return end(&m, fits, inputs, NULL);
 }

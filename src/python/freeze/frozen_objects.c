@@ -9,56 +9,8 @@
 #include <stdlib.h>
 
 #include "python/freeze/exact.h"
+#include "python/freeze/finder.h"
 #include "python/object/error.h"
-
-/* Objects, and the node where each was met first. Open addressing. */
-typedef struct Met {
-    PyObject **objects;
-    uint32_t *nodes;
-    size_t mask;
-} Met;
-
-static bool met_make(Met *met, size_t count)
-{
-    size_t room = 16;
-    while (room < 2 * count)
-        room *= 2;
-    *met = (Met){ PyMem_Calloc(room, sizeof(*met->objects)),
-                  PyMem_New(uint32_t, room), room - 1 };
-    return (met->objects && met->nodes) || PyErr_NoMemory() != NULL;
-}
-
-static void met_free(Met *met)
-{
-    PyMem_Free(met->objects);
-    PyMem_Free(met->nodes);
-}
-
-static size_t slot_of(const Met *met, const PyObject *object)
-{
-    size_t slot = ((uintptr_t) object >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32 &
-                  met->mask;
-    while (met->objects[slot] && met->objects[slot] != object)
-        slot = (slot + 1) & met->mask;
-    return slot;
-}
-
-/* The node of an object that was met before + 1; 0: it is met now, at this one. */
-static uint32_t meet(Met *met, PyObject *object, size_t node)
-{
-    const size_t slot = slot_of(met, object);
-    if (met->objects[slot])
-        return met->nodes[slot] + 1;
-    met->objects[slot] = object;
-    met->nodes[slot] = (uint32_t) node;
-    return 0;
-}
-
-static uint32_t find(const Met *met, const PyObject *object)
-{
-    const size_t slot = slot_of(met, object);
-    return met->objects[slot] ? met->nodes[slot] + 1 : 0;
-}
 
 /* Can anybody tell whether it is the same object? */
 static bool counts(const TreeNode *node, PyObject *object)
@@ -79,11 +31,9 @@ static PyObject *object_of(const Tree *tree, size_t node, size_t *leaf)
 /* The node behind one, and all below it. */
 static size_t node_behind(const Tree *tree, size_t node)
 {
-    for (size_t left = 1; left; left--) {
-        const TreeNode *at = &tree->nodes[node++];
-        left += at->kind == NODE_LEAF ? 0 : (size_t) at->count;
-    }
-    return node;
+    TreePlace at = { node, 0 };
+    tree_skip(tree, &at);
+    return at.node;
 }
 
 /* Of what the function reads by name, only the inputs are looked at when it is
@@ -101,18 +51,28 @@ static void find_values(const Tree *inputs, size_t *first, size_t *end)
     *first = node_behind(inputs, node + 1);
 }
 
-static bool meet_inputs(Met *met, const Tree *inputs)
+/* The node of an object + 1; 0: none has it. */
+static uint32_t find(const Finder *met, const PyObject *object)
 {
-    if (!met_make(met, inputs->node_count))
-        return false;
+    return finder_get(met, (uintptr_t) object) + 1;
+}
+
+static bool meet(Finder *met, const PyObject *object, size_t node)
+{
+    return find(met, object) || finder_put(met, (uintptr_t) object, (uint32_t) node);
+}
+
+static bool meet_inputs(Finder *met, const Tree *inputs)
+{
     size_t first, end;
+    bool ok = true;
     find_values(inputs, &first, &end);
-    for (size_t i = 0, leaf = 0; i < inputs->node_count; i++) {
+    for (size_t i = 0, leaf = 0; ok && i < inputs->node_count; i++) {
         PyObject *object = object_of(inputs, i, &leaf);
         if ((i < first || i >= end) && counts(&inputs->nodes[i], object))
-            meet(met, object, i);
+            ok = meet(met, object, i);
     }
-    return true;
+    return ok;
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -175,18 +135,21 @@ static bool *find_fixed(const Frozen *f, const Tree *outputs)
     return fixed;
 }
 
-static void note_objects(Frozen *f, const Tree *outputs, const bool *fixed,
-                         const Met *inputs, Met *met)
+static bool note_objects(Frozen *f, const Tree *outputs, const bool *fixed,
+                         const Finder *inputs, Finder *met)
 {
-    for (size_t i = 0, leaf = 0; i < outputs->node_count; i++) {
+    bool ok = true;
+    for (size_t i = 0, leaf = 0; ok && i < outputs->node_count; i++) {
         PyObject *object = object_of(outputs, i, &leaf);
         if (fixed[i] || !counts(&outputs->nodes[i], object))
             continue;
         f->given[i] = find(inputs, object);
-        const uint32_t same = f->given[i] ? 0 : meet(met, object, i);
+        const uint32_t same = f->given[i] ? 0 : find(met, object);
         if (same && are_alike(outputs, same - 1, i))
             f->same[i] = same;
+        ok = f->given[i] || meet(met, object, i);
     }
+    return ok;
 }
 
 /* The numbers of a list, of which each is at most a bound. */
@@ -226,20 +189,19 @@ bool frozen_take_objects(Frozen *f, const Tree *outputs, size_t inputs, PyObject
 
 bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs)
 {
-    Met before = { 0 }, met = { 0 };
+    Finder before = { 0 }, met = { 0 };
     const size_t count = outputs->node_count;
     f->same = PyMem_Calloc(count, sizeof(*f->same));
     f->given = PyMem_Calloc(count, sizeof(*f->given));
     bool ok = f->same && f->given;
     if (!ok)
         PyErr_NoMemory();
-    ok = ok && meet_inputs(&before, inputs) && met_make(&met, count);
+    ok = ok && meet_inputs(&before, inputs);
     bool *fixed = ok ? find_fixed(f, outputs) : NULL;
-    if (fixed)
-        note_objects(f, outputs, fixed, &before, &met);
-    ok = fixed && number_returned(f, count);
+    ok = fixed && note_objects(f, outputs, fixed, &before, &met) &&
+         number_returned(f, count);
     PyMem_Free(fixed);
-    met_free(&before);
-    met_free(&met);
+    finder_free(&before);
+    finder_free(&met);
     return ok;
 }

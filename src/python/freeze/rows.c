@@ -4,7 +4,6 @@
 #include "python/freeze/rows.h"
 
 #include "python/freeze/exact.h"
-#include "python/freeze/frozen_key.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/size.h"
@@ -21,42 +20,53 @@ enum { KINDS = sizeof kind_names / sizeof *kind_names };
 
 /* ---------------------------------------------------------------- rows */
 
-/* 'object': of outputs, the container that others are made from. */
-static PyObject *row_of_container(const TreeNode *node, PyObject *object)
+PyObject *rows_numbers(const void *numbers, size_t count, size_t bytes)
 {
-    PyObject *keys = node->plan ? node->plan->names : node->keys;
-    return Py_BuildValue("snOOO", kind_names[node->kind], node->count,
-                         node->plan ? node->object : Py_None, keys ? keys : Py_None,
-                         node->plan && object ? object : Py_None);
+    PyObject *list = PyList_New((Py_ssize_t) count);
+    for (size_t i = 0; list && i < count; i++) {
+        const unsigned long long number = bytes == sizeof(uint32_t)
+                                              ? ((const uint32_t *) numbers)[i]
+                                              : ((const uint64_t *) numbers)[i];
+        PyObject *made = PyLong_FromUnsignedLongLong(number);
+        if (made)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, made);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
 }
 
-static PyObject *shape_of(Array *tensor)
+/* Outlines have the class of objects with fields; outputs have what others are made
+ * from. */
+static PyObject *row_of_container(const TreeNode *node)
 {
-    const Tensor *t = array_tensor(tensor);
-    PyObject *shape = PyTuple_New((Py_ssize_t) t->ndim);
-    for (size_t i = 0; shape && i < t->ndim; i++) {
-        PyObject *extent = PyLong_FromSize_t(t->extents[i]);
-        if (extent)
-            PyTuple_SET_ITEM(shape, (Py_ssize_t) i, extent);
-        else
-            Py_CLEAR(shape);
-    }
-    return shape;
+    PyObject *keys = node->plan ? node->plan->names : node->keys;
+    PyObject *object =
+        node->plan && !PyType_Check(node->object) ? node->object : Py_None;
+    PyObject *cls = !node->plan         ? Py_None
+                    : object == Py_None ? node->object
+                                        : (PyObject *) Py_TYPE(object);
+    return Py_BuildValue("snOOO", kind_names[node->kind], node->count, cls,
+                         keys ? keys : Py_None, object);
+}
+
+/* A list as a tuple; it is stolen. */
+static PyObject *tuple_of(PyObject *list)
+{
+    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
 }
 
 static PyObject *row_of_array(const Collection *c, const CollectedLeaf *place,
                               PyObject *object)
 {
-    PyObject *shape = place->info->kind == KIND_TENSOR ? shape_of((Array *) object)
-                                                       : Py_NewRef(Py_None);
-    PyObject *numbers = PyTuple_New((Py_ssize_t) place->count);
-    for (size_t i = 0; numbers && i < place->count; i++) {
-        PyObject *number = PyLong_FromUnsignedLong(c->numbers[place->first + i]);
-        if (number)
-            PyTuple_SET_ITEM(numbers, (Py_ssize_t) i, number);
-        else
-            Py_CLEAR(numbers);
-    }
+    const Tensor *t = place->info->kind == KIND_TENSOR ? array_tensor((Array *) object)
+                                                       : NULL;
+    PyObject *shape = t ? tuple_of(rows_numbers(t->extents, t->ndim, sizeof(size_t)))
+                        : Py_NewRef(Py_None);
+    PyObject *numbers = tuple_of(
+        rows_numbers(c->numbers + place->first, place->count, sizeof(*c->numbers)));
     PyObject *row = NULL;
     if (numbers && shape)
         row = Py_BuildValue("sOOO", "array", numbers, (PyObject *) Py_TYPE(object),
@@ -72,29 +82,29 @@ static PyObject *row_of_entries(const Array *a)
                          (Py_ssize_t) (array_count(a) * a->info->leaf_size));
 }
 
-/* Is it a value that nothing more has to be known of? */
-static bool is_plain(PyObject *object)
+bool rows_is_plain(PyObject *object)
 {
     return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
            PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
            PyUnicode_CheckExact(object);
 }
 
-PyObject *rows_of_object(const State *state, PyObject *object)
+PyObject *rows_of_object(const State *state, PyObject *object, bool unordered)
 {
-    if (is_plain(object))
+    if (rows_is_plain(object))
         return Py_NewRef(object);
     if (size_is(object))
         return Py_BuildValue("sN", "value", size_plain(object));
     if (array_check(state, object) && array_of(object)->info->kind != KIND_TENSOR)
         return row_of_entries(array_of(object));
     PyObject *content =
-        PySet_Check(object) ? PyFrozenSet_New(object) : exact_content(object);
+        unordered && PyAnySet_Check(object) ? PyFrozenSet_New(object)
+                                            : exact_content(object);
     if (content || PyErr_Occurred())
         return content ? Py_BuildValue("sON", "content", (PyObject *) Py_TYPE(object),
                                        content)
                        : NULL;
-    if (!frozen_key_by_identity(object))
+    if (!exact_by_identity(object))
         return PyErr_Occurred() ? NULL : Py_BuildValue("sO", "value", object);
     PyObject *reference = PyWeakref_NewRef(object, NULL);
     if (!reference && PyErr_ExceptionMatches(PyExc_TypeError)) {
@@ -104,19 +114,40 @@ PyObject *rows_of_object(const State *state, PyObject *object)
     return reference ? Py_BuildValue("sN", "object", reference) : NULL;
 }
 
+bool rows_is_reference(PyObject *row)
+{
+    return PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(row, 0), "object") == 0;
+}
+
 PyObject *rows_of_cycle(size_t levels)
 {
     return Py_BuildValue("sn", "cycle", (Py_ssize_t) levels);
 }
 
+/* Sets have no order that another process could have. */
+static PyObject *without_order(PyObject *row)
+{
+    PyObject *content = PyTuple_GET_ITEM(row, 2);
+    PyObject *entries = PyTuple_GetSlice(content, 0, PyTuple_GET_SIZE(content) / 2);
+    PyObject *set = entries ? PyFrozenSet_New(entries) : NULL;
+    Py_XDECREF(entries);
+    return set ? Py_BuildValue("OON", PyTuple_GET_ITEM(row, 0),
+                               PyTuple_GET_ITEM(row, 1), set)
+               : NULL;
+}
+
 /* Of what rows_of_object() has given. */
 static PyObject *row_of_leaf(PyObject *leaf)
 {
-    return PyTuple_CheckExact(leaf) ? Py_NewRef(leaf)
-                                    : Py_BuildValue("sO", "value", leaf);
+    if (!PyTuple_CheckExact(leaf))
+        return Py_BuildValue("sO", "value", leaf);
+    const bool set = PyTuple_GET_SIZE(leaf) == 3 &&
+                     PyTuple_GET_ITEM(leaf, 1) == (PyObject *) &PySet_Type;
+    return set && PyTuple_CheckExact(PyTuple_GET_ITEM(leaf, 2)) ? without_order(leaf)
+                                                                : Py_NewRef(leaf);
 }
 
-PyObject *rows_make(const Collection *outline, const Tree *objects)
+PyObject *rows_make(const Collection *outline)
 {
     const Collection *c = outline;
     PyObject *rows = PyList_New((Py_ssize_t) c->tree.node_count);
@@ -124,7 +155,7 @@ PyObject *rows_make(const Collection *outline, const Tree *objects)
         const TreeNode *node = &c->tree.nodes[i];
         PyObject *row;
         if (node->kind != NODE_LEAF)
-            row = row_of_container(node, objects ? objects->nodes[i].object : NULL);
+            row = row_of_container(node);
         else if (c->places[leaf].info)
             row = row_of_array(c, &c->places[leaf], c->tree.leaves[leaf]);
         else
@@ -156,7 +187,7 @@ static PyObject *list_variables(const JitFreezeInput *inputs, size_t count)
 
 PyObject *rows_of_inputs(const Collection *outline, const JitFreezeInput *variables)
 {
-    PyObject *rows = rows_make(outline, NULL);
+    PyObject *rows = rows_make(outline);
     PyObject *list = rows ? list_variables(variables, outline->id_count) : NULL;
     PyObject *both = list ? PyTuple_Pack(2, rows, list) : NULL;
     Py_XDECREF(rows);

@@ -6,7 +6,8 @@
  *     ("tuple" | "list" | "dict" | "fields", number of children, class, keys, object)
  *     ("array", numbers of its variables, class, shape of a tensor or None)
  *     ("entries", class, bytes)          an array of drjit.scalar
- *     ("content", class, value)          of a set, or a buffer
+ *     ("content", class, value)          of a set, or a buffer: exact_content(), or a
+                                        frozenset
  *     ("value", object)                  compared by ==, or without weak references
  *     ("object", weak reference)         compared by identity
  *     ("cycle", levels)                  the container so many levels above
@@ -19,14 +20,20 @@
 
 #include "python/freeze/collection.h"
 
-/** The row of a leaf that is no array of the core, or the leaf: if it is None, `...`, a
- *  number or a text. What is compared by identity is not kept alive, if that is
- *  possible. NULL: exception. */
-PyObject *rows_of_object(const State *state, PyObject *object);
+/** Is it a value of which nothing more has to be known: None, a number, a text? */
+bool rows_is_plain(PyObject *object);
+/** The row of a leaf that is no array of the core, or the leaf, if it is plain. What
+ *  is compared by identity is not kept alive, if that is possible. 'unordered': sets
+ *  are equal in any order. NULL: exception. */
+PyObject *rows_of_object(const State *state, PyObject *object, bool unordered);
+/** Is such a row that of an object which is compared by identity? */
+bool rows_is_reference(PyObject *row);
 PyObject *rows_of_cycle(size_t levels);
-/** Of a whole outline. 'objects': a tree of the same nodes, whose containers with
- *  fields go into their rows; NULL: None does. NULL: exception. */
-PyObject *rows_make(const Collection *outline, const Tree *objects);
+/** Of a whole outline, or of outputs without their variables: there, containers with
+ *  fields go into their rows. NULL: exception. */
+PyObject *rows_make(const Collection *outline);
+/** A list of 'count' unsigned integers of so many bytes: 4 or 8. NULL: exception. */
+PyObject *rows_numbers(const void *numbers, size_t count, size_t bytes);
 /** (rows, [(size, type, literal, padded, bits) of each variable]). NULL: exception. */
 PyObject *rows_of_inputs(const Collection *outline, const JitFreezeInput *variables);
 /** The collection of such rows; arrays are empty, and objects with fields are too, but

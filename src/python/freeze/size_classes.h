@@ -8,6 +8,7 @@
 #ifndef PYTHON_SIZE_CLASSES_H
 #define PYTHON_SIZE_CLASSES_H
 
+#include "python/freeze/finder.h"
 #include "python/object/state.h"
 
 typedef struct SizeClass {
@@ -20,8 +21,7 @@ typedef struct SizeClasses {
     SizeClass *classes; /* from class 2 on */
     size_t count, capacity;
     size_t extra;    /* the last ones, which are of extents */
-    uint32_t *slots; /* hash table of classes, once they are many; 0: free */
-    size_t mask;
+    Finder finder;   /* of their sizes */
 } SizeClasses;
 
 enum { FIRST_CLASS = 2 };

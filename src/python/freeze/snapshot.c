@@ -8,8 +8,6 @@
 
 #include "python/ad/gradient.h"
 #include "python/freeze/exact.h"
-#include "python/freeze/frozen_key.h"
-#include "python/freeze/outline.h"
 #include "python/freeze/rows.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
@@ -34,7 +32,7 @@ static void snapshot_dealloc(PyObject *self)
     Py_XDECREF(s->contents);
     collection_free(&s->inputs);
     PyMem_Free(s->described);
-    Py_XDECREF(s->key);
+    Py_XDECREF((PyObject *) s->outline);
     PyObject_GC_Del(self);
     state_unref(state);
     Py_DECREF(cls);
@@ -44,7 +42,7 @@ static int snapshot_traverse(PyObject *self, visitproc visit, void *arg)
 {
     const Snapshot *s = (Snapshot *) self;
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(s->key);
+    Py_VISIT((PyObject *) s->outline);
     Py_VISIT(s->contents);
     return tree_references(&s->inputs.tree, visit, arg);
 }
@@ -208,8 +206,6 @@ Snapshot *snapshot_take(State *state, PyObject *inputs, bool unordered)
     memset((char *) s + sizeof(PyObject), 0, sizeof(*s) - sizeof(PyObject));
     s->state = state;
     state->references++;
-    s->suspended = ad_scope_suspends_all();
-    s->unordered = unordered;
     bool ok = collection_take(&s->inputs, state, name, inputs);
     if (ok) {
         s->described = PyMem_Calloc(s->inputs.id_count + 1, sizeof(*s->described));
@@ -217,9 +213,13 @@ Snapshot *snapshot_take(State *state, PyObject *inputs, bool unordered)
         ok = ok && (!has_literals(s) || number_literals(s));
     }
     if (ok)
-        s->key = frozen_key_make(state->frozen_key, &s->inputs, s->described, true,
-                                 s->suspended, unordered, &s->sizes);
-    ok = s->key && make_extents(s);
+        s->outline = outline_new(&s->inputs, s->described, true,
+                                 ad_scope_suspends_all(), unordered, &s->sizes);
+    if (s->outline && PyTuple_CheckExact(inputs) && PyTuple_GET_SIZE(inputs) >= 4)
+        s->outline->quick =
+            outline_quick(state, PyTuple_GET_ITEM(inputs, 0),
+                          PyTuple_GET_ITEM(inputs, 1), PyTuple_GET_ITEM(inputs, 3));
+    ok = s->outline && make_extents(s);
     PyObject_GC_Track(s);
     if (ok)
         return s;
@@ -241,18 +241,18 @@ const Snapshot *snapshot_argument(PyObject *module, PyObject *const *args,
 static PyObject *snapshot_key(PyObject *self, void *unused)
 {
     (void) unused;
-    return Py_NewRef(((Snapshot *) self)->key);
+    return Py_NewRef((PyObject *) ((Snapshot *) self)->outline);
 }
 
 static PyObject *snapshot_form(PyObject *self, void *unused)
 {
-    const Snapshot *s = (Snapshot *) self;
+    Snapshot *s = (Snapshot *) self;
     SizeClasses sizes = { 0 };
     (void) unused;
-    PyObject *form = frozen_key_make(s->state->frozen_key, &s->inputs, s->described,
-                                     false, s->suspended, s->unordered, &sizes);
+    Outline *form = outline_new(&s->inputs, s->described, false, s->outline->suspended,
+                                s->outline->unordered, &sizes);
     size_classes_free(&sizes);
-    return form;
+    return (PyObject *) form;
 }
 
 static PyObject *snapshot_tracked(PyObject *self, void *unused)
@@ -281,14 +281,9 @@ static PyObject *snapshot_literals(PyObject *self, void *unused)
 
 static PyObject *snapshot_rows(PyObject *self, void *unused)
 {
-    const Snapshot *s = (Snapshot *) self;
-    Collection outline;
-    PyObject *both = NULL;
+    const Outline *o = ((Snapshot *) self)->outline;
     (void) unused;
-    if (outline_make(&outline, &s->inputs))
-        both = rows_of_inputs(&outline, s->described);
-    collection_free(&outline);
-    return both;
+    return rows_of_inputs(&o->c, o->described);
 }
 
 static PyObject *snapshot_path(PyObject *self, PyObject *number)
@@ -546,8 +541,7 @@ static PyObject *snapshot_key_of(PyObject *module, PyObject *tree)
     if (ok && !jit_freeze_describe(c.id_count, c.ids, described))
         ok = error_from_core(name, NULL, 0) != NULL;
     if (ok)
-        key = frozen_key_make(state->frozen_key, &c, described, true, false, false,
-                              &sizes);
+        key = (PyObject *) outline_new(&c, described, true, false, false, &sizes);
     PyMem_Free(described);
     size_classes_free(&sizes);
     collection_free(&c);
@@ -615,10 +609,10 @@ bool snapshot_bind(State *state)
                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                   Py_TPFLAGS_DISALLOW_INSTANTIATION,
                          .slots = slots };
-    state->frozen_key = frozen_key_class(state);
+    state->outline = outline_class(state);
     state->snapshot =
         (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    return state->frozen_key && state->snapshot &&
+    return state->outline && state->snapshot &&
            PyModule_AddObjectRef(state->module, "_Snapshot",
                                  (PyObject *) state->snapshot) == 0;
 }

@@ -1,21 +1,18 @@
 /*
  * snapshot.h -- the inputs of one call of a frozen function, taken apart: variables
- * that are in memory or literals, and a key that says which recording fits
+ * that are in memory or literals, and an outline that says which recording fits
  */
 #ifndef PYTHON_SNAPSHOT_H
 #define PYTHON_SNAPSHOT_H
 
-#include "python/freeze/collection.h"
-#include "python/freeze/size_classes.h"
+#include "python/freeze/outline.h"
 
 typedef struct Snapshot {
     PyObject_HEAD
     State *state;
     Collection inputs;
     JitFreezeInput *described; /* the variables */
-    PyObject *key;
-    bool suspended;  /* all derivatives are */
-    bool unordered;  /* sets are equal in any order */
+    Outline *outline;
     SizeClasses sizes;
     uint32_t *ids;   /* inputs of the core: the variables, borrowed, then literals with
                         as many entries as sizes.extra extents; NULL: there are none */

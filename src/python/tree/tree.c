@@ -84,6 +84,15 @@ void tree_free(Tree *tree)
     *tree = (Tree){ 0 };
 }
 
+void tree_skip(const Tree *tree, TreePlace *at)
+{
+    for (size_t left = 1; left; left--) {
+        const TreeNode *node = &tree->nodes[at->node++];
+        at->leaf += node->kind == NODE_LEAF;
+        left += node->kind == NODE_LEAF ? 0 : (size_t) node->count;
+    }
+}
+
 int tree_references(const Tree *tree, visitproc visit, void *arg)
 {
     for (size_t i = 0; i < tree->leaf_count; i++)

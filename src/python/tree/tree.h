@@ -80,6 +80,14 @@ bool tree_put_child(const TreeNode *node, PyObject *object, Py_ssize_t i,
  *  entries have been removed. False: exception, after all that could be done. */
 bool tree_restore(const Tree *tree);
 
+/** A place in a tree: a node, and how many leaves come before it. */
+typedef struct TreePlace {
+    size_t node, leaf;
+} TreePlace;
+
+/** Go past a node, and all below it. */
+void tree_skip(const Tree *tree, TreePlace *at);
+
 void tree_free(Tree *tree);
 
 /** Where is this leaf, or this node? ".rays[2].o", "[key]", "" for the whole tree: a
