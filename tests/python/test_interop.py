@@ -89,7 +89,7 @@ def test_numpy_array_left(m: Any) -> None:
     np.testing.assert_array_equal(product.numpy(), matrix @ matrix)
     assert type(np.array([True, False]) & m.Bool(True)) is m.Bool
     assert type(np.array([6, 7]) >> m.Int(1)) is m.Int64
-    assert type(np.complex64(1j) * m.Complex2f(1, 2)) is m.Complex2f64
+    assert type(np.complex64(1j) * m.Complex2f(1, 2)) is m.Complex2f
     assert isinstance(np.sin(m.Float(1, 2)), np.ndarray)
 
 

@@ -393,7 +393,12 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
     if (foreign_refs(id) > 1 + ignored || guest) {
         if (var_pending(v))
             TRY(evaluate_pending(ts, id), 0);
-        return memory_duplicate(ts, id);
+        VarId copy = memory_duplicate(ts, id);
+        if (copy && guest && !work_wait(ts, var_get(copy)->value.buffer, "a write")) {
+            var_dec(copy);
+            copy = 0;
+        }
+        return copy;
     }
     if (v->op != OP_EVALUATED)
         TRY(evaluate_literal(ts, id), 0);
