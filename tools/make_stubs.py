@@ -268,9 +268,7 @@ def NAME(value: T, /) -> T: ...
 """,
     "like": "def NAME(arg: T, value: object, /) -> T: ...\n",
     "flush": "def NAME() -> None: ...\n",
-    "log": """\
-def NAME(callback: Callable[..., Any] | None, level: LogLevel = ...) -> None: ...
-""",
+    "log": "def NAME(callback: Any, level: LogLevel = ...) -> None: ...\n",
     "SELECT": """\
 @overload
 def NAME(mask: AnyArray | bool, a: A, b: SelfCpT, /) -> SelfT: ...

@@ -657,11 +657,20 @@ static void test_distance_of_copies(void **unused)
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_value_numbering), TEST(test_folding_flag), TEST(test_fast_math),
-        TEST(test_simplifications), TEST(test_identities),   TEST(test_reuse),
-        TEST(test_references),      TEST(test_labels),       TEST(test_whos),
-        TEST(test_graphviz),        TEST(test_registry),     TEST(test_flags),
-        TEST(test_program_text),    TEST(test_most_variables),
+        TEST(test_value_numbering),
+        TEST(test_folding_flag),
+        TEST(test_fast_math),
+        TEST(test_simplifications),
+        TEST(test_identities),
+        TEST(test_reuse),
+        TEST(test_references),
+        TEST(test_labels),
+        TEST(test_whos),
+        TEST(test_graphviz),
+        TEST(test_registry),
+        TEST(test_flags),
+        TEST(test_program_text),
+        TEST(test_most_variables),
         TEST(test_distance_of_copies),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);

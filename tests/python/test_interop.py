@@ -252,7 +252,11 @@ def test_ends_of_pages(size: int) -> None:
     """Memory of others is not padded."""
     whole = np.arange(2048, dtype=np.float32)
     start = (-address(whole) % 4096) // 4
-    n = whole[start + 1024 - size % 1024 : start + 1024] if size < 1024 else whole[:size]
+    n = (
+        whole[start + 1024 - size % 1024 : start + 1024]
+        if size < 1024
+        else whole[:size]
+    )
     x = llvm.Float(n)
     np.testing.assert_array_equal((x * 2).numpy(), n * 2)
     assert dr.sum(x)[0] == pytest.approx(float(n.sum()), rel=1e-5)

@@ -380,8 +380,7 @@ static PyObject *memory_gather(PyObject *module, PyObject *const *args,
     if (!arguments_parse(&signature, args, nargs, names, v))
         return NULL;
     access_move_mode(state, &v[3], &v[4]);
-    if (v[4] &&
-        !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode))
+    if (v[4] && !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode))
         return NULL;
     Gather gather = { .shape = v[5] == Py_None ? NULL : v[5] };
     if (!evaluate_writes("gather", &v[1], 3))

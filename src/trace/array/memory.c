@@ -142,8 +142,10 @@ static bool check_known(Access *a, VarId array, uint32_t n)
     if (entry < bound)
         return freezing_exceeds(a->ts, array, ((size_t) entry + 1) * n - 1);
     const bool negative = var_get(a->index)->type == VarTypeInt32 && entry > INT32_MAX;
-    return error_set(JIT_ERROR_ARGUMENT, "%s: position %lld is out of bounds for an "
-                     "array with %u entries", a->function,
+    return error_set(JIT_ERROR_ARGUMENT,
+                     "%s: position %lld is out of bounds for an "
+                     "array with %u entries",
+                     a->function,
                      negative ? (long long) (int32_t) entry : (long long) entry, bound);
 }
 
