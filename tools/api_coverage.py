@@ -92,6 +92,8 @@ BEYOND = """
     int32_array_t uint32_array_t int64_array_t uint64_array_t float16_array_t
     float32_array_t float64_array_t reinterpret_array_t replace_type_t replace_shape_t
     binary_search clamp identity inverse opaque_width row_stack sqr square upsample
+    median fmin fmax relative_grad flush_thread full_like load_frozen set_log_callback
+    KernelRecordingMode
     inv_sqrt_four_pi ArrayT MaskT AnyArray KernelType
     scalar llvm llvm.ad auto auto.ad Instance func check_grad explain_grad ad
     ADFlag.CreateGraph

@@ -69,19 +69,23 @@ IMPLIED = {"FLOATING": ("arg", "FLOAT"), "COUNTING": ("arg", "INT")}
 
 # Functions by the form of their signature. A stands for the array, with its parameters.
 GROUPS = {
-    "PROMOTED": ["mulsign", "hypot", "lerp"],
+    "PROMOTED": ["mulsign", "hypot", "lerp", "fmin", "fmax"],
     # The reduction of the leading axis unless an axis is given.
-    "reduction": "sum prod min max mean squared_norm norm".split(),
+    "reduction": "sum prod min max mean median squared_norm norm".split(),
     "mask reduction": "all any none".split(),
     "dot": "dot abs_dot".split(),
     "creation": "zeros ones empty".split(),
-    "filling": "full opaque".split(),
+    "filling": ["full"],
+    "opaque": ["opaque"],
+    "like": ["full_like"],
+    "flush": ["flush_thread"],
+    "log": ["set_log_callback"],
     "reshape": ["reshape"],
     "tile": ["tile"],
     "repeat": ["repeat"],
     "clip": ["clip", "clamp"],
     # Same type as the argument, although the reference names no type.
-    "same": "sign conj normalize square sqr".split(),
+    "same": "sign conj normalize square sqr relative_grad".split(),
     "common type": ["expr_t"],
     "hint": ["hint"],
     "func": ["func"],
@@ -243,11 +247,28 @@ order: str = 'A', shrink: bool = False) -> T: ...
 def NAME(value: T, count: int) -> T: ...
 @overload
 def NAME(value: object, count: Sequence[int]) -> Any: ...
+@overload
+def NAME(value: T, *, reps: int) -> T: ...
+@overload
+def NAME(value: object, *, reps: Sequence[int]) -> Any: ...
 """,
     "repeat": """\
+@overload
 def NAME(value: T, count: int | Sequence[int] | AnyArray, \
 axis: int | None = None) -> T: ...
+@overload
+def NAME(value: T, *, repeats: int | Sequence[int] | AnyArray, \
+axis: int | None = None) -> T: ...
 """,
+    "opaque": """\
+@overload
+def NAME(dtype: type[T], value: object, shape: int | Sequence[int] = 1) -> T: ...
+@overload
+def NAME(value: T, /) -> T: ...
+""",
+    "like": "def NAME(arg: T, value: object, /) -> T: ...\n",
+    "flush": "def NAME() -> None: ...\n",
+    "log": "def NAME(callback: Any, level: LogLevel = ...) -> None: ...\n",
     "SELECT": """\
 @overload
 def NAME(mask: AnyArray | bool, a: A, b: SelfCpT, /) -> SelfT: ...
@@ -749,7 +770,7 @@ def main_stub() -> str:
         short = name.removeprefix("drjit.")
         if "." in short or short in DECLARED or short in operations:
             continue
-        if first.kind == "enum" or short == "KernelType":
+        if first.kind == "enum" or short in ("KernelType", "KernelRecordingMode"):
             out.append(f"from ._enums import {short} as {short}")
         elif first.kind == "constant" or short == "inv_sqrt_four_pi":
             kind = {"Dynamic": "int", "newaxis": "None"}.get(short, "float")

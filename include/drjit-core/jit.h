@@ -259,6 +259,10 @@ JIT_EXPORT uint32_t jit_var_mem_share(JitBackend backend, VarType type, void *pt
                                       size_t size,
                                       void (*release)(void *ptr, void *payload),
                                       void *payload);
+/** Wait for what this thread has submitted that reads such memory: its owner may write
+ *  to it then. What fails there is told where it always is. One load if there is
+ *  none. */
+JIT_EXPORT void jit_sync_guests(void);
 /** An array holding a copy of 'size' entries at 'ptr'; the copy is done on return. */
 JIT_EXPORT uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr,
                                      size_t size);

@@ -79,8 +79,8 @@ _PYTHON = {
     "_shape.sorting": "argsort binary_search sort",
     "_shape.statistics": (
         "all_nested any_nested argmax argmin block_prefix_sum count cumsum "
-        "max_nested mean median min_nested none_nested prefix_sum prod_nested std sum_nested "
-        "var"
+        "max_nested mean median min_nested none_nested prefix_sum prod_nested std "
+        "sum_nested var"
     ),
     "_typing": "AnyArray ArrayT MaskT PlainT RedT SelfCpT SelfT T Ts ValCpT ValT",
     "ast": "hint syntax",

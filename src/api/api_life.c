@@ -179,6 +179,23 @@ static bool sync(const char *function, bool all)
     return ok;
 }
 
+void jit_sync_guests(void)
+{
+    if (!buffer_guests())
+        return;
+    ErrorRecord before;
+    error_save(&before);
+    ThreadState *ts = api_enter();
+    if (ts && ts->guests) {
+        ts->guests = false;
+        for (uint32_t i = 0; device_at(i); ++i)
+            (void) sync_stream(ts, stream_self(device_at(i)));
+    }
+    if (ts)
+        api_leave();
+    error_restore(&before);
+}
+
 bool jit_sync_thread(void) { return sync("jit_sync_thread()", false); }
 bool jit_sync_device(void) { return sync("jit_sync_device()", true); }
 bool jit_sync_all_devices(void) { return sync("jit_sync_all_devices()", true); }

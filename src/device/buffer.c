@@ -437,6 +437,19 @@ Buffer *buffer_map(Device *device, void *address, size_t size,
     return buffer;
 }
 
+static _Atomic uint32_t guests;
+
+void buffer_set_guest(Buffer *buffer)
+{
+    buffer->guest = true;
+    atomic_fetch_add_explicit(&guests, 1, memory_order_relaxed);
+}
+
+uint32_t buffer_guests(void)
+{
+    return atomic_load_explicit(&guests, memory_order_relaxed);
+}
+
 bool buffer_ends_early(const Buffer *buffer)
 {
     enum { PAGE = 4096, OVERREAD = 64 };
@@ -567,6 +580,8 @@ void buffer_end(Buffer *buffer)
         redo_forget(buffer);
     if (atomic_load_explicit(&buffer->failure, memory_order_relaxed))
         forget_failure(buffer);
+    if (buffer->guest)
+        atomic_fetch_sub_explicit(&guests, 1, memory_order_relaxed);
     if (buffer->size_class == BUFFER_MAPPED)
         unmap(buffer);
     else

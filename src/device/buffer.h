@@ -94,6 +94,10 @@ bool buffer_get_all(struct Device *device, uint32_t count, const size_t *sizes,
  *  reference. */
 Buffer *buffer_map(struct Device *device, void *address, size_t size,
                    void (*release)(void *address, void *payload), void *payload);
+/** Nobody writes to this foreign memory, but its owner. */
+void buffer_set_guest(Buffer *buffer);
+/** How many of these there are. */
+uint32_t buffer_guests(void);
 /** Its bytes if the host may touch them, NULL otherwise. */
 void *buffer_host(const Buffer *buffer);
 /** Copy to and from the host, at once: nothing that was submitted uses these bytes, see

@@ -63,9 +63,9 @@ static void abstract_dealloc(PyObject *self)
 static bool set_priority(PyTypeObject *cls)
 {
     PyObject *priority = PyLong_FromLong(1000);
-    const bool ok = priority && PyObject_SetAttrString((PyObject *) cls,
-                                                       "__array_priority__",
-                                                       priority) == 0;
+    const bool ok =
+        priority &&
+        PyObject_SetAttrString((PyObject *) cls, "__array_priority__", priority) == 0;
     Py_XDECREF(priority);
     return ok;
 }

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "trace/eval/expand.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/var.h"
 
@@ -644,14 +645,33 @@ static void test_most_variables(void **unused)
     DROP(x);
 }
 
+/* Copies of the largest targets are further apart than 32 bits can say. */
+static void test_distance_of_copies(void **unused)
+{
+    (void) unused;
+    const Var largest = { .size = UINT32_MAX }, small = { .size = 65 };
+    assert_true(expand_stride(&largest) == UINT64_C(1) << 32);
+    assert_true(expand_stride(&small) == 128);
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_value_numbering), TEST(test_folding_flag), TEST(test_fast_math),
-        TEST(test_simplifications), TEST(test_identities),   TEST(test_reuse),
-        TEST(test_references),      TEST(test_labels),       TEST(test_whos),
-        TEST(test_graphviz),        TEST(test_registry),     TEST(test_flags),
-        TEST(test_program_text),    TEST(test_most_variables),
+        TEST(test_value_numbering),
+        TEST(test_folding_flag),
+        TEST(test_fast_math),
+        TEST(test_simplifications),
+        TEST(test_identities),
+        TEST(test_reuse),
+        TEST(test_references),
+        TEST(test_labels),
+        TEST(test_whos),
+        TEST(test_graphviz),
+        TEST(test_registry),
+        TEST(test_flags),
+        TEST(test_program_text),
+        TEST(test_most_variables),
+        TEST(test_distance_of_copies),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

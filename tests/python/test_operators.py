@@ -372,9 +372,17 @@ def test_empty_arrays() -> None:
     assert len(empty + empty) == 0
     assert len(-empty) == 0
     assert type(empty == empty) is llvm.Bool
-    for other in (1, llvm.Float(1), llvm.Float(1, 2)):
-        with pytest.raises(RuntimeError, match="incompatible sizes"):
-            empty + other
+    with pytest.raises(RuntimeError, match="incompatible sizes"):
+        empty + llvm.Float(1, 2)
+    for other in (1, llvm.Float(1), 2.5):
+        for result in (empty + other, other * empty, dr.fma(empty, 2, other)):
+            assert type(result) is llvm.Float and len(result) == 0
+        assert len(empty > other) == 0
+        assert len(dr.select(empty > 0, other, empty)) == 0
+    assert dr.width(dr.zeros(llvm.Array3f, 0) + 1) == 0
+    assert dr.zeros(llvm.TensorXf, (2, 0)).shape == (2, 0)
+    assert (dr.zeros(llvm.TensorXf, (2, 0)) + 1).shape == (2, 0)
+    assert len(scalar.ArrayXf() + 1) == 0
     for m in (llvm, scalar):
         assert len(m.Array0f() + m.Array0f()) == 0
         assert len(m.ArrayXf() + m.ArrayXf()) == 0
@@ -754,7 +762,7 @@ def nested_failures(m):
         "add_matrices": lambda: m.Matrix2f(1, 2, wide, 4) + m.Matrix2f(1, 2, other, 4),
         "fma": lambda: dr.fma(m.Array3f(*row), m.Array3f(1, other, 1), 1),
         "dynamic": lambda: m.ArrayXf([wide]) + m.ArrayXf([other]),
-        "empty": lambda: m.Array3f(1) + m.Array3f(),
+        "empty": lambda: m.Array3f(wide, 1, 1) + m.Array3f(),
         "select": lambda: dr.select(wide > 1, {"a": [other]}, {"a": [m.Float(1)]}),
         "select_object": lambda: dr.select(wide > 1, [None], [wide]),
     }
@@ -776,7 +784,7 @@ def test_the_error_of_a_component_is_the_cause(name, path):
     (outer, what), (inner, why) = causes(info.value)
     assert outer is inner is RuntimeError
     assert what.endswith(f"component {path} failed, see the error before")
-    sizes = "0 and 1" if name == "empty" else "2 and 3"
+    sizes = "0 and 2" if name == "empty" else "2 and 3"
     assert f"operands have incompatible sizes {sizes}" in why
     assert info.value.__suppress_context__
 

@@ -197,8 +197,8 @@ def test_stack_family(m: Any, name: str) -> None:
         inputs = [a, a + 1, a + 2]
         ref = getattr(np, name)([ra, ra + 1, ra + 2])
         check(getattr(dr, name)(inputs), ref)
-    with pytest.raises(TypeError, match=name):
-        getattr(dr, name)([flat(m, "f")(1)])
+    plain = [flat(m, "f")([1, 2]), flat(m, "f")([3, 4])]
+    check(getattr(dr, name)(plain), getattr(np, name)([[1, 2], [3, 4]]))
     with pytest.raises(RuntimeError, match=name):
         getattr(dr, name)([])
 
@@ -221,7 +221,10 @@ def test_stack_errors(m: Any) -> None:
         dr.stack([a, a], axis=3)
     with pytest.raises(ValueError, match="vstack"):
         dr.vstack([a, b])
-    for bad in (a, [1], [flat(m, "f")(1)], [a, tensor(m, (2, 3), "i")[0]]):
+    for axis in (0, 1):
+        plain = [flat(m, "f")([1, 2]), flat(m, "f")([3, 4])]
+        check(dr.stack(plain, axis), np.stack([[1, 2], [3, 4]], axis))
+    for bad in (a, [1], [m.Complex2f(1)], [a, tensor(m, (2, 3), "i")[0]]):
         with pytest.raises(TypeError, match="stack"):
             dr.stack(bad)
 

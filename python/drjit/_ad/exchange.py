@@ -51,7 +51,7 @@ class Framework(Protocol):
         """A tensor with the entries of one of ours."""
 
     def take(self, tensor: Any) -> Any:
-        """The entries, as an object that our constructors copy."""
+        """The entries, in memory that nobody else writes to."""
 
     def record(
         self, function: Function, tensors: list[Any], wanted: list[bool]

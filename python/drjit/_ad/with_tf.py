@@ -39,7 +39,7 @@ class _TensorFlow:
         return tf.constant(own.numpy())
 
     def take(self, tensor: Any) -> Any:
-        return np.asarray(tensor)
+        return np.array(tensor)
 
     def record(
         self, function: Function, tensors: list[Any], wanted: list[bool]

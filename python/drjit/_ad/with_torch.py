@@ -49,7 +49,8 @@ class _Torch:
         return own.torch().clone()
 
     def take(self, tensor: Any) -> Any:
-        return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
+        own = tensor.detach().resolve_conj().resolve_neg().cpu()
+        return own.clone(memory_format=torch.contiguous_format)
 
     def record(
         self, function: Function, tensors: list[Any], wanted: list[bool]

@@ -222,8 +222,8 @@ def clear_registry() -> None:
 
 # ---------------------------------------------------------------- the type of arrays
 
-# The types of attributes that are numbers, 0 of each, and the types of their arrays: the
-# first that has room for all of them.
+# The types of attributes that are numbers, 0 of each, and the types of their arrays:
+# the first that has room for all of them.
 _NUMBERS: tuple[tuple[Any, Any, tuple[str, ...]], ...] = (
     (bool, False, ("Bool",)),
     (int, 0, ("Int", "UInt", "Int64", "UInt64")),
@@ -241,6 +241,7 @@ def _table(name: str, leaves: tuple[str, ...], entries: list[Any]) -> Any:
         f"drjit.Instance: the attribute {name!r} has the values {min(entries)} to "
         f"{max(entries)}, expected integers of up to 64 bits"
     ) from failure
+
 
 _MISSING = object()
 

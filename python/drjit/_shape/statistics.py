@@ -29,7 +29,6 @@ from .axes import (
     type_name,
     uniform,
 )
-
 from .rearrange import take, transpose
 
 dr: Any = drjit

@@ -39,7 +39,8 @@ PyObject *convert_entry(VarType type, const void *entry);
 /** NumPy arrays, DLPack and buffer exporters (foreign.c): true and *result set if
  *  'object' is one (result NULL: exception). 'share': the result may refer to its
  *  memory. */
-bool convert_foreign(const TypeInfo *info, PyObject *object, bool share, Array **result);
+bool convert_foreign(const TypeInfo *info, PyObject *object, bool share,
+                     Array **result);
 
 /* ---- slots of every array class */
 

@@ -232,7 +232,8 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
         return made;
     if (convert_is_number(value)) { /* alone: converted as int(x), ... do */
         made = array_new_tensor(c->info, 0, NULL);
-        const Conversion one = { &c->info->state->types[c->info->array], c->operation, false };
+        const Conversion one = { &c->info->state->types[c->info->array], c->operation,
+                                 false };
         Array *entry = made ? convert_to(one.info, value, c->operation) : NULL;
         if (!entry) {
             Py_XDECREF((PyObject *) made);

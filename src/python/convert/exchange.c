@@ -66,14 +66,15 @@ static void set_shape_of_tensor(Array *a, Memory *m)
         m->shape[i] = (Py_ssize_t) shape[i];
 }
 
-/* One variable. Evaluating a literal makes another variable, and so does lending one that
- * is read; the array takes it over, so that both see later changes of the memory. But a
- * body that is being recorded would have to see the array change. */
+/* One variable. Evaluating a literal makes another variable, and so does lending one
+ * that is read; the array takes it over, so that both see later changes of the memory.
+ * But a body that is being recorded would have to see the array change. */
 static bool export_variable(Array *a, Memory *m, Owner *owner, const char *operation)
 {
     Leaf leaf = array_leaf(a);
     size_t size = leaf ? leaf_size(leaf) : 0;
-    const bool recorded = jit_flag(JitFlagSymbolicScope) || jit_flag(JitFlagFreezingScope);
+    const bool recorded =
+        jit_flag(JitFlagSymbolicScope) || jit_flag(JitFlagFreezingScope);
     const bool literal = leaf && leaf_peek_state(leaf) == VarStateLiteral;
     if (!evaluate_lend(leaf, &owner->variable, &m->data)) {
         PyObject *self = (PyObject *) a;

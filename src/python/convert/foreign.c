@@ -1,11 +1,11 @@
 /*
  * foreign.c -- arrays from the memory of NumPy, DLPack producers and buffer exporters
  *
- * A constructor refers to memory that is what an array of one leaf would have, and holds
- * it as long as a variable needs it; it is never written to. All else is copied, made
- * contiguous and converted to the target's entry type on the way, then split into leaves.
- * So are the operands of operations: kernels that run later must not see what the
- * program, which knows nothing of them, writes to it meanwhile.
+ * A constructor refers to memory that is what an array of one leaf would have, and
+ * holds it as long as a variable needs it; it is never written to. All else is copied,
+ * made contiguous and converted to the target's entry type on the way, then split into
+ * leaves. So are the operands of operations: kernels that run later must not see what
+ * the program, which knows nothing of them, writes to it meanwhile.
  */
 #include "python/convert/convert.h"
 #include "python/object/shape.h"
@@ -142,8 +142,7 @@ static Leaf share_entries(Borrowed *s, const TypeInfo *info, size_t count)
 static Leaf variable_of(Borrowed *s, const TypeInfo *info)
 {
     size_t count = memory_size(&s->memory) << s->memory.complex;
-    if (s->shared && !s->memory.read_only && count &&
-        can_copy_at_once(s, info->entry))
+    if (s->shared && !s->memory.read_only && count && can_copy_at_once(s, info->entry))
         return share_entries(s, info, count);
     if (can_copy_at_once(s, info->entry))
         return copy_entries(s, info, s->memory.data, count);

@@ -315,8 +315,9 @@ Leaf leaf_lend(Leaf leaf, uint32_t own, void **data)
 
 void leaf_take_back(Leaf leaf)
 {
-    leaf_unref(leaf_ref(leaf));
+    (void) jit_var_inc_ref(leaf_index(leaf)); /* which is given back with the node */
     jit_var_take_back(leaf_index(leaf));
+    leaf_unref(leaf);
 }
 
 Leaf leaf_labelled(Leaf leaf, const char *label)

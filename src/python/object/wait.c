@@ -75,6 +75,7 @@ PyThreadState *wait_begin(void)
 
 void wait_end(PyThreadState *thread)
 {
+    jit_sync_guests(); /* the program may write to its memory now */
     if (!thread)
         return;
     if (is_main)

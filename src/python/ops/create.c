@@ -324,8 +324,9 @@ static PyObject *full(PyObject *module, PyObject *const *args, Py_ssize_t n,
 /* opaque(value): a PyTree of the same values. */
 static PyObject *opaque_copy(PyObject *module, PyObject *value)
 {
-    PyObject *copy = PyObject_CallMethod(module, "copy", "O", value);
-    PyObject *done = copy ? PyObject_CallMethod(module, "make_opaque", "O", copy) : NULL;
+    PyObject *copy = PyObject_CallMethod(module, "copy", "(O)", value);
+    PyObject *done =
+        copy ? PyObject_CallMethod(module, "make_opaque", "(O)", copy) : NULL;
     if (!done)
         Py_CLEAR(copy);
     Py_XDECREF(done);

@@ -361,7 +361,8 @@ static PyObject *entry_root(const TypeInfo *info, PyObject *number)
 
 static PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    const Array *a = PyTuple_GET_SIZE(args) ? array_of(PyTuple_GET_ITEM(args, 0)) : NULL;
+    const Array *a =
+        PyTuple_GET_SIZE(args) ? array_of(PyTuple_GET_ITEM(args, 0)) : NULL;
     if (a && !kwargs && PyTuple_GET_SIZE(args) == 1 &&
         (a->info->kind == KIND_COMPLEX || a->info->kind == KIND_QUATERNION))
         return call(module, "abs", (PyObject *) a); /* squares may overflow */

@@ -5,6 +5,7 @@
  */
 #include "python/ops/product.h"
 
+#include "python/convert/convert.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
 #include "python/object/error.h"
@@ -25,11 +26,45 @@ static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
     return apply(state, APPLY_MUL, args, true);
 }
 
+/* The type that an array of somebody else has beside one of ours. */
+static uint16_t type_beside(const TypeInfo *info, const Memory *m)
+{
+    const Family family = (Family) info->family;
+    if (info->kind == KIND_TENSOR || info->kind == KIND_LEAF)
+        return type_find(family, (Kind) info->kind, 0, NULL, m->type);
+    const VarType entry = m->type >= VarTypeFloat16 ? m->type : (VarType) info->entry;
+    const int8_t n = info->dims[0], dims[] = { n, n };
+    const bool square = m->ndim >= 2 && m->shape[0] == n && m->shape[1] == n;
+    return square ? type_find(family, KIND_MATRIX, 2, dims, entry)
+                  : type_find(family, KIND_ARRAY, 1, dims, entry);
+}
+
+/* Steals what stands for an operand; NULL: exception. */
+static PyObject *as_array(PyObject *operand, PyObject *other)
+{
+    const Borrowed *source = operand_memory(operand);
+    const Array *beside = array_of(other);
+    const uint16_t id = source && beside && !source->memory.complex
+                            ? type_beside(beside->info, &source->memory)
+                            : TYPE_NONE;
+    if (id == TYPE_NONE)
+        return operand;
+    PyObject *array =
+        (PyObject *) convert_to(&beside->info->state->types[id], operand, "matmul");
+    Py_DECREF(operand);
+    return array;
+}
+
 PyObject *product_apply(State *state, PyObject *const *args, bool at, bool bt)
 {
     PyObject *operands[2];
     if (!operand_open(state, args, 2, operands))
         return NULL;
+    for (int k = 0; k < 2; k++)
+        if (!(operands[k] = as_array(operands[k], operands[1 - k]))) {
+            Py_DECREF(operands[1 - k]);
+            return NULL;
+        }
     PyObject *result = evaluate_writes("matmul", operands, 2)
                            ? multiply(state, operands, at, bt)
                            : NULL;

@@ -227,8 +227,8 @@ static Value split(Calc *c, int n, const Value *b, Value *unit)
  * 1962: right also if one of the two is infinite. */
 static Value split_complex(Calc *c, const Value *b, Value *unit)
 {
-    Value real = calc_2(c, JitOpGe, calc_1(c, JitOpAbs, b[0]),
-                        calc_1(c, JitOpAbs, b[1]));
+    Value real =
+        calc_2(c, JitOpGe, calc_1(c, JitOpAbs, b[0]), calc_1(c, JitOpAbs, b[1]));
     Value largest = calc_select(c, real, b[0], b[1]), one = calc_number(c, 1);
     Value ratio = calc_div(c, calc_select(c, real, b[1], b[0]), largest);
     unit[0] = calc_select(c, real, one, ratio);

@@ -80,8 +80,8 @@ static Scaled scaled(Calc *c, Complex z)
     const int digits = formats[c->info->entry].digits;
     Value least = calc_number(c, ldexp(1, formats[c->info->entry].least));
     Value most = calc_number(c, ldexp(1, formats[c->info->entry].most));
-    Value size = calc_2(c, JitOpMax, calc_1(c, JitOpAbs, z.re),
-                        calc_1(c, JitOpAbs, z.im));
+    Value size =
+        calc_2(c, JitOpMax, calc_1(c, JitOpAbs, z.re), calc_1(c, JitOpAbs, z.im));
     Value small = calc_2(c, JitOpLt, size, least), one = calc_number(c, 1);
     Value large = calc_2(c, JitOpGe, size, most);
     Value factor = calc_select(c, large, calc_number(c, 0.25), one);
@@ -102,8 +102,8 @@ static Complex root(Calc *c, Complex argument)
                           half_of(c, calc_add(c, size, calc_1(c, JitOpAbs, z.re))));
     Value none = is_zero(c, larger);
     Value other = calc_div(c, half_of(c, z.im), larger);
-    Value infinite = calc_2(c, JitOpEq, calc_1(c, JitOpAbs, z.im),
-                            calc_number(c, INFINITY));
+    Value infinite =
+        calc_2(c, JitOpEq, calc_1(c, JitOpAbs, z.im), calc_number(c, INFINITY));
     other = calc_select(c, none, z.im, calc_select(c, infinite, z.im, other));
     Value left = calc_2(c, JitOpLt, z.re, calc_number(c, 0));
     Value turned = calc_2(c, JitOpCopysign, larger, z.im);

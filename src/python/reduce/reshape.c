@@ -432,7 +432,8 @@ static PyObject *replicate_tree(PyObject *module, PyObject *const *args,
                                 const char *operation, bool each)
 {
     const char *const other = each ? "repeats" : "reps"; /* as NumPy has it */
-    const char *const parameters[] = { "value", has_name(names, other) ? other : "count",
+    const char *const parameters[] = { "value",
+                                       has_name(names, other) ? other : "count",
                                        "axis" };
     const Signature signature = { operation, parameters, each ? 3 : 2, 2, 0 };
     PyObject *v[3] = { NULL };

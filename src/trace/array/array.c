@@ -92,7 +92,7 @@ VarId array_share(ThreadState *ts, uint8_t device, VarType type, void *ptr, size
     }
     VarId id = array_map(ts, device, type, ptr, size, release, payload);
     if (id)
-        var_get(id)->value.buffer->guest = true;
+        buffer_set_guest(var_get(id)->value.buffer);
     return id;
 }
 

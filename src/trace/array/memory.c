@@ -143,8 +143,10 @@ static bool check_known(Access *a, VarId array, uint32_t n)
     if (entry < bound)
         return freezing_exceeds(a->ts, array, ((size_t) entry + 1) * n - 1);
     const bool negative = var_get(a->index)->type == VarTypeInt32 && entry > INT32_MAX;
-    return error_set(JIT_ERROR_ARGUMENT, "%s: position %lld is out of bounds for an "
-                     "array with %u entries", a->function,
+    return error_set(JIT_ERROR_ARGUMENT,
+                     "%s: position %lld is out of bounds for an "
+                     "array with %u entries",
+                     a->function,
                      negative ? (long long) (int32_t) entry : (long long) entry, bound);
 }
 
@@ -407,7 +409,12 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
     if (foreign_refs(id) > 1 + ignored || guest) {
         if (var_pending(v))
             TRY(evaluate_pending(ts, id), 0);
-        return memory_duplicate(ts, id);
+        VarId copy = memory_duplicate(ts, id);
+        if (copy && guest && !work_wait(ts, var_get(copy)->value.buffer, "a write")) {
+            var_dec(copy);
+            copy = 0;
+        }
+        return copy;
     }
     if (v->op != OP_EVALUATED)
         TRY(evaluate_literal(ts, id), 0);

@@ -144,8 +144,18 @@ bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
     return true;
 }
 
+static bool reads_guest(const Command *command)
+{
+    for (uint32_t i = 0; i < command->slot_count; ++i)
+        if (command->slots[i].buffer && command->slots[i].buffer->guest)
+            return true;
+    return false;
+}
+
 bool work_submit(ThreadState *ts, Command *command)
 {
+    if (buffer_guests() && reads_guest(command))
+        ts->guests = true;
     if (state_flag(ts, JitFlagKernelHistory))
         history_note(command, freezing_mode(ts));
     Stream *stream = stream_self(command->device);

@@ -44,6 +44,8 @@ typedef struct ThreadState {
     uint32_t writing;        /* those of them that have writes */
     uint32_t stolen;         /* other threads that are running writes queued by it */
     uint32_t paused;         /* in a call that has released the lock on its way */
+    bool guests;             /* commands that it has submitted may still read memory
+                                that is not ours (Buffer.guest) */
     bool ended;              /* its thread is gone; writes that it queued are left */
     uint32_t profile_depth;  /* open profile ranges */
     const char *file;        /* source location, interned */
