@@ -33,7 +33,7 @@ _PYTHON = {
     "_ad.inspect": "explain_grad graphviz_ad whos_ad",
     "_ad.modes": (
         "backward backward_from backward_to forward forward_from forward_to "
-        "replace_grad traverse"
+        "relative_grad replace_grad traverse"
     ),
     "_ad.wrap": "wrap wrap_ad",
     "_ad.scopes": "isolate_grad resume_grad suspend_grad",

@@ -49,7 +49,9 @@ def call(mode: str, functions: Any, index: Any, *args: Any) -> Any:
 def test_callers_stay_tracked(mode: str) -> None:
     x, y = tracked(1, 2, 3), tracked(4, 5, 6)
     with dr.suspend_grad():
-        _, same, double = loop(mode, lambda s, a, b: (s + a, a, b * 2), Float64(0), x, x)
+        _, same, double = loop(
+            mode, lambda s, a, b: (s + a, a, b * 2), Float64(0), x, x
+        )
         assert same is x and not dr.grad_enabled(x, same, double)
         given = branch(mode, x > 1, lambda a: a, lambda a: a, x)
         one, two = branch(mode, x > 1, lambda a, b: (b, a), lambda a, b: (a, b), x, y)

@@ -178,3 +178,26 @@ def replace_grad(arg0: Any, arg1: Any, /) -> Any:
     if dr.is_array_v(arg0) or dr.is_array_v(arg1):
         return _replace(arg0, arg1)
     return _core._tree_map("replace_grad", _replace, arg0, arg1)
+
+
+def relative_grad(arg: Any, /) -> Any:
+    """The value 1 with the derivative of ``arg / detach(arg)``: that of the logarithm.
+
+    ``arg`` is a float array or a number. Entries that are 0 have the derivative 0.
+    TypeError for others.
+    """
+    if isinstance(arg, (int, float)):
+        return 1.0
+    if not dr.is_array_v(arg) or isinstance(arg, type) or not dr.is_float_v(arg):
+        raise TypeError(
+            f"drjit.relative_grad(): 'arg' is of type {type(arg).__name__}, expected a "
+            "float array or a number"
+        )
+    kind, plain = type(arg), dr.detach(arg)
+    if dr.is_matrix_v(arg):
+        return dr.replace_grad(kind(1), arg @ dr.rcp(plain))
+    special = dr.is_special_v(arg)
+    one = kind(1) if special else dr.ones(kind, dr.shape(arg))
+    zero = dr.squared_norm(plain) == 0 if special else plain == 0
+    factor = dr.select(zero, kind(0), dr.rcp(dr.select(zero, one, plain)))
+    return dr.replace_grad(one, arg * factor)

@@ -179,6 +179,11 @@ uint64_t ad_grad(uint64_t index)
             "adds to the gradient of a%u waits until it is complete; expected this "
             "behind it",
             node);
+    if (border.recorded && ad_var_node(index)) {
+        state_lock();
+        ad_border_keep(ad_var_node(index), false);
+        state_unlock();
+    }
     uint64_t grad = 0;
     bool ok = true;
     const AdScopeState *scope = ad_scope_current();

@@ -44,14 +44,15 @@ enum {
     SPOT_SUM = 16,    /* in Traversal.sums */
     SPOT_END = 32,    /* in Traversal.ends */
     SPOT_BROUGHT = 64, /* forward, from before the body or scope: a tangent has come */
-    SPOT_STANDS = 128 /* forward: it has that of what it stands for */
+    SPOT_STANDS = 128, /* forward: it has that of what it stands for */
+    SPOT_GIVER = 256   /* it has edges to go on by */
 };
 
 /* A node of a traversal. */
 typedef struct Spot {
     NodeId id;
     uint32_t left; /* edges by which its gradient is yet to leave */
-    uint8_t flags; /* SPOT_... */
+    uint16_t flags; /* SPOT_... */
 } Spot;
 
 /* Numbers of spots, whose nodes are held. */
@@ -346,7 +347,7 @@ static bool is_due(NodeId id)
     return due && !ad_thread_in_body();
 }
 
-static bool note_spot(Traversal *t, SpotList *list, uint32_t place, uint8_t flag)
+static bool note_spot(Traversal *t, SpotList *list, uint32_t place, uint16_t flag)
 {
     Spot *spot = &t->spots[place];
     if (spot->flags & flag)
@@ -371,13 +372,13 @@ static bool note_gradient(Traversal *t, uint32_t place)
 
 /* Have the gradients of these nodes evaluated together, as sums if these can wait. What
  * cannot be fails when it is needed. */
-static void schedule_spots(Traversal *t, SpotList *list, uint8_t flag)
+static void schedule_spots(Traversal *t, SpotList *list, uint16_t flag)
 {
     while (list->count) {
         state_lock();
         Spot *spot = &t->spots[list->spots[--list->count]];
         NodeId id = spot->id;
-        spot->flags &= (uint8_t) ~flag;
+        spot->flags &= (uint16_t) ~flag;
         uint64_t grad = ad_graph_node(id)->grad;
         ad_graph_hold(grad);
         state_unlock();
@@ -555,7 +556,7 @@ static void release_target(const Traversal *t, const AdVisit *v)
     Spot *target = target_spot(t, v);
     if (!(target->flags & SPOT_HELD))
         return;
-    target->flags &= (uint8_t) ~SPOT_HELD;
+    target->flags &= (uint16_t) ~SPOT_HELD;
     if (t->flags & ADFlagClearEdges)
         ad_graph_drop_passed(target->id);
     ad_graph_unref(target->id);
@@ -741,6 +742,7 @@ static bool list_spots(Traversal *t)
     TRY(check_givers(t), false);
     for (uint32_t i = 0; i < n; i++) {
         t->spots[v->list[i].giver].left++;
+        t->spots[v->list[i].giver].flags |= SPOT_GIVER;
         Spot *target = target_spot(t, &v->list[i]);
         if (!(target->flags & SPOT_HELD))
             ad_graph_ref(target->id);
@@ -847,10 +849,16 @@ static bool return_tangents(const Traversal *t)
 {
     bool ok = true;
     for (uint32_t i = 0; i < t->nodes.count && t->before; i++) {
-        ad_border_keep(t->spots[i].id, false);
+        /* One that the traversal ends with was its purpose. */
+        ad_border_keep(t->spots[i].id,
+                       (t->spots[i].flags &
+                        (SPOT_BROUGHT | SPOT_GIVER | SPOT_WANTED)) == SPOT_BROUGHT);
         if (t->spots[i].flags & SPOT_STANDS && ad_graph_has_node(t->spots[i].id))
             ad_gradient_clear(t->spots[i].id);
     }
+    for (uint32_t i = 0; i < t->nodes.count; i++)
+        if (t->spots[i].flags & SPOT_STANDS)
+            ad_border_ask(t->spots[i].id);
     for (uint32_t i = 0; i < t->visits.root_count && ok && t->before; i++) {
         const AdRoot *root = &t->visits.roots[i];
         AdStandsFor f;
@@ -859,6 +867,7 @@ static bool return_tangents(const Traversal *t)
             ad_graph_node(root->node)->serial != root->serial ||
             !ad_border_stands_for(root->node, &f))
             continue;
+        ad_border_ask(root->node);
         ok = ad_border_find_tangent(root->node, &tangent) &&
              ad_border_lend(root->node, true);
         if (ok && tangent) {
