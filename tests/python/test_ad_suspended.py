@@ -143,7 +143,7 @@ def test_bodies_that_resume_and_add_to_an_array(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_path_replay(mode: str) -> None:
-    """A sum of powers: a pass without derivatives, and one that has them in its body."""
+    """A sum of powers: a pass without derivatives, then one that has them."""
     s, n = tracked(0.5, 0.3, 0.9), UInt(3, 4, 0)
 
     def replay(i: Any, t: Any, rest: Any) -> Any:

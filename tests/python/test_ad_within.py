@@ -1,5 +1,5 @@
-"""Forward traversals in the bodies of loops, conditionals and calls; seeds of components;
-custom operations with inputs that are suspended; sums of what was broadcast.
+"""Forward traversals in bodies; seeds of components; custom operations with inputs
+that are suspended; sums of what was broadcast.
 
 Expected values are those of the formula, of NumPy, or (seeds, scopes) of the published
 package 1.4.0.
@@ -134,12 +134,10 @@ def test_seeds_that_a_body_sets(mode: str) -> None:
         return dr.grad(z)
 
     dr.clear_grad(x)
-    for factor, mask in ((4, x > 1), (4, x > 5)):
-        found = dr.if_stmt(
-            (x,), mask, begins, lambda x: factor * dr.detach(x), mode=mode
-        )
+    for mask in (x > 1, x > 5):
+        found = dr.if_stmt((x,), mask, begins, lambda x: 4 * dr.detach(x), mode=mode)
         own = np.array([1, 2, 3])
-        assert np.all(found == np.where(mask.numpy(), 2 * own, factor * own))
+        assert np.all(found == np.where(mask.numpy(), 2 * own, 4 * own))
 
 
 def test_tangents_that_cannot_be_had() -> None:

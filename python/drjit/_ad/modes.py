@@ -87,9 +87,9 @@ def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
 def forward_from(arg: Any, flags: Any = 7) -> None:
     """Propagate derivatives from an array to all that depends on it.
 
-    The gradient of ``arg`` is 1 unless one was set, in each component: that of a complex
-    number 1 + 1j, if both are tracked. RuntimeError if the array is not
-    tracked, unless ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
+    The gradient of ``arg`` is 1 unless one was set, in each component that is tracked:
+    that of a complex number is 1 + 1j. RuntimeError if the array is not tracked, unless
+    ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
     """
     _start("forward_from", dr.ADMode.Forward, arg, flags)
 
@@ -102,9 +102,9 @@ def forward(arg: Any, flags: Any = 7) -> None:
 def backward_from(arg: Any, flags: Any = 7) -> None:
     """Propagate derivatives from an array to all that it depends on.
 
-    The gradient of ``arg`` is 1 unless one was set, in each component: that of a complex
-    number 1 + 1j, if both are tracked. RuntimeError if the array is not
-    tracked, unless ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
+    The gradient of ``arg`` is 1 unless one was set, in each component that is tracked:
+    that of a complex number is 1 + 1j. RuntimeError if the array is not tracked, unless
+    ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
     """
     _start("backward_from", dr.ADMode.Backward, arg, flags)
 
