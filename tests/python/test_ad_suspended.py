@@ -7,7 +7,8 @@ NumPy, or of the formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import drjit as dr
@@ -16,6 +17,13 @@ import pytest
 from drjit.llvm.ad import Array3f64, Float64, TensorXf64, UInt
 
 MODES = ["symbolic", "evaluated"]
+
+
+@pytest.fixture(autouse=True)
+def no_nodes_are_left() -> Iterator[None]:
+    yield
+    gc.collect()
+    assert dr._core._ad_node_count() == 0  # type: ignore[attr-defined]
 
 
 def tracked(*values: float) -> Float64:

@@ -7,7 +7,8 @@ package 1.4.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import drjit as dr
@@ -29,6 +30,14 @@ from drjit.llvm.ad import (
 
 MODES = ["symbolic", "evaluated"]
 KEEP = dr.ADFlag.ClearNone
+
+
+@pytest.fixture(autouse=True)
+def no_nodes_are_left() -> Iterator[None]:
+    yield
+    Scaled.parameter = None
+    gc.collect()
+    assert dr._core._ad_node_count() == 0  # type: ignore[attr-defined]
 
 
 def tracked(*values: float) -> Float64:

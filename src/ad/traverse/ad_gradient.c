@@ -237,8 +237,8 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
                          "conditional or call that is complete, expected a value from "
                          "outside, such as a result of it",
                          ad_var_node(index));
-    uint64_t whole = info.size == 1 ? ad_moves_resize(value, size)
-                                    : ad_var_inc_ref(value);
+    uint64_t whole =
+        info.size == 1 ? ad_moves_resize(value, size) : ad_var_inc_ref(value);
     AdBorder border = ad_border();
     NodeId node;
     if (waits(&border, index, &node)) {
@@ -248,7 +248,7 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
         if (lent)
             ad_border_keep(node, true);
         state_unlock();
-        return !ok ? (ad_var_dec_ref(whole), false)
+        return !ok    ? (ad_var_dec_ref(whole), false)
                : lent ? ad_gradient_accumulate(node, whole)
                       : ad_wait_add(&border, node, whole);
     }

@@ -46,7 +46,7 @@ static size_t collapse(const Extents *from, const Extents *to, Axis *axes)
         if (n && (axes[n - 1].stride.n == 0) == repeated)
             axes[n - 1].extent = extent_mul(axes[n - 1].extent, target);
         else
-            axes[n++] = (Axis) { target, repeated ? extent_of(0) : stride };
+            axes[n++] = (Axis){ target, repeated ? extent_of(0) : stride };
         stride = extent_mul(stride, source);
     }
     return n;
