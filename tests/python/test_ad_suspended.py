@@ -7,7 +7,8 @@ NumPy, or of the formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import drjit as dr
@@ -16,6 +17,13 @@ import pytest
 from drjit.llvm.ad import Array3f64, Float64, TensorXf64, UInt
 
 MODES = ["symbolic", "evaluated"]
+
+
+@pytest.fixture(autouse=True)
+def no_nodes_are_left() -> Iterator[None]:
+    yield
+    gc.collect()
+    assert dr._core._ad_node_count() == 0  # type: ignore[attr-defined]
 
 
 def tracked(*values: float) -> Float64:
@@ -49,7 +57,9 @@ def call(mode: str, functions: Any, index: Any, *args: Any) -> Any:
 def test_callers_stay_tracked(mode: str) -> None:
     x, y = tracked(1, 2, 3), tracked(4, 5, 6)
     with dr.suspend_grad():
-        _, same, double = loop(mode, lambda s, a, b: (s + a, a, b * 2), Float64(0), x, x)
+        _, same, double = loop(
+            mode, lambda s, a, b: (s + a, a, b * 2), Float64(0), x, x
+        )
         assert same is x and not dr.grad_enabled(x, same, double)
         given = branch(mode, x > 1, lambda a: a, lambda a: a, x)
         one, two = branch(mode, x > 1, lambda a, b: (b, a), lambda a, b: (a, b), x, y)
@@ -141,7 +151,7 @@ def test_bodies_that_resume_and_add_to_an_array(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_path_replay(mode: str) -> None:
-    """A sum of powers: a pass without derivatives, and one that has them in its body."""
+    """A sum of powers: a pass without derivatives, then one that has them."""
     s, n = tracked(0.5, 0.3, 0.9), UInt(3, 4, 0)
 
     def replay(i: Any, t: Any, rest: Any) -> Any:

@@ -87,9 +87,9 @@ def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
 def forward_from(arg: Any, flags: Any = 7) -> None:
     """Propagate derivatives from an array to all that depends on it.
 
-    The gradient of ``arg`` is 1 unless one was set, in each component: that of a complex
-    number 1 + 1j, if both are tracked. RuntimeError if the array is not
-    tracked, unless ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
+    The gradient of ``arg`` is 1 unless one was set, in each component that is tracked:
+    that of a complex number is 1 + 1j. RuntimeError if the array is not tracked, unless
+    ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
     """
     _start("forward_from", dr.ADMode.Forward, arg, flags)
 
@@ -102,9 +102,9 @@ def forward(arg: Any, flags: Any = 7) -> None:
 def backward_from(arg: Any, flags: Any = 7) -> None:
     """Propagate derivatives from an array to all that it depends on.
 
-    The gradient of ``arg`` is 1 unless one was set, in each component: that of a complex
-    number 1 + 1j, if both are tracked. RuntimeError if the array is not
-    tracked, unless ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
+    The gradient of ``arg`` is 1 unless one was set, in each component that is tracked:
+    that of a complex number is 1 + 1j. RuntimeError if the array is not tracked, unless
+    ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
     """
     _start("backward_from", dr.ADMode.Backward, arg, flags)
 
@@ -181,14 +181,27 @@ def replace_grad(arg0: Any, arg1: Any, /) -> Any:
 
 
 def relative_grad(arg: Any, /) -> Any:
-    """Ones with the derivatives of ``log(arg)``: what changes, relative to the value.
+    """The value 1 with the derivative of ``arg / detach(arg)``: that of the logarithm.
 
-    Negative values have them as well. PyTrees: each array.
+    ``arg`` is a float array, a number, or a PyTree of these. Entries that are 0 have the
+    derivative 0. TypeError for others.
     """
     return _core._tree_map("relative_grad", _relative, arg)
 
 
-def _relative(value: Any) -> Any:
-    if not dr.is_array_v(value):
+def _relative(arg: Any) -> Any:
+    if isinstance(arg, (int, float)):
         return 1.0
-    return dr.replace_grad(type(value)(1), value / dr.detach(value))
+    if not dr.is_array_v(arg) or isinstance(arg, type) or not dr.is_float_v(arg):
+        raise TypeError(
+            f"drjit.relative_grad(): 'arg' is of type {type(arg).__name__}, expected a "
+            "float array or a number"
+        )
+    kind, plain = type(arg), dr.detach(arg)
+    if dr.is_matrix_v(arg):
+        return dr.replace_grad(kind(1), arg @ dr.rcp(plain))
+    special = dr.is_special_v(arg)
+    one = kind(1) if special else dr.ones(kind, dr.shape(arg))
+    zero = dr.squared_norm(plain) == 0 if special else plain == 0
+    factor = dr.select(zero, kind(0), dr.rcp(dr.select(zero, one, plain)))
+    return dr.replace_grad(one, arg * factor)

@@ -8,6 +8,7 @@
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_last.h"
 #include "ad/array/ad_moves.h"
+#include "ad/array/ad_repeat.h"
 #include "ad/array/ad_untracked.h"
 #include "ad/graph/ad_open.h"
 #include "ad/graph/ad_thread.h"
@@ -296,7 +297,12 @@ uint64_t ad_var_tile(uint64_t index, size_t count)
         return result;
     uint32_t position = ad_moves_op(JitOpMod, counter_of(result),
                                     number_of_entries(ad_var_index(index)));
-    return gather_like(result, index, position, ReduceModeAuto);
+    if (!position || ad_thread_in_body() || jit_var_peek_size(ad_var_index(index)) == 1)
+        return gather_like(result, index, position, ReduceModeAuto);
+    uint64_t leaf =
+        ad_repeat_track(result, index, position, ad_size_of(ad_var_index(index)));
+    jit_var_dec_ref(position);
+    return leaf;
 }
 
 /* ---------------------------------------------------------------- scatters

@@ -143,43 +143,7 @@ uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size)
     return make_reduce(result, index, op, block);
 }
 
-/* ---------------------------------------------------------------- repetition */
-
-static uint64_t repeat_forward(const AdMoves *m, uint32_t operand, uint64_t g,
-                               uint64_t into)
-{
-    (void) operand;
-    return ad_moves_add(into, repeat(g, m->size[0], ((const Reduce *) m)->block));
-}
-
-static uint64_t repeat_backward(const AdMoves *m, uint32_t operand, uint64_t g,
-                                uint64_t into)
-{
-    (void) operand;
-    const Reduce *r = (const Reduce *) m;
-    uint64_t whole = ad_moves_resize(g, ad_size_times(m->size[0], r->block));
-    uint64_t sums = whole ? reduce_of(r, ReduceOpAdd, whole) : 0;
-    ad_var_dec_ref(whole);
-    return ad_moves_add(into, sums);
-}
-
-uint64_t ad_var_repeat(uint64_t index, size_t count)
-{
-    if (!ad_var_node(index))
-        return jit_var_repeat(ad_var_index(index), count);
-    const AdSize each = ad_size_take(count);
-    ad_size_next(each);
-    uint32_t result = jit_var_repeat(ad_var_index(index), count);
-    TRY(result, 0);
-    Reduce r = {
-        .m = { .name = "repeat",
-               .forward = repeat_forward,
-               .backward = repeat_backward,
-               .size = { ad_size_of(ad_var_index(index)) } },
-        .block = each,
-    };
-    return ad_apply_moves(result, 1, &index, &r.m, sizeof(r));
-}
+/* ---------------------------------------------------------------- one entry as many */
 
 static uint64_t resize_forward(const AdMoves *m, uint32_t operand, uint64_t g,
                                uint64_t into)

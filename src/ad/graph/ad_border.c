@@ -278,6 +278,13 @@ void ad_border_keep(NodeId id, bool kept)
         lent->kept = kept;
 }
 
+void ad_border_ask(NodeId id)
+{
+    AdStandsFor f;
+    while (ad_border_stands_for(id, &f) && f.outer)
+        ad_border_keep(id = f.outer, false);
+}
+
 bool ad_border_check_lent(const AdOpen *open)
 {
     for (uint32_t i = 0; i < open->lent_count; i++)

@@ -55,7 +55,8 @@ typedef struct AdLent {
     NodeId node;    /* a reference */
     uint64_t saved; /* owned: the gradient outside */
     bool set;       /* the body has another one; else it was cleared only */
-    bool kept;      /* the program has set it, and no traversal has begun with it */
+    bool kept;      /* the program has set it, and no traversal has begun with it, or
+                       one has brought it, and nobody has asked for it */
 } AdLent;
 
 /** What the placeholder of an open construct stands for. */
@@ -114,6 +115,9 @@ bool ad_border_find_tangent(NodeId id, uint64_t *tangent);
 bool ad_border_is_lent(NodeId id);
 /** The program sets it; a traversal begins with it. With the lock. */
 void ad_border_keep(NodeId id, bool kept);
+/** Somebody has the gradient of a placeholder, and so that of what it stands for. With
+ *  the lock. */
+void ad_border_ask(NodeId id);
 /** The body is complete: nothing was set that nobody will see. With the lock. False: error
  *  recorded. */
 bool ad_border_check_lent(const struct AdOpen *open);

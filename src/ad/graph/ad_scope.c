@@ -328,8 +328,7 @@ bool ad_scope_leave(bool go_on)
         for (uint32_t i = 0; i < count; i++)
             ad_scope_postpone(waiting[i]);
     state_unlock();
-    bool ok = !go_on || !isolates || !count ||
-              ad_hooks.traverse_from(waiting, count);
+    bool ok = !go_on || !isolates || !count || ad_hooks.traverse_from(waiting, count);
     state_lock();
     for (uint32_t i = 0; i < count; i++)
         ad_graph_unref(waiting[i]);

@@ -41,8 +41,8 @@ typedef struct Walk {
     uint32_t depth, capacity;
     ADMode mode;
     const AdBorder *border; /* NULL: within bodies that are complete */
-    bool later;  /* where it stops is noted, and nothing is done about it */
-    bool beyond; /* it does not stop: the traversal is one in forward mode */
+    bool later;             /* where it stops is noted, and nothing is done about it */
+    bool beyond;            /* it does not stop: the traversal is one in forward mode */
 } Walk;
 
 /* Note that a node is seen. '*before': it was. */

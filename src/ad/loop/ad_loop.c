@@ -249,8 +249,8 @@ bool ad_var_loop_compress(uint32_t handle, uint64_t *states)
         if (ad_var_node(states[k]))
             return true;
     AdPlain plain;
-    bool ok = ad_plain_of(&plain, n, states) &&
-              jit_var_loop_compress(handle, plain.ids);
+    bool ok =
+        ad_plain_of(&plain, n, states) && jit_var_loop_compress(handle, plain.ids);
     for (size_t k = 0; k < n && ok; k++)
         states[k] = plain.ids[k];
     ad_plain_free(&plain);
@@ -268,8 +268,8 @@ static bool is_written(size_t k, uint64_t next)
     state_lock();
     const Loop *loop = (const Loop *) state_thread()->body;
     const LoopState *s = &loop->states[k];
-    bool written = loop->body.kind == BODY_EVALUATED && s->whole &&
-                   s->array == ad_var_index(next);
+    bool written =
+        loop->body.kind == BODY_EVALUATED && s->whole && s->array == ad_var_index(next);
     state_unlock();
     return written;
 }

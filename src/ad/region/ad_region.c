@@ -214,7 +214,8 @@ static bool note_exchanges(const AdOpen *open)
 static bool reserve_body(const AdOpen *open)
 {
     AdTemplate *t = open->t;
-    return ad_border_check_lent(open) && vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
+    return ad_border_check_lent(open) &&
+           vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
                        sizeof(AdBodyTemplate)) &&
            note_exchanges(open);
 }

@@ -179,6 +179,11 @@ uint64_t ad_grad(uint64_t index)
             "adds to the gradient of a%u waits until it is complete; expected this "
             "behind it",
             node);
+    if (border.recorded && ad_var_node(index)) {
+        state_lock();
+        ad_border_keep(ad_var_node(index), false);
+        state_unlock();
+    }
     uint64_t grad = 0;
     bool ok = true;
     const AdScopeState *scope = ad_scope_current();
@@ -232,8 +237,8 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
                          "conditional or call that is complete, expected a value from "
                          "outside, such as a result of it",
                          ad_var_node(index));
-    uint64_t whole = info.size == 1 ? ad_moves_resize(value, size)
-                                    : ad_var_inc_ref(value);
+    uint64_t whole =
+        info.size == 1 ? ad_moves_resize(value, size) : ad_var_inc_ref(value);
     AdBorder border = ad_border();
     NodeId node;
     if (waits(&border, index, &node)) {
@@ -243,7 +248,7 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
         if (lent)
             ad_border_keep(node, true);
         state_unlock();
-        return !ok ? (ad_var_dec_ref(whole), false)
+        return !ok    ? (ad_var_dec_ref(whole), false)
                : lent ? ad_gradient_accumulate(node, whole)
                       : ad_wait_add(&border, node, whole);
     }

@@ -24,64 +24,23 @@
 
 #include "ad/array/ad_moves.h"
 #include "ad/debug/ad_finite.h"
-#include "ad/graph/ad_open.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/rule/ad_apply.h"
 #include "ad/rule/ad_operation.h"
 #include "ad/traverse/ad_gradient.h"
 #include "ad/traverse/ad_quick.h"
+#include "ad/traverse/ad_tangent.h"
 #include "ad/traverse/ad_wait.h"
 #include "base/error.h"
 #include "base/vec.h"
 
 /* ---------------------------------------------------------------- going along edges */
 
-enum {
-    SPOT_REACHED = 1, /* a gradient has come by an edge */
-    SPOT_RUN = 2,     /* a custom operation that was run */
-    SPOT_WANTED = 4,  /* what leads there was enqueued, so it keeps its gradient */
-    SPOT_HELD = 8,    /* a target, which is held until its turn is over */
-    SPOT_SUM = 16,    /* in Traversal.sums */
-    SPOT_END = 32,    /* in Traversal.ends */
-    SPOT_BROUGHT = 64, /* forward, from before the body or scope: a tangent has come */
-    SPOT_STANDS = 128 /* forward: it has that of what it stands for */
-};
-
-/* A node of a traversal. */
-typedef struct Spot {
-    NodeId id;
-    uint32_t left; /* edges by which its gradient is yet to leave */
-    uint8_t flags; /* SPOT_... */
-} Spot;
-
-/* Numbers of spots, whose nodes are held. */
-typedef struct SpotList {
-    uint32_t *spots;
-    uint32_t count, capacity;
-} SpotList;
-
-typedef struct Traversal {
-    ADMode mode;
-    uint32_t flags;
-    bool tracked;
-    bool inside;     /* of a body: ad_thread_in_body() */
-    bool watch;      /* debug mode: has every gradient been finite? */
-    AdBorder border; /* backward, not within a body that is complete */
-    uint64_t before; /* forward: nodes below are from before the body, or the scope that
-                        isolates, and stay what they were */
-    AdVisits visits;
-    VarId zero; /* for ad_quick.h */
-    Spot *spots; /* by place in the set of their nodes */
-    AdSet nodes;
-    SpotList sums; /* whose gradients are to be summed up */
-    SpotList ends; /* that have no edges to go on by, and gradients */
-} Traversal;
-
 /* What is needed of an edge while the lock is not held; references are held. */
 typedef struct Passage {
     AdEdge edge;
-    VarType type;    /* of the receiver */
-    AdSize from; /* of giver and receiver */
+    VarType type; /* of the receiver */
+    AdSize from;  /* of giver and receiver */
     size_t to;
     NodeId giver, receiver;
     bool waits; /* what comes to the receiver, until a construct is complete */
@@ -346,7 +305,7 @@ static bool is_due(NodeId id)
     return due && !ad_thread_in_body();
 }
 
-static bool note_spot(Traversal *t, SpotList *list, uint32_t place, uint8_t flag)
+static bool note_spot(Traversal *t, SpotList *list, uint32_t place, uint16_t flag)
 {
     Spot *spot = &t->spots[place];
     if (spot->flags & flag)
@@ -371,13 +330,13 @@ static bool note_gradient(Traversal *t, uint32_t place)
 
 /* Have the gradients of these nodes evaluated together, as sums if these can wait. What
  * cannot be fails when it is needed. */
-static void schedule_spots(Traversal *t, SpotList *list, uint8_t flag)
+static void schedule_spots(Traversal *t, SpotList *list, uint16_t flag)
 {
     while (list->count) {
         state_lock();
         Spot *spot = &t->spots[list->spots[--list->count]];
         NodeId id = spot->id;
-        spot->flags &= (uint8_t) ~flag;
+        spot->flags &= (uint16_t) ~flag;
         uint64_t grad = ad_graph_node(id)->grad;
         ad_graph_hold(grad);
         state_unlock();
@@ -447,68 +406,10 @@ static uint64_t given(Traversal *t, NodeId giver, bool *ok)
     return plain;
 }
 
-/* Forward: is it from before the body, or the scope? */
-static bool is_before(const Traversal *t, NodeId id)
-{
-    const AdNode *node = ad_graph_node(id);
-    return node->serial < t->before && !(node->flags & (NODE_ENTRY | NODE_INNER));
-}
-
-/* A tangent comes to the receiver of an edge. To one from before, an earlier traversal of
- * the body may have brought another: it begins with what was there outside. Where the body
- * is recorded that comes back in the end. With the lock. */
-static bool bring(Traversal *t, const AdVisit *v, NodeId receiver)
-{
-    Spot *spot = &t->spots[v->receiver];
-    if (!is_before(t, receiver) || spot->flags & SPOT_BROUGHT)
-        return true;
-    spot->flags |= SPOT_BROUGHT;
-    bool brought = ad_graph_node(receiver)->flags & NODE_BROUGHT;
-    ad_graph_node(receiver)->flags |= NODE_BROUGHT;
-    if (ad_border_recorded())
-        return ad_border_lend_copy(receiver, brought);
-    if (brought)
-        ad_gradient_clear(receiver);
-    return true;
-}
-
-/* An array that a body writes to, or a result of an operation on whole arrays, has its
- * tangent outside only. */
-static bool check_brought(const Traversal *t, const Passage *p)
-{
-    if (!is_before(t, p->receiver) || !ad_border_recorded() ||
-        p->edge.rule != RULE_MOVES)
-        return true;
-    const AdMovesKind kind = ((const AdMoves *) (uintptr_t) p->edge.held)->kind;
-    return (kind != MOVES_WRITE && kind != MOVES_WHOLE) ||
-           ad_border_refuse(p->receiver, "forward, it is that of an operation on whole "
-                                         "arrays, which is not part of the body");
-}
-
-/* A placeholder of a body that is being recorded has the tangent of what it stands for.
- * With the lock. False: memory is out. */
-static bool stand_for(Traversal *t, const AdVisit *v)
-{
-    Spot *spot = &t->spots[v->giver];
-    AdStandsFor f;
-    uint64_t tangent;
-    if (!t->before || spot->flags & SPOT_STANDS ||
-        !(ad_graph_node(spot->id)->flags & NODE_ENTRY) ||
-        !ad_border_stands_for(spot->id, &f) || ad_border_is_lent(spot->id))
-        return true;
-    spot->flags |= SPOT_STANDS;
-    TRY(ad_border_find_tangent(spot->id, &tangent), false);
-    if (tangent)
-        ad_graph_hold(tangent);
-    ad_gradient_clear(spot->id);
-    ad_graph_node(spot->id)->grad = tangent;
-    return true;
-}
-
 /* Is the gradient of a node gone when its last edge has been passed? */
 static bool is_cleared(const Traversal *t, const Spot *giver)
 {
-    if (!(giver->flags & SPOT_REACHED) && is_before(t, giver->id))
+    if (!(giver->flags & SPOT_REACHED) && ad_tangent_is_before(t, giver->id))
         return false;
     uint32_t flag =
         giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
@@ -569,7 +470,7 @@ static void release_target(const Traversal *t, const AdVisit *v)
     Spot *target = target_spot(t, v);
     if (!(target->flags & SPOT_HELD))
         return;
-    target->flags &= (uint8_t) ~SPOT_HELD;
+    target->flags &= (uint16_t) ~SPOT_HELD;
     if (t->flags & ADFlagClearEdges && has_other_outputs(t, target))
         keep_passed(target->id);
     else if (t->flags & ADFlagClearEdges)
@@ -587,7 +488,7 @@ static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
         finish_giver(t, giver);
     /* Other bodies may come by what belongs to one around them. */
     if (t->flags & ADFlagClearEdges && there &&
-        !is_before(t, ad_graph_edge(v->edge)->target) &&
+        !ad_tangent_is_before(t, ad_graph_edge(v->edge)->target) &&
         !(t->border.inner &&
           ad_border_is_between(&t->border, ad_graph_edge(v->edge)->target)))
         ad_graph_edge(v->edge)->passed = true;
@@ -606,10 +507,10 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
     AdNode *receiver = ad_graph_node(to);
     if (t->tracked || t->watch || e->rule == RULE_INTO || e->rule == RULE_OUT_OF)
         return SLOW;
-    TRY(stand_for(t, v), FAILED);
+    TRY(ad_tangent_stand(t, v->giver), FAILED);
     if (!giver->grad)
         return PASSED;
-    TRY(bring(t, v, to), FAILED);
+    TRY(ad_tangent_bring(t, v->receiver), FAILED);
     VarId g = ad_var_index(giver->grad);
     if ((var_lanes_of(g) > giver->size && !t->inside) ||
         !ad_quick_applies(e->rule, e->held, g))
@@ -683,7 +584,7 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
     state_lock();
     bool there = passage_open(t, v, &p), ok = true;
     bool hands = there && hands_on(t, &t->spots[v->giver], &p);
-    ok = !there || stand_for(t, v);
+    ok = !there || ad_tangent_stand(t, v->giver);
     state_unlock();
     if (there && ok) {
         ok = run_operation(t, v, &p);
@@ -691,9 +592,9 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
         hands = hands && g;
         state_lock();
         if (ok && (g || p.edge.rule == RULE_OUT_OF))
-            ok = bring(t, v, p.receiver);
+            ok = ad_tangent_bring(t, v->receiver);
         state_unlock();
-        ok = ok && (!g || check_brought(t, &p));
+        ok = ok && (!g || ad_tangent_check(t, &p.edge, p.receiver));
         ok = ok && (hands ? pass_array(&p, g) : pass(t, &p, g));
         bool first = !(t->spots[v->giver].flags & SPOT_REACHED);
         if (t->watch && ok)
@@ -757,6 +658,7 @@ static bool list_spots(Traversal *t)
     TRY(check_givers(t), false);
     for (uint32_t i = 0; i < n; i++) {
         t->spots[v->list[i].giver].left++;
+        t->spots[v->list[i].giver].flags |= SPOT_GIVER;
         Spot *target = target_spot(t, &v->list[i]);
         if (!(target->flags & SPOT_HELD))
             ad_graph_ref(target->id);
@@ -857,35 +759,6 @@ static bool mask_roots(const Traversal *t)
     return ok;
 }
 
-/* Forward, the traversal is over: placeholders have no tangents of their own, but those
- * that it was to come to. */
-static bool return_tangents(const Traversal *t)
-{
-    bool ok = true;
-    for (uint32_t i = 0; i < t->nodes.count && t->before; i++) {
-        ad_border_keep(t->spots[i].id, false);
-        if (t->spots[i].flags & SPOT_STANDS && ad_graph_has_node(t->spots[i].id))
-            ad_gradient_clear(t->spots[i].id);
-    }
-    for (uint32_t i = 0; i < t->visits.root_count && ok && t->before; i++) {
-        const AdRoot *root = &t->visits.roots[i];
-        AdStandsFor f;
-        uint64_t tangent;
-        if (root->mode == ADModeForward || !ad_graph_has_node(root->node) ||
-            ad_graph_node(root->node)->serial != root->serial ||
-            !ad_border_stands_for(root->node, &f))
-            continue;
-        ok = ad_border_find_tangent(root->node, &tangent) &&
-             ad_border_lend(root->node, true);
-        if (ok && tangent) {
-            ad_graph_hold(tangent);
-            ad_gradient_clear(root->node);
-            ad_graph_node(root->node)->grad = tangent;
-        }
-    }
-    return ok;
-}
-
 static bool begin(Traversal *t)
 {
     TRY(ad_visits_sort(&t->visits, t->mode), false);
@@ -923,7 +796,7 @@ static bool traverse(Traversal *t)
     state_lock();
     if (begun && !leave_nothing(t))
         ok = false;
-    if (begun && !return_tangents(t))
+    if (begun && !ad_tangent_return(t))
         ok = false;
     state_unlock();
     drop_spots(t, &t->sums);

@@ -152,6 +152,11 @@ Leaf leaf_repeat(Leaf a, size_t count)
     return ad_var_repeat(a, count);
 }
 
+Leaf leaf_broadcast(Leaf source, Leaf position, size_t inner)
+{
+    return ad_var_broadcast(source, leaf_index(position), inner);
+}
+
 /* ---------------------------------------------------------------- memory */
 
 Leaf leaf_gather(Leaf source, Leaf position, Leaf mask, ReduceMode mode)

@@ -245,6 +245,8 @@ Leaf leaf_resize(Leaf a, size_t size);
 Leaf leaf_shrink(Leaf a, size_t size);
 Leaf leaf_tile(Leaf a, size_t count);
 Leaf leaf_repeat(Leaf a, size_t count);
+/** See ad_var_broadcast(). */
+Leaf leaf_broadcast(Leaf source, Leaf position, size_t inner);
 
 /* ---- memory; a mask 0 is one that is set everywhere */
 

@@ -46,7 +46,7 @@ static size_t collapse(const Extents *from, const Extents *to, Axis *axes)
         if (n && (axes[n - 1].stride.n == 0) == repeated)
             axes[n - 1].extent = extent_mul(axes[n - 1].extent, target);
         else
-            axes[n++] = (Axis) { target, repeated ? extent_of(0) : stride };
+            axes[n++] = (Axis){ target, repeated ? extent_of(0) : stride };
         stride = extent_mul(stride, source);
     }
     return n;
@@ -90,23 +90,60 @@ static Leaf source_positions(JitBackend backend, Leaf lane, const Axis *axes, si
     return position;
 }
 
-static Leaf gather(Leaf leaf, void *positions)
+typedef struct Gather {
+    Leaf positions;
+    Extent inner; /* entries of the blocks that are repeated, 0: of all */
+} Gather;
+
+static Leaf gather(Leaf leaf, void *argument)
 {
-    return leaf_gather(leaf, *(Leaf *) positions, 0, ReduceModeAuto);
+    const Gather *g = argument;
+    const size_t inner = g->inner.n ? extent_next(g->inner) : 0;
+    return leaf_broadcast(leaf, g->positions, inner);
 }
 
-Leaf broadcast_variable(Leaf leaf, const Extents *from, const Extents *to)
+/* The target as far as one run of axes is repeated, from the last on, and the source
+ * before. False: there is no other run. */
+static bool first_run(const Extents *from, const Extents *to, Extents *middle)
+{
+    int run = 0; /* even: not in one */
+    *middle = *to;
+    for (size_t d = 0; d < to->ndim; d++) {
+        const Extent target = extent(to, d), source = extent(from, d);
+        if (target.n != 1 && (source.n == 1) != (run & 1))
+            ++run;
+        if (run > 2)
+            extents_set(middle, to->ndim - 1 - d, source);
+    }
+    return run > 2;
+}
+
+static Leaf broadcast_once(Leaf leaf, const Extents *from, const Extents *to)
 {
     Axis axes[TENSOR_MAX_DIMS];
     size_t n = collapse(from, to, axes);
+    const bool rows = n && !axes[0].stride.n;
+    Gather g = { .inner = rows ? extent_of(1) : n > 2 ? axes[0].extent : extent_of(0) };
     Extent size = extent_of(1);
     for (size_t d = 0; d < to->ndim; d++)
         size = extent_mul(size, extents_get(to, d));
     JitBackend backend = leaf_backend(leaf);
     Leaf lane = leaf_counter(backend, extent_next(size));
-    Leaf positions = lane ? source_positions(backend, lane, axes, n) : 0;
-    Leaf result = positions ? evaluate_call(gather, leaf, &positions) : 0;
-    leaf_unref(positions);
+    g.positions = lane ? source_positions(backend, lane, axes, n) : 0;
+    Leaf result = g.positions ? evaluate_call(gather, leaf, &g) : 0;
+    leaf_unref(g.positions);
+    return result;
+}
+
+/* With derivatives, one run of axes after the other: so each is a sum in reverse. */
+Leaf broadcast_variable(Leaf leaf, const Extents *from, const Extents *to)
+{
+    Extents middle;
+    if (!leaf_node(leaf) || !first_run(from, to, &middle))
+        return broadcast_once(leaf, from, to);
+    const Leaf part = broadcast_once(leaf, from, &middle);
+    const Leaf result = part ? broadcast_variable(part, &middle, to) : 0;
+    leaf_unref(part);
     return result;
 }
 

@@ -1,0 +1,72 @@
+/*
+ * ad_tangent.h -- a traversal under way, and forward ones in bodies: see ad_tangent.c
+ *
+ * Requires the graph lock, but ad_tangent_check().
+ */
+#ifndef AD_TRAVERSE_AD_TANGENT_H
+#define AD_TRAVERSE_AD_TANGENT_H
+
+#include "ad/graph/ad_border.h"
+#include "ad/graph/ad_visits.h"
+
+enum {
+    SPOT_REACHED = 1,  /* a gradient has come by an edge */
+    SPOT_RUN = 2,      /* a custom operation that was run */
+    SPOT_WANTED = 4,   /* what leads there was enqueued, so it keeps its gradient */
+    SPOT_HELD = 8,     /* a target, which is held until its turn is over */
+    SPOT_SUM = 16,     /* in Traversal.sums */
+    SPOT_END = 32,     /* in Traversal.ends */
+    SPOT_BROUGHT = 64, /* forward, from before the body or scope: a tangent has come */
+    SPOT_STANDS = 128, /* forward: it has that of what it stands for */
+    SPOT_GIVER = 256   /* it has edges to go on by */
+};
+
+/* A node of a traversal. */
+typedef struct Spot {
+    NodeId id;
+    uint32_t left;  /* edges by which its gradient is yet to leave */
+    uint16_t flags; /* SPOT_... */
+} Spot;
+
+/* Numbers of spots, whose nodes are held. */
+typedef struct SpotList {
+    uint32_t *spots;
+    uint32_t count, capacity;
+} SpotList;
+
+typedef struct Traversal {
+    ADMode mode;
+    uint32_t flags;
+    bool tracked;
+    bool inside;     /* of a body: ad_thread_in_body() */
+    bool watch;      /* debug mode: has every gradient been finite? */
+    AdBorder border; /* backward, not within a body that is complete */
+    uint64_t before; /* forward: nodes below are from before the body, or the scope that
+                        isolates, and stay what they were */
+    AdVisits visits;
+    VarId zero;  /* for ad_quick.h */
+    Spot *spots; /* by place in the set of their nodes */
+    AdSet nodes;
+    SpotList sums; /* whose gradients are to be summed up */
+    SpotList ends; /* that have no edges to go on by, and gradients */
+} Traversal;
+
+/** Forward: is it from before the body, or the scope? */
+static inline bool ad_tangent_is_before(const Traversal *t, NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    return node->serial < t->before && !(node->flags & (NODE_ENTRY | NODE_INNER));
+}
+
+/** A tangent comes to the node at this place. False: memory is out. */
+bool ad_tangent_bring(const Traversal *t, uint32_t place);
+/** Can it, along this edge? Without lock. False: error recorded. */
+bool ad_tangent_check(const Traversal *t, const AdEdge *edge, NodeId receiver);
+/** The node at this place gives its tangent: that of what it stands for, if it is a
+ *  placeholder of a body that is being recorded. False: memory is out. */
+bool ad_tangent_stand(const Traversal *t, uint32_t place);
+/** The traversal is over: placeholders have no tangents of their own, but those that it
+ *  was to come to. False: memory is out. */
+bool ad_tangent_return(const Traversal *t);
+
+#endif
