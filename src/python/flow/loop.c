@@ -14,6 +14,7 @@
 #include "python/object/recording.h"
 #include "python/object/size.h"
 #include "python/object/tables.h"
+#include "python/object/undo.h"
 #include "python/object/wait.h"
 
 static const char operation[] = "while_loop";
@@ -30,6 +31,7 @@ typedef struct Loop {
     Tracker *start; /* of the caller's state */
     Watch watch;
     Aliases aliases;
+    Undo undo;      /* of one that runs at once */
     Reads reads;    /* of a recorded one */
     Tracker *now;   /* what the last body has returned; at first 'start' */
 } Loop;
@@ -241,6 +243,8 @@ static PyObject *run_traced(Loop *loop)
         recording_begin(&recording, operation);
     if (loop->symbolic)
         reads_begin(&loop->reads);
+    else
+        undo_begin(&loop->undo);
     if (tracker_open(start, loop->initial) && watch_begin(&loop->watch, start) &&
         start_loop(loop)) {
         for (size_t i = 0; i < start->tree.leaf_count; i++)
@@ -261,6 +265,8 @@ static PyObject *run_traced(Loop *loop)
     watch_end(&loop->watch);
     if (loop->symbolic)
         reads_end(&loop->reads);
+    else
+        undo_end(&loop->undo, result != NULL);
     if (loop->symbolic)
         recording_end(&recording);
     return result;

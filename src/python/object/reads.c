@@ -9,6 +9,7 @@
 #include "python/object/reads.h"
 
 #include "python/object/error.h"
+#include "python/object/undo.h"
 
 struct Read {
     Array *root;    /* strong, never a view; NULL: of a variable */
@@ -161,6 +162,8 @@ void reads_note_state(Leaf state, const Array *array, size_t i)
 
 bool reads_check_write(const char *operation, const Array *target)
 {
+    if (undo_open && !undo_note(target))
+        return false;
     if (!innermost || !target->info->jit)
         return true;
     for (const Reads *reads = innermost; reads; reads = reads->outer)

@@ -42,8 +42,8 @@ void reads_note_operands(PyObject *const *objects, Py_ssize_t n);
  *  has read the state has read the array. */
 void reads_note_state(Leaf state, const Array *array, size_t i);
 
-/** The thread is about to write to the leaves of an array. False: a loop has read it,
- *  and there is a RuntimeError. */
+/** The thread is about to write to the leaves of an array; noted for undo.h. False: a
+ *  recorded loop has read it, and there is a RuntimeError (or a MemoryError). */
 bool reads_check_write(const char *operation, const Array *target);
 
 #endif
