@@ -597,7 +597,6 @@ def test_wrong_calls_of_switch(mode: str) -> None:
             dr.switch(*wrong, mode=mode)
     for wrong, error in [
         ((Float(1), one, x), "'index' is of type drjit.llvm.Float"),
-        ((UInt(), one, x), "'index' is empty"),
         ((index, [], x), "'targets' is empty"),
         ((index, one, UInt(1, 2, 3)), r"'args\[0\]' has an incompatible size 3"),
         (

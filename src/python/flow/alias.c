@@ -238,7 +238,7 @@ static bool check_function(Search *s, PyObject *function)
 /* ---------------------------------------------------------------- all of them */
 
 bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *caller,
-                 const Tracker *returned, const Watch *watch,
+                 const Tracker *returned, const Watch *watch, const Reads *reads,
                  PyObject *const *functions, size_t count)
 {
     const size_t leaves = given->tree.leaf_count;
@@ -249,7 +249,8 @@ bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *ca
     for (size_t i = 0; ok && i < leaves; i++) {
         if (!tracker_changed(given, i))
             continue;
-        objects[i] = object_of(given, caller, i);
+        PyObject *object = object_of(given, caller, i);
+        objects[i] = object && reads_has(reads, object) ? object : NULL;
         any |= objects[i] != NULL;
         ok = check_places(aliases, given, returned, i) && check_parts(given, caller, i);
     }
@@ -260,6 +261,32 @@ bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *ca
                  .budget = MOST_FUNCTIONS };
     for (size_t i = 0; ok && any && i < count; i++)
         ok = check_function(&s, functions[i]);
+    for (size_t i = 0; ok && any && i < leaves; i++)
+        ok = !objects[i] ||
+             fail(given, i, PyUnicode_FromString("what the body reads by another name"));
     PyMem_Free(objects);
     return ok;
+}
+
+bool alias_check_caller(const Tracker *caller, const Leaf *before,
+                        const Tracker *returned)
+{
+    for (size_t k = 0; k < returned->tree.leaf_count; k++) {
+        const Py_ssize_t i = returned->leaves[k].origin;
+        if (i == NO_ORIGIN || (size_t) i >= caller->tree.leaf_count)
+            continue;
+        const TrackedLeaf *leaf = &caller->leaves[i];
+        if (tracker_has(caller, caller->tree.leaves[i], before + leaf->first,
+                        leaf->count))
+            continue;
+        PyObject *name = tracker_name(caller, leaf->place);
+        if (name)
+            error_raise(PyExc_RuntimeError, caller->operation, NULL, 0,
+                        "the array of %U was changed by another name, from outside of "
+                        "the state, which %U would not see; use one of the names",
+                        name, name);
+        Py_XDECREF(name);
+        return false;
+    }
+    return true;
 }

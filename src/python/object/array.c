@@ -13,7 +13,6 @@
 #include "python/object/deferred.h"
 #include "python/object/error.h"
 #include "python/object/reads.h"
-#include "python/object/undo.h"
 #include "python/object/view.h"
 
 /* ---------------------------------------------------------------- blocks */
@@ -60,7 +59,7 @@ static void adopt(Array *a, const TypeInfo *info)
     a->root = NULL;
     a->offset = 0;
     a->collected = a->overlaid = false;
-    a->inner = (reads_open | undo_open) != 0;
+    a->inner = reads_open != 0;
     info->state->references++;
 }
 
