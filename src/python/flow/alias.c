@@ -11,6 +11,29 @@
 
 enum { MOST_ENTRIES = 64, MOST_FUNCTIONS = 8 };
 
+/* Are its variables these? Whether one is tracked is no value. */
+static bool has_values(const Tracker *t, PyObject *object, const Leaf *ids,
+                       size_t count)
+{
+    const Array *array = array_of(object);
+    if (!array)
+        return tracker_has(t, object, ids, count);
+    if (array_count(array) != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (leaf_index(array_leaves(array)[i]) != leaf_index(ids[i]))
+            return false;
+    return true;
+}
+
+/* Has leaf i been changed in place, since it was given? */
+static bool is_changed(const Tracker *t, size_t i)
+{
+    const TrackedLeaf *leaf = &t->leaves[i];
+    return leaf->fresh &&
+           !has_values(t, leaf->fresh, t->variables.ids + leaf->first, leaf->count);
+}
+
 bool alias_begin(Aliases *aliases, const Tracker *given)
 {
     bool any = false;
@@ -62,7 +85,7 @@ static bool is_used(const Aliases *aliases, const Tracker *given,
     for (size_t k = leaf->first; k < leaf->first + leaf->count; k++)
         if (jit_var_ref(leaf_index(given->variables.ids[k])) > aliases->references[k])
             return true;
-    return tracker_changed(given, i);
+    return is_changed(given, i);
 }
 
 /* The caller's array that stood in a place before the loop, if it still does. */
@@ -247,7 +270,7 @@ bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *ca
         return PyErr_NoMemory();
     bool any = false, ok = true;
     for (size_t i = 0; ok && i < leaves; i++) {
-        if (!tracker_changed(given, i))
+        if (!is_changed(given, i))
             continue;
         PyObject *object = object_of(given, caller, i);
         objects[i] = object && reads_has(reads, object) ? object : NULL;
@@ -276,8 +299,8 @@ bool alias_check_caller(const Tracker *caller, const Leaf *before,
         if (i == NO_ORIGIN || (size_t) i >= caller->tree.leaf_count)
             continue;
         const TrackedLeaf *leaf = &caller->leaves[i];
-        if (tracker_has(caller, caller->tree.leaves[i], before + leaf->first,
-                        leaf->count))
+        if (has_values(caller, caller->tree.leaves[i], before + leaf->first,
+                       leaf->count))
             continue;
         PyObject *name = tracker_name(caller, leaf->place);
         if (name)

@@ -290,13 +290,6 @@ bool tracker_overlap(PyObject *a, const PyObject *b)
            y->offset < x->offset + array_count(x);
 }
 
-bool tracker_changed(const Tracker *t, size_t i)
-{
-    const TrackedLeaf *leaf = &t->leaves[i];
-    return leaf->fresh && !tracker_has(t, leaf->fresh, t->variables.ids + leaf->first,
-                                         leaf->count);
-}
-
 PyObject *tracker_give(Tracker *t)
 {
     const Leaf *ids = t->variables.ids;
