@@ -38,9 +38,9 @@ extern "C" {
  *  kept in a list of their own until jit_record_end(). The name is for messages and may
  *  be NULL. The handle, 0 on errors. */
 JIT_EXPORT uint32_t jit_record_begin(JitBackend backend, const char *name);
-/** The same for what runs at once: nothing in it is symbolic. Arrays that are written to
- *  can be read, which has the writes performed; with 'cleanup', jit_record_end() then
- *  gives the arrays back what was in them. */
+/** The same for what runs at once: nothing in it is symbolic. Arrays that are written
+ *  to can be read, which has the writes performed; with 'cleanup', jit_record_end()
+ *  then gives the arrays back what was in them. */
 JIT_EXPORT uint32_t jit_record_begin_evaluated(JitBackend backend, const char *name);
 /** Number of side effects that the innermost recording (of any kind) has, or that the
  *  thread has queued if it is recording nothing. */

@@ -141,7 +141,8 @@ def test_two_arrays_that_are_one_variable(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_cannot_be(mode: str) -> None:
-    """A side that makes something else of the array, or reads what it has written."""
+    """A side that makes something else of the array, or, if it does not run at once,
+    reads what it has written."""
     i = dr.arange(UInt, 4)
     write = add(lambda i: i)
 
@@ -158,8 +159,13 @@ def test_what_cannot_be(mode: str) -> None:
     for false_fn in (lambda a, i: a + 1, lambda a, i: i):
         with pytest.raises(RuntimeError, match="output 0 of one side is an array that"):
             dr.if_stmt((a, i), i > 1, write, false_fn, mode=mode, label="x")
-    with pytest.raises(RuntimeError, match="cannot be read now"):
-        dr.if_stmt((a, i), i > 1, read, same, mode=mode)
+    if mode == "evaluated":
+        found = dr.if_stmt((array(1, 2, 3, 4), i), i > 1, read, same, mode=mode)
+        written = write(array(1, 2, 3, 4), UInt(2, 3))
+        assert list(found) == [1, 2, written[2] + 1, written[3] + 1]
+    else:
+        with pytest.raises(RuntimeError, match="cannot be read now"):
+            dr.if_stmt((a, i), i > 1, read, same, mode=mode)
     with pytest.raises(RuntimeError, match="output 0 of one side is an array that"):
         dr.if_stmt((a, b, i), i > 1, straight, swapped, mode=mode)
     assert list(a) == [1, 2, 3, 4] and list(b) == [5, 6, 7, 8]

@@ -1,9 +1,16 @@
-"""Bodies that read and write one array, that change one of several names of an array, and
-that raise after they have written: all modes do what Python does, or say that they do not.
+"""Bodies that read and write one array, that change one of several names of an array,
+and that raise after they have written: all modes do what Python does, or say that they
+do not.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import enum
+import os
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -11,7 +18,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
-from drjit.llvm.ad import Array2f, Float, Int, TensorXf, UInt
+from drjit.llvm.ad import Array2f, Bool, Float, Int, TensorXf, UInt
 
 MODES = ["symbolic", "evaluated"]
 LANE = dr.arange(UInt, 4)
@@ -91,7 +98,9 @@ def test_recorded_loops_refuse_what_they_would_read(
 ) -> None:
     buffer = STARTS[start]()
     before = list(buffer)
-    with pytest.raises(RuntimeError, match=r"written to \(.*\.py:\d+\) was read \(.*:\d"):
+    with pytest.raises(
+        RuntimeError, match=r"written to \(.*\.py:\d+\) was read \(.*:\d"
+    ):
         if is_state:
             loop(lambda i, b: (body(b, i), (b,))[1], buffer, mode="symbolic")
         else:
@@ -274,7 +283,9 @@ def test_two_names_in_conditionals_and_calls(mode: str) -> None:
         x += a
         return x
 
-    with pytest.raises(RuntimeError, match=r"'args\[0\]' and 'a' of a function are one"):
+    with pytest.raises(
+        RuntimeError, match=r"'args\[0\]' and 'a' of a function are one"
+    ):
         dr.if_stmt((a,), LANE > 1, outside, lambda x: x, mode=mode)
 
 
@@ -425,3 +436,141 @@ def test_a_tensor_that_is_written_to() -> None:
     with pytest.raises(RuntimeError, match="was read"):
         loop(body, mode="symbolic")
     assert t.numpy().tolist() == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_an_evaluated_loop_that_raises_takes_writes_back(start: str) -> None:
+    buffer, vector = STARTS[start](), Array2f([1, 2], [3, 4])
+    before, copy = list(buffer), Float(buffer)
+
+    def body(i: Any) -> Any:
+        dr.scatter(buffer, Float(9), i)
+        dr.scatter_add(vector, Array2f(1, 1), i & 1)
+        if i[0] == 2:
+            assert list(buffer)[:3] == [9, 9, 9]
+            raise KeyError
+        return ()
+
+    with pytest.raises(KeyError):
+        loop(body, mode="evaluated", turns=4)
+    assert list(buffer) == before and list(copy) == before
+    assert vector.numpy().tolist() == [[1, 2], [3, 4]]
+
+
+# ---------------------------------------------------------------- no lanes, no axes
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_constructs_without_lanes(mode: str) -> None:
+    def none(kind: Any = Float) -> Any:
+        return dr.zeros(kind, 0)
+
+    i, v, k = dr.while_loop(
+        (none(UInt), none(Array2f), UInt(3)),
+        lambda i, *_: i < i,
+        lambda i, v, k: (i + i, v + v, k + 1),
+        mode=mode,
+    )
+    assert len(i) == 0 and dr.width(v) == 0 and list(k) == [3]
+    x = dr.if_stmt((none(),), none() > none(), lambda x: x * x, lambda x: x, mode=mode)
+    assert len(x) == 0
+    x, n = dr.switch(none(UInt), [lambda x: (x * x, 3)] * 2, none(), mode=mode)
+    assert len(x) == 0 and n == 3
+    with pytest.raises(RuntimeError, match=r"'state\[1\]' .* is uninitialized"):
+        loop(lambda _, x: (x,), Float(), mode=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_tensors_without_axes_get_some(mode: str) -> None:
+    table = TensorXf(np.arange(6, dtype=np.float32).reshape(2, 3))
+
+    def in_place(i: Any, t: Any) -> Any:
+        t += table
+        return (t,)
+
+    for body in (in_place, lambda i, t: (t + table,)):
+        one = TensorXf(np.float32(1))
+        (t,) = loop(body, one, mode=mode)
+        assert (t.numpy() == 1 + 3 * table.numpy()).all()
+    t = dr.if_stmt(
+        (table, TensorXf(np.float32(1))),
+        table > 2,
+        lambda t, s: t,
+        lambda t, s: s,
+        mode=mode,
+    )
+    assert t.numpy().tolist() == [[1, 1, 1], [3, 4, 5]]
+
+
+def test_a_number_selects_nobody() -> None:
+    assert dr.switch(1, [lambda x: x, lambda x: x + 1], 3, active=False) is None
+
+
+def test_writes_of_two_threads_come_in_order() -> None:
+    array = dr.opaque(Float, 0, 4)
+    queued, done = threading.Event(), threading.Event()
+
+    def first() -> None:
+        dr.scatter(array, Float(12), UInt(0))
+        queued.set()
+        done.wait()
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    queued.wait()
+    dr.scatter_add(array, Float(1), UInt(0))
+    found = array.numpy()
+    done.set()
+    thread.join()
+    assert found[0] == 13
+
+
+# ---------------------------------------------------------------- plain fields
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+@dataclasses.dataclass
+class Record:
+    x: Any
+    name: str = "name"
+    number: int = 3
+    color: Color = Color.RED
+    function: Any = len
+    nothing: None = None
+
+
+def test_plain_fields_are_kept() -> None:
+    a, b = Record(Float(1, 2, 3)), Record(Float(4, 5, 6))
+    for found, x in (
+        (dr.gather(Record, a, UInt(2, 0)), [3, 1]),
+        (dr.select(Bool(True, False, True), a, b), [1, 5, 3]),
+    ):
+        assert list(found.x) == x
+        assert dataclasses.replace(found, x=0) == Record(0)
+    dr.scatter(a, Record(Float(9)), UInt(1))
+    dr.scatter_add(a, Record(Float(1)), UInt(0), dr.ReduceMode.Local)
+    assert list(a.x) == [2, 9, 3] and dataclasses.replace(a, x=0) == Record(0)
+    assert dr.select(Bool(True, False), [1, "a"], [1, "a"]) == [1, "a"]
+    with pytest.raises(RuntimeError, match="two different objects"):
+        dr.select(Bool(True, False), ["a"], ["b"])
+
+
+def test_an_engine_that_is_not_there_is_the_error() -> None:
+    text = (
+        "import drjit as dr\nfrom drjit.llvm import Float\n"
+        "x = dr.arange(Float, 9)\n"
+        "for f in (lambda: dr.sum(x), lambda: dr.sin(x) + dr.sum(x)):\n"
+        "    try: dr.eval(f())\n"
+        "    except RuntimeError as error: print('bogus' in str(error))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", text],
+        env={**os.environ, "DRJIT_CPU_ENGINE": "bogus"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == ["True", "True"]

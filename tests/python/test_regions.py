@@ -629,7 +629,7 @@ def test_states_that_begin_as_one_variable(literal, mode):
     """A write to one of them is none to the other."""
 
     def body(k, a, b):
-        before = dr.gather(UInt, a, UInt(1)) + dr.gather(UInt, b, UInt(2))
+        before = dr.gather(UInt, b, UInt(1)) + dr.gather(UInt, b, UInt(2))
         dr.scatter(a, k + 5 + before, UInt(0))
         return k + 1, a, b
 

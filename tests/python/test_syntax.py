@@ -879,3 +879,16 @@ def test_print_ast(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert printed.startswith("Input AST\n---------\nFunctionDef(")
     assert "\nOutput AST\n----------\nFunctionDef(" in printed
+
+
+def test_too_deep_nesting_says_where(tmp_path: Any) -> None:
+    lines = ["def f(x):", "    if x < 0: r = x"]
+    lines += [f"    elif x == {i}: r = x + {i}" for i in range(1000)]
+    path = tmp_path / "deep.py"
+    path.write_text("\n".join([*lines, "    else: r = x", "    return r", ""]))
+    names: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    with pytest.raises(SyntaxError, match="nested too deeply") as found:
+        dr.syntax(names["f"])
+    assert found.value.filename == str(path) and found.value.lineno
+    assert isinstance(found.value.__cause__, RecursionError)

@@ -11,6 +11,29 @@
 
 enum { MOST_ENTRIES = 64, MOST_FUNCTIONS = 8 };
 
+/* Are its variables these? Whether one is tracked is no value. */
+static bool has_values(const Tracker *t, PyObject *object, const Leaf *ids,
+                       size_t count)
+{
+    const Array *array = array_of(object);
+    if (!array)
+        return tracker_has(t, object, ids, count);
+    if (array_count(array) != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (leaf_index(array_leaves(array)[i]) != leaf_index(ids[i]))
+            return false;
+    return true;
+}
+
+/* Has leaf i been changed in place, since it was given? */
+static bool is_changed(const Tracker *t, size_t i)
+{
+    const TrackedLeaf *leaf = &t->leaves[i];
+    return leaf->fresh &&
+           !has_values(t, leaf->fresh, t->variables.ids + leaf->first, leaf->count);
+}
+
 bool alias_begin(Aliases *aliases, const Tracker *given)
 {
     bool any = false;
@@ -62,7 +85,7 @@ static bool is_used(const Aliases *aliases, const Tracker *given,
     for (size_t k = leaf->first; k < leaf->first + leaf->count; k++)
         if (jit_var_ref(leaf_index(given->variables.ids[k])) > aliases->references[k])
             return true;
-    return tracker_changed(given, i);
+    return is_changed(given, i);
 }
 
 /* The caller's array that stood in a place before the loop, if it still does. */
@@ -238,7 +261,7 @@ static bool check_function(Search *s, PyObject *function)
 /* ---------------------------------------------------------------- all of them */
 
 bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *caller,
-                 const Tracker *returned, const Watch *watch,
+                 const Tracker *returned, const Watch *watch, const Reads *reads,
                  PyObject *const *functions, size_t count)
 {
     const size_t leaves = given->tree.leaf_count;
@@ -247,9 +270,10 @@ bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *ca
         return PyErr_NoMemory();
     bool any = false, ok = true;
     for (size_t i = 0; ok && i < leaves; i++) {
-        if (!tracker_changed(given, i))
+        if (!is_changed(given, i))
             continue;
-        objects[i] = object_of(given, caller, i);
+        PyObject *object = object_of(given, caller, i);
+        objects[i] = object && reads_has(reads, object) ? object : NULL;
         any |= objects[i] != NULL;
         ok = check_places(aliases, given, returned, i) && check_parts(given, caller, i);
     }
@@ -260,6 +284,32 @@ bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *ca
                  .budget = MOST_FUNCTIONS };
     for (size_t i = 0; ok && any && i < count; i++)
         ok = check_function(&s, functions[i]);
+    for (size_t i = 0; ok && any && i < leaves; i++)
+        ok = !objects[i] ||
+             fail(given, i, PyUnicode_FromString("what the body reads by another name"));
     PyMem_Free(objects);
     return ok;
+}
+
+bool alias_check_caller(const Tracker *caller, const Leaf *before,
+                        const Tracker *returned)
+{
+    for (size_t k = 0; k < returned->tree.leaf_count; k++) {
+        const Py_ssize_t i = returned->leaves[k].origin;
+        if (i == NO_ORIGIN || (size_t) i >= caller->tree.leaf_count)
+            continue;
+        const TrackedLeaf *leaf = &caller->leaves[i];
+        if (has_values(caller, caller->tree.leaves[i], before + leaf->first,
+                       leaf->count))
+            continue;
+        PyObject *name = tracker_name(caller, leaf->place);
+        if (name)
+            error_raise(PyExc_RuntimeError, caller->operation, NULL, 0,
+                        "the array of %U was changed by another name, from outside of "
+                        "the state, which %U would not see; use one of the names",
+                        name, name);
+        Py_XDECREF(name);
+        return false;
+    }
+    return true;
 }

@@ -240,7 +240,8 @@ static bool push_mask(Call *call, uint32_t lanes)
 {
     static const uint64_t yes = 1, no = 0;
     const JitBackend backend = type_backend(call->state);
-    const size_t size = lanes ? jit_var_size(lanes) : call->size;
+    const size_t none = call->size ? call->size : 1;
+    const size_t size = lanes ? jit_var_size(lanes) : none;
     const uint32_t mask =
         jit_var_literal(backend, VarTypeBool, lanes ? &yes : &no, size, 0);
     const bool ok = mask && jit_var_mask_push(backend, mask);
@@ -552,10 +553,25 @@ static bool find_flat(Call *call)
     return call->names || !PyList_GET_SIZE(keys);
 }
 
+/* No lanes: what the first function returns, without entries. */
+static PyObject *run_without_lanes(Call *call, PyObject *pair)
+{
+    PyObject *result = NULL, *found = NULL;
+    if (!push_mask(call, 0))
+        return NULL;
+    found = call_with_pair(call, 0, pair);
+    if (pop_mask(call) && found)
+        result = construct_without_entries(call->state, call->operation, found);
+    Py_XDECREF(found);
+    return result;
+}
+
 /* Call the functions with a pair of positional and named arguments. */
 static PyObject *run(Call *call, PyObject *pair)
 {
     PyObject *result = NULL;
+    if (!call->ids)
+        return run_without_lanes(call, pair);
     const Tracker copied = { .state = call->state,
                              .operation = call->operation,
                              .what = "result",
@@ -585,8 +601,7 @@ static bool read_index(Call *call, PyObject *object)
             Py_TYPE(object)->tp_name);
     const uint32_t index = array_index((Array *) object);
     if (!index)
-        return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
-                           "'index' is empty, expected at least one entry");
+        return true; /* there are no lanes */
     call->ids = jit_var_op_number(JitOpAdd, index, 1, 0);
     return call->ids || error_from_core(call->operation, NULL, 0);
 }

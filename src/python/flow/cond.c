@@ -66,6 +66,8 @@ static bool check_objects(Cond *cond, const Tracker *returned)
 /* Trace a side. Its containers are the caller's, and get their contents back. */
 static bool trace_side(Cond *cond, PyObject *function, Tracker *returned)
 {
+    Reads reads;
+    reads_begin(&reads, false);
     PyObject *args = tracker_give(&cond->args);
     PyObject *result = args ? PyObject_Call(function, args, NULL) : NULL;
     Py_XDECREF(args);
@@ -78,8 +80,10 @@ static bool trace_side(Cond *cond, PyObject *function, Tracker *returned)
     const Aliases aliases = { 0 }; /* one array is one for the function */
     ok = ok && result && tracker_open(returned, result) &&
          tracker_trace(returned, &cond->args) &&
-         alias_check(&aliases, &cond->args, &cond->args, returned, &cond->watch,
+         alias_check_caller(&cond->args, cond->args.variables.ids, returned) &&
+         alias_check(&aliases, &cond->args, &cond->args, returned, &cond->watch, &reads,
                      &function, 1);
+    reads_end(&reads);
     Py_XDECREF(result);
     return tracker_restore(&cond->args) && ok;
 }

@@ -4,6 +4,7 @@
 #include "python/flow/construct.h"
 
 #include "python/convert/promote.h"
+#include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/tree/compatible.h"
 
@@ -89,6 +90,20 @@ uint32_t construct_mask(PyObject *condition)
     return construct_is_empty(condition)
                ? jit_var_bool((JitBackend) array->info->backend, false)
                : jit_var_inc_ref(array_index(array));
+}
+
+static PyObject *without_entries(void *context, PyObject *const *leaves)
+{
+    (void) context;
+    const Array *array = array_of(leaves[0]);
+    return array && array->info->jit
+               ? (PyObject *) access_make(Py_TYPE(leaves[0]), array->info, array)
+               : Py_NewRef(leaves[0]);
+}
+
+PyObject *construct_without_entries(State *state, const char *operation, PyObject *tree)
+{
+    return tree_map(state, operation, &tree, 1, without_entries, NULL);
 }
 
 uint32_t construct_lanes(State *state, const char *operation, PyObject *mask)

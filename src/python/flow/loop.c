@@ -14,6 +14,7 @@
 #include "python/object/recording.h"
 #include "python/object/size.h"
 #include "python/object/tables.h"
+#include "python/object/undo.h"
 #include "python/object/wait.h"
 
 static const char operation[] = "while_loop";
@@ -30,7 +31,9 @@ typedef struct Loop {
     Tracker *start; /* of the caller's state */
     Watch watch;
     Aliases aliases;
-    Reads reads;    /* of a recorded one */
+    Leaf *before;   /* variables of the caller's arrays, without references */
+    Undo undo;      /* of one that runs at once */
+    Reads reads;
     Tracker *now;   /* what the last body has returned; at first 'start' */
 } Loop;
 
@@ -59,6 +62,12 @@ static bool *find_differentiated(const Tracker *t)
 
 static bool start_loop(Loop *loop)
 {
+    const size_t bytes = loop->start->variables.count * sizeof(Leaf);
+    loop->before = PyMem_Malloc(bytes + 1);
+    if (!loop->before)
+        return PyErr_NoMemory();
+    if (bytes)
+        memcpy(loop->before, loop->start->variables.ids, bytes);
     bool *differentiated = find_differentiated(loop->start);
     if (!differentiated)
         return false;
@@ -159,8 +168,9 @@ static void note_reads(const Loop *loop)
 static bool check_aliases(Loop *loop, const Tracker *returned)
 {
     PyObject *const functions[] = { loop->body, loop->condition };
-    const bool ok = alias_check(&loop->aliases, loop->now, loop->start, returned,
-                                &loop->watch, functions, 2);
+    const bool ok = alias_check_caller(loop->start, loop->before, loop->start) &&
+                    alias_check(&loop->aliases, loop->now, loop->start, returned,
+                                &loop->watch, &loop->reads, functions, 2);
     alias_end(&loop->aliases);
     return ok;
 }
@@ -239,8 +249,9 @@ static PyObject *run_traced(Loop *loop)
     Recording recording;
     if (loop->symbolic)
         recording_begin(&recording, operation);
-    if (loop->symbolic)
-        reads_begin(&loop->reads);
+    reads_begin(&loop->reads, loop->symbolic);
+    if (!loop->symbolic)
+        undo_begin(&loop->undo);
     if (tracker_open(start, loop->initial) && watch_begin(&loop->watch, start) &&
         start_loop(loop)) {
         for (size_t i = 0; i < start->tree.leaf_count; i++)
@@ -252,6 +263,7 @@ static PyObject *run_traced(Loop *loop)
         if (!tracker_restore(start))
             status = -1;
     }
+    reads_end(&loop->reads); /* results are made outside */
     if (status > 0 && !(result = tracker_commit(start, loop->now, NULL)))
         tracker_restore(start);
     if (loop->handle)
@@ -259,8 +271,9 @@ static PyObject *run_traced(Loop *loop)
     for (int i = 0; i < 3; i++)
         tracker_close(&loop->trackers[i]);
     watch_end(&loop->watch);
-    if (loop->symbolic)
-        reads_end(&loop->reads);
+    PyMem_Free(loop->before);
+    if (!loop->symbolic)
+        undo_end(&loop->undo, result != NULL);
     if (loop->symbolic)
         recording_end(&recording);
     return result;

@@ -268,8 +268,7 @@ static void set_variables(const Tracker *t, PyObject *object, const Leaf *ids,
     }
 }
 
-static bool has_variables(const Tracker *t, PyObject *object, const Leaf *ids,
-                          size_t count)
+bool tracker_has(const Tracker *t, PyObject *object, const Leaf *ids, size_t count)
 {
     Parts parts;
     find_parts(t->state, object, &parts);
@@ -289,13 +288,6 @@ bool tracker_overlap(PyObject *a, const PyObject *b)
     return x && y && (x->root ? x->root : x) == (y->root ? y->root : y) &&
            x->offset < y->offset + array_count(y) &&
            y->offset < x->offset + array_count(x);
-}
-
-bool tracker_changed(const Tracker *t, size_t i)
-{
-    const TrackedLeaf *leaf = &t->leaves[i];
-    return leaf->fresh && !has_variables(t, leaf->fresh, t->variables.ids + leaf->first,
-                                         leaf->count);
 }
 
 PyObject *tracker_give(Tracker *t)
@@ -850,7 +842,7 @@ static PyObject *final_leaf(const Tracker *initial, const Tracker *after, size_t
     PyObject *object = after->tree.leaves[i];
     if (!leaf->count || leaf->unbound ||
         (leaf->origin == NO_ORIGIN && Py_REFCNT(object) == 1 &&
-         has_variables(after, object, ids + leaf->first, leaf->count)))
+         tracker_has(after, object, ids + leaf->first, leaf->count)))
         return Py_NewRef(object);
     if (leaf->origin != NO_ORIGIN) {
         const size_t first = initial->leaves[leaf->origin].first_use;

@@ -80,9 +80,8 @@ bool tracker_give_leaves(const Tracker *t, PyObject **leaves);
 /** Let the fresh arrays have the tracker's variables. */
 void tracker_set(const Tracker *t);
 
-/** Has leaf i been changed in place, since it was given? */
-bool tracker_changed(const Tracker *t, size_t i);
-
+/** Has an array, or a local one, these variables? */
+bool tracker_has(const Tracker *t, PyObject *object, const Leaf *ids, size_t count);
 /** Are both arrays that have leaves in common? One may be a part of the other. */
 bool tracker_overlap(PyObject *a, const PyObject *b);
 

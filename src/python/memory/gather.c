@@ -329,6 +329,7 @@ static PyObject *gather_number(Access *a, Array *source)
 typedef struct Gather {
     Access access;
     PyObject *shape; /* NULL: not given */
+    bool any;        /* has the tree had an array? */
 } Gather;
 
 static PyObject *gather_leaf_object(void *context, PyObject *const *leaves)
@@ -336,6 +337,7 @@ static PyObject *gather_leaf_object(void *context, PyObject *const *leaves)
     Gather *g = context;
     if (!array_check(g->access.state, leaves[0])) /* the same for all lanes */
         return Py_NewRef(leaves[0]);
+    g->any = true;
     return gather_same(&g->access, Py_TYPE(leaves[0]), (Array *) leaves[0]);
 }
 
@@ -348,9 +350,14 @@ static PyObject *gather_any(Gather *g, PyObject *dtype, PyObject *source)
                            Py_TYPE(dtype)->tp_name);
     if (!array_check(a->state, source)) {
         if (dtype == (PyObject *) Py_TYPE(source) &&
-            plan_is_container(a->state, source))
-            return tree_map(a->state, a->operation, &source, 1,
-                            gather_leaf_object, g);
+            plan_is_container(a->state, source)) {
+            PyObject *made = tree_map(a->state, a->operation, &source, 1,
+                                      gather_leaf_object, g);
+            if (!made || g->any || !PyObject_Size(source))
+                return made;
+            PyErr_Clear(); /* a class may have no size */
+            Py_DECREF(made);
+        }
         return error_raise(PyExc_TypeError, a->operation, NULL, 0,
                            "'source' is of type %s, expected a dynamic 1D array, or an "
                            "instance of 'dtype'",

@@ -128,6 +128,8 @@ static bool collect_pairs(Scatter *s, PyObject *target, PyObject *value)
         if (array_check(state, targets.leaves[i]) ||
             array_check(state, values.leaves[i])) /* others stay as they are */
             ok = add_pair(s, targets.leaves[i], values.leaves[i]);
+    if (ok && !s->count && targets.leaf_count) /* none is an array */
+        ok = add_pair(s, targets.leaves[0], values.leaves[0]);
     tree_free(&targets);
     tree_free(&values);
     return ok;

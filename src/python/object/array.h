@@ -34,7 +34,7 @@ typedef struct Array {
     size_t offset : 61; /* view: first leaf in the root */
     size_t collected : 1; /* known to the garbage collector, by a header of its own */
     size_t overlaid : 1;  /* some thread sees other leaves in their place: overlay.h */
-    size_t inner : 1;     /* made while a loop was recorded: reads.h */
+    size_t inner : 1;     /* made in a body: reads.h */
 } Array;
 
 enum { TENSOR_INLINE_DIMS = 4, TENSOR_MAX_DIMS = 32 };

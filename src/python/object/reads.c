@@ -9,12 +9,14 @@
 #include "python/object/reads.h"
 
 #include "python/object/error.h"
+#include "python/object/undo.h"
 
 struct Read {
     Array *root;    /* strong, never a view; NULL: of a variable */
     size_t number;  /* of the leaf, or of the variable */
     PyObject *file; /* strong */
     int line;
+    bool derived; /* it was a state that was read, which stood for it */
 };
 
 unsigned reads_open;
@@ -112,7 +114,7 @@ static const Array *root_of(const Array *array)
 static Read read_of(const Array *array, size_t i)
 {
     const Array *root = root_of(array);
-    return root->inner ? (Read){ .number = leaf_index(array_leaves(array)[i]) }
+    return root->inner ? (Read){ .number = leaf_name(array_leaves(array)[i]) }
                        : (Read){ .root = (Array *) root, .number = array->offset + i };
 }
 
@@ -150,25 +152,28 @@ void reads_note_operands(PyObject *const *objects, Py_ssize_t n)
 void reads_note_state(Leaf state, const Array *array, size_t i)
 {
     const Read *found =
-        innermost && array->info->jit ? find(innermost, NULL, leaf_index(state)) : NULL;
+        innermost && array->info->jit ? find(innermost, NULL, leaf_name(state)) : NULL;
     if (!found || i >= array_count(array) || !array_leaves(array)[i])
         return;
     Read read = read_of(array, i);
     read.file = found->file;
     read.line = found->line;
+    read.derived = true;
     add(innermost, read);
 }
 
 bool reads_check_write(const char *operation, const Array *target)
 {
+    if (undo_open && !undo_note(target))
+        return false;
     if (!innermost || !target->info->jit)
         return true;
     for (const Reads *reads = innermost; reads; reads = reads->outer)
-        for (size_t i = 0; i < array_count(target); i++) {
+        for (size_t i = 0; reads->recorded && i < array_count(target); i++) {
             const Leaf leaf = array_leaves(target)[i];
             const Read *read = find(reads, root_of(target), target->offset + i);
             if (!read && leaf)
-                read = find(reads, NULL, leaf_index(leaf));
+                read = find(reads, NULL, leaf_name(leaf));
             if (read)
                 return fail(operation, read);
         }
@@ -177,9 +182,20 @@ bool reads_check_write(const char *operation, const Array *target)
 
 /* ---------------------------------------------------------------- loops */
 
-void reads_begin(Reads *reads)
+bool reads_has(const Reads *reads, PyObject *object)
 {
-    *reads = (Reads){ .outer = innermost };
+    const Array *array = array_of(object);
+    for (size_t i = 0; array && i < array_count(array); i++) {
+        const Read *read = find(reads, root_of(array), array->offset + i);
+        if (read && !read->derived)
+            return true;
+    }
+    return false;
+}
+
+void reads_begin(Reads *reads, bool recorded)
+{
+    *reads = (Reads){ .outer = innermost, .recorded = recorded };
     innermost = reads;
     reads_open++;
 }

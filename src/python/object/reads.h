@@ -18,20 +18,21 @@
 
 typedef struct Read Read;
 
-/** Of a loop that is being recorded. */
+/** Of a body. */
 typedef struct Reads {
     struct Reads *outer; /* of the same thread */
+    bool recorded;       /* of a recorded loop, which must not write to what it reads */
     Read *entries;       /* in no order */
     size_t count, capacity;
     uint32_t *slots;     /* 1 + number of an entry; open addressing */
     size_t room;         /* slots, a power of two, or 0 */
 } Reads;
 
-/** Loops that are being recorded, by all threads: nothing has to be noted otherwise. */
+/** Bodies that are open, of all threads: nothing has to be noted otherwise. */
 extern unsigned reads_open;
 
-/** Between the two, a loop is recorded. What it has read, the loop around has read. */
-void reads_begin(Reads *reads);
+/** Between the two, a body runs. What it has read, the one around has read. */
+void reads_begin(Reads *reads, bool recorded);
 void reads_end(Reads *reads);
 
 /** The thread gathers from an array. If memory is out, less is found. */
@@ -42,8 +43,11 @@ void reads_note_operands(PyObject *const *objects, Py_ssize_t n);
  *  has read the state has read the array. */
 void reads_note_state(Leaf state, const Array *array, size_t i);
 
-/** The thread is about to write to the leaves of an array. False: a loop has read it,
- *  and there is a RuntimeError. */
+/** Has the body read an array from outside, as this object? */
+bool reads_has(const Reads *reads, PyObject *object);
+
+/** The thread is about to write to the leaves of an array; noted for undo.h. False: a
+ *  recorded loop has read it, and there is a RuntimeError (or a MemoryError). */
 bool reads_check_write(const char *operation, const Array *target);
 
 #endif

@@ -114,8 +114,8 @@ bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count);
 bool record_join_body(RecordSize *s, const RecordedBody *body);
 /** Let go of a body; it may be used anew. */
 void record_release(RecordedBody *body);
-/** A body with values is complete ('ok'), or given up: what has been written early stays,
- *  or is taken back. */
+/** A body with values is complete ('ok'), or given up: what has been written early
+ *  stays, or is taken back. */
 void record_settle(ThreadState *ts, Body *body, bool ok);
 /** The innermost open body that effects are kept in, NULL: they are queued. */
 Body *record_keeper(const ThreadState *ts);
