@@ -501,12 +501,13 @@ class Program:
         for name, helper in reversed(HELPERS.items()):
             if f" {name}(" in rest:
                 rest = helper + rest
+        words = {*re.findall(r"\w+", rest)}
         for name, text in reversed(CLASSES.items()):
-            if re.search(rf"\b{name}\b", rest):
+            if name in words:
                 rest = f"{text}\n{rest}"
         ad = "" if self.base == "llvm" else ".ad"
         known = ("Array3f", "Array3f64", "Float", "Float64", "TensorXf", "TensorXf64")
-        types = [t for t in (*known, "UInt") if re.search(rf"\b{t}\b", rest)]
+        types = [t for t in (*known, "UInt") if t in words]
         head = _used_imports(PROLOGUE.format(ad=ad, types=", ".join(types)), rest)
         title = f"# {', '.join(self.features)}\n"
         return title + head + "\n" + rest
@@ -785,8 +786,9 @@ def _passed_on(parameter: str) -> str:
 
 def _used_imports(head: str, rest: str) -> str:
     lines = []
+    used = {*re.findall(r"(\w+)\.", rest)}
     for line in head.split("\n"):
         name = line.split(" ")[-1] if line.startswith("import ") else ""
-        if not name or name == "dr" or re.search(rf"\b{name}\.", rest):
+        if not name or name == "dr" or name in used:
             lines.append(line)
     return "\n".join(lines)

@@ -62,9 +62,16 @@ static PyObject *space_of(const Row *row)
  * thread's. NULL: exception. */
 static PyObject *dictionary_of(const Row *row, PyObject *object)
 {
-    const bool local = row->kind == READ_LOCAL || row->kind == READ_LOCALS;
-    return local ? PyObject_GetAttrString(object, "__dict__")
-                 : PyObject_GenericGetDict(object, NULL);
+    if (row->kind != READ_LOCAL && row->kind != READ_LOCALS)
+        return PyObject_GenericGetDict(object, NULL);
+    PyObject *fields = PyObject_GetAttrString(object, "__dict__");
+    if (!fields || PyDict_Check(fields))
+        return fields;
+    error_raise(PyExc_TypeError, "freeze", NULL, 0,
+                "the attribute '__dict__' of a threading.local is of type %s, expected "
+                "a dict", Py_TYPE(fields)->tp_name);
+    Py_DECREF(fields);
+    return NULL;
 }
 
 static PyObject *field_of(const Row *row, PyObject *object, PyObject *name)
