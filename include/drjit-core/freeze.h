@@ -147,9 +147,9 @@ JIT_EXPORT bool jit_freeze_check(const JitRecording *known);
 /** Do two recordings do the same for all inputs that they serve? Inputs and outputs,
  *  commands, kernels with all literals, constants, sizes as expressions, and conditions
  *  are compared; numbers that sizes were, and whom prints report to, do not count.
- *  1: they do. 0: they do not. 2: they do not, and may have reason to: they were made for
- *  other sizes, by which work is cut, or the host has read something else, or has run
- *  loops. -1: an error. */
+ *  1: they do. 0: they do not. 2: they do not, and may have reason to: they were made
+ *  for other sizes, by which work is cut, or the host has read something else, or has
+ *  run loops. -1: an error. */
 JIT_EXPORT int jit_freeze_same(const JitRecording *a, const JitRecording *b);
 /** Numbers of inputs and outputs. */
 JIT_EXPORT size_t jit_freeze_input_count(const JitRecording *recording);

@@ -161,7 +161,8 @@ class Invocation:
 
     def _record(self, settings: Any, numbers: bool) -> tuple[Any, Noted]:
         """``numbers``: sizes are ints meanwhile."""
-        frozen, noted = self.frozen, ([], [])
+        frozen = self.frozen
+        noted: Noted = ([], [])
         backend = _LLVM if frozen._backend is None else frozen._backend.value
         sizes: list[Any] = []
         left: list[Any] = []  # what the function leaves behind

@@ -127,9 +127,7 @@ def report_failures(
     here = [frame.filename == __file__ or frame.name == operation for frame in stack]
     own = [module.__file__ for module in (_freeze, _freeze_ad, _freeze_call)]
     stack = traceback.StackSummary.from_list(
-        frame
-        for frame in stack[: here.index(True)]
-        if frame.filename not in own
+        frame for frame in stack[: here.index(True)] if frame.filename not in own
     )
     shown = stack[: len(stack) - skip][-depth:] if depth > 0 else []
     lines = "".join(traceback.format_list(shown))
