@@ -19,7 +19,7 @@
 #include "trace/eval/evaluate.h"
 #include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"

@@ -10,7 +10,7 @@
 #include "device/cpu/transfer.h"
 #include "device/uses.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing.h"
+#include "trace/graph/watch.h"
 #include "trace/eval/history.h"
 #include "trace/graph/node.h"
 
@@ -147,7 +147,7 @@ bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
 bool work_submit(ThreadState *ts, Command *command)
 {
     if (state_flag(ts, JitFlagKernelHistory))
-        history_note(command, freezing_records(ts) ? KernelRecordingModeRecorded
+        history_note(command, watch_records(ts) ? KernelRecordingModeRecorded
                                                    : KernelRecordingModeInactive);
     Stream *stream = stream_self(command->device);
     if (stream)
