@@ -30,7 +30,7 @@ ROOTS = {
         device/cpu/transfer.c
         engine/native/core/native_launch.c
         export/runtime/exported.c export/runtime/exported_isa.c
-        freeze/recording_repeat.c freeze/recording_walk.c freeze/width_values.c
+        recording/recording_repeat.c recording/recording_walk.c recording/width_values.c
         ir/reduce_rule.c ir/type.c
         """,
     "EXPORT_LANES": "lanes/lanes.c",

@@ -11,7 +11,7 @@
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/graph/current.h"
 
 uint32_t jit_var_literal(JitBackend backend, VarType type, const void *value,

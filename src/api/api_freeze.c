@@ -9,7 +9,7 @@
 #include "export/export.h"
 #include "trace/array/array.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing_file.h"
+#include "freeze/freezing_file.h"
 #include "trace/graph/current.h"
 #include "trace/graph/node.h"
 
@@ -507,7 +507,7 @@ bool jit_freeze_size_like(uint32_t index)
     bool ok = var_exists(index) ||
               error_set(JIT_ERROR_ARGUMENT, "jit_freeze_size_like(): r%u is not a "
                         "variable", index);
-    if (ok && freezing_records(ts)) {
+    if (ok && watch_records(ts)) {
         node_read(ts, index);
         Width width = freezing_size(ts, index);
         freezing_hint(ts, width, var_lanes_of(index));

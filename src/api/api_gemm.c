@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
 
@@ -126,7 +126,7 @@ static VarId check_and_multiply(ThreadState *ts, VarId a, VarId b, const JitGemm
     uint32_t size = 0, axes = shape->batch_ndim;
     TRY(check_types(ts, a, b), 0);
     TRY(check_extents(shape, &size), 0);
-    if (shape->k == 0 && shape->sizes && freezing_records(ts))
+    if (shape->k == 0 && shape->sizes && watch_records(ts))
         TRY(freezing_bind(ts), 0);
     if (shape->k == 0)
         return node_literal(ts, var_get(a)->device,

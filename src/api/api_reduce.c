@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "ir/reduce_rule.h"
 #include "trace/array/reduction.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/current.h"
 

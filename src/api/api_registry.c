@@ -4,7 +4,7 @@
 #include "trace/graph/registry.h"
 
 #include "api/api.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 
 /* A function that is being recorded depends on what it finds. */
 static void note_look(const char *variant, const char *domain)

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "trace/array/array.h"
 #include "trace/array/show.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
 

@@ -19,7 +19,7 @@
 
 #include <drjit-core/freeze.h>
 
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 
 /** JitRecording is the public name of Frozen. */
 static inline const Frozen *export_frozen(const JitExport *function)

@@ -1,9 +1,9 @@
 /*
  * export_source.c -- FUNCTION.c: the recording as tables, and the function
  *
- * The tables are those of freeze/recording.h, of device/command.h for the patterns of
- * commands, and of engine/native/core/native_launch.h for the kernels. Nothing in
- * it does anything: that is exported.c. The names of its tables begin with 'own_', as
+ * The tables are those of recording/recording.h, of device/command.h for the patterns
+ * of commands, and of engine/native/core/native_launch.h for the kernels. Nothing in it
+ * does anything: that is exported.c. The names of its tables begin with 'own_', as
  * the function can have any other.
  */
 #include <inttypes.h>

@@ -649,7 +649,7 @@ static void test_most_variables(void **unused)
 static void test_distance_of_copies(void **unused)
 {
     (void) unused;
-    const Var largest = { .size = UINT32_MAX }, small = { .size = 65 };
+    const Var largest = { .own_lanes = UINT32_MAX }, small = { .own_lanes = 65 };
     assert_true(expand_stride(&largest) == UINT64_C(1) << 32);
     assert_true(expand_stride(&small) == 128);
 }

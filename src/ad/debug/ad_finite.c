@@ -10,7 +10,7 @@
 #include "ad/graph/ad_thread.h"
 #include "ad/rule/ad_rule.h"
 #include "base/error.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 
 bool ad_finite_watches(void)
 {

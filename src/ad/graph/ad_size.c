@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 
 /* The size of what a node stands for; by number of the node, so that most of these
  * belong to nodes that are gone, or to none. Guarded by the graph lock. */
@@ -23,7 +23,7 @@ static uint32_t note_capacity;
 static bool records(void)
 {
     const ThreadState *ts = thread_self.state;
-    return ts && ts->freezing && freezing_records(ts);
+    return ts && ts->freezing && watch_records(ts);
 }
 
 /* ---------------------------------------------------------------- with the lock */
@@ -54,7 +54,7 @@ static uint64_t origin_of(ThreadState *ts, Width width)
 /* Is there more to know than a number? */
 static bool is_recorded(const ThreadState *ts, VarId array)
 {
-    return ts && ts->freezing && freezing_records(ts) && var_lanes_of(array) > 1;
+    return ts && ts->freezing && watch_records(ts) && var_lanes_of(array) > 1;
 }
 
 AdSize ad_size_of_array(VarId array)

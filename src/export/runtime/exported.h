@@ -1,8 +1,8 @@
 /*
  * exported.h -- what an exported function consists of, and how it is called
  *
- *     FUNCTION.c    tables: an ExportedFunction, with a Recording (freeze/recording.h)
- *        │          whose commands are patterns and whose kernels are constants
+ *     FUNCTION.c    tables: an ExportedFunction, with a Recording (recording.h), whose
+ *        │          commands are patterns and whose kernels are constants
  *        ▼
  *     exported.c    checks what the caller gives, computes sizes, submits the commands
  *        ▼
@@ -14,7 +14,7 @@
 #ifndef EXPORT_RUNTIME_EXPORTED_H
 #define EXPORT_RUNTIME_EXPORTED_H
 
-#include "freeze/recording_walk.h"
+#include "recording/recording_walk.h"
 
 /** Memory of the caller: 'size' entries. */
 typedef struct ExportedArray {

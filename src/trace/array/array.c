@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/fold.h"
@@ -84,7 +84,7 @@ VarId array_map(ThreadState *ts, uint8_t device, VarType type, void *ptr,
 VarId array_share(ThreadState *ts, uint8_t device, VarType type, void *ptr, size_t size,
                   void (*release)(void *ptr, void *payload), void *payload)
 {
-    if (freezing_records(ts)) {
+    if (watch_records(ts)) {
         VarId copy = array_mem_copy(ts, device, type, ptr, size);
         if (copy && release)
             release(ptr, payload);

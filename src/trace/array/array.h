@@ -7,7 +7,7 @@
 #ifndef TRACE_ARRAY_ARRAY_H
 #define TRACE_ARRAY_ARRAY_H
 
-#include "freeze/width.h"
+#include "recording/width.h"
 #include "trace/graph/node.h"
 
 VarId array_literal(ThreadState *ts, uint8_t device, VarType type,

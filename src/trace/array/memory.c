@@ -20,7 +20,7 @@
 #include "trace/eval/evaluate.h"
 #include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
@@ -96,7 +96,7 @@ static bool is_known(const ThreadState *ts, VarId index, uint32_t depth)
     const Var *v = var_get(index);
     if (v->op == OP_LITERAL)
         return true;
-    if (var_lanes(v) != 1 || freezing_records(ts))
+    if (var_lanes(v) != 1 || watch_records(ts))
         return false;
     if (v->op == OP_EVALUATED)
         return !var_pending(v);

@@ -9,7 +9,7 @@
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/fold.h"

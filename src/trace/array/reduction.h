@@ -6,7 +6,7 @@
 #ifndef TRACE_ARRAY_REDUCTION_H
 #define TRACE_ARRAY_REDUCTION_H
 
-#include "freeze/width.h"
+#include "recording/width.h"
 #include "trace/graph/node.h"
 
 VarId reduction_all(ThreadState *ts, VarId id);

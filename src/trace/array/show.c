@@ -11,7 +11,7 @@
 #include "engine/interp/interp.h"
 #include "kernel/cache.h"
 #include "trace/array/array.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/graph/region.h"
 
 /* ----------------------------------------------------------------- entries */

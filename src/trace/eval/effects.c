@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
+#include "trace/graph/watch.h"
 
 /* ------------------------------------------------------------------- filtering */
 
@@ -224,7 +224,7 @@ static bool back_up(ThreadState *ts, VarIds *backups, VarId array)
     uint32_t size = var_lanes(v);
     size_t bytes = (size_t) size * type_info[type].size;
     Buffer *buffer = work_buffer(ts, device, bytes);
-    freezing_size_of(ts, array);
+    watcher.size_of(ts, array);
     VarId copy = buffer && work_copy(ts, var_get(array)->value.buffer, 0, buffer, 0,
                                      bytes)
                      ? node_buffer(ts, device, type, size, buffer)

@@ -35,11 +35,11 @@
 #include "trace/eval/effects.h"
 #include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
-#include "trace/eval/freezing.h"
 #include "trace/eval/report.h"
 #include "trace/eval/work.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/hooks.h"
+#include "trace/graph/watch.h"
 #include "trace/graph/node.h"
 #include "trace/graph/region.h"
 
@@ -287,13 +287,13 @@ static void add_history(ThreadState *ts, const Assembly *b, const Kernel *kernel
             .command = command, .kernel = kernel, .program = b->program,
             .operation_count = b->program->inst_count,
             .input_count = b->input_count, .output_count = b->output_count,
-            .mode = freezing_mode(ts), .hit = hit, .codegen_ns = codegen_ns });
+            .mode = watcher.mode(ts), .hit = hit, .codegen_ns = codegen_ns });
 }
 
 static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
                    uint64_t codegen_ns)
 {
-    freezing_folds(ts, b);
+    watcher.folds(ts, b);
     if (!kernel)
         return evaluate_folds_submit(ts, b);
     Fold folds[LAUNCH_FOLDS];
@@ -309,7 +309,7 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
     if (command) {
         command->interrupts = b->interrupts;
         add_history(ts, b, kernel, command, report, hit, codegen_ns);
-        freezing_launch(ts, b, kernel, report);
+        watcher.launch(ts, b, kernel, report);
     }
     if (command && work_submit(ts, command))
         return true;
@@ -352,7 +352,7 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     b->sources = state_flag(ts, JitFlagDebug) || state_flag(ts, JitFlagPrintIR);
     TRY(begin_program(w) && assemble_group(b, w->program, group), false);
     b->device = device_at(group->device);
-    TRY(freezing_size_group(ts, group), false);
+    TRY(watcher.group(ts, group), false);
     bool computes = w->program->inst_count || b->fold_count != 1 ||
                     b->folds[0].op == FOLD_COMPRESS, hit = false, ok;
     Kernel *kernel = NULL;
@@ -700,9 +700,9 @@ bool evaluate_literal(ThreadState *ts, VarId id)
     v = var_get(id);
     bool ok = buffer != NULL;
     if (ok && v->op == OP_UNDEFINED) {
-        ok = freezing_undefined(ts, id, buffer);
+        ok = watcher.undefined(ts, id, buffer);
     } else if (ok && v->op == OP_LITERAL) {
-        freezing_size_of(ts, id);
+        watcher.size_of(ts, id);
         ok = work_fill(ts, buffer, v->value.literal, entry);
     }
     if (ok && v->op != OP_EVALUATED)
@@ -786,6 +786,4 @@ bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
     return ok;
 }
 
-const Hooks hooks = { evaluate_pending, freezing_abort, freezing_pin,
-                      freezing_keep_size, freezing_note_read, effects_take_back,
-                      free_workspace };
+const Hooks hooks = { evaluate_pending, effects_take_back, free_workspace };

@@ -7,9 +7,9 @@
 #include "base/vec.h"
 #include "ir/reduce_rule.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
+#include "trace/graph/watch.h"
 
 /* Targets that have copies; weak: an entry is dropped when its target has none any
  * more. */
@@ -48,8 +48,8 @@ static bool fill(ThreadState *ts, VarId target, uint64_t identity, Buffer *buffe
     const Var *v = var_get(target);
     uint32_t entry = type_info[v->type].size;
     const size_t second = expand_stride(v) * entry;
-    if (freezing_records(ts))
-        return freezing_copies(ts, target, (uint32_t) (buffer->size / second)) &&
+    if (watch_records(ts))
+        return watcher.copies(ts, target, (uint32_t) (buffer->size / second)) &&
                work_fill(ts, buffer, identity, entry);
     return second == buffer->size ||
            work_fill_rest(ts, buffer, second, identity, entry);
@@ -146,8 +146,7 @@ bool expand_collapse(ThreadState *ts, VarId target)
     const uint32_t stride = (uint32_t) expand_stride(v); /* expand_fits() */
     Command *command = command_create(to->device, COMMAND_COMBINE, var_lanes(v), 2, 0);
     TRY(command, false);
-    freezing_size_of(ts, target);
-    freezing_extent(ts, 0, freezing_stride(ts, target));
+    watcher.combine(ts, target);
     command_set_slot(command, 0, c->value.buffer, 0, from->size, SLOT_READ);
     command_set_slot(command, 1, v->value.buffer, 0, to->size, SLOT_WRITE);
     command->combine.op = (ReduceOp) extra->expanded_op;

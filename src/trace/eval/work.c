@@ -10,7 +10,7 @@
 #include "device/cpu/transfer.h"
 #include "device/uses.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing.h"
+#include "trace/graph/watch.h"
 #include "trace/eval/history.h"
 #include "trace/graph/node.h"
 
@@ -157,7 +157,7 @@ bool work_submit(ThreadState *ts, Command *command)
     if (buffer_guests() && reads_guest(command))
         ts->guests = true;
     if (state_flag(ts, JitFlagKernelHistory))
-        history_note(command, freezing_mode(ts));
+        history_note(command, watcher.mode(ts));
     Stream *stream = stream_self(command->device);
     if (stream)
         return stream_submit(stream, command);

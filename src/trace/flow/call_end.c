@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/flow/call_merge.h"
 #include "trace/flow/region_expand.h"
 #include "trace/graph/access.h"

@@ -16,7 +16,7 @@
 #include "base/table.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/flow/call_pattern.h"
 #include "trace/flow/region_replay.h"
@@ -596,7 +596,7 @@ VarId call_merge_table(ThreadState *ts, uint8_t device, const VarIds *values)
     }
     VarId table = array_mem_copy(ts, device, VarTypeUInt32, words, values->count);
     alloc_free(words);
-    if (table && arrays && freezing_records(ts)) { /* what is recorded is a constant */
+    if (table && arrays && watch_records(ts)) { /* what is recorded is a constant */
         VarId own = memory_duplicate(ts, table);
         var_dec(table);
         table = own;

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "trace/array/array.h"
 #include "trace/array/reduction.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/flow/call.h"
 #include "trace/graph/access.h"

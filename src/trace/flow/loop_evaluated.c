@@ -19,7 +19,7 @@
 #include "trace/array/array.h"
 #include "trace/array/reduction.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/freezing.h"
+#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/flow/loop.h"
 #include "trace/graph/arith.h"
@@ -30,7 +30,7 @@ bool loop_evaluated_begin(ThreadState *ts, Loop *loop)
     /* Writes that are kept until later are of no use to loop_compress.c, and local
      * arrays cannot be gathered from. */
     loop->compress = state_flag(ts, JitFlagCompressLoops) && !record_keeps(ts);
-    loop->compress &= !freezing_records(ts); /* iterations would differ */
+    loop->compress &= !watch_records(ts); /* iterations would differ */
     for (uint32_t i = 0; i < loop->count; ++i)
         loop->compress &= !loop->states[i].local;
     TRY(freezing_loop_begin(ts, loop), false);
@@ -72,7 +72,7 @@ static bool is_any_active(ThreadState *ts, const Loop *loop, VarId active, bool 
     VarId reduced = reduction_any(ts, active);
     TRY(reduced, false);
     uint8_t value = 0;
-    bool ok = freezing_records(ts) ? read_recorded(ts, reduced, &value)
+    bool ok = watch_records(ts) ? read_recorded(ts, reduced, &value)
                                    : array_read(ts, reduced, 0, &value);
     *any = value != 0;
     if (ok)

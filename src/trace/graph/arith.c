@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "kernel/host.h"
-#include "trace/graph/hooks.h"
+#include "trace/graph/watch.h"
 #include "trace/graph/simplify.h"
 
 /* "jit_var_add()" and the like, for messages. */
@@ -53,7 +53,7 @@ static inline VarId make_node(ThreadState *ts, Op op, VarType type, uint32_t siz
 /* What is used instead of the node. */
 static VarId instead(ThreadState *ts, VarId id, Op op, const VarId *args)
 {
-    return ts->freezing && id ? hooks.keep_size(ts, id, args, op_info[op].arity) : id;
+    return ts->freezing && id ? watcher.keep_size(ts, id, args, op_info[op].arity) : id;
 }
 
 VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args)

@@ -268,7 +268,7 @@ VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
 
 /* ------------------------------------------------------------------ checks */
 
-void node_note_read(ThreadState *ts, VarId id) { hooks.note_read(ts, id); }
+void node_note_read(ThreadState *ts, VarId id) { watcher.note_read(ts, id); }
 
 bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what)
 {

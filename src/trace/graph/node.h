@@ -6,7 +6,7 @@
 #ifndef TRACE_GRAPH_NODE_H
 #define TRACE_GRAPH_NODE_H
 
-#include "trace/graph/hooks.h"
+#include "trace/graph/watch.h"
 
 /** A node like '*proto' (refs, hash and extra are filled in here): an equal one
  *  that exists if the operation is pure and value numbering is on, else a new one. 0:
@@ -49,7 +49,7 @@ static inline void node_read(ThreadState *ts, VarId id)
 static inline uint32_t node_number(ThreadState *ts, VarId id)
 {
     if (ts && ts->freezing)
-        hooks.pin(ts, id);
+        watcher.pin(ts, id);
     return var_lanes_of(id);
 }
 /** May an operation read this variable at once? */

@@ -17,6 +17,7 @@
 #include "kernel/cache.h"
 #include "kernel/disk.h"
 #include "trace/graph/hooks.h"
+#include "trace/graph/watch.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/marks.h"
 #include "trace/graph/mask.h"
@@ -40,7 +41,7 @@ static void reset_thread(ThreadState *ts)
     mask_free(ts);
     alloc_free(ts->scheduled);
     alloc_free(ts->prefixes);
-    hooks.give_up(ts);
+    watcher.give_up(ts);
     hooks.free_workspace(ts->workspace);
     text_free(&ts->str);
     text_free(&ts->whos);

@@ -1,0 +1,163 @@
+/*
+ * recording_repeat.c -- what a repeated command is apart from its kernel; see
+ * recording.h
+ *
+ * A part of exported functions, too (src/export).
+ */
+#include "recording/recording.h"
+
+#include <stddef.h>
+
+#include "ir/type.h"
+
+/* Where the parameters of a kind are that are sizes; 0: it has none, or they are in its
+ * data. */
+static const size_t places[COMMAND_COUNT] = {
+    [COMMAND_FILL] = offsetof(Command, fill.bits),
+    [COMMAND_REDUCE] = offsetof(Command, reduce.block),
+    [COMMAND_PREFIX] = offsetof(Command, reduce.block),
+    [COMMAND_SORT] = offsetof(Command, sort.block),
+    [COMMAND_COMBINE] = offsetof(Command, combine.stride),
+};
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "all of them are of one type");
+
+enum {
+    GEMM_EXTENTS = offsetof(GemmShape, transpose_a) / sizeof(size_t),
+    AXIS_EXTENTS = sizeof(GemmAxis) / sizeof(size_t)
+};
+
+uint32_t recording_extents(const Command *c)
+{
+    switch (c->kind) {
+        case COMMAND_LAUNCH: return c->launch.folds;
+        case COMMAND_GEMM:
+            return GEMM_EXTENTS + AXIS_EXTENTS * ((const GemmShape *) c->data)->axes;
+        default: return places[c->kind] != 0;
+    }
+}
+
+uint64_t *recording_extent(Command *c, uint32_t number)
+{
+    if (c->kind == COMMAND_LAUNCH)
+        return &command_folds(c)[number].block;
+    size_t place = places[c->kind];
+    char *start = (char *) c;
+    if (c->kind == COMMAND_GEMM) {
+        start = c->data;
+        place = number < GEMM_EXTENTS
+                    ? number * sizeof(size_t)
+                    : sizeof(GemmShape) + (number - GEMM_EXTENTS) * sizeof(size_t);
+    }
+    return (uint64_t *) (void *) (start + place);
+}
+
+/* --------------------------------------------------------------------- sizes */
+
+static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return !__builtin_mul_overflow(a, b, &product) &&
+           !__builtin_add_overflow(*sum, product, sum);
+}
+
+/* Does an operand of a product, of so many bytes, have all entries that are read? */
+static bool has_operand(const GemmShape *s, bool first, uint64_t entry, size_t bytes)
+{
+    bool transpose = first ? s->transpose_a : s->transpose_b;
+    size_t rows = first ? s->m : s->k, columns = first ? s->k : s->n;
+    uint64_t count = transpose ? rows : columns;
+    bool ok = add_product(&count, (transpose ? columns : rows) - 1,
+                          first ? s->row_a : s->row_b);
+    for (uint32_t i = 0; ok && i < s->axes; ++i)
+        ok = add_product(&count, s->axis[i].extent - 1,
+                         first ? s->axis[i].stride_a : s->axis[i].stride_b);
+    return ok && count <= bytes / entry;
+}
+
+static bool has_operands(const Command *c)
+{
+    const GemmShape *s = c->data;
+    uint64_t entry = type_info[c->gemm.type].size, size = s->m;
+    bool ok = s->m && s->n && s->k && !__builtin_mul_overflow(size, s->n, &size);
+    for (uint32_t i = 0; ok && i < s->axes; ++i)
+        ok = s->axis[i].extent &&
+             !__builtin_mul_overflow(size, s->axis[i].extent, &size);
+    return ok && size == c->size && size <= c->slots[2].bytes / entry &&
+           has_operand(s, true, entry, c->slots[0].bytes) &&
+           has_operand(s, false, entry, c->slots[1].bytes);
+}
+
+/* Are private copies within their array, and as large as the target? */
+static bool has_copies(const Command *c)
+{
+    uint64_t entry = type_info[c->combine.type].size, all = c->size;
+    return add_product(&all, c->combine.copies - 1, c->combine.stride) &&
+           all <= c->slots[0].bytes / entry && c->size <= c->slots[1].bytes / entry;
+}
+
+/* Does it consist of whole blocks? */
+static bool has_blocks(Command *c)
+{
+    for (uint32_t i = 0; i < recording_extents(c); ++i) {
+        const uint64_t block = *recording_extent(c, i);
+        if (!block || c->size % block)
+            return false;
+    }
+    return true;
+}
+
+/* Does it have all that its parameters say? */
+static bool is_complete(Command *c)
+{
+    switch (c->kind) {
+        case COMMAND_COMBINE: return has_copies(c);
+        case COMMAND_GEMM: return has_operands(c);
+        case COMMAND_LAUNCH:
+        case COMMAND_REDUCE:
+        case COMMAND_PREFIX:
+        case COMMAND_SORT: return has_blocks(c);
+        default: return true;
+    }
+}
+
+/* ---------------------------------------------------------------------- fill */
+
+/* Constants are known to all that repeat a recording, other arrays to nobody else. */
+static inline void hold(const FrozenArray *array, Buffer *buffer)
+{
+    if (array->kind == FROZEN_CONSTANT)
+        buffer_retain(buffer);
+    else
+        buffer_retain_alone(buffer);
+}
+
+/* False: what is used does not lie within the array. */
+static inline bool fill_slot(Slot *slot, const FrozenUse *use, const FrozenArray *array,
+                             Buffer *buffer, int64_t width)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow((size_t) width, use->entry, &bytes) ||
+        use->offset > buffer->size || bytes > buffer->size - use->offset)
+        return false;
+    hold(array, buffer);
+    *slot = (Slot) { buffer, use->offset, bytes, use->access, use->word, 0 };
+    return true;
+}
+
+bool recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
+                    Buffer *const *buffers, const int64_t *values)
+{
+    const uint32_t extents = recording_extents(c);
+    for (uint32_t i = 0; i < extents; ++i)
+        if (r->extents[f->extent + i])
+            *recording_extent(c, i) = (uint64_t) values[r->extents[f->extent + i]];
+    const FrozenUse *uses = r->uses + f->first;
+    const FrozenArray *arrays = r->arrays;
+    Slot *slots = c->slots;
+    for (uint32_t i = 0, count = f->count; i < count; ++i) {
+        const uint32_t array = uses[i].array;
+        TRY(fill_slot(&slots[i], &uses[i], &arrays[array], buffers[array],
+                      values[uses[i].width]), false);
+    }
+    return is_complete(c);
+}
