@@ -42,16 +42,6 @@ def test_fmin_fmax() -> None:
     assert dr.fmin(4, 7) == 4 and dr.fmax(4, 7.5) == 7.5
 
 
-def test_relative_grad() -> None:
-    x = ad.Float(2, -4)
-    dr.enable_grad(x)
-    y = dr.relative_grad(x * x)
-    assert y.numpy().tolist() == [1, 1]
-    dr.backward(y)
-    np.testing.assert_allclose(x.grad.numpy(), [1, -0.5])  # 2 / x
-    assert dr.relative_grad({"a": [ad.Float(3)]})["a"][0][0] == 1
-
-
 def test_opaque_of_a_value() -> None:
     assert dr.opaque(llvm.Float(1)).state == dr.VarState.Evaluated
     value = llvm.Float(1), {"x": llvm.Array3f(0, 1, 0), "n": None, "s": "text"}

@@ -183,13 +183,9 @@ def replace_grad(arg0: Any, arg1: Any, /) -> Any:
 def relative_grad(arg: Any, /) -> Any:
     """The value 1 with the derivative of ``arg / detach(arg)``: that of the logarithm.
 
-    ``arg`` is a float array, a number, or a PyTree of these. Entries that are 0 have the
-    derivative 0. TypeError for others.
+    ``arg`` is a float array or a number. Entries that are 0 have the derivative 0.
+    TypeError for others.
     """
-    return _core._tree_map("relative_grad", _relative, arg)
-
-
-def _relative(arg: Any) -> Any:
     if isinstance(arg, (int, float)):
         return 1.0
     if not dr.is_array_v(arg) or isinstance(arg, type) or not dr.is_float_v(arg):
