@@ -376,12 +376,17 @@ class _Walk:
             or name == "__match_args__"
         }
         for name in sorted(present):
-            base = next(base for base in cls.__mro__ if name in vars(base))
-            value = vars(base)[name]
-            if type(value) in _DESCRIPTORS:
-                continue
-            where = f"{base.__name__}.{name}"
-            self._add(_core._READ_CLASS, base, name, value, where)
+            bases = [base for base in cls.__mro__ if name in vars(base)]
+            if "super" not in self._attributes:  # what is shadowed is not read
+                bases = bases[:1]
+            for base in bases:
+                value = vars(base)[name]
+                if type(value) in _DESCRIPTORS or (
+                    base not in own and base != bases[0]
+                ):
+                    continue
+                where = f"{base.__name__}.{name}"
+                self._add(_core._READ_CLASS, base, name, value, where)
         for base in own:
             missing = self._attributes.difference(vars(base))
             self._look_for_absent(base, missing, base.__name__)

@@ -90,6 +90,20 @@ KNOWN = {
         "C.__bases__ = (B,)",
         "class A:\n    k = 2.0\nclass B(A):\n    k = 3.0\nclass C(A):\n    pass",
     ),
+    "shadowed method": (
+        "B().get()",
+        "K = 3.0",
+        "K = 2.0\nclass A:\n    def get(self):\n        return K\n"
+        "class B(A):\n    def get(self):\n        return super().get()",
+    ),
+    "cell of a shadowed method": (
+        "B().get()",
+        "put(3.0)",
+        "def scope(k):\n    class A:\n        def get(self):\n"
+        "            return k\n    class B(A):\n        def get(self):\n"
+        "            return super().get()\n    def put(v):\n"
+        "        nonlocal k\n        k = v\n    return B, put\nB, put = scope(2.0)",
+    ),
     "enumerator": (
         "E.A.k",
         "E.A.k = 3.0",
