@@ -286,7 +286,7 @@ bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *ca
         ok = check_function(&s, functions[i]);
     for (size_t i = 0; ok && any && i < leaves; i++)
         ok = !objects[i] ||
-             fail(given, i, PyUnicode_FromString("what the body reads by another name"));
+             fail(given, i, PyUnicode_FromString("another name that is read"));
     PyMem_Free(objects);
     return ok;
 }

@@ -101,7 +101,8 @@ static PyObject *without_entries(void *context, PyObject *const *leaves)
                : Py_NewRef(leaves[0]);
 }
 
-PyObject *construct_without_entries(State *state, const char *operation, PyObject *tree)
+PyObject *construct_without_entries(State *state, const char *operation,
+                                    PyObject *tree)
 {
     return tree_map(state, operation, &tree, 1, without_entries, NULL);
 }

@@ -31,7 +31,8 @@ bool construct_is_empty(PyObject *condition);
 uint32_t construct_mask(PyObject *condition);
 
 /** A tree like this one whose traced arrays have no entries. NULL: exception. */
-PyObject *construct_without_entries(State *state, const char *operation, PyObject *tree);
+PyObject *construct_without_entries(State *state, const char *operation,
+                                    PyObject *tree);
 
 /** The variable of a mask of lanes, a new reference. 0: TypeError or ValueError. */
 uint32_t construct_lanes(State *state, const char *operation, PyObject *mask);

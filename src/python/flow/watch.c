@@ -80,8 +80,8 @@ static bool is_of_interest(const Watch *watch, PyObject *object)
             !tracker_unbound(object));
 }
 
-/* A module or a class, which only @dr.syntax makes part of a state: where a body assigns
- * to its attributes. */
+/* A module or a class, which only @dr.syntax makes part of a state: where a body
+ * assigns to its attributes. */
 static bool is_namespace(PyObject *object)
 {
     return PyModule_Check(object) ||

@@ -79,8 +79,9 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
     int rv = -1;
     if (!ok) {
         index_fail_value(a, value);
-    } else if (!reads_check_write(key_name(a, KEY_SET).text, a) || !settle(a) || (!entry && !evaluate_writes(key_name(a, KEY_SET).text,
-                                                         (PyObject **) &a, 1))) {
+    } else if (!reads_check_write(key_name(a, KEY_SET).text, a) || !settle(a) ||
+               (!entry && !evaluate_writes(key_name(a, KEY_SET).text, (PyObject **) &a,
+                                           1))) {
         rv = -1;
     } else if (!extent_exceeds(access_extent(a), i)) {
         fail_changed(a);

@@ -2,8 +2,8 @@
  * reads.h -- what the body of a recorded loop reads before it writes to it
  *
  *     v = dr.gather(Float, buf, i)       noted
- *     dr.scatter(buf, v + 1, i)          an error: the next iteration would have to read
- *                                        what this one has written
+ *     dr.scatter(buf, v + 1, i)          an error: the next iteration would have to
+ *                                        read what this one has written
  *
  * An iteration of an evaluated loop sees what the ones before it have written. In a
  * recorded loop all of them would read the array as it was before the loop. While one

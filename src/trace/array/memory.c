@@ -384,8 +384,8 @@ static uint32_t foreign_refs(VarId id)
     return v->refs - (var_pending(v) - (expand_copies_of(id) != 0));
 }
 
-/* Writes are performed thread by thread: those that another one has queued for the array
- * come before those to come. */
+/* Writes are performed thread by thread: those that another one has queued for the
+ * array come before those to come. */
 static bool run_others(ThreadState *ts, VarId id)
 {
     if (!var_pending(var_get(id)))

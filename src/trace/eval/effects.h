@@ -29,12 +29,12 @@ bool effects_foreign_exist(const ThreadState *ts);
 bool effects_find_foreign(const VarId *vars, uint32_t var_count, const VarId *effects,
                           uint32_t effect_count, VarId *region);
 
-/** Are writes to this array kept by bodies all of which have values (of conditionals and
- *  calls that run at once)? */
+/** Are writes to this array kept by bodies all of which have values (of conditionals
+ *  and calls that run at once)? */
 bool effects_are_kept(const ThreadState *ts, VarId array);
-/** Queue what the thread's bodies keep, all of which have values, in order; with copies
- *  of what is written to, in case that they are given up. What has been queued before is
- *  to be performed already. False: error recorded. */
+/** Queue what the thread's bodies keep, all of which have values, in order; with
+ *  copies of what is written to, in case that they are given up. What has been queued
+ *  before is to be performed already. False: error recorded. */
 bool effects_run_kept(ThreadState *ts);
 /** See hooks.h. */
 void effects_take_back(ThreadState *ts, const VarIds *pairs);
