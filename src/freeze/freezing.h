@@ -7,12 +7,13 @@
  *     freezing_replay()  other inputs ─► outputs; nothing is traced
  *
  * While a thread records, the commands that it submits are noted
- * (recording/recording.h). The trace's part is to say what sizes are: the number of lanes of a kernel follows
- * from the variables that it is computed from (freezing_size_group()). It asks each for
- * its Width: inputs and results of commands have one, as has what was made with a size
- * that is one (freezing_hint()). Whoever wants the size of a variable as a number has
- * it from node_number(), which pins it (freezing_pin()). Variables with a size of more
- * than one entry of which nothing is known pin all inputs.
+ * (recording/recording.h). The trace's part is to say what sizes are: the number of
+ * lanes of a kernel follows from the variables that it is computed from
+ * (freezing_size_group()). It asks each for its Width: inputs and results of commands
+ * have one, as has what was made with a size that is one (freezing_hint()). Whoever
+ * wants the size of a variable as a number has it from node_number(), which pins it
+ * (freezing_pin()). Variables with a size of more than one entry of which nothing is
+ * known pin all inputs.
  *
  * What is read by the host cannot decide anything in a recording: that is an error
  * where it happens.

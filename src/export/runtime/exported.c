@@ -3,8 +3,9 @@
  *
  * A call is what freezing_replay.c does, for memory in the place of variables: commands
  * are done again one after the other (recording/recording_walk.h). An output is
- * computed in the caller's memory where kernels may load whole vectors at its end, else copied
- * there; so is the state of a loop, and what has a size that is found on the way.
+ * computed in the caller's memory where kernels may load whole vectors at its end, else
+ * copied there; so is the state of a loop, and what has a size that is found on the
+ * way.
  */
 #include "export/runtime/exported.h"
 
