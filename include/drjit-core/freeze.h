@@ -160,7 +160,7 @@ JIT_EXPORT const char *jit_freeze_str(JitRecording *recording);
 /** A function of an exported library. */
 typedef struct JitExport {
     JitRecording *recording;
-    const char *name; /* an identifier of C */
+    const char *name; /* an identifier of C that the C library does not have */
     /** What to call what goes in and out: a text for each, of which letters and digits
      *  count; NULL: input_0, ... The last ones may be nothing but sizes: literals of
      *  which only the number of entries matters. */

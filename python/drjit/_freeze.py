@@ -237,8 +237,8 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
 
         Raises RuntimeError if there is no recording, if it has kernels that were not
         made by the ``native`` engine, if there is no place for it in C (prints,
-        instances of classes), if ``name`` is no identifier, or if a file cannot be
-        written.
+        instances of classes), if ``name`` is no identifier or a function of the C
+        library, or if a file cannot be written.
         """
         from drjit import _freeze_export
 

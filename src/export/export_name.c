@@ -30,7 +30,8 @@ static const char *const reserved[] = {
     "wchar_t", "while", "xor", "xor_eq",
     "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t",
     "uint64_t", "size_t",
-    "errno", "linux", "main", "math_errhandling", "stderr", "stdin", "stdout", "unix",
+    "BUFSIZ", "DIR", "EOF", "FILE", "INFINITY", "NAN", "NULL", "RAND_MAX", "errno",
+    "linux", "main", "math_errhandling", "stderr", "stdin", "stdout", "unix",
     "L_ctermid", "L_cuserid", "L_tmpnam", "P_tmpdir"
 };
 

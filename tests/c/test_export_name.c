@@ -68,7 +68,8 @@ static void test_functions(void **state)
 {
     static const char *const good[] = { "f", "_f", "step_2", "RELU", "__call__" };
     static const char *const bad[] = { "", "9", "a b", "a*/", "a\n", "_Bool", "double",
-                                       "size_t", "../a", "\xc3\xa9", "a-b", "main" };
+                                       "size_t", "../a", "\xc3\xa9", "a-b", "main",
+                                       "NULL" };
     (void) state;
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); ++i)
         assert_true(export_name_is_function(good[i]));

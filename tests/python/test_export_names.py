@@ -228,6 +228,16 @@ def test_names_that_are_refused(tmp_path: Path, name: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["write", "free", "printf", "exp", "pthread_create"])
+def test_functions_of_the_c_library_are_refused(tmp_path: Path, name: str) -> None:
+    frozen = dr.freeze(lambda x: x * 2)
+    frozen(opaque(3))
+    with pytest.raises(RuntimeError, match=f"'name' is \"{name}\", which the C library"):
+        frozen.export(tmp_path, name)
+    assert not list(tmp_path.iterdir())
+    frozen.export(tmp_path, f"my_{name}")
+
+
 @needs_tools
 def test_attributes_and_derivatives(tmp_path: Path) -> None:
     class Model:
