@@ -83,6 +83,7 @@ sys.exit(1 if wrong else 0)
 """
 WARNINGS = ["-W", "error", "-W", "ignore:The global interpreter lock"]
 
+
 @dataclass(frozen=True)
 class Interpreter:
     """One that is on this machine."""

@@ -204,10 +204,10 @@ JIT_EXPORT uint64_t ad_var_shrink(uint64_t index, size_t size);
 JIT_EXPORT uint64_t ad_var_reverse(uint64_t index);
 JIT_EXPORT uint64_t ad_var_tile(uint64_t index, size_t count);
 JIT_EXPORT uint64_t ad_var_repeat(uint64_t index, size_t count);
-/** A gather at positions that are known to be those of (P, 1, K) entries in an array of
- *  (P, R, K): each of P blocks of 'inner' = K entries R times; 0: there is one block. In
- *  reverse the R entries are summed up in the order of jit_var_block_reduce(), so that the
- *  result does not depend on threads. */
+/** A gather at positions that are known to be those of (P, 1, K) entries in an array
+ *  of (P, R, K): each of P blocks of 'inner' = K entries R times; 0: there is one
+ *  block. In reverse the R entries are summed up in the order of
+ *  jit_var_block_reduce(), so that the result does not depend on threads. */
 JIT_EXPORT uint64_t ad_var_broadcast(uint64_t source, uint32_t index, size_t inner);
 
 /** 'mode' says how the reverse derivative, a scatter-addition, is to be done. With

@@ -1,8 +1,8 @@
 """Fixtures that the tests of the Python package share.
 
 With the environment variable DRJIT_TEST_AD, ``drjit.llvm`` stands for ``drjit.llvm.ad``
-in all tests. With ``DRJIT_TEST_FEW``, a third of the random programs is made, where more
-would find little: with other versions of Python, and under the address sanitizer.
+in all tests. With ``DRJIT_TEST_FEW``, a third of the random programs is made, where
+more would find little: with other versions of Python, and under the address sanitizer.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ def test_names_that_are_refused(tmp_path: Path, name: str) -> None:
 def test_functions_of_the_c_library_are_refused(tmp_path: Path, name: str) -> None:
     frozen = dr.freeze(lambda x: x * 2)
     frozen(opaque(3))
-    with pytest.raises(RuntimeError, match=f"'name' is \"{name}\", which the C library"):
+    with pytest.raises(RuntimeError, match=f"'name' is \"{name}\", which the C libra"):
         frozen.export(tmp_path, name)
     assert not list(tmp_path.iterdir())
     frozen.export(tmp_path, f"my_{name}")

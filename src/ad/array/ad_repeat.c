@@ -1,10 +1,10 @@
 /*
  * ad_repeat.c -- arrays that are repeated: entry by entry, as a whole, in blocks
  *
- * Each result is a gather whose positions are known beforehand. So what an entry gets in
- * reverse are the entries of one row or column of the gradient, and these are not added up
- * as they come, but as those of a block (rows) or of a matrix product (columns): the same
- * bits whatever the threads do.
+ * Each result is a gather whose positions are known beforehand. So what an entry gets
+ * in reverse are the entries of one row or column of the gradient, and these are not
+ * added up as they come, but as those of a block (rows) or of a matrix product
+ * (columns): the same bits whatever the threads do.
  *
  *     (P, 1, K) -> (P, R, K)     K is 1: each entry R times; P is 1: all of it
  */

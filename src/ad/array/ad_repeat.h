@@ -6,9 +6,9 @@
 
 #include "ad/array/ad_moves.h"
 
-/** 'result' (its reference moves), tracked as what is at these positions of 'source',
- *  which are those of blocks of 'inner' entries that are repeated. Position 0: each entry
- *  is repeated. Without lock. 0: error recorded. */
+/** 'result' (its reference moves), tracked as what is at these positions of
+ *  'source', which are those of blocks of 'inner' entries that are repeated.
+ *  Position 0: each entry is repeated. Without lock. 0: error recorded. */
 uint64_t ad_repeat_track(uint32_t result, uint64_t source, uint32_t index,
                          AdSize inner);
 

@@ -50,7 +50,8 @@ typedef struct AdWaiting {
     bool lost;      /* ... is another one, which nobody can know, if it is tracked */
 } AdWaiting;
 
-/** A gradient that a body which is recorded has of its own, of a node from before it. */
+/** A gradient that a body which is recorded has of its own, of a node from before
+ *  it. */
 typedef struct AdLent {
     NodeId node;    /* a reference */
     uint64_t saved; /* owned: the gradient outside */
@@ -107,9 +108,9 @@ bool ad_border_lend(NodeId id, bool set);
 /** The same for one to which a tangent comes: it begins with the gradient outside, also
  *  if it has another one 'again'. */
 bool ad_border_lend_copy(NodeId id, bool again);
-/** The tangent of what a placeholder of an open construct stands for; of a state, as long
- *  as the loop leaves it alone, which is known when it is complete. '*tangent' is
- *  borrowed, 0: none. With the lock. False: memory is out. */
+/** The tangent of what a placeholder of an open construct stands for; of a state, as
+ *  long as the loop leaves it alone, which is known when it is complete. '*tangent'
+ *  is borrowed, 0: none. With the lock. False: memory is out. */
 bool ad_border_find_tangent(NodeId id, uint64_t *tangent);
 /** Has it? With the lock. */
 bool ad_border_is_lent(NodeId id);
@@ -118,8 +119,8 @@ void ad_border_keep(NodeId id, bool kept);
 /** Somebody has the gradient of a placeholder, and so that of what it stands for. With
  *  the lock. */
 void ad_border_ask(NodeId id);
-/** The body is complete: nothing was set that nobody will see. With the lock. False: error
- *  recorded. */
+/** The body is complete: nothing was set that nobody will see. With the lock. False:
+ *  error recorded. */
 bool ad_border_check_lent(const struct AdOpen *open);
 /** The body is complete, or given up. With the lock. */
 void ad_border_take_back(struct AdOpen *open);

@@ -37,8 +37,8 @@ enum {
     NODE_CUT_OUT = 32,  /* ... that left it */
     NODE_CLOSED = 64,   /* an entry of a region that is complete */
     NODE_PLAIN = 128,   /* of an array that has turned out not to be tracked */
-    NODE_BROUGHT = 256  /* its gradient was brought by a forward traversal within a body
-                           or scope that it is from before of: the next one replaces it */
+    NODE_BROUGHT = 256  /* its gradient was brought by a forward traversal in a body or
+                           scope that began after it: the next one replaces it */
 };
 
 /* These two are most of what a tracked operation takes, so they have no field that a

@@ -41,8 +41,8 @@ static inline bool ad_scope_refuses(void)
     return s && s->only && !s->count;
 }
 
-/** Does what a body is given keep its node? If nothing is tracked it does, too: the body
- *  may resume. */
+/** Does what a body is given keep its node? If nothing is tracked it does, too: the
+ *  body may resume. */
 static inline bool ad_scope_gives(uint64_t leaf)
 {
     return ad_scope_tracks(leaf) || (ad_scope_refuses() && !ad_graph_is_plain(leaf));
@@ -61,9 +61,9 @@ void ad_scope_note_forward(NodeId target);
  *  memory is out. With the lock. */
 AdScopeState *ad_scope_copy(bool *ok);
 void ad_scope_free_copy(AdScopeState *copy);
-/** Suspend what the copy says (NULL: nothing), and nothing else. What is suspended reads
- *  as if it had no gradient. To be ended with ad_scope_leave(). Without lock. False:
- *  memory is out. */
+/** Suspend what the copy says (NULL: nothing), and nothing else. What is suspended
+ *  reads as if it had no gradient. To be ended with ad_scope_leave(). Without lock.
+ *  False: memory is out. */
 bool ad_scope_enter_copy(const AdScopeState *copy);
 /** Take the innermost scope off the stack. */
 void ad_scope_drop(AdThread *t);

@@ -234,7 +234,8 @@ static void add_body(AdOpen *open, VarId active, size_t n, uint64_t *outputs)
     open->body = t->body_count;
 }
 
-/* What is suspended is no output. If all sides return it, it is what they were given. */
+/* What is suspended is no output. If all sides return it, it is what they were
+ * given. */
 static bool note_passed(AdTemplate *t, const uint64_t *outputs)
 {
     for (size_t k = 0; k < t->n_out; k++) {

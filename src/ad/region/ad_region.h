@@ -138,8 +138,8 @@ void ad_region_give_up(uint32_t handle);
 bool ad_region_dissolve(uint32_t handle);
 /** A body is complete: its mask and outputs. False: memory is out. */
 bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs);
-/** Results of a conditional that both sides have passed through are tracked as before if
- *  they are suspended. */
+/** Results of a conditional that both sides have passed through are tracked as
+ *  before if they are suspended. */
 void ad_region_give_passed(const AdTemplate *t, uint64_t *results);
 /** The same for a callable, of which there may be thousands: what is not tracked is not
  *  held. All have as many outputs. */

@@ -143,8 +143,8 @@ static bool run_forward(const AdOperation *op, NodeId node, uint64_t *in, uint64
     return ok;
 }
 
-/* One of a user runs as it was made: with the same things suspended, whatever is where the
- * traversal begins. */
+/* One of a user runs as it was made: with the same things suspended, whatever is
+ * where the traversal begins. */
 static bool enter_scope(const AdOperation *op, bool *entered)
 {
     const AdScopeState *s = ad_scope_current();

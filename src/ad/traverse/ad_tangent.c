@@ -2,9 +2,9 @@
  * ad_tangent.c -- see ad_tangent.h
  *
  * A body begins with the gradients that there are outside. Where it is recorded, nodes
- * from before it are lent others for as long as it is (ad_border.h); where it runs at once,
- * what a traversal brings to one is replaced by the next one's. Placeholders have the
- * tangents of what they stand for while a traversal is under way.
+ * from before it are lent others for as long as it is (ad_border.h); where it runs at
+ * once, what a traversal brings to one is replaced by the next one's. Placeholders have
+ * the tangents of what they stand for while a traversal is under way.
  */
 #include "ad/traverse/ad_tangent.h"
 
@@ -12,9 +12,9 @@
 #include "ad/traverse/ad_gradient.h"
 #include "base/error.h"
 
-/* A tangent comes to the receiver of an edge. To one from before, an earlier traversal of
- * the body may have brought another: it begins with what was there outside. Where the body
- * is recorded that comes back in the end. */
+/* A tangent comes to the receiver of an edge. To one from before, an earlier
+ * traversal of the body may have brought another: it begins with what was there
+ * outside. Where the body is recorded that comes back in the end. */
 bool ad_tangent_bring(const Traversal *t, uint32_t place)
 {
     Spot *spot = &t->spots[place];

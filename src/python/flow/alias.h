@@ -24,15 +24,16 @@ typedef struct Aliases {
 
 /** Before a body that gets what 'given' gives. False: exception. */
 bool alias_begin(Aliases *aliases, const Tracker *given);
-/** After it: it has returned 'returned', whose origins are known, and read 'reads', and
- *  'functions' have been called. 'caller' has the caller's arrays; the origins of
- *  'given' (of a loop) say which of these stand in its places. False: a RuntimeError. */
+/** After it: it has returned 'returned', whose origins are known, and read 'reads',
+ *  and 'functions' have been called. 'caller' has the caller's arrays; the origins
+ *  of 'given' (of a loop) say which of these stand in its places. False: a
+ *  RuntimeError. */
 bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *caller,
                  const Tracker *returned, const Watch *watch, const Reads *reads,
                  PyObject *const *functions, size_t count);
 /** Have the caller's arrays in the places of 'returned' still the variables 'before'
- *  (in the order of the tracker's)? A body that has written to one by another name has not
- *  changed what stands for it. False: a RuntimeError. */
+ *  (in the order of the tracker's)? A body that has written to one by another name
+ *  has not changed what stands for it. False: a RuntimeError. */
 bool alias_check_caller(const Tracker *caller, const Leaf *before,
                         const Tracker *returned);
 void alias_end(Aliases *aliases);

@@ -131,7 +131,8 @@ static bool same_places(const Frozen *a, const Frozen *b)
     for (size_t i = 0; i < a->tree.leaf_count; i++)
         numbers += a->leaves[i].count;
     bool same = a->output_count == b->output_count && a->size_count == b->size_count &&
-                a->change_count == b->change_count && a->inputs->suspended == b->inputs->suspended &&
+                a->change_count == b->change_count &&
+                a->inputs->suspended == b->inputs->suspended &&
                 a->returned_count == b->returned_count &&
                 same_numbers(a->numbers, b->numbers, numbers) &&
                 same_numbers(a->same, b->same, nodes) &&

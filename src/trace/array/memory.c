@@ -14,13 +14,14 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "freeze/freezing.h"
 #include "ir/reduce_rule.h"
 #include "trace/array/array.h"
+#include "trace/array/bounds.h"
 #include "trace/eval/effects.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
-#include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
@@ -81,82 +82,13 @@ static bool is_uniform(VarId source)
     return var_get(source)->op == OP_LITERAL || var_lanes_of(source) == 1;
 }
 
-static bool is_always_set(VarId mask)
-{
-    const Var *m = var_get(mask);
-    if (m->op == OP_CHECK)
-        m = var_get(m->dep[0]);
-    return m->op == OP_LITERAL && m->value.literal;
-}
-
-/* Is an index known without running a kernel: a literal, one entry in memory, or that,
- * scaled and shifted? */
-static bool is_known(const ThreadState *ts, VarId index, uint32_t depth)
-{
-    const Var *v = var_get(index);
-    if (v->op == OP_LITERAL)
-        return true;
-    if (var_lanes(v) != 1 || watch_records(ts))
-        return false;
-    if (v->op == OP_EVALUATED)
-        return !var_pending(v);
-    if (!depth || (v->op != OP_ADD && v->op != OP_MUL && v->op != OP_FMA))
-        return false;
-    for (uint32_t k = 0; k < op_info[v->op].arity; ++k)
-        if (!is_known(ts, v->dep[k], depth - 1))
-            return false;
-    return true;
-}
-
-/* That index modulo 2^32. False: error recorded. */
-static bool known_index(ThreadState *ts, VarId index, uint32_t *entry)
-{
-    const Var *v = var_get(index);
-    if (v->op == OP_LITERAL) {
-        *entry = (uint32_t) v->value.literal;
-        return true;
-    }
-    if (v->op == OP_EVALUATED) {
-        TRY(work_wait(ts, v->value.buffer, "jit_var_gather()"), false);
-        buffer_read(var_get(index)->value.buffer, 0, entry, sizeof(*entry));
-        return true;
-    }
-    const Op op = (Op) v->op;
-    VarId operands[3];
-    uint32_t x[3] = { 0 };
-    memcpy(operands, v->dep, sizeof(operands));
-    for (uint32_t k = 0; k < op_info[op].arity; ++k)
-        TRY(known_index(ts, operands[k], &x[k]), false);
-    *entry = op == OP_ADD ? x[0] + x[1] : x[0] * x[1] + x[2];
-    return true;
-}
-
-/* An access that is known to be out of bounds, in lanes that are known to be active. */
-static bool check_known(Access *a, VarId array, uint32_t n)
-{
-    enum { DEPTH = 3 };
-    uint32_t entry = 0;
-    if (!is_always_set(a->mask) || !is_known(a->ts, a->index, DEPTH))
-        return true;
-    TRY(known_index(a->ts, a->index, &entry), false);
-    const uint32_t bound = var_entries(var_get(array)) / n;
-    if (entry < bound)
-        return freezing_exceeds(a->ts, array, ((size_t) entry + 1) * n - 1);
-    const bool negative = var_get(a->index)->type == VarTypeInt32 && entry > INT32_MAX;
-    return error_set(JIT_ERROR_ARGUMENT,
-                     "%s: position %lld is out of bounds for an "
-                     "array with %u entries",
-                     a->function,
-                     negative ? (long long) (int32_t) entry : (long long) entry, bound);
-}
-
 /* An access to packets of n entries of an array. */
 static bool prepare(Access *a, uint32_t n, VarId array, VarId index, VarId mask,
                     const VarId *values, uint32_t value_count)
 {
     return access_prepare(a, index, mask, values, value_count,
                           var_entries(var_get(array)) / n) &&
-           check_known(a, array, n) && freezing_bound(a->ts, a->mask, array, n);
+           bounds_check(a, array, n) && freezing_bound(a->ts, a->mask, array, n);
 }
 
 /* Is this a reduction that waits, or computed from some and little else? */

@@ -18,7 +18,8 @@ static uint32_t target_count, target_capacity;
 
 uint64_t expand_stride(const Var *target)
 {
-    return ((uint64_t) var_entries(target) + EXPAND_LINE - 1) / EXPAND_LINE * EXPAND_LINE;
+    const uint64_t entries = var_entries(target);
+    return (entries + EXPAND_LINE - 1) / EXPAND_LINE * EXPAND_LINE;
 }
 
 /* Entries of all copies. */
