@@ -653,3 +653,14 @@ def test_results_that_depend_on_each_other() -> None:
     for _ in range(2):
         (g,) = pull((Float(1), {"y": Float(10), "n": 0}, Float(100)))
         assert values(g) == [1 + 30 + 3600]
+
+
+def test_fmin_fmax_and_median() -> None:
+    a, b = Float64(1, 5, 2, 7), Float64(3, 4, 6, -1)
+    for function in (dr.fmin, dr.fmax, dr.median):
+        inputs = (a,) if function is dr.median else (a, b)
+        dr.check_grad(lambda *x, f=function: f(*x) * 3, *inputs)
+    x = Float64(1, dr.nan)
+    dr.enable_grad(x)
+    dr.backward(dr.fmin(x, Float64(2, 2)) * 5)
+    assert values(x.grad) == [5, 0]

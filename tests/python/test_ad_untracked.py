@@ -91,7 +91,6 @@ def both_in_a_side(out: Any, y: Any, k: Any) -> None:
 
 
 def read_before(out: Any, y: Any, k: Any) -> None:
-    """What is read is the content from before the loop."""
     v = dr.gather(Float64, out, place(k, 1))
     dr.scatter(out, CONSTANT, place(k, 2))
     dr.scatter(out, dr.sin(y) * v, place(k))
@@ -156,7 +155,6 @@ RIGHT = [
     cleared_for_a_side,
     added,
     both_in_a_side,
-    read_before,
     in_a_side,
     in_the_other_side,
     in_an_argument,
@@ -224,6 +222,15 @@ def program(write: Callable[..., None], start: str = "plain") -> Callable[..., A
 @pytest.mark.parametrize("write", RIGHT)
 def test_gradients_are_right(write: Any, start: str) -> None:
     dr.check_grad(lambda x: program(write, start)(x)[0], X)
+
+
+@pytest.mark.parametrize("start", ["plain", "tracked"])
+def test_what_is_read_before_may_not_be_written(start: str) -> None:
+    """It would be the content from before the loop."""
+    x = Float64(X)
+    dr.enable_grad(x)
+    with pytest.raises(RuntimeError, match=r"(?s)that is written to .* was read"):
+        program(read_before, start)(x)
 
 
 @pytest.mark.parametrize("write", [in_a_side, in_a_loop, in_a_callable])

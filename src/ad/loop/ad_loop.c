@@ -67,13 +67,28 @@ static uint64_t *hold_list(size_t n, const uint64_t *list)
     return copy;
 }
 
-/* Copies of the states. What is suspended stays so. */
+/* The first state that begins as state 'k' does. */
+static size_t first_like(const AdLoop *loop, size_t k)
+{
+    size_t first = 0;
+    while (loop->initial[first] != loop->initial[k])
+        ++first;
+    return first;
+}
+
+/* Copies of the states, of those that begin as one a single one: the body may exchange
+ * them. What is suspended stays so. */
 static bool make_own(AdLoop *loop)
 {
     TRY(loop->own = hold_list(loop->n, loop->initial), false);
     for (size_t k = 0; k < loop->n; k++) {
         uint64_t *leaf = &loop->own[k];
-        if (!ad_graph_is_plain(*leaf)) {
+        const size_t first = ad_graph_is_plain(*leaf) ? k : first_like(loop, k);
+        if (first < k) {
+            ad_graph_release(*leaf);
+            *leaf = loop->own[first];
+            ad_graph_hold(*leaf);
+        } else if (!ad_graph_is_plain(*leaf)) {
             const bool tracks = ad_scope_tracks(*leaf);
             TRY(ad_region_own_node(leaf), false);
             NodeId own = ad_var_node(*leaf);

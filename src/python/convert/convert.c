@@ -501,7 +501,8 @@ static Array *from_flipped(const Conversion *c, PyObject *value)
     PyObject *module = tensor ? PyImport_ImportModule("drjit._shape.rearrange") : NULL;
     PyObject *flipped =
         module ? PyObject_CallMethod(module, "transpose", "O", tensor) : NULL;
-    if (flipped && array_tensor((Array *) flipped)->ndim == (size_t) info->ndim) {
+    if (flipped && info->jit &&
+        array_tensor((Array *) flipped)->ndim == (size_t) info->ndim) {
         PyObject *wider = PyObject_CallMethod(module, "expand_dims", "Oi", flipped, -1);
         Py_DECREF(flipped); /* with an axis of lanes */
         flipped = wider;

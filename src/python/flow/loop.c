@@ -82,6 +82,7 @@ static bool start_loop(Loop *loop)
     construct_set(JitFlagSymbolicLoops, symbolic);
     construct_set(JitFlagCompressLoops, compress);
     PyMem_Free(differentiated);
+    tracker_unite_names(loop->start);
     return loop->handle || error_from_core(operation, NULL, 0);
 }
 
@@ -175,6 +176,20 @@ static bool check_aliases(Loop *loop, const Tracker *returned)
     return ok;
 }
 
+/* One object that the body returns in two places is two states, unless they have been
+ * one before: lanes that are done keep what they had. */
+static void separate_names(const Tracker *now, Tracker *next)
+{
+    for (size_t i = next->tree.leaf_count; i-- > 0;) {
+        const size_t first = next->leaves[i].first_use;
+        size_t j = first;
+        while (j < i && (next->leaves[j].first_use != first ||
+                         now->leaves[j].first_use != now->leaves[i].first_use))
+            ++j;
+        next->leaves[i].first_use = j;
+    }
+}
+
 /* What the body has returned becomes the state. An array is the caller's as long as
  * each body returns the object that it was given in its place. */
 static bool take_returned(Loop *loop, PyObject *returned)
@@ -196,6 +211,8 @@ static bool take_returned(Loop *loop, PyObject *returned)
                                      ? now->leaves[i].origin
                                      : NO_ORIGIN;
     }
+    if (!now->apart)
+        separate_names(now, next);
     loop->now = next;
     return true;
 }
@@ -219,6 +236,8 @@ static int end_iteration(Loop *loop)
     WAIT_BEGIN_IF(may_evaluate(loop))
     status = ad_var_loop_end(loop->handle, loop->now->variables.ids);
     WAIT_END
+    if (status >= 0)
+        tracker_unite_names(loop->now);
     if (status > 0)
         loop->handle = 0;
     else if (status < 0)

@@ -341,6 +341,19 @@ bool tracker_give_leaves(const Tracker *t, PyObject **leaves)
     return true;
 }
 
+void tracker_unite_names(Tracker *t)
+{
+    Leaf *ids = t->variables.ids;
+    for (size_t i = 0; !t->apart && i < t->tree.leaf_count; i++) {
+        const TrackedLeaf *leaf = &t->leaves[i], *first = &t->leaves[leaf->first_use];
+        for (size_t k = 0; leaf != first && k < leaf->count; k++) {
+            const Leaf former = ids[leaf->first + k];
+            ids[leaf->first + k] = leaf_ref(ids[first->first + k]);
+            leaf_unref(former);
+        }
+    }
+}
+
 void tracker_set(const Tracker *t)
 {
     const Leaf *ids = t->variables.ids;

@@ -77,6 +77,8 @@ PyObject *tracker_give(Tracker *t);
  *  becomes of them. False: exception. */
 bool tracker_give_leaves(const Tracker *t, PyObject **leaves);
 
+/** Leaves that are one object, and are given as one, get the variables of the first. */
+void tracker_unite_names(Tracker *t);
 /** Let the fresh arrays have the tracker's variables. */
 void tracker_set(const Tracker *t);
 

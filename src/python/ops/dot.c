@@ -361,14 +361,16 @@ static PyObject *entry_root(const TypeInfo *info, PyObject *number)
 
 static PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    const Array *a =
-        PyTuple_GET_SIZE(args) ? array_of(PyTuple_GET_ITEM(args, 0)) : NULL;
-    if (a && !kwargs && PyTuple_GET_SIZE(args) == 1 &&
+    PyObject *value = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0)
+                      : kwargs ? PyDict_GetItemString(kwargs, "value")
+                               : NULL;
+    const Array *a = value ? array_of(value) : NULL;
+    if (a && PyTuple_GET_SIZE(args) + (kwargs ? PyDict_GET_SIZE(kwargs) : 0) == 1 &&
         (a->info->kind == KIND_COMPLEX || a->info->kind == KIND_QUATERNION))
         return call(module, "abs", (PyObject *) a); /* squares may overflow */
     PyObject *squared = dot_squared_norm(module, args, kwargs);
     PyObject *result = NULL;
-    if (a && PyFloat_Check(squared))
+    if (a && squared && PyFloat_Check(squared))
         result = entry_root(a->info, squared);
     else if (squared)
         result = call(module, "sqrt", squared);
