@@ -98,6 +98,9 @@ JIT_EXPORT void jit_freeze_abort(void);
  *  recording. */
 JIT_EXPORT bool jit_freeze_pause(void);
 JIT_EXPORT bool jit_freeze_resume(void);
+/** A copy of an array in memory as it is now, which is no part of the recording: for
+ *  who may have to give up, and wants the array back. 0 on errors. */
+JIT_EXPORT uint32_t jit_freeze_copy(uint32_t index);
 
 /** What is recorded reads these variables (0: none) in a way that nothing else shows:
  *  they are compared, or returned. jit_freeze_stop() does the same for its outputs.

@@ -107,6 +107,15 @@ bool jit_freeze_resume(void)
     return ok;
 }
 
+uint32_t jit_freeze_copy(uint32_t index)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t copy = freezing_copy(ts, index);
+    api_leave();
+    return copy;
+}
+
 int jit_freeze_allow_reads(int allow)
 {
     ThreadState *ts = api_enter();

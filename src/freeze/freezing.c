@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "device/stream.h"
+#include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/node.h"
@@ -559,6 +560,20 @@ bool freezing_resume(ThreadState *ts)
     ts->scope = f->scope_within;
     listen(ts, true);
     return true;
+}
+
+VarId freezing_copy(ThreadState *ts, VarId id)
+{
+    static const char function[] = "jit_freeze_copy()";
+    TRY(check_started(ts, function) && node_usable(ts, id, function, "the array"), 0);
+    const bool listens = watch_records(ts);
+    if (var_get(id)->op != OP_EVALUATED)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not in memory",
+                                 function, id);
+    listen(ts, false);
+    VarId copy = memory_duplicate(ts, id);
+    listen(ts, listens);
+    return copy;
 }
 
 void freezing_abort(ThreadState *ts)

@@ -109,6 +109,8 @@ void freezing_abort(ThreadState *ts);
 /** What is submitted until then is not recorded: inputs of it later on are an error. */
 bool freezing_pause(ThreadState *ts);
 bool freezing_resume(ThreadState *ts);
+/** A copy of an array in memory that is no part of it. 0: error recorded. */
+VarId freezing_copy(ThreadState *ts, VarId id);
 
 /** Do it again: a reference for each output. REFUSED: it was not recorded for such
  *  inputs; FAILED: error recorded. In both cases there are no outputs. Without

@@ -12,6 +12,7 @@
 #include "device/uses.h"
 #include "kernel/tier.h"
 #include "freeze/freezing.h"
+#include "trace/array/memory.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
 #include "trace/graph/registry.h"
@@ -25,6 +26,7 @@ typedef struct Repeat {
     Walk walk;
     int64_t *sizes; /* of inputs, by class */
     uint32_t held;  /* inputs, from the first one on: the lock may be released */
+    VarIds copies;  /* of inputs, with references */
 } Repeat;
 
 /* ------------------------------------------------------------------- inputs */
@@ -50,10 +52,7 @@ static inline bool fits(const FrozenInput *spec, const Var *v, int64_t *sizes)
     const Op op = spec->literal ? OP_LITERAL : OP_EVALUATED;
     const uint64_t kind = var_head(op, (VarType) spec->type, spec->device, 0);
     TRY((v->head & VAR_KIND) == kind, false);
-    if (spec->literal ? v->value.literal != spec->bits
-                      : var_lanes(v) &&
-                            buffer_is_padded(v->value.buffer) != spec->padded)
-        return false;
+    TRY(!spec->literal || v->value.literal == spec->bits, false);
     int64_t *size = &sizes[spec->size];
     *size = *size < 0 ? var_lanes(v) : *size;
     return *size == var_lanes(v);
@@ -251,16 +250,31 @@ static bool make_outputs(const Repeat *p, VarId *outputs)
 
 /* -------------------------------------------------------------------- whole */
 
-static void set_arrays(const Repeat *p)
+/* The memory of an input, or of a copy where it must not be read behind its end. The
+ * lock may be released. False: error recorded. */
+static bool take_input(Repeat *p, uint32_t k, Buffer **buffer)
+{
+    const FrozenInput *spec = &p->frozen->inputs[k];
+    VarId id = p->inputs[k];
+    *buffer = var_get(id)->value.buffer;
+    if (spec->literal || !*buffer || !spec->padded || buffer_is_padded(*buffer))
+        return true;
+    TRY(var_ids_take(&p->copies, id = memory_duplicate(p->ts, id)), false);
+    *buffer = var_get(id)->value.buffer;
+    return true;
+}
+
+static bool set_arrays(Repeat *p)
 {
     const Recording *r = &p->frozen->recording;
     for (uint32_t i = 0; i < r->array_count; ++i) {
         const FrozenArray *a = &r->arrays[i];
-        p->walk.buffers[i] = a->kind == FROZEN_INPUT
-                            ? var_get(p->inputs[a->number])->value.buffer
-                        : a->kind == FROZEN_CONSTANT ? r->constants[a->number]
-                                                     : NULL;
+        Buffer **buffer = &p->walk.buffers[i];
+        *buffer = a->kind == FROZEN_CONSTANT ? r->constants[a->number] : NULL;
+        if (a->kind == FROZEN_INPUT)
+            TRY(take_input(p, a->number, buffer), false);
     }
+    return true;
 }
 
 static Replay repeat(Repeat *p, VarId *outputs)
@@ -270,7 +284,7 @@ static Replay repeat(Repeat *p, VarId *outputs)
         result = set_sizes(p, 0);
     if (result != REPLAY_DONE || !outputs)
         return result;
-    set_arrays(p);
+    TRY(set_arrays(p), REPLAY_FAILED);
     result = walk_run(&p->walk);
     if (result == REPLAY_DONE && !make_outputs(p, outputs))
         result = REPLAY_FAILED;
@@ -301,6 +315,7 @@ Replay freezing_replay(ThreadState *ts, Frozen *frozen, const VarId *inputs,
     Replay result = repeat(&p, outputs);
     while (p.held > 0)
         var_dec(inputs[--p.held]);
+    var_ids_drop(&p.copies);
     alloc_free(memory);
     return result;
 }

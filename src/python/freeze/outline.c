@@ -117,7 +117,7 @@ static bool put_variables(Outline *o, bool literals, SizeClasses *sizes)
         if (size == UINT64_MAX)
             return false;
         o->words[o->word_count++] = size << 16 | (uint64_t) in->type << 8 |
-                                    in->literal << 1 | in->padded;
+                                    in->literal << 1;
         o->words[o->word_count++] = in->literal && said ? in->bits : 0;
     }
     return true;

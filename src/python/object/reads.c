@@ -114,8 +114,9 @@ static const Array *root_of(const Array *array)
 static Read read_of(const Array *array, size_t i)
 {
     const Array *root = root_of(array);
-    return root->inner ? (Read){ .number = leaf_name(array_leaves(array)[i]) }
-                       : (Read){ .root = (Array *) root, .number = array->offset + i };
+    if (root->inner)
+        return (Read){ .number = leaf_name(array_leaves(array)[i]) };
+    return (Read){ .root = (Array *) root, .number = array->offset + i };
 }
 
 static void note(const Array *array, bool literals)

@@ -3,6 +3,11 @@
  */
 #include "python/object/undo.h"
 
+#include <drjit-core/freeze.h>
+
+#include "python/object/error.h"
+#include "python/object/wait.h"
+
 struct UndoEntry {
     Array *root; /* strong, never a view */
     size_t leaf;
@@ -63,6 +68,36 @@ void undo_end(Undo *undo, bool ok)
     undo->entries = NULL;
 }
 
+/* What is given back. A recorded function gets a copy that is no part of the recording:
+ * else the write would go to an array of this iteration. 0: exception. */
+static Leaf saved(Leaf before)
+{
+    const uint32_t id = leaf_name(before);
+    JitFreezeInput is;
+    if (!jit_flag(JitFlagFreezingScope) || leaf_node(before) ||
+        !jit_freeze_describe(1, &id, &is) || !is.stored || !is.size)
+        return leaf_ref(before);
+    const Leaf held = leaf_ref(before);
+    uint32_t copy;
+    WAIT_BEGIN
+    copy = jit_freeze_copy(id);
+    WAIT_END
+    leaf_unref(held);
+    if (!copy)
+        error_from_core("ArrayBase", NULL, 0);
+    return leaf_of(copy);
+}
+
+static bool note_leaf(Array *root, size_t leaf, Leaf now)
+{
+    if (has(innermost, root, leaf))
+        return true;
+    const Leaf before = saved(now);
+    const bool ok = before && add(innermost, root, leaf, before);
+    leaf_unref(before);
+    return ok;
+}
+
 bool undo_note(const Array *target)
 {
     Array *root = target->root ? target->root : (Array *) target;
@@ -71,6 +106,6 @@ bool undo_note(const Array *target)
     bool ok = true;
     for (size_t i = 0; ok && i < array_count(target); i++)
         if (array_leaves(target)[i])
-            ok = add(innermost, root, target->offset + i, array_leaves(target)[i]);
+            ok = note_leaf(root, target->offset + i, array_leaves(target)[i]);
     return ok;
 }
