@@ -193,8 +193,8 @@ def step(name: str, *commands: list[str], cwd: Path = ROOT) -> bool:
 
 
 def install(one: Interpreter) -> bool:
-    """Install the package with pip as a user does, but for the folder and for what makes
-    the compiler faster."""
+    """Install the package with pip as a user does, but for the folder and for settings
+    that make the compiler faster."""
     pip = [one.python, "-m", "pip", "install", "-q", "."]
     pip += ["--config-settings", f"build-dir={BUILD / 'objects'}"]
     pip += ["--config-settings", "setup-args=-Db_lto=false"]
