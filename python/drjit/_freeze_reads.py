@@ -32,7 +32,6 @@ from drjit._ad.custom import CustomOp
 
 # Modules whose code reads nothing that changes, but for what it calls in C.
 _QUIET = frozenset({"drjit", "numpy", "builtins", *sys.stdlib_module_names})
-_QUIET -= {"random", "secrets", "uuid"}  # what they call in C is what counts
 
 # Values that do not change, of which nothing more is to be known.
 _ATOMS = frozenset(

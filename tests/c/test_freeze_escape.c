@@ -478,8 +478,15 @@ static void test_others(void **unused)
     uint32_t aside = jit_var_add(g, g);
     OK(jit_freeze_resume());
     check_escaped((uint32_t[]){ out, sum }, 2, NULL, 0, "others");
+    assert_int_equal(jit_freeze_copy(sum), 0);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_copy()", "in memory");
+    uint32_t copy = jit_freeze_copy(in[0]);
+    assert_true(copy && copy != in[0] && jit_flag(JitFlagFreezingScope));
+    check_escaped((uint32_t[]){ out, sum }, 2, NULL, 0, "others");
     jit_freeze_abort();
-    DROP(aside, sum, out, g, before);
+    assert_int_equal(jit_freeze_copy(in[0]), 0);
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_freeze_copy()", "not recording");
+    DROP(aside, sum, out, g, before, copy);
     drop_all(held, COUNT_OF(held));
     drop_all(in, INPUTS);
 }

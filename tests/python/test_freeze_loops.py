@@ -573,6 +573,54 @@ def test_many_iterations(function: Callable[..., Any]) -> None:
     assert len(frozen.explain().splitlines()) < 90
 
 
+# ------------------------------------------------------------------- exceptions
+
+
+def writes(x: Float, k: Float, fail: bool) -> Any:
+    def body(_: UInt) -> Any:
+        for i in range(2):
+            dr.scatter_add(x, Float(1), UInt(i))
+            dr.eval(x)
+        if fail:
+            raise ValueError("within")
+        return ()
+
+    return counted(k, body)
+
+
+def test_writes_before_an_exception() -> None:
+    """The array is what it was, and the recording is given up."""
+    frozen = dr.freeze(writes)
+    x, k = ramp(4), dr.opaque(Float, 3)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="within"):
+            frozen(x, k, True)
+        assert str(x) == str(ramp(4))
+    frozen(x, k, False)
+    assert list(x) == [4, 4.5, 2, 2.5]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_exception_that_is_caught(nested: bool) -> None:
+    def f(x: Float, k: Float) -> Any:
+        counts = dr.opaque(Float, 0, 4)
+
+        def body(_: UInt) -> Any:
+            writes(counts, k, False)
+            raise ValueError("around")
+
+        try:
+            counted(k, body) if nested else writes(counts, k, True)
+        except ValueError:
+            pass
+        return x + 1, counts
+
+    frozen = dr.freeze(f)
+    for count in (3, 5):
+        found = frozen(ramp(4), dr.opaque(Float, count))
+        assert str(found) == str((ramp(4) + 1, dr.zeros(Float, 4)))
+
+
 # ------------------------------------------------------------------- calls
 
 
