@@ -509,8 +509,8 @@ NOT_DIFFERENTIATED = {
     "reorder_threads", "schedule", "size_v", "slice_index", "slice", "tzcnt", "whos",
     "zeros_like", "linspace", "assert_equal", "assert_false", "assert_true",
     "expand_threshold", "set_expand_threshold", "flag", "set_flag", "func",
-    "flush_kernel_cache", "flush_malloc_cache", "flush_thread", "load_frozen", "log_level",
-    "set_log_level",
+    "flush_kernel_cache", "flush_malloc_cache", "flush_thread", "load_frozen",
+    "log_level", "set_log_level",
     "set_log_callback", "set_thread_count", "thread_count", "sync_thread",
 }  # fmt: skip
 
