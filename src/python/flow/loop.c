@@ -190,6 +190,24 @@ static void separate_names(const Tracker *now, Tracker *next)
     }
 }
 
+/* What a recorded body leaves alone stays the caller's. The core may have made other
+ * variables of it (JitFlagOptimizeLoops), which loops around would take for changes. */
+static void note_left_alone(const Tracker *now, Tracker *next)
+{
+    for (size_t i = 0; i < next->tree.leaf_count; i++) {
+        TrackedLeaf *leaf = &next->leaves[i];
+        const TrackedLeaf *given = &now->leaves[i];
+        bool same = !leaf->local && leaf->origin == (Py_ssize_t) i &&
+                    leaf->count == given->count;
+        for (size_t k = 0; same && k < leaf->count; k++) {
+            const Leaf id = next->variables.ids[leaf->first + k];
+            same = id == now->variables.ids[given->first + k] &&
+                   jit_var_peek_state(leaf_index(id)) != VarStateDirty;
+        }
+        leaf->left_alone = same;
+    }
+}
+
 /* What the body has returned becomes the state. An array is the caller's as long as
  * each body returns the object that it was given in its place. */
 static bool take_returned(Loop *loop, PyObject *returned)
@@ -213,6 +231,8 @@ static bool take_returned(Loop *loop, PyObject *returned)
     }
     if (!now->apart)
         separate_names(now, next);
+    else
+        note_left_alone(now, next);
     loop->now = next;
     return true;
 }

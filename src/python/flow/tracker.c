@@ -889,7 +889,7 @@ PyObject *tracker_commit(const Tracker *initial, const Tracker *after,
         result = tree_place(after->operation, &after->tree, other ? &other->tree : NULL,
                             leaves);
     for (size_t i = 0; result && i < caller; i++)
-        if (claims[i])
+        if (claims[i] && !claims[i]->left_alone)
             set_variables(after, initial->tree.leaves[i],
                           after->variables.ids + claims[i]->first, claims[i]->count);
     while (made)

@@ -46,6 +46,7 @@ typedef struct TrackedLeaf {
     PyObject *fresh;   /* stands for it in the function; a reference, or NULL */
     Py_ssize_t origin; /* the leaf whose fresh object this is, of the tracker that the
                            function's arguments came from */
+    bool left_alone;   /* the function has returned it as it was given */
 } TrackedLeaf;
 
 typedef struct Tracker {
