@@ -48,8 +48,10 @@ static bool grow(Reads *reads)
 {
     const size_t capacity = reads->capacity ? 2 * reads->capacity : 32;
     Read *entries = PyMem_Realloc(reads->entries, capacity * sizeof(*entries));
-    reads->entries = entries ? entries : reads->entries;
-    uint32_t *slots = entries ? PyMem_Calloc(2 * capacity, sizeof(*slots)) : NULL;
+    if (!entries)
+        return false;
+    reads->entries = entries;
+    uint32_t *slots = PyMem_Calloc(2 * capacity, sizeof(*slots));
     if (!slots)
         return false;
     PyMem_Free(reads->slots);
