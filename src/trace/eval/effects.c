@@ -260,7 +260,7 @@ static bool queue_all(ThreadState *ts, Body *body, VarIds *effects)
     while (ok && effects && done < effects->count)
         if ((ok = state_queue(ts, effects->ids[done])) != false)
             done++; /* the queue has the reference */
-    if (effects) {
+    if (done) {
         memmove(effects->ids, effects->ids + done,
                 (effects->count - done) * sizeof(VarId));
         effects->count -= done;
