@@ -348,7 +348,7 @@ JIT_EXPORT bool ad_custom(const ADCustom *op, void *payload, size_t n_in,
 JIT_EXPORT bool ad_traverse_is_tracked(void);
 /** For collectors of cycles: which operations would be released if these references
  *  were dropped? 'note' is called, with the lock of the graph held, with the payload of
- *  each that was made with this 'release'. Nothing is changed. False: memory is out. */
+ *  each that was made with this 'release'. Nothing is changed. False: out of memory. */
 JIT_EXPORT bool ad_custom_released_with(size_t n, const uint64_t *indices,
                                         void (*release)(void *payload),
                                         void (*note)(void *context, void *payload),
@@ -379,11 +379,11 @@ JIT_EXPORT const char *ad_explain(uint64_t result, uint64_t input);
  *  ad_enqueue() finds none? */
 JIT_EXPORT bool ad_is_cut(ADMode mode, uint64_t index);
 /** Do results depend on tracked variables that are older than some inputs, other than
- *  by way of these? 1 or 0; -1 if memory is out. */
+ *  by way of these? 1 or 0; -1 if out of memory. */
 JIT_EXPORT int ad_depends_beyond(size_t n_results, const uint64_t *results,
                                  size_t n_inputs, const uint64_t *inputs);
 /** Which inputs do results depend on, by edges that have not been cleared? Inputs are
- *  not looked behind. False: memory is out. */
+ *  not looked behind. False: out of memory. */
 JIT_EXPORT bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
                            const uint64_t *inputs, bool *reached);
 /** How many nodes there are. */

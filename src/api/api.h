@@ -10,7 +10,7 @@
 
 #include "trace/graph/state.h"
 
-/** Lock the graph; NULL (error recorded, not locked) if memory is out. */
+/** Lock the graph; NULL (error recorded, not locked) if out of memory. */
 static inline ThreadState *api_enter(void)
 {
     ThreadState *ts = state_thread();

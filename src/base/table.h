@@ -29,7 +29,7 @@ typedef struct Table {
 
 /** Value of a key, NULL if absent. A zeroed Table is a valid empty one. */
 void *table_get(const Table *table, const void *key, size_t key_size);
-/** Insert or replace. False (nothing changed) when memory is out. */
+/** Insert or replace. False (nothing changed) when out of memory. */
 bool table_put(Table *table, const void *key, size_t key_size, void *value);
 /** The number of a key, which is 'fresh' from now on if it had none. UINT32_MAX: memory
  *  is out. All values of such a table are numbers. */

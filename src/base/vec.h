@@ -19,7 +19,7 @@ bool vec_grow(void *data, uint32_t *capacity, uint32_t count, size_t element_siz
 
 /** Make room for 'count' elements of 'element_size' bytes in the array '*(void **)
  *  data', growing '*capacity' by at least half. False (error recorded, nothing changed)
- *  when memory is out. 'data' is the address of the typed pointer. */
+ *  when out of memory. 'data' is the address of the typed pointer. */
 static inline bool vec_reserve(void *data, uint32_t *capacity, uint32_t count,
                                size_t element_size)
 {

@@ -169,7 +169,7 @@ struct Command {
     StreamPoint few[COMMAND_POINTS]; /* not initialised, as what follows */
 };
 
-/** A command for a device, all of it 0 but for these. NULL: memory is out. */
+/** A command for a device, all of it 0 but for these. NULL: out of memory. */
 Command *command_create(struct Device *device, CommandKind kind, uint64_t size,
                         uint32_t slots, size_t data);
 /** Fill in a slot; takes a reference of its own. */
@@ -189,12 +189,12 @@ static inline Fold *command_folds(const Command *command)
     return (Fold *) (void *) ((uint64_t *) command->data + command->launch.words);
 }
 /** A command with the same parameters, another size and slots without buffers. NULL:
- *  memory is out. */
+ *  out of memory. */
 Command *command_like(const Command *command, uint64_t size);
 /** The same command once more, with references of its own; nobody is told of its end.
- *  Commands that are on their way cannot be copied. NULL: memory is out. */
+ *  Commands that are on their way cannot be copied. NULL: out of memory. */
 Command *command_copy(const Command *command);
-/** Room for points of so many streams. False: memory is out. */
+/** Room for points of so many streams. False: out of memory. */
 bool command_reserve_points(Command *command, uint32_t count);
 /** Release its buffers and its code: from then on it does nothing. */
 void command_let_go(Command *command);

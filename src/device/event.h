@@ -16,12 +16,12 @@
 
 typedef struct Event Event;
 
-/** A new event of a device's streams, never recorded. NULL when memory is out. */
+/** A new event of a device's streams, never recorded. NULL when out of memory. */
 Event *event_create(Device *device, bool timing);
 /** Release; NULL is fine. Work that it was recorded behind goes on. */
 void event_destroy(Event *event);
 /** Put it at the current end of the calling thread's stream. With timing, there is then
- *  something to run: stream_run(). False: memory is out. */
+ *  something to run: stream_run(). False: out of memory. */
 bool event_record(Event *event);
 /** Has the stream passed it? True if it was never recorded. */
 bool event_query(const Event *event);

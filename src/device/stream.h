@@ -40,10 +40,10 @@ typedef struct Stream Stream;
  *  out. */
 Stream *stream_self(Device *device);
 /** Append a command to the calling thread's own stream, which takes it over. False
- *  (error recorded): memory is out; the command is released and nobody is told. */
+ *  (error recorded): out of memory; the command is released and nobody is told. */
 bool stream_submit(Stream *stream, Command *command);
 /** Have a command's device get ready to run it, which stream_submit() does otherwise.
- *  False (error recorded): memory is out; it can be tried again. */
+ *  False (error recorded): out of memory; it can be tried again. */
 bool stream_prepare(Command *command);
 /** What the calling thread submits from now on is begun when it is let go, or when
  *  somebody waits for it: commands that its device can begin together are there then.

@@ -147,7 +147,7 @@ const VarIds *freezing_foreign(const ThreadState *ts);
  *  (0 stands for nothing). No references; in ascending order. False: error recorded. */
 bool freezing_escaped(ThreadState *ts, const VarId *known, size_t count, VarIds *out);
 
-/** The size of a variable as a Width. 0: memory is out. */
+/** The size of a variable as a Width. 0: out of memory. */
 Width freezing_width(ThreadState *ts, VarId id);
 /** The same of any variable; FREEZING_LANES in the body of a region that is not
  *  complete, but for states of loops. */
@@ -157,21 +157,21 @@ bool freezing_bind(ThreadState *ts);
 /** The recording depends on the size of a variable; see watch.h. */
 void freezing_pin(ThreadState *ts, VarId id);
 /** It depends on the size of a variable being this one; 0: what it is now. False:
- *  memory is out. */
+ *  out of memory. */
 bool freezing_keeps(ThreadState *ts, VarId id, Width width);
 /** It depends on the size being a multiple of a number of entries; or that number. */
 bool freezing_blocks(ThreadState *ts, VarId id, size_t block);
 /** The size of the next command: that of a variable; a number. */
 void freezing_size_of(ThreadState *ts, VarId id);
 void freezing_size_is(ThreadState *ts, uint64_t size);
-/** The same with what freezing_take_hint() has given. False: memory is out. */
+/** The same with what freezing_take_hint() has given. False: out of memory. */
 bool freezing_size_given(ThreadState *ts, Width width, uint64_t size);
 /** A parameter of the next command that is a size (recording_extent()): they are given
- *  in order. The only one is the size of a variable. False: memory is out. */
+ *  in order. The only one is the size of a variable. False: out of memory. */
 void freezing_extent(ThreadState *ts, uint32_t number, Width width);
 bool freezing_extent_of(ThreadState *ts, VarId id);
 /** The only one is this block, of the variable that the command reads; FREEZING_LANES:
- *  as large as that. False: memory is out. */
+ *  as large as that. False: out of memory. */
 bool freezing_command_block(ThreadState *ts, VarId id, Width block);
 /** Those of a matrix product that the next command is, and its size. 'given' is its
  *  shape as the caller has given it, which the shape in the command's data completes.
@@ -181,7 +181,7 @@ bool freezing_gemm(ThreadState *ts, Command *command, const struct JitGemm *give
                    VarId a, VarId b);
 /** A reduction is about to be made, of such blocks. */
 void freezing_fold(const ThreadState *ts, Var *fold, Width block);
-/** Its blocks, FREEZING_LANES: all lanes. 0: memory is out. */
+/** Its blocks, FREEZING_LANES: all lanes. 0: out of memory. */
 Width freezing_fold_block(ThreadState *ts, const Var *fold);
 /** Those of all reductions of the next command. */
 void freezing_folds(ThreadState *ts, const Assembly *assembly);
@@ -232,7 +232,7 @@ void freezing_refuse(ThreadState *ts, const char *why);
 /** A number of the recording that no other one has had for a long time. */
 uint32_t freezing_serial(const ThreadState *ts);
 /** The distance of private copies of a target (expand.h) in entries. 0: nothing is
- *  recorded, or memory is out. */
+ *  recorded, or out of memory. */
 Width freezing_stride(ThreadState *ts, VarId target);
 /** See watch.h, of copies. */
 bool freezing_copies(ThreadState *ts, VarId target, uint32_t copies);
@@ -248,21 +248,21 @@ void freezing_hint(ThreadState *ts, Width width, size_t size);
  *  makes variables with sizes of their callers takes it, also before failing. */
 Width freezing_take_hint(ThreadState *ts, size_t size);
 /** The hint for a number that is no size of a variable, which is taken: a constant if
- *  there is none. 0: nothing is recorded, or memory is out. */
+ *  there is none. 0: nothing is recorded, or out of memory. */
 Width freezing_take_number(ThreadState *ts, size_t number);
 /** Does a kernel read such a number from memory? If not, the recording depends on it.
- *  False: memory is out. */
+ *  False: out of memory. */
 bool freezing_number_varies(ThreadState *ts, Width number);
 bool freezing_pin_number(ThreadState *ts, Width number);
 /** The recording depends on a variable consisting of whole blocks, or being one. False:
- *  memory is out. */
+ *  out of memory. */
 bool freezing_divides(ThreadState *ts, VarId id, Width block);
 /** A new variable, which nobody has yet, was made with a size of the caller's: with
  *  that of the hint, or a constant. Returns it, or another one in its place; 0: memory
  *  is out. */
 VarId freezing_sized(ThreadState *ts, VarId id);
 /** A new literal or counter has this width, or one that is not known (0). Consumes it;
- *  0: memory is out. */
+ *  0: out of memory. */
 VarId freezing_give(ThreadState *ts, VarId id, Width width);
 /** The width of a variable for freezing_give(); 0: nothing is recorded. False: error
  *  recorded. */

@@ -11,7 +11,7 @@
 #include "freeze/freezing_inside.h"
 #include "trace/graph/node.h"
 
-/* False: memory is out. */
+/* False: out of memory. */
 static bool note(Freezing *f, VarId id)
 {
     const uint32_t count = f->foreign.count;

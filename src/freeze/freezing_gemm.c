@@ -17,7 +17,7 @@ typedef struct Product {
     Width *sizes;
 } Product;
 
-/* A number that the caller may have said of which size it is. 0: memory is out. */
+/* A number that the caller may have said of which size it is. 0: out of memory. */
 static Width size_of(const Product *p, uint64_t number, uint32_t i)
 {
     const uint64_t handle = p->given->sizes ? p->given->sizes[i] : 0;
@@ -32,7 +32,7 @@ static Width size_of(const Product *p, uint64_t number, uint32_t i)
 }
 
 /* From the first entry to the last of so many parts, each of which reaches so far. 0:
- * memory is out. */
+ * out of memory. */
 static Width reach_of(Widths *w, Width part, Width count, Width stride)
 {
     Width one = width_constant(w, 1), zero = width_constant(w, 0);

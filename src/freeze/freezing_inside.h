@@ -61,7 +61,7 @@ static inline Widths *freezing_terms(ThreadState *ts)
 {
     return &ts->freezing->recorder.recording.widths;
 }
-/** A number as a Width. 0: memory is out. */
+/** A number as a Width. 0: out of memory. */
 static inline Width freezing_number(ThreadState *ts, uint64_t value)
 {
     return width_constant(freezing_terms(ts), (int64_t) value);

@@ -140,7 +140,7 @@ typedef struct Program {
 
 #define PROGRAM_NONE UINT32_MAX
 
-/** Append one instruction; its position, or PROGRAM_NONE if memory is out (error
+/** Append one instruction; its position, or PROGRAM_NONE if out of memory (error
  *  recorded). 'args' has 'count' positions. INST_UNIFORM is set here: for literals,
  *  params, workers and whatever is computed without side effect from uniform operands
  *  only; LOAD: pass it. */
@@ -197,7 +197,7 @@ bool program_may_last(const Program *program);
 /** Slot of the one parameter of this kind, PROGRAM_NONE if there is none. */
 uint32_t program_find_param(const Program *program, ParamKind kind);
 
-/** A copy, NULL if memory is out. */
+/** A copy, NULL if out of memory. */
 Program *program_copy(const Program *program);
 /** The same for somebody who only reads it. A large Program (from alloc_zero) is not
  *  copied but gets one owner more, each of whom calls program_free(); it must not be

@@ -183,7 +183,7 @@ void *program_serialise(const Program *program, uint64_t prefix, size_t *size)
 
 /* ------------------------------------------------------------- deserialise */
 
-/* An array of 'count' elements. False: it is not there, or memory is out. */
+/* An array of 'count' elements. False: it is not there, or out of memory. */
 static bool take(ByteReader *in, void *array, uint32_t *capacity, uint32_t *count,
                  uint32_t wanted, size_t size)
 {

@@ -24,7 +24,7 @@ bool program_equal_skeleton(const Program *a, const Program *b);
 /** Are two Programs the same? */
 bool program_equal(const Program *a, const Program *b);
 /** All of a Program as bytes, the same for equal ones: preceded by 'prefix'. Owned by
- *  the caller (alloc_free); NULL if memory is out. */
+ *  the caller (alloc_free); NULL if out of memory. */
 void *program_serialise(const Program *program, uint64_t prefix, size_t *size);
 /** The Program that these bytes are, which is verified; sources are unknown. They may
  *  be any bytes: every length is checked. NULL: error recorded. */

@@ -229,7 +229,7 @@ bool disk_load(Hash128 key, const char *engine, const void *identity,
 
 /* ------------------------------------------------------------------------- storing */
 
-/* The bytes of an entry, NULL (error recorded) if memory is out or it is too large. */
+/* The bytes of an entry, NULL (error recorded) if out of memory or it is too large. */
 static uint8_t *make_entry(const DiskFolder *now, Hash128 key, const char *engine,
                            const void *identity, size_t identity_size, const void *data,
                            size_t size, size_t *total)

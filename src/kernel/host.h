@@ -13,7 +13,7 @@
 
 #include "engine/interp/interp.h"
 
-/** As interp_fold(). False, without an error, also if memory is out: then the operation
+/** As interp_fold(). False, without an error, also if out of memory: then the operation
  *  is not folded. */
 bool host_fold(Op op, VarType type, VarType operand, const uint64_t *args,
                uint64_t *result);

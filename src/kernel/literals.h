@@ -10,13 +10,13 @@
  *  become PARAM instructions on PARAM_VALUE slots appended after the existing ones; a
  *  PARAM_REPORT slot stays last, all others stay where they are. Literals of callables,
  *  which are part of the skeleton, stay literals. '*first_value' is the first new slot.
- *  NULL if memory is out. */
+ *  NULL if out of memory. */
 Program *literals_generalise(const Program *program, const uint32_t *positions,
                              uint32_t count, uint32_t *first_value);
 
 /** Positions, ascending, that are in 'known' (ascending) or where the literals of two
  *  Programs of one skeleton differ. '*count' of them, owned by the caller (alloc_free);
- *  NULL if memory is out. */
+ *  NULL if out of memory. */
 uint32_t *literals_differences(const Program *a, const Program *b,
                                const uint32_t *known, uint32_t known_count,
                                uint32_t *count);

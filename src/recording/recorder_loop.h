@@ -61,7 +61,7 @@ static inline bool iteration_has(const Iteration *i, uint32_t array)
     return array >= i->before->arrays && array < i->behind->arrays;
 }
 
-/** So many roles, all unknown. NULL: memory is out. */
+/** So many roles, all unknown. NULL: out of memory. */
 uint32_t *recorder_roles(const Test *before, const Test *behind);
 /** Is 'part' an iteration like 'whole', in which loops may have gone round more often?
  *  Then the roles of 'whole' are known as far as both tell them, and its loops may have
@@ -74,7 +74,7 @@ bool recorder_merge(Recorder *r, const struct Program *p, const struct Program *
                     const uint32_t *slots);
 
 /** What is between two tests, in an open loop whose state now is 'values', becomes a
- *  FrozenLoop, which may have up to 'most' iterations. False: memory is out. */
+ *  FrozenLoop, which may have up to 'most' iterations. False: out of memory. */
 bool recorder_close(Recorder *r, const Test *start, const Test *end, uint32_t again,
                     uint32_t most, const LoopValue *values);
 
@@ -83,7 +83,7 @@ bool recorder_close(Recorder *r, const Test *start, const Test *end, uint32_t ag
 bool recorder_block_drop(Recorder *r);
 /** Forget the block: the latest iteration, with these roles, is what it stands for from
  *  now on. '*done' is false, and nothing has changed, if it uses arrays that cannot be
- *  told from those of the block. False: memory is out. */
+ *  told from those of the block. False: out of memory. */
 bool recorder_block_replace(Recorder *r, uint32_t *roles, bool *done);
 
 #endif

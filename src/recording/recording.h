@@ -160,7 +160,7 @@ typedef struct Recorder {
 #define RECORDER_UNKNOWN UINT32_MAX
 
 /** An array that commands are going to read: input 'number', or a constant. False:
- *  memory is out. */
+ *  out of memory. */
 bool recorder_input(Recorder *r, uint32_t number, Buffer *buffer, Width width,
                     uint32_t entry);
 bool recorder_constant(Recorder *r, Buffer *buffer, Width width, uint32_t entry);
@@ -182,7 +182,7 @@ extern const char recorder_lost[];
 /** This cannot be repeated, because (literal text; the first reason counts). */
 void recorder_refuse(Recorder *r, const char *why);
 /** A number of 32 bits that the latest command has written to a place in a buffer, and
- *  that the host has read. 0: memory is out. */
+ *  that the host has read. 0: out of memory. */
 Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t value);
 /** The host has read these bytes of a buffer, behind all commands so far, and they
  *  decide how it goes on. */
@@ -195,7 +195,7 @@ void recorder_content_of(Recorder *r, uint32_t array, uint32_t behind, size_t of
 void recorder_keep(Recorder *r, uint32_t array);
 /** The host reads it now: it stays until then. */
 void recorder_keep_until_now(Recorder *r, uint32_t array);
-/** A buffer that is known is this array from now on. False: memory is out. */
+/** A buffer that is known is this array from now on. False: out of memory. */
 bool recorder_rename(Recorder *r, Buffer *buffer, uint32_t array);
 /** Release what only recording needs; the Recording is left. */
 void recorder_end(Recorder *r);
@@ -246,7 +246,7 @@ static inline uint64_t recording_size(const FrozenCommand *f, const int64_t *val
 bool recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
                     Buffer *const *buffers, const int64_t *values);
 /** A command for these buffers of arrays; a launch tells 'done' of its end, which may
- *  be NULL. NULL: memory is out, and 'done' will not be called. */
+ *  be NULL. NULL: out of memory, and 'done' will not be called. */
 Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *buffers,
                           const int64_t *values,
                           void (*done)(void *payload,

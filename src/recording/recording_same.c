@@ -59,7 +59,7 @@ static bool decides_otherwise(const Recording *a, const Recording *b)
 
 /* --------------------------------------------------------------- constants */
 
-/* 1, 0, -1: memory is out. */
+/* 1, 0, -1: out of memory. */
 static int same_buffer(const Buffer *a, const Buffer *b)
 {
     if (a->size != b->size)
@@ -146,7 +146,7 @@ static bool same_bare(const Command *a, const Command *b)
            memcmp(a->data, b->data, a->data_size) == 0;
 }
 
-/* 1, 0, -1: memory is out. */
+/* 1, 0, -1: out of memory. */
 static int same_command(const Recording *a, const Recording *b, uint32_t number)
 {
     const FrozenCommand *f = &a->commands[number], *g = &b->commands[number];
@@ -160,7 +160,7 @@ static int same_command(const Recording *a, const Recording *b, uint32_t number)
     return same;
 }
 
-/* 1, 0, -1: memory is out. */
+/* 1, 0, -1: out of memory. */
 static int same_all(const Recording *a, const Recording *b)
 {
     int same = a->content_bytes == b->content_bytes;

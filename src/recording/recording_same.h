@@ -12,7 +12,7 @@
 #include "recording/recording.h"
 
 typedef enum RecordingSame {
-    RECORDING_FAILED = -1, /* memory is out, error recorded */
+    RECORDING_FAILED = -1, /* out of memory, error recorded */
     RECORDING_DIFFERS,
     RECORDING_SAME,
     RECORDING_APART /* they differ, and may have reason to: see jit_freeze_same() */

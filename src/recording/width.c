@@ -26,7 +26,7 @@ static bool same_term(const WidthTerm *x, const WidthTerm *y)
                                                       : x->a == y->a && x->b == y->b);
 }
 
-/* The number of a term behind the first few. UINT32_MAX: memory is out. */
+/* The number of a term behind the first few. UINT32_MAX: out of memory. */
 static uint32_t number_of(Widths *w, const WidthTerm *term)
 {
     Key key;
@@ -146,7 +146,7 @@ static bool is_large_product(const Widths *w, WidthRelation relation, Width a, W
            width_is_constant(w, b) && known_least(w, a) >= width_value(w, b);
 }
 
-/* The number of a guard that is none of the first few. UINT32_MAX: memory is out. */
+/* The number of a guard that is none of the first few. UINT32_MAX: out of memory. */
 static uint32_t guard_number(Widths *w, const WidthGuard *guard)
 {
     Key key;

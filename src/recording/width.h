@@ -66,7 +66,7 @@ typedef struct Widths {
     Table known; /* terms and guards by what they say */
 } Widths;
 
-/** Terms, made if there is no such one. 0: memory is out, or the value does not exist
+/** Terms, made if there is no such one. 0: out of memory, or the value does not exist
  *  (overflow, division by 0; error recorded). */
 Width width_constant(Widths *w, int64_t value);
 Width width_input(Widths *w, uint32_t number, int64_t value);
@@ -87,10 +87,10 @@ static inline bool width_is_constant(const Widths *w, Width width)
     return w->terms[width].op == WIDTH_CONSTANT;
 }
 
-/** Assume that a relation holds, as it does now. False: memory is out. */
+/** Assume that a relation holds, as it does now. False: out of memory. */
 bool width_assume(Widths *w, WidthRelation relation, Width a, Width b);
 /** Does a relation hold now? 1, 0, and from now on it is assumed that it stays so; -1:
- *  memory is out. */
+ *  out of memory. */
 int width_test(Widths *w, WidthRelation relation, Width a, Width b);
 /** Assume that a size is what it is. */
 bool width_pin(Widths *w, Width width);

@@ -26,7 +26,7 @@ typedef struct Arguments {
     uint64_t point_count;
 } Arguments;
 
-/** At least 'count' arguments (0: all); false if memory is out. */
+/** At least 'count' arguments (0: all); false if out of memory. */
 bool arguments_begin(Arguments *arguments, const Function *function,
                      const Format *format, uint64_t count);
 void arguments_end(Arguments *arguments);

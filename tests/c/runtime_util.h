@@ -125,7 +125,7 @@ static inline void finish_job(void *payload, const Command *command,
     job->finish(job->payload);
 }
 
-/* NULL: memory is out. */
+/* NULL: out of memory. */
 static inline Command *job_command(const Job *job)
 {
     static CpuCode codes[2] = {

@@ -1,5 +1,5 @@
 /*
- * test_shortage.c -- when memory is out, nothing is lost without a word
+ * test_shortage.c -- when out of memory, nothing is lost without a word
  *
  * The allocator of the process is ours: in a window, requests from the n-th on fail,
  * one or several in a row, for each n until the window needs fewer. A value that can be
@@ -178,7 +178,7 @@ static void test_thread_ends(void **unused)
 
 static long window_begin, window_count; /* 0: the callback does nothing */
 
-/* In the midst of an evaluation: queues writes, and memory is out from then on. */
+/* In the midst of an evaluation: queues writes, out of memory from then on. */
 static void queue_in_callback(LogLevel level, const char *message)
 {
     (void) level;

@@ -41,7 +41,7 @@ bool fuzz_outcome_same(const FuzzOutcome *a, const FuzzOutcome *b);
 /** Print where two outcomes differ first. */
 void fuzz_outcome_explain(const FuzzJob *job, const FuzzOutcome *expected,
                           const FuzzOutcome *found, FILE *file);
-/** Program of a job (free with program_free), NULL if memory is out. */
+/** Program of a job (free with program_free), NULL if out of memory. */
 Program *fuzz_program(const FuzzJob *job);
 
 #endif

@@ -51,7 +51,7 @@ typedef struct RandomProgram {
     uint32_t split; /* a launch of lanes 0 ... split-1 comes first */
 } RandomProgram;
 
-/** The Program of a seed with about 'ops' operations. NULL if memory is out. */
+/** The Program of a seed with about 'ops' operations. NULL if out of memory. */
 RandomProgram *random_program_new(uint64_t seed, uint32_t ops);
 void random_program_free(RandomProgram *random);
 
@@ -63,7 +63,7 @@ typedef enum Reduction {
 } Reduction;
 
 /** A smaller Program: 'reductions' (one for each instruction) applied, dead code left
- * out, slots as before. Owned by the caller; NULL if memory is out. */
+ * out, slots as before. Owned by the caller; NULL if out of memory. */
 Program *random_program_reduce(const RandomProgram *random, const uint8_t *reductions);
 
 #endif

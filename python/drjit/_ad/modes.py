@@ -34,7 +34,7 @@ def traverse(mode: Any, flags: Any = 7) -> None:
             ends. With ``ADFlag.CreateGraph`` gradients can be differentiated
             themselves.
 
-    After an exception, in a custom operation or because memory is out, what was
+    After an exception, in a custom operation or for want of memory, what was
     enqueued is forgotten, gradients of nodes where it would have ended are those
     computed so far, and the others are cleared as ``flags`` say.
     """

@@ -116,7 +116,7 @@ static uint32_t add_axis(JitBackend backend, uint32_t result, AdSize total,
 }
 
 /* Entries of the matrices of an operand, in the order in which gradients come. 0: as
- * they are, or (error recorded) memory is out. */
+ * they are, or (error recorded) out of memory. */
 static uint32_t gemm_positions(const Gemm *p, uint32_t operand, JitBackend backend)
 {
     const Matrix *a = &p->operand[operand];

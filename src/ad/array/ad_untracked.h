@@ -21,7 +21,7 @@
 bool ad_untracked_matters(VarId result, uint64_t target, bool *possible);
 /** A body writes to '*target', a plain leaf (borrowed), which is 'result' now. In a
  *  loop the leaf gets a node for what iterations before have written, '*before' (a new
- *  reference). False: memory is out. */
+ *  reference). False: out of memory. */
 bool ad_untracked_begin(VarId result, uint64_t *target, NodeId *before);
 /** The edge that leads from it is marked; the reference goes. 0: nothing is done. */
 void ad_untracked_mark(NodeId before);

@@ -156,7 +156,7 @@ static bool is_repeated(const AdEdge *edge)
     return false;
 }
 
-/* Nodes on ways, those of the input first. NULL: memory is out. */
+/* Nodes on ways, those of the input first. NULL: out of memory. */
 static Step *find_steps(const Explain *x, uint32_t *count)
 {
     uint32_t n = 0;
@@ -214,7 +214,7 @@ static NodeId next_step(const Explain *x, Step *steps, uint32_t count, NodeId id
     return 0;
 }
 
-/* The way of this number, into x->stack; its length, 0: memory is out. */
+/* The way of this number, into x->stack; its length, 0: out of memory. */
 static uint32_t find_way(Explain *x, Step *steps, uint32_t count, double which)
 {
     uint32_t n = 0;

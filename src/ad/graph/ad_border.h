@@ -81,11 +81,11 @@ bool ad_border_is_between(const AdBorder *b, NodeId id);
 /** Is it the node of such a placeholder? */
 bool ad_border_stands_for(NodeId id, AdStandsFor *found);
 /** Does all that a node depends on lead to states of loops that are recorded, and are
- *  not tracked before these? False: memory is out. With the lock. */
+ *  not tracked before these? False: out of memory. With the lock. */
 bool ad_border_is_assumed(NodeId id, bool *assumed);
 /** Something depends on the variable of this node as if it were not tracked. If it
  *  turns out to be, at the end of the constructs that are recorded, that is an error
- *  (ad_settle_plain()). There is one that is. With the lock. False: memory is out. */
+ *  (ad_settle_plain()). There is one that is. With the lock. False: out of memory. */
 bool ad_border_take_plain(NodeId id);
 /** What gets the gradient of a node: of a placeholder that stands for a call's input,
  *  the input. */
@@ -99,18 +99,18 @@ bool ad_border_postpone(const AdBorder *b, NodeId id);
 bool ad_border_look(NodeId id);
 /** What waits for a node that is outside. NULL: error recorded. */
 AdWaiting *ad_border_place(const AdBorder *b, NodeId id);
-/** ... in the list of this construct. NULL: memory is out. */
+/** ... in the list of this construct. NULL: out of memory. */
 AdWaiting *ad_border_waiting(struct AdOpen *open, NodeId id);
 /** Within the innermost body that is recorded a node from outside has no gradient, or
  *  ('set') another one, until the body is complete. Traversals forward begin with it.
- *  With the lock. False: memory is out. */
+ *  With the lock. False: out of memory. */
 bool ad_border_lend(NodeId id, bool set);
 /** The same for one to which a tangent comes: it begins with the gradient outside, also
  *  if it has another one 'again'. */
 bool ad_border_lend_copy(NodeId id, bool again);
 /** The tangent of what a placeholder of an open construct stands for; of a state, as
  *  long as the loop leaves it alone, which is known when it is complete. '*tangent'
- *  is borrowed, 0: none. With the lock. False: memory is out. */
+ *  is borrowed, 0: none. With the lock. False: out of memory. */
 bool ad_border_find_tangent(NodeId id, uint64_t *tangent);
 /** Has it? With the lock. */
 bool ad_border_is_lent(NodeId id);

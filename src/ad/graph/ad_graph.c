@@ -52,7 +52,7 @@ static char *chunk_place(const Pool *p, uint32_t chunk)
     return list + chunk * sizeof(void *);
 }
 
-/* A number that was never used; 0: memory is out. */
+/* A number that was never used; 0: out of memory. */
 static uint32_t pool_grow(Pool *p)
 {
     uint32_t id = *p->end ? *p->end : 1;
@@ -426,7 +426,7 @@ static void forget_label(NodeId id)
     ad_graph_node(id)->flags &= ~NODE_LABELLED & 31u;
 }
 
-/* An entry of the list that is free; UINT32_MAX: memory is out. */
+/* An entry of the list that is free; UINT32_MAX: out of memory. */
 static uint32_t find_free_label(void)
 {
     uint32_t i = labels.first_free;

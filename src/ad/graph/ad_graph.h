@@ -85,7 +85,7 @@ static inline bool ad_graph_holds_several(AdRuleId rule)
     return ad_needs[rule] & (ad_needs[rule] - 1);
 }
 
-/** Room for 'size' bytes, AdHeld included, zeroed. NULL: memory is out. Without
+/** Room for 'size' bytes, AdHeld included, zeroed. NULL: out of memory. Without
  *  lock. */
 AdHeld *ad_graph_held(size_t size);
 /** Let go of it. */
@@ -121,7 +121,7 @@ static inline bool ad_graph_is_closed(NodeId id)
     return ad_graph_node(id)->flags & (NODE_INNER | NODE_CLOSED);
 }
 
-/** A new node with one reference; 0: memory is out. */
+/** A new node with one reference; 0: out of memory. */
 NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size);
 static inline void ad_graph_ref(NodeId id)
 {
@@ -163,7 +163,7 @@ uint64_t ad_graph_serial(void);
 bool ad_graph_set_label(NodeId id, const char *label);
 const char *ad_graph_label(NodeId id);
 /** The node belongs to the bodies of this family (ad_region.h), and has no label.
- *  False: memory is out. */
+ *  False: out of memory. */
 bool ad_graph_set_family(NodeId id, uint32_t family);
 /** 0: to none. */
 uint32_t ad_graph_family(NodeId id);

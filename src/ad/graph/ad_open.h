@@ -67,10 +67,10 @@ void ad_open_drop_all(AdThread *t);
 /** An array is written to, and this is what it is now (borrowed): the innermost region
  *  notes that, if there is one. False: error recorded. */
 bool ad_open_note_write(uint64_t leaf);
-/** The same for one of the regions. False: memory is out. */
+/** The same for one of the regions. False: out of memory. */
 bool ad_open_add_write(AdOpen *open, uint64_t leaf);
 /** Something is written to an array without being part of the graph, which is a loop's
- *  matter: the innermost region notes that. False: memory is out. */
+ *  matter: the innermost region notes that. False: out of memory. */
 bool ad_open_note_untracked(VarId variable);
 /** Is a loop being recorded, whose iterations follow each other? */
 bool ad_open_in_loop(void);

@@ -1,7 +1,7 @@
 /*
  * ad_place.h -- where nodes were made, in debug mode
  *
- * For messages only: where memory is out, nothing is noted.
+ * For messages only: when out of memory, nothing is noted.
  *
  * Requires the graph lock.
  */

@@ -13,11 +13,11 @@
 enum { AD_PLAIN_FEW = 16 };
 
 typedef struct AdPlain {
-    uint32_t *ids; /* NULL: memory is out */
+    uint32_t *ids; /* NULL: out of memory */
     uint32_t few[AD_PLAIN_FEW]; /* 'ids', unless there are more */
 } AdPlain;
 
-/** A list of n zeros. Freed in any case; it must not be moved. False: memory is out. */
+/** A list of n zeros. Freed in any case; it must not be moved. False: out of memory. */
 static inline bool ad_plain_make(AdPlain *plain, size_t n)
 {
     plain->ids = n <= AD_PLAIN_FEW ? plain->few : alloc_get(n * sizeof(uint32_t));

@@ -11,14 +11,14 @@ static uint64_t serial_of(uint64_t leaf)
     return ad_graph_node(ad_var_node(leaf))->serial;
 }
 
-/* List a node unless it was. False: memory is out. */
+/* List a node unless it was. False: out of memory. */
 static bool list(AdSet *s, uint64_t leaf)
 {
     return !ad_var_node(leaf) || ad_set_add(s, ad_var_node(leaf)) != AD_SET_NONE;
 }
 
 /* Is there a source among the edges that lead to a node which is older? The others are
- * listed. -1: memory is out. */
+ * listed. -1: out of memory. */
 static int follow(AdSet *s, NodeId id, uint64_t oldest)
 {
     for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {

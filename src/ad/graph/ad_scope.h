@@ -48,22 +48,22 @@ static inline bool ad_scope_gives(uint64_t leaf)
     return ad_scope_tracks(leaf) || (ad_scope_refuses() && !ad_graph_is_plain(leaf));
 }
 
-/** A node was made: the innermost scope tracks it. False: memory is out. */
+/** A node was made: the innermost scope tracks it. False: out of memory. */
 bool ad_scope_admit(NodeId id);
 /** A node was made that stands for one which the innermost scope suspends: so it does
- *  with this one. False: memory is out. */
+ *  with this one. False: out of memory. */
 bool ad_scope_suspend(NodeId id);
 /** A reverse traversal has stopped at this node, to go on behind the scope. */
 bool ad_scope_postpone(NodeId id);
 /** A forward traversal is to come to this node. */
 void ad_scope_note_forward(NodeId target);
 /** A copy of what the innermost scope suspends; NULL: nothing, or ('*ok' is false)
- *  memory is out. With the lock. */
+ *  out of memory. With the lock. */
 AdScopeState *ad_scope_copy(bool *ok);
 void ad_scope_free_copy(AdScopeState *copy);
 /** Suspend what the copy says (NULL: nothing), and nothing else. What is suspended
  *  reads as if it had no gradient. To be ended with ad_scope_leave(). Without lock.
- *  False: memory is out. */
+ *  False: out of memory. */
 bool ad_scope_enter_copy(const AdScopeState *copy);
 /** Take the innermost scope off the stack. */
 void ad_scope_drop(AdThread *t);

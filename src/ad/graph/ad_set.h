@@ -33,7 +33,7 @@ static inline AdSet ad_set_begin(void)
 {
     return (AdSet){ .turn = ++ad_set_turn };
 }
-/** Have a set be used again. Nodes that are gone stay in it. False: memory is out. */
+/** Have a set be used again. Nodes that are gone stay in it. False: out of memory. */
 bool ad_set_resume(AdSet *s);
 
 /** Where a node is in the set, AD_SET_NONE if it is not. */
@@ -48,7 +48,7 @@ static inline bool ad_set_has(const AdSet *s, NodeId id)
     return ad_set_find(s, id) != AD_SET_NONE;
 }
 
-/** Its place; it is appended if it is not in the set. AD_SET_NONE: memory is out. */
+/** Its place; it is appended if it is not in the set. AD_SET_NONE: out of memory. */
 uint32_t ad_set_add(AdSet *s, NodeId id);
 /** Release what all sets share: there are no nodes. */
 void ad_set_forget(void);

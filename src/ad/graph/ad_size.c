@@ -41,7 +41,7 @@ static void bind(ThreadState *ts)
     error_clear();
 }
 
-/* From a term, 0: memory is out. It stays a size of more than one entry. */
+/* From a term, 0: out of memory. It stays a size of more than one entry. */
 static uint64_t origin_of(ThreadState *ts, Width width)
 {
     Widths *w = width ? freezing_widths(ts, "ad_size_of()") : NULL;

@@ -74,7 +74,7 @@ static inline void ad_thread_read(uint64_t leaf)
     state_unlock();
 }
 
-/** The calling thread's; NULL: memory is out. */
+/** The calling thread's; NULL: out of memory. */
 static inline AdThread *ad_thread(void)
 {
     return thread_self.ad ? thread_self.ad : ad_thread_make();

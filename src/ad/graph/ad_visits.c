@@ -252,7 +252,7 @@ static int compare_backward(const void *a, const void *b)
 typedef int (*Compare)(const void *, const void *);
 
 /* By their targets only, those of one as they were: by the bytes of their distance to
- * the one that is first, from the lowest one. False: memory is out. */
+ * the one that is first, from the lowest one. False: out of memory. */
 static bool sort_targets(AdVisits *v, bool forward)
 {
     uint64_t lowest = UINT64_MAX, highest = 0;

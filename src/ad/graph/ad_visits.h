@@ -45,7 +45,7 @@ void ad_visits_clear(AdVisits *v);
 
 /** Have the next walk add to the list. What was seen of the graph of a result is so
  *  still, but not what follows from an input, nor, if walks 'stop', what was postponed.
- *  False: memory is out. */
+ *  False: out of memory. */
 bool ad_visits_again(AdVisits *v, ADMode mode, bool stop);
 /** List all edges that lead from the inputs to these nodes, as far as the border, or,
  *  forward, from the nodes to results. False: error recorded. */
@@ -63,7 +63,7 @@ bool ad_visits_walk_within(AdVisits *v, const NodeId *roots, uint32_t count,
                            const NodeId *stops, uint32_t stop_count);
 bool ad_visits_note_roots(AdVisits *v, ADMode mode, const NodeId *nodes,
                           uint32_t count);
-/** In the order in which they are passed, each once. False: memory is out. Without
+/** In the order in which they are passed, each once. False: out of memory. Without
  *  lock. */
 bool ad_visits_sort(AdVisits *v, ADMode mode);
 

@@ -32,7 +32,7 @@ typedef struct AdBlock {
 /** Begin one for the body of a loop. False: error recorded, nothing is open. */
 bool ad_block_open(AdBlock *b, const AdTemplate *t);
 /** The tracked placeholder for something like this variable; its reference moves.
- *  0: memory is out. */
+ *  0: out of memory. */
 uint64_t ad_block_slot(AdBlock *b, VarId like, VarId placeholder);
 /** All is traced that belongs to it. False: scopes are used up. */
 bool ad_block_end(AdBlock *b);

@@ -16,7 +16,7 @@
 /** Find the states of a loop, which was cut off (ad_cut.h), that depend on what is
  *  tracked, as they begin or by what iterations make of them, and the arrays that do:
  *  others are not visible from outside afterwards. Drop from the template, and from
- *  those in it, what does not depend on them. False: memory is out. */
+ *  those in it, what does not depend on them. False: out of memory. */
 bool ad_active_keep(AdTemplate *t);
 
 #endif

@@ -40,7 +40,7 @@ void ad_derive_release(RecordedBody *body);
  *  move), in the entries. */
 bool ad_derive_begin_arrays(const AdTemplate *t, uint64_t *made);
 /** The gaps of the template, and that up to the first reopened body, whose scope is
- *  'scope'; one more than gap_count. NULL: memory is out. */
+ *  'scope'; one more than gap_count. NULL: out of memory. */
 ReplayGap *ad_derive_gaps(const AdTemplate *t, uint32_t scope);
 
 /** Record the new region from its bodies, whose outputs become 'results' (owned): of a

@@ -121,7 +121,7 @@ struct AdTemplate {
 };
 
 /** Begin to track a region whose recording has begun, under a mask that was on top
- *  until then (0: none). NULL: memory is out. */
+ *  until then (0: none). NULL: out of memory. */
 AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId around,
                        const char *name);
 /** The mask on top, 0 if there is none: a new reference. Without lock. */
@@ -134,9 +134,9 @@ void ad_region_abandon(uint32_t handle);
  *  of it. */
 void ad_region_give_up(uint32_t handle);
 /** The region turned out to be none: what was tracked is part of what is around it.
- *  False: memory is out. */
+ *  False: out of memory. */
 bool ad_region_dissolve(uint32_t handle);
-/** A body is complete: its mask and outputs. False: memory is out. */
+/** A body is complete: its mask and outputs. False: out of memory. */
 bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs);
 /** Results of a conditional that both sides have passed through are tracked as
  *  before if they are suspended. */
@@ -149,12 +149,12 @@ bool ad_region_add_callable(AdOpen *open, VarId active, size_t n,
  *  become tracked. False: error recorded, results are as before. */
 bool ad_region_close(uint32_t handle, uint64_t *results);
 
-/** The instances of a call; lists are copied and may be NULL. False: memory is out. */
+/** The instances of a call; lists are copied and may be NULL. False: out of memory. */
 bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
                            const uint32_t *callable_of);
 
 /** The bodies of 't' contain those of another template, which write to arrays. False:
- *  memory is out. */
+ *  out of memory. */
 bool ad_region_share_arrays(AdTemplate *t, const AdTemplate *from);
 /** So do its entries, with the same numbers. With 'inputs' those of a loop's states
  *  that change stand for nothing yet. False: error recorded. */
@@ -165,26 +165,26 @@ void ad_region_find_outer(AdTemplate *t);
 /** Entry number 'which' stands for this variable if it is tracked. */
 void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer);
 /** A new entry that stands for nothing yet, for a placeholder that is like this
- *  variable. Its node, 0: memory is out. */
+ *  variable. Its node, 0: out of memory. */
 NodeId ad_region_new_entry(AdTemplate *t, VarId like);
 /** ... for the placeholder of 'outer', whose reference moves: the placeholder with that
  *  node. The entry stands for 'outer' if that is tracked. */
 uint64_t ad_region_input(AdTemplate *t, uint64_t outer, VarId placeholder);
-/** The list is copied. False: memory is out. */
+/** The list is copied. False: out of memory. */
 bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count);
 
-/** The entry for an outer node, made when it is first met; NULL: memory is out. Its
+/** The entry for an outer node, made when it is first met; NULL: out of memory. Its
  *  serial number is the outer node's, or the next: it comes before all of the
  *  bodies. */
 AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, AdAccess access);
 
 /** A tracked leaf gets a node of its own, which depends on the one that it had. False:
- *  memory is out. */
+ *  out of memory. */
 bool ad_region_own_node(uint64_t *leaf);
 
 /** The next state of a loop, which begins with 'initial'. If it is 'differentiated' it
  *  has an entry of its own, also where 'initial' is not tracked. The placeholder,
- *  whose reference moves, is tracked then. 0: memory is out. */
+ *  whose reference moves, is tracked then. 0: out of memory. */
 uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
                          bool differentiated);
 

@@ -21,7 +21,7 @@ static bool add_node(AdSet *set, NodeId id)
 }
 
 /* An entry of the loop: what it stands for, which for a state depends on the iteration.
- * False: memory is out. */
+ * False: out of memory. */
 static bool add_behind_entry(AdSet *set, const AdTemplate *t, const AdEntry *entry)
 {
     const uint64_t *outputs = t->bodies[0].outputs;

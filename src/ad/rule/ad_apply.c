@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------- making nodes */
 
-/* The node of a result: 0 if memory is out. */
+/* The node of a result: 0 if out of memory. */
 static NodeId make_node(VarId result)
 {
     const Var *v = var_get(result);
@@ -132,7 +132,7 @@ static void note_moved(uint32_t n, const uint64_t *operands, uint64_t result)
     state_unlock();
 }
 
-/* A copy with one reference, for edges to hold; NULL: memory is out. */
+/* A copy with one reference, for edges to hold; NULL: out of memory. */
 static AdMoves *hold_moves(const AdMoves *moves, size_t size)
 {
     AdMoves *m = (AdMoves *) ad_graph_held(size);

@@ -22,7 +22,7 @@ typedef struct Trial {
     void *context;
 } Trial;
 
-/* One more reference to that would go; how many there are then, 0: memory is out. */
+/* One more reference to that would go; how many there are then, 0: out of memory. */
 static uint32_t drop(Trial *t, uint64_t key)
 {
     const uintptr_t count = (uintptr_t) table_get(&t->dropped, &key, sizeof(key)) + 1;

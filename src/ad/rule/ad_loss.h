@@ -1,7 +1,7 @@
 /*
  * ad_loss.h -- where values lost their derivatives, in debug mode
  *
- * A list of each variable (trace/graph/extra.h), for messages only: if memory is out,
+ * A list of each variable (trace/graph/extra.h), for messages only: if out of memory,
  * nothing is noted. Functions are called in debug mode only.
  *
  * Requires the graph lock.

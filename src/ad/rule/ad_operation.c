@@ -249,7 +249,7 @@ static bool connect_inputs(AdOperation *op, NodeId node, size_t n,
     return true;
 }
 
-/* Nodes for the outputs, which are left as they are if memory is out. */
+/* Nodes for the outputs, which are left as they are if out of memory. */
 static bool connect_outputs(AdOperation *op, NodeId node, size_t n, uint64_t *outputs)
 {
     size_t i = 0;

@@ -29,7 +29,7 @@ enum { HOLD_A = 1, HOLD_B = 2, HOLD_C = 4, HOLD_Y = 8, HOLD_OWN = 0xc0 };
 /** The name of the operation, or NULL. */
 const char *ad_rule_name(AdRuleId rule);
 /** What an edge of a rule of ad_rules.def has to hold, given operands and result (not
- *  tracked by itself): references are new. False: memory is out. */
+ *  tracked by itself): references are new. False: out of memory. */
 bool ad_rule_hold_several(AdRuleId rule, uint32_t n, const uint64_t *operands,
                           uint64_t result, uint64_t *held);
 static inline bool ad_rule_hold(AdRuleId rule, uint32_t n, const uint64_t *operands,

@@ -58,15 +58,15 @@ static inline bool ad_tangent_is_before(const Traversal *t, NodeId id)
     return node->serial < t->before && !(node->flags & (NODE_ENTRY | NODE_INNER));
 }
 
-/** A tangent comes to the node at this place. False: memory is out. */
+/** A tangent comes to the node at this place. False: out of memory. */
 bool ad_tangent_bring(const Traversal *t, uint32_t place);
 /** Can it, along this edge? Without lock. False: error recorded. */
 bool ad_tangent_check(const Traversal *t, const AdEdge *edge, NodeId receiver);
 /** The node at this place gives its tangent: that of what it stands for, if it is a
- *  placeholder of a body that is being recorded. False: memory is out. */
+ *  placeholder of a body that is being recorded. False: out of memory. */
 bool ad_tangent_stand(const Traversal *t, uint32_t place);
 /** The traversal is over: placeholders have no tangents of their own, but those that it
- *  was to come to. False: memory is out. */
+ *  was to come to. False: out of memory. */
 bool ad_tangent_return(const Traversal *t);
 
 #endif

@@ -9,7 +9,7 @@
 /** Bytes of the job's state, which begins with a CpuLaunch. */
 size_t cpu_fold_state_size(const Command *command);
 /** Go on with the plan of a launch that has folds (Command.launch.folds) and lanes.
- *  False: memory is out. */
+ *  False: out of memory. */
 bool cpu_fold_plan(CpuJob *job);
 
 #endif

@@ -58,7 +58,7 @@ struct CpuJob {
 enum { CPU_JOB_ROOM = 128 };
 static inline void *cpu_job_room(CpuJob *job) { return job + 1; }
 
-/** Memory for the state of a job, zeroed; it goes with the job. NULL: memory is out. */
+/** Memory for the state of a job, zeroed; it goes with the job. NULL: out of memory. */
 void *cpu_job_state(CpuJob *job, size_t size);
 /** The calling thread's error is that of the job, unless it has one. */
 void cpu_job_fail(CpuJob *job);

@@ -25,7 +25,7 @@ void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t
                       uint32_t begin, uint32_t end, uint32_t worker);
 
 /** Have the job of a launch, which is too small to be shared, serve so many workers,
- *  before it has begun. False: it cannot, or memory is out. */
+ *  before it has begun. False: it cannot, or out of memory. */
 bool cpu_launch_widen(CpuJob *job, uint32_t workers);
 
 /** CpuJob.run of launches, whose states begin with a CpuLaunch. */

@@ -183,7 +183,7 @@ static void finish_reduction(const Reduction *r)
 }
 
 /* Fill in the derived fields, with memory for accumulators of chunks; the number of
- * units, 0 if memory is out. */
+ * units, 0 if out of memory. */
 static size_t plan(Reduction *r)
 {
     size_t blocks = r->size / r->block;

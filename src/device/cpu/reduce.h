@@ -14,7 +14,7 @@
 #include "drjit-core/jit.h"
 
 /** Reduce in[0 ... size-1] (size > 0) in host memory to out[0] at once, in the calling
- *  thread, with the same bits. False: memory is out. */
+ *  thread, with the same bits. False: out of memory. */
 bool reduce_now(ReduceOp op, VarType type, const void *in, size_t size, void *out);
 /** The same for 'count' blocks, and the dot product of two arrays (of one entry, or
  *  'size'), where a block, or 'size', is at most REDUCE_SMALL. */

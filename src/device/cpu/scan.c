@@ -355,7 +355,7 @@ static size_t choose_stretch(const ScanSpec *spec)
 }
 
 /* Fill in a scan in stretches of so many entries, if blocks are long; 'in' and 'out'
- * are left to the caller. False: memory is out. */
+ * are left to the caller. False: out of memory. */
 static bool plan_scan(Scan *s, const ScanSpec *spec, size_t stretch)
 {
     *s = (Scan) { .lanes = reduce_lanes_get(), .size = spec->size,
@@ -380,7 +380,7 @@ typedef struct ScanJob {
     _Atomic uint64_t ticket; /* of stretches */
 } ScanJob;
 
-/* False: memory is out. */
+/* False: out of memory. */
 static bool plan_job(ScanJob *j, const ScanSpec *spec)
 {
     TRY(plan_scan(&j->scan, spec, choose_stretch(spec)), false);

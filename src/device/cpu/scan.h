@@ -19,7 +19,7 @@ typedef struct ScanCompression {
     struct ScanLink *links; /* one for each chunk */
 } ScanCompression;
 
-/** False: memory is out. */
+/** False: out of memory. */
 bool scan_compress_begin(ScanCompression *c, size_t size, uint32_t *out);
 /** The entries of a chunk that was drawn. */
 void scan_compress_chunk(const ScanCompression *c, size_t chunk, const uint8_t *mask);
@@ -38,13 +38,13 @@ typedef struct ScanSpec {
 } ScanSpec;
 
 /** All of it at once, in host memory, in the calling thread. 'in' and 'out' may be the
- *  same. False: memory is out. */
+ *  same. False: out of memory. */
 bool scan_now(const ScanSpec *spec, const void *in, void *out);
 
 /** One whose input comes in parts: of whole blocks, or *chained*, where blocks are
  *  longer, of SCAN_PART entries; the last one of a block, in the order of scanning, is
  *  what is left. These have to be drawn in that order, as in a compression. NULL:
- *  memory is out. */
+ *  out of memory. */
 enum { SCAN_PART = 65536 };
 typedef struct Scan Scan;
 Scan *scan_begin(const ScanSpec *spec, bool chained, void *out);

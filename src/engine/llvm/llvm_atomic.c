@@ -204,7 +204,7 @@ static const char update_parameters[] = "ptr %base, ptr %idx, ptr %val, i64 %mas
 static const char exchange_parameters[] =
     "ptr %base, ptr %idx, ptr %val, ptr %cmp, ptr %out, i64 %mask";
 
-/* Start a helper function. NULL if it is there already, or memory is out. */
+/* Start a helper function. NULL if it is there already, or out of memory. */
 static Text *begin_helper(LlvmWriter *writer, const char *name, const char *parameters)
 {
     char head[200];

@@ -150,7 +150,7 @@ bool llvm_stmt_write(LlvmWriter *writer, uint32_t position);
 
 /* ---- llvm_region.c: loops, conditionals, calls */
 
-/** Prepare for the regions of a Program and its callables; false: memory is out. */
+/** Prepare for the regions of a Program and its callables; false: out of memory. */
 bool llvm_region_prepare(LlvmWriter *writer);
 void llvm_region_release(LlvmWriter *writer);
 /** Write a mark of a region, an ARG or a RETURN. */

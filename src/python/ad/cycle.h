@@ -9,7 +9,7 @@
 /** Would the graph let go of an operation if what only the operation refers to were
  *  gone? For the garbage collector: makes no objects, runs no code of others. False
  *  if it cannot be said, because the operation refers to more objects than are looked
- *  at, or memory is out. */
+ *  at, or out of memory. */
 bool cycle_is_closed(const Operation *operation);
 
 #endif

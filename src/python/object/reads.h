@@ -35,7 +35,7 @@ extern unsigned reads_open;
 void reads_begin(Reads *reads, bool recorded);
 void reads_end(Reads *reads);
 
-/** The thread gathers from an array. If memory is out, less is found. */
+/** The thread gathers from an array. If out of memory, less is found. */
 void reads_note_gather(const Array *array);
 /** It computes with these objects, arrays or not. */
 void reads_note_operands(PyObject *const *objects, Py_ssize_t n);

@@ -102,7 +102,7 @@ void size_pin(JitSize handle)
     if (!handle)
         return;
     const JitSize number = jit_freeze_size_constant(jit_freeze_size_value(handle));
-    if (test(JitSizeEqual, handle, number) < 0) /* memory is out, or it is another's */
+    if (test(JitSizeEqual, handle, number) < 0) /* out of memory, or it is another's */
         size_pin_all();
     jit_error_clear();
 }

@@ -76,7 +76,7 @@ typedef struct TypeInfo {
     uint32_t free_count;
 } TypeInfo;
 
-/** Fill state->types. False with an exception if memory is out. */
+/** Fill state->types. False with an exception if out of memory. */
 bool type_init(State *state);
 
 /** Release the classes and names. */

@@ -24,7 +24,7 @@ extern unsigned undo_open;
 void undo_begin(Undo *undo);
 /** The loop has ended, or ('ok' false) its arrays are to be what they were. */
 void undo_end(Undo *undo, bool ok);
-/** The thread is about to write to an array. False: memory is out. */
+/** The thread is about to write to an array. False: out of memory. */
 bool undo_note(const Array *target);
 
 #endif

@@ -294,7 +294,7 @@ void effects_take_back(ThreadState *ts, const VarIds *pairs)
 
 /* ------------------------------------------------------------------- searching */
 
-/* The first region that is met and has effects. False: memory is out. */
+/* The first region that is met and has effects. False: out of memory. */
 static bool find_region(RegionWalk *w, VarId *region)
 {
     VarId id;

@@ -25,7 +25,7 @@ bool effects_refuse_read(const ThreadState *ts, VarId array);
  *  somebody holds results? */
 bool effects_foreign_exist(const ThreadState *ts);
 /** A region with effects that these variables and effects need a result of, but that is
- *  not one of the latter; 0 if there is none. False: memory is out. */
+ *  not one of the latter; 0 if there is none. False: out of memory. */
 bool effects_find_foreign(const VarId *vars, uint32_t var_count, const VarId *effects,
                           uint32_t effect_count, VarId *region);
 

@@ -521,7 +521,7 @@ static bool run_foreign(ThreadState *ts, const VarId *vars, uint32_t var_count,
 }
 
 /* Run what is in the lists, which stay the caller's. References are taken over, except
- * those of effects that stay queued because memory is out: these are left at the start
+ * those of effects that stay queued for want of memory: these are left at the start
  * of 'effects', and '*effect_count' is their number. */
 static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
                       VarId *effects, uint32_t *effect_count)
@@ -707,7 +707,7 @@ bool evaluate_literal(ThreadState *ts, VarId id)
     }
     if (ok && v->op != OP_EVALUATED)
         var_set_buffer(id, buffer);
-    else /* memory is out, or another thread was faster */
+    else /* out of memory, or another thread was faster */
         buffer_release(buffer);
     var_dec(id);
     return ok;

@@ -8,7 +8,7 @@
 #include "trace/eval/assemble.h"
 
 /** Schedule those of the thread that wait: an evaluation is about to begin. False:
- *  memory is out. */
+ *  out of memory. */
 bool evaluate_folds_schedule(ThreadState *ts);
 /** Perform them, unless an evaluation of the thread is under way. The lock may be
  *  released on the way. */

@@ -16,7 +16,7 @@
 
 typedef struct HistoryEntry HistoryEntry;
 
-/** Append an entry ('ir' is copied and may be NULL); NULL if memory is out (the entry
+/** Append an entry ('ir' is copied and may be NULL); NULL if out of memory (the entry
  *  is then left out). */
 HistoryEntry *history_add(const KernelHistoryEntry *entry);
 /** The work of an entry took this long. NULL is fine. */

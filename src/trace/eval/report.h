@@ -18,9 +18,9 @@
 
 typedef struct Report Report;
 
-/** Of a launch that is about to be made. NULL: memory is out. */
+/** Of a launch that is about to be made. NULL: out of memory. */
 Report *report_make(const Assembly *b);
-/** Another one for the same checks and prints; NULL: for none. NULL: memory is out. */
+/** Another one for the same checks and prints; NULL: for none. NULL: out of memory. */
 Report *report_again(const Report *report);
 /** The end of a launch, see LaunchSpec: the report is the payload, and is released. */
 void report_done(void *report, const LaunchResult *result);
@@ -31,7 +31,7 @@ void report_drop(Report *report);
 /** Write a report, to be read by another process. False: error recorded, or it has
  *  prints, which are given to somebody in this one. */
 bool report_put(const Report *report, const char *function, Text *out);
-/** What that has written. NULL: it is not that, or memory is out. */
+/** What that has written. NULL: it is not that, or out of memory. */
 Report *report_take(ByteReader *in);
 
 /** Do two check the same? Whom they print to does not count. */

@@ -11,7 +11,7 @@
 #include "trace/graph/fold.h"
 #include "trace/graph/region_walk.h"
 
-/* All that is reached from the roots; no references. False: memory is out. */
+/* All that is reached from the roots; no references. False: out of memory. */
 static bool list_all(RegionWalk *w, const Group *group, VarIds *list)
 {
     for (uint32_t i = 0; i < group->root_count; ++i) {

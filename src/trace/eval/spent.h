@@ -14,7 +14,7 @@
 #include "trace/graph/marks.h"
 
 /** Of all variables below the roots, how many references go away; marks_return() takes
- *  them back. NULL: memory is out. */
+ *  them back. NULL: out of memory. */
 Marks *spent_count(const Group *group);
 static inline bool spent_is(const Marks *counts, VarId id)
 {

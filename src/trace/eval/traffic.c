@@ -56,7 +56,7 @@ static uint32_t count_outside_bodies(const Program *p)
     return sum;
 }
 
-/* Operations of a function, found when first asked for; 0: memory is out. */
+/* Operations of a function, found when first asked for; 0: out of memory. */
 static uint32_t count_function(Op op, VarType type)
 {
     static _Atomic uint32_t known[OP_COUNT][VarTypeCount];

@@ -26,7 +26,7 @@ typedef struct Traffic {
 } Traffic;
 
 /** Of a command that has its slots. LAUNCH: of this Program, as it was traced. NULL: of
- *  other commands. False: memory is out. */
+ *  other commands. False: out of memory. */
 bool traffic_find(const Command *command, const Program *program, Traffic *out);
 
 #endif

@@ -51,7 +51,7 @@ const void *work_entries(const ThreadState *ts, VarId id);
  *  all. */
 Buffer *work_buffer_now(VarId like, size_t bytes);
 /** Let a slot be memory that the caller of the library names by its address, and sees
- *  to that it stays and that nothing else uses it. False: memory is out. */
+ *  to that it stays and that nothing else uses it. False: out of memory. */
 bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
                  SlotAccess access);
 /** Submit a command, which is taken over. False: error recorded. */

@@ -221,7 +221,7 @@ static bool make_valid(Ending *e)
 /* ------------------------------------------------------------- common outputs */
 
 /* What all callables that are used have as output k without being called, a new
- * reference; 0 if there is no such thing. False: memory is out. */
+ * reference; 0 if there is no such thing. False: out of memory. */
 static bool common_output(const Ending *e, uint32_t k, VarId *common)
 {
     const Call *call = e->call;

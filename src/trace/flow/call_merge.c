@@ -42,7 +42,7 @@ typedef struct CallWriter {
     bool plain;       /* it consists of values, what is from outside, pure operations */
 } Writer;
 
-/* Room for more words; NULL: memory is out. */
+/* Room for more words; NULL: out of memory. */
 static inline uint32_t *extend(Writer *w, uint32_t count)
 {
     TRY(arena_reserve(w->arena, &w->words, &w->capacity, w->count + count,
@@ -276,7 +276,7 @@ static bool add_kind(Call *call, RecordedBody *body, bool settled)
 }
 
 /* The number of the kind that the callable which was written down belongs to, 'fresh'
- * if there is none. UINT32_MAX: memory is out. */
+ * if there is none. UINT32_MAX: out of memory. */
 static uint32_t find_kind(const Call *call, uint32_t fresh)
 {
     Writer *w = call->writer;
@@ -324,7 +324,7 @@ static bool settle_kind(Call *call, CallKind *kind, uint32_t first_value)
 }
 
 /* The callable that is complete differs from the kind that was met last in values
- * only? -1: memory is out. */
+ * only? -1: out of memory. */
 static int is_like_last(Call *call, Callable *callable)
 {
     const Writer *w = call->writer;

@@ -18,7 +18,7 @@
 #include "trace/flow/call.h"
 
 /** Add a callable that is complete: the call's outputs, the body's effects and scope.
- *  These references are taken over in any case. False: memory is out. */
+ *  These references are taken over in any case. False: out of memory. */
 bool call_merge_add(Call *call, RecordedBody *body);
 /** Compare what has been put off, among the callables that are used. */
 bool call_merge_settle(Call *call);

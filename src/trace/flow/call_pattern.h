@@ -39,7 +39,7 @@ typedef struct CallPattern {
 } CallPattern;
 
 /** A pattern with a copy of these numbers, whose steps, and 'outputs', the caller fills
- *  in. NULL: memory is out. */
+ *  in. NULL: out of memory. */
 CallPattern *call_pattern_new(Arena *arena, uint32_t count, const uint32_t *numbers,
                               uint32_t number_count);
 

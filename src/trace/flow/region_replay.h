@@ -80,7 +80,7 @@ typedef struct RegionReplay {
 } RegionReplay;
 
 /** Begin to record again what belongs to this scope or to one further in; what is
- *  outside stays as it is. False: memory is out; nothing has to be released. */
+ *  outside stays as it is. False: out of memory; nothing has to be released. */
 bool region_replay_begin(RegionReplay *r, ThreadState *ts, uint32_t scope);
 /** Let go of the variables that the replay holds. */
 void region_replay_end(RegionReplay *r);

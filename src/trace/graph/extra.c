@@ -74,7 +74,7 @@ static void add_loss(Losses *to, const Loss *loss)
     to->list[to->count++] = *loss;
 }
 
-/* A list that nobody else has; NULL: memory is out. */
+/* A list that nobody else has; NULL: out of memory. */
 static Losses *own_losses(Extra *e)
 {
     if (e->losses && e->losses->refs == 1)

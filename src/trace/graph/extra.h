@@ -61,17 +61,17 @@ typedef struct Extra {
 
 /** The record of a variable, NULL if it has none. */
 Extra *extra_find(const Var *v);
-/** The record, made if need be; NULL (error recorded) if memory is out. */
+/** The record, made if need be; NULL (error recorded) if out of memory. */
 Extra *extra_make(Var *v);
-/** Give the variable a callback (NULL: none). False: memory is out. */
+/** Give the variable a callback (NULL: none). False: out of memory. */
 bool extra_set_callback(Var *v, VarCallback callback, void *payload);
-/** Note a loss. Where memory is out, nothing is noted. */
+/** Note a loss. When out of memory, nothing is noted. */
 void extra_add_loss(Var *v, const Loss *loss);
 /** A variable has the losses of its operands. */
 void extra_inherit_losses(Var *v);
 /** Release a variable's record; its callback is deferred (state.h). */
 void extra_drop(VarId id, Var *v);
-/** A copy of a file name that lives until shutdown; NULL if memory is out. */
+/** A copy of a file name that lives until shutdown; NULL if out of memory. */
 const char *extra_intern(const char *text);
 /** Label of a variable or "". */
 const char *extra_label(const Var *v);

@@ -106,16 +106,16 @@ typedef struct FoldTable {
 } FoldTable;
 extern FoldTable fold_table;
 
-/** A thread has made a new one. False: memory is out. */
+/** A thread has made a new one. False: out of memory. */
 bool fold_note(VarId id, uint64_t owner);
 /** The next one of a thread, from place '*at' in the list on; 0: there are no more. */
 VarId fold_next(uint64_t owner, uint32_t *at);
 /** This one is evaluated or freed; it still has its operands. */
 void fold_forget(const Var *v);
-/** Append those that read an array, with a reference each. False: memory is out. */
+/** Append those that read an array, with a reference each. False: out of memory. */
 bool fold_readers(VarId array, VarIds *out);
 /** Something is read by index that is a reduction, or computed from some, and waits.
- *  False: memory is out. */
+ *  False: out of memory. */
 bool fold_note_array(VarId id);
 /** May there be arrays of that kind which wait? */
 bool fold_arrays_wait(void);

@@ -63,7 +63,7 @@ uint32_t loop_array_holders(const ThreadState *ts, VarId id);
  *  false, with an error. */
 bool loop_array_settled(ThreadState *ts, VarId target, VarId id, bool *again);
 /** There will be a write to 'target', behind which is array 'id'. It goes to 'written':
- *  the array itself, of which the loops let go, or a copy. False: memory is out. */
+ *  the array itself, of which the loops let go, or a copy. False: out of memory. */
 bool loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written);
 /** What was written to 'from' goes to 'to' after all. */
 void loop_array_replaced(ThreadState *ts, VarId from, VarId to);

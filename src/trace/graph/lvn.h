@@ -28,7 +28,7 @@ typedef struct LvnKey {
     uint32_t size, scope, hash;
 } LvnKey;
 
-/** False if memory is out or the table as large as it can be: chains become longer.
+/** False if out of memory or the table as large as it can be: chains become longer.
  *  The number of variables has a bound of its own, beyond which there are errors. */
 bool lvn_grow(void);
 
@@ -89,7 +89,7 @@ static inline VarId lvn_lookup(const LvnKey *k)
     return id;
 }
 
-/** Enter a variable; silently left out if memory is out (it is only an
+/** Enter a variable; silently left out if out of memory (it is only an
  *  optimisation). */
 static inline void lvn_insert(VarId id, Var *v, uint32_t hash)
 {

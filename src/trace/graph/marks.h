@@ -30,7 +30,7 @@ struct Marks {
 
 #define MARKS_NONE UINT32_MAX
 
-/** Marks that no variable has yet. NULL: memory is out. */
+/** Marks that no variable has yet. NULL: out of memory. */
 Marks *marks_take(void);
 /** NULL is fine. */
 void marks_return(Marks *marks);
@@ -47,7 +47,7 @@ static inline uint32_t marks_get(const Marks *m, VarId id)
 {
     return marks_has(m, id) ? m->of[id].value : MARKS_NONE;
 }
-/** False: memory is out, which only happens with variables that were created since the
+/** False: out of memory, which only happens with variables that were created since the
  *  marks were taken. */
 static inline bool marks_set(Marks *m, VarId id, uint32_t value)
 {

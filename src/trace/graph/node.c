@@ -199,7 +199,7 @@ VarId node_new(ThreadState *ts, const Var *proto)
     return id;
 }
 
-/* A node that is never shared, yet to be taken. NULL: memory is out. */
+/* A node that is never shared, yet to be taken. NULL: out of memory. */
 static inline Var *reserve_raw(const ThreadState *ts, uint64_t head, uint32_t size,
                                VarId *id)
 {

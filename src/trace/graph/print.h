@@ -20,7 +20,7 @@ typedef struct Printer Printer;
 /** Record a print; requires the graph lock. */
 bool print_record(ThreadState *ts, VarId mask, uint32_t count, const VarId *values,
                   size_t limit, PrintCallback callback, void *payload);
-/** Another print that reports to whom this one does. False: memory is out. */
+/** Another print that reports to whom this one does. False: out of memory. */
 bool print_share(VarId from, VarId to);
 /** The printer of a PRINT, with a reference for a launch. */
 Printer *print_hold(VarId id);

@@ -99,7 +99,7 @@ uint32_t record_written_holders(const ThreadState *ts, VarId id);
 bool record_written_before(const ThreadState *ts, VarId from, VarId to);
 /** Is there a body whose variables stand for values that do not exist yet? */
 bool record_is_symbolic(const ThreadState *ts);
-/** Note the outputs of a body. False: memory is out. */
+/** Note the outputs of a body. False: out of memory. */
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids);
 /** The number of lanes that what a region is made of has in common, and its device. */
 typedef struct RecordSize {

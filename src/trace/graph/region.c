@@ -187,7 +187,7 @@ static uint32_t count_all(const RegionSpec *spec, const VarIds *reads)
     return count;
 }
 
-/* Line up all lists as the operands of the region's variable. NULL: memory is out. */
+/* Line up all lists as the operands of the region's variable. NULL: out of memory. */
 static VarList *line_up(TraceRegion *region, const RegionSpec *spec,
                         const VarIds *reads)
 {

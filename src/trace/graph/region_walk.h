@@ -25,7 +25,7 @@
 
 typedef enum WalkEvent {
     WALK_DONE,
-    WALK_FAILED, /* memory is out */
+    WALK_FAILED, /* out of memory */
     WALK_MET,
     WALK_LEFT
 } WalkEvent;
@@ -45,7 +45,7 @@ typedef struct RegionWalk {
     VarId root;        /* to be met next, 0 = none */
 } RegionWalk;
 
-/** False: memory is out, nothing has to be released. */
+/** False: out of memory, nothing has to be released. */
 bool region_walk_begin(RegionWalk *w);
 void region_walk_end(RegionWalk *w);
 /** End it, but have its marks, which marks_return() takes back. */
@@ -65,7 +65,7 @@ static inline bool region_walk_push(RegionWalk *w, VarId id, const VarId *ids,
 }
 
 /** Walk operands 'first' to 'end' of a variable next, before those that are waiting.
- *  False: memory is out. */
+ *  False: out of memory. */
 static inline bool region_walk_into(RegionWalk *w, VarId id, uint32_t first,
                                     uint32_t end)
 {

@@ -10,7 +10,7 @@
 #include "trace/graph/node.h"
 
 /** A variable of the given size equal to op(args) but cheaper (owned by the caller), 0
- *  if no identity applies (or memory is out: the operation itself will then fail
+ *  if no identity applies (or out of memory: the operation itself will then fail
  *  too). */
 VarId simplify_op(ThreadState *ts, Op op, VarType type, uint32_t size,
                   const VarId *args);

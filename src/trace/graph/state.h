@@ -79,7 +79,7 @@ extern State state;
 ThreadState *state_make_thread(void);
 void state_unlock_and_run(void);
 
-/** The calling thread's state; NULL (error recorded) if memory is out. Without the
+/** The calling thread's state; NULL (error recorded) if out of memory. Without the
  *  lock. It is the thread's as long as the thread lives. */
 static inline ThreadState *state_thread(void)
 {

@@ -158,7 +158,7 @@ void var_note_maker(VarId id);
 void var_unmark_words(uint32_t word);
 
 /** The slot that the next variable gets, zeroed but not taken. 'reuse': the lowest free
- *  slot, else one never used. NULL if memory is out. */
+ *  slot, else one never used. NULL if out of memory. */
 static inline Var *var_reserve(bool reuse, VarId *id)
 {
     const VarTable *t = &var_table;
@@ -229,7 +229,7 @@ static inline bool var_same_literal(VarId a, VarId b)
 }
 
 /** A thread begins to record a function: from now on it is known who makes variables.
- *  False: memory is out. */
+ *  False: out of memory. */
 bool var_watch_begin(void);
 void var_watch_end(void);
 /** ThreadState.recording of the thread that has made a variable, when it made it; 0 for
@@ -273,10 +273,10 @@ typedef struct VarIds {
     uint32_t count, capacity;
 } VarIds;
 
-/** Append a variable. False: memory is out. */
+/** Append a variable. False: out of memory. */
 bool var_ids_add(VarIds *list, VarId id);
 /** The same for a list that holds references: it takes this one over, which is dropped
- *  if memory is out. False also for 0. */
+ *  if out of memory. False also for 0. */
 bool var_ids_take(VarIds *list, VarId id);
 /** Empty a list that holds references; 0 stands for nothing. */
 void var_ids_drop(VarIds *list);

@@ -42,7 +42,7 @@
  * them. native_result() may give the register of an operand that dies here, so the
  * operands must be read by the same instruction that writes the result, or before. A
  * sequence that writes its result early uses native_result_fresh(). Nothing can fail:
- * when memory is out, the context remembers and the functions go on with register 0.
+ * when out of memory, the context remembers and the functions go on with register 0.
  *
  * A step has about fifteen such calls, most of which read a field or find an operand in
  * its register, so these are inline: as calls they were a fifth of the time of code

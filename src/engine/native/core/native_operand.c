@@ -332,7 +332,7 @@ NativeReg native_temp_general(Native *n)
 
 /* ---- constants */
 
-/* Room in the pool, aligned to its size; PROGRAM_NONE if memory is out. */
+/* Room in the pool, aligned to its size; PROGRAM_NONE if out of memory. */
 static uint32_t add_bytes(Native *n, uint32_t size)
 {
     uint32_t place = (n->pool_size + size - 1) & ~(size - 1), wanted = place + size;
