@@ -21,7 +21,12 @@ _DIFFERENCES = 3
 
 
 class Kept:
-    """``_core._Caller`` reads ``by_key`` and ``recent``: they stay what they are."""
+    """``_core._Caller`` reads ``by_key`` and ``recent``: they stay what they are.
+
+    Threads may call one function at a time: what is iterated over is a copy, lists that
+    others may see are exchanged as a whole, and what another thread has removed is
+    passed over.
+    """
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
@@ -30,20 +35,20 @@ class Kept:
         self.differences = 0  # that checks have found
 
     def __len__(self) -> int:
-        return sum(map(len, self.by_key.values()))
+        return sum(map(len, list(self.by_key.values())))
 
     def all(self) -> list[Any]:
         """The latest of each key last."""
-        return [each for known in self.by_key.values() for each in reversed(known)]
+        return [each for known in list(self.by_key.values()) for each in known[::-1]]
 
     def clear(self) -> None:
         self.by_key.clear()
         self.recent.clear()
 
     def add(self, key: Any, recording: Any) -> None:
-        known = self.by_key.pop(key, [])  # to the end: the oldest ones go first
-        self.by_key[key] = [recording, *known]
-        self._shorten(self.by_key[key], _SIZES)
+        known = [recording, *self.by_key.pop(key, [])]
+        self.by_key[key] = known[:_SIZES]  # at the end: the oldest ones go first
+        self._leave_out(*known[_SIZES:])
 
     def remove(self, key: Any, recording: Any) -> None:
         known = [each for each in self.by_key.pop(key, []) if each is not recording]
@@ -60,8 +65,8 @@ class Kept:
                 self.note_use(other)
         del self.recent[_RECENT:]
 
-    def _leave_out(self, recording: Any) -> None:
-        self.recent[:] = [each for each in self.recent if each is not recording]
+    def _leave_out(self, *gone: Any) -> None:
+        self.recent[:] = [each for each in self.recent if each not in gone]
 
     def note_use(self, recording: Any) -> None:
         """Others go first."""
@@ -73,18 +78,18 @@ class Kept:
 
     def limit_to(self, limit: int) -> None:
         """Forget those that were not used for the longest time."""
-        for recording in reversed(self.recent):
+        for recording in list(reversed(self.recent)):
             self.note_use(recording)
-        while len(self) > limit:
-            oldest = next(iter(self.by_key))
-            known = self.by_key[oldest]
-            self._shorten(known, len(known) - 1)
-            if not known:
-                del self.by_key[oldest]
-
-    def _shorten(self, known: list[Any], limit: int) -> None:
-        while len(known) > limit:
-            self._leave_out(known.pop())
+        for key, known in list(self.by_key.items()):
+            excess = len(self) - limit
+            if excess <= 0:
+                break
+            kept = known[: max(0, len(known) - excess)]
+            self._leave_out(*known[len(kept) :])
+            if kept:
+                self.by_key[key] = kept
+            else:
+                self.by_key.pop(key, None)
 
     # ------------------------------------------------------------------ checks
 

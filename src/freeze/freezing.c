@@ -562,23 +562,6 @@ bool freezing_resume(ThreadState *ts)
     return true;
 }
 
-VarId freezing_duplicate(ThreadState *ts, VarId id)
-{
-    const Var *v = var_get(id);
-    const VarType type = (VarType) v->type;
-    const uint8_t device = v->device;
-    const uint32_t size = var_lanes(v);
-    const size_t bytes = var_bytes(v);
-    var_inc(id);
-    Buffer *buffer = work_buffer(ts, device, bytes);
-    bool ok = buffer && work_copy(ts, var_get(id)->value.buffer, 0, buffer, 0, bytes);
-    var_dec(id);
-    VarId copy = ok ? node_buffer(ts, device, type, size, buffer) : 0;
-    if (!copy)
-        buffer_release(buffer);
-    return copy;
-}
-
 VarId freezing_copy(ThreadState *ts, VarId id)
 {
     static const char function[] = "jit_freeze_copy()";
@@ -588,7 +571,7 @@ VarId freezing_copy(ThreadState *ts, VarId id)
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not in memory",
                                  function, id);
     listen(ts, false);
-    VarId copy = freezing_duplicate(ts, id);
+    VarId copy = work_duplicate(ts, id);
     listen(ts, listens);
     return copy;
 }

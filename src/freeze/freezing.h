@@ -111,8 +111,6 @@ bool freezing_pause(ThreadState *ts);
 bool freezing_resume(ThreadState *ts);
 /** A copy of an array in memory that is no part of it. 0: error recorded. */
 VarId freezing_copy(ThreadState *ts, VarId id);
-/** The copy, where nothing is recorded; the lock may be released. */
-VarId freezing_duplicate(ThreadState *ts, VarId id);
 
 /** Do it again: a reference for each output. REFUSED: it was not recorded for such
  *  inputs; FAILED: error recorded. In both cases there are no outputs. Without

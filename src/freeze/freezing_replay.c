@@ -258,7 +258,7 @@ static bool take_input(Repeat *p, uint32_t k, Buffer **buffer)
     *buffer = var_get(id)->value.buffer;
     if (spec->literal || !*buffer || !spec->padded || buffer_is_padded(*buffer))
         return true;
-    TRY(var_ids_take(&p->copies, id = freezing_duplicate(p->ts, id)), false);
+    TRY(var_ids_take(&p->copies, id = work_duplicate(p->ts, id)), false);
     *buffer = var_get(id)->value.buffer;
     return true;
 }

@@ -45,6 +45,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def nothing_of_other_files() -> None:
+    """Files that share an interpreter begin without the garbage of those before."""
+    gc.collect()
+
+
 @pytest.fixture(params=FAMILIES)
 def m(request: pytest.FixtureRequest) -> ModuleType:
     """A module of array types, one after the other."""

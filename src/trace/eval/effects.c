@@ -219,20 +219,9 @@ static bool back_up(ThreadState *ts, VarIds *backups, VarId array)
     const Var *v = var_get(array);
     if (v->op != OP_EVALUATED)
         return true;
-    uint8_t device = v->device;
-    VarType type = (VarType) v->type;
-    uint32_t size = var_lanes(v);
-    size_t bytes = (size_t) size * type_info[type].size;
-    Buffer *buffer = work_buffer(ts, device, bytes);
     watcher.size_of(ts, array);
-    VarId copy = buffer && work_copy(ts, var_get(array)->value.buffer, 0, buffer, 0,
-                                     bytes)
-                     ? node_buffer(ts, device, type, size, buffer)
-                     : 0;
-    if (!copy) {
-        buffer_release(buffer);
-        return false;
-    }
+    VarId copy = work_duplicate(ts, array);
+    TRY(copy, false);
     if (!var_ids_take(backups, copy))
         return false;
     if (!var_ids_add(backups, array)) {

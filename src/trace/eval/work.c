@@ -10,9 +10,9 @@
 #include "device/cpu/transfer.h"
 #include "device/uses.h"
 #include "trace/eval/evaluate.h"
-#include "trace/graph/watch.h"
 #include "trace/eval/history.h"
 #include "trace/graph/node.h"
+#include "trace/graph/watch.h"
 
 /* Let what is on its way be written before there is too much of it. */
 static void relieve(ThreadState *ts, Device *device, size_t bytes)
@@ -226,6 +226,23 @@ bool work_copy(ThreadState *ts, Buffer *from, size_t from_offset, Buffer *to,
     command_set_slot(c, 0, from, from_offset, bytes, SLOT_READ);
     command_set_slot(c, 1, to, to_offset, bytes, SLOT_WRITE);
     return work_submit(ts, c);
+}
+
+VarId work_duplicate(ThreadState *ts, VarId id)
+{
+    const Var *v = var_get(id);
+    const VarType type = (VarType) v->type;
+    const uint8_t device = v->device;
+    const uint32_t size = var_lanes(v);
+    const size_t bytes = var_bytes(v);
+    var_inc(id);
+    Buffer *buffer = work_buffer(ts, device, bytes);
+    bool ok = buffer && work_copy(ts, var_get(id)->value.buffer, 0, buffer, 0, bytes);
+    var_dec(id);
+    VarId copy = ok ? node_buffer(ts, device, type, size, buffer) : 0;
+    if (!copy)
+        buffer_release(buffer);
+    return copy;
 }
 
 /* From device to device, by way of the host, without the lock. Nobody else knows 'to'

@@ -73,6 +73,9 @@ bool work_copy(ThreadState *ts, Buffer *from, size_t from_offset, Buffer *to,
 /** The same from the start of both, also from one device to another, which waits; the
  *  lock is released meanwhile. */
 bool work_transfer(ThreadState *ts, Buffer *from, Buffer *to, size_t bytes);
+/** A copy of an array in memory, in memory of its own. The lock may be released. 0:
+ *  error recorded. */
+VarId work_duplicate(ThreadState *ts, VarId id);
 /** Wait until a buffer has been written; the lock is released meanwhile. False: that
  *  failed, or it is not allowed to wait; error recorded. */
 bool work_wait(ThreadState *ts, Buffer *buffer, const char *function);
