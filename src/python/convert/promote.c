@@ -217,7 +217,7 @@ static bool merge(Meta *a, const Meta *b)
         a->entry = b->entry;
     a->loose = a->loose && b->loose;
     if (a->kind == KIND_TENSOR || b->kind == KIND_TENSOR) {
-        const Meta *other = a->kind == KIND_TENSOR ? b : a;
+        const Meta *other = before.kind == KIND_TENSOR ? b : &before;
         bool ok = other->kind == KIND_TENSOR || other->ndim == 0 ||
                   other->family == NO_FAMILY;
         a->kind = KIND_TENSOR;
@@ -263,6 +263,12 @@ int promote_class(PyObject *operand)
             m.dims[0] = DYNAMIC;
     }
     uint16_t id = settle(&m);
+    if (id == TYPE_NONE && operand_memory(operand)) { /* of any shape */
+        m.family = FAMILY_SCALAR;
+        m.kind = KIND_TENSOR;
+        m.ndim = 0;
+        id = settle(&m);
+    }
     return id == TYPE_NONE ? -1 : id;
 }
 
@@ -370,10 +376,11 @@ Promotion promote_select(State *state, const char *operation, PyObject *const *a
 {
     *info = NULL;
     Meta mask, values, whole;
-    int family = NO_FAMILY;
+    int family = NO_FAMILY, families[3];
     for (int i = 0; i < 3; i++) {
         if (!describe(args[i], &mask))
             return PROMOTION_NONE;
+        families[i] = mask.family;
         if (mask.family > family)
             family = mask.family;
     }
@@ -387,6 +394,13 @@ Promotion promote_select(State *state, const char *operation, PyObject *const *a
     if (is_special(mask.kind))
         mask.kind = KIND_ARRAY;
     whole = values;
+    if (mask.kind == KIND_TENSOR || values.kind == KIND_TENSOR) {
+        /* Tensors take any shape of what belongs to no family, see merge(). */
+        if (families[0] == NO_FAMILY)
+            mask.family = NO_FAMILY;
+        if (families[1] == NO_FAMILY && families[2] == NO_FAMILY)
+            whole.family = NO_FAMILY;
+    }
     bool ok;
     if (is_special(values.kind)) { /* one mask for all, or one for each component */
         ok = mask.kind == KIND_LEAF ||

@@ -7,6 +7,7 @@
  * else goes to apply().
  */
 #include <math.h>
+#include <string.h>
 
 #include "python/convert/convert.h"
 #include "python/convert/operand.h"
@@ -173,6 +174,29 @@ static PyObject *binary(const Operator *o, PyObject *a, PyObject *b)
     return long_way(o->which, a, b);
 }
 
+static bool is_numpy(const PyObject *object)
+{
+    for (const PyTypeObject *t = Py_TYPE(object); t; t = t->tp_base)
+        if (!strcmp(t->tp_name, "numpy.ndarray") ||
+            !strcmp(t->tp_name, "numpy.generic"))
+            return true;
+    return false;
+}
+
+/* Python asks the operand on the right where ours has no answer, and NumPy would then
+ * compute with what is in the array: what was traced and is tracked would be lost. */
+static PyObject *answer(PyObject *result, const char *operation, PyObject *a,
+                        PyObject *b)
+{
+    if (result != Py_NotImplemented || !array_of(a) || !is_numpy(b))
+        return result;
+    Py_DECREF(result);
+    PyObject *const args[] = { a, b };
+    return error_raise(PyExc_TypeError, operation, args, 2,
+                       "unsupported operand types '%s' and '%s'", Py_TYPE(a)->tp_name,
+                       Py_TYPE(b)->tp_name);
+}
+
 /* The descriptor of two arrays of exactly one class with one variable of one of these
  * entry types each, else NULL. One of the two belongs to a class with our slots, so if
  * their classes agree, both are arrays. */
@@ -210,7 +234,8 @@ static PyObject *in_place(PyObject *a, PyObject *result)
             if (index)                                                            \
                 return (PyObject *) array_new_leaf(result_info(&o, info), index); \
         }                                                                         \
-        return binary(&o, a, b);                                                  \
+        PyObject *result = binary(&o, a, b);                                      \
+        return compares ? result : answer(result, #name, a, b);                   \
     }
 
 #define COMPARISON(id, name, op, core, special) \
@@ -223,10 +248,23 @@ static PyObject *in_place(PyObject *a, PyObject *result)
     }
 #include "python/ops/apply.def"
 
+/* What floor divisions leave. */
+static PyObject *number_divmod(PyObject *a, PyObject *b)
+{
+    PyObject *quotient = number_floordiv(a, b);
+    if (!quotient || quotient == Py_NotImplemented)
+        return quotient;
+    PyObject *rest = number_mod(a, b);
+    PyObject *both = rest ? PyTuple_Pack(2, quotient, rest) : NULL;
+    Py_DECREF(quotient);
+    Py_XDECREF(rest);
+    return both;
+}
+
 static PyObject *number_matmul(PyObject *a, PyObject *b)
 {
     PyObject *const args[] = { a, b };
-    return product_apply(state_of(a, b), args, false, false);
+    return answer(product_apply(state_of(a, b), args, false, false), "matmul", a, b);
 }
 
 static PyObject *inplace_matmul(PyObject *a, PyObject *b)
@@ -456,8 +494,6 @@ static PyObject *power(State *state, PyObject *const *args)
     if (!base && promote_number(a) >= 0 && !type_is_float(exponents->info) &&
         !type_is_mask(exponents->info))
         return power_of_number(state, a, exponents);
-    if (promote_class(a) == -1 || promote_class(b) == -1)
-        Py_RETURN_NOTIMPLEMENTED;
     return apply(state, APPLY_POWER, args, true);
 }
 
@@ -472,7 +508,7 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulus)
         return NULL;
     PyObject *result = power(state, operands);
     operand_close(operands, 2);
-    return result;
+    return answer(result, "power", a, b);
 }
 
 static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
@@ -535,6 +571,7 @@ PyType_Slot number_slots[] = {
 #include "python/ops/apply.def"
     SLOT(Py_nb_matrix_multiply, number_matmul),
     SLOT(Py_nb_inplace_matrix_multiply, inplace_matmul),
+    SLOT(Py_nb_divmod, number_divmod),
     SLOT(Py_nb_power, number_power),
     SLOT(Py_nb_inplace_power, inplace_power),
     SLOT(Py_nb_absolute, number_abs),
