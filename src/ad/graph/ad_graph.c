@@ -328,7 +328,7 @@ bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, uint8_t oper
         .next_in = to->in,
         .next_out = from->out,
         .rule = rule,
-        .operand = operand & 127,
+        .operand = operand & 63,
         .slot = slot,
         .held = held,
     };

@@ -58,8 +58,9 @@ typedef struct AdEdge {
                                   three. Free: the next free one */
     EdgeId next_out, prev_out; /* ... of the same source */
     AdRuleId rule;             /* how a gradient changes on its way */
-    uint8_t operand : 7;       /* number of the source among the operands */
+    uint8_t operand : 6;       /* number of the source among the operands */
     uint8_t passed : 1;        /* by a traversal, and to be dropped by it */
+    uint8_t resumed : 1;       /* made where a suspended placeholder was resumed */
     uint16_t slot;             /* of a custom operation: number of its input, output */
     uint64_t held;             /* a tracked variable or, if the rule holds several, an
                                   AdHeld; owned */

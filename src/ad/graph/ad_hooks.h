@@ -24,6 +24,12 @@ typedef struct AdHooks {
     /** ad_sides_follow(): a body has written to what another one has written to. With
      *  the lock. */
     bool (*follow)(const AdOpen *open, uint64_t leaf, NodeId last);
+    /** ad_placeholder_resume(): does a scope that resumes these, or all (n is 0), have
+     *  to do with states that were suspended outside? With the lock. */
+    bool (*resume)(size_t n, const uint64_t *indices);
+    /** ad_placeholder_resumed(): such a scope, whose nodes begin here, is left. With
+     *  the lock. */
+    void (*resumed)(uint64_t serial);
 } AdHooks;
 
 extern const AdHooks ad_hooks;

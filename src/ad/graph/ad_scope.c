@@ -232,6 +232,8 @@ bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices)
         s->line = ts->line;
     }
     bool ok = s && scope_fill(s, kind, n, indices);
+    if (ok && kind == ADScopeResume && ad_hooks.resume(n, indices))
+        s->resumes = ad_graph_serial();
     if (s && !ok)
         ad_scope_drop(t);
     state_unlock();
@@ -322,7 +324,10 @@ bool ad_scope_leave(bool go_on)
         outer->went_out |= s->went_out;
     if (s->isolates && outer)
         swap_sets(s, outer); /* what was made in it is tracked behind it, too */
+    const uint64_t resumes = s->resumes;
     state_lock();
+    if (resumes)
+        ad_hooks.resumed(resumes);
     ad_scope_drop(t);
     if (!isolates && outer)
         for (uint32_t i = 0; i < count; i++)

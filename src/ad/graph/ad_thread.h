@@ -21,6 +21,8 @@ typedef struct AdScopeState {
     uint32_t count, capacity;
     const char *file; /* the line that began it; interned, NULL: not known */
     uint32_t line;
+    uint64_t resumes; /* it resumes states of open loops, and nodes made in it have this
+                         or a greater serial number; 0: it does not */
     uint64_t border; /* reverse traversals stop at nodes below; 0 = none */
     uint64_t beginning; /* forward ones that are looked for from results, too */
     NodeId *waiting; /* such nodes, a reference each */

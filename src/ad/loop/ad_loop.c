@@ -16,6 +16,7 @@
 #include "ad/graph/ad_scope.h"
 #include "ad/loop/ad_derive_loop.h"
 #include "ad/region/ad_loop_hooks.h"
+#include "ad/region/ad_placeholder.h"
 #include "ad/traverse/ad_wait.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -358,8 +359,8 @@ static bool is_left_alone(const AdLoop *loop, const uint64_t *states, size_t k)
 
 /* Results are there: what does the body do with the states? One that it leaves alone is
  * no output, and the result is what there was before the loop, also if the core has
- * made a variable of it. */
-static void note_changes(const AdOpen *open, const AdLoop *loop, const uint64_t *states,
+ * made a variable of it. False: error recorded. */
+static bool note_changes(const AdOpen *open, const AdLoop *loop, const uint64_t *states,
                          uint32_t *results)
 {
     AdTemplate *t = open->t;
@@ -368,8 +369,10 @@ static void note_changes(const AdOpen *open, const AdLoop *loop, const uint64_t 
         VarId next = ad_var_index(states[k]);
         bool written = s->array = ad_open_last_write(open, next) != NULL;
         s->changes = next != s->placeholder && !written;
+        const bool alone = !s->changes && !written && is_left_alone(loop, states, k);
+        TRY(ad_placeholder_settle(t, k, alone, loop->initial[k]), false);
         uint64_t *output = &t->bodies[0].outputs[k];
-        if (s->changes || written || !is_left_alone(loop, states, k))
+        if (!alone)
             continue;
         if (ad_var_node(*output))
             ad_graph_unref(ad_var_node(*output));
@@ -378,6 +381,7 @@ static void note_changes(const AdOpen *open, const AdLoop *loop, const uint64_t 
         var_dec(results[k]);
         results[k] = s->initial;
     }
+    return true;
 }
 
 /* The loop is complete, and these are its results. */
@@ -386,10 +390,15 @@ static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *resu
 {
     AdLoop *loop = open->loop;
     open->loop = NULL;
-    note_changes(open, loop, outputs, results);
+    bool ok = note_changes(open, loop, outputs, results);
     for (size_t k = 0; k < loop->n; k++)
         states[k] = results[k];
-    bool ok = ad_region_close(open->handle, states);
+    if (ok) {
+        ok = ad_region_close(open->handle, states);
+    } else {
+        AdOpen failed = ad_open_pop();
+        ad_region_drop(&failed);
+    }
     for (size_t k = 0; ok && k < loop->n; k++)
         if (!ad_var_node(states[k]) && is_left_alone(loop, outputs, k) &&
             states[k] == ad_var_index(loop->initial[k]))

@@ -276,7 +276,7 @@ uint64_t ad_var_call_input(uint32_t call, uint64_t value)
         ok = hold_in(&open->t->inputs, index) &&
              hold_in(&open->t->placeholders, placeholder);
     }
-    if (ok && open && ad_scope_gives(value)) {
+    if (ok && open && !ad_graph_is_plain(value)) {
         if (placeholder == index)
             ad_graph_ref(ad_var_node(result = value));
         else

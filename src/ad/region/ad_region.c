@@ -13,6 +13,7 @@
 #include "ad/region/ad_derive.h"
 #include "ad/region/ad_holders.h"
 #include "ad/region/ad_loop_hooks.h"
+#include "ad/region/ad_placeholder.h"
 #include "ad/region/ad_settle.h"
 #include "ad/region/ad_sides.h"
 #include "ad/rule/ad_rule.h"
@@ -115,6 +116,8 @@ const AdHooks ad_hooks = {
     .stands_for = stands_for,
     .add_holders = ad_holders_add,
     .follow = ad_sides_follow,
+    .resume = ad_placeholder_resume,
+    .resumed = ad_placeholder_resumed,
 };
 
 static VarId hold(VarId id)
@@ -439,17 +442,6 @@ void ad_region_find_outer(AdTemplate *t)
     }
 }
 
-void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
-{
-    AdEntry *entry = &t->entries[which];
-    if (!ad_scope_gives(outer))
-        return;
-    entry->outer_node = ad_var_node(outer);
-    entry->outer = ad_graph_node(entry->outer_node)->serial;
-    entry->held = true;
-    ad_graph_ref(entry->outer_node);
-}
-
 bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count)
 {
     TRY(t->gaps = alloc_get((count + 1) * sizeof(ReplayGap)), false);
@@ -469,47 +461,6 @@ bool ad_region_own_node(uint64_t *leaf)
     bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0, 0);
     ad_graph_unref(id);
     return ok;
-}
-
-NodeId ad_region_new_entry(AdTemplate *t, VarId like)
-{
-    const Var *v = var_get(like);
-    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
-                    sizeof(AdEntry)),
-        0);
-    NodeId node = entry_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
-    TRY(node, 0);
-    ad_size_note_always(node, like);
-    t->entries[t->entry_count++] = (AdEntry){ .node = node, .placeholder = true };
-    return ad_scope_refuses() || ad_scope_admit(node) ? node : 0;
-}
-
-uint64_t ad_region_input(AdTemplate *t, uint64_t outer, VarId placeholder)
-{
-    NodeId node = ad_region_new_entry(t, ad_var_index(outer));
-    TRY(node, 0);
-    ad_region_set_outer(t, t->entry_count - 1, outer);
-    ad_graph_ref(node);
-    return (uint64_t) node << 32 | placeholder;
-}
-
-uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
-                         bool differentiated)
-{
-    TRY(vec_reserve(&t->states, &t->state_capacity, t->state_count + 1,
-                    sizeof(AdState)),
-        0);
-    uint64_t leaf = placeholder;
-    AdState own = { .placeholder = placeholder, .initial = ad_var_index(initial) };
-    if (differentiated) {
-        TRY(leaf = ad_region_input(t, initial, placeholder), 0);
-        own.entry = t->entry_count;
-        t->entries[own.entry - 1].state = 1 + t->state_count;
-    }
-    var_inc(own.placeholder);
-    var_inc(own.initial);
-    t->states[t->state_count++] = own;
-    return leaf;
 }
 
 /* ---------------------------------------------------------------- closing */
@@ -780,7 +731,7 @@ static bool connect(AdOpen *open, uint64_t *results)
         entry->written =
             entry->array && ad_cut_is_written(t, entry->node, AD_CUT_ANY_BODY);
         ad_graph_node(entry->node)->flags |= NODE_CLOSED;
-        ok = connect_entry(t, entry, op, node, i);
+        ok = connect_entry(t, entry, op, node, i) && ad_placeholder_pass(t, i, node);
     }
     for (uint32_t i = 0; i < t->tracked_count && ok; i++) {
         uint64_t *result = &results[t->tracked[i]];

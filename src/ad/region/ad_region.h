@@ -54,6 +54,9 @@ typedef struct AdEntry {
     bool held;
     bool used;      /* results or arrays depend on it */
     bool forgotten; /* it is not, so what it stands for is not known any more */
+    bool suspended;   /* outside by name: it is tracked as what an iteration makes of
+                         it, and stands for nothing (ad_placeholder.h) */
+    bool lifted;      /* ... and the body has resumed it */
     bool placeholder; /* of this node, which is no other entry's, also if these stand
                          for the same */
     uint32_t state;   /* of a loop, 1 + its number */

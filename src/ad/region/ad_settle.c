@@ -4,6 +4,7 @@
 #include "ad/region/ad_settle.h"
 
 #include "ad/graph/ad_border.h"
+#include "ad/region/ad_placeholder.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -99,6 +100,7 @@ static bool leave_state(const Closing *c, const AdEntry *entry, const AdWaiting 
     const AdTemplate *t = c->open->t;
     const AdState *s = &t->states[entry->state - 1];
     bool came = w->array || w->lost || w->taken;
+    TRY(!came || ad_placeholder_may_wait(t, entry), false);
     VarId next = ad_var_index(t->bodies[0].outputs[entry->state - 1]);
     bool written = ad_open_last_write(c->open, next) != NULL;
     *to = 0;
