@@ -160,6 +160,18 @@ JIT_EXPORT size_t jit_freeze_output_count(const JitRecording *recording);
 /** Arrays, commands and conditions, and the condition that was not met the last time;
  *  valid until the thread's next call of this. NULL on errors. */
 JIT_EXPORT const char *jit_freeze_str(JitRecording *recording);
+/** What an exported function does about indices that lie outside of the arrays they are
+ *  for. Sizes of arrays that are used lane by lane or as a whole are always checked. */
+typedef enum JitExportBounds {
+    JitExportBoundsCaller, /* nothing: they are up to who calls it */
+    JitExportBoundsPin,    /* inputs, on whose sizes those of arrays that are accessed
+                              by index depend, need to have the sizes of the recording;
+                              what is right for these is up to the caller still, if
+                              indices come from the contents of inputs */
+    JitExportBoundsCheck   /* each index is checked. The recording was made with
+                              JitFlagDebug */
+} JitExportBounds;
+
 /** A function of an exported library. */
 typedef struct JitExport {
     JitRecording *recording;
@@ -169,6 +181,7 @@ typedef struct JitExport {
      *  which only the number of entries matters. */
     const char *const *inputs, *const *outputs;
     size_t input_sizes, output_sizes;
+    JitExportBounds bounds;
 } JitExport;
 
 /** Write recordings to a folder, which is made if it is not there, as a C library that
@@ -177,9 +190,12 @@ typedef struct JitExport {
  *  Makefile, NAME.pc.in and NAME_example.c. Files of an earlier export are replaced.
  *  What is built from them needs the C library and a CPU like this one, and nothing
  *  else; results have the same bits, for all sizes that the recordings serve. The
- *  header says what goes in and out. JIT_ERROR_UNSUPPORTED if kernels were not made by
- *  the engine 'native', and if a recording depends on registered objects, or prints or
- *  checks something; JIT_ERROR_SYSTEM if a file cannot be written. */
+ *  header says what goes in and out, and which inputs are accessed by index. What the
+ *  recording checks, since it was made with JitFlagDebug or has loops with a limit, the
+ *  function checks, too: it returns an error. JIT_ERROR_UNSUPPORTED if kernels were not
+ *  made by the engine 'native', and if a recording depends on registered objects or
+ *  prints something; JIT_ERROR_ARGUMENT if indices are to be checked and the recording
+ *  was made without JitFlagDebug; JIT_ERROR_SYSTEM if a file cannot be written. */
 JIT_EXPORT bool jit_freeze_export(const char *folder, size_t count,
                                   const JitExport *functions);
 /** Release a recording that is not being repeated; NULL is fine. */

@@ -13,7 +13,7 @@ import os
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from drjit import _core
 from drjit._ad.scopes import isolate_grad
@@ -215,6 +215,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         *,
         adjoint: tuple[Any, ...] | None = None,
         tangent: tuple[Any, ...] | None = None,
+        bounds: Literal["pin", "check"] | None = None,
     ) -> None:
         """Write the latest recording to a folder, as a library in C.
 
@@ -235,23 +236,34 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         ``NAME_tangent``, which takes the gradients of the inputs (``grad_x``, ...) and
         gives those of the outputs: forward mode. For both, these have to be the same.
 
+        The header says which inputs are accessed by index. That indices lie within the
+        arrays is up to the caller, unless ``bounds`` says otherwise. With ``"pin"``,
+        inputs on which the sizes of such arrays depend need to have the sizes that they
+        had when the function was recorded. With ``"check"``, each index is checked, and
+        the call returns an error. The recording has to be one that was made with
+        ``JitFlag.Debug``; those of ``adjoint`` and ``tangent`` are made so.
+
         Raises RuntimeError if there is no recording, if it has kernels that were not
         made by the ``native`` engine, if there is no place for it in C (prints,
-        instances of classes), if ``name`` is no identifier or a function of the C
-        library, or if a file cannot be written.
+        instances of classes), if indices are to be checked and it was made without
+        ``JitFlag.Debug``, if ``name`` is no identifier or a function of the C
+        library, or if a file cannot be written; ValueError if ``bounds`` is another
+        text.
         """
         from drjit import _freeze_export
 
+        _freeze_export.check_bounds(bounds)
         if name is None:
             name = getattr(self._function, "__name__", "function")
         wanted = {"adjoint": adjoint, "tangent": tangent}
         modes = {mode: given for mode, given in wanted.items() if given is not None}
         if modes:
             fresh = self._fresh(self._function, self._state_fn)
-            functions = _freeze_export.with_derivatives(fresh, name, modes)
+            with _freeze_export.recording(bounds):
+                functions = _freeze_export.with_derivatives(fresh, name, modes)
         else:
             functions = _freeze_export.latest(self, name)
-        _freeze_export.export(path, functions)
+        _freeze_export.export(path, functions, bounds)
 
     def _last_recorded(self) -> Recorded:
         """The latest recording, which has to be there."""

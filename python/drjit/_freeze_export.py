@@ -15,6 +15,7 @@ import operator
 import os
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import drjit
@@ -25,6 +26,8 @@ from drjit._signature import signature
 
 dr: Any = drjit
 
+# Those of JitExportBounds.
+_BOUNDS = (None, "pin", "check")
 _STEP = re.compile(r"\[(\d+)\](.*)", re.DOTALL)
 # Fields of what such a call gives.
 _RESULT, _GRADIENTS = ".result", ".gradients"
@@ -222,13 +225,32 @@ def _arguments_of(modes: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
     return first
 
 
+def check_bounds(bounds: str | None) -> None:
+    """Is it one of those that there are?"""
+    if bounds not in _BOUNDS:
+        raise ValueError(
+            f"drjit.FrozenFunction.export(): 'bounds' is {bounds!r}, expected None, "
+            "'pin' or 'check'"
+        )
+
+
+def recording(bounds: str | None) -> AbstractContextManager[Any]:
+    """What derivatives are recorded in: with checks, if these are wanted."""
+    if bounds != "check":
+        return nullcontext()
+    scope: AbstractContextManager[Any] = dr.scoped_set_flag(dr.JitFlag.Debug, True)
+    return scope
+
+
 def _plain(text: str) -> str:
     """A text that UTF-8 and C can have: keys may have lone surrogates, and zeros."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
 def export(
-    path: str | os.PathLike[str], functions: list[tuple[Recorded, str, Names]]
+    path: str | os.PathLike[str],
+    functions: list[tuple[Recorded, str, Names]],
+    bounds: str | None,
 ) -> None:
     """Write recordings to a folder, as one library."""
     rows = []
@@ -241,6 +263,7 @@ def export(
                 name,
                 [_plain(names.input(path)) for path in inputs + extents],
                 [_plain(names.output(path, changed)) for path in outputs + sizes],
+                _BOUNDS.index(bounds),
             )
         )
     _core._freeze_export(os.fsencode(path), rows)

@@ -268,9 +268,13 @@ static bool check_exports(size_t count, const JitExport *functions,
     if (!count || count > UINT32_MAX / 4)
         return error_set(JIT_ERROR_ARGUMENT, "%s: there are %zu functions, expected "
                          "one or more", function, count);
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count; ++i) {
         if (!functions[i].recording || !functions[i].name)
             return api_null(function, functions[i].recording ? "name" : "recording");
+        if ((unsigned) functions[i].bounds > JitExportBoundsCheck)
+            return error_set(JIT_ERROR_ARGUMENT, "%s: bounds is %d, expected one of "
+                             "JitExportBounds", function, (int) functions[i].bounds);
+    }
     return true;
 }
 

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 
+#include "export/export_access.h"
 #include "export/export_name.h"
 #include "export/export_plan.h"
 
@@ -54,11 +55,51 @@ static void put_guards(const ExportPlan *p, Text *out)
     }
 }
 
+/* Names of the size classes that arrays accessed by index depend on. */
+static void put_indexed_classes(const ExportPlan *p, Text *out)
+{
+    const char *between = " (";
+    for (uint32_t size = 2; size < p->sizes; ++size)
+        if (p->by_index[size]) {
+            text_putf(out, "%sw%u", between, size);
+            between = ", ";
+        }
+    text_put(out, *between == ',' ? ")" : "");
+}
+
+/* What there is to know of arrays that are accessed by index. */
+static void put_bounds(const ExportPlan *p, Text *out)
+{
+    if (!p->indices)
+        return;
+    text_put(out, " *\n * Sizes are checked, and of what is used lane by lane or as a "
+             "whole nothing lies\n * beyond. Arrays that are accessed by index");
+    put_indexed_classes(p, out);
+    switch (p->function->bounds) {
+        case JitExportBoundsCaller:
+            text_put(out, " are up to the caller:\n * nothing checks the indices, and "
+                     "memory beyond the arrays may be read or written.\n");
+            break;
+        case JitExportBoundsPin:
+            text_put(out, " need to have the\n * sizes that they had when the function "
+                     "was recorded, which is checked. Indices\n * that come from what "
+                     "inputs contain are up to the caller.\n");
+            break;
+        case JitExportBoundsCheck:
+            text_put(out, ":\n * each index is checked. If one lies beyond, nothing is "
+                     "accessed there, and the\n * call returns ");
+            put_upper(out, p->library);
+            text_put(out, "_ARGUMENT.\n");
+            break;
+    }
+}
+
 static void put_sizes(const ExportPlan *p, Text *out)
 {
     text_putf(out, "\n/* %s(): sizes are numbers of entries.\n *\n", p->name);
     put_classes(p, out);
     put_guards(p, out);
+    put_bounds(p, out);
     text_put(out, " */\n");
 }
 
@@ -97,6 +138,23 @@ static const char *note_of(VarType type)
                                     : "";
 }
 
+/* ", lane by lane and by index" */
+static void put_access(const ExportField *field, Text *out)
+{
+    static const struct {
+        uint8_t bit;
+        const char *text;
+    } rows[] = { { EXPORT_BY_LANE, "lane by lane" },
+                 { EXPORT_AS_A_WHOLE, "as a whole" },
+                 { EXPORT_BY_INDEX, "by index" } };
+    const char *between = ", ";
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i)
+        if (field->access & rows[i].bit) {
+            text_putf(out, "%s%s", between, rows[i].text);
+            between = " and ";
+        }
+}
+
 /* "    size_t x_size;" */
 static void put_size(const ExportField *field, Text *out)
 {
@@ -124,7 +182,9 @@ static void put_inputs(const ExportPlan *p, Text *out)
             put_path(field, out);
             text_put(out, ": ");
             put_width(p, out, export_plan_width(p, i));
-            text_putf(out, "%s */\n", note_of(type));
+            text_put(out, note_of(type));
+            put_access(field, out);
+            text_put(out, " */\n");
         }
         if (field->sized)
             put_size(field, out);
@@ -187,9 +247,9 @@ static void put_status(const ExportLibrary *l, Text *out)
     } rows[] = {
         { "SUCCESS", JIT_OK, "" },
         { "ARGUMENT", JIT_ERROR_ARGUMENT,
-          " /* NULL, sizes that do not fit, no room */" },
+          " /* NULL, sizes that do not fit, no room, a check that failed */" },
         { "STATE", JIT_ERROR_STATE, "" },
-        { "MEMORY", JIT_ERROR_MEMORY, " /* it is out */" },
+        { "MEMORY", JIT_ERROR_MEMORY, " /* out of memory */" },
         { "UNSUPPORTED", JIT_ERROR_UNSUPPORTED, " /* the CPU lacks instructions */" }
     };
     text_putf(out, "/** What calls return. A CPU with %s is needed. */\nenum {\n",

@@ -154,3 +154,14 @@ void export_name_put_comment(Text *out, const char *text)
         before = *text;
     }
 }
+
+/* ----------------------------------------------------------------------- strings */
+
+void export_name_put_string(Text *out, const char *text)
+{
+    for (; *text; ++text)
+        if (is_letter(*text) || is_digit(*text) || strchr(" _-+.,:/()[]<>=*'", *text))
+            text_put_char(out, *text);
+        else
+            text_putf(out, "\\%03o", (unsigned) (unsigned char) *text);
+}

@@ -1,8 +1,8 @@
 /*
- * export_name.h -- texts of users, as identifiers and in comments of C
+ * export_name.h -- texts of users, as identifiers, in comments and strings of C
  *
  * What inputs and outputs are called has keys of dictionaries in it, which may be any
- * text. It gets into what is written in these two ways only.
+ * text. It gets into what is written in these ways only.
  */
 #ifndef EXPORT_EXPORT_NAME_H
 #define EXPORT_EXPORT_NAME_H
@@ -21,5 +21,8 @@ void export_name_put_field(Text *out, const char *text);
  *  begins another one; what is escaped follows a backslash, as in Python. Behind 200
  *  bytes stands "...". */
 void export_name_put_comment(Text *out, const char *text);
+/** Append a text for what stands between quotes, bytes that are no plain characters as
+ *  escapes of C. */
+void export_name_put_string(Text *out, const char *text);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/library.h"
 #include "engine/interp/interp.h"
 #include "engine/interp/interp_build.h"
+#include "export/export_access.h"
 #include "export/export_files.h"
 #include "export/export_name.h"
 
@@ -18,12 +19,14 @@
 static bool check_recording(const JitExport *function)
 {
     const Frozen *f = export_frozen(function);
+    uint32_t prints = 0;
+    for (uint32_t i = 0; i < f->report_count; ++i)
+        prints += report_prints(f->reports[i]);
     const struct {
         uint32_t count;
         const char *what;
     } lacking[] = {
-        { f->report_count, "a kernel of it prints, or checks something as in debug "
-                           "mode" },
+        { prints, "a kernel of it prints" },
         { f->domain_count, "it depends on objects that are registered" },
     };
     for (size_t i = 0; i < sizeof(lacking) / sizeof(*lacking); ++i)
@@ -117,6 +120,7 @@ static const Member members[] = {
     MEMBER(increment, 0, 0, 0),
     MEMBER(exchange, 4, 0, 0),
     MEMBER(compare_exchange, 4, 0, 0),
+    MEMBER(check, 0, 0, 0),
 };
 
 static uint32_t at_least_one(uint32_t count) { return count ? count : 1; }
@@ -254,6 +258,36 @@ const char *export_plan_type(VarType type)
     return types[type];
 }
 
+/* ----------------------------------------------------------------------- access */
+
+/* How inputs are used, with a zeroed byte for each array. */
+static bool find_access(ExportPlan *p, uint8_t *arrays)
+{
+    const Recording *r = p->recording;
+    TRY(export_access_find(r, arrays, p->by_index), false);
+    for (uint32_t i = 0; i < r->array_count; ++i) {
+        if (r->arrays[i].kind == FROZEN_INPUT)
+            p->inputs[r->arrays[i].number].access |= arrays[i];
+        p->indices |= (arrays[i] & EXPORT_BY_INDEX) != 0;
+    }
+    const JitExport *function = p->function;
+    if (function->bounds != JitExportBoundsCheck || !p->indices ||
+        p->frozen->flags & JitFlagDebug)
+        return true;
+    return error_set(JIT_ERROR_ARGUMENT, "jit_freeze_export(): the recording of '%s' "
+                     "has no checks of indices, expected one that was made with "
+                     "JitFlagDebug", function->name);
+}
+
+static bool plan_access(ExportPlan *p)
+{
+    p->by_index = alloc_zero(p->sizes, sizeof(bool));
+    uint8_t *arrays = alloc_zero(p->recording->array_count + (size_t) 1, 1);
+    const bool ok = p->by_index && arrays && find_access(p, arrays);
+    alloc_free(arrays);
+    return ok;
+}
+
 /* ------------------------------------------------------------------------ whole */
 
 /* A function of the C library would be replaced in all of a program by one of the same
@@ -287,7 +321,7 @@ static bool plan_function(ExportPlan *p, const JitExport *function,
     TRY(p->kernels && p->kernel_of && check_recording(function), false);
     for (uint32_t i = 0; i < r->command_count; ++i)
         TRY(add_command(p, i), false);
-    return name_inputs(p) && name_outputs(p);
+    return name_inputs(p) && name_outputs(p) && plan_access(p);
 }
 
 bool export_plan(ExportLibrary *library, const JitExport *functions,
@@ -321,6 +355,7 @@ void export_plan_free(ExportLibrary *library)
         free_fields(p->outputs, p->frozen->output_count);
         alloc_free(p->kernels);
         alloc_free(p->kernel_of);
+        alloc_free(p->by_index);
     }
     alloc_free(library->functions);
     *library = (ExportLibrary) { 0 };

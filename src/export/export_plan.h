@@ -18,6 +18,7 @@ typedef struct ExportField {
     bool array;       /* it has an address, */
     bool sized;       /* and a size; */
     bool size;        /* or is nothing but a size */
+    uint8_t access;   /* of inputs: see export_access.h */
 } ExportField;
 
 /** A function. */
@@ -32,6 +33,8 @@ typedef struct ExportPlan {
     ExportField *inputs, *outputs;
     uint32_t fields;      /* of the inputs */
     uint32_t sizes;       /* size classes */
+    bool *by_index;       /* of these: arrays that are accessed by index depend on it */
+    bool indices;         /* there are such arrays */
     uint32_t parts;       /* of export_files.h */
     uint32_t extensions;  /* of the CPU */
     const char *isa;      /* "avx2" if there are no kernels */

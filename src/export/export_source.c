@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "export/export_files.h"
+#include "export/export_name.h"
 #include "export/export_plan.h"
+#include "trace/graph/access.h"
 
 /* The head of a table, which has at least one row. */
 static void open_table(Text *out, const char *type, const char *name, uint32_t count)
@@ -132,6 +134,8 @@ static bool is_address(const ExportPlan *p, const FrozenCommand *f, size_t word)
 {
     const FrozenUse *uses = &p->recording->uses[f->first];
     const Command *c = f->pattern;
+    if (f->launch.checks && word + 1 == c->launch.words) /* of the reports */
+        return true;
     for (uint32_t i = 0; i < f->count; ++i) {
         if (c->kind == COMMAND_LAUNCH && uses[i].word == word)
             return true;
@@ -224,18 +228,79 @@ static void put_commands(const ExportPlan *p, Text *out)
     const Recording *r = p->recording;
     for (uint32_t i = 0; i < r->command_count; ++i)
         put_data(p, i, out);
-    open_table(out, "Command", "own_patterns", r->command_count);
-    for (uint32_t i = 0; i < r->command_count; ++i)
-        put_pattern(p, i, out);
-    close_table(out);
+    if (r->command_count) { /* else nothing uses them */
+        open_table(out, "Command", "own_patterns", r->command_count);
+        for (uint32_t i = 0; i < r->command_count; ++i)
+            put_pattern(p, i, out);
+        close_table(out);
+    }
     open_table(out, "FrozenCommand", "own_commands", r->command_count);
     for (uint32_t i = 0; i < r->command_count; ++i) {
         const FrozenCommand *f = &r->commands[i];
         text_putf(out, "    { .pattern = &own_patterns[%u], .size = %u, .unit = %u,\n"
-                  "      .first = %u, .count = %u, .extent = %u },\n", i, f->size,
+                  "      .first = %u, .count = %u, .extent = %u", i, f->size,
                   f->unit, f->first, f->count, f->extent);
+        if (f->launch.checks)
+            text_putf(out, ",\n      .launch = { .checks = %u, .bound = %u }",
+                      f->launch.checks, f->launch.bound);
+        text_put(out, " },\n");
     }
     close_table(out);
+}
+
+/* ----------------------------------------------------------------------- checks */
+
+/* What a check of this kind finds. */
+static const char *found_of(uint32_t kind)
+{
+    switch (kind) {
+        case CHECK_CALL: return "EXPORTED_CALLED";
+        case CHECK_LOOP: return "EXPORTED_LOOPED";
+        case CHECK_GATHER:
+        case CHECK_LOCAL_READ: return "EXPORTED_READ";
+        default: return "EXPORTED_WRITTEN";
+    }
+}
+
+/* A row for each bound of the recording. */
+static void put_checks(const ExportPlan *p, Text *out)
+{
+    const Recording *r = p->recording;
+    open_table(out, "const ExportedCheck", "own_checks", r->bound_count);
+    for (uint32_t i = 0; i < r->command_count; ++i) {
+        const FrozenLaunch *launch = &r->commands[i].launch;
+        for (uint32_t k = 0; k < launch->checks; ++k) {
+            uint32_t kind;
+            const char *name;
+            if (!report_check(p->frozen->reports[launch->report - 1], k, &kind, &name))
+                continue;
+            text_putf(out, "    { %s, \"", found_of(kind));
+            export_name_put_string(out, name);
+            text_put(out, "\" },\n");
+        }
+    }
+    close_table(out);
+    text_put(out, "\nstatic Width own_bounds[] = {\n");
+    for (uint32_t i = 0; i < r->bound_count; ++i)
+        text_putf(out, "    %u,\n", r->bounds[i]);
+    text_put(out, "    0\n");
+    close_table(out);
+}
+
+/* Sizes that have to be what they were, by class. */
+static void put_pinned(const ExportPlan *p, Text *out)
+{
+    const Widths *w = &p->recording->widths;
+    const bool pin = p->function->bounds == JitExportBoundsPin;
+    text_put(out, "\nstatic const int64_t own_pinned[] = {");
+    for (uint32_t class = 0; class < p->sizes; ++class) {
+        uint32_t i = pin && p->by_index[class] ? 1 : w->count;
+        while (i < w->count &&
+               (w->terms[i].op != WIDTH_INPUT || w->terms[i].a != class))
+            ++i;
+        text_putf(out, " %" PRId64 ",", i < w->count ? width_value(w, i) : -1);
+    }
+    text_put(out, " };\n");
 }
 
 /* -------------------------------------------------------------- arrays and sizes */
@@ -392,11 +457,13 @@ static void put_recording(const ExportPlan *p, Text *out)
               "    .contents = own_contents, .content_count = %u,\n"
               "    .content = own_content, .content_bytes = %zu,\n"
               "    .extents = own_extents, .extent_count = %u,\n"
+              "    .bounds = own_bounds, .bound_count = %u,\n"
               "    .constants = own_buffers, .constant_count = %u\n"
               "};\n", r->constant_count ? r->constant_count : 1, r->widths.count,
               r->widths.guard_count, r->array_count, r->use_count, r->command_count,
               r->read_count, r->loop_count, r->state_count, r->content_count,
-              r->content_bytes, r->extent_count, r->constant_count);
+              r->content_bytes, r->extent_count,
+              r->bound_count, r->constant_count);
 }
 
 /* ----------------------------------------------------------------- in and out */
@@ -469,6 +536,7 @@ static void put_function(const ExportPlan *p, Text *out)
               "    .inputs = own_inputs, .outputs = own_outputs,\n"
               "    .constants = own_constants,\n"
               "    .guards = own_guard_texts, .decisions = own_decision_texts,\n"
+              "    .checks = own_checks, .pinned = own_pinned,\n"
               "    .input_count = %u, .output_count = %u,\n"
               "    .sizes = %u, .extensions = %u, .link = own_link\n};\n",
               p->name, p->name, p->fields, f->output_count, p->sizes, p->extensions);
@@ -557,6 +625,8 @@ void export_source(const ExportPlan *p, Text *out)
     put_arrays(p, out);
     put_contents(p, out);
     put_extents(p, out);
+    put_checks(p, out);
+    put_pinned(p, out);
     put_constants(p, out);
     put_recording(p, out);
     put_inputs(p, out);

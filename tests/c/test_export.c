@@ -233,6 +233,10 @@ static void test_errors(void **unused)
         assert_false(jit_freeze_export(folder, 1, &function));
         CHECK_ERROR(JIT_ERROR_ARGUMENT, expected);
     }
+    const JitExport unbounded = { .recording = recording, .name = "f",
+                                  .bounds = (JitExportBounds) 3 };
+    assert_false(jit_freeze_export(folder, 1, &unbounded));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_export(): bounds is 3, expected one");
     jit_freeze_destroy(recording);
 }
 

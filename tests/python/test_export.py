@@ -717,7 +717,7 @@ def looks(x: Float) -> Float:
     ("function", "why"),
     [
         (prints, "it prints evaluated arrays"),
-        (reports, "a kernel of it prints, or checks something"),
+        (reports, "a kernel of it prints"),
         (looks, "it depends on the instances of a class"),
     ],
 )

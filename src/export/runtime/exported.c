@@ -10,6 +10,7 @@
 #include "export/runtime/exported.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 #include "device/cpu/pool.h"
 #include "device/cpu/transfer.h"
 #include "device/stream.h"
+#include "ir/program.h"
 
 enum { PADDING = 64 };
 
@@ -110,6 +112,12 @@ static bool check_input(const Call *c, uint32_t k)
     if (a->size && input->entry && !a->address)
         return error_set(JIT_ERROR_ARGUMENT, "%s(): '%s' is NULL", c->f->name,
                          input->name);
+    const int64_t pinned = c->f->pinned[input->size];
+    if (pinned >= 0 && pinned != (int64_t) a->size)
+        return error_set(JIT_ERROR_ARGUMENT, "%s(): '%s' has %zu entries, expected "
+                         "%lld, as when it was recorded: arrays of its size are "
+                         "accessed by index", c->f->name, input->name, a->size,
+                         (long long) pinned);
     if (c->sizes[input->size] < 0)
         c->sizes[input->size] = (int64_t) a->size;
     if (c->sizes[input->size] != (int64_t) a->size)
@@ -283,6 +291,78 @@ static bool take(void *call, uint32_t count, const uint32_t *arrays,
     return true;
 }
 
+/* --------------------------------------------------------------------- checks */
+
+/* What a launch has to tell when it has ended. */
+typedef struct Checked {
+    const ExportedFunction *f;
+    const FrozenCommand *command;
+} Checked;
+
+static const struct {
+    const char *what, *is, *most;
+    uint32_t from; /* numbers count from here */
+} founds[] = {
+    [EXPORTED_READ] = { "entry", "is read", "the size of the array is", 0 },
+    [EXPORTED_WRITTEN] = { "entry", "is written", "the size of the array is", 0 },
+    [EXPORTED_CALLED] = { "callable", "is called", "their number is", 1 },
+    [EXPORTED_LOOPED] = { "iteration", "of a loop has ended", "the most is", 0 },
+};
+
+/* The first check that has failed makes the results wrong. */
+static void check_done(void *payload, const Command *command,
+                       const CommandResult *result)
+{
+    const Checked *checked = payload;
+    const FrozenLaunch *launch = &checked->command->launch;
+    const char *reports = command->slots[command->slot_count - 1].buffer->address;
+    for (uint32_t i = 0; !result->error && i < launch->checks; ++i) {
+        CheckReport report;
+        memcpy(&report, reports + i * sizeof(report), sizeof(report));
+        if (!report.count)
+            continue;
+        const ExportedCheck *check = &checked->f->checks[launch->bound + i];
+        const uint32_t from = founds[check->found].from;
+        const uint64_t less = check->found >= EXPORTED_CALLED;
+        ErrorRecord error = { .code = JIT_ERROR_ARGUMENT };
+        snprintf(error.message, sizeof(error.message), "%s(): %s %u %s, %s %llu (%s)",
+                 checked->f->name, founds[check->found].what, report.index - from,
+                 founds[check->found].is, founds[check->found].most,
+                 (unsigned long long) (report.bound - less), check->name);
+        stream_fail(command, &error);
+        break;
+    }
+    alloc_free(payload);
+}
+
+/* An array for what the checks of a launch find, as its last slot. */
+static bool add_checks(const Call *c, const FrozenCommand *f, Command *command)
+{
+    const Recording *r = c->f->recording;
+    const uint32_t count = f->launch.checks, slot = command->slot_count - 1;
+    Buffer *buffer = buffer_get(r->device, count * sizeof(CheckReport));
+    Checked *checked = alloc_get(sizeof(*checked));
+    if (!buffer || !checked) {
+        buffer_release(buffer);
+        alloc_free(checked);
+        return false;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        const Width bound = r->bounds[f->launch.bound + i];
+        const CheckReport report = { .bound = (uint64_t) c->walk.values[bound] };
+        buffer_write(buffer, i * sizeof(report), &report, sizeof(report));
+    }
+    command_set_slot(command, slot, buffer, 0, count * sizeof(CheckReport),
+                     SLOT_READ_WRITE);
+    command->slots[slot].word = command->launch.words - 1;
+    buffer_release(buffer);
+    *checked = (Checked) { c->f, f };
+    command->done = check_done;
+    command->drop = alloc_free;
+    command->payload = checked;
+    return true;
+}
+
 /* ------------------------------------------------------------------- commands */
 
 static bool submit(void *call, uint32_t number)
@@ -295,6 +375,10 @@ static bool submit(void *call, uint32_t number)
         command_free(command);
         return error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes do not fit: command %u "
                          "has an array that is too small", c->f->name, number + 1);
+    }
+    if (f->launch.checks && !add_checks(c, f, command)) {
+        command_free(command);
+        return false;
     }
     TRY(stream_submit(c->stream, command), false);
     stream_run();
@@ -357,7 +441,9 @@ static bool make_outputs(const Call *c)
 static bool run(Call *c)
 {
     TRY(check_inputs(c) && check_outputs(c) && take_inputs(c), false);
-    return is_done(c, walk_run(&c->walk)) && make_outputs(c);
+    TRY(is_done(c, walk_run(&c->walk)) && make_outputs(c), false);
+    stream_sync(c->stream); /* a check may fail of which no output depends */
+    return stream_check(c->stream);
 }
 
 static void *cut(char **memory, size_t count, size_t size)

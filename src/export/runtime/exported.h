@@ -53,6 +53,20 @@ typedef struct ExportedConstant {
     size_t bytes;
 } ExportedConstant;
 
+/** What a check finds. */
+typedef enum ExportedFound {
+    EXPORTED_READ,    /* an entry behind the end of an array is read, */
+    EXPORTED_WRITTEN, /* or written */
+    EXPORTED_CALLED,  /* a callable that is none is called */
+    EXPORTED_LOOPED   /* a loop runs longer than it may */
+} ExportedFound;
+
+/** A check of a kernel, and what its variable is called. */
+typedef struct ExportedCheck {
+    ExportedFound found;
+    const char *name;
+} ExportedCheck;
+
 typedef struct ExportedFunction {
     const char *name;
     Recording *recording; /* constants are filled in */
@@ -60,6 +74,9 @@ typedef struct ExportedFunction {
     const ExportedOutput *outputs;
     const ExportedConstant *constants;
     const char *const *guards, *const *decisions; /* as text */
+    const ExportedCheck *checks; /* of Recording.bounds */
+    const int64_t *pinned;       /* sizes that have to be what they were, by class; -1:
+                                    any */
     uint32_t input_count, output_count;
     uint32_t sizes;            /* classes */
     uint32_t extensions;       /* of the CPU that are needed (base/isa.h) */

@@ -111,16 +111,18 @@ static const char **texts_of(PyObject *list, size_t count)
     return texts;
 }
 
-/* (recording, name, names of inputs, of outputs) */
+/* (recording, name, names of inputs, of outputs, JitExportBounds) */
 static bool read_function(const State *state, PyObject *row, JitExport *out)
 {
     PyObject *frozen, *in, *made;
-    if (!PyArg_ParseTuple(row, "OsOO", &frozen, &out->name, &in, &made))
+    int bounds;
+    if (!PyArg_ParseTuple(row, "OsOOi", &frozen, &out->name, &in, &made, &bounds))
         return false;
     if (Py_TYPE(frozen) != state->frozen)
         return error_raise(PyExc_TypeError, "freeze", NULL, 0, "expected a recording");
     const Frozen *f = (const Frozen *) frozen;
     out->recording = f->recording;
+    out->bounds = (JitExportBounds) bounds;
     out->input_sizes = f->inputs->extra;
     out->output_sizes = f->size_count;
     out->inputs = texts_of(in, f->inputs->c.id_count + out->input_sizes);

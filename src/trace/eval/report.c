@@ -90,6 +90,17 @@ bool report_put(const Report *report, const char *function, Text *out)
     return true;
 }
 
+uint32_t report_prints(const Report *report) { return report->print_count; }
+
+bool report_check(const Report *report, uint32_t number, uint32_t *kind,
+                  const char **name)
+{
+    TRY(number < report->count, false);
+    *kind = report->checks[number].kind;
+    *name = report->checks[number].name;
+    return true;
+}
+
 bool report_same(const Report *a, const Report *b)
 {
     bool same = a->count == b->count && a->print_count == b->print_count;

@@ -34,6 +34,12 @@ bool report_put(const Report *report, const char *function, Text *out);
 /** What that has written. NULL: it is not that, or out of memory. */
 Report *report_take(ByteReader *in);
 
+/** How many prints has it? */
+uint32_t report_prints(const Report *report);
+/** A check of it: CHECK_..., and the name of its variable. False: it has no such. */
+bool report_check(const Report *report, uint32_t number, uint32_t *kind,
+                  const char **name);
+
 /** Do two check the same? Whom they print to does not count. */
 bool report_same(const Report *a, const Report *b);
 
