@@ -157,13 +157,13 @@ def test_nasty_keys(tmp_path: Path) -> None:
     check_texts(tmp_path)
     header = (tmp_path / "nasty.h").read_text(encoding="ascii")
     for comment in (
-        r"d[layers/\*\/w]: w2",
-        r"d[gr\u00f6\u00dfe]: w2",
-        r"d[\ud800]: w2".replace("\\", 2 * "\\"),
-        r"d[end\\]: w2",
+        r"d[layers/\*\/w]: w2, lane by lane",
+        r"d[gr\u00f6\u00dfe]: w2, lane by lane",
+        r"d[\ud800]: w2, lane by lane".replace("\\", 2 * "\\"),
+        r"d[end\\]: w2, lane by lane",
         r"d[literal *\/ int literal;]: part of the function, as a value "
         "(float, bits 0x40000000)",
-        f"d[{'k' * 198}...: w2",
+        f"d[{'k' * 198}...: w2, lane by lane",
     ):
         assert f"/* {comment} */" in header, comment
     fields = re.findall(r"^    (?:const )?float \*(\w+);", header, re.MULTILINE)
