@@ -154,7 +154,7 @@ static PyObject *mixed(const Operator *o, PyObject *a, PyObject *b)
     return result || PyErr_Occurred() ? result : long_way(o->which, a, b);
 }
 
-static PyObject *binary(const Operator *o, PyObject *a, PyObject *b)
+static PyObject *combine(const Operator *o, PyObject *a, PyObject *b)
 {
     PyObject *const args[] = { a, b };
     if (jit_pending_writes() && !evaluate_writes_into(apply_name(o->which), args, 2))
@@ -197,6 +197,12 @@ static PyObject *answer(PyObject *result, const char *operation, PyObject *a,
                        Py_TYPE(b)->tp_name);
 }
 
+static PyObject *binary(const Operator *o, PyObject *a, PyObject *b)
+{
+    PyObject *result = combine(o, a, b);
+    return o->compares ? result : answer(result, apply_name(o->which), a, b);
+}
+
 /* The descriptor of two arrays of exactly one class with one variable of one of these
  * entry types each, else NULL. One of the two belongs to a class with our slots, so if
  * their classes agree, both are arrays. */
@@ -234,8 +240,7 @@ static PyObject *in_place(PyObject *a, PyObject *result)
             if (index)                                                            \
                 return (PyObject *) array_new_leaf(result_info(&o, info), index); \
         }                                                                         \
-        PyObject *result = binary(&o, a, b);                                      \
-        return compares ? result : answer(result, #name, a, b);                   \
+        return binary(&o, a, b);                                                  \
     }
 
 #define COMPARISON(id, name, op, core, special) \
