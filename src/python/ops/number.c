@@ -112,10 +112,34 @@ static State *state_of(PyObject *a, PyObject *b)
     return (array ? array : (const Array *) b)->info->state;
 }
 
-static PyObject *long_way(Apply which, PyObject *a, PyObject *b)
+static bool is_numpy(const PyObject *object)
+{
+    for (const PyTypeObject *t = Py_TYPE(object); t; t = t->tp_base)
+        if (!strcmp(t->tp_name, "numpy.ndarray") ||
+            !strcmp(t->tp_name, "numpy.generic"))
+            return true;
+    return false;
+}
+
+/* Python asks the operand on the right where ours has no answer, and NumPy would then
+ * compute with what is in the array: what was traced and is tracked would be lost. */
+static PyObject *answer(PyObject *result, const char *operation, PyObject *a,
+                        PyObject *b)
+{
+    if (result != Py_NotImplemented || !array_of(a) || !is_numpy(b))
+        return result;
+    Py_DECREF(result);
+    PyObject *const args[] = { a, b };
+    return error_raise(PyExc_TypeError, operation, args, 2,
+                       "unsupported operand types '%s' and '%s'", Py_TYPE(a)->tp_name,
+                       Py_TYPE(b)->tp_name);
+}
+
+static PyObject *long_way(const Operator *o, PyObject *a, PyObject *b)
 {
     PyObject *const args[] = { a, b };
-    return apply(state_of(a, b), which, args, true);
+    PyObject *result = apply(state_of(a, b), o->which, args, true);
+    return o->compares ? result : answer(result, apply_name(o->which), a, b);
 }
 
 static bool is_number(PyObject *object)
@@ -151,10 +175,10 @@ static PyObject *mixed(const Operator *o, PyObject *a, PyObject *b)
         result =
             compute2(o->function, p, q, result_info(o, x->kind == KIND_LEAF ? y : x));
     }
-    return result || PyErr_Occurred() ? result : long_way(o->which, a, b);
+    return result || PyErr_Occurred() ? result : long_way(o, a, b);
 }
 
-static PyObject *combine(const Operator *o, PyObject *a, PyObject *b)
+static PyObject *binary(const Operator *o, PyObject *a, PyObject *b)
 {
     PyObject *const args[] = { a, b };
     if (jit_pending_writes() && !evaluate_writes_into(apply_name(o->which), args, 2))
@@ -171,36 +195,7 @@ static PyObject *combine(const Operator *o, PyObject *a, PyObject *b)
         if (out || PyErr_Occurred())
             return out;
     }
-    return long_way(o->which, a, b);
-}
-
-static bool is_numpy(const PyObject *object)
-{
-    for (const PyTypeObject *t = Py_TYPE(object); t; t = t->tp_base)
-        if (!strcmp(t->tp_name, "numpy.ndarray") ||
-            !strcmp(t->tp_name, "numpy.generic"))
-            return true;
-    return false;
-}
-
-/* Python asks the operand on the right where ours has no answer, and NumPy would then
- * compute with what is in the array: what was traced and is tracked would be lost. */
-static PyObject *answer(PyObject *result, const char *operation, PyObject *a,
-                        PyObject *b)
-{
-    if (result != Py_NotImplemented || !array_of(a) || !is_numpy(b))
-        return result;
-    Py_DECREF(result);
-    PyObject *const args[] = { a, b };
-    return error_raise(PyExc_TypeError, operation, args, 2,
-                       "unsupported operand types '%s' and '%s'", Py_TYPE(a)->tp_name,
-                       Py_TYPE(b)->tp_name);
-}
-
-static PyObject *binary(const Operator *o, PyObject *a, PyObject *b)
-{
-    PyObject *result = combine(o, a, b);
-    return o->compares ? result : answer(result, apply_name(o->which), a, b);
+    return long_way(o, a, b);
 }
 
 /* The descriptor of two arrays of exactly one class with one variable of one of these
