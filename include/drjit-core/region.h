@@ -180,9 +180,11 @@ JIT_EXPORT void jit_var_call_release(JitCallBucket *buckets, uint32_t count);
 
 /* Each thread has a stack of masks. The one on top is combined (and) into the mask of
  * every gather, scatter, atomic, access of local memory and print that the thread
- * traces from then on; a mask of size 1 serves any size, other sizes must agree. The
- * bodies of loops, conditionals and calls push the mask of the lanes that execute
- * them. */
+ * traces from then on, and is that of the regions that it records. A mask of size 1
+ * serves any size. One of another size is about the operations of as many lanes, and
+ * those of one: others are not masked. In bodies that are recorded their sizes must
+ * agree. The bodies of loops, conditionals and calls push the mask of the lanes that
+ * execute them. */
 
 /** Put a mask on top of the stack, which holds a reference to it. Inside the body of a
  *  loop, conditional or call it is combined with the one that was on top. (In bodies

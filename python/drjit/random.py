@@ -132,7 +132,7 @@ class Generator:
         if dr.is_tensor_v(x):
             size = x.shape[axis] if x.shape else 0
             return dr.take(x, self._order(type(x.array), size), axis=axis)
-        return dr.gather(type(x), x, self._order(type(x), dr.width(x)))
+        return _core._gather_whole(type(x), x, self._order(type(x), dr.width(x)))
 
     def _order(self, dtype: Any, n: Any) -> Any:
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:

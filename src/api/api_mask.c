@@ -64,7 +64,10 @@ static VarId apply(ThreadState *ts, VarId mask, size_t size)
                                  type_info[var_get(mask)->type].name);
     VarId like = mask ? mask : mask_top(ts);
     uint8_t device = like ? var_get(like)->device : current_any(ts)->index;
-    VarId narrow = mask_apply(ts, device, mask, function);
+    VarId wide = node_literal(ts, device, VarTypeBool, 1, (uint32_t) size);
+    TRY(wide, 0);
+    VarId narrow = mask_apply(ts, device, mask, wide, function);
+    var_dec(wide);
     TRY(narrow, 0);
     uint32_t found = var_lanes_of(narrow);
     VarId result = 0;

@@ -311,7 +311,7 @@ class InstanceArray:
         if None not in objects:
             return numbers
         there = dr.llvm.Bool([False, *(each is not None for each in objects)])
-        return dr.select(dr.gather(dr.llvm.Bool, there, numbers), numbers, 0)
+        return dr.select(_core._gather_whole(dr.llvm.Bool, there, numbers), numbers, 0)
 
     # ---------------------------------------------------------- the objects' members
 
@@ -361,7 +361,7 @@ class InstanceArray:
                 found = iter(values)
                 entries = [zero if each is None else next(found) for each in objects]
                 table = _table(name, leaves, [zero, *entries])
-                return dr.gather(type(table), table, self._numbers(base))
+                return _core._gather_whole(type(table), table, self._numbers(base))
         get = operator.attrgetter(name)
         return self._call(get, (), {}, None, self._label(name))
 

@@ -19,6 +19,7 @@ def report(
     *values: Any,
     mask: Any = None,
     limit: int | None = None,
+    operation: str = "_flow.regions.report",
 ) -> None:
     """Have kernels report values: ``function(records, lost)`` after each launch.
 
@@ -26,5 +27,6 @@ def report(
     ordered by lane, and in the order of execution within a lane. There are at most
     ``limit`` of them, and ``lost`` further ones. Only lanes of ``mask`` (``None``: all)
     report. The function is called between two instructions of the main thread.
+    ``operation`` is the function on whose behalf errors are raised.
     """
-    _core._report(function, mask, values, limit)
+    _core._report(operation, function, mask, values, limit)

@@ -6,6 +6,7 @@ published package catch; see ``_errors``.
 
 from __future__ import annotations
 
+import importlib
 import operator
 import warnings
 from collections.abc import Sequence
@@ -18,6 +19,12 @@ from .._errors import AxisError as AxisError
 from .._errors import ShapeError as ShapeError
 
 dr: Any = drjit
+_core: Any = importlib.import_module("drjit._core")
+
+# gather(dtype, source, index), scatter(target, value, index) for whole arrays: the mask
+# of a conditional or loop that runs at once is about its lanes.
+gather_whole = _core._gather_whole
+scatter_whole = _core._scatter_whole
 
 # Positions are 32-bit: an array with more entries cannot be gathered from.
 _MAX_ENTRIES = 2**32 - 1
@@ -138,4 +145,4 @@ def _widen(value: Any, width: int) -> Any:
     if entries_of(value) == width:
         return value
     index = dr.zeros(dr.uint32_array_t(type(value)), width)
-    return dr.gather(type(value), value, index)
+    return gather_whole(type(value), value, index)

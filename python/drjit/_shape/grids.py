@@ -11,6 +11,7 @@ from .axes import (
     ShapeError,
     check_entries,
     entries_of,
+    gather_whole,
     is_dynamic_1d,
     is_tensor,
     type_name,
@@ -61,5 +62,5 @@ def meshgrid(*args: Any, indexing: str = "xy") -> tuple[Any, ...]:
         index = dr.arange(dr.uint32_array_t(type(flat)), count) // inner
         if rank > 0:
             index = index % entries_of(flat)
-        result[k] = type(args[k])(dr.gather(type(flat), flat, index))
+        result[k] = type(args[k])(gather_whole(type(flat), flat, index))
     return tuple(result)

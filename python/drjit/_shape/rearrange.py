@@ -21,12 +21,14 @@ from .axes import (
     check_entries,
     deprecated,
     entries_of,
+    gather_whole,
     integer,
     is_array,
     is_dynamic_1d,
     is_nested,
     is_tensor,
     require_tensor,
+    scatter_whole,
     type_name,
     uniform,
 )
@@ -72,7 +74,7 @@ def _gather_digits(
         index = digit if index is None else index + digit
     if index is None:
         return _with_shape(tensor, source, shape)
-    return _with_shape(tensor, dr.gather(type(source), source, index), shape)
+    return _with_shape(tensor, gather_whole(type(source), source, index), shape)
 
 
 def _strides(shape: Sequence[int]) -> list[int]:
@@ -162,7 +164,7 @@ def _concat_flat(fn: str, pieces: Sequence[Any]) -> Any:
     for piece in pieces:
         count = entries_of(piece)
         if count:
-            dr.scatter(result, piece, _positions(piece, count) + offset)
+            scatter_whole(result, piece, _positions(piece, count) + offset)
         offset += count
     return result
 
@@ -197,7 +199,7 @@ def _concat_tensors(fn: str, pieces: Sequence[Any], axis: int) -> Any:
         if entries_of(flat):
             # Entry i of the piece moves with its row from pitch 'inner' to 'row'.
             lane = _positions(flat, entries_of(flat))
-            dr.scatter(result, flat, lane // inner * (row - inner) + lane + offset)
+            scatter_whole(result, flat, lane // inner * (row - inner) + lane + offset)
         offset += inner
     return _with_shape(pieces[0], result, shape)
 
@@ -463,7 +465,7 @@ def reverse(value: Any, axis: int = 0) -> Any:
         lane = _positions(source, count)
         j = lane // inner % size
         index = lane + (size - 1) * inner - j * (2 * inner)
-        return _with_shape(value, dr.gather(type(source), source, index), shape)
+        return _with_shape(value, gather_whole(type(source), source, index), shape)
     if is_array(value):
         axis = axis_index("reverse", axis, dr.depth_v(value))
         count = entries_of(value) if is_dynamic_1d(value) else len(value)
@@ -474,7 +476,7 @@ def reverse(value: Any, axis: int = 0) -> Any:
         if not is_dynamic_1d(value):
             return type(value)(list(value)[::-1])
         index = (count - 1) - _positions(value, count)
-        return dr.gather(type(value), value, index)
+        return gather_whole(type(value), value, index)
     if isinstance(value, Sequence):
         axis_index("reverse", axis, 1)
         return value[::-1]
@@ -570,7 +572,7 @@ def _take_entries(
         lane = _positions(source, count)
         row = lane // inner
         slab = row // picks
-        pick = dr.gather(type(index), index, row - slab * picks)
+        pick = gather_whole(type(index), index, row - slab * picks)
         position = (slab * size + pick) * inner + (lane - row * inner)
     return _with_shape(value, dr.gather(type(source), source, position), result)
 

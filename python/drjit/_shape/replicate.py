@@ -17,6 +17,7 @@ from .axes import (
     axis_index,
     check_entries,
     entries_of,
+    gather_whole,
     is_array,
     is_dynamic_1d,
     is_nested,
@@ -104,7 +105,7 @@ def _positions(value: Any, size: int, repeats: Any) -> Any:
     # An entry of the result comes from the first run that ends behind it.
     lane = dr.arange(type(wide), total)
     return dr.binary_search(
-        0, size, lambda k: dr.gather(type(wide), ends, small(k)) <= lane
+        0, size, lambda k: gather_whole(type(wide), ends, small(k)) <= lane
     )
 
 
@@ -120,7 +121,7 @@ def repeat_leaf(value: Any, repeats: Any, axis: Any) -> Any:
         if not is_dynamic_1d(value):
             return value
         positions = _positions(value, entries_of(value), repeats)
-        return dr.gather(type(value), value, positions)
+        return gather_whole(type(value), value, positions)
     if axis is None:
         value = _with_shape(value, value.array, (math.prod(value.shape),))
         axis = 0

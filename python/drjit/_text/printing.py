@@ -129,7 +129,7 @@ def _leaves(array: Any, limit: int, index: Any) -> Any:
     """
     if dr.depth_v(array) == 1:
         if index is not None and len(array) > 1:
-            array = dr.gather(type(array), array, index)
+            array = _core._gather_whole(type(array), array, index)
         return list(array)
     positions, skipped = _shown(len(array), limit)
     components = [_leaves(array[i], limit, index) for i in positions]
@@ -223,7 +223,9 @@ def _tensor_node(tensor: Any, style: _Style) -> _Node:
 
     storage = tensor.array
     if any(skipped for _, skipped in choice) and dr.is_jit_v(tensor):
-        storage = dr.gather(type(storage), storage, _index_type(storage)(offsets))
+        storage = _core._gather_whole(
+            type(storage), storage, _index_type(storage)(offsets)
+        )
         offsets = list(range(len(offsets)))
     values = list(storage) if offsets else []
     nodes: list[Any] = [_number(values[offset]) for offset in offsets]
@@ -401,7 +403,7 @@ def _select(operation: str, active: Any, strict: bool) -> bool | _Selection:
         return all(active) if size else True
     lanes: Any
     if dr.is_jit_v(active):
-        lanes = dr.compress(active)
+        lanes = dr.compress(_core._masked(active))
     else:
         lanes = [i for i, entry in enumerate(active) if entry]
     return _Selection(size, lanes, strict) if len(lanes) > 0 else False
@@ -556,7 +558,8 @@ def print(
 
     ``active`` is a bool, or a mask array that selects entries: just-in-time compiled
     arrays of its size are reduced to these, those of size 1 repeated; scalar 1D arrays
-    of its size likewise; tensors are shown in full. Nothing is printed if it is false
+    of its size likewise; tensors are shown in full. In a body that runs at once it
+    selects among the lanes that take part. Nothing is printed if it is false
     everywhere. An array of another size raises ``RuntimeError``.
 
     A frozen function prints evaluated arguments each time that it is repeated.
@@ -650,8 +653,10 @@ def _prints_later(
         return False
     if active is False:
         return True
-    if not (dr.is_mask_v(active) and dr.is_jit_v(active)):
-        _select("print", active, True)  # refuses what is no mask
+    if dr.is_mask_v(active) and dr.is_jit_v(active):
+        active = _core._masked(active)
+    else:
+        _select("print", active, True)  # refuses what is not a mask
     args, kwargs, active = dr.copy((args, kwargs, active))
     dr.schedule(args, kwargs, active)
 

@@ -76,9 +76,7 @@ def report(
 
     held = _core._tree_map(operation, hold, values)
 
-    def show(records: list[tuple[Any, ...]], lost: int) -> None:
-        if not records:
-            return
+    def text_of(records: list[tuple[Any, ...]]) -> str:
         columns = iter(zip(*records, strict=True))
         lanes = list(next(columns))
 
@@ -87,8 +85,11 @@ def report(
 
         with _freeze_call.aside():  # it may have been called in the midst of anything
             made = _core._tree_map(operation, fill, held)
-            text = printing.compose(operation, fmt, made, limit, lanes)
-        write(text)
+            return printing.compose(operation, fmt, made, limit, lanes)
+
+    def show(records: list[tuple[Any, ...]], lost: int) -> None:
+        if records:
+            write(text_of(records))
         if lost:
             warnings.warn(
                 f"drjit.{operation}(): symbolic print statement only captured "
@@ -105,6 +106,7 @@ def report(
             *arrays,
             mask=None if active is True else active,
             limit=None if limit < 0 else limit,
+            operation=operation,
         )
 
 

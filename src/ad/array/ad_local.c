@@ -113,7 +113,7 @@ static uint64_t track(uint32_t result, uint32_t n, const uint64_t *operands,
                       uint32_t offset, uint32_t mask, const AdMoves *access)
 {
     bool ok;
-    uint32_t full = ad_moves_mask(offset, mask, &ok);
+    uint32_t full = ad_moves_mask(offset, mask, n - 1, operands + 1, &ok);
     if (!ok) {
         jit_var_dec_ref(result);
         return 0;

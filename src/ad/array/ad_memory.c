@@ -14,6 +14,7 @@
 #include "ad/graph/ad_thread.h"
 #include "ad/rule/ad_apply.h"
 #include "base/error.h"
+#include "trace/graph/mask.h"
 
 uint64_t ad_moves_leaf(const AdMoves *m, int i)
 {
@@ -71,13 +72,33 @@ uint32_t ad_moves_op(JitOp op, uint32_t a, uint32_t b)
     return result;
 }
 
-uint32_t ad_moves_mask(uint32_t like, uint32_t mask, bool *ok)
+/* The mask of the stack for an access; a new reference, 0: nothing restricts it. */
+static uint32_t mask_around(uint32_t index, uint32_t mask, size_t n,
+                            const uint64_t *values)
 {
-    VarInfo info;
-    *ok = jit_var_peek_info(like, &info);
-    uint32_t top = *ok ? jit_var_mask_peek(info.backend) : 0;
+    state_lock();
+    VarId wide = mask_wide(&mask, 1, index);
+    for (size_t i = 0; i < n; i++) {
+        const VarId value = ad_var_index(values[i]);
+        wide = mask_wide(&value, 1, wide);
+    }
+    VarId top = mask_for(state_thread(), wide);
+    const Var *v = top ? var_get(top) : NULL;
+    if (v && v->op == OP_LITERAL && v->value.literal)
+        top = 0;
+    if (top)
+        var_inc(top);
+    state_unlock();
+    return top;
+}
+
+uint32_t ad_moves_mask(uint32_t index, uint32_t mask, size_t n, const uint64_t *values,
+                       bool *ok)
+{
+    const uint32_t top = mask_around(index, mask, n, values);
+    *ok = true;
     if (!top)
-        return *ok && mask ? jit_var_inc_ref(mask) : 0;
+        return mask ? jit_var_inc_ref(mask) : 0;
     uint32_t full = mask ? jit_var_and(mask, top) : jit_var_inc_ref(top);
     jit_var_dec_ref(top);
     *ok = full != 0;
@@ -161,7 +182,7 @@ static uint64_t make_gather(uint32_t result, uint64_t source, uint32_t index,
 {
     TRY(result, 0);
     bool ok;
-    uint32_t full = ad_moves_mask(index, mask, &ok);
+    uint32_t full = ad_moves_mask(index, mask, 0, NULL, &ok);
     if (!ok) {
         jit_var_dec_ref(result);
         return 0;
@@ -443,7 +464,7 @@ static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
     for (size_t k = 0; k < n; k++)
         operands[k + 1] = values[k];
     bool ok;
-    uint32_t full = ad_moves_mask(index, mask, &ok);
+    uint32_t full = ad_moves_mask(index, mask, n, values, &ok);
     if (!ok) {
         jit_var_dec_ref(result);
         return 0;

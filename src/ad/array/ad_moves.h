@@ -16,9 +16,11 @@ enum { PACKET_LIMIT = 64 };
 uint64_t ad_moves_leaf(const AdMoves *m, int i);
 /** The sum; both references move. Of nothing and a value it is the value. */
 uint64_t ad_moves_add(uint64_t into, uint64_t value);
-/** The mask with which lanes access memory now, that of the mask stack included: later
- *  it will be another one. A new reference; 0: all lanes, unless '*ok' is false. */
-uint32_t ad_moves_mask(uint32_t like, uint32_t mask, bool *ok);
+/** The mask with which lanes access memory now at 'index', with n values, that of the
+ *  mask stack included: later it will be another one. A new reference; 0: all lanes,
+ *  unless '*ok' is false. */
+uint32_t ad_moves_mask(uint32_t index, uint32_t mask, size_t n, const uint64_t *values,
+                       bool *ok);
 /** A number of the type of another variable; like a local array, one of zeros. */
 uint64_t ad_moves_number(uint64_t like, double value);
 /** The same with many entries. */

@@ -115,9 +115,8 @@ uint64_t ad_var_broadcast(uint64_t source, uint32_t index, size_t inner)
     if (!ad_apply_tracks(1, &source))
         return jit_var_gather(ad_var_index(source), index, 0);
     const AdSize block = inner ? ad_size_take(inner) : ad_size_of(ad_var_index(source));
-    VarInfo info;
-    TRY(jit_var_peek_info(index, &info), 0);
-    const uint32_t mask = jit_var_mask_peek(info.backend);
+    bool ok;
+    const uint32_t mask = ad_moves_mask(index, 0, 0, NULL, &ok);
     jit_var_dec_ref(mask);
     /* In a body entries are no rows; and the node of one entry sums up by itself. */
     if (mask || ad_thread_in_body() || jit_var_peek_size(ad_var_index(source)) == 1)

@@ -292,8 +292,8 @@ static Leaf put(JitBackend backend, Leaf target, Leaf part, Extent lanes, size_t
     const Leaf lane = leaf_counter(backend, extent_next(lanes));
     const Leaf factor = leaf_u32(backend, (uint32_t) step);
     const Leaf position = lane && factor && start ? leaf_fma(lane, factor, start) : 0;
-    const Leaf next = position ? leaf_scatter(target, part, position, 0,
-                                              ReduceOpIdentity, ReduceModeNoConflicts)
+    const Leaf next = position ? leaf_scatter_whole(target, part, position, ReduceOpIdentity,
+                                          ReduceModeNoConflicts)
                                : 0;
     leaf_unref(lane);
     leaf_unref(factor);
@@ -482,7 +482,7 @@ static bool split(const Conversion *c, Array *target, Leaf storage, Extent width
             const Leaf lane = leaf_counter(backend, extent_next(width));
             const Leaf start = extent_times(backend, width, i);
             const Leaf position = lane && start ? leaf_add(lane, start) : 0;
-            leaf = position ? leaf_gather(storage, position, 0, ReduceModeAuto) : 0;
+            leaf = position ? leaf_gather_whole(storage, position) : 0;
             leaf_unref(lane);
             leaf_unref(start);
             leaf_unref(position);

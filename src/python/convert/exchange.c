@@ -48,7 +48,7 @@ static void set_row_major(Memory *m)
 void owner_release(Owner *owner)
 {
     if (owner->variable)
-        leaf_take_back(owner->variable);
+        leaf_gather_whole_back(owner->variable);
     if (owner->block)
         block_unref(owner->block);
     Py_CLEAR(owner->object);

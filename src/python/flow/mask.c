@@ -1,7 +1,9 @@
 /*
  * mask.c -- the mask stack, as far as Python asks for it
  */
+#include "python/memory/access.h"
 #include "python/object/array.h"
+#include "python/object/error.h"
 #include "python/object/tables.h"
 
 static PyObject *is_recording(PyObject *module, PyObject *unused)
@@ -13,8 +15,22 @@ static PyObject *is_recording(PyObject *module, PyObject *unused)
     return PyBool_FromLong(symbolic);
 }
 
+static PyObject *masked(PyObject *module, PyObject *mask)
+{
+    if (!array_check(state_of_module(module), mask))
+        return error_raise(PyExc_TypeError, "_masked", &mask, 1, "expected a mask array");
+    const Array *array = (Array *) mask;
+    const Leaf own = access_variable(array);
+    const uint32_t all = jit_var_mask_apply(leaf_index(own), leaf_size(own));
+    leaf_unref(own);
+    return all ? (PyObject *) array_new_leaf(array->info, leaf_of(all))
+               : error_from_core("_masked", NULL, 0);
+}
+
 PyMethodDef mask_functions[] = {
     { "_is_recording", is_recording, METH_NOARGS,
       "_is_recording()\n\nIs a loop, conditional or call being recorded?" },
+    { "_masked", masked, METH_O,
+      "_masked(mask)\n\nThe mask, as far as the body that is run lets lanes take part." },
     { NULL, NULL, 0, NULL },
 };

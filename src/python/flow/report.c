@@ -141,25 +141,28 @@ static PyObject *start_report(const char *operation, PyObject *function, uint32_
 static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                         PyObject *names)
 {
-    static const char *const parameters[] = { "function", "mask", "values", "limit" };
-    static const Signature signature = { "_flow.regions.report", parameters, 4, 3, 0 };
+    static const char *const parameters[] = { "operation", "function", "mask", "values",
+                                              "limit" };
+    static const Signature signature = { "_report", parameters, 5, 4, 0 };
     State *state = state_of_module(module);
-    PyObject *v[4];
+    PyObject *v[5];
     size_t limit = SIZE_MAX;
     uint32_t mask = 0;
+    const char *operation;
     if (!arguments_parse(&signature, args, nargs, names, v) ||
-        (v[3] && v[3] != Py_None &&
-         !arguments_count(signature.function, "limit", v[3], &limit)))
+        !(operation = PyUnicode_AsUTF8(v[0])) ||
+        (v[4] && v[4] != Py_None &&
+         !arguments_count(operation, "limit", v[4], &limit)))
         return NULL;
-    if (v[1] != Py_None && v[1] != Py_True &&
-        !(mask = construct_lanes(state, signature.function, v[1])))
+    if (v[2] != Py_None && v[2] != Py_True &&
+        !(mask = construct_lanes(state, operation, v[2])))
         return NULL;
     Tracker values = { .state = state,
-                       .operation = signature.function,
+                       .operation = operation,
                        .what = "values" };
     PyObject *result =
-        tracker_open(&values, v[2])
-            ? start_report(signature.function, v[0], mask, &values.variables, limit)
+        tracker_open(&values, v[3])
+            ? start_report(operation, v[1], mask, &values.variables, limit)
             : NULL;
     tracker_close(&values);
     jit_var_dec_ref(mask);
@@ -168,6 +171,6 @@ static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t narg
 
 PyMethodDef report_functions[] = {
     { "_report", METHOD(report), METH_FASTCALL | METH_KEYWORDS,
-      "_report(function, mask, values, limit=None)\n\nsee drjit._flow.regions" },
+      "_report(operation, function, mask, values, limit=None)\n\nsee drjit._flow.regions" },
     { NULL, NULL, 0, NULL },
 };

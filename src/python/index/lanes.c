@@ -100,12 +100,16 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
 
 /* ---------------------------------------------------------------- several */
 
-static PyObject *gather(Array *a, Leaf positions)
+/* The entries at these positions (0: none), which an index array gives lane by lane, or
+ * a slice. */
+static PyObject *gather(Array *a, Leaf positions, bool slice)
 {
+    const Leaf from = array_leaf(a);
     Leaf result = 0;
     reads_note_gather(a);
-    if (positions && !gather_variables(array_leaf(a), positions, 0, 1, ReduceModeAuto,
-                                       &result))
+    if (positions &&
+        !(slice ? gather_whole(from, positions, 1, ReduceModeAuto, &result)
+                : gather_variables(from, positions, 0, 1, ReduceModeAuto, &result)))
         return fail_core(a, KEY_GET);
     return (PyObject *) array_new_leaf(a->info, result);
 }
@@ -178,7 +182,7 @@ PyObject *lanes_get_slice(Array *a, PyObject *slice)
     Leaf positions;
     if (!slice_lanes(a, slice, KEY_GET, &n, &positions))
         return NULL;
-    PyObject *result = gather(a, positions);
+    PyObject *result = gather(a, positions, true);
     leaf_unref(positions);
     return result;
 }
@@ -267,9 +271,9 @@ static bool is_empty(const Array *flat)
 PyObject *lanes_get(Array *a, Array *key)
 {
     if (is_empty(key))
-        return gather(a, 0);
+        return gather(a, 0, false);
     const Leaf positions = positions_of(a, key, KEY_GET);
-    PyObject *result = positions ? gather(a, positions) : NULL;
+    PyObject *result = positions ? gather(a, positions, false) : NULL;
     leaf_unref(positions);
     return result;
 }

@@ -42,8 +42,10 @@ static bool gather_traced(const Selection *s, Array *from, Array *to)
         result = leaf_ref(array_leaf(from));
     } else {
         const Leaf places = tensor_select_trace(s);
-        if (places)
+        if (places && tensor_select_is_by_lanes(s))
             gather_variables(array_leaf(from), places, 0, 1, ReduceModeAuto, &result);
+        else if (places)
+            gather_whole(array_leaf(from), places, 1, ReduceModeAuto, &result);
         leaf_unref(places);
     }
     if (!result) {

@@ -192,8 +192,7 @@ static bool expand(const Selection *s, IndexArray *array, const Extents *shape,
         return true;
     if (s->info->jit) {
         const Leaf places = spread.total.n ? tensor_select_trace(&spread) : 0;
-        const Leaf wide =
-            places ? leaf_gather(array->variable, places, 0, ReduceModeAuto) : 0;
+        const Leaf wide = places ? leaf_gather_whole(array->variable, places) : 0;
         leaf_unref(places);
         leaf_unref(array->variable);
         array->variable = wide;
@@ -524,6 +523,14 @@ bool tensor_select_is_prefix(const Selection *s)
                        !axes[0].stride.down));
 }
 
+bool tensor_select_is_by_lanes(const Selection *s)
+{
+    for (size_t i = 0; i < s->shape.ndim; i++)
+        if ((i < s->block || i >= s->block + s->block_ndim) && s->shape.dims[i] != 1)
+            return false;
+    return s->array_count > 0;
+}
+
 /* ---------------------------------------------------------------- traced places */
 
 /* An operation that consumes its operands; 0 if one of them is. */
@@ -556,8 +563,7 @@ static Leaf advance_block(const Selection *s, Leaf place, Leaf coordinate, bool 
         const IndexArray *array = &s->arrays[i];
         const bool direct = array->size.n == 1 || whole;
         const Leaf index = direct ? leaf_ref(array->variable)
-                                  : leaf_gather(array->variable, coordinate, 0,
-                                                ReduceModeAuto);
+                                  : leaf_gather_whole(array->variable, coordinate);
         place = advance(s, place, index, (Stride) { array->stride, false });
     }
     leaf_unref(coordinate);

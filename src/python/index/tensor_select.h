@@ -59,6 +59,10 @@ void tensor_select_clear(Selection *s);
  *  on the answer. */
 bool tensor_select_is_prefix(const Selection *s);
 
+/** Do the index arrays have an entry for each of the result? Then it is one for each
+ *  lane, of which some may not take part. */
+bool tensor_select_is_by_lanes(const Selection *s);
+
 /** Places as a UInt32 variable with 'total' entries (not 0). 0: the core's error is
  *  set. */
 Leaf tensor_select_trace(const Selection *s);

@@ -29,7 +29,7 @@ static bool evaluate_memory(Leaf index, bool lend, Leaf *evaluated, void **data)
     *evaluated = lend ? leaf_lend(index, 2, data) : leaf_data(index, data);
     if (*evaluated && !jit_sync_thread()) {
         if (lend)
-            leaf_take_back(*evaluated);
+            leaf_gather_whole_back(*evaluated);
         else
             leaf_unref(*evaluated);
         *evaluated = 0;

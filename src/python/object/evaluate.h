@@ -17,7 +17,7 @@ bool evaluate_read(Leaf index, size_t offset, void *entry);
 bool evaluate_data(Leaf index, Leaf *evaluated, void **data);
 
 /** The same for memory that others write to, which those that read the variable do not
- *  see: leaf_take_back() drops the reference. */
+ *  see: leaf_gather_whole_back() drops the reference. */
 bool evaluate_lend(Leaf index, Leaf *evaluated, void **data);
 
 /** Evaluate all that is scheduled. False: the core's error is set. */

@@ -130,6 +130,35 @@ Leaf leaf_reinterpret(Leaf a, VarType type)
     return ad_var_cast(a, type, 1);
 }
 
+/* ---------------------------------------------------------------- masks */
+
+Whole leaf_whole_begin(Leaf array)
+{
+    static const uint64_t yes = 1;
+    const JitBackend backend = leaf_backend(array);
+    const uint32_t top = jit_var_mask_peek(backend);
+    if (!top)
+        return (Whole) { JitBackendNone, true };
+    jit_var_dec_ref(top);
+    const uint32_t all = jit_var_literal(backend, VarTypeBool, &yes, 1, 0);
+    const bool ok = all && jit_var_mask_push(backend, all);
+    jit_var_dec_ref(all);
+    return (Whole) { ok ? backend : JitBackendNone, ok };
+}
+
+void leaf_whole_end(Whole whole)
+{
+    if (whole.masked != JitBackendNone)
+        jit_var_mask_pop(whole.masked); /* which is there */
+}
+
+/* The result of an operation on a whole array. */
+static Leaf end_with(Whole whole, Leaf result)
+{
+    leaf_whole_end(whole);
+    return result;
+}
+
 /* ---------------------------------------------------------------- sizes */
 
 Leaf leaf_resize(Leaf a, size_t size)
@@ -144,20 +173,38 @@ Leaf leaf_shrink(Leaf a, size_t size)
 
 Leaf leaf_tile(Leaf a, size_t count)
 {
-    return ad_var_tile(a, count);
+    const Whole whole = leaf_whole_begin(a);
+    return end_with(whole, whole.ok ? ad_var_tile(a, count) : 0);
 }
 
 Leaf leaf_repeat(Leaf a, size_t count)
 {
-    return ad_var_repeat(a, count);
+    const Whole whole = leaf_whole_begin(a);
+    return end_with(whole, whole.ok ? ad_var_repeat(a, count) : 0);
 }
 
 Leaf leaf_broadcast(Leaf source, Leaf position, size_t inner)
 {
-    return ad_var_broadcast(source, leaf_index(position), inner);
+    const Whole whole = leaf_whole_begin(source);
+    return end_with(
+        whole, whole.ok ? ad_var_broadcast(source, leaf_index(position), inner) : 0);
 }
 
 /* ---------------------------------------------------------------- memory */
+
+Leaf leaf_gather_whole(Leaf source, Leaf position)
+{
+    const Whole whole = leaf_whole_begin(source);
+    return end_with(
+        whole, whole.ok ? leaf_gather(source, position, 0, ReduceModeAuto) : 0);
+}
+
+Leaf leaf_scatter_whole(Leaf target, Leaf value, Leaf position, ReduceOp op, ReduceMode mode)
+{
+    const Whole whole = leaf_whole_begin(target);
+    return end_with(
+        whole, whole.ok ? leaf_scatter(target, value, position, 0, op, mode) : 0);
+}
 
 Leaf leaf_gather(Leaf source, Leaf position, Leaf mask, ReduceMode mode)
 {
@@ -318,7 +365,7 @@ Leaf leaf_lend(Leaf leaf, uint32_t own, void **data)
     return leaf_with_node(jit_var_lend(leaf_index(leaf), own, data), leaf);
 }
 
-void leaf_take_back(Leaf leaf)
+void leaf_gather_whole_back(Leaf leaf)
 {
     (void) jit_var_inc_ref(leaf_index(leaf)); /* which is given back with the node */
     jit_var_take_back(leaf_index(leaf));

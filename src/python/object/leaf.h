@@ -237,6 +237,19 @@ Leaf leaf_not(Leaf a);
 Leaf leaf_cast(Leaf a, VarType type);
 Leaf leaf_reinterpret(Leaf a, VarType type);
 
+/* ---- masks */
+
+/** An operation on a whole array sets the mask of a body that runs at once aside: it is
+ *  about the body's lanes, which may happen to be as many. (In a body that is recorded,
+ *  a mask that is true changes nothing.) The functions below that are not told a mask do
+ *  it themselves. */
+typedef struct Whole {
+    JitBackend masked; /* whose mask is set aside, JitBackendNone: there is none */
+    bool ok;           /* false: the core's error is set, nothing is to be ended */
+} Whole;
+Whole leaf_whole_begin(Leaf array);
+void leaf_whole_end(Whole whole);
+
 /* ---- sizes */
 
 /** One entry, as often as needed; the first entries; all of them, one after the other;
@@ -255,11 +268,15 @@ Leaf leaf_gather(Leaf source, Leaf position, Leaf mask, ReduceMode mode);
 /** n variables, from n neighbours each. */
 bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask,
                         ReduceMode mode, Leaf *out);
+/** The same for a whole array, from positions that are valid. */
+Leaf leaf_gather_whole(Leaf source, Leaf position);
 /** The variable that 'target' becomes. */
 Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op,
                   ReduceMode mode);
 Leaf leaf_scatter_packet(size_t n, Leaf target, const Leaf *values, Leaf position,
                          Leaf mask, ReduceOp op, ReduceMode mode);
+/** The same for a whole array, to positions that are valid. */
+Leaf leaf_scatter_whole(Leaf target, Leaf value, Leaf position, ReduceOp op, ReduceMode mode);
 /** These replace '*target' and give what was there. */
 Leaf leaf_scatter_inc(Leaf *target, Leaf position, Leaf mask);
 Leaf leaf_scatter_exchange(Leaf *target, Leaf value, Leaf position, Leaf mask);
@@ -300,7 +317,7 @@ bool leaf_read(Leaf leaf, size_t offset, void *entry);
 Leaf leaf_data(Leaf leaf, void **data);
 /** The same, lent to somebody who writes to it (jit_var_lend()). */
 Leaf leaf_lend(Leaf leaf, uint32_t own, void **data);
-void leaf_take_back(Leaf leaf);
+void leaf_gather_whole_back(Leaf leaf);
 /** The variable with that name. */
 Leaf leaf_labelled(Leaf leaf, const char *label);
 

@@ -251,10 +251,10 @@ static Leaf run_line(Leaf leaf, void *argument)
     }
     JitBackend backend = leaf_backend(leaf);
     Leaf there = transposition(backend, l->outer, l->extent, l->inner);
-    Leaf turned = there ? leaf_gather(wide, there, 0, ReduceModeAuto) : 0;
+    Leaf turned = there ? leaf_gather_whole(wide, there) : 0;
     Leaf reduced = turned ? prefix_blocks(p, turned, extent) : 0;
     Leaf back = reduced ? transposition(backend, l->outer, l->inner, l->extent) : 0;
-    Leaf result = back ? leaf_gather(reduced, back, 0, ReduceModeAuto) : 0;
+    Leaf result = back ? leaf_gather_whole(reduced, back) : 0;
     leaf_unref(wide);
     leaf_unref(there);
     leaf_unref(turned);

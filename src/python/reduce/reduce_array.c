@@ -55,7 +55,7 @@ static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, Extent b
         position = leaf_u32(backend, 0);
     }
     if (target && position)
-        result = leaf_scatter(target, index, position, 0, op, ReduceModeAuto);
+        result = leaf_scatter_whole(target, index, position, op, ReduceModeAuto);
     leaf_unref(target);
     leaf_unref(position);
     return result;

@@ -158,7 +158,7 @@ static Leaf scatter_entries(const Call *c, Leaf index)
     Leaf target = reduce_identity_variable(c->info, op, c->plan->kept);
     Leaf position = target ? target_index(backend, c->plan) : 0, result = 0;
     if (position)
-        result = leaf_scatter(target, index, position, 0, op, ReduceModeAuto);
+        result = leaf_scatter_whole(target, index, position, op, ReduceModeAuto);
     leaf_unref(target);
     leaf_unref(position);
     return result;
@@ -171,7 +171,7 @@ static Leaf gather_entries(const Call *c, Leaf index)
     if (position) {
         leaf_ref(index);
         WAIT_BEGIN /* computes the input first */
-            ordered = leaf_gather(index, position, 0, ReduceModeAuto);
+            ordered = leaf_gather_whole(index, position);
         leaf_unref(index);
         WAIT_END
     }

@@ -80,8 +80,8 @@ static Leaf counter_from(JitBackend backend, Extent n, size_t i)
 /* '*target' is replaced; its old reference released. */
 static bool write_leaf(Leaf *target, Leaf value, Leaf position)
 {
-    Leaf written = position ? leaf_scatter(*target, value, position, 0,
-                                           ReduceOpIdentity, ReduceModePermute)
+    Leaf written = position ? leaf_scatter_whole(*target, value, position, ReduceOpIdentity,
+                                       ReduceModePermute)
                             : 0;
     if (written) {
         leaf_unref(*target);
@@ -232,13 +232,13 @@ static bool unravel_jit(const char *operation, Array *result, const Array *flat,
         PyErr_NoMemory();
     } else if (order == 'F') {
         Leaf lanes = leaf_counter(backend, extent_next(width));
-        ok = lanes && gather_variables(source, lanes, 0, n, ReduceModePermute, out);
+        ok = lanes && gather_whole(source, lanes, n, ReduceModePermute, out);
         leaf_unref(lanes);
     } else {
         for (size_t i = 0; i < n && ok; i++) {
             Leaf position = counter_from(backend, width, i);
-            ok = position && gather_variables(source, position, 0, 1,
-                                              ReduceModePermute, out + i);
+            ok = position &&
+                 gather_whole(source, position, 1, ReduceModePermute, out + i);
             leaf_unref(position);
         }
     }

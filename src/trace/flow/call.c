@@ -85,9 +85,10 @@ uint32_t call_start(ThreadState *ts, uint8_t device, const char *name, VarId mas
     call->merges = state_flag(ts, JitFlagMergeFunctions);
     call->body.device = device;
     call->body.name = arena_string(&call->arena, name ? name : "unnamed");
-    call->mask = mask_apply(ts, device, mask, function);
+    if (mask)
+        var_inc(call->mask = mask);
     call->scope = record_new_scope();
-    if (call->body.name && call->mask && call->scope)
+    if (call->body.name && call->scope)
         call->active = make_placeholder(ts, call, OP_ACTIVE, 0, VarTypeBool, 1);
     if (call->active &&
         record_open(ts, &call->body, BODY_CALLABLE, device, call->active))

@@ -49,7 +49,7 @@ typedef struct Callable {
 typedef struct Call {
     Body body;               /* of the callable that is open */
     Arena arena;             /* for all but lists of variables, this record included */
-    VarId mask;              /* lanes that call */
+    VarId mask;              /* lanes that call; the stack's mask is added in the end */
     VarId active;            /* placeholder for lanes that execute a callable */
     uint32_t scope;          /* of the placeholders, below those of the callables */
     VarIds inputs, states;   /* what is given, and what stands for it */

@@ -23,6 +23,7 @@
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/local.h"
+#include "trace/graph/mask.h"
 #include "trace/graph/region.h"
 
 static const char function[] = "jit_var_call()";
@@ -95,6 +96,19 @@ static bool take_targets(Ending *e)
         c->used = call->kinds[c->kind].used = true;
         e->ids = id >= e->ids ? id + 1 : e->ids;
     }
+    return true;
+}
+
+/* The mask of the lanes that call, the stack's included. */
+static bool complete_mask(const Ending *e)
+{
+    Call *call = e->call;
+    VarId wide = mask_wide(&e->targets->self, 1, call->mask);
+    wide = mask_wide(call->inputs.ids, call->inputs.count, wide);
+    VarId mask = mask_apply(e->ts, call->body.device, call->mask, wide, function);
+    TRY(mask, false);
+    var_drop(call->mask);
+    call->mask = mask;
     return true;
 }
 
@@ -385,7 +399,7 @@ static bool make_zero_results(Ending *e)
 static bool make_results(Ending *e)
 {
     Call *call = e->call;
-    TRY(check_self(e) && take_targets(e) && find_size(e), false);
+    TRY(check_self(e) && take_targets(e) && complete_mask(e) && find_size(e), false);
     if (!e->targets->count)
         return make_zero_results(e);
     TRY(call_merge_settle(call) && take_common_outputs(e) && call_merge(e->ts, call) &&

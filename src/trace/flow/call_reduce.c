@@ -26,7 +26,7 @@ static VarId find_ids(ThreadState *ts, VarId self, VarId mask)
                                  type_info[var_get(self)->type].name);
     TRY(access_check_mask(&(Access){ .ts = ts, .function = function }, mask), 0);
     uint8_t device = var_get(self)->device;
-    VarId active = mask_apply(ts, device, mask, function);
+    VarId active = mask_apply(ts, device, mask, self, function);
     VarId zero = node_literal(ts, device, VarTypeUInt32, 0, 1), ids = 0;
     if (active && zero)
         ids = arith_ternary(ts, OP_SELECT, active, self, zero);

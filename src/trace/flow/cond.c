@@ -85,10 +85,10 @@ static VarId make_active(ThreadState *ts, const Cond *cond, uint32_t side)
         return region_placeholder(ts, OP_ACTIVE, side, device, VarTypeBool, 1, 0);
     VarId condition = cond->condition;
     if (side == 0)
-        return mask_apply(ts, device, condition, "jit_var_cond_start()");
+        return mask_apply(ts, device, condition, 0, "jit_var_cond_start()");
     VarId opposite = arith_unary(ts, OP_NOT, condition);
     TRY(opposite, 0);
-    VarId active = mask_apply(ts, device, opposite, "jit_var_cond_append()");
+    VarId active = mask_apply(ts, device, opposite, 0, "jit_var_cond_append()");
     var_dec(opposite);
     return active;
 }
@@ -131,7 +131,7 @@ uint32_t cond_start(ThreadState *ts, const char *name, VarId condition)
     cond->condition = condition;
     var_inc(condition);
     cond->body.name = alloc_string(name ? name : "unnamed");
-    cond->mask = mask_apply(ts, cond->body.device, 0, function);
+    cond->mask = mask_apply(ts, cond->body.device, 0, condition, function);
     if (cond->body.name && cond->mask && open_side(ts, cond, function))
         return cond->body.handle;
     free_cond(cond);

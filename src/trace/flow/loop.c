@@ -124,7 +124,8 @@ static Loop *make_loop(ThreadState *ts, uint8_t device, const char *name,
         var_inc(values[i]);
     }
     loop->body.name = alloc_string(name ? name : "unnamed");
-    loop->mask = mask_apply(ts, device, 0, "jit_var_loop_start()");
+    loop->mask = mask_apply(ts, device, 0, mask_wide(values, n, 0),
+                            "jit_var_loop_start()");
     loop->evaluated = !state_flag(ts, JitFlagSymbolicLoops);
     if (loop->body.name && loop->mask &&
         (loop->evaluated ? loop_evaluated_begin(ts, loop) : begin_recording(ts, loop)))

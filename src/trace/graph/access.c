@@ -98,7 +98,8 @@ static bool same_device(const Access *a, VarId id)
 bool access_check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
                         uint32_t value_count)
 {
-    VarId ids[] = { index, mask, mask_top(a->ts) };
+    a->wide = mask_wide(values, value_count, mask_wide(&mask, 1, index));
+    VarId ids[] = { index, mask, mask_for(a->ts, a->wide) };
     TRY(node_common_size(ids, 3, a->function, &a->size), false);
     TRY(same_device(a, index), false);
     for (uint32_t i = 0; i < value_count; ++i) {
@@ -130,7 +131,7 @@ bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
                     uint32_t value_count, uint64_t bound)
 {
     TRY(access_check_sizes(a, index, mask, values, value_count), false);
-    mask = mask_apply(a->ts, a->device, mask, a->function);
+    mask = mask_apply(a->ts, a->device, mask, a->wide, a->function);
     TRY(mask, false);
     a->mask = mask;
     a->index = index;
@@ -144,7 +145,7 @@ bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
 
 VarId access_check_loop(ThreadState *ts, VarId number, uint32_t most, const char *name)
 {
-    VarId mask = mask_apply(ts, var_get(number)->device, 0,
+    VarId mask = mask_apply(ts, var_get(number)->device, 0, number,
                             access_functions[CHECK_LOOP]);
     TRY(mask, 0);
     VarId check = make_check(ts, CHECK_LOOP, mask, number, (uint64_t) most + 1);

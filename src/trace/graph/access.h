@@ -29,6 +29,7 @@ typedef struct Access {
     VarId array;         /* source or target, as the caller named it */
     VarId index, mask;   /* owned by the access once prepared */
     uint32_t size;       /* lanes */
+    VarId wide;          /* borrowed: an operand of that size, if any has it */
 } Access;
 
 /** All positions are valid. */

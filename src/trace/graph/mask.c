@@ -56,7 +56,7 @@ bool mask_push(ThreadState *ts, VarId mask)
                          function, type_info[v->type].name);
     if (!is_combined(ts, mask))
         return put(ts, mask);
-    VarId combined = mask_apply(ts, v->device, mask, function);
+    VarId combined = mask_apply(ts, v->device, mask, 0, function);
     TRY(combined, false);
     bool ok = put(ts, combined);
     var_dec(combined);
@@ -72,9 +72,30 @@ bool mask_pop(ThreadState *ts)
     return true;
 }
 
-VarId mask_apply(ThreadState *ts, uint8_t device, VarId mask, const char *function)
+VarId mask_wide(const VarId *ids, uint32_t count, VarId first)
 {
-    VarId both[] = { mask, mask_top(ts) };
+    for (uint32_t i = 0; i < count && (!first || var_lanes_of(first) == 1); ++i)
+        if (ids[i] && var_lanes_of(ids[i]) != 1)
+            first = ids[i];
+    return first;
+}
+
+VarId mask_for(ThreadState *ts, VarId wide)
+{
+    VarId top = mask_top(ts);
+    uint32_t lanes = wide ? var_lanes_of(wide) : 1;
+    if (!top || (var_get(top)->flags & VAR_SYMBOLIC) || lanes == 1 ||
+        var_lanes_of(top) == 1 || var_lanes_of(top) == lanes)
+        return top;
+    node_number(ts, top); /* these sizes are to stay different */
+    node_number(ts, wide);
+    return 0;
+}
+
+VarId mask_apply(ThreadState *ts, uint8_t device, VarId mask, VarId wide,
+                 const char *function)
+{
+    VarId both[] = { mask, mask_for(ts, wide ? wide : mask) };
     uint32_t size;
     if (both[1])
         node_read(ts, both[1]);

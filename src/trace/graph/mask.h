@@ -8,6 +8,10 @@
  * its region does). A body that is recorded has the part of the stack above its own
  * mask to itself.
  *
+ * A mask that has values is that of a body which runs at once, or was pushed outside of
+ * bodies. What such a body does need not be about its lanes: the mask counts for
+ * operations of its size, those of one lane, and those of any size if it has one entry.
+ *
  * Requires the graph lock. The stack holds a reference to each mask.
  */
 #ifndef TRACE_GRAPH_MASK_H
@@ -26,10 +30,18 @@ static inline VarId mask_top(const ThreadState *ts)
 {
     return ts->mask_count ? ts->masks[ts->mask_count - 1] : 0;
 }
-/** 'mask' (0: true in all lanes) and the one on top: a new reference, of size 1 if it
- *  is the same in all lanes. Their sizes must agree, and they have to be on the device;
- *  'function' is for the message. */
-VarId mask_apply(ThreadState *ts, uint8_t device, VarId mask, const char *function);
+/** The variable whose lanes an operation has: 'first' or one of the others (0: none),
+ *  whichever comes first and has not one entry; 'first' if all have one. */
+VarId mask_wide(const VarId *ids, uint32_t count, VarId first);
+/** The mask on top (borrowed), 0 if there is none or it does not count for operations
+ *  of as many lanes as 'wide' (0: of one) has. */
+VarId mask_for(ThreadState *ts, VarId wide);
+/** 'mask' (0: true in all lanes) and the one on top, for an operation of as many lanes
+ *  as 'wide' has (0: as the mask has): a new reference, of size 1 if it is the same in
+ *  all lanes. Their sizes must agree, and they have to be on the device; 'function' is
+ *  for the message. */
+VarId mask_apply(ThreadState *ts, uint8_t device, VarId mask, VarId wide,
+                 const char *function);
 
 /** The body of a region begins, with this mask for all that is traced in it (0 leaves
  *  the one outside). '*mark' is for mask_close(). */

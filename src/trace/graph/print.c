@@ -106,8 +106,8 @@ static bool check(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
         TRY(node_usable(ts, values[i], function, "a value"), false);
     uint32_t sizes[2];
     TRY(node_common_size(values, count, function, &sizes[0]), false);
-    TRY(node_common_size((VarId[]){ mask, mask_top(ts) }, 2, function, &sizes[1]),
-        false);
+    VarId top = mask_for(ts, mask_wide(values, count, mask));
+    TRY(node_common_size((VarId[]){ mask, top }, 2, function, &sizes[1]), false);
     *size = sizes[0] == 1 ? sizes[1] : sizes[0];
     if (sizes[1] != 1 && sizes[1] != *size)
         return error_set(JIT_ERROR_ARGUMENT,
@@ -125,7 +125,8 @@ static VarId make(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
         memcpy(ids + 1, values, count * sizeof(VarId));
     VarId like = count ? values[0] : mask;
     uint8_t device = like ? var_get(like)->device : current_any(ts)->index;
-    ids[0] = mask_apply(ts, device, mask, "jit_var_print()");
+    ids[0] = mask_apply(ts, device, mask, mask_wide(values, count, mask),
+                        "jit_var_print()");
     TRY(ids[0], 0);
     VarId id = node_wide(ts, OP_PRINT, device, VarTypeVoid, size, 0, count + 1, ids);
     var_dec(ids[0]);

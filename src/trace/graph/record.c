@@ -284,6 +284,13 @@ bool record_outputs(RecordedBody *out, size_t count, const VarId *ids)
     return true;
 }
 
+/* What is in front of the number of a variable that a user never sees. */
+static const char *article(VarId id)
+{
+    const Op op = var_get(id)->op;
+    return op == OP_PRINT ? "print " : var_get(id)->type == VarTypeVoid ? "write " : "";
+}
+
 bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i) {
@@ -296,9 +303,9 @@ bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count)
             continue;
         if (s->size != 1)
             return error_set(JIT_ERROR_ARGUMENT,
-                             "%s '%s': r%u has %u entries and r%u has %u, expected "
-                             "equal sizes or 1", s->what, s->name, s->first, s->size,
-                             ids[i], n);
+                             "%s '%s': %sr%u has %u entries and %sr%u has %u, expected "
+                             "equal sizes or 1", s->what, s->name, article(s->first),
+                             s->first, s->size, article(ids[i]), ids[i], n);
         s->size = n;
         s->first = ids[i];
     }
