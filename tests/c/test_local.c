@@ -96,6 +96,42 @@ static void test_edges(void **unused)
     DROP(at, seven, five, mask, none, a, b, before, filled, after, masked, same);
 }
 
+/* A local array of which tracing does not know that all entries are this number. */
+static uint32_t filled(VarType type, size_t length, size_t size, uint64_t number)
+{
+    uint32_t fresh = jit_array_create(CPU, type, length, size);
+    uint32_t value = array_of(type, &number, 1);
+    uint32_t result = jit_array_init(fresh, value);
+    DROP(fresh, value);
+    return result;
+}
+
+/* What is read from an array that nothing was written to is what it was made with. */
+static void test_literal(void **unused)
+{
+    (void) unused;
+    uint32_t nine = jit_var_u32(CPU, 9), one = jit_var_u32(CPU, 1);
+    uint32_t fresh = jit_array_create(CPU, VarTypeUInt32, 2, 3);
+    uint32_t a = jit_array_init(fresh, nine);
+    uint32_t places = u32_array(3, (uint32_t[]){ 0, 2, 1 });
+    uint32_t mask = array_of(VarTypeBool, (uint8_t[]){ 0, 1, 1 }, 3);
+    uint32_t x = jit_array_read(a, one, ALWAYS), y = jit_array_read(fresh, one, ALWAYS);
+    uint32_t z = jit_array_read(a, nine, ALWAYS);
+    assert_int_equal(jit_var_state(x), VarStateLiteral);
+    assert_int_equal(jit_var_state(y), VarStateLiteral);
+    assert_int_equal(jit_var_state(z), VarStateLiteral);
+    uint32_t u = jit_array_read(a, places, ALWAYS), v = jit_array_read(a, one, mask);
+    CHECK_U32(x, 9, 9, 9);
+    CHECK_U32(y, 0, 0, 0);
+    CHECK_U32(z, 0, 0, 0);
+    CHECK_U32(u, 9, 0, 9);
+    CHECK_U32(v, 0, 9, 9);
+    uint32_t b = jit_array_write(a, one, one, mask);
+    uint32_t w = jit_array_read(b, one, ALWAYS);
+    CHECK_U32(w, 9, 1, 1);
+    DROP(nine, one, fresh, a, places, mask, x, y, z, u, v, b, w);
+}
+
 /* ------------------------------------------------------------------- versions */
 
 /* An old version can be read, written, and read again whatever happens to the new one.
@@ -105,7 +141,7 @@ static void test_old_versions(void **unused)
     (void) unused;
     uint32_t zero = jit_var_u32(CPU, 0), one = jit_var_u32(CPU, 1);
     uint32_t nine = jit_var_u32(CPU, 9), lane = jit_var_counter(CPU, 3);
-    uint32_t a = jit_array_create(CPU, VarTypeUInt32, 2, 3);
+    uint32_t a = filled(VarTypeUInt32, 2, 3, 0);
     uint32_t b = jit_array_write(a, zero, nine, ALWAYS);
     uint32_t c = jit_array_write(a, zero, lane, ALWAYS); /* a second heir of 'a' */
     uint32_t d = jit_array_write(b, one, lane, ALWAYS);
@@ -301,9 +337,9 @@ static void test_limits(void **unused)
     assert_int_equal(jit_array_create(CPU, VarTypeBool, 1, 0), 0);
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_array_create()", "size is 0");
     /* Two that fit singly. */
-    uint32_t a = jit_array_create(CPU, VarTypeUInt64, 8192, 4);
+    uint32_t a = filled(VarTypeUInt64, 8192, 4, 0);
     uint32_t at = jit_var_u32(CPU, 1);
-    uint32_t b = jit_array_create(CPU, VarTypeUInt8, 1, 4);
+    uint32_t b = filled(VarTypeUInt8, 1, 4, 0);
     uint32_t x = jit_array_read(a, at, ALWAYS), y = jit_array_read(b, at, ALWAYS);
     uint32_t wide = jit_var_cast(y, VarTypeUInt64, 0), sum = jit_var_add(x, wide);
     assert_false(jit_var_eval(sum));
@@ -458,10 +494,10 @@ static void test_mask_stack(void **unused)
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_type), TEST(test_edges), TEST(test_old_versions),
-        TEST(test_in_place), TEST(test_random), TEST(test_undefined),
-        TEST(test_large), TEST(test_limits),
-        TEST(test_broadcast), TEST(test_misuse), TEST(test_checks),
+        TEST(test_each_type),    TEST(test_edges),    TEST(test_literal),
+        TEST(test_old_versions), TEST(test_in_place), TEST(test_random),
+        TEST(test_undefined),    TEST(test_large),    TEST(test_limits),
+        TEST(test_broadcast),    TEST(test_misuse),   TEST(test_checks),
         TEST(test_mask_stack),
     };
     return cmocka_run_group_tests_name("local", tests, NULL, NULL);

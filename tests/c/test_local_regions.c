@@ -124,6 +124,7 @@ static void test_exchange(void **unused)
 }
 
 static uint32_t captured; /* an array from outside */
+static uint32_t nothing;  /* 0, in memory */
 
 static void capture_body(uint32_t *state)
 {
@@ -134,6 +135,7 @@ static void capture_body(uint32_t *state)
     advance(&state[1], jit_var_add(state[1], both));
     /* An array that lives in one iteration only. */
     uint32_t local = jit_array_create(CPU, VarTypeUInt32, 2, 1);
+    advance(&local, jit_array_init(local, nothing));
     uint32_t before = jit_array_read(local, one, ALWAYS);
     advance(&local, jit_array_write(local, one, state[1], ALWAYS));
     uint32_t after = jit_array_read(local, one, ALWAYS);
@@ -155,9 +157,10 @@ static void test_captured(void **unused)
             expected[2][i] += expected[0][i];
         }
     }
-    uint32_t bound = u32_array(N, limits), forty = jit_var_u32(CPU, 40);
+    uint32_t bound = u32_array(N, limits), forty = u32_array(1, (uint32_t[]){ 40 });
     uint32_t fresh = jit_array_create(CPU, VarTypeUInt32, 2, N);
     captured = jit_array_init(fresh, forty);
+    nothing = u32_array(1, (uint32_t[]){ 0 });
     uint32_t state[4];
     for (int k = 0; k < 4; ++k)
         state[k] = jit_var_u32(CPU, 0);
@@ -174,14 +177,14 @@ static void test_captured(void **unused)
         expected[0][i] = 40;
     CHECK_BYTES(still, expected[0], N);
     drop_all(state, 4);
-    DROP(bound, forty, fresh, captured, still);
+    DROP(bound, forty, fresh, captured, nothing, still);
 }
 
 /* The initial version is needed behind the loop. */
 static void test_initial_version(void **unused)
 {
     (void) unused;
-    uint32_t three = jit_var_u32(CPU, 3), nine = jit_var_u32(CPU, 9);
+    uint32_t three = jit_var_u32(CPU, 3), nine = u32_array(1, (uint32_t[]){ 9 });
     uint32_t fresh = jit_array_create(CPU, VarTypeUInt32, 4, N);
     uint32_t first = jit_array_init(fresh, nine);
     uint32_t state[] = { jit_var_u32(CPU, 0), first };
@@ -315,8 +318,9 @@ static void test_conditionals(void **unused)
     uint8_t some[N];
     for (int i = 0; i < N; ++i)
         some[i] = random_bits() & 1;
-    uint32_t mask = array_of(VarTypeBool, some, N), fifty = jit_var_u32(CPU, 50);
-    uint32_t sixty = jit_var_u32(CPU, 60), lane = jit_var_counter(CPU, N);
+    uint32_t mask = array_of(VarTypeBool, some, N);
+    uint32_t fifty = u32_array(1, (uint32_t[]){ 50 });
+    uint32_t sixty = u32_array(1, (uint32_t[]){ 60 }), lane = jit_var_counter(CPU, N);
     uint32_t seven = jit_var_u32(CPU, 7), more = jit_var_add(lane, seven);
     for (int way = 0; way < WAYS * WAYS * 2; ++way) {
         int first = way % WAYS, second = way / WAYS % WAYS;

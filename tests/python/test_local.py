@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import drjit as dr
+import numpy as np
 import pytest
 from drjit.llvm import Array3f, ArrayXf, Bool, Float, TensorXf, UInt
 
@@ -274,3 +275,53 @@ def test_a_call_that_no_lane_makes() -> None:
     r = dr.switch(UInt(7, 8), [write, write], a, UInt(1, 2), mode="evaluated")
     assert list(dr.zeros(UInt, 2) + r[0]) == [0, 0]
     assert list(dr.zeros(UInt, 2) + r[1]) == [0, 0]
+
+
+def test_what_was_never_written_is_a_literal() -> None:
+    number, zeros = dr.alloc_local(Float, 4, Float(3)), dr.alloc_local(Array3f, 2)
+    for found, right in ((number[1], 3), (number.read(UInt(9)), 0), (zeros[0].y, 0)):
+        assert found.state == dr.VarState.Literal and values(found) == [right]
+    assert values(number.read(UInt(0, 4, 3))) == [3, 0, 3]
+    assert values(number.read(0, Bool(True, False))) == [3, 0]
+    number[1] = Float(5, 6)
+    assert values(number[1]) == [5, 6] and values(number[0]) == [3, 3]
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+def test_entries_with_a_number_of_components_of_their_own(mode: str) -> None:
+    lanes = dr.arange(UInt, 3)
+    buffer = dr.alloc_local(ArrayXf, 4, ArrayXf(1, 2))
+
+    def body(i: Any, buffer: Any) -> Any:
+        buffer[i] = ArrayXf(Float(i), Float(lanes)) + buffer[i]
+        return i + 1, buffer
+
+    _, buffer = dr.while_loop(
+        (UInt(0), buffer), lambda i, _: i < lanes + 1, body, mode=mode
+    )
+    for k in range(4):
+        right = [[1 + k if k <= n else 1, 2 + n if k <= n else 2] for n in range(3)]
+        assert np.array_equal(np.array(buffer[k]).T, right)
+    buffer.write(ArrayXf(7), 3)  # one for all components, as elsewhere
+    assert type(buffer[3]) is ArrayXf and values(dr.ravel(buffer[3])) == [7] * 6
+    with pytest.raises(ValueError, match="'value' has 3 components, expected 1 or 2"):
+        buffer[0] = ArrayXf(1, 2, 3)
+    assert values(buffer[0][1]) == [2, 3, 4]
+    for without in (None, ArrayXf()):
+        with pytest.raises(TypeError, match="expected a 'value' with one component"):
+            dr.alloc_local(ArrayXf, 4, without)
+
+
+@dataclass
+class Row:
+    name: Any
+    data: ArrayXf
+
+
+def test_structures_with_dynamic_arrays() -> None:
+    buffer = dr.alloc_local(Row, 2, Row(UInt(1), ArrayXf(1, 2, 3)))
+    buffer[0] = Row(UInt(5), ArrayXf(Float(4, 5), 6, 7))
+    entry = buffer[0]
+    assert isinstance(entry, Row) and values(entry.name) == [5]
+    assert np.array_equal(np.array(entry.data), [[4, 5], [6, 6], [7, 7]])
+    assert np.array_equal(np.array(buffer[1].data), [[1, 1], [2, 2], [3, 3]])

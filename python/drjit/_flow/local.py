@@ -128,10 +128,12 @@ class Local(Generic[T]):
 def alloc_local(dtype: type[T], size: int, value: T | None = None) -> Local[T]:
     """Return a buffer of ``size`` entries that each lane has for itself.
 
-    ``dtype`` is an array type of a fixed shape, or the class of a PyTree of such, of
-    which :py:func:`zeros` can make an instance. All entries are copies of ``value``, an
-    instance of it; 0 if it is not given. Buffers live in the registers or the stack of
-    a kernel, up to 65,536 bytes each. Raises ``TypeError`` for other types.
+    ``dtype`` is an array type that is not a tensor, or the class of a PyTree of such,
+    of which :py:func:`zeros` can make an instance. All entries are copies of ``value``,
+    an instance of it; 0 if it is not given. Dynamic nested arrays (``ArrayXf``) need a
+    ``value``: all entries have as many components. Buffers live in the registers or the
+    stack of a kernel, up to 65,536 bytes each. Raises ``TypeError`` for other types,
+    ``ValueError`` where another number of components than these or 1 is written.
     """
     if not isinstance(dtype, type):
         raise TypeError(f"drjit.alloc_local(): 'dtype' is {dtype!r}, expected a type")

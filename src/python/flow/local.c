@@ -63,13 +63,26 @@ static const TypeInfo *entry_type(State *state, const char *operation, PyObject 
 {
     const TypeInfo *info =
         PyType_Check(cls) ? type_of_class(state, (PyTypeObject *) cls) : NULL;
-    if (info && info->jit && !info->dynamic && info->kind != KIND_TENSOR)
+    if (info && info->jit && info->kind != KIND_TENSOR)
         return info;
     error_raise(PyExc_TypeError, operation, NULL, 0,
-                "'dtype' is %R, expected a just-in-time compiled array type of a fixed "
-                "shape",
+                "'dtype' is %R, expected a just-in-time compiled array type that is "
+                "not a tensor",
                 cls);
     return NULL;
+}
+
+/* How many leaves an entry has, 0: exception. The value says it of dynamic types. */
+static size_t leaf_count(const char *operation, const TypeInfo *info,
+                         const Array *value)
+{
+    const size_t count = !info->dynamic ? info->leaves : value ? array_count(value) : 0;
+    if (!count)
+        error_raise(PyExc_TypeError, operation, NULL, 0,
+                    "'dtype' is %R, whose number of components each array has for "
+                    "itself: expected a 'value' with one component at least",
+                    (PyObject *) type_class(info));
+    return count;
 }
 
 /* One local array, all entries of which are 'value' (0: zeros). */
@@ -83,21 +96,22 @@ static Leaf make_array(const TypeInfo *info, size_t length, Leaf value)
     return filled;
 }
 
+/* Entries of 'count' leaves. */
 static PyObject *make_local(State *state, const char *operation, const TypeInfo *info,
-                            size_t length, const Array *value)
+                            size_t count, size_t length, const Array *value)
 {
-    Leaf *ids = PyMem_Calloc(info->leaves, sizeof(Leaf));
+    Leaf *ids = PyMem_Calloc(count, sizeof(Leaf));
     if (!ids)
         return PyErr_NoMemory();
     size_t made = 0;
-    for (; made < info->leaves; made++) {
+    for (; made < count; made++) {
         const Leaf start = value ? array_leaves(value)[made] : 0;
         ids[made] = make_array(info, length, start);
         if (!ids[made])
             break;
     }
-    PyObject *local = made == info->leaves ? local_new(state, info, made, ids)
-                                           : error_from_core(operation, NULL, 0);
+    PyObject *local = made == count ? local_new(state, info, made, ids)
+                                    : error_from_core(operation, NULL, 0);
     release_ids(ids, made);
     return local;
 }
@@ -121,7 +135,9 @@ static PyObject *alloc_local(PyObject *module, PyObject *const *args, Py_ssize_t
         if (!value)
             return NULL;
     }
-    PyObject *local = make_local(state, signature.function, info, length, value);
+    const size_t count = leaf_count(signature.function, info, value);
+    PyObject *local =
+        count ? make_local(state, signature.function, info, count, length, value) : NULL;
     Py_XDECREF(value);
     return local;
 }
@@ -146,7 +162,8 @@ static bool use(Access *access, const Local *local, uint32_t *index, uint32_t *m
 static PyObject *read_entry(const Local *local, const char *operation, uint32_t index,
                             uint32_t mask)
 {
-    Array *entry = array_new(local->info);
+    Array *entry = local->info->dynamic ? array_new_dynamic(local->info, local->count)
+                                        : array_new(local->info);
     if (!entry)
         return NULL;
     for (size_t i = 0; i < local->count; i++) {
@@ -180,7 +197,20 @@ static PyObject *load(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     return entry;
 }
 
-/* All leaves are written, or none. */
+/* An entry for writing; NULL: exception. */
+static Array *take_entry(const Local *local, const char *operation, PyObject *value)
+{
+    Array *entry = convert_to(local->info, value, operation);
+    const size_t found = entry ? array_count(entry) : 0;
+    if (!entry || !local->info->dynamic || found == 1 || found == local->count)
+        return entry;
+    Py_DECREF(entry);
+    error_raise(PyExc_ValueError, operation, NULL, 0,
+                "'value' has %zu components, expected 1 or %zu", found, local->count);
+    return NULL;
+}
+
+/* All leaves are written, or none. One component of a dynamic type serves all. */
 static bool write_entry(Local *local, const char *operation, uint32_t index,
                         uint32_t mask, const Array *value)
 {
@@ -189,10 +219,11 @@ static bool write_entry(Local *local, const char *operation, uint32_t index,
         PyErr_NoMemory();
         return false;
     }
+    const bool one = local->info->dynamic && array_count(value) == 1;
     size_t written = 0;
     for (; written < local->count; written++) {
         ids[written] = ad_array_write(local->ids[written], index,
-                                      array_leaves(value)[written], mask);
+                                      array_leaves(value)[one ? 0 : written], mask);
         if (!ids[written])
             break;
     }
@@ -215,7 +246,7 @@ static PyObject *store(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     PyObject *v[3];
     if (!arguments_parse(&signature, args, nargs, names, v))
         return NULL;
-    Array *value = convert_to(local->info, v[0], signature.function);
+    Array *value = take_entry(local, signature.function, v[0]);
     if (!value)
         return NULL;
     Access access;
@@ -266,7 +297,7 @@ static PyObject *zeros(PyObject *self, PyObject *unused)
 {
     (void) unused;
     const Local *local = (const Local *) self;
-    return make_local(state_of(local), "Local.zeros", local->info,
+    return make_local(state_of(local), "Local.zeros", local->info, local->count,
                       (size_t) length_of(self), NULL);
 }
 

@@ -12,7 +12,7 @@
  *  nothing. */
 bool gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, ReduceMode mode,
                       Leaf *out);
-/** The same for a whole array, from positions that are valid: see leaf_gather_whole(). */
+/** The same for a whole array, from positions that are valid. */
 bool gather_whole(Leaf source, Leaf index, size_t n, ReduceMode mode, Leaf *out);
 
 /** The members of the function table that scatter.c, atomic.c and slice.c implement. */

@@ -195,15 +195,16 @@ Leaf leaf_broadcast(Leaf source, Leaf position, size_t inner)
 Leaf leaf_gather_whole(Leaf source, Leaf position)
 {
     const Whole whole = leaf_whole_begin(source);
-    return end_with(
-        whole, whole.ok ? leaf_gather(source, position, 0, ReduceModeAuto) : 0);
+    return end_with(whole,
+                    whole.ok ? leaf_gather(source, position, 0, ReduceModeAuto) : 0);
 }
 
-Leaf leaf_scatter_whole(Leaf target, Leaf value, Leaf position, ReduceOp op, ReduceMode mode)
+Leaf leaf_scatter_whole(Leaf target, Leaf value, Leaf position, ReduceOp op,
+                        ReduceMode mode)
 {
     const Whole whole = leaf_whole_begin(target);
-    return end_with(
-        whole, whole.ok ? leaf_scatter(target, value, position, 0, op, mode) : 0);
+    return end_with(whole,
+                    whole.ok ? leaf_scatter(target, value, position, 0, op, mode) : 0);
 }
 
 Leaf leaf_gather(Leaf source, Leaf position, Leaf mask, ReduceMode mode)

@@ -241,8 +241,8 @@ Leaf leaf_reinterpret(Leaf a, VarType type);
 
 /** An operation on a whole array sets the mask of a body that runs at once aside: it is
  *  about the body's lanes, which may happen to be as many. (In a body that is recorded,
- *  a mask that is true changes nothing.) The functions below that are not told a mask do
- *  it themselves. */
+ *  a mask that is true changes nothing.) The functions below that are not told a mask
+ *  do it themselves. */
 typedef struct Whole {
     JitBackend masked; /* whose mask is set aside, JitBackendNone: there is none */
     bool ok;           /* false: the core's error is set, nothing is to be ended */
@@ -276,7 +276,8 @@ Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op
 Leaf leaf_scatter_packet(size_t n, Leaf target, const Leaf *values, Leaf position,
                          Leaf mask, ReduceOp op, ReduceMode mode);
 /** The same for a whole array, to positions that are valid. */
-Leaf leaf_scatter_whole(Leaf target, Leaf value, Leaf position, ReduceOp op, ReduceMode mode);
+Leaf leaf_scatter_whole(Leaf target, Leaf value, Leaf position, ReduceOp op,
+                        ReduceMode mode);
 /** These replace '*target' and give what was there. */
 Leaf leaf_scatter_inc(Leaf *target, Leaf position, Leaf mask);
 Leaf leaf_scatter_exchange(Leaf *target, Leaf value, Leaf position, Leaf mask);

@@ -80,9 +80,10 @@ static Leaf counter_from(JitBackend backend, Extent n, size_t i)
 /* '*target' is replaced; its old reference released. */
 static bool write_leaf(Leaf *target, Leaf value, Leaf position)
 {
-    Leaf written = position ? leaf_scatter_whole(*target, value, position, ReduceOpIdentity,
-                                       ReduceModePermute)
-                            : 0;
+    Leaf written = position
+                       ? leaf_scatter_whole(*target, value, position, ReduceOpIdentity,
+                                            ReduceModePermute)
+                       : 0;
     if (written) {
         leaf_unref(*target);
         *target = written;

@@ -149,12 +149,55 @@ static VarId make_access(ThreadState *ts, VarId array, VarId index, VarId value,
     return node_new(ts, &v);
 }
 
+/* ... lanes of an access whose position exists; 0: error recorded. */
+static VarId lanes_inside(const Access *a, uint32_t length)
+{
+    const Var *index = var_get(a->index);
+    if (index->op == OP_LITERAL && index->value.literal < length) {
+        var_inc(a->mask);
+        return a->mask;
+    }
+    VarId end = node_literal(a->ts, a->device, VarTypeUInt32, length, 1);
+    VarId inside = end ? arith_binary(a->ts, OP_LT, a->index, end) : 0;
+    VarId both = inside ? arith_binary(a->ts, OP_AND, a->mask, inside) : 0;
+    var_drop(end);
+    var_drop(inside);
+    return both;
+}
+
+/* Is this an array that nothing was written to, all entries of which are a literal? */
+static bool is_literal(const Var *array)
+{
+    return array->op == OP_LOCAL && var_get(array->dep[0])->op == OP_LITERAL;
+}
+
+/* Reading such an array. */
+static VarId read_literal(const Access *a, VarId start, uint32_t length)
+{
+    VarId inside = lanes_inside(a, length);
+    VarId zero =
+        node_literal(a->ts, a->device, (VarType) var_get(start)->type, 0, 1);
+    VarId result =
+        inside && zero ? arith_ternary(a->ts, OP_SELECT, inside, start, zero) : 0;
+    var_drop(inside);
+    var_drop(zero);
+    if (!result || var_lanes_of(result) == a->size)
+        return result;
+    const Var v = *var_get(result); /* a literal of one lane */
+    var_dec(result);
+    return node_literal(a->ts, v.device, (VarType) v.type, v.value.literal, a->size);
+}
+
 VarId local_read(ThreadState *ts, VarId array, VarId index, VarId mask)
 {
     Access a = { .ts = ts, .kind = CHECK_LOCAL_READ };
     VarId result = 0;
-    if (begin(&a, array, index, mask, NULL, 0))
-        result = make_access(ts, array, a.index, 0, a.mask, a.size);
+    if (begin(&a, array, index, mask, NULL, 0)) {
+        const Var *v = var_get(array);
+        const bool known = is_literal(v) && var_get(index)->type == VarTypeUInt32;
+        result = known ? read_literal(&a, v->dep[0], v->aux)
+                       : make_access(ts, array, a.index, 0, a.mask, a.size);
+    }
     access_finish(&a);
     return result;
 }
