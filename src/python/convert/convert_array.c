@@ -292,9 +292,10 @@ static Leaf put(JitBackend backend, Leaf target, Leaf part, Extent lanes, size_t
     const Leaf lane = leaf_counter(backend, extent_next(lanes));
     const Leaf factor = leaf_u32(backend, (uint32_t) step);
     const Leaf position = lane && factor && start ? leaf_fma(lane, factor, start) : 0;
-    const Leaf next = position ? leaf_scatter_whole(target, part, position, ReduceOpIdentity,
-                                          ReduceModeNoConflicts)
-                               : 0;
+    const Leaf next = position
+                          ? leaf_scatter_whole(target, part, position, ReduceOpIdentity,
+                                               ReduceModeNoConflicts)
+                          : 0;
     leaf_unref(lane);
     leaf_unref(factor);
     leaf_unref(start);

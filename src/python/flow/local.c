@@ -137,7 +137,8 @@ static PyObject *alloc_local(PyObject *module, PyObject *const *args, Py_ssize_t
     }
     const size_t count = leaf_count(signature.function, info, value);
     PyObject *local =
-        count ? make_local(state, signature.function, info, count, length, value) : NULL;
+        count ? make_local(state, signature.function, info, count, length, value)
+              : NULL;
     Py_XDECREF(value);
     return local;
 }

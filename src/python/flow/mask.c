@@ -18,7 +18,8 @@ static PyObject *is_recording(PyObject *module, PyObject *unused)
 static PyObject *masked(PyObject *module, PyObject *mask)
 {
     if (!array_check(state_of_module(module), mask))
-        return error_raise(PyExc_TypeError, "_masked", &mask, 1, "expected a mask array");
+        return error_raise(PyExc_TypeError, "_masked", &mask, 1,
+                           "expected a mask array");
     const Array *array = (Array *) mask;
     const Leaf own = access_variable(array);
     const uint32_t all = jit_var_mask_apply(leaf_index(own), leaf_size(own));
@@ -31,6 +32,7 @@ PyMethodDef mask_functions[] = {
     { "_is_recording", is_recording, METH_NOARGS,
       "_is_recording()\n\nIs a loop, conditional or call being recorded?" },
     { "_masked", masked, METH_O,
-      "_masked(mask)\n\nThe mask, as far as the body that is run lets lanes take part." },
+      "_masked(mask)\n\nThe mask, as far as the body that is run lets lanes take "
+      "part." },
     { NULL, NULL, 0, NULL },
 };

@@ -171,6 +171,7 @@ static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t narg
 
 PyMethodDef report_functions[] = {
     { "_report", METHOD(report), METH_FASTCALL | METH_KEYWORDS,
-      "_report(operation, function, mask, values, limit=None)\n\nsee drjit._flow.regions" },
+      "_report(operation, function, mask, values, limit=None)\n\nsee "
+      "drjit._flow.regions" },
     { NULL, NULL, 0, NULL },
 };

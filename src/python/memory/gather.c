@@ -432,12 +432,14 @@ static PyObject *call_whole(Function function, PyObject *module, PyObject *const
     return result;
 }
 
-static PyObject *memory_gather_whole(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *memory_gather_whole(PyObject *module, PyObject *const *args,
+                                     Py_ssize_t nargs)
 {
     return call_whole(memory_gather, module, args, nargs, 1);
 }
 
-static PyObject *memory_scatter_whole(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *memory_scatter_whole(PyObject *module, PyObject *const *args,
+                                      Py_ssize_t nargs)
 {
     return call_whole(scatter_plain, module, args, nargs, 0);
 }
@@ -489,10 +491,12 @@ PyMethodDef gather_functions[] = {
       "array\n"
       "the result has the type of the input." },
     { "_gather_whole", METHOD(memory_gather_whole), METH_FASTCALL,
-      "_gather_whole(dtype, source, index)\n\nThe same as gather() from valid positions, "
+      "_gather_whole(dtype, source, index)\n\nThe same as gather() from valid "
+      "positions, "
       "whatever mask a body that runs at once has." },
     { "_scatter_whole", METHOD(memory_scatter_whole), METH_FASTCALL,
-      "_scatter_whole(target, value, index)\n\nThe same as scatter() to valid positions, "
+      "_scatter_whole(target, value, index)\n\nThe same as scatter() to valid "
+      "positions, "
       "whatever mask a body that runs at once has." },
     { NULL, NULL, 0, NULL },
 };
