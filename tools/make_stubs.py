@@ -93,7 +93,6 @@ GROUPS = {
     "loaded": ["load_frozen"],
     "gradient": ["set_grad", "accum_grad"],
     "replaced": ["replace_grad"],
-    "relative": ["relative_grad"],
     "check": ["check_grad"],
     "explanation": ["explain_grad"],
     "scope": ["suspend_grad", "resume_grad"],
@@ -107,7 +106,6 @@ GROUPS = {
 TEMPLATES = {
     "gradient": "def NAME(target: Any, source: Any) -> None: ...\n",
     "replaced": "def NAME(arg0: T, arg1: Any, /) -> T: ...\n",
-    "relative": "def NAME(arg: T, /) -> T: ...\n",
     "explanation": """\
 def NAME(y: Any, x: Any, as_string: bool = False) -> str | None: ...
 """,
