@@ -69,7 +69,7 @@ SECTIONS = {
     "Typing": False,
     "Local memory": True,
     "Digital Differential Analyzer": False,
-    "Optimizers": False,
+    "Optimizers": True,
     "Cooperative Vectors": False,
     "Neural Networks": False,
     "CUDA contexts": False,

@@ -1,0 +1,900 @@
+"""Gradient-based optimisers, and the scaling of losses for mixed precision.
+
+An optimiser is a mapping from names to parameters, which it owns: ``step()`` replaces
+them, and changes nothing elsewhere. ::
+
+    opt = Adam(lr=1e-2, params={"x": Float(0, 0)})
+    for _ in range(100):
+        dr.backward(loss(opt["x"]))
+        opt.step()
+
+Optimisers are PyTrees, so frozen functions can take steps of those that are arguments.
+The methods are pointwise in the entries of all parameters, whatever these are: tensors
+are their arrays, quaternions and the like their components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any, ClassVar, NamedTuple
+
+import drjit
+
+dr: Any = drjit
+
+# A step of up to so many parameters is one kernel, with the gradients' computation. The
+# kernel of more would read and write more arrays at a time than a processor's caches
+# follow (seven for each parameter of Adam, a tenth of the speed for 100 of them). So
+# each has a launch of the same kernel, but for those of few entries.
+_TOGETHER = 4
+_FEW_ENTRIES = 4096
+
+
+def _number(owner: str, name: str, value: Any, valid: bool, expected: str) -> float:
+    """Check a number that a constructor is given."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(
+            f"drjit.opt.{owner}(): {name!r} is of type {type(value).__name__}, "
+            "expected a number"
+        )
+    if not valid:
+        raise ValueError(
+            f"drjit.opt.{owner}(): {name!r} is {value!r}, expected {expected}"
+        )
+    return float(value)
+
+
+def _fraction(owner: str, name: str, value: Any) -> float:
+    valid = isinstance(value, int | float) and 0 <= value < 1
+    return _number(owner, name, value, valid, "a number in [0, 1)")
+
+
+def _not_negative(owner: str, name: str, value: Any) -> float:
+    valid = isinstance(value, int | float) and 0 <= value < float("inf")
+    return _number(owner, name, value, valid, "a number that is not negative")
+
+
+def _is_special(cls: Any) -> bool:
+    return bool(dr.is_matrix_v(cls) or dr.is_quaternion_v(cls) or dr.is_complex_v(cls))
+
+
+def _flat(value: Any) -> Any:
+    """The entries of a parameter, or a gradient, as operations go entry by entry."""
+    if dr.is_tensor_v(value):
+        return value.array
+    return dr.array_t(type(value))(value) if _is_special(type(value)) else value
+
+
+def _gradient(value: Any) -> Any:
+    return _flat(dr.detach(dr.grad(value)))
+
+
+def _like(value: Any, entries: Any) -> Any:
+    """What has these entries, and the shape of a parameter."""
+    if dr.is_tensor_v(value):
+        return type(value)(entries, value.shape)
+    return type(value)(entries) if _is_special(type(value)) else entries
+
+
+def _mask(like: Any, active: Any) -> Any:
+    """A mask of one entry as one for arrays of another type."""
+    return dr.mask_t(dr.leaf_t(like))(active)
+
+
+class _Parameter(NamedTuple):
+    """A parameter in a step."""
+
+    value: Any
+    entries: Any  # of the value, flat
+    gradient: Any  # likewise
+    lr: Any
+    state: Any
+
+
+class _Step:
+    """What the parameters of one step have in common: a value is computed once.
+
+    Numbers become entries of memory, so that another learning rate is no other kernel.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[Any, Any] = {}
+
+    @staticmethod
+    def _key(x: Any) -> Any:
+        return x if isinstance(x, type | float) else ("variable", x.index)
+
+    def once(self, compute: Callable[..., Any], *args: Any) -> Any:
+        key = (compute, *map(self._key, args))
+        if key not in self._found:
+            self._found[key] = compute(*args), args  # which keeps their indices taken
+        return self._found[key][0]
+
+    def rate(self, p: _Parameter) -> Any:
+        """A parameter's learning rate, in its precision."""
+        return self.number(dr.leaf_t(p.entries), p.lr)
+
+    def number(self, leaf: Any, x: Any) -> Any:
+        return self.once(_opaque, leaf, x) if isinstance(x, float) else leaf(x)
+
+    def values(self) -> list[Any]:
+        return [value for value, _ in self._found.values()]
+
+
+def _opaque(leaf: Any, number: float) -> Any:
+    return dr.opaque(leaf, number)
+
+
+def _select(
+    mask: Any, p: _Parameter, entries: Any, state: Any, all: bool = False
+) -> Any:
+    """What is new where the mask is set; counters only if it is about all entries."""
+
+    def choose(old: Any, new: Any) -> Any:
+        if old is None:
+            return None
+        if dr.is_integral_v(old):
+            return dr.select(_mask(old, mask), new, old) if all else new
+        return dr.select(mask, new, old)
+
+    pairs = zip(p.state, state, strict=True)
+    return choose(p.entries, entries), tuple(choose(*pair) for pair in pairs)
+
+
+class Optimizer(MutableMapping[str, Any]):
+    """Base class of gradient-based optimisers: a mapping of names to parameters.
+
+    Args:
+        lr: the learning rate, a number or an array that is not tracked (of one entry,
+            or as many as the parameters have).
+        params: initial parameters, see ``__setitem__``.
+        mask_updates: leave entries whose gradient is 0 as they are, parameters and
+            the method's state.
+        promote_fp16: keep and update parameters of half precision in single precision.
+            ``opt[name]`` is rounded.
+
+    Parameters are arrays, nested arrays and tensors of floats that have derivatives,
+    matrices, quaternions and complex numbers among them. ``opt[name] = value`` sets
+    one, or registers it; the optimiser has a copy, which is tracked and independent of
+    what ``value`` was computed from. The state of the method (momentum, say) is kept
+    unless the type or shape changes. Names are strings. ``TypeError`` for anything
+    else. ``opt[name]`` raises ``KeyError`` if there is no such parameter.
+
+    An optimiser is used by one thread at a time.
+    """
+
+    # name -> (value, is it promoted?, own learning rate or None, state of the method)
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {"lr": object, "state": dict}
+
+    lr: Any
+    state: dict[str, tuple[Any, bool, Any, Any]]
+
+    def __init__(
+        self,
+        lr: Any,
+        params: Mapping[str, Any] | None = None,
+        *,
+        mask_updates: bool = False,
+        promote_fp16: bool = True,
+    ) -> None:
+        self.lr = self._rate(type(self).__name__, lr)
+        self.mask_updates = bool(mask_updates)
+        self.promote_fp16 = bool(promote_fp16)
+        self.state = {}
+        if params is not None:
+            self.update(params)
+
+    # ------------------------------------------------------ what a method consists of
+
+    def _initial(self, entries: Any) -> Any:
+        """The method's state for a parameter with these entries: a tuple of arrays."""
+        return ()
+
+    def _advance(self, step: _Step, p: _Parameter) -> Any:
+        """The parameter's next entries and state."""
+        raise NotImplementedError(
+            f"drjit.opt.{type(self).__name__}.step(): the class has no update rule, "
+            "expected SGD, RMSProp, Adam, AdamW or Muon"
+        )
+
+    def _check(self, key: str, value: Any) -> None:
+        """Is this a parameter for this method?"""
+
+    # ------------------------------------------------------ a mapping
+
+    def _error(self, method: str, text: str) -> str:
+        return f"drjit.opt.{type(self).__name__}.{method}: {text}"
+
+    def __getitem__(self, key: str, /) -> Any:
+        value, promoted, _, _ = self.state[key]
+        return dr.float16_array_t(type(value))(value) if promoted else value
+
+    def __setitem__(self, key: str, value: Any, /) -> None:
+        where = f"{type(self).__name__}.__setitem__()"
+        if not isinstance(key, str):
+            raise TypeError(
+                f"drjit.opt.{where}: the name is of type {type(key).__name__}, "
+                "expected a str"
+            )
+        cls = type(value)
+        if not (dr.is_diff_v(cls) and dr.is_float_v(cls) and dr.is_array_v(cls)):
+            raise TypeError(
+                f"drjit.opt.{where}: the parameter {key!r} is of type {cls.__name__}, "
+                "expected an array or tensor of floats with derivatives (as those of "
+                "'drjit.auto.ad'); each array of a structure is a parameter by itself"
+            )
+        self._check(key, value)
+        promoted = self.promote_fp16 and dr.type_v(cls) == dr.VarType.Float16
+        own = dr.detach(value)
+        own = dr.float32_array_t(cls)(own) if promoted else dr.copy(own)
+        dr.make_opaque(own)
+        dr.enable_grad(own)
+        former, _, lr, state = self.state.get(key, (None, False, None, None))
+        if type(former) is not type(own) or former.shape != own.shape:
+            state = self._initial(_flat(dr.detach(own)))
+            dr.make_opaque(state)
+        self.state[key] = own, promoted, lr, state
+
+    def __delitem__(self, key: str, /) -> None:
+        del self.state[key]
+
+    def __contains__(self, key: object, /) -> bool:
+        return key in self.state
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.state)
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    # Arrays have no truth value by which mappings could be compared.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def update(  # type: ignore[override]
+        self, params: Any = None, **args: Any
+    ) -> None:
+        """Set several parameters, from a mapping or keyword arguments.
+
+        All are checked before the first one is set.
+        """
+        if params is not None and not hasattr(params, "items"):
+            what = f"'params' is of type {type(params).__name__}, expected a mapping"
+            raise TypeError(self._error("update()", what))
+        entries = {} if params is None else self._chosen(dict(params.items()))
+        entries.update(args)
+        former = dict(self.state)
+        try:
+            for key, value in entries.items():
+                self[key] = value
+        except BaseException:
+            self.state = former
+            raise
+
+    def _chosen(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Which of the parameters of a mapping this method is for."""
+        return params
+
+    def reset(self, key: str | None = None) -> None:
+        """Forget the method's state of one parameter, or of all."""
+        for name in self.state if key is None else (key,):
+            value, promoted, lr, _ = self.state[name]
+            state = self._initial(_flat(dr.detach(value)))
+            dr.make_opaque(state)
+            self.state[name] = value, promoted, lr, state
+
+    # ------------------------------------------------------ learning rates
+
+    @staticmethod
+    def _rate(where: str, lr: Any) -> Any:
+        if isinstance(lr, int | float) and not isinstance(lr, bool):
+            return float(lr)
+        if dr.is_array_v(lr) and not isinstance(lr, type) and dr.is_float_v(lr):
+            return dr.detach(lr)
+        raise TypeError(
+            f"drjit.opt.{where}(): the learning rate is of type {type(lr).__name__}, "
+            "expected a number or an array of floats"
+        )
+
+    def learning_rate(self, key: str | None = None) -> Any:
+        """The learning rate, or that of one parameter (``None``: it has none)."""
+        return self.lr if key is None else self.state[key][2]
+
+    def set_learning_rate(self, value: Any = None, /, **kwargs: Any) -> None:
+        """Set the learning rate, or those of parameters, which take precedence.
+
+        ``set_learning_rate(1e-3)``; ``set_learning_rate({"x": 1e-3})`` or
+        ``set_learning_rate(x=1e-3)``. ``None`` for a parameter removes its own.
+        """
+        where = f"{type(self).__name__}.set_learning_rate"
+        rates: dict[str, Any] = dict(kwargs)
+        if isinstance(value, Mapping):
+            rates = {**value, **rates}
+        elif value is not None:
+            self.lr = self._rate(where, value)
+        found = {
+            key: None if lr is None else self._rate(where, lr)
+            for key, lr in rates.items()
+        }
+        records = {key: self.state[key] for key in found}
+        for key, (own, promoted, _, state) in records.items():
+            self.state[key] = own, promoted, found[key], state
+
+    # ------------------------------------------------------ steps
+
+    def step(
+        self, *, eval: bool = True, grad_scale: Any = None, active: Any = None
+    ) -> None:
+        """Take a gradient step: replace each parameter, by its gradient.
+
+        Args:
+            eval: evaluate the parameters and the state. Without it the step is a part
+                of what is computed next.
+            grad_scale: a factor of all gradients, a number or an array of one entry.
+            active: a mask of one entry (or a ``bool``), without which nothing changes.
+
+        Parameters without gradients have the gradient 0. Behind the step all gradients
+        are 0. If it fails, everything is as before.
+        """
+        if type(grad_scale) is int:
+            grad_scale = float(grad_scale)
+        self._check_arguments(grad_scale, active)
+        if isinstance(active, bool):
+            active = None if active else dr.auto.Bool(False)
+        step = _Step()
+        made: dict[str, Any] = {}
+        gradients = []
+        for key, (value, promoted, lr, state) in self.state.items():
+            entries, gradient = _flat(dr.detach(value)), _gradient(value)
+            gradients.append(gradient)
+            if grad_scale is not None:
+                scale = step.number(dr.leaf_t(entries), grad_scale)
+                gradient = gradient * scale
+            rate = self.lr if lr is None else lr
+            p = _Parameter(value, entries, gradient, rate, state)
+            after, new = self._advance(step, p)
+            if self.mask_updates:
+                after, new = _select(gradient != 0, p, after, new)
+            if active is not None:
+                chosen = _mask(entries, active)
+                after, new = _select(chosen, p, after, new, True)
+            made[key] = _like(value, after), promoted, lr, new
+        if eval:
+            self._evaluate(step, gradients, list(made.values()))
+        for value, *_ in made.values():
+            dr.enable_grad(value)
+        self.state.update(made)
+
+    def _check_arguments(self, grad_scale: Any, active: Any) -> None:
+        for name, found, right in (
+            ("grad_scale", grad_scale, dr.is_float_v),
+            ("active", active, dr.is_mask_v),
+        ):
+            numbers = bool if right is dr.is_mask_v else float
+            if found is None or isinstance(found, numbers):
+                continue
+            if not (dr.is_array_v(found) and right(found) and dr.depth_v(found) == 1):
+                raise TypeError(
+                    self._error(
+                        "step()",
+                        f"{name!r} is of type {type(found).__name__}, expected a "
+                        f"{'number' if right is dr.is_float_v else 'bool'} or an array "
+                        "of one",
+                    )
+                )
+            if len(found) != 1:
+                raise ValueError(
+                    self._error(
+                        "step()", f"{name!r} has {len(found)} entries, expected 1"
+                    )
+                )
+
+    def _evaluate(self, step: _Step, gradients: list[Any], made: list[Any]) -> None:
+        parts = [(value, state) for value, _, _, state in made]
+        dr.eval(step.values())
+        if len(parts) <= _TOGETHER:
+            dr.eval(parts)
+            return
+        dr.eval(gradients)
+        large = [part for part in parts if dr.width(part[0]) > _FEW_ENTRIES]
+        dr.eval([part for part in parts if dr.width(part[0]) <= _FEW_ENTRIES])
+        for part in large:
+            dr.eval(part)
+
+    # ------------------------------------------------------ saving
+
+    def state_dict(self) -> dict[str, Any]:
+        """Parameters and the method's state as NumPy arrays by name, for ``savez()``.
+
+        ``value/NAME`` and ``state/NAME/INDEX``; learning rates are not part of it.
+        """
+        found = {}
+        for key, (value, _, _, state) in self.state.items():
+            found[f"value/{key}"] = dr.detach(value).numpy()
+            for k, entry in enumerate(state):
+                if entry is not None:
+                    found[f"state/{key}/{k}"] = entry.numpy()
+        return found
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take what ``state_dict()`` of an optimiser with the same parameters gave.
+
+        Raises ``KeyError`` if something is missing or unknown, ``ValueError`` for other
+        shapes; nothing is changed then.
+        """
+        where = "load_state_dict()"
+        own = self.state_dict()
+        missing, unknown = own.keys() - state.keys(), state.keys() - own.keys()
+        if missing or unknown:
+            what = f"missing {sorted(missing)}, unknown {sorted(unknown)}"
+            raise KeyError(self._error(where, what))
+        for name, array in own.items():
+            if tuple(state[name].shape) != array.shape:
+                raise ValueError(
+                    self._error(
+                        where,
+                        f"{name!r} has the shape {tuple(state[name].shape)}, expected "
+                        f"{array.shape}",
+                    )
+                )
+        made = {}
+        for key, (value, promoted, lr, entries) in self.state.items():
+            new = type(value)(state[f"value/{key}"])
+            dr.enable_grad(new)
+            kept = tuple(
+                None if entry is None else type(entry)(state[f"state/{key}/{k}"])
+                for k, entry in enumerate(entries)
+            )
+            made[key] = new, promoted, lr, kept
+        self.state.update(made)
+
+    # ------------------------------------------------------ text
+
+    def _settings(self) -> list[tuple[str, Any]]:
+        return []
+
+    def __repr__(self) -> str:
+        rates = {"default": self.lr}
+        rates.update(
+            (k, lr) for k, (_, _, lr, _) in self.state.items() if lr is not None
+        )
+        shapes = [value.shape for value, *_ in self.state.values()]
+        total = sum(drjit.prod(shape) if shape else 1 for shape in shapes)
+        rows = [
+            ("parameters", list(self.state)),
+            ("total_count", int(total)),
+            ("lr", rates),
+            *self._settings(),
+        ]
+        text = ",\n".join(f"  {name} = {value}" for name, value in rows)
+        return f"{type(self).__name__}[\n{text}\n]"
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum as an option.
+
+    With gradient g, velocity v (0 at first), momentum µ and learning rate η::
+
+        v <- µ v + g
+        p <- p - η v                  (nesterov: p <- p - η (g + µ v))
+
+    as ``torch.optim.SGD`` does. Without momentum v is g. Raises ``ValueError`` for
+    ``nesterov`` without momentum. For other parameters see :py:class:`Optimizer`.
+    """
+
+    def __init__(
+        self,
+        lr: Any,
+        params: Mapping[str, Any] | None = None,
+        *,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        mask_updates: bool = False,
+        promote_fp16: bool = True,
+    ) -> None:
+        self.momentum = _not_negative("SGD", "momentum", momentum)
+        self.nesterov = bool(nesterov)
+        if self.nesterov and not self.momentum:
+            raise ValueError(
+                "drjit.opt.SGD(): 'nesterov' is set and 'momentum' is 0, expected a "
+                "positive momentum"
+            )
+        super().__init__(
+            lr, params, mask_updates=mask_updates, promote_fp16=promote_fp16
+        )
+
+    def _initial(self, entries: Any) -> Any:
+        return (_zeros(entries),) if self.momentum else ()
+
+    def _advance(self, step: _Step, p: _Parameter) -> Any:
+        rate = step.rate(p)
+        if not self.momentum:
+            return dr.fma(-rate, p.gradient, p.entries), ()
+        velocity = dr.fma(self.momentum, p.state[0], p.gradient)
+        towards = velocity
+        if self.nesterov:
+            towards = dr.fma(self.momentum, velocity, p.gradient)
+        return dr.fma(-rate, towards, p.entries), (velocity,)
+
+    def _settings(self) -> list[tuple[str, Any]]:
+        return [("momentum", self.momentum), ("nesterov", self.nesterov)]
+
+
+def _zeros(entries: Any) -> Any:
+    return dr.zeros(type(entries), dr.shape(entries))
+
+
+class RMSProp(Optimizer):
+    """RMSProp (G. Hinton, lecture notes): gradients over their recent magnitude.
+
+    With gradient g, mean square m (0 at first) and learning rate η::
+
+        m <- α m + (1 - α) g^2
+        p <- p - η g / (sqrt(m) + ε)
+
+    as ``torch.optim.RMSprop`` does. For other parameters see :py:class:`Optimizer`.
+    """
+
+    def __init__(
+        self,
+        lr: Any,
+        params: Mapping[str, Any] | None = None,
+        *,
+        alpha: float = 0.99,
+        epsilon: float = 1e-8,
+        mask_updates: bool = False,
+        promote_fp16: bool = True,
+    ) -> None:
+        self.alpha = _fraction("RMSProp", "alpha", alpha)
+        self.epsilon = _not_negative("RMSProp", "epsilon", epsilon)
+        super().__init__(
+            lr, params, mask_updates=mask_updates, promote_fp16=promote_fp16
+        )
+
+    def _initial(self, entries: Any) -> Any:
+        return (_zeros(entries),)
+
+    def _advance(self, step: _Step, p: _Parameter) -> Any:
+        square = _average(p.state[0], p.gradient * p.gradient, self.alpha)
+        towards = p.gradient / (dr.sqrt(square) + self.epsilon)
+        return dr.fma(-step.rate(p), towards, p.entries), (square,)
+
+    def _settings(self) -> list[tuple[str, Any]]:
+        return [("alpha", self.alpha), ("epsilon", self.epsilon)]
+
+
+def _average(mean: Any, value: Any, decay: float) -> Any:
+    """The next exponential moving average."""
+    return dr.fma(decay, mean, (1 - decay) * value)
+
+
+def _bias_correction(t: Any, lr: Any, leaf: Any, beta_1: float, beta_2: float) -> Any:
+    """The learning rate of iteration t, for moments that were 0 at first.
+
+    In double precision, as 1 - beta_2 is 0.001 or so.
+    """
+    n = dr.float64_array_t(leaf)(t)
+    first, second = 1 - dr.power(beta_1, n), 1 - dr.power(beta_2, n)
+    return leaf(lr * dr.sqrt(second) / first)
+
+
+def _next(t: Any) -> Any:
+    return t + 1
+
+
+class Adam(Optimizer):
+    """Adam (D. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", 2015).
+
+    With gradient g, moments m and v (0 at first), iteration t and learning rate η::
+
+        m <- β1 m + (1 - β1) g
+        v <- β2 v + (1 - β2) g^2
+        p <- p - η sqrt(1 - β2^t) / (1 - β1^t) m / (sqrt(v) + ε)
+
+    ``uniform``: v is the maximum of all entries of the parameter in the last line
+    (B. Nicolet et al., "Large Steps in Inverse Rendering of Geometry", 2021).
+    ``amsgrad``: it is the maximum of all iterations so far (S. Reddi et al., "On the
+    Convergence of Adam and Beyond", 2018). Each parameter counts its own iterations.
+    For other parameters see :py:class:`Optimizer`.
+    """
+
+    def __init__(
+        self,
+        lr: Any,
+        params: Mapping[str, Any] | None = None,
+        *,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        mask_updates: bool = False,
+        promote_fp16: bool = True,
+        uniform: bool = False,
+        amsgrad: bool = False,
+    ) -> None:
+        name = type(self).__name__
+        self.beta_1 = _fraction(name, "beta_1", beta_1)
+        self.beta_2 = _fraction(name, "beta_2", beta_2)
+        self.epsilon = _not_negative(name, "epsilon", epsilon)
+        self.uniform, self.amsgrad = bool(uniform), bool(amsgrad)
+        super().__init__(
+            lr, params, mask_updates=mask_updates, promote_fp16=promote_fp16
+        )
+
+    def _initial(self, entries: Any) -> Any:
+        count = dr.uint32_array_t(dr.leaf_t(entries))(0)
+        largest = _zeros(entries) if self.amsgrad else None
+        return count, _zeros(entries), _zeros(entries), largest
+
+    def _advance(self, step: _Step, p: _Parameter) -> Any:
+        count, first, second, largest = p.state
+        count = step.once(_next, count)
+        leaf = dr.leaf_t(p.entries)
+        lr = step.number(dr.float64_array_t(leaf), p.lr)
+        rate = step.once(_bias_correction, count, lr, leaf, self.beta_1, self.beta_2)
+        first = _average(first, p.gradient, self.beta_1)
+        second = _average(second, p.gradient * p.gradient, self.beta_2)
+        scale = second
+        if largest is not None:
+            scale = largest = dr.maximum(largest, second)
+        if self.uniform:
+            scale = dr.max(scale, axis=None)
+        towards = first / (dr.sqrt(scale) + self.epsilon)
+        return dr.fma(-rate, towards, p.entries), (count, first, second, largest)
+
+    def _settings(self) -> list[tuple[str, Any]]:
+        return [
+            ("beta", (self.beta_1, self.beta_2)),
+            ("epsilon", self.epsilon),
+            *((name, True) for name in ("uniform", "amsgrad") if getattr(self, name)),
+        ]
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay λ (I. Loshchilov and F. Hutter, "Decoupled
+    Weight Decay Regularization", 2019): a step also subtracts η λ p.
+
+    For other parameters see :py:class:`Adam`.
+    """
+
+    def __init__(
+        self,
+        lr: Any,
+        params: Mapping[str, Any] | None = None,
+        *,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        weight_decay: float = 0.01,
+        mask_updates: bool = False,
+        promote_fp16: bool = True,
+        uniform: bool = False,
+        amsgrad: bool = False,
+    ) -> None:
+        self.weight_decay = _not_negative("AdamW", "weight_decay", weight_decay)
+        super().__init__(
+            lr,
+            params,
+            beta_1=beta_1,
+            beta_2=beta_2,
+            epsilon=epsilon,
+            mask_updates=mask_updates,
+            promote_fp16=promote_fp16,
+            uniform=uniform,
+            amsgrad=amsgrad,
+        )
+
+    def _advance(self, step: _Step, p: _Parameter) -> Any:
+        after, new = super()._advance(step, p)
+        return dr.fma(-step.rate(p) * self.weight_decay, p.entries, after), new
+
+    def _settings(self) -> list[tuple[str, Any]]:
+        return [*super()._settings(), ("weight_decay", self.weight_decay)]
+
+
+# Coefficients of the quintic iteration, whose slope at 0 is as large as it gets.
+_QUINTIC = 3.4445, -4.7750, 2.0315
+
+
+def _orthogonalise(matrix: Any, steps: int) -> Any:
+    """About U V^T of a matrix U S V^T, by Newton-Schulz iterations."""
+    a, b, c = _QUINTIC
+    rows, columns = matrix.shape
+    x = matrix.T if rows > columns else matrix
+    x = x / (dr.sqrt(dr.sum(dr.square(x), axis=None)) + 1e-7)
+    for _ in range(steps):
+        gram = x @ x.T
+        x = a * x + (b * gram + c * (gram @ gram)) @ x
+    return x.T if rows > columns else x
+
+
+class Muon(Optimizer):
+    """Muon: momentum, orthogonalised by a Newton-Schulz iteration (K. Jordan et al.,
+    https://kellerjordan.github.io/posts/muon, 2024), for the matrices of networks.
+
+    With gradient g, momentum m (0 at first), learning rate η and decay λ, of a matrix
+    p of r rows and c columns::
+
+        m <- µ m + (1 - µ) g
+        u <- orthogonalise(nesterov: µ m + (1 - µ) g, else: m)
+        p <- p - η max(1, r / c)^(1/2) u - η λ p
+
+    Parameters are tensors with two axes; anything else is a ``RuntimeError``, but is
+    left out by ``update()`` with a mapping (a network, say), as other methods suit
+    these. ``ns_steps`` is the number of iterations.
+    """
+
+    def __init__(
+        self,
+        lr: Any,
+        params: Mapping[str, Any] | None = None,
+        *,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_steps: int = 5,
+        weight_decay: float = 0.0,
+        mask_updates: bool = False,
+        promote_fp16: bool = True,
+    ) -> None:
+        self.momentum = _fraction("Muon", "momentum", momentum)
+        self.nesterov = bool(nesterov)
+        if isinstance(ns_steps, bool) or not isinstance(ns_steps, int) or ns_steps < 0:
+            raise ValueError(
+                f"drjit.opt.Muon(): 'ns_steps' is {ns_steps!r}, expected an integer "
+                "that is not negative"
+            )
+        self.ns_steps = ns_steps
+        self.weight_decay = _not_negative("Muon", "weight_decay", weight_decay)
+        super().__init__(
+            lr, params, mask_updates=mask_updates, promote_fp16=promote_fp16
+        )
+
+    def _check(self, key: str, value: Any) -> None:
+        if not dr.is_tensor_v(value) or len(value.shape) != 2:
+            raise RuntimeError(
+                f"drjit.opt.Muon.__setitem__(): the parameter {key!r} is of type "
+                f"{type(value).__name__} and has the shape {tuple(value.shape)}, "
+                "expected a tensor with two axes"
+            )
+
+    def _chosen(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {
+            key: value
+            for key, value in params.items()
+            if dr.is_tensor_v(value) and len(value.shape) == 2
+        }
+
+    def _initial(self, entries: Any) -> Any:
+        return (_zeros(entries),)
+
+    def _advance(self, step: _Step, p: _Parameter) -> Any:
+        rows, columns = p.value.shape
+        mean = _average(p.state[0], p.gradient, self.momentum)
+        towards = _average(mean, p.gradient, self.momentum) if self.nesterov else mean
+        matrix = type(p.value)(towards, (rows, columns))
+        unit = _orthogonalise(matrix, self.ns_steps).array
+        rate = step.rate(p)
+        after = dr.fma(-rate * max(1, rows / columns) ** 0.5, unit, p.entries)
+        if self.weight_decay:
+            after = dr.fma(-rate * self.weight_decay, p.entries, after)
+        return after, (mean,)
+
+    def _settings(self) -> list[tuple[str, Any]]:
+        names = "momentum", "nesterov", "ns_steps", "weight_decay"
+        return [(name, getattr(self, name)) for name in names]
+
+
+def _is_positive(x: float) -> bool:
+    return 0 < x < float("inf")
+
+
+def _is_growth(x: float) -> bool:
+    return 1 <= x < float("inf")
+
+
+def _is_below_one(x: float) -> bool:
+    return 0 < x < 1
+
+
+def _is_count(x: float) -> bool:
+    return x >= 0
+
+
+class GradScaler:
+    """The scale of losses in mixed precision, where small gradients would become 0.
+
+    ``dr.backward(scaler.scale(loss))``, then ``scaler.step(opt)``, which takes the
+    scale out again. If a gradient is infinite or NaN, the step changes nothing, and the
+    scale is multiplied by ``backoff_factor``. After ``growth_interval`` good steps
+    in a row each further one multiplies it by ``growth_factor``. Nothing is waited for,
+    but with ``debug``, which prints each change of the scale.
+
+    ``scale_factor`` is an array of one entry from the first step on. A scaler is a
+    PyTree. Raises ``ValueError`` for a growth below 1, a back-off that is not in
+    (0, 1), an interval below 0 and a scale that is not positive.
+    """
+
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {"scale_factor": object, "it": object}
+
+    def __init__(
+        self,
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        debug: bool = False,
+    ) -> None:
+        for name, value, valid, expected in (
+            ("init_scale", init_scale, _is_positive, "positive"),
+            ("growth_factor", growth_factor, _is_growth, "1 or more"),
+            ("backoff_factor", backoff_factor, _is_below_one, "in (0, 1)"),
+            ("growth_interval", growth_interval, _is_count, "0 or more"),
+        ):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            ok = number and bool(valid(value))
+            _number("GradScaler", name, value, ok, f"a number that is {expected}")
+        self.scale_factor: Any = float(init_scale)
+        self.it: Any = 0  # good steps in a row
+        self.growth_factor = float(growth_factor)
+        self.backoff_factor = float(backoff_factor)
+        self.growth_interval = int(growth_interval)
+        self.debug = bool(debug)
+
+    def _factor(self, arg: Any) -> Any:
+        """The factor, as precise as an argument, but single precision at least."""
+        if isinstance(self.scale_factor, float):
+            return self.scale_factor
+        if isinstance(arg, int | float):
+            return self.scale_factor
+        leaf = dr.leaf_t(arg)
+        half = dr.type_v(leaf) == dr.VarType.Float16
+        return (dr.float32_array_t(leaf) if half else leaf)(self.scale_factor)
+
+    def scale(self, arg: Any, /) -> Any:
+        """Multiply a loss by the factor. Half precision becomes single precision."""
+        return arg * self._factor(arg)
+
+    def unscale(self, arg: Any, /) -> Any:
+        """Divide by the factor. ``step()`` does it by itself."""
+        return arg * dr.rcp(self._factor(arg))
+
+    def step(self, opt: Optimizer, **kwargs: Any) -> None:
+        """Take a step of an optimiser, the arguments of which are passed on.
+
+        ``active`` and ``grad_scale`` are the scaler's: giving them is a ``TypeError``.
+        """
+        if not isinstance(opt, Optimizer):
+            raise TypeError(
+                f"drjit.opt.GradScaler.step(): 'opt' is of type {type(opt).__name__}, "
+                "expected an Optimizer"
+            )
+        for name in ("active", "grad_scale"):
+            if name in kwargs:
+                raise TypeError(
+                    f"drjit.opt.GradScaler.step(): {name!r} was given, which is what "
+                    "the scaler passes on"
+                )
+        gradients = [_gradient(value) for value, *_ in opt.state.values()]
+        if not gradients:
+            return
+        leaf = dr.float32_array_t(dr.detached_t(dr.leaf_t(gradients[0])))
+        good = self._are_finite(gradients, dr.mask_t(leaf))
+        scale, good_steps = leaf(self.scale_factor), dr.uint32_array_t(leaf)(self.it)
+        dr.make_opaque(scale, good_steps)
+        opt.step(grad_scale=dr.rcp(scale), active=good, **kwargs)
+        good_steps = dr.select(good, good_steps + 1, 0)
+        growth = dr.select(good_steps > self.growth_interval, self.growth_factor, 1)
+        after = scale * dr.select(good, growth, self.backoff_factor)
+        if kwargs.get("eval", True):
+            dr.eval(after, good_steps)
+        if self.debug and after[0] != scale[0]:
+            print(f"drjit.opt.GradScaler: the scale is {after[0]:g}, was {scale[0]:g}")
+        self.scale_factor, self.it = after, good_steps
+
+    @staticmethod
+    def _are_finite(gradients: list[Any], mask: Any) -> Any:
+        """Are all gradients numbers? One entry."""
+        dr.eval(gradients)
+        result = mask(True)
+        for gradient in gradients:
+            result &= mask(dr.all(dr.isfinite(gradient), axis=None))
+        return result
