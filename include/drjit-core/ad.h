@@ -150,8 +150,10 @@ typedef enum ADScope {
     ADScopeSuspend = 0, /**< it takes no notice of these (none given: of all) */
     ADScopeResume = 1,  /**< it does again */
     ADScopeIsolate = 2, /**< reverse traversals stop at variables from before the scope,
-                             and go on at its end; forward ones begin at these */
-    ADScopeBody = 3     /**< the same, but forward traversals begin further back */
+                             and go on at its end; forward ones bring tangents to these,
+                             whose gradients stay what they were if they go on */
+    ADScopeClose = 3    /**< the same, but forward traversals to certain results begin
+                             at these: what they have is all that there is */
 } ADScope;
 /** Begin a scope within the thread's current one. */
 JIT_EXPORT bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices);
@@ -168,9 +170,15 @@ JIT_EXPORT bool ad_scope_keeps(uint64_t index);
 /** Have the innermost scope, which isolates, go on from these variables at its end, as
  *  if reverse traversals had stopped there. */
 JIT_EXPORT bool ad_scope_keep(size_t n, const uint64_t *indices);
-/** Has ad_enqueue() of ADModeForward, within the innermost scope, which isolates, met
- *  variables from before it that depend on others? */
-JIT_EXPORT bool ad_scope_went_out(void);
+/** How have forward traversals within a scope that isolates met operations from before
+ *  it? */
+typedef enum ADCrossing {
+    ADCrossingOut = 1,  /**< ad_enqueue() of ADModeForward has listed one */
+    ADCrossingLook = 2, /**< one was looked at for tangents of certain results */
+    ADCrossingIn = 4    /**< a tangent has come by one */
+} ADCrossing;
+/** A combination of these, for the innermost scope; 0 if it does not isolate. */
+JIT_EXPORT uint32_t ad_scope_crossed(void);
 /** End it. With 'go_on' what an isolating scope has kept back is propagated. */
 JIT_EXPORT bool ad_scope_leave(bool go_on);
 
@@ -386,6 +394,9 @@ JIT_EXPORT int ad_depends_beyond(size_t n_results, const uint64_t *results,
  *  not looked behind. False: out of memory. */
 JIT_EXPORT bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
                            const uint64_t *inputs, bool *reached);
+/** Has anything that these variables depend on, by edges that have not been cleared, a
+ *  gradient? 1 or 0; -1 if out of memory. */
+JIT_EXPORT int ad_has_grad_behind(size_t n, const uint64_t *indices);
 /** How many nodes there are. */
 JIT_EXPORT size_t ad_node_count(void);
 

@@ -31,7 +31,8 @@ from drjit._enums import JitFlag
 
 dr: Any = drjit
 
-_SUSPEND, _RESUME, _ISOLATE = range(3)  # ADScope
+_SUSPEND, _RESUME, _ISOLATE, _CLOSE = range(4)  # ADScope
+_OUT, _LOOK, _IN = 1, 2, 4  # ADCrossing
 
 # What has become of a part, see Row.
 PLAIN, LEAF, DEPENDENT, NODE, ROW = range(5)
@@ -164,6 +165,7 @@ class Nodes(NamedTuple):
 
     parts: tuple[tuple[int, int, bool], ...]  # (part, number of its node, enabled)
     suspended: int  # see _core._scope_suspends()
+    behind: bool  # is there a gradient of what they depend on? False: nobody looks
 
 
 class Call:
@@ -171,8 +173,9 @@ class Call:
 
     ends: Ends  # once it is over
 
-    def __init__(self, inputs: Any) -> None:
-        """``inputs``: args, kwargs, closure, state."""
+    def __init__(self, inputs: Any, looks: bool) -> None:
+        """``inputs``: args, kwargs, closure, state. ``looks``: the function looks for
+        tangents that come from further back."""
         self.key = key_of(inputs[2:])
         self.inputs: tuple[Any, ...] = copied(inputs, True, _kept)
         numbers: dict[int, int] = {}
@@ -185,7 +188,9 @@ class Call:
                     numbers[node] = len(self.nodes)
                     self.nodes.append(part)
                 rows.append((k, numbers[node], _core.grad_enabled(part)))
-        self.where = Nodes(tuple(rows), _core._scope_suspends() if rows else 0)
+        behind = looks and _core._has_grad_behind(self.nodes)
+        suspended = _core._scope_suspends() if rows else 0
+        self.where = Nodes(tuple(rows), suspended, behind)
         self.before = [_detached(_gradient(part)) for part in self.nodes]
 
     def full(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -241,6 +246,7 @@ class Run:
 
     called = False  # has it run,
     recorded = False  # and is there a recording of that?
+    looked = False  # has it looked for tangents from further back than its inputs?
     refused: str | None = None  # why there must not be one
 
     def __init__(
@@ -268,8 +274,12 @@ class Run:
         start = _core._freeze_parts(inputs), leaves(inputs)
         self.left[:] = [self._function(*args, **kwargs)]
         self._refresh()
-        if _core._scope_went_out():
+        crossed = _core._scope_crossed()
+        self.looked = bool(crossed & _LOOK)
+        if crossed & _OUT:
             self.refused = "it propagates derivatives to what depends on its inputs"
+        elif crossed & _IN:
+            self.refused = "it propagates derivatives from further back than its inputs"
         traced = self._look(*start)
         return self.left[0] if traced is None else traced
 
@@ -639,7 +649,7 @@ class _Again:
         before, _local.again = is_again(), True
         try:
             with _scope(_SUSPEND, *(() if suspended else (off,))), _scope(_RESUME, on):
-                with _scope(_ISOLATE):
+                with _scope(_CLOSE):
                     return self._derivatives._function(*now[0], **now[1])
         finally:
             _local.again = before

@@ -1,5 +1,6 @@
 /*
- * ad_reach.c -- which inputs results depend on, and whether on more than these
+ * ad_reach.c -- which inputs results depend on, whether on more than these, or on what
+ * has a gradient
  */
 #include "ad/graph/ad_set.h"
 
@@ -104,4 +105,30 @@ bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
     alloc_free(s.nodes);
     alloc_free(met);
     return ok;
+}
+
+/* List what a node depends on. 1: there is a gradient; -1: out of memory. */
+static int look_behind(AdSet *s, NodeId id)
+{
+    for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
+        NodeId source = ad_graph_edge(e)->source;
+        if (ad_graph_node(source)->grad)
+            return 1;
+        TRY(ad_set_add(s, source) != AD_SET_NONE, -1);
+    }
+    return 0;
+}
+
+int ad_has_grad_behind(size_t n, const uint64_t *indices)
+{
+    state_lock();
+    AdSet s = ad_set_begin();
+    int found = 0;
+    for (size_t i = 0; !found && i < n; i++)
+        found = list(&s, indices[i]) ? 0 : -1;
+    for (uint32_t i = 0; !found && i < s.count; i++)
+        found = look_behind(&s, s.nodes[i]);
+    state_unlock();
+    alloc_free(s.nodes);
+    return found;
 }

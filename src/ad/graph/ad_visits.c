@@ -81,10 +81,11 @@ static bool note_stop(AdVisits *v, NodeId id)
     return true;
 }
 
-/* Note what the rest of the walk, or the traversal, goes on from later. */
+/* Note what the rest of the walk, or the traversal, goes on from later. Bodies that are
+ * complete are not walked through in part. */
 static bool stop_at(Walk *w, NodeId id, bool *stops)
 {
-    const AdScopeState *scope = ad_scope_current();
+    const AdScopeState *scope = w->border ? ad_scope_current() : NULL;
     const AdNode *node = ad_graph_node(id);
     *stops = true;
     if (w->border && ad_border_is_outside(w->border, id)) {
@@ -142,7 +143,9 @@ static bool walk_node(Walk *w, NodeId id)
                                          0,
                                          edge->operand };
         if (forward)
-            ad_scope_note_forward(edge->target);
+            ad_scope_note(edge->target, ADCrossingOut);
+        else if (w->beyond)
+            ad_scope_note(edge->target, ADCrossingLook);
         TRY(walk_push(w, forward ? edge->target : edge->source), false);
         e = forward ? edge->next_out : edge->next_in;
     }

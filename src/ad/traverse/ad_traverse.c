@@ -409,7 +409,7 @@ static uint64_t given(Traversal *t, NodeId giver, bool *ok)
 /* Is the gradient of a node gone when its last edge has been passed? */
 static bool is_cleared(const Traversal *t, const Spot *giver)
 {
-    if (!(giver->flags & SPOT_REACHED) && ad_tangent_is_before(t, giver->id))
+    if (!(giver->flags & SPOT_BROUGHT) && ad_tangent_is_before(t, giver->id))
         return false;
     uint32_t flag =
         giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
@@ -429,14 +429,15 @@ static bool hands_on(const Traversal *t, const Spot *giver, const Passage *p)
 /* All edges that leave the giver have been passed: with it, its gradient is done. What
  * an operation has made for edges that are not gone along, or was given and has not
  * used, would be taken for gradients of the next traversal. */
-static void finish_giver(const Traversal *t, const Spot *giver)
+static void finish_giver(Traversal *t, uint32_t place)
 {
+    const Spot *giver = &t->spots[place];
     const AdNode *node = ad_graph_node(giver->id);
     if (node->flags & NODE_OPERATION)
         ad_operation_clear(
             ad_operation_of(ad_graph_edge(node->in ? node->in : node->out)->held));
     if (is_cleared(t, giver))
-        ad_gradient_clear(giver->id);
+        ad_tangent_clear(t, place);
 }
 
 /* Is it the last edge of its target? */
@@ -485,7 +486,7 @@ static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
     t->spots[v->receiver].flags |= SPOT_REACHED;
     TRY(note_gradient(t, v->receiver), false);
     if (--giver->left == 0)
-        finish_giver(t, giver);
+        finish_giver(t, v->giver);
     /* Other bodies may come by what belongs to one around them. */
     if (t->flags & ADFlagClearEdges && there &&
         !ad_tangent_is_before(t, ad_graph_edge(v->edge)->target) &&
@@ -698,7 +699,7 @@ static void detach_gradient(NodeId id)
  * that an operation was given hold nodes, which may hold the operation. Tracked ones
  * depend on the nodes that they are in: nobody will ask for their derivatives, so they
  * become plain. */
-static void give_up(const Traversal *t, uint32_t from)
+static void give_up(Traversal *t, uint32_t from)
 {
     state_lock();
     for (uint32_t i = 0; i < t->visits.count && t->tracked; i++) {
@@ -715,7 +716,7 @@ static void give_up(const Traversal *t, uint32_t from)
     }
     for (uint32_t i = from; i < t->visits.count; i++)
         if (same_edge(&t->visits.list[i]))
-            finish_giver(t, &t->spots[t->visits.list[i].giver]);
+            finish_giver(t, t->visits.list[i].giver);
     for (uint32_t i = from; i < t->visits.count; i++)
         release_target(t, &t->visits.list[i]);
     state_unlock();
@@ -798,7 +799,11 @@ static bool traverse(Traversal *t)
         ok = false;
     if (begun && !ad_tangent_return(t))
         ok = false;
+    for (uint32_t k = 0; k < t->kept_count; k++)
+        if (t->kept[k].grad)
+            ad_graph_release(t->kept[k].grad);
     state_unlock();
+    alloc_free(t->kept);
     drop_spots(t, &t->sums);
     drop_spots(t, &t->ends);
     jit_var_dec_ref(t->zero);

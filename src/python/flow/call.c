@@ -386,7 +386,7 @@ static bool check_lengths(const Call *call, const Variables *values, size_t expe
 /* Reverse traversals within stop at what was there before. */
 static bool isolate(const Call *call)
 {
-    return ad_scope_enter(ADScopeBody, 0, NULL) ||
+    return ad_scope_enter(ADScopeIsolate, 0, NULL) ||
            error_from_core(call->operation, NULL, 0);
 }
 
