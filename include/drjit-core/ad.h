@@ -345,6 +345,9 @@ typedef struct ADCustom {
     /** Called once, when the operation is not needed any more, or if ad_custom()
      *  fails or nothing is tracked. In any thread, without locks. */
     void (*release)(void *payload);
+    /** For each output, for each input: does it depend on it? Copied. Traversals by one
+     *  output take no notice of other inputs then. NULL: all do. */
+    const bool *depends;
 } ADCustom;
 /** Connect 'outputs' (plain variables, replaced by tracked ones; those that are no
  *  floats stay plain) with 'inputs'. If no input is tracked, nothing is connected.

@@ -147,6 +147,9 @@ class Ends(NamedTuple):
     gradients: tuple[tuple[int, bool], ...]  # of inputs, by node: there is one now
     going_on: tuple[int, ...]  # nodes from which traversals go on outside
     sources: tuple[int, ...]  # nodes that outputs depend on
+    # Of each output, numbers of sources, or of parts that were tracked within (LEAF),
+    # which follow.
+    depends: tuple[tuple[int, ...], ...]
 
     def of_kind(self, kind: int) -> list[Row]:
         return [row for row in self.rows if row.kind == kind]
@@ -384,13 +387,17 @@ class _Look:
         going_on = [
             k for k, part in enumerate(self._call.nodes) if _core._scope_keeps(part)
         ]
-        pairs = zip(self.rows, self._parts, strict=True)
+        pairs = list(zip(self.rows, self._parts, strict=True))
         outputs = [part for row, part in pairs if row.kind == DEPENDENT]
+        sources = tuple(_core._reached(outputs, self._call.nodes))
+        parts = [self._call.nodes[k] for k in sources]
+        parts += [part for row, part in pairs if row.kind == LEAF]
         return Ends(
             tuple(self.rows),
             tuple(self._changed),
             tuple(going_on),
-            tuple(_core._reached(outputs, self._call.nodes)),
+            sources,
+            tuple(tuple(_core._reached([output], parts)) for output in outputs),
         )
 
 
@@ -719,6 +726,7 @@ class _Operation(CustomOp):
         outputs: list[Any],
     ) -> list[Any]:
         self.derivatives, self.call, self.sources = derivatives, call, sources
+        self._depends = call.ends.depends
         return outputs
 
     def name(self) -> str:

@@ -402,7 +402,7 @@ static void make_pair(Tracked a, Tracked b, int fails, int *released, Tracked ou
                  fails, released };
     out[0] = jit_var_mul(p->a, p->b);
     out[1] = jit_var_add(p->a, p->b);
-    const ADCustom op = { "pair", pair_forward, pair_backward, pair_release };
+    const ADCustom op = { "pair", pair_forward, pair_backward, pair_release, NULL };
     OK(ad_custom(&op, p, 2, (Tracked[]){ a, b }, 2, out));
 }
 

@@ -65,6 +65,12 @@ typedef struct AdEdge {
     uint64_t held;             /* a tracked variable or, if the rule holds several, an
                                   AdHeld; owned */
 } AdEdge;
+/** A list of edges; owned, by alloc.h. */
+typedef struct AdEdges {
+    EdgeId *edges;
+    uint32_t count, capacity;
+} AdEdges;
+
 static_assert(sizeof(AdNode) == 32 && sizeof(AdEdge) == 32,
               "this is what a tracked operation takes");
 

@@ -43,6 +43,7 @@ typedef struct Passage {
     AdSize from;  /* of giver and receiver */
     size_t to;
     NodeId giver, receiver;
+    bool ends;  /* at the receiver */
     bool waits; /* what comes to the receiver, until a construct is complete */
     AdArrival arrival;
 } Passage;
@@ -76,6 +77,7 @@ static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
     p->edge = *ad_graph_edge(v->edge);
     p->giver = giver_of(t, &p->edge);
     p->receiver = receiver_of(t, &p->edge);
+    p->ends = !(t->spots[v->receiver].flags & SPOT_GIVER);
     p->waits = ad_border_waits(&t->border, p->receiver);
     p->arrival = p->waits ? ad_wait_arrival(&p->edge) : ARRIVES_VALUE;
     p->from = ad_size_of_node(p->giver);
@@ -268,6 +270,8 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
         return true;
     TRY(may_wait(p), false);
     if (rule == RULE_INTO || rule == RULE_OUT_OF) {
+        if (p->ends) /* at an operation, since nothing that is tracked is behind it */
+            return true;
         /* Within a body it is a value of each lane, whatever its size. */
         uint64_t whole =
             ad_thread_in_body() ? ad_var_inc_ref(g) : ad_moves_resize(g, p->from);
