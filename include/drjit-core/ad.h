@@ -165,6 +165,12 @@ JIT_EXPORT bool ad_scope_suspends_others(void);
 JIT_EXPORT bool ad_scope_admit_variable(uint64_t index);
 /** Have it suspend a variable that was made in a scope further in. */
 JIT_EXPORT bool ad_scope_suspend_variable(uint64_t index);
+/** Within a callback of a custom operation: was this variable suspended where the
+ *  operation was made? Then it is no mistake if a gradient for it is lost. */
+JIT_EXPORT bool ad_scope_suspended_before(uint64_t index);
+/** Is the thread in a scope that is closed (ADScopeClose)? What runs there has run
+ *  before, and its mistakes are known. */
+JIT_EXPORT bool ad_scope_is_closed(void);
 /** Has a reverse traversal stopped at this variable, to go on behind the scope? */
 JIT_EXPORT bool ad_scope_keeps(uint64_t index);
 /** Have the innermost scope, which isolates, go on from these variables at its end, as

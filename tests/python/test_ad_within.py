@@ -8,6 +8,7 @@ package 1.4.0.
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -338,7 +339,6 @@ class Scaled(dr.CustomOp):
         dr.accum_grad(p, self.grad_out() * self.x)
 
 
-@pytest.mark.filterwarnings("ignore:.*gradient is lost")
 @pytest.mark.parametrize("forward", [True, False])
 def test_inputs_that_are_suspended(forward: bool) -> None:
     def run(suspended: str, resumed: str | None = None, late: bool = False) -> Any:
@@ -369,6 +369,65 @@ def test_inputs_that_are_suspended(forward: bool) -> None:
     assert run("", "p") == by_p and run("", "x") == by_x and run("", "") == both
     if not forward:  # the traversal's scope is not that of the operation
         assert run("p", late=True) == both
+
+
+class Careless(dr.CustomOp):  # type: ignore[name-defined, misc]
+    """Its backward() has gradients for what never gets them."""
+
+    target: Any = None
+
+    def eval(self, x: Any) -> Any:
+        return x * 2
+
+    def backward(self) -> None:
+        self.set_grad_in("x", self.grad_out() * 2)
+        target = Careless.target
+        with dr.suspend_grad(*([target] if dr.grad_enabled(target) else [])):
+            dr.accum_grad(target, self.grad_out())
+
+
+def test_gradients_that_are_lost() -> None:
+    """Nothing is said of what was suspended around the operation; of others it is."""
+    x, p = tracked(5), tracked(3)
+    plain = Float64(1)
+    for target, around, warns in (
+        (p, (p,), False),  # it is suspended where the operation was made
+        (p, (plain,), True),  # in backward() only
+        (plain, (p,), True),  # it is not tracked
+        (plain, (), True),
+    ):
+        Careless.target = target
+        with dr.suspend_grad(*around, when=bool(around)):
+            y = dr.custom(Careless, x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            dr.backward(y)
+        assert ["gradient is lost" in str(w.message) for w in caught] == [True] * warns
+    assert x.grad == 8 and p.grad == 0
+    Careless.target = None
+
+
+def test_a_frozen_function_warns_once() -> None:
+    """It is called again for its derivative, and has said what there is to say."""
+    plain = dr.opaque(Float64, 1)
+
+    def careless(x: Any) -> Any:
+        dr.accum_grad(plain, x)
+        y = x * x
+        dr.backward(y)
+        dr.backward(y)
+        return x * 3
+
+    for function in (careless, dr.freeze(careless)):
+        x = tracked(5)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            y = function(x)
+            dr.backward(y)
+        text = [str(w.message) for w in caught]
+        assert len(text) == 2 and "gradient is lost" in text[0]
+        assert "no gradient goes on from here" in text[1]
+        assert x.grad == 13
 
 
 # ---------------------------------------------------------------- broadcast

@@ -267,6 +267,26 @@ bool ad_scope_suspend_variable(uint64_t index)
     return ok;
 }
 
+bool ad_scope_suspended_before(uint64_t index)
+{
+    const AdThread *t = thread_self.ad;
+    const AdScopeState *copy = NULL; /* scopes within are strict as well */
+    for (uint32_t i = t ? t->scope_count : 0; i && t->scopes[i - 1].strict; i--)
+        copy = &t->scopes[i - 1];
+    if (!copy || !ad_var_node(index))
+        return false;
+    state_lock();
+    const uint64_t serial = ad_graph_node(ad_var_node(index))->serial;
+    state_unlock();
+    return ad_scope_contains(copy, serial) != copy->only;
+}
+
+bool ad_scope_is_closed(void)
+{
+    const AdScopeState *s = ad_scope_current();
+    return s && s->beginning;
+}
+
 bool ad_scope_keeps(uint64_t index)
 {
     const AdScopeState *s = ad_scope_current();
