@@ -208,3 +208,18 @@ def test_edges_of_another_result_stay() -> None:
         for k, expected in enumerate([(5, 2), (5, 5), (9, 5)]):
             dr.backward(results[k])
             assert (x.grad[0], y.grad[0]) == expected
+
+
+def test_more_inputs_than_there_can_be() -> None:
+    count = 65537
+    values = [dr.opaque(Float64, 1) for _ in range(count)]
+    dr.enable_grad(values)
+
+    def add(x: Any) -> Any:
+        for value in values:
+            x = x + value
+        return x
+
+    x = Float64(1, 2)
+    with pytest.raises(RuntimeError, match="expected at most 65536"):
+        dr.if_stmt((x,), x > 1, add, lambda x: x, mode="symbolic")

@@ -460,7 +460,7 @@ bool ad_region_own_node(uint64_t *leaf)
         ad_graph_new_node((JitBackend) like.backend, (VarType) like.type, like.size);
     TRY(own, false);
     *leaf = (uint64_t) own << 32 | ad_var_index(*leaf);
-    bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0, 0);
+    bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0);
     ad_graph_unref(id);
     return ok;
 }

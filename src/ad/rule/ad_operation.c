@@ -10,8 +10,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum { OPERATION_LIMIT = 65536 }; /* inputs, outputs: AdEdge.slot */
-
 static void clear(uint64_t *gradients, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -238,7 +236,7 @@ static bool connect(AdOperation *op, NodeId source, NodeId target, uint8_t rule,
                     size_t slot)
 {
     op->held.refs++;
-    return ad_graph_new_edge(source, target, rule, 0, (uint16_t) slot, (uintptr_t) op);
+    return ad_graph_new_edge(source, target, rule, slot, (uintptr_t) op);
 }
 
 bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t slot)
@@ -305,14 +303,14 @@ bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
                const uint64_t *inputs, size_t n_out, uint64_t *outputs)
 {
     if (!custom || (!inputs && n_in) || (!outputs && n_out) ||
-        n_in >= OPERATION_LIMIT || n_out >= OPERATION_LIMIT || !custom->forward ||
+        n_in >= AD_SLOTS || n_out >= AD_SLOTS || !custom->forward ||
         !custom->backward) {
         if (custom && custom->release)
             custom->release(payload);
         return error_set(JIT_ERROR_ARGUMENT,
                          "ad_custom(): %zu inputs and %zu outputs, expected fewer than "
                          "%d, and no pointer that is NULL",
-                         n_in, n_out, OPERATION_LIMIT);
+                         n_in, n_out, AD_SLOTS);
     }
     bool ok = state_thread() != NULL, any = false;
     for (size_t i = 0; i < n_in && ok; i++)

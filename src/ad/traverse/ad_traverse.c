@@ -136,19 +136,19 @@ static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
         t->mode == ADModeForward ? m->forward : m->backward;
     bool forward = t->mode == ADModeForward;
     bool array = m->kind == MOVES_LOCAL
-                     ? (forward ? m->local[1] : m->local[0] && p->edge.operand == 0)
-                     : m->kind == MOVES_WRITE && (forward || p->edge.operand == 0);
+                     ? (forward ? m->local[1] : m->local[0] && p->edge.slot == 0)
+                     : m->kind == MOVES_WRITE && (forward || p->edge.slot == 0);
     if (p->to == 1 &&
         !array) /* sizes may differ: ad_gradient_accumulate() sees to it */
-        return deliver(t, p, move(m, p->edge.operand, g, 0));
+        return deliver(t, p, move(m, p->edge.slot, g, 0));
     if (p->waits && p->arrival == ARRIVES_VALUE)
-        return deliver(t, p, move(m, p->edge.operand, g, 0));
+        return deliver(t, p, move(m, p->edge.slot, g, 0));
     if (p->waits) {
         uint64_t into = ad_wait_take(&t->border, p->receiver);
-        uint64_t added = into ? move(m, p->edge.operand, g, into) : 0;
+        uint64_t added = into ? move(m, p->edge.slot, g, into) : 0;
         return ad_wait_put(&t->border, p->receiver, added);
     }
-    uint64_t sum = move(m, p->edge.operand, g, ad_gradient_take(p->receiver));
+    uint64_t sum = move(m, p->edge.slot, g, ad_gradient_take(p->receiver));
     return sum && ad_gradient_put(p->receiver, sum);
 }
 
@@ -425,7 +425,7 @@ static bool hands_on(const Traversal *t, const Spot *giver, const Passage *p)
 {
     const AdMoves *m = (const AdMoves *) (uintptr_t) p->edge.held;
     return t->mode == ADModeForward && p->edge.rule == RULE_MOVES &&
-           p->edge.operand == 0 && m->kind == MOVES_WRITE && giver->left == 1 &&
+           p->edge.slot == 0 && m->kind == MOVES_WRITE && giver->left == 1 &&
            is_cleared(t, giver) && !(t->watch && !t->inside) &&
            !ad_graph_node(p->receiver)->grad;
 }
