@@ -150,8 +150,10 @@ typedef enum ADScope {
     ADScopeSuspend = 0, /**< it takes no notice of these (none given: of all) */
     ADScopeResume = 1,  /**< it does again */
     ADScopeIsolate = 2, /**< reverse traversals stop at variables from before the scope,
-                             and go on at its end; forward ones begin at these */
-    ADScopeBody = 3     /**< the same, but forward traversals begin further back */
+                             and go on at its end; forward ones bring tangents to these,
+                             whose gradients stay what they were if they go on */
+    ADScopeClose = 3    /**< the same, but forward traversals to certain results begin
+                             at these: what they have is all that there is */
 } ADScope;
 /** Begin a scope within the thread's current one. */
 JIT_EXPORT bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices);
@@ -163,14 +165,26 @@ JIT_EXPORT bool ad_scope_suspends_others(void);
 JIT_EXPORT bool ad_scope_admit_variable(uint64_t index);
 /** Have it suspend a variable that was made in a scope further in. */
 JIT_EXPORT bool ad_scope_suspend_variable(uint64_t index);
+/** Within a callback of a custom operation: was this variable suspended where the
+ *  operation was made? Then it is no mistake if a gradient for it is lost. */
+JIT_EXPORT bool ad_scope_suspended_before(uint64_t index);
+/** Is the thread in a scope that is closed (ADScopeClose)? What runs there has run
+ *  before, and its mistakes are known. */
+JIT_EXPORT bool ad_scope_is_closed(void);
 /** Has a reverse traversal stopped at this variable, to go on behind the scope? */
 JIT_EXPORT bool ad_scope_keeps(uint64_t index);
 /** Have the innermost scope, which isolates, go on from these variables at its end, as
  *  if reverse traversals had stopped there. */
 JIT_EXPORT bool ad_scope_keep(size_t n, const uint64_t *indices);
-/** Has ad_enqueue() of ADModeForward, within the innermost scope, which isolates, met
- *  variables from before it that depend on others? */
-JIT_EXPORT bool ad_scope_went_out(void);
+/** How have forward traversals within a scope that isolates met operations from before
+ *  it? */
+typedef enum ADCrossing {
+    ADCrossingOut = 1,  /**< ad_enqueue() of ADModeForward has listed one */
+    ADCrossingLook = 2, /**< one was looked at for tangents of certain results */
+    ADCrossingIn = 4    /**< a tangent has come by one */
+} ADCrossing;
+/** A combination of these, for the innermost scope; 0 if it does not isolate. */
+JIT_EXPORT uint32_t ad_scope_crossed(void);
 /** End it. With 'go_on' what an isolating scope has kept back is propagated. */
 JIT_EXPORT bool ad_scope_leave(bool go_on);
 
@@ -337,6 +351,9 @@ typedef struct ADCustom {
     /** Called once, when the operation is not needed any more, or if ad_custom()
      *  fails or nothing is tracked. In any thread, without locks. */
     void (*release)(void *payload);
+    /** For each output, for each input: does it depend on it? Copied. Traversals by one
+     *  output take no notice of other inputs then. NULL: all do. */
+    const bool *depends;
 } ADCustom;
 /** Connect 'outputs' (plain variables, replaced by tracked ones; those that are no
  *  floats stay plain) with 'inputs'. If no input is tracked, nothing is connected.
@@ -386,6 +403,9 @@ JIT_EXPORT int ad_depends_beyond(size_t n_results, const uint64_t *results,
  *  not looked behind. False: out of memory. */
 JIT_EXPORT bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
                            const uint64_t *inputs, bool *reached);
+/** Has anything that these variables depend on, by edges that have not been cleared, a
+ *  gradient? 1 or 0; -1 if out of memory. */
+JIT_EXPORT int ad_has_grad_behind(size_t n, const uint64_t *indices);
 /** How many nodes there are. */
 JIT_EXPORT size_t ad_node_count(void);
 

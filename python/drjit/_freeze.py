@@ -131,6 +131,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self._told.clear()
         self.__dict__.pop("_derivatives", None)
         self._tracks = False  # it tracks something by itself
+        self._looks = False  # ... looks for tangents from further back than its inputs
         self._last: Recorded | None = None
         self._described: Any = None  # inputs of the latest recording, in words
         self._why = "the function was not called yet"
@@ -185,7 +186,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             self._kept.add(key, recording)
             recording.check = UNASKED if self._names is not None else NEVER
             self._last = Recorded(recording, None, False, False)
-        self._tracks = True  # perhaps
+        self._tracks = self._looks = True  # perhaps
         self._why = f"it was loaded from '{path}'"
         self._unfit, self._refused = None, False
 
@@ -356,7 +357,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         """
         inputs = call.inputs
         try:
-            tracked = Call(inputs)
+            tracked = Call(inputs, self._looks)
         except RecursionError as error:
             return self._call_cyclic(error, call)
         now = functools.partial(refresh, call.reads, call.part)
@@ -367,6 +368,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             if known or not call.repeat():
                 self._call_plain(call)
             found = call.result
+            self._looks |= run.looked
             if run.called:
                 call.result = run.left[0]
                 if not (run.recorded and self._kept):

@@ -31,7 +31,8 @@ from drjit._enums import JitFlag
 
 dr: Any = drjit
 
-_SUSPEND, _RESUME, _ISOLATE = range(3)  # ADScope
+_SUSPEND, _RESUME, _ISOLATE, _CLOSE = range(4)  # ADScope
+_OUT, _LOOK, _IN = 1, 2, 4  # ADCrossing
 
 # What has become of a part, see Row.
 PLAIN, LEAF, DEPENDENT, NODE, ROW = range(5)
@@ -146,6 +147,9 @@ class Ends(NamedTuple):
     gradients: tuple[tuple[int, bool], ...]  # of inputs, by node: there is one now
     going_on: tuple[int, ...]  # nodes from which traversals go on outside
     sources: tuple[int, ...]  # nodes that outputs depend on
+    # Of each output, numbers of sources, or of parts that were tracked within (LEAF),
+    # which follow.
+    depends: tuple[tuple[int, ...], ...]
 
     def of_kind(self, kind: int) -> list[Row]:
         return [row for row in self.rows if row.kind == kind]
@@ -164,6 +168,7 @@ class Nodes(NamedTuple):
 
     parts: tuple[tuple[int, int, bool], ...]  # (part, number of its node, enabled)
     suspended: int  # see _core._scope_suspends()
+    behind: bool  # is there a gradient of what they depend on? False: nobody looks
 
 
 class Call:
@@ -171,8 +176,9 @@ class Call:
 
     ends: Ends  # once it is over
 
-    def __init__(self, inputs: Any) -> None:
-        """``inputs``: args, kwargs, closure, state."""
+    def __init__(self, inputs: Any, looks: bool) -> None:
+        """``inputs``: args, kwargs, closure, state. ``looks``: the function looks for
+        tangents that come from further back."""
         self.key = key_of(inputs[2:])
         self.inputs: tuple[Any, ...] = copied(inputs, True, _kept)
         numbers: dict[int, int] = {}
@@ -185,7 +191,9 @@ class Call:
                     numbers[node] = len(self.nodes)
                     self.nodes.append(part)
                 rows.append((k, numbers[node], _core.grad_enabled(part)))
-        self.where = Nodes(tuple(rows), _core._scope_suspends() if rows else 0)
+        behind = looks and _core._has_grad_behind(self.nodes)
+        suspended = _core._scope_suspends() if rows else 0
+        self.where = Nodes(tuple(rows), suspended, behind)
         self.before = [_detached(_gradient(part)) for part in self.nodes]
 
     def full(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -241,6 +249,7 @@ class Run:
 
     called = False  # has it run,
     recorded = False  # and is there a recording of that?
+    looked = False  # has it looked for tangents from further back than its inputs?
     refused: str | None = None  # why there must not be one
 
     def __init__(
@@ -268,8 +277,12 @@ class Run:
         start = _core._freeze_parts(inputs), leaves(inputs)
         self.left[:] = [self._function(*args, **kwargs)]
         self._refresh()
-        if _core._scope_went_out():
+        crossed = _core._scope_crossed()
+        self.looked = bool(crossed & _LOOK)
+        if crossed & _OUT:
             self.refused = "it propagates derivatives to what depends on its inputs"
+        elif crossed & _IN:
+            self.refused = "it propagates derivatives from further back than its inputs"
         traced = self._look(*start)
         return self.left[0] if traced is None else traced
 
@@ -374,13 +387,17 @@ class _Look:
         going_on = [
             k for k, part in enumerate(self._call.nodes) if _core._scope_keeps(part)
         ]
-        pairs = zip(self.rows, self._parts, strict=True)
+        pairs = list(zip(self.rows, self._parts, strict=True))
         outputs = [part for row, part in pairs if row.kind == DEPENDENT]
+        sources = tuple(_core._reached(outputs, self._call.nodes))
+        parts = [self._call.nodes[k] for k in sources]
+        parts += [part for row, part in pairs if row.kind == LEAF]
         return Ends(
             tuple(self.rows),
             tuple(self._changed),
             tuple(going_on),
-            tuple(_core._reached(outputs, self._call.nodes)),
+            sources,
+            tuple(tuple(_core._reached([output], parts)) for output in outputs),
         )
 
 
@@ -639,7 +656,7 @@ class _Again:
         before, _local.again = is_again(), True
         try:
             with _scope(_SUSPEND, *(() if suspended else (off,))), _scope(_RESUME, on):
-                with _scope(_ISOLATE):
+                with _scope(_CLOSE):
                     return self._derivatives._function(*now[0], **now[1])
         finally:
             _local.again = before
@@ -709,6 +726,7 @@ class _Operation(CustomOp):
         outputs: list[Any],
     ) -> list[Any]:
         self.derivatives, self.call, self.sources = derivatives, call, sources
+        self._depends = call.ends.depends
         return outputs
 
     def name(self) -> str:

@@ -24,7 +24,7 @@ from drjit._signature import signature
 
 Rows = list[tuple[Any, ...]]
 
-_VERSION = 2
+_VERSION = 3
 _DIRECT = (bool, int, str, type(None))
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
 

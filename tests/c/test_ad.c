@@ -402,7 +402,7 @@ static void make_pair(Tracked a, Tracked b, int fails, int *released, Tracked ou
                  fails, released };
     out[0] = jit_var_mul(p->a, p->b);
     out[1] = jit_var_add(p->a, p->b);
-    const ADCustom op = { "pair", pair_forward, pair_backward, pair_release };
+    const ADCustom op = { "pair", pair_forward, pair_backward, pair_release, NULL };
     OK(ad_custom(&op, p, 2, (Tracked[]){ a, b }, 2, out));
 }
 
@@ -608,6 +608,31 @@ static void test_reached(void **unused)
     FREE(a, b, x, y, plain, one);
 }
 
+/* Forward traversals to a result bring tangents from before a scope that isolates,
+ * unless it is closed; gradients there stay. */
+static void test_tangents_from_before(void **unused)
+{
+    (void) unused;
+    static const ADScope kinds[] = { ADScopeIsolate, ADScopeClose };
+    Tracked a = tracked(1, (double[]){ 3 }), x = ad_var_mul(a, a),
+            one = jit_var_f64(JitBackendLLVM, 1);
+    for (int k = 0; k < 2; k++) {
+        OK(ad_set_grad(a, one) && ad_set_grad(x, one));
+        assert_true(ad_has_grad_behind(1, &x) == 1 && ad_has_grad_behind(1, &a) == 0);
+        OK(ad_scope_enter(kinds[k], 0, NULL));
+        Tracked y = ad_var_mul(x, x);
+        OK(ad_enqueue(ADModeBackward, y) &&
+           ad_traverse(ADModeForward, ADFlagClearVertices));
+        assert_int_equal(ad_scope_crossed(), k ? 0 : ADCrossingLook | ADCrossingIn);
+        OK(ad_scope_leave(true));
+        CHECK_GRAD(y, k ? 2 * 9 : 2 * 9 * (2 * 3 + 1));
+        CHECK_GRAD(a, 1);
+        CHECK_GRAD(x, 1);
+        FREE(y);
+    }
+    FREE(a, x, one);
+}
+
 /* What a scope that isolates has kept, and what it is told to keep. */
 static void test_scope_keeps(void **unused)
 {
@@ -622,15 +647,16 @@ static void test_scope_keeps(void **unused)
     OK(ad_set_grad(y, one) && ad_enqueue(ADModeBackward, y) &&
        ad_traverse(ADModeBackward, ADFlagDefault));
     assert_true(ad_scope_keeps(x) && !ad_scope_keeps(a));
-    assert_false(ad_scope_went_out());
+    assert_int_equal(ad_scope_crossed(), 0);
     OK(ad_enqueue(ADModeForward, x)); /* 'other' is from before */
-    assert_true(ad_scope_went_out());
+    assert_int_equal(ad_scope_crossed(), ADCrossingOut);
     OK(ad_traverse(ADModeForward, ADFlagClearNone));
     OK(ad_scope_leave(true));
     CHECK_GRAD(a, 2 * 9 * 2 * 3);
 
     ad_clear_grad(a);
     OK(ad_set_grad(x, one) && ad_scope_enter(ADScopeIsolate, 0, NULL));
+    assert_int_equal(ad_scope_crossed(), 0);
     OK(ad_scope_keep(1, &x) && ad_scope_keeps(x));
     CHECK_GRAD(a, 0);
     OK(ad_scope_leave(true));
@@ -699,6 +725,7 @@ static int all(void)
         TEST(test_replace_grad),
         TEST(test_scopes),
         TEST(test_isolate),
+        TEST(test_tangents_from_before),
         TEST(test_custom),
         TEST(test_custom_leftovers),
         TEST(test_released_with),

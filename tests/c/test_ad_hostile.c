@@ -508,7 +508,8 @@ static bool custom_operation(void)
         return false;
     Times *payload = malloc(sizeof(*payload));
     payload->factor = jit_var_inc_ref(three);
-    const ADCustom op = { "times", times_forward, times_backward, times_release };
+    const ADCustom op = { "times", times_forward, times_backward, times_release,
+                              NULL };
     uint64_t out = product;
     bool ok = ad_custom(&op, payload, 1, &x, 1, &out);
     track(out);
@@ -523,7 +524,8 @@ static uint64_t times_three(uint64_t y, uint64_t x)
     Times *payload = out ? malloc(sizeof(*payload)) : NULL;
     if (payload) {
         payload->factor = jit_var_inc_ref(three);
-        const ADCustom op = { "times", times_forward, times_backward, times_release };
+        const ADCustom op = { "times", times_forward, times_backward, times_release,
+                              NULL };
         if (!ad_custom(&op, payload, 1, &y, 1, &out)) {
             ad_var_dec_ref(out);
             out = 0;

@@ -8,6 +8,7 @@ package 1.4.0.
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -178,6 +179,103 @@ def test_isolated() -> None:
     assert x.grad == 6
 
 
+def chain(x: Any, isolate: bool, count: int = 2) -> list[Any]:
+    """Tangents of results that depend on x by what is from before a scope, and by what
+    is from before one around."""
+    table = dr.zeros(Float64, 6)
+    dr.scatter(table, x * x, UInt(5, 0, 2))
+    u = dr.gather(Float64, table, UInt(5, 0, 2)) * dr.sin(x)
+    v, _ = dr.while_loop((u, UInt(0)), lambda u, i: i < 2, lambda u, i: (u * x, i + 1))
+    w = dr.custom(Doubled, v)
+    found = []
+    with dr.isolate_grad(when=isolate):
+        a = w * u
+        found.append(forward_to(a))
+        with dr.isolate_grad(when=isolate):
+            b = a * v + dr.sum(u)
+            found += [forward_to(b) for _ in range(count)]
+        found.append(forward_to(v))
+        found.append(forward_to(dr.exp(a)))
+    found.append(forward_to(b * x))
+    return [np.broadcast_to(g.numpy(), 3) for g in found]
+
+
+def forward_to(y: Any) -> Any:
+    tangent = dr.forward_to(y, flags=dr.ADFlag.ClearInterior)
+    dr.clear_grad(y)  # else the next traversal adds to it, or goes on with it
+    return tangent
+
+
+class Doubled(dr.CustomOp):  # type: ignore[name-defined, misc]
+    def eval(self, x: Any) -> Any:
+        return x * 2
+
+    def forward(self) -> None:
+        self.set_grad_out(self.grad_in("x") * 2)
+
+
+def test_tangents_from_before_a_scope() -> None:
+    def results(x: Any) -> list[Any]:
+        u = x * x * np.sin(x)
+        v = u * x * x
+        a = 2 * v * u
+        b = a * v + u.sum()
+        return [a, b, b, v, np.exp(a), b * x]
+
+    def tangents(isolate: bool) -> list[Any]:
+        x = tracked(0.3, 0.7, 0.5)
+        dr.set_grad(x, Float64(1, -2, 0.5))
+        found = chain(x, isolate)
+        assert np.array_equal(x.grad, [1, -2, 0.5])
+        return found
+
+    x, h = np.array([0.3, 0.7, 0.5]), 1e-3
+    step = h * np.array([1, -2, 0.5])
+    near, far = (
+        [
+            (a - b) / (2 * k * h)
+            for a, b in zip(results(x + k * step), results(x - k * step), strict=True)
+        ]
+        for k in (1, 2)
+    )
+    expected = [(4 * a - b) / 3 for a, b in zip(near, far, strict=True)]
+    assert np.allclose(tangents(True), expected, rtol=1e-8, atol=1e-10)
+    assert np.array_equal(tangents(True), tangents(False))
+
+
+def test_gradients_from_before_a_scope_stay() -> None:
+    """Those that a traversal goes by, be they added to or not."""
+
+    def add(x: Any, u: Any, isolate: bool) -> list[float]:
+        with dr.isolate_grad(when=isolate):
+            return [forward_to(u * 3)[0], forward_to(u * 5 + x)[0]]
+
+    for at_x, at_u in ((1, 10), (0, 10), (1, 0)):
+        x = tracked(2)
+        u = x * x
+        if at_x:
+            dr.set_grad(x, at_x)
+        if at_u:
+            dr.set_grad(u, at_u)
+        both = 4 * at_x + at_u
+        assert add(x, u, True) == [3 * both, 5 * both + at_x]
+        assert x.grad == at_x and u.grad == at_u
+        assert add(x, u, False)[0] == 3 * both
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_gradients_from_before_a_body_stay(mode: Any) -> None:
+    x = tracked(2)
+    u = x * x
+    dr.set_grad((x, u), (1, 10))
+    s = loop(mode, lambda s: (s * 100 + dr.forward_to(u * 3),))
+    assert np.all(s == 4242)
+    assert u.grad == 10 and x.grad == 1
+    c = call(mode, [lambda: dr.forward_to(u * 3), lambda: dr.forward_to(u * 5)])
+    assert np.array_equal(c, [42, 70, 70])
+    assert u.grad == 10 and x.grad == 1
+
+
 # ---------------------------------------------------------------- seeds
 
 
@@ -241,7 +339,6 @@ class Scaled(dr.CustomOp):
         dr.accum_grad(p, self.grad_out() * self.x)
 
 
-@pytest.mark.filterwarnings("ignore:.*gradient is lost")
 @pytest.mark.parametrize("forward", [True, False])
 def test_inputs_that_are_suspended(forward: bool) -> None:
     def run(suspended: str, resumed: str | None = None, late: bool = False) -> Any:
@@ -272,6 +369,65 @@ def test_inputs_that_are_suspended(forward: bool) -> None:
     assert run("", "p") == by_p and run("", "x") == by_x and run("", "") == both
     if not forward:  # the traversal's scope is not that of the operation
         assert run("p", late=True) == both
+
+
+class Careless(dr.CustomOp):  # type: ignore[name-defined, misc]
+    """Its backward() has gradients for what never gets them."""
+
+    target: Any = None
+
+    def eval(self, x: Any) -> Any:
+        return x * 2
+
+    def backward(self) -> None:
+        self.set_grad_in("x", self.grad_out() * 2)
+        target = Careless.target
+        with dr.suspend_grad(*([target] if dr.grad_enabled(target) else [])):
+            dr.accum_grad(target, self.grad_out())
+
+
+def test_gradients_that_are_lost() -> None:
+    """Nothing is said of what was suspended around the operation; of others it is."""
+    x, p = tracked(5), tracked(3)
+    plain = Float64(1)
+    for target, around, warns in (
+        (p, (p,), False),  # it is suspended where the operation was made
+        (p, (plain,), True),  # in backward() only
+        (plain, (p,), True),  # it is not tracked
+        (plain, (), True),
+    ):
+        Careless.target = target
+        with dr.suspend_grad(*around, when=bool(around)):
+            y = dr.custom(Careless, x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            dr.backward(y)
+        assert ["gradient is lost" in str(w.message) for w in caught] == [True] * warns
+    assert x.grad == 8 and p.grad == 0
+    Careless.target = None
+
+
+def test_a_frozen_function_warns_once() -> None:
+    """It is called again for its derivative, and has said what there is to say."""
+    plain = dr.opaque(Float64, 1)
+
+    def careless(x: Any) -> Any:
+        dr.accum_grad(plain, x)
+        y = x * x
+        dr.backward(y)
+        dr.backward(y)
+        return x * 3
+
+    for function in (careless, dr.freeze(careless)):
+        x = tracked(5)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            y = function(x)
+            dr.backward(y)
+        text = [str(w.message) for w in caught]
+        assert len(text) == 2 and "gradient is lost" in text[0]
+        assert "no gradient goes on from here" in text[1]
+        assert x.grad == 13
 
 
 # ---------------------------------------------------------------- broadcast

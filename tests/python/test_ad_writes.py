@@ -16,7 +16,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
-from drjit.llvm.ad import Float64, UInt
+from drjit.llvm.ad import ArrayXf64, Bool, Float64, UInt
 
 COUNT = int(os.environ.get("AD_PROGRAMS", "200"))
 SEED = int(os.environ.get("AD_SEED", "0"))
@@ -385,3 +385,47 @@ def test_traversals_that_begin_in_a_body() -> None:
 
     with pytest.raises(RuntimeError, match="overwrites an array.* a body is recorded"):
         nest(2, body, x, x * 1)
+
+
+# ---------------------------------------------------------------- packets
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 8, 16, 32, 63, 64, 65, 128])
+@pytest.mark.parametrize("add", [False, True])
+def test_components(count: int, add: bool) -> None:
+    """Scatters and gathers of neighbours, of which one operation has up to 64."""
+    rng = np.random.default_rng(count)
+    start, weights = rng.random((count, 3)), rng.random(5 * count)
+    index, mask = np.array([4, 0, 2]), np.array([True, True, False])
+    values = dr.zeros(ArrayXf64, (count, 3))
+    for k in range(count):
+        values[k] = Float64(start[k])
+    target = Float64(rng.random(5 * count))
+    dr.enable_grad(values, target)
+    out, w = Float64(target), Float64(weights)
+    scatter = dr.scatter_add if add else dr.scatter
+    scatter(out, values, UInt(index), Bool(mask))
+    back = dr.gather(ArrayXf64, out * w, UInt(4, 4, 0, 1), shape=(count, 4))
+
+    seeds = rng.random((count, 4))
+    dr.set_grad(back, ArrayXf64([Float64(s) for s in seeds]))
+    dr.enqueue(dr.ADMode.Backward, back)
+    dr.traverse(dr.ADMode.Backward, dr.ADFlag.ClearVertices)
+    expected = np.zeros((5, count))
+    np.add.at(expected, [4, 4, 0, 1], seeds.T)
+    expected *= weights.reshape(5, count)
+    of_values = np.where(mask, expected[index].T, 0)
+    of_target = expected.copy()
+    if not add:
+        of_target[index[mask]] = 0
+    assert np.allclose(values.grad.numpy(), of_values, rtol=1e-12)
+    assert np.allclose(target.grad.numpy(), of_target.ravel(), rtol=1e-12)
+
+    dr.clear_grad((values, target))
+    tangents = rng.random((count, 3))
+    dr.set_grad(values, ArrayXf64([Float64(t) for t in tangents]))
+    dr.forward_to(back, flags=dr.ADFlag.ClearVertices)
+    moved = np.zeros((5, count))
+    moved[index[mask]] = tangents.T[mask]
+    moved *= weights.reshape(5, count)
+    assert np.allclose(dr.grad(back).numpy(), moved[[4, 4, 0, 1]].T, rtol=1e-12)

@@ -391,3 +391,48 @@ def test_in_bodies() -> None:
         for found, expected in zip(frozen(*inputs), plain(*inputs), strict=True):
             assert dr.allclose(found, expected), size
     assert frozen.n_recordings == 1, frozen.explain()
+
+
+# ---------------------------------------------------------------- from further back
+
+
+def forward_of_square(u: Float64) -> Float64:
+    flags = dr.ADFlag.ClearVertices | dr.ADFlag.AllowNoGrad
+    return dr.detach(dr.forward_to(u * u, flags=flags))
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_tangents_from_further_back(depth: int, loaded: bool, tmp_path: Any) -> None:
+    """The function is called where there are some, and repeated where there is none."""
+    frozen = dr.freeze(forward_of_square, warn_after=1000)
+    x = ramp(4, Float64)
+    dr.enable_grad(x)
+    u = x
+    for _ in range(depth):
+        u = dr.sin(u) + u
+    if loaded:
+        for at_u in (0, 1):
+            dr.set_grad(u, at_u) if at_u else dr.clear_grad(u)
+            frozen(u)
+        frozen.save(tmp_path / "f")
+        frozen = dr.load_frozen(tmp_path / "f", forward_of_square)
+    for at_x, at_u in ((0, 0), (0, 2), (0, 0), (3, 0), (3, 2), (0, 0), (0, 2), (5, 0)):
+        seen = []
+        for function in (forward_of_square, frozen):
+            dr.clear_grad((x, u))
+            if at_x and depth:
+                dr.set_grad(x, at_x)
+            if at_u:
+                dr.set_grad(u, at_u)
+            with dr.isolate_grad():
+                result = function(u)
+            seen.append(bits((result, x.grad, u.grad)))
+        slope = np.ones(4)
+        value = x.numpy()
+        for _ in range(depth):
+            slope, value = slope * (np.cos(value) + 1), np.sin(value) + value
+        expected = 2 * value * (slope * at_x * (depth > 0) + at_u)
+        assert seen[0] == seen[1]
+        assert np.allclose(result.numpy(), expected, rtol=1e-12)
+    assert frozen.n_recordings == 2 - loaded

@@ -123,6 +123,7 @@ class CustomOp:
         self._implicit_out: list[Any] = []
         # For traversals with CreateGraph: what eval() got and made, and the nodes of
         # all inputs, in arrays of our own.
+        self._depends: Any = None  # see _core._custom()
         self._got: list[Any] = []
         self._made: list[Any] = []
         self._nodes: list[Any] = []
@@ -224,7 +225,7 @@ class CustomOp:
         """
         _check_kept(self)
         results = dr.detach(self._out.like)
-        _core._custom(self.name(), self, self._nodes, results)
+        _core._custom(self.name(), self, self._nodes, results, self._depends)
         # What eval() returns as it has got it is an argument.
         pairs = [*zip(self._made, results, strict=False)]
         pairs += zip(self._got, self._nodes, strict=False)
@@ -331,5 +332,5 @@ def custom(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
         op._out.add(tree, dr.detach(tree))
     outputs_too, op._implicit_in, op._implicit_out = op._implicit_out, [], []
     # From here on they refer to the operation, which must not refer to them.
-    _core._custom(op.name(), op, inputs, (outputs, *outputs_too))
+    _core._custom(op.name(), op, inputs, (outputs, *outputs_too), op._depends)
     return outputs

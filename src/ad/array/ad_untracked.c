@@ -36,7 +36,7 @@ void ad_untracked_mark(NodeId before)
 {
     EdgeId e = before ? ad_graph_node(before)->out : 0;
     if (e)
-        ad_graph_edge(e)->slot = MOVES_BEFORE;
+        ad_graph_edge(e)->before = true;
     if (before)
         ad_graph_unref(before);
 }

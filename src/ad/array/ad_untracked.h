@@ -3,7 +3,7 @@
  *
  * Iterations follow each other, so what a body writes to is what iterations before have
  * written, also where the array is not tracked before the loop: a node stands for that,
- * and its edge is marked (MOVES_BEFORE, ad_cut.h). That goes for values that are not
+ * and its edge is marked (AdEdge.before). That goes for values that are not
  * tracked, too, since they may overwrite what is. Where nothing tracked is written to
  * the array in the end, it turns out not to depend on any (ad_active.h).
  *

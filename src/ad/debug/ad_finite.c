@@ -105,7 +105,7 @@ static void put_giver(Text *out, const AdEdge *edge, ADMode mode)
     else if (forward)
         text_put(out, "the result of '");
     else
-        text_putf(out, "operand %u of '", edge->operand + 1u);
+        text_putf(out, "operand %u of '", edge->slot + 1u);
     ad_show_put_edge(out, edge);
     text_put_char(out, '\'');
     uint32_t line;

@@ -12,8 +12,9 @@
  *                  size: to the entry of the lane, or to the only one. What waits is
  *                  that array. Nodes of bodies around the innermost one are passed on
  *                  the way, but their edges stay: other bodies may come by them.
- *     evaluated    the innermost construct's. Gradients count in active lanes, and what
- *                  has come to a node is in the node.
+ *     evaluated    the innermost construct's, in a loop that of the iteration: results
+ *                  have the edges of those before. Gradients count in active lanes, and
+ *                  what has come to a node is in the node.
  *
  * In the derivative of a body nothing can leave: its effects are not those of the body.
  *

@@ -305,14 +305,25 @@ NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size)
     return id;
 }
 
-bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, uint8_t operand,
-                       uint16_t slot, uint64_t held)
+/* The number of an edge that is not used; 0: error recorded. */
+static EdgeId take_edge(size_t slot)
 {
+    if (slot >= AD_SLOTS)
+        return (EdgeId) error_set(JIT_ERROR_UNSUPPORTED,
+                                  "drjit: an operation with derivatives has operand, "
+                                  "input or output %zu, expected at most %d of them",
+                                  slot, AD_SLOTS);
     EdgeId id = edges.free;
-    if (id)
-        edges.free = ad_graph_edge(id)->next_in;
-    else
-        id = pool_grow(&edges);
+    if (!id)
+        return pool_grow(&edges);
+    edges.free = ad_graph_edge(id)->next_in;
+    return id;
+}
+
+bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, size_t slot,
+                       uint64_t held)
+{
+    EdgeId id = take_edge(slot);
     if (!id) {
         if (ad_graph_holds_several(rule))
             ad_graph_drop_held((AdHeld *) (uintptr_t) held);
@@ -328,8 +339,7 @@ bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, uint8_t oper
         .next_in = to->in,
         .next_out = from->out,
         .rule = rule,
-        .operand = operand & 63,
-        .slot = slot,
+        .slot = (uint16_t) slot,
         .held = held,
     };
     if (from->out)

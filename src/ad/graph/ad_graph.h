@@ -58,13 +58,23 @@ typedef struct AdEdge {
                                   three. Free: the next free one */
     EdgeId next_out, prev_out; /* ... of the same source */
     AdRuleId rule;             /* how a gradient changes on its way */
-    uint8_t operand : 6;       /* number of the source among the operands */
     uint8_t passed : 1;        /* by a traversal, and to be dropped by it */
     uint8_t resumed : 1;       /* made where a suspended placeholder was resumed */
-    uint16_t slot;             /* of a custom operation: number of its input, output */
+    uint8_t before : 1;        /* of a write in a loop: the source is no variable, but
+                                  stands for what iterations before have written to an
+                                  array that is not tracked */
+    uint16_t slot;             /* number of the source among the operands; of a custom
+                                  operation, of its input or output */
     uint64_t held;             /* a tracked variable or, if the rule holds several, an
                                   AdHeld; owned */
 } AdEdge;
+/** A list of edges; owned, by alloc.h. */
+typedef struct AdEdges {
+    EdgeId *edges;
+    uint32_t count, capacity;
+} AdEdges;
+
+enum { AD_SLOTS = 1 << 16 };
 static_assert(sizeof(AdNode) == 32 && sizeof(AdEdge) == 32,
               "this is what a tracked operation takes");
 
@@ -131,9 +141,10 @@ static inline void ad_graph_ref(NodeId id)
 /** Drop a reference: the node, and what only it held, are freed with the last. */
 void ad_graph_unref(NodeId id);
 
-/** A new edge, which takes 'held' over (also on failure) and holds the source. */
-bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, uint8_t operand,
-                       uint16_t slot, uint64_t held);
+/** A new edge, which takes 'held' over (also on failure) and holds the source. False:
+ *  out of memory, or 'slot' is not below AD_SLOTS (error recorded). */
+bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, size_t slot,
+                       uint64_t held);
 void ad_graph_drop_edge(EdgeId id);
 /** The edges of a target that are marked as passed; its nodes remember. */
 void ad_graph_drop_passed(NodeId target);

@@ -21,6 +21,9 @@ typedef struct AdHooks {
     bool (*stands_for)(const AdOpen *open, NodeId id, AdStandsFor *found);
     /** ad_holders_add(): add up the variables that the graph holds. With the lock. */
     void (*add_holders)(Holders *h);
+    /** ad_depends_follow(): go on from an operation. With the lock. */
+    bool (*go_through)(const AdEdge *by, bool forward, uint64_t turn, AdEdges *list,
+                       bool *known);
     /** ad_sides_follow(): a body has written to what another one has written to. With
      *  the lock. */
     bool (*follow)(const AdOpen *open, uint64_t leaf, NodeId last);

@@ -28,7 +28,8 @@ typedef struct AdArray {
 /** A region that the thread is recording with its part of the graph. */
 typedef struct AdOpen {
     uint32_t handle;  /* of the recording */
-    uint64_t border;  /* nodes of the bodies have this or a greater serial number */
+    uint64_t border;  /* nodes of the bodies have this or a greater serial number; of
+                         a loop that runs at once, those of the iteration */
     uint32_t body;    /* that is being recorded */
     bool straight;    /* the sides of the conditional are no bodies */
     bool sides;       /* they are */

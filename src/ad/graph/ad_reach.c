@@ -1,8 +1,9 @@
 /*
- * ad_reach.c -- which inputs results depend on, and whether on more than these
+ * ad_reach.c -- which inputs results depend on, whether on more than these, or on what
+ * has a gradient
  */
+#include "ad/graph/ad_hooks.h"
 #include "ad/graph/ad_set.h"
-
 #include "base/alloc.h"
 #include "base/error.h"
 
@@ -62,21 +63,50 @@ int ad_depends_beyond(size_t n_results, const uint64_t *results, size_t n_inputs
     return found;
 }
 
-/* Note which of the first 'known' nodes in the set the others depend on. */
+/* What a walk from results has met: the first 'known' nodes in the set are inputs. */
+typedef struct Reached {
+    AdSet *set;
+    uint32_t known;
+    uint64_t oldest;
+    bool *met;
+    AdEdges through; /* of an operation */
+} Reached;
+
+static bool mark_node(Reached *m, NodeId id)
+{
+    if (ad_graph_node(id)->serial < m->oldest)
+        return true;
+    uint32_t place = ad_set_add(m->set, id);
+    TRY(place != AD_SET_NONE, false);
+    if (place < m->known)
+        m->met[place] = true;
+    return true;
+}
+
+/* The source of an edge, or what the result depends on by this operation. */
+static bool mark_behind(Reached *m, const AdEdge *e)
+{
+    bool known = false;
+    m->through.count = 0;
+    if (ad_graph_node(e->source)->flags & NODE_OPERATION)
+        TRY(ad_hooks.go_through(e, false, m->set->turn, &m->through, &known), false);
+    if (!known)
+        return mark_node(m, e->source);
+    for (uint32_t i = 0; i < m->through.count; i++)
+        TRY(mark_node(m, ad_graph_edge(m->through.edges[i])->source), false);
+    return true;
+}
+
 static bool mark(AdSet *s, uint32_t known, uint64_t oldest, bool *met)
 {
-    for (uint32_t i = known; i < s->count; i++)
-        for (EdgeId e = ad_graph_node(s->nodes[i])->in; e;
-             e = ad_graph_edge(e)->next_in) {
-            NodeId source = ad_graph_edge(e)->source;
-            if (ad_graph_node(source)->serial < oldest)
-                continue;
-            uint32_t place = ad_set_add(s, source);
-            TRY(place != AD_SET_NONE, false);
-            if (place < known)
-                met[place] = true;
-        }
-    return true;
+    Reached m = { .set = s, .known = known, .oldest = oldest, .met = met };
+    bool ok = true;
+    for (uint32_t i = known; ok && i < s->count; i++)
+        for (EdgeId e = ad_graph_node(s->nodes[i])->in; ok && e;
+             e = ad_graph_edge(e)->next_in)
+            ok = mark_behind(&m, ad_graph_edge(e));
+    alloc_free(m.through.edges);
+    return ok;
 }
 
 bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
@@ -104,4 +134,30 @@ bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
     alloc_free(s.nodes);
     alloc_free(met);
     return ok;
+}
+
+/* List what a node depends on. 1: there is a gradient; -1: out of memory. */
+static int look_behind(AdSet *s, NodeId id)
+{
+    for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
+        NodeId source = ad_graph_edge(e)->source;
+        if (ad_graph_node(source)->grad)
+            return 1;
+        TRY(ad_set_add(s, source) != AD_SET_NONE, -1);
+    }
+    return 0;
+}
+
+int ad_has_grad_behind(size_t n, const uint64_t *indices)
+{
+    state_lock();
+    AdSet s = ad_set_begin();
+    int found = 0;
+    for (size_t i = 0; !found && i < n; i++)
+        found = list(&s, indices[i]) ? 0 : -1;
+    for (uint32_t i = 0; !found && i < s.count; i++)
+        found = look_behind(&s, s.nodes[i]);
+    state_unlock();
+    alloc_free(s.nodes);
+    return found;
 }

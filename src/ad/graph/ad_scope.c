@@ -189,10 +189,10 @@ bool ad_scope_enter_copy(const AdScopeState *copy)
 
 static bool scope_fill(AdScopeState *s, ADScope kind, size_t n, const uint64_t *indices)
 {
-    if (kind == ADScopeIsolate || kind == ADScopeBody) {
+    if (kind == ADScopeIsolate || kind == ADScopeClose) {
         s->isolates = true;
         s->border = ad_graph_serial();
-        if (kind == ADScopeIsolate)
+        if (kind == ADScopeClose)
             s->beginning = s->border;
         return true;
     }
@@ -216,7 +216,7 @@ static bool scope_fill(AdScopeState *s, ADScope kind, size_t n, const uint64_t *
 
 bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices)
 {
-    if ((unsigned) kind > ADScopeBody)
+    if ((unsigned) kind > ADScopeClose)
         return error_set(JIT_ERROR_ARGUMENT,
                          "ad_scope_enter(): kind is %d, expected an ADScope",
                          (int) kind);
@@ -267,6 +267,26 @@ bool ad_scope_suspend_variable(uint64_t index)
     return ok;
 }
 
+bool ad_scope_suspended_before(uint64_t index)
+{
+    const AdThread *t = thread_self.ad;
+    const AdScopeState *copy = NULL; /* scopes within are strict as well */
+    for (uint32_t i = t ? t->scope_count : 0; i && t->scopes[i - 1].strict; i--)
+        copy = &t->scopes[i - 1];
+    if (!copy || !ad_var_node(index))
+        return false;
+    state_lock();
+    const uint64_t serial = ad_graph_node(ad_var_node(index))->serial;
+    state_unlock();
+    return ad_scope_contains(copy, serial) != copy->only;
+}
+
+bool ad_scope_is_closed(void)
+{
+    const AdScopeState *s = ad_scope_current();
+    return s && s->beginning;
+}
+
 bool ad_scope_keeps(uint64_t index)
 {
     const AdScopeState *s = ad_scope_current();
@@ -291,17 +311,18 @@ bool ad_scope_keep(size_t n, const uint64_t *indices)
     return ok;
 }
 
-bool ad_scope_went_out(void)
+uint32_t ad_scope_crossed(void)
 {
     const AdScopeState *s = ad_scope_current();
-    return s && s->went_out;
+    return s ? s->crossed : 0;
 }
 
-void ad_scope_note_forward(NodeId target)
+void ad_scope_note(NodeId id, ADCrossing crossing)
 {
-    AdScopeState *s = ad_scope_current();
-    if (s)
-        s->went_out |= ad_graph_node(target)->serial < s->border;
+    const AdThread *t = thread_self.ad;
+    const uint64_t serial = ad_graph_node(id)->serial;
+    for (uint32_t i = t->scope_count; i && serial < t->scopes[i - 1].border; i--)
+        t->scopes[i - 1].crossed |= (unsigned) crossing;
 }
 
 bool ad_scope_leave(bool go_on)
@@ -320,8 +341,6 @@ bool ad_scope_leave(bool go_on)
     bool isolates = s->border && (!outer || outer->border != s->border);
     s->waiting = NULL;
     s->waiting_count = 0;
-    if (!isolates && outer)
-        outer->went_out |= s->went_out;
     if (s->isolates && outer)
         swap_sets(s, outer); /* what was made in it is tracked behind it, too */
     const uint64_t resumes = s->resumes;

@@ -55,8 +55,9 @@ bool ad_scope_admit(NodeId id);
 bool ad_scope_suspend(NodeId id);
 /** A reverse traversal has stopped at this node, to go on behind the scope. */
 bool ad_scope_postpone(NodeId id);
-/** A forward traversal is to come to this node. */
-void ad_scope_note_forward(NodeId target);
+/** A forward traversal has to do with this node in such a way: scopes note it that are
+ *  younger than the node. */
+void ad_scope_note(NodeId id, ADCrossing crossing);
 /** A copy of what the innermost scope suspends; NULL: nothing, or ('*ok' is false)
  *  out of memory. With the lock. */
 AdScopeState *ad_scope_copy(bool *ok);

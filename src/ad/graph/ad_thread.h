@@ -14,7 +14,8 @@
  *  number, which no other node ever gets. */
 typedef struct AdScopeState {
     bool isolates; /* is not about what is tracked, which is that of the scope around */
-    bool went_out; /* a forward walk has met nodes from before the border */
+    uint32_t crossed; /* how forward traversals have met nodes from before the border:
+                         ADCrossing */
     bool strict;   /* what is suspended has no gradient */
     bool only;     /* tracked are the nodes in the set; else all that are not */
     uint64_t *set; /* open addressing, 0 = free */

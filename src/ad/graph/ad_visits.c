@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ad/graph/ad_hooks.h"
 #include "ad/graph/ad_scope.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -43,6 +44,7 @@ typedef struct Walk {
     const AdBorder *border; /* NULL: within bodies that are complete */
     bool later;             /* where it stops is noted, and nothing is done about it */
     bool beyond;            /* it does not stop: the traversal is one in forward mode */
+    AdEdges through;        /* of an operation */
 } Walk;
 
 /* Note that a node is seen. '*before': it was. */
@@ -81,10 +83,11 @@ static bool note_stop(AdVisits *v, NodeId id)
     return true;
 }
 
-/* Note what the rest of the walk, or the traversal, goes on from later. */
+/* Note what the rest of the walk, or the traversal, goes on from later. Bodies that are
+ * complete are not walked through in part. */
 static bool stop_at(Walk *w, NodeId id, bool *stops)
 {
-    const AdScopeState *scope = ad_scope_current();
+    const AdScopeState *scope = w->border ? ad_scope_current() : NULL;
     const AdNode *node = ad_graph_node(id);
     *stops = true;
     if (w->border && ad_border_is_outside(w->border, id)) {
@@ -116,6 +119,47 @@ static bool walk_outer(Walk *w, NodeId id)
     return !ad_border_stands_for(id, &f) || !f.outer || walk_push(w, f.outer);
 }
 
+static bool list_edge(Walk *w, EdgeId e)
+{
+    const AdEdge *edge = ad_graph_edge(e);
+    AdVisits *v = w->visits;
+    TRY(vec_reserve(&v->list, &v->capacity, v->count + 1, sizeof(AdVisit)), false);
+    v->list[v->count++] = (AdVisit){ ad_graph_node(edge->source)->serial,
+                                     ad_graph_node(edge->target)->serial,
+                                     e,
+                                     0,
+                                     0,
+                                     edge->slot };
+    if (w->mode == ADModeForward)
+        ad_scope_note(edge->target, ADCrossingOut);
+    else if (w->beyond)
+        ad_scope_note(edge->target, ADCrossingLook);
+    return true;
+}
+
+/* To the other end of an edge, or, where it is an operation of which not each output
+ * depends on each input, beyond. */
+static bool walk_along(Walk *w, const AdEdge *edge)
+{
+    const bool forward = w->mode == ADModeForward;
+    NodeId next = forward ? edge->target : edge->source;
+    bool known = false;
+    w->through.count = 0;
+    if (ad_graph_node(next)->flags & NODE_OPERATION)
+        TRY(ad_hooks.go_through(edge, forward, w->visits->seen.turn, &w->through,
+                                &known),
+            false);
+    if (!known)
+        return walk_push(w, next);
+    for (uint32_t i = 0; i < w->through.count; i++) {
+        const AdEdge *e = ad_graph_edge(w->through.edges[i]);
+        TRY(list_edge(w, w->through.edges[i]) &&
+                walk_push(w, forward ? e->target : e->source),
+            false);
+    }
+    return true;
+}
+
 /* Note the edges of a node; its neighbours are walked next. */
 static bool walk_node(Walk *w, NodeId id)
 {
@@ -133,17 +177,7 @@ static bool walk_node(Walk *w, NodeId id)
             id);
     for (EdgeId e = forward ? node->out : node->in; e;) {
         const AdEdge *edge = ad_graph_edge(e);
-        AdVisits *v = w->visits;
-        TRY(vec_reserve(&v->list, &v->capacity, v->count + 1, sizeof(AdVisit)), false);
-        v->list[v->count++] = (AdVisit){ ad_graph_node(edge->source)->serial,
-                                         ad_graph_node(edge->target)->serial,
-                                         e,
-                                         0,
-                                         0,
-                                         edge->operand };
-        if (forward)
-            ad_scope_note_forward(edge->target);
-        TRY(walk_push(w, forward ? edge->target : edge->source), false);
+        TRY(list_edge(w, e) && walk_along(w, edge), false);
         e = forward ? edge->next_out : edge->next_in;
     }
     return true;
@@ -158,6 +192,8 @@ static bool walk(Walk *w, const NodeId *roots, uint32_t count)
             ok = walk_node(w, w->stack[--w->depth]);
     }
     alloc_free(w->stack);
+    alloc_free(w->through.edges);
+    w->through = (AdEdges){ 0 };
     w->stack = NULL;
     w->depth = w->capacity = 0;
     return ok;
@@ -232,8 +268,8 @@ static int compare_forward(const void *a, const void *b)
     const AdVisit *x = a, *y = b;
     if (x->target != y->target)
         return x->target < y->target ? -1 : 1;
-    if (x->operand != y->operand)
-        return x->operand < y->operand ? -1 : 1;
+    if (x->slot != y->slot)
+        return x->slot < y->slot ? -1 : 1;
     if (x->source != y->source)
         return x->source < y->source ? -1 : 1;
     return (x->edge > y->edge) - (x->edge < y->edge);

@@ -325,7 +325,8 @@ static void restore_unchanged(const AdLoop *loop, uint64_t *states)
 }
 
 /* An iteration of a loop that runs at once is over: variables are the core's, nodes
- * stay. */
+ * stay. Traversals of the next one stop at its states: the edges behind are those of
+ * the results, too. */
 static int end_evaluated(AdOpen *open, uint64_t *states)
 {
     AdLoop *loop = open->loop;
@@ -343,6 +344,7 @@ static int end_evaluated(AdOpen *open, uint64_t *states)
         drop_list(n, loop->before);
         loop->before = hold_list(n, states);
         status = loop->before ? 0 : -1;
+        open->border = ad_graph_serial();
     } else if (status > 0) {
         restore_unchanged(loop, states);
         status = ad_region_dissolve(handle) ? 1 : -1;

@@ -125,7 +125,7 @@ static bool reach_before_edge(Reach *r, const AdEdge *edge)
     if (inner && edge->slot >= inner->tracked_count)
         return reach_push(r, edge->source) &&
                reach_push(r, inner->arrays[edge->slot - inner->tracked_count].node);
-    return edge->rule != RULE_MOVES || edge->operand != 0 ||
+    return edge->rule != RULE_MOVES || edge->slot != 0 ||
            reach_push(r, edge->source);
 }
 

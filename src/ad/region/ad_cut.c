@@ -95,7 +95,7 @@ static bool into_array(const AdEdge *e)
 bool ad_cut_is_before(const AdEdge *e)
 {
     if (e->rule != RULE_INTO)
-        return e->rule == RULE_MOVES && e->slot == MOVES_BEFORE;
+        return e->before;
     return into_array(e) && ((const AdTemplate *) ad_operation_of(e->held)->payload)
                                 ->entries[e->slot]
                                 .before;
@@ -144,7 +144,7 @@ static AdAccess access_of(const AdEdge *e)
                    ? ACCESS_WRITE
                    : ACCESS_READ;
     }
-    if (e->rule != RULE_MOVES || e->operand != 0)
+    if (e->rule != RULE_MOVES || e->slot != 0)
         return ACCESS_VALUE;
     if (moves_kind(e) == MOVES_WRITE)
         return ACCESS_WRITE;

@@ -14,6 +14,7 @@
 #include "ad/region/ad_holders.h"
 #include "ad/region/ad_loop_hooks.h"
 #include "ad/region/ad_placeholder.h"
+#include "ad/region/ad_region_depends.h"
 #include "ad/region/ad_settle.h"
 #include "ad/region/ad_sides.h"
 #include "ad/rule/ad_rule.h"
@@ -118,6 +119,7 @@ const AdHooks ad_hooks = {
     .follow = ad_sides_follow,
     .resume = ad_placeholder_resume,
     .resumed = ad_placeholder_resumed,
+    .go_through = ad_depends_follow,
 };
 
 static VarId hold(VarId id)
@@ -458,7 +460,7 @@ bool ad_region_own_node(uint64_t *leaf)
         ad_graph_new_node((JitBackend) like.backend, (VarType) like.type, like.size);
     TRY(own, false);
     *leaf = (uint64_t) own << 32 | ad_var_index(*leaf);
-    bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0, 0);
+    bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0);
     ad_graph_unref(id);
     return ok;
 }
@@ -720,12 +722,13 @@ static bool admit(NodeId result)
 static bool connect(AdOpen *open, uint64_t *results)
 {
     AdTemplate *t = open->t;
-    const ADCustom custom = { t->name, NULL, go_backward, release_template };
+    const ADCustom custom = { t->name, NULL, go_backward, release_template, NULL };
     NodeId node;
     AdOperation *op = ad_operation_make(&custom, NULL, t->entry_count,
                                         t->tracked_count + t->array_count, &node);
     TRY(op, false);
-    bool ok = true;
+    bool ok;
+    op->depends = ad_region_depends(t, &ok);
     for (uint32_t i = 0; i < t->entry_count && ok; i++) {
         AdEntry *entry = &t->entries[i];
         entry->written =

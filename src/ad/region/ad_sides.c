@@ -60,7 +60,7 @@ static bool add_edge(NodeId last, const Chain *c)
     TRY(value, true);
     AdMoves *m = (AdMoves *) (uintptr_t) ad_graph_edge(value)->held;
     m->held.refs++;
-    return ad_graph_new_edge(last, c->first, RULE_MOVES, 0, 0, (uintptr_t) m);
+    return ad_graph_new_edge(last, c->first, RULE_MOVES, 0, (uintptr_t) m);
 }
 
 /* It is no array any more that only iterations before have written to. */
@@ -76,7 +76,7 @@ static bool put_behind(NodeId last, const Chain *c)
     if (!w->before)
         return add_edge(last, c);
     if (!w->t)
-        ad_graph_edge(w->before)->slot = 0; /* not MOVES_BEFORE */
+        ad_graph_edge(w->before)->before = false;
     ad_graph_set_source(w->before, last);
     return true;
 }

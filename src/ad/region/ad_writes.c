@@ -94,7 +94,7 @@ AdWrite ad_writes_behind(NodeId array)
                            .array = edge->slot - t->tracked_count };
         else if (edge->rule == RULE_MOVES && ad_moves_is_plain_scatter(m))
             w.m = m;
-        if (!t && edge->operand == 0)
+        if (!t && (edge->slot == 0 || edge->rule == RULE_OUT_OF))
             w.before = e;
     }
     if (w.t)

@@ -75,8 +75,7 @@ static uint64_t track(Op op, uint32_t n, const uint64_t *operands, VarId result)
         if (rules[i]) {
             uint64_t held;
             ok = ad_rule_hold(rules[i], n, plain, result, &held) &&
-                 ad_graph_new_edge(ad_var_node(plain[i]), node, rules[i], (uint8_t) i,
-                                   0, held);
+                 ad_graph_new_edge(ad_var_node(plain[i]), node, rules[i], i, held);
         }
     if (ok)
         ad_size_note(node, result, n, plain);
@@ -161,8 +160,8 @@ uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
     for (uint32_t i = 0; i < n && ok; i++)
         if (ad_scope_tracks(operands[i])) {
             m->held.refs++;
-            ok = ad_graph_new_edge(ad_var_node(operands[i]), node, RULE_MOVES,
-                                   (uint8_t) i, 0, (uintptr_t) m);
+            ok = ad_graph_new_edge(ad_var_node(operands[i]), node, RULE_MOVES, i,
+                                   (uintptr_t) m);
         }
     uint64_t leaf = with_node(result, node, ok);
     if (leaf && ad_thread_is_debugging())
@@ -295,7 +294,7 @@ uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)
         NodeId node = make_node(value);
         result = with_node(
             value, node,
-            node && ad_graph_new_edge(ad_var_node(b), node, RULE_IDENTITY, 0, 0, 0));
+            node && ad_graph_new_edge(ad_var_node(b), node, RULE_IDENTITY, 0, 0));
         if (result)
             ad_size_note(node, value, 1, &b);
     }

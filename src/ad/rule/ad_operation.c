@@ -5,11 +5,10 @@
 
 #include "ad/graph/ad_scope.h"
 #include "ad/graph/ad_size.h"
+#include "ad/rule/ad_depends.h"
 #include "ad/rule/ad_rule.h"
 #include "base/alloc.h"
 #include "base/error.h"
-
-enum { OPERATION_LIMIT = 65536 }; /* inputs, outputs: AdEdge.slot */
 
 static void clear(uint64_t *gradients, uint32_t count)
 {
@@ -57,6 +56,7 @@ static void call_release(uint32_t index, int freed, void *payload)
         op->custom.release(op->payload);
     alloc_free((char *) op->custom.name);
     ad_scope_free_copy(op->scope);
+    alloc_free(op->depends);
     alloc_free(op);
 }
 
@@ -68,13 +68,23 @@ static void operation_release(AdHeld *held)
     state_defer(&op->last, call_release, 0, 0, op);
 }
 
+/* Does any output with a gradient depend on the input? */
+static bool is_reached(const AdOperation *op, const uint64_t *given, uint32_t input)
+{
+    for (uint32_t k = 0; k < op->n_out; k++)
+        if (given[k] && ad_depends(op->depends, k, input))
+            return true;
+    return false;
+}
+
 /* Gradients of inputs that the operation adds to. */
-static void take_sums(const AdOperation *op, NodeId node, uint64_t *made)
+static void take_sums(const AdOperation *op, NodeId node, const uint64_t *given,
+                      uint64_t *made)
 {
     for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
         const AdEdge *edge = ad_graph_edge(e);
         AdNode *source = ad_graph_node(edge->source);
-        if (!made[edge->slot] &&
+        if (!made[edge->slot] && is_reached(op, given, edge->slot) &&
             op->arrival(op->payload, edge->slot) == ARRIVES_ARRAY) {
             made[edge->slot] = source->grad;
             source->grad = 0;
@@ -175,7 +185,7 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
     else
         clear_givers(givers, n);
     if (!forward && op->arrival)
-        take_sums(op, node, given + n);
+        take_sums(op, node, given, given + n);
     state_unlock();
     bool entered = false, ok = enter_scope(op, &entered);
     if (ok)
@@ -203,6 +213,7 @@ AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_i
         sizeof(AdOperation) + (n_in + n_out) * (sizeof(uint64_t) + sizeof(NodeId)));
     TRY(op, NULL);
     op->custom = *custom;
+    op->custom.depends = NULL;
     op->custom.name = alloc_string(custom->name ? custom->name : "custom");
     *node = op->custom.name ? ad_graph_new_node(JitBackendNone, VarTypeVoid, 0) : 0;
     if (!*node) {
@@ -225,7 +236,7 @@ static bool connect(AdOperation *op, NodeId source, NodeId target, uint8_t rule,
                     size_t slot)
 {
     op->held.refs++;
-    return ad_graph_new_edge(source, target, rule, 0, (uint16_t) slot, (uintptr_t) op);
+    return ad_graph_new_edge(source, target, rule, slot, (uintptr_t) op);
 }
 
 bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t slot)
@@ -276,18 +287,30 @@ static bool connect_outputs(AdOperation *op, NodeId node, size_t n, uint64_t *ou
     return false;
 }
 
+static bool copy_depends(AdOperation *op, const bool *depends)
+{
+    if (!depends)
+        return true;
+    TRY(op->depends = ad_depends_new(op->n_in, op->n_out), false);
+    for (size_t k = 0; k < op->n_out; k++)
+        for (size_t i = 0; i < op->n_in; i++)
+            if (depends[k * op->n_in + i])
+                ad_depends_set(ad_depends_row(op->depends, k), i);
+    return true;
+}
+
 bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
                const uint64_t *inputs, size_t n_out, uint64_t *outputs)
 {
     if (!custom || (!inputs && n_in) || (!outputs && n_out) ||
-        n_in >= OPERATION_LIMIT || n_out >= OPERATION_LIMIT || !custom->forward ||
+        n_in >= AD_SLOTS || n_out >= AD_SLOTS || !custom->forward ||
         !custom->backward) {
         if (custom && custom->release)
             custom->release(payload);
         return error_set(JIT_ERROR_ARGUMENT,
                          "ad_custom(): %zu inputs and %zu outputs, expected fewer than "
                          "%d, and no pointer that is NULL",
-                         n_in, n_out, OPERATION_LIMIT);
+                         n_in, n_out, AD_SLOTS);
     }
     bool ok = state_thread() != NULL, any = false;
     for (size_t i = 0; i < n_in && ok; i++)
@@ -301,7 +324,8 @@ bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
     if (op) {
         op->lends = true;
         op->scope = ad_scope_copy(&ok);
-        ok = ok && connect_inputs(op, node, n_in, inputs) &&
+        ok = ok && copy_depends(op, custom->depends) &&
+             connect_inputs(op, node, n_in, inputs) &&
              connect_outputs(op, node, n_out, outputs);
         ad_graph_unref(node);
         ad_graph_drop_held(&op->held);

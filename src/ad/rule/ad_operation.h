@@ -29,6 +29,7 @@ typedef struct AdOperation {
     /* Nodes that these have come from, owned; 0 = none: first those of inputs. */
     NodeId *givers;
     struct AdScopeState *scope; /* what was suspended when it was made; NULL: nothing */
+    struct AdDepends *depends;  /* owned; NULL: each output depends on each input */
     bool lends; /* gradients to the givers while it runs */
     /* NULL: ARRIVES_VALUE. What is added to custom.backward() finds in its place. */
     AdArrival (*arrival)(const void *payload, uint32_t input);

@@ -64,9 +64,6 @@ bool ad_rule_bits_are(VarType type, uint64_t bits, bool finite);
 /** g * w, but 0 where g is 0. A new reference, 0: error. Without lock. */
 uint64_t ad_rule_times(uint64_t g, uint64_t w);
 
-/** AdEdge.slot of a write in a loop: its source is no variable, but stands for what
- *  iterations before have written to an array that is not tracked. */
-enum { MOVES_BEFORE = 1 };
 /** Operations that move entries around. Functions give new references, 0: error
  *  recorded; called without lock. */
 /** What lanes do with operand 0, an array. */

@@ -3,32 +3,63 @@
  *
  * A body begins with the gradients that there are outside. Where it is recorded, nodes
  * from before it are lent others for as long as it is (ad_border.h); where it runs at
- * once, what a traversal brings to one is replaced by the next one's. Placeholders have
- * the tangents of what they stand for while a traversal is under way.
+ * once, what a traversal brings to one goes when it has gone on, and is replaced by the
+ * next one's if it ends there. Placeholders have the tangents of what they stand for
+ * while a traversal is under way.
  */
 #include "ad/traverse/ad_tangent.h"
 
 #include "ad/array/ad_moves.h"
+#include "ad/graph/ad_scope.h"
 #include "ad/traverse/ad_gradient.h"
 #include "base/error.h"
+#include "base/vec.h"
+
+/* Keep the gradient of the node at a place, for ad_tangent_clear(). */
+static bool keep(Traversal *t, uint32_t place)
+{
+    TRY(vec_reserve(&t->kept, &t->kept_capacity, t->kept_count + 1, sizeof(AdKept)),
+        false);
+    const uint64_t grad = ad_graph_node(t->spots[place].id)->grad;
+    ad_graph_hold(grad);
+    t->kept[t->kept_count++] = (AdKept){ place, grad };
+    t->spots[place].flags |= SPOT_KEPT;
+    return true;
+}
 
 /* A tangent comes to the receiver of an edge. To one from before, an earlier
  * traversal of the body may have brought another: it begins with what was there
  * outside. Where the body is recorded that comes back in the end. */
-bool ad_tangent_bring(const Traversal *t, uint32_t place)
+bool ad_tangent_bring(Traversal *t, uint32_t place)
 {
     Spot *spot = &t->spots[place];
     const NodeId receiver = spot->id;
     if (!ad_tangent_is_before(t, receiver) || spot->flags & SPOT_BROUGHT)
         return true;
     spot->flags |= SPOT_BROUGHT;
+    ad_scope_note(receiver, ADCrossingIn);
     bool brought = ad_graph_node(receiver)->flags & NODE_BROUGHT;
     ad_graph_node(receiver)->flags |= NODE_BROUGHT;
     if (ad_border_recorded())
         return ad_border_lend_copy(receiver, brought);
     if (brought)
         ad_gradient_clear(receiver);
-    return true;
+    return !ad_graph_node(receiver)->grad || keep(t, place);
+}
+
+void ad_tangent_clear(Traversal *t, uint32_t place)
+{
+    const Spot *spot = &t->spots[place];
+    AdNode *node = ad_graph_node(spot->id);
+    ad_gradient_clear(spot->id);
+    if (!(spot->flags & SPOT_BROUGHT) || ad_border_recorded())
+        return;
+    node->flags &= ~(unsigned) NODE_BROUGHT;
+    for (uint32_t i = 0; spot->flags & SPOT_KEPT && i < t->kept_count; i++)
+        if (t->kept[i].place == place) {
+            node->grad = t->kept[i].grad;
+            t->kept[i].grad = 0;
+        }
 }
 
 /* An array that a body writes to, or a result of an operation on whole arrays, has its

@@ -18,7 +18,8 @@ enum {
     SPOT_END = 32,     /* in Traversal.ends */
     SPOT_BROUGHT = 64, /* forward, from before the body or scope: a tangent has come */
     SPOT_STANDS = 128, /* forward: it has that of what it stands for */
-    SPOT_GIVER = 256   /* it has edges to go on by */
+    SPOT_GIVER = 256,  /* it has edges to go on by */
+    SPOT_KEPT = 512    /* SPOT_BROUGHT, and Traversal.kept has its gradient of before */
 };
 
 /* A node of a traversal. */
@@ -27,6 +28,12 @@ typedef struct Spot {
     uint32_t left;  /* edges by which its gradient is yet to leave */
     uint16_t flags; /* SPOT_... */
 } Spot;
+
+/* What the gradient of the node at a place was. */
+typedef struct AdKept {
+    uint32_t place;
+    uint64_t grad; /* owned */
+} AdKept;
 
 /* Numbers of spots, whose nodes are held. */
 typedef struct SpotList {
@@ -49,6 +56,8 @@ typedef struct Traversal {
     AdSet nodes;
     SpotList sums; /* whose gradients are to be summed up */
     SpotList ends; /* that have no edges to go on by, and gradients */
+    AdKept *kept;  /* of nodes from before, that have gradients */
+    uint32_t kept_count, kept_capacity;
 } Traversal;
 
 /** Forward: is it from before the body, or the scope? */
@@ -59,7 +68,9 @@ static inline bool ad_tangent_is_before(const Traversal *t, NodeId id)
 }
 
 /** A tangent comes to the node at this place. False: out of memory. */
-bool ad_tangent_bring(const Traversal *t, uint32_t place);
+bool ad_tangent_bring(Traversal *t, uint32_t place);
+/** The one at this place is not needed any more: what the node had comes back. */
+void ad_tangent_clear(Traversal *t, uint32_t place);
 /** Can it, along this edge? Without lock. False: error recorded. */
 bool ad_tangent_check(const Traversal *t, const AdEdge *edge, NodeId receiver);
 /** The node at this place gives its tangent: that of what it stands for, if it is a

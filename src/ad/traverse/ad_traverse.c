@@ -43,6 +43,7 @@ typedef struct Passage {
     AdSize from;  /* of giver and receiver */
     size_t to;
     NodeId giver, receiver;
+    bool ends;  /* at the receiver */
     bool waits; /* what comes to the receiver, until a construct is complete */
     AdArrival arrival;
 } Passage;
@@ -76,6 +77,7 @@ static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
     p->edge = *ad_graph_edge(v->edge);
     p->giver = giver_of(t, &p->edge);
     p->receiver = receiver_of(t, &p->edge);
+    p->ends = !(t->spots[v->receiver].flags & SPOT_GIVER);
     p->waits = ad_border_waits(&t->border, p->receiver);
     p->arrival = p->waits ? ad_wait_arrival(&p->edge) : ARRIVES_VALUE;
     p->from = ad_size_of_node(p->giver);
@@ -134,19 +136,19 @@ static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
         t->mode == ADModeForward ? m->forward : m->backward;
     bool forward = t->mode == ADModeForward;
     bool array = m->kind == MOVES_LOCAL
-                     ? (forward ? m->local[1] : m->local[0] && p->edge.operand == 0)
-                     : m->kind == MOVES_WRITE && (forward || p->edge.operand == 0);
+                     ? (forward ? m->local[1] : m->local[0] && p->edge.slot == 0)
+                     : m->kind == MOVES_WRITE && (forward || p->edge.slot == 0);
     if (p->to == 1 &&
         !array) /* sizes may differ: ad_gradient_accumulate() sees to it */
-        return deliver(t, p, move(m, p->edge.operand, g, 0));
+        return deliver(t, p, move(m, p->edge.slot, g, 0));
     if (p->waits && p->arrival == ARRIVES_VALUE)
-        return deliver(t, p, move(m, p->edge.operand, g, 0));
+        return deliver(t, p, move(m, p->edge.slot, g, 0));
     if (p->waits) {
         uint64_t into = ad_wait_take(&t->border, p->receiver);
-        uint64_t added = into ? move(m, p->edge.operand, g, into) : 0;
+        uint64_t added = into ? move(m, p->edge.slot, g, into) : 0;
         return ad_wait_put(&t->border, p->receiver, added);
     }
-    uint64_t sum = move(m, p->edge.operand, g, ad_gradient_take(p->receiver));
+    uint64_t sum = move(m, p->edge.slot, g, ad_gradient_take(p->receiver));
     return sum && ad_gradient_put(p->receiver, sum);
 }
 
@@ -268,6 +270,8 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
         return true;
     TRY(may_wait(p), false);
     if (rule == RULE_INTO || rule == RULE_OUT_OF) {
+        if (p->ends) /* at an operation, since nothing that is tracked is behind it */
+            return true;
         /* Within a body it is a value of each lane, whatever its size. */
         uint64_t whole =
             ad_thread_in_body() ? ad_var_inc_ref(g) : ad_moves_resize(g, p->from);
@@ -409,7 +413,7 @@ static uint64_t given(Traversal *t, NodeId giver, bool *ok)
 /* Is the gradient of a node gone when its last edge has been passed? */
 static bool is_cleared(const Traversal *t, const Spot *giver)
 {
-    if (!(giver->flags & SPOT_REACHED) && ad_tangent_is_before(t, giver->id))
+    if (!(giver->flags & SPOT_BROUGHT) && ad_tangent_is_before(t, giver->id))
         return false;
     uint32_t flag =
         giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
@@ -421,7 +425,7 @@ static bool hands_on(const Traversal *t, const Spot *giver, const Passage *p)
 {
     const AdMoves *m = (const AdMoves *) (uintptr_t) p->edge.held;
     return t->mode == ADModeForward && p->edge.rule == RULE_MOVES &&
-           p->edge.operand == 0 && m->kind == MOVES_WRITE && giver->left == 1 &&
+           p->edge.slot == 0 && m->kind == MOVES_WRITE && giver->left == 1 &&
            is_cleared(t, giver) && !(t->watch && !t->inside) &&
            !ad_graph_node(p->receiver)->grad;
 }
@@ -429,14 +433,15 @@ static bool hands_on(const Traversal *t, const Spot *giver, const Passage *p)
 /* All edges that leave the giver have been passed: with it, its gradient is done. What
  * an operation has made for edges that are not gone along, or was given and has not
  * used, would be taken for gradients of the next traversal. */
-static void finish_giver(const Traversal *t, const Spot *giver)
+static void finish_giver(Traversal *t, uint32_t place)
 {
+    const Spot *giver = &t->spots[place];
     const AdNode *node = ad_graph_node(giver->id);
     if (node->flags & NODE_OPERATION)
         ad_operation_clear(
             ad_operation_of(ad_graph_edge(node->in ? node->in : node->out)->held));
     if (is_cleared(t, giver))
-        ad_gradient_clear(giver->id);
+        ad_tangent_clear(t, place);
 }
 
 /* Is it the last edge of its target? */
@@ -485,7 +490,7 @@ static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
     t->spots[v->receiver].flags |= SPOT_REACHED;
     TRY(note_gradient(t, v->receiver), false);
     if (--giver->left == 0)
-        finish_giver(t, giver);
+        finish_giver(t, v->giver);
     /* Other bodies may come by what belongs to one around them. */
     if (t->flags & ADFlagClearEdges && there &&
         !ad_tangent_is_before(t, ad_graph_edge(v->edge)->target) &&
@@ -698,7 +703,7 @@ static void detach_gradient(NodeId id)
  * that an operation was given hold nodes, which may hold the operation. Tracked ones
  * depend on the nodes that they are in: nobody will ask for their derivatives, so they
  * become plain. */
-static void give_up(const Traversal *t, uint32_t from)
+static void give_up(Traversal *t, uint32_t from)
 {
     state_lock();
     for (uint32_t i = 0; i < t->visits.count && t->tracked; i++) {
@@ -715,7 +720,7 @@ static void give_up(const Traversal *t, uint32_t from)
     }
     for (uint32_t i = from; i < t->visits.count; i++)
         if (same_edge(&t->visits.list[i]))
-            finish_giver(t, &t->spots[t->visits.list[i].giver]);
+            finish_giver(t, t->visits.list[i].giver);
     for (uint32_t i = from; i < t->visits.count; i++)
         release_target(t, &t->visits.list[i]);
     state_unlock();
@@ -798,7 +803,11 @@ static bool traverse(Traversal *t)
         ok = false;
     if (begun && !ad_tangent_return(t))
         ok = false;
+    for (uint32_t k = 0; k < t->kept_count; k++)
+        if (t->kept[k].grad)
+            ad_graph_release(t->kept[k].grad);
     state_unlock();
+    alloc_free(t->kept);
     drop_spots(t, &t->sums);
     drop_spots(t, &t->ends);
     jit_var_dec_ref(t->zero);

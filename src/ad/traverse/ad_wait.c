@@ -30,9 +30,9 @@ AdArrival ad_wait_arrival(const AdEdge *e)
     case MOVES_READ:
         return one ? ARRIVES_VALUE : ARRIVES_ARRAY;
     case MOVES_WRITE:
-        return e->operand == 0 ? ARRIVES_NEVER : ARRIVES_VALUE;
+        return e->slot == 0 ? ARRIVES_NEVER : ARRIVES_VALUE;
     case MOVES_LOCAL:
-        return m->local[0] && e->operand == 0 ? ARRIVES_NEVER : ARRIVES_VALUE;
+        return m->local[0] && e->slot == 0 ? ARRIVES_NEVER : ARRIVES_VALUE;
     default:
         return ARRIVES_VALUE;
     }

@@ -189,17 +189,53 @@ static Operation *operation_new(State *state, PyObject *op, size_t n_in, size_t 
     return o;
 }
 
+static bool read_row(PyObject *row, size_t n_in, bool *to)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(row); i++) {
+        const size_t number = PyLong_AsSize_t(PyTuple_GET_ITEM(row, i));
+        if (number >= n_in)
+            return false;
+        to[number] = true;
+    }
+    return true;
+}
+
+/* ADCustom.depends of a tuple that has for each output a tuple of numbers of inputs, to
+ * be freed by PyMem_Free(). NULL: it is None, or ('*ok' is false) exception. */
+static bool *read_depends(PyObject *rows, size_t n_in, size_t n_out, bool *ok)
+{
+    *ok = true;
+    if (rows == Py_None)
+        return NULL;
+    bool *depends = PyMem_Calloc(n_in * n_out + 1, sizeof(*depends));
+    *ok = depends && PyTuple_Check(rows) && (size_t) PyTuple_GET_SIZE(rows) == n_out;
+    for (size_t k = 0; *ok && k < n_out; k++) {
+        PyObject *row = PyTuple_GET_ITEM(rows, (Py_ssize_t) k);
+        *ok = PyTuple_Check(row) && read_row(row, n_in, depends + k * n_in);
+    }
+    if (*ok)
+        return depends;
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError,
+                        "drjit.custom(): expected a tuple of numbers of inputs for "
+                        "each output");
+    PyMem_Free(depends);
+    return NULL;
+}
+
 /* Connect the leaves; those of 'out' become tracked. */
 static bool connect(State *state, const char *name, PyObject *op, PyObject *inputs,
-                    PyObject *outputs, Leaves *in, Leaves *out)
+                    PyObject *outputs, Leaves *in, Leaves *out, PyObject *rows)
 {
     Operation *o = operation_new(state, op, in->count, out->count);
     if (!o)
         return false;
     const TypeInfo **next = o->infos;
-    const ADCustom callbacks = { name, custom_forward, custom_backward,
-                                 custom_release };
-    bool ok = tree_visit(state, "custom", inputs, note_infos, &next) &&
+    bool ok;
+    bool *depends = read_depends(rows, in->count, out->count, &ok);
+    const ADCustom callbacks = { name, custom_forward, custom_backward, custom_release,
+                                 depends };
+    ok = ok && tree_visit(state, "custom", inputs, note_infos, &next) &&
               tree_visit(state, "custom", outputs, note_infos, &next);
     for (size_t i = 0; i < out->count; i++)
         out->leaves[i] = leaf_plain(out->leaves[i]);
@@ -210,22 +246,25 @@ static bool connect(State *state, const char *name, PyObject *op, PyObject *inpu
         if (!ok)
             error_from_core("custom", NULL, 0);
     }
+    PyMem_Free(depends);
     Py_DECREF((PyObject *) o);
     return ok;
 }
 
-/* _custom(name, op, inputs, outputs): the arrays in 'outputs' become tracked. */
+/* _custom(name, op, inputs, outputs, depends): the arrays in 'outputs' become tracked.
+ * 'depends' has for each leaf of these, a tuple, those of the inputs that it depends
+ * on; None: all. */
 static PyObject *custom(PyObject *module, PyObject *args)
 {
     const char *name;
-    PyObject *op, *inputs, *outputs;
-    if (!PyArg_ParseTuple(args, "sOOO", &name, &op, &inputs, &outputs))
+    PyObject *op, *inputs, *outputs, *depends;
+    if (!PyArg_ParseTuple(args, "sOOOO", &name, &op, &inputs, &outputs, &depends))
         return NULL;
     State *state = state_of_module(module);
     Leaves in = { .state = state }, out = { .state = state };
     bool ok = leaves_collect(&in, "custom", inputs) &&
               leaves_collect(&out, "custom", outputs) &&
-              connect(state, name, op, inputs, outputs, &in, &out);
+              connect(state, name, op, inputs, outputs, &in, &out, depends);
     uint64_t *leaf = out.leaves;
     ok = ok && tree_visit(state, "custom", outputs, set_nodes, &leaf);
     leaves_drop(&in);
@@ -297,7 +336,8 @@ static PyObject *set_leaves(PyObject *module, PyObject *args)
 }
 
 PyMethodDef custom_functions[] = {
-    { "_custom", custom, METH_VARARGS, "_custom(name, op, inputs, outputs)" },
+    { "_custom", custom, METH_VARARGS,
+      "_custom(name, op, inputs, outputs, depends)" },
     { "_leaves", split, METH_O, "_leaves(array)" },
     { "_from_leaves", join, METH_VARARGS, "_from_leaves(like, leaves)" },
     { "_set_leaves", set_leaves, METH_VARARGS, "_set_leaves(array, leaves)" },

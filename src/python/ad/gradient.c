@@ -66,7 +66,8 @@ static Leaf add_gradient(Leaf value, void *argument)
 /* What has become of gradients that were to be stored. */
 typedef struct Fate {
     bool stored;
-    bool lost; /* one that is not known to be zero, of what is not tracked */
+    bool lost; /* one that is not known to be zero, of what is not tracked, and was not
+                  suspended where the custom operation was made that runs */
 } Fate;
 
 static bool is_zero(Leaf leaf)
@@ -141,7 +142,8 @@ static bool accumulate(const char *operation, Array *a, const Array *source, int
             evaluate_call(add_gradient, own, &s);
         fate->stored |= tracked;
         fate->lost |= !tracked && own && gradient_is_float(a->info) &&
-                      leaf_peek_size(s.target) && !is_zero(own);
+                      leaf_peek_size(s.target) && !is_zero(own) &&
+                      !ad_scope_suspended_before(s.target);
         leaf_unref(s.target);
         ok = s.ok;
     }

@@ -89,6 +89,7 @@ static PyObject *traverse(PyObject *module, PyObject *args)
 /* ---------------------------------------------------------------- scopes */
 
 static const char *const scope_names[] = { "suspend_grad", "resume_grad",
+                                           "isolate_grad",
                                            "isolate_grad" }; /* by ADScope */
 
 /* _scope_enter(kind, args): an empty tuple stands for everything. */
@@ -177,11 +178,11 @@ static PyObject *scope_keeps(PyObject *module, PyObject *array)
                            ad_scope_keeps(array_leaf((Array *) array)));
 }
 
-/* _scope_went_out(): has a forward traversal left it? */
-static PyObject *scope_went_out(PyObject *module, PyObject *unused)
+/* _scope_crossed(): an ADCrossing. */
+static PyObject *scope_crossed(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
-    return PyBool_FromLong(ad_scope_went_out());
+    return PyLong_FromUnsignedLong(ad_scope_crossed());
 }
 
 /* _is_leaf(array with one leaf): see ad_is_leaf(). */
@@ -278,6 +279,21 @@ static PyObject *reached(PyObject *module, PyObject *args)
     return list;
 }
 
+/* _has_grad_behind(tree) */
+static PyObject *has_grad_behind(PyObject *module, PyObject *tree)
+{
+    static const char name[] = "freeze";
+    Leaves l = { .state = state_of_module(module) };
+    int found = -1;
+    if (leaves_collect(&l, name, tree)) {
+        found = ad_has_grad_behind(l.count, l.leaves);
+        if (found < 0)
+            error_from_core(name, NULL, 0);
+    }
+    leaves_drop(&l);
+    return found < 0 ? NULL : PyBool_FromLong(found);
+}
+
 static PyObject *tape_limit(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
@@ -319,7 +335,7 @@ PyMethodDef propagate_functions[] = {
     { "_scope_admit", scope_admit, METH_O, "_scope_admit(tree)" },
     { "_scope_keep", scope_keep, METH_O, "_scope_keep(tree)" },
     { "_scope_keeps", scope_keeps, METH_O, "_scope_keeps(array)" },
-    { "_scope_went_out", scope_went_out, METH_NOARGS, "_scope_went_out()" },
+    { "_scope_crossed", scope_crossed, METH_NOARGS, "_scope_crossed()" },
     { "_is_leaf", is_leaf, METH_O, "_is_leaf(array)" },
     { "_whos_ad", whos, METH_NOARGS, "_whos_ad()" },
     { "_graphviz_ad", graphviz, METH_NOARGS, "_graphviz_ad()" },
@@ -327,6 +343,7 @@ PyMethodDef propagate_functions[] = {
     { "_depends_beyond", depends_beyond, METH_VARARGS,
       "_depends_beyond(result, inputs)" },
     { "_reached", reached, METH_VARARGS, "_reached(results, inputs)" },
+    { "_has_grad_behind", has_grad_behind, METH_O, "_has_grad_behind(tree)" },
     { "_tape_limit", tape_limit, METH_NOARGS, "_tape_limit()" },
     { "_set_tape_limit", set_tape_limit, METH_O, "_set_tape_limit(bytes)" },
     { "_ad_node_count", node_count, METH_NOARGS,

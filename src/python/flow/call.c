@@ -383,6 +383,42 @@ static bool check_lengths(const Call *call, const Variables *values, size_t expe
                        "the functions have returned local arrays of different lengths");
 }
 
+/* Reverse traversals within stop at what was there before. */
+static bool isolate(const Call *call)
+{
+    return ad_scope_enter(ADScopeIsolate, 0, NULL) ||
+           error_from_core(call->operation, NULL, 0);
+}
+
+/* What they have stopped at goes on, unless an exception was raised, which stays. */
+static bool end_isolation(const Call *call)
+{
+    PyObject *raised = error_fetch();
+    bool ok;
+    WAIT_BEGIN
+    ok = ad_scope_leave(raised == NULL);
+    WAIT_END
+    if (raised) {
+        error_restore(raised);
+        return false;
+    }
+    return !PyErr_Occurred() && (ok || error_from_core(call->operation, NULL, 0));
+}
+
+/* Call a function whose arguments have been selected. They are what its traversals stop
+ * at, since its results may depend on them as well. */
+static Tracker *call_selected(Call *call, uint32_t callable, Variables *values)
+{
+    if (!isolate(call))
+        return NULL;
+    PyObject *result = call_function(call, callable);
+    Tracker *returned = result ? take_returned(call, result) : NULL;
+    if (returned && !tracker_spread(returned, values))
+        returned = NULL;
+    Py_XDECREF(result);
+    return end_isolation(call) ? returned : NULL;
+}
+
 /* Call a function with the lanes of its instance, or (NULL) with no lanes. 'values'
  * receives what it has returned. */
 static Tracker *call_bucket(Call *call, uint32_t callable, const JitCallBucket *bucket,
@@ -390,13 +426,9 @@ static Tracker *call_bucket(Call *call, uint32_t callable, const JitCallBucket *
 {
     if (!push_mask(call, bucket ? bucket->index : 0))
         return NULL;
-    PyObject *result = select_lanes(call, bucket ? bucket->index : 0)
-                           ? call_function(call, callable)
-                           : NULL;
-    Tracker *returned = result ? take_returned(call, result) : NULL;
-    if (returned && !tracker_spread(returned, values))
-        returned = NULL;
-    Py_XDECREF(result);
+    Tracker *returned = select_lanes(call, bucket ? bucket->index : 0)
+                            ? call_selected(call, callable, values)
+                            : NULL;
     return pop_mask(call) ? returned : NULL;
 }
 
@@ -485,26 +517,31 @@ static PyObject *run_buckets(Call *call)
     return ok ? tracker_give(&call->first) : NULL;
 }
 
-/* Reverse traversals in the functions stop at what was before, so that none takes the
- * edges that another one goes by. */
+/* What the functions' traversals have come to goes on behind the call, once for all of
+ * them. */
+static PyObject *run_isolated(Call *call)
+{
+    if (!isolate(call))
+        return NULL;
+    PyObject *result = run_buckets(call);
+    if (!end_isolation(call))
+        Py_CLEAR(result);
+    return result;
+}
+
 static PyObject *run_evaluated(Call *call)
 {
     const JitBackend backend = type_backend(call->state);
     const uint32_t record = jit_record_begin_evaluated(backend, call->label);
-    if (!record || !ad_scope_enter(ADScopeBody, 0, NULL)) {
-        error_from_core(call->operation, NULL, 0);
-        if (record)
-            jit_record_end(backend, record, 1);
-        return NULL;
-    }
-    PyObject *result = run_buckets(call);
+    if (!record)
+        return error_from_core(call->operation, NULL, 0), NULL;
+    PyObject *result = run_isolated(call), *raised = result ? NULL : error_fetch();
     bool ok;
-    PyObject *raised = error_fetch();
     WAIT_BEGIN
-    ok = ad_scope_leave(result != NULL);
-    ok &= jit_record_end(backend, record, !ok || !result);
+    ok = jit_record_end(backend, record, !result);
     WAIT_END
-    error_restore(raised);
+    if (!result)
+        error_restore(raised);
     if (ok || !result)
         return result;
     Py_DECREF(result);

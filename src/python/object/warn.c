@@ -6,6 +6,8 @@
 #include <frameobject.h> /* Python 3.10 has PyFrame_GetBack() here */
 #include <string.h>
 
+#include "drjit-core/ad.h"
+
 /* The path of the folder that has the package's files, with the slash: a new reference.
  * NULL: not known. */
 static PyObject *home_of_package(void)
@@ -45,6 +47,8 @@ static int own_frames(void)
 
 bool warn_user(const char *operation, const char *text)
 {
+    if (ad_scope_is_closed()) /* it is called once more, for its derivative */
+        return true;
     PyObject *message = PyUnicode_FromFormat("drjit.%s(): %s", operation, text);
     PyObject *bytes = message ? PyUnicode_AsUTF8String(message) : NULL;
     Py_XDECREF(message);
