@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Make the table of files that exported functions take along (src/export).
 
-    make_runtime.py OUTPUT DEPFILE AVX2_FLAGS AVX512_FLAGS
+    make_runtime.py OUTPUT DEPFILE AVX2_FLAGS AVX512_FLAGS COMPILER...
 
 ROOTS lists sources of the library by what needs them; what these include comes with
 them. The files are put into C as text, so that the library needs no folder at run time.
+So are the identifiers that they declare, which exported functions cannot have.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+
+from file_scope import identifiers
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (ROOT / "src", ROOT / "include")
@@ -40,6 +43,10 @@ ROOTS = {
         device/cpu/gemm.c device/cpu/gemm_lanes.c export/runtime/exported_gemm.c
         """,
 }
+# What FUNCTION.c includes besides (src/export/export_source.c).
+SYSTEM = ("math.h", "stdio.h", "stdlib.h", "string.h", "unistd.h")
+OPTIONS = ("-std=c11", "-D_GNU_SOURCE")
+ISA_MACROS = ("EXPORTED_ISA", "LANES_ISA", "REDUCE_ISA", "GEMM_ISA")
 # Compiled for the instruction set.
 LOOPS = re.compile(r"lanes|\w+_lanes")
 TEMPLATES = {"Makefile": "Makefile.in", ".pc.in": "name.pc.in"}
@@ -101,8 +108,23 @@ def rows(texts: dict[str, str]) -> str:
     return text + row("LICENSE", "EXPORT_ALWAYS", "EXPORT_HEADER", license_text)
 
 
+def names(compiler: list[str], texts: dict[str, str]) -> str:
+    """The identifiers at file scope, for either instruction set."""
+    headers, sources = (
+        sorted(name for name in texts if name.endswith(ending))
+        for ending in (".h", ".c")
+    )
+    folders = [f"-I{folder}" for folder in FOLDERS]
+    found: set[str] = set()
+    for isa in ("avx2", "avx512"):
+        macros = [f"-D{macro}={isa}" for macro in ISA_MACROS]
+        command = [*compiler, *OPTIONS, *folders, *macros]
+        found |= identifiers(command, [*headers, *SYSTEM], sources)
+    return "\n" + "\n".join(sorted(found)) + "\n"
+
+
 def main() -> int:
-    output, depfile, avx2, avx512 = sys.argv[1:]
+    output, depfile, avx2, avx512, *compiler = sys.argv[1:]
     texts: dict[str, str] = {}
     table = rows(texts)
     sources = " ".join(str(find(name)) for name in sorted(texts))
@@ -112,6 +134,7 @@ def main() -> int:
         '#include "export/export_files.h"\n\n'
         f'const char export_flags_avx2[] = "{avx2}";\n'
         f'const char export_flags_avx512[] = "{avx512}";\n\n'
+        f"const char export_names[] =\n{literal(names(compiler, texts))};\n\n"
         "const ExportFile export_files[] = {\n"
         f"{table}    {{ 0 }}\n}};\n",
         encoding="utf-8",

@@ -175,7 +175,8 @@ typedef enum JitExportBounds {
 /** A function of an exported library. */
 typedef struct JitExport {
     JitRecording *recording;
-    const char *name; /* an identifier of C that the C library does not have */
+    const char *name; /* an identifier of C that neither the C library nor the sources
+                         that the library takes along have */
     /** What to call what goes in and out: a text for each, of which letters and digits
      *  count; NULL: input_0, ... The last ones may be nothing but sizes: literals of
      *  which only the number of entries matters. */
@@ -194,8 +195,9 @@ typedef struct JitExport {
  *  recording checks, since it was made with JitFlagDebug or has loops with a limit, the
  *  function checks, too: it returns an error. JIT_ERROR_UNSUPPORTED if kernels were not
  *  made by the engine 'native', and if a recording depends on registered objects or
- *  prints something; JIT_ERROR_ARGUMENT if indices are to be checked and the recording
- *  was made without JitFlagDebug; JIT_ERROR_SYSTEM if a file cannot be written. */
+ *  prints something; JIT_ERROR_ARGUMENT if a function cannot have its name, and if
+ *  indices are to be checked and the recording was made without JitFlagDebug;
+ *  JIT_ERROR_SYSTEM if a file cannot be written. */
 JIT_EXPORT bool jit_freeze_export(const char *folder, size_t count,
                                   const JitExport *functions);
 /** Release a recording that is not being repeated; NULL is fine. */

@@ -2,6 +2,7 @@
  * export.h -- recorded functions as C libraries that need nothing of this one
  *
  *     recordings ──► export_plan.c     kernels, names; can they be exported?
+ *                    export_symbol.c   can the functions be called so?
  *                        │
  *                        ├─► export_kernels.c    FUNCTION_kernels.S
  *                        ├─► export_source.c     FUNCTION.c: tables

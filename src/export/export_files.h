@@ -1,7 +1,7 @@
 /*
  * export_files.h -- the files that each exported function takes along, as text
  *
- * tools/make_runtime.py makes the table when the library is built: sources of the
+ * tools/make_runtime.py makes the tables when the library is built: sources of the
  * library as they are, and what they include.
  */
 #ifndef EXPORT_EXPORT_FILES_H
@@ -34,6 +34,9 @@ typedef struct ExportFile {
 
 /** Ends with a path that is NULL. */
 extern const ExportFile export_files[];
+/** What these files declare at file scope, and the headers of the system that they
+ *  include: each identifier between ends of lines, those of the compiler left out. */
+extern const char export_names[];
 /** Flags of the compiler for an instruction set. */
 extern const char export_flags_avx2[], export_flags_avx512[];
 

@@ -7,13 +7,6 @@
 #include "export/export_name.h"
 #include "export/export_plan.h"
 
-static void put_upper(Text *out, const char *name)
-{
-    for (; *name; ++name)
-        text_put_char(out, *name >= 'a' && *name <= 'z' ? (char) (*name - 'a' + 'A')
-                                                        : *name);
-}
-
 /* ------------------------------------------------------------------------ header */
 
 /* "w2", "1", "w2 / 2" */
@@ -88,7 +81,7 @@ static void put_bounds(const ExportPlan *p, Text *out)
         case JitExportBoundsCheck:
             text_put(out, ":\n * each index is checked. If one lies beyond, nothing is "
                      "accessed there, and the\n * call returns ");
-            put_upper(out, p->library);
+            export_name_put_upper(out, p->library);
             text_put(out, "_ARGUMENT.\n");
             break;
     }
@@ -256,7 +249,7 @@ static void put_status(const ExportLibrary *l, Text *out)
               l->isa);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
         text_put(out, "    ");
-        put_upper(out, l->name);
+        export_name_put_upper(out, l->name);
         text_putf(out, "_%s = %d,%s\n", rows[i].name, rows[i].value, rows[i].comment);
     }
     text_put(out, "};\n");
@@ -279,10 +272,11 @@ static void put_shared(const ExportLibrary *l, Text *out)
 void export_header(const ExportLibrary *l, Text *out)
 {
     text_putf(out, "/*\n * %s.h -- functions that were recorded (C99, usable from "
-              "C++)\n *\n * Written by jit_freeze_export().\n */\n#ifndef ", l->name);
-    put_upper(out, l->name);
-    text_put(out, "_H\n#define ");
-    put_upper(out, l->name);
+              "C++)\n *\n * Written by jit_freeze_export().\n */\n#ifndef EXPORTED_",
+              l->name);
+    export_name_put_upper(out, l->name);
+    text_put(out, "_H\n#define EXPORTED_");
+    export_name_put_upper(out, l->name);
     text_put(out, "_H\n\n#include <stdbool.h>\n#include <stddef.h>\n#include "
              "<stdint.h>\n\n#if defined(__cplusplus)\nextern \"C\" {\n#endif\n\n"
              "#ifndef EXPORTED_API\n#  define EXPORTED_API "

@@ -71,6 +71,12 @@ bool export_name_is_function(const char *name)
     return !*at && !is_reserved(name);
 }
 
+void export_name_put_upper(Text *out, const char *name)
+{
+    for (; *name; ++name)
+        text_put_char(out, is_lower(*name) ? (char) (*name - 'a' + 'A') : *name);
+}
+
 void export_name_put_field(Text *out, const char *text)
 {
     char name[FIELD_LIMIT + 1];

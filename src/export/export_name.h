@@ -13,6 +13,8 @@
 
 /** Can a function of C and of C++ be called so? */
 bool export_name_is_function(const char *name);
+/** Append an identifier in capitals. */
+void export_name_put_upper(Text *out, const char *name);
 /** Append a name for the field of a struct: the letters and digits of a text, with one
  *  '_' between them; no keyword of C or C++, no macro, at most 64 characters. Nothing
  *  is appended if there are none. */

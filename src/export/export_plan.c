@@ -8,12 +8,12 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/library.h"
 #include "engine/interp/interp.h"
 #include "engine/interp/interp_build.h"
 #include "export/export_access.h"
 #include "export/export_files.h"
 #include "export/export_name.h"
+#include "export/export_symbol.h"
 
 /* What recordings have that libraries have nothing for. */
 static bool check_recording(const JitExport *function)
@@ -290,24 +290,6 @@ static bool plan_access(ExportPlan *p)
 
 /* ------------------------------------------------------------------------ whole */
 
-/* A function of the C library would be replaced in all of a program by one of the same
- * name; libm is linked to the rest. False: error recorded. */
-static bool check_name(const char *name)
-{
-    if (!export_name_is_function(name))
-        return error_set(JIT_ERROR_ARGUMENT, "jit_freeze_export(): 'name' is "
-                         "\"%.100s\", expected an identifier of C", name);
-    const char *reason;
-    void *libm = library_open("libm.so.6", &reason), *found;
-    if (!libm)
-        return error_set(JIT_ERROR_SYSTEM, "jit_freeze_export(): libm.so.6: %s",
-                         reason ? reason : "there is no such file");
-    if (library_symbol(libm, name, &found))
-        return error_set(JIT_ERROR_ARGUMENT, "jit_freeze_export(): 'name' is \"%s\", "
-                         "which the C library has, expected another one", name);
-    return true;
-}
-
 static bool plan_function(ExportPlan *p, const JitExport *function,
                           const char *library)
 {
@@ -315,7 +297,6 @@ static bool plan_function(ExportPlan *p, const JitExport *function,
     *p = (ExportPlan) { .function = function, .frozen = export_frozen(function),
                         .recording = r, .name = function->name,
                         .library = library, .isa = "avx2", .parts = EXPORT_ALWAYS };
-    TRY(check_name(p->name), false);
     p->kernels = alloc_zero(r->command_count + 1, sizeof(NativeParts));
     p->kernel_of = alloc_zero(r->command_count + 1, sizeof(uint32_t));
     TRY(p->kernels && p->kernel_of && check_recording(function), false);
@@ -327,6 +308,7 @@ static bool plan_function(ExportPlan *p, const JitExport *function,
 bool export_plan(ExportLibrary *library, const JitExport *functions,
                  uint32_t count)
 {
+    TRY(export_symbol_check(functions, count), false);
     library->functions = alloc_zero(count, sizeof(ExportPlan));
     TRY(library->functions, false);
     library->name = functions[0].name;

@@ -203,6 +203,32 @@ static void test_library(void **unused)
     jit_freeze_destroy(functions[1].recording);
 }
 
+/* Functions of a library whose names do not go together. */
+static void check_twice(JitRecording *recording)
+{
+    static const char *const rows[][3] = {
+        { "f", "f", "f" },           { "f", "f_error", "f_error" },
+        { "call_g", "g", "call_g" }, { "f", "f_kernel_12", "f_kernel_12" },
+        { "f_pool_", "f", "f_pool_0" }, { "f_exported", "f", "f_exported" }
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const JitExport functions[] = { { .recording = recording, .name = rows[i][0] },
+                                        { .recording = recording,
+                                          .name = rows[i][1] } };
+        char expected[100];
+        snprintf(expected, sizeof expected, "jit_freeze_export(): 'name' is \"%s\", "
+                 "with which '%s' would be declared twice", rows[i][1], rows[i][2]);
+        assert_false(jit_freeze_export(folder, 2, functions));
+        CHECK_ERROR(JIT_ERROR_ARGUMENT, expected);
+    }
+    const JitExport files[] = { { .recording = recording, .name = "f" },
+                                { .recording = recording, .name = "f_library" } };
+    if (!jit_freeze_export(folder, 2, files) && jit_error() == JIT_ERROR_ARGUMENT)
+        CHECK_ERROR(JIT_ERROR_ARGUMENT, "two files would be called 'f_library.c'");
+    else
+        CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "'native'");
+}
+
 static void test_errors(void **unused)
 {
     (void) unused;
@@ -220,10 +246,7 @@ static void test_errors(void **unused)
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_export(): functions is NULL");
     assert_false(jit_freeze_export(folder, 0, twice));
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_export(): there are 0 functions");
-    if (!jit_freeze_export(folder, 2, twice) && jit_error() == JIT_ERROR_ARGUMENT)
-        CHECK_ERROR(JIT_ERROR_ARGUMENT, "two files would be called 'f.c'");
-    else
-        CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "'native'");
+    check_twice(recording);
     static const char *const names[] = { "", "2d", "a b", "int", "main" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const JitExport function = { .recording = recording, .name = names[i] };

@@ -32,6 +32,7 @@ from typing import Any
 
 import drjit as dr
 import numpy as np
+from state_exports import Exports
 
 WAYS = ("frozen", "kept")
 
@@ -392,6 +393,8 @@ _SEERS: dict[type, Callable[[View, str, Any], None]] = {
 class World:
     """A run of a program: what was observed behind each of its calls."""
 
+    exports: Exports | None = None  # of the way 'exported'
+
     def __init__(self, way: str, folder: str = "", eager: bool = True) -> None:
         self.way = way
         self.eager = eager
@@ -419,6 +422,8 @@ class World:
             made = _Kept(function, options, f"{self._folder}/{number}")
         else:
             made = dr.freeze(function, **options)
+        if self.exports is not None:
+            self.exports.watch(made)
         self.functions.append(made)
         return made
 
@@ -498,18 +503,24 @@ _REFUSED = ("has changed since the call", "use int(n)")
 
 
 def compare(
-    text: str, ways: tuple[str, ...] = ("frozen",), eager: bool = True
+    text: str,
+    ways: tuple[str, ...] = ("frozen",),
+    eager: bool = True,
+    exports: Exports | None = None,
 ) -> dict[str, int]:
     """Run a program in all ways; raises Difference. Returns what was counted.
+    ``exports`` looks at recordings of the way 'exported'.
 
     FastMath is off: with it, ``x * 0`` has another sign where x is a literal, and
     frozen functions put literals that change into memory.
     """
     with dr.scoped_set_flag(dr.JitFlag.FastMath, False):
-        return _compare(text, ways, eager)
+        return _compare(text, ways, eager, exports)
 
 
-def _compare(text: str, ways: tuple[str, ...], eager: bool) -> dict[str, int]:
+def _compare(
+    text: str, ways: tuple[str, ...], eager: bool, exports: Exports | None
+) -> dict[str, int]:
     plain = World("plain", eager=eager)
     counts = {"calls": 0, "repeated": 0, "loaded": 0}
     try:
@@ -520,7 +531,11 @@ def _compare(text: str, ways: tuple[str, ...], eager: bool) -> dict[str, int]:
                 raise Invalid(f"{error}: {view['result[1]']}")
         for way in ways:
             with _folder(way) as folder:
-                _compare_way(text, plain, World(way, folder, eager), counts)
+                world = World(way, folder, eager)
+                if way == "exported" and exports is not None:
+                    exports.begin()
+                    world.exports = exports
+                _compare_way(text, plain, world, counts)
     finally:
         plain.close()
     return counts
@@ -543,6 +558,9 @@ def _compare_way(text: str, plain: World, world: World, counts: dict[str, int]) 
             for path, expected, found in _differences(a, b):
                 call = min(k + 1, plain.calls) if world.eager else plain.calls
                 raise Difference(world.way, call, path, expected, found)
+        if world.exports is not None and world.exports.failures:
+            what = "what the frozen function has computed"
+            raise Difference("exported", 0, "", what, world.exports.failures[0])
         counts["calls"] += world.calls
         for function in world.functions:
             if isinstance(function, _Kept):
@@ -577,10 +595,12 @@ def _anonymous(text: str) -> str:
     return head + mark + rest.lstrip("0123456789") if mark else text
 
 
-def check(text: str, ways: tuple[str, ...], eager: bool) -> Difference | None:
+def check(
+    text: str, ways: tuple[str, ...], eager: bool, exports: Exports | None = None
+) -> Difference | None:
     """The difference that a program shows, if any."""
     try:
-        compare(text, ways, eager)
+        compare(text, ways, eager, exports)
     except Difference as difference:
         return difference
     except Invalid:

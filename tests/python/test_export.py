@@ -86,6 +86,7 @@ class Library:
         fields = [
             (field, ctypes.POINTER(TYPES[kind]) if star else ctypes.c_size_t)
             for kind, star, field in FIELD.findall(body[1])
+            if kind != "int"  # a struct without fields has one: 'none'
         ]
         return type(which, (ctypes.Structure,), {"_fields_": fields})
 

@@ -185,8 +185,35 @@ def test_nasty_keys(tmp_path: Path) -> None:
     assert sums == pytest.approx([(i + 1) / 64 * (len(KEYS) + 2) + 2 for i in range(4)])
 
 
+OWN = ["-std=c11", "-D_GNU_SOURCE", "-DEXPORTED_ISA=avx2", "-Iruntime"]
+
+
 @pytest.mark.parametrize(
-    "name", ["status", "data", "out", "given", "i", "size", "x_error", "_private"]
+    "name",
+    [
+        "status",
+        "data",
+        "out",
+        "given",
+        "i",
+        "size",
+        "x_error",
+        "_private",
+        # Almost names of the runtime, of the system or of guards of their headers.
+        "Buffers",
+        "buffer",
+        "exported_",
+        "errors",
+        "owns",
+        "Exported",
+        "OP_ADDED",
+        "jits",
+        "base_error",
+        "export_runtime_exported",
+        "_stdio",
+        "stdint",
+        "time_s",
+    ],
 )
 @needs_tools
 def test_names_of_functions(tmp_path: Path, name: str) -> None:
@@ -196,8 +223,8 @@ def test_names_of_functions(tmp_path: Path, name: str) -> None:
     for language in LANGUAGES:
         run([*language, *STRICT, f"{name}.h"], cwd=tmp_path)
     run([*LANGUAGES[0], *STRICT, f"{name}_example.c"], cwd=tmp_path)
-    own = ["-std=c11", "-D_GNU_SOURCE", "-DEXPORTED_ISA=avx2", "-Iruntime"]
-    run(["cc", *own, *STRICT[:3], "-fsyntax-only", f"{name}.c"], cwd=tmp_path)
+    for file in (f"{name}.c", f"{name}_library.c"):
+        run(["cc", *OWN, *STRICT[:3], "-fsyntax-only", file], cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -236,6 +263,124 @@ def test_functions_of_the_c_library_are_refused(tmp_path: Path, name: str) -> No
         frozen.export(tmp_path, name)
     assert not list(tmp_path.iterdir())
     frozen.export(tmp_path, f"my_{name}")
+
+
+RUNTIME = {
+    "a function": ("error_set", "error_set"),
+    "a static function": ("transfer_fill", "transfer_fill"),
+    "a variable": ("cpu_kinds", "cpu_kinds"),
+    "a variable of an instruction set": ("lanes_avx512", "lanes_avx512"),
+    "a type": ("Buffer", "Buffer"),
+    "a pointer to a function": ("LaneFn", "LaneFn"),
+    "a tag": ("JitRecording", "JitRecording"),
+    "an enumerator": ("COMMAND_LAUNCH", "COMMAND_LAUNCH"),
+    "an enumerator of a table": ("OP_ADD", "OP_ADD"),
+    "a macro": ("TRY", "TRY"),
+    "a guard": ("BASE_ERROR_H", "BASE_ERROR_H"),
+    "a macro of all libraries": ("EXPORTED_API", "EXPORTED_API"),
+    "a table of all libraries": ("own_kernels", "own_kernels"),
+    "a type of the system": ("time_t", "time_t"),
+    "a macro of the system": ("offsetof", "offsetof"),
+    "tables": ("own", "own_inputs"),
+    "the number of threads": ("exported", "exported_set_threads"),
+    "an enumerator of the library": ("Jit_error", "JIT_ERROR_ARGUMENT"),
+}
+
+
+@pytest.mark.parametrize("what", RUNTIME)
+def test_names_of_the_runtime_are_refused(tmp_path: Path, what: str) -> None:
+    name, twice = RUNTIME[what]
+    frozen = dr.freeze(lambda x: x * 2)
+    frozen(opaque(3))
+    message = f"'name' is \"{name}\", with which '{twice}' would be declared twice, exp"
+    with pytest.raises(RuntimeError, match=message):
+        frozen.export(tmp_path, name)
+    assert not list(tmp_path.iterdir())
+
+
+def sorts(x: Float) -> list[Float]:
+    """Takes along all parts of the runtime that one function can."""
+    place = dr.compress(x > 2)
+    out = dr.zeros(Float, dr.width(x))
+    dr.scatter_reduce(dr.ReduceOp.Max, out, x, dr.llvm.UInt(x) % 3)
+    sorted_ = dr.sort(dr.gather(Float, x, place))
+    square = dr.llvm.TensorXf(x, (4, 4))
+    return [sorted_, dr.sin(out), (square @ square).array, dr.cumsum(x)]
+
+
+def exported(folder: Path, name: str) -> None:
+    frozen = dr.freeze(sorts)
+    frozen(opaque(16))
+    frozen.export(folder, name)
+
+
+@needs_tools
+def test_no_name_of_the_runtime_is_missed(tmp_path: Path) -> None:
+    """What occurs anywhere in the sources, or when macros are expanded, and can be the
+    name of a function: a compiler knows none of these."""
+    exported(tmp_path, "f")
+    sources = sorted((tmp_path / "runtime").rglob("*.[chd]*"))
+    text = "".join(path.read_text(encoding="utf-8") for path in sources)
+    headers = sorted(str(path) for path in sources if path.suffix == ".h")
+    isa = re.findall(r"EXPORTED_ISA=(\w+)", (tmp_path / "Makefile").read_text())[0]
+    macros = [f"-D{name}_ISA={isa}" for name in ("EXPORTED", "LANES", "REDUCE", "GEMM")]
+    compiler = ["cc", "-std=c11", "-D_GNU_SOURCE", *macros, "-Iruntime"]
+    includes = "".join(f'#include "{name}"\n' for name in headers)
+    (tmp_path / "all.c").write_text(f'{includes}#include "f.c"\n', encoding="utf-8")
+    text += run([*compiler, "-I.", "-E", "all.c"], cwd=tmp_path)
+    words = sorted(set(re.findall(r"\b[A-Za-z]\w*\b", text)) - {"f"})
+    frozen = dr.freeze(lambda x: x * 2)
+    frozen(opaque(3))
+    allowed = []
+    for word in words:
+        with pytest.raises(RuntimeError) as found:
+            frozen.export(tmp_path / "f.h" / "folder", word)
+        if "cannot create directory" in str(found.value):
+            allowed.append(word)
+    assert len(allowed) > 500 and {"size", "count"} <= {*allowed}
+    assert len(words) - len(allowed) > 2000
+    declared = "".join(f"struct all *{word}(struct all *);\n" for word in allowed)
+    (tmp_path / "all.c").write_text(includes + declared, encoding="utf-8")
+    run([*compiler, "-fsyntax-only", "all.c"], cwd=tmp_path)
+
+
+@needs_tools
+def test_no_symbol_of_the_runtime_is_missed(tmp_path: Path) -> None:
+    exported(tmp_path, "f_q7")
+    flags = ["CFLAGS=-O0", "LOOP_OPTIMIZATION=-O0"]
+    run(["make", "-j2", "-C", str(tmp_path), *flags, "libf_q7.so"])
+    objects = [str(path) for path in (tmp_path / "runtime").rglob("*.o")]
+    symbols = set(re.findall(r" [BCDRTV] (\w+)$", run(["nm", "-g", *objects]), re.M))
+    assert len(symbols) > 100
+    frozen = dr.freeze(lambda x: x * 2)
+    frozen(opaque(3))
+    for symbol in sorted(symbols):
+        with pytest.raises(RuntimeError) as found:
+            frozen.export(tmp_path / "f_q7.h" / "folder", symbol)
+        assert "would be declared twice" in str(found.value), symbol
+
+
+def test_what_names_are_part_of(tmp_path: Path) -> None:
+    """Other identifiers than those that derived[] of export_symbol.c lists have to be
+    added there."""
+    frozen = dr.freeze(sorts)
+    frozen(opaque(16))
+    frozen.export(tmp_path, "f_q7")
+    found = set()
+    for path in tmp_path.glob("f_q7*.[chS]"):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
+        text = re.sub(r'"[^"]*"', "", text)
+        found |= set(re.findall(r"\b\w*f_q7\w*", text, re.IGNORECASE))
+    table = Path(__file__).parents[2] / "src/export/export_symbol.c"
+    rows = re.findall(r'{ "(\w*)", "(\w*)", (\w+), (\w+), ', table.read_text("utf-8"))
+    listed = {
+        before + ("F_Q7" if upper == "true" else "f_q7") + after
+        for before, after, upper, _ in rows
+    }
+    local = {"f_q7_in", "f_q7_out", "f_q7_status"}  # to functions of the example
+    plain = {re.sub(r"(?<=_)\d+$", "", name) for name in found}
+    constant = {"f_q7_constant_"}  # it has none
+    assert plain - local == listed - constant
 
 
 @needs_tools
