@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
+#include "trace/graph/watch.h"
 
 static uint64_t last_serial; /* guarded by the graph lock */
 
@@ -175,8 +176,7 @@ static bool is_literal(const Var *array)
 static VarId read_literal(const Access *a, VarId start, uint32_t length)
 {
     VarId inside = lanes_inside(a, length);
-    VarId zero =
-        node_literal(a->ts, a->device, (VarType) var_get(start)->type, 0, 1);
+    VarId zero = node_literal(a->ts, a->device, (VarType) var_get(start)->type, 0, 1);
     VarId result =
         inside && zero ? arith_ternary(a->ts, OP_SELECT, inside, start, zero) : 0;
     var_drop(inside);
@@ -185,7 +185,10 @@ static VarId read_literal(const Access *a, VarId start, uint32_t length)
         return result;
     const Var v = *var_get(result); /* a literal of one lane */
     var_dec(result);
-    return node_literal(a->ts, v.device, (VarType) v.type, v.value.literal, a->size);
+    VarId wide =
+        node_literal(a->ts, v.device, (VarType) v.type, v.value.literal, a->size);
+    VarId operands[] = { a->array, a->index, a->mask };
+    return a->ts->freezing && wide ? watcher.keep_size(a->ts, wide, operands, 3) : wide;
 }
 
 VarId local_read(ThreadState *ts, VarId array, VarId index, VarId mask)
