@@ -64,7 +64,7 @@ SECTIONS = {
     "Computation graph analysis": True,
     "Debugging": True,
     "Profiling": True,
-    "Textures": False,
+    "Textures": True,
     "Low-level bits": True,
     "Typing": False,
     "Local memory": True,

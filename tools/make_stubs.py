@@ -39,6 +39,7 @@ import api_coverage
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ROOT / "tools/stubs.pyi.in"
+TEXTURE = ROOT / "tools/texture.pyi.in"
 TYPES = ROOT / "src/python/object/types.def"
 OPERATIONS = ROOT / "src/python/ops/apply.def"
 
@@ -555,7 +556,8 @@ def family_stub(table: Table, family: str) -> str:
         # The bases disagree about operators on purpose: the first one has the say.
         '# mypy: disable-error-code="misc,override"',
         f'"""Array types of drjit.{family}, written by tools/make_stubs.py."""\n',
-        "from typing import TypeAlias, Union, overload\n",
+        "from collections.abc import Sequence",
+        "from typing import Any, Literal, TypeAlias, Union, overload\n",
         "import drjit",
         *(f"import drjit.{other}" for other in FAMILIES if other != family),
         "",
@@ -586,7 +588,16 @@ def family_stub(table: Table, family: str) -> str:
         out += [f"{name}: TypeAlias = _int" for name in ("Int16", "UInt16")]
     for text, draws in DRAWS.items():
         out.append(text + "".join(draw_methods(draws, backwards=text is PCG32)))
+    out += textures()
     return "\n".join([*out, *unions, ""])
+
+
+def textures() -> Iterator[str]:
+    """The texture classes of a module."""
+    template = TEXTURE.read_text(encoding="utf-8")
+    for dim, suffix in itertools.product("123", ("f", "f16", "f64", "f8u")):
+        text = template.replace("NAME", f"Texture{dim}{suffix}")
+        yield text.replace("TENSOR", "TensorX" + suffix.replace("f8u", "u8"))
 
 
 def draw_methods(draws: dict[str, str], backwards: bool) -> Iterator[str]:

@@ -52,8 +52,8 @@ _PYTHON = {
     ),
     "_text.debug": "profile_enable profile_range scoped_set_flag set_label",
     "_enums": (
-        "ADFlag ADMode JitBackend JitFlag KernelRecordingMode KernelType LogLevel "
-        "ReduceMode ReduceOp VarState VarType"
+        "ADFlag ADMode FilterMode JitBackend JitFlag KernelRecordingMode KernelType "
+        "LogLevel ReduceMode ReduceOp VarState VarType WrapMode"
     ),
     "_shape.grids": "meshgrid",
     "_math.harmonics": "sh_eval",

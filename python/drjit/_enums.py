@@ -224,3 +224,22 @@ class ADFlag(IntFlag):
     Default = 7
     AllowNoGrad = 8
     CreateGraph = 16
+
+
+class FilterMode(Enum):
+    """How textures are interpolated by ``eval()``."""
+
+    __module__ = "drjit"
+
+    Nearest = 0
+    Linear = 1
+
+
+class WrapMode(Enum):
+    """What is beyond the grid of a texture."""
+
+    __module__ = "drjit"
+
+    Repeat = 0
+    Clamp = 1
+    Mirror = 2

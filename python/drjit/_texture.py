@@ -1,0 +1,660 @@
+"""Textures: the classes `Texture1f` to `Texture3f64`, and those of 8 bits.
+
+Each backend module has classes of its own, made by :py:func:`make`. A lookup is a sum
+over the texels around a position, of products of one weight for each axis; all kinds of
+lookups are that sum for other weights.
+
+Source of the cubic weights: the uniform B-spline, as in C. Sigg and M. Hadwiger, "Fast
+Third-Order Texture Filtering", GPU Gems 2, 2005. Where hardware turns the sum into
+linear lookups, here it is a sum of texels, which has derivatives of all orders.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from itertools import product
+
+import drjit as dr
+from drjit import _core
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from types import ModuleType
+    from typing import Any, ClassVar
+
+    # The texels of one axis that a lookup reads: positions, and for each order of
+    # derivatives their weights.
+    Taps = tuple[list[Any], list[list[Any]]]
+
+# Suffixes of array types, by the type of their entries.
+_SUFFIX = {
+    dr.VarType.Float16: "f16",
+    dr.VarType.Float32: "f",
+    dr.VarType.Float64: "f64",
+}
+_LEAF = {"f16": "Float16", "f": "Float", "f64": "Float64", "u8": "UInt8"}
+# Texels farther away than that are those of the border, or of any period.
+_FAR = 2.0**30
+
+
+class Texture:
+    """Values on a grid, and their interpolation: a picture, a volume, a table.
+
+    ``(shape, channels, ...)`` makes one of unspecified content, ``(tensor, ...)`` one
+    with the content of a tensor, a copy; ``()`` one of a single texel. The last axis of
+    a tensor are the channels; the others are those of the grid in the order z, y, x,
+    where positions have x, y, z. Texel i of n along an axis is at (i + 0.5) / n.
+    Further arguments:
+
+    Args:
+        filter_mode: ``FilterMode.Linear`` between texels, or that which is
+            ``Nearest``. Cubic lookups do not look at it.
+        wrap_mode: beyond the grid ``WrapMode.Clamp`` is the content of the border,
+            ``Repeat`` that of the other end, and ``Mirror`` that of a mirror.
+        srgb: the content is sRGB, and lookups are linear. For 8 bits only; of each four
+            channels the fourth is linear.
+        writable: ``write()`` may be called.
+        use_accel, migrate: without effect on CPUs.
+
+    Lookups take positions, arrays with a component for each axis (or in one dimension
+    an array), and a mask, and give an array with a component for each channel
+    (``ArrayXf`` for more than four), as precise as the positions. Lanes that are masked
+    get 0. Content of 8 bits stands for numbers from 0 to 1. Lookups have derivatives of
+    all orders with respect to content and positions. NaN and infinite positions give
+    texels of the grid, but which is not said.
+
+    Textures are PyTrees. Errors: ``TypeError`` for arguments of the wrong type,
+    ``RuntimeError`` for shapes that do not fit, and for what needs a GPU.
+    """
+
+    IsTexture = True
+
+    _module: ClassVar[ModuleType]
+    _suffix: ClassVar[str]  # of the texels' type
+    _dim: ClassVar[int]
+    DRJIT_STRUCT: ClassVar[dict[str, Any]]
+
+    # ---------------------------------------------------------------- making
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not args and not kwargs:  # as PyTrees are made
+            args = [1] * self._dim, 1
+        arguments = self._arguments(args, kwargs)
+        self._use_accel = bool(arguments["use_accel"])
+        self._filter_mode = arguments["filter_mode"]
+        self._wrap_mode = arguments["wrap_mode"]
+        self._srgb = bool(arguments["srgb"])
+        self._writable = bool(arguments.get("writable", False))
+        for name, kind in (("filter_mode", dr.FilterMode), ("wrap_mode", dr.WrapMode)):
+            if not isinstance(arguments[name], kind):
+                found = type(arguments[name]).__name__
+                self._fail(
+                    TypeError,
+                    "",
+                    f"{name!r} is of type {found}, expected {kind.__name__}",
+                )
+        if self._srgb and self._suffix != "u8":
+            self._fail(RuntimeError, "", "'srgb' is set, which is for 8-bit textures")
+        if "tensor" in arguments:
+            self._tensor = self._checked("", arguments["tensor"])
+        else:
+            shape = self._shape_of(arguments["shape"], arguments["channels"])
+            self._tensor = dr.empty(self._tensor_class(), shape)
+        self._texels = None
+        self._content()
+
+    @classmethod
+    def _arguments(cls, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of one of the two forms of the constructor."""
+        first = args[0] if args else None
+        is_tensor = "tensor" in kwargs or (
+            first is not None and not isinstance(first, list | tuple)
+        )
+        form = _WITH_TENSOR if is_tensor else _WITH_SHAPE
+        found = dict(zip(form, args, strict=False))
+        again = found.keys() & kwargs.keys()
+        found = {**form, **found, **kwargs}
+        missing = [name for name, value in found.items() if value is _MISSING]
+        unknown = kwargs.keys() - form.keys()
+        if again or unknown or missing or len(args) > len(form):
+            names = ", ".join(form)
+            cls._fail(TypeError, "", f"the arguments do not fit, expected ({names})")
+        return found
+
+    @classmethod
+    def _fail(cls, kind: type[Exception], method: str, text: str) -> Any:
+        where = f"{cls.__module__}.{cls.__name__}{method and '.' + method}"
+        raise kind(f"{where}(): {text}")
+
+    @classmethod
+    def _tensor_class(cls) -> Any:
+        return getattr(cls._module, "TensorX" + cls._suffix)
+
+    @classmethod
+    def _shape_of(cls, shape: Any, channels: Any) -> tuple[int, ...]:
+        try:
+            found = (*map(operator.index, shape), operator.index(channels))
+        except TypeError:
+            cls._fail(
+                TypeError,
+                "",
+                f"'shape' is {shape!r} and 'channels' {channels!r}, expected integers",
+            )
+        cls._check_shape("", found)
+        return found
+
+    @classmethod
+    def _check_shape(cls, method: str, shape: tuple[int, ...]) -> None:
+        if len(shape) != cls._dim + 1 or min(shape) < 1:
+            axes = ", ".join("zyx"[3 - cls._dim :])
+            cls._fail(
+                RuntimeError,
+                method,
+                f"the shape with channels is {tuple(shape)}, expected ({axes}, "
+                "channels) of 1 or more each",
+            )
+
+    @classmethod
+    def _checked(cls, method: str, tensor: Any) -> Any:
+        """A copy of a tensor, of the type and rank of this texture."""
+        own = cls._tensor_class()
+        try:
+            made = own(tensor)
+        except (TypeError, RuntimeError) as error:
+            found = type(tensor).__name__
+            raise TypeError(
+                f"{cls.__module__}.{cls.__name__}{method and '.' + method}(): the "
+                f"tensor is of type {found}, expected {own.__name__}"
+            ) from error
+        cls._check_shape(method, made.shape)
+        return made
+
+    # ---------------------------------------------------------------- content
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tensor: extents of the grid (z, y, x), and the channels."""
+        return tuple(self._tensor.shape)
+
+    def channel_count(self) -> int:
+        """The number of channels."""
+        return int(self._tensor.shape[-1])
+
+    def tensor(self) -> Any:
+        """The content. After changes in place call ``update_inplace()``."""
+        return self._tensor
+
+    def value(self) -> Any:
+        """The content as a flat array."""
+        return self._tensor.array
+
+    def set_tensor(self, tensor: Any, migrate: bool = False) -> None:
+        """Replace the content by that of a tensor, whose shape may be another one."""
+        self._tensor = self._checked("set_tensor", tensor)
+        self.update_inplace()
+
+    def set_value(self, value: Any, migrate: bool = False) -> None:
+        """Replace the content by that of a flat array."""
+        wanted = math.prod(self.shape)
+        found = len(value) if hasattr(value, "__len__") else 1
+        if found != wanted:
+            self._fail(
+                RuntimeError,
+                "set_value",
+                f"the array has {found} entries, expected {wanted}",
+            )
+        cls = self._tensor_class()
+        self._tensor = cls(dr.array_t(cls)(value), self.shape)
+        self.update_inplace()
+
+    def set_value_with_event(
+        self, value: Any, event: Any, migrate: bool = False
+    ) -> None:
+        """``set_value()``, then ``event.record()``."""
+        self.set_value(value, migrate)
+        event.record()
+
+    def update_inplace(self, migrate: bool = False) -> None:
+        """Have lookups see what the tensor has been changed to in place."""
+        self._check_shape("update_inplace", self.shape)
+        self._texels = None
+        self._content()
+
+    def write(self, pos: Any, value: Any, active: Any = True) -> None:
+        """Set texels at integer positions (x, y, z), by a list with a value for each
+        channel. It has no derivative. Positions have to exist."""
+        if not self._writable:
+            self._fail(RuntimeError, "write", "the texture was made without 'writable'")
+        channels = self.channel_count()
+        if len(value) != channels:
+            self._fail(
+                RuntimeError,
+                "write",
+                f"there are {len(value)} values, expected one for each of {channels} "
+                "channels",
+            )
+        index = self._index([self._unsigned(p) for p in self._parts("write", pos)])
+        for k in range(channels):
+            part = dr.detach(value[k])
+            dr.scatter(self._tensor.array, part, index * channels + k, active)
+        self._texels = None
+
+    def use_accel(self) -> bool:
+        """What the constructor was given. CPUs have no units for lookups."""
+        return self._use_accel
+
+    def migrated(self) -> bool:
+        """Is the content in texture memory only? ``False`` on CPUs."""
+        return False
+
+    def filter_mode(self) -> Any:
+        """How ``eval()`` interpolates."""
+        return self._filter_mode
+
+    def wrap_mode(self) -> Any:
+        """What is beyond the grid."""
+        return self._wrap_mode
+
+    def writable(self) -> bool:
+        """May ``write()`` be called?"""
+        return self._writable
+
+    def srgb(self) -> bool:
+        """Is the content sRGB?"""
+        return self._srgb
+
+    def map(self) -> None:
+        """Nothing: for textures of other interfaces."""
+
+    def unmap(self) -> None:
+        """Nothing: for textures of other interfaces."""
+
+    def native_handle(self, sub_index: int = 0) -> int:
+        """0: textures on CPUs have no handles."""
+        return 0
+
+    @classmethod
+    def from_native_handle(cls, handle: int, *args: Any, **kwargs: Any) -> Any:
+        """A ``RuntimeError``: there are no native textures on CPUs."""
+        cls._fail(RuntimeError, "from_native_handle", "this needs a backend for GPUs")
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}[\n  shape = {self.shape},\n"
+            f"  filter_mode = {self._filter_mode.name},\n"
+            f"  wrap_mode = {self._wrap_mode.name}\n]"
+        )
+
+    # ---------------------------------------------------------------- texels
+
+    def _content(self) -> Any:
+        """What lookups gather from: texels of as many entries as packets have."""
+        if self._texels is None:
+            self._texels = self._packed()
+        # Its derivatives have been asked for after it was set.
+        tracked = dr.grad_enabled(self._tensor) and not dr.grad_enabled(self._texels)
+        return self._packed() if tracked else self._texels
+
+    def _packed(self) -> Any:
+        array, channels = self._tensor.array, self.channel_count()
+        packet = _packet(channels)
+        if packet == channels or not dr.is_jit_v(array):
+            return array
+        lane = dr.arange(
+            dr.uint32_array_t(type(array)), math.prod(self.shape[:-1]) * packet
+        )
+        channel = lane & (packet - 1)
+        texel = lane >> (packet.bit_length() - 1)
+        return _core._gather_whole(
+            type(array), array, dr.fma(texel, channels, channel), channel < channels
+        )
+
+    # ---------------------------------------------------------------- positions
+
+    def _extents(self) -> list[int]:
+        """Of the grid, along x, y, z."""
+        return [int(n) for n in self._tensor.shape[-2::-1]]
+
+    def _parts(self, method: str, pos: Any) -> list[Any]:
+        """The components of a position, along x, y, z."""
+        n = self._dim
+        if not dr.is_array_v(pos) or isinstance(pos, type):
+            if isinstance(pos, list | tuple) and len(pos) == n:
+                pos = getattr(self._module, f"Array{n}{_suffix_of(pos)}")(*pos)
+            elif isinstance(pos, int | float) and not isinstance(pos, bool):
+                return [pos] * n
+        if dr.is_array_v(pos) and not isinstance(pos, type) and not dr.is_tensor_v(pos):
+            if (
+                dr.depth_v(pos) == 1
+                and (n == 1 or dr.size_v(pos) != n)
+                and dr.is_jit_v(pos)
+            ):
+                return [pos] * n
+            if len(pos) == n and not dr.is_special_v(pos):
+                return [pos[k] for k in range(n)]
+        what = type(pos).__name__
+        sized = hasattr(pos, "__len__") and not isinstance(pos, type)
+        size = f" and length {len(pos)}" if sized else ""
+        return self._fail(  # type: ignore[no-any-return]
+            TypeError,
+            method,
+            f"'pos' is of type {what}{size}, expected {n} component{'s'[: n != 1]}",
+        )
+
+    def _floats(self, method: str, pos: Any) -> list[Any]:
+        """The same, as floats; those of other types in single precision."""
+        parts = self._parts(method, pos)
+        if not dr.is_jit_v(self._tensor):
+            return [float(part) for part in parts]
+        kinds = [
+            dr.type_v(part)
+            for part in parts
+            if dr.is_float_v(part) and dr.is_array_v(part)
+        ]
+        kind = max(kinds, key=lambda kind: kind.value) if kinds else dr.VarType.Float32
+        tracked = any(dr.is_array_v(part) and dr.is_diff_v(part) for part in parts)
+        leaf = self._class(_LEAF[_SUFFIX[kind]], tracked)
+        return [leaf(part) for part in parts]
+
+    def _class(self, name: str, tracked: bool) -> Any:
+        """An array type of the module, or of that with derivatives."""
+        module = self._module
+        if tracked and not dr.is_diff_v(self._tensor_class()):
+            module = module.ad
+        return getattr(module, name)
+
+    def _signed(self, x: Any) -> Any:
+        """A float without fraction as an integer, of the range of texels."""
+        x = dr.clip(x, -_FAR, _FAR)
+        return dr.int32_array_t(type(x))(x) if dr.is_array_v(x) else int(x)
+
+    def _unsigned(self, x: Any) -> Any:
+        return dr.uint32_array_t(type(x))(x) if dr.is_array_v(x) else int(x)
+
+    def _wrapped(self, i: Any, n: int) -> Any:
+        """The texel that an integer position along an axis of n stands for."""
+        if self._wrap_mode == dr.WrapMode.Clamp:
+            return dr.clip(i, 0, n - 1)
+        period = n if self._wrap_mode == dr.WrapMode.Repeat else 2 * n
+        if not dr.is_array_v(i):
+            i = i % period
+        elif period & (period - 1) == 0:
+            i = i & (period - 1)
+        else:
+            i = i - _floor_div(i, period) * period
+        return i if period == n else dr.minimum(i, period - 1 - i)
+
+    def wrap(self, pos: Any) -> Any:
+        """The positions of the texels that integer positions stand for."""
+        parts = self._parts("wrap", pos)
+        made = []
+        for part, n in zip(parts, self._extents(), strict=True):
+            signed = (
+                dr.int32_array_t(type(part))(part) if dr.is_array_v(part) else int(part)
+            )
+            made.append(self._wrapped(signed, n))
+        if not dr.is_array_v(pos):
+            return type(pos)(made) if isinstance(pos, list | tuple) else made[0]
+        cls = type(pos)
+        return cls(made[0]) if dr.depth_v(cls) == 1 and dr.is_jit_v(cls) else cls(*made)
+
+    def _index(self, parts: Sequence[Any]) -> Any:
+        """The number of a texel."""
+        index, stride = None, 1
+        for part, n in zip(parts, self._extents(), strict=True):
+            term = part * stride if stride != 1 else part
+            index = term if index is None else index + term
+            stride *= n
+        return index
+
+    # ---------------------------------------------------------------- sums
+
+    def _texel(self, index: Any, leaf: Any, active: Any) -> Any:
+        """The channels of a texel, as precise as positions of this type."""
+        channels = self.channel_count()
+        suffix = _SUFFIX[dr.type_v(leaf)] if leaf is not float else "f"
+        tracked = leaf is not float and dr.is_diff_v(leaf)
+        cls = self._class(f"Array{_components(channels)}{suffix}", tracked)
+        texel = self._packet_at(index, tracked, active)
+        texel = cls([texel[k] for k in range(channels)])
+        return self._decoded(texel) if self._suffix == "u8" else texel
+
+    def _packet_at(self, index: Any, tracked: bool, active: Any) -> Any:
+        array, channels = self._content(), self.channel_count()
+        if not dr.is_jit_v(array):
+            first = index * channels
+            return [array[first + k] if active else 0 for k in range(channels)]
+        if tracked and not dr.is_diff_v(type(array)):
+            array = dr.diff_array_t(type(array))(array)
+        packet = _packet(channels)
+        cls = self._class(f"Array{_components(packet)}{self._suffix}", tracked)
+        shape = None if packet <= 4 else (packet, dr.width(index))
+        return dr.gather(cls, array, index, active, shape=shape)
+
+    def _decoded(self, texel: Any) -> Any:
+        texel = texel * (1 / 255)
+        for k in range(self.channel_count() if self._srgb else 0):
+            if k % 4 != 3:
+                texel[k] = dr.srgb_to_linear(texel[k])
+        return texel
+
+    def _sum(self, taps: Sequence[Taps], order: int, leaf: Any, active: Any) -> Any:
+        """Sums of texels, by how often the weights of each axis are differentiated."""
+        strides = [1]
+        for n in self._extents():
+            strides.append(strides[-1] * n)
+
+        def along(axis: int, base: Any) -> dict[tuple[int, ...], Any]:
+            if axis < 0:
+                return {(): self._texel(base, leaf, active)}
+            positions, weights = taps[axis]
+            found: dict[tuple[int, ...], Any] = {}
+            for k, position in enumerate(positions):
+                index = position * strides[axis] if axis else position
+                inner = along(axis - 1, index if base is None else base + index)
+                for orders, value in inner.items():
+                    for d in range(order - sum(orders) + 1):
+                        key = (*orders, d)
+                        weight = weights[d][k]
+                        term = found.get(key)
+                        found[key] = (
+                            value * weight
+                            if term is None
+                            else dr.fma(value, weight, term)
+                        )
+            return found
+
+        return along(self._dim - 1, None)
+
+    # ---------------------------------------------------------------- lookups
+
+    def _taps(self, parts: Iterable[Any], before: int, count: int) -> Iterator[Any]:
+        """For each axis the texels around a position, and the fraction of it."""
+        for x, n in zip(parts, self._extents(), strict=True):
+            at = dr.fma(x, n, -0.5)
+            first = dr.floor(at)
+            i = self._signed(first)
+            positions = [
+                self._unsigned(self._wrapped(i + k, n))
+                for k in range(before, before + count)
+            ]
+            yield positions, at - first
+
+    def _nearest(self, parts: Iterable[Any]) -> Any:
+        texels = [
+            self._unsigned(self._wrapped(self._signed(dr.floor(x * n)), n))
+            for x, n in zip(parts, self._extents(), strict=True)
+        ]
+        return self._index(texels)
+
+    def eval(self, pos: Any, active: Any = True) -> Any:
+        """The content at a position, interpolated as ``filter_mode`` says."""
+        parts = self._floats("eval", pos)
+        leaf = type(parts[0])
+        if self._filter_mode == dr.FilterMode.Nearest:
+            return self._texel(self._nearest(parts), leaf, active)
+        taps = [(at, [[1 - f, f]]) for at, f in self._taps(parts, 0, 2)]
+        return self._sum(taps, 0, leaf, active)[(0,) * self._dim]
+
+    def eval_fetch(self, pos: Any, active: Any = True) -> tuple[Any, ...]:
+        """The texels that a linear lookup reads, x first: 2, 4 or 8 of them."""
+        parts = self._floats("eval_fetch", pos)
+        axes = [at for at, _ in self._taps(parts, 0, 2)]
+        return tuple(
+            self._texel(self._index(places[::-1]), type(parts[0]), active)
+            for places in product(*axes[::-1])
+        )
+
+    def _cubic(self, method: str, pos: Any, active: Any, order: int) -> Any:
+        parts = self._floats(method, pos)
+        taps = [(at, _b_spline(f, order)) for at, f in self._taps(parts, -1, 4)]
+        return self._sum(taps, order, type(parts[0]), active)
+
+    def eval_cubic(
+        self, pos: Any, active: Any = True, force_nonaccel: bool = False
+    ) -> Any:
+        """The clamped cubic B-spline of the content, which it does not go through."""
+        return self._cubic("eval_cubic", pos, active, 0)[(0,) * self._dim]
+
+    def eval_cubic_helper(self, pos: Any, active: Any = True) -> Any:
+        """The same."""
+        return self._cubic("eval_cubic_helper", pos, active, 0)[(0,) * self._dim]
+
+    def eval_cubic_grad(self, pos: Any, active: Any = True) -> tuple[Any, list[Any]]:
+        """The cubic B-spline, and for each channel its gradient by position."""
+        sums = self._cubic("eval_cubic_grad", pos, active, 1)
+        return sums[(0,) * self._dim], self._gradients(sums)
+
+    def eval_cubic_hessian(
+        self, pos: Any, active: Any = True
+    ) -> tuple[Any, list[Any], list[Any]]:
+        """The cubic B-spline, and for each channel its gradient and its Hessian matrix
+        (in one dimension an array)."""
+        sums = self._cubic("eval_cubic_hessian", pos, active, 2)
+        value, n, extents = sums[(0,) * self._dim], self._dim, self._extents()
+        hessians = []
+        for c in range(self.channel_count()):
+            rows = [
+                [
+                    sums[_orders(n, i, j)][c] * (extents[i] * extents[j])
+                    for j in range(n)
+                ]
+                for i in range(n)
+            ]
+            kind = "Array1" if n == 1 else f"Matrix{n}"
+            cls = self._class_like(kind, value)
+            hessians.append(cls(rows[0][0]) if n == 1 else cls(rows))
+        return value, self._gradients(sums), hessians
+
+    def _gradients(self, sums: dict[tuple[int, ...], Any]) -> list[Any]:
+        n, extents = self._dim, self._extents()
+        cls = self._class_like(f"Array{n}", sums[(0,) * n])
+        return [
+            cls(*[sums[_orders(n, i)][c] * extents[i] for i in range(n)])
+            for c in range(self.channel_count())
+        ]
+
+    def _class_like(self, kind: str, value: Any) -> Any:
+        """An array type with the entries of a result."""
+        suffix = _SUFFIX[dr.type_v(value)]
+        return self._class(kind + suffix, dr.is_diff_v(value))
+
+
+_MISSING: Any = object()
+_COMMON = {"filter_mode": dr.FilterMode.Linear, "wrap_mode": dr.WrapMode.Clamp}
+_WITH_SHAPE = {
+    "shape": _MISSING,
+    "channels": _MISSING,
+    "use_accel": True,
+    **_COMMON,
+    "writable": False,
+    "srgb": False,
+}
+_WITH_TENSOR = {
+    "tensor": _MISSING,
+    "use_accel": True,
+    "migrate": True,
+    **_COMMON,
+    "srgb": False,
+}
+
+
+def _packet(channels: int) -> int:
+    """How many entries a texel has in memory: a power of two."""
+    return 1 << (channels - 1).bit_length()
+
+
+def _components(n: int) -> str:
+    """The number of components in the name of an array type."""
+    return str(n) if n <= 4 else "X"
+
+
+def _suffix_of(parts: Iterable[Any]) -> str:
+    """Of the type for components of a list: that of the most precise array."""
+    kinds = [
+        dr.type_v(part) for part in parts if dr.is_array_v(part) and dr.is_float_v(part)
+    ]
+    return _SUFFIX[max(kinds, key=lambda kind: kind.value)] if kinds else "f"
+
+
+def _floor_div(i: Any, n: int) -> Any:
+    """i / n of signed integers, rounded down."""
+    return dr.select(i >= 0, i, i - (n - 1)) // n
+
+
+def _orders(n: int, *axes: int) -> tuple[int, ...]:
+    """How often each of n axes is there."""
+    return tuple(axes.count(axis) for axis in range(n))
+
+
+def _b_spline(f: Any, order: int) -> list[list[Any]]:
+    """Weights of four texels around a position of this fraction between the two in the
+    middle; their first derivatives, and their second ones."""
+    g = 1 - f
+    found = [
+        [
+            g * g * g * (1 / 6),
+            dr.fma(f * f, dr.fma(f, 0.5, -1), 2 / 3),
+            dr.fma(g * g, dr.fma(g, 0.5, -1), 2 / 3),
+            f * f * f * (1 / 6),
+        ]
+    ]
+    if order > 0:
+        found.append(
+            [
+                g * g * -0.5,
+                f * dr.fma(f, 1.5, -2),
+                g * dr.fma(g, -1.5, 2),
+                f * f * 0.5,
+            ]
+        )
+    if order > 1:
+        found.append([g, dr.fma(f, 3, -2), dr.fma(g, 3, -2), f])
+    return found
+
+
+def make(module: ModuleType) -> dict[str, type[Any]]:
+    """The classes of a backend module, by name."""
+    made: dict[str, type[Any]] = {}
+    for dim, suffix in product((1, 2, 3), _LEAF):
+        name = f"Texture{dim}{'f8u' if suffix == 'u8' else suffix}"
+        fields = {
+            "_module": module,
+            "_suffix": suffix,
+            "_dim": dim,
+            "__module__": module.__name__,
+            "__doc__": Texture.__doc__,
+            "DRJIT_STRUCT": {
+                "_tensor": getattr(module, "TensorX" + suffix),
+                "_texels": object,
+                "_use_accel": bool,
+                "_filter_mode": dr.FilterMode,
+                "_wrap_mode": dr.WrapMode,
+                "_srgb": bool,
+                "_writable": bool,
+            },
+        }
+        made[name] = type(name, (Texture,), fields)
+    return made
