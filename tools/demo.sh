@@ -105,6 +105,8 @@ step "a path tracer in one kernel: loops, conditionals, objects as materials" \
     "$python" "$examples/python/path_tracer.py" "$output/path-tracer.png"
 step "from photographs back to a sculpture: a renderer, differentiated" \
     "$python" "$examples/python/inverse_rendering.py" "$output/inverse-rendering.png"
+step "a poster from photographs of it: a texture, fitted" \
+    "$python" "$examples/python/poster.py" "$output/poster.png"
 step "a lens designed by derivatives in forward mode" \
     "$python" "$examples/python/lens_design.py" "$output/lens-design.png"
 step "how well a plate conducts heat, found from temperatures" \

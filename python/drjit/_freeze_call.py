@@ -106,7 +106,7 @@ class Invocation:
         self.part = frozen._closure  # of the inputs: ([inputs], values)
         if frozen._names is not None:
             self.found = self._walk()
-            self.reads = _core._Reads(self.found.rows)
+            self.reads = self.found.reads()
             self.part = self.found.inputs, self.found.values
         self.inputs: tuple[Any, ...] = (args, kwargs, self.part, state)
 
@@ -234,7 +234,7 @@ class Invocation:
             if again.values[0] != self.found.values[0]:
                 new = {*again.labels} - {*self.found.labels}
                 return f"{ONLY_NOW} {', '.join(sorted(new)[:3])}"
-            self.found, self.reads = again, _core._Reads(again.rows)
+            self.found, self.reads = again, again.reads()
         return None
 
     def unsure(self) -> list[str]:

@@ -140,6 +140,13 @@ class Found(NamedTuple):
     inputs: list[Any]  # arrays, and what may contain them, in the order of the rows
     values: tuple[Any, ...]  # all else that recordings are chosen by
     unsure: list[str]  # what cannot be looked into
+    objects: tuple[Any, ...] | None  # of the inputs, if rows are about these
+
+    def reads(self) -> Any:
+        """What finds out whether the same stands there."""
+        if self.objects is None:
+            return _core._Reads(self.rows)
+        return _core._Reads(self.rows, self.objects)
 
 
 class Names:
@@ -194,7 +201,8 @@ class _Walk:
         self._names = names
         self._attributes = frozenset(names.attributes)
         self._reads_all = not _READS_ALL.isdisjoint(names.attributes)
-        self._found = Found([], [], [], (), [])
+        self._found = Found([], [], [], (), [], None)
+        self._is_about_inputs = False  # rows are
         self._values: list[Any] = []
         self._met: dict[int, Any] = {}  # kept alive: numbers of objects are used again
 
@@ -211,7 +219,11 @@ class _Walk:
             for row, label in rows
             if row[0] != _core._READ_ABSENT
         )
-        return self._found._replace(values=(places, *self._values))
+        found = self._found._replace(values=(places, *self._values))
+        if not self._is_about_inputs:
+            return found
+        args, kwargs, state = (root for _, root in inputs)
+        return found._replace(objects=_objects_in((args, kwargs, found.inputs, state)))
 
     # ------------------------------------------------------------------ places
 
@@ -525,10 +537,12 @@ class _Walk:
         cls = type(value)
         if cls.__module__ == "builtins":
             return
+        before = len(self._found.rows)
         if known is None and not is_quiet_module(cls.__module__):
             where = f"{label}.__class__"
             self._row(_core._READ_MEMBER, False, value, "__class__", cls, where)
         self._look_at_fields(value, label, known or set())
+        self._is_about_inputs |= known is not None and len(self._found.rows) != before
         self._follow(cls, cls.__name__)
         if isinstance(value, _core._Caller):  # a frozen function
             self._follow_whole(value._function, label)
@@ -675,6 +689,15 @@ def _is_data(value: Any) -> bool:
         return True
     found = [leaf for leaf, keys in nodes if keys is None]
     return any(map(_core.is_jit_v, found)) or all(type(x) in _ATOMS for x in found)
+
+
+def _objects_in(tree: Any) -> tuple[Any, ...]:
+    """Objects with fields in a PyTree, in the order of a walk through it."""
+    return tuple(
+        _reference(item)
+        for item, keys in _core._tree_nodes("freeze", tree)
+        if keys is not None and type(item) not in _SEQUENCES
+    )
 
 
 def _reference(value: Any) -> Any:

@@ -573,7 +573,11 @@ def make(module: ModuleType) -> dict[str, type[Any]]:
         {
             **common,
             "__doc__": Philox.__doc__,
-            "DRJIT_STRUCT": {"seed": module.Array2u, "counter": module.Array4u},
+            "DRJIT_STRUCT": {
+                "seed": module.Array2u,
+                "counter": module.Array4u,
+                "iterations": int,
+            },
         },
     )
     return {"PCG32": pcg, "Philox4x32": philox}

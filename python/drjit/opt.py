@@ -112,7 +112,7 @@ class _Step:
 
     def rate(self, p: _Parameter) -> Any:
         """A parameter's learning rate, in its precision."""
-        return self.number(dr.leaf_t(p.entries), p.lr)
+        return self.once(_converted, dr.leaf_t(p.entries), p.lr)
 
     def number(self, leaf: Any, x: Any) -> Any:
         return self.once(_opaque, leaf, x) if isinstance(x, float) else leaf(x)
@@ -123,6 +123,10 @@ class _Step:
 
 def _opaque(leaf: Any, number: float) -> Any:
     return dr.opaque(leaf, number)
+
+
+def _converted(leaf: Any, array: Any) -> Any:
+    return leaf(array)
 
 
 def _select(
@@ -163,8 +167,14 @@ class Optimizer(MutableMapping[str, Any]):
     An optimiser is used by one thread at a time.
     """
 
-    # name -> (value, is it promoted?, own learning rate or None, state of the method)
-    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {"lr": object, "state": dict}
+    # The state: name -> (value, is it promoted?, learning rate, state of the method).
+    # Rates are arrays, so that frozen functions serve any number. Settings decide what
+    # is recorded, so they are fields as well.
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
+        "state": dict,
+        "mask_updates": bool,
+        "promote_fp16": bool,
+    }
 
     lr: Any
     state: dict[str, tuple[Any, bool, Any, Any]]
@@ -178,6 +188,7 @@ class Optimizer(MutableMapping[str, Any]):
         promote_fp16: bool = True,
     ) -> None:
         self.lr = self._rate(type(self).__name__, lr)
+        self._own: dict[str, Any] = {}  # rates of parameters
         self.mask_updates = bool(mask_updates)
         self.promote_fp16 = bool(promote_fp16)
         self.state = {}
@@ -229,14 +240,16 @@ class Optimizer(MutableMapping[str, Any]):
         own = dr.float32_array_t(cls)(own) if promoted else dr.copy(own)
         dr.make_opaque(own)
         dr.enable_grad(own)
-        former, _, lr, state = self.state.get(key, (None, False, None, None))
+        former, _, _, state = self.state.get(key, (None, False, None, None))
         if type(former) is not type(own) or former.shape != own.shape:
             state = self._initial(_flat(dr.detach(own)))
             dr.make_opaque(state)
-        self.state[key] = own, promoted, lr, state
+        rate = self._rate_of(key, own, self.state)
+        self.state[key] = own, promoted, rate, state
 
     def __delitem__(self, key: str, /) -> None:
         del self.state[key]
+        self._own.pop(key, None)
 
     def __contains__(self, key: object, /) -> bool:
         return key in self.state
@@ -296,9 +309,24 @@ class Optimizer(MutableMapping[str, Any]):
             "expected a number or an array of floats"
         )
 
+    def _rate_of(self, key: str, value: Any, others: Mapping[str, Any]) -> Any:
+        """The learning rate of a parameter as an array. Others may have it already."""
+        lr = self._own.get(key, self.lr)
+        if not isinstance(lr, float):
+            return lr
+        wide = dr.float64_array_t(dr.leaf_t(value))
+        for name, (_, _, rate, _) in others.items():
+            if type(rate) is wide and name not in self._own and key not in self._own:
+                return rate
+        return dr.opaque(wide, lr)
+
     def learning_rate(self, key: str | None = None) -> Any:
         """The learning rate, or that of one parameter (``None``: it has none)."""
-        return self.lr if key is None else self.state[key][2]
+        if key is None:
+            return self.lr
+        if key not in self.state:
+            raise KeyError(key)
+        return self._own.get(key)
 
     def set_learning_rate(self, value: Any = None, /, **kwargs: Any) -> None:
         """Set the learning rate, or those of parameters, which take precedence.
@@ -308,17 +336,29 @@ class Optimizer(MutableMapping[str, Any]):
         """
         where = f"{type(self).__name__}.set_learning_rate"
         rates: dict[str, Any] = dict(kwargs)
+        default = self.lr
         if isinstance(value, Mapping):
             rates = {**value, **rates}
         elif value is not None:
-            self.lr = self._rate(where, value)
+            default = self._rate(where, value)
         found = {
             key: None if lr is None else self._rate(where, lr)
             for key, lr in rates.items()
         }
-        records = {key: self.state[key] for key in found}
-        for key, (own, promoted, _, state) in records.items():
-            self.state[key] = own, promoted, found[key], state
+        for key in found:
+            if key not in self.state:
+                raise KeyError(key)
+        former = self.lr, self._own
+        self.lr, self._own = default, {**self._own, **found}
+        self._own = {key: lr for key, lr in self._own.items() if lr is not None}
+        made: dict[str, tuple[Any, bool, Any, Any]] = {}
+        try:
+            for key, (own, promoted, _, state) in self.state.items():
+                made[key] = own, promoted, self._rate_of(key, own, made), state
+        except BaseException:
+            self.lr, self._own = former
+            raise
+        self.state = made
 
     # ------------------------------------------------------ steps
 
@@ -350,8 +390,7 @@ class Optimizer(MutableMapping[str, Any]):
             if grad_scale is not None:
                 scale = step.number(dr.leaf_t(entries), grad_scale)
                 gradient = gradient * scale
-            rate = self.lr if lr is None else lr
-            p = _Parameter(value, entries, gradient, rate, state)
+            p = _Parameter(value, entries, gradient, lr, state)
             after, new = self._advance(step, p)
             if self.mask_updates:
                 after, new = _select(gradient != 0, p, after, new)
@@ -454,10 +493,7 @@ class Optimizer(MutableMapping[str, Any]):
         return []
 
     def __repr__(self) -> str:
-        rates = {"default": self.lr}
-        rates.update(
-            (k, lr) for k, (_, _, lr, _) in self.state.items() if lr is not None
-        )
+        rates = {"default": self.lr, **self._own}
         shapes = [value.shape for value, *_ in self.state.values()]
         total = sum(drjit.prod(shape) if shape else 1 for shape in shapes)
         rows = [
@@ -481,6 +517,12 @@ class SGD(Optimizer):
     as ``torch.optim.SGD`` does. Without momentum v is g. Raises ``ValueError`` for
     ``nesterov`` without momentum. For other parameters see :py:class:`Optimizer`.
     """
+
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
+        **Optimizer.DRJIT_STRUCT,
+        "momentum": float,
+        "nesterov": bool,
+    }
 
     def __init__(
         self,
@@ -534,6 +576,12 @@ class RMSProp(Optimizer):
 
     as ``torch.optim.RMSprop`` does. For other parameters see :py:class:`Optimizer`.
     """
+
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
+        **Optimizer.DRJIT_STRUCT,
+        "alpha": float,
+        "epsilon": float,
+    }
 
     def __init__(
         self,
@@ -598,6 +646,15 @@ class Adam(Optimizer):
     For other parameters see :py:class:`Optimizer`.
     """
 
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
+        **Optimizer.DRJIT_STRUCT,
+        "beta_1": float,
+        "beta_2": float,
+        "epsilon": float,
+        "uniform": bool,
+        "amsgrad": bool,
+    }
+
     def __init__(
         self,
         lr: Any,
@@ -629,7 +686,7 @@ class Adam(Optimizer):
         count, first, second, largest = p.state
         count = step.once(_next, count)
         leaf = dr.leaf_t(p.entries)
-        lr = step.number(dr.float64_array_t(leaf), p.lr)
+        lr = step.once(_converted, dr.float64_array_t(leaf), p.lr)
         rate = step.once(_bias_correction, count, lr, leaf, self.beta_1, self.beta_2)
         first = _average(first, p.gradient, self.beta_1)
         second = _average(second, p.gradient * p.gradient, self.beta_2)
@@ -655,6 +712,11 @@ class AdamW(Adam):
 
     For other parameters see :py:class:`Adam`.
     """
+
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
+        **Adam.DRJIT_STRUCT,
+        "weight_decay": float,
+    }
 
     def __init__(
         self,
@@ -722,6 +784,14 @@ class Muon(Optimizer):
     left out by ``update()`` with a mapping (a network, say), as other methods suit
     these. ``ns_steps`` is the number of iterations.
     """
+
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
+        **Optimizer.DRJIT_STRUCT,
+        "momentum": float,
+        "nesterov": bool,
+        "ns_steps": int,
+        "weight_decay": float,
+    }
 
     def __init__(
         self,
@@ -813,7 +883,14 @@ class GradScaler:
     (0, 1), an interval below 0 and a scale that is not positive.
     """
 
-    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {"scale_factor": object, "it": object}
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
+        "scale_factor": object,
+        "it": object,
+        "growth_factor": float,
+        "backoff_factor": float,
+        "growth_interval": int,
+        "debug": bool,
+    }
 
     def __init__(
         self,

@@ -107,6 +107,21 @@ def test_inverse_rendering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_poster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The texture that photographs show is found."""
+    program: Any = importlib.import_module("poster")
+    picture = tmp_path / "picture.png"
+    monkeypatch.setattr(program, "TEXELS", 48)
+    monkeypatch.setattr(program, "SIZE", 64)
+    monkeypatch.setattr(sys, "argv", ["poster.py", str(picture)])
+    assert program.main() == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    place, seen = program.places()
+    assert 0.3 < seen.numpy().mean() < 1
+    inside = place.numpy()[:, seen.numpy()]
+    assert inside.min() > 0 and inside.max() < 1
+
+
 def test_lens_design(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A single thin lens gets the shape that the theory of third order knows."""
     program: Any = importlib.import_module("lens_design")

@@ -571,3 +571,101 @@ def test_objects_without_a_format() -> None:
     for _ in range(2):
         assert dr.all(f(ramp(4), times) == ramp(4) + 1)
     assert f.n_recordings == 1
+
+
+# ---------------------------------------------------------------- other objects
+
+
+class Scaled:
+    """Its factor is no field, but is read."""
+
+    DRJIT_STRUCT = {"x": Float}  # noqa: RUF012
+
+    def __init__(self, x: Any = None, factor: Any = 1) -> None:
+        self.x, self.factor = x, factor
+
+    def value(self) -> Any:
+        return self.x * self.factor
+
+
+@dataclass
+class Marked:
+    x: Float
+
+    def value(self) -> Any:
+        return self.x * self.factor  # type: ignore[attr-defined]
+
+
+class Slotted:
+    __slots__ = ("factor", "x")
+    DRJIT_STRUCT = {"x": Float}  # noqa: RUF012
+
+    def __init__(self, x: Any = None, factor: Any = 1) -> None:
+        self.x, self.factor = x, factor
+
+    def value(self) -> Any:
+        return self.x * self.factor
+
+
+def marked(x: Any, factor: Any) -> Any:
+    made = Marked(x)
+    made.factor = factor  # type: ignore[attr-defined]
+    return made
+
+
+current: Any = None
+
+
+@pytest.mark.parametrize("make", [Scaled, marked, Slotted])
+def test_attributes_of_other_objects(make: Any) -> None:
+    """What is read of an object is compared with what another one has in its place."""
+
+    def of_argument(a: Any, b: Any) -> Any:
+        return a.value() + 10 * b.factor
+
+    def of_entries(a: Any, b: Any) -> Any:
+        found = {"objects": [a, (b,)]}
+        return [entries(found), found["objects"][0].value()]
+
+    def entries(tree: Any) -> Any:
+        return tree["objects"][1][0].value()
+
+    def of_a_global(a: Any, b: Any) -> Any:
+        return current.value() + a.x
+
+    x = Float(1, 2)
+    for function in (of_argument, of_entries, of_a_global):
+        frozen = dr.freeze(function)
+        two, three, again = make(x, 2), make(x, 3), make(x, 2)
+        calls = [(two, three), (three, two), (two, two), (again, three), (three, three)]
+        for _ in range(2):
+            for a, b in calls:
+                globals()["current"] = a
+                assert str(frozen(a, b)) == str(function(a, b))
+        two.factor = 7
+        assert str(frozen(two, three)) == str(function(two, three))
+        assert str(frozen(make(x, 2), three)) == str(function(make(x, 2), three))
+
+
+def test_equal_objects_have_one_recording() -> None:
+    @dr.freeze
+    def function(a: Any) -> Any:
+        return a.value()
+
+    for k in range(5):
+        assert list(function(Scaled(Float(k, 2), 3))) == [3 * k, 6]
+    assert function.n_recordings == 1
+
+
+def test_how_many_iterations_a_generator_makes() -> None:
+    from drjit.llvm import Philox4x32
+
+    @dr.freeze
+    def function(generator: Any) -> Any:
+        return generator.next_uint32x4()
+
+    for iterations in (10, 4, 10, 7):
+        one = Philox4x32(5, iterations=iterations)
+        two = Philox4x32(5, iterations=iterations)
+        assert str(function(one)) == str(two.next_uint32x4())
+    assert function.n_recordings == 3

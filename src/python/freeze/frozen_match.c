@@ -65,6 +65,9 @@ typedef struct Match {
     int depth;
     const Within *within;
     const Plan *valid;        /* of a class, as the class is now */
+    PyObject *reads;          /* Frozen.reads, whose rows are about objects that come by;
+                                 NULL: they need not be the same */
+    Py_ssize_t object_count;  /* of those */
     bool tracked;             /* arrays may be */
     uint32_t *ids, few[FEW];  /* inputs of the core; 0: none yet */
     size_t count;             /* without extents that are to come */
@@ -254,7 +257,8 @@ static bool is_same_class(Match *m, const TreeNode *node, PyObject *object)
 
 static bool match_fields(Match *m, const TreeNode *node, PyObject *object)
 {
-    bool fits = is_same_class(m, node, object);
+    bool fits = is_same_class(m, node, object) &&
+                (!m->reads || reads_is_about(m->reads, m->object_count++, object));
     if (fits && node->kind == NODE_NAMED_TUPLE)
         return match_tuple(m, node, object);
     for (Py_ssize_t i = 0; fits && i < node->count; i++) {
@@ -481,7 +485,7 @@ static bool match_reads(Match *m, PyObject *named)
 
 PyObject *frozen_match_parts(const Frozen *f, PyObject *const *parts)
 {
-    Match m = { .f = f, .o = f->inputs, .at = { 1, 0 } };
+    Match m = { .f = f, .o = f->inputs, .at = { 1, 0 }, .reads = f->reads };
     if (!m.o || !m.o->behind_named.node || f->in_tuples ||
         m.o->suspended != ad_scope_suspends_all())
         return Py_NewRef(Py_NotImplemented);

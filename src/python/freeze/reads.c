@@ -48,6 +48,7 @@ typedef struct Reads {
     PyObject_HEAD
     Row *rows;
     Py_ssize_t count, input_count;
+    PyObject *objects; /* of reads_is_about(); NULL: none */
 } Reads;
 
 /* ---------------------------------------------------------------- places */
@@ -333,6 +334,7 @@ static int reads_traverse(PyObject *self, visitproc visit, void *arg)
         Py_VISIT(reads->rows[i].key);
         Py_VISIT(reads->rows[i].value);
     }
+    Py_VISIT(reads->objects);
     return 0;
 }
 
@@ -346,6 +348,7 @@ static int reads_clear(PyObject *self)
         Py_XDECREF(row.value);
     }
     reads->input_count = 0;
+    Py_CLEAR(reads->objects);
     return 0;
 }
 
@@ -415,10 +418,10 @@ static bool take_row(Row *row, PyObject *from)
 
 static PyObject *reads_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
 {
-    PyObject *list;
-    static char *names[] = { "rows", NULL };
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!:_Reads", names, &PyList_Type,
-                                     &list))
+    PyObject *list, *objects = NULL;
+    static char *names[] = { "rows", "objects", NULL };
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|O!:_Reads", names, &PyList_Type,
+                                     &list, &PyTuple_Type, &objects))
         return NULL;
     Reads *reads = (Reads *) cls->tp_alloc(cls, 0);
     const Py_ssize_t count = PyList_GET_SIZE(list);
@@ -428,6 +431,7 @@ static PyObject *reads_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
         return PyErr_NoMemory();
     }
     reads->rows = rows;
+    reads->objects = Py_XNewRef(objects);
     for (Py_ssize_t i = 0; i < count && i < PyList_GET_SIZE(list); i++) {
         const bool ok = take_row(&rows[i], PyList_GET_ITEM(list, i));
         reads->count = i + 1;
@@ -438,6 +442,17 @@ static PyObject *reads_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
         }
     }
     return (PyObject *) reads;
+}
+
+bool reads_is_about(const PyObject *self, Py_ssize_t number, PyObject *object)
+{
+    const PyObject *objects = ((const Reads *) self)->objects;
+    if (!objects)
+        return true;
+    if (number >= PyTuple_GET_SIZE(objects))
+        return false;
+    PyObject *one = PyTuple_GET_ITEM(objects, number);
+    return one == object || (PyWeakref_CheckRef(one) && weakref_is(one, object));
 }
 
 /* ---------------------------------------------------------------- questions */
