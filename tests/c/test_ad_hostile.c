@@ -508,12 +508,81 @@ static bool custom_operation(void)
         return false;
     Times *payload = malloc(sizeof(*payload));
     payload->factor = jit_var_inc_ref(three);
-    const ADCustom op = { "times", times_forward, times_backward, times_release,
-                              NULL };
+    const ADCustom op = { "times", times_forward, times_backward, times_release, NULL };
     uint64_t out = product;
     bool ok = ad_custom(&op, payload, 1, &x, 1, &out);
     track(out);
     return ok && go_back(out, ADFlagDefault) && gradient_is(x, 8, 3);
+}
+
+static bool both_forward(void *payload, const uint64_t *in, uint64_t *out)
+{
+    (void) payload;
+    out[0] = ad_var_inc_ref(in[0]);
+    out[1] = ad_var_inc_ref(in[1]);
+    return true;
+}
+
+static bool both_backward(void *payload, uint64_t *in, const uint64_t *out)
+{
+    return both_forward(payload, out, in);
+}
+
+/* Two inputs, each of which one output depends on: one result of a conditional with two
+ * that do the same is differentiated. */
+static bool operations_of_two(void)
+{
+    static const bool depends[] = { true, false, false, true };
+    const ADCustom op = { "both", both_forward, both_backward, NULL, depends };
+    uint64_t x = input(), y = track(ad_var_mul(x, x)), z = track(ad_var_mul(y, x));
+    uint64_t in[] = { y, z }, out[] = { 0, 0 };
+    if (!y || !z)
+        return false;
+    for (int i = 0; i < 2; i++)
+        out[i] = jit_var_inc_ref(ad_var_index(in[i]));
+    bool ok = ad_custom(&op, NULL, 2, in, 2, out);
+    for (int i = 0; i < 2; i++)
+        track(out[i]);
+    uint32_t greater = ok ? own(jit_var_gt((uint32_t) x, single(1))) : 0;
+    uint32_t cond = greater ? ad_var_cond_start("hostile", greater) : 0;
+    if (!cond || !ad_var_cond_append(cond, 2, out) ||
+        !ad_var_cond_append(cond, 2, in))
+        return false;
+    uint64_t results[2];
+    if (!ad_var_cond_end(cond, results))
+        return false;
+    track(results[0]);
+    track(results[1]);
+    return go_back(results[0], ADFlagDefault) && gradient_is(x, 8, 2);
+}
+
+/* The tangent of a result of a scope, by what is from before it. */
+static bool tangent_beyond_scope(void)
+{
+    uint64_t x = input(), y = track(ad_var_mul(x, x));
+    uint32_t one = single(1);
+    if (!y || !one || !ad_set_grad(x, one) || !ad_set_grad(y, one) ||
+        ad_has_grad_behind(1, &y) < 0 || !ad_scope_enter(ADScopeIsolate, 0, NULL))
+        return false;
+    uint64_t z = track(ad_var_mul(y, y));
+    bool ok = z && ad_enqueue(ADModeBackward, z) &&
+              ad_traverse(ADModeForward, ADFlagClearVertices);
+    bool left = ad_scope_leave(ok);
+    return ok && left && gradient_is(z, 16, 2 * 4 * (2 * 2 + 1)) &&
+           gradient_is(y, 16, 1) && gradient_is(x, 16, 1);
+}
+
+/* Positions that are rows of columns, of which the last one ends early. */
+static bool gradient_of_columns(void)
+{
+    uint64_t x = input();
+    uint32_t wide = own(jit_var_counter(CPU, 5 * N - 1)), two = number(2),
+             all = number(N);
+    uint32_t half = wide && two ? own(jit_var_div(wide, two)) : 0;
+    uint32_t index = half && all ? own(jit_var_mod(half, all)) : 0;
+    uint64_t y = index ? track(ad_var_gather(x, index, 0, ReduceModeAuto)) : 0;
+    return y && go_back(track(ad_var_mul(y, y)), ADFlagDefault) &&
+           gradient_is(x, 8, 6 * 2);
 }
 
 static uint64_t times_three(uint64_t y, uint64_t x)
@@ -748,6 +817,9 @@ static const Scenario scenarios[] = {
     { "many_edges", many_edges, false, false },
     { "custom_operation", custom_operation, false, false },
     { "custom_in_loop", custom_in_loop, false, false },
+    { "operations_of_two", operations_of_two, false, false },
+    { "tangent_beyond_scope", tangent_beyond_scope, false, false },
+    { "gradient_of_columns", gradient_of_columns, false, false },
     { "released_with", released_with, false, false },
     { "loop_over_sums", loop_over_sums, false, false },
     { "evaluated_loop", evaluated_loop, false, false },

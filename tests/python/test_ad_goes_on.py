@@ -311,6 +311,45 @@ def test_tracked_anew_in_each_iteration() -> None:
     assert np.array_equal(a.grad, [2, 4])
 
 
+# ---------------------------------------------------------------- lanes
+
+
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("call", MODES)
+@pytest.mark.parametrize("mode", MODES)
+def test_call_in_a_loop_with_fewer_lanes(mode: str, call: str, forward: bool) -> None:
+    """Functions of evaluated calls have lanes of their own, also where a traversal in
+    the loop's body goes through them; lanes that are done have no part in it."""
+    if mode == "symbolic" and call == "evaluated":
+        return  # nothing can be evaluated there
+    x, p = Float64(1, 2, 3, 4), Float64(10, 20)
+    dr.enable_grad(x, p)
+    rounds = np.array([1, 2, 0, 1])
+
+    def body(i: Any, s: Any) -> Any:
+        functions = [
+            lambda a: a * dr.gather(Float64, p, UInt(0)),
+            lambda a: a * a * dr.gather(Float64, p, UInt(1)),
+        ]
+        y = dr.switch(UInt(0, 1, 0, 1), functions, x, mode=call)
+        if not forward:
+            dr.backward(y)
+            return i + 1, s
+        return i + 1, s + dr.forward_to(y, flags=dr.ADFlag.ClearInterior)
+
+    if forward:
+        dr.set_grad((x, p), (Float64(1, 2, 3, 4), Float64(1)))
+    _, s = dr.while_loop(
+        (UInt(0), dr.zeros(Float64, 4)), lambda i, s: i < UInt(rounds), body, mode=mode
+    )
+    if forward:
+        once = np.array([10 + 1, 2 * 2 * 20 * 2 + 4, 0, 2 * 4 * 20 * 4 + 16])
+        assert np.array_equal(s, rounds * once)
+    else:
+        assert np.array_equal(x.grad, rounds * np.array([10, 80, 10, 160]))
+        assert np.array_equal(p.grad, [1, 2 * 4 + 16])
+
+
 # ---------------------------------------------------------------- exceptions
 
 

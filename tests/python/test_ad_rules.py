@@ -201,12 +201,17 @@ def test_tensors(name: str) -> None:
 INDEX = UInt(3, 0, 3, 1)
 FLAT = Float64(0.5, -1.2, 2.0, 0.7)
 
+WIDE = Float64(0.3, 1.7, -0.4, 2.1, 0.9, -1.3, 0.6, 1.1, -0.8, 0.2, 1.5)
+
 MEMORY: dict[str, Callable[..., Any]] = {
     "gather": lambda x: dr.gather(Float64, x, INDEX) ** 2,
     "masked gather": lambda x: dr.gather(Float64, x, INDEX, active=x > 0),
     "permutation": lambda x: dr.gather(
         Float64, x, UInt(2, 3, 0, 1), mode=dr.ReduceMode.Permute
     ),
+    "rows": lambda x: dr.gather(Float64, x, dr.arange(UInt, 11) // 3) ** 2 * WIDE,
+    "columns": lambda x: dr.gather(Float64, x, dr.arange(UInt, 11) % 4) ** 2 * WIDE,
+    "between": lambda x: dr.gather(Float64, x, dr.arange(UInt, 11) // 2 % 4) * WIDE,
     "gather of vectors": lambda x: dr.gather(dr.llvm.ad.Array2f64, x, UInt(1, 0, 1)),
     "scatter": lambda x: scattered(dr.scatter, x, UInt(2, 0, 1, 3)),
     "scatter_add": lambda x: scattered(dr.scatter_add, x, INDEX),

@@ -120,6 +120,7 @@ uint64_t ad_moves_resize(uint64_t g, AdSize size)
 typedef struct Gather {
     AdMoves m;
     ReduceMode mode;
+    AdPattern pattern; /* of the positions, if sums can be made in its order */
 } Gather;
 
 /* g with that many entries, or in a body as many as there are lanes; 0 where the mask
@@ -149,6 +150,39 @@ static uint64_t gather_forward(const AdMoves *m, uint32_t operand, uint64_t g,
                   : ad_var_gather(g, index, mask, ((const Gather *) m)->mode));
 }
 
+/* With so many entries, those that are missing being 0. */
+static uint64_t with_zeros(uint64_t g, size_t size)
+{
+    const size_t before = jit_var_peek_size(ad_var_index(g));
+    if (before == size)
+        return ad_var_inc_ref(g);
+    VarInfo info;
+    TRY(jit_var_peek_info(ad_var_index(g), &info), 0);
+    const uint32_t place = jit_var_counter(info.backend, size);
+    const uint32_t end = ad_moves_u32(ad_var_index(g), (uint32_t) before);
+    const uint32_t there =
+        place && end ? jit_var_op(JitOpLt, (uint32_t[]){ place, end }) : 0;
+    const uint64_t result =
+        there ? ad_var_gather(g, place, there, ReduceModePermute) : 0;
+    jit_var_dec_ref(place);
+    jit_var_dec_ref(end);
+    jit_var_dec_ref(there);
+    return result;
+}
+
+/* What each entry gets is a block or a column of the gradient. */
+static uint64_t sum_in_order(const AdMoves *m, const AdPattern *pattern, uint64_t g,
+                             uint64_t into)
+{
+    const size_t lanes = pattern->each * pattern->period * pattern->rows;
+    uint64_t whole = ad_moves_resize(g, m->size[1]);
+    uint64_t full = whole ? with_zeros(whole, lanes) : 0;
+    uint64_t sums = full ? ad_repeat_sums(full, pattern) : 0;
+    ad_var_dec_ref(whole);
+    ad_var_dec_ref(full);
+    return ad_moves_add(into, sums);
+}
+
 static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
                                 uint64_t into)
 {
@@ -158,6 +192,9 @@ static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     ReduceMode mode = ((const Gather *) m)->mode;
     if (m->size[0].count == 1) /* for all positions; the node sums up in the end */
         return ad_moves_add(into, masked(g, mask, m->size[1]));
+    const AdPattern *pattern = &((const Gather *) m)->pattern;
+    if (pattern->each && !ad_thread_in_body())
+        return sum_in_order(m, pattern, g, into);
     /* A promise about the lanes of this gather says nothing about other iterations of a
      * loop, and other bodies, which write to the same array in one kernel. */
     bool promises = mode == ReduceModePermute || mode == ReduceModeNoConflicts;
@@ -175,6 +212,21 @@ static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     uint64_t result = ad_var_scatter(whole, g, index, mask, op, mode);
     ad_var_dec_ref(whole);
     return result;
+}
+
+/* Of positions that no mask, promise or body has to do with. Those of a frozen function
+ * that is recorded may have another pattern for other sizes. */
+static AdPattern find_pattern(uint64_t source, uint32_t index, uint32_t mask,
+                              ReduceMode mode)
+{
+    const size_t entries = jit_var_peek_size(ad_var_index(source));
+    if (mask || mode != ReduceModeAuto || entries == 1 || ad_thread_in_body() ||
+        state_thread()->recording)
+        return (AdPattern){ 0 };
+    state_lock();
+    const AdPattern found = ad_pattern_of(index, entries);
+    state_unlock();
+    return found;
 }
 
 static uint64_t make_gather(uint32_t result, uint64_t source, uint32_t index,
@@ -195,6 +247,7 @@ static uint64_t make_gather(uint32_t result, uint64_t source, uint32_t index,
                .backward = gather_backward,
                .size = { ad_size_of(ad_var_index(source)), ad_size_of(result) } },
         .mode = mode,
+        .pattern = find_pattern(source, index, full, mode),
     };
     uint64_t leaf = ad_apply_moves(result, 1, &source, &gather.m, sizeof(gather));
     jit_var_dec_ref(full);

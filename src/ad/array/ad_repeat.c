@@ -48,18 +48,17 @@ static uint64_t repeat_forward(const AdMoves *m, uint32_t operand, uint64_t g,
     return ad_moves_add(into, result);
 }
 
-/* Sums of the columns of P matrices: a row of ones times each. */
-static uint64_t sum_columns(const Repeat *r, uint64_t g)
+/* Sums of the columns of matrices: a row of ones times each. */
+static uint64_t sum_columns(uint64_t g, AdSize matrices, AdSize rows, AdSize columns)
 {
-    const AdSize one = { .count = 1 }, none = { 0 }, rows = times_of(r);
-    const AdSize matrices = ad_size_over(r->m.size[0], r->inner);
-    const AdSize step = ad_size_times(rows, r->inner);
-    const AdSize all[] = { one, r->inner, rows, none, none, matrices, none, step };
+    const AdSize one = { .count = 1 }, none = { 0 };
+    const AdSize step = ad_size_times(rows, columns);
+    const AdSize all[] = { one, columns, rows, none, none, matrices, none, step };
     uint64_t sizes[sizeof(all) / sizeof(*all)];
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         sizes[i] = ad_size_origin(all[i]);
     const JitGemm shape = { .m = 1,
-                            .n = r->inner.count,
+                            .n = columns.count,
                             .k = rows.count,
                             .batch_ndim = 1,
                             .batch_shape = &matrices.count,
@@ -81,10 +80,21 @@ static uint64_t repeat_backward(const AdMoves *m, uint32_t operand, uint64_t g,
         ad_size_next(times);
         sums = ad_var_block_reduce(ReduceOpAdd, whole, times.count);
     } else if (whole) {
-        sums = sum_columns(r, whole);
+        sums = sum_columns(whole, ad_size_over(m->size[0], r->inner), times, r->inner);
     }
     ad_var_dec_ref(whole);
     return ad_moves_add(into, sums);
+}
+
+uint64_t ad_repeat_sums(uint64_t g, const AdPattern *p)
+{
+    const AdSize one = { .count = 1 }, rows = { .count = p->rows },
+                 columns = { .count = p->period };
+    uint64_t sums = p->each > 1 ? ad_var_block_reduce(ReduceOpAdd, g, p->each)
+                                : ad_var_inc_ref(g);
+    if (!sums || p->rows == 1)
+        return sums;
+    return release_and_return(sums, sum_columns(sums, one, rows, columns));
 }
 
 uint64_t ad_repeat_track(uint32_t result, uint64_t source, uint32_t index, AdSize inner)

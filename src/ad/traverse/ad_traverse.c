@@ -785,8 +785,9 @@ static bool traverse(Traversal *t)
     bool tracked = own->tracked;
     own->tracked = t->tracked;
     t->watch = ad_finite_watches();
-    bool begun = begin(t);
-    bool ok = begun && (!t->border.serial || t->border.recorded || mask_roots(t));
+    bool begun = begin(t), lifted = false;
+    bool ok = begun && (!t->border.serial || t->border.recorded || mask_roots(t)) &&
+              ad_wait_lift_mask(&lifted);
     uint32_t i = 0;
     while (ok && i < t->visits.count) {
         Outcome outcome = pass_many(t, ts, &i);
@@ -794,6 +795,8 @@ static bool traverse(Traversal *t)
         if (outcome == SLOW && (ok = pass_slowly(t, &t->visits.list[i])))
             i++;
     }
+    if (lifted && !ad_wait_drop_mask())
+        ok = false;
     if (begun && !ok)
         give_up(t, i);
     else if (ok)

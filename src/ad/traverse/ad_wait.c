@@ -11,6 +11,7 @@
 #include "ad/traverse/ad_traverse.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/graph/mask.h"
 
 /* ---------------------------------------------------------------- recorded */
 
@@ -220,6 +221,34 @@ uint64_t ad_wait_mask(uint64_t grad)
     ad_var_dec_ref(grad);
     jit_var_dec_ref(mask);
     return masked;
+}
+
+bool ad_wait_lift_mask(bool *lifted)
+{
+    static const uint64_t yes = 1;
+    ThreadState *ts = state_thread();
+    state_lock();
+    const VarId top = mask_top(ts);
+    *lifted = ts->body && top && !(var_get(top)->flags & VAR_SYMBOLIC);
+    const JitBackend backend =
+        *lifted ? var_device(var_get(top))->backend : JitBackendNone;
+    state_unlock();
+    if (!*lifted)
+        return true;
+    const uint32_t all = jit_var_literal(backend, VarTypeBool, &yes, 1, 0);
+    state_lock();
+    *lifted = all && mask_push(ts, all);
+    var_drop(all);
+    state_unlock();
+    return *lifted;
+}
+
+bool ad_wait_drop_mask(void)
+{
+    state_lock();
+    bool ok = mask_pop(state_thread());
+    state_unlock();
+    return ok;
 }
 
 /* ---------------------------------------------------------------- the end */

@@ -23,6 +23,12 @@ bool ad_wait_run(const AdBorder *b, AdOperation *op, NodeId node, bool tracked);
 /** In a body that runs at once: the gradient in active lanes, 0 in others or, if it is
  *  none of lanes, where no lane is active. The reference moves. */
 uint64_t ad_wait_mask(uint64_t grad);
+/** What begins in such a body is masked, and so is all that comes of it. Effects of
+ *  derivatives are to be as they are outside, since they may have other lanes, as those
+ *  of calls in the body do: lift the body's mask meanwhile. '*lifted': there is one, to
+ *  be dropped. False: error recorded. */
+bool ad_wait_lift_mask(bool *lifted);
+bool ad_wait_drop_mask(void);
 /** What waits for constructs that are complete gets there, and goes on. */
 bool ad_wait_go_on(void);
 

@@ -2,10 +2,10 @@
  * call.c -- drjit.switch(), drjit.dispatch(): each lane calls one of several functions
  *
  * A symbolic call traces every function once, with the same placeholders for the
- * arguments. An evaluated one calls those that are needed with the arguments of their
- * lanes, and gathers what they return. Each function gets containers of its own. What
- * the first one returns is the template of the others' results.
+ * arguments; call_evaluated.c has the other ones. Each function gets containers of its
+ * own. What the first one returns is the template of the others' results.
  */
+#include "python/flow/call.h"
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
@@ -13,32 +13,6 @@
 #include "python/object/recording.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
-
-enum { MOST_LEAVES = 16 };
-
-typedef struct Call {
-    State *state;
-    const char *operation, *label;
-    bool symbolic;
-    PyObject *functions;   /* a tuple, so nobody changes it */
-    PyObject *target;      /* what is called, with entries of 'functions' as its first
-                              argument, or (a str) the method of these; NULL: they are
-                              what is called */
-    uint32_t instances;    /* one for each function ... */
-    uint32_t *numbers;     /* ... with these ids, ascending; NULL: 1, 2, ... */
-    uint32_t bound;        /* the largest one */
-    uint32_t ids;          /* the lanes' instances; 0: none */
-    uint32_t mask;         /* 0: all lanes */
-    size_t size;           /* lanes */
-    uint32_t handle;       /* of a symbolic call; 0: the core has ended it */
-    Tracker args;          /* (positional, named) */
-    bool flat;             /* these are MOST_LEAVES leaves at most, in no containers */
-    PyObject *names;       /* then: of the named ones, a tuple; NULL: there are none */
-    Variables spread;      /* of an evaluated call: theirs; of local arrays, entries */
-    Tracker first, next;   /* what the functions have returned */
-    size_t returned;       /* number of functions that have */
-    Leaf *matched;         /* room for what one has returned; NULL: not yet */
-} Call;
 
 /* ---------------------------------------------------------------- functions */
 
@@ -99,8 +73,7 @@ static PyObject *call_with_pair(const Call *call, uint32_t callable, PyObject *p
     return result;
 }
 
-/* Call a function with arrays, and containers, of its own. NULL: exception. */
-static PyObject *call_function(Call *call, uint32_t callable)
+PyObject *call_function(Call *call, uint32_t callable)
 {
     if (call->flat)
         return call_with_leaves(call, callable);
@@ -110,8 +83,7 @@ static PyObject *call_function(Call *call, uint32_t callable)
     return result;
 }
 
-/* Take what a function has returned: as the template, or like it. NULL: exception. */
-static Tracker *take_returned(Call *call, PyObject *result)
+Tracker *call_take_returned(Call *call, PyObject *result)
 {
     Tracker *returned = call->returned++ ? &call->next : &call->first;
     if (returned == &call->next)
@@ -169,7 +141,7 @@ static bool append_function(Call *call, PyObject *result)
     if (matched &&
         ad_var_call_append(call->handle, call->first.variables.count, matched))
         return true;
-    Tracker *returned = take_returned(call, result);
+    Tracker *returned = call_take_returned(call, result);
     if (!returned)
         return false;
     if (!matched) {
@@ -232,323 +204,6 @@ static PyObject *run_symbolic(Call *call)
     return result;
 }
 
-/* ---------------------------------------------------------------- evaluated calls */
-
-/* Functions of an evaluated call run under a mask of their own, whatever is around the
- * call: all of their lanes, which have been chosen (0: no lane of the call's). */
-static bool push_mask(Call *call, uint32_t lanes)
-{
-    static const uint64_t yes = 1, no = 0;
-    const JitBackend backend = type_backend(call->state);
-    const size_t none = call->size ? call->size : 1;
-    const size_t size = lanes ? jit_var_size(lanes) : none;
-    const uint32_t mask =
-        jit_var_literal(backend, VarTypeBool, lanes ? &yes : &no, size, 0);
-    const bool ok = mask && jit_var_mask_push(backend, mask);
-    jit_var_dec_ref(mask);
-    return ok || error_from_core(call->operation, NULL, 0);
-}
-
-static bool pop_mask(Call *call)
-{
-    return jit_var_mask_pop(type_backend(call->state)) ||
-           (!PyErr_Occurred() && error_from_core(call->operation, NULL, 0));
-}
-
-/* What is suspended keeps its derivative, for functions that resume. */
-static Leaf gather_lanes(Leaf id, uint32_t lanes)
-{
-    const bool suspended = leaf_node(id) && !ad_grad_enabled(id);
-    if (suspended && !ad_scope_enter(ADScopeResume, 0, NULL))
-        return 0;
-    const Leaf entries = ad_var_gather(id, lanes, 0, ReduceModePermute);
-    if (!suspended || (ad_scope_leave(true) && ad_scope_suspend_variable(entries)))
-        return entries;
-    leaf_unref(entries);
-    return 0;
-}
-
-/* The entries of some lanes (0: of none) take the place of the arguments' variables. */
-static bool select_lanes(Call *call, uint32_t lanes)
-{
-    Variables own = { 0 };
-    bool ok = true;
-    for (size_t i = 0; ok && i < call->spread.count; i++) {
-        const Leaf id = call->spread.ids[i];
-        const Leaf entries = !lanes || leaf_size(id) == 1
-                                 ? leaf_ref(id)
-                                 : gather_lanes(id, lanes);
-        ok = entries && variables_append(&own, entries);
-        if (!entries)
-            error_from_core(call->operation, NULL, 0);
-        leaf_unref(entries);
-    }
-    const size_t size = lanes ? jit_var_size(lanes) : call->size;
-    ok = ok && tracker_unite(&call->args, &own, size);
-    variables_drop(&own);
-    return ok;
-}
-
-/* Where the lanes of an instance stand among them: 'mine' is their mask, 'position'
- * their number in ascending order. False: the core's error. */
-static bool find_lanes(const Call *call, uint32_t instance, uint32_t *mine,
-                       uint32_t *position)
-{
-    const uint32_t id = jit_var_u32(type_backend(call->state), instance);
-    const uint32_t same = id ? jit_var_eq(call->ids, id) : 0;
-    const uint32_t called =
-        same && call->mask ? jit_var_and(same, call->mask) : jit_var_inc_ref(same);
-    *mine = called ? jit_var_mask_apply(called, call->size) : 0;
-    const uint32_t ones = *mine ? jit_var_cast(*mine, VarTypeUInt32, 0) : 0;
-    *position = ones ? jit_var_block_prefix_reduce(ReduceOpAdd, ones,
-                                                   (uint32_t) call->size, 1, 0)
-                     : 0;
-    jit_var_dec_ref(id);
-    jit_var_dec_ref(same);
-    jit_var_dec_ref(called);
-    jit_var_dec_ref(ones);
-    return *position;
-}
-
-/* 'value' in its lanes, the entries of 'others' (0: zeros) elsewhere; a new reference.
- * What has been scattered could not be read everywhere, so values are gathered. */
-static Leaf merge(Leaf value, Leaf others, uint32_t mine, uint32_t position)
-{
-    static const uint64_t zero;
-    const bool one = leaf_size(value) == 1;
-    const Leaf own =
-        one ? leaf_ref(value) : ad_var_gather(value, position, mine, ReduceModePermute);
-    if (!own || (!one && !others))
-        return own;
-    const Leaf rest =
-        others ? leaf_ref(others)
-               : leaf_of(jit_var_literal(leaf_backend(value),
-                                         jit_var_type(leaf_index(value)), &zero, 1, 0));
-    const Leaf both = rest ? leaf_select(leaf_of(mine), own, rest) : 0;
-    leaf_unref(own);
-    leaf_unref(rest);
-    return both;
-}
-
-/* Put the values that an instance's function has returned into the results. */
-static bool merge_lanes(const Call *call, const Tracker *returned,
-                        const Variables *values, const JitCallBucket *bucket,
-                        Variables *results)
-{
-    const size_t size = jit_var_size(bucket->index);
-    uint32_t mine = 0, position = 0;
-    for (size_t i = 0; i < values->count; i++) {
-        const size_t own = leaf_size(values->ids[i]);
-        if (own != 1 && own != size)
-            return tracker_fail_size(returned, size);
-    }
-    bool ok = find_lanes(call, bucket->id, &mine, &position);
-    for (size_t i = 0; ok && i < values->count; i++) {
-        const Leaf before = i < results->count ? results->ids[i] : 0;
-        const Leaf merged = merge(values->ids[i], before, mine, position);
-        ok = merged && (before || variables_append(results, merged));
-        if (ok && before) {
-            leaf_unref(before);
-            results->ids[i] = merged;
-        } else {
-            leaf_unref(merged);
-        }
-    }
-    jit_var_dec_ref(mine);
-    jit_var_dec_ref(position);
-    return ok || PyErr_Occurred() || error_from_core(call->operation, NULL, 0);
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-    return x < y ? -1 : x > y;
-}
-
-/* Which function the instance has: -1 if there is no such instance. */
-static int64_t find_function(const Call *call, uint32_t id)
-{
-    if (!call->numbers)
-        return id <= call->instances ? (int64_t) id - 1 : -1;
-    const uint32_t *found = bsearch(&id, call->numbers, call->instances, sizeof(id),
-                                    compare_numbers);
-    return found ? found - call->numbers : -1;
-}
-
-/* The same number of entries as the first function's? */
-static bool check_lengths(const Call *call, const Variables *values, size_t expected)
-{
-    return values->count == expected ||
-           error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
-                       "the functions have returned local arrays of different lengths");
-}
-
-/* Reverse traversals within stop at what was there before. */
-static bool isolate(const Call *call)
-{
-    return ad_scope_enter(ADScopeIsolate, 0, NULL) ||
-           error_from_core(call->operation, NULL, 0);
-}
-
-/* What they have stopped at goes on, unless an exception was raised, which stays. */
-static bool end_isolation(const Call *call)
-{
-    PyObject *raised = error_fetch();
-    bool ok;
-    WAIT_BEGIN
-    ok = ad_scope_leave(raised == NULL);
-    WAIT_END
-    if (raised) {
-        error_restore(raised);
-        return false;
-    }
-    return !PyErr_Occurred() && (ok || error_from_core(call->operation, NULL, 0));
-}
-
-/* Call a function whose arguments have been selected. They are what its traversals stop
- * at, since its results may depend on them as well. */
-static Tracker *call_selected(Call *call, uint32_t callable, Variables *values)
-{
-    if (!isolate(call))
-        return NULL;
-    PyObject *result = call_function(call, callable);
-    Tracker *returned = result ? take_returned(call, result) : NULL;
-    if (returned && !tracker_spread(returned, values))
-        returned = NULL;
-    Py_XDECREF(result);
-    return end_isolation(call) ? returned : NULL;
-}
-
-/* Call a function with the lanes of its instance, or (NULL) with no lanes. 'values'
- * receives what it has returned. */
-static Tracker *call_bucket(Call *call, uint32_t callable, const JitCallBucket *bucket,
-                            Variables *values)
-{
-    if (!push_mask(call, bucket ? bucket->index : 0))
-        return NULL;
-    Tracker *returned = select_lanes(call, bucket ? bucket->index : 0)
-                            ? call_selected(call, callable, values)
-                            : NULL;
-    return pop_mask(call) ? returned : NULL;
-}
-
-static bool run_bucket(Call *call, const JitCallBucket *bucket, Variables *results)
-{
-    const int64_t callable = find_function(call, bucket->id);
-    Variables values = { 0 };
-    if (callable < 0)
-        return true;
-    const Tracker *returned = call_bucket(call, (uint32_t) callable, bucket, &values);
-    const bool ok = returned &&
-                    check_lengths(call, &values,
-                                  results->count ? results->count : values.count) &&
-                    merge_lanes(call, returned, &values, bucket, results);
-    variables_drop(&values);
-    return ok;
-}
-
-/* The result of a call that no lane makes: zeros, and no effects. */
-static bool run_nobody(Call *call, Variables *results)
-{
-    static const uint64_t zero;
-    Variables values = { 0 };
-    bool ok = call_bucket(call, 0, NULL, &values);
-    for (size_t i = 0; ok && i < values.count; i++) {
-        const VarType type = jit_var_type(leaf_index(values.ids[i]));
-        const Leaf none = leaf_of(
-            jit_var_literal(type_backend(call->state), type, &zero, call->size, 0));
-        ok = none && variables_append(results, none);
-        if (!none)
-            error_from_core(call->operation, NULL, 0);
-        leaf_unref(none);
-    }
-    variables_drop(&values);
-    return ok;
-}
-
-/* The ids with 0 in the place of those that do not exist, in all lanes. */
-static uint32_t existing_ids(const Call *call)
-{
-    const JitBackend backend = type_backend(call->state);
-    const uint32_t bound = jit_var_u32(backend, call->bound);
-    const uint32_t zero = jit_var_u32(backend, 0);
-    const uint32_t exists = bound ? jit_var_le(call->ids, bound) : 0;
-    const uint32_t ids = exists && zero ? jit_var_select(exists, call->ids, zero) : 0;
-    const uint32_t all = ids ? jit_var_resize(ids, call->size) : 0;
-    jit_var_dec_ref(bound);
-    jit_var_dec_ref(zero);
-    jit_var_dec_ref(exists);
-    jit_var_dec_ref(ids);
-    return all;
-}
-
-/* All that is gathered from is evaluated by one kernel. With Debug, ids that do not
- * exist are an error. */
-static bool sort_lanes(Call *call, JitCallBucket **buckets, uint32_t *count)
-{
-    bool ok = true;
-    const uint32_t ids = jit_flag(JitFlagDebug) ? jit_var_resize(call->ids, call->size)
-                                                : existing_ids(call);
-    WAIT_BEGIN
-    for (size_t i = 0; i < call->spread.count; i++)
-        leaf_schedule(call->spread.ids[i]);
-    ok = ids && jit_var_call_reduce(NULL, NULL, call->bound, ids, call->mask,
-                                    buckets, count);
-    jit_var_dec_ref(ids);
-    WAIT_END
-    return ok || error_from_core(call->operation, NULL, 0);
-}
-
-static PyObject *run_buckets(Call *call)
-{
-    JitCallBucket *buckets;
-    uint32_t count;
-    Variables results = { 0 };
-    if (!tracker_spread(&call->args, &call->spread) ||
-        !sort_lanes(call, &buckets, &count))
-        return NULL;
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < count; i++)
-        ok = run_bucket(call, &buckets[i], &results);
-    jit_var_call_release(buckets, count);
-    ok = ok && (call->returned || run_nobody(call, &results)) &&
-         tracker_unite(&call->first, &results, call->size);
-    variables_drop(&results);
-    return ok ? tracker_give(&call->first) : NULL;
-}
-
-/* What the functions' traversals have come to goes on behind the call, once for all of
- * them. */
-static PyObject *run_isolated(Call *call)
-{
-    if (!isolate(call))
-        return NULL;
-    PyObject *result = run_buckets(call);
-    if (!end_isolation(call))
-        Py_CLEAR(result);
-    return result;
-}
-
-static PyObject *run_evaluated(Call *call)
-{
-    const JitBackend backend = type_backend(call->state);
-    const uint32_t record = jit_record_begin_evaluated(backend, call->label);
-    if (!record)
-        return error_from_core(call->operation, NULL, 0), NULL;
-    PyObject *result = run_isolated(call), *raised = result ? NULL : error_fetch();
-    bool ok;
-    WAIT_BEGIN
-    ok = jit_record_end(backend, record, !result);
-    WAIT_END
-    if (!result)
-        error_restore(raised);
-    if (ok || !result)
-        return result;
-    Py_DECREF(result);
-    error_from_core(call->operation, NULL, 0);
-    return NULL;
-}
-
 /* ---------------------------------------------------------------- arguments */
 
 /* The common size of all that has lanes. */
@@ -594,10 +249,10 @@ static bool find_flat(Call *call)
 static PyObject *run_without_lanes(Call *call, PyObject *pair)
 {
     PyObject *result = NULL, *found = NULL;
-    if (!push_mask(call, 0))
+    if (!call_push_mask(call, 0))
         return NULL;
     found = call_with_pair(call, 0, pair);
-    if (pop_mask(call) && found)
+    if (call_pop_mask(call) && found)
         result = construct_without_entries(call->state, call->operation, found);
     Py_XDECREF(found);
     return result;
@@ -616,7 +271,7 @@ static PyObject *run(Call *call, PyObject *pair)
     call->args = call->first = call->next = copied;
     call->args.labels = call->state->call_labels;
     if (tracker_open(&call->args, pair) && find_flat(call) && find_size(call))
-        result = call->symbolic ? run_symbolic(call) : run_evaluated(call);
+        result = call->symbolic ? run_symbolic(call) : call_run_evaluated(call);
     variables_drop(&call->spread);
     tracker_close(&call->args);
     tracker_close(&call->first);
