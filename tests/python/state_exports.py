@@ -18,7 +18,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 from drjit import _core, _freeze_export
-from test_export import Builds, Library, bits
+from test_export import Builds, bits
 
 NAME = "stateful"
 # Why there may be no library, see docs/freezing.md.
