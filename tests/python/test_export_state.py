@@ -1,5 +1,5 @@
-"""Recordings of random stateful programs as libraries in C: see state_exports.py for what
-is compared, state_programs.py for what the programs do.
+"""Recordings of random stateful programs as libraries in C: see state_exports.py for
+what is compared, state_programs.py for what the programs do.
 
 STATE_EXPORTS is the number of programs, STATE_SEED where they begin; STATE_FEATURES and
 STATE_WITHOUT as in test_freeze_state.py. See 'make fuzz'.
