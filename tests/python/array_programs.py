@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import enum
 import random
+import re
 from collections.abc import Callable
 from textwrap import indent
 from typing import Any, NamedTuple
@@ -43,6 +44,8 @@ EXPRESSIONS = {
         "dr.sum(dr.gather(UInt, {U}, dr.compress({b} & (p >= 0))))",
         "dr.cumsum({U})",
         "dr.reverse({U})",
+        "dr.sum({v})",
+        "dr.cumsum({v})",
         "UInt(dr.abs({f}))",
         "UInt({u})",
         # NumPy's operands.
@@ -107,9 +110,9 @@ EXPRESSIONS = {
     ],
 }
 STATEMENTS = [
-    "{v} = {u}",
-    "{w} = {f}",
-    "{x} = {t}",
+    "{v} = {U}",
+    "{w} = {F}",
+    "{x} = {t} + nt * 0",
     # Two names of one array, one of which is changed in place.
     "{v} = {v}",
     "{w} = {w}",
@@ -148,21 +151,21 @@ STATEMENTS = [
     "dr.eval({v}, o)",
     "dr.schedule({w}, {x})",
 ]
-# Which lanes of ``{v}`` are read and written within; the other places are not.
+# Loops have an iteration at least: without one, what a body assigns anew is what it was.
 REGIONS = [
     """\
 def body{n}(k, z):
     dr.scatter({v}, dr.gather(UInt, {v}, p) + k, p)
     return k + 1, z ^ dr.gather(UInt, {v}, p)
 _, {v2} = either(lambda mode: dr.while_loop(
-    ({U} * 0, {U}), lambda k, z: k < p % 3, body{n}, mode=mode))""",
+    ({U} * 0, {U}), lambda k, z: k < p % 3 + 1, body{n}, mode=mode))""",
     """\
 def body{n}(k, z, r):
     dr.scatter_add({v}, k + r.k, {i})
     r.u = r.u + k
     return k + 1, z + r.fn(k), r
 _, {v2}, o = either(lambda mode: dr.while_loop(
-    ({U} * 0, {U}, o), lambda k, z, r: k < {U} % 4, body{n}, mode=mode))""",
+    ({U} * 0, {U}, o), lambda k, z, r: k < {U} % 4 + 1, body{n}, mode=mode))""",
     """\
 def side{n}(z):
     dr.scatter({v}, z + dr.gather(UInt, {v2}, p), p)
@@ -195,6 +198,8 @@ REFUSED = (
 
 
 GIVEN = [f"given {name}" for name in ("u", "y", "f", "t", "o", "q", "nu", "nf", "nt")]
+# Expressions that put together what lanes have computed.
+ACROSS = re.compile(r"(sum|reverse|compress)\(.*[UtF]}")
 NAMES = "u, y, a, b, f, g, t, s, o, q, d"
 
 
@@ -326,8 +331,8 @@ class Program:
                 return "one"
             return self.pick(names)
         options = EXPRESSIONS[kind]
-        if self.inside:  # lanes are masked, so all have to be there
-            options = [text for text in options if "compress" not in text]
+        if self.inside:  # gathers are masked, so what is put together has to be there
+            options = [text for text in options if not ACROSS.search(text)]
         return f"({self.fill(self.pick(options), depth - 1)})"
 
     def whole(self, names: str, kind: str, depth: int) -> str:
