@@ -15,7 +15,9 @@
 #                     10,000 with control flow in Python (FLOW_PROGRAMS=, FLOW_SEED=),
 #                     10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=),
 #                     5,000 of each kind as frozen functions (FREEZE_PROGRAMS=),
-#                     100,000 with state that changes between calls (STATE_PROGRAMS=)
+#                     100,000 with state that changes between calls (STATE_PROGRAMS=),
+#                     500 of these exported (STATE_EXPORTS=),
+#                     20,000 on whole arrays, against NumPy (ARRAY_PROGRAMS=, ARRAY_SEED=)
 #     make exhaustive errors of the math functions: every argument of f16 and f32, 10^8
 #                     of f64; takes hours, goes on where it was stopped (ACCURACY_COUNT=)
 #     make bench      measure; results go to bench/results/. Its halves: bench-core and
@@ -51,6 +53,9 @@ FREEZE_PROGRAMS ?= 5000
 FREEZE_SEED ?= 1
 STATE_PROGRAMS ?= 100000
 STATE_SEED ?= 1000
+STATE_EXPORTS ?= 500
+ARRAY_PROGRAMS ?= 20000
+ARRAY_SEED ?= 1000
 ACCURACY_COUNT ?= 100000000
 
 # A recursive variable: bootstrap.sh may have put meson into .venv just before its use.
@@ -147,6 +152,12 @@ fuzz:
 	PYTHONPATH=$(BUILD)/py STATE_PROGRAMS=$(STATE_PROGRAMS) STATE_SEED=$(STATE_SEED) \
 	    DRJIT_CACHE_DIR=$(BUILD)/tests/cache .venv/bin/python -m pytest -q \
 	    -p no:cacheprovider tests/python/test_freeze_state.py
+	PYTHONPATH=$(BUILD)/py STATE_EXPORTS=$(STATE_EXPORTS) STATE_SEED=$(STATE_SEED) \
+	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
+	    tests/python/test_export_state.py
+	PYTHONPATH=$(BUILD)/py ARRAY_PROGRAMS=$(ARRAY_PROGRAMS) ARRAY_SEED=$(ARRAY_SEED) \
+	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
+	    tests/python/test_array_programs.py
 	PYTHONPATH=$(BUILD)/py FOLD_PROGRAMS=$(FOLD_PROGRAMS) FOLD_SEED=$(FOLD_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_fold_programs.py

@@ -122,6 +122,7 @@ static bool intern_names(State *state)
         {offsetof(State, str_dlpack), "__dlpack__"},
         {offsetof(State, str_active), "active"},
         {offsetof(State, str_sizes), "drjit.sizes"},
+        {offsetof(State, str_builtins), "__builtins__"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         PyObject *text = PyUnicode_InternFromString(names[i].text);
@@ -279,6 +280,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
     Py_CLEAR(state->str_active);
+    Py_CLEAR(state->str_builtins);
     Py_CLEAR(state->str_sizes);
     Py_CLEAR(state->call_labels);
     plan_clear(state);

@@ -272,6 +272,19 @@ def test_cycles():
         z, other = call(y)
         op.z = z * y
 
+    def one_object_of_a_chain(x, call):
+        holder = Holder()
+        for _ in range(3):
+            x, op = call(x)
+            op.holder = holder
+        holder.x = x
+
+    def one_object_of_two(x, call):
+        holder = Holder()
+        (y, op), (z, other) = call(x), call(x)
+        op.holder = other.holder = holder
+        holder.z = [y, z]
+
     def through_itself(x, call):
         y, op = call(x)
         op.me, op.y = op, [y]
@@ -294,6 +307,8 @@ def test_cycles():
         gradient,
         two,
         chain,
+        one_object_of_a_chain,
+        one_object_of_two,
         through_itself,
     ):
         run_and_collect(build)
@@ -326,8 +341,17 @@ def test_cycles_that_are_kept():
         op.y, other.op = y, op
         return z
 
+    def by_the_object_of_a_chain(x, call):
+        holder = Holder()
+        for _ in range(3):
+            x, op = call(x)
+            op.holder = holder
+        holder.x = x
+        return holder
+
     for build in (
         by_result,
+        by_the_object_of_a_chain,
         by_further_result,
         by_list,
         by_operation,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -125,6 +126,76 @@ def test_evaluated_loops_see_what_was_written(body: Any) -> None:
             lambda i, b: (body(b, i), (b,))[1], Float(1, 2, 3, 4), mode="evaluated"
         )
     assert list(buffer) == list(expected) and list(state[0]) == list(expected)
+
+
+# Functions that read an array as a whole, or entries of it on the host: what they give
+# is no part of the loop.
+WHOLE: dict[str, Callable[[Any], Any]] = {
+    "sum": dr.sum,
+    "max": dr.max,
+    "mean": dr.mean,
+    "block_sum": lambda b: dr.sum(dr.block_sum(b, 2)),
+    "block_reduce": lambda b: dr.max(dr.block_reduce(dr.ReduceOp.Max, b, 2)),
+    "cumsum": dr.cumsum,
+    "prefix_reduce": lambda b: dr.prefix_reduce(dr.ReduceOp.Max, b),
+    "dot": lambda b: dr.dot(b, b) / 100,
+    "squared_norm": lambda b: dr.squared_norm(b) / 100,
+    "sort": dr.sort,
+    "argsort": lambda b: Float(dr.argsort(b)),
+    "compress": lambda b: Float(len(dr.compress(b > 2))),
+    "components": lambda b: dr.sum(Array2f(b, b)),
+    "tensor": lambda b: dr.sum(TensorXf(b, (2, 2)), axis=None).array,
+    "columns": lambda b: dr.max(TensorXf(b, (2, 2)), axis=0).array[0],
+    "rows": lambda b: dr.cumsum(TensorXf(b, (2, 2)), axis=0).array[3],
+    "product": lambda b: (TensorXf(b, (2, 2)) @ TensorXf(b, (2, 2))).array[0] / 100,
+    "tile": lambda b: dr.gather(Float, dr.tile(b, 2), LANE + 1),
+    "repeat": lambda b: dr.gather(Float, dr.repeat(b, 2), LANE + 1),
+    "concat": lambda b: dr.gather(Float, dr.concat([b, b]), LANE + 1),
+    "shrink": lambda b: dr.reshape(b, 2, shrink=True)[1],
+    "ravel": lambda b: dr.gather(Float, dr.ravel(Array2f(b, b)), LANE),
+    "cast": lambda b: Float(Int(b)),
+    "copy": lambda b: dr.sum(Float(b)),
+    "reinterpret": lambda b: Float(dr.reinterpret_array(UInt, b) >> 23),
+    "isfinite": lambda b: dr.select(dr.isfinite(b), 1.0, 2.0) + b * 0,
+    "select": lambda b: dr.select(True, b, b),
+    "entry": lambda b: b[2],
+    "slice": lambda b: dr.slice(b, 2),
+    "list": lambda b: sum(b),
+    "numpy": lambda b: Float(np.array(b)),
+    "pickle": lambda b: pickle.loads(pickle.dumps(b)),
+    "bool": lambda b: 1.0 if (b > 3)[0] else 2.0,
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_recorded_loops_refuse_what_is_read_as_a_whole(name: str) -> None:
+    buffer = Float(1, 2, 3, 4)
+
+    def body(i: Any) -> Any:
+        found = WHOLE[name](buffer)
+        dr.scatter_add(buffer, found + Float(0), LANE)
+        return ()
+
+    with pytest.raises(RuntimeError, match="was read|is symbolic|writes to it"):
+        loop(body, mode="symbolic")
+    assert list(buffer) == [1, 2, 3, 4]
+    expected = Float(1, 2, 3, 4)
+    for _ in range(3):
+        dr.scatter_add(expected, WHOLE[name](expected) + Float(0), LANE)
+    if name not in ("tile", "repeat", "concat", "ravel"):  # lanes that there are not
+        loop(body, mode="evaluated")
+        assert list(buffer) == list(expected)
+
+
+def test_what_is_read_as_a_whole_and_not_written() -> None:
+    buffer, other = Float(1, 2, 3, 4), Float(0, 0, 0, 0)
+
+    def body(i: Any) -> Any:
+        dr.scatter_add(other, dr.sum(buffer) + buffer[1], LANE)
+        return ()
+
+    loop(body, mode="symbolic")
+    assert list(other) == [36] * 4
 
 
 def test_what_recorded_loops_may_do() -> None:

@@ -8,6 +8,7 @@ with the size; in the second one they read it.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -436,3 +437,30 @@ def test_tangents_from_further_back(depth: int, loaded: bool, tmp_path: Any) -> 
         assert seen[0] == seen[1]
         assert np.allclose(result.numpy(), expected, rtol=1e-12)
     assert frozen.n_recordings == 2 - loaded
+
+
+def test_a_cycle_of_two_calls_is_collected() -> None:
+    """An object that the function reads has what depends on two of its calls."""
+
+    class Box:
+        k: Any = None
+
+    def calls(count: int) -> None:
+        box, a = Box(), dr.opaque(Float, 2)
+        dr.enable_grad(a)
+
+        @dr.freeze
+        def f(a: Float) -> Any:
+            a += 1
+            return box.k
+
+        for _ in range(count):
+            f(a)
+        assert f.n_recordings == 1
+        box.k = a
+
+    for count in (1, 2, 3):
+        calls(count)
+        gc.collect()
+        gc.collect()
+        assert dr._core._ad_node_count() == 0  # type: ignore[attr-defined]

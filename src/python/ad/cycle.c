@@ -5,7 +5,9 @@
  * listed with the number of references from within the list. An object that has more
  * than these, and what it refers to, is kept by others. Of what is left the arrays
  * would go with the operation; the core says which operations their nodes keep. Those
- * join the list, until ours is among them or nothing is new.
+ * join the list until nothing is new. Operations may keep objects of each other, none
+ * of which is listed yet: so a few may join that would go if nobody kept what refers to
+ * their arrays. In the end those leave again that the graph would not let go of.
  *
  * The list ends at classes, modules, frames and the globals of functions, through which
  * everything is reached: what they refer to counts as kept by others. So the answer
@@ -15,11 +17,16 @@
 
 #include <frameobject.h> /* Python 3.10 has PyFrame_Check() here */
 
-enum { LIMIT = 4096 }; /* objects: a few hundred microseconds */
+enum {
+    LIMIT = 4096, /* objects: a few hundred microseconds */
+    GUESSES = 8   /* how often operations join that share objects */
+};
 
 typedef struct Entry {
     PyObject *object;
     Py_ssize_t inside; /* references from within */
+    bool operation;    /* one of them is that of the graph */
+    bool released;     /* the graph would let go of it */
     bool kept;         /* by others */
 } Entry;
 
@@ -30,7 +37,7 @@ typedef struct Search {
     uint32_t *slots; /* open addressing: number of the entry + 1 */
     uint32_t *stack; /* entries that are kept, whose referents are yet to be marked */
     uint32_t depth;
-    bool failed, found, grown;
+    bool failed, grown;
 } Search;
 
 enum { SLOTS = 2 * LIMIT };
@@ -53,7 +60,7 @@ static Entry *entry_of(Search *s, PyObject *object)
             s->failed = true;
             return NULL;
         }
-        s->entries[s->count++] = (Entry){ object, 0, false };
+        s->entries[s->count++] = (Entry){ .object = object };
         *slot = s->count;
     }
     return &s->entries[*slot - 1];
@@ -65,15 +72,18 @@ static bool matters(PyObject *object)
     return array_of(object) || PyObject_IS_GC(object);
 }
 
-static bool is_border(PyObject *object)
+/* Globals have an entry for builtins. */
+static bool is_border(const Search *s, PyObject *object)
 {
-    return PyType_Check(object) || PyModule_Check(object) || PyFrame_Check(object);
+    return PyType_Check(object) || PyModule_Check(object) || PyFrame_Check(object) ||
+           (PyDict_CheckExact(object) &&
+            PyDict_Contains(object, s->wanted->state->str_builtins) == 1);
 }
 
 /* Visit what an object refers to, but for the globals of a function. */
 static void referents(PyObject *object, visitproc visit, Search *s)
 {
-    if (is_border(object))
+    if (is_border(s, object))
         return;
     if (array_of(object) && !PyObject_IS_GC(object)) {
         array_traverse(object, visit, s);
@@ -119,37 +129,45 @@ static int mark_reference(PyObject *object, void *context)
     return 0;
 }
 
-/* Of the first entries, Operations, the graph's reference is one from within. */
 static void list_all(Search *s, uint32_t first)
 {
     for (uint32_t i = first; i < s->count && !s->failed; i++)
         referents(s->entries[i].object, count_reference, s);
 }
 
-static void mark_all(Search *s)
+/* Mark what those refer to that were marked. */
+static void mark_referents(Search *s)
 {
-    s->depth = 0;
-    for (uint32_t i = 0; i < s->count; i++)
-        s->entries[i].kept = false;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (Py_REFCNT(s->entries[i].object) > s->entries[i].inside &&
-            !is_border(s->entries[i].object))
-            mark(s, &s->entries[i]);
     while (s->depth)
         referents(s->entries[s->stack[--s->depth]].object, mark_reference, s);
 }
 
-/* An operation that would go: with the lock of the graph. */
-static void note_operation(void *context, void *payload)
+/* Has it references from elsewhere? */
+static bool is_held(const Search *s, const Entry *e)
+{
+    return Py_REFCNT(e->object) > e->inside && !is_border(s, e->object);
+}
+
+/* An operation that would go with arrays in the list: the graph's reference is one from
+ * within. With the lock of the graph. */
+static void add_operation(void *context, void *payload)
 {
     Search *s = context;
-    s->found |= payload == s->wanted;
-    if (*slot_of(s, payload))
-        return; /* its reference by the graph was counted */
     Entry *e = entry_of(s, payload);
-    if (e)
-        e->inside++;
+    if (!e || e->operation)
+        return;
+    e->operation = true;
+    e->inside++;
     s->grown = true;
+}
+
+/* One that would go with the arrays that are not kept, likewise: it was added. */
+static void note_released(void *context, void *payload)
+{
+    Search *s = context;
+    const uint32_t *slot = slot_of(s, payload);
+    if (*slot)
+        s->entries[*slot - 1].released = true;
 }
 
 /* The nodes that would go: of arrays that are not kept. */
@@ -171,35 +189,67 @@ static size_t list_leaves(const Search *s, Leaf *leaves)
 }
 
 /* What goes with the arrays that are listed and not kept. False: nothing. */
-static bool ask_core(Search *s)
+static bool ask_core(Search *s, void (*note)(void *context, void *payload))
 {
     const size_t n = list_leaves(s, NULL);
     Leaf *leaves = n ? PyMem_RawMalloc(n * sizeof(*leaves)) : NULL;
     if (!leaves)
         return false;
     list_leaves(s, leaves);
-    const bool ok =
-        ad_custom_released_with(n, leaves, custom_release, note_operation, s);
+    const bool ok = ad_custom_released_with(n, leaves, custom_release, note, s);
     PyMem_RawFree(leaves);
     return ok;
 }
 
-static bool search(Search *s)
+/* Mark what others keep; if need be, what refers to it does not count. */
+static void mark_held(Search *s, bool directly)
 {
-    Entry *own = entry_of(s, (PyObject *) s->wanted);
-    own->inside = 1;
-    for (uint32_t first = 0;;) {
+    for (uint32_t i = 0; i < s->count; i++)
+        s->entries[i].kept = directly && is_held(s, &s->entries[i]);
+    for (uint32_t i = 0; i < s->count && !directly; i++)
+        if (is_held(s, &s->entries[i]))
+            mark(s, &s->entries[i]);
+    mark_referents(s);
+}
+
+/* List all that may go with the operation. */
+static bool grow(Search *s)
+{
+    add_operation(s, (void *) s->wanted);
+    for (uint32_t first = 0, guesses = 0; s->grown;) {
         list_all(s, first);
         first = s->count;
-        if (s->failed)
-            return false;
-        mark_all(s);
         s->grown = false;
-        if (s->entries[0].kept || !ask_core(s))
-            return false;
-        if (s->found || !s->grown || s->failed)
-            return s->found;
+        mark_held(s, false);
+        if (!s->failed)
+            ask_core(s, add_operation);
+        if (!s->failed && !s->grown && guesses++ < GUESSES) {
+            mark_held(s, true);
+            ask_core(s, add_operation);
+        }
     }
+    return !s->failed;
+}
+
+/* Mark operations that the graph would not let go of. Were there any? */
+static bool mark_operations(Search *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        s->entries[i].released = false;
+    ask_core(s, note_released);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->entries[i].operation && !s->entries[i].released)
+            mark(s, &s->entries[i]);
+    return s->depth;
+}
+
+/* Mark what is kept by others. Is the operation? */
+static bool shrink(Search *s)
+{
+    mark_held(s, false);
+    while (!s->entries[0].kept && mark_operations(s))
+        mark_referents(s);
+    return s->entries[0].kept;
 }
 
 bool cycle_is_closed(const Operation *operation)
@@ -208,7 +258,7 @@ bool cycle_is_closed(const Operation *operation)
                  .entries = PyMem_RawMalloc(LIMIT * sizeof(Entry)),
                  .slots = PyMem_RawCalloc(SLOTS, sizeof(uint32_t)),
                  .stack = PyMem_RawMalloc(LIMIT * sizeof(uint32_t)) };
-    const bool closed = s.entries && s.slots && s.stack && search(&s);
+    const bool closed = s.entries && s.slots && s.stack && grow(&s) && !shrink(&s);
     PyMem_RawFree(s.entries);
     PyMem_RawFree(s.slots);
     PyMem_RawFree(s.stack);

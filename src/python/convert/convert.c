@@ -19,6 +19,7 @@
 #include "python/object/deferred.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 
 /* ---------------------------------------------------------------- numbers */
 
@@ -445,10 +446,12 @@ static Array *from_value(const Conversion *c, PyObject *value)
 /* Arrays with other entries are read; the others are referred to. */
 static bool evaluate_converted(const Conversion *c, PyObject *const *args, Py_ssize_t n)
 {
-    for (Py_ssize_t i = 0; i < n && jit_pending_writes(); i++) {
+    for (Py_ssize_t i = 0; i < n && (reads_open || jit_pending_writes()); i++) {
         const Array *a = array_of(args[i]);
-        if (a && a->info->entry != c->info->entry &&
-            !evaluate_writes(c->operation, &args[i], 1))
+        if (!a || a->info->entry == c->info->entry)
+            continue;
+        reads_note_whole(a);
+        if (!evaluate_writes(c->operation, &args[i], 1))
             return false;
     }
     return true;

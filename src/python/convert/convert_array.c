@@ -14,6 +14,7 @@
  * a just-in-time compiled array are the last axis.
  */
 #include "python/convert/convert_array.h"
+#include "python/object/reads.h"
 #include "python/object/shape.h"
 
 #include "python/convert/convert.h"
@@ -89,6 +90,7 @@ static bool read_value(const Conversion *c, const Array *from, size_t f, Value *
             "an element is of type %s with %zu entries, expected a single number",
             from->info->name, size);
     *value = 0;
+    reads_note_whole(from);
     return evaluate_read(leaf, 0, value) || convert_array_fail_core(c);
 }
 

@@ -6,6 +6,7 @@
  * itself; the owner of its memory travels in Py_buffer.internal.
  */
 #include "python/convert/exchange.h"
+#include "python/object/reads.h"
 #include "python/object/shape.h"
 
 #include "python/object/arguments.h"
@@ -76,6 +77,7 @@ static bool export_variable(Array *a, Memory *m, Owner *owner, const char *opera
     const bool recorded =
         jit_flag(JitFlagSymbolicScope) || jit_flag(JitFlagFreezingScope);
     const bool literal = leaf && leaf_peek_state(leaf) == VarStateLiteral;
+    reads_note_whole(a);
     if (!evaluate_lend(leaf, &owner->variable, &m->data)) {
         PyObject *self = (PyObject *) a;
         error_from_core(operation, &self, 1);
@@ -121,6 +123,7 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operati
     const TypeInfo *info = a->info;
     size_t count = array_count(a), lanes, bytes, step = m->complex ? count : 1;
     PyObject *self = (PyObject *) a;
+    reads_note_whole(a);
     if (!shape_width(a, &lanes, operation))
         return false;
     if (__builtin_mul_overflow(lanes * info->entry_size, count, &bytes)) {

@@ -18,6 +18,7 @@
 #include "python/index/lanes.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/tables.h"
 #include "python/ops/apply.h"
 
@@ -97,6 +98,7 @@ PyObject *index_get_item(Array *a, Py_ssize_t i)
     }
     if (is_leaf(a)) {
         uint64_t bits = 0;
+        reads_note_whole(a);
         if (!evaluate_read(array_leaf(a), (size_t) i, &bits))
             return error_from_core(key_name(a, KEY_GET).text, NULL, 0);
         return convert_entry((VarType) info->entry, &bits);
@@ -701,6 +703,7 @@ static PyObject *iterate(PyObject *self)
     it->data = NULL;
     if (is_leaf(a)) {
         void *data;
+        reads_note_whole(a);
         if (!evaluate_data(array_leaf(a), &it->variable, &data)) {
             Py_DECREF((PyObject *) it);
             return error_from_core(".__iter__", &self, 1);

@@ -7,6 +7,7 @@
  * __setstate__, which trusts nothing.
  */
 #include "python/index/index.h"
+#include "python/object/reads.h"
 #include "python/object/shape.h"
 
 #include "python/ad/gradient.h"
@@ -355,6 +356,7 @@ static PyObject *item(PyObject *self, PyObject *unused)
                            "the array has %zu entries, expected exactly one",
                            entry_count(a));
     if (a->info->jit) {
+        reads_note_whole(a);
         if (!evaluate_read(array_leaf(a), 0, &bits))
             return error_from_core(".item", &self, 1);
     } else {
@@ -453,6 +455,7 @@ static PyObject *entries_of(Array *a, size_t i)
                                          (Py_ssize_t) (array_count(a) * entry));
     Leaf evaluated;
     void *data;
+    reads_note_whole(a);
     if (!evaluate_data(array_leaves(a)[i], &evaluated, &data))
         return error_from_core(".__reduce__", &(PyObject *){ (PyObject *) a }, 1);
     const size_t size = evaluated ? leaf_size(evaluated) : 0;

@@ -9,6 +9,7 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/tree/tree.h"
 
 typedef struct Slice {
@@ -41,6 +42,7 @@ static bool read_leaf(const Slice *s, const Array *a, size_t i, void *entry)
 {
     Leaf index = array_leaves(a)[i];
     size_t offset;
+    reads_note_whole(a);
     if (!find_entry(s, index ? leaf_size(index) : 0, &offset))
         return false;
     if (!evaluate_read(index, offset, entry)) {

@@ -39,6 +39,13 @@ void reads_end(Reads *reads);
 void reads_note_gather(const Array *array);
 /** It computes with these objects, arrays or not. */
 void reads_note_operands(PyObject *const *objects, Py_ssize_t n);
+/** It reads an array as a whole (a sum, an order), or its entries on the host. */
+static inline void reads_note_whole(const Array *array)
+{
+    PyObject *object = (PyObject *) array;
+    if (reads_open)
+        reads_note_operands(&object, 1);
+}
 /** The innermost loop has ended, whose state 'state' leaf i of this array was: whoever
  *  has read the state has read the array. */
 void reads_note_state(Leaf state, const Array *array, size_t i);

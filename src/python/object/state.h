@@ -70,6 +70,7 @@ struct State {
     PyObject *str_dlpack;           /* "__dlpack__" */
     PyObject *str_active;           /* "active" */
     PyObject *str_sizes;            /* "drjit.sizes" */
+    PyObject *str_builtins;         /* "__builtins__" */
     PyObject *call_labels;          /* ("args", "kwargs") */
     PyObject *enums;                /* module drjit._enums, NULL until needed */
     EnumCache enum_caches[ENUM_LIMIT];

@@ -12,6 +12,7 @@
 #include "python/convert/value.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/state.h"
 #include "python/ops/functions.h"
 
@@ -165,8 +166,10 @@ static PyObject *test_sequence(const Test *t, PyObject *arg)
 static PyObject *test_any(const Test *t, PyObject *arg)
 {
     const Array *a = array_of(arg);
-    if (a)
+    if (a) {
+        reads_note_whole(a);
         return evaluate_writes(t->name, &arg, 1) ? test_array(t, a) : NULL;
+    }
     if (promote_number(arg) >= 0) {
         double value = PyFloat_AsDouble(arg);
         return value == -1 && PyErr_Occurred() ? NULL : test_number(t, value);

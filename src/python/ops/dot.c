@@ -16,6 +16,7 @@
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/extent.h"
+#include "python/object/reads.h"
 #include "python/ops/apply.h"
 
 static PyObject *fail(PyObject *const *args)
@@ -271,6 +272,8 @@ static PyObject *dot_pair(PyObject *module, PyObject *const *args)
     const Array *a = array_of(args[0]), *b = array_of(args[1]);
     if (!evaluate_writes("dot", args, 2))
         return NULL;
+    if (reads_open)
+        reads_note_operands(args, 2);
     if (a && b && a->info == b->info)
         return dot_arrays(module, a, b, args);
     if (!a && !b)

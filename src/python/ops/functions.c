@@ -14,6 +14,7 @@
 #include "python/convert/value.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/state.h"
 #include "python/object/tables.h"
 #include "python/ops/apply.h"
@@ -555,6 +556,8 @@ static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a, PyOb
     PyObject *const args[] = { mask, a, b };
     if ((mask == Py_True || mask == Py_False) && !any_array(args + 1, 2))
         return Py_NewRef(mask == Py_True ? a : b);
+    if (reads_open)
+        reads_note_operands(args, 3);
     PyObject *result = evaluate_writes("select", args, 3)
                            ? select_short(mask, a, b)
                            : NULL;
@@ -630,6 +633,7 @@ static PyObject *functions_reinterpret_array(PyObject *module, PyObject *const *
             "%s and %s are incompatible, expected the same shape and entries of the "
             "same size",
             info->name, from->info->name);
+    reads_note_whole(from);
     if (!evaluate_writes(name, &args[1], 1))
         return NULL;
     Array *to = array_new_like(info, from);

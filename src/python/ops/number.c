@@ -310,6 +310,7 @@ static bool read_entry(const Array *a, bool *truth)
 {
     uint8_t byte = 0;
     if (a->info->jit) {
+        reads_note_whole(a);
         if (!evaluate_read(array_leaf(a), 0, &byte)) {
             PyObject *self = (PyObject *) a;
             error_from_core(".__bool__", &self, 1);

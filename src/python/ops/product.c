@@ -10,6 +10,7 @@
 #include "python/convert/promote.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/tables.h"
 #include "python/ops/apply.h"
 #include "python/ops/matmul.h"
@@ -65,6 +66,8 @@ PyObject *product_apply(State *state, PyObject *const *args, bool at, bool bt)
             Py_DECREF(operands[1 - k]);
             return NULL;
         }
+    if (reads_open)
+        reads_note_operands(operands, 2);
     PyObject *result = evaluate_writes("matmul", operands, 2)
                            ? multiply(state, operands, at, bt)
                            : NULL;

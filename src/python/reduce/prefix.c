@@ -12,6 +12,7 @@
 #include "python/object/enums.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/reduce/reduce.h"
 #include "python/tree/tree.h"
 
@@ -196,6 +197,7 @@ static PyObject *prefix_leaves(const Prefix *p, Array *value, int axis)
     const TypeInfo *info = value->info;
     Array *result = array_new_like(info, value);
     size_t inner = 1, count = array_count(value);
+    reads_note_whole(value);
     for (int d = axis + 1; d < info->ndim; d++)
         inner *= (size_t) info->dims[d];
     size_t extent = info->dims[axis] == DYNAMIC ? count : (size_t) info->dims[axis];
@@ -293,6 +295,7 @@ static bool line_entries(const Line *l, const Array *value, char *out)
 static PyObject *prefix_tensor(const Prefix *p, Array *value, size_t axis)
 {
     Extents shape;
+    reads_note_whole(value);
     extents_of(value, &shape);
     /* One entry without axes has no predecessors. */
     const Extent one = extent_of(1);
@@ -636,6 +639,7 @@ PyObject *prefix_compress(PyObject *module, PyObject *argument)
         return compress_entries(info, mask);
     Leaf index = array_leaf(mask), positions = 0;
     bool temporary = argument_is_temporary(argument);
+    reads_note_whole(mask);
     if (index && !(positions = evaluate_command(run_compress, index, 0, &temporary)))
         return error_from_core("compress", &argument, 1);
     if (positions && leaf_peek_size(positions) == 0) { /* arrays know 0 as empty */

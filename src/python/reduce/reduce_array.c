@@ -11,6 +11,7 @@
 #include "python/convert/value.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/reduce/reduce.h"
 
 static const size_t evaluate_limit = (size_t) 1 << 30; /* bytes */
@@ -89,6 +90,7 @@ Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf 
 bool reduce_open(const char *operation, const Array *value, size_t *width)
 {
     *width = 1;
+    reads_note_whole(value);
     if (!evaluate_writes(operation, (PyObject *const *) &value, 1))
         return false;
     const size_t count = array_count(value);
@@ -272,6 +274,7 @@ PyObject *reduce_array(const Reduction *r, Array *value)
     const TypeInfo *info = value->info;
     bool axes[4], leaves = false;
     size_t ndim = (size_t) (info->ndim + info->jit);
+    reads_note_whole(value);
     if (!reduce_axes(r, (PyObject *) value, ndim, false, axes))
         return NULL;
     bool trailing = info->jit && axes[ndim - 1];

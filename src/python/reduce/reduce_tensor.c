@@ -12,6 +12,7 @@
  * Order of a sum: that of the entries, with the kept groups fixed.
  */
 #include "python/object/error.h"
+#include "python/object/reads.h"
 #include "python/object/wait.h"
 #include "python/reduce/reduce.h"
 
@@ -281,6 +282,7 @@ PyObject *reduce_tensor(const Reduction *r, Array *value)
     bool axes[TENSOR_MAX_DIMS] = { false }; /* __index__ may change the tensor */
     Extents shape;
     size_t size;
+    reads_note_whole(value);
     if (!reduce_axes(r, (PyObject *) value, array_tensor(value)->ndim, true, axes))
         return NULL;
     extents_of(value, &shape);

@@ -10,6 +10,7 @@
  * reshape_any.c does reshape(). Both are made of the functions declared in reshape.h.
  */
 #include "python/object/shape.h"
+#include "python/object/reads.h"
 #include "python/reduce/reshape.h"
 
 #include "python/convert/convert.h"
@@ -193,6 +194,7 @@ Array *reshape_ravel(State *state, const char *operation, Array *a, char order)
     }
     if (access_is_flat(info))
         return (Array *) Py_NewRef((PyObject *) a);
+    reads_note_whole(a);
     if (!evaluate_writes(operation, (PyObject **) &a, 1))
         return NULL;
     const TypeInfo *flat = access_flat(state, info, (VarType) info->entry);
@@ -370,6 +372,7 @@ static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
 static PyObject *replicate_jit(const Replicate *r, Array *a)
 {
     size_t width;
+    reads_note_whole(a);
     if (!shape_peek(a, &width, r->operation))
         return NULL;
     Array *result = array_new_like(a->info, a);

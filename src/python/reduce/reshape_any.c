@@ -15,6 +15,7 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/shape.h"
 #include "python/reduce/reshape.h"
 #include "python/tree/tree.h"
@@ -130,6 +131,7 @@ static bool check_shrink(PyObject *value, size_t size, size_t width)
 static PyObject *shrink_jit(Array *a, size_t size)
 {
     size_t width; /* to which the result is bound */
+    reads_note_whole(a);
     if (!shape_width(a, &width, operation) ||
         !check_shrink((PyObject *) a, size, width))
         return NULL;

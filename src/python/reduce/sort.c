@@ -6,6 +6,7 @@
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/extent.h"
+#include "python/object/reads.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 
@@ -23,12 +24,14 @@ static Leaf run_sort(Leaf leaf, void *argument)
                         : leaf_sort(leaf, block, s->descending);
 }
 
-/* A flat jit array, else a TypeError. */
+/* A flat jit array that is read, else a TypeError. */
 static Array *flat_operand(State *state, const char *operation, PyObject *object)
 {
     if (array_check(state, object) && ((Array *) object)->info->jit &&
-        ((Array *) object)->info->kind == KIND_LEAF)
+        ((Array *) object)->info->kind == KIND_LEAF) {
+        reads_note_whole((Array *) object);
         return (Array *) object;
+    }
     error_raise(PyExc_TypeError, operation, &object, 1,
                 "expected a flat just-in-time compiled array");
     return NULL;
