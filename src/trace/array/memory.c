@@ -18,6 +18,7 @@
 #include "ir/reduce_rule.h"
 #include "trace/array/array.h"
 #include "trace/array/bounds.h"
+#include "trace/array/in_order.h"
 #include "trace/eval/effects.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/evaluate_folds.h"
@@ -328,17 +329,18 @@ static bool run_others(ThreadState *ts, VarId id)
            evaluate_pending(ts, id);
 }
 
-/* The array to write to, where so many references do not make it shared. */
-static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
+/* The array to write to, where so many references do not make it shared; or it is. */
+static VarId settle(ThreadState *ts, VarId id, uint32_t ignored, bool shared)
 {
     TRY(run_others(ts, id), 0);
     const Var *v = var_get(id);
     if (v->op != OP_LITERAL && v->op != OP_UNDEFINED && v->op != OP_EVALUATED)
         TRY(evaluate_var(ts, id), 0);
-    if (foreign_refs(id) > 1 + ignored && fold_table.live)
+    shared |= foreign_refs(id) > 1 + ignored;
+    if (shared && fold_table.live)
         TRY(evaluate_folds_of(ts, id), 0);
     const bool guest = v->op == OP_EVALUATED && v->value.buffer->guest;
-    if (foreign_refs(id) > 1 + ignored || guest) {
+    if (shared || guest) {
         if (var_pending(v))
             TRY(evaluate_pending(ts, id), 0);
         VarId copy = memory_duplicate(ts, id);
@@ -354,12 +356,13 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
     return id;
 }
 
-VarId memory_writable(ThreadState *ts, VarId id) { return settle(ts, id, 0); }
+VarId memory_writable(ThreadState *ts, VarId id) { return settle(ts, id, 0, false); }
 
 /* The same for a write of these values to 'target', behind which is array 'id'. One of
- * them may be the array itself: then it is shared and has to be copied. */
+ * them may be the array itself: then it is shared and has to be copied, as it is for
+ * 'apart'. */
 static VarId writable_beside(ThreadState *ts, VarId target, VarId id,
-                             const VarId *values, uint32_t count)
+                             const VarId *values, uint32_t count, bool apart)
 {
     bool again = false;
     TRY(!ts->body || loop_array_settled(ts, target, id, &again), 0);
@@ -367,7 +370,8 @@ static VarId writable_beside(ThreadState *ts, VarId target, VarId id,
         var_inc(values[i]);
     VarId written = settle(ts, id, again      ? UINT32_MAX - 1
                                    : ts->body ? loop_array_holders(ts, id)
-                                              : 0);
+                                              : 0,
+                           apart);
     for (uint32_t i = 0; i < count; ++i)
         var_dec(values[i]);
     if (!written || !ts->body || loop_array_written(ts, target, id, written))
@@ -538,6 +542,25 @@ static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *valu
     return true;
 }
 
+/* What is written at once in a body whose writes may be taken back goes to a copy. */
+static VarId scatter_in_order(Access *a, VarId named, VarId target, VarId value,
+                              ReduceOp op)
+{
+    InOrder o;
+    VarId written = 0;
+    if (in_order_begin(&o, a, value))
+        written = writable_beside(a->ts, named, target, &value, 1,
+                                  record_keeps(a->ts));
+    bool ok = written && (!var_pending(var_get(written)) ||
+                          evaluate_pending(a->ts, written)) &&
+              in_order_add(&o, a, written, op);
+    in_order_finish(&o);
+    if (ok)
+        return written;
+    var_drop(written);
+    return 0;
+}
+
 /* Scatter one value (n = 1, ids: pointer, value, index, mask) or a packet (pointer,
  * index, mask, values). */
 static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
@@ -546,8 +569,12 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
     VarId named = target;
     target = loop_array(a->ts, target);
     TRY(check_scatter(a, n, target, values, index, mask, op, mode), 0);
+    bool ordered = in_order_applies(a->ts, (VarType) var_get(target)->type, op, mode);
+    TRY(!ordered || in_order_check(a->ts, a->function), 0);
     TRY(prepare(a, n, target, index, mask, values, n), 0);
-    VarId written = writable_beside(a->ts, named, target, values, n);
+    if (ordered)
+        return scatter_in_order(a, named, target, values[0], op);
+    VarId written = writable_beside(a->ts, named, target, values, n, false);
     TRY(written, 0);
     uint32_t flags;
     mode = choose_mode(a->ts, var_get(written), op, mode, (uint64_t) a->size * n,
@@ -616,7 +643,9 @@ VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target,
     TRY(check_packet_size(a.function, n), 0);
     if (n == 1)
         return memory_scatter(ts, target, values[0], index, mask, op, mode);
-    if (!state_flag(ts, JitFlagPacketOps)) {
+    TRY(access_check_array(&a, target, "the target"), 0);
+    VarType type = (VarType) var_get(target)->type;
+    if (!state_flag(ts, JitFlagPacketOps) || in_order_applies(ts, type, op, mode)) {
         TRY(check_scatter(&a, n, target, values, index, mask, op, mode), 0);
         TRY(access_check_sizes(&a, index, mask, values, n), 0);
         return scatter_singly(ts, n, target, values, index, mask, op, mode);
@@ -637,7 +666,7 @@ static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
     TRY(access_check_mask(a, mask), 0);
     TRY(prepare(a, 1, *target, index, mask, values, value_count), 0);
     VarId array = loop_array(a->ts, *target);
-    VarId written = writable_beside(a->ts, *target, array, values, value_count);
+    VarId written = writable_beside(a->ts, *target, array, values, value_count, false);
     TRY(written, 0);
     VarId result = 0;
     bool ok = !expand_copies_of(written) || evaluate_pending(a->ts, written);
@@ -803,6 +832,10 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
     Access a = { .ts = ts, .function = access_functions[CHECK_KAHAN],
                  .kind = CHECK_KAHAN };
     Width width;
+    if (state_flag(ts, JitFlagDeterministic))
+        return error_set(JIT_ERROR_UNSUPPORTED,
+                         "%s: additions of several lanes to one entry have no fixed "
+                         "order, as JitFlag.Deterministic asks for", a.function);
     TRY(check_kahan(&a, (const VarId *[]){ sums, errors }, value), false);
     TRY(freezing_like(ts, *sums, &width) && freezing_keeps(ts, *errors, width), false);
     TRY(access_check_index(&a, index) && access_check_mask(&a, mask), false);
@@ -810,7 +843,8 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
     /* All that may evaluate comes before the first effect, whose result cannot be used
      * after an evaluation. */
     VarId array = loop_array(ts, *errors);
-    VarId written = writable_beside(ts, *errors, array, (VarId[]){ value, *sums }, 2);
+    VarId written = writable_beside(ts, *errors, array, (VarId[]){ value, *sums }, 2,
+                                    false);
     TRY(written, false);
     bool ok = !expand_copies_of(written) || evaluate_pending(ts, written);
     VarId ids[] = { 0, value, 0, 0 }, old = 0, error = 0;
