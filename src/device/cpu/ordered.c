@@ -12,9 +12,9 @@
  *     copies  │ target  │ neutral │ ... │          ──► target
  *
  * How this is done is nobody's concern but the clock's, as long as each entry sees its
- * lanes in this order. One thread takes several blocks side by side, a few lanes of each
- * at a time, where their copies are small or indices are close to each other: additions
- * to one entry wait for one another, those to copies do not. One block, for a target
+ * lanes in this order. Where many lanes in a row have one entry, a thread takes several
+ * blocks side by side, a few lanes of each at a time: additions to one entry wait for
+ * one another, those to copies do not. One block, for a target
  * with few lanes for each entry, is done in place; threads have ranges of
  * its entries then, and each goes over all indices.
  */
@@ -35,10 +35,9 @@ enum {
     PER_ENTRY = 8,  /* the same for each entry, */
     BLOCKS = 64,    /* and number of blocks: all parts of the documented order */
     CHUNK = 16,     /* lanes that are looked at together */
+    WAITING = 256,  /* of those that a chunk does not have all of */
     STEPS = 2,      /* from entry to entry that are worth a look: 0 and 1 */
     SIDE = 8,       /* blocks that one thread takes side by side, at most */
-    NEAR = 4096,    /* bytes that indices close to each other span */
-    CACHE = 48 << 10,   /* bytes of copies that stay in the first-level cache */
     SMALL = 1 << 15,    /* lanes that are not worth sharing */
     GRAIN = 256 << 10,  /* bytes of copies that are combined at a time */
     LINE = 64
@@ -154,34 +153,50 @@ static uint32_t count_wanted(const Chunk *c)
     return wanted;
 }
 
-static void add_some(const Ordered *o, const Chunk *c, unsigned char *copy)
+/* Lanes that were selected for a copy and are to be added. */
+typedef struct Waiting {
+    uint32_t index[WAITING];
+    uint64_t values[WAITING];
+    uint32_t count;
+} Waiting;
+
+static void add_waiting(const Ordered *o, Waiting *w, unsigned char *copy)
 {
-    uint32_t index[CHUNK];
-    uint64_t values[CHUNK];
-    const uint32_t count = o->loops->select(c, index, values);
-    if (count)
-        o->loops->add(copy, index, values, count);
+    if (w->count)
+        o->loops->add(copy, w->index, w->values, w->count);
+    w->count = 0;
+}
+
+static void wait(const Ordered *o, const Chunk *c, Waiting *w, unsigned char *copy)
+{
+    if (w->count > WAITING - CHUNK)
+        add_waiting(o, w, copy);
+    w->count += o->loops->select(c, w->index + w->count,
+                                 (unsigned char *) w->values + w->count * o->size);
 }
 
 /* Add lanes from 'at' on, a chunk at most, to a range of entries of a copy. */
 static inline void add_chunk(const Ordered *o, uint64_t at, uint64_t end,
-                             unsigned char *copy, uint32_t first, uint32_t entries)
+                             unsigned char *copy, uint32_t first, uint32_t entries,
+                             Waiting *w)
 {
-    const bool whole = first == 0 && entries == o->entries;
+    const bool whole = entries == o->entries;
     const Chunk c = { o->one_index ? o->same_index : o->index + at,
                       o->one_value ? (const void *) o->same_value
                                    : o->values + at * o->size,
                       !o->mask ? NULL : o->one_mask ? o->same_mask : o->mask + at,
                       (uint32_t) least(end - at, CHUNK), first, entries };
-    if (c.count < CHUNK && (c.mask || !whole)) {
-        add_some(o, &c, copy);
+    if (c.count < CHUNK) {
+        wait(o, &c, w, copy);
         return;
     }
     const uint32_t wanted = whole ? CHUNK : count_wanted(&c);
-    if (wanted == CHUNK && (!c.mask || has_all(c.mask)))
-        o->loops->add(copy, c.index, c.values, c.count);
-    else if (wanted)
-        add_some(o, &c, copy);
+    if (wanted == CHUNK && (!c.mask || has_all(c.mask))) {
+        add_waiting(o, w, copy); /* which come before */
+        o->loops->add(copy, c.index, c.values, CHUNK);
+    } else if (wanted) {
+        wait(o, &c, w, copy);
+    }
 }
 
 /* --------------------------------------------------------------------- blocks */
@@ -196,10 +211,10 @@ static uint32_t block_count(const Ordered *o)
     return (uint32_t) ((o->lanes + o->block - 1) / o->block);
 }
 
-/* Do the first lanes of a block have entries that are close to each other? */
-static bool is_near(const Ordered *o, uint64_t at)
+/* Do the first lanes of a block share few entries? */
+static bool has_runs(const Ordered *o, uint64_t at)
 {
-    enum { LOOK = 64 };
+    enum { LOOK = 64, FEW = LOOK / 4 };
     if (o->one_index)
         return true;
     uint32_t low = UINT32_MAX, high = 0;
@@ -208,19 +223,25 @@ static bool is_near(const Ordered *o, uint64_t at)
         low = o->index[i] < low ? o->index[i] : low;
         high = o->index[i] > high ? o->index[i] : high;
     }
-    return (uint64_t) (high - low) * o->size <= NEAR;
+    return high - low < FEW;
 }
 
 /* Blocks from 'first' on, side by side. */
 static void add_blocks(const Ordered *o, uint32_t first, uint32_t count)
 {
+    Waiting waiting[SIDE];
+    for (uint32_t k = 0; k < count; ++k)
+        waiting[k].count = 0;
     for (uint64_t i = 0; i < o->block; i += CHUNK)
-        for (uint32_t k = first; k < first + count; ++k) {
-            const uint64_t at = k * o->block + i;
-            const uint64_t end = least((k + 1) * o->block, o->lanes);
+        for (uint32_t k = 0; k < count; ++k) {
+            const uint64_t at = (first + k) * o->block + i;
+            const uint64_t end = least((first + k + 1) * o->block, o->lanes);
             if (at < end)
-                add_chunk(o, at, end, copy_of(o, k), 0, o->entries);
+                add_chunk(o, at, end, copy_of(o, first + k), 0, o->entries,
+                          &waiting[k]);
         }
+    for (uint32_t k = 0; k < count; ++k)
+        add_waiting(o, &waiting[k], copy_of(o, first + k));
 }
 
 static void run_blocks(CpuJob *job, uint32_t task, uint32_t worker)
@@ -235,12 +256,9 @@ static void run_blocks(CpuJob *job, uint32_t task, uint32_t worker)
             transfer_fill(copy_of(o, k), bytes, o->neutral, o->size);
         else
             memcpy(copy_of(o, 0), o->target, bytes);
-    const bool together = (end - first) * bytes <= CACHE ||
-                          is_near(o, first * o->block);
-    if (together)
-        add_blocks(o, first, end - first);
-    for (uint32_t k = first; !together && k < end; ++k)
-        add_blocks(o, k, 1);
+    const uint32_t step = has_runs(o, first * o->block) ? end - first : 1;
+    for (uint32_t k = first; k < end; k += step)
+        add_blocks(o, k, step);
 }
 
 static size_t grain_of(const Ordered *o)
@@ -275,8 +293,11 @@ static void run_range(CpuJob *job, uint32_t range, uint32_t worker)
     (void) worker;
     const uint32_t first = (uint32_t) ((uint64_t) o->entries * range / o->ranges);
     const uint32_t end = (uint32_t) ((uint64_t) o->entries * (range + 1) / o->ranges);
+    Waiting waiting;
+    waiting.count = 0;
     for (uint64_t at = 0; at < o->lanes; at += CHUNK)
-        add_chunk(o, at, o->lanes, o->target, first, end - first);
+        add_chunk(o, at, o->lanes, o->target, first, end - first, &waiting);
+    add_waiting(o, &waiting, o->target);
 }
 
 /* -------------------------------------------------------------------- command */

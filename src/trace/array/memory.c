@@ -329,18 +329,17 @@ static bool run_others(ThreadState *ts, VarId id)
            evaluate_pending(ts, id);
 }
 
-/* The array to write to, where so many references do not make it shared; or it is. */
-static VarId settle(ThreadState *ts, VarId id, uint32_t ignored, bool shared)
+/* The array to write to, where so many references do not make it shared. */
+static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
 {
     TRY(run_others(ts, id), 0);
     const Var *v = var_get(id);
     if (v->op != OP_LITERAL && v->op != OP_UNDEFINED && v->op != OP_EVALUATED)
         TRY(evaluate_var(ts, id), 0);
-    shared |= foreign_refs(id) > 1 + ignored;
-    if (shared && fold_table.live)
+    if (foreign_refs(id) > 1 + ignored && fold_table.live)
         TRY(evaluate_folds_of(ts, id), 0);
     const bool guest = v->op == OP_EVALUATED && v->value.buffer->guest;
-    if (shared || guest) {
+    if (foreign_refs(id) > 1 + ignored || guest) {
         if (var_pending(v))
             TRY(evaluate_pending(ts, id), 0);
         VarId copy = memory_duplicate(ts, id);
@@ -356,13 +355,12 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored, bool shared)
     return id;
 }
 
-VarId memory_writable(ThreadState *ts, VarId id) { return settle(ts, id, 0, false); }
+VarId memory_writable(ThreadState *ts, VarId id) { return settle(ts, id, 0); }
 
 /* The same for a write of these values to 'target', behind which is array 'id'. One of
- * them may be the array itself: then it is shared and has to be copied, as it is for
- * 'apart'. */
+ * them may be the array itself: then it is shared and has to be copied. */
 static VarId writable_beside(ThreadState *ts, VarId target, VarId id,
-                             const VarId *values, uint32_t count, bool apart)
+                             const VarId *values, uint32_t count)
 {
     bool again = false;
     TRY(!ts->body || loop_array_settled(ts, target, id, &again), 0);
@@ -370,8 +368,7 @@ static VarId writable_beside(ThreadState *ts, VarId target, VarId id,
         var_inc(values[i]);
     VarId written = settle(ts, id, again      ? UINT32_MAX - 1
                                    : ts->body ? loop_array_holders(ts, id)
-                                              : 0,
-                           apart);
+                                              : 0);
     for (uint32_t i = 0; i < count; ++i)
         var_dec(values[i]);
     if (!written || !ts->body || loop_array_written(ts, target, id, written))
@@ -542,18 +539,17 @@ static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *valu
     return true;
 }
 
-/* What is written at once in a body whose writes may be taken back goes to a copy. */
+/* It is performed at once, also in a body that may be given up. */
 static VarId scatter_in_order(Access *a, VarId named, VarId target, VarId value,
                               ReduceOp op)
 {
     InOrder o;
     VarId written = 0;
     if (in_order_begin(&o, a, value))
-        written = writable_beside(a->ts, named, target, &value, 1,
-                                  record_keeps(a->ts));
+        written = writable_beside(a->ts, named, target, &value, 1);
     bool ok = written && (!var_pending(var_get(written)) ||
                           evaluate_pending(a->ts, written)) &&
-              in_order_add(&o, a, written, op);
+              effects_back_up(a->ts, written) && in_order_add(&o, a, written, op);
     in_order_finish(&o);
     if (ok)
         return written;
@@ -574,7 +570,7 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
     TRY(prepare(a, n, target, index, mask, values, n), 0);
     if (ordered)
         return scatter_in_order(a, named, target, values[0], op);
-    VarId written = writable_beside(a->ts, named, target, values, n, false);
+    VarId written = writable_beside(a->ts, named, target, values, n);
     TRY(written, 0);
     uint32_t flags;
     mode = choose_mode(a->ts, var_get(written), op, mode, (uint64_t) a->size * n,
@@ -666,7 +662,7 @@ static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
     TRY(access_check_mask(a, mask), 0);
     TRY(prepare(a, 1, *target, index, mask, values, value_count), 0);
     VarId array = loop_array(a->ts, *target);
-    VarId written = writable_beside(a->ts, *target, array, values, value_count, false);
+    VarId written = writable_beside(a->ts, *target, array, values, value_count);
     TRY(written, 0);
     VarId result = 0;
     bool ok = !expand_copies_of(written) || evaluate_pending(a->ts, written);
@@ -843,8 +839,7 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
     /* All that may evaluate comes before the first effect, whose result cannot be used
      * after an evaluation. */
     VarId array = loop_array(ts, *errors);
-    VarId written = writable_beside(ts, *errors, array, (VarId[]){ value, *sums }, 2,
-                                    false);
+    VarId written = writable_beside(ts, *errors, array, (VarId[]){ value, *sums }, 2);
     TRY(written, false);
     bool ok = !expand_copies_of(written) || evaluate_pending(ts, written);
     VarId ids[] = { 0, value, 0, 0 }, old = 0, error = 0;
