@@ -28,8 +28,8 @@ OPERATIONS = {
     dr.ReduceOp.Add: (lambda a, b: a + b, -0.0),
     dr.ReduceOp.Mul: (lambda a, b: a * b, 1.0),
 }
-# Lanes and entries: one block; the least length of blocks; eight lanes for each entry;
-# 64 blocks at most; several threads for one block.
+# Lanes and entries: one block; the least length of blocks; two lanes for each entry, and
+# eight; 64 blocks at most; several threads for one block.
 SIZES = [
     (1, 1),
     (17, 3),
@@ -40,6 +40,9 @@ SIZES = [
     (3000, 200),
     (8500, 1000),
     (8100, 1000),
+    (2100, 1000),
+    (2200, 1000),
+    (17_000, 1000),
     (70_000, 10),
     (70_000, 3),
     (50_000, 20_000),
@@ -61,7 +64,8 @@ def threads() -> Iterator[Callable[[int], None]]:
 
 def block_length(lanes: int, entries: int) -> int:
     """As documented: an odd multiple of 64."""
-    length = max(1024, 8 * entries, -(-lanes // 64))
+    half = max(2 * entries, -(-lanes // 2))
+    length = max(1024, min(8 * entries, half), -(-lanes // 64))
     lines = -(-length // 64)
     return 64 * (lines if lines % 2 else lines + 1)
 
@@ -138,7 +142,7 @@ def test_order_differs_from_lane_order() -> None:
 
 
 def test_threads(threads: Callable[[int], None]) -> None:
-    sizes = [(1 << 18, 5), (1 << 18, 40_000), (1 << 18, 1000), (1 << 17, 1 << 18)]
+    sizes = [(1 << 18, 5), (1 << 18, 70_000), (1 << 18, 30_000), (1 << 17, 1 << 18)]
     for lanes, entries in sizes:
         for pattern in ("random", "sorted", "cyclic"):
             data = inputs(np.float32, dr.ReduceOp.Add, lanes, entries, pattern)
@@ -155,11 +159,12 @@ def test_threads(threads: Callable[[int], None]) -> None:
 def test_range_of_entries(threads: Callable[[int], None]) -> None:
     """Several threads for one block, against the model."""
     threads(5)
-    for pattern in ("random", "sorted", "cyclic"):
-        target, value, index = inputs(np.float32, dr.ReduceOp.Add, 40_000, 30_011, pattern)
-        mask = np.arange(40_000) % 7 != 0
-        found = scatter(Float, dr.ReduceOp.Add, target, value, index, Bool(mask))
-        assert same(found, model(dr.ReduceOp.Add, target, value, index, mask))
+    for entries in (30_011, 15_013):  # one block, two blocks
+        for pattern in ("random", "sorted", "cyclic"):
+            target, value, index = inputs(np.float32, dr.ReduceOp.Add, 40_000, entries, pattern)
+            mask = np.arange(40_000) % 7 != 0
+            found = scatter(Float, dr.ReduceOp.Add, target, value, index, Bool(mask))
+            assert same(found, model(dr.ReduceOp.Add, target, value, index, mask))
 
 
 PROGRAM = """

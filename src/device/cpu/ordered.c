@@ -14,9 +14,9 @@
  * How this is done is nobody's concern but the clock's, as long as each entry sees its
  * lanes in this order. Where many lanes in a row have one entry, a thread takes several
  * blocks side by side, a few lanes of each at a time: additions to one entry wait for
- * one another, those to copies do not. One block, for a target
- * with few lanes for each entry, is done in place; threads have ranges of
- * its entries then, and each goes over all indices.
+ * one another, those to copies do not. Where there are more threads than blocks, each of
+ * several goes over all lanes of a block, for a range of its entries. A single block is
+ * done in place.
  */
 #include <string.h>
 
@@ -24,96 +24,27 @@
 #include "device/cpu/combine.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_job.h"
+#include "device/cpu/ordered_lanes.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/transfer.h"
 #include "ir/reduce_rule.h"
 #include "ir/type.h"
-#include "lanes/lanes_half.h"
 
 enum {
     LEAST = 1024,   /* lanes of a block, */
-    PER_ENTRY = 8,  /* the same for each entry, */
+    FEW_LANES = 2,  /* the same for each entry, where there are two blocks, */
+    MANY_LANES = 8, /* or more, */
     BLOCKS = 64,    /* and number of blocks: all parts of the documented order */
-    CHUNK = 16,     /* lanes that are looked at together */
+    CHUNK = ORDERED_CHUNK,
     WAITING = 256,  /* of those that a chunk does not have all of */
-    STEPS = 2,      /* from entry to entry that are worth a look: 0 and 1 */
     SIDE = 8,       /* blocks that one thread takes side by side, at most */
     SMALL = 1 << 15,    /* lanes that are not worth sharing */
     GRAIN = 256 << 10,  /* bytes of copies that are combined at a time */
     LINE = 64
 };
 
-/* Lanes on their way to 'entries' entries from 'first' on; others are not wanted. */
-typedef struct Chunk {
-    const uint32_t *index;
-    const void *values;
-    const uint8_t *mask; /* NULL: all of them */
-    uint32_t count, first, entries;
-} Chunk;
-
-typedef struct Loops {
-    void (*add)(void *target, const uint32_t *index, const void *values,
-                uint32_t count);
-    uint32_t (*select)(const Chunk *chunk, uint32_t *index, void *values);
-} Loops;
-
-/* Are the entries of a chunk index[0], index[0] + step, ... for a step below STEPS? By
- * pairs. */
-static inline bool is_straight(const uint32_t *index, uint32_t step)
-{
-    const uint32_t start[2] = { index[0], index[0] + step };
-    const uint64_t next = UINT64_C(0x200000002) * step;
-    uint64_t expected, differ = 0;
-    memcpy(&expected, start, sizeof expected);
-    for (uint32_t j = 0; j < CHUNK; j += 2, expected += next) {
-        uint64_t pair;
-        memcpy(&pair, index + j, sizeof pair);
-        differ |= pair ^ expected;
-    }
-    return !differ;
-}
-
-#define SUM(a, b) ((a) + (b))
-#define PRODUCT(a, b) ((a) * (b))
-#define HALF_SUM(a, b) half_store(half_load(a) + half_load(b))
-#define HALF_PRODUCT(a, b) half_store(half_load(a) * half_load(b))
-
-#define ENTRY uint16_t
-#define NAME(x) x##_sum_f16
-#define COMBINE HALF_SUM
-#include "device/cpu/ordered_loop.inc"
-#define NAME(x) x##_product_f16
-#define COMBINE HALF_PRODUCT
-#include "device/cpu/ordered_loop.inc"
-#undef ENTRY
-#define ENTRY float
-#define NAME(x) x##_sum_f32
-#define COMBINE SUM
-#include "device/cpu/ordered_loop.inc"
-#define NAME(x) x##_product_f32
-#define COMBINE PRODUCT
-#include "device/cpu/ordered_loop.inc"
-#undef ENTRY
-#define ENTRY double
-#define NAME(x) x##_sum_f64
-#define COMBINE SUM
-#include "device/cpu/ordered_loop.inc"
-#define NAME(x) x##_product_f64
-#define COMBINE PRODUCT
-#include "device/cpu/ordered_loop.inc"
-#undef ENTRY
-
-#define ROW(name) { add_##name, select_##name }
-static const Loops table[ReduceOpCount][VarTypeCount] = {
-    [ReduceOpAdd] = { [VarTypeFloat16] = ROW(sum_f16), [VarTypeFloat32] = ROW(sum_f32),
-                      [VarTypeFloat64] = ROW(sum_f64) },
-    [ReduceOpMul] = { [VarTypeFloat16] = ROW(product_f16),
-                      [VarTypeFloat32] = ROW(product_f32),
-                      [VarTypeFloat64] = ROW(product_f64) },
-};
-
 typedef struct Ordered {
-    const Loops *loops;
+    const OrderedLoops *loops;
     const CombineOp *combine;
     const uint32_t *index;
     const unsigned char *values;
@@ -122,7 +53,7 @@ typedef struct Ordered {
     unsigned char *target;
     uint32_t entries, size;      /* of the target; bytes of one */
     uint64_t lanes, block;       /* lanes of a block */
-    uint32_t side, ranges;       /* blocks of a task; several threads for one block */
+    uint32_t side, ranges;       /* blocks of a task; tasks of a block */
     size_t stride;               /* bytes between copies */
     uint64_t neutral;
     Buffer *memory;              /* copies; NULL: there is one block, done in place */
@@ -145,7 +76,7 @@ static bool has_all(const uint8_t *mask)
 }
 
 /* How many lanes of a whole chunk have an entry that is wanted? */
-static uint32_t count_wanted(const Chunk *c)
+static uint32_t count_wanted(const OrderedChunk *c)
 {
     uint32_t wanted = 0;
     for (uint32_t j = 0; j < CHUNK; ++j)
@@ -167,7 +98,7 @@ static void add_waiting(const Ordered *o, Waiting *w, unsigned char *copy)
     w->count = 0;
 }
 
-static void wait(const Ordered *o, const Chunk *c, Waiting *w, unsigned char *copy)
+static void wait(const Ordered *o, const OrderedChunk *c, Waiting *w, unsigned char *copy)
 {
     if (w->count > WAITING - CHUNK)
         add_waiting(o, w, copy);
@@ -181,7 +112,7 @@ static inline void add_chunk(const Ordered *o, uint64_t at, uint64_t end,
                              Waiting *w)
 {
     const bool whole = entries == o->entries;
-    const Chunk c = { o->one_index ? o->same_index : o->index + at,
+    const OrderedChunk c = { o->one_index ? o->same_index : o->index + at,
                       o->one_value ? (const void *) o->same_value
                                    : o->values + at * o->size,
                       !o->mask ? NULL : o->one_mask ? o->same_mask : o->mask + at,
@@ -201,9 +132,11 @@ static inline void add_chunk(const Ordered *o, uint64_t at, uint64_t end,
 
 /* --------------------------------------------------------------------- blocks */
 
+/* The only block has none: it is done in place. */
 static unsigned char *copy_of(const Ordered *o, uint32_t block)
 {
-    return (unsigned char *) o->memory->address + block * o->stride;
+    return o->memory ? (unsigned char *) o->memory->address + block * o->stride
+                     : o->target;
 }
 
 static uint32_t block_count(const Ordered *o)
@@ -226,6 +159,14 @@ static bool has_runs(const Ordered *o, uint64_t at)
     return high - low < FEW;
 }
 
+/* All lanes of a block, where nothing has to be looked at. */
+static void add_block(const Ordered *o, uint32_t block)
+{
+    const uint64_t at = block * o->block;
+    o->loops->add(copy_of(o, block), o->index + at, o->values + at * o->size,
+                  (size_t) least(o->block, o->lanes - at));
+}
+
 /* Blocks from 'first' on, side by side. */
 static void add_blocks(const Ordered *o, uint32_t first, uint32_t count)
 {
@@ -244,21 +185,51 @@ static void add_blocks(const Ordered *o, uint32_t first, uint32_t count)
         add_waiting(o, &waiting[k], copy_of(o, first + k));
 }
 
+/* What a range of entries of a copy starts with. */
+static void start_copy(const Ordered *o, uint32_t block, uint32_t first,
+                       uint32_t entries)
+{
+    unsigned char *to = copy_of(o, block) + (size_t) first * o->size;
+    const size_t bytes = (size_t) entries * o->size;
+    if (block)
+        transfer_fill(to, bytes, o->neutral, o->size);
+    else if (o->memory)
+        memcpy(to, o->target + (size_t) first * o->size, bytes);
+}
+
+/* Some blocks, each as a whole. */
 static void run_blocks(CpuJob *job, uint32_t task, uint32_t worker)
 {
     const Ordered *o = job->state;
     (void) worker;
     const uint32_t first = task * o->side;
     const uint32_t end = (uint32_t) least(first + o->side, block_count(o));
-    const size_t bytes = (size_t) o->entries * o->size;
-    for (uint32_t k = first; k < end; ++k)
-        if (k)
-            transfer_fill(copy_of(o, k), bytes, o->neutral, o->size);
-        else
-            memcpy(copy_of(o, 0), o->target, bytes);
     const uint32_t step = has_runs(o, first * o->block) ? end - first : 1;
+    const bool plain = step == 1 && !o->mask && !o->one_index && !o->one_value;
+    for (uint32_t k = first; k < end; ++k)
+        start_copy(o, k, 0, o->entries);
     for (uint32_t k = first; k < end; k += step)
-        add_blocks(o, k, step);
+        if (plain)
+            add_block(o, k);
+        else
+            add_blocks(o, k, step);
+}
+
+/* A range of the entries of one block. */
+static void run_range(CpuJob *job, uint32_t task, uint32_t worker)
+{
+    const Ordered *o = job->state;
+    (void) worker;
+    const uint32_t block = task / o->ranges, range = task % o->ranges;
+    const uint32_t first = (uint32_t) ((uint64_t) o->entries * range / o->ranges);
+    const uint32_t end = (uint32_t) ((uint64_t) o->entries * (range + 1) / o->ranges);
+    const uint64_t last = least((block + 1) * o->block, o->lanes);
+    Waiting waiting;
+    waiting.count = 0;
+    start_copy(o, block, first, end - first);
+    for (uint64_t at = block * o->block; at < last; at += CHUNK)
+        add_chunk(o, at, last, copy_of(o, block), first, end - first, &waiting);
+    add_waiting(o, &waiting, copy_of(o, block));
 }
 
 static size_t grain_of(const Ordered *o)
@@ -286,20 +257,6 @@ static bool finish_blocks(CpuJob *job)
     return false;
 }
 
-/* One block, in place: the lanes of a range of entries. */
-static void run_range(CpuJob *job, uint32_t range, uint32_t worker)
-{
-    const Ordered *o = job->state;
-    (void) worker;
-    const uint32_t first = (uint32_t) ((uint64_t) o->entries * range / o->ranges);
-    const uint32_t end = (uint32_t) ((uint64_t) o->entries * (range + 1) / o->ranges);
-    Waiting waiting;
-    waiting.count = 0;
-    for (uint64_t at = 0; at < o->lanes; at += CHUNK)
-        add_chunk(o, at, o->lanes, o->target, first, end - first, &waiting);
-    add_waiting(o, &waiting, o->target);
-}
-
 /* -------------------------------------------------------------------- command */
 
 /* At least so much, as an odd multiple of LINE, so that what is a power of two apart
@@ -312,9 +269,10 @@ static uint64_t odd_lines(uint64_t count)
 /* Part of the documented order. */
 static uint64_t block_length(uint64_t lanes, uint64_t entries)
 {
-    const uint64_t length = most(most(LEAST, PER_ENTRY * entries),
+    const uint64_t half = most(FEW_LANES * entries, (lanes + 1) / 2);
+    const uint64_t length = most(least(MANY_LANES * entries, half),
                                  (lanes + BLOCKS - 1) / BLOCKS);
-    return odd_lines(length);
+    return odd_lines(most(LEAST, length));
 }
 
 /* Where all lanes have the same operand, chunks of it. */
@@ -342,9 +300,9 @@ static bool finish_first(CpuJob *job)
 {
     const Ordered *o = job->state;
     const uint32_t blocks = block_count(o);
-    job->run = o->memory ? run_blocks : run_range;
+    job->run = o->ranges > 1 ? run_range : run_blocks;
     job->finish = o->memory ? finish_blocks : NULL;
-    job->blocks = o->memory ? (blocks + o->side - 1) / o->side : o->ranges;
+    job->blocks = (blocks + o->side - 1) / o->side * o->ranges;
     return false;
 }
 
@@ -382,7 +340,7 @@ bool ordered_prepare(CpuJob *job)
     Ordered *o = cpu_job_state(job, sizeof *o);
     TRY(o, false);
     job->release = release;
-    o->loops = &table[c->ordered.op][c->ordered.type];
+    o->loops = &ordered_lanes_get()->loops[c->ordered.op][c->ordered.type];
     o->combine = combine_find(c->ordered.op, c->ordered.type);
     if (!o->loops->add || !find_neutral(o, c))
         return error_set(JIT_ERROR_UNSUPPORTED, "jit_var_scatter(): reduction %d has no"
@@ -393,7 +351,7 @@ bool ordered_prepare(CpuJob *job)
     job->small = o->lanes <= SMALL;
     job->workers = job->small ? 1 : pool_worker_bound();
     o->side = (uint32_t) least(most(block_count(o) / job->workers, 1), SIDE);
-    o->ranges = (uint32_t) least(job->workers, BLOCKS);
+    o->ranges = (uint32_t) least(most(job->workers / block_count(o), 1), BLOCKS);
     o->stride = odd_lines(o->entries) * o->size;
     if (block_count(o) > 1)
         TRY(o->memory = buffer_get(cpu_device(), block_count(o) * o->stride), false);
