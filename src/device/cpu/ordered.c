@@ -36,6 +36,7 @@ enum {
     MANY_LANES = 8, /* or more, */
     BLOCKS = 64,    /* and number of blocks: all parts of the documented order */
     CHUNK = ORDERED_CHUNK,
+    STRETCH = 64,   /* lanes of one block, before it is the next one's turn */
     WAITING = 256,  /* of those that a chunk does not have all of */
     SIDE = 8,       /* blocks that one thread takes side by side, at most */
     SMALL = 1 << 15,    /* lanes that are not worth sharing */
@@ -159,15 +160,22 @@ static bool has_runs(const Ordered *o, uint64_t at)
     return high - low < FEW;
 }
 
-/* All lanes of a block, where nothing has to be looked at. */
-static void add_block(const Ordered *o, uint32_t block)
+/* Blocks from 'first' on, side by side, where no lane has to be looked at. */
+static void add_plain(const Ordered *o, uint32_t first, uint32_t count)
 {
-    const uint64_t at = block * o->block;
-    o->loops->add(copy_of(o, block), o->index + at, o->values + at * o->size,
-                  (size_t) least(o->block, o->lanes - at));
+    const uint64_t stretch = count > 1 ? STRETCH : o->block;
+    for (uint64_t i = 0; i < o->block; i += stretch)
+        for (uint32_t k = first; k < first + count; ++k) {
+            const uint64_t at = k * o->block + i;
+            const uint64_t end = least(at + stretch, least((k + 1) * o->block,
+                                                           o->lanes));
+            if (at < end)
+                o->loops->add(copy_of(o, k), o->index + at, o->values + at * o->size,
+                              (size_t) (end - at));
+        }
 }
 
-/* Blocks from 'first' on, side by side. */
+/* The same for any lanes. */
 static void add_blocks(const Ordered *o, uint32_t first, uint32_t count)
 {
     Waiting waiting[SIDE];
@@ -205,14 +213,14 @@ static void run_blocks(CpuJob *job, uint32_t task, uint32_t worker)
     const uint32_t first = task * o->side;
     const uint32_t end = (uint32_t) least(first + o->side, block_count(o));
     const uint32_t step = has_runs(o, first * o->block) ? end - first : 1;
-    const bool plain = step == 1 && !o->mask && !o->one_index && !o->one_value;
+    const bool plain = !o->mask && !o->one_index && !o->one_value;
     for (uint32_t k = first; k < end; ++k)
         start_copy(o, k, 0, o->entries);
     for (uint32_t k = first; k < end; k += step)
         if (plain)
-            add_block(o, k);
+            add_plain(o, k, (uint32_t) least(step, end - k));
         else
-            add_blocks(o, k, step);
+            add_blocks(o, k, (uint32_t) least(step, end - k));
 }
 
 /* A range of the entries of one block. */

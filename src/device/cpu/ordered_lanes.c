@@ -13,14 +13,14 @@
 
 enum { CHUNK = ORDERED_CHUNK };
 
-/* Does a chunk have one entry after the other? */
-static inline bool is_row(const uint32_t *index)
+/* Are the entries of a chunk index[0], index[0] + step, ...? */
+static inline bool is_straight(const uint32_t *index, uint32_t step)
 {
-    uint32_t differ = index[1] ^ (index[0] + 1);
+    uint32_t differ = index[1] ^ (index[0] + step);
     if (differ) /* often known at once */
         return false;
     for (uint32_t j = 2; j < CHUNK; ++j)
-        differ |= index[j] ^ (index[0] + j);
+        differ |= index[j] ^ (index[0] + j * step);
     return !differ;
 }
 
