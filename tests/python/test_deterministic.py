@@ -458,3 +458,31 @@ def test_frozen(tmp_path: Any) -> None:
     with dr.scoped_set_flag(dr.JitFlag.Deterministic, False):
         assert dr.allclose(frozen(*args), Float(expected), rtol=1e-3)
     assert frozen.n_recordings == 2  # the flag is part of the key
+
+
+def test_saved(tmp_path: Any) -> None:
+    frozen = dr.freeze(add_up)
+    frozen(Float(1, 2, 3), UInt(0, 1, 0), Float(0, 0))
+    frozen.save(tmp_path / "f")
+    loaded = dr.load_frozen(tmp_path / "f")
+    target, value, index = inputs(np.float32, dr.ReduceOp.Add, 5000, 30, "random")
+    args = Float(value), UInt(index), Float(target)
+    assert np.array(loaded(*args)).tobytes() == np.array(add_up(*args)).tobytes()
+    with dr.scoped_set_flag(dr.JitFlag.Deterministic, False), pytest.raises(RuntimeError):
+        loaded(*args)
+
+
+def test_frozen_gradient() -> None:
+    def gradient(x: AdFloat, index: UInt, factor: Float) -> Any:
+        x = AdFloat(x)
+        dr.enable_grad(x)
+        dr.backward(dr.gather(AdFloat, x, index) * factor)
+        return dr.grad(x)
+
+    frozen = dr.freeze(gradient)
+    for lanes, entries in [(3000, 40), (20_000, 7), (100, 3000)]:
+        target, factor, index = inputs(np.float32, dr.ReduceOp.Add, lanes, entries, "random")
+        found = frozen(AdFloat(target), UInt(index), Float(factor))
+        zero, everywhere = np.zeros(entries, np.float32), np.ones(lanes, bool)
+        assert same(found, model(dr.ReduceOp.Add, zero, factor, index, everywhere))
+    assert frozen.n_recordings == 1
