@@ -39,6 +39,10 @@ ROOTS = {
     "EXPORT_LANES": "lanes/lanes.c",
     "EXPORT_PERMUTATION": "device/cpu/mkperm.c",
     "EXPORT_SORT": "device/cpu/sort.c device/cpu/sort_loops.c",
+    "EXPORT_ORDERED": """
+        device/cpu/ordered.c device/cpu/ordered_lanes.c
+        export/runtime/exported_ordered.c
+        """,
     "EXPORT_GEMM": """
         device/cpu/gemm.c device/cpu/gemm_lanes.c export/runtime/exported_gemm.c
         """,

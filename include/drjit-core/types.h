@@ -118,6 +118,10 @@ typedef enum JitFlag {
     JitFlagFreezingCheckAll = 1 << 28,   /**< each call of a frozen function is checked:
                                               called, and compared with its recording */
     JitFlagFreezingCheckNone = 1 << 29,  /**< none is, unless all are */
+    JitFlagDeterministic = 1 << 30,      /**< scatter-reductions (Add, Mul) of floats,
+                                              those of gradients, too, have an order that
+                                              depends on sizes alone; in recorded bodies
+                                              they are an error */
     /** What a thread starts with. */
     JitFlagDefault =
         JitFlagReuseIndices | JitFlagConstantPropagation | JitFlagFastMath |

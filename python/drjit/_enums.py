@@ -152,6 +152,7 @@ class JitFlag(IntEnum):
     FuseReductions = 1 << 27
     FreezingCheckAll = 1 << 28
     FreezingCheckNone = 1 << 29
+    Deterministic = 1 << 30
     Default = (
         ReuseIndices
         | ConstantPropagation

@@ -135,6 +135,7 @@ struct Command {
         struct { VarType type; } gemm; /* 'data': a GemmShape */
         struct { ReduceOp op; VarType type; size_t stride;
                  uint32_t copies; } combine;
+        struct { ReduceOp op; VarType type; } ordered; /* Add, Mul; of floats */
         struct { void (*call)(void *payload); void *payload; } host;
     };
 

@@ -18,6 +18,8 @@ static uint8_t access_of(const FrozenCommand *f, const FrozenUse *use)
     const bool word = use->word != SLOT_NO_WORD;
     if (f->pattern->kind == COMMAND_AGGREGATE && word) /* its address is in memory */
         return EXPORT_BY_INDEX;
+    if (f->pattern->kind == COMMAND_ORDERED && use->access != SLOT_READ)
+        return EXPORT_BY_INDEX;
     if (f->pattern->kind != COMMAND_LAUNCH || !word)
         return EXPORT_AS_A_WHOLE;
     const Param *param = &f->launch.kernel->program->params[use->word];

@@ -15,7 +15,8 @@ enum {
     EXPORT_LANES = 2, /* kernels that call steps of the interpreter */
     EXPORT_PERMUTATION = 4,
     EXPORT_SORT = 8,
-    EXPORT_GEMM = 16
+    EXPORT_GEMM = 16,
+    EXPORT_ORDERED = 32
 };
 
 typedef enum ExportRole {

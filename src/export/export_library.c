@@ -31,6 +31,7 @@ static void put_kinds(const ExportLibrary *l, Text *out)
         [COMMAND_GEMM] = "gemm_prepare",
         [COMMAND_AGGREGATE] = "transfer_prepare_aggregate",
         [COMMAND_COMBINE] = "combine_prepare",
+        [COMMAND_ORDERED] = "ordered_prepare",
     };
     text_put(out, "\nbool (*const cpu_kinds[COMMAND_COUNT])(CpuJob *job) = {\n");
     for (uint32_t kind = 0; kind < COMMAND_COUNT; ++kind)

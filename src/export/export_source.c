@@ -207,6 +207,10 @@ static void put_parameters(const ExportPlan *p, uint32_t number, Text *out)
                       "%u }", (int) c->combine.op, (int) c->combine.type,
                       c->combine.stride, c->combine.copies);
             break;
+        case COMMAND_ORDERED:
+            text_putf(out, ",\n      .ordered = { (ReduceOp) %d, (VarType) %d }",
+                      (int) c->ordered.op, (int) c->ordered.type);
+            break;
         default: /* the others have none */ break;
     }
 }

@@ -321,17 +321,21 @@ static bool check_prefix(const Check *c, const FrozenCommand *f)
            extent(c, f, 0);
 }
 
+/* Does a slot have an entry for each item, or one for all? */
+static bool covers_or_one(const Check *c, const FrozenCommand *f, uint32_t number,
+                          uint64_t entry)
+{
+    const FrozenUse *use = slot(c, f, number);
+    bool one = use->entry == entry && c->fixed[c->same[use->width]] == 1;
+    return one || covers_items(c, f, number, entry);
+}
+
 static bool check_dot(const Check *c, const FrozenCommand *f)
 {
     VarType type = f->pattern->dot.type;
     uint64_t entry = type_info[type].size;
-    for (uint32_t i = 0; i < 2; ++i) {
-        const FrozenUse *use = slot(c, f, i);
-        bool one = use->entry == entry && c->fixed[c->same[use->width]] == 1;
-        if (!one && !covers_items(c, f, i, entry))
-            return false;
-    }
-    return reduce_rule_defined(ReduceOpMul, type) &&
+    return covers_or_one(c, f, 0, entry) && covers_or_one(c, f, 1, entry) &&
+           reduce_rule_defined(ReduceOpMul, type) &&
            covers_bytes(c, slot(c, f, 2), entry);
 }
 
@@ -387,6 +391,18 @@ static bool check_combine(const Check *c, const FrozenCommand *f)
            reduce_rule_defined(p->combine.op, p->combine.type);
 }
 
+/* How many entries each has is looked at when it is repeated, too. */
+static bool check_ordered(const Check *c, const FrozenCommand *f)
+{
+    const Command *p = f->pattern;
+    uint64_t entry = type_info[p->ordered.type].size;
+    return (p->ordered.op == ReduceOpAdd || p->ordered.op == ReduceOpMul) &&
+           type_info[p->ordered.type].is_float &&
+           covers_or_one(c, f, 0, sizeof(uint32_t)) && covers_or_one(c, f, 1, entry) &&
+           slot(c, f, 2)->entry == entry && slot(c, f, 2)->access == SLOT_READ_WRITE &&
+           (f->count < 4 || covers_or_one(c, f, 3, 1));
+}
+
 static bool (*const kinds[COMMAND_COUNT])(const Check *c, const FrozenCommand *f) = {
     [COMMAND_LAUNCH] = check_launch,     [COMMAND_COPY] = check_copy,
     [COMMAND_FILL] = check_fill,         [COMMAND_POKE] = check_poke,
@@ -394,7 +410,7 @@ static bool (*const kinds[COMMAND_COUNT])(const Check *c, const FrozenCommand *f
     [COMMAND_PREFIX] = check_prefix,     [COMMAND_COMPRESS] = check_compress,
     [COMMAND_PERMUTATION] = check_permutation,
     [COMMAND_SORT] = check_sort,         [COMMAND_GEMM] = check_gemm,
-    [COMMAND_COMBINE] = check_combine,
+    [COMMAND_COMBINE] = check_combine,   [COMMAND_ORDERED] = check_ordered,
 };
 
 /* Are the parameters that are sizes there, and known? */

@@ -156,6 +156,11 @@ static const Field combine_fields[] = {
     FIELD(Command, combine.copies, OF_POSITIVE),
 };
 
+static const Field ordered_fields[] = {
+    FIELD(Command, ordered.op, OF_ENUM + ReduceOpCount),
+    FIELD(Command, ordered.type, OF_TYPES),
+};
+
 const RecordingKind recording_kinds[COMMAND_COUNT] = {
     [COMMAND_LAUNCH] = { true, 0, UINT32_MAX, FIELDS(launch_fields) },
     [COMMAND_COPY] = { true, 2, 2, NULL, 0 },
@@ -169,6 +174,7 @@ const RecordingKind recording_kinds[COMMAND_COUNT] = {
     [COMMAND_SORT] = { true, 2, 2, FIELDS(sort_fields) },
     [COMMAND_GEMM] = { true, 3, 3, FIELDS(gemm_fields) },
     [COMMAND_COMBINE] = { true, 2, 2, FIELDS(combine_fields) },
+    [COMMAND_ORDERED] = { true, 3, 4, FIELDS(ordered_fields) },
 };
 
 uint32_t recording_count(const Recording *r, size_t list)

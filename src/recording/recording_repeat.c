@@ -95,6 +95,22 @@ static bool has_copies(const Command *c)
            all <= c->slots[0].bytes / entry && c->size <= c->slots[1].bytes / entry;
 }
 
+/* Does a slot have an entry for each lane, or one for all? */
+static bool has_lanes(const Command *c, uint32_t slot, uint64_t entry)
+{
+    const size_t bytes = c->slots[slot].bytes;
+    return bytes == entry || (bytes / entry == c->size && bytes % entry == 0);
+}
+
+/* Are the operands of each lane there, and a target? */
+static bool has_targets(const Command *c)
+{
+    uint64_t entry = type_info[c->ordered.type].size, target = c->slots[2].bytes;
+    return has_lanes(c, 0, sizeof(uint32_t)) && has_lanes(c, 1, entry) &&
+           (c->slot_count < 4 || has_lanes(c, 3, 1)) && target >= entry &&
+           target % entry == 0 && target / entry <= UINT32_MAX;
+}
+
 /* Does it consist of whole blocks? */
 static bool has_blocks(Command *c)
 {
@@ -111,6 +127,7 @@ static bool is_complete(Command *c)
 {
     switch (c->kind) {
         case COMMAND_COMBINE: return has_copies(c);
+        case COMMAND_ORDERED: return has_targets(c);
         case COMMAND_GEMM: return has_operands(c);
         case COMMAND_LAUNCH:
         case COMMAND_REDUCE:

@@ -110,6 +110,24 @@ static bool scatter_expand(void)
     return scatter_with(ReduceModeExpand);
 }
 
+/* Several blocks, which need memory for copies; what fails leaves the target alone. */
+static bool scatter_in_order(void)
+{
+    enum { LANES = 4000 };
+    uint32_t target = own(jit_var_resize(own(jit_var_f32(CPU, 1)), 10));
+    uint32_t lanes = own(jit_var_counter(CPU, LANES));
+    uint32_t index = own(jit_var_mod(lanes, number(10)));
+    uint32_t active = own(jit_var_lt(lanes, number(LANES - 10)));
+    uint32_t two = own(jit_var_f32(CPU, 2));
+    own(jit_var_inc_ref(target));
+    jit_set_flag(JitFlagDeterministic, 1);
+    uint32_t out = own(jit_var_scatter(target, two, index, active, ReduceOpAdd,
+                                       ReduceModeAuto));
+    jit_set_flag(JitFlagDeterministic, 0);
+    return entry_is(own(jit_var_cast(out, VarTypeUInt32, 0)), 9, 2 * LANES / 10 - 1) &&
+           entry_is(own(jit_var_cast(target, VarTypeUInt32, 0)), 9, 1);
+}
+
 static bool scatter_packet(void)
 {
     uint32_t x = counter(), target = zeros(2 * N), values[2] = { x, number(9) };
@@ -781,6 +799,7 @@ static const Scenario scenarios[] = {
     { "scatter_direct", scatter_direct, false, false },
     { "scatter_local", scatter_local, false, false },
     { "scatter_expand", scatter_expand, false, false },
+    { "scatter_in_order", scatter_in_order, false, false },
     { "scatter_packet", scatter_packet, false, false },
     { "atomics", atomics, false, false },
     { "compensated", compensated, false, false },

@@ -22,7 +22,7 @@ import drjit as dr
 import export_programs
 import numpy as np
 import pytest
-from drjit.llvm import Float
+from drjit.llvm import Float, UInt
 from drjit.llvm.ad import Float as ADFloat
 from drjit.llvm.ad import UInt as ADUInt
 
@@ -252,6 +252,29 @@ def test_contents(tmp_path: Path, builds: Builds) -> None:
     assert library.error() == (
         "reads(): 'x', i0[1] is not what it was when the function was recorded"
     )
+    library.shutdown()
+
+
+def sums(x: Float, index: UInt) -> Float:
+    result = dr.zeros(Float, 7)
+    dr.scatter_add(result, x * 2, index, x > 0.25)
+    return result
+
+
+@needs_tools
+def test_sums_in_order(tmp_path: Path, builds: Builds) -> None:
+    """With JitFlag.Deterministic the bits are those of the library."""
+    with dr.scoped_set_flag(dr.JitFlag.Deterministic):
+        frozen = dr.freeze(sums)
+        frozen(Float(1, 2, 3), UInt(0, 1, 1))
+        frozen.export(tmp_path)
+        isa = re.findall(r"EXPORTED_ISA=(\w+)", (tmp_path / "Makefile").read_text())[0]
+        library = builds.build(tmp_path, "sums", isa)
+        for size in (100, 70_000):
+            x = np.random.default_rng(size).random(size, np.float32)
+            index = np.arange(size, dtype=np.uint32) * 5 % 7
+            found = library.call({"x": x, "index": index}, {})["result"]
+            assert bits(found) == bits(sums(Float(x), UInt(index)))
     library.shutdown()
 
 

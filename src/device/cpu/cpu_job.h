@@ -83,6 +83,7 @@ bool transfer_prepare_copy(CpuJob *job);
 bool transfer_prepare_fill(CpuJob *job);
 bool transfer_prepare_aggregate(CpuJob *job);
 bool combine_prepare(CpuJob *job);
+bool ordered_prepare(CpuJob *job);
 bool reduce_prepare(CpuJob *job);
 bool reduce_prepare_dot(CpuJob *job);
 bool scan_prepare(CpuJob *job);

@@ -40,6 +40,7 @@ bool (*const cpu_kinds[COMMAND_COUNT])(CpuJob *job) = {
     [COMMAND_GEMM] = gemm_prepare,
     [COMMAND_AGGREGATE] = transfer_prepare_aggregate,
     [COMMAND_COMBINE] = combine_prepare,
+    [COMMAND_ORDERED] = ordered_prepare,
     [COMMAND_HOST] = prepare_host,
     [COMMAND_EVENT] = prepare_event,
 };

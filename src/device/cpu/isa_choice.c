@@ -1,19 +1,22 @@
 /*
- * isa_choice.c -- which loops of reductions and of matrix products are used: the best
- * ones that the CPU can run
+ * isa_choice.c -- which loops of reductions, matrix products and so on are used: the
+ * best ones that the CPU can run
  */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/isa.h"
 #include "device/cpu/gemm_lanes.h"
+#include "device/cpu/ordered_lanes.h"
 #include "device/cpu/reduce_lanes.h"
 
 extern const Lanes reduce_lanes_baseline;
 extern const GemmLanes gemm_lanes_baseline;
+extern const OrderedLanes ordered_lanes_baseline;
 #if defined(__x86_64__)
 extern const Lanes reduce_lanes_avx2, reduce_lanes_avx512;
 extern const GemmLanes gemm_lanes_avx2, gemm_lanes_avx512;
+extern const OrderedLanes ordered_lanes_avx2, ordered_lanes_avx512;
 #endif
 
 /* What reduce_lanes_get() answers; NULL = not chosen yet. The tables are constant, so
@@ -68,4 +71,16 @@ const GemmLanes *gemm_lanes_get(void)
         return &gemm_lanes_avx2;
 #endif
     return &gemm_lanes_baseline;
+}
+
+const OrderedLanes *ordered_lanes_get(void)
+{
+#if defined(__x86_64__)
+    const char *isa = reduce_lanes_get()->isa;
+    if (strcmp(isa, "avx512") == 0)
+        return &ordered_lanes_avx512;
+    if (strcmp(isa, "avx2") == 0)
+        return &ordered_lanes_avx2;
+#endif
+    return &ordered_lanes_baseline;
 }

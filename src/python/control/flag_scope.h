@@ -11,6 +11,6 @@
 bool flag_scope_bind(PyObject *module);
 
 /** Combinations of flags are below this. */
-enum { FLAG_LIMIT = JitFlagFreezingCheckNone << 1 };
+static const long FLAG_LIMIT = 2L * JitFlagDeterministic;
 
 #endif

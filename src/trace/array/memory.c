@@ -18,6 +18,7 @@
 #include "ir/reduce_rule.h"
 #include "trace/array/array.h"
 #include "trace/array/bounds.h"
+#include "trace/array/in_order.h"
 #include "trace/eval/effects.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/evaluate_folds.h"
@@ -538,6 +539,24 @@ static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *valu
     return true;
 }
 
+/* It is performed at once, also in a body that may be given up. */
+static VarId scatter_in_order(Access *a, VarId named, VarId target, VarId value,
+                              ReduceOp op)
+{
+    InOrder o;
+    VarId written = 0;
+    if (in_order_begin(&o, a, value))
+        written = writable_beside(a->ts, named, target, &value, 1);
+    bool ok = written && (!var_pending(var_get(written)) ||
+                          evaluate_pending(a->ts, written)) &&
+              effects_back_up(a->ts, written) && in_order_add(&o, a, written, op);
+    in_order_finish(&o);
+    if (ok)
+        return written;
+    var_drop(written);
+    return 0;
+}
+
 /* Scatter one value (n = 1, ids: pointer, value, index, mask) or a packet (pointer,
  * index, mask, values). */
 static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
@@ -546,7 +565,11 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
     VarId named = target;
     target = loop_array(a->ts, target);
     TRY(check_scatter(a, n, target, values, index, mask, op, mode), 0);
+    bool ordered = in_order_applies(a->ts, (VarType) var_get(target)->type, op, mode);
+    TRY(!ordered || in_order_check(a->ts, a->function), 0);
     TRY(prepare(a, n, target, index, mask, values, n), 0);
+    if (ordered)
+        return scatter_in_order(a, named, target, values[0], op);
     VarId written = writable_beside(a->ts, named, target, values, n);
     TRY(written, 0);
     uint32_t flags;
@@ -616,7 +639,9 @@ VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target,
     TRY(check_packet_size(a.function, n), 0);
     if (n == 1)
         return memory_scatter(ts, target, values[0], index, mask, op, mode);
-    if (!state_flag(ts, JitFlagPacketOps)) {
+    TRY(access_check_array(&a, target, "the target"), 0);
+    VarType type = (VarType) var_get(target)->type;
+    if (!state_flag(ts, JitFlagPacketOps) || in_order_applies(ts, type, op, mode)) {
         TRY(check_scatter(&a, n, target, values, index, mask, op, mode), 0);
         TRY(access_check_sizes(&a, index, mask, values, n), 0);
         return scatter_singly(ts, n, target, values, index, mask, op, mode);
@@ -803,6 +828,10 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
     Access a = { .ts = ts, .function = access_functions[CHECK_KAHAN],
                  .kind = CHECK_KAHAN };
     Width width;
+    if (state_flag(ts, JitFlagDeterministic))
+        return error_set(JIT_ERROR_UNSUPPORTED,
+                         "%s: additions of several lanes to one entry have no fixed "
+                         "order, as JitFlag.Deterministic asks for", a.function);
     TRY(check_kahan(&a, (const VarId *[]){ sums, errors }, value), false);
     TRY(freezing_like(ts, *sums, &width) && freezing_keeps(ts, *errors, width), false);
     TRY(access_check_index(&a, index) && access_check_mask(&a, mask), false);

@@ -234,6 +234,12 @@ static bool back_up(ThreadState *ts, VarIds *backups, VarId array)
     return true;
 }
 
+bool effects_back_up(ThreadState *ts, VarId array)
+{
+    Body *body = record_keeper(ts);
+    return !body || back_up(ts, &body->backups, array);
+}
+
 static bool queue_all(ThreadState *ts, Body *body, VarIds *effects)
 {
     uint32_t done = 0;

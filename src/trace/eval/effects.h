@@ -36,6 +36,9 @@ bool effects_are_kept(const ThreadState *ts, VarId array);
  *  copies of what is written to, in case that they are given up. What has been queued
  *  before is to be performed already. False: error recorded. */
 bool effects_run_kept(ThreadState *ts);
+/** The array is about to be written: the innermost body that keeps effects, if there is
+ *  one, gets a copy of it, in case that it is given up. False: error recorded. */
+bool effects_back_up(ThreadState *ts, VarId array);
 /** See hooks.h. */
 void effects_take_back(ThreadState *ts, const VarIds *pairs);
 

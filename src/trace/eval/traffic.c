@@ -229,6 +229,8 @@ static uint64_t other_flops(const Command *c)
         return fold_flops(c->reduce.op, c->reduce.type) * c->size;
     case COMMAND_DOT:
         return fold_flops(FOLD_DOT, c->dot.type) * c->size;
+    case COMMAND_ORDERED:
+        return c->size;
     case COMMAND_GEMM:
         return fold_flops(FOLD_DOT, c->gemm.type) * c->size *
                ((const GemmShape *) c->data)->k;
