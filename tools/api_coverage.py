@@ -68,7 +68,7 @@ SECTIONS = {
     "Low-level bits": True,
     "Typing": False,
     "Local memory": True,
-    "Digital Differential Analyzer": False,
+    "Digital Differential Analyzer": True,
     "Optimizers": True,
     "Cooperative Vectors": False,
     "Neural Networks": False,

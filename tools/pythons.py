@@ -60,8 +60,8 @@ LOOK = """
 import importlib, sys
 import drjit
 assert drjit.__file__.startswith(sys.prefix), drjit.__file__
-modules = '''drjit drjit.ad drjit.auto drjit.auto.ad drjit.config drjit.detail
-    drjit.interop drjit.llvm drjit.llvm.ad drjit.opt drjit.random
+modules = '''drjit drjit.ad drjit.auto drjit.auto.ad drjit.config drjit.dda
+    drjit.detail drjit.interop drjit.llvm drjit.llvm.ad drjit.opt drjit.random
     drjit.scalar'''.split()
 count, wrong = 0, []
 for name in modules:

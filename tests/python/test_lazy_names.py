@@ -8,8 +8,8 @@ import sys
 import pytest
 
 MODULES = (
-    "drjit drjit.ad drjit.auto drjit.auto.ad drjit.config drjit.detail drjit.interop "
-    "drjit.llvm drjit.llvm.ad drjit.random drjit.scalar"
+    "drjit drjit.ad drjit.auto drjit.auto.ad drjit.config drjit.dda drjit.detail "
+    "drjit.interop drjit.llvm drjit.llvm.ad drjit.opt drjit.random drjit.scalar"
 ).split()
 
 # Makes one module fail whenever it is imported, until `broken` is empty.
