@@ -78,11 +78,7 @@ SECTIONS = {
 }
 
 # Entries of sections in scope that need something which comes later.
-LATER = {
-    # resampling
-    "drjit.convolve",
-    "drjit.resample",
-}
+LATER: set[str] = set()
 
 # What existing programs use although the reference does not show it.
 BEYOND = """

@@ -292,17 +292,9 @@ def NAME(value: T, min: T, max: T) -> T: ...
 }
 ARRAY = "ArrayBase[SelfT, SelfCpT, ValT, ValCpT, RedT, MaskT]"
 
-# Of type variables and aliases, declared in stubs.pyi.in.
-DECLARED = {
-    "ArrayT",
-    "MaskT",
-    "AnyArray",
-    "ArrayBase",
-    "Instance",
-    "scalar",
-    "llvm",
-    "auto",
-}
+# Declared in stubs.pyi.in.
+DECLARED = {"ArrayT", "MaskT", "AnyArray", "ArrayBase", "Instance", "scalar", "llvm"}
+DECLARED |= {"auto", "convolve", "resample"}
 
 # What a module of traced arrays has beside them.
 EVENT = """\

@@ -76,6 +76,7 @@ _PYTHON = {
     "_flow.local": "Local alloc_local",
     "_flow.reorder": "flush_thread reorder_threads",
     "_math.scalar_math": "mulsign sign sqr square",
+    "_shape.resample": "convolve resample",
     "_shape.sorting": "argsort binary_search sort",
     "_shape.statistics": (
         "all_nested any_nested argmax argmin block_prefix_sum count cumsum "

@@ -294,6 +294,12 @@ ROWS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "unravel F": (lambda x: dr.unravel(Array2f64, x * x, order="F"), (X,)),
     "upsample": (lambda t: dr.upsample(t * t, shape=(6, 8)), (T,)),
     "upsample by factors": (lambda t: dr.upsample(t, scale_factor=(2, 3)), (T,)),
+    "resample": (lambda t: dr.resample(t * t, (5, 3)), (T,)),
+    "resample up": (lambda x: dr.resample(x * x, (11,), "lanczos"), (X,)),
+    "convolve": (lambda t: dr.convolve(t * t, "gaussian", 2), (T,)),
+    "convolve wrap": (
+        lambda x: dr.convolve(x * x, [1, 2, -1, 3], boundary="wrap"), (X,)
+    ),
     "meshgrid": (lambda x, y: dr.meshgrid(x * x, y), (X, INNER)),
     "meshgrid ij": (lambda x, y: dr.meshgrid(x, y, indexing="ij"), (X, INNER)),
     "full": (lambda x: dr.full(Array3f64, x * x, 4), (Float64(0.7),)),

@@ -690,7 +690,7 @@ def take_interp(value: Any, pos: Any, axis: int = 0) -> Any:
 def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
     """Enlarge a tensor by repeating its entries along the leading axes.
 
-    Deprecated: the published package has a more general function.
+    Deprecated: :py:func:`resample` with ``filter="box"`` does the same, and more.
 
     Args:
         t: the tensor.
@@ -699,7 +699,7 @@ def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
 
     Errors: ValueError, which is a TypeError as well, for other values.
     """
-    deprecated("upsample", "")
+    deprecated("upsample", "resample()")
     if not is_tensor(t):
         raise TypeError(
             f"drjit.upsample(): the input is of type {type_name(t)}, expected a tensor"

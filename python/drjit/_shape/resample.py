@@ -1,0 +1,536 @@
+"""resample() and convolve(): filters along axes, one axis after the other.
+
+What a pass computes is a product with a sparse matrix (``taps.py``), so its derivatives
+are products with the same matrix and with its transpose: gathers, which add in the same
+order each time, and no atomic operations. Lanes run along the last axis, which is
+contiguous, whatever axis is filtered; other axes come first, and those that shrink most
+before the others. Passes read their input from memory. Within loops and calls that are
+recorded there is no memory for it, so there each tap of a pass computes the taps of the
+pass before.
+
+Half precision is computed in single precision, and rounded once.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import drjit
+
+from .axes import (
+    ShapeError,
+    axis_tuple,
+    check_entries,
+    gather_whole,
+    integer,
+    is_array,
+    is_dynamic_1d,
+    is_tensor,
+    type_name,
+)
+from .taps import (
+    BOUNDARIES,
+    FILTERS,
+    Table,
+    Window,
+    Windows,
+    kernel_window,
+    make_table,
+    resample_windows,
+    sampled_window,
+    scaled_window,
+)
+
+dr: Any = drjit
+
+Name: TypeAlias = Literal["box", "linear", "hamming", "cubic", "lanczos", "gaussian"]
+Boundary: TypeAlias = Literal["zero", "nearest", "wrap", "reflect", "mirror"]
+Mode: TypeAlias = Literal["evaluated", "symbolic"]
+Filter: TypeAlias = Name | Callable[[float], float]
+
+# Up to so many taps are written one by one, others are a loop.
+_UNROLLED = 64
+
+# Within recorded code, the largest product of the taps of all axes.
+_NESTED = 1024
+
+
+class _Pass(NamedTuple):
+    """Filtering one axis: what make_table() takes, and the place of the axis."""
+
+    outer: int  # entries before the axis
+    inner: int  # and behind it
+    key: tuple[Any, ...]
+
+    def table(self, transposed: bool) -> Table:
+        return make_table(*self.key, transposed)
+
+
+# --------------------------------------------------------------------- what is computed
+
+
+class _Arrays(NamedTuple):
+    """A table in the memory of a backend."""
+
+    start: Any
+    sort: Any  # None if there is one sort of rows, or one for each row
+    weights: Any  # tap by tap, those of all sorts
+    sorts: int
+    taps: int
+    always: int  # so many taps are in each row
+    counts: Any  # of the taps of each sort; None if all are equal
+    usual: int | None  # the sort of most rows, if there are others
+    usual_taps: int
+
+
+def _arrays(key: tuple[Any, ...], transposed: bool, dtype: Any) -> _Arrays:
+    """The table in arrays whose numbers are of the type ``dtype``.
+
+    Frozen functions that are being recorded get their own, which they keep.
+    """
+    if dr.is_jit_v(dtype) and dr.flag(dr.JitFlag.FreezingScope):
+        return _make_arrays(key, transposed, dtype)
+    return _kept_arrays(key, transposed, dtype)
+
+
+def _make_arrays(key: tuple[Any, ...], transposed: bool, dtype: Any) -> _Arrays:
+    table = make_table(*key, transposed)
+    positions = dr.uint32_array_t(dtype)
+    taps = table.taps
+    padded = [own + (0.0,) * (taps - len(own)) for own in table.weights]
+    counts = [len(own) for own in table.weights]
+    own_sort = table.sort == list(range(len(table.sort)))
+    usual, rows = Counter(table.sort).most_common(1)[0]
+    most = len(counts) > 1 and 2 * rows > len(table.sort)
+    result = _Arrays(
+        positions(table.start),
+        None if own_sort or len(padded) == 1 else positions(table.sort),
+        dtype([own[k] for k in range(taps) for own in padded]),
+        len(padded),
+        taps,
+        min(counts, default=0),
+        None if len(set(counts)) == 1 else positions(counts),
+        usual if most else None,
+        counts[usual] if most else 0,
+    )
+    dr.eval(result)
+    return result
+
+
+_kept_arrays = functools.lru_cache(maxsize=64)(_make_arrays)
+
+
+def _tap_sum(
+    p: _Pass,
+    transposed: bool,
+    dtype: Any,
+    lane: Any,
+    active: Any,
+    mode: Mode | None,
+    read: Callable[[Any, Any], Any],
+) -> Any:
+    """Entries ``lane`` of the result of a pass whose input is ``read(index, mask)``."""
+    table, a = p.table(transposed), _arrays(p.key, transposed, dtype)
+    rows, columns, inner = len(table.start), table.columns, p.inner
+    line = lane // inner if inner > 1 else lane
+    slab = line // rows if p.outer > 1 else None
+    row = line if slab is None else line - slab * rows
+    sort = row if a.sorts > 1 else type(row)(0)
+    if a.sort is not None:
+        sort = gather_whole(type(row), a.sort, row)
+    start = gather_whole(type(row), a.start, row)
+    count = None if a.counts is None else gather_whole(type(row), a.counts, sort)
+    if slab is not None and not table.wraps:
+        start = start + slab * columns
+    if inner > 1 and not table.wraps:
+        start = start * inner + (lane - line * inner)
+
+    def index(k: Any) -> Any:
+        if not table.wraps:
+            return start + k * inner
+        column = start + k
+        column = dr.select(column >= columns, column - columns, column)
+        if slab is not None:
+            column = column + slab * columns
+        return column * inner + (lane - line * inner) if inner > 1 else column
+
+    def add(k: Any, total: Any, sort: Any, ragged: bool) -> Any:
+        used = active
+        if ragged:
+            used = k < count if active is None else (k < count) & active
+        weight = gather_whole(dtype, a.weights, sort + k * a.sorts)
+        value = read(index(k), used)
+        return weight * value if total is None else dr.fma(weight, value, total)
+
+    def unrolled(sort: Any, taps: int, always: int) -> Any:
+        total: Any = None
+        for k in range(taps):
+            total = add(k, total, sort, k >= always)
+        return total
+
+    unsigned = type(row)
+    zeros = dr.zeros(dtype, dr.width(lane))
+    many = a.taps > _UNROLLED if mode is None else mode == "symbolic"
+    if a.taps == 0:
+        return zeros
+    if not dr.is_jit_v(dtype) or (not many and a.usual is None):
+        return unrolled(sort, a.taps, a.always)
+    if many:
+        return dr.while_loop(
+            (unsigned(0), zeros),
+            lambda k, total: k < a.taps,
+            lambda k, total: (k + 1, add(k, total, sort, count is not None)),
+            mode="symbolic",
+            labels=("tap", "total"),
+        )[1]
+    # Most rows have the same weights, which are then the same for all lanes.
+    return dr.if_stmt(
+        (),
+        sort == a.usual,
+        lambda: unrolled(unsigned(a.usual), a.usual_taps, a.usual_taps),
+        lambda: unrolled(sort, a.taps, a.always),
+        mode="symbolic",
+    )
+
+
+def _run(
+    fn: str, passes: Sequence[_Pass], transposed: bool, flat: Any, mode: Mode | None
+) -> Any:
+    """The passes one after the other; transposed, from the last to the first."""
+    dtype = type(flat)
+    working = dr.float32_array_t(dtype) if dr.is_half_v(dtype) else dtype
+    unsigned = dr.uint32_array_t(dtype)
+
+    def size(p: _Pass) -> int:
+        return p.outer * len(p.table(transposed).start) * p.inner
+
+    def gather(source: Any) -> Callable[[Any, Any], Any]:
+        def read(index: Any, active: Any) -> Any:
+            if active is None:
+                return working(gather_whole(dtype_of, source, index))
+            return working(dr.gather(dtype_of, source, index, active))
+
+        dtype_of = type(source)
+        return read
+
+    order = passes[::-1] if transposed else passes
+    if dr.is_jit_v(dtype) and dr.detail.any_symbolic(flat):
+        raise RuntimeError(
+            f"drjit.{fn}(): the input is a variable of a loop, conditional or call "
+            "that is being recorded, expected one that is in memory"
+        )
+    if dr.is_jit_v(dtype) and dr.flag(dr.JitFlag.SymbolicScope) and len(order) > 1:
+        product = math.prod(p.table(transposed).taps for p in order)
+        if product > _NESTED:
+            raise RuntimeError(
+                f"drjit.{fn}(): a result has {product} taps on all axes together, "
+                f"expected at most {_NESTED} within a loop, conditional or call that "
+                "is being recorded, as there is no memory for the passes in between"
+            )
+        read = gather(flat)
+        for p in order:
+            read = functools.partial(_nested, p, transposed, working, read)
+        return dtype(read(dr.arange(unsigned, size(order[-1])), None))
+    for p in order:
+        lane = dr.arange(unsigned, size(p))
+        flat = _tap_sum(p, transposed, working, lane, None, mode, gather(flat))
+    return flat if type(flat) is dtype else dtype(flat)
+
+
+def _nested(
+    p: _Pass, transposed: bool, dtype: Any, read: Any, lane: Any, active: Any
+) -> Any:
+    return _tap_sum(p, transposed, dtype, lane, active, None, read)
+
+
+class _Filter(drjit.CustomOp):
+    """Passes as an operation: its derivatives are the passes, and the transposed."""
+
+    keeps_constants = True
+
+    def eval(self, flat: Any, fn: str, passes: Any, transposed: bool, mode: Any) -> Any:
+        self.how = fn, passes, transposed, mode
+        return _run(fn, passes, transposed, flat, mode)
+
+    def _apply(self, flat: Any, transposed: bool) -> Any:
+        fn, passes, own, mode = self.how
+        return drjit.custom(_Filter, flat, fn, passes, own != transposed, mode)
+
+    def forward(self) -> None:
+        self.set_grad_out(self._apply(self.grad_in("flat"), False))
+
+    def backward(self) -> None:
+        self.set_grad_in("flat", self._apply(self.grad_out(), True))
+
+    def name(self) -> str:
+        return self.how[0]
+
+
+def _filtered(
+    fn: str,
+    source: Any,
+    shape: Sequence[int],
+    passes: Sequence[_Pass],
+    mode: Mode | None,
+) -> Any:
+    flat = source.array if is_tensor(source) else source
+    check_entries(fn, math.prod(dr.shape(source)))
+    check_entries(fn, math.prod(shape))
+    if not passes:
+        result = flat
+    elif math.prod(shape) == 0:
+        result = dr.zeros(type(flat), 0)
+    elif dr.is_diff_v(flat):
+        result = drjit.custom(_Filter, flat, fn, tuple(passes), False, mode)
+    else:
+        result = _run(fn, passes, False, flat, mode)
+    if mode == "evaluated" and dr.is_jit_v(flat) and not dr.detail.any_symbolic(result):
+        dr.eval(result)
+    return type(source)(result, tuple(shape)) if is_tensor(source) else result
+
+
+# ------------------------------------------------------------------- what is asked for
+
+
+def _check_source(fn: str, source: Any) -> None:
+    if not (is_tensor(source) or is_dynamic_1d(source)) or not dr.is_float_v(source):
+        raise TypeError(
+            f"drjit.{fn}(): the input is of type {type_name(source)}, expected a "
+            "tensor or a 1D array of floats"
+        )
+
+
+def _one_of(fn: str, name: str, value: Any, choices: Sequence[Any]) -> None:
+    if value not in choices:
+        raise ValueError(
+            f"drjit.{fn}(): {name!r} is {value!r}, expected one of "
+            + ", ".join(map(repr, choices))
+        )
+
+
+def _check_options(fn: str, boundary: Any, mode: Any) -> None:
+    _one_of(fn, "boundary", boundary, BOUNDARIES)
+    _one_of(fn, "mode", mode, (None, "evaluated", "symbolic"))
+
+
+def _radius(fn: str, value: Any) -> float:
+    if isinstance(value, bool) or not hasattr(value, "__float__") or is_array(value):
+        raise TypeError(
+            f"drjit.{fn}(): 'filter_radius' is of type {type_name(value)}, expected a "
+            "number"
+        )
+    radius = float(value)
+    if not 0 < radius < math.inf:
+        raise ValueError(
+            f"drjit.{fn}(): 'filter_radius' is {radius:g}, expected a positive number"
+        )
+    return radius
+
+
+def _finite(fn: str, what: str, value: Any) -> float:
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(
+            f"drjit.{fn}(): {what} is of type {type_name(value)}, expected a number"
+        )
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(
+            f"drjit.{fn}(): {what} is {number:g}, expected a finite number"
+        )
+    return number
+
+
+def _checked(fn: str, filter: Callable[[float], float]) -> Callable[[float], float]:
+    """The filter, with an error for what is no finite number."""
+
+    def checked(x: float) -> float:
+        return _finite(fn, f"the filter's value at {x:g}", filter(x))
+
+    return checked
+
+
+def _filter(fn: str, filter: Any) -> tuple[Callable[[float], float], float | None]:
+    """A filter's function, and the radius of those that have a name."""
+    if isinstance(filter, str):
+        _one_of(fn, "filter", filter, tuple(FILTERS))
+        return FILTERS[filter]
+    if not callable(filter):
+        raise TypeError(
+            f"drjit.{fn}(): 'filter' is of type {type_name(filter)}, expected a "
+            "name, a function"
+            + (" or a sequence of numbers" if fn == "convolve" else "")
+        )
+    return _checked(fn, filter), None
+
+
+@functools.lru_cache(maxsize=256)
+def _named_windows(name: str, columns: int, rows: int) -> Windows:
+    return resample_windows(*FILTERS[name], columns, rows)
+
+
+def _new_shape(source: Any, shape: Any) -> list[int]:
+    if isinstance(shape, (str, bytes)) or not isinstance(shape, Sequence):
+        raise TypeError(
+            f"drjit.resample(): 'shape' is of type {type_name(shape)}, expected a "
+            "sequence of integers"
+        )
+    old = dr.shape(source)
+    new = [integer("resample", "shape", size) for size in shape]
+    if len(new) != len(old):
+        raise ShapeError(
+            f"drjit.resample(): 'shape' has {len(new)} elements, expected {len(old)}: "
+            "one for each axis of the input"
+        )
+    for axis, (before, after) in enumerate(zip(old, new, strict=True)):
+        if after < 0 or (after == 0) != (before == 0):
+            raise ShapeError(
+                f"drjit.resample(): 'shape' has the size {after} on axis {axis}, where "
+                f"the input has {before} entries, expected "
+                + ("a positive number" if before else "0")
+            )
+    return new
+
+
+def resample(
+    source: Any,
+    shape: Sequence[int],
+    filter: Filter = "cubic",
+    filter_radius: float | None = None,
+    boundary: Boundary = "zero",
+    mode: Mode | None = None,
+) -> Any:
+    """Change the resolution of an array or tensor along its axes.
+
+    Args:
+        source: a tensor, or a 1D array, of floats.
+        shape: the shape of the result. Axes whose size stays are not filtered.
+        filter: ``"box"``, ``"linear"``, ``"hamming"``, ``"cubic"``, ``"lanczos"``,
+            ``"gaussian"``, or a function of the distance from the center, in entries of
+            the coarser of the two resolutions, that returns a number.
+        filter_radius: of a function, and only of these: it is not asked for distances
+            that are larger.
+        boundary: what is beyond the ends of an axis. ``"zero"``: nothing, which gets no
+            weight; ``"nearest"``: the entry at the end; ``"wrap"``: the axis again;
+            ``"reflect"``: the axis reversed; ``"mirror"``: likewise, without the entry
+            at the end.
+        mode: ``"symbolic"`` sums in a loop that is recorded, ``"evaluated"`` tap by tap
+            and evaluates the result. ``None`` chooses, and evaluates nothing but what
+            another axis is computed from.
+
+    The weights of each entry of the result are normalized. The filters have the radii
+    0.5, 1, 1, 2, 3 and 2 and are those of Pillow (which has no Gaussian). Cubic,
+    Hamming and Lanczos filters exceed the range of the input. Derivatives are computed
+    in a fixed order, without atomic operations.
+
+    Errors: TypeError for other types, ValueError for other shapes, names and radii, and
+    for filters that cannot be normalized or whose values are not finite.
+    """
+    _check_source("resample", source)
+    _check_options("resample", boundary, mode)
+    new = _new_shape(source, shape)
+    function, radius = _filter("resample", filter)
+    if radius is not None and filter_radius is not None:
+        raise ValueError(
+            f"drjit.resample(): 'filter_radius' is {filter_radius!r}, expected None as "
+            f"the filter {filter!r} has a radius"
+        )
+    if radius is None:
+        radius = _radius("resample", filter_radius)
+    old = list(dr.shape(source))
+    changed = [k for k in range(len(old)) if old[k] != new[k]]
+    changed.sort(key=lambda k: new[k] / old[k])
+    passes = []
+    sizes = list(old)
+    for k in changed:
+        if isinstance(filter, str):
+            windows = _named_windows(filter, old[k], new[k])
+        else:
+            windows = resample_windows(function, radius, old[k], new[k])
+        key = ("resample", old[k], new[k], windows, boundary, True)
+        passes.append(_Pass(math.prod(sizes[:k]), math.prod(sizes[k + 1 :]), key))
+        sizes[k] = new[k]
+    return _filtered("resample", source, new, passes, mode)
+
+
+def _convolution(filter: Any, filter_radius: Any) -> tuple[Window, bool]:
+    """The window of a convolution, and whether it is normalized unless asked not to."""
+    if callable(filter) or isinstance(filter, str):
+        function, radius = _filter("convolve", filter)
+        if radius is None:
+            reach = _radius("convolve", filter_radius)
+            return sampled_window(function, reach), True
+        scale = 1.0 if filter_radius is None else _radius("convolve", filter_radius)
+        return scaled_window(function, radius, scale), True
+    try:
+        entries = list(filter)
+    except TypeError:
+        _filter("convolve", filter)
+        raise
+    if filter_radius is not None:
+        raise ValueError(
+            f"drjit.convolve(): 'filter_radius' is {filter_radius!r}, expected None as "
+            "the filter is a sequence of numbers"
+        )
+    if not entries:
+        raise ValueError(
+            "drjit.convolve(): 'filter' is an empty sequence, expected at least one "
+            "number"
+        )
+    numbers = [
+        _finite("convolve", f"entry {k} of 'filter'", entry)
+        for k, entry in enumerate(entries)
+    ]
+    return kernel_window(tuple(numbers)), False
+
+
+def convolve(
+    source: Any,
+    filter: Filter | Sequence[float],
+    filter_radius: float | None = None,
+    axis: int | tuple[int, ...] | None = None,
+    boundary: Boundary = "zero",
+    normalize: bool | None = None,
+    mode: Mode | None = None,
+) -> Any:
+    """Convolve an array or tensor with a filter, along one axis, several, or all.
+
+    Args:
+        source: a tensor, or a 1D array, of floats.
+        filter: the name of a filter of :py:func:`resample`; a function of the distance
+            in entries, which is asked for whole ones; or a sequence of numbers, which
+            is centered as by ``numpy.convolve(..., mode="same")``.
+        filter_radius: a filter with a name is stretched so many times (1 without):
+            ``"gaussian"`` gets half of it as its standard deviation, and ends after
+            twice of it. The largest distance that a function is asked for. None for
+            numbers.
+        axis: the axes, counted from the end if negative; ``None``: all.
+        boundary: what is beyond the ends of an axis, see :py:func:`resample`.
+        normalize: divide the weights of each entry of the result by their sum, so that
+            constants stay what they are, also near the ends. ``None``: functions and
+            filters with a name are normalized, sequences of numbers are not.
+        mode: see :py:func:`resample`.
+
+    The result has the type and shape of the input. Derivatives are computed in a fixed
+    order, without atomic operations.
+
+    Errors: TypeError for other types, ValueError for other names and radii, for an axis
+    out of bounds, and for filters that are empty, not finite or cannot be normalized.
+    """
+    _check_source("convolve", source)
+    _check_options("convolve", boundary, mode)
+    window, normalized = _convolution(filter, filter_radius)
+    if normalize is not None:
+        normalized = bool(normalize)
+    shape = list(dr.shape(source))
+    axes = tuple(range(len(shape)))
+    if axis is not None:
+        axes = axis_tuple("convolve", axis, len(shape))
+    passes = []
+    for k in sorted(axes) if 0 not in shape else ():
+        key = ("convolve", shape[k], shape[k], Windows((window,)), boundary, normalized)
+        passes.append(_Pass(math.prod(shape[:k]), math.prod(shape[k + 1 :]), key))
+    return _filtered("convolve", source, shape, tuple(passes), mode)
