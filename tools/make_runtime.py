@@ -50,7 +50,7 @@ ROOTS = {
 # What FUNCTION.c includes besides (src/export/export_source.c).
 SYSTEM = ("math.h", "stdio.h", "stdlib.h", "string.h", "unistd.h")
 OPTIONS = ("-std=c11", "-D_GNU_SOURCE")
-ISA_MACROS = ("EXPORTED_ISA", "LANES_ISA", "REDUCE_ISA", "GEMM_ISA")
+ISA_MACROS = ("EXPORTED_ISA", "LANES_ISA", "REDUCE_ISA", "GEMM_ISA", "ORDERED_ISA")
 # Compiled for the instruction set.
 LOOPS = re.compile(r"lanes|\w+_lanes")
 TEMPLATES = {"Makefile": "Makefile.in", ".pc.in": "name.pc.in"}
