@@ -362,11 +362,10 @@ FOUND = {
     # It is known that no lane enters the loop, which would give the state an entry for
     # each lane.
     "a loop that nobody enters": """
-        a = 2 * dr.tanh(p)
-        i = UInt(0)
+        b = 2 * dr.tanh(p)
         while (i < 3) & (p < c):
             i += 1
-            a = 2 * dr.tanh(dr.gather(Float64, table, lane & 3) * a)
+            b = 2 * dr.tanh(dr.gather(Float64, table, lane & 3) * b)
         """,
     # A state that is only read has as many entries as it likes.
     "table in a state": """
