@@ -359,6 +359,14 @@ def test_programs(first: int) -> None:
 
 # What random programs have found.
 FOUND = {
+    # It is known that no lane enters the loop, which would give the state an entry for
+    # each lane.
+    "a loop that nobody enters": """
+        b = 2 * dr.tanh(p)
+        while (i < 3) & (p < c):
+            i += 1
+            b = 2 * dr.tanh(dr.gather(Float64, table, lane & 3) * b)
+        """,
     # A state that is only read has as many entries as it likes.
     "table in a state": """
         while i < (lane & 1) + 1:

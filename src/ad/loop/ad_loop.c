@@ -370,8 +370,11 @@ static bool note_changes(const AdOpen *open, const AdLoop *loop, const uint64_t 
         AdState *s = &t->states[k];
         VarId next = ad_var_index(states[k]);
         bool written = s->array = ad_open_last_write(open, next) != NULL;
-        s->changes = next != s->placeholder && !written;
-        const bool alone = !s->changes && !written && is_left_alone(loop, states, k);
+        /* The core has found that no lane ever enters the loop. */
+        const bool never = results[k] == s->initial && next != s->placeholder;
+        s->changes = next != s->placeholder && !written && !never;
+        const bool alone =
+            !s->changes && !written && (never || is_left_alone(loop, states, k));
         TRY(ad_placeholder_settle(t, k, alone, loop->initial[k]), false);
         uint64_t *output = &t->bodies[0].outputs[k];
         if (!alone)
@@ -402,8 +405,10 @@ static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *resu
         ad_region_drop(&failed);
     }
     for (size_t k = 0; ok && k < loop->n; k++)
-        if (!ad_var_node(states[k]) && is_left_alone(loop, outputs, k) &&
-            states[k] == ad_var_index(loop->initial[k]))
+        if (states[k] == ad_var_index(loop->initial[k]) &&
+            ad_var_node(loop->initial[k]) &&
+            (is_left_alone(loop, outputs, k) ||
+             ad_var_index(outputs[k]) != ad_var_index(loop->before[k])))
             ad_graph_ref(ad_var_node(states[k] = loop->initial[k]));
     free_loop(loop);
     return ok;

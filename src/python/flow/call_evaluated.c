@@ -1,5 +1,5 @@
 /*
- * call_evaluated.c -- see call.h: functions are called with the arguments of their lanes
+ * call_evaluated.c -- see call.h: functions are called for their lanes
  *
  * Those that are needed are, and what they return is gathered. Traversals in them stop
  * at their arguments.
