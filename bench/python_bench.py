@@ -23,6 +23,7 @@ import ad_bench
 import flow_bench
 import freeze_bench
 import fuse_bench
+import ordered_bench
 import peer_bench
 from peer_bench import require
 from timing import clock, emit, seconds_of
@@ -398,6 +399,7 @@ MEASURES: dict[str, Callable[[str], None]] = {
     **flow_bench.MEASURES,
     **freeze_bench.MEASURES,
     **fuse_bench.MEASURES,
+    **ordered_bench.MEASURES,
     **ad_bench.MEASURES,
 }
 COMMON = ("launch", "first", "growth", "footprint", "arithmetic", "axpy", "scatter",

@@ -119,9 +119,9 @@ typedef enum JitFlag {
                                               called, and compared with its recording */
     JitFlagFreezingCheckNone = 1 << 29,  /**< none is, unless all are */
     JitFlagDeterministic = 1 << 30,      /**< scatter-reductions (Add, Mul) of floats,
-                                              those of gradients, too, have an order that
-                                              depends on sizes alone; in recorded bodies
-                                              they are an error */
+                                              those of gradients, too, have an order
+                                              that depends on sizes alone; in recorded
+                                              bodies they are an error */
     /** What a thread starts with. */
     JitFlagDefault =
         JitFlagReuseIndices | JitFlagConstantPropagation | JitFlagFastMath |

@@ -1,8 +1,8 @@
 """Scatter-reductions of floats with JitFlag.Deterministic, against a model in NumPy.
 
 The model adds lane by lane in the order that docs/reductions.md gives. Bits are
-compared, for all types, on both sides of each limit, with several numbers of threads and
-all engines.
+compared, for all types, on both sides of each limit, with several numbers of threads
+and all engines.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ OPERATIONS = {
     dr.ReduceOp.Add: (lambda a, b: a + b, -0.0),
     dr.ReduceOp.Mul: (lambda a, b: a * b, 1.0),
 }
-# Lanes and entries: one block; the least length of blocks; two lanes for each entry, and
-# eight; 64 blocks at most; several threads for one block.
+# Lanes and entries: one block; the least length of blocks; two lanes for each entry,
+# and eight; 64 blocks at most; several threads for one block.
 SIZES = [
     (1, 1),
     (17, 3),
@@ -70,7 +70,9 @@ def block_length(lanes: int, entries: int) -> int:
     return 64 * (lines if lines % 2 else lines + 1)
 
 
-def model(op: dr.ReduceOp, target: Array, value: Array, index: Array, mask: Array) -> Array:
+def model(
+    op: dr.ReduceOp, target: Array, value: Array, index: Array, mask: Array
+) -> Array:
     combine, neutral = OPERATIONS[op]
     lanes, kind = len(index), target.dtype.type
     length = block_length(lanes, len(target))
@@ -95,7 +97,9 @@ def same(found: Any, expected: Array) -> bool:
     return bool(np.array_equal(np.array(found).view(bits), expected.view(bits)))
 
 
-def inputs(kind: Any, op: dr.ReduceOp, lanes: int, entries: int, pattern: str) -> tuple[Array, ...]:
+def inputs(
+    kind: Any, op: dr.ReduceOp, lanes: int, entries: int, pattern: str
+) -> tuple[Array, ...]:
     rng = np.random.default_rng(lanes + entries)
     spread = 1.0 if op == dr.ReduceOp.Add else 0.05
     near = 0.0 if op == dr.ReduceOp.Add else 1.0
@@ -112,7 +116,12 @@ def inputs(kind: Any, op: dr.ReduceOp, lanes: int, entries: int, pattern: str) -
 
 
 def scatter(
-    Type: Any, op: dr.ReduceOp, target: Array, value: Array, index: Array, mask: Any = True
+    Type: Any,
+    op: dr.ReduceOp,
+    target: Array,
+    value: Array,
+    index: Array,
+    mask: Any = True,
 ) -> Any:
     array = Type(target)
     dr.scatter_reduce(op, array, Type(value), UInt(index), mask)
@@ -127,14 +136,17 @@ def test_order(Type: Any, op: dr.ReduceOp, pattern: str) -> None:
         target, value, index = inputs(TYPES[Type], op, lanes, entries, pattern)
         everywhere = np.ones(lanes, bool)
         found = scatter(Type, op, target, value, index)
-        assert same(found, model(op, target, value, index, everywhere)), (lanes, entries)
+        assert same(found, model(op, target, value, index, everywhere)), (
+            lanes,
+            entries,
+        )
         mask = np.random.default_rng(5).random(lanes) < 0.7
         found = scatter(Type, op, target, value, index, Bool(mask))
         assert same(found, model(op, target, value, index, mask)), (lanes, entries)
 
 
 def test_order_differs_from_lane_order() -> None:
-    """The model tells orders apart: what is compared above is not a matter of course."""
+    """The model tells orders apart: what is compared above has to be proved."""
     target, value, index = inputs(np.float32, dr.ReduceOp.Add, 70_000, 10, "random")
     plain = target.copy()
     np.add.at(plain, index, value)
@@ -152,7 +164,9 @@ def test_threads(threads: Callable[[int], None]) -> None:
                 threads(count)
                 for active in (True, mask):
                     found = np.array(scatter(Float, dr.ReduceOp.Add, *data, active))
-                    hashes.add((active is mask, hashlib.sha256(found.tobytes()).hexdigest()))
+                    hashes.add(
+                        (active is mask, hashlib.sha256(found.tobytes()).hexdigest())
+                    )
             assert len(hashes) == 2, (lanes, entries, pattern)
 
 
@@ -161,7 +175,9 @@ def test_range_of_entries(threads: Callable[[int], None]) -> None:
     threads(5)
     for entries in (30_011, 15_013):  # one block, two blocks
         for pattern in ("random", "sorted", "cyclic"):
-            target, value, index = inputs(np.float32, dr.ReduceOp.Add, 40_000, entries, pattern)
+            target, value, index = inputs(
+                np.float32, dr.ReduceOp.Add, 40_000, entries, pattern
+            )
             mask = np.arange(40_000) % 7 != 0
             found = scatter(Float, dr.ReduceOp.Add, target, value, index, Bool(mask))
             assert same(found, model(dr.ReduceOp.Add, target, value, index, mask))
@@ -181,7 +197,8 @@ for m in (3, 900, 20_000):
     for Type in (Float16, Float, Float64):
         for op in (dr.ReduceOp.Add, dr.ReduceOp.Mul):
             x = dr.full(Type, 1, m)
-            dr.scatter_reduce(op, x, Type(i % 1024) * Type(0.001) + Type(0.5), index, i % 5 != 0)
+            value = Type(i % 1024) * Type(0.001) + Type(0.5)
+            dr.scatter_reduce(op, x, value, index, i % 5 != 0)
             state.update(x.numpy().tobytes())
     x = dr.arange(AdFloat, m)
     dr.enable_grad(x)
@@ -297,7 +314,9 @@ def test_what_has_no_order_is_as_ever() -> None:
         dr.eval(count, least, other)
         kernels = [e for e in dr.kernel_history() if e["type"] == dr.KernelType.JIT]
     assert len(kernels) == 1
-    assert np.array_equal(count, np.full(10, 100)) and np.array_equal(least, np.arange(10))
+    assert np.array_equal(count, np.full(10, 100)) and np.array_equal(
+        least, np.arange(10)
+    )
 
 
 def test_gradient_of_gather() -> None:
@@ -314,20 +333,25 @@ def test_gradient_of_gather() -> None:
     assert same(x.grad, model(dr.ReduceOp.Add, zero, factor, index, everywhere))
 
 
-def test_gradient_in_evaluated_loop() -> None:
-    index = UInt(np.random.default_rng(4).integers(0, 9, 3000).astype(np.uint32))
+def gradient_in_loop(index: UInt) -> bytes:
+    x = dr.arange(AdFloat, 9)
+    dr.enable_grad(x)
+    _, total = dr.while_loop(
+        (UInt(0), dr.zeros(AdFloat, 3000)),
+        lambda i, t: i < 3,
+        lambda i, t: (i + 1, t + dr.gather(AdFloat, x, index) * (AdFloat(i) + 0.1)),
+        mode="evaluated",
+    )
+    dr.backward(dr.sum(total * total))
+    return np.array(x.grad).tobytes()
+
+
+def test_gradient_in_evaluated_loop(threads: Callable[[int], None]) -> None:
+    index = np.random.default_rng(4).integers(0, 9, 3000).astype(np.uint32)
     found = set()
-    for _ in range(3):
-        x = dr.arange(AdFloat, 9)
-        dr.enable_grad(x)
-        _, total = dr.while_loop(
-            (UInt(0), dr.zeros(AdFloat, 3000)),
-            lambda i, t: i < 3,
-            lambda i, t: (i + 1, t + dr.gather(AdFloat, x, index) * (AdFloat(i) + 0.1)),
-            mode="evaluated",
-        )
-        dr.backward(dr.sum(total * total))
-        found.add(np.array(x.grad).tobytes())
+    for count in (1, 2, 8):
+        threads(count)
+        found.add(gradient_in_loop(UInt(index)))
     assert len(found) == 1
 
 
@@ -352,7 +376,13 @@ def test_recorded_bodies_are_refused() -> None:
         return x
 
     with pytest.raises(RuntimeError, match=r"scatter.*JitFlag\.Deterministic"):
-        dr.if_stmt((Float(1, 2, 3),), Bool(True, False, True), add, lambda x: x, mode="symbolic")
+        dr.if_stmt(
+            (Float(1, 2, 3),),
+            Bool(True, False, True),
+            add,
+            lambda x: x,
+            mode="symbolic",
+        )
     with pytest.raises(RuntimeError, match=r"scatter.*JitFlag\.Deterministic"):
         dr.switch(UInt(0, 1, 1), [add, lambda x: x], Float(1, 2, 3), mode="symbolic")
     assert np.array_equal(target, [1, 2])
@@ -370,7 +400,9 @@ def test_evaluated_bodies() -> None:
         dr.scatter_add(target, x, UInt(0))
         return x
 
-    dr.if_stmt((Float(1, 2, 4),), Bool(True, False, True), add, lambda x: x, mode="evaluated")
+    dr.if_stmt(
+        (Float(1, 2, 4),), Bool(True, False, True), add, lambda x: x, mode="evaluated"
+    )
     assert np.array_equal(target, [6, 2])
     dr.switch(UInt(0, 1, 1), [add, lambda x: x], Float(1, 2, 4), mode="evaluated")
     assert np.array_equal(target, [7, 2])
@@ -384,29 +416,42 @@ def test_evaluated_body_that_fails() -> None:
         raise ValueError("given up")
 
     with pytest.raises(ValueError, match="given up"):
-        dr.if_stmt((Float(1, 2, 4),), Bool(True, False, True), add, lambda x: x, mode="evaluated")
+        dr.if_stmt(
+            (Float(1, 2, 4),),
+            Bool(True, False, True),
+            add,
+            lambda x: x,
+            mode="evaluated",
+        )
     assert np.array_equal(target, [1, 2])
+
+
+def gradient_of_number(weight: Array) -> Any:
+    x = AdFloat(0.5)
+    dr.enable_grad(x)
+    _, total = dr.while_loop(
+        (UInt(np.arange(1000) % 5), dr.zeros(AdFloat, 1000)),
+        lambda i, t: i < 7,
+        lambda i, t: (i + 1, t + x * AdFloat(weight) * AdFloat(i)),
+        mode="symbolic",
+        max_iterations=8,
+    )
+    dr.backward(total)
+    return x.grad
 
 
 def test_tracked_number_in_recorded_loop(threads: Callable[[int], None]) -> None:
     """Its gradient is a sum over lanes, which is formed behind the loop."""
     weight = np.linspace(0.1, 0.9, 1000).astype(np.float32)
+    rounds = sum(
+        np.arange(k % 5, 7).sum() * weight[k].astype(float) for k in range(1000)
+    )
     found = set()
     for count in (1, 2, 8):
         threads(count)
-        x = AdFloat(0.5)
-        dr.enable_grad(x)
-        _, total = dr.while_loop(
-            (UInt(np.arange(1000) % 5), dr.zeros(AdFloat, 1000)),
-            lambda i, t: i < 7,
-            lambda i, t: (i + 1, t + x * AdFloat(weight) * AdFloat(i)),
-            mode="symbolic",
-            max_iterations=8,
-        )
-        dr.backward(total)
-        found.add(np.array(x.grad).tobytes())
-        rounds = sum(np.arange(k % 5, 7).sum() * weight[k].astype(float) for k in range(1000))
-        assert np.allclose(x.grad, rounds, rtol=1e-4)
+        gradient = gradient_of_number(weight)
+        assert np.allclose(gradient, rounds, rtol=1e-4)
+        found.add(np.array(gradient).tobytes())
     assert len(found) == 1
 
 
@@ -420,12 +465,16 @@ def test_gradient_within_recorded_loop() -> None:
         return (i + 1,)
 
     with pytest.raises(RuntimeError, match=r"JitFlag\.Deterministic"):
-        dr.while_loop((dr.arange(UInt, 100) % 5,), lambda i: i < 7, body, mode="symbolic")
+        dr.while_loop(
+            (dr.arange(UInt, 100) % 5,), lambda i: i < 7, body, mode="symbolic"
+        )
 
 
 def test_kahan_is_refused() -> None:
     a, b = dr.zeros(Float, 2), dr.zeros(Float, 2)
-    with pytest.raises(RuntimeError, match=r"scatter_add_kahan.*JitFlag\.Deterministic"):
+    with pytest.raises(
+        RuntimeError, match=r"scatter_add_kahan.*JitFlag\.Deterministic"
+    ):
         dr.scatter_add_kahan(a, b, Float(1, 2), UInt(0, 0))
 
 
@@ -447,7 +496,9 @@ def test_frozen(tmp_path: Any) -> None:
     frozen = dr.freeze(add_up)
     sizes = [(3000, 40), (500, 40), (20_000, 7), (100, 3000), (70_001, 2), (3000, 40)]
     for lanes, entries in sizes:
-        target, value, index = inputs(np.float32, dr.ReduceOp.Add, lanes, entries, "random")
+        target, value, index = inputs(
+            np.float32, dr.ReduceOp.Add, lanes, entries, "random"
+        )
         args = Float(value), UInt(index), Float(target)
         first, everywhere = value > np.float32(0.2), np.ones(lanes, bool)
         half = model(dr.ReduceOp.Add, target, value * np.float32(2), index, first)
@@ -468,7 +519,10 @@ def test_saved(tmp_path: Any) -> None:
     target, value, index = inputs(np.float32, dr.ReduceOp.Add, 5000, 30, "random")
     args = Float(value), UInt(index), Float(target)
     assert np.array(loaded(*args)).tobytes() == np.array(add_up(*args)).tobytes()
-    with dr.scoped_set_flag(dr.JitFlag.Deterministic, False), pytest.raises(RuntimeError):
+    with (
+        dr.scoped_set_flag(dr.JitFlag.Deterministic, False),
+        pytest.raises(RuntimeError),
+    ):
         loaded(*args)
 
 
@@ -481,7 +535,9 @@ def test_frozen_gradient() -> None:
 
     frozen = dr.freeze(gradient)
     for lanes, entries in [(3000, 40), (20_000, 7), (100, 3000)]:
-        target, factor, index = inputs(np.float32, dr.ReduceOp.Add, lanes, entries, "random")
+        target, factor, index = inputs(
+            np.float32, dr.ReduceOp.Add, lanes, entries, "random"
+        )
         found = frozen(AdFloat(target), UInt(index), Float(factor))
         zero, everywhere = np.zeros(entries, np.float32), np.ones(lanes, bool)
         assert same(found, model(dr.ReduceOp.Add, zero, factor, index, everywhere))

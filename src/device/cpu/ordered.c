@@ -14,9 +14,9 @@
  * How this is done is nobody's concern but the clock's, as long as each entry sees its
  * lanes in this order. Where many lanes in a row have one entry, a thread takes several
  * blocks side by side, a few lanes of each at a time: additions to one entry wait for
- * one another, those to copies do not. Where there are more threads than blocks, each of
- * several goes over all lanes of a block, for a range of its entries. A single block is
- * done in place.
+ * one another, those to copies do not. Where there are more threads than blocks,
+ * several of them go over all lanes of a block, each for a range of its entries. A
+ * single block is done in place.
  */
 #include <string.h>
 
@@ -99,7 +99,8 @@ static void add_waiting(const Ordered *o, Waiting *w, unsigned char *copy)
     w->count = 0;
 }
 
-static void wait(const Ordered *o, const OrderedChunk *c, Waiting *w, unsigned char *copy)
+static void wait(const Ordered *o, const OrderedChunk *c, Waiting *w,
+                 unsigned char *copy)
 {
     if (w->count > WAITING - CHUNK)
         add_waiting(o, w, copy);
@@ -251,8 +252,9 @@ static void run_combine(CpuJob *job, uint32_t part, uint32_t worker)
     (void) worker;
     const size_t grain = grain_of(o), begin = part * grain;
     combine_run(o->combine, o->target + begin * o->size,
-                copy_of(o, 0) + begin * o->size, (size_t) least(grain, o->entries - begin),
-                o->stride / o->size, block_count(o));
+                copy_of(o, 0) + begin * o->size,
+                (size_t) least(grain, o->entries - begin), o->stride / o->size,
+                block_count(o));
 }
 
 static bool finish_blocks(CpuJob *job)

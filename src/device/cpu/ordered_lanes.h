@@ -1,5 +1,5 @@
 /*
- * ordered_lanes.h -- the inner loops of ordered.c, compiled for several instruction sets
+ * ordered_lanes.h -- the inner loops of ordered.c, compiled for each instruction set
  */
 #ifndef DEVICE_CPU_ORDERED_LANES_H
 #define DEVICE_CPU_ORDERED_LANES_H
@@ -22,8 +22,8 @@ typedef struct OrderedChunk {
 
 /** Of one operation and type; NULL where there is no such reduction. */
 typedef struct OrderedLoops {
-    /** target[index[j]] op= values[j] for j = 0, 1, ... count - 1, as if one by one. f16
-     *  is rounded each time. */
+    /** target[index[j]] op= values[j] for j = 0, 1, ... count - 1, as if one by one.
+     *  f16 is rounded each time. */
     void (*add)(void *target, const uint32_t *index, const void *values, size_t count);
     /** Write the lanes that are wanted, one behind the other; their number. There is
      *  room for all of the chunk. */

@@ -21,10 +21,11 @@ bool in_order_check(const ThreadState *ts, const char *function)
 {
     return !record_is_symbolic(ts) ||
            error_set(JIT_ERROR_UNSUPPORTED,
-                     "%s: within a recorded loop, conditional or call sums and products "
-                     "of floats by index have no fixed order, as JitFlag.Deterministic "
-                     "asks for. Evaluate the loop, conditional or call, or give "
-                     "ReduceMode.NoConflicts if no two lanes meet", function);
+                     "%s: within a recorded loop, conditional or call sums and "
+                     "products of floats by index have no fixed order, as "
+                     "JitFlag.Deterministic asks for. Evaluate the loop, conditional "
+                     "or call, or give ReduceMode.NoConflicts if no two lanes meet",
+                     function);
 }
 
 /* The only entry of a literal, in memory of its own; the literal stays one. */
