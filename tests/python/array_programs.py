@@ -151,7 +151,7 @@ STATEMENTS = [
     "dr.eval({v}, o)",
     "dr.schedule({w}, {x})",
 ]
-# Loops have an iteration at least: without one, what a body assigns anew is what it was.
+# Loops have an iteration: without one, what a body assigns anew stays what it was.
 REGIONS = [
     """\
 def body{n}(k, z):

@@ -547,6 +547,9 @@ def test_constructs_without_lanes(mode: str) -> None:
     assert len(x) == 0
     x, n = dr.switch(none(UInt), [lambda x: (x * x, 3)] * 2, none(), mode=mode)
     assert len(x) == 0 and n == 3
+    size = r"the size of state variable 'rv' of type '.*Float' changed from 0 to 1, wh"
+    with pytest.raises(RuntimeError, match=size):
+        dr.if_stmt((), none() > none(), none, lambda: Float(1), mode=mode)
     with pytest.raises(RuntimeError, match=r"'state\[1\]' .* is uninitialized"):
         loop(lambda _, x: (x,), Float(), mode=mode)
 

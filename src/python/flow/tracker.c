@@ -677,6 +677,11 @@ static bool compare_objects(const Change *c, bool strict)
     return false;
 }
 
+static size_t entries_of(const Tracker *t, const TrackedLeaf *leaf)
+{
+    return leaf->count ? leaf_peek_size(t->variables.ids[leaf->first]) : 0;
+}
+
 static bool compare_leaves(const Change *c, const TrackedLeaf *from,
                            const TrackedLeaf *to, bool strict)
 {
@@ -684,7 +689,12 @@ static bool compare_leaves(const Change *c, const TrackedLeaf *from,
         return true;
     if (from->count && to->count)
         return compare_arrays(c, from, to);
-    return from->count || to->count ? fail_type(c) : compare_objects(c, strict);
+    if (!from->count && !to->count)
+        return compare_objects(c, strict);
+    if (Py_TYPE(c->from) != Py_TYPE(c->to))
+        return fail_type(c);
+    return fail_size(c->before, c->place, c->from, entries_of(c->before, from),
+                     entries_of(c->after, to)); /* none, and some */
 }
 
 bool tracker_follows(const Tracker *before, const Tracker *after, bool strict)
