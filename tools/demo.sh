@@ -111,6 +111,8 @@ step "a lens designed by derivatives in forward mode" \
     "$python" "$examples/python/lens_design.py" "$output/lens-design.png"
 step "how well a plate conducts heat, found from temperatures" \
     "$python" "$examples/python/heat.py" "$output/heat.png"
+step "what is inside: a volume from its shadows" \
+    "$python" "$examples/python/volume.py" "$output/volume.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature
 

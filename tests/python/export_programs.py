@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import drjit as dr
 import numpy as np
+from drjit.dda import integrate
 from drjit.llvm import (
     Array3f,
     Bool,
@@ -103,6 +104,18 @@ def reductions(x: Float, d: Float64, i: Int) -> Arrays:
 @program(lambda n: {"x": Float(floats(n)), "i": UInt(order(n))})
 def prefix(x: Float, i: UInt) -> Arrays:
     return {"x": dr.cumsum(x), "i": dr.prefix_sum(i), "y": dr.cumsum(dr.sin(x) * 2)}
+
+
+@program(
+    lambda n: {
+        "y": Float(floats(n)),
+        "slope": Float(floats(n, 1)),
+        "vol": TensorXf(floats(24), (2, 3, 4)),
+    }
+)
+def line_integrals(y: Float, slope: Float, vol: TensorXf) -> Arrays:
+    o, d = Array3f(-1, y, 0.4), Array3f(1, slope, slope * 0.5)
+    return {"integral": integrate(o, d, dr.inf, Array3f(0), Array3f(1), vol)}
 
 
 @program(lambda n: {"x": Float(floats(n))})

@@ -12,6 +12,7 @@ import drjit as dr
 import numpy as np
 import pytest
 from drjit.llvm import Float64
+from test_dda import integral_of
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "examples/python"
 LOOPS = dr.JitFlag.SymbolicLoops | dr.JitFlag.SymbolicConditionals
@@ -188,5 +189,24 @@ def test_heat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert np.allclose(now, after, atol=1e-5)
     monkeypatch.undo()
     monkeypatch.setattr(sys, "argv", ["heat.py", str(picture)])
+    assert program.main() == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_volume(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Shadows are the integrals along their rays, and the program finds its volume."""
+    program: Any = importlib.import_module("volume")
+    truth = program.hidden_volume()
+    o, d = program.rays()
+    seen = program.shadows(truth, o, d).numpy()
+    lanes = np.random.default_rng(1).choice(len(seen), 40)
+    assert (seen[lanes] > 1).sum() > 5
+    for lane in lanes:
+        ray = o.numpy()[:, lane], d.numpy()[:, lane], np.inf
+        upper = np.array(program.SHAPE[::-1]) - 1
+        expected = integral_of(*ray, np.zeros(3), upper, truth.numpy())
+        assert seen[lane] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    picture = tmp_path / "picture.png"
+    monkeypatch.setattr(sys, "argv", ["volume.py", str(picture)])
     assert program.main() == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
