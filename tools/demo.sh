@@ -109,6 +109,8 @@ step "a lens designed by derivatives in forward mode" \
     "$python" "$examples/python/lens_design.py" "$output/lens-design.png"
 step "how well a plate conducts heat, found from temperatures" \
     "$python" "$examples/python/heat.py" "$output/heat.png"
+step "a sharp picture from four small, blurred ones" \
+    "$python" "$examples/python/photograph.py" "$output/photograph.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature
 
