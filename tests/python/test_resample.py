@@ -433,6 +433,60 @@ def test_within_recorded_code(boundary: Any) -> None:
     assert np.array_equal(found.numpy(), picked.astype(np.float32))
 
 
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_random_shapes_within_recorded_code(boundary: Any) -> None:
+    """The same bits as outside, with all accesses checked."""
+    rng = np.random.default_rng(5)
+    m = dr.llvm
+    for name in FILTERS:
+        f: Any = name
+        before, after = rng.integers(1, 9, 3), rng.integers(1, 9, 3).tolist()
+        source = m.TensorXf(rng.standard_normal(before).astype(np.float32))
+        dr.eval(source)
+        for fn in (
+            functools.partial(dr.resample, source, after, filter=f, boundary=boundary),
+            functools.partial(dr.convolve, source, "linear", 2.5, boundary=boundary),
+            functools.partial(dr.convolve, source, [1, 2, 3], boundary=boundary),
+        ):
+            expected = fn().numpy().ravel()
+            lanes = dr.arange(m.UInt, expected.size)
+            with dr.scoped_set_flag(dr.JitFlag.Debug):
+                found = dr.if_stmt(
+                    (),
+                    lanes % 3 < 2,
+                    lambda fn=fn: fn().array,
+                    lambda: m.Float(0),
+                    mode="symbolic",
+                )
+                taken = np.arange(expected.size) % 3 < 2
+                assert np.array_equal(found.numpy(), np.where(taken, expected, 0))
+
+
+@pytest.mark.parametrize("mode", [None, "symbolic"])
+def test_whole_arrays_in_bodies_that_run_at_once(mode: Any) -> None:
+    """Their mask is about lanes, of which there may be as many as entries."""
+    m = dr.llvm
+    source = m.TensorXf(numbers(30, 25).astype(np.float32))
+    blur = dr.convolve(source, "gaussian", 2).numpy()
+    small = dr.resample(source, (25, 30)).numpy()
+    found = []
+
+    def body(x: Any) -> Any:
+        found.append(dr.convolve(source, "gaussian", 2, mode=mode))
+        found.append(dr.resample(source, (25, 30), mode=mode))
+        return x + found[0].array
+
+    lanes = dr.arange(m.UInt, 750)
+    result = dr.if_stmt(
+        (m.Float(lanes),), lanes % 2 == 0, body, lambda x: x, mode="evaluated"
+    )
+    assert np.array_equal(found[0].numpy(), blur)
+    assert np.array_equal(found[1].numpy(), small)
+    expected = np.arange(750, dtype=np.float32)
+    expected[::2] += blur.ravel()[::2]
+    assert np.array_equal(result.numpy(), expected)
+
+
 def test_what_cannot_be_recorded() -> None:
     m = dr.llvm
     source = dr.zeros(m.TensorXf, (50, 50))
