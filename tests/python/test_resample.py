@@ -434,8 +434,10 @@ def test_within_recorded_code(boundary: Any) -> None:
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)
-def test_random_shapes_within_recorded_code(boundary: Any) -> None:
-    """The same bits as outside, with all accesses checked."""
+def test_random_shapes_within_recorded_code(
+    boundary: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The same bits as outside, and nothing is read from beyond an array."""
     rng = np.random.default_rng(5)
     m = dr.llvm
     for name in FILTERS:
@@ -460,6 +462,7 @@ def test_random_shapes_within_recorded_code(boundary: Any) -> None:
                 )
                 taken = np.arange(expected.size) % 3 < 2
                 assert np.array_equal(found.numpy(), np.where(taken, expected, 0))
+    assert "out-of-bounds" not in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize("mode", [None, "symbolic"])
@@ -567,6 +570,8 @@ ENGINES = """
 import sys
 import drjit as dr, numpy as np
 from drjit.llvm.ad import TensorXf, TensorXf16, TensorXf64
+if sys.argv[1:]:
+    dr.set_thread_count(int(sys.argv[1]))
 x = np.random.default_rng(3).standard_normal((37, 50, 3))
 for T in (TensorXf, TensorXf16, TensorXf64):
     for boundary in ("zero", "wrap", "mirror"):
@@ -581,9 +586,9 @@ for T in (TensorXf, TensorXf16, TensorXf64):
 """
 
 
-def run_with(**variables: str) -> str:
+def run_with(*arguments: str, **variables: str) -> str:
     return subprocess.run(
-        [sys.executable, "-c", ENGINES],
+        [sys.executable, "-c", ENGINES, *arguments],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
@@ -605,6 +610,11 @@ def test_engines_agree(engine: str) -> None:
     if engine == "avx2":
         variables = {"DRJIT_CPU_ENGINE": "native", "DRJIT_NATIVE_ISA": "avx2"}
     assert run_with(**variables) == reference_bits()
+
+
+@pytest.mark.parametrize("threads", [1, 5])
+def test_any_number_of_threads_gives_the_same_bits(threads: int) -> None:
+    assert run_with(str(threads)) == reference_bits()
 
 
 # --------------------------------------------------------------------------- errors
