@@ -566,6 +566,45 @@ def test_second_derivatives() -> None:
     np.testing.assert_allclose(dr.grad(x).numpy(), hessian.sum(axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("boundary", ["zero", "wrap", "mirror"])
+def test_derivatives_within_recorded_code(boundary: Any) -> None:
+    m = dr.llvm.ad
+    line, picture = m.Float64(numbers(9)), m.TensorXf64(numbers(5, 6))
+    long = m.Float64(numbers(300))
+    lanes = dr.arange(m.UInt, 12)
+
+    def wide(x: Any) -> Any:
+        """More taps than are written out."""
+        return dr.resample(x, (12,), "gaussian", boundary=boundary)
+
+    for x, fn in (
+        (line, lambda x: dr.resample(x, (12,), "lanczos", boundary=boundary)),
+        (picture, lambda x: dr.resample(x, (3, 4), boundary=boundary).array),
+        (long, wide),
+    ):
+
+        def inside(x: Any, fn: Any = fn) -> Any:
+            kept = lanes % 3 < 2
+            taken = dr.if_stmt(
+                (), kept, lambda: fn(x) ** 2, lambda: m.Float64(0), mode="symbolic"
+            )
+            called = dr.switch(lanes % 2, [lambda v: fn(x) * v, lambda v: v], taken)
+            return dr.sum(called * taken)
+
+        def outside(x: Any, fn: Any = fn) -> Any:
+            taken = dr.select(lanes % 3 < 2, fn(x) ** 2, 0)
+            return dr.sum(dr.select(lanes % 2 == 0, fn(x) * taken, taken) * taken)
+
+        gradients = []
+        for loss in (inside, outside):
+            own = type(x)(dr.detach(x))
+            dr.enable_grad(own)
+            dr.backward(loss(own))
+            gradients.append(dr.grad(own).numpy())
+        assert abs(gradients[1]).max() > 0
+        np.testing.assert_allclose(*gradients, rtol=1e-11, atol=1e-12)
+
+
 ENGINES = """
 import sys
 import drjit as dr, numpy as np
@@ -615,6 +654,66 @@ def test_engines_agree(engine: str) -> None:
 @pytest.mark.parametrize("threads", [1, 5])
 def test_any_number_of_threads_gives_the_same_bits(threads: int) -> None:
     assert run_with(str(threads)) == reference_bits()
+
+
+# ------------------------------------------------------------ interpolation, repetition
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_take_interp_is_linear_interpolation(m: Any, axis: int) -> None:
+    """numpy.interp() within an axis, and SciPy's map_coordinates() of order 1."""
+    x = numbers(5, 6, 7)
+    size = x.shape[axis]
+    places = np.random.default_rng(1).uniform(0, size - 1, 30)
+    places[:3] = 0, size - 1, 2
+    found = dr.take_interp(m.TensorXf64(x), array_type(m)(places.tolist()), axis)
+    expected = along(lambda line: np.interp(places, np.arange(size), line), x, axis)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-13)
+    for place in places[:5].tolist():
+        found = dr.take_interp(m.TensorXf64(x), place, axis)
+        expected = along(lambda line, p=place: np.interp(p, range(size), line), x, axis)
+        assert tuple(found.shape) == expected.shape
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-13)
+
+
+def test_take_interp_derivatives_and_recordings() -> None:
+    m = dr.llvm.ad
+    x, places = m.TensorXf64(numbers(4, 5)), m.Float64(0.3, 2.7, -0.4, 1.5, 3.6)
+    for axis in (0, 1):
+        dr.check_grad(functools.partial(dr.take_interp, axis=axis), x, places)
+    frozen = dr.freeze(dr.take_interp)
+    for seed in range(3):
+        x = m.TensorXf64(numbers(4, 5, seed=seed))
+        own = places + seed * 0.1
+        dr.assert_equal(frozen(x, own), dr.take_interp(x, own))
+    assert frozen.n_recordings == 1
+    table = m.TensorXf64(numbers(9))
+
+    def body(i: Any, total: Any) -> Any:
+        return i + 1, total + dr.take_interp(table, total).array * 0.5
+
+    start = (m.UInt(0), places)
+    for mode in ("symbolic", "evaluated"):
+        found = dr.while_loop(start, lambda i, t: i < 3, body, mode=mode)[1]
+        expected = places
+        for _ in range(3):
+            expected = expected + dr.take_interp(table, expected).array * 0.5
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore:drjit.*deprecated:DeprecationWarning")
+@pytest.mark.parametrize("factors", [(2, 1, 3), (1, 4, 1), (5, 2, 2)])
+def test_upsample_is_a_box(m: Any, factors: Shape) -> None:
+    x = numbers(3, 4, 2)
+    for axis, factor in enumerate(factors):
+        x = np.repeat(x, factor, axis)
+    source = m.TensorXf64(numbers(3, 4, 2))
+    for found in (
+        dr.upsample(source, scale_factor=list(factors)),
+        dr.upsample(source, shape=list(x.shape)),
+        dr.resample(source, x.shape, "box"),
+    ):
+        assert np.array_equal(found.numpy(), x)
 
 
 # --------------------------------------------------------------------------- errors

@@ -369,7 +369,9 @@ def _filtered(
         result = flat
     elif math.prod(shape) == 0:
         result = dr.zeros(type(flat), 0)
-    elif dr.is_diff_v(flat):
+    elif dr.is_diff_v(flat) and not dr.flag(dr.JitFlag.SymbolicScope):
+        # In recorded code there is no lane for each entry of the input, which the
+        # transposed passes would need: its gathers have derivatives of their own.
         result = drjit.custom(_Filter, flat, fn, tuple(passes), False, mode)
     else:
         result = _run(fn, passes, False, flat, mode)
