@@ -113,6 +113,8 @@ step "how well a plate conducts heat, found from temperatures" \
     "$python" "$examples/python/heat.py" "$output/heat.png"
 step "what is inside: a volume from its shadows" \
     "$python" "$examples/python/volume.py" "$output/volume.png"
+step "a sharp picture from four small, blurred ones" \
+    "$python" "$examples/python/photograph.py" "$output/photograph.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature
 

@@ -210,3 +210,36 @@ def test_volume(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "argv", ["volume.py", str(picture)])
     assert program.main() == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_photograph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The camera against sums in NumPy, its gradient, and the program itself."""
+    program: Any = importlib.import_module("photograph")
+    size = program.SIZE
+    x = program.paint().numpy().astype(np.float64)
+    found = program.camera(program.paint(), (1, 0)).numpy()
+    moved = np.concatenate([x[1:], x[-1:]])
+    reach = int(2 * program.BLUR)
+    weights = np.array(
+        [np.exp(-2 * (k / program.BLUR) ** 2) for k in range(-reach, reach + 1)]
+    ) - np.exp(-8)
+    for axis in (0, 1):
+        pad = [(reach, reach) if axis == k else (0, 0) for k in (0, 1)]
+        wide = np.pad(moved, pad, mode="edge")
+        parts = [
+            w * np.take(wide, range(k, k + size), axis) for k, w in enumerate(weights)
+        ]
+        moved = sum(parts) / weights.sum()
+    small = moved.reshape(size // 2, 2, size // 2, 2).mean(axis=(1, 3))
+    assert np.allclose(found, small, atol=1e-6)
+    monkeypatch.setattr(program, "SIZE", 12)
+    monkeypatch.setattr(program, "Float", dr.llvm.ad.Float64)
+    monkeypatch.setattr(program, "TensorXf", dr.llvm.ad.TensorXf64)
+    picture = program.paint()
+    dark = [program.camera(picture * 0.5, shift) for shift in program.SHIFTS]
+    dr.check_grad(lambda t: program.loss(t, dark), picture)
+    monkeypatch.undo()
+    path = tmp_path / "photograph.png"
+    monkeypatch.setattr(sys, "argv", ["photograph.py", str(path)])
+    assert program.main() == 0
+    assert path.read_bytes().startswith(b"\x89PNG")

@@ -433,6 +433,63 @@ def test_within_recorded_code(boundary: Any) -> None:
     assert np.array_equal(found.numpy(), picked.astype(np.float32))
 
 
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_random_shapes_within_recorded_code(
+    boundary: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The same bits as outside, and nothing is read from beyond an array."""
+    rng = np.random.default_rng(5)
+    m = dr.llvm
+    for name in FILTERS:
+        f: Any = name
+        before, after = rng.integers(1, 9, 3), rng.integers(1, 9, 3).tolist()
+        source = m.TensorXf(rng.standard_normal(before).astype(np.float32))
+        dr.eval(source)
+        for fn in (
+            functools.partial(dr.resample, source, after, filter=f, boundary=boundary),
+            functools.partial(dr.convolve, source, "linear", 2.5, boundary=boundary),
+            functools.partial(dr.convolve, source, [1, 2, 3], boundary=boundary),
+        ):
+            expected = fn().numpy().ravel()
+            lanes = dr.arange(m.UInt, expected.size)
+            with dr.scoped_set_flag(dr.JitFlag.Debug):
+                found = dr.if_stmt(
+                    (),
+                    lanes % 3 < 2,
+                    lambda fn=fn: fn().array,
+                    lambda: m.Float(0),
+                    mode="symbolic",
+                )
+                taken = np.arange(expected.size) % 3 < 2
+                assert np.array_equal(found.numpy(), np.where(taken, expected, 0))
+    assert "out-of-bounds" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("mode", [None, "symbolic"])
+def test_whole_arrays_in_bodies_that_run_at_once(mode: Any) -> None:
+    """Their mask is about lanes, of which there may be as many as entries."""
+    m = dr.llvm
+    source = m.TensorXf(numbers(30, 25).astype(np.float32))
+    blur = dr.convolve(source, "gaussian", 2).numpy()
+    small = dr.resample(source, (25, 30)).numpy()
+    found = []
+
+    def body(x: Any) -> Any:
+        found.append(dr.convolve(source, "gaussian", 2, mode=mode))
+        found.append(dr.resample(source, (25, 30), mode=mode))
+        return x + found[0].array
+
+    lanes = dr.arange(m.UInt, 750)
+    result = dr.if_stmt(
+        (m.Float(lanes),), lanes % 2 == 0, body, lambda x: x, mode="evaluated"
+    )
+    assert np.array_equal(found[0].numpy(), blur)
+    assert np.array_equal(found[1].numpy(), small)
+    expected = np.arange(750, dtype=np.float32)
+    expected[::2] += blur.ravel()[::2]
+    assert np.array_equal(result.numpy(), expected)
+
+
 def test_what_cannot_be_recorded() -> None:
     m = dr.llvm
     source = dr.zeros(m.TensorXf, (50, 50))
@@ -509,10 +566,51 @@ def test_second_derivatives() -> None:
     np.testing.assert_allclose(dr.grad(x).numpy(), hessian.sum(axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("boundary", ["zero", "wrap", "mirror"])
+def test_derivatives_within_recorded_code(boundary: Any) -> None:
+    m = dr.llvm.ad
+    line, picture = m.Float64(numbers(9)), m.TensorXf64(numbers(5, 6))
+    long = m.Float64(numbers(300))
+    lanes = dr.arange(m.UInt, 12)
+
+    def wide(x: Any) -> Any:
+        """More taps than are written out."""
+        return dr.resample(x, (12,), "gaussian", boundary=boundary)
+
+    for x, fn in (
+        (line, lambda x: dr.resample(x, (12,), "lanczos", boundary=boundary)),
+        (picture, lambda x: dr.resample(x, (3, 4), boundary=boundary).array),
+        (long, wide),
+    ):
+
+        def inside(x: Any, fn: Any = fn) -> Any:
+            kept = lanes % 3 < 2
+            taken = dr.if_stmt(
+                (), kept, lambda: fn(x) ** 2, lambda: m.Float64(0), mode="symbolic"
+            )
+            called = dr.switch(lanes % 2, [lambda v: fn(x) * v, lambda v: v], taken)
+            return dr.sum(called * taken)
+
+        def outside(x: Any, fn: Any = fn) -> Any:
+            taken = dr.select(lanes % 3 < 2, fn(x) ** 2, 0)
+            return dr.sum(dr.select(lanes % 2 == 0, fn(x) * taken, taken) * taken)
+
+        gradients = []
+        for loss in (inside, outside):
+            own = type(x)(dr.detach(x))
+            dr.enable_grad(own)
+            dr.backward(loss(own))
+            gradients.append(dr.grad(own).numpy())
+        assert abs(gradients[1]).max() > 0
+        np.testing.assert_allclose(*gradients, rtol=1e-11, atol=1e-12)
+
+
 ENGINES = """
 import sys
 import drjit as dr, numpy as np
 from drjit.llvm.ad import TensorXf, TensorXf16, TensorXf64
+if sys.argv[1:]:
+    dr.set_thread_count(int(sys.argv[1]))
 x = np.random.default_rng(3).standard_normal((37, 50, 3))
 for T in (TensorXf, TensorXf16, TensorXf64):
     for boundary in ("zero", "wrap", "mirror"):
@@ -527,9 +625,9 @@ for T in (TensorXf, TensorXf16, TensorXf64):
 """
 
 
-def run_with(**variables: str) -> str:
+def run_with(*arguments: str, **variables: str) -> str:
     return subprocess.run(
-        [sys.executable, "-c", ENGINES],
+        [sys.executable, "-c", ENGINES, *arguments],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
@@ -551,6 +649,71 @@ def test_engines_agree(engine: str) -> None:
     if engine == "avx2":
         variables = {"DRJIT_CPU_ENGINE": "native", "DRJIT_NATIVE_ISA": "avx2"}
     assert run_with(**variables) == reference_bits()
+
+
+@pytest.mark.parametrize("threads", [1, 5])
+def test_any_number_of_threads_gives_the_same_bits(threads: int) -> None:
+    assert run_with(str(threads)) == reference_bits()
+
+
+# ------------------------------------------------------------ interpolation, repetition
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_take_interp_is_linear_interpolation(m: Any, axis: int) -> None:
+    """numpy.interp() within an axis, and SciPy's map_coordinates() of order 1."""
+    x = numbers(5, 6, 7)
+    size = x.shape[axis]
+    places = np.random.default_rng(1).uniform(0, size - 1, 30)
+    places[:3] = 0, size - 1, 2
+    found = dr.take_interp(m.TensorXf64(x), array_type(m)(places.tolist()), axis)
+    expected = along(lambda line: np.interp(places, np.arange(size), line), x, axis)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-13)
+    for place in places[:5].tolist():
+        found = dr.take_interp(m.TensorXf64(x), place, axis)
+        expected = along(lambda line, p=place: np.interp(p, range(size), line), x, axis)
+        assert tuple(found.shape) == expected.shape
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-13)
+
+
+def test_take_interp_derivatives_and_recordings() -> None:
+    m = dr.llvm.ad
+    x, places = m.TensorXf64(numbers(4, 5)), m.Float64(0.3, 2.7, -0.4, 1.5, 3.6)
+    for axis in (0, 1):
+        dr.check_grad(functools.partial(dr.take_interp, axis=axis), x, places)
+    frozen = dr.freeze(dr.take_interp)
+    for seed in range(3):
+        x = m.TensorXf64(numbers(4, 5, seed=seed))
+        own = places + seed * 0.1
+        dr.assert_equal(frozen(x, own), dr.take_interp(x, own))
+    assert frozen.n_recordings == 1
+    table = m.TensorXf64(numbers(9))
+
+    def body(i: Any, total: Any) -> Any:
+        return i + 1, total + dr.take_interp(table, total).array * 0.5
+
+    start = (m.UInt(0), places)
+    for mode in ("symbolic", "evaluated"):
+        found = dr.while_loop(start, lambda i, t: i < 3, body, mode=mode)[1]
+        expected = places
+        for _ in range(3):
+            expected = expected + dr.take_interp(table, expected).array * 0.5
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore:drjit.*deprecated:DeprecationWarning")
+@pytest.mark.parametrize("factors", [(2, 1, 3), (1, 4, 1), (5, 2, 2)])
+def test_upsample_is_a_box(m: Any, factors: Shape) -> None:
+    x = numbers(3, 4, 2)
+    for axis, factor in enumerate(factors):
+        x = np.repeat(x, factor, axis)
+    source = m.TensorXf64(numbers(3, 4, 2))
+    for found in (
+        dr.upsample(source, scale_factor=list(factors)),
+        dr.upsample(source, shape=list(x.shape)),
+        dr.resample(source, x.shape, "box"),
+    ):
+        assert np.array_equal(found.numpy(), x)
 
 
 # --------------------------------------------------------------------------- errors

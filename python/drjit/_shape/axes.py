@@ -26,6 +26,9 @@ _core: Any = importlib.import_module("drjit._core")
 gather_whole = _core._gather_whole
 scatter_whole = _core._scatter_whole
 
+# run_whole(array, function): the same for what a function does with arrays like this.
+run_whole = _core._whole
+
 # Positions are 32-bit: an array with more entries cannot be gathered from.
 _MAX_ENTRIES = 2**32 - 1
 

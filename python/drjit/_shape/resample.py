@@ -30,6 +30,7 @@ from .axes import (
     is_array,
     is_dynamic_1d,
     is_tensor,
+    run_whole,
     type_name,
 )
 from .taps import (
@@ -68,6 +69,10 @@ class _Pass(NamedTuple):
 
     def table(self, transposed: bool) -> Table:
         return make_table(*self.key, transposed)
+
+    def result(self, transposed: bool) -> int:
+        """The number of its entries."""
+        return self.outer * len(self.table(transposed).start) * self.inner
 
 
 # --------------------------------------------------------------------- what is computed
@@ -124,6 +129,120 @@ def _make_arrays(key: tuple[Any, ...], transposed: bool, dtype: Any) -> _Arrays:
 _kept_arrays = functools.lru_cache(maxsize=64)(_make_arrays)
 
 
+def _entries(source: Any, index: Any, active: Any) -> Any:
+    if active is None:
+        return gather_whole(type(source), source, index)
+    return dr.gather(type(source), source, index, active)
+
+
+class _Sums:
+    """The sums of some lanes of the result of a pass.
+
+    The input is ``read(index, mask)``; a mask ``None`` is that of all lanes.
+    """
+
+    def __init__(
+        self,
+        p: _Pass,
+        transposed: bool,
+        dtype: Any,
+        lane: Any,
+        active: Any,
+        read: Callable[[Any, Any], Any],
+    ) -> None:
+        table, self.arrays = p.table(transposed), _arrays(p.key, transposed, dtype)
+        self.dtype, self.active, self.read = dtype, active, read
+        self.columns, self.inner, self.wraps = table.columns, p.inner, table.wraps
+        self.unsigned = unsigned = type(lane)
+        rows, a = len(table.start), self.arrays
+        line = lane // p.inner if p.inner > 1 else lane
+        self.place = lane - line * p.inner if p.inner > 1 else None
+        self.slab = line // rows if p.outer > 1 else None
+        row = line if self.slab is None else line - self.slab * rows
+        # Lanes that are masked may be of no row.
+        self.start = _entries(a.start, row, active)
+        self.sort = row if a.sorts > 1 else unsigned(0)
+        if a.sort is not None:
+            self.sort = _entries(a.sort, row, active)
+        elif active is not None:
+            self.sort = dr.select(active, self.sort, 0)
+        self.count = None
+        if a.counts is not None:
+            self.count = gather_whole(unsigned, a.counts, self.sort)
+
+    def position(self, column: Any) -> Any:
+        """The entry of the input in a column of the lane's line."""
+        if self.slab is not None:
+            column = column + self.slab * self.columns
+        return column if self.place is None else column * self.inner + self.place
+
+    def walk(self, start: Any) -> Callable[[Any], Any]:
+        """The entries of the input from a column on, by the number of the tap."""
+        if not self.wraps:
+            base = self.position(start)
+            return lambda k: base + k * self.inner
+
+        def wrapped(k: Any) -> Any:
+            column = start + k
+            beyond = column >= self.columns
+            return self.position(dr.select(beyond, column - self.columns, column))
+
+        return wrapped
+
+    def add(self, k: Any, total: Any, sort: Any, index: Any, ragged: bool) -> Any:
+        used = self.active
+        if ragged:
+            used = k < self.count if used is None else (k < self.count) & used
+        a = self.arrays
+        weight = gather_whole(self.dtype, a.weights, sort + k * a.sorts)
+        value = self.read(index, used)
+        return weight * value if total is None else dr.fma(weight, value, total)
+
+    def written_out(self) -> Any:
+        """Tap by tap, with the weights of each lane."""
+        index, total = self.walk(self.start), None
+        for k in range(self.arrays.taps):
+            ragged = k >= self.arrays.always
+            total = self.add(k, total, self.sort, index(k), ragged)
+        return total
+
+    def usual(self) -> Any:
+        """Likewise, with the weights that most rows have.
+
+        These are the same for all lanes, and no lane is masked. So first all lanes are
+        computed as if they had them, from entries within the axis, and then those of
+        other rows again.
+        """
+        a, start, total = self.arrays, self.start, None
+        if not self.wraps:
+            start = dr.minimum(start, self.columns - a.usual_taps)
+        index = self.walk(start)
+        for k in range(a.usual_taps):
+            total = self.add(k, total, self.unsigned(a.usual), index(k), False)
+        return dr.if_stmt(
+            (total,),
+            self.sort == a.usual,
+            lambda total: total,
+            lambda total: self.written_out(),
+            mode="symbolic",
+            arg_labels=("total",),
+        )
+
+    def looped(self, width: int) -> Any:
+        """In a loop over the taps."""
+        index, ragged = self.walk(self.start), self.count is not None
+        return dr.while_loop(
+            (self.unsigned(0), dr.zeros(self.dtype, width)),
+            lambda k, total: k < self.arrays.taps,
+            lambda k, total: (
+                k + 1,
+                self.add(k, total, self.sort, index(k), ragged),
+            ),
+            mode="symbolic",
+            labels=("tap", "total"),
+        )[1]
+
+
 def _tap_sum(
     p: _Pass,
     transposed: bool,
@@ -134,67 +253,56 @@ def _tap_sum(
     read: Callable[[Any, Any], Any],
 ) -> Any:
     """Entries ``lane`` of the result of a pass whose input is ``read(index, mask)``."""
-    table, a = p.table(transposed), _arrays(p.key, transposed, dtype)
-    rows, columns, inner = len(table.start), table.columns, p.inner
-    line = lane // inner if inner > 1 else lane
-    slab = line // rows if p.outer > 1 else None
-    row = line if slab is None else line - slab * rows
-    sort = row if a.sorts > 1 else type(row)(0)
-    if a.sort is not None:
-        sort = gather_whole(type(row), a.sort, row)
-    start = gather_whole(type(row), a.start, row)
-    count = None if a.counts is None else gather_whole(type(row), a.counts, sort)
-    if slab is not None and not table.wraps:
-        start = start + slab * columns
-    if inner > 1 and not table.wraps:
-        start = start * inner + (lane - line * inner)
+    sums = _Sums(p, transposed, dtype, lane, active, read)
+    taps = sums.arrays.taps
+    if taps == 0:
+        return dr.zeros(dtype, dr.width(lane))
+    if not dr.is_jit_v(dtype):
+        return sums.written_out()
+    if taps > _UNROLLED if mode is None else mode == "symbolic":
+        return sums.looped(dr.width(lane))
+    return sums.written_out() if sums.arrays.usual is None else sums.usual()
 
-    def index(k: Any) -> Any:
-        if not table.wraps:
-            return start + k * inner
-        column = start + k
-        column = dr.select(column >= columns, column - columns, column)
-        if slab is not None:
-            column = column + slab * columns
-        return column * inner + (lane - line * inner) if inner > 1 else column
 
-    def add(k: Any, total: Any, sort: Any, ragged: bool) -> Any:
-        used = active
-        if ragged:
-            used = k < count if active is None else (k < count) & active
-        weight = gather_whole(dtype, a.weights, sort + k * a.sorts)
-        value = read(index(k), used)
-        return weight * value if total is None else dr.fma(weight, value, total)
+def _reader(source: Any, working: Any) -> Callable[[Any, Any], Any]:
+    """Read entries of an array in memory as numbers of the type ``working``."""
+    return lambda index, active: working(_entries(source, index, active))
 
-    def unrolled(sort: Any, taps: int, always: int) -> Any:
-        total: Any = None
-        for k in range(taps):
-            total = add(k, total, sort, k >= always)
-        return total
 
-    unsigned = type(row)
-    zeros = dr.zeros(dtype, dr.width(lane))
-    many = a.taps > _UNROLLED if mode is None else mode == "symbolic"
-    if a.taps == 0:
-        return zeros
-    if not dr.is_jit_v(dtype) or (not many and a.usual is None):
-        return unrolled(sort, a.taps, a.always)
-    if many:
-        return dr.while_loop(
-            (unsigned(0), zeros),
-            lambda k, total: k < a.taps,
-            lambda k, total: (k + 1, add(k, total, sort, count is not None)),
-            mode="symbolic",
-            labels=("tap", "total"),
-        )[1]
-    # Most rows have the same weights, which are then the same for all lanes.
-    return dr.if_stmt(
-        (),
-        sort == a.usual,
-        lambda: unrolled(unsigned(a.usual), a.usual_taps, a.usual_taps),
-        lambda: unrolled(sort, a.taps, a.always),
-        mode="symbolic",
-    )
+def _in_memory(
+    passes: Sequence[_Pass], transposed: bool, flat: Any, working: Any, mode: Any
+) -> Any:
+    """Each pass reads what the one before has written."""
+    unsigned = dr.uint32_array_t(type(flat))
+    for p in passes:
+        lane = dr.arange(unsigned, p.result(transposed))
+        read = _reader(flat, working)
+        flat = _tap_sum(p, transposed, working, lane, None, mode, read)
+    return flat
+
+
+def _nested(
+    fn: str, passes: Sequence[_Pass], transposed: bool, flat: Any, working: Any
+) -> Any:
+    """Each pass has the one before compute what it reads."""
+    taps = math.prod(p.table(transposed).taps for p in passes)
+    if taps > _NESTED:
+        raise RuntimeError(
+            f"drjit.{fn}(): a result has {taps} taps on all axes together, expected at "
+            f"most {_NESTED} within a loop, conditional or call that is being "
+            "recorded, as there is no memory for the passes in between"
+        )
+
+    def sums(p: _Pass, read: Any) -> Callable[[Any, Any], Any]:
+        return lambda lane, active: _tap_sum(
+            p, transposed, working, lane, active, None, read
+        )
+
+    read = _reader(flat, working)
+    for p in passes:
+        read = sums(p, read)
+    unsigned = dr.uint32_array_t(type(flat))
+    return read(dr.arange(unsigned, passes[-1].result(transposed)), None)
 
 
 def _run(
@@ -203,48 +311,25 @@ def _run(
     """The passes one after the other; transposed, from the last to the first."""
     dtype = type(flat)
     working = dr.float32_array_t(dtype) if dr.is_half_v(dtype) else dtype
-    unsigned = dr.uint32_array_t(dtype)
-
-    def size(p: _Pass) -> int:
-        return p.outer * len(p.table(transposed).start) * p.inner
-
-    def gather(source: Any) -> Callable[[Any, Any], Any]:
-        def read(index: Any, active: Any) -> Any:
-            if active is None:
-                return working(gather_whole(dtype_of, source, index))
-            return working(dr.gather(dtype_of, source, index, active))
-
-        dtype_of = type(source)
-        return read
-
     order = passes[::-1] if transposed else passes
-    if dr.is_jit_v(dtype) and dr.detail.any_symbolic(flat):
+    jit = dr.is_jit_v(dtype)
+    if jit and dr.detail.any_symbolic(flat):
         raise RuntimeError(
             f"drjit.{fn}(): the input is a variable of a loop, conditional or call "
             "that is being recorded, expected one that is in memory"
         )
-    if dr.is_jit_v(dtype) and dr.flag(dr.JitFlag.SymbolicScope) and len(order) > 1:
-        product = math.prod(p.table(transposed).taps for p in order)
-        if product > _NESTED:
-            raise RuntimeError(
-                f"drjit.{fn}(): a result has {product} taps on all axes together, "
-                f"expected at most {_NESTED} within a loop, conditional or call that "
-                "is being recorded, as there is no memory for the passes in between"
-            )
-        read = gather(flat)
-        for p in order:
-            read = functools.partial(_nested, p, transposed, working, read)
-        return dtype(read(dr.arange(unsigned, size(order[-1])), None))
-    for p in order:
-        lane = dr.arange(unsigned, size(p))
-        flat = _tap_sum(p, transposed, working, lane, None, mode, gather(flat))
-    return flat if type(flat) is dtype else dtype(flat)
-
-
-def _nested(
-    p: _Pass, transposed: bool, dtype: Any, read: Any, lane: Any, active: Any
-) -> Any:
-    return _tap_sum(p, transposed, dtype, lane, active, None, read)
+    if not jit:
+        result = _in_memory(order, transposed, flat, working, mode)
+    elif not dr.flag(dr.JitFlag.SymbolicScope):
+        # The mask of a conditional or loop that runs at once is about its lanes.
+        result = run_whole(
+            flat, lambda: _in_memory(order, transposed, flat, working, mode)
+        )
+    elif len(order) == 1:
+        result = _in_memory(order, transposed, flat, working, mode)
+    else:
+        result = _nested(fn, order, transposed, flat, working)
+    return result if type(result) is dtype else dtype(result)
 
 
 class _Filter(drjit.CustomOp):
@@ -284,7 +369,9 @@ def _filtered(
         result = flat
     elif math.prod(shape) == 0:
         result = dr.zeros(type(flat), 0)
-    elif dr.is_diff_v(flat):
+    elif dr.is_diff_v(flat) and not dr.flag(dr.JitFlag.SymbolicScope):
+        # In recorded code there is no lane for each entry of the input, which the
+        # transposed passes would need: its gathers have derivatives of their own.
         result = drjit.custom(_Filter, flat, fn, tuple(passes), False, mode)
     else:
         result = _run(fn, passes, False, flat, mode)

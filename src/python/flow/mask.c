@@ -28,11 +28,29 @@ static PyObject *masked(PyObject *module, PyObject *mask)
                : error_from_core("_masked", NULL, 0);
 }
 
+static PyObject *whole(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 2 || !array_check(state_of_module(module), args[0]))
+        return error_raise(PyExc_TypeError, "_whole", args, nargs,
+                           "expected an array and a function");
+    const Leaf own = access_variable((Array *) args[0]);
+    const Whole aside = leaf_whole_begin(own);
+    leaf_unref(own);
+    if (!aside.ok)
+        return error_from_core("_whole", NULL, 0);
+    PyObject *result = PyObject_CallNoArgs(args[1]);
+    leaf_whole_end(aside);
+    return result;
+}
+
 PyMethodDef mask_functions[] = {
     { "_is_recording", is_recording, METH_NOARGS,
       "_is_recording()\n\nIs a loop, conditional or call being recorded?" },
     { "_masked", masked, METH_O,
       "_masked(mask)\n\nThe mask, as far as the body that is run lets lanes take "
       "part." },
+    { "_whole", (PyCFunction) (void *) whole, METH_FASTCALL,
+      "_whole(array, function)\n\nWhat the function returns if the mask of a body that "
+      "runs at once is set aside meanwhile." },
     { NULL, NULL, 0, NULL },
 };
