@@ -22,6 +22,9 @@ from ._errors import ShapeError
 dr: Any = drjit
 StateT = TypeVar("StateT")
 
+# Entries that the private copies of a volume's gradient may have together (256 MB).
+_COPIES = 1 << 26
+
 # The two nodes of Gauss and Legendre in [0, 1], with which cubic polynomials, as
 # trilinear interpolants along a line are, have an exact integral.
 _NODES = (0.5 - math.sqrt(1 / 12), 0.5 + math.sqrt(1 / 12))
@@ -353,6 +356,16 @@ class _Volume:
         # The distances of neighbours along x, y, z.
         self._strides = [math.prod(vol.shape[k:]) for k in range(size, 0, -1)]
         self.res = dr.int32_array_t(cls)([extent - 1 for extent in vol.shape[::-1]])
+        self._longest = max(vol.shape)
+        self._mode = dr.ReduceMode.Auto
+
+    def choose_mode(self, rays: int) -> None:
+        """How the gradient of so many rays is added up: cell by cell, and so often that
+        a copy for each thread, which is filled and folded, pays in the end."""
+        entries = dr.width(self._values) * dr.thread_count()
+        writes = rays * self._longest << len(self._strides)
+        if entries <= min(writes, _COPIES):
+            self._mode = dr.ReduceMode.Expand
 
     def corners(self, index: Any, active: Any) -> list[Any]:
         """The samples at the corners of a cell; the first number is that of x."""
@@ -362,7 +375,7 @@ class _Volume:
         for stride in self._strides:
             offsets += [offset + stride for offset in offsets]
         return [
-            dr.gather(self._leaf, self._values, base + offset, active)
+            dr.gather(self._leaf, self._values, base + offset, active, mode=self._mode)
             for offset in offsets
         ]
 
@@ -479,4 +492,6 @@ def _prepare(
     active = True if active is None else active
     grid = (volume.res, *bounds)
     ray = _enter(where, cls, (ray_o, ray_d, ray_max), grid, active)
-    return ray, volume, dr.zeros(dr.value_t(cls), dr.width(ray.active))
+    rays = dr.width(ray.active)
+    volume.choose_mode(rays)
+    return ray, volume, dr.zeros(dr.value_t(cls), rays)

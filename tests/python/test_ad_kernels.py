@@ -12,7 +12,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
-from drjit.llvm.ad import Float, Float64
+from drjit.llvm.ad import Float, Float64, UInt
 
 INF, NAN = math.inf, math.nan
 
@@ -133,3 +133,39 @@ def test_debug_mode_has_the_same_bits() -> None:
         found = gradients()
     for a, b in zip(found, expected, strict=True):
         assert np.array_equal(a, b)
+
+
+def test_copies_of_a_loops_target() -> None:
+    """The gradient of a gather in a loop goes to private copies where they are asked
+    for, and what was queued for the array before is not lost."""
+    x = dr.zeros(Float, 1000)
+    i = dr.arange(UInt, 5000) % 900
+    dr.make_opaque(x, i)
+    dr.enable_grad(x)
+
+    def total() -> Float:
+        def step(k: UInt, t: Float) -> tuple[UInt, Float]:
+            for j in (0, 1):
+                t += dr.gather(Float, x, i + k + j, mode=dr.ReduceMode.Expand) * (j + 2)
+            return k + 1, t
+
+        start = UInt(0), dr.zeros(Float, 5000)
+        return dr.while_loop(start, lambda k, t: k < 8, step, max_iterations=-1)[1]
+
+    expected = np.zeros(1000)
+    for k in range(8):
+        for j in (0, 1):
+            np.add.at(expected, i.numpy() + k + j, j + 2)
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        dr.kernel_history_clear()
+        dr.backward(total())
+        dr.backward(total() * 2)
+        found = x.grad.numpy()
+        kernels = [
+            kernel["ir"].getvalue()
+            for kernel in dr.kernel_history()
+            if kernel["type"] == dr.KernelType.JIT
+        ]
+    assert (found == 3 * expected).all()
+    text = "".join(kernels)
+    assert text.count("scatter.add.expand") >= 2 and "scatter.add.local" not in text

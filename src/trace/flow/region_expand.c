@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "trace/eval/evaluate.h"
 #include "trace/array/memory.h"
+#include "trace/eval/effects.h"
 #include "trace/eval/expand.h"
 #include "trace/flow/region_replay.h"
 
@@ -87,14 +88,26 @@ static bool pays(const ScatterTarget *target, uint32_t lanes)
            (target->always || expand_pays(array, (uint64_t) lanes * target->values));
 }
 
+/* Are the region's own writes to a target the only ones that are to come? Others are
+ * queued, or in a body that another thread records. What else is pending are effects of
+ * templates, as derivatives of loops have them, which are never queued. */
+static bool alone(const ThreadState *ts, const ScatterTarget *target)
+{
+    if (var_pending(var_get(target->array)) == target->writes)
+        return true;
+    for (const ThreadState *t = state.threads; t; t = t->next)
+        if (t != ts && record_keeps(t))
+            return false;
+    return !effects_writer(target->array);
+}
+
 /* The copies of a target, 0: there are none if all is 'ok'. Writes to it that are
  * queued already come first. */
 static VarId make_copies(ThreadState *ts, const ScatterTarget *target, bool *ok)
 {
-    const Var *v = var_get(target->array);
     Buffer *memory = expand_memory(ts, target->array);
-    *ok = memory && (var_pending(v) == target->writes || evaluate_all(ts));
-    if (*ok && var_pending(v) == target->writes) {
+    *ok = memory && (alone(ts, target) || evaluate_all(ts));
+    if (*ok && alone(ts, target)) {
         VarId copies = expand_make(ts, target->array, target->op, memory);
         *ok = copies != 0;
         return copies;
