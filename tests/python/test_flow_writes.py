@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import itertools
 import os
 import pickle
 import subprocess
@@ -254,6 +255,51 @@ def test_evaluated_arguments_are_written_and_read() -> None:
         mode="evaluated",
     )
     assert list(a) == [1, 2, 5, 5] and list(v) == [1, 2, 5, 5]
+
+
+def writes_once(a: Any, i: Any) -> Any:
+    dr.scatter(a, Float(9), i)
+    return a, Float(i)
+
+
+def writes_twice(a: Any, i: Any) -> Any:
+    dr.scatter(a, Float(5), i)
+    found = dr.gather(Float, a, i)
+    dr.scatter(a, found + 1, i)
+    return a, found
+
+
+def writes_thrice(a: Any, i: Any) -> Any:
+    a, found = writes_twice(a, i)
+    found += dr.gather(Float, a, i)
+    dr.scatter_add(a, Float(1), i)
+    return a, found
+
+
+def test_evaluated_arguments_are_read_between_writes() -> None:
+    """Of two sides that write, the second one cannot do that."""
+
+    def nothing(a: Any, i: Any) -> Any:
+        return a, Float(i)
+
+    sides = {
+        nothing: ([1, 2, 3, 4], [0, 1, 2, 3]),
+        writes_once: ([9] * 4, [0, 1, 2, 3]),
+        writes_twice: ([6] * 4, [5] * 4),
+        writes_thrice: ([7] * 4, [11] * 4),
+    }
+    for first, second in itertools.product(sides, repeat=2):
+        a = Float(1, 2, 3, 4)
+        call = dr.if_stmt, (a, LANE), LANE > 1, first, second
+        if first is not nothing and second in (writes_twice, writes_thrice):
+            with pytest.raises(RuntimeError, match="must not read what it writes"):
+                call[0](*call[1:], mode="evaluated")
+            assert list(a) == [1, 2, 3, 4]
+            continue
+        found, values = call[0](*call[1:], mode="evaluated")
+        rows = zip(sides[second], sides[first], strict=True)
+        expected = [no[:2] + yes[2:] for no, yes in rows]
+        assert found is a and [list(found), list(values)] == expected
 
 
 @pytest.mark.parametrize("reads", [False, True])

@@ -236,32 +236,42 @@ bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
 
 /* ------------------------------------------------------ arrays that are written to */
 
-/* Has a write to 'from' gone to 'to'? */
-static bool became(const Cond *cond, VarId from, VarId to)
+/* Has a write to 'from' gone to 'to'? Arrays that are read in between change more than
+ * once. Of the pairs, so many count. */
+static bool became_among(const VarIds *pairs, uint32_t count, VarId from, VarId to)
 {
-    const VarIds *pairs = &cond->body.written;
-    for (uint32_t i = 0; i < pairs->count; i += 2)
-        if (pairs->ids[i] == from && pairs->ids[i + 1] == to)
+    for (uint32_t i = 0; i < count; i += 2) {
+        const VarId before = pairs->ids[i];
+        if (pairs->ids[i + 1] == to &&
+            (before == from || (before != to && became_among(pairs, i, from, before))))
             return true;
+    }
     return false;
 }
 
-/* Are these two arrays copies of one, which both sides have written to? */
+static bool became(const Cond *cond, VarId from, VarId to)
+{
+    return became_among(&cond->body.written, cond->body.written.count, from, to);
+}
+
+/* Are these two arrays copies of one, which both sides have written to? All that the
+ * false side has written is in 'b', or not yet anywhere. */
 static bool have_origin(const Cond *cond, VarId a, VarId b)
 {
     const VarIds *pairs = &cond->body.written;
     for (uint32_t i = 0; i < pairs->count; i += 2)
-        if (pairs->ids[i + 1] == a && became(cond, pairs->ids[i], b))
+        if (pairs->ids[i + 1] == b && became(cond, pairs->ids[i], a))
             return true;
     return false;
 }
 
 static bool fail_array(const Cond *cond, uint32_t k)
 {
-    return error_set(JIT_ERROR_ARGUMENT,
+    return error_set(JIT_ERROR_UNSUPPORTED,
                      "jit_var_cond_end(): conditional '%s': output %u of one side is "
                      "an array that it has written to, so the output of the other "
-                     "side has to be this array, too", cond->body.name, k);
+                     "side has to be this array, too; if both write to it, the second "
+                     "one must not read what it writes", cond->body.name, k);
 }
 
 /* Which output of the false side is this? */
