@@ -65,8 +65,8 @@ typedef struct Match {
     int depth;
     const Within *within;
     const Plan *valid;        /* of a class, as the class is now */
-    PyObject *reads;          /* Frozen.reads, whose rows are about objects that come by;
-                                 NULL: they need not be the same */
+    PyObject *reads;          /* Frozen.reads, whose rows are about objects that come
+                                 by; NULL: they need not be the same */
     Py_ssize_t object_count;  /* of those */
     bool tracked;             /* arrays may be */
     uint32_t *ids, few[FEW];  /* inputs of the core; 0: none yet */
