@@ -39,6 +39,7 @@ EXPRESSIONS = {
         "dr.select({b}, {u}, {u})",
         "dr.gather(UInt, {U}, {i})",
         "dr.gather(UInt, {U}, {i}, {b})",
+        "dr.gather(UInt, {v}, {i}, {b})",
         "dr.gather(UInt, one, {U} * 0)",
         "dr.sum({U})",
         "dr.sum(dr.gather(UInt, {U}, dr.compress({b} & (p >= 0))))",
@@ -73,6 +74,7 @@ EXPRESSIONS = {
         "dr.maximum({f}, {f})",
         "dr.select({b}, {f}, {f})",
         "dr.gather(Float, {F}, {i}, {b})",
+        "dr.gather(Float, {w}, {i})",
         "Float({u} & 63)",
         "dr.clip(nf - {f}, -99, 99)",
         "dr.clip({f} + nf, -99, 99)",
@@ -199,7 +201,7 @@ REFUSED = (
 
 GIVEN = [f"given {name}" for name in ("u", "y", "f", "t", "o", "q", "nu", "nf", "nt")]
 # Expressions that put together what lanes have computed.
-ACROSS = re.compile(r"(sum|reverse|compress)\(.*[UtF]}")
+ACROSS = re.compile(r"(sum|reverse|compress)\(.*[UtF]}|gather\(\w+, {[UF]}")
 NAMES = "u, y, a, b, f, g, t, s, o, q, d"
 
 

@@ -395,3 +395,56 @@ def test_arrays_that_no_path_leads_to(make: Callable[[float], Any]) -> None:
     for value in (1.0, 2.0, 3.0):
         hidden[0] = make(value)
         assert dr.all(f(ramp(4)) == ramp(4) * value)
+
+
+# ---------------------------------------------------------------- moved and changed
+
+
+def flat(result: Any) -> list[Any]:
+    return [] if result is None else result if isinstance(result, list) else [result]
+
+
+class Place:
+    DRJIT_STRUCT = {"u": UInt}  # noqa: RUF012
+
+    def __init__(self, u: Any = None) -> None:
+        self.u = u
+
+
+def returned(q: Any, other: Any) -> Any:
+    u, q.u = q.u, q.u + 10
+    u += 1
+    return u
+
+
+def scattered(q: Any, other: Any) -> Any:
+    u, q.u = q.u, q.u + 10
+    dr.scatter(u, UInt(7), UInt(0))
+    return [u]
+
+
+def exchanged(q: Any, other: Any) -> None:
+    q.u, other.u = other.u, q.u
+    q.u += 1
+
+
+def handed_on(q: Any, other: Any) -> Any:
+    q.u *= 3
+    other.u, q.u = q.u, q.u + 1
+
+
+@pytest.mark.parametrize("function", [returned, scattered, exchanged, handed_on])
+def test_what_is_changed_and_then_moved(function: Any) -> None:
+    """A repetition changes inputs in their places: such calls are not repeated."""
+    frozen = dr.freeze(function)
+    for k in range(3):
+        outcomes = []
+        for called in (function, frozen):
+            arrays = UInt(1, 2, 3) + k, UInt(4, 5, 6)
+            dr.eval(arrays)
+            q, other = map(Place, arrays)
+            result = called(q, other)
+            seen = [*arrays, q.u, other.u, *flat(result)]
+            outcomes.append([(list(a), [a is array for array in arrays]) for a in seen])
+        assert outcomes[0] == outcomes[1]
+    assert frozen.n_recordings == 0

@@ -659,10 +659,10 @@ def lane_of(name: str, place: int) -> str:
 
 
 # Why a recorded loop or conditional may be refused, and why any one.
-RECORDED = re.compile(
-    "in the same recorded loop|that is being traced writes to it|are one array"
+RECORDED = re.compile("in the same recorded loop|that is being traced writes to it")
+REFUSED = re.compile(
+    "was changed by another name|are one array|must not read what it writes"
 )
-REFUSED = re.compile("was changed by another name|'again' has an incompatible size")
 WIDE = re.compile(r"\bn[uif]\b")
 
 

@@ -18,21 +18,53 @@ static const char name[] = "freeze";
 
 /* ---------------------------------------------------------------- changes */
 
-/* What has become of a leaf of the inputs? */
-static bool has_changed(const Snapshot *s, size_t leaf, PyObject *now, bool *replaced)
+/* Has the array that was a leaf of the inputs other variables now? */
+static bool is_other(const Snapshot *s, size_t leaf)
 {
     const CollectedLeaf *place = &s->inputs.places[leaf];
-    const PyObject *before = s->inputs.tree.leaves[leaf];
-    *replaced = now != before;
-    if (*replaced || !place->info)
-        return *replaced;
-    const Array *array = array_of(now);
+    if (!place->info)
+        return false;
+    const Array *array = array_of(s->inputs.tree.leaves[leaf]);
     if (array_count(array) != place->count)
         return true;
     for (size_t i = 0; i < place->count; i++) {
         const uint32_t number = s->inputs.numbers[place->first + i];
         if (leaf_index(array_leaves(array)[i]) !=
             (number ? s->inputs.ids[number - 1] : 0))
+            return true;
+    }
+    return false;
+}
+
+/* What has become of a leaf of the inputs? */
+static bool has_changed(const Snapshot *s, size_t leaf, PyObject *now, bool *replaced)
+{
+    *replaced = now != s->inputs.tree.leaves[leaf];
+    return *replaced || is_other(s, leaf);
+}
+
+static bool has_leaf(const Tree *tree, const PyObject *object)
+{
+    size_t i = 0;
+    while (i < tree->leaf_count && tree->leaves[i] != object)
+        i++;
+    return i < tree->leaf_count;
+}
+
+/* Does an array of the inputs that was changed in place stand elsewhere only? Changes
+ * are made again in the places of the inputs. */
+static bool has_moved(const Frozen *f, const Snapshot *s, const Tree *now,
+                      const Tree *outputs)
+{
+    for (size_t k = 0; k < f->change_count; k++) {
+        const size_t leaf = f->changes[k].leaf;
+        const PyObject *before = s->inputs.tree.leaves[leaf];
+        bool stays = false;
+        if (!f->changes[k].replaced || !is_other(s, leaf))
+            continue;
+        for (size_t i = 0; !stays && i < now->leaf_count; i++)
+            stays = now->leaves[i] == before && s->inputs.tree.leaves[i] == before;
+        if (!stays && has_leaf(outputs, before))
             return true;
     }
     return false;
@@ -453,6 +485,9 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
     if (both && collection_take(&outputs, f->state, name, both)) {
         ended = result == plain ? find_made(s, &outputs.tree)
                                 : find_made_within(s, plain, changed);
+        if (!ended && !PyErr_Occurred() && has_moved(f, s, now, &outputs.tree))
+            ended = PyUnicode_FromString(
+                "an input is changed in place, and stands elsewhere behind the call");
         if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core))
             ended = frozen_find_escaped(f->state, now, &outputs,
                                         core.ids + outputs.id_count, core.size_count);
