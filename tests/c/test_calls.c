@@ -348,7 +348,10 @@ static void test_misuse(void **unused)
     assert_false(jit_var_eval(b)); /* and never will have */
     CHECK_ERROR(JIT_ERROR_SYMBOLIC, "symbolic");
     DROP(a, b, result);
-    uint32_t array = jit_array_create(CPU, VarTypeUInt32, 2, 4);
+    uint32_t fresh = jit_array_create(CPU, VarTypeUInt32, 2, 4);
+    uint32_t seven = u32_array(1, (uint32_t[]){ 7 });
+    uint32_t array = jit_array_init(fresh, seven);
+    DROP(fresh, seven);
     call = jit_var_call_start(CPU, "array", ALWAYS);
     uint32_t read = jit_array_read(array, one, ALWAYS);
     OK(jit_var_call_append(call, 1, &read));

@@ -76,6 +76,10 @@ uint32_t call_start(ThreadState *ts, uint8_t device, const char *name, VarId mas
     static const char *const function = "jit_var_call_start()";
     const Access a = { .ts = ts, .function = function };
     TRY(access_check_mask(&a, mask), 0);
+    const VarId around[] = { mask, mask_top(ts) };
+    for (int i = 0; i < 2; ++i)
+        TRY(!around[i] || node_same_device(device, var_get(around[i])->device,
+                                           "%s: operands", function), 0);
     TRY(check_depth(ts, name ? name : "unnamed"), 0);
     Arena arena = { 0 };
     Call *call = arena_zero(&arena, 1, sizeof(Call));
