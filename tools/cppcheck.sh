@@ -9,4 +9,5 @@ cppcheck --quiet --error-exitcode=1 --std=c11 --language=c -j 2 \
     --suppressions-list=tools/cppcheck.supp \
     -D_GNU_SOURCE -D__x86_64__ -D__GNUC__=12 -DPY_VERSION_HEX=0x030A0000 \
     -DLANES_ISA=baseline -DGEMM_ISA=baseline -DREDUCE_ISA=baseline \
+    -DORDERED_ISA=baseline \
     --library=python -I include -I src src
