@@ -15,7 +15,7 @@ dr: Any = drjit
 
 # A step of up to so many parameters is one kernel, with the gradients' computation. The
 # kernel of more would read and write more arrays at a time than a processor's caches
-# follow (seven for each parameter of Adam, a tenth of the speed for 100 of them). So
+# follow (seven for each parameter of Adam, a seventh of the speed for 100 of them). So
 # each has a launch of the same kernel, but for those of few entries.
 _TOGETHER = 4
 _FEW_ENTRIES = 4096

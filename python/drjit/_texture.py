@@ -523,7 +523,7 @@ class Texture:
         return self._cubic("eval_cubic_helper", pos, active, 0)[(0,) * self._dim]
 
     def eval_cubic_grad(self, pos: Any, active: Any = True) -> tuple[Any, list[Any]]:
-        """The cubic B-spline, and for each channel its gradient by position."""
+        """The cubic B-spline, and each channel's gradient with respect to pos."""
         sums = self._cubic("eval_cubic_grad", pos, active, 1)
         return sums[(0,) * self._dim], self._gradients(sums)
 

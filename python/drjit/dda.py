@@ -413,7 +413,7 @@ def integrate(
     Returns:
         An entry for each ray. It is 0 where :py:func:`dda` visits no cell.
 
-    There are derivatives by all inputs that are floats, of any order, forward and
+    All inputs that are floats have derivatives, of any order, forward and
     reverse. Reverse is one loop, without a tape. Raises ``TypeError`` and
     ``ValueError`` as :py:func:`dda`.
     """
