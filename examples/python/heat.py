@@ -9,8 +9,8 @@ want the diffusivity k everywhere in
     dT/dt = div(k grad T)
 
 The equation is solved by small steps in time. Running them backward gives the gradient
-of the misfit by all of k at once, for a few times what one solution costs: what is
-called the adjoint method, and is usually derived by hand.
+of the misfit with respect to all of k at once, for a few times what one solution costs:
+what is called the adjoint method, and is usually derived by hand.
 
 Cells of the grid look at their neighbours, so a step can begin only when the one before
 is done everywhere: the loop is an evaluated one, a kernel for each step. It keeps what
@@ -23,7 +23,6 @@ import sys
 from typing import Any
 
 import drjit as dr
-from adam import Adam
 from canvas import BLUE, Canvas
 from drjit.llvm.ad import Float, TensorXf, UInt
 from picture import clock
@@ -110,16 +109,16 @@ def reconstruct(photographs: Float, turns: int) -> tuple[Float, list[float]]:
     """Go downhill: the field, and the misfit of each turn."""
     start = start_temperatures()
     knots = dr.full(TensorXf, dr.log(GUESS), (KNOTS, KNOTS))
-    adam = Adam({"knots": knots}, {"knots": 0.1})
+    opt = dr.opt.Adam(0.1, {"knots": knots}, beta_2=0.99)
     losses = []
     for turn in range(turns):
-        parameters = adam.begin()
-        found = simulate(field(parameters["knots"]), start)
+        found = simulate(field(opt["knots"]), start)
         loss = dr.mean(dr.square(found - photographs))
         dr.backward(loss)
-        adam.step(dr.grad(parameters), speed=min(1, 2 * (1 - turn / turns)))
+        opt.set_learning_rate(0.1 * min(1, 2 * (1 - turn / turns)))
+        opt.step()
         losses.append(loss[0])
-    return field(adam.parameters["knots"]), losses
+    return field(dr.detach(opt["knots"])), losses
 
 
 def heat_colors(values: Any, low: float, high: float) -> list[list[float]]:

@@ -23,7 +23,6 @@ import sys
 from dataclasses import dataclass
 
 import drjit as dr
-from adam import Adam
 from canvas import BLUE, Canvas
 from drjit.llvm.ad import Array3f, Float, UInt
 from picture import clock
@@ -188,19 +187,20 @@ def first_guess() -> Scene:
 def reconstruct(photographs: Array3f, turns: int) -> tuple[Scene, list[float]]:
     """Go downhill from the first guess: the scene, and the loss of each turn."""
     rates = {"center": 0.02, "radius": 0.02, "paint": 0.02, "sun": 0.03}
-    adam = Adam(vars(first_guess()), rates)
+    opt = dr.opt.Adam(0.02, vars(first_guess()), beta_2=0.99)
     losses = []
     for turn in range(turns):
-        parameters = adam.begin()
-        difference = render(Scene(**parameters)) - photographs
+        difference = render(Scene(**opt)) - photographs
         loss = dr.mean(dr.squared_norm(difference))
         dr.backward(loss)
-        adam.step(dr.grad(parameters), speed=min(1, 2 * (1 - turn / turns)))
+        speed = min(1, 2 * (1 - turn / turns))
+        opt.set_learning_rate({name: speed * rate for name, rate in rates.items()})
+        opt.step()
         # Paint reflects something, and not more than all. Else black paint would be a
         # way to hide what is too large.
-        adam.parameters["paint"] = dr.clip(adam.parameters["paint"], 0.02, 1)
+        opt["paint"] = dr.clip(opt["paint"], 0.02, 1)
         losses.append(loss[0])
-    return Scene(**adam.parameters), losses
+    return Scene(**dr.detach(dict(opt))), losses
 
 
 def errors(found: Scene, truth: Scene) -> dict[str, float]:

@@ -16,7 +16,8 @@ import operator
 from itertools import product
 
 import drjit as dr
-from drjit import _core
+
+from ._shape.axes import gather_whole
 
 TYPE_CHECKING = False  # that of typing, which takes long to import
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ class Texture:
         )
         channel = lane & (packet - 1)
         texel = lane >> (packet.bit_length() - 1)
-        return _core._gather_whole(
+        return gather_whole(
             type(array), array, dr.fma(texel, channels, channel), channel < channels
         )
 

@@ -12,6 +12,7 @@ import drjit as dr
 from drjit import _core
 
 from ._errors import ShapeError
+from ._shape.axes import gather_whole
 
 _FLOATS = {"Float16": "float16x4", "Float32": "float32x4", "Float64": "float64x2"}
 
@@ -132,7 +133,7 @@ class Generator:
         if dr.is_tensor_v(x):
             size = x.shape[axis] if x.shape else 0
             return dr.take(x, self._order(type(x.array), size), axis=axis)
-        return _core._gather_whole(type(x), x, self._order(type(x), dr.width(x)))
+        return gather_whole(type(x), x, self._order(type(x), dr.width(x)))
 
     def _order(self, dtype: Any, n: Any) -> Any:
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:

@@ -19,6 +19,8 @@ from typing import Any, ClassVar
 
 import drjit as dr
 
+from .._shape.axes import gather_whole
+
 _core: Any = importlib.import_module("drjit._core")
 
 
@@ -311,7 +313,7 @@ class InstanceArray:
         if None not in objects:
             return numbers
         there = dr.llvm.Bool([False, *(each is not None for each in objects)])
-        return dr.select(_core._gather_whole(dr.llvm.Bool, there, numbers), numbers, 0)
+        return dr.select(gather_whole(dr.llvm.Bool, there, numbers), numbers, 0)
 
     # ---------------------------------------------------------- the objects' members
 
@@ -361,7 +363,7 @@ class InstanceArray:
                 found = iter(values)
                 entries = [zero if each is None else next(found) for each in objects]
                 table = _table(name, leaves, [zero, *entries])
-                return _core._gather_whole(type(table), table, self._numbers(base))
+                return gather_whole(type(table), table, self._numbers(base))
         get = operator.attrgetter(name)
         return self._call(get, (), {}, None, self._label(name))
 

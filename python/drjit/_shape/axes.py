@@ -21,16 +21,22 @@ from .._errors import ShapeError as ShapeError
 dr: Any = drjit
 _core: Any = importlib.import_module("drjit._core")
 
-# gather(dtype, source, index), scatter(target, value, index) for whole arrays: the mask
-# of a conditional or loop that runs at once is about its lanes.
-gather_whole = _core._gather_whole
-scatter_whole = _core._scatter_whole
-
-# run_whole(array, function): the same for what a function does with arrays like this.
+# run_whole(array, function, ...) calls a function about whole arrays: the mask of a
+# conditional or loop that runs at once, which is about its lanes, is set aside.
 run_whole = _core._whole
 
 # Positions are 32-bit: an array with more entries cannot be gathered from.
 _MAX_ENTRIES = 2**32 - 1
+
+
+def gather_whole(dtype: Any, source: Any, index: Any, *active: Any) -> Any:
+    """``dr.gather()`` for whole arrays, from indices that are valid."""
+    return run_whole(source, dr.gather, dtype, source, index, *active)
+
+
+def scatter_whole(target: Any, value: Any, index: Any) -> None:
+    """``dr.scatter()`` for whole arrays, to indices that are valid."""
+    run_whole(target, dr.scatter, target, value, index)
 
 
 def deprecated(name: str, instead: str, level: int = 3) -> None:

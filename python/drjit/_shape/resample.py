@@ -322,9 +322,7 @@ def _run(
         result = _in_memory(order, transposed, flat, working, mode)
     elif not dr.flag(dr.JitFlag.SymbolicScope):
         # The mask of a conditional or loop that runs at once is about its lanes.
-        result = run_whole(
-            flat, lambda: _in_memory(order, transposed, flat, working, mode)
-        )
+        result = run_whole(flat, _in_memory, order, transposed, flat, working, mode)
     elif len(order) == 1:
         result = _in_memory(order, transposed, flat, working, mode)
     else:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import drjit as dr
 
+from .._shape.axes import gather_whole
 from .nodes import events
 
 _core: Any = importlib.import_module("drjit._core")
@@ -129,7 +130,7 @@ def _leaves(array: Any, limit: int, index: Any) -> Any:
     """
     if dr.depth_v(array) == 1:
         if index is not None and len(array) > 1:
-            array = _core._gather_whole(type(array), array, index)
+            array = gather_whole(type(array), array, index)
         return list(array)
     positions, skipped = _shown(len(array), limit)
     components = [_leaves(array[i], limit, index) for i in positions]
@@ -223,9 +224,7 @@ def _tensor_node(tensor: Any, style: _Style) -> _Node:
 
     storage = tensor.array
     if any(skipped for _, skipped in choice) and dr.is_jit_v(tensor):
-        storage = _core._gather_whole(
-            type(storage), storage, _index_type(storage)(offsets)
-        )
+        storage = gather_whole(type(storage), storage, _index_type(storage)(offsets))
         offsets = list(range(len(offsets)))
     values = list(storage) if offsets else []
     nodes: list[Any] = [_number(values[offset]) for offset in offsets]

@@ -114,7 +114,7 @@ static bool check_parts(const Tracker *given, const Tracker *caller, size_t chan
     PyObject *object = object_of(given, caller, changed);
     for (size_t i = 0; object && i < given->tree.leaf_count; i++) {
         PyObject *other = object_of(given, caller, i);
-        if (other && other != object && tracker_overlap(object, other))
+        if (other && other != object && array_overlap(object, other))
             return fail(given, changed, tracker_name(given, given->leaves[i].place));
     }
     return true;
@@ -132,11 +132,11 @@ typedef struct Search {
 } Search;
 
 /* False: it is one of the arrays, and there is an error. 'part' is stolen: ".x". */
-static bool check_object(const Search *s, const PyObject *object, const char *format,
+static bool check_object(const Search *s, PyObject *object, const char *format,
                          PyObject *part)
 {
     for (size_t i = 0; i < s->given->tree.leaf_count; i++)
-        if (s->objects[i] && tracker_overlap(s->objects[i], object)) {
+        if (s->objects[i] && array_overlap(s->objects[i], object)) {
             PyObject *rest = part ? PyUnicode_FromFormat(format, part)
                                   : PyUnicode_FromString("");
             PyObject *text = rest ? PyUnicode_FromFormat("'%S%U' of a function",

@@ -30,15 +30,19 @@ static PyObject *masked(PyObject *module, PyObject *mask)
 
 static PyObject *whole(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (nargs != 2 || !array_check(state_of_module(module), args[0]))
+    if (nargs < 2 || !array_check(state_of_module(module), args[0]))
         return error_raise(PyExc_TypeError, "_whole", args, nargs,
-                           "expected an array and a function");
-    const Leaf own = access_variable((Array *) args[0]);
-    const Whole aside = leaf_whole_begin(own);
-    leaf_unref(own);
+                           "expected an array, a function, and its arguments");
+    const Array *array = (const Array *) args[0];
+    Whole aside = { JitBackendNone, true };
+    if (array->info->jit) {
+        const Leaf own = access_variable(array);
+        aside = leaf_whole_begin(own);
+        leaf_unref(own);
+    }
     if (!aside.ok)
         return error_from_core("_whole", NULL, 0);
-    PyObject *result = PyObject_CallNoArgs(args[1]);
+    PyObject *result = PyObject_Vectorcall(args[1], args + 2, (size_t) nargs - 2, NULL);
     leaf_whole_end(aside);
     return result;
 }
@@ -50,7 +54,7 @@ PyMethodDef mask_functions[] = {
       "_masked(mask)\n\nThe mask, as far as the body that is run lets lanes take "
       "part." },
     { "_whole", (PyCFunction) (void *) whole, METH_FASTCALL,
-      "_whole(array, function)\n\nWhat the function returns if the mask of a body that "
-      "runs at once is set aside meanwhile." },
+      "_whole(array, function, ...)\n\nWhat the function returns for these arguments "
+      "if the mask of a body that runs at once is set aside meanwhile." },
     { NULL, NULL, 0, NULL },
 };

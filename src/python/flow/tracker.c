@@ -14,32 +14,6 @@
 /* Leaves for which there is room without taking memory. */
 enum { FEW = 8 };
 
-/* ---------------------------------------------------------------- variables */
-
-bool variables_append(Variables *variables, Leaf id)
-{
-    if (variables->count == variables->capacity) {
-        size_t capacity = variables->capacity ? 2 * variables->capacity : 8;
-        Leaf *ids = PyMem_Realloc(variables->ids, capacity * sizeof(*ids));
-        if (!ids) {
-            PyErr_NoMemory();
-            return false;
-        }
-        variables->ids = ids;
-        variables->capacity = capacity;
-    }
-    variables->ids[variables->count++] = leaf_ref(id);
-    return true;
-}
-
-void variables_drop(Variables *variables)
-{
-    for (size_t i = 0; i < variables->count; i++)
-        leaf_unref(variables->ids[i]);
-    PyMem_Free(variables->ids);
-    *variables = (Variables){ 0 };
-}
-
 /* A leaf as a type and its variables. */
 typedef struct Parts {
     const TypeInfo *info;
@@ -278,16 +252,6 @@ bool tracker_has(const Tracker *t, PyObject *object, const Leaf *ids, size_t cou
         if (part(&parts, i) != ids[i])
             return false;
     return true;
-}
-
-bool tracker_overlap(PyObject *a, const PyObject *b)
-{
-    if (a == b)
-        return true;
-    const Array *x = array_of(a), *y = array_of((PyObject *) b);
-    return x && y && (x->root ? x->root : x) == (y->root ? y->root : y) &&
-           x->offset < y->offset + array_count(y) &&
-           y->offset < x->offset + array_count(x);
 }
 
 PyObject *tracker_give(Tracker *t)

@@ -85,8 +85,6 @@ void tracker_set(const Tracker *t);
 
 /** Has an array, or a local one, these variables? */
 bool tracker_has(const Tracker *t, PyObject *object, const Leaf *ids, size_t count);
-/** Are both arrays that have leaves in common? One may be a part of the other. */
-bool tracker_overlap(PyObject *a, const PyObject *b);
 
 /** Does the object stand for a variable that is not assigned? */
 bool tracker_unbound(PyObject *object);

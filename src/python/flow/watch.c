@@ -409,12 +409,12 @@ static PyObject *attribute_of(const Watch *watch, size_t which)
     return watch->items[which].key;
 }
 
-PyObject *watch_find(const Watch *watch, const Tracker *t, const PyObject *array,
+PyObject *watch_find(const Watch *watch, const Tracker *t, PyObject *array,
                      PyObject *names)
 {
     for (size_t i = 0; i < watch->count; i++) {
         PyObject *name = watch->items[i].ids ? attribute_of(watch, i) : NULL;
-        if (name && tracker_overlap(watch->items[i].object, array) &&
+        if (name && array_overlap(watch->items[i].object, array) &&
             PySequence_Contains(names, name) == 1)
             return path_of(watch, t, i, NULL);
     }

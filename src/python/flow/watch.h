@@ -29,7 +29,7 @@ bool watch_begin(Watch *watch, const Tracker *t);
 bool watch_check(const Watch *watch, const Tracker *t);
 /** Where an array is that is watched, "'self.x'", if that is in an attribute of one of
  *  these names (a tuple). NULL without an exception: nowhere. */
-PyObject *watch_find(const Watch *watch, const Tracker *t, const PyObject *array,
+PyObject *watch_find(const Watch *watch, const Tracker *t, PyObject *array,
                      PyObject *names);
 void watch_end(Watch *watch);
 

@@ -410,40 +410,6 @@ static PyObject *memory_gather(PyObject *module, PyObject *const *args,
     return result;
 }
 
-typedef PyObject *(*Function)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
-
-/* Call one of the functions for a whole array, the argument number 'array'. */
-static PyObject *call_whole(Function function, PyObject *module, PyObject *const *args,
-                            Py_ssize_t nargs, Py_ssize_t array)
-{
-    const State *state = state_of_module(module);
-    PyObject *target = nargs > array ? args[array] : Py_None;
-    if (!array_check(state, target) || !((Array *) target)->info->jit)
-        return function(module, args, nargs, NULL);
-    const Leaf variable = access_variable((Array *) target);
-    const Whole whole = leaf_whole_begin(variable);
-    leaf_unref(variable);
-    PyObject *result = NULL;
-    if (whole.ok)
-        result = function(module, args, nargs, NULL);
-    else
-        error_from_core("gather", NULL, 0);
-    leaf_whole_end(whole);
-    return result;
-}
-
-static PyObject *memory_gather_whole(PyObject *module, PyObject *const *args,
-                                     Py_ssize_t nargs)
-{
-    return call_whole(memory_gather, module, args, nargs, 1);
-}
-
-static PyObject *memory_scatter_whole(PyObject *module, PyObject *const *args,
-                                      Py_ssize_t nargs)
-{
-    return call_whole(scatter_plain, module, args, nargs, 0);
-}
-
 #define FAST METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef gather_functions[] = {
@@ -490,13 +456,5 @@ PyMethodDef gather_functions[] = {
       "int the axis is removed (numbers and drjit.scalar arrays), with an integer "
       "array\n"
       "the result has the type of the input." },
-    { "_gather_whole", METHOD(memory_gather_whole), METH_FASTCALL,
-      "_gather_whole(dtype, source, index)\n\nThe same as gather() from valid "
-      "positions, "
-      "whatever mask a body that runs at once has." },
-    { "_scatter_whole", METHOD(memory_scatter_whole), METH_FASTCALL,
-      "_scatter_whole(target, value, index)\n\nThe same as scatter() to valid "
-      "positions, "
-      "whatever mask a body that runs at once has." },
     { NULL, NULL, 0, NULL },
 };

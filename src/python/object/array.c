@@ -504,3 +504,13 @@ void array_dealloc(PyObject *self)
     }
     state_unref(state);
 }
+
+bool array_overlap(PyObject *a, PyObject *b)
+{
+    if (a == b)
+        return true;
+    const Array *x = array_of(a), *y = array_of(b);
+    return x && y && (x->root ? x->root : x) == (y->root ? y->root : y) &&
+           x->offset < y->offset + array_count(y) &&
+           y->offset < x->offset + array_count(x);
+}

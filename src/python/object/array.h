@@ -139,6 +139,9 @@ static inline Array *array_of(PyObject *object)
     return NULL;
 }
 
+/** Are both arrays that share leaves, since one is the other or a part of it? */
+bool array_overlap(PyObject *a, PyObject *b);
+
 /** The object as an array of exactly the class of its descriptor, else NULL. Classes of
  *  users have a deallocator of their own. */
 static inline Array *array_of_exact_class(PyObject *object)

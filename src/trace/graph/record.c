@@ -284,8 +284,8 @@ bool record_outputs(RecordedBody *out, size_t count, const VarId *ids)
     return true;
 }
 
-/* What is in front of the number of a variable that a user never sees. */
-static const char *article(VarId id)
+/* What stands in front of the number of a variable that a user never sees. */
+static const char *role_of(VarId id)
 {
     const Op op = var_get(id)->op;
     return op == OP_PRINT ? "print " : var_get(id)->type == VarTypeVoid ? "write " : "";
@@ -304,8 +304,8 @@ bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count)
         if (s->size != 1)
             return error_set(JIT_ERROR_ARGUMENT,
                              "%s '%s': %sr%u has %u entries and %sr%u has %u, expected "
-                             "equal sizes or 1", s->what, s->name, article(s->first),
-                             s->first, s->size, article(ids[i]), ids[i], n);
+                             "equal sizes or 1", s->what, s->name, role_of(s->first),
+                             s->first, s->size, role_of(ids[i]), ids[i], n);
         s->size = n;
         s->first = ids[i];
     }

@@ -1,0 +1,28 @@
+/*
+ * variables.c -- lists of variables: see tracker.h
+ */
+#include "python/flow/tracker.h"
+
+bool variables_append(Variables *variables, Leaf id)
+{
+    if (variables->count == variables->capacity) {
+        size_t capacity = variables->capacity ? 2 * variables->capacity : 8;
+        Leaf *ids = PyMem_Realloc(variables->ids, capacity * sizeof(*ids));
+        if (!ids) {
+            PyErr_NoMemory();
+            return false;
+        }
+        variables->ids = ids;
+        variables->capacity = capacity;
+    }
+    variables->ids[variables->count++] = leaf_ref(id);
+    return true;
+}
+
+void variables_drop(Variables *variables)
+{
+    for (size_t i = 0; i < variables->count; i++)
+        leaf_unref(variables->ids[i]);
+    PyMem_Free(variables->ids);
+    *variables = (Variables){ 0 };
+}
