@@ -501,6 +501,27 @@ JIT_EXPORT uint32_t jit_var_scatter(uint32_t target, uint32_t value, uint32_t in
 JIT_EXPORT uint32_t jit_var_scatter_packet(size_t n, uint32_t target,
                                            const uint32_t *values, uint32_t index,
                                            uint32_t mask, ReduceOp op, ReduceMode mode);
+/** A small matrix that all lanes share: 'rows' times 'columns' entries, row by row from
+ *  entry 'offset' of an array of floats on, 1 to 8192 of each. 'transpose': what is meant
+ *  is the transpose of what stands there, which has 'columns' rows. */
+typedef struct JitMatrix {
+    uint32_t array;
+    size_t offset, rows, columns;
+    int transpose;
+} JitMatrix;
+/** In each lane, the product of a matrix with the vector 'x' of as many variables as it
+ *  has columns, all of the array's type; 'add', NULL or one variable for each row, is
+ *  added. Writes a variable for each row to 'out'. Each sum begins with what is added,
+ *  goes through the columns in ascending order with fused operations, in Float32 for
+ *  Float16, and is rounded to the type once. Evaluates the array. */
+JIT_EXPORT bool jit_var_matvec(const JitMatrix *matrix, const uint32_t *x,
+                               const uint32_t *add, uint32_t *out);
+/** Each lane whose mask is set (0: all) adds left[i] * right[k] to entry (i, k) of a
+ *  matrix. Returns the written array, as jit_var_scatter(); sums are made in private
+ *  copies of the array, one for each thread, each in the order of its lanes. An error
+ *  under JitFlagDeterministic. */
+JIT_EXPORT uint32_t jit_var_outer(const JitMatrix *matrix, const uint32_t *left,
+                                  const uint32_t *right, uint32_t mask);
 /** Atomically add 1 to the UInt32 array '*target' at 'index' and return the previous
  *  values (undefined where masked). '*target' is replaced if it had to be copied, its
  *  old reference released. Increments of one evaluation come in any order. The result

@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "ir/reduce_rule.h"
 #include "trace/array/array.h"
+#include "trace/array/matrix.h"
 #include "trace/array/memory.h"
 #include "trace/array/reduction.h"
 
@@ -51,6 +52,36 @@ uint32_t jit_var_scatter_packet(size_t n, uint32_t target, const uint32_t *value
     TRY(ts, 0);
     uint32_t result = memory_scatter_packet(ts, n > UINT32_MAX ? 0 : (uint32_t) n,
                                             target, values, index, mask, op, mode);
+    api_leave();
+    return result;
+}
+
+bool jit_var_matvec(const JitMatrix *matrix, const uint32_t *x, const uint32_t *add,
+                    uint32_t *out)
+{
+    if (!matrix || !x || !out)
+        return api_null("jit_var_matvec()", !matrix ? "matrix" : !x ? "x" : "out");
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    const Matrix a = { matrix->array, matrix->offset, matrix->rows, matrix->columns,
+                       matrix->transpose != 0 };
+    bool ok = matrix_multiply(ts, &a, x, add, out);
+    api_leave();
+    return ok;
+}
+
+uint32_t jit_var_outer(const JitMatrix *matrix, const uint32_t *left,
+                       const uint32_t *right, uint32_t mask)
+{
+    if (!matrix || !left || !right)
+        return (uint32_t) api_null("jit_var_outer()",
+                                   !matrix ? "matrix" : !left ? "left" : "right");
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    const bool t = matrix->transpose != 0;
+    const Matrix a = { matrix->array, matrix->offset, matrix->rows, matrix->columns,
+                       false };
+    uint32_t result = matrix_add_outer(ts, &a, t ? right : left, t ? left : right, mask);
     api_leave();
     return result;
 }

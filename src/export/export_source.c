@@ -78,14 +78,14 @@ static void put_kernel(const ExportPlan *p, uint32_t k, Text *out)
         text_putf(out, "      .arrays = own_arrays_%u,\n", k);
     text_putf(out, "      .output_count = %u, .array_count = %u,\n"
               "      .lanes = %u, .packets = %u, .vector_bytes = %u,\n"
-              "      .param_count = %u, .mask_bits = %s, .prints = %u,\n",
+              "      .param_count = %u, .mask_bits = %s, .rows = %u,\n",
               code->output_count, code->array_count, code->lanes, code->packets,
               code->vector_bytes, code->param_count, code->mask_bits ? "true" : "false",
-              code->prints);
+              code->rows);
     put_slot(out, "report", code->report);
     put_slot(out, "log", code->log);
-    text_putf(out, "      .areas = %zu, .printed = %zu, .locals = %zu,\n"
-              "      .tail = %zu },\n", code->areas, code->printed, code->locals,
+    text_putf(out, "      .areas = %zu, .row_area = %zu, .locals = %zu,\n"
+              "      .tail = %zu },\n", code->areas, code->row_area, code->locals,
               code->tail);
 }
 

@@ -80,8 +80,18 @@ typedef enum AuxKind {
     AUX_STMT,      /* position in stmts[] */
     AUX_REGION,    /* position in regions[] */
     AUX_WHICH,     /* state, result or input */
-    AUX_ENTRIES    /* of a local array */
+    AUX_ENTRIES,   /* of a local array */
+    AUX_MATVEC,    /* results | MATVEC_... */
+    AUX_OUTER      /* ReduceOpAdd | ReduceMode << 8 | rows << OUTER_ROWS */
 } AuxKind;
+
+enum {
+    MATVEC_RESULTS = 0xffff,     /* mask: how many there are */
+    MATVEC_TRANSPOSED = 1 << 16, /* the matrix has a row for each entry of the vector */
+    MATVEC_ADDS = 1 << 17,       /* operands behind the vector: what is added */
+    OUTER_ROWS = 18,             /* bits below: see AUX_REDUCTION, and expand.h */
+    MATRIX_MOST = 1 << 13        /* most rows, most columns */
+};
 
 typedef enum MemoryClass {
     MEMORY_NONE, MEMORY_READS, MEMORY_WRITES,
@@ -120,6 +130,12 @@ static inline bool op_is_defined(Op op, VarType type)
 static inline Role op_role(Op op, uint32_t k)
 {
     return (Role) op_info[op].role[k < OP_ROLES ? k : OP_ROLES - 1];
+}
+
+/** Does the low half of its aux say how entries of an array are reduced? */
+static inline bool op_reduces(Op op)
+{
+    return op_info[op].aux == AUX_REDUCTION || op_info[op].aux == AUX_OUTER;
 }
 
 /** The first operand with a role; OP_NO_OPERAND. */

@@ -182,6 +182,24 @@ static inline uint32_t program_computed_args(const Inst *inst) {
     return op_info[inst->op].group == GROUP_TABLE ? 1 : inst->count;
 }
 
+/** Results of an instruction that PACKET_ITEMs name; 0: it has none of this kind. */
+static inline uint32_t program_item_count(const Inst *inst) {
+    return inst->op == OP_GATHER_PACKET ? inst->aux
+           : inst->op == OP_MATVEC      ? inst->aux & MATVEC_RESULTS
+                                        : 0;
+}
+
+/** Entries of the matrix of a MATVEC or OUTER. */
+static inline uint32_t program_matrix_size(const Inst *inst) {
+    const bool outer = inst->op == OP_OUTER;
+    const uint32_t m =
+        outer ? inst->aux >> OUTER_ROWS : inst->aux & MATVEC_RESULTS;
+    const uint32_t other = outer                     ? 3 + m
+                           : inst->aux & MATVEC_ADDS ? 2 + m
+                                                     : 2;
+    return m * (inst->count - other);
+}
+
 /** Type of an instruction's operation: that of its first VALUE, LOCAL or TABLE (see
  *  ops.def), else of its result, of which marks of control flow have none. */
 VarType program_operation_type(const Program *program, const Inst *inst);

@@ -78,6 +78,14 @@ static void put_aux(const Program *p, const Inst *inst, Text *out)
     case AUX_ENTRIES:
         text_putf(out, ".%u", inst->aux);
         break;
+    case AUX_MATVEC:
+        text_putf(out, ".%u%s", inst->aux & MATVEC_RESULTS,
+                  inst->aux & MATVEC_TRANSPOSED ? ".transposed" : "");
+        break;
+    case AUX_OUTER:
+        text_putf(out, ".%s.%u", mode_name[inst->aux >> 8 & 0xff],
+                  inst->aux >> OUTER_ROWS);
+        break;
     case AUX_REGION:
         if (inst->op == OP_REGION)
             text_putf(out, " %s", region_name[p->regions[inst->aux].kind]);

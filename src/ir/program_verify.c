@@ -106,9 +106,15 @@ static bool check_aux(const Verifier *v, uint32_t at, const Inst *inst)
                fault(at, inst, "packet of %u", aux);
     case AUX_ITEM: {
         const Inst *packet = &p->insts[inst->arg[0]];
-        return (packet->op == OP_GATHER_PACKET && aux < packet->aux) ||
+        return aux < program_item_count(packet) ||
                fault(at, inst, "item %u of %%%u", aux, inst->arg[0]);
     }
+    case AUX_MATVEC:
+        return !(aux & ~(uint32_t) (MATVEC_RESULTS | MATVEC_TRANSPOSED | MATVEC_ADDS)) ||
+               fault(at, inst, "matrix 0x%x", aux);
+    case AUX_OUTER:
+        return ((aux & 0xff) == ReduceOpAdd && (aux >> 8 & 0x3ff) < ReduceModeCount) ||
+               fault(at, inst, "reduction 0x%x", aux);
     case AUX_REDUCTION:
         return ((aux & 0xff) < ReduceOpCount && aux >> 8 < ReduceModeCount) ||
                fault(at, inst, "reduction 0x%x", aux);
@@ -198,6 +204,19 @@ static bool check_count(uint32_t at, const Inst *inst)
         if (n == 5)
             return true;
         break;
+    case OP_MATVEC: {
+        const uint32_t m = inst->aux & MATVEC_RESULTS;
+        const uint32_t added = inst->aux & MATVEC_ADDS ? m : 0;
+        if (n > 2 + added && m && m <= MATRIX_MOST && n - 2 - added <= MATRIX_MOST)
+            return true;
+        break;
+    }
+    case OP_OUTER: {
+        const uint32_t m = inst->aux >> OUTER_ROWS;
+        if (n > 3 + m && m && m <= MATRIX_MOST && n - 3 - m <= MATRIX_MOST)
+            return true;
+        break;
+    }
     case OP_PRINT:
         return n || fault(at, inst, "no mask");
     default:
@@ -223,6 +242,9 @@ static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
     for (uint32_t k = 0; k < inst->count; ++k)
         if (!check_role(p, at, inst, k, type))
             return false;
+    /* That of OUTER may be an input of a callable, which is never marked. */
+    if (inst->op == OP_MATVEC && !(p->insts[program_args(p, inst)[1]].flags & INST_UNIFORM))
+        return fault(at, inst, "the index is not uniform");
     if (inst->op == OP_STORE)
         return expect(p, at, inst, 0, (VarType) v->root->params[inst->aux].type);
     if (inst->op == OP_LOCAL_MOVE &&

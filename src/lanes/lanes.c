@@ -13,6 +13,7 @@
 #include "lanes/lanes.h"
 #include "lanes/lanes_control.h"
 #include "lanes/lanes_loops.h"
+#include "lanes/lanes_matrix.h"
 #include "lanes/lanes_memory.h"
 #include "lanes/lanes_ops.h"
 
@@ -404,5 +405,10 @@ const LaneTable JOIN(lanes_, LANES_ISA) = {
     .local_read = SIZES(local_read),
     .local_write = SIZES(local_write),
     .local_move = SIZES(local_move),
-    .print = print
+    .print = print,
+    .rows = rows,
+    .matvec = { FLOATS(matvec) },
+    .outer = { [LANE_SCATTER_PLAIN] = { FLOATS(outer_plain) },
+               [LANE_SCATTER_ATOMIC] = { FLOATS(outer_atomic) },
+               [LANE_SCATTER_RUNS] = { FLOATS(outer_atomic) } }
 };

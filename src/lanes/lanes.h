@@ -40,7 +40,7 @@ typedef struct LaneFrame {
     const uint32_t *extra; /* operands of steps that have more than three */
     CheckReport *reports;  /* NULL without checks */
     PrintLog *log;         /* NULL without prints */
-    const void **values;   /* room for the addresses of what is printed */
+    const void **values;   /* addresses of what is printed, or of vectors' entries */
     /** For each callable, the step to go on with behind it. None calls itself, so each
      *  has one at most. */
     const LaneStep **back;
@@ -113,6 +113,11 @@ typedef struct LaneTable {
     LaneFn local_write[4]; /* array; value, index, extra: mask, entries */
     LaneFn local_move[4];  /* array; array, mask, entries */
     LaneFn print; /* number of the print; mask, extra: values, how many of them */
+    LaneFn rows;  /* LaneFrame.values are these; extra: values, how many of them */
+    /* Products with matrices; LaneFrame.values has the vectors (lanes_matrix.h). */
+    LaneFn matvec[VarTypeCount]; /* aux; pointer, index, number of inputs */
+    LaneFn outer[LANE_SCATTER_COUNT][VarTypeCount];
+    /* number of rows; pointer, index, number of columns */
 } LaneTable;
 
 extern const LaneTable lanes_baseline;

@@ -3,10 +3,10 @@
  *
  * One forward pass copies the instructions the engine supports and replaces the others
  * through the rules of legalise_rules.c. 'map' takes positions of the old Program to
- * positions of the new one; the position of a packet gather leads to a list of
- * positions, one for each item, as the items are separate gathers in the new Program
- * and a PACKET_ITEM is just another name for one of them. Only items that somebody uses
- * are gathered.
+ * positions of the new one; the position of a packet gather or a product with a matrix
+ * leads to a list of positions, one for each item, as the items are separate results in
+ * the new Program and a PACKET_ITEM is just another name for one of them. Only items
+ * that somebody uses are there.
  *
  * Control flow: marks are copied one to one with mapped operands, and STATEs and
  * RESULTs stay directly behind their marks, as no rule is ever asked for them. Rules
@@ -20,6 +20,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "lower/build.h"
+#include "lower/legalise_matrix.h"
 
 typedef struct Walk {
     const Program *in;
@@ -88,15 +89,15 @@ static bool prepare_packets(Walk *walk)
     size_t total = 0;
     for (uint32_t i = 0; i < in->inst_count; ++i) {
         const Inst *inst = &in->insts[i];
-        if (inst->op == OP_GATHER_PACKET && !supported(in, engine, inst)) {
+        if (program_item_count(inst) && !supported(in, engine, inst)) {
             walk->map[i] = (uint32_t) total;
-            total += inst->aux;
+            total += program_item_count(inst);
         }
     }
     if (total == 0)
         return true;
     if (total >= PROGRAM_NONE)
-        return error_set(JIT_ERROR_MEMORY, "a kernel gathers %zu packet items", total);
+        return error_set(JIT_ERROR_MEMORY, "a kernel has %zu items of packets", total);
 
     TRY(walk->items = alloc_get(total * sizeof *walk->items), false);
     for (size_t i = 0; i < total; ++i)
@@ -156,6 +157,18 @@ static bool split_scatter(Walk *walk, const Inst *inst, const uint32_t *args)
     return true;
 }
 
+/* A product with a matrix -> its entries. */
+static bool split_matrix(Walk *walk, uint32_t position, const uint32_t *args)
+{
+    const Inst *inst = &walk->in->insts[position];
+    const Step step = { .op = (Op) inst->op, .type = (VarType) inst->type,
+                        .operand = (VarType) inst->type, .aux = inst->aux,
+                        .count = inst->count, .args = args };
+    return inst->op == OP_OUTER
+               ? legalise_outer(&walk->build, &step)
+               : legalise_matvec(&walk->build, &step, walk->items + walk->map[position]);
+}
+
 /* Copy or expand one instruction; operands are mapped already. */
 static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
 {
@@ -164,6 +177,8 @@ static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
     Build *build = &walk->build;
     bool legal = supported(in, build->engine, inst);
 
+    if (!legal && (inst->op == OP_MATVEC || inst->op == OP_OUTER))
+        return split_matrix(walk, position, args);
     if (inst->op == OP_GATHER_PACKET && !legal)
         return split_gather(walk, position, args);
     if (inst->op == OP_SCATTER_PACKET && !legal)

@@ -84,21 +84,20 @@ AdArrival ad_cut_arrival(const void *payload, uint32_t input)
                             : ARRIVES_ARRAY;
 }
 
-/* Into a region, where it is accessed so? */
-static bool into_array(const AdEdge *e)
+/* How an operation accesses it; of a region, see ad_cut_arrival(). */
+static AdArrival arrival_of(const AdEdge *e)
 {
     const AdOperation *op = ad_operation_of(e->held);
-    return op->arrival == ad_cut_arrival &&
-           ((const AdTemplate *) op->payload)->entries[e->slot].array;
+    return op->arrival ? op->arrival(op->payload, e->slot) : ARRIVES_VALUE;
 }
 
 bool ad_cut_is_before(const AdEdge *e)
 {
     if (e->rule != RULE_INTO)
         return e->before;
-    return into_array(e) && ((const AdTemplate *) ad_operation_of(e->held)->payload)
-                                ->entries[e->slot]
-                                .before;
+    const AdOperation *op = ad_operation_of(e->held);
+    return op->arrival == ad_cut_arrival && arrival_of(e) != ARRIVES_VALUE &&
+           ((const AdTemplate *) op->payload)->entries[e->slot].before;
 }
 
 /* Is the target of an edge an array of this body? */
@@ -113,8 +112,7 @@ static bool is_array_of(const AdTemplate *t, NodeId target, uint32_t body)
 /* Into a region in the body, which writes to it? */
 static bool into_written(const AdTemplate *t, const AdEdge *e, uint32_t body)
 {
-    const AdOperation *op = ad_operation_of(e->held);
-    if (!into_array(e) || !((const AdTemplate *) op->payload)->entries[e->slot].written)
+    if (arrival_of(e) != ARRIVES_NEVER)
         return false;
     for (EdgeId o = ad_graph_node(e->target)->out; o; o = ad_graph_edge(o)->next_out)
         if (is_array_of(t, ad_graph_edge(o)->target, body))
@@ -137,12 +135,10 @@ bool ad_cut_is_written(const AdTemplate *t, NodeId entry, uint32_t body)
 static AdAccess access_of(const AdEdge *e)
 {
     if (e->rule == RULE_INTO) {
-        const AdOperation *op = ad_operation_of(e->held);
-        if (!into_array(e))
-            return ACCESS_VALUE;
-        return ((const AdTemplate *) op->payload)->entries[e->slot].written
-                   ? ACCESS_WRITE
-                   : ACCESS_READ;
+        const AdArrival arrival = arrival_of(e);
+        return arrival == ARRIVES_VALUE   ? ACCESS_VALUE
+               : arrival == ARRIVES_NEVER ? ACCESS_WRITE
+                                          : ACCESS_READ;
     }
     if (e->rule != RULE_MOVES || e->slot != 0)
         return ACCESS_VALUE;

@@ -42,6 +42,7 @@ static void add_operation(Holders *h, const AdOperation *op)
 {
     add_leaves(h, op->in, op->n_in);
     add_leaves(h, op->out, op->n_out);
+    add_leaves(h, op->leaves, op->leaf_count);
     if (op->arrival == ad_cut_arrival && op->payload)
         add_template(h, op->payload);
 }

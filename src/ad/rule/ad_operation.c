@@ -299,6 +299,54 @@ static bool copy_depends(AdOperation *op, const bool *depends)
     return true;
 }
 
+/* The edges of a new operation, if all is 'ok'. */
+static bool connect_all(AdOperation *op, NodeId node, const ADCustom *custom,
+                        const uint64_t *inputs, uint64_t *outputs, bool ok)
+{
+    ok = ok && copy_depends(op, custom->depends) &&
+              connect_inputs(op, node, op->n_in, inputs) &&
+              connect_outputs(op, node, op->n_out, outputs);
+    ad_graph_unref(node);
+    ad_graph_drop_held(&op->held);
+    return ok;
+}
+
+/* The operation if an input is tracked; NULL with 'ok': none is. With the lock. */
+static AdOperation *make_if_tracked(const ADCustom *custom, void *payload, size_t n_in,
+                                    const uint64_t *inputs, size_t n_out, NodeId *node,
+                                    bool *ok)
+{
+    bool any = false;
+    for (size_t i = 0; i < n_in; i++)
+        any |= ad_scope_tracks(inputs[i]);
+    AdOperation *op =
+        any ? ad_operation_make(custom, payload, n_in, n_out, node) : NULL;
+    *ok = op || !any;
+    return op;
+}
+
+bool ad_operation_track(const ADCustom *custom, void *payload,
+                        AdArrival (*arrival)(const void *payload, uint32_t input),
+                        const uint64_t *leaves, size_t leaf_count, size_t n_in,
+                        const uint64_t *inputs, size_t n_out, uint64_t *outputs)
+{
+    bool ok;
+    NodeId node;
+    state_lock();
+    AdOperation *op =
+        make_if_tracked(custom, payload, n_in, inputs, n_out, &node, &ok);
+    if (op) {
+        op->arrival = arrival;
+        op->leaves = leaves;
+        op->leaf_count = leaf_count;
+        ok = connect_all(op, node, custom, inputs, outputs, true);
+    }
+    state_unlock();
+    if (!op)
+        custom->release(payload);
+    return ok;
+}
+
 bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
                const uint64_t *inputs, size_t n_out, uint64_t *outputs)
 {
@@ -312,25 +360,17 @@ bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
                          "%d, and no pointer that is NULL",
                          n_in, n_out, AD_SLOTS);
     }
-    bool ok = state_thread() != NULL, any = false;
+    bool ok = state_thread() != NULL;
+    NodeId node;
     for (size_t i = 0; i < n_in && ok; i++)
         ad_thread_read(inputs[i]);
     state_lock();
-    for (size_t i = 0; i < n_in && ok; i++)
-        any |= ad_scope_tracks(inputs[i]);
-    NodeId node;
     AdOperation *op =
-        ok && any ? ad_operation_make(custom, payload, n_in, n_out, &node) : NULL;
+        ok ? make_if_tracked(custom, payload, n_in, inputs, n_out, &node, &ok) : NULL;
     if (op) {
         op->lends = true;
         op->scope = ad_scope_copy(&ok);
-        ok = ok && copy_depends(op, custom->depends) &&
-             connect_inputs(op, node, n_in, inputs) &&
-             connect_outputs(op, node, n_out, outputs);
-        ad_graph_unref(node);
-        ad_graph_drop_held(&op->held);
-    } else if (any) {
-        ok = false;
+        ok = connect_all(op, node, custom, inputs, outputs, ok);
     }
     state_unlock();
     if (!op && custom->release)

@@ -31,6 +31,9 @@ typedef struct AdOperation {
     struct AdScopeState *scope; /* what was suspended when it was made; NULL: nothing */
     struct AdDepends *depends;  /* owned; NULL: each output depends on each input */
     bool lends; /* gradients to the givers while it runs */
+    /* What the payload holds and releases, NULL: nothing, or a user's. */
+    const uint64_t *leaves;
+    size_t leaf_count;
     /* NULL: ARRIVES_VALUE. What is added to custom.backward() finds in its place. */
     AdArrival (*arrival)(const void *payload, uint32_t input);
     /* NULL, or: instead of custom.forward, where nobody looks at some gradients of
@@ -54,6 +57,13 @@ AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_i
 /** Connect it with an input, with an output. */
 bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t slot);
 bool ad_operation_add_output(AdOperation *op, NodeId node, NodeId target, size_t slot);
+
+/** ad_custom() for an operation of ours: 'arrival' says which gradients it adds to, and
+ *  'leaves', which belong to the payload, what this holds. Without lock. */
+bool ad_operation_track(const ADCustom *custom, void *payload,
+                        AdArrival (*arrival)(const void *payload, uint32_t input),
+                        const uint64_t *leaves, size_t leaf_count, size_t n_in,
+                        const uint64_t *inputs, size_t n_out, uint64_t *outputs);
 
 /** Keep a gradient that has come from the node of an input or output. With the lock. */
 void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,

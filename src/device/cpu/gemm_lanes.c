@@ -14,37 +14,22 @@
 
 #include "device/cpu/reduce_lanes.h"
 #include "lanes/lanes_half.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "lanes/lanes_vector.h"
 
 #define CONCAT_(a, b) a##b
 #define CONCAT(a, b) CONCAT_(a, b)
 
 #if defined(__AVX512F__)
-enum { VECTOR_BYTES = 64 };
 #define MOST_ROWS 14
 #define DIRECT_ROWS 8
-#elif defined(__AVX2__)
-enum { VECTOR_BYTES = 32 };
-#define MOST_ROWS 6
-#define DIRECT_ROWS 4
 #else
-enum { VECTOR_BYTES = 16 };
 #define MOST_ROWS 6
 #define DIRECT_ROWS 4
 #endif
 
-#define VECTOR_TYPES(T, name)                                       \
-    typedef T name __attribute__((vector_size(VECTOR_BYTES)));      \
-    typedef T name##Unaligned __attribute__((                       \
-        vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
 VECTOR_TYPES(uint16_t, VecU16)
 VECTOR_TYPES(uint32_t, VecU32)
 VECTOR_TYPES(uint64_t, VecU64)
-VECTOR_TYPES(float, VecF32)
-VECTOR_TYPES(double, VecF64)
 
 /* X(r) for each row of a tile. */
 #define ROWS_1(X) X(0)
@@ -55,40 +40,7 @@ VECTOR_TYPES(double, VecF64)
 #define ROWS_12(X) ROWS_8(X) X(8) X(9) X(10) X(11)
 #define ROWS_14(X) ROWS_12(X) X(12) X(13)
 
-/* ---------------------------------------------------- multiply and add, splat */
-
-#if defined(__AVX512F__)
-#define FMA_F32(a, b, c) \
-    ((VecF32) _mm512_fmadd_ps((__m512) (a), (__m512) (b), (__m512) (c)))
-#define FMA_F64(a, b, c) \
-    ((VecF64) _mm512_fmadd_pd((__m512d) (a), (__m512d) (b), (__m512d) (c)))
-#define SPLAT_F32(x) ((VecF32) _mm512_set1_ps(x))
-#define SPLAT_F64(x) ((VecF64) _mm512_set1_pd(x))
-#elif defined(__AVX2__)
-#define FMA_F32(a, b, c) \
-    ((VecF32) _mm256_fmadd_ps((__m256) (a), (__m256) (b), (__m256) (c)))
-#define FMA_F64(a, b, c) \
-    ((VecF64) _mm256_fmadd_pd((__m256d) (a), (__m256d) (b), (__m256d) (c)))
-#define SPLAT_F32(x) ((VecF32) _mm256_set1_ps(x))
-#define SPLAT_F64(x) ((VecF64) _mm256_set1_pd(x))
-#else
-/* A function of the C library, unless the instruction set has one. */
-static inline VecF32 fma_vec_f32(VecF32 a, VecF32 b, VecF32 c)
-{
-    return (VecF32){ fmaf(a[0], b[0], c[0]), fmaf(a[1], b[1], c[1]),
-                     fmaf(a[2], b[2], c[2]), fmaf(a[3], b[3], c[3]) };
-}
-
-static inline VecF64 fma_vec_f64(VecF64 a, VecF64 b, VecF64 c)
-{
-    return (VecF64){ fma(a[0], b[0], c[0]), fma(a[1], b[1], c[1]) };
-}
-
-#define FMA_F32 fma_vec_f32
-#define FMA_F64 fma_vec_f64
-#define SPLAT_F32(x) ((VecF32){ x, x, x, x })
-#define SPLAT_F64(x) ((VecF64){ x, x })
-#endif
+/* -------------------------------------------------------- multiply and add, splat */
 
 #if defined(__FMA__) || !defined(__x86_64__)
 #define FMA_ONE_F32 __builtin_fmaf

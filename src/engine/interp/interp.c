@@ -140,7 +140,7 @@ static uint32_t slot_count(const InterpCode *code)
 
 static size_t table_bytes(const InterpCode *code)
 {
-    size_t entries = (size_t) slot_count(code) + code->prints + code->callables;
+    size_t entries = (size_t) slot_count(code) + code->rows + code->callables;
     return round_line(entries * sizeof(void *));
 }
 
@@ -190,7 +190,7 @@ static void lay_out(const InterpCode *code, LaneFrame *frame, void *scratch,
         slot[i] = memory + code->local_offsets[i] * lanes;
     frame->slot = slot;
     frame->values = (const void **) (slot + slot_count(code));
-    frame->back = (const LaneStep **) (slot + slot_count(code) + code->prints);
+    frame->back = (const LaneStep **) (slot + slot_count(code) + code->rows);
 }
 
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,

@@ -111,6 +111,27 @@ static void emit_packet(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
             interp_emit_drop(b, at, args[i], i < 3 ? in[i] : 0);
 }
 
+/* A product with a matrix: the rows of both vectors and of the result, then itself. */
+static void emit_matrix(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
+{
+    const bool outer = inst->op == OP_OUTER;
+    const uint32_t m = outer ? inst->aux >> OUTER_ROWS : inst->aux & MATVEC_RESULTS;
+    const uint32_t added = outer || inst->aux & MATVEC_ADDS ? m : 0;
+    const uint32_t rows = inst->count - 2u, n = rows - added - outer;
+    VarType type = program_operation_type(b->program, inst);
+    interp_emit_use_all(b, inst);
+    uint32_t first = interp_emit_extra(b, b->in + 2, rows);
+    for (uint32_t k = 0; !outer && k < m; ++k) {
+        uint32_t slot = out + k;
+        interp_emit_extra(b, &slot, 1);
+    }
+    interp_emit(b, b->lanes->rows, 0, first, rows + (outer ? 0 : m), 0);
+    LaneFn fn = outer ? b->lanes->outer[interp_build_scatter(inst->aux & 0xffff)][type]
+                      : b->lanes->matvec[type];
+    interp_emit(b, require(b, fn, at), outer ? m : inst->aux, b->in[0], b->in[1], n);
+    interp_emit_drop_all(b, at);
+}
+
 static void emit_memory(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
 {
     const LaneTable *lanes = b->lanes;
@@ -214,6 +235,8 @@ static void emit_inst(Builder *b, uint32_t at)
         interp_emit_constant(b, at, out);
     else if (inst->op == OP_GATHER_PACKET || inst->op == OP_SCATTER_PACKET)
         emit_packet(b, at, inst, out);
+    else if (inst->op == OP_MATVEC || inst->op == OP_OUTER)
+        emit_matrix(b, at, inst, out);
     else
         emit_simple(b, at, inst, out);
     if (has_value && place->last == 0)

@@ -29,7 +29,7 @@ typedef struct InterpCode {
     uint32_t block;
     uint32_t views, slots;
     uint32_t callables;
-    uint32_t prints;    /* most operands of a PRINT */
+    uint32_t rows;      /* most that a step finds by LaneFrame.values */
     size_t local_bytes; /* of all local arrays, for one lane */
     uint32_t entry;     /* bytes of the largest entry in a slot */
     uint32_t report; /* parameter slot of the reports, PROGRAM_NONE if there is none */

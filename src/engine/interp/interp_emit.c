@@ -13,13 +13,12 @@
 
 enum { CHAIN_MOST = 1024 /* steps between pauses */ };
 
+/* Rounded up. */
 static uint32_t log_2(uint32_t n)
 {
     uint32_t result = 0;
-    while (n > 1) {
-        n /= 2;
+    while (1u << result < n)
         ++result;
-    }
     return result;
 }
 
@@ -76,7 +75,7 @@ uint32_t interp_emit_take_typed(Builder *b, VarType type)
 
 static uint32_t packet_class(const Inst *inst)
 {
-    return inst->op == OP_GATHER_PACKET ? log_2(inst->aux) : 0;
+    return log_2(program_item_count(inst));
 }
 
 uint32_t interp_emit_take_value(Builder *b, uint32_t at)

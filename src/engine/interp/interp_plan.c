@@ -137,8 +137,10 @@ static bool plan_special(Builder *b, uint32_t at, const Inst *inst, Place *place
     case OP_LOCAL:
         return plan_local(b, inst, place);
     case OP_PRINT:
-        if (inst->count > b->code->prints)
-            b->code->prints = inst->count;
+    case OP_MATVEC:
+    case OP_OUTER:
+        if (inst->count + program_item_count(inst) > b->code->rows)
+            b->code->rows = inst->count + program_item_count(inst);
         return true;
     default:
         return true;
@@ -158,7 +160,7 @@ static bool plan_roots(Builder *b)
             *place = (Place){ .root = b->places[args[0]].root,
                               .item = b->places[args[0]].item };
             if (inst->op == OP_PACKET_ITEM)
-                place->item = (uint8_t) inst->aux;
+                place->item = (uint16_t) inst->aux;
             b->places[place->root].marks |= MARK_WIDE;
             continue;
         }

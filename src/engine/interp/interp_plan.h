@@ -14,7 +14,7 @@
 #include "engine/interp/interp_build.h"
 
 enum {
-    PACKET_CLASSES = 7, /* free lists for 1, 2, 4 ... 64 consecutive slots */
+    PACKET_CLASSES = 14, /* free lists for 1, 2, 4 ... MATRIX_MOST consecutive slots */
     NEVER = INT32_MAX,  /* as a last use: keep the slot */
 
     MARK_CROSSES = 1, /* hoisted, and used by an instruction that is not */
@@ -29,7 +29,7 @@ typedef struct Place {
     uint32_t last; /* roots: position of the last use, 0 = none */
     uint32_t slot; /* roots: where the value is */
     uint32_t next; /* in the list that Flow.release or Unit.args begins */
-    uint8_t item;  /* distance from the root's slot */
+    uint16_t item; /* distance from the root's slot */
     uint8_t marks; /* MARK_... */
 } Place;
 

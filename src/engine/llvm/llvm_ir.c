@@ -634,7 +634,8 @@ bool llvm_ir_supports(Op op, VarType type, VarType operand)
         return llvm_ops_supports(op, type, operand);
     case GROUP_MEMORY: /* one entry of a lane at a time */
         return op_has_pointer(op) && op != OP_GATHER_PACKET &&
-               op != OP_SCATTER_PACKET && op_is_defined(op, operand);
+               op != OP_SCATTER_PACKET && op != OP_MATVEC && op != OP_OUTER &&
+               op_is_defined(op, operand);
     case GROUP_STMT:
         return true;
     default:

@@ -604,6 +604,49 @@ VarId memory_scatter(ThreadState *ts, VarId target, VarId value, VarId index,
     return result;
 }
 
+/* All lanes meet in all entries, so each worker has a copy where that can be. */
+static VarId add_outer(Access *a, VarId target, const VarId *values, uint32_t rows,
+                       uint32_t count, VarId index, VarId mask)
+{
+    VarId named = target, *ids = NULL, array = 0;
+    target = loop_array(a->ts, target);
+    if (in_order_applies(a->ts, (VarType) var_get(target)->type, ReduceOpAdd,
+                         ReduceModeExpand))
+        return (VarId) error_set(JIT_ERROR_UNSUPPORTED,
+                                 "%s: sums over lanes have no fixed order, as "
+                                 "JitFlag.Deterministic asks for", a->function);
+    TRY(access_prepare(a, index, mask, values, count, ACCESS_UNBOUNDED), 0);
+    VarId written = writable_beside(a->ts, named, target, values, count);
+    TRY(written, 0);
+    uint32_t flags;
+    ReduceMode mode = choose_mode(a->ts, var_get(written), ReduceOpAdd,
+                                  ReduceModeExpand, a->size, &flags);
+    const uint32_t aux = rows << OUTER_ROWS | (uint32_t) ReduceOpAdd | flags;
+    bool ok = (ids = alloc_get((count + 3) * sizeof(VarId))) &&
+              (array = redirect(a, written, ReduceOpAdd, &mode, 1));
+    if (ok) {
+        ids[1] = a->index;
+        ids[2] = a->mask;
+        memcpy(ids + 3, values, count * sizeof(VarId));
+        ok = queue_effect(a, OP_OUTER, aux | (uint32_t) mode << 8, array, ids, count + 3,
+                          VarTypeVoid, NULL);
+    }
+    alloc_free(ids);
+    var_drop(array);
+    if (ok)
+        return written;
+    var_dec(written);
+    return 0;
+}
+
+VarId memory_add_outer(Access *a, VarId target, const VarId *values, uint32_t rows,
+                       uint32_t count, VarId index, VarId mask)
+{
+    VarId result = add_outer(a, target, values, rows, count, index, mask);
+    access_finish(a);
+    return result;
+}
+
 /* Without packets: n scatters, each to the result of the one before. The target is not
  * held twice, which would make it look shared. */
 static VarId scatter_singly(ThreadState *ts, uint32_t n, VarId target,

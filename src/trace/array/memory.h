@@ -7,7 +7,7 @@
 #ifndef TRACE_ARRAY_MEMORY_H
 #define TRACE_ARRAY_MEMORY_H
 
-#include "trace/graph/node.h"
+#include "trace/graph/access.h"
 
 /** A pointer to an array in memory; 'write': for a queued write. */
 VarId memory_pointer(ThreadState *ts, VarId array, bool write);
@@ -34,6 +34,11 @@ bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId val
                         VarId index, VarId mask, VarId out[2]);
 bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId value,
                               VarId index, VarId mask);
+/** Add outer products of vectors to the rows of a matrix from position 'index' on, which
+ *  is known to be within the target: 'count' values, the first 'rows' of which are the
+ *  left vector. The access has the target's device, and is finished. */
+VarId memory_add_outer(Access *a, VarId target, const VarId *values, uint32_t rows,
+                       uint32_t count, VarId index, VarId mask);
 /** The variable to write to instead of 'id': itself (one more reference) in memory if
  *  nobody else holds it, else an evaluated copy. */
 VarId memory_writable(ThreadState *ts, VarId id);

@@ -188,8 +188,7 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
     }
     for (uint32_t i = 0; i < count; ++i)
         args[i] = assemble_position(b, ids[i]);
-    bool scatter = op_info[v->op].aux == AUX_REDUCTION;
-    uint32_t aux = scatter ? v->aux & ~(uint32_t) EXPAND_FLAGS : v->aux, position;
+    uint32_t aux = op_reduces((Op) v->op) ? v->aux & ~(uint32_t) EXPAND_FLAGS : v->aux, position;
     if (v->op == OP_STMT) {
         aux = program_add_stmt(b->program, v->value.text);
         position =

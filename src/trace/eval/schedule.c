@@ -99,9 +99,8 @@ static VarId index_of(const Var *effect)
 /* May lanes meet in one entry, in any order? */
 static bool is_reduction(const Var *v)
 {
-    return (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) &&
-           (v->aux & 255) != ReduceOpIdentity &&
-           v->aux >> 8 != ReduceModeNoConflicts;
+    return op_reduces((Op) v->op) && (v->aux & 255) != ReduceOpIdentity &&
+           (v->aux >> 8 & 255) != ReduceModeNoConflicts;
 }
 
 /* Operand of op(x, literal) or op(literal, x); 0 if v is something else. */
@@ -144,7 +143,7 @@ static bool find_affine(VarId index, Affine *out)
 static bool indices_disjoint(const Var *a, const Var *b)
 {
     Affine x, y;
-    if (a->op == OP_SCATTER_PACKET || b->op == OP_SCATTER_PACKET ||
+    if (a->op != OP_SCATTER || b->op != OP_SCATTER ||
         !find_affine(index_of(a), &x) || !find_affine(index_of(b), &y))
         return false;
     return x.base == y.base && x.stride == y.stride && x.shift != y.shift;

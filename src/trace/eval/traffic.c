@@ -106,7 +106,9 @@ static void count_access(Count *c, const Program *p, const Inst *inst)
     if (pointer->op != OP_PARAM)
         return;
     uint64_t entries = inst->flags & INST_UNIFORM ? 1 : c->size;
-    if (inst->op == OP_GATHER_PACKET)
+    if (inst->op == OP_MATVEC || inst->op == OP_OUTER)
+        entries = program_matrix_size(inst); /* once for all lanes */
+    else if (inst->op == OP_GATHER_PACKET)
         entries *= inst->aux;
     else if (inst->op == OP_SCATTER_PACKET)
         entries *= inst->count - op_find_role(OP_SCATTER_PACKET, ROLE_VALUE);
@@ -130,6 +132,8 @@ static bool count_inst(Count *c, const Program *p, const Inst *inst)
     } else if (inst->op == OP_STORE) {
         c->uses[inst->aux].written = c->size;
     }
+    if (inst->op == OP_MATVEC || inst->op == OP_OUTER)
+        c->flops += 2 * (uint64_t) program_matrix_size(inst) * c->size;
     if (uniform || !is_float(program_operation_type(p, inst)))
         return true;
     uint32_t flops = flops_of[inst->op];

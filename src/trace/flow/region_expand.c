@@ -53,7 +53,7 @@ static bool note_write(Search *s, VarId effect)
     TRY(target, false);
     var_operands(v, &operands);
     uint32_t values = v->op == OP_SCATTER_PACKET ? operands - 3 : 1;
-    bool asked = op_info[v->op].aux == AUX_REDUCTION && v->aux & EXPAND_FLAGS;
+    bool asked = op_reduces((Op) v->op) && v->aux & EXPAND_FLAGS;
     target->writes++;
     target->possible &= asked && op == target->op;
     target->always |= asked && v->aux & EXPAND_ALWAYS;

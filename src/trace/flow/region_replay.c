@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/array/memory.h"
+#include "trace/eval/expand.h"
 #include "trace/flow/call_merge.h"
 #include "trace/flow/replay_region.h"
 #include "trace/graph/arith.h"
@@ -390,7 +391,7 @@ static VarId make_write(RegionReplay *r, const Var *v, uint32_t size, uint32_t c
     uint32_t aux = v->aux;
     bool ok = true;
     if (target && target->distance) {
-        aux = (aux & 0xff) | ReduceModeExpand << 8;
+        aux = (aux & ~(uint32_t) (0xff00 | EXPAND_FLAGS)) | ReduceModeExpand << 8;
         ok = use_copies(r, v, count, operands, target->distance, &shifted);
     }
     VarId id = ok ? make_other(r, v, size, aux, count, operands) : 0;

@@ -56,7 +56,7 @@ static bool has_row(const NativeTarget *t, Op op, VarType type, VarType operand)
         return false;
     if (op == OP_CAST)
         return (*t->casts)[type][operand].emit;
-    return (*t->rows)[op == OP_PACKET_ITEM ? OP_GATHER_PACKET : op][operand].emit;
+    return (*t->rows)[op][operand].emit;
 }
 
 /* Is the legaliser's way better than a call of the interpreter's loop? */
@@ -70,6 +70,8 @@ static bool supports(Op op, VarType type, VarType operand)
 {
     enum { COMPUTED = GROUP_ARITH | GROUP_FUNCTION | GROUP_CONVERT | GROUP_TABLE |
                       GROUP_MEMORY };
+    if (op == OP_PACKET_ITEM) /* of a packet that is there */
+        return true;
     if (!(op_info[op].group & COMPUTED))
         return op != OP_STMT && op_is_defined(op, operand);
     const NativeTarget *t = native_target();
@@ -254,11 +256,11 @@ static void *copy_aligned(const void *data, size_t size)
 static void lay_out(NativeCode *code, const Native *n)
 {
     size_t vector = n->target->vector_bytes;
-    code->prints = n->print_most;
+    code->rows = n->most_rows;
     code->areas = sizeof(NativeFrame) + n->slot_count * n->copies * vector;
-    code->printed = code->areas + (n->area_first + LINE - 1) / LINE * LINE;
-    code->locals = code->printed + code->prints * (size_t) NATIVE_HELPER_BYTES +
-                   (code->prints * sizeof(void *) + LINE - 1) / LINE * LINE;
+    code->row_area = code->areas + (n->area_first + LINE - 1) / LINE * LINE;
+    code->locals = code->row_area + code->rows * (size_t) NATIVE_HELPER_BYTES +
+                   (code->rows * sizeof(void *) + LINE - 1) / LINE * LINE;
     code->tail = code->locals + n->local_bytes;
     code->cpu.scratch = code->tail +
                         code->array_count * native_launch_tail_bytes(code) +

@@ -130,7 +130,7 @@ typedef struct NativeFunction {
     uint32_t use_count, use_capacity;
     uint32_t *carried;
     uint32_t carried_count;
-    /* Of each GATHER_PACKET, the numbers of its items (NATIVE_NO_VALUE: nobody names
+    /* Of each packet, the numbers of its items (NATIVE_NO_VALUE: nobody names
      * it), from NativeValue.slot on. They are values that its step computes. */
     uint32_t *items;
     uint32_t item_count, item_capacity;
@@ -249,7 +249,7 @@ struct Native {
     uint32_t snapshot_count, snapshot_capacity;
 
     uint32_t local_bytes; /* of the local arrays so far */
-    uint32_t print_most;  /* most values of a PRINT */
+    uint32_t most_rows;   /* most that a step has in the area of rows */
     uint32_t area_first;  /* bytes to the area of the current function's calls, */
     uint32_t area_most;   /* ... and the size that it needs */
     uint32_t outputs; /* vector registers in which callables keep their first outputs */
@@ -461,6 +461,8 @@ bool native_copies_heed_lanes(const Program *program);
 
 /** Can the operation be computed by a loop of the interpreter? */
 bool native_call_supports(Op op, VarType type, VarType operand);
+/** MATVEC and OUTER, by loops of the interpreter. */
+void native_call_matrix(Native *n);
 /** Compute the current step by calling the interpreter's loop, or one for prints. */
 void native_call_helper(Native *n);
 /** SCATTER_PACKET in this way, value by value. */

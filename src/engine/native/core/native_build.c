@@ -50,6 +50,7 @@ static const uint8_t op_special[OP_COUNT] = {
     [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
     [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
     [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL, [OP_NEG] = SPECIAL,
+    [OP_MATVEC] = SPECIAL,
     [OP_AND] = SPECIAL,     [OP_SELECT] = SPECIAL, [OP_DIV] = SPECIAL,
     [OP_SHR] = SPECIAL
 };
@@ -207,18 +208,19 @@ static uint32_t result_root(const Builder *b, uint32_t at)
     return b->f->carried[own->carried + p->insts[at].aux];
 }
 
-/* A packet of a gather has room for the numbers of its items. */
+/* A packet has room for the numbers of its items. */
 static void number_packet(Builder *b, const Inst *inst, NativeValue *v)
 {
     NativeFunction *f = b->f;
     v->class = NATIVE_CLASSES;
     v->slot = f->item_count;
     if (b->failed || !vec_reserve(&f->items, &f->item_capacity,
-                                  f->item_count + inst->aux, sizeof(uint32_t))) {
+                                  f->item_count + program_item_count(inst),
+                                  sizeof(uint32_t))) {
         b->failed = true;
         return;
     }
-    for (uint32_t k = 0; k < inst->aux; ++k)
+    for (uint32_t k = 0; k < program_item_count(inst); ++k)
         f->items[f->item_count++] = NATIVE_NO_VALUE;
 }
 
@@ -291,6 +293,7 @@ static void number_special(Builder *b, uint32_t at)
         v->flags = NATIVE_ODD; /* its loop's REGION ends it */
         break;
     case OP_GATHER_PACKET:
+    case OP_MATVEC:
         number_packet(b, inst, v);
         break;
     case OP_PACKET_ITEM:

@@ -11,7 +11,8 @@
  *     frame.operands[1...5]  operands; of a pointer, the address
  *     frame.steps[...]       LaneStep with the function, and one that stops
  *
- * Prints have a function of this kind here.
+ * Prints have a function of this kind here. Their values, and vectors that are multiplied
+ * with matrices, are rows: an area of its own, as long as it has to be.
  */
 #include <string.h>
 
@@ -158,24 +159,43 @@ static void write_operands(Native *n)
         write_operand(n, k, operand_place(n, FIRST + k));
 }
 
-/* The values have an area of their own, as there may be many. */
-static void write_printed(Native *n)
+/* The area of rows, in a register. */
+static NativeReg use_rows(Native *n)
 {
-    write_operand(n, 0, operand_place(n, FIRST));
     NativeReg area = native_temp_general(n);
     x86_rm(&n->x, X86_MOV | X86_W, area,
-           forms_mem(native_memory_frame(n, offsetof(NativeFrame, printed))));
-    for (uint32_t k = 1; k < n->inst->count; ++k) {
-        write_operand(n, k, native_at(area, (int32_t) ((k - 1) * NATIVE_HELPER_BYTES)));
+           forms_mem(native_memory_frame(n, offsetof(NativeFrame, rows))));
+    return area;
+}
+
+static NativeOperand row_place(NativeReg area, uint32_t k)
+{
+    return native_at(area, (int32_t) (k * NATIVE_HELPER_BYTES));
+}
+
+/* Operands from 'first' on have an area of their own, as there may be many. Behind them
+ * is room for more. */
+static void write_rows(Native *n, uint32_t first, uint32_t more)
+{
+    const uint32_t count = n->inst->count - first;
+    NativeReg area = use_rows(n);
+    for (uint32_t k = 0; k < count; ++k) {
+        write_operand(n, first + k, row_place(area, k));
         n->general_free &= ~(1u << area);
     }
     n->general_free |= 1u << area;
+    if (count + more > n->most_rows)
+        n->most_rows = count + more;
+}
+
+static void write_printed(Native *n)
+{
+    write_operand(n, 0, operand_place(n, FIRST));
+    write_rows(n, 1, 0);
     x86_mr(&n->x, X86_MOV_ST,
            forms_mem(native_memory_frame(n, offsetof(NativeFrame, lanes) +
                                                 offsetof(LaneFrame, begin))),
            NATIVE_LANE);
-    if (n->inst->count - 1u > n->print_most)
-        n->print_most = n->inst->count - 1u;
 }
 
 static LaneStep find_current(const Native *n)
@@ -207,6 +227,14 @@ static void prefetch_targets(Native *n)
     native_alloc_unpin(n);
 }
 
+/* What was written is an operand no more. */
+static void release_operands(Native *n)
+{
+    for (uint32_t k = 0; k < n->inst->count; ++k)
+        n->f->values[n->f->root[n->args[k]]].next = n->args_next[k];
+    native_alloc_flush(n);
+}
+
 void native_call_helper(Native *n)
 {
     const Inst *inst = n->inst;
@@ -216,15 +244,58 @@ void native_call_helper(Native *n)
         write_operands(n);
     if (inst->op == OP_SCATTER)
         prefetch_targets(n);
-    for (uint32_t k = 0; k < inst->count; ++k)
-        n->f->values[n->f->root[n->args[k]]].next = n->args_next[k];
-    native_alloc_flush(n);
+    release_operands(n);
     emit_call(n, add_step(n, find_current(n)));
     if (inst->type == VarTypeVoid)
         return;
     n->result_bits = 32;
     NativeReg to = native_result_fresh(n);
     n->target->load(n, (VarType) inst->type, to, operand_place(n, OUT));
+}
+
+static LaneStep find_matrix(const Native *n)
+{
+    const Inst *inst = n->inst;
+    const LaneTable *t = n->lanes_table;
+    VarType type = native_operation_type(n);
+    if (inst->op == OP_OUTER) {
+        const uint32_t m = inst->aux >> OUTER_ROWS;
+        LaneFn fn = t->outer[interp_build_scatter(inst->aux & 0xffff)][type];
+        return (LaneStep){ fn, m, { FIRST, SECOND, inst->count - 3 - m } };
+    }
+    const uint32_t added = inst->aux & MATVEC_ADDS ? program_item_count(inst) : 0;
+    return (LaneStep){ t->matvec[type], inst->aux,
+                       { FIRST, SECOND, inst->count - 2 - added } };
+}
+
+/* Results go from their rows into registers, or by way of these to where values are that
+ * are spilled. */
+static void bind_items(Native *n)
+{
+    const Inst *inst = n->inst;
+    const uint32_t *items = n->f->items + n->f->values[n->result].slot;
+    NativeReg area = use_rows(n);
+    for (uint32_t k = 0; k < program_item_count(inst); ++k) {
+        if (items[k] == NATIVE_NO_VALUE || n->f->values[items[k]].next == NATIVE_NEVER)
+            continue;
+        NativeReg reg = native_alloc_take(n, NATIVE_VECTOR);
+        n->target->load(n, (VarType) inst->type, reg,
+                        row_place(area, inst->count - 2u + k));
+        native_alloc_bind(n, items[k], reg);
+        n->files[NATIVE_VECTOR].pinned &= ~(1u << reg);
+    }
+}
+
+void native_call_matrix(Native *n)
+{
+    enum { FIRST_ROW = 2 };
+    write_operand(n, 0, operand_place(n, FIRST));
+    write_operand(n, 1, operand_place(n, SECOND));
+    write_rows(n, FIRST_ROW, program_item_count(n->inst));
+    release_operands(n);
+    emit_call(n, add_step(n, find_matrix(n)));
+    if (n->inst->op == OP_MATVEC)
+        bind_items(n);
 }
 
 /* Each value is scattered by itself. */

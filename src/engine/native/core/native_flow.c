@@ -195,6 +195,10 @@ static void emit_other(Native *n)
     case OP_PRINT:
         native_call_helper(n);
         break;
+    case OP_MATVEC:
+    case OP_OUTER:
+        native_call_matrix(n);
+        break;
     default:
         emit_row(n, find_row(n));
     }

@@ -1,7 +1,7 @@
 /*
  * native_frame.h -- memory of a worker while a kernel runs
  *
- *     scratch:  NativeFrame | spill slots | areas of calls | values to be printed |
+ *     scratch:  NativeFrame | spill slots | areas of calls | rows |
  *               local arrays | tails
  *                            ^ r13 points here, plus a bias (native_memory.c)
  *
@@ -40,7 +40,7 @@ typedef struct NativeFrame {
     LaneFrame lanes;
     const LaneStep *steps; /* those that the code calls */
     void *slot[NATIVE_FRAME_SLOTS];
-    void *printed; /* values of a PRINT, of 128 bytes each, see LaneFrame.values */
+    void *rows; /* what LaneFrame.values is for, of 128 bytes each */
     Interrupt interrupt; /* loops look at it at their back edges */
     void *stack;         /* rsp at the end of a kernel that has loops */
     /* Of the innermost loop that counts its iterations: those that are left when the

@@ -19,13 +19,13 @@ static void begin_frame(const NativeCode *code, NativeFrame *frame,
         frame->slot[i] = frame->operands[i];
     frame->slot[NATIVE_LOCAL_SLOT] = memory + code->locals;
     frame->slot[NATIVE_AREA_SLOT] = memory + code->areas;
-    frame->printed = memory + code->printed;
+    frame->rows = memory + code->row_area;
     frame->steps = code->steps;
     const void **values =
-        (const void **) (void *) (memory + code->printed +
-                                  code->prints * (size_t) NATIVE_HELPER_BYTES);
-    for (uint32_t i = 0; i < code->prints; ++i)
-        values[i] = memory + code->printed + i * (size_t) NATIVE_HELPER_BYTES;
+        (const void **) (void *) (memory + code->row_area +
+                                  code->rows * (size_t) NATIVE_HELPER_BYTES);
+    for (uint32_t i = 0; i < code->rows; ++i)
+        values[i] = memory + code->row_area + i * (size_t) NATIVE_HELPER_BYTES;
     frame->lanes = (LaneFrame){ .slot = frame->slot,
                                 .args = args,
                                 .extra = native_launch_extra,

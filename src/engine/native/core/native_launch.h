@@ -5,7 +5,7 @@
  * what exported functions (src/export) have as constants. Its pointers belong to who
  * made it. The memory of a worker is laid out by each launch (native_frame.h):
  *
- *     NativeFrame | spill slots | areas of calls | printed values | local arrays |
+ *     NativeFrame | spill slots | areas of calls | rows | local arrays |
  *     arrays and arguments of the last, partial packets
  */
 #ifndef ENGINE_NATIVE_CORE_NATIVE_LAUNCH_H
@@ -30,8 +30,8 @@ typedef struct NativeCode {
     uint32_t param_count;
     uint32_t report, log; /* slots, PROGRAM_NONE */
     bool mask_bits;       /* masks are bits, not vectors */
-    uint32_t prints;      /* most values of one */
-    size_t areas, printed, locals, tail; /* places in scratch memory */
+    uint32_t rows;        /* most of one PRINT or product with a matrix */
+    size_t areas, row_area, locals, tail; /* places in scratch memory */
 } NativeCode;
 
 /** CpuCode.run of such code. */

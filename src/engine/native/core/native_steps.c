@@ -133,7 +133,7 @@ static void note_masks(const Steps *b, const Inst *inst)
 /* Before a packet's step, the items that it computes are not. */
 static void kill_items(Steps *b, uint32_t packet)
 {
-    for (uint32_t k = 0; k < b->p->insts[packet].aux; ++k) {
+    for (uint32_t k = 0; k < program_item_count(&b->p->insts[packet]); ++k) {
         uint32_t item = find_item(b, packet, k);
         if (item != NATIVE_NO_VALUE)
             kill(&b->now, &b->f->values[item]);
@@ -150,7 +150,7 @@ static void link_step(Steps *b, uint32_t at, uint32_t step)
     uint32_t *next = inst->count > INST_ARGS ? f->extra_next + inst->arg[0] : s->next;
     uint32_t count = program_computed_args(inst);
     s->at = at;
-    if (inst->op == OP_GATHER_PACKET)
+    if (program_item_count(inst))
         kill_items(b, at);
     b->single |= NATIVE_SINGLE(inst->op, op_info[inst->op].group);
     if (inst->op == OP_LOCAL)
