@@ -216,6 +216,24 @@ static Program *memory(void)
     return p;
 }
 
+/*
+ *  %5 param @3                         %8 outer.expand.2 %5, %3, %1, %4, %4, %7
+ *  %6 matvec.2 %5, %3, %4, %4, %4, %4  %9 store @1 %7
+ *  %7 packet_item.1 %6
+ */
+static Program *matrix(void)
+{
+    Program *p = begin_program();
+    uint32_t slot = program_add_param(p, PARAM_POINTER, F32);
+    LEAF(OP_PARAM, VarTypePointer, slot);
+    ADD(OP_MATVEC, F32, 2 | MATVEC_ADDS, 5, 3, 4, 4, 4, 4);
+    ADD(OP_PACKET_ITEM, F32, 1, 6);
+    ADD(OP_OUTER, VarTypeVoid,
+        ReduceOpAdd | ReduceModeExpand << 8 | 2 << OUTER_ROWS, 5, 3, 1, 4, 4, 7);
+    ADD(OP_STORE, VarTypeVoid, 1, 7);
+    return p;
+}
+
 /* -------------------------------------------------------------------- table */
 
 typedef enum Field {
@@ -285,6 +303,26 @@ static const Row rows[] = {
       "%13 = add: operand 1 is %10, in a body that has ended" },
 
     { nested, { { 0, FLAGS, 13, 2 } }, "%13 = add: there is no flag 2" },
+
+    /* products with matrices */
+    { matrix, { { 0, AUX, 7, 2 } }, "%7 = packet_item: item 2 of %6" },
+    { matrix, { { 0, ARG0, 7, 4 } }, "%7 = packet_item: item 1 of %4" },
+    { matrix, { { 0, AUX, 6, 1 << 18 | 2 } }, "%6 = matvec: matrix 0x40002" },
+    { matrix, { { 0, AUX, 6, MATVEC_ADDS } }, "%6 = matvec: 6 operands" },
+    { matrix, { { 0, AUX, 6, 4 | MATVEC_ADDS } }, "%6 = matvec: 6 operands" },
+    { matrix, { { 0, AUX, 6, MATRIX_MOST + 1 } }, "%6 = matvec: 6 operands" },
+    { matrix, { { 0, ARG1, 6, 0 } }, "%6 = matvec: the index is not uniform" },
+    { matrix, { { 0, ARG1, 6, 4 } }, "%6 = matvec: the index is float32" },
+    { matrix, { { 0, ARG3, 6, 0 } },
+      "%6 = matvec: operand 4 is uint32, expected float32" },
+    { matrix, { { 0, FLAGS, 6, INST_UNIFORM } }, "%6 = matvec: cannot be uniform" },
+    { matrix, { { 0, AUX, 8, ReduceOpMax | 2 << OUTER_ROWS } },
+      "%8 = outer: reduction 0x80004" },
+    { matrix, { { 0, AUX, 8, ReduceOpAdd } }, "%8 = outer: 6 operands" },
+    { matrix, { { 0, AUX, 8, ReduceOpAdd | 3 << OUTER_ROWS } },
+      "%8 = outer: 6 operands" },
+    { matrix, { { 0, ARG2, 8, 4 } },
+      "%8 = outer: operand 3 is float32, expected bool" },
 
     /* local arrays */
     { memory, { { 0, AUX, 5, 0 } }, "%5 = local: no entries" },
@@ -479,7 +517,8 @@ static void expect_fault(Program *p, const char *fault)
 static void test_whole(void **state)
 {
     (void) state;
-    Program *(*const all[])(void) = { loop, conditional, nested, call, memory };
+    Program *(*const all[])(void) = { loop, conditional, nested, call, memory,
+                                     matrix };
     for (uint32_t i = 0; i < sizeof(all) / sizeof(all[0]); ++i) {
         Program *p = all[i]();
         if (!program_verify(p))

@@ -468,6 +468,28 @@ static void make_gather(Maker *m)
             maker_remember(m, maker_emit(m, OP_PACKET_ITEM, type, k, 1, &packet));
 }
 
+static void make_matvec(Maker *m)
+{
+    enum { MOST = 20 };
+    const uint32_t most = maker_chance(m, 80) ? 5 : MOST;
+    const uint32_t rows = 1 + maker_below(m, most), columns = 1 + maker_below(m, most);
+    const bool turned = maker_chance(m, 40), adds = maker_chance(m, 50);
+    const uint32_t results = turned ? columns : rows, inputs = turned ? rows : columns;
+    const uint32_t first = maker_below(m, 9);
+    VarType type = maker_type(m, CLASS_FLOAT);
+    uint32_t args[2 + 2 * MOST], count = 2;
+    args[0] = add_pointer(m, type, first + rows * columns, false);
+    args[1] = maker_guard_literal(m, VarTypeUInt32, first);
+    for (uint32_t k = 0; k < inputs + (adds ? results : 0); ++k)
+        args[count++] = maker_pick(m, type);
+    uint32_t aux = results | (turned ? MATVEC_TRANSPOSED : 0) | (adds ? MATVEC_ADDS : 0);
+    uint32_t product =
+        note(m, program_add(m->program, OP_MATVEC, type, aux, count, args), true);
+    for (uint32_t k = 0; k < results; ++k)
+        if (k == 0 || maker_chance(m, 60))
+            maker_remember(m, maker_emit(m, OP_PACKET_ITEM, type, k, 1, &product));
+}
+
 static uint32_t reduce_types(ReduceOp op)
 {
     switch (op) {
@@ -641,7 +663,7 @@ void maker_step(Maker *m)
         { 2, make_lookup },
         { 6, make_gather },      { 5, make_scatter }, { 2, make_uniform_scatter },
         { 3, make_atomic },      { 2, make_check },   { 4, maker_local },
-        { 1, maker_print },      { 1, store_any },
+        { 1, maker_print },      { 1, store_any },         { 2, make_matvec },
     };
     if (maker_chance(m, m->style.regions)) {
         maker_region(m);
@@ -680,7 +702,7 @@ static void store_sinks(Maker *m)
         /* What an increment saw may depend on the order of lanes, packets have no
          * entry. */
         if (used[at] || inst->type == VarTypeVoid || inst->op == OP_SCATTER_INC ||
-            inst->op == OP_GATHER_PACKET ||
+            program_item_count(inst) ||
             (m->random->fixed[at] && inst->op != OP_RESULT))
             continue;
         make_store(m, at);

@@ -248,10 +248,39 @@ static void scatter_packet(const Step *s)
                      s->inst->aux, value(s, 3 + k));
 }
 
+static Word fold(Op op, VarType type, VarType operand, Word a, Word b, Word c)
+{
+    const Word args[4] = { a, b, c };
+    Word result = 0;
+    interp_fold(op, type, operand, args, &result);
+    return result;
+}
+
+/* The sum of a row, from the first column to the last, and rounded then. */
+static Word matvec_item(const Step *s, uint32_t row)
+{
+    const VarType type = (VarType) s->inst->type;
+    const VarType sums = type == VarTypeFloat16 ? VarTypeFloat32 : type;
+    const uint32_t m = s->inst->aux & MATVEC_RESULTS;
+    const bool adds = s->inst->aux & MATVEC_ADDS;
+    const uint32_t n = s->inst->count - 2 - (adds ? m : 0);
+    Word sum = adds ? fold(OP_CAST, sums, type, value(s, 2 + n + row), 0, 0) : 0;
+    for (uint32_t k = 0; k < n; ++k) {
+        uint32_t entry =
+            s->inst->aux & MATVEC_TRANSPOSED ? k * m + row : row * n + k;
+        Word w = read_entry(value(s, 0), index_of(s, 1) + entry, type);
+        sum = fold(OP_FMA, sums, sums, fold(OP_CAST, sums, type, w, 0, 0),
+                   fold(OP_CAST, sums, type, value(s, 2 + k), 0, 0), sum);
+    }
+    return fold(OP_CAST, type, sums, sum, 0, 0);
+}
+
 /* Every item reads its entry; nobody writes to what is gathered. */
 static Word packet_item(const Lane *lane, const Frame *frame, const Step *s)
 {
     const Step packet = step_at(lane, frame, s->operands[0]);
+    if (packet.inst->op == OP_MATVEC)
+        return matvec_item(&packet, s->inst->aux);
     return value(&packet, 2)
                ? read_entry(value(&packet, 0),
                             index_of(&packet, 1) * packet.inst->aux + s->inst->aux,
@@ -357,7 +386,8 @@ static void execute(const Lane *lane, const Frame *frame, uint32_t at)
     case OP_GATHER:
         *s.words = value(&s, 2) ? read_entry(value(&s, 0), index_of(&s, 1), type) : 0;
         break;
-    case OP_GATHER_PACKET: /* its items do it */
+    case OP_MATVEC:
+    case OP_GATHER_PACKET: /* their items do it */
         break;
     case OP_PACKET_ITEM:
         *s.words = packet_item(lane, frame, &s);

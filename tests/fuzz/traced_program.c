@@ -159,6 +159,30 @@ static void trace_gather(Trace *x, uint32_t at)
     x->packets[at] = out;
 }
 
+static void trace_matvec(Trace *x, uint32_t at)
+{
+    const Inst *inst = &x->p->insts[at];
+    const uint32_t m = inst->aux & MATVEC_RESULTS;
+    const bool turned = inst->aux & MATVEC_TRANSPOSED, adds = inst->aux & MATVEC_ADDS;
+    const uint32_t n = inst->count - 2 - (adds ? m : 0);
+    const Inst *index = &x->p->insts[args_of(x, at)[1]];
+    const JitMatrix matrix = { .array = x->t->slots[slot_of(x, at)],
+                               .offset = x->p->literals[index->aux],
+                               .rows = turned ? n : m,
+                               .columns = turned ? m : n,
+                               .transpose = turned };
+    uint32_t *values = calloc(n + m, sizeof(uint32_t));
+    uint32_t *out = calloc(m, sizeof(uint32_t));
+    for (uint32_t k = 0; k < inst->count - 2u; ++k)
+        values[k] = arg(x, at, 2 + k);
+    x->t->failed |= !jit_var_matvec(&matrix, values, adds ? values + n : NULL, out);
+    free(values);
+    for (uint32_t k = 0; x->packets[at] && k < m; ++k)
+        jit_var_dec_ref(x->packets[at][k]);
+    free(x->packets[at]);
+    x->packets[at] = out;
+}
+
 static void trace_scatter(Trace *x, uint32_t at)
 {
     const Inst *inst = &x->p->insts[at];
@@ -290,7 +314,7 @@ static void forget(Trace *x, uint32_t begin, uint32_t end)
     for (uint32_t at = begin; at < end; ++at) {
         if (x->at[at])
             jit_var_dec_ref(x->at[at]);
-        for (uint32_t k = 0; x->packets[at] && k < x->p->insts[at].aux; ++k)
+        for (uint32_t k = 0; x->packets[at] && k < program_item_count(&x->p->insts[at]); ++k)
             if (x->packets[at][k])
                 jit_var_dec_ref(x->packets[at][k]);
         free(x->packets[at]);
@@ -559,6 +583,7 @@ static uint32_t trace_step(Trace *x, uint32_t at)
         break;
     case OP_GATHER:
     case OP_GATHER_PACKET: trace_gather(x, at); break;
+    case OP_MATVEC: trace_matvec(x, at); break;
     case OP_SCATTER:
     case OP_SCATTER_PACKET:
         if (!x->quiet)
