@@ -114,6 +114,7 @@ ENTRIES_FILES = (
     "src/trace/eval/expand.c",
     "src/trace/array/array.c",
     "src/trace/array/bounds.c",
+    "src/trace/array/matrix.c",
     "src/trace/array/memory.c",
     "src/trace/array/reduction.c",
 )

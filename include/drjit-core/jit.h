@@ -502,8 +502,8 @@ JIT_EXPORT uint32_t jit_var_scatter_packet(size_t n, uint32_t target,
                                            const uint32_t *values, uint32_t index,
                                            uint32_t mask, ReduceOp op, ReduceMode mode);
 /** A small matrix that all lanes share: 'rows' times 'columns' entries, row by row from
- *  entry 'offset' of an array of floats on, 1 to 8192 of each. 'transpose': what is meant
- *  is the transpose of what stands there, which has 'columns' rows. */
+ *  entry 'offset' of an array of floats on, 1 to 8192 of each. 'transpose': what is
+ *  meant is the transpose of what stands there, which has 'columns' rows. */
 typedef struct JitMatrix {
     uint32_t array;
     size_t offset, rows, columns;

@@ -81,7 +81,8 @@ uint32_t jit_var_outer(const JitMatrix *matrix, const uint32_t *left,
     const bool t = matrix->transpose != 0;
     const Matrix a = { matrix->array, matrix->offset, matrix->rows, matrix->columns,
                        false };
-    uint32_t result = matrix_add_outer(ts, &a, t ? right : left, t ? left : right, mask);
+    uint32_t result =
+        matrix_add_outer(ts, &a, t ? right : left, t ? left : right, mask);
     api_leave();
     return result;
 }

@@ -110,7 +110,7 @@ static bool check_aux(const Verifier *v, uint32_t at, const Inst *inst)
                fault(at, inst, "item %u of %%%u", aux, inst->arg[0]);
     }
     case AUX_MATVEC:
-        return !(aux & ~(uint32_t) (MATVEC_RESULTS | MATVEC_TRANSPOSED | MATVEC_ADDS)) ||
+        return aux < MATVEC_ADDS << 1 ||
                fault(at, inst, "matrix 0x%x", aux);
     case AUX_OUTER:
         return ((aux & 0xff) == ReduceOpAdd && (aux >> 8 & 0x3ff) < ReduceModeCount) ||
@@ -243,7 +243,8 @@ static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
         if (!check_role(p, at, inst, k, type))
             return false;
     /* That of OUTER may be an input of a callable, which is never marked. */
-    if (inst->op == OP_MATVEC && !(p->insts[program_args(p, inst)[1]].flags & INST_UNIFORM))
+    if (inst->op == OP_MATVEC &&
+        !(p->insts[program_args(p, inst)[1]].flags & INST_UNIFORM))
         return fault(at, inst, "the index is not uniform");
     if (inst->op == OP_STORE)
         return expect(p, at, inst, 0, (VarType) v->root->params[inst->aux].type);

@@ -49,8 +49,9 @@
 enum { MATRIX_CHUNK = 256 };
 
 #if defined(__AVX512F__)
-#define LOW_F32(a, b)                                                                 \
-    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define LOW_F32(a, b)                                                              \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, \
+                            7, 23)
 #define HIGH_F32(a, b)                                                               \
     __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, \
                             30, 15, 31)
@@ -91,12 +92,14 @@ enum { MATRIX_CHUNK = 256 };
 #if defined(__AVX512F__)
 static inline VecF32 matrix_load_f16(const f16 *p)
 {
-    return (VecF32) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *) (const void *) p));
+    const void *from = p;
+    return (VecF32) _mm512_cvtph_ps(_mm256_loadu_si256(from));
 }
 #elif defined(__AVX2__)
 static inline VecF32 matrix_load_f16(const f16 *p)
 {
-    return (VecF32) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *) (const void *) p));
+    const void *from = p;
+    return (VecF32) _mm256_cvtph_ps(_mm_loadu_si128(from));
 }
 #else
 static inline VecF32 matrix_load_f16(const f16 *p)
@@ -187,7 +190,8 @@ MATRIX_PRODUCT(f64)
         for (u32 i = 0, rows; i < p->rows; i += rows) {                             \
             rows = matrix_rows(p->rows - i);                                        \
             for (u32 r = 0; r < rows; ++r)                                          \
-                sums[r] = p->add ? matrix_load_##F(p->add[i + r] + at) : (VECTOR){ 0 }; \
+                sums[r] = p->add ? matrix_load_##F(p->add[i + r] + at)              \
+                                 : (VECTOR){ 0 };                                   \
             matrix_tile_##F(rows, p->w + i * p->row, p->row, p->column, p->columns, \
                             p->x, at, sums);                                        \
             for (u32 r = 0; r < rows; ++r)                                          \
@@ -205,9 +209,10 @@ static inline void matrix_widen(const f16 *from, f32 *to, u32 count)
     for (; k + LANES <= count; k += LANES)
         matrix_store_f32(to + k, matrix_load_f16(from + k));
 #if defined(__AVX2__)
-    for (; k + 4 <= count; k += 4)
-        _mm_storeu_ps(to + k,
-                      _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *) (const void *) (from + k))));
+    for (; k + 4 <= count; k += 4) {
+        const void *few = from + k;
+        _mm_storeu_ps(to + k, _mm_cvtph_ps(_mm_loadl_epi64(few)));
+    }
 #endif
     for (; k < count; ++k)
         to[k] = half_load(from[k]);

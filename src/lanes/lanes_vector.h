@@ -1,8 +1,9 @@
 /*
  * lanes_vector.h -- vectors of an instruction set, in files compiled once for each
  *
- * Types of GCC and Clang, as wide as the registers; fused multiply-add, which they lack,
- * and a number in all entries. Without a fused instruction the C library computes it.
+ * Types of GCC and Clang, as wide as the registers; fused multiply-add, which they
+ * lack, and a number in all entries. Without a fused instruction the C library
+ * computes it.
  */
 #ifndef LANES_LANES_VECTOR_H
 #define LANES_LANES_VECTOR_H

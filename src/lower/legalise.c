@@ -166,7 +166,8 @@ static bool split_matrix(Walk *walk, uint32_t position, const uint32_t *args)
                         .count = inst->count, .args = args };
     return inst->op == OP_OUTER
                ? legalise_outer(&walk->build, &step)
-               : legalise_matvec(&walk->build, &step, walk->items + walk->map[position]);
+               : legalise_matvec(&walk->build, &step,
+                                 walk->items + walk->map[position]);
 }
 
 /* Copy or expand one instruction; operands are mapped already. */

@@ -67,10 +67,11 @@ static void test_matvec(void **state)
 /* An engine that has all that the interpreter has but these. */
 static bool lacks_matrices(Op op, VarType type, VarType operand)
 {
-    return op != OP_MATVEC && op != OP_OUTER && interp_engine.supports(op, type, operand);
+    return op != OP_MATVEC && op != OP_OUTER &&
+           interp_engine.supports(op, type, operand);
 }
 
-/* What the legaliser makes of a product has its bits, and gathers only what it needs. */
+/* What the legaliser makes of a product has its bits. */
 static void test_legalised(void **state)
 {
     (void) state;

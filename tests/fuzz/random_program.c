@@ -482,7 +482,8 @@ static void make_matvec(Maker *m)
     args[1] = maker_guard_literal(m, VarTypeUInt32, first);
     for (uint32_t k = 0; k < inputs + (adds ? results : 0); ++k)
         args[count++] = maker_pick(m, type);
-    uint32_t aux = results | (turned ? MATVEC_TRANSPOSED : 0) | (adds ? MATVEC_ADDS : 0);
+    uint32_t aux = results | (turned ? MATVEC_TRANSPOSED : 0) |
+                   (adds ? MATVEC_ADDS : 0);
     uint32_t product =
         note(m, program_add(m->program, OP_MATVEC, type, aux, count, args), true);
     for (uint32_t k = 0; k < results; ++k)

@@ -314,7 +314,8 @@ static void forget(Trace *x, uint32_t begin, uint32_t end)
     for (uint32_t at = begin; at < end; ++at) {
         if (x->at[at])
             jit_var_dec_ref(x->at[at]);
-        for (uint32_t k = 0; x->packets[at] && k < program_item_count(&x->p->insts[at]); ++k)
+        const uint32_t items = program_item_count(&x->p->insts[at]);
+        for (uint32_t k = 0; x->packets[at] && k < items; ++k)
             if (x->packets[at][k])
                 jit_var_dec_ref(x->packets[at][k]);
         free(x->packets[at]);

@@ -3,8 +3,8 @@
  *
  * As fast as can be where nothing is tracked: each thread adds to a copy of the matrix.
  * Else, and where the sums are to have a fixed order, they are a product of matrices
- * with a column for each lane, or in a body, which has no such thing, a scatter for each
- * entry.
+ * with a column for each lane, or in a body, which has no such thing, a scatter for
+ * each entry.
  */
 #include "ad/array/ad_moves.h"
 #include "ad/graph/ad_thread.h"

@@ -58,9 +58,9 @@ static bool multiply(Product *p)
     Leaf *out = p->values + p->n + (p->adds ? p->m : 0);
     bool ok;
     if (!access_waits(source))
-        return ad_var_matvec(source, &p->matrix, p->values, add, out);
+        return leaf_matvec(source, &p->matrix, p->values, add, out);
     leaf_ref(source);
-    WAIT_BEGIN ok = ad_var_matvec(source, &p->matrix, p->values, add, out);
+    WAIT_BEGIN ok = leaf_matvec(source, &p->matrix, p->values, add, out);
     leaf_unref(source);
     WAIT_END return ok;
 }
@@ -132,6 +132,7 @@ PyMethodDef matvec_functions[] = {
       "_matvec(array, offset, rows, columns, transpose, x, add)\n--\n\n"
       "The products of a matrix, rows * columns entries of an array of floats from\n"
       "'offset' on, with the vector x (a sequence of arrays of the same type), plus\n"
-      "'add' if that is not None: see jit_var_matvec(). A list of arrays." },
+      "'add' if that is not None: in order, rounded once. A list\n"
+      "of arrays." },
     { NULL, NULL, 0, NULL },
 };

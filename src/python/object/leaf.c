@@ -219,6 +219,12 @@ bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask,
                                 mode);
 }
 
+bool leaf_matvec(Leaf array, const JitMatrix *matrix, const Leaf *x, const Leaf *add,
+                 Leaf *out)
+{
+    return ad_var_matvec(array, matrix, x, add, out);
+}
+
 Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op,
                   ReduceMode mode)
 {

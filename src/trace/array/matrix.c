@@ -23,12 +23,14 @@ static bool check_matrix(Access *access, const Matrix *a)
     TRY(access_check_array(access, a->array, "the matrix"), false);
     const Var *v = var_get(a->array);
     if (!type_info[v->type].is_float)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: the matrix is %s, expected a floating "
-                         "point type", access->function, type_info[v->type].name);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the matrix is %s, expected a floating point type",
+                         access->function, type_info[v->type].name);
     if (!a->rows || !a->columns || a->rows > MATRIX_MOST || a->columns > MATRIX_MOST)
         return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: the matrix has %zu rows and %zu columns, expected 1 to %d "
-                         "of each", access->function, a->rows, a->columns, MATRIX_MOST);
+                         "%s: the matrix has %zu rows and %zu columns, expected 1 to "
+                         "%d of each",
+                         access->function, a->rows, a->columns, MATRIX_MOST);
     const size_t size = a->rows * a->columns, entries = var_entries(v);
     if (a->offset > entries || size > entries - a->offset)
         return error_set(JIT_ERROR_ARGUMENT,

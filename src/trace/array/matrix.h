@@ -17,8 +17,8 @@ typedef struct Matrix {
 } Matrix;
 
 /** The product with a vector in each lane, of as many entries as there are columns
- *  (rows, if it is transposed); 'add' is added, if it is not NULL. One variable for each
- *  entry of the result. */
+ *  (rows, if it is transposed); 'add' is added, if it is not NULL. One variable for
+ *  each entry of the result. */
 bool matrix_multiply(ThreadState *ts, const Matrix *a, const VarId *x,
                      const VarId *add, VarId *out);
 /** To the matrix, which is not transposed, each lane adds an outer product: to entry

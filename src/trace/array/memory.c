@@ -92,38 +92,6 @@ static bool prepare(Access *a, uint32_t n, VarId array, VarId index, VarId mask,
            bounds_check(a, array, n) && freezing_bound(a->ts, a->mask, array, n);
 }
 
-/* Is this a reduction that waits, or computed from some and little else? */
-static bool is_of_folds(VarId id, uint32_t size, uint32_t *budget)
-{
-    const Var *v = var_get(id);
-    if (fold_is(v))
-        return var_lanes(v) == size;
-    if (!*budget || !(op_info[v->op].flags & F_FOLDS) || v->flags & VAR_WIDE)
-        return false;
-    --*budget;
-    bool found = false;
-    for (uint32_t k = 0; k < 4 && v->dep[k]; ++k) {
-        const Var *operand = var_get(v->dep[k]);
-        if (operand->op == OP_LITERAL || operand->op == OP_EVALUATED)
-            continue;
-        if (!is_of_folds(v->dep[k], size, budget))
-            return false;
-        found = true;
-    }
-    return found;
-}
-
-/* A reduction that waits, and a mean, say, that is computed from it, are evaluated
- * before whatever needs them, also by index, so that all can be evaluated together.
- * Bodies have what they read in memory. */
-static bool may_wait(const ThreadState *ts, VarId source)
-{
-    enum { FEW = 8 };
-    uint32_t budget = FEW;
-    return fold_table.live && !record_is_symbolic(ts) &&
-           is_of_folds(source, var_lanes_of(source), &budget);
-}
-
 /* Checks shared by both forms; afterwards the source is in memory (or uniform, or
  * waits). */
 static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint32_t n)
@@ -140,7 +108,7 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
     if (n != 1)
         TRY(freezing_blocks(a->ts, source, n), false);
     if (!is_uniform(source))
-        TRY(may_wait(a->ts, source) ? fold_note_array(source)
+        TRY(evaluate_folds_may_wait(a->ts, source) ? fold_note_array(source)
                                     : evaluate_var(a->ts, source),
             false);
     uint32_t size = var_lanes_of(source); /* one entry serves all positions */
@@ -628,8 +596,8 @@ static VarId add_outer(Access *a, VarId target, const VarId *values, uint32_t ro
         ids[1] = a->index;
         ids[2] = a->mask;
         memcpy(ids + 3, values, count * sizeof(VarId));
-        ok = queue_effect(a, OP_OUTER, aux | (uint32_t) mode << 8, array, ids, count + 3,
-                          VarTypeVoid, NULL);
+        ok = queue_effect(a, OP_OUTER, aux | (uint32_t) mode << 8, array, ids,
+                          count + 3, VarTypeVoid, NULL);
     }
     alloc_free(ids);
     var_drop(array);

@@ -34,9 +34,9 @@ bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId val
                         VarId index, VarId mask, VarId out[2]);
 bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId value,
                               VarId index, VarId mask);
-/** Add outer products of vectors to the rows of a matrix from position 'index' on, which
- *  is known to be within the target: 'count' values, the first 'rows' of which are the
- *  left vector. The access has the target's device, and is finished. */
+/** Add outer products of vectors to the rows of a matrix from position 'index' on,
+ *  which is known to be within the target: 'count' values, the first 'rows' of which
+ *  are the left vector. The access has the target's device, and is finished. */
 VarId memory_add_outer(Access *a, VarId target, const VarId *values, uint32_t rows,
                        uint32_t count, VarId index, VarId mask);
 /** The variable to write to instead of 'id': itself (one more reference) in memory if

@@ -188,7 +188,8 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
     }
     for (uint32_t i = 0; i < count; ++i)
         args[i] = assemble_position(b, ids[i]);
-    uint32_t aux = op_reduces((Op) v->op) ? v->aux & ~(uint32_t) EXPAND_FLAGS : v->aux, position;
+    const bool reduces = op_reduces((Op) v->op);
+    uint32_t aux = reduces ? v->aux & ~(uint32_t) EXPAND_FLAGS : v->aux, position;
     if (v->op == OP_STMT) {
         aux = program_add_stmt(b->program, v->value.text);
         position =

@@ -106,3 +106,32 @@ bool evaluate_folds_submit(ThreadState *ts, const Assembly *b)
     c->interrupts = b->interrupts;
     return work_submit(ts, c);
 }
+
+/* Is this a reduction that waits, or computed from some and little else? */
+static bool is_of_folds(VarId id, uint32_t size, uint32_t *budget)
+{
+    const Var *v = var_get(id);
+    if (fold_is(v))
+        return var_lanes(v) == size;
+    if (!*budget || !(op_info[v->op].flags & F_FOLDS) || v->flags & VAR_WIDE)
+        return false;
+    --*budget;
+    bool found = false;
+    for (uint32_t k = 0; k < 4 && v->dep[k]; ++k) {
+        const Var *operand = var_get(v->dep[k]);
+        if (operand->op == OP_LITERAL || operand->op == OP_EVALUATED)
+            continue;
+        if (!is_of_folds(v->dep[k], size, budget))
+            return false;
+        found = true;
+    }
+    return found;
+}
+
+bool evaluate_folds_may_wait(const ThreadState *ts, VarId source)
+{
+    enum { FEW = 8 };
+    uint32_t budget = FEW;
+    return fold_table.live && !record_is_symbolic(ts) &&
+           is_of_folds(source, var_lanes_of(source), &budget);
+}

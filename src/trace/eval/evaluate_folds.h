@@ -18,6 +18,11 @@ bool evaluate_folds_below(ThreadState *ts, VarId id);
 /** The same for those that read an array, which is about to be changed in place. */
 bool evaluate_folds_of(ThreadState *ts, VarId array);
 
+/** A reduction that waits, and a mean, say, that is computed from it, are evaluated
+ *  before whatever needs them, also by index, so that all can be evaluated together. Is
+ *  this one of them? Bodies have what they read in memory. */
+bool evaluate_folds_may_wait(const ThreadState *ts, VarId source);
+
 /** The folds of an assembly whose outputs have memory, with slots of its launch. */
 void evaluate_folds_place(const Assembly *assembly, Fold *folds);
 /** Submit the one reduction of an assembly that computes nothing, as a command of its

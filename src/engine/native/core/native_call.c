@@ -11,8 +11,8 @@
  *     frame.operands[1...5]  operands; of a pointer, the address
  *     frame.steps[...]       LaneStep with the function, and one that stops
  *
- * Prints have a function of this kind here. Their values, and vectors that are multiplied
- * with matrices, are rows: an area of its own, as long as it has to be.
+ * Prints have a function of this kind here. Their values, and vectors that are
+ * multiplied with matrices, are rows: an area of its own, as long as it has to be.
  */
 #include <string.h>
 
@@ -268,8 +268,8 @@ static LaneStep find_matrix(const Native *n)
                        { FIRST, SECOND, inst->count - 2 - added } };
 }
 
-/* Results go from their rows into registers, or by way of these to where values are that
- * are spilled. */
+/* Results go from their rows into registers, or by way of these to where values are
+ * that are spilled. */
 static void bind_items(Native *n)
 {
     const Inst *inst = n->inst;
