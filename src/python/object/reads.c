@@ -128,7 +128,7 @@ static void note(const Array *array, bool literals)
     for (size_t i = 0; i < array_count(array); i++) {
         const Leaf leaf = array_leaves(array)[i];
         Read read = read_of(array, i);
-        if (!leaf || find(innermost, read.root, read.number) ||
+        if (leaf_is_empty(leaf) || find(innermost, read.root, read.number) ||
             (!read.root && !literals && leaf_peek_state(leaf) == VarStateLiteral))
             continue;
         read.file = find_place(&read.line);
@@ -175,7 +175,7 @@ bool reads_check_write(const char *operation, const Array *target)
         for (size_t i = 0; reads->recorded && i < array_count(target); i++) {
             const Leaf leaf = array_leaves(target)[i];
             const Read *read = find(reads, root_of(target), target->offset + i);
-            if (!read && leaf)
+            if (!read && !leaf_is_empty(leaf))
                 read = find(reads, NULL, leaf_name(leaf));
             if (read)
                 return fail(operation, read);
