@@ -165,14 +165,22 @@ void reads_note_state(Leaf state, const Array *array, size_t i)
     add(innermost, read);
 }
 
+/* Is this the body of a recorded loop, or something within one? */
+static bool in_recorded(const Reads *reads)
+{
+    while (reads && !reads->recorded)
+        reads = reads->outer;
+    return reads;
+}
+
 bool reads_check_write(const char *operation, const Array *target)
 {
     if (undo_open && !undo_note(target))
         return false;
     if (!innermost || !target->info->jit)
         return true;
-    for (const Reads *reads = innermost; reads; reads = reads->outer)
-        for (size_t i = 0; reads->recorded && i < array_count(target); i++) {
+    for (const Reads *reads = innermost; in_recorded(reads); reads = reads->outer)
+        for (size_t i = 0; i < array_count(target); i++) {
             const Leaf leaf = array_leaves(target)[i];
             const Read *read = find(reads, root_of(target), target->offset + i);
             if (!read && !leaf_is_empty(leaf))
