@@ -94,8 +94,8 @@ static void take_sums(const AdOperation *op, NodeId node, const uint64_t *given,
     }
 }
 
-/* Regions make arrays of zeros for inputs that no gradient reaches. They would have to be
- * added to the arrays that are there, which in a body cannot be read. */
+/* Regions make arrays of zeros for inputs that no gradient reaches. They would have to
+ * be added to the arrays that are there, which in a body cannot be read. */
 static void drop_unreached(const AdOperation *op, const bool *reached, uint64_t *made)
 {
     for (uint32_t i = 0; i < op->n_in; i++)

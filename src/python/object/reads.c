@@ -2,9 +2,10 @@
  * reads.c -- see reads.h
  *
  * An entry is a leaf of an object, which it holds, or a variable, which it does not: a
- * reference would make the array look shared, and a write would copy it. The variable
- * of an array that is written to has been there since before the loop, so no other one
- * can have had its number meanwhile.
+ * reference would make the array look shared, and a write would copy it. Such a variable
+ * is an array in memory, which what was recorded refers to, or a placeholder, which the
+ * loop holds until its end: no other one can have its number meanwhile. What the body
+ * computes is neither, may be gone soon, and nobody can write to it.
  */
 #include "python/object/reads.h"
 
@@ -121,6 +122,28 @@ static Read read_of(const Array *array, size_t i)
     return (Read){ .root = (Array *) root, .number = array->offset + i };
 }
 
+static bool is_state(const Reads *reads, uint32_t number)
+{
+    for (size_t i = 0; i < reads->state_count; i++)
+        if (leaf_name(reads->states[i]) == number)
+            return true;
+    return false;
+}
+
+/* Can a variable be an array that is written to later on? */
+static bool may_be_target(Leaf leaf, bool literals)
+{
+    const VarState state = leaf_peek_state(leaf);
+    if (state == VarStateLiteral)
+        return literals;
+    if (state != VarStateSymbolic && state != VarStateUnevaluated)
+        return true;
+    const Reads *reads = innermost;
+    while (reads && !is_state(reads, leaf_name(leaf)))
+        reads = reads->outer;
+    return reads;
+}
+
 static void note(const Array *array, bool literals)
 {
     if (!innermost || !array->info->jit)
@@ -129,7 +152,7 @@ static void note(const Array *array, bool literals)
         const Leaf leaf = array_leaves(array)[i];
         Read read = read_of(array, i);
         if (leaf_is_empty(leaf) || find(innermost, read.root, read.number) ||
-            (!read.root && !literals && leaf_peek_state(leaf) == VarStateLiteral))
+            (!read.root && !may_be_target(leaf, literals)))
             continue;
         read.file = find_place(&read.line);
         add(innermost, read);
@@ -217,7 +240,7 @@ void reads_end(Reads *reads)
     reads_open--;
     for (size_t i = 0; i < reads->count; i++) {
         const Read *read = &reads->entries[i];
-        if (innermost)
+        if (innermost && (read->root || !is_state(reads, (uint32_t) read->number)))
             add(innermost, *read);
         Py_XDECREF((PyObject *) read->root);
         Py_XDECREF(read->file);
