@@ -284,8 +284,9 @@ static bool is_written(size_t k, uint64_t next)
     state_lock();
     const Loop *loop = (const Loop *) state_thread()->body;
     const LoopState *s = &loop->states[k];
-    bool written =
-        loop->body.kind == BODY_EVALUATED && s->whole && s->array == ad_var_index(next);
+    const VarId id = ad_var_index(next);
+    bool written = loop->body.kind == BODY_EVALUATED && s->whole &&
+                   (s->array == id || loop_array_is_copy(s, id));
     state_unlock();
     return written;
 }

@@ -2,10 +2,10 @@
  * reads.c -- see reads.h
  *
  * An entry is a leaf of an object, which it holds, or a variable, which it does not: a
- * reference would make the array look shared, and a write would copy it. Such a variable
- * is an array in memory, which what was recorded refers to, or a placeholder, which the
- * loop holds until its end: no other one can have its number meanwhile. What the body
- * computes is neither, may be gone soon, and nobody can write to it.
+ * reference would make the array look shared, and a write would copy it. Such a
+ * variable is an array in memory, which what was recorded refers to, or a placeholder,
+ * which the loop holds until its end: no other one can have its number meanwhile. What
+ * the body computes is neither, may be gone soon, and nobody can write to it.
  */
 #include "python/object/reads.h"
 
