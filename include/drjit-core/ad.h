@@ -25,6 +25,11 @@
  *
  * Sizes: the gradient of a variable has its size. An operand with one entry of an
  * operation with many gets the sum.
+ *
+ * Arrays without entries, for which jit.h has no variables, can be tracked: such an
+ * index has a node in its upper half, and 0 in the lower one. Functions about nodes,
+ * references, gradients, traversals and scopes take it; it has no gradient, and setting
+ * one does nothing. Operations take variables only.
  */
 #ifndef DRJIT_CORE_AD_H
 #define DRJIT_CORE_AD_H
@@ -82,6 +87,9 @@ JIT_EXPORT void ad_var_dec_ref(uint64_t index);
  *  it can be asked for. A new reference to both. Plain (one more reference) if it is no
  *  float, or in a scope that suspends everything. */
 JIT_EXPORT uint64_t ad_var_track(uint32_t index);
+/** The same for an array without entries of that type (see above). 0: error recorded,
+ *  or plain. */
+JIT_EXPORT uint64_t ad_var_track_none(JitBackend backend, VarType type);
 /** Derivatives by it are wanted: what ad_var_track() makes of its variable if it is not
  *  tracked, else a new reference. In the body of a loop that is being recorded, what
  *  depends on a state which is not tracked before the loop counts as not tracked,

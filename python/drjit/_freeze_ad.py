@@ -511,8 +511,9 @@ class Derivatives:
 
     def attach(self, call: Call, sources: list[Any], outputs: list[Any]) -> list[Any]:
         """Outputs of a call that depend on its sources, by one operation."""
-        if not sources:  # what was tracked within is not to be seen any more
-            sources = [_tracked(type(outputs[0])(0))]
+        if not all(call.ends.depends):
+            # What was tracked within is not to be seen any more: this stands for it.
+            sources = [*sources, _tracked(type(outputs[0])(0))]
         made: list[Any] = custom(_Operation, self, call, sources, outputs)
         return made
 
@@ -726,7 +727,8 @@ class _Operation(CustomOp):
         outputs: list[Any],
     ) -> list[Any]:
         self.derivatives, self.call, self.sources = derivatives, call, sources
-        self._depends = call.ends.depends
+        hidden = (len(sources) - 1,)  # see Derivatives.attach()
+        self._depends = tuple(row or hidden for row in call.ends.depends)
         return outputs
 
     def name(self) -> str:
@@ -744,14 +746,23 @@ class _Operation(CustomOp):
         if not self.call.n_sources():
             return
         found = self._propagated(self.derivatives.pull, self.grad_out(), self._result)
-        self.set_grad_in("sources", found)
+        self.set_grad_in("sources", self._with_hidden(found))
 
     def forward(self) -> None:
         if not self.call.n_sources():
             return
-        given = self.grad_in("sources")
-        found = self._propagated(self.derivatives.push, given, self.sources)
+        count = len(self.sources) - self._has_hidden()
+        given = self.grad_in("sources")[:count]
+        found = self._propagated(self.derivatives.push, given, self.sources[:count])
         self.set_grad_out(found)
+
+    def _has_hidden(self) -> bool:
+        return not all(self.call.ends.depends)
+
+    def _with_hidden(self, found: list[Any]) -> list[Any]:
+        if not self._has_hidden():
+            return found
+        return [*found, dr.zeros_like(dr.detach(self.sources[-1]))]
 
 
 def _whole(array: Any, gradient: Any) -> Any:

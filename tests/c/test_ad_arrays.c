@@ -226,6 +226,30 @@ static void test_conventions(void **unused)
     FREE(x, y);
 }
 
+/* A node, and no variable: nothing comes from there, and nothing is done by it. */
+static void test_without_entries(void **unused)
+{
+    (void) unused;
+    Tracked x = ad_var_track_none(JitBackendLLVM, VarTypeFloat64);
+    Tracked two = tracked(1, (double[]){ 2 }), again = ad_var_enable(x);
+    assert_int_equal(ad_var_index(x), 0);
+    assert_int_not_equal(ad_var_node(x), 0);
+    assert_true(again == x && ad_grad_enabled(x) && ad_is_leaf(x));
+    assert_int_equal(ad_var_track_none(JitBackendLLVM, VarTypeInt32), 0);
+    assert_true(ad_set_grad(x, two) && ad_accum_grad(x, two) && !ad_has_grad(x));
+    assert_true(ad_enqueue(ADModeBackward, x) &&
+                ad_traverse(ADModeBackward, ADFlagDefault));
+    assert_int_equal(ad_var_detach(x), 0);
+    assert_true(ad_scope_enter(ADScopeSuspend, 1, &x) && !ad_grad_enabled(x));
+    assert_true(ad_scope_leave(true) && ad_grad_enabled(x));
+    assert_true(ad_scope_enter(ADScopeSuspend, 0, NULL));
+    assert_int_equal(ad_var_track_none(JitBackendLLVM, VarTypeFloat64), 0);
+    assert_true(ad_scope_leave(true));
+    assert_int_equal(ad_var_add(x, x), 0);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "which is not a variable");
+    FREE(x, again, two);
+}
+
 static Tracked gemm(const Tracked *x, const void *payload)
 {
     return square(ad_var_batched_gemm(x[0], x[1], payload));
@@ -276,7 +300,7 @@ static int all(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_memory),      TEST(test_overwritten), TEST(test_reductions),
-        TEST(test_conventions), TEST(test_gemm),
+        TEST(test_conventions), TEST(test_gemm),        TEST(test_without_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

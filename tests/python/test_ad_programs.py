@@ -387,6 +387,23 @@ FOUND = {
                 dr.scatter_add(out, x * b, lane & 3)
             c = b * b
         """,
+    # The derivative of the gradient comes to the conditional again, where no gradient
+    # arrives at the loop: its array of zeros is not added to the one that is there.
+    "a loop that no gradient reaches": """
+        a, b = x, x * p
+        if (lane & 1) == 0:
+            if x < p:
+                while (i < 3) & (((lane + 1) & 1) == 0):
+                    i += 1
+                    c = 2 * dr.tanh(dr.gather(Float64, whole, i % 5))
+                place = 3 * lane + (lane + 1) % 3
+                dr.scatter_add(over, 2 * dr.tanh(c / (dr.abs(c) + 1)), place, c < a)
+            else:
+                a = 2 * dr.tanh(Float64(0.25))
+            c = 2 * dr.tanh(dr.select((lane + 1) > 2, a, x))
+            a = 2 * dr.tanh(dr.atan2(a, dr.abs(c) + 1))
+        b = a + 2 * b - 2 * c
+        """,
     # Forward derivatives of the gradient do not need those of the array.
     "writes behind a return": """
         while i < lane % 4:

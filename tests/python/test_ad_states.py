@@ -381,3 +381,32 @@ def test_random_programs_against_differences(seed: int) -> None:
     start, p = program.inputs()
     inputs = [dr.detach(start[k]) for k in tracked]
     dr.check_grad(loss, dr.detach(p), *inputs)
+
+
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_values_that_stay_with_derivatives_that_do_not(
+    times: int, forward: bool
+) -> None:
+    """The state is the same literal in each iteration, and the core leaves it out; its
+    derivative is multiplied by the slope of the square, with a lane that has none."""
+    p = Float64(0.8) + dr.zeros(Float64, 3)
+    most = UInt(0, times, times + 1)
+    x = Float64(0.5, -1.2, 1.7)
+    dr.enable_grad(x)
+
+    def turn(i: Any, b: Any, p: Any) -> Any:
+        return i + 1, dr.square(dr.replace_grad(p, b)), p
+
+    for end, powers in ((UInt(times), [times] * 3), (most, most.numpy())):
+        start = dr.replace_grad(dr.square(Float64(0.8)), x)
+        _, y, _ = dr.while_loop(
+            (UInt(0), start, p), lambda i, *_, end=end: i < end, turn, mode="symbolic"
+        )
+        if forward:
+            dr.forward(x)
+        else:
+            dr.backward(y)
+        found = dr.grad(y if forward else x)
+        assert np.allclose(found, np.float64(1.6) ** np.array(powers, float))
+        dr.clear_grad(x)

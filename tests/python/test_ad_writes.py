@@ -429,3 +429,9 @@ def test_components(count: int, add: bool) -> None:
     moved[index[mask]] = tangents.T[mask]
     moved *= weights.reshape(5, count)
     assert np.allclose(dr.grad(back).numpy(), moved[[4, 4, 0, 1]].T, rtol=1e-12)
+
+
+def test_a_number_that_is_used_again() -> None:
+    """What the body of an inner loop has computed is gone when the array gets its
+    number, and was not the array that is written to."""
+    assert not is_recorded(Program(718857))  # for want of memory

@@ -81,9 +81,26 @@ def in_a_side(buffer: Any, i: Any) -> Any:
     dr.if_stmt((found,), LANE > 1, side, lambda found: found)
 
 
+def within_a_side(buffer: Any, i: Any) -> Any:
+    def side(k: Any) -> Any:
+        found = dr.gather(Float, buffer, LANE)
+        dr.scatter(buffer, found + 1, LANE)
+        return k
+
+    dr.if_stmt((LANE,), LANE > 1, side, lambda k: k)
+
+
+def within_two_sides(buffer: Any, i: Any) -> Any:
+    def side(k: Any) -> Any:
+        within_a_side(buffer, i)
+        return k
+
+    dr.if_stmt((LANE,), LANE > 0, side, lambda k: k)
+
+
 READERS = [
     gather_first, gather_a_copy, compute_first, exchange, entries, in_an_inner_loop,
-    in_a_side,
+    in_a_side, within_a_side, within_two_sides,
 ]  # fmt: skip
 STARTS = {
     "literal": lambda: dr.zeros(Float, 4),

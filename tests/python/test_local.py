@@ -287,6 +287,25 @@ def test_what_was_never_written_is_a_literal() -> None:
     assert values(number[1]) == [5, 6] and values(number[0]) == [3, 3]
 
 
+@pytest.mark.parametrize("in_call", [False, True])
+def test_what_was_never_written_in_some_lanes(in_call: bool) -> None:
+    """The side knows the position, of as many lanes as there are, but not its mask."""
+    lanes = dr.arange(UInt, 8)
+
+    def function(n: Any) -> Any:
+        buffer = dr.alloc_local(Float, 4, Float(7))
+        sides = (lambda x: x), (lambda x: buffer[(n ^ n) + 1] + 0 * x)
+        return dr.if_stmt((Float(n),), n % 3 == 0, *sides, mode="symbolic")
+
+    found = (
+        dr.switch(lanes & 1, [function, function], lanes, mode="symbolic")
+        if in_call
+        else function(lanes)
+    )
+    k = np.arange(8)
+    assert values(found) == np.where(k % 3 == 0, k, 7).tolist()
+
+
 @pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
 def test_entries_with_a_number_of_components_of_their_own(mode: str) -> None:
     lanes = dr.arange(UInt, 3)

@@ -46,6 +46,11 @@ def _with_shape(tensor: Any, array: Any, shape: Sequence[int]) -> Any:
     return type(tensor)(array, tuple(shape))
 
 
+def _none_of(source: Any) -> Any:
+    """A flat array without entries, tracked if that is."""
+    return dr.gather(type(source), source, dr.zeros(dr.uint32_array_t(type(source)), 0))
+
+
 def _gather_digits(
     tensor: Any, shape: Sequence[int], digits: Sequence[tuple[int, int, int]]
 ) -> Any:
@@ -57,7 +62,9 @@ def _gather_digits(
     """
     source = tensor.array
     count = math.prod(shape)
-    if count == 0 or entries_of(source) == 0:
+    if count == 0:
+        return _with_shape(tensor, _none_of(source), shape)
+    if entries_of(source) == 0:
         return _with_shape(tensor, dr.empty(type(source), count), shape)
     rest = _positions(source, count)
     index: Any = None
@@ -155,6 +162,12 @@ def _require_tensors(fn: str, arrays: Any) -> list[Any]:
     return [tensor_type(value) for value in inputs]
 
 
+def _track_like(result: Any, piece: Any) -> None:
+    """A piece without entries has the result tracked, if it is tracked itself."""
+    if dr.grad_enabled(piece):
+        dr.scatter(result, piece, dr.zeros(dr.uint32_array_t(type(piece)), 0))
+
+
 def _concat_flat(fn: str, pieces: Sequence[Any]) -> Any:
     dtype = type(pieces[0])
     total = sum(entries_of(piece) for piece in pieces)
@@ -165,6 +178,8 @@ def _concat_flat(fn: str, pieces: Sequence[Any]) -> Any:
         count = entries_of(piece)
         if count:
             scatter_whole(result, piece, _positions(piece, count) + offset)
+        else:
+            _track_like(result, piece)
         offset += count
     return result
 
@@ -200,6 +215,8 @@ def _concat_tensors(fn: str, pieces: Sequence[Any], axis: int) -> Any:
             # Entry i of the piece moves with its row from pitch 'inner' to 'row'.
             lane = _positions(flat, entries_of(flat))
             scatter_whole(result, flat, lane // inner * (row - inner) + lane + offset)
+        else:
+            _track_like(result, flat)
         offset += inner
     return _with_shape(pieces[0], result, shape)
 
@@ -566,7 +583,7 @@ def _take_entries(
     count = outer * picks * inner
     check_entries(fn, max(count, entries_of(source)))
     if count == 0:
-        return _with_shape(value, dr.empty(type(source), 0), result)
+        return _with_shape(value, _none_of(source), result)
     position = index
     if outer != 1 or inner != 1:
         lane = _positions(source, count)

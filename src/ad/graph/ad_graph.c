@@ -89,7 +89,7 @@ void ad_graph_release(uint64_t leaf)
 {
     if (ad_var_node(leaf))
         ad_graph_unref(ad_var_node(leaf));
-    if (leaf)
+    if (ad_var_index(leaf))
         var_dec(ad_var_index(leaf));
 }
 

@@ -164,7 +164,7 @@ static inline void ad_graph_hold(uint64_t leaf)
 {
     if (ad_var_node(leaf))
         ad_graph_ref(ad_var_node(leaf));
-    if (leaf)
+    if (ad_var_index(leaf))
         var_inc(ad_var_index(leaf));
 }
 void ad_graph_release(uint64_t leaf);

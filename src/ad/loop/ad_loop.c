@@ -284,8 +284,9 @@ static bool is_written(size_t k, uint64_t next)
     state_lock();
     const Loop *loop = (const Loop *) state_thread()->body;
     const LoopState *s = &loop->states[k];
-    bool written =
-        loop->body.kind == BODY_EVALUATED && s->whole && s->array == ad_var_index(next);
+    const VarId id = ad_var_index(next);
+    bool written = loop->body.kind == BODY_EVALUATED && s->whole &&
+                   (s->array == id || loop_array_is_copy(s, id));
     state_unlock();
     return written;
 }
@@ -359,19 +360,29 @@ static bool is_left_alone(const AdLoop *loop, const uint64_t *states, size_t k)
     return ad_var_node(states[k]) && states[k] == loop->before[k];
 }
 
+/* Has the core found that no lane ever enters the loop? Then each result is what there
+ * was before. One alone may be so since its values are the same in each iteration, a
+ * literal, of which the derivatives are others each time. */
+static bool is_never_entered(const AdTemplate *t, const uint32_t *results)
+{
+    for (uint32_t k = 0; k < t->state_count; k++)
+        if (results[k] != t->states[k].initial)
+            return false;
+    return true;
+}
+
 /* Results are there: what does the body do with the states? One that it leaves alone is
  * no output, and the result is what there was before the loop, also if the core has
  * made a variable of it. False: error recorded. */
 static bool note_changes(const AdOpen *open, const AdLoop *loop, const uint64_t *states,
-                         uint32_t *results)
+                         bool unentered, uint32_t *results)
 {
     AdTemplate *t = open->t;
     for (uint32_t k = 0; k < t->state_count; k++) {
         AdState *s = &t->states[k];
         VarId next = ad_var_index(states[k]);
         bool written = s->array = ad_open_last_write(open, next) != NULL;
-        /* The core has found that no lane ever enters the loop. */
-        const bool never = results[k] == s->initial && next != s->placeholder;
+        const bool never = unentered && next != s->placeholder;
         s->changes = next != s->placeholder && !written && !never;
         const bool alone =
             !s->changes && !written && (never || is_left_alone(loop, states, k));
@@ -395,7 +406,8 @@ static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *resu
 {
     AdLoop *loop = open->loop;
     open->loop = NULL;
-    bool ok = note_changes(open, loop, outputs, results);
+    const bool never = is_never_entered(open->t, results);
+    bool ok = note_changes(open, loop, outputs, never, results);
     for (size_t k = 0; k < loop->n; k++)
         states[k] = results[k];
     if (ok) {
@@ -408,7 +420,7 @@ static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *resu
         if (states[k] == ad_var_index(loop->initial[k]) &&
             ad_var_node(loop->initial[k]) &&
             (is_left_alone(loop, outputs, k) ||
-             ad_var_index(outputs[k]) != ad_var_index(loop->before[k])))
+             (never && ad_var_index(outputs[k]) != ad_var_index(loop->before[k]))))
             ad_graph_ref(ad_var_node(states[k] = loop->initial[k]));
     free_loop(loop);
     return ok;

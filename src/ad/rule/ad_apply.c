@@ -14,17 +14,21 @@
 
 /* ---------------------------------------------------------------- making nodes */
 
+/* A new node, tracked in the current scope: 0 if out of memory. */
+static NodeId admitted(NodeId node)
+{
+    if (!node || ad_scope_admit(node))
+        return node;
+    ad_graph_unref(node);
+    return 0;
+}
+
 /* The node of a result: 0 if out of memory. */
 static NodeId make_node(VarId result)
 {
     const Var *v = var_get(result);
-    NodeId node =
-        ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
-    if (node && !ad_scope_admit(node)) {
-        ad_graph_unref(node);
-        node = 0;
-    }
-    return node;
+    return admitted(
+        ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v)));
 }
 
 static uint64_t with_node(VarId result, NodeId node, bool ok)
@@ -257,13 +261,25 @@ uint64_t ad_var_track(uint32_t index)
     return result;
 }
 
+uint64_t ad_var_track_none(JitBackend backend, VarType type)
+{
+    TRY(state_thread(), 0);
+    if (type < VarTypeFloat16 || type >= VarTypeCount)
+        return 0;
+    state_lock();
+    NodeId node =
+        ad_scope_refuses() ? 0 : admitted(ad_graph_new_node(backend, type, 0));
+    state_unlock();
+    return (uint64_t) node << 32;
+}
+
 uint64_t ad_var_detach(uint64_t index)
 {
     TRY(state_thread(), 0);
-    if (!index)
+    VarId plain = ad_var_index(index);
+    if (!plain)
         return 0;
     state_lock();
-    VarId plain = ad_var_index(index);
     var_inc(plain);
     if (ad_var_node(index) && ad_thread_is_debugging())
         ad_loss_note(index, "detach()", NULL);
@@ -334,7 +350,7 @@ uint64_t ad_var_enter(uint64_t index)
 {
     AdBorder b = ad_border();
     NodeId node = ad_var_node(index);
-    if (!b.serial || !node)
+    if (!b.serial || !node || !ad_var_index(index))
         return ad_var_inc_ref(index);
     state_lock();
     bool enters = ad_border_is_outside(&b, node) || ad_border_is_between(&b, node);

@@ -77,19 +77,30 @@ static bool is_reached(const AdOperation *op, const uint64_t *given, uint32_t in
     return false;
 }
 
-/* Gradients of inputs that the operation adds to. */
+/* Gradients of inputs that the operation adds to; which inputs gradients reach. */
 static void take_sums(const AdOperation *op, NodeId node, const uint64_t *given,
-                      uint64_t *made)
+                      uint64_t *made, bool *inputs)
 {
+    for (uint32_t i = 0; i < op->n_in; i++)
+        inputs[i] = is_reached(op, given, i);
     for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
         const AdEdge *edge = ad_graph_edge(e);
         AdNode *source = ad_graph_node(edge->source);
-        if (!made[edge->slot] && is_reached(op, given, edge->slot) &&
+        if (!made[edge->slot] && inputs[edge->slot] &&
             op->arrival(op->payload, edge->slot) == ARRIVES_ARRAY) {
             made[edge->slot] = source->grad;
             source->grad = 0;
         }
     }
+}
+
+/* Regions make arrays of zeros for inputs that no gradient reaches. They would have to
+ * be added to the arrays that are there, which in a body cannot be read. */
+static void drop_unreached(const AdOperation *op, const bool *reached, uint64_t *made)
+{
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (!reached[i])
+            clear(&made[i], 1);
 }
 
 /* Gradients that leave by an edge move to 'to'. */
@@ -171,8 +182,13 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
     uint32_t n = forward ? op->n_in : op->n_out, m = forward ? op->n_out : op->n_in;
     uint64_t *from = forward ? op->in : op->out, *to = forward ? op->out : op->in;
     NodeId *givers = forward ? op->givers : op->givers + op->n_in;
+    const bool sums = !forward && op->arrival;
     uint64_t *given = alloc_zero(n + m, sizeof(uint64_t));
-    TRY(given, false);
+    bool *inputs = given && sums ? alloc_zero(m + 1, sizeof(bool)) : NULL;
+    if (!given || (sums && !inputs)) {
+        alloc_free(given);
+        return false;
+    }
     state_lock();
     clear(to, m);
     for (uint32_t i = 0; i < n; i++) {
@@ -184,8 +200,8 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
         lend(givers, given, n);
     else
         clear_givers(givers, n);
-    if (!forward && op->arrival)
-        take_sums(op, node, given, given + n);
+    if (sums)
+        take_sums(op, node, given, given + n, inputs);
     state_unlock();
     bool entered = false, ok = enter_scope(op, &entered);
     if (ok)
@@ -195,10 +211,13 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
         ok = false;
     state_lock();
     take_back(givers, given, n);
+    if (ok && sums)
+        drop_unreached(op, inputs, given + n);
     if (ok)
         keep_wanted(node, forward, to, given + n);
     clear(given, n + m);
     state_unlock();
+    alloc_free(inputs);
     alloc_free(given);
     return ok;
 }

@@ -16,7 +16,8 @@ static bool enqueue(AdVisits *v, ADMode mode, uint64_t index)
     NodeId id = ad_var_node(index);
     if (!id)
         return true;
-    if (var_get(ad_var_index(index))->flags & VAR_SYMBOLIC && !state_thread()->body)
+    if (ad_var_index(index) &&
+        var_get(ad_var_index(index))->flags & VAR_SYMBOLIC && !state_thread()->body)
         return error_set(JIT_ERROR_STATE,
                          "ad_enqueue(): r%u is symbolic: it exists within a loop, "
                          "conditional or call only, expected a result of it",

@@ -215,7 +215,7 @@ bool ad_has_grad(uint64_t index)
 
 bool ad_accum_grad(uint64_t index, uint64_t value)
 {
-    if (!ad_grad_enabled(index))
+    if (!ad_var_index(index) || !ad_grad_enabled(index))
         return true;
     AdSize size = ad_size_of(ad_var_index(index));
     VarInfo info;
@@ -288,7 +288,7 @@ void ad_clear_grad(uint64_t index)
 
 bool ad_set_grad(uint64_t index, uint64_t value)
 {
-    if (!ad_grad_enabled(index))
+    if (!ad_var_index(index) || !ad_grad_enabled(index))
         return true;
     AdBorder border = ad_border();
     NodeId node;

@@ -223,6 +223,31 @@ static bool *read_depends(PyObject *rows, size_t n_in, size_t n_out, bool *ok)
     return NULL;
 }
 
+/* The operation gets no gradients of what has no entries. */
+static uint64_t *with_entries(const Leaves *in)
+{
+    uint64_t *leaves = PyMem_New(uint64_t, in->count + 1);
+    for (size_t i = 0; leaves && i < in->count; i++)
+        leaves[i] = leaf_is_empty(in->leaves[i]) ? 0 : in->leaves[i];
+    return leaves ? leaves : (uint64_t *) PyErr_NoMemory();
+}
+
+/* Those of 'out' that the operation has not connected: they have no entries, or depend
+ * on what has none. */
+static bool connect_others(const TypeInfo *const *infos, const Leaves *in, Leaves *out)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < out->count; i++)
+        if (leaf_is_empty(out->leaves[i]))
+            ok = leaf_none(infos[i], (int) in->count, in->leaves, &out->leaves[i]);
+    for (size_t k = 0; ok && k < in->count; k++)
+        for (size_t i = 0; ok && leaf_is_empty(in->leaves[k]) && i < out->count; i++)
+            if (!leaf_is_empty(out->leaves[i]))
+                ok = (out->leaves[i] =
+                          leaf_of_none(out->leaves[i], 1, &in->leaves[k])) != 0;
+    return ok;
+}
+
 /* Connect the leaves; those of 'out' become tracked. */
 static bool connect(State *state, const char *name, PyObject *op, PyObject *inputs,
                     PyObject *outputs, Leaves *in, Leaves *out, PyObject *rows)
@@ -239,13 +264,17 @@ static bool connect(State *state, const char *name, PyObject *op, PyObject *inpu
               tree_visit(state, "custom", outputs, note_infos, &next);
     for (size_t i = 0; i < out->count; i++)
         out->leaves[i] = leaf_plain(out->leaves[i]);
+    uint64_t *given = ok ? with_entries(in) : NULL;
+    ok = given;
     if (ok) {
         o->held = true;
         Py_INCREF((PyObject *) o); /* the graph's, which releases it if it fails, too */
-        ok = ad_custom(&callbacks, o, in->count, in->leaves, out->count, out->leaves);
+        ok = ad_custom(&callbacks, o, in->count, given, out->count, out->leaves) &&
+             (depends || connect_others(o->infos + in->count, in, out));
         if (!ok)
             error_from_core("custom", NULL, 0);
     }
+    PyMem_Free(given);
     PyMem_Free(depends);
     Py_DECREF((PyObject *) o);
     return ok;

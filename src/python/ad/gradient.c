@@ -34,7 +34,7 @@ Array *gradient_get(Array *a, bool preserve_type)
         return result;
     for (size_t i = 0; result && i < array_count(result); i++) {
         const Leaf leaf = i < array_count(a) ? array_leaves(a)[i] : 0;
-        if (!leaf)
+        if (leaf_is_empty(leaf))
             continue;
         Leaf own = gradient_is_float(a->info) && leaf_node(leaf)
                        ? evaluate_call(read_gradient, leaf, NULL)
@@ -203,16 +203,31 @@ static bool visit_all(Walk *w, PyObject *const *args, Py_ssize_t n, TreeVisit vi
     return true;
 }
 
+/* The leaf with a node, or without. False: the core's error is set. */
+static bool set_node(const TypeInfo *info, Leaf leaf, bool enabled, Leaf *own)
+{
+    if (!leaf_is_empty(leaf)) {
+        *own = enabled ? ad_var_enable(leaf) : ad_var_detach(leaf);
+        return *own;
+    }
+    if (!enabled || leaf_node(leaf) || ad_scope_suspends_all()) {
+        *own = enabled ? leaf_ref(leaf) : 0;
+        return true;
+    }
+    *own = ad_var_track_none((JitBackend) info->backend, (VarType) info->entry);
+    return *own;
+}
+
 static bool enable_leaf(void *context, PyObject *object)
 {
     const Walk *w = context;
     Array *a = tracked_array(w, object);
     for (size_t i = 0; a && i < array_count(a); i++) {
         const Leaf leaf = array_leaves(a)[i];
-        if (!leaf || (!w->flag && !leaf_node(leaf)))
+        Leaf own;
+        if (!w->flag && !leaf_node(leaf))
             continue;
-        const Leaf own = w->flag ? ad_var_enable(leaf) : ad_var_detach(leaf);
-        if (!own)
+        if (!set_node(a->info, leaf, w->flag, &own))
             return error_from_core(w->operation, NULL, 0);
         array_set_leaf(a, i, own);
     }
@@ -429,6 +444,15 @@ static PyObject *enter(PyObject *module, PyObject *arg)
     return (PyObject *) result;
 }
 
+/* The value of x with the node of y, one of which has no entries. */
+static bool without_entries(const TypeInfo *info, Leaf x, Leaf y, Leaf *own)
+{
+    if (leaf_is_empty(x))
+        return leaf_none(info, 1, &y, own);
+    *own = leaf_of_none(leaf_plain(leaf_ref(x)), 1, &y);
+    return *own;
+}
+
 /* _replace_grad(a, b): arrays of one type. */
 static PyObject *replace_grad(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -444,8 +468,11 @@ static PyObject *replace_grad(PyObject *module, PyObject *const *args, Py_ssize_
     Array *result = array_new_like(a->info, a);
     for (size_t i = 0; result && i < array_count(a); i++) {
         const Leaf x = array_leaves(a)[i], y = array_leaves(b)[i];
-        const Leaf own = x && y ? ad_var_replace_grad(x, y) : leaf_ref(x);
-        if (!own && x) {
+        Leaf own = 0;
+        const bool ok = leaf_is_empty(x) || leaf_is_empty(y)
+                            ? without_entries(a->info, x, y, &own)
+                            : (own = ad_var_replace_grad(x, y)) != 0;
+        if (!ok) {
             error_from_core("replace_grad", args, n);
             Py_CLEAR(result);
         } else {

@@ -55,7 +55,7 @@ static bool find_symbolic(void *context, PyObject *leaf)
     const Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
         Leaf index = array_leaves(a)[i];
-        s->found |= index && leaf_state(index) == VarStateSymbolic;
+        s->found |= !leaf_is_empty(index) && leaf_state(index) == VarStateSymbolic;
     }
     return true;
 }

@@ -401,10 +401,22 @@ static bool fill_entries(const Conversion *c, Array *target, const Array *from,
            convert_array_fail_core(c);
 }
 
+/* Without entries. */
+static bool copy_none(const Conversion *c, Array *target, const Array *from)
+{
+    Leaf leaf;
+    if (!leaf_none(target->info, (int) array_count(from), array_leaves(from), &leaf))
+        return convert_array_fail_core(c);
+    array_set_leaf(target, 0, leaf);
+    return true;
+}
+
 /* Between the storages of two tensors, or a 1D array and a tensor. */
 static bool copy_storage(const Conversion *c, Array *target, Array *from, size_t size,
                          bool flip)
 {
+    if (!size && target->info->jit && from->info->jit)
+        return copy_none(c, target, from);
     if (!size)
         return true;
     if (target->info->jit)
@@ -509,6 +521,11 @@ static Array *from_tensor(const Conversion *c, Array *from)
     const Extent width =
         c->info->jit ? extents_get(&shape, shape.ndim - 1) : extent_of(1);
     Array *target = convert_array_start(c, c->info->dynamic ? shape.dims[0] : 0);
+    if (target && !size && c->info->jit && from->info->jit &&
+        !array_set_none(target, 1, array_leaves(from))) {
+        convert_array_fail_core(c);
+        return NULL;
+    }
     if (!target || !size)
         return target;
     bool ok;
@@ -536,7 +553,7 @@ Array *convert_array_start(const Conversion *c, size_t count)
 static bool is_single(Array *a)
 {
     return a->info->kind == KIND_TENSOR && array_tensor(a)->ndim == 0 &&
-           (!a->info->jit || array_leaf(a));
+           (!a->info->jit || !leaf_is_empty(array_leaf(a)));
 }
 
 bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
@@ -544,7 +561,7 @@ bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
 {
     const TypeInfo *source = from->info;
     const bool has_room = to->dynamic || to->leaves;
-    if (!has_room && !source->ndim && source->jit && array_leaf(from))
+    if (!has_room && !source->ndim && source->jit && !leaf_is_empty(array_leaf(from)))
         return convert_array_fail_size(c, 0, 1);
     if (is_single(from)) {
         const size_t n = to->dynamic ? array_count(target) : to->leaves;

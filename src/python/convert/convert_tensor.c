@@ -25,6 +25,7 @@ typedef struct Collection {
     Leaf *parts; /* owned variables (jit) */
     size_t *sizes;
     size_t part_count, part_capacity;
+    Leaf none; /* of a part without entries, the first one; owned */
 } Collection;
 
 /* ---------------------------------------------------------------- storage */
@@ -138,6 +139,8 @@ static bool add_tensor(Collection *all, size_t level, Array *tensor)
             return false;
     if (!set_complete(all, level + ndim) || !array_shape_size(ndim, shape, &size))
         return false;
+    if (!size && all->c->info->jit && !all->none)
+        all->none = leaf_ref(array_leaf(tensor));
     if (!size)
         return true;
     if (all->c->info->jit)
@@ -210,13 +213,18 @@ static Array *finish(Collection *all)
             memcpy(array_data(tensor), all->buffer, all->used * info->entry_size);
         return tensor;
     }
+    Leaf storage = 0;
+    bool ok = true;
     if (!all->part_count)
-        return tensor;
-    const Leaf storage =
-        all->part_count == 1
-            ? leaf_copied(all->parts[0])
-            : convert_array_concat(info, all->parts, all->sizes, all->part_count);
-    if (!storage) {
+        ok = leaf_none(info, 1, &all->none, &storage);
+    else if (all->part_count == 1)
+        storage = leaf_copied(all->parts[0]);
+    else
+        storage =
+            convert_array_concat(info, all->parts, all->sizes, all->part_count);
+    if (all->part_count)
+        ok = (storage = leaf_of_none(storage, 1, &all->none)) != 0;
+    if (!ok) {
         convert_array_fail_core(all->c);
         Py_DECREF((PyObject *) tensor);
         return NULL;
@@ -250,6 +258,7 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
     Array *tensor = add_value(&all, 0, value) ? finish(&all) : NULL;
     for (size_t i = 0; i < all.part_count; i++)
         leaf_unref(all.parts[i]);
+    leaf_unref(all.none);
     PyMem_Free(all.parts);
     PyMem_Free(all.sizes);
     PyMem_Free(all.buffer);

@@ -83,7 +83,8 @@ static bool export_variable(Array *a, Memory *m, Owner *owner, const char *opera
         error_from_core(operation, &self, 1);
         return false;
     }
-    if (array_leaf(a) == leaf && owner->variable != leaf && (literal || !recorded)) {
+    if (!leaf_is_empty(leaf) && array_leaf(a) == leaf && owner->variable != leaf &&
+        (literal || !recorded)) {
         leaf_ref(owner->variable);
         array_set_leaf(a, 0, owner->variable);
     }

@@ -16,19 +16,24 @@ static int arity(JitOp op)
     return op >= JitOpFma ? 3 : op >= JitOpAdd ? 2 : 1;
 }
 
-static bool trace(JitOp op, const Value *args, Value *result)
+/* What has one entry has none beside what is empty, as in apply.c. */
+static bool trace(const TypeInfo *info, JitOp op, const Value *args, Value *result)
 {
-    int n = arity(op), empty = 0;
-    for (int i = 0; i < n; i++)
-        empty += args[i] == 0;
-    *result = empty == n ? 0 : leaf_op(op, n, args);
-    return *result || empty == n;
+    int n = arity(op), empty = 0, many = 0;
+    for (int i = 0; i < n; i++) {
+        empty += leaf_is_empty(args[i]);
+        many += !leaf_is_empty(args[i]) && leaf_peek_size(args[i]) != 1;
+    }
+    if (empty && !many)
+        return leaf_none(info, n, args, result);
+    *result = leaf_op(op, n, args);
+    return *result;
 }
 
 bool value_op(const TypeInfo *info, JitOp op, const Value *args, Value *result)
 {
     if (info->jit)
-        return trace(op, args, result);
+        return trace(info, op, args, result);
     JitHostOperand operands[3];
     int n = arity(op);
     for (int i = 0; i < n; i++)
@@ -80,11 +85,13 @@ bool value_constant(const TypeInfo *info, uint64_t bits, Value *result)
 bool value_cast(const TypeInfo *from, const TypeInfo *to, Value value, Value *result)
 {
     if (from->jit) {
-        bool same = !value || from->entry == to->entry;
         if (!to->diff)
             value = leaf_detached(value);
-        *result = same ? leaf_copied(value) : leaf_cast(value, (VarType) to->entry);
-        return *result || !value;
+        if (leaf_is_empty(value))
+            return leaf_none(to, 1, &value, result);
+        *result = from->entry == to->entry ? leaf_copied(value)
+                                           : leaf_cast(value, (VarType) to->entry);
+        return *result;
     }
     uint64_t bits = 0;
     *result = 0;

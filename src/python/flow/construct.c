@@ -96,9 +96,13 @@ static PyObject *without_entries(void *context, PyObject *const *leaves)
 {
     (void) context;
     const Array *array = array_of(leaves[0]);
-    return array && array->info->jit
-               ? (PyObject *) access_make(Py_TYPE(leaves[0]), array->info, array)
-               : Py_NewRef(leaves[0]);
+    if (!array || !array->info->jit)
+        return Py_NewRef(leaves[0]);
+    Array *result = access_make(Py_TYPE(leaves[0]), array->info, array);
+    if (result && !(result = array_set_none(result, (int) array_count(array),
+                                            array_leaves(array))))
+        error_from_core(NULL, NULL, 0);
+    return (PyObject *) result;
 }
 
 PyObject *construct_without_entries(State *state, const char *operation,

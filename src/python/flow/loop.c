@@ -83,6 +83,10 @@ static bool start_loop(Loop *loop)
     construct_set(JitFlagCompressLoops, compress);
     PyMem_Free(differentiated);
     tracker_unite_names(loop->start);
+    if (loop->symbolic && loop->handle) {
+        loop->reads.states = loop->start->variables.ids;
+        loop->reads.state_count = loop->start->variables.count;
+    }
     return loop->handle || error_from_core(operation, NULL, 0);
 }
 

@@ -144,11 +144,11 @@ static bool add_variables(Tracker *t, TrackedLeaf *leaf, PyObject *object)
     leaf->count = parts.count;
     for (size_t i = 0; i < parts.count; i++) {
         const Leaf id = part(&parts, i);
-        if (!id && t->empties) {
+        if (leaf_is_empty(id) && t->empties) {
             leaf->count = 0;
             return true;
         }
-        if (!id) {
+        if (leaf_is_empty(id)) {
             t->failed_empty = true;
             return fail_empty(t, leaf, object);
         }
@@ -710,7 +710,7 @@ bool tracker_match(const Tracker *before, PyObject *object, Leaf *ids)
         if (array->info != like->info || array_count(array) != like->count)
             return false;
         for (size_t k = 0; k < like->count; k++)
-            if (!(ids[like->first + k] = array_leaves(array)[k]))
+            if (leaf_is_empty(ids[like->first + k] = array_leaves(array)[k]))
                 return false;
     }
     return leaves;

@@ -50,7 +50,7 @@ static bool note_array(Watched *item)
     for (size_t i = 0; i < item->count; i++) {
         item->ids[i] = array_leaves(array)[i];
         item->held[i] =
-            item->ids[i] && !is_in_memory(item->ids[i]);
+            !leaf_is_empty(item->ids[i]) && !is_in_memory(item->ids[i]);
         if (item->held[i])
             leaf_ref(item->ids[i]);
     }
@@ -276,7 +276,7 @@ static bool is_changed(const Watch *watch, const Watched *item)
         return true;
     for (size_t i = 0; i < item->count; i++) {
         const Leaf before = item->ids[i], after = array_leaves(array)[i];
-        const bool same = before == after && (item->held[i] || !before ||
+        const bool same = before == after && (item->held[i] || leaf_is_empty(before) ||
                                               is_in_memory(after));
         if (same || (after && leaf_peek_state(after) == VarStateDirty) ||
             (item->held[i] && is_stale(watch, before)))

@@ -53,7 +53,8 @@ static bool add_array(Collection *c, Finder *f, CollectedLeaf *place, const Arra
     for (size_t i = 0; i < place->count; i++) {
         const Leaf leaf = array_leaves(a)[i];
         uint32_t number = 0;
-        if (leaf && (number = number_of(c, f, leaf_index(leaf))) == UINT32_MAX)
+        if (!leaf_is_empty(leaf) &&
+            (number = number_of(c, f, leaf_index(leaf))) == UINT32_MAX)
             return false;
         if (!make_room(&c->numbers, c->number_count, &c->number_capacity,
                        sizeof(*c->numbers)))

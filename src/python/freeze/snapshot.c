@@ -419,10 +419,11 @@ static bool set_node(const State *state, Array *a, size_t k, PyObject *like)
     const uint32_t variable = leaf_index(array_leaves(a)[k]);
     if (like != Py_None && !array_check(state, like))
         return error_raise(PyExc_TypeError, name, NULL, 0, "expected an array");
-    if (!variable)
-        return true;
     const Leaf node = like == Py_None ? 0 : array_leaf(array_of(like));
-    array_set_leaf(a, k, leaf_with_node(jit_var_inc_ref(variable), node));
+    if (variable)
+        array_set_leaf(a, k, leaf_with_node(jit_var_inc_ref(variable), node));
+    else
+        array_set_leaf(a, k, leaf_is_empty(node) ? leaf_ref(node) : 0);
     return true;
 }
 

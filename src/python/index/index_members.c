@@ -94,9 +94,11 @@ static PyObject *zeros_of(Array *a, const char *operation)
     for (size_t i = 0; i < n && result; i++) {
         const uint64_t bits = 0;
         const Leaf like = array_leaves(a)[i];
-        const Leaf zero = like ? leaf_literal_like(a->info, &bits, like) : 0;
+        if (leaf_is_empty(like))
+            continue;
+        const Leaf zero = leaf_literal_like(a->info, &bits, like);
         array_set_leaf(result, i, zero);
-        if (like && !zero) {
+        if (!zero) {
             error_from_core(operation, &(PyObject *){ (PyObject *) a }, 1);
             Py_CLEAR(result);
         }
@@ -291,12 +293,12 @@ static PyObject *get_label(PyObject *self, void *closure)
     (void) closure;
     Array *a = (Array *) self;
     const Leaf index = is_one_variable(a) ? array_leaf(a) : 0;
-    const char *label = index ? leaf_label(index) : NULL;
+    const char *label = !leaf_is_empty(index) ? leaf_label(index) : NULL;
     if (label)
         return PyUnicode_FromString(label);
     /* Without a label: in debug mode, the line that made it. */
     uint32_t line = 0;
-    const char *file = index ? leaf_location(index, &line) : NULL;
+    const char *file = !leaf_is_empty(index) ? leaf_location(index, &line) : NULL;
     return file ? PyUnicode_FromFormat("%s:%u", file, line) : Py_NewRef(Py_None);
 }
 
@@ -323,9 +325,12 @@ static int set_label(PyObject *self, PyObject *value, void *closure)
                                  : NULL;
         const char *text = numbered ? PyUnicode_AsUTF8(numbered) : label;
         const bool named = text || none;
-        const Leaf labelled = index && named ? leaf_labelled(index, text) : 0;
+        const bool empty = leaf_is_empty(index);
+        const Leaf labelled = empty    ? leaf_ref(index)
+                              : named ? leaf_labelled(index, text)
+                                      : 0;
         Py_XDECREF(numbered);
-        if (index && !labelled) {
+        if (!empty && !labelled) {
             if (!PyErr_Occurred())
                 error_from_core("set_label", &self, 1);
             return -1;

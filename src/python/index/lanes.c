@@ -265,7 +265,7 @@ static Leaf positions_of(const Array *a, Array *key, int set)
 
 static bool is_empty(const Array *flat)
 {
-    return flat->info->jit ? !array_leaf(flat) : !array_count(flat);
+    return flat->info->jit ? leaf_is_empty(array_leaf(flat)) : !array_count(flat);
 }
 
 PyObject *lanes_get(Array *a, Array *key)

@@ -74,8 +74,12 @@ static bool gather_entries(const Selection *s, const Array *from, Array *to)
 static Array *gather(const Selection *s, Array *from)
 {
     Array *to = extents_new_tensor(from->info, &s->shape);
-    if (!to || !s->total.n)
-        return to;
+    if (!to)
+        return NULL;
+    if (!s->total.n) {
+        to = from->info->jit ? array_set_none(to, 1, array_leaves(from)) : to;
+        return to ? to : (Array *) error_from_core(s->operation, NULL, 0);
+    }
     if (!(from->info->jit ? gather_traced(s, from, to) : gather_entries(s, from, to)))
         Py_CLEAR(to);
     return to;

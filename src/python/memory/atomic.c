@@ -29,7 +29,7 @@ static Array *check_target(State *state, const char *operation, const char *name
                     name, a->info->name, type);
         return NULL;
     }
-    if (!array_leaf(a)) {
+    if (leaf_is_empty(array_leaf(a))) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "'%s' is empty, expected at least one entry", name);
         return NULL;
@@ -66,7 +66,7 @@ static bool run(const Access *a, Atomic *t, Array *index, Array *mask)
     Leaf position = array_leaf(index), active = mask ? array_leaf(mask) : 0;
     Leaf value = t->value ? array_leaf(t->value) : 0;
     bool ok = false;
-    if (mask && !active) {
+    if (mask && leaf_is_empty(active)) {
         error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
                     "'active' is empty, expected at least one entry");
         return false;

@@ -125,16 +125,28 @@ static size_t masked_lanes(const Access *a, const Array *index, const Array *mas
     return lanes;
 }
 
-/* Gather n variables from a leaf into out[n]; no lanes give empty variables. */
-static bool gather_leaf(const Access *a, Leaf source, const Array *index,
-                        const Array *mask, size_t n, Leaf *out)
+/* No lanes give leaves without entries, of the type of the source. */
+static bool gather_nothing(const Access *a, const TypeInfo *info, Leaf source, size_t n,
+                           Leaf *out)
+{
+    bool ok = true;
+    for (size_t k = 0; ok && k < n; k++)
+        ok = leaf_none(info, 1, &source, &out[k]);
+    if (!ok)
+        error_from_core(a->operation, NULL, 0);
+    return ok;
+}
+
+/* Gather n variables from a leaf of an array of type 'info' into out[n]. */
+static bool gather_leaf(const Access *a, const TypeInfo *info, Leaf source,
+                        const Array *index, const Array *mask, size_t n, Leaf *out)
 {
     bool ok;
     memset(out, 0, n * sizeof(*out));
     size_t lanes = masked_lanes(a, index, mask, &ok);
     if (!ok || lanes == 0)
-        return ok;
-    if (!source) {
+        return ok && gather_nothing(a, info, source, n, out);
+    if (leaf_is_empty(source)) {
         error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
                     "'source' is empty, expected at least one entry");
         return false;
@@ -157,7 +169,7 @@ static Array *gather_leaves(Access *a, PyTypeObject *cls, Array *source, Array *
         Leaf leaf = i < array_count(source) ? array_leaves(source)[i] : 0;
         Leaf out;
         leaf_ref(leaf);
-        bool ok = gather_leaf(a, leaf, index, mask, 1, &out);
+        bool ok = gather_leaf(a, source->info, leaf, index, mask, 1, &out);
         leaf_unref(leaf);
         if (ok)
             array_set_leaf(result, i, out);
@@ -285,7 +297,7 @@ static PyObject *gather_components(Access *a, PyTypeObject *cls, const TypeInfo 
         Leaf *out = PyMem_New(Leaf, n), leaf = access_variable(source);
         if (!out)
             PyErr_NoMemory();
-        ok = out && gather_leaf(a, leaf, index, mask, n, out);
+        ok = out && gather_leaf(a, source->info, leaf, index, mask, n, out);
         for (size_t k = 0; k < n && ok; k++)
             array_set_leaf(result, k, out[k]);
         PyMem_Free(out);

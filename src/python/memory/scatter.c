@@ -164,7 +164,7 @@ static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands
 {
     const char *operation = s->access.operation;
     Leaf old = array_leaves(target)[i];
-    if (!old) {
+    if (leaf_is_empty(old)) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "'target' is empty, expected at least one entry");
         return false;
@@ -212,7 +212,7 @@ static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
     if (!write_lanes(s, pair, index, mask, &lanes))
         return false;
     for (size_t i = 0; lanes && i < array_count(pair->target); i++)
-        if (!array_leaves(pair->target)[i]) {
+        if (leaf_is_empty(array_leaves(pair->target)[i])) {
             error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
                         "'target' is empty, expected at least one entry");
             return false;
@@ -224,6 +224,24 @@ static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
     error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
                 "this reduction is not defined for entries of %s", info->name);
     return false;
+}
+
+/* Nothing is written, by values of which some may be tracked. */
+static bool write_nothing(const Scatter *s, Array *target, size_t i, size_t n,
+                          const Leaf *values)
+{
+    const Leaf old = array_leaves(target)[i];
+    const int m = (int) n;
+    Leaf own = 0;
+    const bool ok = leaf_node(old)       ? (own = leaf_ref(old)) != 0
+                    : leaf_is_empty(old) ? leaf_none(target->info, m, values, &own)
+                                         : (own = leaf_of_none(leaf_ref(old), m,
+                                                               values)) != 0;
+    if (ok)
+        array_set_leaf(target, i, own);
+    else
+        error_from_core(s->access.operation, NULL, 0);
+    return ok;
 }
 
 static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
@@ -244,12 +262,14 @@ static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
                     "the number of components changed while arguments were converted");
         ok = false;
     }
-    if (ok && lanes && pair->components) {
-        ok = n == 0 || write_leaf(s, pair->target, 0, &all);
-    } else if (ok && lanes) {
+    if (ok && n && pair->components) {
+        ok = lanes ? write_leaf(s, pair->target, 0, &all)
+                   : write_nothing(s, pair->target, 0, n, values);
+    } else {
         for (size_t i = 0; i < n && ok; i++) {
             const Operands one = { values + i, 1, all.index, all.mask };
-            ok = write_leaf(s, pair->target, i, &one);
+            ok = lanes ? write_leaf(s, pair->target, i, &one)
+                       : write_nothing(s, pair->target, i, 1, values + i);
         }
     }
     for (size_t k = 0; k < n; k++)

@@ -64,7 +64,7 @@ static PyObject *slice_jit(const Slice *s, Array *a)
         &s->access.state->types[type_in_family(a->info, FAMILY_SCALAR)];
     Array *result = array_new_like(info, a);
     for (size_t i = 0; result && i < array_count(a); i++)
-        if (array_leaves(a)[i])
+        if (!leaf_is_empty(array_leaves(a)[i]))
             leaf_schedule(array_leaves(a)[i]); /* one kernel for all */
     for (size_t i = 0; result && i < array_count(result); i++)
         if (!read_leaf(s, a, i, (char *) array_data(result) + i * info->entry_size))

@@ -322,6 +322,18 @@ void array_set_leaf(Array *a, size_t i, Leaf index)
     leaf_unref(old);
 }
 
+Array *array_set_none(Array *a, int n, const Leaf *from)
+{
+    for (size_t i = 0; a && a->info->jit && i < array_count(a); i++) {
+        Leaf leaf;
+        if (leaf_none(a->info, n, from, &leaf))
+            array_set_leaf(a, i, leaf);
+        else
+            Py_CLEAR(a);
+    }
+    return a;
+}
+
 static void swap_leaves(Leaf *a, Leaf *b, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -336,7 +348,7 @@ static size_t storage_size(const Array *a)
 {
     if (!a->info->jit)
         return array_count(a);
-    return a->info->kind == KIND_LEAF && array_leaf(a) ? leaf_size(array_leaf(a)) : 0;
+    return a->info->kind == KIND_LEAF ? leaf_size(array_leaf(a)) : 0;
 }
 
 /* The storage of a tensor, seen through a view, has as many entries as the shape

@@ -159,6 +159,10 @@ bool array_set_sizes(Array *tensor, const JitSize *sizes);
 
 /** Set leaf i of a jit array; 'leaf' is stolen, the previous one released. */
 void array_set_leaf(Array *a, size_t i, Leaf leaf);
+/** Leaves without entries (leaf_none()), made of n others. NULL is passed on; on
+ *  failure the core's error is set, and the array released. In drjit.scalar nothing
+ *  happens. */
+Array *array_set_none(Array *a, int n, const Leaf *from);
 
 /** Move the leaves (and the shape) of 'source' into 'target', which keeps its identity;
  *  both have the same info. Source is left empty. Into a view the leaves go to the

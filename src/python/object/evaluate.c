@@ -22,7 +22,7 @@ static bool evaluate_memory(Leaf index, bool lend, Leaf *evaluated, void **data)
 {
     *evaluated = 0;
     *data = NULL;
-    if (!index)
+    if (leaf_is_empty(index))
         return true;
     leaf_ref(index);
     WAIT_BEGIN_IF(!leaf_at_hand(index))

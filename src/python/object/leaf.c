@@ -22,6 +22,32 @@ Leaf leaf_plain(Leaf leaf)
     return leaf_of(leaf_index(leaf));
 }
 
+static bool is_tracked(int n, const Leaf *from)
+{
+    for (int i = 0; i < n; i++)
+        if (leaf_node(from[i]) && ad_grad_enabled(from[i]))
+            return true;
+    return false;
+}
+
+bool leaf_none(const TypeInfo *info, int n, const Leaf *from, Leaf *result)
+{
+    const bool tracked = info->diff && type_is_float(info) && is_tracked(n, from);
+    *result = tracked ? ad_var_track_none((JitBackend) info->backend,
+                                          (VarType) info->entry)
+                      : 0;
+    return *result || !tracked;
+}
+
+Leaf leaf_of_none(Leaf result, int n, const Leaf *from)
+{
+    if (!result || leaf_node(result) || !is_tracked(n, from))
+        return result;
+    const Leaf tracked = ad_var_track(leaf_index(result));
+    leaf_unref(result);
+    return tracked;
+}
+
 /* ---------------------------------------------------------------- questions */
 
 JitBackend leaf_backend(Leaf leaf)

@@ -7,6 +7,10 @@
  * of control flow (region*) work with whole leaves, with the functions below, so that
  * an operation is differentiated where it is recorded.
  *
+ * An array without entries that is tracked is a node and no variable: whoever wants the
+ * variable asks leaf_is_empty(). What is made of it is tracked without an edge, since
+ * no gradient comes from there (leaf_none(), leaf_of_none()).
+ *
  * What makes a leaf gives a new reference; 0 says that the core failed (its error is
  * set). Operands are borrowed.
  */
@@ -43,6 +47,12 @@ static inline Leaf leaf_of(uint32_t variable)
     return variable;
 }
 
+/** Has it no entries? */
+static inline bool leaf_is_empty(Leaf leaf)
+{
+    return !leaf_index(leaf);
+}
+
 /** The leaf without its derivative (borrowed, as the leaf is). */
 static inline Leaf leaf_detached(Leaf leaf)
 {
@@ -53,6 +63,13 @@ static inline Leaf leaf_detached(Leaf leaf)
 
 /** The variable of a leaf, whose reference moves, without the node. */
 Leaf leaf_plain(Leaf leaf);
+
+/** What n leaves, of which one is empty, give where there are no entries, as a leaf of
+ *  this type: tracked if one of them is. False: the core's error is set. */
+bool leaf_none(const TypeInfo *info, int n, const Leaf *from, Leaf *result);
+/** The same for what has entries nevertheless, such as a sum; its reference moves, and
+ *  0 stays 0. */
+Leaf leaf_of_none(Leaf result, int n, const Leaf *from);
 
 /* ---- references; 0 is accepted */
 
@@ -88,14 +105,14 @@ Leaf leaf_with_node(uint32_t variable, Leaf like);
 
 static inline size_t leaf_size(Leaf leaf)
 {
-    return jit_var_size(leaf_index(leaf));
+    return leaf_is_empty(leaf) ? 0 : jit_var_size(leaf_index(leaf));
 }
 
 /** The same for comparisons with other sizes, with 0 and 1: a frozen function that is
  *  being recorded does not depend on it. */
 static inline size_t leaf_peek_size(Leaf leaf)
 {
-    return jit_var_peek_size(leaf_index(leaf));
+    return leaf_is_empty(leaf) ? 0 : jit_var_peek_size(leaf_index(leaf));
 }
 
 static inline VarState leaf_state(Leaf leaf)

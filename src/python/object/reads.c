@@ -2,9 +2,10 @@
  * reads.c -- see reads.h
  *
  * An entry is a leaf of an object, which it holds, or a variable, which it does not: a
- * reference would make the array look shared, and a write would copy it. The variable
- * of an array that is written to has been there since before the loop, so no other one
- * can have had its number meanwhile.
+ * reference would make the array look shared, and a write would copy it. Such a
+ * variable is an array in memory, which what was recorded refers to, or a placeholder,
+ * which the loop holds until its end: no other one can have its number meanwhile. What
+ * the body computes is neither, may be gone soon, and nobody can write to it.
  */
 #include "python/object/reads.h"
 
@@ -121,6 +122,28 @@ static Read read_of(const Array *array, size_t i)
     return (Read){ .root = (Array *) root, .number = array->offset + i };
 }
 
+static bool is_state(const Reads *reads, uint32_t number)
+{
+    for (size_t i = 0; i < reads->state_count; i++)
+        if (leaf_name(reads->states[i]) == number)
+            return true;
+    return false;
+}
+
+/* Can a variable be an array that is written to later on? */
+static bool may_be_target(Leaf leaf, bool literals)
+{
+    const VarState state = leaf_peek_state(leaf);
+    if (state == VarStateLiteral)
+        return literals;
+    if (state != VarStateSymbolic && state != VarStateUnevaluated)
+        return true;
+    const Reads *reads = innermost;
+    while (reads && !is_state(reads, leaf_name(leaf)))
+        reads = reads->outer;
+    return reads;
+}
+
 static void note(const Array *array, bool literals)
 {
     if (!innermost || !array->info->jit)
@@ -128,8 +151,8 @@ static void note(const Array *array, bool literals)
     for (size_t i = 0; i < array_count(array); i++) {
         const Leaf leaf = array_leaves(array)[i];
         Read read = read_of(array, i);
-        if (!leaf || find(innermost, read.root, read.number) ||
-            (!read.root && !literals && leaf_peek_state(leaf) == VarStateLiteral))
+        if (leaf_is_empty(leaf) || find(innermost, read.root, read.number) ||
+            (!read.root && !may_be_target(leaf, literals)))
             continue;
         read.file = find_place(&read.line);
         add(innermost, read);
@@ -165,17 +188,25 @@ void reads_note_state(Leaf state, const Array *array, size_t i)
     add(innermost, read);
 }
 
+/* Is this the body of a recorded loop, or something within one? */
+static bool in_recorded(const Reads *reads)
+{
+    while (reads && !reads->recorded)
+        reads = reads->outer;
+    return reads;
+}
+
 bool reads_check_write(const char *operation, const Array *target)
 {
     if (undo_open && !undo_note(target))
         return false;
     if (!innermost || !target->info->jit)
         return true;
-    for (const Reads *reads = innermost; reads; reads = reads->outer)
-        for (size_t i = 0; reads->recorded && i < array_count(target); i++) {
+    for (const Reads *reads = innermost; in_recorded(reads); reads = reads->outer)
+        for (size_t i = 0; i < array_count(target); i++) {
             const Leaf leaf = array_leaves(target)[i];
             const Read *read = find(reads, root_of(target), target->offset + i);
-            if (!read && leaf)
+            if (!read && !leaf_is_empty(leaf))
                 read = find(reads, NULL, leaf_name(leaf));
             if (read)
                 return fail(operation, read);
@@ -209,7 +240,7 @@ void reads_end(Reads *reads)
     reads_open--;
     for (size_t i = 0; i < reads->count; i++) {
         const Read *read = &reads->entries[i];
-        if (innermost)
+        if (innermost && (read->root || !is_state(reads, (uint32_t) read->number)))
             add(innermost, *read);
         Py_XDECREF((PyObject *) read->root);
         Py_XDECREF(read->file);

@@ -22,6 +22,8 @@ typedef struct Read Read;
 typedef struct Reads {
     struct Reads *outer; /* of the same thread */
     bool recorded;       /* of a recorded loop, which must not write to what it reads */
+    const Leaf *states;  /* its placeholders, while the body runs; borrowed */
+    size_t state_count;
     Read *entries;       /* in no order */
     size_t count, capacity;
     uint32_t *slots;     /* 1 + number of an entry; open addressing */

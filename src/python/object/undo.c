@@ -105,7 +105,7 @@ bool undo_note(const Array *target)
         return true;
     bool ok = true;
     for (size_t i = 0; ok && i < array_count(target); i++)
-        if (array_leaves(target)[i])
+        if (!leaf_is_empty(array_leaves(target)[i]))
             ok = note_leaf(root, target->offset + i, array_leaves(target)[i]);
     return ok;
 }

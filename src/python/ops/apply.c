@@ -296,8 +296,8 @@ void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
 {
     size_t empty = 0, other = 0;
     for (int k = 0; k < count; k++) {
-        empty += indices[k] == 0;
-        if (indices[k] && leaf_size(indices[k]) > other)
+        empty += leaf_is_empty(indices[k]);
+        if (leaf_size(indices[k]) > other)
             other = leaf_size(indices[k]);
     }
     if (empty && other)
@@ -356,7 +356,7 @@ static bool fail_leaf(const Job *job, size_t i, const Leaf *in)
 static bool is_empty(const Leaf *in, int arity)
 {
     for (int k = 0; k < arity; k++)
-        if (in[k] && leaf_peek_size(in[k]) != 1)
+        if (!leaf_is_empty(in[k]) && leaf_peek_size(in[k]) != 1)
             return false;
     return true;
 }
@@ -372,10 +372,13 @@ static bool compute_traced(const Job *job, Array *out)
         for (int k = 0; k < job->arity; k++) {
             const Operand *o = &job->operands[k];
             in[k] = o->array ? array_leaves(o->array)[position(o, i)] : o->value;
-            empty += in[k] == 0;
+            empty += leaf_is_empty(in[k]);
         }
-        if (empty && is_empty(in, job->arity))
+        if (empty && is_empty(in, job->arity)) {
+            if (!leaf_none(out->info, job->arity, in, &array_leaves(out)[i]))
+                return fail_leaf(job, i, in);
             continue;
+        }
         Leaf leaf = empty   ? 0
                     : masks ? order_masks(op, in)
                             : leaf_op(op, job->arity, in);
@@ -564,6 +567,19 @@ static bool fill_size(const Job *job, Array *out, Extent size)
     return index;
 }
 
+static Array *without_entries(const Job *job, Array *out)
+{
+    Leaf in[3];
+    for (int k = 0; job->info->jit && k < job->arity; k++) {
+        const Operand *o = &job->operands[k];
+        in[k] = o->array ? array_leaf(o->array) : o->value;
+    }
+    out = array_set_none(out, job->arity, in);
+    if (!out)
+        fail(job);
+    return out;
+}
+
 static Array *apply_tensors(Job *job)
 {
     Extents shape, shapes[3];
@@ -573,8 +589,10 @@ static Array *apply_tensors(Job *job)
     if (!expand(job, &shape, &size))
         return NULL;
     Array *out = extents_new_tensor(job->result, &shape);
-    if (!out || size.n == 0)
-        return out;
+    if (!out)
+        return NULL;
+    if (size.n == 0)
+        return without_entries(job, out);
     if (!compute(job, out) || (job->info->jit && !fill_size(job, out, size)))
         Py_CLEAR(out);
     return out;

@@ -80,7 +80,7 @@ static bool test_floats(const Test *t, const Array *a, Array *out)
     bool ok = true;
     for (size_t i = 0; i < array_count(a) && ok; i++) {
         Value leaf = value_of(a, i), result = 0;
-        bool empty = a->info->jit && !leaf;
+        bool empty = a->info->jit && leaf_is_empty(leaf);
         ok = empty || test_leaf(t, &b, leaf, &result);
         value_release(a->info, leaf);
         if (ok)

@@ -184,7 +184,8 @@ static bool set_from_value(const Fill *f, Array *a, Extent lanes)
             continue;
         }
         const Leaf leaf = array_leaves(value)[i];
-        Leaf wide = leaf && lanes.n ? leaf_resize(leaf, extent_next(lanes)) : 0;
+        const bool some = !leaf_is_empty(leaf) && lanes.n;
+        Leaf wide = some ? leaf_resize(leaf, extent_next(lanes)) : 0;
         if (wide && f->mode == MODE_OPAQUE) {
             int scheduled;
             const Leaf forced = leaf_schedule_force(wide, &scheduled);

@@ -149,9 +149,9 @@ static Leaf reduce_add(Leaf a, void *unused)
 static bool reduce_lanes(const TypeInfo *info, Leaf a, Leaf b, Leaf *result)
 {
     const uint64_t zero = 0;
-    if (!a && !b) {
-        *result = leaf_literal(info, &zero, 1);
-    } else if (a && b && type_is_float(info) &&
+    if (leaf_is_empty(a) && leaf_is_empty(b)) {
+        *result = leaf_of_none(leaf_literal(info, &zero, 1), 2, (Leaf[]) { a, b });
+    } else if (!leaf_is_empty(a) && !leaf_is_empty(b) && type_is_float(info) &&
                leaf_peek_size(a) == leaf_peek_size(b)) {
         *result = evaluate_command(reduce_dot, a, b, &b);
     } else {

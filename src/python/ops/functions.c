@@ -508,9 +508,10 @@ static PyObject *select_number(const Array *mask, const Array *a, PyObject *numb
     for (size_t i = 0; out && i < info->leaves; i++) {
         Leaf bit = array_leaves(mask)[i * stride];
         Leaf leaf = array_leaves(a)[i];
-        Leaf index = bit && leaf ? leaf_select(bit, first ? literal : leaf,
-                                               first ? leaf : literal)
-                                 : 0;
+        Leaf index = bit && !leaf_is_empty(leaf)
+                         ? leaf_select(bit, first ? literal : leaf,
+                                       first ? leaf : literal)
+                         : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
@@ -543,7 +544,9 @@ static PyObject *select_short(PyObject *mask, PyObject *a, PyObject *b)
     Array *out = array_new(info);
     for (size_t i = 0; out && i < info->leaves; i++) {
         Leaf in[] = { bits[i * stride], values[0][i], values[1][i] };
-        Leaf index = in[0] && in[1] && in[2] ? leaf_select(in[0], in[1], in[2]) : 0;
+        const bool some =
+            in[0] && !leaf_is_empty(in[1]) && !leaf_is_empty(in[2]);
+        Leaf index = some ? leaf_select(in[0], in[1], in[2]) : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
@@ -605,8 +608,8 @@ static bool reinterpret_leaves(const Array *from, Array *to)
                              array_data(to));
     for (size_t i = 0; i < count; i++) {
         Leaf index = array_leaves(from)[i];
-        Leaf cast = index ? leaf_reinterpret(index, target) : 0;
-        if (index && !cast)
+        Leaf cast = !leaf_is_empty(index) ? leaf_reinterpret(index, target) : 0;
+        if (!leaf_is_empty(index) && !cast)
             return false;
         array_leaves(to)[i] = cast;
     }

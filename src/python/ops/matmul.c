@@ -312,13 +312,18 @@ static bool multiply_traced(const Product *p, Array *a, Array *b, Array *out,
 {
     Leaf index;
     const uint64_t zero = 0;
-    if (p->gemm.k == 0) {
-        index = leaf_literal(out->info, &zero, extent_next(p->size));
+    const Leaf from[] = { array_leaf(a), array_leaf(b) };
+    bool ok = true;
+    if (p->size.n == 0) {
+        ok = leaf_none(out->info, 2, from, &index);
+    } else if (p->gemm.k == 0) {
+        index = leaf_of_none(leaf_literal(out->info, &zero, extent_next(p->size)), 2,
+                             from);
     } else {
         GemmCall call = { array_leaf(b), &p->gemm };
         index = evaluate_command(call_gemm, array_leaf(a), call.b, &call);
     }
-    if (!index) {
+    if (!ok || (p->size.n && !index)) {
         fail(args);
         return false;
     }
@@ -451,9 +456,8 @@ static PyObject *multiply_tensors(Array *a, Array *b, bool at, bool bt,
         !plan(&product, &left, &right, args))
         return NULL;
     Array *out = extents_new_tensor(a->info, &product.result);
-    if (out && product.size.n &&
-        !(a->info->jit ? multiply_traced(&product, a, b, out, args)
-                       : multiply_now(&product, a, b, out, args)))
+    if (out && !(a->info->jit ? multiply_traced(&product, a, b, out, args)
+                              : multiply_now(&product, a, b, out, args)))
         Py_CLEAR(out);
     return array_finish(out, args, NAME_ARGS);
 }

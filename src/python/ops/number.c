@@ -31,13 +31,18 @@ typedef struct Leaves {
     size_t step;
 } Leaves;
 
+static inline bool both(Leaf x, Leaf y)
+{
+    return !leaf_is_empty(x) && !leaf_is_empty(y);
+}
+
 /* False: there was an empty leaf or an error; the long way tells. */
 static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
                          Leaf *out)
 {
     for (size_t i = 0; i < count; i++) {
         Leaf x = a.leaves[i * a.step], y = b.leaves[i * b.step];
-        Leaf index = x && y ? function(x, y) : 0;
+        Leaf index = both(x, y) ? function(x, y) : 0;
         if (!index)
             return false;
         out[i] = index;
@@ -51,7 +56,7 @@ static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
 {
     if (result->kind == KIND_LEAF) {
         Leaf x = *a.leaves, y = *b.leaves;
-        Leaf index = x && y ? function(x, y) : 0;
+        Leaf index = both(x, y) ? function(x, y) : 0;
         return index ? (PyObject *) array_new_leaf(result, index) : NULL;
     }
     Array *out = array_new(result);

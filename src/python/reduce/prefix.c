@@ -94,8 +94,11 @@ static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, size_t wi
 {
     Leaf leaf;
     *out = 0;
-    if (!reduce_leaf_variable(p->operation, value, i, width, &leaf) || !leaf)
-        return !leaf && !PyErr_Occurred();
+    if (!reduce_leaf_variable(p->operation, value, i, width, &leaf))
+        return false;
+    if (!leaf)
+        return leaf_none(value->info, 1, &array_leaves(value)[i], out) ||
+               error_from_core(p->operation, (PyObject **) &value, 1);
     Prefix call = *p;
     if (call.block.n > leaf_peek_size(leaf) && leaf_size(leaf)) {
         (void) extent_number(call.block);
@@ -497,15 +500,14 @@ static bool reduce_leaf(const Prefix *p, Array *value, size_t i, size_t width,
     Leaf leaf, out;
     if (!reduce_leaf_variable(p->operation, value, i, width, &leaf))
         return false;
-    if (!leaf)
-        return true;
-    out = reduce_incomplete(p, value->info, leaf);
+    const bool ok = leaf ? (out = reduce_incomplete(p, value->info, leaf)) != 0
+                         : leaf_none(value->info, 1, &array_leaves(value)[i], &out);
     leaf_unref(leaf);
-    if (out)
+    if (ok)
         array_set_leaf(result, i, out);
     else
         error_from_core(p->operation, (PyObject **) &value, 1);
-    return out;
+    return ok;
 }
 
 static Array *reduce_blocks(const Prefix *p, Array *value)

@@ -107,7 +107,7 @@ bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
                           size_t width, Leaf *index)
 {
     Leaf leaf = array_leaves(value)[i];
-    if (!leaf || !width)
+    if (leaf_is_empty(leaf) || !width)
         *index = 0;
     else if (width == 1 || leaf_peek_size(leaf) != 1)
         *index = leaf_ref(leaf);
@@ -247,7 +247,7 @@ static PyObject *over_entries(const Reduction *r, Array *value)
     Array *result = array_new_like(value->info, value);
     const size_t count = result ? array_count(result) : 0;
     for (size_t i = 0; count > 1 && i < count; i++)
-        if (array_leaves(value)[i])
+        if (!leaf_is_empty(array_leaves(value)[i]))
             leaf_schedule(array_leaves(value)[i]); /* one kernel for all */
     for (size_t i = 0; result && i < count; i++) {
         Leaf leaf, reduced;
@@ -257,7 +257,9 @@ static PyObject *over_entries(const Reduction *r, Array *value)
         }
         reduced = leaf ? reduce_variable(value->info, r->op, r->strategy, leaf,
                                          extent_of(0))
-                       : reduce_identity_variable(value->info, r->op, extent_of(1));
+                       : leaf_of_none(reduce_identity_variable(value->info, r->op,
+                                                               extent_of(1)),
+                                      1, &array_leaves(value)[i]);
         leaf_unref(leaf);
         if (reduced) {
             array_set_leaf(result, i, reduced);

@@ -219,8 +219,10 @@ static bool store_variable(const Call *c, Array *value, Array *result)
         return false;
     }
     leaf_ref(leaf);
-    reduced = c->plan->reduced.n == 0 || !leaf
-                  ? reduce_identity_variable(c->info, c->reduction->op, c->plan->kept)
+    reduced = c->plan->reduced.n == 0 || leaf_is_empty(leaf)
+                  ? leaf_of_none(reduce_identity_variable(c->info, c->reduction->op,
+                                                          c->plan->kept),
+                                 1, &leaf)
                   : reduce_groups(c, leaf);
     leaf_unref(leaf);
     if (reduced)

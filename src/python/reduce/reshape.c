@@ -150,8 +150,10 @@ static Array *ravel_jit(const char *operation, const TypeInfo *flat, Array *a,
     size_t size, n = array_count(a);
     if (!shape_peek(a, &size, operation) || !check_total(operation, n, size))
         return NULL;
-    if (n * size == 0)
-        return array_new_leaf(flat, 0);
+    if (n * size == 0) {
+        Array *none = array_set_none(array_new_leaf(flat, 0), (int) n, array_leaves(a));
+        return none ? none : (Array *) error_from_core(operation, (PyObject **) &a, 1);
+    }
     const Extent width = extent_of_leaf(shape_widest(a, size), size);
     Leaf *leaves = ordered_leaves(a, order);
     if (!leaves)
@@ -285,8 +287,12 @@ Array *reshape_unravel(const char *operation, PyTypeObject *cls, const TypeInfo 
         return NULL;
     Array *result = access_make(cls, info, like);
     Py_XDECREF(like);
-    if (!result || size.n == 0)
-        return result;
+    if (!result)
+        return NULL;
+    if (size.n == 0) {
+        result = info->jit ? array_set_none(result, 1, array_leaves(flat)) : result;
+        return result ? result : (Array *) error_from_core(operation, NULL, 0);
+    }
     char resolved = order == 'A' ? 'F' : order;
     if (!info->jit)
         unravel_scalar(result, flat, resolved);
@@ -353,8 +359,11 @@ static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
                            Array *result)
 {
     Leaf leaf = array_leaves(a)[i], out = 0;
-    if (!leaf || r->count.n == 0)
-        return true;
+    if (leaf_is_empty(leaf) || r->count.n == 0) {
+        const bool ok = leaf_none(a->info, 1, &leaf, &out);
+        array_set_leaf(result, i, out);
+        return ok || error_from_core(r->operation, (PyObject **) &a, 1);
+    }
     if (leaf_peek_size(leaf) == 1 && width != 1) {
         array_set_leaf(result, i, leaf_ref(leaf)); /* equal entries, any number */
         return true;

@@ -107,11 +107,11 @@ static Leaf run_shrink(Leaf leaf, void *argument)
 }
 
 /* The first 'size' entries of a variable (a new reference, 0 for none). */
-static bool shrink_variable(PyObject *value, Leaf leaf, size_t size, Leaf *out)
+static bool shrink_variable(PyObject *value, const TypeInfo *info, Leaf leaf,
+                            size_t size, Leaf *out)
 {
-    *out = 0;
     if (size == 0)
-        return true;
+        return leaf_none(info, 1, &leaf, out) || error_from_core(operation, &value, 1);
     Shrink call = { size };
     *out = evaluate_call(run_shrink, leaf, &call);
     if (!*out)
@@ -139,10 +139,10 @@ static PyObject *shrink_jit(Array *a, size_t size)
     /* While the GIL is released, another thread may give 'a' more leaves. */
     for (size_t i = 0; result && i < array_count(result); i++) {
         Leaf leaf = array_leaves(a)[i], out = 0;
-        bool single = leaf && leaf_size(leaf) == 1 && size;
+        bool single = leaf_size(leaf) == 1 && size;
         if (single)
             out = leaf_ref(leaf);
-        else if (leaf && !shrink_variable((PyObject *) a, leaf, size, &out))
+        else if (leaf && !shrink_variable((PyObject *) a, a->info, leaf, size, &out))
             Py_CLEAR(result);
         if (result)
             array_set_leaf(result, i, out);
@@ -188,7 +188,7 @@ static PyObject *reshape_tensor(const Reshape *r, Array *t)
         if (!shrink || leaf_size(leaf) == wanted.n ||
             (leaf_size(leaf) == 1 && wanted.n))
             out = leaf_ref(leaf);
-        else if (!shrink_variable(value, leaf, wanted.n, &out))
+        else if (!shrink_variable(value, t->info, leaf, wanted.n, &out))
             Py_CLEAR(result);
         if (result)
             array_set_leaf(result, 0, out);

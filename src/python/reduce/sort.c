@@ -58,7 +58,8 @@ static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t 
     const TypeInfo *info =
         positions ? access_flat(state, a->info, VarTypeUInt32) : a->info;
     Leaf leaf = array_leaf(a), sorted = 0;
-    if (leaf && !(sorted = evaluate_call(run_sort, leaf, &sort)))
+    if (leaf_is_empty(leaf) ? !leaf_none(info, 1, &leaf, &sorted)
+                            : !(sorted = evaluate_call(run_sort, leaf, &sort)))
         return error_from_core(operation, v, 1);
     return (PyObject *) array_new_leaf(info, sorted);
 }
@@ -143,7 +144,7 @@ static PyObject *block_mkperm(PyObject *module, PyObject *const *args, Py_ssize_
                            "expected 1 to 2^32 - 1 as 'block_size' and 'bucket_count'");
     Leaf leaf = array_leaf(a), result = 0;
     Permutation p = { a->info, (uint32_t) block, (uint32_t) buckets, true };
-    if (leaf)
+    if (!leaf_is_empty(leaf))
         result = evaluate_call(run_permutation, leaf, &p);
     if (!p.ok && jit_error() == JIT_OK)
         return error_raise(PyExc_ValueError, operation, v, 1,

@@ -37,7 +37,7 @@ static bool schedule_leaf(void *context, PyObject *leaf)
     Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
         Leaf own = array_leaves(a)[i];
-        s->any |= own && leaf_schedule(own);
+        s->any |= !leaf_is_empty(own) && leaf_schedule(own);
     }
     return true;
 }
@@ -75,8 +75,10 @@ static bool make_leaf_opaque(void *context, PyObject *leaf)
     for (size_t i = 0; i < array_count(a); i++) {
         Leaf own = array_leaves(a)[i];
         int scheduled = 0;
-        Leaf opaque = own ? leaf_schedule_force(own, &scheduled) : 0;
-        if (own && !opaque)
+        if (leaf_is_empty(own))
+            continue;
+        Leaf opaque = leaf_schedule_force(own, &scheduled);
+        if (!opaque)
             return error_from_core(s->operation, &leaf, 1);
         array_set_leaf(a, i, opaque);
         s->any |= scheduled;

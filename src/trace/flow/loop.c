@@ -44,7 +44,7 @@ static void free_loop(Loop *loop)
     for (uint32_t i = 0; i < loop->count; ++i) {
         var_clear(&loop->states[i].placeholder);
         var_clear(&loop->states[i].next);
-        var_clear(&loop->states[i].written);
+        var_ids_drop(&loop->states[i].written);
         var_clear(&loop->states[i].initial);
         var_clear(&loop->states[i].given);
         var_clear(&loop->states[i].full);
@@ -268,17 +268,20 @@ static bool depends_on(VarId id, VarId array, bool *depends)
 static bool check_replaced(const LoopState *s, VarId id, bool *allowed)
 {
     bool before = true, behind = false;
-    if (s->written && id != s->initial && var_get(s->initial)->op != OP_LITERAL)
-        TRY(depends_on(id, s->initial, &before) && depends_on(id, s->written, &behind),
-            false);
+    const bool check = s->written.count && id != s->initial &&
+                       var_get(s->initial)->op != OP_LITERAL;
+    if (check)
+        TRY(depends_on(id, s->initial, &before), false);
+    for (uint32_t i = 0; check && !behind && i < s->written.count; ++i)
+        TRY(depends_on(id, s->written.ids[i], &behind), false);
     *allowed = before && !behind;
     return true;
 }
 
-static bool check_output(ThreadState *ts, const Loop *loop, uint32_t which, VarId id)
+static bool check_output(ThreadState *ts, Loop *loop, uint32_t which, VarId id)
 {
     static const char *const function = "jit_var_loop_end()";
-    const LoopState *s = &loop->states[which];
+    LoopState *s = &loop->states[which];
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: loop '%s': state %u is r%u, which is not a variable",
@@ -303,6 +306,8 @@ static bool check_output(ThreadState *ts, const Loop *loop, uint32_t which, VarI
                          s->length);
     if (v->flags & (VAR_CONSUMED | VAR_POISONED))
         return node_usable(NULL, id, function, "a state");
+    if (loop_array_is_copy(s, id))
+        s->array = id; /* that is the one */
     bool allowed = !s->whole || (var_exists(s->array) && id == s->array) ||
                    (s->placeholder && id == s->placeholder);
     if (!allowed && loop->evaluated && s->initial)

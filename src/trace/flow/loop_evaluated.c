@@ -183,8 +183,7 @@ bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values)
         values[i] = s->initial = s->array = next[i];
         var_inc(next[i]);
         s->whole = false;
-        var_drop(s->written);
-        s->written = 0;
+        var_ids_drop(&s->written);
         var_clear(&s->given);
         s->size = var_lanes_of(next[i]);
     }

@@ -172,23 +172,34 @@ static bool is_literal(const Var *array)
     return array->op == OP_LOCAL && var_get(array->dep[0])->op == OP_LITERAL;
 }
 
-/* Reading such an array. */
-static VarId read_literal(const Access *a, VarId start, uint32_t length)
+/* A literal with as many lanes as the access. */
+static VarId widen_literal(const Access *a, VarId literal)
 {
-    VarId inside = lanes_inside(a, length);
-    VarId zero = node_literal(a->ts, a->device, (VarType) var_get(start)->type, 0, 1);
-    VarId result =
-        inside && zero ? arith_ternary(a->ts, OP_SELECT, inside, start, zero) : 0;
-    var_drop(inside);
-    var_drop(zero);
-    if (!result || var_lanes_of(result) == a->size)
-        return result;
-    const Var v = *var_get(result); /* a literal of one lane */
-    var_dec(result);
+    const Var v = *var_get(literal);
+    if (v.own_lanes == a->size) {
+        var_inc(literal);
+        return literal;
+    }
     VarId wide =
         node_literal(a->ts, v.device, (VarType) v.type, v.value.literal, a->size);
     VarId operands[] = { a->array, a->index, a->mask };
     return a->ts->freezing && wide ? watcher.keep_size(a->ts, wide, operands, 3) : wide;
+}
+
+/* Reading such an array. The mask may have one lane where the index is a literal of
+ * many: the entry has these. */
+static VarId read_literal(const Access *a, VarId start, uint32_t length)
+{
+    VarId inside = lanes_inside(a, length);
+    VarId zero = node_literal(a->ts, a->device, (VarType) var_get(start)->type, 0, 1);
+    VarId entry = widen_literal(a, start);
+    VarId result = inside && zero && entry
+                       ? arith_ternary(a->ts, OP_SELECT, inside, entry, zero)
+                       : 0;
+    var_drop(inside);
+    var_drop(zero);
+    var_drop(entry);
+    return result;
 }
 
 VarId local_read(ThreadState *ts, VarId array, VarId index, VarId mask)

@@ -61,13 +61,22 @@ static bool is_loop(const Body *body)
     return body->kind == BODY_LOOP || body->kind == BODY_EVALUATED;
 }
 
-/* The write goes to a copy: which of both arrays the state is from now on, the next
- * state tells. */
-static void note_copy(LoopState *s, VarId written)
+bool loop_array_is_copy(const LoopState *s, VarId id)
 {
+    for (uint32_t i = 0; i < s->written.count; ++i)
+        if (s->written.ids[i] == id)
+            return true;
+    return false;
+}
+
+/* The write goes to a copy: which of these arrays the state is from now on, the next
+ * state tells. */
+static bool note_copy(LoopState *s, VarId written)
+{
+    if (loop_array_is_copy(s, written))
+        return true;
     var_inc(written);
-    var_clear(&s->written);
-    s->written = written;
+    return var_ids_take(&s->written, written);
 }
 
 static bool is_written(const LoopState *s)
@@ -121,7 +130,8 @@ bool loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written)
         Loop *loop = (Loop *) body;
         for (uint32_t i = 0; is_loop(body) && i < loop->count; ++i) {
             LoopState *s = &loop->states[i];
-            bool candidate = body->kind == BODY_EVALUATED && s->initial == id;
+            bool candidate = body->kind == BODY_EVALUATED &&
+                             (s->initial == id || loop_array_is_copy(s, id));
             if (!candidate && (s->array != id || !s->whole || named))
                 continue;
             s->whole = true;
@@ -130,9 +140,8 @@ bool loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written)
                 (body->kind == BODY_LOOP && s->initial &&
                  var_get(s->initial)->op != OP_STATE))
                 var_clear(&s->initial); /* from now on writes hold it */
-            else if (body->kind == BODY_EVALUATED && s->initial &&
-                     s->written != written)
-                note_copy(s, written);
+            else if (body->kind == BODY_EVALUATED && s->initial)
+                TRY(note_copy(s, written), false);
         }
     }
     return true;
@@ -145,8 +154,12 @@ void loop_array_replaced(ThreadState *ts, VarId from, VarId to)
         for (uint32_t i = 0; is_loop(body) && i < loop->count; ++i) {
             LoopState *s = &loop->states[i];
             s->array = s->array == from ? to : s->array;
-            if (s->written == from)
-                note_copy(s, to);
+            for (uint32_t k = 0; k < s->written.count; ++k)
+                if (s->written.ids[k] == from) {
+                    var_inc(to);
+                    var_dec(from);
+                    s->written.ids[k] = to;
+                }
         }
     }
 }
@@ -158,7 +171,7 @@ uint32_t loop_array_holders(const ThreadState *ts, VarId id)
         const Loop *loop = (const Loop *) body;
         for (uint32_t i = 0; body->kind == BODY_EVALUATED && i < loop->count; ++i) {
             const LoopState *s = &loop->states[i];
-            holders += (s->initial == id) + (s->written == id);
+            holders += (s->initial == id) + loop_array_is_copy(s, id);
         }
     }
     return var_get(id)->op == OP_LITERAL ? 0 : holders;

@@ -18,7 +18,8 @@ typedef struct LoopState {
     size_t length;     /* of a local array */
     bool whole;        /* accessed as a whole; in a loop that is run at once and has the
                           initial value: perhaps, the next state tells */
-    VarId written;     /* owned; in such a loop: the copy that is written to, 0: none */
+    VarIds written;    /* owned; in such a loop: copies of it that are written to, of
+                          which one may be what the state is from now on */
     bool fixed;        /* it never changes */
     bool used;         /* the body needs the placeholder */
     VarId given;       /* owned; what the state is if there is no iteration, 0: as
@@ -46,6 +47,8 @@ typedef struct Loop {
     LoopState states[];
 } Loop;
 
+/** Is this a copy of the state that was written to? */
+bool loop_array_is_copy(const LoopState *s, VarId id);
 /** The array behind 'id', which is to be read or written by index as a whole: 'id'
  *  itself, or, for a state of a loop, its initial value. The loop must not change that
  *  state then (borrowed). */
