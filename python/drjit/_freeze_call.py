@@ -188,6 +188,7 @@ class Invocation:
         except BaseException as error:
             try:
                 sizes = sizes or _core._sizes_alive() or []
+                refresh(self.reads, self.part)
                 _freeze_sizes.explain(
                     error, self.snapshot, self.inputs, self.reads, noted
                 )
