@@ -20,7 +20,6 @@ from typing import Any
 from drjit import _core
 from drjit._enums import JitBackend
 from drjit._freeze_notes import named
-from drjit._signature import signature
 
 Rows = list[tuple[Any, ...]]
 
@@ -134,19 +133,11 @@ def _put_object(reference: Any) -> Any:
 
 
 def _further(row: tuple[Any, ...]) -> Any:
-    """Attributes beside the fields, where the class cannot be called to have them."""
-    _, _, cls, keys, thing = row
-    attributes = getattr(thing, "__dict__", None)
-    if not attributes:
-        return None
+    """Attributes beside the fields."""
+    _, _, _, keys, thing = row
+    attributes = {} if thing is None else _core._attributes_of(thing)
     further = {key: value for key, value in attributes.items() if key not in keys}
-    if not further or hasattr(cls, "__dataclass_fields__"):
-        return None
-    try:
-        signature(cls).bind()
-    except (TypeError, ValueError):
-        return {key: _put_value(value) for key, value in further.items()}
-    return None
+    return {key: _put_value(value) for key, value in further.items()} or None
 
 
 def _put_row(row: tuple[Any, ...]) -> list[Any]:
@@ -213,8 +204,10 @@ def _take_row(row: list[Any]) -> tuple[Any, ...]:
 def _instance(row: list[Any]) -> Any:
     if row[4] is None:
         return None
-    made = object.__new__(_find(row[2]))
-    made.__dict__.update((key, _take_value(value)) for key, value in row[4].items())
+    cls = _find(row[2])
+    made = (tuple if issubclass(cls, tuple) else object).__new__(cls)
+    for key, value in row[4].items():
+        object.__setattr__(made, key, _take_value(value))
     return made
 
 

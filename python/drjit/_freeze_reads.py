@@ -13,10 +13,10 @@ there, and which arrays.
 
 from __future__ import annotations
 
-import collections
-import enum
+import abc
 import functools
 import gc
+import operator
 import os
 import re
 import sys
@@ -41,23 +41,13 @@ _ATOMS = frozenset(
 
 _SEQUENCES = (list, tuple, dict)
 
-# They hold a state that nobody sees.
-_ITERATORS: tuple[type, ...] = (
-    types.GeneratorType,
-    types.CoroutineType,
-    types.AsyncGeneratorType,
-    type(iter(())),
-    type(iter([])),
-    type(iter({})),
-    enumerate,
-    map,
-    filter,
-    zip,
-)
+# What iterators have, coroutines and asynchronous generators.
+_ADVANCES = ("__next__", "__await__", "__anext__")
 
 # Modules with classes that hold a state which nobody sees.
 _STORES = frozenset(
     {"queue", "_queue", "random", "_random", "configparser", "weakref", "_weakrefset"}
+    | {"decimal"}
 )
 _STATES = (threading.Event, threading.Semaphore, threading.Barrier)
 
@@ -175,7 +165,7 @@ class Names:
         self.version += before != (len(self.attributes), len(names))
 
     def add_fields(self, fields: Any) -> None:
-        """Add names that a class has for patterns."""
+        """Add names that a class has for patterns, or an object to look up."""
         if type(fields) is tuple:
             before = len(self.attributes)
             self.attributes.update(_names_in(fields))
@@ -239,7 +229,9 @@ class _Walk:
         else:
             self._row(kind, False, space, key, _reference(value), label)
             self._values.append(_outside(value))
-            if type(value) not in _SEQUENCES:
+            if type(value) is str and "{" in value:  # a format
+                self._names.add_fields((value,))
+            elif type(value) not in _SEQUENCES:
                 self._follow(value, label)
             elif id(value) not in self._met:
                 self._met[id(value)] = value
@@ -328,9 +320,13 @@ class _Walk:
         if is_quiet_module(module.__name__):
             self._look_into_quiet_module(space, label)
             return
-        for name in sorted(self._attributes.intersection(space)):
+        wanted = self._attributes | {"__getattr__"}
+        for name in sorted(wanted.intersection(space)):
             self._add(_core._READ_ENTRY, space, name, space[name], f"{label}.{name}")
-        self._look_for_absent(space, self._attributes.difference(space), label)
+        self._look_for_absent(space, wanted.difference(space), label)
+        cls = type(module)
+        self._row(_core._READ_MEMBER, False, module, "__class__", cls, label)
+        self._follow(cls, cls.__name__)
 
     def _look_into_quiet_module(self, space: dict[str, Any], label: str) -> None:
         """Data in it, which anyone may change, and what gives random numbers."""
@@ -339,6 +335,8 @@ class _Walk:
             return
         if name == "numpy.random" or (name == "numpy" and "random" in self._attributes):
             self._found.unsure.append("it reads numpy.random")
+        if name == "decimal":
+            self._found.unsure.append("it reads decimal.getcontext()")
         wanted = self._attributes
         if name == "os" and "getenv" in wanted:
             wanted |= {"environ"}
@@ -372,6 +370,10 @@ class _Walk:
 
     def _look_into_class(self, cls: type, label: str) -> None:
         own = [base for base in cls.__mro__ if not is_quiet_module(base.__module__)]
+        if cls.__module__ == "decimal":
+            self._found.unsure.append("it reads decimal.getcontext()")
+        if isinstance(cls, abc.ABCMeta):  # others may be registered with it
+            self._look_at_state(abc.get_cache_token, abc.get_cache_token(), label)
         if not own:
             return
         if type(cls) is not type:
@@ -401,11 +403,13 @@ class _Walk:
         for base in own:
             missing = self._attributes.difference(vars(base))
             self._look_for_absent(base, missing, base.__name__)
-            above = base.__base__
-            if above is not None and above in own:
-                place = f"{base.__name__}.__base__"
-                row = _core._READ_MEMBER, False, base, "__base__", _reference(above)
-                self._row(*row, place)
+            if "_field_defaults" in vars(base):  # of a named tuple
+                make = base.__new__
+                self._look_at_part(
+                    _core._READ_DEFAULTS, make, "__defaults__", base.__name__
+                )
+        where = f"{cls.__name__}.__mro__"
+        self._row(_core._READ_MEMBER, False, cls, "__mro__", cls.__mro__, where)
 
     def _look_into_function(self, function: types.FunctionType, label: str) -> None:
         if is_quiet(function.__globals__):  # a decorator's, around one of the user's
@@ -414,15 +418,10 @@ class _Walk:
             return
         if not self._is_own(function):
             return
-        code = function.__code__
-        self._names.add(code, function.__globals__)
-        for kind, value, part in (
-            (_core._READ_CODE, code, "__code__"),
-            (_core._READ_DEFAULTS, function.__defaults__, "__defaults__"),
-            (_core._READ_KEYWORDS, function.__kwdefaults__, "__kwdefaults__"),
-        ):
-            known = _NOTHING if value is None else value
-            self._add(kind, function, None, known, f"{label}.{part}")
+        self._names.add(function.__code__, function.__globals__)
+        self._look_at_part(_core._READ_CODE, function, "__code__", label)
+        self._look_at_part(_core._READ_DEFAULTS, function, "__defaults__", label)
+        self._look_at_part(_core._READ_KEYWORDS, function, "__kwdefaults__", label)
         self._look_into_cells(function)
         if function.__dict__:
             space = function.__dict__
@@ -434,6 +433,13 @@ class _Walk:
             function.__dict__, self._attributes.difference(function.__dict__), label
         )
         self._follow(function.__dict__.get("__wrapped__"), label)
+
+    def _look_at_part(
+        self, kind: int, function: types.FunctionType, part: str, label: str
+    ) -> None:
+        value = getattr(function, part)
+        known = _NOTHING if value is None else value
+        self._add(kind, function, None, known, f"{label}.{part}")
 
     def _look_into_cells(
         self, function: types.FunctionType, without: Callable[[Any], bool] | None = None
@@ -475,23 +481,24 @@ class _Walk:
             self._look_at_instance(value, label)
         elif isinstance(value, threading.local):
             self._look_into_local(value, label)
-        elif isinstance(value, _ITERATORS):
-            self._found.unsure.append(f"'{label}' is an iterator")
+        elif isinstance(value, _GETTERS):
+            self._look_into_getter(value, label)
         elif _has_hidden_state(value):
-            what = f"{type(value).__module__}.{type(value).__name__}"
-            self._found.unsure.append(f"'{label}' is a {what}")
+            self._found.unsure.append(f"'{label}' is a {_full_name(type(value))}")
             self._look_at_instance(value, label)
+        elif _is_iterator(type(value)):
+            self._found.unsure.append(f"'{label}' is an iterator")
         elif isinstance(value, functools._lru_cache_wrapper):
             self._found.unsure.append(f"'{label}' keeps results")
-            self._row(_core._READ_CACHE, False, value, None, _cached(value), label)
-            self._values.append(_cached(value))
+            self._look_at_state(value, _cached(value), label)
             self._follow(value.__wrapped__, label)
         elif _is_array_of_objects(value):
             self._follow_all(value.flat, label)
         elif isinstance(value, (list, tuple, deque)):
-            self._row(_core._READ_LENGTH, False, value, None, len(value), label)
-            self._values.append(len(value))
-            for k, entry in enumerate(value):
+            entries = _entries(value)
+            self._row(_core._READ_LENGTH, False, value, None, len(entries), label)
+            self._values.append(len(entries))
+            for k, entry in enumerate(entries):
                 self._add(_core._READ_ITEM, value, k, entry, f"{label}[{k}]")
             self._look_at_instance(value, label)
         elif isinstance(value, dict):
@@ -504,6 +511,18 @@ class _Walk:
         return (
             frozenset(keys) if self._reads_all else self._attributes.intersection(keys)
         )
+
+    def _look_at_state(self, value: Any, state: Any, label: str) -> None:
+        """What a function in C says of what others have."""
+        self._row(_core._READ_STATE, False, value, None, state, label)
+        self._values.append(state)
+
+    def _look_into_getter(self, value: Any, label: str) -> None:
+        made, given, *_ = value.__reduce__()
+        if isinstance(made, functools.partial):  # of a class, with more arguments
+            given = *made.args, *made.keywords.values(), *given
+        self._names.add_fields(given)
+        self._follow_all(given, label)
 
     def _look_into_local(self, value: threading.local, label: str) -> None:
         """Attributes as this thread sees them."""
@@ -555,14 +574,16 @@ class _Walk:
         quiet = is_quiet_module(cls.__module__) and not _is_holder(cls)
         if quiet and cls.__module__.partition(".")[0] == "drjit":
             return
+        holds_all = any(map(_holds_all, cls.__mro__))
         space = _fields(value)
         if space is not None:
             keys = tuple(space)
             if not quiet and (not known or known.symmetric_difference(keys)):
                 self._row(_core._READ_FIELDS, False, value, None, keys, label)
             names = self._attributes.intersection(keys) if quiet else self._wanted(keys)
-            if not quiet and any(map(_holds_all, cls.__mro__)):
-                names = frozenset(keys)
+            if any(map(_is_of_library, cls.__mro__)):
+                names |= {name for name in keys if type(space[name]) in _ATOMS}
+            names = frozenset(keys) if holds_all else names
             for name in sorted(names - known):
                 self._add(
                     _core._READ_FIELD, value, name, space[name], f"{label}.{name}"
@@ -570,7 +591,7 @@ class _Walk:
         for base in cls.__mro__:
             for name, member in vars(base).items():
                 if type(member) is types.MemberDescriptorType and (
-                    name in self._attributes and name not in known
+                    (holds_all or name in self._attributes) and name not in known
                 ):
                     part = _member(member, value)
                     self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
@@ -587,12 +608,21 @@ _PARTS: dict[type, tuple[str, ...]] = {
     types.MethodWrapperType: ("__self__",),
 }
 
+# What they read is told by the names that they were made of.
+_GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
+
 # Attributes of classes that are read through an object.
 _DESCRIPTORS = frozenset(
     {types.MemberDescriptorType, types.GetSetDescriptorType}
     | {types.WrapperDescriptorType, types.MethodDescriptorType}
     | {type(vars(namedtuple("_Pair", "x"))["x"])}  # noqa: PYI024
 )
+
+
+def _entries(value: Any) -> list[Any]:
+    """Those of a list, tuple or deque, whatever its class makes of them."""
+    base = next(cls for cls in (list, tuple, deque) if isinstance(value, cls))
+    return list(base.__iter__(value))
 
 
 def _member(member: Any, value: Any) -> Any:
@@ -624,33 +654,59 @@ def _is_special(name: str, value: Any) -> bool:
 # Classes of the standard library that are there to hold things: their methods, which
 # nobody looks into, read all that they have.
 _HOLDERS = frozenset(
-    {collections.UserDict, collections.UserList, collections.UserString}
-    | {collections.ChainMap, enum.Enum, type(os.environ)}
+    {"collections.UserDict", "collections.UserList", "collections.UserString"}
+    | {"collections.ChainMap", "contextlib.closing", "contextlib.nullcontext"}
+    | {"enum.Enum", "fractions.Fraction", "functools.cached_property", "os._Environ"}
+    | {"functools.partialmethod", "functools.singledispatchmethod"}
+    | {"statistics.NormalDist", "string.Template"}
 )
+
+# Modules of classes that have none, or are known, or count calls.
+_WITHOUT_FIELDS = frozenset({"abc", "builtins", "drjit", "typing", "unittest"})
+
+# The same, and those that only have attributes.
+_RECORDS = _HOLDERS | {"types.SimpleNamespace", "argparse.Namespace"}
+
+
+def _full_name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _is_of_library(cls: type) -> bool:
+    """Has it methods, which nobody looks into, that may read the values of fields?"""
+    module = cls.__module__
+    known = module.partition(".")[0] in _WITHOUT_FIELDS or _is_holder(cls)
+    return is_quiet_module(module) and not known
 
 
 def _is_holder(cls: type) -> bool:
-    return (
-        cls.__module__ == "collections"
-        or cls in (*_HOLDERS, types.SimpleNamespace)
-        or f"{cls.__module__}.{cls.__name__}" == "argparse.Namespace"
-    )
+    return cls.__module__ == "collections" or _full_name(cls) in _RECORDS
 
 
 def _holds_all(cls: type) -> bool:
     """May any attribute of an object be read by no name, since it is one of this?"""
     own = vars(cls)
-    return cls in _HOLDERS or (
+    return _full_name(cls) in _HOLDERS or (
         ("__getattr__" in own or "__getattribute__" in own)
         and not is_quiet_module(cls.__module__)
     )
 
 
+def _is_iterator(cls: type) -> bool:
+    """Does code in C go on there, from a state that nobody sees?"""
+    steps = (getattr(cls, name, None) for name in _ADVANCES)
+    return any(type(step) is types.WrapperDescriptorType for step in steps)
+
+
 def _has_hidden_state(value: Any) -> bool:
     """Is it of a class of the standard library, or NumPy's, whose state nobody sees?"""
-    return isinstance(value, _STATES) or any(
-        base.__module__ in _STORES or base.__module__.startswith("numpy.random")
-        for base in type(value).__mro__
+    classes = type(value).__mro__
+    of_numpy = any(base.__module__.partition(".")[0] == "numpy" for base in classes)
+    return (
+        isinstance(value, _STATES)
+        or any(base.__module__ in _STORES for base in classes)
+        or (of_numpy and _fields(value) is not None)
+        or any(base.__module__.startswith("numpy.random") for base in classes)
     )
 
 
@@ -747,6 +803,11 @@ _UNSAFE_CODE: dict[str, frozenset[str]] = dict.fromkeys(
     + ("locale", "platform", "shelve", "urllib", "glob", "queue", "multiprocessing"),
     frozenset(),
 ) | {
+    "concurrent": frozenset({"done", "exception", "result", "running"}),
+    "inspect": frozenset({"currentframe", "stack", "trace"}),
+    "logging": frozenset({"getEffectiveLevel", "getLevelName", "isEnabledFor"}),
+    "threading": frozenset({"active_count", "current_thread", "enumerate", "is_alive"}),
+    "traceback": frozenset({"extract_stack", "format_stack"}),
     "os": frozenset({"getcwd", "walk", "popen", "listdir", "scandir", "path"}),
     "pathlib": frozenset(
         {"open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "stat"}
@@ -781,14 +842,12 @@ def unsure_of(called: tuple[Any, str, str | None]) -> str | None:
             safe = safe and not module.startswith("numpy.random")
         return None if safe else f"it calls {module}.{name}()"
     module = str(owner.__module__)
-    if issubclass(owner, _ITERATORS):
-        return f"it calls {name}() of an iterator"
     top = module.partition(".")[0]
     safe = top in ("builtins", "drjit", "collections", "numpy", "functools", "enum")
     safe = safe or issubclass(owner, (_core.ArrayBase, dict, list, deque, set))
-    if safe and not module.startswith("numpy.random"):
-        return None
-    return f"it calls {name}() of a {module}.{owner.__name__}"
+    if not safe or module.startswith("numpy.random"):
+        return f"it calls {name}() of a {module}.{owner.__name__}"
+    return f"it calls {name}() of an iterator" if _is_iterator(owner) else None
 
 
 def listener() -> Any:

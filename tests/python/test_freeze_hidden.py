@@ -9,8 +9,9 @@ import pytest
 from state_worlds import World, compare
 
 HEAD = """\
-import argparse, builtins, collections, enum, functools, operator, os, queue, random
-import sys, threading, types, weakref
+import abc, argparse, builtins, collections, contextlib, decimal, enum, fractions
+import functools, io, itertools, logging, operator, os, queue, random, statistics
+import string, sys, threading, types, typing, weakref
 import drjit as dr
 import numpy as np
 from drjit.llvm.ad import Float64, UInt
@@ -114,6 +115,80 @@ KNOWN = {
         "h.register(float, lambda k: 3.0)",
         "h = functools.singledispatch(lambda k: k)",
     ),
+    "one of several bases": (
+        "C().k",
+        "C.__bases__ = (B,)",
+        "class A:\n    k = 2.0\nclass B(A):\n    pass\nclass M(A):\n    k = 5.0\n"
+        "class C(B, M):\n    pass",
+    ),
+    "getter made elsewhere": (
+        "GET(G)",
+        "G.k = 3.0",
+        "GET = operator.attrgetter('k')",
+    ),
+    "caller made elsewhere": (
+        "CALL(A)",
+        "A.hidden = 3.0",
+        "class C(Box):\n    def get(self, n):\n        return self.hidden * n\n"
+        "A = C()\nA.hidden = 2.0\nCALL = operator.methodcaller('get', n=2)",
+    ),
+    "format made elsewhere": ("float(F.format(G))", "G.k = 3.0", "F = '{0.k}'"),
+    "defaults of a named tuple": (
+        "P().k",
+        "P.__new__.__defaults__ = (3.0,)",
+        "class P(typing.NamedTuple):\n    k: float = 2.0",
+    ),
+    "registered class": (
+        "2.0 if isinstance(G, A) else 5.0",
+        "A.register(Box)",
+        "class A(abc.ABC):\n    pass",
+    ),
+    "methods for types": (
+        "A.get(2)",
+        "vars(C)['get'].register(int, lambda self, n: n * 3)",
+        "class C:\n    @functools.singledispatchmethod\n    def get(self, n):\n"
+        "        return n\nA = C()",
+    ),
+    "method with arguments": (
+        "A.two()",
+        "vars(C)['two'].keywords['n'] = 3.0",
+        "class C:\n    def get(self, n):\n        return n\n"
+        "    two = functools.partialmethod(get, n=2.0)\nA = C()",
+    ),
+    "context": (
+        "opened()",
+        "A.enter_result = 3.0",
+        "A = contextlib.nullcontext(2.0)\ndef opened():\n    with A as k:\n"
+        "        return k",
+    ),
+    "template": (
+        "float(A.substitute(n=2))",
+        "A.template = '3$n'",
+        "A = string.Template('$n')",
+    ),
+    "distribution": (
+        "A.mean",
+        "A._mu = 3.0",
+        "A = statistics.NormalDist(2.0, 1.0)",
+    ),
+    "value in an object of a library": (
+        "2.0 if A.indentation() else 5.0",
+        "A.width = 3",
+        "import textwrap\nclass Wrapper(textwrap.TextWrapper):\n"
+        "    def indentation(self):\n        return len(self.wrap('a b c d')) > 1\n"
+        "A = Wrapper()",
+    ),
+    "attribute of a module by its function": (
+        "M.anything",
+        "M.__getattr__ = lambda name: 3.0",
+        "M = types.ModuleType('other')\nM.__getattr__ = lambda name: 2.0",
+    ),
+    "property of a module": (
+        "M.anything",
+        "C.anything = 3.0",
+        "class C(types.ModuleType):\n    anything = property(lambda self: 2.0)\n"
+        "M = C('other')",
+    ),
     "weak reference to data": (
         "W().k",
         "A.k = 3.0",
@@ -130,12 +205,25 @@ UNKNOWN = {
     "queue": ("Q.get()", "queue."),
     "computed name": ("getattr(G, 'K'.lower())", "builtins.getattr()"),
     "cache": ("cached()", "keeps results"),
+    "iterator": ("first(I)", "'I' is an iterator"),
+    "lines": ("float(first(LINES))", "'LINES' is an iterator"),
+    "context of decimals": ("float(decimal.Decimal(1) / 3)", "decimal.getcontext()"),
+    "level of a log": ("2 if LOG.isEnabledFor(10) else 5", "logging.isEnabledFor()"),
+    "thread": ("len(threading.current_thread().name)", "threading.current_thread()"),
+    "NumPy's objects": ("float(POLY(2))", "numpy.poly1d"),
 }
 STORES = """\
 Q = queue.Queue()
 Q.put(2.0)
 Q.put(2.0)
 cached = functools.lru_cache(lambda: 2.0)
+I = itertools.count(2.0)
+LINES = io.StringIO("2\\n3\\n")
+LOG = logging.getLogger("state_hidden")
+POLY = np.poly1d([1.0, 2.0])
+def first(values):
+    for value in values:
+        return value
 """
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import drjit as dr
 import pytest
 from drjit.llvm import Float, UInt
+from state_worlds import WAYS, compare
 
 
 def ramp(n: int) -> Float:
@@ -448,3 +449,74 @@ def test_what_is_changed_and_then_moved(function: Any) -> None:
             outcomes.append([(list(a), [a is array for array in arrays]) for a in seen])
         assert outcomes[0] == outcomes[1]
     assert frozen.n_recordings == 0
+
+
+# ---------------------------------------------------------------- code of classes
+
+HEAD = """\
+import collections, dataclasses
+import drjit as dr
+from drjit.llvm.ad import Float
+
+def one(k=1):
+    return dr.opaque(Float, k, 3)
+
+"""
+CALLS = "for k in (1, 1, 2, 3): call(lambda: f(one(k), k))\n"
+
+# What classes do where a function puts something, or makes an object.
+CLASSES = {
+    "metaclass": "class M(type):\n    def __setattr__(cls, name, value):\n"
+    "        type.__setattr__(cls, name, value * 2)\n"
+    "class A(metaclass=M):\n    v = one()\n"
+    "@freeze\ndef f(x, k):\n    A.v = A.v + x\n",
+    "list": "class L(list):\n    def __setitem__(self, key, value):\n"
+    "        list.__setitem__(self, key, value * 2)\n"
+    "    def __len__(self):\n        return 7\n    def __iter__(self):\n"
+    "        return iter(())\nG = L([one(), 2.0])\n"
+    "@freeze\ndef f(x, k):\n    G[0] = G[0] + x\n    return G[1] * x\n",
+    "deque": "class D(collections.deque):\n    def __setitem__(self, key, value):\n"
+    "        super().__setitem__(key, value * 2)\nG = D([one(), 2.0])\n"
+    "@freeze\ndef f(x, k):\n    G[0] = G[0] + x\n",
+    "fields": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "    def __setattr__(self, name, value):\n"
+    "        object.__setattr__(self, name, value * 2)\n"
+    "G = A()\nG.v = one()\n@freeze\ndef f(x, k):\n    G.v = G.v + x\n",
+    "property": "class A:\n    DRJIT_STRUCT = {'v': Float}\n    @property\n"
+    "    def v(self):\n        return self.w\n    @v.setter\n"
+    "    def v(self, value):\n        self.w = value * 2\n"
+    "G = A()\nG.v = one()\n@freeze\ndef f(x, k):\n    G.v = G.v + x\n",
+    "attribute of a result": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "    def __init__(self, v=None):\n        self.v, self.w = v, None\n"
+    "@freeze\ndef f(x, k):\n    a = A(x + 1)\n    a.w = k\n    return a\n",
+    "slot of a result": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "    __slots__ = ('v', 'w')\n@freeze\ndef f(x, k):\n    a = A()\n"
+    "    a.v = x + 1\n    a.w = k\n    return a\n",
+    "list of a result": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "@freeze\ndef f(x, k):\n    a = A()\n    a.v = x + 1\n    a.w = [k]\n"
+    "    return a\n",
+    "__post_init__": "@dataclasses.dataclass\nclass A:\n    v: object\n"
+    "    def __post_init__(self):\n        self.v = self.v * 2\n"
+    "@freeze\ndef f(x, k):\n    return A(x + 1)\n",
+    "InitVar": "@dataclasses.dataclass\nclass A:\n    v: object\n"
+    "    w: dataclasses.InitVar[float] = 1.0\n"
+    "    def __post_init__(self, w):\n        self.v = self.v * w\n"
+    "@freeze\ndef f(x, k):\n    return A(x + 1, k)\n",
+    "derivative": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "    def __init__(self, v):\n        self.v = v * 2\nG = A(one())\n"
+    "@freeze\ndef h(x):\n    return x * G.v\ndef f(x, k):\n    dr.enable_grad(x)\n"
+    "    dr.backward(h(x))\n    return dr.grad(x)\n",
+}
+
+
+@pytest.mark.parametrize("where", CLASSES)
+def test_code_of_classes_runs_in_no_repetition(where: str) -> None:
+    ways = ("frozen",) if where in ("metaclass", "list", "deque") else WAYS
+    compare(HEAD + CLASSES[where] + CALLS, ways)
+
+
+def test_objects_that_are_made_without_a_call() -> None:
+    counts = compare(HEAD + CLASSES["attribute of a result"] + CALLS)
+    assert counts["repeated"] == 1
+    counts = compare(HEAD + CLASSES["__post_init__"] + CALLS.replace(", k)", ", 0)"))
+    assert counts["repeated"] >= 2

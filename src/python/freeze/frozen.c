@@ -247,7 +247,7 @@ static PyObject *make_fresh(const Frozen *f, const Given *g)
     while (made < count && (leaves[made] = make_leaf(f, made, g)) != NULL)
         made++;
     if (made == count)
-        result = tree_unflatten(name, &f->tree, leaves);
+        result = tree_unflatten_as(name, &f->tree, leaves, NULL, NULL);
     while (made)
         Py_DECREF(leaves[--made]);
     PyMem_Free(leaves);

@@ -13,6 +13,7 @@
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/wait.h"
+#include "python/tree/build.h"
 
 static const char name[] = "freeze";
 
@@ -269,7 +270,7 @@ PyObject *frozen_own_leaf(const State *state, PyObject *leaf)
 /* A tree of such leaves, with containers of its own. */
 static bool keep_containers(Frozen *f, const Tree *tree, PyObject *const *leaves)
 {
-    PyObject *skeleton = tree_unflatten(name, tree, leaves);
+    PyObject *skeleton = tree_unflatten_as(name, tree, leaves, NULL, NULL);
     const bool ok = skeleton && tree_flatten(f->state, name, skeleton, &f->tree);
     Py_XDECREF(skeleton);
     if (ok && f->tree.leaf_count != tree->leaf_count)
@@ -439,6 +440,71 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
     return value && !PyObject_HasAttrString((PyObject *) Py_TYPE(object), "__dlpack__");
 }
 
+/* Is an attribute that is no field the same each time? */
+static bool is_fixed(const Snapshot *s, PyObject *value)
+{
+    const bool object = exact_is_identity(value);
+    return !PyAnySet_CheckExact(value) && !array_check(s->state, value) &&
+           !(object && is_input(s, value)) && is_repeatable(s, value);
+}
+
+/* The first of some attributes that is no field, and may be another one each time. */
+static PyObject *find_further(const Snapshot *s, const Plan *plan, PyObject *attributes)
+{
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(attributes, &position, &key, &value))
+        if (PySequence_Contains(plan->names, key) == 0 && !is_fixed(s, value))
+            return key;
+    return NULL;
+}
+
+/* Why no object like this one can be made of its fields; NULL: it can be, or an
+ * exception. */
+static PyObject *find_unlike(const Snapshot *s, const Plan *plan, PyObject *object)
+{
+    const char *type = Py_TYPE(object)->tp_name;
+    if (plan->kind != NODE_NAMED_TUPLE && build_has_code(plan, Py_TYPE(object)))
+        return PyUnicode_FromFormat("a result is an object of type %s, which sets a "
+                                    "field by code", type);
+    PyObject *attributes = build_attributes(object);
+    PyObject *further = attributes ? find_further(s, plan, attributes) : NULL;
+    PyObject *reason = !further ? NULL
+                                : PyUnicode_FromFormat(
+                                      "a result is an object of type %s, whose "
+                                      "attribute '%S' is no field", type, further);
+    Py_XDECREF(attributes);
+    return reason;
+}
+
+/* The same of all objects with fields in a result. */
+static PyObject *find_all_unlike(const Frozen *f, const Snapshot *s)
+{
+    PyObject *reason = NULL;
+    for (size_t i = 0; !reason && !PyErr_Occurred() && i < f->tree.node_count; i++) {
+        const TreeNode *node = &f->tree.nodes[i];
+        if (node->plan && !f->given[i] && !f->same[i])
+            reason = find_unlike(s, node->plan, node->object);
+    }
+    return reason;
+}
+
+/* Does code of a class set a field that the function has replaced? A repetition would
+ * give it what it has made of a value already. */
+static bool is_set_by_code(const Frozen *f)
+{
+    for (size_t k = 0; k < f->change_count; k++) {
+        const TreeNode *node = &f->inputs->c.tree.nodes[f->places[k].node];
+        PyTypeObject *cls = node->plan ? (PyTypeObject *) node->object : NULL;
+        if (f->changes[k].replaced && cls &&
+            ((node->kind == NODE_STRUCT &&
+              cls->tp_setattro != PyObject_GenericSetAttr) ||
+             build_has_code(node->plan, cls)))
+            return true;
+    }
+    return false;
+}
+
 /* Why the leaves of a tree make it impossible to repeat; NULL: they do not, or an
  * exception. */
 static PyObject *find_made(const Snapshot *s, const Tree *results)
@@ -488,9 +554,16 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
         if (!ended && !PyErr_Occurred() && has_moved(f, s, now, &outputs.tree))
             ended = PyUnicode_FromString(
                 "an input is changed in place, and stands elsewhere behind the call");
-        if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core))
-            ended = frozen_find_escaped(f->state, now, &outputs,
-                                        core.ids + outputs.id_count, core.size_count);
+        if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core)) {
+            ended = find_all_unlike(f, s);
+            if (!ended && !PyErr_Occurred() && is_set_by_code(f))
+                ended = PyUnicode_FromString(
+                    "code of a class sets what the function changes");
+            if (!ended && !PyErr_Occurred())
+                ended = frozen_find_escaped(f->state, now, &outputs,
+                                            core.ids + outputs.id_count,
+                                            core.size_count);
+        }
         if (!ended && !PyErr_Occurred())
             ended = stop_core(f, &core);
     }
