@@ -23,7 +23,7 @@ from drjit._freeze_notes import named
 
 Rows = list[tuple[Any, ...]]
 
-_VERSION = 3
+_VERSION = 4
 _DIRECT = (bool, int, str, type(None))
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
 

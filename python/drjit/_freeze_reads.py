@@ -47,7 +47,7 @@ _ADVANCES = ("__next__", "__await__", "__anext__")
 # Modules with classes that hold a state which nobody sees.
 _STORES = frozenset(
     {"queue", "_queue", "random", "_random", "configparser", "weakref", "_weakrefset"}
-    | {"decimal"}
+    | {"decimal", "_ctypes"}
 )
 _STATES = (threading.Event, threading.Semaphore, threading.Barrier)
 
@@ -66,12 +66,15 @@ _READS_ALL = frozenset({"__dict__", "vars", "dir", "getmembers"})
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _LONGEST_NAME = 100
 
-# Attributes of classes that say nothing, or nothing that Python reads.
+# Attributes of classes that say nothing unless code names them.
 _SILENT = frozenset(
     {"__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", "__slots__"}
     | {"__annotations__", "__annotate__", "__annotate_func__", "__firstlineno__"}
     | {"__static_attributes__", "__annotations_cache__"}
 )
+
+# Attributes of classes and functions that are in no dictionary.
+_OWN_NAMES = frozenset({"__doc__", "__name__", "__qualname__"})
 
 # Methods of custom operations that are called for derivatives, by no name.
 _TRAVERSALS = frozenset({"eval", "forward", "backward"})
@@ -384,10 +387,12 @@ class _Walk:
             name
             for base in own
             for name, value in vars(base).items()
-            if name not in _SILENT
-            and (name in self._attributes or _is_special(name, value) or name in called)
+            if name in self._attributes
+            or (name not in _SILENT and _is_special(name, value))
+            or name in called
             or name == "__match_args__"
         }
+        self._look_at_names(cls, label)
         for name in sorted(present):
             bases = [base for base in cls.__mro__ if name in vars(base)]
             if "super" not in self._attributes:  # what is shadowed is not read
@@ -423,6 +428,7 @@ class _Walk:
         self._look_at_part(_core._READ_DEFAULTS, function, "__defaults__", label)
         self._look_at_part(_core._READ_KEYWORDS, function, "__kwdefaults__", label)
         self._look_into_cells(function)
+        self._look_at_names(function, label)
         if function.__dict__:
             space = function.__dict__
             for name in sorted(self._attributes.intersection(space)):
@@ -433,6 +439,12 @@ class _Walk:
             function.__dict__, self._attributes.difference(function.__dict__), label
         )
         self._follow(function.__dict__.get("__wrapped__"), label)
+
+    def _look_at_names(self, value: Any, label: str) -> None:
+        """What a class or function is called, if code asks."""
+        for name in sorted(self._attributes.intersection(_OWN_NAMES)):
+            part = getattr(value, name)
+            self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
 
     def _look_at_part(
         self, kind: int, function: types.FunctionType, part: str, label: str
@@ -446,10 +458,7 @@ class _Walk:
     ) -> None:
         names = function.__code__.co_freevars
         for name, cell in zip(names, function.__closure__ or (), strict=True):
-            try:
-                held = cell.cell_contents
-            except ValueError:  # not assigned yet
-                held = _NOTHING
+            held = _content_of(cell)
             if without is None or not without(held):
                 self._add(_core._READ_CELL, cell, None, held, name)
 
@@ -471,6 +480,9 @@ class _Walk:
             for name in parts:
                 part = getattr(value, name, None)
                 self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
+            self._look_at_fields(value, label, set())
+        elif isinstance(value, types.CellType):
+            self._add(_core._READ_CELL, value, None, _content_of(value), label)
         elif isinstance(value, weakref.ref):
             self._follow_whole(value(), label)
         elif isinstance(value, _VIEWS):
@@ -494,6 +506,9 @@ class _Walk:
             self._follow(value.__wrapped__, label)
         elif _is_array_of_objects(value):
             self._follow_all(value.flat, label)
+        elif isinstance(value, BaseException):
+            self._add(_core._READ_MEMBER, value, "args", value.args, f"{label}.args")
+            self._look_at_instance(value, label)
         elif isinstance(value, (list, tuple, deque)):
             entries = _entries(value)
             self._row(_core._READ_LENGTH, False, value, None, len(entries), label)
@@ -606,6 +621,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     classmethod: ("__func__",),
     types.BuiltinMethodType: ("__self__",),
     types.MethodWrapperType: ("__self__",),
+    super: ("__self__", "__self_class__", "__thisclass__"),
 }
 
 # What they read is told by the names that they were made of.
@@ -617,6 +633,13 @@ _DESCRIPTORS = frozenset(
     | {types.WrapperDescriptorType, types.MethodDescriptorType}
     | {type(vars(namedtuple("_Pair", "x"))["x"])}  # noqa: PYI024
 )
+
+
+def _content_of(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return _NOTHING
 
 
 def _entries(value: Any) -> list[Any]:
@@ -675,8 +698,7 @@ def _full_name(cls: type) -> str:
 def _is_of_library(cls: type) -> bool:
     """Has it methods, which nobody looks into, that may read the values of fields?"""
     module = cls.__module__
-    known = module.partition(".")[0] in _WITHOUT_FIELDS or _is_holder(cls)
-    return is_quiet_module(module) and not known
+    return is_quiet_module(module) and module.partition(".")[0] not in _WITHOUT_FIELDS
 
 
 def _is_holder(cls: type) -> bool:

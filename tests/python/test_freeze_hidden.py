@@ -189,6 +189,38 @@ KNOWN = {
         "class C(types.ModuleType):\n    anything = property(lambda self: 2.0)\n"
         "M = C('other')",
     ),
+    "object of super()": (
+        "S.get()",
+        "A.hidden = 3.0",
+        "class C(Box):\n    def get(self):\n        return self.hidden\n"
+        "class D(C):\n    pass\nA = D()\nA.hidden = 2.0\nS = super(D, A)",
+    ),
+    "cell": ("C.cell_contents", "C.cell_contents = 3.0", "C = types.CellType(2.0)"),
+    "annotations": (
+        "len(C.__annotations__)",
+        "C.__annotations__['b'] = int",
+        "class C:\n    a: float",
+    ),
+    "name of a function": (
+        "len(get.__name__)",
+        "get.__name__ = 'another'",
+        "def get():\n    pass",
+    ),
+    "attribute of a partial function": (
+        "P.k",
+        "P.k = 3.0",
+        "P = functools.partial(len)\nP.k = 2.0",
+    ),
+    "arguments of an exception": (
+        "float(str(E))",
+        "E.args = (3.0,)",
+        "E = ValueError(2.0)",
+    ),
+    "namespaces that are equal": (
+        "2.0 if A == B else 5.0",
+        "A.any = 3",
+        "A, B = types.SimpleNamespace(any=1), types.SimpleNamespace(any=1)",
+    ),
     "weak reference to data": (
         "W().k",
         "A.k = 3.0",

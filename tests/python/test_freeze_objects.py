@@ -520,3 +520,52 @@ def test_objects_that_are_made_without_a_call() -> None:
     assert counts["repeated"] == 1
     counts = compare(HEAD + CLASSES["__post_init__"] + CALLS.replace(", k)", ", 0)"))
     assert counts["repeated"] >= 2
+
+
+# ---------------------------------------------------------------- parts of arrays
+
+PARTS_HEAD = """\
+import types
+import drjit as dr
+from drjit.llvm.ad import Array3f, Float, Matrix2f, TensorXf
+
+def one(k=1):
+    return dr.opaque(Float, k, 3)
+
+class Struct:
+    DRJIT_STRUCT = {'v': Array3f, 'x': Float}
+
+v = Array3f(one(), one(2), one(3))
+t = TensorXf(dr.opaque(Float, 1, 4), (2, 2))
+g = types.SimpleNamespace(t=t, a=t.array)
+"""
+
+# What a function does with parts, whether it is repeated, and files are.
+PARTS = {
+    "of a result": ("w = v + x\n    return w, w.x, [w.y]", True),
+    "before the array": ("w = v + x\n    return w.x, w, v.z", True),
+    "of an input": ("return v.x, v.y + x", True),
+    "of what is changed": ("v.x += x\n    return v.x", True),
+    "of a tensor": ("u = t + x[0:1]\n    return u, u.array", True),
+    "in names": ("g.t = g.t + 1\n    g.a = g.t.array\n    return [g.a]", True),
+    "in a structure": (
+        "s = Struct()\n    s.v = v + x\n    s.x = s.v.y\n    return s, s.x",
+        True,
+    ),
+    "of a matrix": ("m = Matrix2f(x, 1, 2, x)\n    return m, m[0], m[1, 1]", True),
+    "of a part": ("m = Matrix2f(x, 1, 2, x)\n    return m[0].x, m[0]", False),
+    "of nothing": ("w = v + x\n    return [w.x, w.y]", True),
+}
+
+
+@pytest.mark.parametrize("where", PARTS)
+def test_parts_of_arrays_in_results(where: str) -> None:
+    """A change of one is seen in the other, in repetitions as well."""
+    body, repeated = PARTS[where]
+    body = body.replace("x[0:1]", "1")
+    text = f"@freeze\ndef f(v, t, x):\n    {body}\nfor k in (1, 2, 3):\n"
+    text += "    r = call(lambda: f(v, t, one(k)))\n    for part in r:\n"
+    text += "        if isinstance(part, Float):\n            part += 5\n"
+    text += "            call(lambda: (r, v, t))\n"
+    counts = compare(PARTS_HEAD + text, WAYS)
+    assert (counts["repeated"] > 0) == repeated

@@ -489,6 +489,30 @@ static PyObject *find_all_unlike(const Frozen *f, const Snapshot *s)
     return reason;
 }
 
+/* A part of an array of which a repetition makes an array of its own; NULL: it is
+ * none. */
+static const Array *own_part(const Frozen *f, const Collection *c, size_t leaf)
+{
+    PyObject *object = c->tree.leaves[leaf];
+    const Array *a = c->places[leaf].info ? array_of(object) : NULL;
+    return a && a->root && !f->leaves[leaf].part ? a : NULL;
+}
+
+/* Are there a part of an array and a part of that, but not the array itself? */
+static bool has_parts_of_parts(const Frozen *f, const Collection *c)
+{
+    for (size_t i = 0; i < c->tree.leaf_count; i++) {
+        const Array *a = own_part(f, c, i);
+        for (size_t k = 0; a && k < i; k++) {
+            const Array *b = own_part(f, c, k);
+            if (b && a != b && a->root == b->root && a->offset < b->offset + b->count &&
+                b->offset < a->offset + a->count)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Does code of a class set a field that the function has replaced? A repetition would
  * give it what it has made of a value already. */
 static bool is_set_by_code(const Frozen *f)
@@ -556,6 +580,9 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
                 "an input is changed in place, and stands elsewhere behind the call");
         if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core)) {
             ended = find_all_unlike(f, s);
+            if (!ended && !PyErr_Occurred() && has_parts_of_parts(f, &outputs))
+                ended =
+                    PyUnicode_FromString("a result is a part of a part of an array");
             if (!ended && !PyErr_Occurred() && is_set_by_code(f))
                 ended = PyUnicode_FromString(
                     "code of a class sets what the function changes");

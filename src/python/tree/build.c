@@ -198,15 +198,40 @@ PyObject *build_instance(const char *operation, const Plan *plan, PyTypeObject *
     return made;
 }
 
+/* Give 'made' what 'like' has in its __dict__ besides its fields. */
+static bool copy_further(const Plan *plan, PyObject *made, PyObject *like)
+{
+    PyObject *from = PyObject_GenericGetDict(like, NULL), *to = NULL, *key, *value;
+    Py_ssize_t position = 0;
+    bool ok = from || PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (!from && ok)
+        PyErr_Clear(); /* of a class with __slots__ */
+    while (ok && from && PyDict_Next(from, &position, &key, &value)) {
+        const int field = PySequence_Contains(plan->names, key);
+        if (field == 0 && !to)
+            to = PyObject_GenericGetDict(made, NULL);
+        ok = field > 0 || (field == 0 && to && PyDict_SetItem(to, key, value) == 0);
+    }
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return ok;
+}
+
 PyObject *build_alike(const Plan *plan, PyObject *const *values, PyObject *like)
 {
     PyTypeObject *cls = Py_TYPE(like);
     if (plan->kind == NODE_NAMED_TUPLE)
         return make_named_tuple(plan, cls, values, like);
-    PyObject *made = make_bare(cls, like);
-    if (made && !(copy_slots(made, like, PyObject_GenericSetAttr) &&
+    PyObject *none = PyTuple_New(0);
+    PyObject *made = !none                                ? NULL
+                     : cls->tp_base == &PyBaseObject_Type ? PyBaseObject_Type.tp_new(
+                                                                cls, none, NULL)
+                                                          : make_bare(cls, NULL);
+    if (made && !(copy_further(plan, made, like) &&
+                  copy_slots(made, like, PyObject_GenericSetAttr) &&
                   set_fields(made, plan, NULL, values, PyObject_GenericSetAttr)))
         Py_CLEAR(made);
+    Py_XDECREF(none);
     return made;
 }
 
