@@ -556,7 +556,7 @@ class _Walk:
         self._row(_core._READ_KEYS, False, value, None, keys, label)
         self._values.append(keys)
         for key in keys:
-            if key == "__builtins__":
+            if type(key) is str and key == "__builtins__":
                 continue
             entry = dict.__getitem__(value, key)
             self._add(_core._READ_ENTRY, value, key, entry, f"{label}[{key!r}]")

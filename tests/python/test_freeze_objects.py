@@ -569,3 +569,48 @@ def test_parts_of_arrays_in_results(where: str) -> None:
     text += "            call(lambda: (r, v, t))\n"
     counts = compare(PARTS_HEAD + text, WAYS)
     assert (counts["repeated"] > 0) == repeated
+
+
+# ---------------------------------------------------------------- equal objects
+
+EQUAL_HEAD = """\
+import drjit as dr
+from drjit.llvm.ad import Float
+
+class Key:
+    def __init__(self, name, k):
+        self.name, self.k = name, k
+    def __eq__(self, other):
+        return self.name == other.name
+    def __hash__(self):
+        return hash(self.name)
+
+@freeze
+def f(x, a):
+    BODY
+
+for k in (2.0, 2.0, 3.0, 3.0, 2.0):
+    key = Key('a', k)
+    call(lambda: f(dr.opaque(Float, 1, 3), ARGUMENT))
+    key.k = 5.0
+    call(lambda: f(dr.opaque(Float, 1, 3), ARGUMENT))
+"""
+# Where objects are that are equal, but have other attributes.
+EQUAL = {
+    "argument": ("return x * a.k", "key"),
+    "entry": ("return x * a[0].k", "[key, 1.0]"),
+    "key": ("return x * sum(k.k for k in a)", "{key: 1.0}"),
+    "element": ("return x * sum(k.k for k in a)", "{key}"),
+    "global": ("return x * key.k", "None"),
+    "tuple": ("return x * others[0].k", "globals().update(others=(key,))"),
+    "dictionary": ("return x * [*others][0].k", "globals().update(others={key: f})"),
+    "returned": ("return x * 2, a", "key"),
+    "made": ("return x * 2, Key('b', a)", "k"),
+}
+
+
+@pytest.mark.parametrize("where", EQUAL)
+def test_equal_objects_with_other_attributes(where: str) -> None:
+    body, argument = EQUAL[where]
+    text = EQUAL_HEAD.replace("BODY", body).replace("ARGUMENT", argument)
+    compare(text + "    call(lambda: key)\n")

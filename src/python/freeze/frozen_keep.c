@@ -422,6 +422,28 @@ static bool are_repeatable(const Snapshot *s, PyObject *set)
     return ok;
 }
 
+/* Is it an object that may change, although its class says what is equal? Those of
+ * libraries do not, nor do members of enumerations. */
+static bool is_changeable(PyObject *object)
+{
+    PyTypeObject *cls = Py_TYPE(object);
+    if (!PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE))
+        return false;
+    PyObject *members = PyUnicode_InternFromString("_member_map_");
+    const bool enumerator = members && class_attribute(cls, members);
+    PyObject *module = PyImport_ImportModule("drjit._freeze_reads");
+    PyObject *place = PyObject_GetAttrString((PyObject *) cls, "__module__");
+    PyObject *quiet = module && place ? PyObject_CallMethod(module, "is_quiet_module",
+                                                            "O", place)
+                                      : NULL;
+    const bool library = quiet && PyObject_IsTrue(quiet) > 0;
+    Py_XDECREF(members);
+    Py_XDECREF(module);
+    Py_XDECREF(place);
+    Py_XDECREF(quiet);
+    return !enumerator && !library;
+}
+
 /* Will each call have this leaf among its results? Values, what is an input, and
  * whatever has a name; not an object that the function makes. */
 static bool is_repeatable(const Snapshot *s, PyObject *object)
@@ -435,7 +457,8 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
         return true;
     if (PyFunction_Check(object))
         return !PyFunction_GetClosure(object);
-    const bool value = !PyMethod_Check(object) && !exact_by_identity(object);
+    const bool value = !PyMethod_Check(object) && !exact_by_identity(object) &&
+                       !is_changeable(object);
     PyErr_Clear(); /* of a hash: it is none, as far as this is concerned */
     return value && !PyObject_HasAttrString((PyObject *) Py_TYPE(object), "__dlpack__");
 }

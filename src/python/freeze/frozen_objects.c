@@ -18,6 +18,7 @@ static bool counts(const TreeNode *node, PyObject *object)
     if (node->kind != NODE_LEAF)
         return node->count || (node->kind != NODE_TUPLE);
     return exact_is_identity(object) || PyAnySet_Check(object) ||
+           PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) ||
            (PyObject_CheckBuffer(object) && !PyBytes_CheckExact(object));
 }
 

@@ -177,8 +177,8 @@ static bool has_keys(PyObject *dictionary, PyObject *keys)
     if (PyDict_GET_SIZE(dictionary) != PyTuple_GET_SIZE(keys))
         return false;
     for (; PyDict_Next(dictionary, &position, &key, NULL); i++) {
-        const int same = exact_equal(key, PyTuple_GET_ITEM(keys, i));
-        if (same <= 0)
+        PyObject *known = PyTuple_GET_ITEM(keys, i);
+        if (exact_equal(known, key) <= 0 || exact_stands_in(known, key))
             return false;
     }
     return true;
@@ -229,7 +229,7 @@ static bool is_value(const Row *row, PyObject *now)
         return now == row->value;
     if (row->weak_value)
         return weakref_is(row->value, now);
-    return exact_equal(row->value, now) > 0;
+    return exact_equal(row->value, now) > 0 && !exact_stands_in(row->value, now);
 }
 
 /* Is a place as it was, which is not an input's? False: no, or an exception. */
