@@ -498,7 +498,7 @@ class _Walk:
         elif _has_hidden_state(value):
             self._found.unsure.append(f"'{label}' is a {_full_name(type(value))}")
             self._look_at_instance(value, label)
-        elif _is_iterator(type(value)):
+        elif is_iterator(type(value)):
             self._found.unsure.append(f"'{label}' is an iterator")
         elif isinstance(value, functools._lru_cache_wrapper):
             self._found.unsure.append(f"'{label}' keeps results")
@@ -714,7 +714,7 @@ def _holds_all(cls: type) -> bool:
     )
 
 
-def _is_iterator(cls: type) -> bool:
+def is_iterator(cls: type) -> bool:
     """Does code in C go on there, from a state that nobody sees?"""
     steps = (getattr(cls, name, None) for name in _ADVANCES)
     return any(type(step) is types.WrapperDescriptorType for step in steps)
@@ -806,70 +806,7 @@ def _outside(value: Any) -> Any:
     return value
 
 
-# ---------------------------------------------------------------- functions in C
-
-_SAFE_MODULES = frozenset(
-    {"math", "cmath", "operator", "_operator", "_functools", "_collections", "_bisect"}
-    | {"_heapq", "_struct", "itertools", "_statistics", "_abc", "_json", "_contextvars"}
-)
-_UNSAFE_BUILTINS = frozenset(
-    {"getattr", "setattr", "hasattr", "delattr", "vars", "dir", "globals", "locals"}
-    | {"eval", "exec", "__import__", "input", "open", "id", "next", "anext"}
-)
-
-
-# Code of modules that gives other results each time, or reads what nobody sees: all of
-# it, or functions of such names.
-_UNSAFE_CODE: dict[str, frozenset[str]] = dict.fromkeys(
-    ("random", "secrets", "uuid", "tempfile", "configparser", "subprocess", "socket")
-    + ("locale", "platform", "shelve", "urllib", "glob", "queue", "multiprocessing"),
-    frozenset(),
-) | {
-    "concurrent": frozenset({"done", "exception", "result", "running"}),
-    "inspect": frozenset({"currentframe", "stack", "trace"}),
-    "logging": frozenset({"getEffectiveLevel", "getLevelName", "isEnabledFor"}),
-    "threading": frozenset({"active_count", "current_thread", "enumerate", "is_alive"}),
-    "traceback": frozenset({"extract_stack", "format_stack"}),
-    "os": frozenset({"getcwd", "walk", "popen", "listdir", "scandir", "path"}),
-    "pathlib": frozenset(
-        {"open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "stat"}
-        | {"iterdir", "glob", "cwd", "home"}
-    ),
-    "numpy": frozenset({"load", "loadtxt", "genfromtxt", "fromregex"}),
-}
-
-
-def _unsure_of_code(name: str, module: str) -> str | None:
-    """The same of a function in Python that does not count."""
-    names = _UNSAFE_CODE.get(module.partition(".")[0])
-    if names is None or (names and name.rpartition(".")[2] not in names):
-        return None
-    return f"it calls {module}.{name}()"
-
-
-def unsure_of(called: tuple[Any, str, str | None]) -> str | None:
-    """Why a function in C may give another result the next time; None: it does not.
-    ``called``: the class that it belongs to, its name, and that of its module; False
-    instead of the class: it is in Python, and nobody looks into it."""
-    owner, name, module = called
-    if owner is False:
-        return _unsure_of_code(name, str(module))
-    if owner is None:
-        module = str(module)
-        if module == "builtins":
-            safe = name not in _UNSAFE_BUILTINS
-        else:
-            top = module.partition(".")[0]
-            safe = top in ("drjit", "numpy") or module in _SAFE_MODULES
-            safe = safe and not module.startswith("numpy.random")
-        return None if safe else f"it calls {module}.{name}()"
-    module = str(owner.__module__)
-    top = module.partition(".")[0]
-    safe = top in ("builtins", "drjit", "collections", "numpy", "functools", "enum")
-    safe = safe or issubclass(owner, (_core.ArrayBase, dict, list, deque, set))
-    if not safe or module.startswith("numpy.random"):
-        return f"it calls {name}() of a {module}.{owner.__name__}"
-    return f"it calls {name}() of an iterator" if _is_iterator(owner) else None
+# ---------------------------------------------------------------- code that runs
 
 
 def listener() -> Any:

@@ -4,6 +4,8 @@ environment variables. Each is compared, or said to be uncertain."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import drjit as dr
 import pytest
 from state_worlds import World, compare
@@ -242,6 +244,7 @@ UNKNOWN = {
     "context of decimals": ("float(decimal.Decimal(1) / 3)", "decimal.getcontext()"),
     "level of a log": ("2 if LOG.isEnabledFor(10) else 5", "logging.isEnabledFor()"),
     "thread": ("len(threading.current_thread().name)", "threading.current_thread()"),
+    "setting": ("float(dr.thread_count())", "drjit.thread_count()"),
     "NumPy's objects": ("float(POLY(2))", "numpy.poly1d"),
 }
 STORES = """\
@@ -355,3 +358,36 @@ def test_the_derivative_of_an_operation_reads_globals() -> None:
         "for K in (2.0, 3.0):\n    x = one()\n    dr.enable_grad(x)\n    y = f(x)\n"
         "    call(lambda: dr.backward(y))\n"
     )
+
+
+def test_settings_that_a_function_leaves() -> None:
+    levels = dr.LogLevel.Warn, dr.LogLevel.Error
+
+    @dr.freeze
+    def f(x: Any, level: bool) -> Any:
+        if level:
+            dr.set_log_level(levels[1])
+        else:
+            dr.set_flag(dr.JitFlag.Debug, True)
+        return x + 1
+
+    for level in (False, True) * 3:
+        try:
+            f(dr.opaque(dr.llvm.Float, 1, 3), level)
+            assert dr.flag(dr.JitFlag.Debug) == (not level)
+            assert (dr.log_level() == levels[1]) == level
+        finally:
+            dr.set_flag(dr.JitFlag.Debug, False)
+            dr.set_log_level(levels[0])
+    assert f.n_recordings == 0
+
+
+def test_settings_that_a_function_sets_back() -> None:
+    @dr.freeze
+    def f(x: Any) -> Any:
+        with dr.scoped_set_flag(dr.JitFlag.Debug, True):
+            return x + 1
+
+    for k in range(3):
+        assert f(dr.opaque(dr.llvm.Float, k, 3))[0] == k + 1
+    assert f.n_recordings == 1

@@ -260,6 +260,16 @@ static PyObject *logs(PyObject *module, PyObject *arg)
     return PyBool_FromLong(level <= (long) jit_log_level_stderr());
 }
 
+/* What programs can set; flags are those of the thread. */
+static PyObject *settings(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    return Py_BuildValue("IInl", (unsigned) jit_flags(),
+                         (unsigned) jit_llvm_thread_count(),
+                         (Py_ssize_t) jit_expand_threshold(),
+                         (long) jit_log_level_stderr());
+}
+
 static PyObject *set_log_level(PyObject *module, PyObject *arg)
 {
     long level;
@@ -427,6 +437,8 @@ PyMethodDef jit_functions[] = {
       "log_level()\n--\n\nLevel of the messages that are printed: errors and warnings "
       "to ``sys.stderr``,\nothers to ``sys.stdout``." },
     { "_logs", logs, METH_O, "_logs(level)\n\nsee drjit._freeze" },
+    { "_settings", settings, METH_NOARGS,
+      "_settings()\n\n(flags, ...): all that programs can set" },
     { "set_log_level", set_log_level, METH_O,
       "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
     { "set_log_callback", METHOD(set_log_callback), KEYWORDS,
