@@ -17,7 +17,7 @@ from drjit import _core, _freeze_sizes
 from drjit._enums import JitBackend, JitFlag
 from drjit._freeze_ad import Run
 from drjit._freeze_reads import Found, learn, listener, walk
-from drjit._freeze_unsure import unsure_of
+from drjit._freeze_unsure import sets, unsure_of
 
 _LLVM = JitBackend.LLVM.value
 
@@ -100,7 +100,7 @@ class Invocation:
     found: Found | None = None  # what it reads besides its arguments,
     reads: Any = None  # and where; None: nothing is looked at
     ran: tuple[Any, Any] = ((), ())  # code, and functions in C
-    settings: Any = None  # of the library, before it ran
+    flags = 0  # before it ran
 
     def __init__(self, frozen: Any, args: Any, kwargs: Any, state: Any) -> None:
         self.frozen, self.function = frozen, frozen._function
@@ -213,7 +213,7 @@ class Invocation:
         names = self.frozen._names
         if names is None:
             return self.function(*self.args, **self.kwargs)
-        self.settings = _core._settings()
+        self.flags = _core._flags()
         ears = listener()
         try:
             result = ears.listen(self.function, self.args, self.kwargs)
@@ -229,8 +229,11 @@ class Invocation:
         repeated."""
         if self.found is None:
             return None
-        if _core._settings() != self.settings:
-            return "the function changes flags, or other settings of the library"
+        if _core._flags() != self.flags:
+            return "the function changes flags"
+        setting = next(filter(None, map(sets, self.ran[1])), None)
+        if setting:
+            return setting
         place = self.reads.changed()
         if place >= 0:
             return f"the function changes {self.found.labels[place]}"

@@ -88,6 +88,8 @@ def _put_value(value: Any) -> Any:
         return {kind.__name__: [_put_value(entry) for entry in value]}
     if value is ...:
         return {"name": "builtins:Ellipsis"}
+    if isinstance(value, enum.Flag):  # perhaps several of them
+        return {"flag": [_name_of(kind), value.value]}
     if isinstance(value, enum.Enum):
         return {"enum": [_name_of(kind), value.name]}
     if isinstance(value, _NAMED):
@@ -115,6 +117,8 @@ def _take_value(value: Any) -> Any:
         return frozenset(map(_take_value, content))
     if kind == "enum":
         return _find(content[0])[content[1]]
+    if kind == "flag":
+        return _find(content[0])(content[1])
     if kind == "module":
         return importlib.import_module(content)
     return _find(content)

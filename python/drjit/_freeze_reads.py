@@ -466,7 +466,8 @@ class _Walk:
         """Does a value say nothing about a user's program?"""
         if isinstance(value, types.FunctionType):
             return is_quiet(value.__globals__) and not value.__closure__
-        return not isinstance(value, (dict, types.MappingProxyType, types.MethodType))
+        followed = isinstance(value, (dict, types.MappingProxyType, types.MethodType))
+        return not followed and is_quiet_module(type(value).__module__)
 
     def _is_own(self, function: types.FunctionType) -> bool:
         """Is it the user's, so that it is followed before it has run?"""

@@ -44,6 +44,13 @@ _UNSAFE_CODE: dict[str, frozenset[str]] = dict.fromkeys(
 }
 
 
+def sets(called: tuple[Any, str, str | None]) -> str | None:
+    """Does a function in C set what others ask for, which no repetition would?"""
+    _, name, module = called
+    setting = name.startswith("set_") and name[4:] in _SETTINGS
+    return f"it calls drjit.{name}()" if setting and module == "drjit" else None
+
+
 def _unsure_of_code(name: str, module: str) -> str | None:
     """The same of a function in Python that does not count."""
     names = _UNSAFE_CODE.get(module.partition(".")[0])

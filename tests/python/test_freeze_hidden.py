@@ -163,6 +163,14 @@ KNOWN = {
         "A = contextlib.nullcontext(2.0)\ndef opened():\n    with A as k:\n"
         "        return k",
     ),
+    "object that decorates": (
+        "decorated()",
+        "A.hidden = 3.0",
+        "class C(contextlib.ContextDecorator):\n    def __enter__(self):\n"
+        "        S.append(self.hidden)\n    def __exit__(self, *error):\n"
+        "        S.pop()\nA, S = C(), [1.0]\nA.hidden = 2.0\n@A\n"
+        "def decorated():\n    return S[-1]",
+    ),
     "template": (
         "float(A.substitute(n=2))",
         "A.template = '3$n'",
@@ -380,6 +388,13 @@ def test_settings_that_a_function_leaves() -> None:
             dr.set_flag(dr.JitFlag.Debug, False)
             dr.set_log_level(levels[0])
     assert f.n_recordings == 0
+    for level in levels[::-1]:  # it is what it was, and then not
+        try:
+            dr.set_log_level(level)
+            f(dr.opaque(dr.llvm.Float, 1, 3), True)
+            assert dr.log_level() == levels[1]
+        finally:
+            dr.set_log_level(levels[0])
 
 
 def test_settings_that_a_function_sets_back() -> None:

@@ -260,14 +260,10 @@ static PyObject *logs(PyObject *module, PyObject *arg)
     return PyBool_FromLong(level <= (long) jit_log_level_stderr());
 }
 
-/* What programs can set; flags are those of the thread. */
-static PyObject *settings(PyObject *module, PyObject *unused)
+static PyObject *flags(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
-    return Py_BuildValue("IInl", (unsigned) jit_flags(),
-                         (unsigned) jit_llvm_thread_count(),
-                         (Py_ssize_t) jit_expand_threshold(),
-                         (long) jit_log_level_stderr());
+    return PyLong_FromUnsignedLong(jit_flags());
 }
 
 static PyObject *set_log_level(PyObject *module, PyObject *arg)
@@ -437,8 +433,7 @@ PyMethodDef jit_functions[] = {
       "log_level()\n--\n\nLevel of the messages that are printed: errors and warnings "
       "to ``sys.stderr``,\nothers to ``sys.stdout``." },
     { "_logs", logs, METH_O, "_logs(level)\n\nsee drjit._freeze" },
-    { "_settings", settings, METH_NOARGS,
-      "_settings()\n\n(flags, ...): all that programs can set" },
+    { "_flags", flags, METH_NOARGS, "_flags()\n\nall flags of the calling thread" },
     { "set_log_level", set_log_level, METH_O,
       "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
     { "set_log_callback", METHOD(set_log_callback), KEYWORDS,
