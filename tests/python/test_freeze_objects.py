@@ -502,6 +502,10 @@ CLASSES = {
     "    w: dataclasses.InitVar[float] = 1.0\n"
     "    def __post_init__(self, w):\n        self.v = self.v * w\n"
     "@freeze\ndef f(x, k):\n    return A(x + 1, k)\n",
+    "dictionary with fields": "class A(dict):\n    DRJIT_STRUCT = {'v': Float}\n"
+    "@freeze\ndef f(x, k):\n    a = A(k=k)\n    a.v = x + 1\n    return a\n",
+    "exception with fields": "class A(Exception):\n    DRJIT_STRUCT = {'v': Float}\n"
+    "@freeze\ndef f(x, k):\n    a = A(k)\n    a.v = x + 1\n    return a\n",
     "derivative": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
     "    def __init__(self, v):\n        self.v = v * 2\nG = A(one())\n"
     "@freeze\ndef h(x):\n    return x * G.v\ndef f(x, k):\n    dr.enable_grad(x)\n"

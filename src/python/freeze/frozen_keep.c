@@ -466,9 +466,11 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
 /* Is an attribute that is no field the same each time? */
 static bool is_fixed(const Snapshot *s, PyObject *value)
 {
-    const bool object = exact_is_identity(value);
-    return !PyAnySet_CheckExact(value) && !array_check(s->state, value) &&
-           !(object && is_input(s, value)) && is_repeatable(s, value);
+    const bool named = PyType_Check(value) || PyModule_Check(value) ||
+                       PyCFunction_Check(value) || PyFunction_Check(value);
+    const bool given = !named && exact_is_identity(value) && is_input(s, value);
+    return !PyAnySet_CheckExact(value) && !array_check(s->state, value) && !given &&
+           is_repeatable(s, value);
 }
 
 /* The first of some attributes that is no field, and may be another one each time. */
@@ -487,6 +489,10 @@ static PyObject *find_further(const Snapshot *s, const Plan *plan, PyObject *att
 static PyObject *find_unlike(const Snapshot *s, const Plan *plan, PyObject *object)
 {
     const char *type = Py_TYPE(object)->tp_name;
+    const PyTypeObject *base = build_base(Py_TYPE(object));
+    if (plan->kind != NODE_NAMED_TUPLE && base != &PyBaseObject_Type)
+        return PyUnicode_FromFormat("a result is an object of type %s, which is a %s, "
+                                    "too", type, base->tp_name);
     if (plan->kind != NODE_NAMED_TUPLE && build_has_code(plan, Py_TYPE(object)))
         return PyUnicode_FromFormat("a result is an object of type %s, which sets a "
                                     "field by code", type);

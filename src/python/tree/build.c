@@ -217,16 +217,23 @@ static bool copy_further(const Plan *plan, PyObject *made, PyObject *like)
     return ok;
 }
 
+PyTypeObject *build_base(PyTypeObject *cls)
+{
+    while (PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE))
+        cls = cls->tp_base;
+    return cls;
+}
+
 PyObject *build_alike(const Plan *plan, PyObject *const *values, PyObject *like)
 {
-    PyTypeObject *cls = Py_TYPE(like);
+    PyTypeObject *cls = Py_TYPE(like), *base = build_base(cls);
     if (plan->kind == NODE_NAMED_TUPLE)
         return make_named_tuple(plan, cls, values, like);
-    PyObject *none = PyTuple_New(0);
-    PyObject *made = !none                                ? NULL
-                     : cls->tp_base == &PyBaseObject_Type ? PyBaseObject_Type.tp_new(
-                                                                cls, none, NULL)
-                                                          : make_bare(cls, NULL);
+    PyObject *none = PyTuple_New(0), *made = NULL;
+    if (none && (base != &PyBaseObject_Type || cls->tp_base == base))
+        made = base->tp_new(cls, none, NULL);
+    else if (none)
+        made = make_bare(cls, NULL);
     if (made && !(copy_further(plan, made, like) &&
                   copy_slots(made, like, PyObject_GenericSetAttr) &&
                   set_fields(made, plan, NULL, values, PyObject_GenericSetAttr)))

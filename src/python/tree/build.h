@@ -17,6 +17,9 @@ PyObject *build_instance(const char *operation, const Plan *plan, PyTypeObject *
  *  else it has is that of 'like'. NULL: exception. */
 PyObject *build_alike(const Plan *plan, PyObject *const *values, PyObject *like);
 
+/** The class of the interpreter's own that a class is derived from. */
+PyTypeObject *build_base(PyTypeObject *cls);
+
 /** What an object has in its __dict__ and its slots, a new dictionary. */
 PyObject *build_attributes(PyObject *object);
 
