@@ -409,7 +409,7 @@ class _Walk:
             missing = self._attributes.difference(vars(base))
             self._look_for_absent(base, missing, base.__name__)
             if "_field_defaults" in vars(base):  # of a named tuple
-                make = base.__new__
+                make: Any = base.__new__
                 self._look_at_part(
                     _core._READ_DEFAULTS, make, "__defaults__", base.__name__
                 )
