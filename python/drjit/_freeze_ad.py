@@ -63,7 +63,9 @@ def _arrays(tree: Any) -> list[Any]:
 
 def replaced(tree: Any, others: dict[int, Any]) -> Any:
     """A PyTree of its own, with other arrays in the place of some, by their ids."""
-    return _core._tree_map("freeze", lambda leaf: others.get(id(leaf), leaf), tree)
+    return _core._tree_map_alike(
+        "freeze", lambda leaf: others.get(id(leaf), leaf), tree
+    )
 
 
 def copied(
@@ -78,7 +80,7 @@ def copied(
     def copy_of(leaf: Any) -> Any:
         return known[id(leaf)] if id(leaf) in known else keep(leaf)
 
-    return _core._tree_map("freeze", copy_of, tree)
+    return _core._tree_map_alike("freeze", copy_of, tree)
 
 
 # What cannot be changed in place, so that a call can keep it as it is.
@@ -232,12 +234,13 @@ def key_of(named: Any) -> Any:
     part of the inputs, and can be seen as others meanwhile."""
     if all(part is None for part in named):
         return None
-    tree = _core._tree_map("freeze", _type_of_array, named)
-    return _core._freeze_key_of(tree)
-
-
-def _type_of_array(leaf: Any) -> Any:
-    return type(leaf) if _core.is_jit_v(leaf) else leaf
+    found = []
+    for item, keys in _core._tree_nodes("freeze", named):
+        if keys is None:
+            found.append(type(item) if _core.is_jit_v(item) else item)
+        else:
+            found.append((type(item), *keys))
+    return _core._freeze_key_of(found)
 
 
 def _detached(gradient: Any) -> Any:

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from drjit import _core, _freeze_sizes
 from drjit._enums import JitBackend, JitFlag
 from drjit._freeze_ad import Run
-from drjit._freeze_reads import Found, learn, listener, unsure_of, walk
+from drjit._freeze_reads import Found, learn, listener, walk
+from drjit._freeze_unsure import sets, unsure_of
 
 _LLVM = JitBackend.LLVM.value
 
@@ -99,6 +100,7 @@ class Invocation:
     found: Found | None = None  # what it reads besides its arguments,
     reads: Any = None  # and where; None: nothing is looked at
     ran: tuple[Any, Any] = ((), ())  # code, and functions in C
+    flags = 0  # before it ran
 
     def __init__(self, frozen: Any, args: Any, kwargs: Any, state: Any) -> None:
         self.frozen, self.function = frozen, frozen._function
@@ -188,6 +190,7 @@ class Invocation:
         except BaseException as error:
             try:
                 sizes = sizes or _core._sizes_alive() or []
+                refresh(self.reads, self.part)
                 _freeze_sizes.explain(
                     error, self.snapshot, self.inputs, self.reads, noted
                 )
@@ -210,6 +213,7 @@ class Invocation:
         names = self.frozen._names
         if names is None:
             return self.function(*self.args, **self.kwargs)
+        self.flags = _core._flags()
         ears = listener()
         try:
             result = ears.listen(self.function, self.args, self.kwargs)
@@ -225,6 +229,11 @@ class Invocation:
         repeated."""
         if self.found is None:
             return None
+        if _core._flags() != self.flags:
+            return "the function changes flags"
+        setting = next(filter(None, map(sets, self.ran[1])), None)
+        if setting:
+            return setting
         place = self.reads.changed()
         if place >= 0:
             return f"the function changes {self.found.labels[place]}"

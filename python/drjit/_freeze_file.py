@@ -20,11 +20,10 @@ from typing import Any
 from drjit import _core
 from drjit._enums import JitBackend
 from drjit._freeze_notes import named
-from drjit._signature import signature
 
 Rows = list[tuple[Any, ...]]
 
-_VERSION = 3
+_VERSION = 4
 _DIRECT = (bool, int, str, type(None))
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
 
@@ -89,6 +88,8 @@ def _put_value(value: Any) -> Any:
         return {kind.__name__: [_put_value(entry) for entry in value]}
     if value is ...:
         return {"name": "builtins:Ellipsis"}
+    if isinstance(value, enum.Flag):  # perhaps several of them
+        return {"flag": [_name_of(kind), value.value]}
     if isinstance(value, enum.Enum):
         return {"enum": [_name_of(kind), value.name]}
     if isinstance(value, _NAMED):
@@ -116,6 +117,8 @@ def _take_value(value: Any) -> Any:
         return frozenset(map(_take_value, content))
     if kind == "enum":
         return _find(content[0])[content[1]]
+    if kind == "flag":
+        return _find(content[0])(content[1])
     if kind == "module":
         return importlib.import_module(content)
     return _find(content)
@@ -134,19 +137,11 @@ def _put_object(reference: Any) -> Any:
 
 
 def _further(row: tuple[Any, ...]) -> Any:
-    """Attributes beside the fields, where the class cannot be called to have them."""
-    _, _, cls, keys, thing = row
-    attributes = getattr(thing, "__dict__", None)
-    if not attributes:
-        return None
+    """Attributes beside the fields."""
+    _, _, _, keys, thing = row
+    attributes = {} if thing is None else _core._attributes_of(thing)
     further = {key: value for key, value in attributes.items() if key not in keys}
-    if not further or hasattr(cls, "__dataclass_fields__"):
-        return None
-    try:
-        signature(cls).bind()
-    except (TypeError, ValueError):
-        return {key: _put_value(value) for key, value in further.items()}
-    return None
+    return {key: _put_value(value) for key, value in further.items()} or None
 
 
 def _put_row(row: tuple[Any, ...]) -> list[Any]:
@@ -213,8 +208,10 @@ def _take_row(row: list[Any]) -> tuple[Any, ...]:
 def _instance(row: list[Any]) -> Any:
     if row[4] is None:
         return None
-    made = object.__new__(_find(row[2]))
-    made.__dict__.update((key, _take_value(value)) for key, value in row[4].items())
+    cls = _find(row[2])
+    made = (tuple if issubclass(cls, tuple) else object).__new__(cls)
+    for key, value in row[4].items():
+        object.__setattr__(made, key, _take_value(value))
     return made
 
 

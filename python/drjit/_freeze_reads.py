@@ -13,10 +13,10 @@ there, and which arrays.
 
 from __future__ import annotations
 
-import collections
-import enum
+import abc
 import functools
 import gc
+import operator
 import os
 import re
 import sys
@@ -41,23 +41,13 @@ _ATOMS = frozenset(
 
 _SEQUENCES = (list, tuple, dict)
 
-# They hold a state that nobody sees.
-_ITERATORS: tuple[type, ...] = (
-    types.GeneratorType,
-    types.CoroutineType,
-    types.AsyncGeneratorType,
-    type(iter(())),
-    type(iter([])),
-    type(iter({})),
-    enumerate,
-    map,
-    filter,
-    zip,
-)
+# What iterators have, coroutines and asynchronous generators.
+_ADVANCES = ("__next__", "__await__", "__anext__")
 
 # Modules with classes that hold a state which nobody sees.
 _STORES = frozenset(
     {"queue", "_queue", "random", "_random", "configparser", "weakref", "_weakrefset"}
+    | {"decimal", "_ctypes"}
 )
 _STATES = (threading.Event, threading.Semaphore, threading.Barrier)
 
@@ -76,12 +66,15 @@ _READS_ALL = frozenset({"__dict__", "vars", "dir", "getmembers"})
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _LONGEST_NAME = 100
 
-# Attributes of classes that say nothing, or nothing that Python reads.
+# Attributes of classes that say nothing unless code names them.
 _SILENT = frozenset(
     {"__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", "__slots__"}
     | {"__annotations__", "__annotate__", "__annotate_func__", "__firstlineno__"}
     | {"__static_attributes__", "__annotations_cache__"}
 )
+
+# Attributes of classes and functions that are in no dictionary.
+_OWN_NAMES = frozenset({"__doc__", "__name__", "__qualname__"})
 
 # Methods of custom operations that are called for derivatives, by no name.
 _TRAVERSALS = frozenset({"eval", "forward", "backward"})
@@ -175,7 +168,7 @@ class Names:
         self.version += before != (len(self.attributes), len(names))
 
     def add_fields(self, fields: Any) -> None:
-        """Add names that a class has for patterns."""
+        """Add names that a class has for patterns, or an object to look up."""
         if type(fields) is tuple:
             before = len(self.attributes)
             self.attributes.update(_names_in(fields))
@@ -239,7 +232,9 @@ class _Walk:
         else:
             self._row(kind, False, space, key, _reference(value), label)
             self._values.append(_outside(value))
-            if type(value) not in _SEQUENCES:
+            if type(value) is str and "{" in value:  # a format
+                self._names.add_fields((value,))
+            elif type(value) not in _SEQUENCES:
                 self._follow(value, label)
             elif id(value) not in self._met:
                 self._met[id(value)] = value
@@ -328,9 +323,13 @@ class _Walk:
         if is_quiet_module(module.__name__):
             self._look_into_quiet_module(space, label)
             return
-        for name in sorted(self._attributes.intersection(space)):
+        wanted = self._attributes | {"__getattr__"}
+        for name in sorted(wanted.intersection(space)):
             self._add(_core._READ_ENTRY, space, name, space[name], f"{label}.{name}")
-        self._look_for_absent(space, self._attributes.difference(space), label)
+        self._look_for_absent(space, wanted.difference(space), label)
+        cls = type(module)
+        self._row(_core._READ_MEMBER, False, module, "__class__", cls, label)
+        self._follow(cls, cls.__name__)
 
     def _look_into_quiet_module(self, space: dict[str, Any], label: str) -> None:
         """Data in it, which anyone may change, and what gives random numbers."""
@@ -339,6 +338,8 @@ class _Walk:
             return
         if name == "numpy.random" or (name == "numpy" and "random" in self._attributes):
             self._found.unsure.append("it reads numpy.random")
+        if name == "decimal":
+            self._found.unsure.append("it reads decimal.getcontext()")
         wanted = self._attributes
         if name == "os" and "getenv" in wanted:
             wanted |= {"environ"}
@@ -372,6 +373,10 @@ class _Walk:
 
     def _look_into_class(self, cls: type, label: str) -> None:
         own = [base for base in cls.__mro__ if not is_quiet_module(base.__module__)]
+        if cls.__module__ == "decimal":
+            self._found.unsure.append("it reads decimal.getcontext()")
+        if isinstance(cls, abc.ABCMeta):  # others may be registered with it
+            self._look_at_state(abc.get_cache_token, abc.get_cache_token(), label)
         if not own:
             return
         if type(cls) is not type:
@@ -382,10 +387,12 @@ class _Walk:
             name
             for base in own
             for name, value in vars(base).items()
-            if name not in _SILENT
-            and (name in self._attributes or _is_special(name, value) or name in called)
+            if name in self._attributes
+            or (name not in _SILENT and _is_special(name, value))
+            or name in called
             or name == "__match_args__"
         }
+        self._look_at_names(cls, label)
         for name in sorted(present):
             bases = [base for base in cls.__mro__ if name in vars(base)]
             if "super" not in self._attributes:  # what is shadowed is not read
@@ -401,11 +408,13 @@ class _Walk:
         for base in own:
             missing = self._attributes.difference(vars(base))
             self._look_for_absent(base, missing, base.__name__)
-            above = base.__base__
-            if above is not None and above in own:
-                place = f"{base.__name__}.__base__"
-                row = _core._READ_MEMBER, False, base, "__base__", _reference(above)
-                self._row(*row, place)
+            if "_field_defaults" in vars(base):  # of a named tuple
+                make: Any = base.__new__
+                self._look_at_part(
+                    _core._READ_DEFAULTS, make, "__defaults__", base.__name__
+                )
+        where = f"{cls.__name__}.__mro__"
+        self._row(_core._READ_MEMBER, False, cls, "__mro__", cls.__mro__, where)
 
     def _look_into_function(self, function: types.FunctionType, label: str) -> None:
         if is_quiet(function.__globals__):  # a decorator's, around one of the user's
@@ -414,16 +423,12 @@ class _Walk:
             return
         if not self._is_own(function):
             return
-        code = function.__code__
-        self._names.add(code, function.__globals__)
-        for kind, value, part in (
-            (_core._READ_CODE, code, "__code__"),
-            (_core._READ_DEFAULTS, function.__defaults__, "__defaults__"),
-            (_core._READ_KEYWORDS, function.__kwdefaults__, "__kwdefaults__"),
-        ):
-            known = _NOTHING if value is None else value
-            self._add(kind, function, None, known, f"{label}.{part}")
+        self._names.add(function.__code__, function.__globals__)
+        self._look_at_part(_core._READ_CODE, function, "__code__", label)
+        self._look_at_part(_core._READ_DEFAULTS, function, "__defaults__", label)
+        self._look_at_part(_core._READ_KEYWORDS, function, "__kwdefaults__", label)
         self._look_into_cells(function)
+        self._look_at_names(function, label)
         if function.__dict__:
             space = function.__dict__
             for name in sorted(self._attributes.intersection(space)):
@@ -435,15 +440,25 @@ class _Walk:
         )
         self._follow(function.__dict__.get("__wrapped__"), label)
 
+    def _look_at_names(self, value: Any, label: str) -> None:
+        """What a class or function is called, if code asks."""
+        for name in sorted(self._attributes.intersection(_OWN_NAMES)):
+            part = getattr(value, name)
+            self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
+
+    def _look_at_part(
+        self, kind: int, function: types.FunctionType, part: str, label: str
+    ) -> None:
+        value = getattr(function, part)
+        known = _NOTHING if value is None else value
+        self._add(kind, function, None, known, f"{label}.{part}")
+
     def _look_into_cells(
         self, function: types.FunctionType, without: Callable[[Any], bool] | None = None
     ) -> None:
         names = function.__code__.co_freevars
         for name, cell in zip(names, function.__closure__ or (), strict=True):
-            try:
-                held = cell.cell_contents
-            except ValueError:  # not assigned yet
-                held = _NOTHING
+            held = _content_of(cell)
             if without is None or not without(held):
                 self._add(_core._READ_CELL, cell, None, held, name)
 
@@ -451,7 +466,8 @@ class _Walk:
         """Does a value say nothing about a user's program?"""
         if isinstance(value, types.FunctionType):
             return is_quiet(value.__globals__) and not value.__closure__
-        return not isinstance(value, (dict, types.MappingProxyType, types.MethodType))
+        followed = isinstance(value, (dict, types.MappingProxyType, types.MethodType))
+        return not followed and is_quiet_module(type(value).__module__)
 
     def _is_own(self, function: types.FunctionType) -> bool:
         """Is it the user's, so that it is followed before it has run?"""
@@ -465,6 +481,9 @@ class _Walk:
             for name in parts:
                 part = getattr(value, name, None)
                 self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
+            self._look_at_fields(value, label, set())
+        elif isinstance(value, types.CellType):
+            self._add(_core._READ_CELL, value, None, _content_of(value), label)
         elif isinstance(value, weakref.ref):
             self._follow_whole(value(), label)
         elif isinstance(value, _VIEWS):
@@ -475,23 +494,27 @@ class _Walk:
             self._look_at_instance(value, label)
         elif isinstance(value, threading.local):
             self._look_into_local(value, label)
-        elif isinstance(value, _ITERATORS):
-            self._found.unsure.append(f"'{label}' is an iterator")
+        elif isinstance(value, _GETTERS):
+            self._look_into_getter(value, label)
         elif _has_hidden_state(value):
-            what = f"{type(value).__module__}.{type(value).__name__}"
-            self._found.unsure.append(f"'{label}' is a {what}")
+            self._found.unsure.append(f"'{label}' is a {_full_name(type(value))}")
             self._look_at_instance(value, label)
+        elif is_iterator(type(value)):
+            self._found.unsure.append(f"'{label}' is an iterator")
         elif isinstance(value, functools._lru_cache_wrapper):
             self._found.unsure.append(f"'{label}' keeps results")
-            self._row(_core._READ_CACHE, False, value, None, _cached(value), label)
-            self._values.append(_cached(value))
+            self._look_at_state(value, _cached(value), label)
             self._follow(value.__wrapped__, label)
         elif _is_array_of_objects(value):
             self._follow_all(value.flat, label)
+        elif isinstance(value, BaseException):
+            self._add(_core._READ_MEMBER, value, "args", value.args, f"{label}.args")
+            self._look_at_instance(value, label)
         elif isinstance(value, (list, tuple, deque)):
-            self._row(_core._READ_LENGTH, False, value, None, len(value), label)
-            self._values.append(len(value))
-            for k, entry in enumerate(value):
+            entries = _entries(value)
+            self._row(_core._READ_LENGTH, False, value, None, len(entries), label)
+            self._values.append(len(entries))
+            for k, entry in enumerate(entries):
                 self._add(_core._READ_ITEM, value, k, entry, f"{label}[{k}]")
             self._look_at_instance(value, label)
         elif isinstance(value, dict):
@@ -504,6 +527,18 @@ class _Walk:
         return (
             frozenset(keys) if self._reads_all else self._attributes.intersection(keys)
         )
+
+    def _look_at_state(self, value: Any, state: Any, label: str) -> None:
+        """What a function in C says of what others have."""
+        self._row(_core._READ_STATE, False, value, None, state, label)
+        self._values.append(state)
+
+    def _look_into_getter(self, value: Any, label: str) -> None:
+        made, given, *_ = value.__reduce__()
+        if isinstance(made, functools.partial):  # of a class, with more arguments
+            given = *made.args, *made.keywords.values(), *given
+        self._names.add_fields(given)
+        self._follow_all(given, label)
 
     def _look_into_local(self, value: threading.local, label: str) -> None:
         """Attributes as this thread sees them."""
@@ -522,7 +557,7 @@ class _Walk:
         self._row(_core._READ_KEYS, False, value, None, keys, label)
         self._values.append(keys)
         for key in keys:
-            if key == "__builtins__":
+            if type(key) is str and key == "__builtins__":
                 continue
             entry = dict.__getitem__(value, key)
             self._add(_core._READ_ENTRY, value, key, entry, f"{label}[{key!r}]")
@@ -555,14 +590,16 @@ class _Walk:
         quiet = is_quiet_module(cls.__module__) and not _is_holder(cls)
         if quiet and cls.__module__.partition(".")[0] == "drjit":
             return
+        holds_all = any(map(_holds_all, cls.__mro__))
         space = _fields(value)
         if space is not None:
             keys = tuple(space)
             if not quiet and (not known or known.symmetric_difference(keys)):
                 self._row(_core._READ_FIELDS, False, value, None, keys, label)
             names = self._attributes.intersection(keys) if quiet else self._wanted(keys)
-            if not quiet and any(map(_holds_all, cls.__mro__)):
-                names = frozenset(keys)
+            if any(map(_is_of_library, cls.__mro__)):
+                names |= {name for name in keys if type(space[name]) in _ATOMS}
+            names = frozenset(keys) if holds_all else names
             for name in sorted(names - known):
                 self._add(
                     _core._READ_FIELD, value, name, space[name], f"{label}.{name}"
@@ -570,7 +607,7 @@ class _Walk:
         for base in cls.__mro__:
             for name, member in vars(base).items():
                 if type(member) is types.MemberDescriptorType and (
-                    name in self._attributes and name not in known
+                    (holds_all or name in self._attributes) and name not in known
                 ):
                     part = _member(member, value)
                     self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
@@ -585,7 +622,11 @@ _PARTS: dict[type, tuple[str, ...]] = {
     classmethod: ("__func__",),
     types.BuiltinMethodType: ("__self__",),
     types.MethodWrapperType: ("__self__",),
+    super: ("__self__", "__self_class__", "__thisclass__"),
 }
+
+# What they read is told by the names that they were made of.
+_GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 
 # Attributes of classes that are read through an object.
 _DESCRIPTORS = frozenset(
@@ -593,6 +634,19 @@ _DESCRIPTORS = frozenset(
     | {types.WrapperDescriptorType, types.MethodDescriptorType}
     | {type(vars(namedtuple("_Pair", "x"))["x"])}  # noqa: PYI024
 )
+
+
+def _content_of(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return _NOTHING
+
+
+def _entries(value: Any) -> list[Any]:
+    """Those of a list, tuple or deque, whatever its class makes of them."""
+    base = next(cls for cls in (list, tuple, deque) if isinstance(value, cls))
+    return list(base.__iter__(value))
 
 
 def _member(member: Any, value: Any) -> Any:
@@ -624,33 +678,58 @@ def _is_special(name: str, value: Any) -> bool:
 # Classes of the standard library that are there to hold things: their methods, which
 # nobody looks into, read all that they have.
 _HOLDERS = frozenset(
-    {collections.UserDict, collections.UserList, collections.UserString}
-    | {collections.ChainMap, enum.Enum, type(os.environ)}
+    {"collections.UserDict", "collections.UserList", "collections.UserString"}
+    | {"collections.ChainMap", "contextlib.closing", "contextlib.nullcontext"}
+    | {"enum.Enum", "fractions.Fraction", "functools.cached_property", "os._Environ"}
+    | {"functools.partialmethod", "functools.singledispatchmethod"}
+    | {"statistics.NormalDist", "string.Template"}
 )
+
+# Modules of classes that have none, or are known, or count calls.
+_WITHOUT_FIELDS = frozenset({"abc", "builtins", "drjit", "typing", "unittest"})
+
+# The same, and those that only have attributes.
+_RECORDS = _HOLDERS | {"types.SimpleNamespace", "argparse.Namespace"}
+
+
+def _full_name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _is_of_library(cls: type) -> bool:
+    """Has it methods, which nobody looks into, that may read the values of fields?"""
+    module = cls.__module__
+    return is_quiet_module(module) and module.partition(".")[0] not in _WITHOUT_FIELDS
 
 
 def _is_holder(cls: type) -> bool:
-    return (
-        cls.__module__ == "collections"
-        or cls in (*_HOLDERS, types.SimpleNamespace)
-        or f"{cls.__module__}.{cls.__name__}" == "argparse.Namespace"
-    )
+    return cls.__module__ == "collections" or _full_name(cls) in _RECORDS
 
 
 def _holds_all(cls: type) -> bool:
     """May any attribute of an object be read by no name, since it is one of this?"""
     own = vars(cls)
-    return cls in _HOLDERS or (
+    return _full_name(cls) in _HOLDERS or (
         ("__getattr__" in own or "__getattribute__" in own)
         and not is_quiet_module(cls.__module__)
     )
 
 
+def is_iterator(cls: type) -> bool:
+    """Does code in C go on there, from a state that nobody sees?"""
+    steps = (getattr(cls, name, None) for name in _ADVANCES)
+    return any(type(step) is types.WrapperDescriptorType for step in steps)
+
+
 def _has_hidden_state(value: Any) -> bool:
     """Is it of a class of the standard library, or NumPy's, whose state nobody sees?"""
-    return isinstance(value, _STATES) or any(
-        base.__module__ in _STORES or base.__module__.startswith("numpy.random")
-        for base in type(value).__mro__
+    classes = type(value).__mro__
+    of_numpy = any(base.__module__.partition(".")[0] == "numpy" for base in classes)
+    return (
+        isinstance(value, _STATES)
+        or any(base.__module__ in _STORES for base in classes)
+        or (of_numpy and _fields(value) is not None)
+        or any(base.__module__.startswith("numpy.random") for base in classes)
     )
 
 
@@ -728,67 +807,7 @@ def _outside(value: Any) -> Any:
     return value
 
 
-# ---------------------------------------------------------------- functions in C
-
-_SAFE_MODULES = frozenset(
-    {"math", "cmath", "operator", "_operator", "_functools", "_collections", "_bisect"}
-    | {"_heapq", "_struct", "itertools", "_statistics", "_abc", "_json", "_contextvars"}
-)
-_UNSAFE_BUILTINS = frozenset(
-    {"getattr", "setattr", "hasattr", "delattr", "vars", "dir", "globals", "locals"}
-    | {"eval", "exec", "__import__", "input", "open", "id", "next", "anext"}
-)
-
-
-# Code of modules that gives other results each time, or reads what nobody sees: all of
-# it, or functions of such names.
-_UNSAFE_CODE: dict[str, frozenset[str]] = dict.fromkeys(
-    ("random", "secrets", "uuid", "tempfile", "configparser", "subprocess", "socket")
-    + ("locale", "platform", "shelve", "urllib", "glob", "queue", "multiprocessing"),
-    frozenset(),
-) | {
-    "os": frozenset({"getcwd", "walk", "popen", "listdir", "scandir", "path"}),
-    "pathlib": frozenset(
-        {"open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "stat"}
-        | {"iterdir", "glob", "cwd", "home"}
-    ),
-    "numpy": frozenset({"load", "loadtxt", "genfromtxt", "fromregex"}),
-}
-
-
-def _unsure_of_code(name: str, module: str) -> str | None:
-    """The same of a function in Python that does not count."""
-    names = _UNSAFE_CODE.get(module.partition(".")[0])
-    if names is None or (names and name.rpartition(".")[2] not in names):
-        return None
-    return f"it calls {module}.{name}()"
-
-
-def unsure_of(called: tuple[Any, str, str | None]) -> str | None:
-    """Why a function in C may give another result the next time; None: it does not.
-    ``called``: the class that it belongs to, its name, and that of its module; False
-    instead of the class: it is in Python, and nobody looks into it."""
-    owner, name, module = called
-    if owner is False:
-        return _unsure_of_code(name, str(module))
-    if owner is None:
-        module = str(module)
-        if module == "builtins":
-            safe = name not in _UNSAFE_BUILTINS
-        else:
-            top = module.partition(".")[0]
-            safe = top in ("drjit", "numpy") or module in _SAFE_MODULES
-            safe = safe and not module.startswith("numpy.random")
-        return None if safe else f"it calls {module}.{name}()"
-    module = str(owner.__module__)
-    if issubclass(owner, _ITERATORS):
-        return f"it calls {name}() of an iterator"
-    top = module.partition(".")[0]
-    safe = top in ("builtins", "drjit", "collections", "numpy", "functools", "enum")
-    safe = safe or issubclass(owner, (_core.ArrayBase, dict, list, deque, set))
-    if safe and not module.startswith("numpy.random"):
-        return None
-    return f"it calls {name}() of a {module}.{owner.__name__}"
+# ---------------------------------------------------------------- code that runs
 
 
 def listener() -> Any:

@@ -25,7 +25,11 @@ def ramp(n: int) -> Float:
 
 def test_what_is_not_certain() -> None:
     """It is listed, and the function is called again at some repetitions."""
-    settings = types.SimpleNamespace()
+
+    class Settings:
+        pass
+
+    settings = Settings()
     vars(settings)["factor"] = 2.0
     name = "fac" + "tor"
 
@@ -35,7 +39,7 @@ def test_what_is_not_certain() -> None:
 
     assert dr.all(f(ramp(4)) == ramp(4) * 2)
     assert "not certain: it calls builtins.getattr()" in f.explain()
-    settings.factor = 3.0
+    settings.factor = 3.0  # type: ignore[attr-defined]
     found = [bool(dr.all(f(ramp(4)) == ramp(4) * 3)[0]) for _ in range(5)]
     assert found[2:] == [True] * 3 and f.n_recordings == 1
 

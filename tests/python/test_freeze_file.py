@@ -31,6 +31,11 @@ class Kind(enum.Enum):
     MAX = 2
 
 
+class Options(enum.Flag):
+    LEFT = 1
+    RIGHT = 2
+
+
 @dataclass
 class Pair:
     x: Float
@@ -146,7 +151,8 @@ def scene(n: int) -> tuple[Any, ...]:
     s = Scene()
     s.points, s.scale = Array3f(ramp(n), ramp(n) + 1, ramp(n) + 2), Float(3)
     pair = Pair(ramp(n) * 3, ramp(n) + 4)
-    more = {"seen": Float(0), "other": (1, None, b"x", 2j, True)}
+    both = Options.LEFT | Options.RIGHT
+    more = {"seen": Float(0), "other": (1, None, b"x", 2j, True, both)}
     dr.make_opaque(s, pair, more)
     return s, pair, Kind.SUM, Float, more
 

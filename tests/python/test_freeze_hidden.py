@@ -4,13 +4,16 @@ environment variables. Each is compared, or said to be uncertain."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import drjit as dr
 import pytest
 from state_worlds import World, compare
 
 HEAD = """\
-import argparse, builtins, collections, enum, functools, operator, os, queue, random
-import sys, threading, types, weakref
+import abc, argparse, builtins, collections, contextlib, decimal, enum, fractions
+import functools, io, itertools, logging, operator, os, queue, random, statistics
+import string, sys, threading, types, typing, weakref
 import drjit as dr
 import numpy as np
 from drjit.llvm.ad import Float64, UInt
@@ -114,6 +117,120 @@ KNOWN = {
         "h.register(float, lambda k: 3.0)",
         "h = functools.singledispatch(lambda k: k)",
     ),
+    "one of several bases": (
+        "C().k",
+        "C.__bases__ = (B,)",
+        "class A:\n    k = 2.0\nclass B(A):\n    pass\nclass M(A):\n    k = 5.0\n"
+        "class C(B, M):\n    pass",
+    ),
+    "getter made elsewhere": (
+        "GET(G)",
+        "G.k = 3.0",
+        "GET = operator.attrgetter('k')",
+    ),
+    "caller made elsewhere": (
+        "CALL(A)",
+        "A.hidden = 3.0",
+        "class C(Box):\n    def get(self, n):\n        return self.hidden * n\n"
+        "A = C()\nA.hidden = 2.0\nCALL = operator.methodcaller('get', n=2)",
+    ),
+    "format made elsewhere": ("float(F.format(G))", "G.k = 3.0", "F = '{0.k}'"),
+    "defaults of a named tuple": (
+        "P().k",
+        "P.__new__.__defaults__ = (3.0,)",
+        "class P(typing.NamedTuple):\n    k: float = 2.0",
+    ),
+    "registered class": (
+        "2.0 if isinstance(G, A) else 5.0",
+        "A.register(Box)",
+        "class A(abc.ABC):\n    pass",
+    ),
+    "methods for types": (
+        "A.get(2)",
+        "vars(C)['get'].register(int, lambda self, n: n * 3)",
+        "class C:\n    @functools.singledispatchmethod\n    def get(self, n):\n"
+        "        return n\nA = C()",
+    ),
+    "method with arguments": (
+        "A.two()",
+        "vars(C)['two'].keywords['n'] = 3.0",
+        "class C:\n    def get(self, n):\n        return n\n"
+        "    two = functools.partialmethod(get, n=2.0)\nA = C()",
+    ),
+    "context": (
+        "opened()",
+        "A.enter_result = 3.0",
+        "A = contextlib.nullcontext(2.0)\ndef opened():\n    with A as k:\n"
+        "        return k",
+    ),
+    "object that decorates": (
+        "decorated()",
+        "A.hidden = 3.0",
+        "class C(contextlib.ContextDecorator):\n    def __enter__(self):\n"
+        "        S.append(self.hidden)\n    def __exit__(self, *error):\n"
+        "        S.pop()\nA, S = C(), [1.0]\nA.hidden = 2.0\n@A\n"
+        "def decorated():\n    return S[-1]",
+    ),
+    "template": (
+        "float(A.substitute(n=2))",
+        "A.template = '3$n'",
+        "A = string.Template('$n')",
+    ),
+    "distribution": (
+        "A.mean",
+        "A._mu = 3.0",
+        "A = statistics.NormalDist(2.0, 1.0)",
+    ),
+    "value in an object of a library": (
+        "2.0 if A.indentation() else 5.0",
+        "A.width = 3",
+        "import textwrap\nclass Wrapper(textwrap.TextWrapper):\n"
+        "    def indentation(self):\n        return len(self.wrap('a b c d')) > 1\n"
+        "A = Wrapper()",
+    ),
+    "attribute of a module by its function": (
+        "M.anything",
+        "M.__getattr__ = lambda name: 3.0",
+        "M = types.ModuleType('other')\nM.__getattr__ = lambda name: 2.0",
+    ),
+    "property of a module": (
+        "M.anything",
+        "C.anything = 3.0",
+        "class C(types.ModuleType):\n    anything = property(lambda self: 2.0)\n"
+        "M = C('other')",
+    ),
+    "object of super()": (
+        "S.get()",
+        "A.hidden = 3.0",
+        "class C(Box):\n    def get(self):\n        return self.hidden\n"
+        "class D(C):\n    pass\nA = D()\nA.hidden = 2.0\nS = super(D, A)",
+    ),
+    "cell": ("C.cell_contents", "C.cell_contents = 3.0", "C = types.CellType(2.0)"),
+    "annotations": (
+        "len(C.__annotations__)",
+        "C.__annotations__['b'] = int",
+        "class C:\n    a: float",
+    ),
+    "name of a function": (
+        "len(get.__name__)",
+        "get.__name__ = 'another'",
+        "def get():\n    pass",
+    ),
+    "attribute of a partial function": (
+        "P.k",
+        "P.k = 3.0",
+        "P = functools.partial(len)\nP.k = 2.0",
+    ),
+    "arguments of an exception": (
+        "float(str(E))",
+        "E.args = (3.0,)",
+        "E = ValueError(2.0)",
+    ),
+    "namespaces that are equal": (
+        "2.0 if A == B else 5.0",
+        "A.any = 3",
+        "A, B = types.SimpleNamespace(any=1), types.SimpleNamespace(any=1)",
+    ),
     "weak reference to data": (
         "W().k",
         "A.k = 3.0",
@@ -130,12 +247,26 @@ UNKNOWN = {
     "queue": ("Q.get()", "queue."),
     "computed name": ("getattr(G, 'K'.lower())", "builtins.getattr()"),
     "cache": ("cached()", "keeps results"),
+    "iterator": ("first(I)", "'I' is an iterator"),
+    "lines": ("float(first(LINES))", "'LINES' is an iterator"),
+    "context of decimals": ("float(decimal.Decimal(1) / 3)", "decimal.getcontext()"),
+    "level of a log": ("2 if LOG.isEnabledFor(10) else 5", "logging.isEnabledFor()"),
+    "thread": ("len(threading.current_thread().name)", "threading.current_thread()"),
+    "setting": ("float(dr.thread_count())", "drjit.thread_count()"),
+    "NumPy's objects": ("float(POLY(2))", "numpy.poly1d"),
 }
 STORES = """\
 Q = queue.Queue()
 Q.put(2.0)
 Q.put(2.0)
 cached = functools.lru_cache(lambda: 2.0)
+I = itertools.count(2.0)
+LINES = io.StringIO("2\\n3\\n")
+LOG = logging.getLogger("state_hidden")
+POLY = np.poly1d([1.0, 2.0])
+def first(values):
+    for value in values:
+        return value
 """
 
 
@@ -235,3 +366,43 @@ def test_the_derivative_of_an_operation_reads_globals() -> None:
         "for K in (2.0, 3.0):\n    x = one()\n    dr.enable_grad(x)\n    y = f(x)\n"
         "    call(lambda: dr.backward(y))\n"
     )
+
+
+def test_settings_that_a_function_leaves() -> None:
+    levels = dr.LogLevel.Warn, dr.LogLevel.Error
+
+    @dr.freeze
+    def f(x: Any, level: bool) -> Any:
+        if level:
+            dr.set_log_level(levels[1])
+        else:
+            dr.set_flag(dr.JitFlag.Debug, True)
+        return x + 1
+
+    for level in (False, True) * 3:
+        try:
+            f(dr.opaque(dr.llvm.Float, 1, 3), level)
+            assert dr.flag(dr.JitFlag.Debug) == (not level)
+            assert (dr.log_level() == levels[1]) == level
+        finally:
+            dr.set_flag(dr.JitFlag.Debug, False)
+            dr.set_log_level(levels[0])
+    assert f.n_recordings == 0
+    for level in levels[::-1]:  # it is what it was, and then not
+        try:
+            dr.set_log_level(level)
+            f(dr.opaque(dr.llvm.Float, 1, 3), True)
+            assert dr.log_level() == levels[1]
+        finally:
+            dr.set_log_level(levels[0])
+
+
+def test_settings_that_a_function_sets_back() -> None:
+    @dr.freeze
+    def f(x: Any) -> Any:
+        with dr.scoped_set_flag(dr.JitFlag.Debug, True):
+            return x + 1
+
+    for k in range(3):
+        assert f(dr.opaque(dr.llvm.Float, k, 3))[0] == k + 1
+    assert f.n_recordings == 1

@@ -758,6 +758,23 @@ def test_what_was_changed_before_is_not_changed_twice() -> None:
     assert len(rows) == 2
 
 
+bound: Any = None
+
+
+def test_names_that_were_bound_before_are_not_bound_twice() -> None:
+    @dr.freeze
+    def dump(x: Any) -> Any:
+        global bound
+        bound = bound + 1
+        return json.dumps(dr.width(x))
+
+    for value in (Float(2), flat(3)):
+        globals()["bound"] = value
+        with pytest.raises(TypeError, match=r"not JSON serializable .* use int\(n\)"):
+            dump(flat(6))
+        assert list(bound) == list(value + 1)
+
+
 def test_own_errors_pass() -> None:
     class Own(ValueError):
         pass

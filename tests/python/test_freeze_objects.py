@@ -18,6 +18,7 @@ from typing import Any
 import drjit as dr
 import pytest
 from drjit.llvm import Float, UInt
+from state_worlds import WAYS, compare
 
 
 def ramp(n: int) -> Float:
@@ -448,3 +449,172 @@ def test_what_is_changed_and_then_moved(function: Any) -> None:
             outcomes.append([(list(a), [a is array for array in arrays]) for a in seen])
         assert outcomes[0] == outcomes[1]
     assert frozen.n_recordings == 0
+
+
+# ---------------------------------------------------------------- code of classes
+
+HEAD = """\
+import collections, dataclasses
+import drjit as dr
+from drjit.llvm.ad import Float
+
+def one(k=1):
+    return dr.opaque(Float, k, 3)
+
+"""
+CALLS = "for k in (1, 1, 2, 3): call(lambda: f(one(k), k))\n"
+
+# What classes do where a function puts something, or makes an object.
+CLASSES = {
+    "metaclass": "class M(type):\n    def __setattr__(cls, name, value):\n"
+    "        type.__setattr__(cls, name, value * 2)\n"
+    "class A(metaclass=M):\n    v = one()\n"
+    "@freeze\ndef f(x, k):\n    A.v = A.v + x\n",
+    "list": "class L(list):\n    def __setitem__(self, key, value):\n"
+    "        list.__setitem__(self, key, value * 2)\n"
+    "    def __len__(self):\n        return 7\n    def __iter__(self):\n"
+    "        return iter(())\nG = L([one(), 2.0])\n"
+    "@freeze\ndef f(x, k):\n    G[0] = G[0] + x\n    return G[1] * x\n",
+    "deque": "class D(collections.deque):\n    def __setitem__(self, key, value):\n"
+    "        super().__setitem__(key, value * 2)\nG = D([one(), 2.0])\n"
+    "@freeze\ndef f(x, k):\n    G[0] = G[0] + x\n",
+    "fields": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "    def __setattr__(self, name, value):\n"
+    "        object.__setattr__(self, name, value * 2)\n"
+    "G = A()\nG.v = one()\n@freeze\ndef f(x, k):\n    G.v = G.v + x\n",
+    "property": "class A:\n    DRJIT_STRUCT = {'v': Float}\n    @property\n"
+    "    def v(self):\n        return self.w\n    @v.setter\n"
+    "    def v(self, value):\n        self.w = value * 2\n"
+    "G = A()\nG.v = one()\n@freeze\ndef f(x, k):\n    G.v = G.v + x\n",
+    "attribute of a result": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "    def __init__(self, v=None):\n        self.v, self.w = v, None\n"
+    "@freeze\ndef f(x, k):\n    a = A(x + 1)\n    a.w = k\n    return a\n",
+    "slot of a result": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "    __slots__ = ('v', 'w')\n@freeze\ndef f(x, k):\n    a = A()\n"
+    "    a.v = x + 1\n    a.w = k\n    return a\n",
+    "list of a result": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "@freeze\ndef f(x, k):\n    a = A()\n    a.v = x + 1\n    a.w = [k]\n"
+    "    return a\n",
+    "__post_init__": "@dataclasses.dataclass\nclass A:\n    v: object\n"
+    "    def __post_init__(self):\n        self.v = self.v * 2\n"
+    "@freeze\ndef f(x, k):\n    return A(x + 1)\n",
+    "InitVar": "@dataclasses.dataclass\nclass A:\n    v: object\n"
+    "    w: dataclasses.InitVar[float] = 1.0\n"
+    "    def __post_init__(self, w):\n        self.v = self.v * w\n"
+    "@freeze\ndef f(x, k):\n    return A(x + 1, k)\n",
+    "dictionary with fields": "class A(dict):\n    DRJIT_STRUCT = {'v': Float}\n"
+    "@freeze\ndef f(x, k):\n    a = A(k=k)\n    a.v = x + 1\n    return a\n",
+    "exception with fields": "class A(Exception):\n    DRJIT_STRUCT = {'v': Float}\n"
+    "@freeze\ndef f(x, k):\n    a = A(k)\n    a.v = x + 1\n    return a\n",
+    "derivative": "class A:\n    DRJIT_STRUCT = {'v': Float}\n"
+    "    def __init__(self, v):\n        self.v = v * 2\nG = A(one())\n"
+    "@freeze\ndef h(x):\n    return x * G.v\ndef f(x, k):\n    dr.enable_grad(x)\n"
+    "    dr.backward(h(x))\n    return dr.grad(x)\n",
+}
+
+
+@pytest.mark.parametrize("where", CLASSES)
+def test_code_of_classes_runs_in_no_repetition(where: str) -> None:
+    ways = ("frozen",) if where in ("metaclass", "list", "deque") else WAYS
+    compare(HEAD + CLASSES[where] + CALLS, ways)
+
+
+def test_objects_that_are_made_without_a_call() -> None:
+    counts = compare(HEAD + CLASSES["attribute of a result"] + CALLS)
+    assert counts["repeated"] == 1
+    counts = compare(HEAD + CLASSES["__post_init__"] + CALLS.replace(", k)", ", 0)"))
+    assert counts["repeated"] >= 2
+
+
+# ---------------------------------------------------------------- parts of arrays
+
+PARTS_HEAD = """\
+import types
+import drjit as dr
+from drjit.llvm.ad import Array3f, Float, Matrix2f, TensorXf
+
+def one(k=1):
+    return dr.opaque(Float, k, 3)
+
+class Struct:
+    DRJIT_STRUCT = {'v': Array3f, 'x': Float}
+
+v = Array3f(one(), one(2), one(3))
+t = TensorXf(dr.opaque(Float, 1, 4), (2, 2))
+g = types.SimpleNamespace(t=t, a=t.array)
+"""
+
+# What a function does with parts, whether it is repeated, and files are.
+PARTS = {
+    "of a result": ("w = v + x\n    return w, w.x, [w.y]", True),
+    "before the array": ("w = v + x\n    return w.x, w, v.z", True),
+    "of an input": ("return v.x, v.y + x", True),
+    "of what is changed": ("v.x += x\n    return v.x", True),
+    "of a tensor": ("u = t + x[0:1]\n    return u, u.array", True),
+    "in names": ("g.t = g.t + 1\n    g.a = g.t.array\n    return [g.a]", True),
+    "in a structure": (
+        "s = Struct()\n    s.v = v + x\n    s.x = s.v.y\n    return s, s.x",
+        True,
+    ),
+    "of a matrix": ("m = Matrix2f(x, 1, 2, x)\n    return m, m[0], m[1, 1]", True),
+    "of a part": ("m = Matrix2f(x, 1, 2, x)\n    return m[0].x, m[0]", False),
+    "of nothing": ("w = v + x\n    return [w.x, w.y]", True),
+}
+
+
+@pytest.mark.parametrize("where", PARTS)
+def test_parts_of_arrays_in_results(where: str) -> None:
+    """A change of one is seen in the other, in repetitions as well."""
+    body, repeated = PARTS[where]
+    body = body.replace("x[0:1]", "1")
+    text = f"@freeze\ndef f(v, t, x):\n    {body}\nfor k in (1, 2, 3):\n"
+    text += "    r = call(lambda: f(v, t, one(k)))\n    for part in r:\n"
+    text += "        if isinstance(part, Float):\n            part += 5\n"
+    text += "            call(lambda: (r, v, t))\n"
+    counts = compare(PARTS_HEAD + text, WAYS)
+    assert (counts["repeated"] > 0) == repeated
+
+
+# ---------------------------------------------------------------- equal objects
+
+EQUAL_HEAD = """\
+import drjit as dr
+from drjit.llvm.ad import Float
+
+class Key:
+    def __init__(self, name, k):
+        self.name, self.k = name, k
+    def __eq__(self, other):
+        return self.name == other.name
+    def __hash__(self):
+        return hash(self.name)
+
+@freeze
+def f(x, a):
+    BODY
+
+for k in (2.0, 2.0, 3.0, 3.0, 2.0):
+    key = Key('a', k)
+    call(lambda: f(dr.opaque(Float, 1, 3), ARGUMENT))
+    key.k = 5.0
+    call(lambda: f(dr.opaque(Float, 1, 3), ARGUMENT))
+"""
+# Where objects are that are equal, but have other attributes.
+EQUAL = {
+    "argument": ("return x * a.k", "key"),
+    "entry": ("return x * a[0].k", "[key, 1.0]"),
+    "key": ("return x * sum(k.k for k in a)", "{key: 1.0}"),
+    "element": ("return x * sum(k.k for k in a)", "{key}"),
+    "global": ("return x * key.k", "None"),
+    "tuple": ("return x * others[0].k", "globals().update(others=(key,))"),
+    "dictionary": ("return x * [*others][0].k", "globals().update(others={key: f})"),
+    "returned": ("return x * 2, a", "key"),
+    "made": ("return x * 2, Key('b', a)", "k"),
+}
+
+
+@pytest.mark.parametrize("where", EQUAL)
+def test_equal_objects_with_other_attributes(where: str) -> None:
+    body, argument = EQUAL[where]
+    text = EQUAL_HEAD.replace("BODY", body).replace("ARGUMENT", argument)
+    compare(text + "    call(lambda: key)\n")

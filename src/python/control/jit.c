@@ -260,6 +260,12 @@ static PyObject *logs(PyObject *module, PyObject *arg)
     return PyBool_FromLong(level <= (long) jit_log_level_stderr());
 }
 
+static PyObject *flags(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    return PyLong_FromUnsignedLong(jit_flags());
+}
+
 static PyObject *set_log_level(PyObject *module, PyObject *arg)
 {
     long level;
@@ -427,6 +433,7 @@ PyMethodDef jit_functions[] = {
       "log_level()\n--\n\nLevel of the messages that are printed: errors and warnings "
       "to ``sys.stderr``,\nothers to ``sys.stdout``." },
     { "_logs", logs, METH_O, "_logs(level)\n\nsee drjit._freeze" },
+    { "_flags", flags, METH_NOARGS, "_flags()\n\nall flags of the calling thread" },
     { "set_log_level", set_log_level, METH_O,
       "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
     { "set_log_callback", METHOD(set_log_callback), KEYWORDS,

@@ -64,6 +64,16 @@ int exact_equal(PyObject *a, PyObject *b)
     return PyObject_RichCompareBool(a, b, Py_EQ);
 }
 
+bool exact_stands_in(PyObject *a, PyObject *b)
+{
+    if (a == b || !PyTuple_CheckExact(a) || !PyTuple_CheckExact(b))
+        return a != b && PyType_HasFeature(Py_TYPE(a), Py_TPFLAGS_HEAPTYPE);
+    bool other = PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b);
+    for (Py_ssize_t i = 0; !other && i < PyTuple_GET_SIZE(a); i++)
+        other = exact_stands_in(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
+    return other;
+}
+
 /* Beyond a bound, a digest that nobody finds another content for takes the place of
  * bytes (stolen), which recordings would keep. NULL: exception. */
 static PyObject *shorten(PyObject *bytes)

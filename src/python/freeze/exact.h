@@ -9,6 +9,10 @@
 
 #include "python/object/compat.h"
 
+/** Of two equal values: is the other one an object of a class in Python, or does it
+ *  have some? Its attributes may be others, if the class compares a part of them. */
+bool exact_stands_in(PyObject *a, PyObject *b);
+
 /** Are two values of the same type and bits, or equal where their class says what that
  *  is; tuples and lists entry by entry? 1, 0, -1: exception. */
 int exact_equal(PyObject *a, PyObject *b);

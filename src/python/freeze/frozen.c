@@ -215,6 +215,25 @@ static PyObject *make_leaf(const Frozen *f, size_t leaf, const Given *g)
     return frozen_own_leaf(f->state, f->tree.leaves[leaf]);
 }
 
+/* Those that are parts of others, or of inputs, which stand in their places so far. */
+static bool make_parts(const Frozen *f, PyObject **leaves, PyObject **nodes)
+{
+    bool ok = true;
+    for (size_t i = 0, leaf = 0; ok && i < f->tree.node_count; i++) {
+        if (f->tree.nodes[i].kind != NODE_LEAF)
+            continue;
+        const OutputLeaf *out = &f->leaves[leaf];
+        if (out->part) {
+            PyObject *whole = f->same[i] ? nodes[f->same[i] - 1] : nodes[i];
+            Array *part = array_view(array_of(whole), out->info, out->part - 1);
+            Py_XSETREF(nodes[i], (PyObject *) part);
+            ok = part;
+        }
+        leaves[leaf++] = nodes[i];
+    }
+    return ok;
+}
+
 /* The leaves of a result that has the same object in several places, or inputs; 'nodes'
  * are those that are known by then. References are the caller's. */
 static bool make_objects(const Frozen *f, const Given *g, PyObject *const *inputs,
@@ -225,15 +244,15 @@ static bool make_objects(const Frozen *f, const Given *g, PyObject *const *input
     for (size_t i = 0, leaf = 0; i < f->tree.node_count; i++) {
         if (f->tree.nodes[i].kind != NODE_LEAF)
             continue;
-        if (f->same[i])
+        if (f->same[i] && !f->leaves[leaf].part)
             nodes[i] = Py_NewRef(nodes[f->same[i] - 1]);
-        else if (!nodes[i])
+        else if (!nodes[i] && !f->same[i])
             nodes[i] = make_leaf(f, leaf, g);
-        if (!nodes[i])
+        if (!nodes[i] && !f->same[i])
             return false;
         leaves[leaf++] = nodes[i];
     }
-    return true;
+    return make_parts(f, leaves, nodes);
 }
 
 /* A result in which each object is one of its own. */
@@ -247,7 +266,7 @@ static PyObject *make_fresh(const Frozen *f, const Given *g)
     while (made < count && (leaves[made] = make_leaf(f, made, g)) != NULL)
         made++;
     if (made == count)
-        result = tree_unflatten(name, &f->tree, leaves);
+        result = tree_unflatten_as(name, &f->tree, leaves, NULL, NULL);
     while (made)
         Py_DECREF(leaves[--made]);
     PyMem_Free(leaves);

@@ -17,6 +17,8 @@ typedef struct OutputLeaf {
     size_t first, count;
     uint32_t *sizes; /* of each extent of a tensor, or of a number; 0: as in 'like'.
                         NULL: all are 0 */
+    uint32_t part;   /* a part of what 'same' or 'given' of its node says, from this
+                        leaf of that on, + 1; 0: that itself, or an array of its own */
 } OutputLeaf;
 
 /** A leaf of the inputs that the function has changed. */
@@ -41,7 +43,7 @@ typedef struct Frozen {
     size_t output_count;
     size_t size_count;  /* further outputs: literals with so many entries */
     uint32_t *same;     /* of nodes of the tree: the first that is the same object, + 1;
-                           0: it is that itself */
+                           0: it is that itself. Parts of arrays may come before */
     uint32_t *given;    /* of nodes of the tree: which of 'returned' it is, + 1; 0:
                            none */
     bool linked;        /* some are */
@@ -96,9 +98,9 @@ PyObject *frozen_untouched(PyObject *module, PyObject *const *args, Py_ssize_t n
 /** Note which objects of the outputs, (result, changes), are the same, and which are
  *  inputs. False: exception. */
 bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs);
-/** The same from two lists with a number for each node of the outputs. */
-bool frozen_take_objects(Frozen *f, const Tree *outputs, size_t inputs, PyObject *same,
-                         PyObject *given);
+/** The same from lists with a number for each node of the outputs, or each leaf. */
+bool frozen_take_objects(Frozen *f, const Collection *inputs, PyObject *same,
+                         PyObject *given, PyObject *parts);
 /** Why variables that a recording has made are not where they are looked for: 'inputs'
  *  as they are now, outputs, and literals that stand for sizes. A str; NULL: they are,
  *  or an exception. */

@@ -97,23 +97,27 @@ static int frozen_set_check(PyObject *self, PyObject *count, void *unused)
     return 0;
 }
 
-/* Of each node of the outputs, which one before is the same object, + 1, and which node
- * of the inputs, + 1; 0: none. */
+/* Of each node of the outputs, which one is the same object, + 1, and which node of the
+ * inputs, + 1; 0: none. Of each leaf, whether it is a part of that. */
 static PyObject *frozen_objects(PyObject *self, void *unused)
 {
     const Frozen *f = (Frozen *) self;
     const size_t count = f->tree.node_count;
-    uint32_t *given = PyMem_Calloc(count + 1, sizeof(*given));
+    const size_t leaves = f->tree.leaf_count;
+    uint32_t *given = PyMem_Calloc(count + leaves + 1, sizeof(*given));
     (void) unused;
     if (!given)
         return PyErr_NoMemory();
+    for (size_t i = 0; i < leaves; i++)
+        given[count + i] = f->leaves[i].part;
     for (size_t i = 0; i < count; i++)
         if (f->given[i])
             given[i] = (uint32_t) f->returned[f->given[i] - 1] + 1;
-    PyObject *both = Py_BuildValue("NN", rows_numbers(f->same, count, sizeof(*given)),
-                                   rows_numbers(given, count, sizeof(*given)));
+    PyObject *all = Py_BuildValue("NNN", rows_numbers(f->same, count, sizeof(*given)),
+                                  rows_numbers(given, count, sizeof(*given)),
+                                  rows_numbers(given + count, leaves, sizeof(*given)));
     PyMem_Free(given);
-    return both;
+    return all;
 }
 
 /* The same places, found anew. */
@@ -133,7 +137,8 @@ PyGetSetDef frozen_file_members[] = {
     { "changes", frozen_changes, NULL, "[(leaf of the inputs, replaced?)]", NULL },
     { "sizes", frozen_sizes, NULL, "(number, [which, of outputs' extents])", NULL },
     { "suspended", frozen_suspended, NULL, "were derivatives suspended?", NULL },
-    { "objects", frozen_objects, NULL, "([first the same], [of which input])", NULL },
+    { "objects", frozen_objects, NULL, "([the same], [of which input], [a part?])",
+      NULL },
     { "reads", NULL, frozen_set_reads, "see reads.h", NULL },
     { "check", frozen_check, frozen_set_check, "see frozen.h", NULL },
     { NULL, NULL, NULL, NULL, NULL },
@@ -375,14 +380,14 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
 {
     State *state = state_of_module(module);
     PyObject *block, *inputs, *variables, *outputs, *repeated, *rows, *changes, *sizes;
-    PyObject *same, *given;
+    PyObject *same, *given, *parts;
     Py_ssize_t number, size_count;
     int backend, suspended, unordered;
-    if (!PyArg_ParseTuple(args, "O!niO!O!(O!O!)(nO!)pp:_freeze_load", &PyBytes_Type,
+    if (!PyArg_ParseTuple(args, "O!niO!O!(O!O!O!)(nO!)pp:_freeze_load", &PyBytes_Type,
                           &block, &number, &backend, &PyTuple_Type, &rows, &PyList_Type,
                           &changes, &PyList_Type, &same, &PyList_Type, &given,
-                          &size_count, &PyList_Type, &sizes, &suspended,
-                          &unordered) ||
+                          &PyList_Type, &parts, &size_count, &PyList_Type, &sizes,
+                          &suspended, &unordered) ||
         !PyArg_ParseTuple(rows, "O!O!O!O!:_freeze_load", &PyList_Type, &inputs,
                           &PyList_Type, &variables, &PyList_Type, &outputs,
                           &PyList_Type, &repeated))
@@ -402,7 +407,7 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
              rows_take(state, outputs, &out) &&
              take_changes(f, changes) && check_changes(f, &in, &out) &&
              take_outputs(f, &out, (size_t) size_count, sizes) &&
-             frozen_take_objects(f, &f->tree, in.tree.node_count, same, given) &&
+             frozen_take_objects(f, &in, same, given, parts) &&
              take_inputs(f, &in, variables, suspended, unordered))
         result = PyTuple_Pack(2, (PyObject *) f->inputs, (PyObject *) f);
     collection_free(&in);

@@ -13,6 +13,7 @@
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/wait.h"
+#include "python/tree/build.h"
 
 static const char name[] = "freeze";
 
@@ -269,7 +270,7 @@ PyObject *frozen_own_leaf(const State *state, PyObject *leaf)
 /* A tree of such leaves, with containers of its own. */
 static bool keep_containers(Frozen *f, const Tree *tree, PyObject *const *leaves)
 {
-    PyObject *skeleton = tree_unflatten(name, tree, leaves);
+    PyObject *skeleton = tree_unflatten_as(name, tree, leaves, NULL, NULL);
     const bool ok = skeleton && tree_flatten(f->state, name, skeleton, &f->tree);
     Py_XDECREF(skeleton);
     if (ok && f->tree.leaf_count != tree->leaf_count)
@@ -421,6 +422,28 @@ static bool are_repeatable(const Snapshot *s, PyObject *set)
     return ok;
 }
 
+/* Is it an object that may change, although its class says what is equal? Those of
+ * libraries do not, nor do members of enumerations. */
+static bool is_changeable(PyObject *object)
+{
+    PyTypeObject *cls = Py_TYPE(object);
+    if (!PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE))
+        return false;
+    PyObject *members = PyUnicode_InternFromString("_member_map_");
+    const bool enumerator = members && class_attribute(cls, members);
+    PyObject *module = PyImport_ImportModule("drjit._freeze_reads");
+    PyObject *place = PyObject_GetAttrString((PyObject *) cls, "__module__");
+    PyObject *quiet = module && place ? PyObject_CallMethod(module, "is_quiet_module",
+                                                            "O", place)
+                                      : NULL;
+    const bool library = quiet && PyObject_IsTrue(quiet) > 0;
+    Py_XDECREF(members);
+    Py_XDECREF(module);
+    Py_XDECREF(place);
+    Py_XDECREF(quiet);
+    return !enumerator && !library;
+}
+
 /* Will each call have this leaf among its results? Values, what is an input, and
  * whatever has a name; not an object that the function makes. */
 static bool is_repeatable(const Snapshot *s, PyObject *object)
@@ -434,9 +457,105 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
         return true;
     if (PyFunction_Check(object))
         return !PyFunction_GetClosure(object);
-    const bool value = !PyMethod_Check(object) && !exact_by_identity(object);
+    const bool value = !PyMethod_Check(object) && !exact_by_identity(object) &&
+                       !is_changeable(object);
     PyErr_Clear(); /* of a hash: it is none, as far as this is concerned */
     return value && !PyObject_HasAttrString((PyObject *) Py_TYPE(object), "__dlpack__");
+}
+
+/* Is an attribute that is no field the same each time? */
+static bool is_fixed(const Snapshot *s, PyObject *value)
+{
+    const bool named = PyType_Check(value) || PyModule_Check(value) ||
+                       PyCFunction_Check(value) || PyFunction_Check(value);
+    const bool given = !named && exact_is_identity(value) && is_input(s, value);
+    return !PyAnySet_CheckExact(value) && !array_check(s->state, value) && !given &&
+           is_repeatable(s, value);
+}
+
+/* The first of some attributes that is no field, and may be another one each time. */
+static PyObject *find_further(const Snapshot *s, const Plan *plan, PyObject *attributes)
+{
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(attributes, &position, &key, &value))
+        if (PySequence_Contains(plan->names, key) == 0 && !is_fixed(s, value))
+            return key;
+    return NULL;
+}
+
+/* Why no object like this one can be made of its fields; NULL: it can be, or an
+ * exception. */
+static PyObject *find_unlike(const Snapshot *s, const Plan *plan, PyObject *object)
+{
+    const char *type = Py_TYPE(object)->tp_name;
+    const PyTypeObject *base = build_base(Py_TYPE(object));
+    if (plan->kind != NODE_NAMED_TUPLE && base != &PyBaseObject_Type)
+        return PyUnicode_FromFormat("a result is an object of type %s, which is a %s, "
+                                    "too", type, base->tp_name);
+    if (plan->kind != NODE_NAMED_TUPLE && build_has_code(plan, Py_TYPE(object)))
+        return PyUnicode_FromFormat("a result is an object of type %s, which sets a "
+                                    "field by code", type);
+    PyObject *attributes = build_attributes(object);
+    PyObject *further = attributes ? find_further(s, plan, attributes) : NULL;
+    PyObject *reason = !further ? NULL
+                                : PyUnicode_FromFormat(
+                                      "a result is an object of type %s, whose "
+                                      "attribute '%S' is no field", type, further);
+    Py_XDECREF(attributes);
+    return reason;
+}
+
+/* The same of all objects with fields in a result. */
+static PyObject *find_all_unlike(const Frozen *f, const Snapshot *s)
+{
+    PyObject *reason = NULL;
+    for (size_t i = 0; !reason && !PyErr_Occurred() && i < f->tree.node_count; i++) {
+        const TreeNode *node = &f->tree.nodes[i];
+        if (node->plan && !f->given[i] && !f->same[i])
+            reason = find_unlike(s, node->plan, node->object);
+    }
+    return reason;
+}
+
+/* A part of an array of which a repetition makes an array of its own; NULL: it is
+ * none. */
+static const Array *own_part(const Frozen *f, const Collection *c, size_t leaf)
+{
+    PyObject *object = c->tree.leaves[leaf];
+    const Array *a = c->places[leaf].info ? array_of(object) : NULL;
+    return a && a->root && !f->leaves[leaf].part ? a : NULL;
+}
+
+/* Are there a part of an array and a part of that, but not the array itself? */
+static bool has_parts_of_parts(const Frozen *f, const Collection *c)
+{
+    for (size_t i = 0; i < c->tree.leaf_count; i++) {
+        const Array *a = own_part(f, c, i);
+        for (size_t k = 0; a && k < i; k++) {
+            const Array *b = own_part(f, c, k);
+            if (b && a != b && a->root == b->root && a->offset < b->offset + b->count &&
+                b->offset < a->offset + a->count)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Does code of a class set a field that the function has replaced? A repetition would
+ * give it what it has made of a value already. */
+static bool is_set_by_code(const Frozen *f)
+{
+    for (size_t k = 0; k < f->change_count; k++) {
+        const TreeNode *node = &f->inputs->c.tree.nodes[f->places[k].node];
+        PyTypeObject *cls = node->plan ? (PyTypeObject *) node->object : NULL;
+        if (f->changes[k].replaced && cls &&
+            ((node->kind == NODE_STRUCT &&
+              cls->tp_setattro != PyObject_GenericSetAttr) ||
+             build_has_code(node->plan, cls)))
+            return true;
+    }
+    return false;
 }
 
 /* Why the leaves of a tree make it impossible to repeat; NULL: they do not, or an
@@ -488,9 +607,19 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
         if (!ended && !PyErr_Occurred() && has_moved(f, s, now, &outputs.tree))
             ended = PyUnicode_FromString(
                 "an input is changed in place, and stands elsewhere behind the call");
-        if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core))
-            ended = frozen_find_escaped(f->state, now, &outputs,
-                                        core.ids + outputs.id_count, core.size_count);
+        if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core)) {
+            ended = find_all_unlike(f, s);
+            if (!ended && !PyErr_Occurred() && has_parts_of_parts(f, &outputs))
+                ended =
+                    PyUnicode_FromString("a result is a part of a part of an array");
+            if (!ended && !PyErr_Occurred() && is_set_by_code(f))
+                ended = PyUnicode_FromString(
+                    "code of a class sets what the function changes");
+            if (!ended && !PyErr_Occurred())
+                ended = frozen_find_escaped(f->state, now, &outputs,
+                                            core.ids + outputs.id_count,
+                                            core.size_count);
+        }
         if (!ended && !PyErr_Occurred())
             ended = stop_core(f, &core);
     }

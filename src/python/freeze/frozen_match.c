@@ -155,6 +155,12 @@ static void note_target(Match *m, PyObject *object)
     }
 }
 
+/* Are two values equal, and the same as far as rows tell, which are about the first? */
+static bool match_values(const Match *m, PyObject *known, PyObject *now)
+{
+    return exact_equal(known, now) > 0 && !(m->reads && exact_stands_in(known, now));
+}
+
 /* The same as a row says it, of what is no plain value. */
 static bool match_row(const Match *m, PyObject *object, PyObject *mark)
 {
@@ -168,7 +174,7 @@ static bool match_row(const Match *m, PyObject *object, PyObject *mark)
     if (rows_is_reference(mark))
         return weakref_is(PyTuple_GET_ITEM(mark, 1), object);
     PyObject *own = rows_of_object(m->f->state, object, m->o->unordered);
-    const bool fits = own && exact_equal(mark, own) > 0;
+    const bool fits = own && match_values(m, mark, own);
     Py_XDECREF(own);
     return fits;
 }
@@ -176,7 +182,7 @@ static bool match_row(const Match *m, PyObject *object, PyObject *mark)
 static bool match_mark(const Match *m, PyObject *object, PyObject *mark)
 {
     return PyTuple_CheckExact(mark) ? match_row(m, object, mark)
-                                    : exact_equal(mark, object) > 0;
+                                    : match_values(m, mark, object);
 }
 
 static bool match_leaf(Match *m, PyObject *object)
@@ -232,7 +238,7 @@ static bool match_dictionary(Match *m, const TreeNode *node, PyObject *object)
     for (PyObject *key, *child;
          fits && i < node->count && PyDict_Next(object, &position, &key, &child); i++) {
         Py_INCREF(child);
-        fits = exact_equal(key, PyList_GET_ITEM(node->keys, i)) > 0 &&
+        fits = match_values(m, PyList_GET_ITEM(node->keys, i), key) &&
                match_child(m, child);
         Py_DECREF(child);
     }

@@ -18,6 +18,7 @@ static bool counts(const TreeNode *node, PyObject *object)
     if (node->kind != NODE_LEAF)
         return node->count || (node->kind != NODE_TUPLE);
     return exact_is_identity(object) || PyAnySet_Check(object) ||
+           PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) ||
            (PyObject_CheckBuffer(object) && !PyBytes_CheckExact(object));
 }
 
@@ -135,21 +136,55 @@ static bool *find_fixed(const Frozen *f, const Tree *outputs)
     return fixed;
 }
 
+/* What an object is a part of; NULL: it is no part of an array. */
+static Array *whole_of(const Frozen *f, const TreeNode *node, PyObject *object)
+{
+    return node->kind == NODE_LEAF && array_check(f->state, object)
+               ? array_of(object)->root
+               : NULL;
+}
+
+static bool note_object(Frozen *f, const Tree *outputs, size_t i, PyObject *object,
+                        const Finder *inputs, Finder *met)
+{
+    f->given[i] = find(inputs, object);
+    const uint32_t same = f->given[i] ? 0 : find(met, object);
+    if (same && are_alike(outputs, same - 1, i))
+        f->same[i] = same;
+    return f->given[i] || meet(met, object, i);
+}
+
+/* Parts of arrays, when all arrays are known that are whole. */
+static bool note_parts(Frozen *f, const Tree *outputs, const bool *fixed,
+                       const Finder *inputs, Finder *met)
+{
+    bool ok = true;
+    for (size_t i = 0, leaf = 0; ok && i < outputs->node_count; i++) {
+        PyObject *object = object_of(outputs, i, &leaf);
+        const Array *whole = whole_of(f, &outputs->nodes[i], object);
+        if (fixed[i] || !whole)
+            continue;
+        f->given[i] = find(inputs, (PyObject *) whole);
+        f->same[i] = f->given[i] ? 0 : find(met, (PyObject *) whole);
+        if (f->given[i] || f->same[i])
+            f->leaves[leaf - 1].part = (uint32_t) array_of(object)->offset + 1;
+        else
+            ok = note_object(f, outputs, i, object, inputs, met);
+    }
+    return ok;
+}
+
 static bool note_objects(Frozen *f, const Tree *outputs, const bool *fixed,
                          const Finder *inputs, Finder *met)
 {
     bool ok = true;
     for (size_t i = 0, leaf = 0; ok && i < outputs->node_count; i++) {
         PyObject *object = object_of(outputs, i, &leaf);
-        if (fixed[i] || !counts(&outputs->nodes[i], object))
-            continue;
-        f->given[i] = find(inputs, object);
-        const uint32_t same = f->given[i] ? 0 : find(met, object);
-        if (same && are_alike(outputs, same - 1, i))
-            f->same[i] = same;
-        ok = f->given[i] || meet(met, object, i);
+        if (!fixed[i] && counts(&outputs->nodes[i], object) &&
+            !whole_of(f, &outputs->nodes[i], object))
+            ok = note_object(f, outputs, i, object, inputs, met);
     }
-    return ok;
+    return ok && note_parts(f, outputs, fixed, inputs, met);
 }
 
 /* The numbers of a list, of which each is at most a bound. */
@@ -164,21 +199,65 @@ static bool take_numbers(PyObject *list, uint32_t *numbers, size_t count, size_t
     return true;
 }
 
-bool frozen_take_objects(Frozen *f, const Tree *outputs, size_t inputs, PyObject *same,
-                         PyObject *given)
+/* The leaf of a node; SIZE_MAX: it has none. */
+static size_t leaf_of_node(const Tree *tree, size_t node)
 {
-    const size_t count = outputs->node_count;
-    bool ok = (size_t) PyList_GET_SIZE(same) == count &&
+    size_t leaf = 0;
+    for (size_t i = 0; i < node && i < tree->node_count; i++)
+        leaf += tree->nodes[i].kind == NODE_LEAF;
+    return node < tree->node_count && tree->nodes[node].kind == NODE_LEAF ? leaf
+                                                                          : SIZE_MAX;
+}
+
+/* Is there an array that an output can be a part of? */
+static bool has_whole(const Frozen *f, const Collection *inputs, size_t node,
+                      const OutputLeaf *out)
+{
+    const size_t first = out->part - (size_t) 1;
+    const bool given = f->given[node];
+    const size_t leaf = given ? leaf_of_node(&inputs->tree, f->given[node] - (size_t) 1)
+                              : leaf_of_node(&f->tree, f->same[node] - (size_t) 1);
+    if (leaf == SIZE_MAX || (given && f->same[node]))
+        return false;
+    const TypeInfo *info = given ? inputs->places[leaf].info : f->leaves[leaf].info;
+    const size_t count = given ? inputs->places[leaf].count : f->leaves[leaf].count;
+    return out->cls && info && info->family == out->info->family &&
+           info->entry == out->info->entry && first <= count &&
+           out->count <= count - first &&
+           (given || !(f->leaves[leaf].part || f->same[f->same[node] - 1] ||
+                       f->given[f->same[node] - 1]));
+}
+
+/* Is a node of the outputs the same as one before, if any? */
+static bool is_same_before(const Frozen *f, size_t node)
+{
+    return !f->same[node] || (f->same[node] <= node && !f->given[node] &&
+                              are_alike(&f->tree, f->same[node] - 1, node));
+}
+
+bool frozen_take_objects(Frozen *f, const Collection *inputs, PyObject *same,
+                         PyObject *given, PyObject *parts)
+{
+    const size_t count = f->tree.node_count, leaves = f->tree.leaf_count;
+    uint32_t *numbers = PyMem_Calloc(leaves + 1, sizeof(*numbers));
+    bool ok = numbers && (size_t) PyList_GET_SIZE(same) == count &&
               (size_t) PyList_GET_SIZE(given) == count &&
+              (size_t) PyList_GET_SIZE(parts) == leaves &&
               take_numbers(same, f->same, count, count) &&
-              take_numbers(given, f->given, count, inputs);
-    bool *fixed = ok ? find_fixed(f, outputs) : NULL;
-    for (size_t i = 0; fixed && ok && i < count; i++)
-        ok = (!f->same[i] || (f->same[i] <= i && !f->given[i] && !fixed[i] &&
-                              are_alike(outputs, f->same[i] - 1, i))) &&
-             !(fixed[i] && f->given[i]);
+              take_numbers(given, f->given, count, inputs->tree.node_count) &&
+              take_numbers(parts, numbers, leaves, UINT32_MAX);
+    bool *fixed = ok ? find_fixed(f, &f->tree) : NULL;
+    for (size_t i = 0; ok && i < leaves; i++)
+        f->leaves[i].part = numbers[i];
+    for (size_t i = 0, leaf = 0; fixed && ok && i < count; i++) {
+        const bool is_leaf = f->tree.nodes[i].kind == NODE_LEAF;
+        const OutputLeaf *out = is_leaf ? &f->leaves[leaf++] : NULL;
+        ok = (out && out->part ? has_whole(f, inputs, i, out) : is_same_before(f, i)) &&
+             !(fixed[i] && (f->given[i] || f->same[i]));
+    }
     ok = ok && fixed;
     PyMem_Free(fixed);
+    PyMem_Free(numbers);
     if (ok)
         return number_returned(f, count);
     PyErr_Clear();

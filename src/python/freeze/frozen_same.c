@@ -99,7 +99,7 @@ static int same_leaf(const Frozen *a, const Frozen *b, size_t leaf)
         return same_sizes(s, t, 1);
     if (!s->cls)
         return same_value(a->state, a->tree.leaves[leaf], b->tree.leaves[leaf]);
-    return s->first == t->first && s->count == t->count &&
+    return s->first == t->first && s->count == t->count && s->part == t->part &&
            (s->info->kind != KIND_TENSOR || same_extents(s, t));
 }
 

@@ -6,7 +6,7 @@
 #include "python/freeze/exact.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
-#include "python/tree/plan.h"
+#include "python/tree/build.h"
 
 typedef enum ReadKind {
     READ_ENTRY,
@@ -24,7 +24,7 @@ typedef enum ReadKind {
     READ_ABSENT,
     READ_LOCAL,
     READ_LOCALS,
-    READ_CACHE,
+    READ_STATE,
     READ_KINDS
 } ReadKind;
 
@@ -32,7 +32,7 @@ typedef enum ReadKind {
 static const char *const kind_names[READ_KINDS] = {
     "ENTRY", "CELL",     "CLASS",    "FIELD",  "MEMBER", "ITEM",   "CODE",
     "DEFAULTS", "KEYWORDS", "FIELDS", "KEYS", "LENGTH", "ABSENT",
-    "LOCAL", "LOCALS", "CACHE"
+    "LOCAL", "LOCALS", "STATE"
 };
 
 /* References are strong; a weak reference stands for its object. */
@@ -91,6 +91,21 @@ static PyObject *member_of(PyObject *object, PyObject *name)
     return found;
 }
 
+/* What a list, tuple or deque does by itself, not what code of a class makes of it. */
+static const PySequenceMethods *sequence_of(PyObject *object)
+{
+    const PySequenceMethods *found = NULL;
+    for (const PyTypeObject *cls = Py_TYPE(object); cls; cls = cls->tp_base)
+        if (cls->tp_as_sequence && cls->tp_as_sequence->sq_item)
+            found = cls->tp_as_sequence;
+    return found;
+}
+
+static Py_ssize_t length_of(PyObject *object)
+{
+    return sequence_of(object)->sq_length(object);
+}
+
 /* What stands in a place, a new reference; NULL: nothing, or an exception. */
 static PyObject *read_place(const Row *row, PyObject *space)
 {
@@ -104,8 +119,8 @@ static PyObject *read_place(const Row *row, PyObject *space)
         case READ_LOCAL: return field_of(row, space, row->key);
         case READ_MEMBER: return member_of(space, row->key);
         case READ_ITEM:
-            return row->number < PySequence_Size(space)
-                       ? PySequence_GetItem(space, row->number)
+            return row->number < length_of(space)
+                       ? sequence_of(space)->sq_item(space, row->number)
                        : NULL;
         case READ_CODE: return Py_NewRef(PyFunction_GET_CODE(space));
         case READ_DEFAULTS: return Py_XNewRef(PyFunction_GET_DEFAULTS(space));
@@ -122,7 +137,7 @@ static bool write_place(const Row *row, PyObject *space, PyObject *object)
     switch (row->kind) {
         case READ_ENTRY: return PyDict_SetItem(space, row->key, object) == 0;
         case READ_CELL: return PyCell_Set(space, object) == 0;
-        case READ_CLASS: return PyObject_SetAttr(space, row->key, object) == 0;
+        case READ_CLASS: return PyType_Type.tp_setattro(space, row->key, object) == 0;
         case READ_FIELD:
         case READ_LOCAL:
             fields = dictionary_of(row, space);
@@ -130,7 +145,8 @@ static bool write_place(const Row *row, PyObject *space, PyObject *object)
             Py_XDECREF(fields);
             return failed == 0;
         case READ_MEMBER: return PyObject_GenericSetAttr(space, row->key, object) == 0;
-        case READ_ITEM: return PySequence_SetItem(space, row->number, object) == 0;
+        case READ_ITEM:
+            return sequence_of(space)->sq_ass_item(space, row->number, object) == 0;
         default:
             error_raise(PyExc_TypeError, "freeze", NULL, 0,
                         "a function has replaced the defaults of a function");
@@ -161,8 +177,8 @@ static bool has_keys(PyObject *dictionary, PyObject *keys)
     if (PyDict_GET_SIZE(dictionary) != PyTuple_GET_SIZE(keys))
         return false;
     for (; PyDict_Next(dictionary, &position, &key, NULL); i++) {
-        const int same = exact_equal(key, PyTuple_GET_ITEM(keys, i));
-        if (same <= 0)
+        PyObject *known = PyTuple_GET_ITEM(keys, i);
+        if (exact_equal(known, key) <= 0 || exact_stands_in(known, key))
             return false;
     }
     return true;
@@ -177,15 +193,18 @@ static bool has_fields(const Row *row, PyObject *object)
 }
 
 /* Has a function of functools.lru_cache() computed as many results as then, and does it
- * keep as many? */
-static bool has_cached(const Row *row, PyObject *function)
+ * keep as many? Another one gives what it gave. */
+static bool has_state(const Row *row, PyObject *function)
 {
-    PyObject *info = PyObject_CallMethod(function, "cache_info", NULL);
-    bool same = info && PyTuple_Check(info) && PyTuple_GET_SIZE(info) == 4;
-    for (Py_ssize_t i = 0; same && i < 2; i++)
+    const bool cache = PyTuple_CheckExact(row->value);
+    PyObject *now = cache ? PyObject_CallMethod(function, "cache_info", NULL)
+                          : PyObject_CallNoArgs(function);
+    bool same = now && (cache ? PyTuple_Check(now) && PyTuple_GET_SIZE(now) == 4
+                              : exact_equal(row->value, now) > 0);
+    for (Py_ssize_t i = 0; cache && same && i < 2; i++)
         same = exact_equal(PyTuple_GET_ITEM(row->value, i),
-                           PyTuple_GET_ITEM(info, 2 * i + 1)) > 0;
-    Py_XDECREF(info);
+                           PyTuple_GET_ITEM(now, 2 * i + 1)) > 0;
+    Py_XDECREF(now);
     return same;
 }
 
@@ -210,7 +229,7 @@ static bool is_value(const Row *row, PyObject *now)
         return now == row->value;
     if (row->weak_value)
         return weakref_is(row->value, now);
-    return exact_equal(row->value, now) > 0;
+    return exact_equal(row->value, now) > 0 && !exact_stands_in(row->value, now);
 }
 
 /* Is a place as it was, which is not an input's? False: no, or an exception. */
@@ -223,9 +242,9 @@ static bool holds(Row *row)
     switch (row->kind) {
         case READ_FIELDS:
         case READ_LOCALS: same = has_fields(row, space); break;
-        case READ_CACHE: same = has_cached(row, space); break;
+        case READ_STATE: same = has_state(row, space); break;
         case READ_KEYS: same = has_keys(space, row->value); break;
-        case READ_LENGTH: same = PySequence_Size(space) == row->number; break;
+        case READ_LENGTH: same = length_of(space) == row->number; break;
         case READ_ABSENT: same = lacks_names(row, space); break;
         default: {
             PyObject *now = read_place(row, space);
@@ -378,12 +397,12 @@ static bool fits_kind(const Row *row, PyObject *space)
         case READ_KEYWORDS: return PyFunction_Check(space);
         case READ_FIELDS:
         case READ_LOCALS: return keys;
-        case READ_CACHE: return keys && PyTuple_GET_SIZE(row->value) == 2;
+        case READ_STATE: return !keys || PyTuple_GET_SIZE(row->value) == 2;
         case READ_KEYS: return keys && PyDict_Check(space);
         case READ_ABSENT:
             return (PyDict_Check(space) || PyType_Check(space)) && row->key &&
                    PyTuple_CheckExact(row->key);
-        default: return PySequence_Check(space);
+        default: return sequence_of(space) && sequence_of(space)->sq_length;
     }
 }
 
@@ -470,6 +489,12 @@ static PyObject *has_content(PyObject *module, PyObject *object)
     return PyBool_FromLong(PyAnySet_Check(object) || PyObject_CheckBuffer(object));
 }
 
+static PyObject *attributes_of(PyObject *module, PyObject *object)
+{
+    (void) module;
+    return build_attributes(object);
+}
+
 static PyObject *fields_of(PyObject *module, PyObject *cls)
 {
     NodeKind kind;
@@ -490,6 +515,8 @@ PyMethodDef reads_functions[] = {
       "_is_container(object)\n\nis it a container of a PyTree?" },
     { "_has_content", has_content, METH_O,
       "_has_content(object)\n\nis it a set, or something with a buffer?" },
+    { "_attributes_of", attributes_of, METH_O,
+      "_attributes_of(object)\n\nwhat it has in its __dict__ and its slots" },
     { "_fields_of", fields_of, METH_O,
       "_fields_of(class)\n\nthe names of the fields of a data class and the like" },
     { NULL, NULL, 0, NULL },

@@ -17,6 +17,8 @@
  *     KEYS          a dictionary           -              its keys
  *     LENGTH        a sequence             -              its length
  *     ABSENT        a dictionary, a class  names          it has none of these
+ *     STATE         a function             -              what it gives; a pair: of
+ *                                                         functools.lru_cache()
  *
  * An input is a PyTree: a recording compares what is there now with what was there, and
  * uses its arrays. Elsewhere the same object has to be there again, or a value of the

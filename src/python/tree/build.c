@@ -3,6 +3,7 @@
  */
 #include "python/tree/build.h"
 
+#include "python/object/compat.h"
 #include "python/object/error.h"
 
 enum { DEPTH_LIMIT = 200 };
@@ -33,6 +34,29 @@ static bool takes_others(PyTypeObject *cls, PyObject *none, PyObject *arguments)
     Py_XDECREF(bind);
     Py_XDECREF(bound);
     return others;
+}
+
+/* Put what an object has in its slots into another one, or a dictionary. */
+static bool copy_slots(PyObject *made, PyObject *like, setattrofunc put)
+{
+    PyObject *order = Py_TYPE(like)->tp_mro;
+    bool ok = true;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); i++) {
+        PyTypeObject *cls = (PyTypeObject *) PyTuple_GET_ITEM(order, i);
+        PyObject *slots = PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE)
+                              ? ((PyHeapTypeObject *) cls)->ht_slots
+                              : NULL;
+        for (Py_ssize_t k = 0; ok && slots && k < PyTuple_GET_SIZE(slots); k++) {
+            PyObject *name = PyTuple_GET_ITEM(slots, k);
+            PyObject *value = PyObject_GenericGetAttr(like, name);
+            if (value)
+                ok = put(made, name, value) == 0;
+            else
+                PyErr_Clear(); /* it is empty */
+            Py_XDECREF(value);
+        }
+    }
+    return ok;
 }
 
 /* Give 'made' the attributes of 'like'. */
@@ -172,6 +196,76 @@ PyObject *build_instance(const char *operation, const Plan *plan, PyTypeObject *
         error_raise(PyExc_TypeError, operation, NULL, 0, "%s could not be constructed",
                     cls->tp_name);
     return made;
+}
+
+/* Give 'made' what 'like' has in its __dict__ besides its fields. */
+static bool copy_further(const Plan *plan, PyObject *made, PyObject *like)
+{
+    PyObject *from = PyObject_GenericGetDict(like, NULL), *to = NULL, *key, *value;
+    Py_ssize_t position = 0;
+    bool ok = from || PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (!from && ok)
+        PyErr_Clear(); /* of a class with __slots__ */
+    while (ok && from && PyDict_Next(from, &position, &key, &value)) {
+        const int field = PySequence_Contains(plan->names, key);
+        if (field == 0 && !to)
+            to = PyObject_GenericGetDict(made, NULL);
+        ok = field > 0 || (field == 0 && to && PyDict_SetItem(to, key, value) == 0);
+    }
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return ok;
+}
+
+PyTypeObject *build_base(PyTypeObject *cls)
+{
+    while (PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE))
+        cls = cls->tp_base;
+    return cls;
+}
+
+PyObject *build_alike(const Plan *plan, PyObject *const *values, PyObject *like)
+{
+    PyTypeObject *cls = Py_TYPE(like), *base = build_base(cls);
+    if (plan->kind == NODE_NAMED_TUPLE)
+        return make_named_tuple(plan, cls, values, like);
+    PyObject *none = PyTuple_New(0), *made = NULL;
+    if (none && (base != &PyBaseObject_Type || cls->tp_base == base))
+        made = base->tp_new(cls, none, NULL);
+    else if (none)
+        made = make_bare(cls, NULL);
+    if (made && !(copy_further(plan, made, like) &&
+                  copy_slots(made, like, PyObject_GenericSetAttr) &&
+                  set_fields(made, plan, NULL, values, PyObject_GenericSetAttr)))
+        Py_CLEAR(made);
+    Py_XDECREF(none);
+    return made;
+}
+
+PyObject *build_attributes(PyObject *object)
+{
+    PyObject *all = PyDict_New();
+    PyObject *fields = all ? PyObject_GenericGetDict(object, NULL) : NULL;
+    bool ok = fields && PyDict_Update(all, fields) == 0;
+    if (!fields && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear(); /* of a class with __slots__ */
+        ok = true;
+    }
+    if (!ok || !copy_slots(all, object, PyDict_SetItem))
+        Py_CLEAR(all);
+    Py_XDECREF(fields);
+    return all;
+}
+
+bool build_has_code(const Plan *plan, PyTypeObject *cls)
+{
+    bool code = false;
+    for (Py_ssize_t i = 0; !code && i < PyTuple_GET_SIZE(plan->names); i++) {
+        PyObject *place = class_attribute(cls, PyTuple_GET_ITEM(plan->names, i));
+        code = place && Py_TYPE(place)->tp_descr_set &&
+               !Py_IS_TYPE(place, &PyMemberDescr_Type);
+    }
+    return code;
 }
 
 /* ---------------------------------------------------------------- from classes */

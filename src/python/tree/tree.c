@@ -576,7 +576,7 @@ static PyObject *finish_new(const char *operation, const Tree *tree,
 }
 
 typedef struct Known {
-    PyObject **objects;
+    PyObject **objects; /* NULL: none is */
     const uint32_t *same;
 } Known;
 
@@ -584,15 +584,19 @@ static PyObject *finish_known(const char *operation, const Tree *tree,
                               const void *context, size_t place, PyObject *children)
 {
     const Known *known = context;
-    PyObject **objects = known->objects;
-    const uint32_t same = known->same[place];
-    PyObject *object = same ? objects[same - 1] : objects[place];
-    if (object) {
+    const TreeNode *node = &tree->nodes[place];
+    PyObject **objects = known->objects, *made = children;
+    const uint32_t same = objects ? known->same[place] : 0;
+    PyObject *object = same ? objects[same - 1] : objects ? objects[place] : NULL;
+    (void) operation;
+    if (object)
+        made = Py_NewRef(object);
+    else if (node->plan)
+        made = build_alike(node->plan, PySequence_Fast_ITEMS(children), node->object);
+    if (made != children)
         Py_DECREF(children);
-        return Py_NewRef(object);
-    }
-    PyObject *made = finish_result(operation, &tree->nodes[place], children);
-    objects[place] = Py_XNewRef(made);
+    if (objects && !object)
+        objects[place] = Py_XNewRef(made);
     return made;
 }
 
@@ -828,7 +832,7 @@ bool tree_restore(const Tree *tree)
 /* ---------------------------------------------------------------- all leaves */
 
 static PyObject *map_trees(const char *operation, const Tree *trees, int n, TreeMap map,
-                           void *context)
+                           void *context, bool alike)
 {
     size_t count = trees[0].leaf_count, done = 0;
     PyObject **made = PyMem_New(PyObject *, count + 1), *result = NULL;
@@ -842,15 +846,16 @@ static PyObject *map_trees(const char *operation, const Tree *trees, int n, Tree
             break;
     }
     if (done == count)
-        result = tree_unflatten(operation, &trees[0], made);
+        result = alike ? tree_unflatten_as(operation, &trees[0], made, NULL, NULL)
+                       : tree_unflatten(operation, &trees[0], made);
     while (done)
         Py_DECREF(made[--done]);
     PyMem_Free(made);
     return result;
 }
 
-PyObject *tree_map(State *state, const char *operation, PyObject *const *trees, int n,
-                   TreeMap map, void *context)
+static PyObject *map_with(State *state, const char *operation, PyObject *const *trees,
+                          int n, TreeMap map, void *context, bool alike)
 {
     if (array_check(state, trees[0]))
         return map(context, trees);
@@ -859,10 +864,22 @@ PyObject *tree_map(State *state, const char *operation, PyObject *const *trees, 
               (!tree_has_cycles(&flat[0]) || fail_cycle(operation));
     for (int i = 1; ok && i < n; i++)
         ok = tree_flatten_like(state, operation, &flat[0], trees[i], &flat[i]);
-    PyObject *result = ok ? map_trees(operation, flat, n, map, context) : NULL;
+    PyObject *result = ok ? map_trees(operation, flat, n, map, context, alike) : NULL;
     for (int i = 0; i < n; i++)
         tree_free(&flat[i]);
     return result;
+}
+
+PyObject *tree_map(State *state, const char *operation, PyObject *const *trees, int n,
+                   TreeMap map, void *context)
+{
+    return map_with(state, operation, trees, n, map, context, false);
+}
+
+PyObject *tree_map_alike(State *state, const char *operation, PyObject *tree,
+                         TreeMap map, void *context)
+{
+    return map_with(state, operation, &tree, 1, map, context, true);
 }
 
 bool tree_visit(State *state, const char *operation, PyObject *object, TreeVisit visit,

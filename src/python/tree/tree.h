@@ -55,10 +55,11 @@ bool tree_flatten_like(State *state, const char *operation, const Tree *like,
 PyObject *tree_unflatten(const char *operation, const Tree *tree,
                          PyObject *const *leaves);
 
-/** The same, but where 'objects' has a container for a node, that stands there; there
- *  is an entry for each node. One that is made is put there if 'same' of a later node
- *  is its number + 1, where it stands, too. References in 'objects' are the caller's.
- *  NULL: exception. */
+/** The same, but no constructor is called: what instances have besides their fields is
+ *  that of the original. Where 'objects' has a container for a node, that stands there;
+ *  there is an entry for each node. One that is made is put there if 'same' of a later
+ *  node is its number + 1, where it stands, too. References in 'objects' are the
+ *  caller's. NULL instead: there are none. NULL: exception. */
 PyObject *tree_unflatten_as(const char *operation, const Tree *tree,
                             PyObject *const *leaves, PyObject **objects,
                             const uint32_t *same);
@@ -107,6 +108,9 @@ typedef PyObject *(*TreeMap)(void *context, PyObject *const *leaves);
  *  tree that contains itself is a RecursionError. */
 PyObject *tree_map(State *state, const char *operation, PyObject *const *trees, int n,
                    TreeMap map, void *context);
+/** The same of one tree, but no constructor is called: see tree_unflatten_as(). */
+PyObject *tree_map_alike(State *state, const char *operation, PyObject *tree,
+                         TreeMap map, void *context);
 
 /** Called for each leaf of one tree, in order. False: exception. */
 typedef bool (*TreeVisit)(void *context, PyObject *leaf);

@@ -370,6 +370,17 @@ static PyObject *map_leaves(PyObject *module, PyObject *args)
     return tree_map(state_of_module(module), operation, trees, c.n, call_function, &c);
 }
 
+static PyObject *map_leaves_alike(PyObject *module, PyObject *args)
+{
+    PyObject *tree;
+    const char *operation;
+    Calls c = { NULL, 1 };
+    if (!PyArg_ParseTuple(args, "sOO:_tree_map_alike", &operation, &c.function, &tree))
+        return NULL;
+    State *state = state_of_module(module);
+    return tree_map_alike(state, operation, tree, call_function, &c);
+}
+
 static PyObject *check_compatibility(PyObject *module, PyObject *args)
 {
     PyObject *first, *second;
@@ -394,6 +405,10 @@ PyMethodDef tree_functions[] = {
       "_tree_map(operation, function, tree, other=None, /)\n--\n\nA new tree with "
       "function(leaf), or\nfunction(leaf, leaf of the other tree of the same "
       "structure), in the place of each leaf." },
+    { "_tree_map_alike", map_leaves_alike, METH_VARARGS,
+      "_tree_map_alike(operation, function, tree, /)\n--\n\nThe same of one tree, but "
+      "no constructor is called: what\nobjects have besides their fields is that of "
+      "the original." },
     { "_check_compatibility", check_compatibility, METH_VARARGS,
       "_check_compatibility(arg0, arg1, width_consistency, name, /)\n--\n\n"
       "Check that two PyTrees have the same structure and the same types.\n\n"
