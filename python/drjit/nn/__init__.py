@@ -14,11 +14,13 @@ A network is made of layers, gets weights, is packed, and evaluated for vectors
         opt.step()
 """
 
+from ..hashgrid import HashGridEncoding, PermutoEncoding
 from ._coopvec import CoopVec, cast
 from ._layers import (
     Cast,
     Exp,
     Exp2,
+    HashEncodingLayer,
     LeakyReLU,
     Linear,
     ReLU,
@@ -36,11 +38,14 @@ __all__ = [
     "CoopVec",
     "Exp",
     "Exp2",
+    "HashEncodingLayer",
+    "HashGridEncoding",
     "LeakyReLU",
     "Linear",
     "MatrixLayout",
     "MatrixView",
     "Module",
+    "PermutoEncoding",
     "ReLU",
     "ScaleAdd",
     "Sequential",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import drjit
-from drjit import _core
 
+from .._components import common_type, flatten, is_leaf, is_number
 from .._errors import ShapeError
 
 if TYPE_CHECKING:
@@ -14,76 +14,7 @@ if TYPE_CHECKING:
 
 dr: Any = drjit
 
-
-def is_leaf(value: object) -> bool:
-    """Is this an array of a just-in-time backend without further axes?"""
-    cls: Any = type(value)
-    return bool(dr.is_jit_v(cls) and dr.depth_v(cls) == 1 and not dr.is_tensor_v(cls))
-
-
-def is_number(value: object) -> bool:
-    """A number of Python, or one that converts itself to one, as those of NumPy."""
-    if isinstance(value, int | float):
-        return True
-    cls = type(value)
-    if dr.is_array_v(cls) or hasattr(cls, "__len__"):
-        return False
-    return hasattr(cls, "__index__") or hasattr(cls, "__float__")
-
-
-def _flatten(value: Any, found: list[Any]) -> None:
-    """Append the components of a PyTree: arrays without further axes, and numbers."""
-    for node, keys in _core._tree_nodes("nn.CoopVec", value):
-        if keys is not None:
-            continue
-        cls = type(node)
-        if not dr.is_array_v(cls):
-            if isinstance(node, bool) or not is_number(node):
-                raise TypeError(
-                    f"drjit.nn.CoopVec(): found a component of type {cls.__name__}, "
-                    "expected arrays, numbers and PyTrees of these"
-                )
-            found.append(node)
-        elif dr.is_tensor_v(cls):
-            if node.ndim not in (1, 2):
-                raise ShapeError(
-                    f"drjit.nn.CoopVec(): found a tensor of shape {node.shape}, "
-                    "expected one axis for components, and at most one for lanes"
-                )
-            found.extend(node[row].array for row in range(node.shape[0]))
-        elif dr.depth_v(cls) > 1 or not dr.is_jit_v(cls):
-            for component in node:
-                _flatten(component, found)
-        else:
-            found.append(node)
-
-
-def common_type(found: list[Any]) -> Any:
-    """The type of the arrays among components: with derivatives if one has them."""
-    leaf = None
-    for component in found:
-        cls = type(component)
-        if not dr.is_array_v(cls):
-            continue
-        if dr.is_mask_v(cls):
-            raise TypeError(
-                f"drjit.nn.CoopVec(): found a component of type {cls.__name__}, "
-                "expected numbers"
-            )
-        if leaf is not None and dr.type_v(cls) != dr.type_v(leaf):
-            raise TypeError(
-                "drjit.nn.CoopVec(): found components of the types "
-                f"{leaf.__name__} and {cls.__name__}, expected arrays of one type; "
-                "drjit.nn.cast() converts vectors"
-            )
-        if leaf is None or dr.is_diff_v(cls):
-            leaf = cls
-    if leaf is None:
-        raise TypeError(
-            "drjit.nn.CoopVec(): found numbers only, expected at least one array of a "
-            "just-in-time backend, whose type the vector takes"
-        )
-    return leaf
+_NAME = "drjit.nn.CoopVec"
 
 
 class CoopVec:
@@ -120,12 +51,12 @@ class CoopVec:
             self._components = list(arg._components)
             return
         found: list[Any] = []
-        _flatten((arg, *args), found)
+        flatten(_NAME, (arg, *args), found)
         if not found:
             raise ShapeError(
                 "drjit.nn.CoopVec(): found no components, expected at least one"
             )
-        leaf = common_type(found)
+        leaf = common_type(_NAME, found)
         self._components = [leaf(component) for component in found]
 
     def __class_getitem__(cls, leaf: Any) -> Any:
@@ -231,7 +162,7 @@ def from_components(components: list[Any]) -> CoopVec:
     leaf = type(components[0])
     for component in components:
         if type(component) is not leaf:
-            components = [common_type(components)(value) for value in components]
+            components = [common_type(_NAME, components)(value) for value in components]
             break
     made = CoopVec.__new__(CoopVec)
     made._components = components

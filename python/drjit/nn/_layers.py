@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import drjit
 
 from .._errors import ShapeError
+from ..hashgrid import HashEncoding
 from ._coopvec import CoopVec, cast, entry_type, from_components
 from ._matrix import MatrixView, matvec
 from ._module import Module
@@ -418,3 +419,38 @@ class TriEncode(_Encode):
 
 def _triangle(x: Any) -> Any:
     return dr.fma(dr.abs(x - dr.round(x)), -4, 1)
+
+
+class HashEncodingLayer(Module):
+    """A hash encoding as a layer: the features of a vector.
+
+    The encoding's parameters are no parameters of the network, and ``pack()`` leaves
+    them as they are: an optimiser has them as well (``opt["hash"] =
+    encoding.params``), and ``encoding.set_params(opt["hash"])`` takes them back.
+    """
+
+    __module__ = "drjit.nn"
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {"encoding": HashEncoding}
+    _not_packed = _constant = frozenset({"encoding"})
+
+    def __init__(self, encoding: HashEncoding) -> None:
+        if not isinstance(encoding, HashEncoding):
+            raise TypeError(
+                "drjit.nn.HashEncodingLayer(): the encoding is of type "
+                f"{type(encoding).__name__}, expected a drjit.hashgrid.HashEncoding"
+            )
+        self.encoding = encoding
+
+    @property
+    def data(self) -> Any:
+        """The encoding's parameters."""
+        return self.encoding.data
+
+    def __call__(self, arg: Any, /) -> Any:
+        return from_components(list(self.encoding(arg)))
+
+    def _alloc(self, dtype: Any, size: int, rng: Any, /) -> tuple[Module, int]:
+        return self, self.encoding.n_output_features
+
+    def __repr__(self) -> str:
+        return repr(self.encoding)
