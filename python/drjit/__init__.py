@@ -88,7 +88,7 @@ _PYTHON = {
     "auto": "set_backend",
     "random": "rng",
 }
-_MODULES = ("ad", "config", "dda", "interop", "opt", "random")
+_MODULES = ("ad", "config", "dda", "hashgrid", "interop", "nn", "opt", "random")
 _HOME = {name: module for module, names in _PYTHON.items() for name in names.split()}
 
 # What `from drjit import *` gives. Names of the extension are in this module already.

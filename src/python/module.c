@@ -121,6 +121,8 @@ static bool intern_names(State *state)
         {offsetof(State, str_traverse), "_traverse_1_cb_ro"},
         {offsetof(State, str_array_interface), "__array_interface__"},
         {offsetof(State, str_dlpack), "__dlpack__"},
+        {offsetof(State, str_function), "__drjit_function__"},
+        {offsetof(State, str_array), "__drjit_array__"},
         {offsetof(State, str_active), "active"},
         {offsetof(State, str_sizes), "drjit.sizes"},
         {offsetof(State, str_builtins), "__builtins__"},
@@ -280,6 +282,8 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_traverse);
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
+    Py_CLEAR(state->str_function);
+    Py_CLEAR(state->str_array);
     Py_CLEAR(state->str_active);
     Py_CLEAR(state->str_builtins);
     Py_CLEAR(state->str_sizes);

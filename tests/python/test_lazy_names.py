@@ -9,7 +9,8 @@ import pytest
 
 MODULES = (
     "drjit drjit.ad drjit.auto drjit.auto.ad drjit.config drjit.dda drjit.detail "
-    "drjit.interop drjit.llvm drjit.llvm.ad drjit.opt drjit.random drjit.scalar"
+    "drjit.hashgrid drjit.interop drjit.llvm drjit.llvm.ad drjit.nn drjit.opt "
+    "drjit.random drjit.scalar"
 ).split()
 
 # Makes one module fail whenever it is imported, until `broken` is empty.

@@ -339,9 +339,32 @@ static void refuse(const Borrowed *s, Opening opening)
                     "the object gives no access to its memory");
 }
 
+/* What an object of a user's class says that it is: an array of ours. */
+static Array *array_by_method(const TypeInfo *info, PyObject *object)
+{
+    PyObject *found =
+        PyObject_CallMethodNoArgs(object, info->state->str_array);
+    if (!found)
+        return NULL;
+    Array *made = array_check(info->state, found)
+                      ? convert_array(info, (Array *) found, NULL)
+                      : NULL;
+    if (!made && !PyErr_Occurred())
+        error_raise(PyExc_TypeError, "ArrayBase.__init__", &object, 1,
+                    "__drjit_array__() returned an object of type %s, expected a "
+                    "Dr.Jit array",
+                    Py_TYPE(found)->tp_name);
+    Py_DECREF(found);
+    return made;
+}
+
 bool convert_foreign(const TypeInfo *info, PyObject *object, bool share, Array **result)
 {
     *result = NULL;
+    if (class_defines(Py_TYPE(object), info->state->str_array)) {
+        *result = array_by_method(info, object);
+        return true;
+    }
     Borrowed *opened = operand_memory(object);
     if (opened) {
         *result = make(opened, info);

@@ -68,6 +68,8 @@ struct State {
     PyObject *str_traverse;         /* "_traverse_1_cb_ro" */
     PyObject *str_array_interface;  /* "__array_interface__" */
     PyObject *str_dlpack;           /* "__dlpack__" */
+    PyObject *str_function;         /* "__drjit_function__" */
+    PyObject *str_array;            /* "__drjit_array__" */
     PyObject *str_active;           /* "active" */
     PyObject *str_sizes;            /* "drjit.sizes" */
     PyObject *str_builtins;         /* "__builtins__" */

@@ -14,6 +14,7 @@
 #include "python/object/evaluate.h"
 #include "python/object/reads.h"
 #include "python/object/state.h"
+#include "python/ops/ask.h"
 #include "python/ops/functions.h"
 
 typedef struct Test {
@@ -176,6 +177,9 @@ static PyObject *test_any(const Test *t, PyObject *arg)
     }
     if (PyList_Check(arg) || PyTuple_Check(arg))
         return test_sequence(t, arg);
+    PyObject *answer = NULL;
+    if (ask_arguments(t->state, t->name, &arg, 1, &answer))
+        return answer;
     PyObject *convert = PyObject_GetAttrString(arg, "__array__");
     if (convert) {
         Py_DECREF(convert);

@@ -18,6 +18,7 @@
 #include "python/object/state.h"
 #include "python/object/tables.h"
 #include "python/ops/apply.h"
+#include "python/ops/ask.h"
 #include "python/ops/functions.h"
 #include "python/ops/shortcut.h"
 #include "python/tree/tree.h"
@@ -44,10 +45,12 @@ static bool any_array(PyObject *const *args, int n)
 static PyObject *on_arrays(PyObject *module, Apply which, int arity,
                            PyObject *const *args)
 {
+    State *state = state_of_module(module);
     PyObject *result = shortcut_apply(which, arity, args);
-    return result || PyErr_Occurred()
+    return result || PyErr_Occurred() ||
+                   ask_arguments(state, apply_name(which), args, arity, &result)
                ? result
-               : apply(state_of_module(module), which, args, false);
+               : apply(state, which, args, false);
 }
 
 static PyObject *refuse(const char *name, Apply which, PyObject *const *args, int n)
@@ -239,11 +242,14 @@ static PyObject *on_numbers(PyObject *module, const char *name, Apply which, int
         floats = floats && PyFloat_CheckExact(args[i]);
     if (floats)
         return function(name, which, args, true);
-    PyObject *plain[3];
-    if (!plain_numbers(state_of_module(module), args, n, plain, &floats))
+    State *state = state_of_module(module);
+    PyObject *plain[3], *result = NULL;
+    if (ask_arguments(state, name, args, n, &result))
+        return result;
+    if (!plain_numbers(state, args, n, plain, &floats))
         return PyErr_Occurred() ? NULL : refuse(name, which, args, n);
-    PyObject *result = floats && !accepted ? refuse(name, which, args, n)
-                                           : function(name, which, plain, floats);
+    result = floats && !accepted ? refuse(name, which, args, n)
+                                 : function(name, which, plain, floats);
     release_all(plain, n);
     return result;
 }
@@ -398,10 +404,13 @@ static PyObject *functions_copysign(PyObject *module, PyObject *const *args,
 {
     if (n != 2 || !any_array(args, 2))
         return call(module, APPLY_COPYSIGN, copysign_numbers, args, n);
-    PyObject *operands[2];
-    if (!operand_open(state_of_module(module), args, 2, operands))
+    State *state = state_of_module(module);
+    PyObject *operands[2], *result = NULL;
+    if (ask_arguments(state, "copysign", args, 2, &result))
+        return result;
+    if (!operand_open(state, args, 2, operands))
         return NULL;
-    PyObject *result = copysign_operands(module, operands);
+    result = copysign_operands(module, operands);
     operand_close(operands, 2);
     return result;
 }
@@ -413,8 +422,11 @@ static PyObject *functions_step(PyObject *module, PyObject *const *args, Py_ssiz
     if (!any_array(args, 2))
         return on_numbers(module, "step", APPLY_LT, 2, args, step_numbers);
     State *state = state_of_module(module);
+    PyObject *result = NULL;
+    if (ask_arguments(state, "step", args, 2, &result))
+        return result;
     PyObject *less = apply(state, APPLY_LT, args, false);
-    PyObject *zero = PyLong_FromLong(0), *one = PyLong_FromLong(1), *result = NULL;
+    PyObject *zero = PyLong_FromLong(0), *one = PyLong_FromLong(1);
     if (less && zero && one) {
         PyObject *const selection[] = { less, zero, one };
         result = apply(state, APPLY_SELECT, selection, false);
@@ -427,9 +439,12 @@ static PyObject *functions_step(PyObject *module, PyObject *const *args, Py_ssiz
 
 static PyObject *functions_power(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    return n == 2 && any_array(args, 2)
-               ? PyNumber_Power(args[0], args[1], Py_None)
-               : call(module, APPLY_POWER, float_numbers, args, n);
+    if (n != 2 || !any_array(args, 2))
+        return call(module, APPLY_POWER, float_numbers, args, n);
+    PyObject *result = NULL;
+    return ask_arguments(state_of_module(module), "power", args, 2, &result)
+               ? result
+               : PyNumber_Power(args[0], args[1], Py_None);
 }
 
 /* ---------------------------------------------------------------- select */
@@ -564,9 +579,11 @@ static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a, PyOb
     PyObject *result = evaluate_writes("select", args, 3)
                            ? select_short(mask, a, b)
                            : NULL;
-    return result || PyErr_Occurred()
+    State *state = state_of_module(module);
+    return result || PyErr_Occurred() ||
+                   ask_arguments(state, "select", args, 3, &result)
                ? result
-               : apply(state_of_module(module), APPLY_SELECT, args, false);
+               : apply(state, APPLY_SELECT, args, false);
 }
 
 static PyObject *functions_select(PyObject *module, PyObject *const *args, Py_ssize_t n)
@@ -581,12 +598,14 @@ static PyObject *functions_select(PyObject *module, PyObject *const *args, Py_ss
         return tree_map(state, "select", args + 1, 2, select_leaf, &selection);
     if (args[0] == Py_True || args[0] == Py_False)
         return Py_NewRef(args[args[0] == Py_True ? 1 : 2]);
-    PyObject *operands[2];
+    PyObject *operands[2], *result = NULL;
+    if (ask_arguments(state, "select", args, 3, &result))
+        return result;
     if (!operand_open(state, args + 1, 2, operands))
         return NULL;
     bool objects = promote_class(operands[0]) == -1 && promote_class(operands[1]) == -1;
-    PyObject *result = objects ? select_object(args + 1)
-                               : select_pair(module, args[0], operands[0], operands[1]);
+    result = objects ? select_object(args + 1)
+                     : select_pair(module, args[0], operands[0], operands[1]);
     operand_close(operands, 2);
     return result;
 }

@@ -1,0 +1,616 @@
+"""Encodings of positions by tables of features: hash grids, permutohedral lattices.
+
+A level is a lattice, a grid of cells or of simplices. The features of the vertices
+around a position are interpolated, and those of all levels are the result. A level
+whose vertices fit has one entry of its table for each; otherwise they share entries,
+which a hash of their coordinates selects.
+
+T. Müller et al., "Instant Neural Graphics Primitives with a Multiresolution Hash
+Encoding", 2022. R. A. Rosu and S. Behnke, "PermutoSDF: Fast Multi-View Reconstruction
+with Implicit Surfaces using Permutohedral Lattices", 2023.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import drjit
+
+from ._components import common_type, flatten
+from ._errors import ShapeError
+
+if TYPE_CHECKING:
+    from drjit.random import Generator
+
+dr: Any = drjit
+
+__all__ = ["HashEncoding", "HashGridEncoding", "PermutoEncoding"]
+
+# Factors of the coordinates in the hash of a grid's vertex. Those of T. Müller et al.
+# for the first three, of their program for the first seven.
+_FACTORS = (
+    1,
+    2654435761,
+    805459861,
+    3674653429,
+    2097192037,
+    1434869437,
+    2165219737,
+)
+# The factor in the hash of a lattice's vertex, as in R. A. Rosu's program.
+_LINEAR = 2531011
+_MODULUS = 1 << 32
+
+
+def div_round_up(num: int, divisor: int) -> int:
+    """num / divisor, rounded up, for integers."""
+    return -(-num // divisor)
+
+
+def next_multiple(num: int, multiple: int) -> int:
+    """The least multiple that is not less than ``num``."""
+    return div_round_up(num, multiple) * multiple
+
+
+def cosine_ramp(x: Any) -> Any:
+    """(1 - cos(π x)) / 2: from 0 to 1 with x, and flat at both ends."""
+    return 0.5 - 0.5 * dr.cos(math.pi * x)
+
+
+def _check_number(where: str, name: str, value: Any, least: Any, whole: bool) -> None:
+    """Check a number of a constructor."""
+    kind = int if whole else int | float
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise TypeError(
+            f"drjit.hashgrid.{where}(): {name!r} is of type {type(value).__name__}, "
+            f"expected {'an int' if whole else 'a number'}"
+        )
+    if not least <= value < math.inf:
+        raise ShapeError(
+            f"drjit.hashgrid.{where}(): {name!r} is {value}, expected a number of at "
+            f"least {least}"
+        )
+
+
+def _storage(where: str, dtype: Any) -> Any:
+    """The type of the parameters."""
+    if (
+        not isinstance(dtype, type)
+        or not dr.is_jit_v(dtype)
+        or not dr.is_float_v(dtype)
+    ):
+        name = dtype.__name__ if isinstance(dtype, type) else repr(dtype)
+        raise TypeError(
+            f"drjit.hashgrid.{where}(): 'dtype' is {name}, expected a type of arrays "
+            "of floats of a just-in-time backend"
+        )
+    return dr.leaf_t(dtype)
+
+
+class HashEncoding:
+    """Base class of :py:class:`HashGridEncoding` and :py:class:`PermutoEncoding`.
+
+    Args:
+        dtype: the type of the parameters, an array type of floats.
+        dimension: the number of components of a position.
+        n_levels: the number of levels.
+        n_features_per_level: the number of features of a vertex. Up to four are read
+            at a time, eight by two reads and so on; other numbers that are odd take
+            one read for each.
+        hashmap_size: how many entries the table of a level has at most, a multiple of
+            ``n_features_per_level``.
+        base_resolution: the resolution of the first level.
+        per_level_scale: how much finer each level is than the one before.
+        align_corners: are the corners of [0, 1] vertices? Otherwise they lie half a
+            cell within. (Of a hash grid with ``torchngp_compat`` they always do.)
+        torchngp_compat: index and place vertices as tiny-cuda-nn does. In other
+            respects this is what is done anyway.
+        smooth_weight_gradients: the derivative of a vertex's weight w with respect to
+            positions is that of w + smooth_weight_lambda * cosine_ramp(w), which
+            changes less from cell to cell. Values stay as they are.
+        smooth_weight_lambda: how much so, see above.
+        init_scale: parameters are drawn from [-init_scale, init_scale) at first.
+        rng: what they are drawn from, ``dr.rng()`` if it is not given.
+
+    Level l has the scale s = base_resolution * per_level_scale^l - 1, and
+    r = ceil(s) + 1 vertices along an axis. Its table has
+    min(r^dimension, hashmap_size) entries (the former rounded up to a multiple of the
+    number of features) of ``n_features_per_level`` parameters. All are in one array,
+    level after level: the order of the published package, so that parameters can be
+    exchanged (but where s is an integer up to rounding, as for powers of 3, which
+    decides on r).
+
+    Calls take positions and give an array with a component for each feature, level
+    after level, of the type of the parameters. Encodings are PyTrees.
+
+    Errors: ``TypeError`` for arguments of other types, ``ValueError`` for numbers that
+    are out of range and shapes that do not fit.
+    """
+
+    __module__ = "drjit.hashgrid"
+
+    # The settings decide what is recorded, so they are fields as well.
+    DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
+        "data": object,
+        "_dimension": int,
+        "_n_levels": int,
+        "_n_features_per_level": int,
+        "_hashmap_size": int,
+        "_base_resolution": int,
+        "_per_level_scale": float,
+        "_align_corners": bool,
+        "_torchngp_compat": bool,
+        "_smooth_weight_gradients": bool,
+        "_smooth_weight_lambda": float,
+    }
+    _title: ClassVar[str] = "HashEncoding"
+
+    data: Any  #: The parameters.
+
+    def __init__(
+        self,
+        dtype: Any,
+        dimension: int,
+        *,
+        n_levels: int = 16,
+        n_features_per_level: int = 2,
+        hashmap_size: int = 2**19,
+        base_resolution: int = 16,
+        per_level_scale: float = 2,
+        align_corners: bool = False,
+        torchngp_compat: bool = False,
+        smooth_weight_gradients: bool = False,
+        smooth_weight_lambda: float = 1.0,
+        init_scale: float = 1e-4,
+        rng: Generator | None = None,
+    ) -> None:
+        where = type(self).__name__
+        storage = _storage(where, dtype)
+        for name, value, least, whole in (
+            ("dimension", dimension, 1, True),
+            ("n_levels", n_levels, 1, True),
+            ("n_features_per_level", n_features_per_level, 1, True),
+            ("hashmap_size", hashmap_size, 1, True),
+            ("base_resolution", base_resolution, 1, True),
+            ("per_level_scale", per_level_scale, 1, False),
+            ("smooth_weight_lambda", smooth_weight_lambda, 0, False),
+            ("init_scale", init_scale, 0, False),
+        ):
+            _check_number(where, name, value, least, whole)
+        if hashmap_size % n_features_per_level:
+            raise ShapeError(
+                f"drjit.hashgrid.{where}(): 'hashmap_size' is {hashmap_size}, expected "
+                f"a multiple of 'n_features_per_level', {n_features_per_level}"
+            )
+        if rng is not None and not isinstance(rng, dr.random.Generator):
+            raise TypeError(
+                f"drjit.hashgrid.{where}(): 'rng' is of type {type(rng).__name__}, "
+                "expected a generator as dr.rng() makes them"
+            )
+        self._dimension = dimension
+        self._n_levels = n_levels
+        self._n_features_per_level = n_features_per_level
+        self._hashmap_size = hashmap_size
+        self._base_resolution = base_resolution
+        self._per_level_scale = float(per_level_scale)
+        self._align_corners = bool(align_corners)
+        self._torchngp_compat = bool(torchngp_compat)
+        self._smooth_weight_gradients = bool(smooth_weight_gradients)
+        self._smooth_weight_lambda = float(smooth_weight_lambda)
+        self._init_scale = init_scale
+        if self.n_params >= _MODULUS:
+            raise ShapeError(
+                f"drjit.hashgrid.{where}(): there are {self.n_params} parameters, "
+                "expected less than 2^32"
+            )
+        rng = dr.rng() if rng is None else rng
+        numbers = rng.random(storage, self.n_params)
+        self.data = storage(numbers * (2 * init_scale) - init_scale)
+        dr.make_opaque(self.data)
+
+    # ------------------------------------------------------ settings
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the parameters."""
+        return type(self.data)
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of a position."""
+        return self._dimension
+
+    @property
+    def n_levels(self) -> int:
+        """The number of levels."""
+        return self._n_levels
+
+    @property
+    def n_features_per_level(self) -> int:
+        """The number of features of a vertex."""
+        return self._n_features_per_level
+
+    @property
+    def n_output_features(self) -> int:
+        """The number of features of a position: of all levels together."""
+        return self._n_levels * self._n_features_per_level
+
+    @property
+    def hashmap_size(self) -> int:
+        """How many entries the table of a level has at most."""
+        return self._hashmap_size
+
+    @property
+    def base_resolution(self) -> int:
+        """The resolution of the first level."""
+        return self._base_resolution
+
+    @property
+    def per_level_scale(self) -> float:
+        """How much finer each level is than the one before."""
+        return self._per_level_scale
+
+    @property
+    def align_corners(self) -> bool:
+        """Are the corners of [0, 1] vertices?"""
+        return self._align_corners
+
+    @property
+    def torchngp_compat(self) -> bool:
+        """Are vertices placed as tiny-cuda-nn does?"""
+        return self._torchngp_compat
+
+    @property
+    def smooth_weight_gradients(self) -> bool:
+        """Have derivatives of weights a smooth part?"""
+        return self._smooth_weight_gradients
+
+    @property
+    def smooth_weight_lambda(self) -> float:
+        """The factor of that part."""
+        return self._smooth_weight_lambda
+
+    @property
+    def init_scale(self) -> float:
+        """The range of the parameters at first."""
+        return self._init_scale
+
+    # ------------------------------------------------------ parameters
+
+    @property
+    def n_params(self) -> int:
+        """The number of parameters."""
+        return self.level_offset(self._n_levels) * self._n_features_per_level
+
+    @property
+    def params(self) -> Any:
+        """The parameters, an array. They can be assigned, see ``set_params()``."""
+        return self.data
+
+    @params.setter
+    def params(self, values: Any) -> None:
+        self.set_params(values)
+
+    def set_params(self, values: Any) -> None:
+        """Replace the parameters by an array of that type and size, which may have
+        derivatives."""
+        where = f"drjit.hashgrid.{type(self).__name__}.set_params()"
+        cls = type(values)
+        if (
+            not dr.is_jit_v(cls)
+            or dr.is_tensor_v(cls)
+            or dr.depth_v(cls) != 1
+            or dr.type_v(cls) != dr.type_v(self.data)
+        ):
+            raise TypeError(
+                f"{where}: the parameters are of type {cls.__name__}, expected "
+                f"{type(self.data).__name__}"
+            )
+        if len(values) != self.n_params:
+            raise ShapeError(
+                f"{where}: there are {len(values)} parameters, expected {self.n_params}"
+            )
+        self.data = values
+
+    # ------------------------------------------------------ levels
+
+    def _level_scale(self, level: int) -> float:
+        exponent = level * math.log2(self._per_level_scale)
+        return float(self._base_resolution * 2.0**exponent - 1)
+
+    def _resolution(self, level: int) -> int:
+        return math.ceil(self._level_scale(level)) + 1
+
+    def _is_dense(self, level: int) -> bool:
+        """Has each vertex of [0, 1] an entry of its own?"""
+        vertices: int = self._resolution(level) ** self._dimension
+        return vertices <= self._hashmap_size
+
+    def _level_size(self, level: int) -> int:
+        """The number of entries of a level's table."""
+        if not self._is_dense(level):
+            return self._hashmap_size
+        vertices = self._resolution(level) ** self._dimension
+        size = next_multiple(vertices, self._n_features_per_level)
+        return min(size, self._hashmap_size)
+
+    def level_offset(self, level_i: int) -> int:
+        """The number of entries of the levels before ``level_i``, which may be
+        ``n_levels``. The first parameter of a level is ``n_features_per_level`` times
+        that."""
+        return sum(map(self._level_size, range(level_i)))
+
+    def _factors(self) -> list[int]:
+        """Factors of the coordinates in the hash."""
+        raise NotImplementedError(
+            f"drjit.hashgrid.{type(self).__name__}: the class has no hash, expected "
+            "HashGridEncoding or PermutoEncoding"
+        )
+
+    @staticmethod
+    def _join(a: Any, b: Any) -> Any:
+        """The hash of what two products of coordinates and factors stand for."""
+        return a + b
+
+    def _steps(self, level: int) -> list[int]:
+        """By how much an index changes along each axis, before it is reduced."""
+        if not self._is_dense(level):
+            return self._factors()
+        resolution = self._resolution(level)
+        return [resolution**axis for axis in range(self._dimension)]
+
+    def _combined(self, level: int, a: Any, b: Any) -> Any:
+        return a + b if self._is_dense(level) else self._join(a, b)
+
+    def _entry(self, level: int, index: Any) -> Any:
+        """The entry of an index before it is reduced: one of that level, always."""
+        size = self._level_size(level)
+        own = index & (size - 1) if size & (size - 1) == 0 else index % size
+        return own + self.level_offset(level)
+
+    def _products(self, key: Any, steps: list[int]) -> list[Any]:
+        return [k * step for k, step in zip(key, steps, strict=True)]
+
+    def _checked_key(self, where: str, key: Any) -> list[Any]:
+        found = list(key)
+        if len(found) < self._dimension:
+            raise ShapeError(
+                f"drjit.hashgrid.{type(self).__name__}.{where}(): the key has "
+                f"{len(found)} components, expected {self._dimension}"
+            )
+        index = dr.uint32_array_t(type(self.data))
+        return [index(k) for k in found[: self._dimension]]
+
+    def hash(self, key: Any) -> Any:
+        """The hash of a vertex, given its coordinates: a number of 32 bits."""
+        products = self._products(self._checked_key("hash", key), self._factors())
+        found = products[0]
+        for product in products[1:]:
+            found = self._join(found, product)
+        return found
+
+    def indexing_function(self, key: Any, level_i: int) -> Any:
+        """The entry that a vertex of a level has, given its coordinates. Parameters
+        are at ``n_features_per_level`` times that."""
+        key = self._checked_key("indexing_function", key)
+        products = self._products(key, self._steps(level_i))
+        index = products[0]
+        for product in products[1:]:
+            index = self._combined(level_i, index, product)
+        return self._entry(level_i, index)
+
+    # ------------------------------------------------------ evaluation
+
+    def _position(self, where: str, p: Any) -> list[Any]:
+        """The components of a position, in the type in which to compute."""
+        found: list[Any] = []
+        flatten(where, p, found)
+        if len(found) != self._dimension:
+            raise ShapeError(
+                f"{where}(): the position has {len(found)} components, expected "
+                f"{self._dimension}"
+            )
+        storage = type(self.data)
+        leaf = common_type(where, [*found, storage()] if _all_numbers(found) else found)
+        if not dr.is_float_v(leaf):
+            raise TypeError(
+                f"{where}(): the position has components of type {leaf.__name__}, "
+                "expected floats"
+            )
+        double = dr.VarType.Float64
+        kinds = dr.type_v(leaf), dr.type_v(storage)
+        leaf = dr.diff_array_t(leaf) if dr.is_diff_v(storage) else leaf
+        wide = dr.float64_array_t if double in kinds else dr.float32_array_t
+        return [wide(leaf)(component) for component in found]
+
+    def __call__(self, p: Any, active: Any = True) -> Any:
+        """The features of positions.
+
+        Args:
+            p: ``dimension`` components, as an array, a tensor of shape (dimension, N),
+                a :py:class:`drjit.nn.CoopVec` or a sequence of arrays and numbers. The
+                domain is [0, 1] for each.
+            active: a mask; lanes without it read nothing and give 0.
+
+        Returns an array of ``n_output_features`` components. Weights and sums are of
+        single precision, or double if positions or parameters are, and are rounded to
+        the type of the parameters. They have derivatives of all orders with respect to
+        both. Beyond the domain entries of a level repeat in some order; infinite
+        positions and NaN give NaN. Nothing but parameters of the level is ever read.
+        """
+        where = f"drjit.hashgrid.{type(self).__name__}.__call__"
+        position = self._position(where, p)
+        leaf = type(position[0])
+        if active is not True:
+            if not isinstance(active, bool) and not (
+                dr.is_mask_v(active) and dr.depth_v(active) <= 1
+            ):
+                raise TypeError(
+                    f"{where}(): 'active' is of type {type(active).__name__}, expected "
+                    "a mask"
+                )
+            active = dr.mask_t(leaf)(active)
+            position = [dr.select(active, x, 0) for x in position]
+        found = []
+        for level in range(self._n_levels):
+            features = [leaf(0)] * self._n_features_per_level
+            for index, own in self._vertices(level, position):
+                weight = self._smooth(own)
+                values = self._features(self._entry(level, index), active)
+                features = [
+                    dr.fma(weight, leaf(value), total)
+                    for value, total in zip(values, features, strict=True)
+                ]
+            found.extend(features)
+        storage = dr.replace_type_t(leaf, dr.type_v(self.data))
+        return _array_type(storage, 0)(*[storage(feature) for feature in found])
+
+    def _features(self, entry: Any, active: Any) -> list[Any]:
+        """The parameters of an entry."""
+        count, data = self._n_features_per_level, self.data
+        width = next(w for w in (4, 3, 2, 1) if count % w == 0)
+        cls = _array_type(type(data), width)
+        found: list[Any] = []
+        for i in range(count // width):
+            index = entry if width == count else entry * (count // width) + i
+            value = dr.gather(cls, data, index, active)
+            found.extend(value if width > 1 else (value,))
+        return found
+
+    def _vertices(self, level: int, position: list[Any]) -> Any:
+        """The vertices around a position: pairs of index (before it is reduced) and
+        weight."""
+        self._factors()
+        raise NotImplementedError
+
+    def _located(
+        self, level: int, position: list[Any], centred: bool
+    ) -> tuple[list[Any], list[Any]]:
+        """The lower corner of the cell of a grid with a position, as products of
+        coordinates and steps, and where it is there, from 0 to 1."""
+        scale, shift = self._level_scale(level), 0.5 if centred else 0.0
+        index = dr.uint32_array_t(type(position[0]))
+        signed = dr.int32_array_t(type(position[0]))
+        keys, fractions = [], []
+        for x in position:
+            at = dr.fma(x, scale, shift)
+            cell = dr.floor(at)
+            keys.append(index(signed(dr.detach(cell))))
+            fractions.append(at - cell)
+        return self._products(keys, self._steps(level)), fractions
+
+    def _smooth(self, weight: Any) -> Any:
+        if not self._smooth_weight_gradients:
+            return weight
+        ramp = self._smooth_weight_lambda * cosine_ramp(weight)
+        return dr.replace_grad(weight, weight + ramp)
+
+    def _rows(self) -> list[tuple[str, Any]]:
+        names = (
+            "dimension hashmap_size n_levels n_features_per_level base_resolution "
+            "per_level_scale align_corners torchngp_compat smooth_weight_gradients "
+            "smooth_weight_lambda"
+        )
+        rows = [(name, getattr(self, name)) for name in names.split()]
+        return [("dtype", self.dtype), *rows]
+
+    def __repr__(self) -> str:
+        text = ",\n".join(f"    {name}={value}" for name, value in self._rows())
+        return f"{self._title}(\n{text}\n)"
+
+
+def _all_numbers(found: list[Any]) -> bool:
+    return not any(map(dr.is_array_v, found))
+
+
+def _array_type(leaf: Any, width: int) -> Any:
+    """Arrays of so many components, 0 for any number, of one type."""
+    if width == 1:
+        return leaf
+    suffix = {"Float16": "f16", "Float": "f", "Float64": "f64"}[leaf.__name__]
+    return getattr(sys.modules[leaf.__module__], f"Array{width or 'X'}{suffix}")
+
+
+class HashGridEncoding(HashEncoding):
+    """A hash grid: the features of the 2^dimension corners of a cell, weighted
+    linearly along each axis.
+
+    T. Müller et al., "Instant Neural Graphics Primitives with a Multiresolution Hash
+    Encoding", 2022. The hash of a corner is the exclusive or of its coordinates, each
+    times a large number. For arguments see :py:class:`HashEncoding`.
+    """
+
+    __module__ = "drjit.hashgrid"
+    _title = "HashGrid"
+
+    def _factors(self) -> list[int]:
+        found = list(_FACTORS[: self._dimension])
+        while len(found) < self._dimension:
+            found.append(found[-1] * _FACTORS[1] % _MODULUS)
+        return found
+
+    @staticmethod
+    def _join(a: Any, b: Any) -> Any:
+        return a ^ b
+
+    def _vertices(self, level: int, position: list[Any]) -> Any:
+        centred = self._torchngp_compat or not self._align_corners
+        lower, fractions = self._located(level, position, centred)
+        steps = self._steps(level)
+        found: list[tuple[Any, Any]] = []
+        for axis, (low, f) in enumerate(zip(lower, fractions, strict=True)):
+            ends = ((low, 1 - f), (low + steps[axis], f))
+            found = [
+                (self._combined(level, index, end), weight * own)
+                for end, own in ends
+                for index, weight in found
+            ] or list(ends)
+        return found
+
+
+class PermutoEncoding(HashEncoding):
+    """A permutohedral lattice: the features of the dimension + 1 corners of a simplex,
+    with barycentric weights.
+
+    The simplices are those of cells of a grid, cut along their diagonals: the one with
+    a position is found by sorting its coordinates in the cell. R. A. Rosu and S.
+    Behnke, "PermutoSDF", 2023, has the same lattice in a hyperplane of a space with one
+    more dimension. For arguments see :py:class:`HashEncoding`; ``torchngp_compat`` has
+    no effect.
+    """
+
+    __module__ = "drjit.hashgrid"
+    _title = "PermutoEncoding"
+
+    def _factors(self) -> list[int]:
+        count = self._dimension
+        return [pow(_LINEAR, count - axis, _MODULUS) for axis in range(count)]
+
+    def _vertices(self, level: int, position: list[Any]) -> Any:
+        lower, found = self._located(level, position, not self._align_corners)
+        index = type(lower[0])
+        order = [index(step) for step in self._steps(level)]
+        # The largest fraction first: the order in which a path along edges of the cell,
+        # from its lower corner to the opposite one, takes the axes.
+        for last in range(len(found) - 1, 0, -1):
+            for i in range(last):
+                swap = found[i] < found[i + 1]
+                for values in (found, order):
+                    a, b = values[i : i + 2]
+                    values[i] = dr.select(swap, b, a)
+                    values[i + 1] = dr.select(swap, a, b)
+        corner = lower[0]
+        for product in lower[1:]:
+            corner = corner + product
+        weights = [1 - found[0]]
+        weights += [a - b for a, b in zip(found, found[1:], strict=False)]
+        weights.append(found[-1])
+        corners = [corner]
+        for step in order:
+            corners.append(corners[-1] + step)
+        return zip(corners, weights, strict=True)
+
+    def _rows(self) -> list[tuple[str, Any]]:
+        return [row for row in super()._rows() if row[0] != "torchngp_compat"]
