@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import drjit as dr
 import numpy as np
+from drjit._matvec import product
 from drjit.dda import integrate
 from drjit.llvm import (
     Array3f,
@@ -404,6 +405,29 @@ def turns_within(x: Float, i: UInt) -> Arrays:
         (x, UInt(0)), lambda y, k: k < 5 + i % 7, outer, mode="evaluated"
     )
     return {"y": y, "k": k}
+
+
+@program(
+    lambda n: {
+        "w": Float16(floats(63, 7)),
+        "x": Float(floats(n)),
+        "y": Float(floats(n, 1)),
+    }
+)
+def network(w: Float16, x: Float, y: Float) -> Arrays:
+    """16 x 2, ReLU, 1 x 16, with a bias, of half precision."""
+    hidden = product(w, 0, 16, 2, False, [Float16(x), Float16(y)], w, 32)
+    (z,) = product(w, 46, 1, 16, False, [dr.maximum(v, 0) for v in hidden])
+    return {"z": z}
+
+
+@program(lambda n: {"w": ADFloat(floats(7, 7)), "x": ADFloat(order(n) % 5)})
+def network_gradient(w: ADFloat, x: ADFloat) -> Arrays:
+    """Sums of small whole numbers are exact, whatever the order."""
+    dr.enable_grad(w)
+    y = product(w, 1, 2, 3, False, [x, x * x, x + 1])
+    dr.backward(dr.sum(y[0]) + 2 * dr.sum(y[1]))
+    return {"g": dr.grad(w)}
 
 
 def leaves(name: str, value: Any) -> dict[str, Any]:
