@@ -122,6 +122,8 @@ static const Member members[] = {
     MEMBER(exchange, 4, 0, 0),
     MEMBER(compare_exchange, 4, 0, 0),
     MEMBER(check, 0, 0, 0),
+    MEMBER(matvec, VarTypeCount, 0, 0),
+    MEMBER(outer, LANE_SCATTER_COUNT, VarTypeCount, 0),
 };
 
 static uint32_t at_least_one(uint32_t count) { return count ? count : 1; }

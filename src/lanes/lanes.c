@@ -406,7 +406,7 @@ const LaneTable JOIN(lanes_, LANES_ISA) = {
     .local_write = SIZES(local_write),
     .local_move = SIZES(local_move),
     .print = print,
-    .rows = rows,
+    .rows = lanes_rows,
     .matvec = { FLOATS(matvec) },
     .outer = { [LANE_SCATTER_PLAIN] = { FLOATS(outer_plain) },
                [LANE_SCATTER_ATOMIC] = { FLOATS(outer_atomic) },

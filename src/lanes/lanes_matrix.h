@@ -423,7 +423,7 @@ DEFINE_OUTER(f64, f64, VecF64)
 
 /* ---- rows that stand in slots: number of the first in extra[], how many */
 
-static const LaneStep *rows(const LaneStep *s, const LaneFrame *f)
+static const LaneStep *lanes_rows(const LaneStep *s, const LaneFrame *f)
 {
     const u32 *slots = f->extra + s->arg[0];
     for (u32 i = 0; i < s->arg[1]; ++i)
