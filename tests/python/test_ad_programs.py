@@ -404,6 +404,16 @@ FOUND = {
             a = 2 * dr.tanh(dr.atan2(a, dr.abs(c) + 1))
         b = a + 2 * b - 2 * c
         """,
+    # The core finds that the state stays, once it knows that c is a number.
+    "a condition that is never true": """
+        a, b = x, x * p
+        while i < (lane % 4):
+            i += 1
+            if c < c:
+                a = 2 * dr.tanh(x)
+        place = 3 * lane + (lane + 1) % 3
+        dr.scatter_add(fresh, 2 * dr.tanh(a - b * p), place)
+        """,
     # Forward derivatives of the gradient do not need those of the array.
     "writes behind a return": """
         while i < lane % 4:

@@ -361,14 +361,21 @@ static bool is_left_alone(const AdLoop *loop, const uint64_t *states, size_t k)
 }
 
 /* Has the core found that no lane ever enters the loop? Then each result is what there
- * was before. One alone may be so since its values are the same in each iteration, a
- * literal, of which the derivatives are others each time. */
+ * was before. */
 static bool is_never_entered(const AdTemplate *t, const uint32_t *results)
 {
     for (uint32_t k = 0; k < t->state_count; k++)
         if (results[k] != t->states[k].initial)
             return false;
     return true;
+}
+
+/* The result is what the state was before: has the core found that the body passes it
+ * on as it is? A literal may be the same in each iteration, with derivatives that are
+ * others each time. */
+static bool is_kept(VarId result, bool unentered)
+{
+    return unentered || var_get(result)->op != OP_LITERAL;
 }
 
 /* Results are there: what does the body do with the states? One that it leaves alone is
@@ -382,10 +389,11 @@ static bool note_changes(const AdOpen *open, const AdLoop *loop, const uint64_t 
         AdState *s = &t->states[k];
         VarId next = ad_var_index(states[k]);
         bool written = s->array = ad_open_last_write(open, next) != NULL;
-        const bool never = unentered && next != s->placeholder;
-        s->changes = next != s->placeholder && !written && !never;
+        const bool kept = next != s->placeholder && results[k] == s->initial &&
+                          is_kept(results[k], unentered);
+        s->changes = next != s->placeholder && !written && !kept;
         const bool alone =
-            !s->changes && !written && (never || is_left_alone(loop, states, k));
+            !s->changes && !written && (kept || is_left_alone(loop, states, k));
         TRY(ad_placeholder_settle(t, k, alone, loop->initial[k]), false);
         uint64_t *output = &t->bodies[0].outputs[k];
         if (!alone)
@@ -406,8 +414,8 @@ static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *resu
 {
     AdLoop *loop = open->loop;
     open->loop = NULL;
-    const bool never = is_never_entered(open->t, results);
-    bool ok = note_changes(open, loop, outputs, never, results);
+    const bool unentered = is_never_entered(open->t, results);
+    bool ok = note_changes(open, loop, outputs, unentered, results);
     for (size_t k = 0; k < loop->n; k++)
         states[k] = results[k];
     if (ok) {
@@ -420,7 +428,8 @@ static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *resu
         if (states[k] == ad_var_index(loop->initial[k]) &&
             ad_var_node(loop->initial[k]) &&
             (is_left_alone(loop, outputs, k) ||
-             (never && ad_var_index(outputs[k]) != ad_var_index(loop->before[k]))))
+             (is_kept(results[k], unentered) &&
+              ad_var_index(outputs[k]) != ad_var_index(loop->before[k]))))
             ad_graph_ref(ad_var_node(states[k] = loop->initial[k]));
     free_loop(loop);
     return ok;
