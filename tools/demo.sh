@@ -115,6 +115,8 @@ step "what is inside: a volume from its shadows" \
     "$python" "$examples/python/volume.py" "$output/volume.png"
 step "a sharp picture from four small, blurred ones" \
     "$python" "$examples/python/photograph.py" "$output/photograph.png"
+step "a scene learnt from pictures of it: a hash grid and a network" \
+    "$python" "$examples/python/field.py" "$output/field.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature
 

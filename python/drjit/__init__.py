@@ -2,10 +2,10 @@
 
 Array types live in ``drjit.scalar`` (computed at once), ``drjit.llvm`` (traced and
 compiled for the CPU) and ``drjit.auto`` (the best there is); those with derivatives in
-``drjit.llvm.ad`` and ``drjit.auto.ad``. These modules and ``drjit.detail`` are there
-from the start, but executed when first looked into; other modules and all functions
-written in Python are imported when one of them is first used. So ``import drjit`` takes
-little longer than loading the extension.
+``drjit.llvm.ad`` and ``drjit.auto.ad``. These modules, ``drjit.detail`` and
+``drjit.nn`` are there from the start, but executed when first looked into; other
+modules and all functions written in Python are imported when one of them is first used.
+So ``import drjit`` takes little longer than loading the extension.
 """
 
 from os import path as _path
@@ -88,14 +88,14 @@ _PYTHON = {
     "auto": "set_backend",
     "random": "rng",
 }
-_MODULES = ("ad", "config", "dda", "hashgrid", "interop", "nn", "opt", "random")
+_MODULES = ("ad", "config", "dda", "hashgrid", "interop", "opt", "random")
 _HOME = {name: module for module, names in _PYTHON.items() for name in names.split()}
 
 # What `from drjit import *` gives. Names of the extension are in this module already.
 __all__ = [name for name in globals() if name[0] != "_"]  # noqa: PLE0605
 __all__ += _HOME
 
-for _name in ("auto", "auto.ad", "detail", "llvm", "llvm.ad", "scalar"):
+for _name in ("auto", "auto.ad", "detail", "llvm", "llvm.ad", "nn", "scalar"):
     _module(f"{__name__}.{_name}")
 del _name
 

@@ -57,3 +57,23 @@ def check_second_order(program: Callable[..., Any], x: Any, p: Any) -> None:
     dr.backward(product)
     for v, e in zip((x, p), expected, strict=True):
         assert np.allclose(v.grad.numpy(), e, rtol=1e-7, atol=1e-7)
+
+
+def check_second_derivatives(function: Any, args: tuple[Any, ...]) -> None:
+    """Hessian times vector against a difference quotient of gradients."""
+    tangents = [
+        np.random.default_rng(k).normal(size=np.shape(a.numpy()))
+        for k, a in enumerate(args)
+    ]
+
+    def moved(step: float) -> list[Any]:
+        pairs = zip(args, tangents, strict=True)
+        return [type(a)(a.numpy() + step * t) for a, t in pairs]
+
+    step = 1e-5
+    ends = [dr.ad.gradient(function)(*moved(side * step)) for side in (-1, 1)]
+    given = tuple(type(a)(t) for a, t in zip(args, tangents, strict=True))
+    _, found = dr.ad.hvp(function, args, given)
+    for low, high, product in zip(*ends, found, strict=True):
+        quotient = (high.numpy() - low.numpy()) / (2 * step)
+        assert np.allclose(product.numpy(), quotient, rtol=1e-6, atol=1e-7)

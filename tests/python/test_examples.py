@@ -12,6 +12,7 @@ import drjit as dr
 import numpy as np
 import pytest
 from drjit.llvm import Float64
+from drjit.llvm.ad import Float
 from test_dda import integral_of
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "examples/python"
@@ -241,5 +242,29 @@ def test_photograph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.undo()
     path = tmp_path / "photograph.png"
     monkeypatch.setattr(sys, "argv", ["photograph.py", str(path)])
+    assert program.main() == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_field(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Light that is followed through a fog, in closed form; the program itself, with
+    fewer turns."""
+    program: Any = importlib.import_module("field")
+
+    def fog(p: Any) -> Any:
+        return Float(2) + 0 * p.x, p * 0 + dr.llvm.ad.Array3f(1, 0.5, 0)
+
+    o, d = program.camera(0.3, 0.2)
+    assert dr.width(o) == dr.width(d) == program.SIZE**2
+    seen = program.look(fog, o, d, Float(0.5), 16).numpy()
+    full = 1 - np.exp(-2 * 1.3)  # of a length of 1.3
+    assert np.allclose(seen, np.array([[full], [full / 2], [0]]), atol=1e-5)
+    middle = program.SIZE * (program.SIZE + 1) // 2
+    ahead = d.numpy()[:, middle]
+    assert np.allclose(ahead, -(o.numpy()[:, 0] - 0.5) / np.hypot(1.2, 0.2), atol=0.02)
+    for name, value in (("TURNS", 80), ("RAYS", 256), ("VIEWS", 16), ("PSNR", 15.0)):
+        monkeypatch.setattr(program, name, value)
+    path = tmp_path / "field.png"
+    monkeypatch.setattr(sys, "argv", ["field.py", str(path)])
     assert program.main() == 0
     assert path.read_bytes().startswith(b"\x89PNG")

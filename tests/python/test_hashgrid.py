@@ -13,6 +13,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
+from ad_util import check_second_derivatives
 from drjit import hashgrid, llvm, nn, opt
 from drjit.hashgrid import HashGridEncoding, PermutoEncoding
 from drjit.llvm.ad import (
@@ -406,6 +407,20 @@ def test_smooth_gradients() -> None:
         dr.backward(found)
         right = 1 + factor * np.pi / 2 * np.sin(np.pi * f)
         assert np.allclose(dr.grad(x).numpy() / 4, right)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_second_derivatives(cls: Any) -> None:
+    e = cls(Float64, 2, n_levels=1, base_resolution=3, hashmap_size=16)
+    numbers = filled(e)
+
+    def loss(params: Any, x: Any, y: Any) -> Any:
+        e.set_params(params)
+        found = e([x, y])
+        return dr.sum(found[0] * found[1])
+
+    args = Float64(numbers), Float64(0.31, 0.62), Float64(0.77, 0.22)
+    check_second_derivatives(loss, args)
 
 
 @given(

@@ -8,6 +8,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
+from ad_util import check_second_derivatives
 from drjit import llvm, nn
 from drjit.llvm.ad import (
     Array2f,
@@ -395,6 +396,14 @@ def test_derivatives_of_products() -> None:
 
     for function in (plain, packed, parts):
         dr.check_grad(function, A, b, x)
+
+
+def test_second_derivatives() -> None:
+    def loss(A: Any, x: Any) -> Any:
+        (y,) = nn.matvec(nn.view(A), dr.tanh(nn.CoopVec(x, 0.4)))
+        return dr.sum(y * y * y)
+
+    check_second_derivatives(loss, (TensorXf64([[0.7, -0.3]]), Float64(0.3, 0.8)))
 
 
 # ---------------------------------------------------------------- packing

@@ -9,6 +9,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import drjit as dr
@@ -166,6 +167,9 @@ def test_packed_mapping() -> None:
     first, second = nn.pack(mlp(), mlp())  # parts of one buffer are no parameters
     assert list(first) == list(second) == []
     assert first.layers[0].weights.buffer is second.layers[0].weights.buffer
+    both = nn.Sequential(nn.pack(mlp()), nn.pack(nn.Linear(3, 1).alloc(TensorXf)))
+    assert list(both) == []  # two buffers
+    assert list(nn.pack(both)) == ["weights"]
 
 
 class Residual(nn.Module):
@@ -447,6 +451,25 @@ def test_frozen_functions() -> None:
 def mlp_from(seed: int) -> Any:
     net = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 3))
     return net.alloc(TensorXf, rng=dr.rng(seed))
+
+
+def evaluate(net: Any, v: Any) -> Any:
+    return list(net(v))
+
+
+def test_recordings_in_files(tmp_path: Path) -> None:
+    frozen = dr.freeze(evaluate)
+    net = nn.pack(nn.Sequential(mlp(), nn.HashEncodingLayer(hash_grid())))
+    v = nn.CoopVec(Float(0.1, 0.3), 0.7)
+    right = values(frozen(net, v))
+    frozen.save(tmp_path / "recording")
+    loaded = dr.load_frozen(tmp_path / "recording", evaluate)
+    assert np.array_equal(values(loaded(net, v)), right)
+    assert loaded.n_recordings == 0  # all were in the file
+
+
+def hash_grid() -> Any:
+    return nn.HashGridEncoding(Float, 3, n_levels=3, hashmap_size=256)
 
 
 def test_saving() -> None:

@@ -114,9 +114,10 @@ class Module(MutableMapping[str, Any]):
         prefix = getattr(self, "prefix", "")
         path = prefix + "." if prefix else ""
         _note_entries(self, path, found, views)
-        buffer = views[0].buffer if views else None
-        if buffer is not None and sum(view.size for view in views) == len(buffer):
-            found[path + "weights"] = views, None
+        if len({view.buffer.index for view in views}) == 1:
+            # Parts of a buffer that others have parts of, too, are no parameters.
+            if sum(view.size for view in views) == len(views[0].buffer):
+                found[path + "weights"] = views, None
         return found
 
     def __getitem__(self, key: str, /) -> Any:
