@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import drjit as dr
 import numpy as np
+from drjit import nn
 from drjit.dda import integrate
 from drjit.llvm import (
     Array3f,
@@ -404,6 +405,21 @@ def turns_within(x: Float, i: UInt) -> Arrays:
         (x, UInt(0)), lambda y, k: k < 5 + i % 7, outer, mode="evaluated"
     )
     return {"y": y, "k": k}
+
+
+@program(
+    lambda n: {
+        "weights": TensorXf(floats(12, 2).reshape(3, 4)),
+        "bias": Float(floats(3, 3)),
+        "x": Float(floats(n)),
+        "y": Float(floats(n, 4)),
+    }
+)
+def network(weights: TensorXf, bias: Float, x: Float, y: Float) -> Arrays:
+    packed, shift = nn.pack(weights, bias)
+    features = nn.CoopVec(x, y, x * y, 0.5)
+    found = dr.tanh(nn.matvec(packed, features, shift))
+    return {"found": Array3f(*found)}
 
 
 def leaves(name: str, value: Any) -> dict[str, Any]:
