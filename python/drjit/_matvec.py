@@ -43,4 +43,5 @@ def product(
         first = range(bias_offset, bias_offset + (columns if transpose else rows))
         index = dr.uint32_array_t(leaf)
         bias = [dr.gather(leaf, bias_buffer, index(place)) for place in first]
-    return _core._matvec(buffer, offset, rows, columns, transpose, x, bias)
+    result: list[Any] = _core._matvec(buffer, offset, rows, columns, transpose, x, bias)
+    return result

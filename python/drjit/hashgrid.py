@@ -454,11 +454,12 @@ class HashEncoding:
             active = dr.mask_t(leaf)(active)
             position = [dr.select(active, x, 0) for x in position]
         found = []
+        shadow = self._shadow()
         for level in range(self._n_levels):
             features = [leaf(0)] * self._n_features_per_level
             for index, own in self._vertices(level, position):
                 weight = self._smooth(own)
-                values = self._features(self._entry(level, index), active)
+                values = self._features(shadow, self._entry(level, index), active)
                 features = [
                     dr.fma(weight, leaf(value), total)
                     for value, total in zip(values, features, strict=True)
@@ -467,15 +468,36 @@ class HashEncoding:
         storage = dr.replace_type_t(leaf, dr.type_v(self.data))
         return _array_type(storage, 0)(*[storage(feature) for feature in found])
 
-    def _features(self, entry: Any, active: Any) -> list[Any]:
+    def _shadow(self) -> Any:
+        """What derivatives by parameters of half precision go to, or None.
+
+        Thousands of lanes add to the gradient of a parameter, more than the precision
+        of the parameter is good for. So derivatives are those of an array in single
+        precision. It is zero, and no memory is needed for its values.
+        """
+        data = self.data
+        if dr.type_v(data) != dr.VarType.Float16 or not dr.grad_enabled(data):
+            return None
+        wide = dr.float32_array_t(type(data))
+        return dr.replace_grad(dr.zeros(wide, self.n_params), wide(data))
+
+    def _features(self, shadow: Any, entry: Any, active: Any) -> list[Any]:
         """The parameters of an entry."""
-        count, data = self._n_features_per_level, self.data
+        if shadow is None:
+            return self._read(self.data, entry, active)
+        values = self._read(dr.detach(self.data), entry, active)
+        pairs = zip(values, self._read(shadow, entry, active), strict=True)
+        return [dr.replace_grad(type(own)(value), own) for value, own in pairs]
+
+    def _read(self, source: Any, entry: Any, active: Any) -> list[Any]:
+        """The parameters of an entry, from an array that has all of them."""
+        count = self._n_features_per_level
         width = next(w for w in (4, 3, 2, 1) if count % w == 0)
-        cls = _array_type(type(data), width)
+        cls = _array_type(type(source), width)
         found: list[Any] = []
         for i in range(count // width):
             index = entry if width == count else entry * (count // width) + i
-            value = dr.gather(cls, data, index, active)
+            value = dr.gather(cls, source, index, active)
             found.extend(value if width > 1 else (value,))
         return found
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import drjit as dr
 import numpy as np
+from drjit import nn
 from drjit._matvec import product
 from drjit.dda import integrate
 from drjit.llvm import (
@@ -414,7 +415,7 @@ def turns_within(x: Float, i: UInt) -> Arrays:
         "y": Float(floats(n, 1)),
     }
 )
-def network(w: Float16, x: Float, y: Float) -> Arrays:
+def half_network(w: Float16, x: Float, y: Float) -> Arrays:
     """16 x 2, ReLU, 1 x 16, with a bias, of half precision."""
     hidden = product(w, 0, 16, 2, False, [Float16(x), Float16(y)], w, 32)
     (z,) = product(w, 46, 1, 16, False, [dr.maximum(v, 0) for v in hidden])
@@ -428,6 +429,21 @@ def network_gradient(w: ADFloat, x: ADFloat) -> Arrays:
     y = product(w, 1, 2, 3, False, [x, x * x, x + 1])
     dr.backward(dr.sum(y[0]) + 2 * dr.sum(y[1]))
     return {"g": dr.grad(w)}
+
+
+@program(
+    lambda n: {
+        "weights": TensorXf(floats(12, 2).reshape(3, 4)),
+        "bias": Float(floats(3, 3)),
+        "x": Float(floats(n)),
+        "y": Float(floats(n, 4)),
+    }
+)
+def network(weights: TensorXf, bias: Float, x: Float, y: Float) -> Arrays:
+    packed, shift = nn.pack(weights, bias)
+    features = nn.CoopVec(x, y, x * y, 0.5)
+    found = dr.tanh(nn.matvec(packed, features, shift))
+    return {"found": Array3f(*found)}
 
 
 def leaves(name: str, value: Any) -> dict[str, Any]:

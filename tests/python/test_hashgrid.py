@@ -384,6 +384,21 @@ def test_gradient_of_parameters(cls: Any) -> None:
     assert abs(right.sum() - 500 * 8) < 1e-6  # weights of a position sum to 1
 
 
+@pytest.mark.parametrize("cls", CLASSES)
+def test_derivatives_of_half_precision(cls: Any) -> None:
+    """Sums that half precision could not count up to."""
+    e = cls(Float16, 2, n_levels=1, base_resolution=3, align_corners=True)
+    dr.enable_grad(e.params)
+    dr.backward(dr.sum(Float(e(Array2f(dr.zeros(Float, 30000), 0))[0])))
+    found = dr.grad(e.params).numpy()
+    assert found[0] == 30000 and not found[1:].any()
+    dr.set_grad(e.params, Float16(np.arange(e.n_params)))
+    y = e(Array2f(0.25, 0.5))  # scaled by 2: half way from vertex 3 to 4
+    dr.forward_to(y)
+    assert dr.grad(y)[0][0] == 7 and dr.grad(y)[1][0] == 8
+    assert np.array_equal(values(y), values(e(Array2f(0.25, 0.5))))
+
+
 def test_smooth_gradients() -> None:
     """That of w + λ (1 - cos(π w)) / 2 for the weight of a vertex."""
     for factor in (0.0, 0.3, 1.0):

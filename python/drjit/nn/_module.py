@@ -155,7 +155,7 @@ class Module(MutableMapping[str, Any]):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    def update(self, other: Any = (), /, **args: Any) -> None:
+    def update(self, other: Any = (), /, **kwds: Any) -> None:
         """Set parameters, from an optimiser, another mapping, or by name.
 
         Optimisers may have parameters of other networks, too, and need not have all of
@@ -167,7 +167,7 @@ class Module(MutableMapping[str, Any]):
             own = self._entries()
             known = {key: value for key, value in values.items() if key in own}
             values = known or values
-        values.update(args)
+        values.update(kwds)
         for key in values:
             if key not in self._entries():
                 raise KeyError(key)
