@@ -109,6 +109,8 @@ step "a poster from photographs of it: a texture, fitted" \
     "$python" "$examples/python/poster.py" "$output/poster.png"
 step "a lens designed by derivatives in forward mode" \
     "$python" "$examples/python/lens_design.py" "$output/lens-design.png"
+step "a photographic lens designed by gradient descent" \
+    "$python" "$examples/python/lens.py" "$output/lens.png"
 step "how well a plate conducts heat, found from temperatures" \
     "$python" "$examples/python/heat.py" "$output/heat.png"
 step "what is inside: a volume from its shadows" \

@@ -156,6 +156,70 @@ def test_lens_design(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert shape == pytest.approx(2 * (n * n - 1) / (n + 2), rel=0.02)
 
 
+def test_lens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Rays obey Snell's law, the focal length is that of ray transfer matrices."""
+    program: Any = importlib.import_module("lens")
+    radii = (22.01359, -435.76044, -22.21328, 20.29192, 79.68360, -18.39533)
+    # A triplet of these glasses from the literature, f = 50 mm.
+    known = {
+        "curvature": [1 / r for r in radii],
+        "distance": [3.258956, 6.007551, 0.9999746, 4.750409, 2.952076, 42.20778],
+    }
+    green = 0.5875618
+    crown, flint = (program.index(g, green) for g in (program.CROWN, program.FLINT))
+    assert crown == pytest.approx(1.62041, abs=1e-5)  # of the catalog of Schott
+    assert flint == pytest.approx(1.62004, abs=1e-5)
+    index = [1, crown, 1, flint, 1, crown, 1]
+    Float64ad = dr.llvm.ad.Float64
+    for lens in (known, program.START):
+        arrays = {name: Float64ad(values) for name, values in lens.items()}
+        system = np.eye(2)
+        for k in range(6):
+            c, before, after = lens["curvature"][k], index[k], index[k + 1]
+            surface = [[1, 0], [c * (before - after) / after, before / after]]
+            travel = [[1, lens["distance"][k] if k < 5 else 0], [0, 1]]
+            system = np.array(travel) @ surface @ system
+        focus = program.focal_length(arrays)[0]
+        assert focus == pytest.approx(-1 / system[1, 0], rel=1e-6)
+        if lens is known:
+            assert focus == pytest.approx(50, rel=1e-3)
+            spots = program.spots(arrays, program.all_rays()).numpy()
+            assert np.sqrt(spots.mean()) == pytest.approx(program.GOAL, rel=0.05)
+
+        rays, path = program.make_rays([(3.0, -2.0, 20.0, green)]), []
+        program.trace(arrays, rays, path)
+        points = np.array([p.numpy()[:, 0] for p in path])
+        points[:, 2] += np.cumsum([0, *lens["distance"]])
+        way = rays.d.numpy()[:, 0]
+        for k, c in enumerate(lens["curvature"]):
+            normal = np.array([0.0, 0.0, 1.0])
+            if c:
+                center = np.array([0, 0, sum(lens["distance"][:k]) + 1 / c])
+                assert np.linalg.norm(points[k] - center) == pytest.approx(abs(1 / c))
+                normal = (center - points[k]) * c
+            towards = points[k + 1] - points[k]
+            towards /= np.linalg.norm(towards)
+            assert np.allclose(
+                index[k] * np.cross(way, normal),
+                index[k + 1] * np.cross(towards, normal),
+                atol=1e-12,
+            )
+            assert towards @ normal > 0
+            way = towards
+    rays = program.all_rays()
+    # Thin lenses, too: so that the penalty has a gradient.
+    distance = Float64ad([0.9, 6, 0.7, 0.2, 0.9, 42])
+    dr.check_grad(
+        lambda c, d: program.loss({"curvature": c, "distance": d}, rays),
+        Float64ad(program.START["curvature"]),
+        distance,
+    )
+    picture = tmp_path / "picture.png"
+    monkeypatch.setattr(sys, "argv", ["lens.py", str(picture)])
+    assert program.main() == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_heat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No heat is lost, and the program finds its field."""
     program: Any = importlib.import_module("heat")
