@@ -10,11 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import drjit
-
-from . import _core
-
-dr: Any = drjit
+from drjit import _core
 
 
 def product(
@@ -37,11 +33,7 @@ def product(
     Returns the components of the product, of the type of those of x. All arguments fit
     each other. Derivatives of all orders go to the buffers and to x.
     """
-    bias = None
-    if bias_buffer is not None:
-        leaf = type(bias_buffer)
-        first = range(bias_offset, bias_offset + (columns if transpose else rows))
-        index = dr.uint32_array_t(leaf)
-        bias = [dr.gather(leaf, bias_buffer, index(place)) for place in first]
-    result: list[Any] = _core._matvec(buffer, offset, rows, columns, transpose, x, bias)
+    result: list[Any] = _core._matvec(
+        buffer, offset, rows, columns, transpose, x, bias_buffer, bias_offset
+    )
     return result

@@ -3,15 +3,14 @@
  *
  * One operation with many results:
  *
- *     inputs     array of the matrix | entries of the vector | what is added
+ *     inputs     array of the matrix | entries of the vector | array of the bias
  *     y = A x + c        dy = A dx + dA x + dc
- *                        dx = A^T dy;  dA = sum over lanes of dy x^T;  dc = dy
+ *                        dx = A^T dy;  dA = sum of dy x^T;  dc = sum of dy (over lanes)
  *
- * The gradient of the array is one that is added to in place, as that of a gather.
+ * Gradients of the arrays are added to in place, as those of a gather. If both arrays
+ * have one node, that is one input.
  */
 #include "ad/array/ad_moves.h"
-#include "ad/graph/ad_open.h"
-#include "ad/graph/ad_thread.h"
 #include "ad/rule/ad_apply.h"
 #include "ad/rule/ad_operation.h"
 #include "base/error.h"
@@ -21,10 +20,11 @@ enum { ARRAY, MASK, VECTOR }; /* leaves */
 typedef struct MatVec {
     JitMatrix matrix; /* its array is leaf ARRAY */
     size_t n, m;      /* entries of the vector, of the result */
-    AdSize entries;   /* of the array */
-    AdSize lanes;     /* of the result */
-    bool adds;
-    bool array_tracked, vector_tracked;
+    size_t bias;      /* where it begins in its array */
+    AdSize entries, bias_entries; /* of the arrays */
+    AdSize lanes;                 /* of the result */
+    bool adds, shares; /* is there a bias? Is its array that of the matrix? */
+    bool array_tracked, bias_tracked, vector_tracked;
     uint64_t leaves[]; /* owned: array, mask or 0, entries of the vector */
 } MatVec;
 
@@ -71,21 +71,41 @@ static bool any(const uint64_t *values, size_t count)
     return false;
 }
 
-/* ---------------------------------------------------------------- traversals */
+/* ---------------------------------------------------------------- forward */
 
-/* out += dA x */
-static bool add_change(const MatVec *p, uint64_t change, const uint64_t *x,
-                       uint64_t *out)
+/* out[i] += term[i]; references of both move. */
+static bool add_terms(uint64_t *out, const uint64_t *terms, size_t count)
 {
-    uint64_t whole = ad_moves_resize(change, p->entries);
-    uint64_t *sums = alloc_zero(p->m, sizeof(uint64_t));
-    bool ok = whole && sums && ad_var_matvec(whole, &p->matrix, x,
-                                             out[0] ? out : NULL, sums);
+    bool ok = true;
+    for (size_t i = 0; i < count; i++)
+        ok = (out[i] = ad_moves_add(out[i], terms[i])) != 0 && ok;
+    return ok;
+}
+
+/* out += A x; 'array' has the entries of A, or one for all. */
+static bool add_product(const MatVec *p, uint64_t array, const uint64_t *x,
+                        uint64_t *out)
+{
+    uint64_t whole = ad_moves_resize(array, p->entries);
+    uint64_t *terms = alloc_zero(p->m, sizeof(uint64_t));
+    bool ok = whole && terms && ad_var_matvec(whole, &p->matrix, x, 0, 0, terms) &&
+              add_terms(out, terms, p->m);
+    alloc_free(terms);
+    ad_var_dec_ref(whole);
+    return ok;
+}
+
+/* The tangent of the bias, of which each entry is one for all lanes. */
+static bool add_bias(const MatVec *p, uint64_t array, uint64_t *out)
+{
+    uint64_t whole = ad_moves_resize(array, p->shares ? p->entries : p->bias_entries);
+    bool ok = whole != 0;
     for (size_t i = 0; i < p->m && ok; i++) {
-        ad_var_dec_ref(out[i]);
-        out[i] = sums[i];
+        uint32_t index = ad_moves_u32(ad_var_index(whole), (uint32_t) (p->bias + i));
+        uint64_t term = index ? ad_var_gather(whole, index, 0, ReduceModeAuto) : 0;
+        jit_var_dec_ref(index);
+        ok = term && (out[i] = ad_moves_add(out[i], term));
     }
-    alloc_free(sums);
     ad_var_dec_ref(whole);
     return ok;
 }
@@ -93,35 +113,39 @@ static bool add_change(const MatVec *p, uint64_t change, const uint64_t *x,
 static bool matvec_forward(void *payload, const uint64_t *in, uint64_t *out)
 {
     const MatVec *p = payload;
-    const uint64_t *dx = in + 1, *added = dx + p->n;
-    uint64_t *x = alloc_zero(p->n, sizeof(uint64_t)), *dc = NULL, *full = NULL;
-    bool ok = x != NULL;
-    for (size_t k = 0; k < p->n && ok; k++)
-        x[k] = leaf(p, VECTOR + k);
-    if (ok && p->adds && any(added, p->m))
-        ok = (dc = fill(added, p->m, x[0], p->lanes)) != NULL;
-    if (ok && any(dx, p->n)) {
-        ok = (full = fill(dx, p->n, x[0], p->lanes)) &&
-             ad_var_matvec(leaf(p, ARRAY), &p->matrix, full, dc, out);
-        drop_all(full, p->n);
-    } else if (ok && dc) {
-        for (size_t i = 0; i < p->m; i++)
-            out[i] = ad_var_inc_ref(dc[i]);
+    const uint64_t bias = !p->adds ? 0 : p->shares ? in[0] : in[1 + p->n];
+    bool ok = true;
+    if (any(in + 1, p->n)) {
+        uint64_t *dx = fill(in + 1, p->n, leaf(p, VECTOR), p->lanes);
+        ok = dx && add_product(p, leaf(p, ARRAY), dx, out);
+        drop_all(dx, p->n);
     }
-    drop_all(dc, p->m);
-    if (ok && in[0])
-        ok = add_change(p, in[0], x, out);
-    alloc_free(x);
-    return ok;
+    if (ok && in[0]) {
+        uint64_t *x = alloc_zero(p->n, sizeof(uint64_t));
+        for (size_t k = 0; k < p->n && x; k++)
+            x[k] = leaf(p, VECTOR + k);
+        ok = x && add_product(p, in[0], x, out);
+        alloc_free(x);
+    }
+    return ok && (!bias || add_bias(p, bias, out));
 }
 
-/* The gradient of the array, to which 'into', which moves, belongs. */
-static uint64_t array_gradient(const MatVec *p, uint64_t into, const uint64_t *g)
+/* ---------------------------------------------------------------- reverse */
+
+/* 'into', which moves, or zeros for so many entries. */
+static uint64_t begin_sums(uint64_t into, uint64_t like, AdSize entries)
+{
+    uint64_t base = into ? ad_moves_resize(into, entries)
+                         : ad_moves_fill(like, 0, entries);
+    ad_var_dec_ref(into);
+    return base;
+}
+
+/* The gradient of the array of the matrix, with 'into', which moves. */
+static uint64_t matrix_gradient(const MatVec *p, uint64_t into, const uint64_t *g)
 {
     uint64_t *x = alloc_zero(p->n, sizeof(uint64_t)), result = 0;
-    uint64_t base = into ? ad_moves_resize(into, p->entries)
-                         : ad_moves_fill(g[0], 0, p->entries);
-    ad_var_dec_ref(into);
+    uint64_t base = begin_sums(into, g[0], p->entries);
     for (size_t k = 0; k < p->n && x; k++)
         x[k] = leaf(p, VECTOR + k);
     if (x && base)
@@ -131,34 +155,55 @@ static uint64_t array_gradient(const MatVec *p, uint64_t into, const uint64_t *g
     return result;
 }
 
+/* The same for that of the bias: a matrix of one column, and a vector of one entry. An
+ * array of one entry is a value of all lanes, whose node sums up. */
+static uint64_t bias_gradient(const MatVec *p, uint64_t into, const uint64_t *g)
+{
+    if (p->bias_entries.count == 1)
+        return ad_moves_add(into, ad_var_inc_ref(g[0]));
+    const JitMatrix column = { .offset = p->bias, .rows = p->m, .columns = 1 };
+    uint64_t one = ad_moves_number(g[0], 1);
+    uint64_t base = begin_sums(into, g[0], p->bias_entries), result = 0;
+    if (one && base)
+        result = ad_var_outer(base, &column, g, &one, (uint32_t) p->leaves[MASK]);
+    ad_var_dec_ref(one);
+    ad_var_dec_ref(base);
+    return result;
+}
+
+static bool reverse(const MatVec *p, uint64_t *in, const uint64_t *g)
+{
+    if (p->vector_tracked) {
+        JitMatrix turned = p->matrix;
+        turned.transpose = !turned.transpose;
+        TRY(ad_var_matvec(leaf(p, ARRAY), &turned, g, 0, 0, in + 1), false);
+    }
+    uint64_t into = in[0];
+    if (p->array_tracked)
+        TRY(in[0] = matrix_gradient(p, into, g), false);
+    if (!p->bias_tracked)
+        return true;
+    uint64_t *bias = p->shares ? &in[0] : &in[1 + p->n];
+    into = *bias;
+    return (*bias = bias_gradient(p, into, g)) != 0;
+}
+
 static bool matvec_backward(void *payload, uint64_t *in, const uint64_t *out)
 {
     const MatVec *p = payload;
     if (!any(out, p->m))
         return true;
     uint64_t *g = fill(out, p->m, leaf(p, VECTOR), p->lanes);
-    TRY(g, false);
-    bool ok = true;
-    if (p->vector_tracked) {
-        JitMatrix turned = p->matrix;
-        turned.transpose = !turned.transpose;
-        ok = ad_var_matvec(leaf(p, ARRAY), &turned, g, NULL, in + 1);
-    }
-    if (ok && p->array_tracked) {
-        uint64_t into = in[0];
-        in[0] = 0;
-        ok = (in[0] = array_gradient(p, into, g)) != 0;
-    }
-    for (size_t i = 0; i < p->m && ok && p->adds; i++)
-        in[1 + p->n + i] = ad_var_inc_ref(g[i]);
+    bool ok = g && reverse(p, in, g);
     drop_all(g, p->m);
     return ok;
 }
 
 static AdArrival matvec_arrival(const void *payload, uint32_t input)
 {
-    (void) payload;
-    return input == 0 ? ARRIVES_ARRAY : ARRIVES_VALUE;
+    const MatVec *p = payload;
+    const bool bias = input > p->n && p->bias_entries.count != 1;
+    return input == 0 || bias ? ARRIVES_ARRAY : ARRIVES_VALUE;
 }
 
 static void matvec_release(void *payload)
@@ -171,102 +216,147 @@ static void matvec_release(void *payload)
 
 /* ---------------------------------------------------------------- entry */
 
+/* What is multiplied. */
+typedef struct Product {
+    uint64_t array;
+    JitMatrix matrix;
+    size_t n, m;
+    const uint64_t *x;
+    uint64_t bias; /* 0: none */
+    size_t first;  /* of its entries */
+} Product;
+
 /* The only entry of an array is a value of all lanes. */
-static bool multiply_number(uint64_t array, const uint64_t *x, const uint64_t *add,
-                            uint64_t *out)
+static bool multiply_number(const Product *f, uint64_t *out)
 {
-    *out = add ? ad_var_fma(array, *x, *add) : ad_var_mul(array, *x);
-    return *out != 0;
+    uint32_t index = ad_moves_u32(ad_var_index(f->x[0]), (uint32_t) f->first);
+    uint64_t bias =
+        f->bias && index ? ad_var_gather(f->bias, index, 0, ReduceModeAuto) : 0;
+    jit_var_dec_ref(index);
+    out[0] = bias       ? ad_var_fma(f->array, f->x[0], bias)
+             : f->bias ? 0
+                        : ad_var_mul(f->array, f->x[0]);
+    ad_var_dec_ref(bias);
+    return out[0] != 0;
 }
 
-static MatVec *describe(uint64_t array, const JitMatrix *matrix, const uint64_t *x,
-                        bool adds, uint32_t result)
+/* The entries of the bias: 'add'. */
+static bool read_bias(const Product *f, uint32_t *add)
 {
-    const bool t = matrix->transpose != 0;
-    const size_t n = t ? matrix->rows : matrix->columns;
-    MatVec *p = alloc_zero(1, sizeof(MatVec) + (VECTOR + n) * sizeof(uint64_t));
+    for (size_t i = 0; i < f->m; i++) {
+        uint32_t index =
+            ad_moves_u32(ad_var_index(f->bias), (uint32_t) (f->first + i));
+        add[i] = index ? jit_var_gather(ad_var_index(f->bias), index, 0) : 0;
+        jit_var_dec_ref(index);
+        TRY(add[i], false);
+    }
+    return true;
+}
+
+/* The variables alone. */
+static bool compute(const Product *f, uint64_t *out)
+{
+    uint32_t *plain = alloc_zero(f->n + 2 * f->m + 1, sizeof(uint32_t));
+    TRY(plain, false);
+    uint32_t *add = plain + f->n, *results = add + f->m;
+    for (size_t k = 0; k < f->n; k++)
+        plain[k] = ad_var_index(f->x[k]);
+    bool ok = (!f->bias || read_bias(f, add)) &&
+              jit_var_matvec(&f->matrix, plain, f->bias ? add : NULL, results);
+    for (size_t i = 0; i < f->m; i++) {
+        jit_var_dec_ref(add[i]);
+        if (ok)
+            out[i] = results[i];
+    }
+    alloc_free(plain);
+    return ok;
+}
+
+static MatVec *describe(const Product *f, uint32_t result)
+{
+    MatVec *p = alloc_zero(1, sizeof(MatVec) + (VECTOR + f->n) * sizeof(uint64_t));
     TRY(p, NULL);
-    p->matrix = *matrix;
-    p->n = n;
-    p->m = t ? matrix->columns : matrix->rows;
-    p->entries = ad_size_of(ad_var_index(array));
+    p->matrix = f->matrix;
+    p->n = f->n;
+    p->m = f->m;
+    p->bias = f->first;
+    p->adds = f->bias != 0;
+    p->shares = p->adds && ad_var_node(f->array) == ad_var_node(f->bias);
+    p->entries = ad_size_of(ad_var_index(f->array));
+    p->bias_entries = ad_size_of(ad_var_index(p->adds ? f->bias : f->array));
     p->lanes = ad_size_of(result);
-    p->adds = adds;
-    p->array_tracked = ad_apply_tracks(1, &array);
-    p->vector_tracked = ad_apply_tracks((uint32_t) n, x);
+    p->array_tracked = ad_apply_tracks(1, &f->array);
+    p->bias_tracked = p->adds && ad_apply_tracks(1, &f->bias);
+    p->vector_tracked = ad_apply_tracks((uint32_t) f->n, f->x);
     bool ok;
-    p->leaves[MASK] = ad_moves_mask(ad_var_index(x[0]), 0, n, x, &ok);
-    p->leaves[ARRAY] = ad_var_inc_ref(array);
-    for (size_t k = 0; k < n; k++)
-        p->leaves[VECTOR + k] = ad_var_inc_ref(x[k]);
+    p->leaves[MASK] = ad_moves_mask(ad_var_index(f->x[0]), 0, f->n, f->x, &ok);
+    p->leaves[ARRAY] = ad_var_inc_ref(f->array);
+    for (size_t k = 0; k < f->n; k++)
+        p->leaves[VECTOR + k] = ad_var_inc_ref(f->x[k]);
     if (ok)
         return p;
     matvec_release(p);
     return NULL;
 }
 
-/* 'inputs': array, vector, what is added. */
-static bool track(MatVec *p, size_t count, const uint64_t *inputs, uint64_t *out)
+/* The results get nodes. */
+static bool track(const Product *f, uint64_t *out)
 {
-    const ADCustom custom = { "matvec", matvec_forward, matvec_backward, matvec_release,
-                              NULL };
-    return ad_operation_track(&custom, p, matvec_arrival, p->leaves, VECTOR + p->n,
-                              count, inputs, p->m, out);
+    static const ADCustom custom = { "matvec", matvec_forward, matvec_backward,
+                                     matvec_release, NULL };
+    uint64_t *inputs = alloc_get((f->n + 2) * sizeof(uint64_t));
+    MatVec *p = inputs ? describe(f, (uint32_t) out[0]) : NULL;
+    bool ok = p != NULL;
+    if (ok) {
+        inputs[0] = f->array;
+        for (size_t k = 0; k < f->n; k++)
+            inputs[1 + k] = f->x[k];
+        inputs[1 + f->n] = f->bias;
+        ok = ad_operation_track(&custom, p, matvec_arrival, p->leaves, VECTOR + f->n,
+                                1 + f->n + (p->adds && !p->shares), inputs, f->m, out);
+    }
+    alloc_free(inputs);
+    return ok;
 }
 
-/* Results by now, with nodes if an operand is tracked; else they are gone. */
-static bool finish(uint64_t array, const JitMatrix *matrix, const uint64_t *inputs,
-                   size_t n, size_t m, bool adds, uint64_t *out)
+static bool is_tracked(const Product *f)
 {
-    const size_t count = 1 + n + (adds ? m : 0);
-    bool tracked = ad_apply_tracks((uint32_t) count, inputs);
-    MatVec *p =
-        tracked ? describe(array, matrix, inputs + 1, adds, (uint32_t) out[0]) : NULL;
-    if (!tracked || (p && track(p, count, inputs, out)))
-        return true;
-    for (size_t i = 0; i < m; i++) {
-        ad_var_dec_ref(out[i]);
-        out[i] = 0;
-    }
-    return false;
+    return ad_apply_tracks(1, &f->array) || (f->bias && ad_apply_tracks(1, &f->bias)) ||
+           ad_apply_tracks((uint32_t) f->n, f->x);
+}
+
+/* Of the wrong shape, it has no vectors: the core says what is wrong. */
+static bool refuse(const Product *f)
+{
+    const uint32_t none = 0;
+    uint32_t nothing;
+    return jit_var_matvec(&f->matrix, &none, NULL, &nothing);
 }
 
 bool ad_var_matvec(uint64_t array, const JitMatrix *matrix, const uint64_t *x,
-                   const uint64_t *add, uint64_t *out)
+                   uint64_t bias, size_t first, uint64_t *out)
 {
     if (!matrix || !x || !out)
         return error_set(JIT_ERROR_ARGUMENT, "ad_var_matvec(): '%s' is NULL",
                          !matrix ? "matrix" : !x ? "x" : "out");
     const bool t = matrix->transpose != 0;
-    const size_t n = t ? matrix->rows : matrix->columns;
-    const size_t m = t ? matrix->columns : matrix->rows;
-    JitMatrix own = *matrix;
-    own.array = ad_var_index(array);
-    if (n == 1 && m == 1 && !own.offset && array &&
-        jit_var_peek_size(own.array) == 1 && ad_apply_tracks(1, &array))
-        return multiply_number(array, x, add, out);
-    const size_t count = 1 + n + (add ? m : 0);
-    uint64_t *inputs = n && m && n < AD_SLOTS && m < AD_SLOTS
-                           ? alloc_get(count * sizeof(uint64_t))
-                           : NULL;
-    uint32_t *plain = inputs ? alloc_get((count + m) * sizeof(uint32_t)) : NULL;
-    bool ok = plain != NULL;
-    if (ok) {
-        inputs[0] = array;
-        for (size_t k = 1; k < count; k++)
-            inputs[k] = k <= n ? x[k - 1] : add[k - 1 - n];
-        for (size_t k = 0; k < count; k++)
-            plain[k] = ad_var_index(inputs[k]);
-        ok = jit_var_matvec(&own, plain + 1, add ? plain + 1 + n : NULL, plain + count);
-    } else if (!inputs) {
-        const uint32_t none[1] = { 0 }; /* says what is wrong with the matrix */
-        uint32_t nothing[1];
-        jit_var_matvec(&own, none, NULL, nothing);
+    Product f = { .array = array, .matrix = *matrix,
+                  .n = t ? matrix->rows : matrix->columns,
+                  .m = t ? matrix->columns : matrix->rows,
+                  .x = x, .bias = bias, .first = first };
+    f.matrix.array = ad_var_index(array);
+    if (!f.n || !f.m || f.n > AD_SLOTS / 2 || f.m > AD_SLOTS / 2)
+        return refuse(&f);
+    const bool tracked = is_tracked(&f);
+    if (tracked && f.n == 1 && f.m == 1 && !matrix->offset && f.matrix.array &&
+        jit_var_peek_size(f.matrix.array) == 1)
+        return multiply_number(&f, out);
+    TRY(compute(&f, out), false);
+    if (!tracked || track(&f, out))
+        return true;
+    for (size_t i = 0; i < f.m; i++) {
+        ad_var_dec_ref(out[i]);
+        out[i] = 0;
     }
-    for (size_t i = 0; i < m && ok; i++)
-        out[i] = plain[count + i];
-    ok = ok && finish(array, &own, inputs, n, m, add != NULL, out);
-    alloc_free(inputs);
-    alloc_free(plain);
-    return ok;
+    return false;
 }

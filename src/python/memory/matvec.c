@@ -11,68 +11,64 @@
 
 typedef struct Product {
     const State *state;
-    Array *array;
+    Array *array, *bias; /* bias: NULL, nothing is added */
+    size_t first;        /* entry of the bias */
     JitMatrix matrix;
-    size_t n, m;       /* entries of the vector, of the result */
-    Leaf *values;      /* vector, what is added, results */
-    PyObject *objects; /* that have the values, a list */
-    bool adds;
+    size_t n, m;         /* entries of the vector, of the result */
+    Leaf *x, *out;
 } Product;
 
-static bool is_vector_of(const Product *p, PyObject *object)
+/* Is it an array of the matrix' type? */
+static Array *read_array(const Product *p, const char *what, PyObject *object)
 {
-    return array_check(p->state, object) && ((Array *) object)->info == p->array->info;
+    Array *array = array_check(p->state, object) ? (Array *) object : NULL;
+    if (array && array->info == p->array->info)
+        return array;
+    error_raise(PyExc_TypeError, "matvec", NULL, 0,
+                "%s is %s, expected %s as the matrix", what, Py_TYPE(object)->tp_name,
+                p->array->info->name);
+    return NULL;
 }
 
-/* 'count' arrays of the matrix' type, into values[first ...]. */
-static bool read_vector(Product *p, const char *what, PyObject *vector, size_t first,
-                        size_t count)
+/* The components, which the list keeps. */
+static bool read_vector(const Product *p, PyObject *list)
 {
-    PyObject *list = PySequence_List(vector);
-    if (!list)
-        return false;
     const size_t found = (size_t) PyList_GET_SIZE(list);
-    bool ok = found == count;
-    if (!ok)
-        error_raise(PyExc_ValueError, "matvec", NULL, 0,
-                    "'%s' has %zu components, expected %zu", what, found, count);
-    for (size_t k = 0; k < count && ok; k++) {
-        PyObject *object = PyList_GET_ITEM(list, (Py_ssize_t) k);
-        ok = is_vector_of(p, object);
-        if (ok)
-            p->values[first + k] = array_leaf((Array *) object);
-        else
-            error_raise(PyExc_TypeError, "matvec", NULL, 0,
-                        "component %zu of '%s' is %s, expected %s as the matrix", k,
-                        what, Py_TYPE(object)->tp_name, p->array->info->name);
+    if (found != p->n)
+        return error_raise(PyExc_ValueError, "matvec", NULL, 0,
+                           "'x' has %zu components, expected %zu", found, p->n);
+    for (size_t k = 0; k < found; k++) {
+        const Array *array =
+            read_array(p, "a component of 'x'", PyList_GET_ITEM(list, (Py_ssize_t) k));
+        if (!array)
+            return false;
+        p->x[k] = array_leaf(array);
     }
-    ok = ok && PyList_Append(p->objects, list) == 0;
-    Py_DECREF(list);
-    return ok;
+    return true;
 }
 
-static bool multiply(Product *p)
+static bool multiply(const Product *p)
 {
     const Leaf source = array_leaf(p->array);
-    const Leaf *add = p->adds ? p->values + p->n : NULL;
-    Leaf *out = p->values + p->n + (p->adds ? p->m : 0);
+    const Leaf bias = p->bias ? array_leaf(p->bias) : 0;
     bool ok;
-    if (!access_waits(source))
-        return leaf_matvec(source, &p->matrix, p->values, add, out);
+    if (!access_waits(source) && !(bias && access_waits(bias)))
+        return leaf_matvec(source, &p->matrix, p->x, bias, p->first, p->out);
     leaf_ref(source);
-    WAIT_BEGIN ok = leaf_matvec(source, &p->matrix, p->values, add, out);
+    leaf_ref(bias);
+    WAIT_BEGIN ok = leaf_matvec(source, &p->matrix, p->x, bias, p->first, p->out);
     leaf_unref(source);
+    leaf_unref(bias);
     WAIT_END return ok;
 }
 
 static PyObject *make_result(const Product *p)
 {
-    const Leaf *out = p->values + p->n + (p->adds ? p->m : 0);
     PyObject *list = PyList_New((Py_ssize_t) p->m);
     for (size_t i = 0; i < p->m; i++) {
-        Array *array = list ? array_new_leaf(p->array->info, out[i]) : NULL;
+        Array *array = list ? array_new_leaf(p->array->info, p->out[i]) : NULL;
         if (!list)
-            leaf_unref(out[i]);
+            leaf_unref(p->out[i]);
         else if (array)
             PyList_SET_ITEM(list, (Py_ssize_t) i, (PyObject *) array);
         else
@@ -83,56 +79,59 @@ static PyObject *make_result(const Product *p)
 
 static PyObject *run(Product *p, PyObject *const *v)
 {
-    p->values = PyMem_Calloc(p->n + 2 * p->m + 1, sizeof(Leaf));
-    p->objects = PyList_New(0);
-    PyObject *result = NULL;
-    if (!p->values || !p->objects) {
+    PyObject *list = PySequence_List(v[5]), *result = NULL;
+    PyObject *arrays[] = { v[0], v[6] };
+    p->x = PyMem_Calloc(p->n + p->m + 1, sizeof(Leaf));
+    p->out = p->x + p->n;
+    if (list && !p->x) {
         PyErr_NoMemory();
-    } else if (read_vector(p, "x", v[5], 0, p->n) &&
-               (!p->adds || read_vector(p, "add", v[6], p->n, p->m)) &&
-               evaluate_writes("matvec", &v[0], 1)) {
+    } else if (list && read_vector(p, list) && evaluate_writes("matvec", arrays, 2)) {
         reads_note_gather(p->array);
+        if (p->bias)
+            reads_note_gather(p->bias);
         result = multiply(p) ? make_result(p) : error_from_core("matvec", NULL, 0);
     }
-    PyMem_Free(p->values);
-    Py_XDECREF(p->objects);
+    PyMem_Free(p->x);
+    Py_XDECREF(list);
     return result;
 }
 
 static PyObject *matvec(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                         PyObject *names)
 {
-    static const char *const parameters[] = { "array",     "offset", "rows", "columns",
-                                              "transpose", "x",      "add" };
-    static const Signature signature = { "matvec", parameters, 7, 7, 7 };
-    PyObject *v[7];
+    static const char *const parameters[] = { "array",     "offset", "rows",
+                                              "columns",   "transpose", "x",
+                                              "bias",      "first" };
+    static const Signature signature = { "matvec", parameters, 8, 8, 8 };
+    PyObject *v[8];
     bool transpose;
     Product p = { .state = state_of_module(module) };
     if (!arguments_parse(&signature, args, nargs, names, v) ||
         !arguments_count("matvec", "offset", v[1], &p.matrix.offset) ||
         !arguments_count("matvec", "rows", v[2], &p.matrix.rows) ||
         !arguments_count("matvec", "columns", v[3], &p.matrix.columns) ||
-        !arguments_bool("matvec", "transpose", v[4], false, &transpose))
+        !arguments_bool("matvec", "transpose", v[4], false, &transpose) ||
+        !arguments_count("matvec", "first", v[7], &p.first))
         return NULL;
-    p.array = array_check(p.state, v[0]) ? (Array *) v[0] : NULL;
-    if (!p.array || !access_is_flat(p.array->info) ||
-        !p.array->info->jit)
+    Array *array = array_check(p.state, v[0]) ? (Array *) v[0] : NULL;
+    if (!array || !access_is_flat(array->info) || !array->info->jit)
         return error_raise(PyExc_TypeError, "matvec", NULL, 0,
                            "the matrix is %s, expected a flat array of a just-in-time "
                            "backend", Py_TYPE(v[0])->tp_name);
+    p.array = array;
+    if (v[6] != Py_None && !(p.bias = read_array(&p, "the bias", v[6])))
+        return NULL;
     p.matrix.transpose = transpose;
     p.n = transpose ? p.matrix.rows : p.matrix.columns;
     p.m = transpose ? p.matrix.columns : p.matrix.rows;
-    p.adds = v[6] != Py_None;
     return run(&p, v);
 }
 
 PyMethodDef matvec_functions[] = {
     { "_matvec", METHOD(matvec), METH_FASTCALL | METH_KEYWORDS,
-      "_matvec(array, offset, rows, columns, transpose, x, add)\n--\n\n"
-      "The products of a matrix, rows * columns entries of an array of floats from\n"
+      "_matvec(array, offset, rows, columns, transpose, x, bias, first)\n--\n\n"
+      "The product of a matrix, rows * columns entries of an array of floats from\n"
       "'offset' on, with the vector x (a sequence of arrays of the same type), plus\n"
-      "'add' if that is not None: in order, rounded once. A list\n"
-      "of arrays." },
+      "the entries of 'bias' from 'first' on if that is not None. A list of arrays." },
     { NULL, NULL, 0, NULL },
 };

@@ -245,10 +245,10 @@ bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask,
                                 mode);
 }
 
-bool leaf_matvec(Leaf array, const JitMatrix *matrix, const Leaf *x, const Leaf *add,
-                 Leaf *out)
+bool leaf_matvec(Leaf array, const JitMatrix *matrix, const Leaf *x, Leaf bias,
+                 size_t first, Leaf *out)
 {
-    return ad_var_matvec(array, matrix, x, add, out);
+    return ad_var_matvec(array, matrix, x, bias, first, out);
 }
 
 Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op,

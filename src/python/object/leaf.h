@@ -288,8 +288,8 @@ bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask,
 /** The same for a whole array, from positions that are valid. */
 Leaf leaf_gather_whole(Leaf source, Leaf position);
 /** See ad_var_matvec(). */
-bool leaf_matvec(Leaf array, const JitMatrix *matrix, const Leaf *x, const Leaf *add,
-                 Leaf *out);
+bool leaf_matvec(Leaf array, const JitMatrix *matrix, const Leaf *x, Leaf bias,
+                 size_t first, Leaf *out);
 /** The variable that 'target' becomes. */
 Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op,
                   ReduceMode mode);
