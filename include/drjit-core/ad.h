@@ -240,12 +240,14 @@ JIT_EXPORT bool ad_var_gather_packet(size_t n, uint64_t source, uint32_t index,
                                      uint32_t mask, uint64_t *out, ReduceMode mode);
 /** jit_var_matvec() and jit_var_outer(): 'array' is that of the matrix, whose own field
  *  is ignored. What is added is in an array as well, from entry 'first' on (0: nothing
- *  is), which may be the same one. The reverse derivative of a product is a product with the transpose, and
+ *  is), which may be the same one. 'gradient' (0: none) is a tracked array of the same
+ *  size, of any precision, that takes the place of the array in derivatives: thousands
+ *  of lanes add to an entry. The reverse derivative of a product is a product with the transpose, and
  *  sums of outer products; those of Float16 are made in Float32 outside of recorded
  *  bodies. Under JitFlagDeterministic, sums over lanes are a product of matrices. */
 JIT_EXPORT bool ad_var_matvec(uint64_t array, const JitMatrix *matrix,
                               const uint64_t *x, uint64_t bias, size_t first,
-                              uint64_t *out);
+                              uint64_t gradient, uint64_t *out);
 JIT_EXPORT uint64_t ad_var_outer(uint64_t array, const JitMatrix *matrix,
                                  const uint64_t *left, const uint64_t *right,
                                  uint32_t mask);

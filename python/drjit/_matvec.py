@@ -8,9 +8,68 @@ the other, in single precision for entries of half precision. It is rounded once
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from drjit import _core
+import drjit
+
+from . import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+dr: Any = drjit
+
+
+def wide_gradient(buffer: Any) -> Any:
+    """What derivatives by parameters of half precision go to, or None.
+
+    Thousands of lanes add to the gradient of a parameter, more than the precision of
+    the parameter is good for. So derivatives are those of an array in single precision.
+    It is zero, and no memory is needed for its values. In recorded code, gradients are
+    added up where they are.
+    """
+    if dr.type_v(buffer) != dr.VarType.Float16 or not dr.grad_enabled(buffer):
+        return None
+    if dr.flag(dr.JitFlag.SymbolicScope):
+        return None
+    wide = dr.float32_array_t(type(buffer))
+    return dr.replace_grad(dr.zeros(wide, len(buffer)), wide(buffer))
+
+
+class _Shared(threading.local):
+    """What layers of a network that is being evaluated have in common: of each buffer,
+    and its index, the array that its derivatives go to."""
+
+    gradients: dict[tuple[int, int], Any] | None = None
+
+
+_shared = _Shared()
+
+
+@contextmanager
+def one_network() -> Iterator[None]:
+    """Have all products within share gradients, so that these are rounded, and
+    evaluated, once for all layers."""
+    if _shared.gradients is not None:
+        yield
+        return
+    _shared.gradients = {}
+    try:
+        yield
+    finally:
+        _shared.gradients = None
+
+
+def _gradient_of(buffer: Any) -> Any:
+    known = _shared.gradients
+    if known is None:
+        return wide_gradient(buffer)
+    key = buffer.index, buffer.index_ad
+    if key not in known:
+        known[key] = wide_gradient(buffer)
+    return known[key]
 
 
 def product(
@@ -33,7 +92,8 @@ def product(
     Returns the components of the product, of the type of those of x. All arguments fit
     each other. Derivatives of all orders go to the buffers and to x.
     """
+    shape = offset, rows, columns, transpose
     result: list[Any] = _core._matvec(
-        buffer, offset, rows, columns, transpose, x, bias_buffer, bias_offset
+        buffer, *shape, x, bias_buffer, bias_offset, _gradient_of(buffer)
     )
     return result

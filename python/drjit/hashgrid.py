@@ -20,6 +20,7 @@ import drjit
 
 from ._components import common_type, flatten
 from ._errors import ShapeError
+from ._matvec import wide_gradient
 
 if TYPE_CHECKING:
     from drjit.random import Generator
@@ -454,7 +455,7 @@ class HashEncoding:
             active = dr.mask_t(leaf)(active)
             position = [dr.select(active, x, 0) for x in position]
         found = []
-        shadow = self._shadow()
+        shadow = wide_gradient(self.data)
         for level in range(self._n_levels):
             features = [leaf(0)] * self._n_features_per_level
             for index, own in self._vertices(level, position):
@@ -467,19 +468,6 @@ class HashEncoding:
             found.extend(features)
         storage = dr.replace_type_t(leaf, dr.type_v(self.data))
         return _array_type(storage, 0)(*[storage(feature) for feature in found])
-
-    def _shadow(self) -> Any:
-        """What derivatives by parameters of half precision go to, or None.
-
-        Thousands of lanes add to the gradient of a parameter, more than the precision
-        of the parameter is good for. So derivatives are those of an array in single
-        precision. It is zero, and no memory is needed for its values.
-        """
-        data = self.data
-        if dr.type_v(data) != dr.VarType.Float16 or not dr.grad_enabled(data):
-            return None
-        wide = dr.float32_array_t(type(data))
-        return dr.replace_grad(dr.zeros(wide, self.n_params), wide(data))
 
     def _features(self, shadow: Any, entry: Any, active: Any) -> list[Any]:
         """The parameters of an entry."""

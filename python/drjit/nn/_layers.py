@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import drjit
 
 from .._errors import ShapeError
+from .._matvec import one_network
 from ..hashgrid import HashEncoding
 from ._coopvec import CoopVec, cast, entry_type, from_components
 from ._matrix import MatrixView, matvec
@@ -60,8 +61,9 @@ class Sequential(Module):
         self.prefix = prefix
 
     def __call__(self, arg: Any, /) -> Any:
-        for layer in self.layers:
-            arg = layer(arg)
+        with one_network():
+            for layer in self.layers:
+                arg = layer(arg)
         return arg
 
     def _alloc(self, dtype: Any, size: int, rng: Any, /) -> tuple[Module, int]:

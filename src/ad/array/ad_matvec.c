@@ -25,6 +25,7 @@ typedef struct MatVec {
     AdSize lanes;                 /* of the result */
     bool adds, shares; /* is there a bias? Is its array that of the matrix? */
     bool array_tracked, bias_tracked, vector_tracked;
+    VarType sums;      /* of gradients of the arrays: that of the matrix */
     uint64_t leaves[]; /* owned: array, mask or 0, entries of the vector */
 } MatVec;
 
@@ -82,13 +83,24 @@ static bool add_terms(uint64_t *out, const uint64_t *terms, size_t count)
     return ok;
 }
 
+/* A tangent of the array, or of its gradient's type, as the array is. */
+static uint64_t as_array(const MatVec *p, uint64_t tangent, AdSize entries)
+{
+    VarInfo info;
+    TRY(jit_var_peek_info(ad_var_index(p->leaves[ARRAY]), &info), 0);
+    uint64_t same = ad_var_cast(tangent, info.type, 0);
+    uint64_t whole = same ? ad_moves_resize(same, entries) : 0;
+    ad_var_dec_ref(same);
+    return whole;
+}
+
 /* out += A x; 'array' has the entries of A, or one for all. */
 static bool add_product(const MatVec *p, uint64_t array, const uint64_t *x,
                         uint64_t *out)
 {
-    uint64_t whole = ad_moves_resize(array, p->entries);
+    uint64_t whole = as_array(p, array, p->entries);
     uint64_t *terms = alloc_zero(p->m, sizeof(uint64_t));
-    bool ok = whole && terms && ad_var_matvec(whole, &p->matrix, x, 0, 0, terms) &&
+    bool ok = whole && terms && ad_var_matvec(whole, &p->matrix, x, 0, 0, 0, terms) &&
               add_terms(out, terms, p->m);
     alloc_free(terms);
     ad_var_dec_ref(whole);
@@ -98,7 +110,7 @@ static bool add_product(const MatVec *p, uint64_t array, const uint64_t *x,
 /* The tangent of the bias, of which each entry is one for all lanes. */
 static bool add_bias(const MatVec *p, uint64_t array, uint64_t *out)
 {
-    uint64_t whole = ad_moves_resize(array, p->shares ? p->entries : p->bias_entries);
+    uint64_t whole = as_array(p, array, p->shares ? p->entries : p->bias_entries);
     bool ok = whole != 0;
     for (size_t i = 0; i < p->m && ok; i++) {
         uint32_t index = ad_moves_u32(ad_var_index(whole), (uint32_t) (p->bias + i));
@@ -133,11 +145,13 @@ static bool matvec_forward(void *payload, const uint64_t *in, uint64_t *out)
 /* ---------------------------------------------------------------- reverse */
 
 /* 'into', which moves, or zeros for so many entries. */
-static uint64_t begin_sums(uint64_t into, uint64_t like, AdSize entries)
+static uint64_t begin_sums(uint64_t into, uint64_t like, AdSize entries, VarType type)
 {
-    uint64_t base = into ? ad_moves_resize(into, entries)
-                         : ad_moves_fill(like, 0, entries);
-    ad_var_dec_ref(into);
+    uint64_t zero = into ? 0 : ad_moves_number(like, 0);
+    uint64_t first = into ? into : ad_var_cast(zero, type, 0);
+    uint64_t base = first ? ad_moves_resize(first, entries) : 0;
+    ad_var_dec_ref(first);
+    ad_var_dec_ref(zero);
     return base;
 }
 
@@ -145,7 +159,7 @@ static uint64_t begin_sums(uint64_t into, uint64_t like, AdSize entries)
 static uint64_t matrix_gradient(const MatVec *p, uint64_t into, const uint64_t *g)
 {
     uint64_t *x = alloc_zero(p->n, sizeof(uint64_t)), result = 0;
-    uint64_t base = begin_sums(into, g[0], p->entries);
+    uint64_t base = begin_sums(into, g[0], p->entries, p->sums);
     for (size_t k = 0; k < p->n && x; k++)
         x[k] = leaf(p, VECTOR + k);
     if (x && base)
@@ -163,7 +177,11 @@ static uint64_t bias_gradient(const MatVec *p, uint64_t into, const uint64_t *g)
         return ad_moves_add(into, ad_var_inc_ref(g[0]));
     const JitMatrix column = { .offset = p->bias, .rows = p->m, .columns = 1 };
     uint64_t one = ad_moves_number(g[0], 1);
-    uint64_t base = begin_sums(into, g[0], p->bias_entries), result = 0;
+    VarInfo info;
+    TRY(jit_var_peek_info(ad_var_index(g[0]), &info), 0);
+    uint64_t base = begin_sums(into, g[0], p->bias_entries,
+                               p->shares ? p->sums : info.type);
+    uint64_t result = 0;
     if (one && base)
         result = ad_var_outer(base, &column, g, &one, (uint32_t) p->leaves[MASK]);
     ad_var_dec_ref(one);
@@ -176,7 +194,7 @@ static bool reverse(const MatVec *p, uint64_t *in, const uint64_t *g)
     if (p->vector_tracked) {
         JitMatrix turned = p->matrix;
         turned.transpose = !turned.transpose;
-        TRY(ad_var_matvec(leaf(p, ARRAY), &turned, g, 0, 0, in + 1), false);
+        TRY(ad_var_matvec(leaf(p, ARRAY), &turned, g, 0, 0, 0, in + 1), false);
     }
     uint64_t into = in[0];
     if (p->array_tracked)
@@ -222,8 +240,9 @@ typedef struct Product {
     JitMatrix matrix;
     size_t n, m;
     const uint64_t *x;
-    uint64_t bias; /* 0: none */
-    size_t first;  /* of its entries */
+    uint64_t bias;     /* 0: none */
+    size_t first;      /* of its entries */
+    uint64_t gradient; /* in the place of the array in derivatives */
 } Product;
 
 /* The only entry of an array is a value of all lanes. */
@@ -282,10 +301,13 @@ static MatVec *describe(const Product *f, uint32_t result)
     p->bias = f->first;
     p->adds = f->bias != 0;
     p->shares = p->adds && ad_var_node(f->array) == ad_var_node(f->bias);
+    VarInfo info = { 0 };
+    jit_var_peek_info(ad_var_index(f->gradient), &info);
+    p->sums = info.type;
     p->entries = ad_size_of(ad_var_index(f->array));
     p->bias_entries = ad_size_of(ad_var_index(p->adds ? f->bias : f->array));
     p->lanes = ad_size_of(result);
-    p->array_tracked = ad_apply_tracks(1, &f->array);
+    p->array_tracked = ad_apply_tracks(1, &f->gradient);
     p->bias_tracked = p->adds && ad_apply_tracks(1, &f->bias);
     p->vector_tracked = ad_apply_tracks((uint32_t) f->n, f->x);
     bool ok;
@@ -308,7 +330,7 @@ static bool track(const Product *f, uint64_t *out)
     MatVec *p = inputs ? describe(f, (uint32_t) out[0]) : NULL;
     bool ok = p != NULL;
     if (ok) {
-        inputs[0] = f->array;
+        inputs[0] = f->gradient;
         for (size_t k = 0; k < f->n; k++)
             inputs[1 + k] = f->x[k];
         inputs[1 + f->n] = f->bias;
@@ -321,7 +343,7 @@ static bool track(const Product *f, uint64_t *out)
 
 static bool is_tracked(const Product *f)
 {
-    return ad_apply_tracks(1, &f->array) || (f->bias && ad_apply_tracks(1, &f->bias)) ||
+    return ad_apply_tracks(1, &f->gradient) || (f->bias && ad_apply_tracks(1, &f->bias)) ||
            ad_apply_tracks((uint32_t) f->n, f->x);
 }
 
@@ -334,7 +356,7 @@ static bool refuse(const Product *f)
 }
 
 bool ad_var_matvec(uint64_t array, const JitMatrix *matrix, const uint64_t *x,
-                   uint64_t bias, size_t first, uint64_t *out)
+                   uint64_t bias, size_t first, uint64_t gradient, uint64_t *out)
 {
     if (!matrix || !x || !out)
         return error_set(JIT_ERROR_ARGUMENT, "ad_var_matvec(): '%s' is NULL",
@@ -343,7 +365,8 @@ bool ad_var_matvec(uint64_t array, const JitMatrix *matrix, const uint64_t *x,
     Product f = { .array = array, .matrix = *matrix,
                   .n = t ? matrix->rows : matrix->columns,
                   .m = t ? matrix->columns : matrix->rows,
-                  .x = x, .bias = bias, .first = first };
+                  .x = x, .bias = bias, .first = first,
+                  .gradient = gradient ? gradient : array };
     f.matrix.array = ad_var_index(array);
     if (!f.n || !f.m || f.n > AD_SLOTS / 2 || f.m > AD_SLOTS / 2)
         return refuse(&f);

@@ -175,6 +175,36 @@ static uint64_t multiply(const Outer *o, uint64_t target)
 
 /* ---------------------------------------------------------------- entry */
 
+/* Values of the type of the matrix; to be released with drop_values(). */
+static uint64_t *converted(const uint64_t *values, size_t count, VarType type)
+{
+    uint64_t *result = alloc_zero(count, sizeof(uint64_t));
+    for (size_t k = 0; k < count && result; k++)
+        result[k] = ad_var_cast(values[k], type, 0);
+    return result;
+}
+
+static void drop_values(uint64_t *values, size_t count)
+{
+    for (size_t k = 0; k < count && values; k++)
+        ad_var_dec_ref(values[k]);
+    alloc_free(values);
+}
+
+/* Where something is tracked, or the sums are to have a fixed order. */
+static uint64_t add_tracked(const Outer *o, uint64_t array, VarType type)
+{
+    uint64_t *left = converted(o->left, o->matrix.rows, type), result = 0;
+    uint64_t *right = converted(o->right, o->matrix.columns, type);
+    const Outer same = { o->matrix, left, right, o->mask };
+    if (left && right)
+        result = ad_thread_in_body() ? scatter_each(&same, array)
+                                     : multiply(&same, array);
+    drop_values(left, o->matrix.rows);
+    drop_values(right, o->matrix.columns);
+    return result;
+}
+
 uint64_t ad_var_outer(uint64_t array, const JitMatrix *matrix, const uint64_t *left,
                       const uint64_t *right, uint32_t mask)
 {
@@ -191,13 +221,9 @@ uint64_t ad_var_outer(uint64_t array, const JitMatrix *matrix, const uint64_t *l
         ad_apply_tracks((uint32_t) o.matrix.rows, o.left) ||
         ad_apply_tracks((uint32_t) o.matrix.columns, o.right);
     const bool fixed = jit_flag(JitFlagDeterministic);
-    if (ad_thread_in_body())
-        return tracked || fixed ? scatter_each(&o, array)
-                                : add_plain(&o, ad_var_index(array), info.type,
-                                            o.matrix.offset);
     if (tracked || fixed)
-        return multiply(&o, array);
-    return info.type == VarTypeFloat16
+        return add_tracked(&o, array, info.type);
+    return info.type == VarTypeFloat16 && !ad_thread_in_body()
                ? add_half(&o, array)
                : add_plain(&o, ad_var_index(array), info.type, o.matrix.offset);
 }

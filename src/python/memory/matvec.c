@@ -12,6 +12,7 @@
 typedef struct Product {
     const State *state;
     Array *array, *bias; /* bias: NULL, nothing is added */
+    Array *gradient;     /* what derivatives go to; NULL: the array */
     size_t first;        /* entry of the bias */
     JitMatrix matrix;
     size_t n, m;         /* entries of the vector, of the result */
@@ -52,11 +53,13 @@ static bool multiply(const Product *p)
     const Leaf source = array_leaf(p->array);
     const Leaf bias = p->bias ? array_leaf(p->bias) : 0;
     bool ok;
+    const Leaf gradient = p->gradient ? array_leaf(p->gradient) : 0;
     if (!access_waits(source) && !(bias && access_waits(bias)))
-        return leaf_matvec(source, &p->matrix, p->x, bias, p->first, p->out);
+        return leaf_matvec(source, &p->matrix, p->x, bias, p->first, gradient, p->out);
     leaf_ref(source);
     leaf_ref(bias);
-    WAIT_BEGIN ok = leaf_matvec(source, &p->matrix, p->x, bias, p->first, p->out);
+    WAIT_BEGIN ok =
+        leaf_matvec(source, &p->matrix, p->x, bias, p->first, gradient, p->out);
     leaf_unref(source);
     leaf_unref(bias);
     WAIT_END return ok;
@@ -101,9 +104,10 @@ static PyObject *matvec(PyObject *module, PyObject *const *args, Py_ssize_t narg
 {
     static const char *const parameters[] = { "array",     "offset", "rows",
                                               "columns",   "transpose", "x",
-                                              "bias",      "first" };
-    static const Signature signature = { "matvec", parameters, 8, 8, 8 };
-    PyObject *v[8];
+                                              "bias",      "first",
+                                              "gradient" };
+    static const Signature signature = { "matvec", parameters, 9, 9, 9 };
+    PyObject *v[9];
     bool transpose;
     Product p = { .state = state_of_module(module) };
     if (!arguments_parse(&signature, args, nargs, names, v) ||
@@ -121,6 +125,8 @@ static PyObject *matvec(PyObject *module, PyObject *const *args, Py_ssize_t narg
     p.array = array;
     if (v[6] != Py_None && !(p.bias = read_array(&p, "the bias", v[6])))
         return NULL;
+    p.gradient =
+        v[8] != Py_None && array_check(p.state, v[8]) ? (Array *) v[8] : NULL;
     p.matrix.transpose = transpose;
     p.n = transpose ? p.matrix.rows : p.matrix.columns;
     p.m = transpose ? p.matrix.columns : p.matrix.rows;
@@ -129,9 +135,10 @@ static PyObject *matvec(PyObject *module, PyObject *const *args, Py_ssize_t narg
 
 PyMethodDef matvec_functions[] = {
     { "_matvec", METHOD(matvec), METH_FASTCALL | METH_KEYWORDS,
-      "_matvec(array, offset, rows, columns, transpose, x, bias, first)\n--\n\n"
+      "_matvec(array, offset, rows, columns, transpose, x, bias, first, gradient)\n--\n\n"
       "The product of a matrix, rows * columns entries of an array of floats from\n"
       "'offset' on, with the vector x (a sequence of arrays of the same type), plus\n"
-      "the entries of 'bias' from 'first' on if that is not None. A list of arrays." },
+      "the entries of 'bias' from 'first' on if that is not None. A list of arrays.\n"
+      "Derivatives by the array go to 'gradient' instead, if that is not None." },
     { NULL, NULL, 0, NULL },
 };

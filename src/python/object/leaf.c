@@ -246,9 +246,9 @@ bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask,
 }
 
 bool leaf_matvec(Leaf array, const JitMatrix *matrix, const Leaf *x, Leaf bias,
-                 size_t first, Leaf *out)
+                 size_t first, Leaf gradient, Leaf *out)
 {
-    return ad_var_matvec(array, matrix, x, bias, first, out);
+    return ad_var_matvec(array, matrix, x, bias, first, gradient, out);
 }
 
 Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op,

@@ -289,7 +289,7 @@ bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask,
 Leaf leaf_gather_whole(Leaf source, Leaf position);
 /** See ad_var_matvec(). */
 bool leaf_matvec(Leaf array, const JitMatrix *matrix, const Leaf *x, Leaf bias,
-                 size_t first, Leaf *out);
+                 size_t first, Leaf gradient, Leaf *out);
 /** The variable that 'target' becomes. */
 Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op,
                   ReduceMode mode);
