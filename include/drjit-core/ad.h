@@ -242,9 +242,10 @@ JIT_EXPORT bool ad_var_gather_packet(size_t n, uint64_t source, uint32_t index,
  *  is ignored. What is added is in an array as well, from entry 'first' on (0: nothing
  *  is), which may be the same one. 'gradient' (0: none) is a tracked array of the same
  *  size, of any precision, that takes the place of the array in derivatives: thousands
- *  of lanes add to an entry. The reverse derivative of a product is a product with the transpose, and
- *  sums of outer products; those of Float16 are made in Float32 outside of recorded
- *  bodies. Under JitFlagDeterministic, sums over lanes are a product of matrices. */
+ *  of lanes add to an entry. The reverse derivative of a product is a product with the
+ *  transpose, and sums of outer products; those of Float16 are made in Float32 outside
+ *  of recorded bodies. Under JitFlagDeterministic, sums over lanes are a product of
+ *  matrices. */
 JIT_EXPORT bool ad_var_matvec(uint64_t array, const JitMatrix *matrix,
                               const uint64_t *x, uint64_t bias, size_t first,
                               uint64_t gradient, uint64_t *out);

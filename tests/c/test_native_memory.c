@@ -93,6 +93,11 @@ static bool is_packet_type(VarType type)
     return native->supports(OP_GATHER_PACKET, type, type);
 }
 
+static bool is_scattered(VarType type)
+{
+    return native->supports(OP_SCATTER_PACKET, VarTypeVoid, type);
+}
+
 /* Some packet of an array; where the mask is not set, any number. 'distinct': those of
  * different lanes differ, and lanes for which there is none are masked off. */
 static uint32_t packet_index(Program *p, uint32_t n, uint32_t *mask, bool distinct)
@@ -206,7 +211,7 @@ static void test_scatter_packet(void **state)
 {
     (void) state;
     for (int t = 0; t < TYPES; ++t)
-        for (int op = 0; op < ReduceOpCount && is_packet_type(types[t]); ++op)
+        for (int op = 0; op < ReduceOpCount && is_scattered(types[t]); ++op)
             for (int mode = 0; mode < ReduceModeCount; ++mode) {
                 if (type_info[types[t]].is_float &&
                     (op == ReduceOpAnd || op == ReduceOpOr))

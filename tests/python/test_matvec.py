@@ -14,7 +14,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
-from drjit._matvec import product
+from drjit._matvec import one_network, product
 from drjit.llvm.ad import Float, Float16, Float64, UInt
 
 ROWS, COLUMNS, OFFSET, LANES = 5, 3, 2, 37
@@ -161,6 +161,29 @@ def test_sums_of_half_precision_do_not_stall() -> None:
     assert np.array_equal(dr.grad(w), [3750, 30000])
 
 
+def test_layers_share_an_array_of_gradients() -> None:
+    """What is computed apart is differentiated apart."""
+    w = Float16(numbers(12).astype(np.float16))
+    dr.enable_grad(w)
+    x = [dr.full(Float16, 0.5, 1000), dr.full(Float16, 0.25, 1000)]
+    once = []
+    for _ in range(2):
+        with one_network():
+            hidden = product(w, 0, 2, 2, False, x, w, 4)
+            (y,) = product(w, 6, 1, 2, False, hidden)
+        once.append(dr.sum(Float(y)))
+    dr.backward(once[0])
+    first = dr.grad(w).numpy().astype(float)
+    dr.backward(once[1])
+    assert np.allclose(dr.grad(w), 2 * first, rtol=1e-3)
+    a, b = w.numpy()[:4].reshape(2, 2).astype(float), w.numpy()[6:8].astype(float)
+    expected = np.zeros(12)
+    expected[:4] = 1000 * np.outer(b, [0.5, 0.25]).ravel()
+    expected[4:6] = 1000 * b
+    expected[6:8] = 1000 * (a @ [0.5, 0.25] + w.numpy()[4:6])
+    assert np.allclose(first, expected, rtol=5e-3, atol=1)
+
+
 def test_second_derivatives() -> None:
     t = numbers(len(WEIGHTS), seed=9)
     change = t[OFFSET : OFFSET + ROWS * COLUMNS].reshape(ROWS, COLUMNS)
@@ -213,6 +236,42 @@ def test_loops(mode: str, bound: int | None) -> None:
     dr.backward(sum(dr.sum(v) for v in result[1:]))
     for found, expected in zip(gradients(w, x), reference(3), strict=True):
         assert np.allclose(found, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_bias(mode: str, shared: bool) -> None:
+    """In a loop, in an array of its own or behind the matrix, in both directions."""
+    b, steps = numbers(COLUMNS, seed=6) / 2, 2
+    start = OFFSET + ROWS * COLUMNS if shared else 1
+    w = Float64(np.concatenate([WEIGHTS[: OFFSET + ROWS * COLUMNS], b]))
+    bias = w if shared else Float64(np.concatenate([[7.0], b]))
+    x = [Float64(row) for row in VECTOR]
+    dr.enable_grad(w, bias, x)
+
+    def body(i: Any, *x: Any) -> tuple[Any, ...]:
+        hidden = product(w, OFFSET, ROWS, COLUMNS, False, list(x))
+        y = product(w, OFFSET, ROWS, COLUMNS, True, hidden, bias, start)
+        return i + 1, *(dr.tanh(v) for v in y)
+
+    result = dr.while_loop(
+        (UInt(0), *x), lambda i, *x: i < steps, body, mode=mode, max_iterations=steps
+    )
+    dr.backward(sum(dr.sum(v) for v in result[1:]))
+
+    states = [VECTOR]
+    for _ in range(steps):
+        states.append(np.tanh(MATRIX.T @ (MATRIX @ states[-1]) + b[:, None]))
+    g, total, to_bias = np.ones_like(VECTOR), np.zeros_like(MATRIX), np.zeros(COLUMNS)
+    for k in reversed(range(steps)):
+        g = g * (1 - states[k + 1] ** 2)
+        to_bias += g.sum(axis=1)
+        total += MATRIX @ states[k] @ g.T + MATRIX @ g @ states[k].T
+        g = MATRIX.T @ (MATRIX @ g)
+    found = dr.grad(w).numpy()[OFFSET : OFFSET + ROWS * COLUMNS]
+    assert np.allclose(found.reshape(ROWS, COLUMNS), total, rtol=1e-11)
+    assert np.allclose(dr.grad(bias).numpy()[start:], to_bias, rtol=1e-11)
+    assert np.allclose(np.array([dr.grad(v) for v in x]), g, rtol=1e-11)
 
 
 @pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
@@ -356,7 +415,7 @@ def test_a_loop_whose_state_is_the_array() -> None:
 PROGRAM = """
 import numpy as np, drjit as dr
 from drjit.llvm.ad import *
-from drjit._matvec import product
+from drjit._matvec import one_network, product
 rng = np.random.default_rng(1)
 dr.set_thread_count(0)
 for T in (Float16, Float, Float64):

@@ -334,8 +334,9 @@ static bool track(const Product *f, uint64_t *out)
         for (size_t k = 0; k < f->n; k++)
             inputs[1 + k] = f->x[k];
         inputs[1 + f->n] = f->bias;
+        const size_t count = 1 + f->n + (p->adds && !p->shares);
         ok = ad_operation_track(&custom, p, matvec_arrival, p->leaves, VECTOR + f->n,
-                                1 + f->n + (p->adds && !p->shares), inputs, f->m, out);
+                                count, inputs, f->m, out);
     }
     alloc_free(inputs);
     return ok;
@@ -343,7 +344,8 @@ static bool track(const Product *f, uint64_t *out)
 
 static bool is_tracked(const Product *f)
 {
-    return ad_apply_tracks(1, &f->gradient) || (f->bias && ad_apply_tracks(1, &f->bias)) ||
+    return ad_apply_tracks(1, &f->gradient) ||
+           (f->bias && ad_apply_tracks(1, &f->bias)) ||
            ad_apply_tracks((uint32_t) f->n, f->x);
 }
 

@@ -135,7 +135,8 @@ static PyObject *matvec(PyObject *module, PyObject *const *args, Py_ssize_t narg
 
 PyMethodDef matvec_functions[] = {
     { "_matvec", METHOD(matvec), METH_FASTCALL | METH_KEYWORDS,
-      "_matvec(array, offset, rows, columns, transpose, x, bias, first, gradient)\n--\n\n"
+      "_matvec(array, offset, rows, columns, transpose, x, bias, first, gradient)\n"
+      "--\n\n"
       "The product of a matrix, rows * columns entries of an array of floats from\n"
       "'offset' on, with the vector x (a sequence of arrays of the same type), plus\n"
       "the entries of 'bias' from 'first' on if that is not None. A list of arrays.\n"

@@ -241,6 +241,8 @@ NativeEmit forms_gather_narrow;
 NativeEmit forms_scatter;
 /** GATHER_PACKET and SCATTER_PACKET of 32 and 64 bits (forms_packet.c). */
 NativeEmit forms_gather_packet, forms_scatter_packet;
+/** GATHER_PACKET of 16 bits. */
+NativeEmit forms_gather_halves;
 /** The same scatter, value by value and lane by lane. False: not for this reduction. */
 bool forms_scatter_each(Native *n);
 /** SCATTER_INC and CHECK (forms_atomic.c). */

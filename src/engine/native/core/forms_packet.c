@@ -14,6 +14,8 @@
  * of a row has those of two lanes. If only one of these items is used, its entries are
  * loaded alone.
  *
+ * Of 16-bit entries, two are a word, which is loaded alone, and taken apart by shifts.
+ *
  * Lanes that are masked off load packet 0, which exists if any lane is active; if none
  * is, all load from the frame. Scatters are the way back: 16 bytes of a lane are
  * stored, or read, added to and stored where only one thread has the target. Lanes that
@@ -237,6 +239,55 @@ bool forms_gather_packet(Native *n, const NativeRow *row)
     release_operands(n);
     for (uint32_t k = 0; k < count; k += together)
         gather_items(n, &p, k, count < together ? count : together);
+    return true;
+}
+
+/* ---- packets of 16-bit entries, of which one word has two */
+
+/* Half 'k' of a word in each lane is an item. */
+static void bind_half(Native *n, const Packet *p, uint32_t item, NativeReg word,
+                      uint32_t k)
+{
+    bool extends = type_info[p->type].is_integer && type_info[p->type].is_signed;
+    X86Form shift = extends ? X86_VPSRAD_I : X86_VPSRLD_I;
+    NativeReg to = take(n);
+    if (k == 0)
+        forms_extend(n, p->type, to, word);
+    else
+        forms_shift(n, shift | forms_length(n, VarTypeUInt32), to, word, 16);
+    finish(n, p, item, to);
+}
+
+/* All bytes of a packet are in the array, so it need not be aligned. */
+bool forms_gather_halves(Native *n, const NativeRow *row)
+{
+    (void) row;
+    const uint32_t words = native_inst(n)->aux / 2;
+    X86Form length = forms_length(n, VarTypeUInt32);
+    NativeReg index = native_use(n, 1), active = native_use_active(n, 2, 32);
+    NativeReg place = native_temp(n), word = native_temp(n);
+    Packet p = { .type = native_result_type(n),
+                 .items = n->f->items + n->f->values[n->result].slot,
+                 .active = active };
+    FormsEntries e = { .type = VarTypeUInt32,
+                       .base = use_base(n, active),
+                       .index = place,
+                       .places = native_temp(n),
+                       .part = native_temp(n),
+                       .even = native_temp_general(n),
+                       .odd = native_temp_general(n) };
+    n->target->keep(n, VarTypeUInt32, place, index, active);
+    forms_shift(n, X86_VPSLLD_I | length, place, place,
+                (uint32_t) __builtin_ctz(words));
+    release_operands(n);
+    for (uint32_t k = 0; k < words; ++k) {
+        if (!is_used(n, p.items[2 * k]) && !is_used(n, p.items[2 * k + 1]))
+            continue;
+        e.disp = (int32_t) (4 * k);
+        forms_load_entries(n, &e, word);
+        bind_half(n, &p, 2 * k, word, 0);
+        bind_half(n, &p, 2 * k + 1, word, 1);
+    }
     return true;
 }
 
