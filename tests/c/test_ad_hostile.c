@@ -356,6 +356,34 @@ static bool gradient_of_matrix_product(void)
            gradient_is(x, 0, 2 * 0.125f * 20 * 15 * 14 / 2);
 }
 
+/* Row 0 of a matrix by (lane, 1, lane), and an entry of the same array. */
+static uint64_t product_with(uint64_t w)
+{
+    const JitMatrix matrix = { .offset = 1, .rows = 2, .columns = 3 };
+    uint64_t lane = own(jit_var_cast(counter(), VarTypeFloat32, 0));
+    uint64_t x[] = { lane, single(1), lane }, y[2];
+    if (!w || !lane || !x[1] || !ad_var_matvec(w, &matrix, x, w, 7, 0, y))
+        return 0;
+    track(y[1]);
+    return track(y[0]);
+}
+
+static bool gradient_of_small_matrix(void)
+{
+    uint64_t w = input(), sum = track(ad_var_reduce(product_with(w), ReduceOpAdd));
+    return go_back(sum, ADFlagDefault) && gradient_is(w, 1, N * (N - 1) / 2) &&
+           gradient_is(w, 2, N) && gradient_is(w, 7, N) && gradient_is(w, 4, 0);
+}
+
+static bool second_gradient_of_small_matrix(void)
+{
+    uint64_t w = input(), y = product_with(w);
+    uint64_t square = y ? track(ad_var_mul(y, y)) : 0;
+    uint64_t sum = track(ad_var_reduce(square, ReduceOpAdd));
+    /* By the entry that is multiplied with 1, of the sum of all gradients. */
+    return go_back_twice(sum, w) && gradient_is(w, 2, 2 * N * (N + 1));
+}
+
 static bool gradient_of_functions(void)
 {
     uint64_t x = input();
@@ -806,6 +834,9 @@ static const Scenario scenarios[] = {
     { "gradient_of_reductions", gradient_of_reductions, false, false },
     { "gradient_of_sort", gradient_of_sort, false, false },
     { "gradient_of_matrix_product", gradient_of_matrix_product, false, false },
+    { "gradient_of_small_matrix", gradient_of_small_matrix, false, false },
+    { "second_gradient_of_small_matrix", second_gradient_of_small_matrix, false,
+      false },
     { "gradient_of_functions", gradient_of_functions, false, false },
     { "scopes", scopes, false, false },
     { "isolation", isolation, false, false },
