@@ -23,7 +23,7 @@ dr: Any = drjit
 
 
 def wide_gradient(buffer: Any) -> Any:
-    """What derivatives by parameters of half precision go to, or None.
+    """What derivatives with respect to parameters of half precision go to, or None.
 
     Thousands of lanes add to the gradient of a parameter, more than the precision of
     the parameter is good for. So derivatives are those of an array in single precision.
@@ -66,6 +66,7 @@ def _gradient_of(buffer: Any) -> Any:
     known = _shared.gradients
     if known is None:
         return wide_gradient(buffer)
+    # An array that is kept keeps the node; what has None would have it again.
     key = buffer.index, buffer.index_ad
     if key not in known:
         known[key] = wide_gradient(buffer)

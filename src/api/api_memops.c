@@ -63,9 +63,7 @@ bool jit_var_matvec(const JitMatrix *matrix, const uint32_t *x, const uint32_t *
         return api_null("jit_var_matvec()", !matrix ? "matrix" : !x ? "x" : "out");
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    const Matrix a = { matrix->array, matrix->offset, matrix->rows, matrix->columns,
-                       matrix->transpose != 0 };
-    bool ok = matrix_multiply(ts, &a, x, add, out);
+    bool ok = matrix_multiply(ts, matrix, x, add, out);
     api_leave();
     return ok;
 }
@@ -78,11 +76,7 @@ uint32_t jit_var_outer(const JitMatrix *matrix, const uint32_t *left,
                                    !matrix ? "matrix" : !left ? "left" : "right");
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    const bool t = matrix->transpose != 0;
-    const Matrix a = { matrix->array, matrix->offset, matrix->rows, matrix->columns,
-                       false };
-    uint32_t result =
-        matrix_add_outer(ts, &a, t ? right : left, t ? left : right, mask);
+    uint32_t result = matrix_add_outer(ts, matrix, left, right, mask);
     api_leave();
     return result;
 }

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -30,6 +26,7 @@ from drjit.llvm.ad import (
     TensorXf16,
     UInt,
 )
+from engine_util import printed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -596,15 +593,5 @@ for cls in (HashGridEncoding, PermutoEncoding):
 
 
 def test_engines_agree() -> None:
-    engines = ["interp", "llvm"]
-    if platform.machine() == "x86_64":
-        engines.append("native")
-    texts = []
-    for engine in engines:
-        env = {**os.environ, "DRJIT_CPU_ENGINE": engine}
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        texts.append(done.stdout)
+    texts = printed(PROGRAM)
     assert len(texts[0]) > 10_000 and all(text == texts[0] for text in texts)

@@ -4,10 +4,6 @@ and recorded.
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
-import sys
 from itertools import product as combinations
 from typing import Any
 
@@ -16,6 +12,7 @@ import numpy as np
 import pytest
 from drjit._matvec import one_network, product
 from drjit.llvm.ad import Float, Float16, Float64, UInt
+from engine_util import printed
 
 ROWS, COLUMNS, OFFSET, LANES = 5, 3, 2, 37
 TYPES = {
@@ -434,19 +431,7 @@ for T in (Float16, Float, Float64):
 
 
 def test_engines_agree() -> None:
-    cases = [("interp", ""), ("interp", "baseline"), ("llvm", "")]
-    if platform.machine() == "x86_64":
-        cases += [("native", ""), ("native", "avx2"), ("interp", "avx2")]
-    texts = []
-    for engine, isa in cases:
-        env = {**os.environ, "DRJIT_CPU_ENGINE": engine}
-        if isa:
-            env |= {"DRJIT_NATIVE_ISA": isa, "DRJIT_INTERP_ISA": isa}
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        texts.append(done.stdout)
+    texts = printed(PROGRAM, isas=True)
     assert len(texts[0]) > 10_000 and all(text == texts[0] for text in texts)
 
 

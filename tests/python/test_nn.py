@@ -27,23 +27,7 @@ from drjit.llvm.ad import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-KINDS = {
-    "f16": (Float16, TensorXf16, np.float16, 2e-3),
-    "f32": (Float, TensorXf, np.float32, 2e-6),
-    "f64": (Float64, TensorXf64, np.float64, 1e-14),
-}
-
-
-def rng(seed: int = 1) -> Any:
-    return np.random.default_rng(seed)
-
-
-def values(vector: Any) -> Any:
-    """Components as rows."""
-    found = np.broadcast_arrays(*[np.atleast_1d(c.numpy()) for c in vector])
-    return np.array(found, dtype=np.float64)
-
+from nn_util import KINDS, rng, values
 
 # ---------------------------------------------------------------- vectors
 

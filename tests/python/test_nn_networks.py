@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import gc
 import io
-import os
-import platform
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,22 +22,8 @@ from drjit.llvm.ad import (
     TensorXu,
     UInt,
 )
-
-KINDS = {
-    "f16": (Float16, TensorXf16, np.float16, 2e-3),
-    "f32": (Float, TensorXf, np.float32, 2e-6),
-    "f64": (Float64, TensorXf64, np.float64, 1e-14),
-}
-
-
-def rng(seed: int = 1) -> Any:
-    return np.random.default_rng(seed)
-
-
-def values(vector: Any) -> Any:
-    """Components as rows."""
-    found = np.broadcast_arrays(*[np.atleast_1d(c.numpy()) for c in vector])
-    return np.array(found, dtype=np.float64)
+from engine_util import printed
+from nn_util import KINDS, rng, values
 
 
 def vec(n: int, leaf: Any = Float) -> Any:
@@ -527,17 +509,7 @@ for leaf, tensor in ((Float16, TensorXf16), (Float, TensorXf), (Float64, TensorX
 
 def test_engines_agree() -> None:
     """Gradients of weights are sums over lanes, in one order if that is asked for."""
-    engines = ["interp", "llvm"]
-    if platform.machine() == "x86_64":
-        engines.append("native")
-    texts = []
-    for engine in engines:
-        env = {**os.environ, "DRJIT_CPU_ENGINE": engine}
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        texts.append(done.stdout)
+    texts = printed(PROGRAM)
     assert len(texts[0]) > 5_000 and all(text == texts[0] for text in texts)
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -15,6 +11,7 @@ import numpy as np
 import pytest
 from drjit import FilterMode, WrapMode, llvm, scalar
 from drjit.llvm import ad
+from engine_util import printed
 
 MODES = list(WrapMode)
 SHAPES = [(5,), (1,), (4, 3), (1, 6), (3, 4, 2), (2, 1, 5)]  # z, y, x
@@ -516,17 +513,7 @@ for suffix, dim in (("f", 1), ("f16", 2), ("f64", 3), ("f8u", 2)):
 
 
 def test_engines_agree() -> None:
-    engines = ["interp", "llvm"]
-    if platform.machine() == "x86_64":
-        engines.append("native")
-    texts = []
-    for engine in engines:
-        env = {**os.environ, "DRJIT_CPU_ENGINE": engine}
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        texts.append(done.stdout)
+    texts = printed(PROGRAM)
     assert len(texts[0]) > 10_000 and all(text == texts[0] for text in texts)
 
 

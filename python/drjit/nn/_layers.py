@@ -426,7 +426,7 @@ def _triangle(x: Any) -> Any:
 class HashEncodingLayer(Module):
     """A hash encoding as a layer: the features of a vector.
 
-    The encoding's parameters are no parameters of the network, and ``pack()`` leaves
+    The encoding's parameters are not parameters of the network, and ``pack()`` leaves
     them as they are: an optimiser has them as well (``opt["hash"] =
     encoding.params``), and ``encoding.set_params(opt["hash"])`` takes them back.
     """

@@ -50,7 +50,7 @@ class MatrixView:
     dtype: Any  #: The type of the entries, a ``drjit.VarType``.
     layout: MatrixLayout  #: How the entries are arranged.
     shape: tuple[int, int]  #: Rows and columns in the buffer; a vector is one column.
-    offset: int  #: The position of the first entry in the buffer.
+    offset: int  #: The index of the first entry in the buffer.
     size: int  #: The number of entries from the first to the last.
     stride: int  #: The distance of rows in the buffer, in entries.
     transpose: bool  #: Does the view stand for the transpose? Nothing else changes.
@@ -199,7 +199,7 @@ def view(arg: Any, /) -> MatrixView:
         arg: a tensor of shape (rows, columns), or a tensor or array of n entries, which
             is a matrix of n rows and 1 column.
 
-    Raises ``TypeError`` for what is no such array of a just-in-time backend,
+    Raises ``TypeError`` for anything but such an array of a just-in-time backend,
     ``ValueError`` for tensors of other shapes and without entries.
     """
     return _view("view", arg)
@@ -257,7 +257,7 @@ def entries(matrix: MatrixView) -> Any:
 
 
 def _dense(matrix: MatrixView) -> tuple[Any, int]:
-    """A buffer in which the rows have no gaps, and the first entry's position."""
+    """A buffer in which the rows have no gaps, and the first entry's index."""
     if _is_dense(matrix):
         return matrix.buffer, matrix.offset
     return entries(matrix), 0
@@ -362,7 +362,7 @@ def _check_types(A: MatrixView, x: CoopVec, b: MatrixView | None) -> None:
 def _transformed(value: Any, function: Callable[[Any], Any]) -> Any:
     """A PyTree with function(leaf) for arrays and views of matrices.
 
-    Attributes of modules that are no parameters stay as they are.
+    Attributes of modules that are not parameters stay as they are.
     """
     cls = type(value)
     if cls is MatrixView or dr.is_array_v(cls):  # no class of arrays, as in Cast

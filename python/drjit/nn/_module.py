@@ -45,7 +45,7 @@ class Module(MutableMapping[str, Any]):
 
     # Attributes that pack() leaves as they are.
     _not_packed: ClassVar[frozenset[str]] = frozenset()
-    # Attributes of arrays that are no parameters.
+    # Attributes with arrays that are not parameters.
     _constant: ClassVar[frozenset[str]] = frozenset()
 
     prefix: str
@@ -115,7 +115,7 @@ class Module(MutableMapping[str, Any]):
         path = prefix + "." if prefix else ""
         _note_entries(self, path, found, views)
         if len({view.buffer.index for view in views}) == 1:
-            # Parts of a buffer that others have parts of, too, are no parameters.
+            # Parts of a buffer that others have parts of, too, are not parameters.
             if sum(view.size for view in views) == len(views[0].buffer):
                 found[path + "weights"] = views, None
         return found

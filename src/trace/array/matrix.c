@@ -18,7 +18,7 @@
 #include "trace/graph/loop_array.h"
 
 /* Is there such a matrix? The recording holds if the array gets longer. */
-static bool check_matrix(Access *access, const Matrix *a)
+static bool check_matrix(Access *access, const JitMatrix *a)
 {
     TRY(access_check_array(access, a->array, "the matrix"), false);
     const Var *v = var_get(a->array);
@@ -62,7 +62,7 @@ static VarId array_in_memory(ThreadState *ts, VarId array)
 }
 
 /* Operands: address, index, vector, what is added. They are borrowed. */
-static VarId make_product(const Access *access, VarId array, const Matrix *a,
+static VarId make_product(const Access *access, VarId array, const JitMatrix *a,
                           const VarId *values, uint32_t count, bool adds)
 {
     ThreadState *ts = access->ts;
@@ -106,7 +106,7 @@ static bool make_items(const Access *access, VarId product, uint32_t count, VarI
 }
 
 /* 'values': the vector, and behind it what is added. */
-static bool multiply(Access *access, const Matrix *a, const VarId *values,
+static bool multiply(Access *access, const JitMatrix *a, const VarId *values,
                      uint32_t count, bool adds, VarId *out)
 {
     VarId index = node_literal(access->ts, access->device, VarTypeUInt32, a->offset, 1);
@@ -123,7 +123,7 @@ static bool multiply(Access *access, const Matrix *a, const VarId *values,
     return ok;
 }
 
-bool matrix_multiply(ThreadState *ts, const Matrix *a, const VarId *x,
+bool matrix_multiply(ThreadState *ts, const JitMatrix *a, const VarId *x,
                      const VarId *add, VarId *out)
 {
     Access access = { .ts = ts, .function = "jit_var_matvec()", .kind = CHECK_GATHER };
@@ -142,21 +142,25 @@ bool matrix_multiply(ThreadState *ts, const Matrix *a, const VarId *x,
     return ok;
 }
 
-VarId matrix_add_outer(ThreadState *ts, const Matrix *a, const VarId *left,
+VarId matrix_add_outer(ThreadState *ts, const JitMatrix *a, const VarId *left,
                        const VarId *right, VarId mask)
 {
     Access access = { .ts = ts, .function = "jit_var_outer()", .kind = CHECK_SCATTER };
+    const size_t m = a->transpose ? a->columns : a->rows;
+    const size_t n = a->transpose ? a->rows : a->columns;
     TRY(check_matrix(&access, a), 0);
-    TRY(check_vector(&access, left, a->rows, a->array, "the left vector"), 0);
-    TRY(check_vector(&access, right, a->columns, a->array, "the right vector"), 0);
+    TRY(check_vector(&access, left, m, a->array, "the left vector"), 0);
+    TRY(check_vector(&access, right, n, a->array, "the right vector"), 0);
     TRY(access_check_mask(&access, mask), 0);
+    const VarId *first = a->transpose ? right : left; /* as the matrix stands */
+    const VarId *second = a->transpose ? left : right;
     const uint32_t count = (uint32_t) (a->rows + a->columns);
     VarId *values = alloc_get(count * sizeof(VarId));
     VarId index = node_literal(ts, access.device, VarTypeUInt32, a->offset, 1);
     VarId result = 0;
     if (values && index) {
-        memcpy(values, left, a->rows * sizeof(VarId));
-        memcpy(values + a->rows, right, a->columns * sizeof(VarId));
+        memcpy(values, first, a->rows * sizeof(VarId));
+        memcpy(values + a->rows, second, a->columns * sizeof(VarId));
         result = memory_add_outer(&access, a->array, values, (uint32_t) a->rows, count,
                                   index, mask);
     }

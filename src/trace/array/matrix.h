@@ -9,21 +9,14 @@
 
 #include "trace/graph/node.h"
 
-typedef struct Matrix {
-    VarId array;
-    size_t offset;
-    size_t rows, columns;
-    bool transpose; /* multiply with the transpose */
-} Matrix;
-
 /** The product with a vector in each lane, of as many entries as there are columns
  *  (rows, if it is transposed); 'add' is added, if it is not NULL. One variable for
  *  each entry of the result. */
-bool matrix_multiply(ThreadState *ts, const Matrix *a, const VarId *x,
+bool matrix_multiply(ThreadState *ts, const JitMatrix *a, const VarId *x,
                      const VarId *add, VarId *out);
-/** To the matrix, which is not transposed, each lane adds an outer product: to entry
- *  (i, k), left[i] * right[k]. The variable that was written. */
-VarId matrix_add_outer(ThreadState *ts, const Matrix *a, const VarId *left,
+/** To the matrix each lane adds an outer product: to entry (i, k), left[i] * right[k].
+ *  The variable that was written. */
+VarId matrix_add_outer(ThreadState *ts, const JitMatrix *a, const VarId *left,
                        const VarId *right, VarId mask);
 
 #endif
