@@ -2,10 +2,10 @@
 
 Array types live in ``drjit.scalar`` (computed at once), ``drjit.llvm`` (traced and
 compiled for the CPU) and ``drjit.auto`` (the best there is); those with derivatives in
-``drjit.llvm.ad`` and ``drjit.auto.ad``. These modules, ``drjit.detail`` and
-``drjit.nn`` are there from the start, but executed when first looked into; other
-modules and all functions written in Python are imported when one of them is first used.
-So ``import drjit`` takes little longer than loading the extension.
+``drjit.llvm.ad`` and ``drjit.auto.ad``. All modules are there from the start, but
+executed when first looked into, and a function that is written in Python is imported
+with its module when it is first used. So ``import drjit`` takes little longer than
+loading the extension.
 """
 
 from os import path as _path
@@ -20,42 +20,35 @@ if _path.exists(_path.join(__path__[0], "libdrjit-extra.so")):
     )
 
 from ._core import *  # noqa: E402,F403  # the functions written in C
-from ._core import __version__  # noqa: E402
+from ._core import _LazyFunction, __version__  # noqa: E402
 from ._lazy import module as _module  # noqa: E402
 
 Dynamic = -1
 newaxis = None
 
-# The functions, classes and constants written in Python: module -> its public names.
-_PYTHON = {
+# The functions written in Python: module -> its public names.
+_FUNCTIONS = {
     "_ad.check": "check_grad",
-    "_ad.custom": "CustomOp custom",
+    "_ad.custom": "custom",
     "_ad.inspect": "explain_grad graphviz_ad whos_ad",
     "_ad.modes": (
         "backward backward_from backward_to forward forward_from forward_to "
         "relative_grad replace_grad traverse"
     ),
     "_ad.wrap": "wrap wrap_ad",
-    "_ad.scopes": "isolate_grad resume_grad suspend_grad",
+    "_flow.func": "func",
+    "_flow.instances": "dispatch",
+    "_flow.local": "alloc_local",
+    "_flow.reorder": "flush_thread reorder_threads",
+    "_freeze": "freeze",
+    "_freeze_load": "load_frozen",
     "_math.angles": "deg2rad rad2deg safe_acos safe_asin safe_sqrt sphdir",
-    "_text.asserts": "assert_equal assert_false assert_true",
-    "_math.compare": "allclose assert_allclose clamp clip fmax fmin",
     "_math.color": (
         "linear_srgb_to_oklab linear_to_srgb oklab_to_linear_srgb srgb_to_linear"
     ),
+    "_math.compare": "allclose assert_allclose clamp clip fmax fmin",
     "_math.complex": "arg conj imag real",
-    "_math.constants": (
-        "e epsilon four_pi inf inv_four_pi inv_log_two inv_pi inv_sqrt_four_pi "
-        "inv_sqrt_pi inv_sqrt_two inv_sqrt_two_pi inv_two_pi largest log_two nan "
-        "one_minus_epsilon pi recip_overflow smallest sqrt_four_pi sqrt_pi sqrt_two "
-        "sqrt_two_pi two_pi"
-    ),
-    "_text.debug": "profile_enable profile_range scoped_set_flag set_label",
-    "_enums": (
-        "ADFlag ADMode FilterMode JitBackend JitFlag KernelRecordingMode KernelType "
-        "LogLevel ReduceMode ReduceOp VarState VarType WrapMode"
-    ),
-    "_shape.grids": "meshgrid",
+    "_math.constants": "epsilon largest one_minus_epsilon recip_overflow smallest",
     "_math.harmonics": "sh_eval",
     "_math.linalg": (
         "cross det diag euler_to_quat frob hypot identity inverse lerp "
@@ -63,19 +56,13 @@ _PYTHON = {
         "quat_to_matrix rotate slerp trace transform_compose transform_decompose "
         "unit_angle"
     ),
-    "_text.printing": "format print",
+    "_math.scalar_math": "mulsign sign sqr square",
+    "_shape.grids": "meshgrid",
     "_shape.rearrange": (
         "array_split column_stack concat dstack expand_dims hstack moveaxis reverse "
         "row_stack split squeeze stack swapaxes take take_interp transpose upsample "
         "vstack"
     ),
-    "_flow.func": "func",
-    "_freeze": "freeze",
-    "_freeze_load": "load_frozen",
-    "_flow.instances": "Instance dispatch",
-    "_flow.local": "Local alloc_local",
-    "_flow.reorder": "flush_thread reorder_threads",
-    "_math.scalar_math": "mulsign sign sqr square",
     "_shape.resample": "convolve resample",
     "_shape.sorting": "argsort binary_search sort",
     "_shape.statistics": (
@@ -83,44 +70,69 @@ _PYTHON = {
         "max_nested mean median min_nested none_nested prefix_sum prod_nested std "
         "sum_nested var"
     ),
-    "_typing": "AnyArray ArrayT MaskT PlainT RedT SelfCpT SelfT T Ts ValCpT ValT",
+    "_text.asserts": "assert_equal assert_false assert_true",
+    "_text.debug": "set_label",
+    "_text.printing": "format print",
     "ast": "hint syntax",
     "auto": "set_backend",
     "random": "rng",
 }
-_MODULES = ("ad", "config", "dda", "hashgrid", "interop", "opt", "random")
-_HOME = {name: module for module, names in _PYTHON.items() for name in names.split()}
 
-# What `from drjit import *` gives. Names of the extension are in this module already.
+# The classes and constants.
+_VALUES = {
+    "_ad.custom": "CustomOp",
+    "_ad.scopes": "isolate_grad resume_grad suspend_grad",
+    "_enums": (
+        "ADFlag ADMode FilterMode JitBackend JitFlag KernelRecordingMode KernelType "
+        "LogLevel ReduceMode ReduceOp VarState VarType WrapMode"
+    ),
+    "_flow.instances": "Instance",
+    "_flow.local": "Local",
+    "_math.constants": (
+        "e four_pi inf inv_four_pi inv_log_two inv_pi inv_sqrt_four_pi inv_sqrt_pi "
+        "inv_sqrt_two inv_sqrt_two_pi inv_two_pi log_two nan pi sqrt_four_pi sqrt_pi "
+        "sqrt_two sqrt_two_pi two_pi"
+    ),
+    "_text.debug": "profile_enable profile_range scoped_set_flag",
+    "_typing": "AnyArray ArrayT MaskT PlainT RedT SelfCpT SelfT T Ts ValCpT ValT",
+}
+_HOME = {name: module for module, names in _VALUES.items() for name in names.split()}
+
+for _home, _names in _FUNCTIONS.items():
+    for _name in _names.split():
+        globals()[_name] = _LazyFunction(globals(), f"{__name__}.{_home}", _name)
+
+# What `from drjit import *` gives.
 __all__ = [name for name in globals() if name[0] != "_"]  # noqa: PLE0605
 __all__ += _HOME
 
-for _name in ("auto", "auto.ad", "detail", "llvm", "llvm.ad", "nn", "scalar"):
+for _name in (
+    "ad auto auto.ad config dda detail hashgrid interop llvm llvm.ad nn opt random "
+    "scalar"
+).split():
     _module(f"{__name__}.{_name}")
-del _name
-
-
-_binding = False
+del _home, _names, _name
 
 
 def _find(name: str) -> object:
     from importlib import import_module
 
-    if name in _MODULES:
-        return import_module("." + name, __name__)
     return getattr(import_module("." + _HOME[name], __name__), name)
 
 
+_binding = False
+
+
 def __getattr__(name: str) -> object:
-    """Find a name that is written in Python; the first time, bind all of them.
+    """Find a class or constant that is written in Python; then all of them are bound.
 
     While a module has this function, Python does not remember where its other names
-    are, and each ``drjit.x`` takes three times as long. So it goes when all are bound.
+    are, and each ``drjit.x`` takes half as long again. So it goes when all are bound.
     It stays as long as a module cannot be imported, and raises that module's error
     whenever one of its names is asked for; the names of the others are bound.
     """
     global _binding
-    if name not in _HOME and name not in _MODULES:
+    if name not in _HOME:
         raise AttributeError(f"module 'drjit' has no attribute '{name}'")
     if _binding:  # one of the modules that are imported below asks, or another thread
         return _find(name)
@@ -129,8 +141,7 @@ def __getattr__(name: str) -> object:
     _binding = True
     try:
         value = names[name] = _find(name)
-        for other in (*_HOME, *_MODULES):
-            home = _HOME.get(other, other)
+        for other, home in _HOME.items():
             if other in names or home in failed:
                 continue
             try:
@@ -145,6 +156,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    private = {"_HOME", "_MODULES", "_PYTHON", "_binding", "_find", "_module"}
-    private.add("__getattr__")  # which goes
-    return sorted({*globals(), *_HOME, *_MODULES} - private)
+    private = {"_FUNCTIONS", "_HOME", "_VALUES", "_binding", "_find", "_module"}
+    private |= {"_LazyFunction", "__getattr__"}  # the latter goes
+    return sorted({*globals(), *_HOME} - private)

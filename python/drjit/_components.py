@@ -4,12 +4,14 @@ positions of hash encodings.
 
 from __future__ import annotations
 
-from typing import Any
-
 import drjit
 from drjit import _core
 
 from ._errors import ShapeError
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 dr: Any = drjit
 

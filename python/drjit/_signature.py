@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 if sys.version_info >= (3, 14):
     from annotationlib import Format

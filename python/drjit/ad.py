@@ -11,11 +11,13 @@ or an array it reads from around it, what is returned is tracked, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import drjit
 from drjit import _core
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 dr: Any = drjit
 

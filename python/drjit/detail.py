@@ -9,7 +9,10 @@ from __future__ import annotations
 import importlib
 import sys
 from types import TracebackType
-from typing import Any
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 _core: Any = importlib.import_module("drjit._core")
 

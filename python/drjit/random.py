@@ -5,14 +5,18 @@ from __future__ import annotations
 import copy
 import math
 import operator
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
 
 import drjit as dr
 from drjit import _core
 
 from ._errors import ShapeError
 from ._shape.axes import gather_whole
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, ClassVar
 
 _FLOATS = {"Float16": "float16x4", "Float32": "float32x4", "Float64": "float64x2"}
 

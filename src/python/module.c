@@ -20,6 +20,7 @@
 #include "python/object/array.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
+#include "python/object/lazy_function.h"
 #include "python/object/size.h"
 #include "python/object/state.h"
 #include "python/tree/plan.h"
@@ -245,8 +246,8 @@ static int module_exec(PyObject *module)
         !flag_scope_bind(module) || !local_bind(state) || !custom_bind(state) ||
         !size_bind(state) || !snapshot_bind(state) || !frozen_bind(state) ||
         !caller_bind(state) || !listener_bind(module) || !reads_bind(state) ||
-        !registry_bind(module) || !operand_bind(state) || !prepare_exit() ||
-        add_build(module) < 0)
+        !registry_bind(module) || !operand_bind(state) ||
+        !lazy_function_bind(module) || !prepare_exit() || add_build(module) < 0)
         return -1;
     return add_functions(module) ? 0 : -1;
 }

@@ -59,94 +59,128 @@ print([name for name in dir(dr) if not hasattr(dr, name)])
     assert run_fresh(code) == ["[]"]
 
 
-@pytest.mark.parametrize(
-    "module, others",
-    [
-        ("_math.color", []),
-        ("_freeze", ["_freeze_load"]),  # imports it
-        ("ast", []),
-        ("random", []),
-        ("interop", []),
-    ],
-)
-def test_a_module_that_fails_takes_no_others_along(
-    module: str, others: list[str]
-) -> None:
-    """The names of the others are bound; its own raise its error, each time."""
+def test_a_function_takes_no_others_along() -> None:
+    """Nor large ones of the standard library, which take longer than all of ours."""
+    code = """
+import sys
+before = {*sys.modules}
+import drjit as dr
+from drjit.llvm import Float
+dr.linspace, dr.while_loop
+dr.meshgrid(Float(1, 2), Float(1, 2))
+new = {*sys.modules} - before
+ours = {n: type(sys.modules[n]).__name__ for n in new if n[:5] == "drjit"}
+print(sorted(n for n, kind in ours.items() if kind != "_LazyModule"))
+print(sorted(new & {"ast", "typing", "re", "threading", "inspect", "enum", "numpy"}))
+"""
+    executed = (
+        "drjit drjit._core drjit._errors drjit._family drjit._lazy drjit._shape "
+        "drjit._shape.axes drjit._shape.grids drjit.llvm"
+    ).split()
+    assert run_fresh(code) == [str(executed), "[]"]
+
+
+def test_a_module_of_functions_that_fails_takes_no_others_along() -> None:
+    """Its functions raise its error at each use, in whatever way they are used."""
+    code = BREAK.format(module="drjit._math.color", error="OSError('broken')") + (
+        """
+name = "srgb_to_linear"
+function = getattr(dr, name)
+uses = [lambda: function(1.0), lambda: function.__doc__, lambda: repr(function),
+        lambda: hash(function), lambda: function == dr.clip,
+        lambda: setattr(function, "x", 1), lambda: type("C", (), {"f": function})().f]
+errors = []
+for use in uses * 2:
+    before = finder.count
+    try:
+        use()
+    except OSError as error:
+        errors.append((str(error), finder.count - before))
+print(len(errors) == 2 * len(uses), set(errors))
+print(dr.clip(2, 0, 1), dr.sqr(3), dr.pi > 3, "__getattr__" in vars(dr))
+finder.broken = None
+print(function(1.0), getattr(dr, name) is not function, function == getattr(dr, name))
+"""
+    )
+    assert run_fresh(code) == [
+        "True {('broken', 1)}", "1 9 True False", "1.0 True True",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("module", ["_enums", "_ad.custom", "_ad.scopes"])
+def test_a_module_of_values_that_fails_takes_no_others_along(module: str) -> None:
+    """Its own raise its error, each time; the others are bound."""
     code = BREAK.format(module=f"drjit.{module}", error="OSError('broken')") + (
         """
-dr.clip
-missing = {*dr._HOME, *dr._MODULES} - set(vars(dr))
-print(sorted(missing))
+dr.pi
+missing = [name for name in dr._HOME if name not in vars(dr)]
 errors = []
-for name in [*sorted(missing)] * 3:
+for name in missing * 3:
     before = finder.count
     try:
         getattr(dr, name)
     except OSError as error:
         errors.append((str(error), finder.count - before))
 print(len(errors) == 3 * len(missing), set(errors), "__getattr__" in vars(dr))
-print(dr.clip(2, 0, 1), dr.sqr(3))
+print(*missing)
+finder.broken = None
+print(all(getattr(dr, name) for name in missing), "__getattr__" in vars(dr))
 """
     )
-    tables = "import drjit as dr; print(dr._PYTHON)"
-    (table,) = run_fresh(tables)
-    names = eval(table)
-    wanted = [] if module == "interop" else names[module].split()
-    wanted += [name for other in others for name in names[other].split()]
-    wanted += [module] if module in ("interop", "random") else []
+    (table,) = run_fresh("import drjit as dr; print(dr._VALUES)")
     assert run_fresh(code) == [
-        str(sorted(wanted)), "True {('broken', 1)} True", "1 9",
+        "True {('broken', 1)} True", eval(table)[module], "True False",
     ]  # fmt: skip
 
 
 def test_a_failing_module_is_the_first_to_be_used() -> None:
     """Its error is raised as it is; what comes next is found."""
-    code = BREAK.format(module="drjit.random", error="SyntaxError('broken')") + (
+    code = BREAK.format(module="drjit._enums", error="SyntaxError('broken')") + (
         """
 for _ in range(2):
     try:
-        dr.rng
+        dr.JitFlag
     except SyntaxError as error:
         print(type(error).__name__, error, error.__context__)
-print("clip" in vars(dr), dr.clip(2, 0, 1), "sqr" in vars(dr))
+print("pi" in vars(dr), dr.pi > 3, "e" in vars(dr))
 """
     )
-    assert run_fresh(code) == ["SyntaxError broken None"] * 2 + ["False 1 True"]
+    assert run_fresh(code) == ["SyntaxError broken None"] * 2 + ["False True True"]
 
 
-def test_a_module_that_works_later_is_found_then() -> None:
-    """As soon as all names are bound, nothing slows the others down."""
-    code = BREAK.format(module="drjit._math.color", error="ImportError('broken')") + (
+def test_a_module_that_fails_is_found_by_its_attributes() -> None:
+    """Public modules are there from the start; the error comes when one is used."""
+    code = BREAK.format(module="drjit.interop", error="OSError('broken')") + (
         """
-dr.clip
-print("__getattr__" in vars(dr))
-finder.broken = None
-print(callable(dr.srgb_to_linear), "__getattr__" in vars(dr))
-print(set(dr._HOME) <= set(vars(dr)), hasattr(dr, "nothing"))
+import drjit.interop
+for _ in range(2):
+    try:
+        drjit.interop.wrap
+    except OSError as error:
+        print(error)
 """
     )
-    assert run_fresh(code) == ["True", "True False", "True False"]
+    assert run_fresh(code) == ["broken"] * 2
 
 
 def test_an_interrupt_is_none_of_these_errors() -> None:
     """It reaches the program, and the next use finds everything."""
-    code = BREAK.format(module="drjit.random", error="KeyboardInterrupt") + (
+    code = BREAK.format(module="drjit._ad.scopes", error="KeyboardInterrupt") + (
         """
 try:
-    dr.clip
+    dr.pi
 except KeyboardInterrupt:
     print("interrupted")
 finder.broken = None
-print(dr.rng.__name__, "__getattr__" in vars(dr))
+print(dr.suspend_grad.__name__, "__getattr__" in vars(dr))
 """
     )
-    assert run_fresh(code) == ["interrupted", "rng False"]
+    assert run_fresh(code) == ["interrupted", "suspend_grad False"]
 
 
 def test_star_import_names_the_error() -> None:
-    """It asks for all names."""
-    code = BREAK.format(module="drjit._math.color", error="OSError('broken')") + (
+    """It asks for all classes and constants."""
+    code = BREAK.format(module="drjit._enums", error="OSError('broken')") + (
         """
 try:
     exec("from drjit import *")
@@ -155,3 +189,59 @@ except OSError as error:
 """
     )
     assert run_fresh(code) == ["broken"]
+
+
+def test_each_lazy_function_is_a_function() -> None:
+    """Its class is known without an import, and is the one that it has afterwards."""
+    code = """
+import types
+import drjit as dr
+kind = dr._core._LazyFunction
+lazy = {n: f for n, f in vars(dr).items() if type(f) is kind}
+wanted = {n for names in dr._FUNCTIONS.values() for n in names.split()}
+print(lazy.keys() == wanted, {f.__class__ for f in lazy.values()})
+print(all(type(vars(dr)[n]) is kind for n in lazy))
+print({type(f.__doc__) for f in lazy.values()})
+print({type(vars(dr)[n]) for n in lazy} == {types.FunctionType})
+print(all(vars(dr)[n] == f and f == vars(dr)[n] for n, f in lazy.items()))
+print(all(hash(vars(dr)[n]) == hash(f) for n, f in lazy.items()))
+"""
+    assert run_fresh(code) == [
+        "True {<class 'function'>}", "True", "{<class 'str'>}", "True", "True", "True",
+    ]  # fmt: skip
+
+
+def test_what_was_imported_before_its_first_use_stays_usable() -> None:
+    code = """
+import copy, inspect, pickle, functools
+import drjit as dr
+from drjit import clip, lerp, sort, sqr, square, sign, normalize, concat
+from drjit.llvm import Float
+print(inspect.isfunction(clip), callable(clip), isinstance(clip, type(lambda: 0)))
+print(inspect.signature(clip) == inspect.signature(dr.clip),
+      clip.__doc__ == dr.clip.__doc__)
+print(clip(2, 0, max=1), clip != dr.clip, clip == lerp, {clip: 1}[dr.clip])
+print(pickle.loads(pickle.dumps(lerp)) is dr.lerp, copy.copy(sort) is dr.sort,
+      copy.deepcopy([sqr])[0] is dr.sqr)
+class C:
+    f = sign
+    def __neg__(self): return -3
+    def __lt__(self, other): return True
+c = C()
+print(c.f.__self__ is c, C.f is dr.sign, functools.partial(lerp, 0, 2)(0.5))
+concat.extra = 5
+print(dr.concat.extra)
+dr.normalize = 7
+print(normalize(dr.scalar.Array2f(3, 4))[0] == 0.6000000238418579, dr.normalize)
+try:
+    square()
+except TypeError as error:
+    print("square" in str(error) or "sqr" in str(error))
+@dr.freeze
+def g(x): return dr.sum(square(x) + lerp(x, 1, 0.5))
+print([g(Float(1, 2, i))[0] for i in range(3)], g.n_recordings)
+"""
+    assert run_fresh(code) == [
+        "True True True", "True True", "1 False False 1", "True True True",
+        "True True 1.0", "5", "True 7", "True", "[8.0, 9.5, 13.0] 1",
+    ]  # fmt: skip

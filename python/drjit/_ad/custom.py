@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import drjit
 from drjit import _core
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 dr: Any = drjit
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import drjit
 from drjit import _core
 
 from .paths import leaves
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 dr: Any = drjit
 

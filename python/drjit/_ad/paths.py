@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import drjit
 from drjit import _core
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 dr: Any = drjit
 

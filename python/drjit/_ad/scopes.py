@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from drjit import _core
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 _SUSPEND, _RESUME, _ISOLATE = range(3)
 

@@ -11,13 +11,16 @@ import __future__
 import ast
 import sys
 from types import CellType, CodeType, FunctionType
-from typing import Any
 
 import drjit as dr
 
 from . import flags
 from .nodes import ERROR, FLAG_IF, FLAG_LOOP, IF, LOOP, UNBOUND, UNLESS, At
 from .unbound import Unbound
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 _FUTURE = {
     name: getattr(__future__, name).compiler_flag

@@ -8,13 +8,16 @@ array, it becomes an array, since lanes differ. These functions see to that.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import drjit as dr
 
 from .regions import Local
 from .unbound import Unbound
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 _core: Any = importlib.import_module("drjit._core")
 

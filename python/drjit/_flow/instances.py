@@ -11,15 +11,17 @@ from __future__ import annotations
 import importlib
 import itertools
 import operator
-import re
 import threading
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
 
 import drjit as dr
 
 from .._shape.axes import gather_whole
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, ClassVar
 
 _core: Any = importlib.import_module("drjit._core")
 
@@ -413,6 +415,8 @@ class InstanceArray:
         text = super().__repr__()
         if not text.startswith("["):  # nothing that could be evaluated
             return text
+        import re
+
         return re.sub(r"\d+(?=[,\]])", lambda m: repr(self._object(int(m[0]))), text)
 
     def __reduce__(self) -> Any:

@@ -22,8 +22,11 @@ changes nothing where no jump leaves a statement that is rewritten.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
 
 VALUE = "_return_value"
 RETURNED = "_returned"

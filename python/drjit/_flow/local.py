@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 _core: Any = importlib.import_module("drjit._core")
 

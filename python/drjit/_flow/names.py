@@ -8,8 +8,12 @@ for certain is, and what may be read or assigned is named.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

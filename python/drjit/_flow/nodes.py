@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .flags import VALUE as VALUE_LABEL
 from .jumps import VALUE
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 # How the generated code calls what it needs.
 LOOP, IF, UNBOUND = "_drjit_while_loop", "_drjit_if_stmt", "_drjit_unbound"

@@ -6,8 +6,11 @@ Private. What is public is built on this.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import Any
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _core: Any = importlib.import_module("drjit._core")
 

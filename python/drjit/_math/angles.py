@@ -6,9 +6,12 @@ They accept Python numbers and Dr.Jit arrays of any backend.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def rad2deg(arg: Any, /) -> Any:

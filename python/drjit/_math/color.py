@@ -6,10 +6,12 @@ space for image processing", 2020 (Oklab).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 _Matrix = tuple[tuple[float, float, float], ...]
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import drjit
 
 from .._shape.axes import ShapeError, deprecated, is_array, is_tensor, type_name
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 dr: Any = drjit
 

@@ -9,10 +9,13 @@ import cmath
 import importlib
 import math
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 # Names the types of the arguments of a failed operation.
 _text: Callable[..., str] = importlib.import_module("drjit._core")._type_names

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 # Twenty digits and more, so that each is rounded once.
 e = 2.71828182845904523536

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 _MAX_ORDER = 10
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _core: Any = importlib.import_module("drjit._core")
 # Names the types of the arguments of a failed operation.

@@ -6,9 +6,12 @@ They accept Python numbers and Dr.Jit arrays and tensors of any backend.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def sign(arg: Any, /) -> Any:

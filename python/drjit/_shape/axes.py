@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import importlib
 import operator
-import warnings
-from collections.abc import Sequence
-from typing import Any
 
 import drjit
 
 from .._core import ArrayBase, depth_v, is_tensor_v
 from .._errors import AxisError as AxisError
 from .._errors import ShapeError as ShapeError
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 dr: Any = drjit
 _core: Any = importlib.import_module("drjit._core")
@@ -41,6 +42,8 @@ def scatter_whole(target: Any, value: Any, index: Any) -> None:
 
 def deprecated(name: str, instead: str, level: int = 3) -> None:
     """Warn whoever called the function ``level`` - 1 calls above this one."""
+    import warnings
+
     text = f"drjit.{name}() is deprecated{instead and ', use drjit.' + instead}"
     warnings.warn(text, DeprecationWarning, stacklevel=level)
 
@@ -107,9 +110,17 @@ def axis_index(fn: str, axis: Any, ndim: int, name: str = "axis") -> int:
     return index % ndim
 
 
+def _is_sequence(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return True
+    from collections.abc import Sequence
+
+    return isinstance(value, Sequence)
+
+
 def axis_tuple(fn: str, axes: Any, ndim: int, name: str = "axis") -> tuple[int, ...]:
     """Resolve one axis or a sequence of axes that must all differ."""
-    if isinstance(axes, int) or not isinstance(axes, Sequence):
+    if isinstance(axes, int) or not _is_sequence(axes):
         return (axis_index(fn, axes, ndim, name),)
     result = tuple(axis_index(fn, axis, ndim, name) for axis in axes)
     if len(set(result)) != len(result):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import drjit
 
@@ -16,6 +15,10 @@ from .axes import (
     is_tensor,
     type_name,
 )
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 dr: Any = drjit
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import drjit
 
@@ -32,6 +31,10 @@ from .axes import (
     type_name,
     uniform,
 )
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 dr: Any = drjit
 

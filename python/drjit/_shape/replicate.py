@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
 
 import drjit
 
@@ -26,6 +25,10 @@ from .axes import (
     uniform,
 )
 from .rearrange import _gather_digits, _strides, _take_entries, _with_shape
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 dr: Any = drjit
 

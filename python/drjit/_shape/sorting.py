@@ -9,8 +9,6 @@ order whether the direction is ascending or descending.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import drjit
 
@@ -25,6 +23,11 @@ from .axes import (
     type_name,
 )
 from .rearrange import moveaxis
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 dr: Any = drjit
 

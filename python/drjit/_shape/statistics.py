@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import drjit
 
@@ -30,6 +29,10 @@ from .axes import (
     uniform,
 )
 from .rearrange import take, transpose
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 dr: Any = drjit
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator
-from typing import Any
 
 import drjit as dr
 
 from . import printing as _printing
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _core: Any = importlib.import_module("drjit._core")
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from operator import length_hint
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from drjit import _core
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Literal
 
 
 class Event(NamedTuple):

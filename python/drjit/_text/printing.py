@@ -10,12 +10,16 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import drjit as dr
 
 from .._shape.axes import gather_whole
 from .nodes import events
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 _core: Any = importlib.import_module("drjit._core")
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import Any
 
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 _ORDER = ("llvm", "scalar")
 _chosen: str | None = None

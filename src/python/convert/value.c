@@ -19,13 +19,16 @@ static int arity(JitOp op)
 /* What has one entry has none beside what is empty, as in apply.c. */
 static bool trace(const TypeInfo *info, JitOp op, const Value *args, Value *result)
 {
-    int n = arity(op), empty = 0, many = 0;
-    for (int i = 0; i < n; i++) {
+    int n = arity(op), empty = 0;
+    for (int i = 0; i < n; i++)
         empty += leaf_is_empty(args[i]);
-        many += !leaf_is_empty(args[i]) && leaf_peek_size(args[i]) != 1;
+    if (empty) {
+        int many = 0;
+        for (int i = 0; i < n; i++)
+            many += !leaf_is_empty(args[i]) && leaf_peek_size(args[i]) != 1;
+        if (!many)
+            return leaf_none(info, n, args, result);
     }
-    if (empty && !many)
-        return leaf_none(info, n, args, result);
     *result = leaf_op(op, n, args);
     return *result;
 }

@@ -21,12 +21,16 @@
 #  error "drjit needs Python 3.10 or newer"
 #endif
 
-/* For tables of members: an object, of which there has to be one. */
+/* For tables of members: an object, of which there has to be one; a size. */
 #if PY_VERSION_HEX >= 0x030C0000
 #  define MEMBER_OBJECT Py_T_OBJECT_EX
+#  define MEMBER_SIZE Py_T_PYSSIZET
+#  define MEMBER_READONLY Py_READONLY
 #else
 #  include <structmember.h>
 #  define MEMBER_OBJECT T_OBJECT_EX
+#  define MEMBER_SIZE T_PYSSIZET
+#  define MEMBER_READONLY READONLY
 #endif
 
 /* For the tables of slots, which hold functions as 'void *'. */
