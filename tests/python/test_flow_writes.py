@@ -5,6 +5,7 @@ do not.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import enum
 import itertools
@@ -20,7 +21,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
-from drjit.llvm.ad import Array2f, Bool, Float, Int, TensorXf, UInt
+from drjit.llvm.ad import Array2f, Array2u, Bool, Float, Int, TensorXf, TensorXu, UInt
 
 MODES = ["symbolic", "evaluated"]
 LANE = dr.arange(UInt, 4)
@@ -203,6 +204,92 @@ def test_recorded_loops_refuse_what_is_read_as_a_whole(name: str) -> None:
     if name not in ("tile", "repeat", "concat", "ravel"):  # lanes that there are not
         loop(body, mode="evaluated")
         assert list(buffer) == list(expected)
+
+
+# Ways to a copy of an array; it has the array's variable.
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "constructor": lambda b: UInt(b),
+    "twice": lambda b: UInt(UInt(b)),
+    "copy": dr.copy,
+    "copy.copy": copy.copy,
+    "copy.deepcopy": copy.deepcopy,
+    "tree": lambda b: dr.copy({"b": [b]})["b"][0],
+    "detach": dr.detach,
+    "detach to plain": lambda b: UInt(dr.detach(b, preserve_type=False)),
+    "plus": lambda b: +b,
+    "component": lambda b: Array2u(b, 1).x,
+    "tensor": lambda b: TensorXu(b).array,
+    "tensor of a shape": lambda b: TensorXu(b, (2, 2)).array,
+    "other family": lambda b: UInt(dr.llvm.UInt(b)),
+    "state": lambda b: dr.while_loop(
+        (UInt(b), UInt(0)), lambda c, k: k < 1, lambda c, k: (c, k + 1)
+    )[0],
+    "side": lambda b: dr.if_stmt((LANE,), LANE >= 0, lambda i: UInt(b), lambda i: b),
+    "callable": lambda b: dr.switch(LANE % 2, [lambda b: b, lambda b: b], b),
+}
+
+# Arrays that are in memory, not computed yet, and literals.
+SOURCES: dict[str, Callable[[Any], Any]] = {
+    "memory": lambda u: UInt(dr.opaque(UInt, 5, 4) + u * 0),
+    "computed": lambda u: u + 1,
+    "zeros": lambda u: dr.zeros(UInt, 4),
+    "full": lambda u: dr.full(UInt, 3, 4),
+    "counter": lambda u: dr.arange(UInt, 4),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_is_a_read(name: str, source: str) -> None:
+    """Recorded loops refuse to write to what was copied; evaluated ones do it."""
+    places = np.array([1, 0, 3, 2], dtype=np.uint32)
+
+    def run(mode: str, in_body: bool) -> tuple[Any, Any]:
+        target = SOURCES[source](dr.opaque(UInt, 0, 4) + LANE)
+        if source == "memory":
+            dr.eval(target)
+        wanted = target.numpy().copy() if source == "memory" else None
+        if wanted is None:
+            wanted = SOURCES[source](dr.opaque(UInt, 0, 4) + LANE).numpy().copy()
+
+        def body(i: Any) -> Any:
+            value = COPIES[name](target) if in_body else i
+            dr.scatter_add(target, value + 1, UInt(places))
+            return (i + 1,)
+
+        def condition(i: Any) -> Any:
+            return i < 2 if in_body else i < COPIES[name](target) % 4 + 1
+
+        dr.while_loop((dr.zeros(UInt, 4),), condition, body, mode=mode)
+        turn, active = np.zeros(4, np.uint32), np.full(4, True)
+        while True:
+            active &= turn < (2 if in_body else wanted % 4 + 1)
+            if not active.any():
+                return target.numpy(), wanted
+            value = wanted.copy() if in_body else turn
+            np.add.at(wanted, places[active], (value + 1)[active])
+            turn[active] += 1
+
+    for in_body in (True, False):
+        found, wanted = run("evaluated", in_body)
+        np.testing.assert_array_equal(found, wanted)
+        with pytest.raises(RuntimeError, match="was read .* in the same recorded loop"):
+            run("symbolic", in_body)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_copies_that_are_no_reads_of_the_target(source: str) -> None:
+    """Of other arrays, from before the loop, and of what the body made."""
+    target, other = SOURCES[source](LANE), SOURCES[source](LANE)
+    before = UInt(target)
+
+    def body(i: Any) -> Any:
+        dr.scatter_add(target, before + i + UInt(other) + UInt(UInt(i) + 1), LANE)
+        return (i + 1,)
+
+    wanted = 5 * other.numpy() + 4
+    dr.while_loop((dr.zeros(UInt, 4),), lambda i: i < 2, body, mode="symbolic")
+    np.testing.assert_array_equal(target.numpy(), wanted)
 
 
 def test_what_is_read_as_a_whole_and_not_written() -> None:

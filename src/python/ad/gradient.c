@@ -7,6 +7,7 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/size.h"
 #include "python/object/tables.h"
 #include "python/object/warn.h"
@@ -175,6 +176,7 @@ static Array *detached(const Array *a, bool preserve_type)
         Py_XDECREF((PyObject *) result);
         return array_copy(a);
     }
+    reads_note_copy(a, 0, array_count(a));
     for (size_t i = 0; result && i < array_count(result) && i < array_count(a); i++)
         array_set_leaf(result, i, ad_var_detach(array_leaves(a)[i]));
     return result;

@@ -101,6 +101,7 @@ static bool fill_leaf(const Conversion *c, Array *target, size_t t, const Array 
 {
     const TypeInfo *source = from->info;
     Value value, cast;
+    reads_note_copy(from, f, 1);
     if (source->jit && source->leaf == target->info->leaf) {
         array_set_leaf(target, t, leaf_copied(array_leaves(from)[f]));
         return true;
@@ -448,6 +449,7 @@ Array *convert_array_tensor(const Conversion *c, Array *from, bool flip)
     Array *target = extents_new_tensor(c->info, &shape);
     if (!target)
         return NULL;
+    reads_note_copy(from, 0, array_count(from));
     bool ok;
     if (flip && target->info->jit && !from->info->jit) { /* reorder, then transfer */
         const TypeInfo *info = from->info;

@@ -13,6 +13,7 @@
 #include "python/convert/convert.h"
 #include "python/convert/convert_array.h"
 #include "python/object/extent.h"
+#include "python/object/reads.h"
 
 /* What has been found so far. */
 typedef struct Collection {
@@ -143,8 +144,10 @@ static bool add_tensor(Collection *all, size_t level, Array *tensor)
         all->none = leaf_ref(array_leaf(tensor));
     if (!size)
         return true;
-    if (all->c->info->jit)
+    if (all->c->info->jit) {
+        reads_note_copy(tensor, 0, 1);
         return flush(all) && add_part(all, leaf_ref(array_leaf(tensor)), size);
+    }
     if (!reserve(all, size))
         return false;
     const size_t entry = all->c->info->entry_size;
@@ -329,6 +332,7 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
                            expected.n);
     else
         tensor = extents_new_tensor(info, &shape);
+    reads_note_copy(storage, 0, leaf != 0);
     if (tensor && leaf)
         array_set_leaf(tensor, 0, leaf_copied(leaf));
     else if (tensor && !info->jit && got.n)

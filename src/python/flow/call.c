@@ -10,6 +10,7 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
 #include "python/object/recording.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
@@ -245,6 +246,14 @@ static bool find_flat(Call *call)
     return call->names || !PyList_GET_SIZE(keys);
 }
 
+/* Functions read copies of these: a loop around has read the arrays themselves. */
+static void note_arguments(const Call *call)
+{
+    const Tree *tree = &call->args.tree;
+    for (size_t i = 0; reads_open && call->symbolic && i < tree->leaf_count; i++)
+        reads_note_operands(&tree->leaves[i], 1);
+}
+
 /* No lanes: what the first function returns, without entries. */
 static PyObject *run_without_lanes(Call *call, PyObject *pair)
 {
@@ -270,8 +279,10 @@ static PyObject *run(Call *call, PyObject *pair)
                              .copied = true };
     call->args = call->first = call->next = copied;
     call->args.labels = call->state->call_labels;
-    if (tracker_open(&call->args, pair) && find_flat(call) && find_size(call))
+    if (tracker_open(&call->args, pair) && find_flat(call) && find_size(call)) {
+        note_arguments(call);
         result = call->symbolic ? run_symbolic(call) : call_run_evaluated(call);
+    }
     variables_drop(&call->spread);
     tracker_close(&call->args);
     tracker_close(&call->first);

@@ -411,6 +411,7 @@ static PyObject *copy(PyObject *self, PyObject *unused)
     PyObject *result = (PyObject *) array_new_subclass(Py_TYPE(self), a->info, a);
     if (!result)
         return NULL;
+    reads_note_copy(a, 0, array_count(a));
     for (size_t i = 0; i < array_count((Array *) result); i++)
         value_store((Array *) result, i, value_of(a, i));
     PyObject *attributes = dictionary_of(self);

@@ -427,6 +427,8 @@ Array *array_copy(const Array *a)
 Array *array_duplicate(const Array *a)
 {
     Array *copy = array_copy(a);
+    if (copy)
+        reads_note_copy(a, 0, array_count(a));
     for (size_t i = 0; copy && a->info->diff && a->info->jit && i < array_count(copy);
          i++)
         array_set_leaf(copy, i, leaf_copied(array_leaves(a)[i]));

@@ -144,19 +144,36 @@ static bool may_be_target(Leaf leaf, bool literals)
     return reads;
 }
 
+static void note_leaf(const Array *array, size_t i)
+{
+    Read read = read_of(array, i);
+    if (find(innermost, read.root, read.number))
+        return;
+    read.file = find_place(&read.line);
+    add(innermost, read);
+    Py_XDECREF(read.file);
+}
+
 static void note(const Array *array, bool literals)
 {
     if (!innermost || !array->info->jit)
         return;
+    const bool inner = root_of(array)->inner;
     for (size_t i = 0; i < array_count(array); i++) {
         const Leaf leaf = array_leaves(array)[i];
-        Read read = read_of(array, i);
-        if (leaf_is_empty(leaf) || find(innermost, read.root, read.number) ||
-            (!read.root && !may_be_target(leaf, literals)))
-            continue;
-        read.file = find_place(&read.line);
-        add(innermost, read);
-        Py_XDECREF(read.file);
+        if (!leaf_is_empty(leaf) && (!inner || may_be_target(leaf, literals)))
+            note_leaf(array, i);
+    }
+}
+
+void reads_note_copied(const Array *array, size_t first, size_t count)
+{
+    if (!innermost || !array->info->jit || root_of(array)->inner)
+        return;
+    for (size_t i = first; i < first + count; i++) {
+        const Leaf leaf = array_leaves(array)[i];
+        if (!leaf_is_empty(leaf) && !may_be_target(leaf, false))
+            note_leaf(array, i);
     }
 }
 

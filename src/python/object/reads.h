@@ -48,6 +48,14 @@ static inline void reads_note_whole(const Array *array)
     if (reads_open)
         reads_note_operands(&object, 1);
 }
+/** It copies leaves of an array, so that others have the same variables. Where nobody
+ *  can tell these apart later (literals, what is not computed yet), that is a read. */
+void reads_note_copied(const Array *array, size_t first, size_t count);
+static inline void reads_note_copy(const Array *array, size_t first, size_t count)
+{
+    if (reads_open)
+        reads_note_copied(array, first, count);
+}
 /** The innermost loop has ended, whose state 'state' leaf i of this array was: whoever
  *  has read the state has read the array. */
 void reads_note_state(Leaf state, const Array *array, size_t i);
