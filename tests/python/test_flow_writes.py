@@ -225,6 +225,9 @@ COPIES: dict[str, Callable[[Any], Any]] = {
         (UInt(b), UInt(0)), lambda c, k: k < 1, lambda c, k: (c, k + 1)
     )[0],
     "side": lambda b: dr.if_stmt((LANE,), LANE >= 0, lambda i: UInt(b), lambda i: b),
+    "argument of sides": lambda b: (
+        dr.if_stmt((b,), LANE > 1, lambda c: c + 1, lambda c: c + 1) - 1
+    ),
     "callable": lambda b: dr.switch(LANE % 2, [lambda b: b, lambda b: b], b),
 }
 

@@ -8,6 +8,7 @@
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
+#include "python/object/reads.h"
 #include "python/object/recording.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
@@ -126,6 +127,22 @@ static PyObject *end_cond(Cond *cond)
     return result ? tracker_unfit(result, cond->last) : NULL;
 }
 
+/* Sides get new objects with the variables of the arguments: copies of what they have
+ * not changed. */
+static void note_arguments(const Cond *cond)
+{
+    const Tracker *t = &cond->args;
+    for (size_t i = 0; reads_open && i < t->tree.leaf_count; i++) {
+        const Array *array = array_of(t->tree.leaves[i]);
+        const TrackedLeaf *leaf = &t->leaves[i];
+        const size_t count = array && !leaf->local ? array_count(array) : 0;
+        for (size_t k = 0; k < count && k < leaf->count; k++)
+            if (leaf_name(array_leaves(array)[k]) ==
+                leaf_name(t->variables.ids[leaf->first + k]))
+                reads_note_copy(array, k, 1);
+    }
+}
+
 static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
                             PyObject *true_fn, PyObject *false_fn)
 {
@@ -143,6 +160,8 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
         tracker_align(&cond->yes, &cond->no) &&
         append_side(cond, &cond->no) && !(result = end_cond(cond)))
         tracker_restore(&cond->args);
+    if (result && cond->symbolic)
+        note_arguments(cond);
     if (cond->handle)
         ad_record_end(type_backend(cond->state), cond->handle, 1);
     tracker_close(&cond->args);
