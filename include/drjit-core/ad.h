@@ -276,6 +276,11 @@ JIT_EXPORT uint64_t ad_var_write(uint64_t target, size_t offset, const void *ent
  *  gradient. That of a product is result / x, 0 where x is 0. */
 JIT_EXPORT uint64_t ad_var_reduce(uint64_t index, ReduceOp op);
 JIT_EXPORT uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size);
+/** Derivatives need 'position' (UInt32, borrowed; 0: the operand is not tracked): where
+ *  each entry of the operand goes in the result, (i / (extent * stride)) * stride +
+ *  i % stride for entry i. */
+JIT_EXPORT uint64_t ad_var_axis_reduce(ReduceOp op, uint64_t index, const JitAxis *axis,
+                                       uint32_t position);
 /** The sum of products. */
 JIT_EXPORT uint64_t ad_var_reduce_dot(uint64_t a, uint64_t b);
 /** With ReduceOpAdd; others of tracked operands are an error. */

@@ -594,6 +594,19 @@ JIT_EXPORT uint32_t jit_var_reduce_dot(uint32_t a, uint32_t b);
 /** Reduce consecutive blocks of 'block_size' entries (which divides the size). */
 JIT_EXPORT uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index,
                                          size_t block_size);
+/** An axis of an array of (any, extent, stride) entries in row-major order. */
+typedef struct JitAxis {
+    size_t extent, stride;
+    /** While a function is recorded, which of its sizes (JitSize in freeze.h, 0: none)
+     *  these two are. NULL: both are nothing but numbers. */
+    const uint64_t *sizes;
+} JitAxis;
+/** Reduce that axis: entry i of the result is that of the entries i % stride, + stride,
+ *  + 2 * stride, ... of matrix i / stride, in this order. As stream work, with the bits
+ *  of jit_var_block_reduce() for the transposed array. Errors: extent * stride is 0 or
+ *  does not divide the size. */
+JIT_EXPORT uint32_t jit_var_axis_reduce(ReduceOp op, uint32_t index,
+                                        const JitAxis *axis);
 /** Prefix reductions within blocks; 0 and the size mean the whole array. */
 JIT_EXPORT uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index,
                                                 size_t block_size, int exclusive,

@@ -67,6 +67,24 @@ uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index, size_t block_size)
     return result;
 }
 
+uint32_t jit_var_axis_reduce(ReduceOp op, uint32_t index, const JitAxis *axis)
+{
+    const char *function = "jit_var_axis_reduce()";
+    if (!axis)
+        return (uint32_t) api_null(function, "axis");
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    const uint64_t *sizes = axis->sizes;
+    const Width widths[] = {
+        freezing_given(ts, axis->extent, sizes ? sizes[0] : 0),
+        freezing_given(ts, axis->stride, sizes ? sizes[1] : 0),
+    };
+    uint32_t result = reduction_axis(ts, op, index, axis->extent, axis->stride, widths,
+                                     function);
+    api_leave();
+    return result;
+}
+
 uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index, size_t block_size,
                                      int exclusive, int reverse)
 {

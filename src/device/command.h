@@ -127,8 +127,9 @@ struct Command {
                              is owned; worker numbers stay below 'workers', 0: any
                              number; 'data': so many words, then Folds */
         struct { uint64_t bits; uint32_t item_size; } fill; /* FILL, POKE */
-        struct { ReduceOp op; VarType type; size_t block;
-                 bool exclusive, reverse; } reduce; /* REDUCE, PREFIX */
+        struct { ReduceOp op; VarType type; size_t block, stride;
+                 bool exclusive, reverse; } reduce; /* REDUCE, PREFIX; 'stride': from
+                             one entry of a block to the next, 1 for PREFIX */
         struct { VarType type; } dot;
         struct { uint32_t block, buckets; } permutation;
         struct { VarType type; size_t block; bool descending, positions; } sort;

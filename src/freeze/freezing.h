@@ -237,6 +237,9 @@ bool freezing_copies(ThreadState *ts, VarId target, uint32_t copies);
 void freezing_combine(ThreadState *ts, VarId target);
 /** The term that a JitSize is. 0: it is none of what the thread records. */
 Width freezing_term(ThreadState *ts, uint64_t size);
+/** A number that an operation is given, of which its caller may have said what size it
+ *  is (a JitSize, 0: none). 0: nothing is recorded, or out of memory. */
+Width freezing_given(ThreadState *ts, uint64_t number, uint64_t handle);
 /** The terms of what the thread records. NULL: it does not; error recorded. */
 Widths *freezing_widths(ThreadState *ts, const char *function);
 /** The next variable that the thread makes with a size of its own has this one, if it

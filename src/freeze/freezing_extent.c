@@ -16,6 +16,20 @@ Width freezing_term(ThreadState *ts, uint64_t size)
                : 0;
 }
 
+Width freezing_given(ThreadState *ts, uint64_t number, uint64_t handle)
+{
+    TRY(watch_records(ts), 0);
+    const Widths *w = freezing_terms(ts);
+    Width width = handle ? freezing_term(ts, handle) : 0;
+    if (width && (uint64_t) width_value(w, width) != number)
+        width = 0;
+    if (handle && !width)
+        recorder_pin(&ts->freezing->recorder);
+    if (!width)
+        return freezing_number(ts, number);
+    return width_pin_kind(freezing_terms(ts), width) ? width : 0;
+}
+
 void freezing_extent(ThreadState *ts, uint32_t number, Width width)
 {
     if (watch_records(ts))

@@ -17,20 +17,6 @@ typedef struct Product {
     Width *sizes;
 } Product;
 
-/* A number that the caller may have said of which size it is. 0: out of memory. */
-static Width size_of(const Product *p, uint64_t number, uint32_t i)
-{
-    const uint64_t handle = p->given->sizes ? p->given->sizes[i] : 0;
-    Width width = handle ? freezing_term(p->ts, handle) : 0;
-    if (width && (uint64_t) width_value(p->w, width) != number)
-        width = 0;
-    if (handle && !width)
-        recorder_pin(&p->ts->freezing->recorder);
-    if (!width)
-        return freezing_number(p->ts, number);
-    return width_pin_kind(p->w, width) ? width : 0;
-}
-
 /* From the first entry to the last of so many parts, each of which reaches so far. 0:
  * out of memory. */
 static Width reach_of(Widths *w, Width part, Width count, Width stride)
@@ -91,7 +77,8 @@ bool freezing_gemm(ThreadState *ts, Command *c, const JitGemm *given, VarId a, V
                   alloc_zero(count, sizeof(Width)) };
     bool ok = p.sizes != NULL;
     for (uint32_t i = 0; ok && i < count; ++i)
-        ok = (p.sizes[i] = size_of(&p, *recording_extent(c, i), i)) != 0;
+        ok = (p.sizes[i] = freezing_given(ts, *recording_extent(c, i),
+                                          given->sizes ? given->sizes[i] : 0)) != 0;
     ok = ok && lay_out(&p, a, true) && lay_out(&p, b, false);
     Width size = ok ? result_of(&p) : 0;
     ts->freezing->recorder.size = size;

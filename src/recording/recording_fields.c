@@ -134,6 +134,7 @@ static const Field reduce_fields[] = {
     FIELD(Command, reduce.op, OF_ENUM + ReduceOpCount),
     FIELD(Command, reduce.type, OF_TYPES),
     FIELD(Command, reduce.block, OF_POSITIVE),
+    FIELD(Command, reduce.stride, OF_POSITIVE),
     FIELD(Command, reduce.exclusive, OF_BOOLS),
     FIELD(Command, reduce.reverse, OF_BOOLS),
 };

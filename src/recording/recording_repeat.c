@@ -20,6 +20,8 @@ static const size_t places[COMMAND_COUNT] = {
     [COMMAND_COMBINE] = offsetof(Command, combine.stride),
 };
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "all of them are of one type");
+_Static_assert(offsetof(Command, reduce.stride) ==
+                   offsetof(Command, reduce.block) + sizeof(size_t), "one by one");
 
 enum {
     GEMM_EXTENTS = offsetof(GemmShape, transpose_a) / sizeof(size_t),
@@ -32,6 +34,7 @@ uint32_t recording_extents(const Command *c)
         case COMMAND_LAUNCH: return c->launch.folds;
         case COMMAND_GEMM:
             return GEMM_EXTENTS + AXIS_EXTENTS * ((const GemmShape *) c->data)->axes;
+        case COMMAND_REDUCE: return c->reduce.stride > 1 ? 2 : 1; /* behind the block */
         default: return places[c->kind] != 0;
     }
 }
@@ -40,7 +43,7 @@ uint64_t *recording_extent(Command *c, uint32_t number)
 {
     if (c->kind == COMMAND_LAUNCH)
         return &command_folds(c)[number].block;
-    size_t place = places[c->kind];
+    size_t place = places[c->kind] + number * sizeof(size_t);
     char *start = (char *) c;
     if (c->kind == COMMAND_GEMM) {
         start = c->data;
@@ -122,6 +125,15 @@ static bool has_blocks(Command *c)
     return true;
 }
 
+/* The same of blocks with a stride. */
+static bool has_columns(const Command *c)
+{
+    uint64_t matrix;
+    return !__builtin_mul_overflow(c->reduce.block, c->reduce.stride, &matrix) &&
+           matrix && c->size % matrix == 0 &&
+           (c->reduce.stride == 1 || c->kind == COMMAND_REDUCE);
+}
+
 /* Does it have all that its parameters say? */
 static bool is_complete(Command *c)
 {
@@ -129,9 +141,9 @@ static bool is_complete(Command *c)
         case COMMAND_COMBINE: return has_copies(c);
         case COMMAND_ORDERED: return has_targets(c);
         case COMMAND_GEMM: return has_operands(c);
-        case COMMAND_LAUNCH:
         case COMMAND_REDUCE:
-        case COMMAND_PREFIX:
+        case COMMAND_PREFIX: return has_columns(c);
+        case COMMAND_LAUNCH:
         case COMMAND_SORT: return has_blocks(c);
         default: return true;
     }

@@ -376,6 +376,21 @@ static void test_reductions(void **unused)
                 jit_var_block_prefix_reduce(ReduceOpAdd, x.u32, blocks[i], 1, 0),
                 "jit_var_block_prefix_reduce()", "block size is", "divisor");
     }
+    const JitAxis axes[] = { { 0, 2, NULL },
+                             { 2, 0, NULL },
+                             { 2, 5, NULL },
+                             { SIZE_MAX, SIZE_MAX, NULL },
+                             { (size_t) 6 << 32, 2, NULL } };
+    for (size_t i = 0; i < COUNT_OF(axes); ++i)
+        REJECTS_ARGUMENT(jit_var_axis_reduce(ReduceOpAdd, x.u32, &axes[i]),
+                         "jit_var_axis_reduce()", "the axis has", "divides the size");
+    const JitAxis columns = { 3, 2, NULL };
+    REJECTS_ARGUMENT(jit_var_axis_reduce(ReduceOpIdentity, x.u32, &columns),
+                     "jit_var_axis_reduce()");
+    REJECTS_ARGUMENT(jit_var_axis_reduce(ReduceOpAdd, x.u32, NULL),
+                     "jit_var_axis_reduce()", "axis");
+    REJECTS_INDICES(jit_var_axis_reduce(ReduceOpAdd, bad, &columns),
+                    "jit_var_axis_reduce()");
     REJECTS_INDICES(jit_var_block_reduce(ReduceOpAdd, bad, 1),
                     "jit_var_block_reduce()");
     REJECTS_INDICES(jit_var_block_prefix_reduce(ReduceOpAdd, bad, 1, 0, 0),

@@ -394,7 +394,8 @@ static void run_command(Command *c)
     assert_int_equal(calls, 1);
 }
 
-static void run_reduce(ReduceOp op, VarType type, size_t size, size_t block)
+static void run_reduce(ReduceOp op, VarType type, size_t size, size_t block,
+                       size_t stride)
 {
     size_t entry = type_info[type].size;
     Command *c = command_of(COMMAND_REDUCE, size, 2);
@@ -403,6 +404,7 @@ static void run_reduce(ReduceOp op, VarType type, size_t size, size_t block)
     c->reduce.op = op;
     c->reduce.type = type;
     c->reduce.block = block;
+    c->reduce.stride = stride;
     run_command(c);
 }
 
@@ -427,6 +429,7 @@ static void run_scan(ReduceOp op, VarType type, Buffer *from, size_t size, size_
     c->reduce.op = op;
     c->reduce.type = type;
     c->reduce.block = block;
+    c->reduce.stride = 1;
     c->reduce.exclusive = exclusive;
     c->reduce.reverse = reverse;
     run_command(c);
@@ -434,17 +437,28 @@ static void run_scan(ReduceOp op, VarType type, Buffer *from, size_t size, size_
 
 /* --------------------------------------------------------------- reductions */
 
-static void check_reduce(const Type *t, ReduceOp op, size_t size, size_t block)
+/* Entry i of result j: its block begins at column j % stride of a matrix. */
+static size_t place_of(size_t i, size_t j, size_t block, size_t stride)
 {
+    return j / stride * block * stride + i * stride + j % stride;
+}
+
+static void check_columns(const Type *t, ReduceOp op, size_t size, size_t block,
+                          size_t stride)
+{
+    static Value entries[MAX_SIZE];
     fill(t, op, in, size);
     read_values(t, in, size);
-    for (size_t i = 0; i < size / block; ++i)
-        results[i] = reference_reduce(t, op, values + i * block, block);
+    for (size_t j = 0; j < size / block; ++j) {
+        for (size_t i = 0; i < block; ++i)
+            entries[i] = values[place_of(i, j, block, stride)];
+        results[j] = reference_reduce(t, op, entries, block);
+    }
     for (size_t k = 0; k < 3; ++k) {
         if (!reduce_lanes_use(isas[k]))
             continue;
         memset(out->address, 0xa5, (size / block + 1) * t->size);
-        run_reduce(op, t->type, size, block);
+        run_reduce(op, t->type, size, block, stride);
         for (size_t i = 0; i < size / block; ++i)
             check_bits(t, out->address, i, value_bits(t, results[i]), "reduction", size,
                        block);
@@ -452,6 +466,11 @@ static void check_reduce(const Type *t, ReduceOp op, size_t size, size_t block)
             assert_int_equal(((uint8_t *) out->address)[size / block * t->size + i],
                              0xa5);
     }
+}
+
+static void check_reduce(const Type *t, ReduceOp op, size_t size, size_t block)
+{
+    check_columns(t, op, size, block, 1);
 }
 
 static void test_reduce_sizes(void **state)
@@ -489,6 +508,25 @@ static void test_reduce_blocks(void **state)
         }
 }
 
+/* Columns of one matrix and of several: narrow, wider than a panel, long and short. */
+static void test_reduce_columns(void **state)
+{
+    (void) state;
+    static const size_t shapes[][3] = { /* matrices, rows, columns */
+        { 1, 2, 2 },     { 1, 3, 5 },     { 2, 7, 15 },    { 1, 64, 16 },
+        { 3, 65, 17 },   { 1, 31, 300 },  { 2, 100, 257 }, { 1, 4096, 64 },
+        { 1, 4097, 19 }, { 2, 5000, 3 },  { 1, 65536, 2 }, { 1, 65537, 2 },
+        { 1, 70000, 3 }, { 40, 100, 7 },  { 1, 2, 40000 },
+    };
+    for (ReduceOp op = ReduceOpAdd; op < ReduceOpCount; ++op)
+        for (size_t i = 0; i < TYPES; ++i)
+            for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; ++k)
+                if (reduce_rule_defined(op, types[i].type))
+                    check_columns(&types[i], op,
+                                  shapes[k][0] * shapes[k][1] * shapes[k][2],
+                                  shapes[k][1], shapes[k][2]);
+}
+
 static void test_reduce_threads(void **state)
 {
     (void) state;
@@ -498,6 +536,8 @@ static void test_reduce_threads(void **state)
         for (size_t i = 1; i < TYPES; ++i) {
             random_state = i; /* the same input for each number of threads */
             check_reduce(&types[i], ReduceOpAdd, MAX_SIZE, MAX_SIZE);
+            check_columns(&types[i], ReduceOpAdd, MAX_SIZE, 1000, 250);
+            check_columns(&types[i], ReduceOpAdd, MAX_SIZE, 100000, 5);
             check_reduce(&types[i], ReduceOpMin, MAX_SIZE, 100000);
             check_reduce(&types[i], ReduceOpMul, MAX_SIZE, 50);
         }
@@ -528,7 +568,7 @@ static void test_reduce_special(void **state)
                 memcpy((char *) in->address + j * t->size, &bits, t->size);
             }
             for (int max = 0; max < 2; ++max) {
-                run_reduce(max ? ReduceOpMax : ReduceOpMin, t->type, 32, 4);
+                run_reduce(max ? ReduceOpMax : ReduceOpMin, t->type, 32, 4, 1);
                 for (size_t j = 0; j < 8; ++j)
                     check_bits(t, out->address, j,
                                value_bits(t, (Value){ .f = max ? most[j] : least[j] }),
@@ -548,7 +588,7 @@ static void test_reduce_accuracy(void **state)
         exact += (long double) f[i];
         magnitude += fabsl((long double) f[i]);
     }
-    run_reduce(ReduceOpAdd, VarTypeFloat32, MAX_SIZE, MAX_SIZE);
+    run_reduce(ReduceOpAdd, VarTypeFloat32, MAX_SIZE, MAX_SIZE, 1);
     /* 64 + 16 + 6 roundings in a chunk, at most 7 above. */
     long double bound = 93 * FLT_EPSILON / 2 * magnitude;
     assert_true(fabsl((long double) *(float *) out->address - exact) < bound);
@@ -868,6 +908,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduce_sizes),    cmocka_unit_test(test_reduce_blocks),
+        cmocka_unit_test(test_reduce_columns),
         cmocka_unit_test(test_reduce_threads),  cmocka_unit_test(test_reduce_special),
         cmocka_unit_test(test_reduce_accuracy), cmocka_unit_test(test_reduce_identity),
         cmocka_unit_test(test_reduce_errors),   cmocka_unit_test(test_dot),

@@ -229,6 +229,58 @@ static void test_reductions(void **unused)
             }
 }
 
+static void check_same(uint32_t a, uint32_t b)
+{
+    void *x, *y;
+    uint32_t stored_a = data_of(a, &x), stored_b = data_of(b, &y);
+    OK(stored_a && stored_b);
+    assert_int_equal(jit_var_size(a), jit_var_size(b));
+    assert_memory_equal(x, y, jit_var_size(a) * type_of(jit_var_type(a))->size);
+    DROP(stored_a, stored_b, a, b);
+}
+
+/* Columns of matrices: what the blocks of the transposed array give, bit for bit. */
+static void test_axes(void **unused)
+{
+    (void) unused;
+    static const uint32_t shapes[][3] = { /* matrices, rows, columns */
+        { 1, 2, 3 },    { 1, 7, 1 },     { 5, 4, 6 },    { 1, 1, 9 },
+        { 3, 100, 33 }, { 1, 66000, 3 }, { 1, 300, 700 }, { 2, 2, 5000 },
+    };
+    for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
+        const uint32_t rows = shapes[s][1], columns = shapes[s][2];
+        const uint32_t size = shapes[s][0] * rows * columns;
+        float *data = malloc(size * sizeof(float));
+        float *turned = malloc(size * sizeof(float));
+        for (uint32_t i = 0; i < size; ++i)
+            data[i] = (float) random_bits() / 1e9f + 0.1f;
+        for (uint32_t i = 0; i < size; ++i) {
+            const uint32_t row = i / columns % rows, column = i % columns;
+            turned[i / columns / rows * rows * columns + column * rows + row] = data[i];
+        }
+        uint32_t x = array_of(VarTypeFloat32, data, size);
+        uint32_t y = array_of(VarTypeFloat32, turned, size);
+        const JitAxis axis = { rows, columns, NULL };
+        for (int op = ReduceOpAdd; op <= ReduceOpMax; ++op) {
+            uint32_t a = jit_var_axis_reduce((ReduceOp) op, x, &axis);
+            uint32_t b = jit_var_block_reduce((ReduceOp) op, y, rows);
+            OK(a);
+            assert_int_equal(jit_var_size(a), size / rows);
+            check_same(a, b);
+        }
+        DROP(x, y);
+        free(data);
+        free(turned);
+    }
+    uint32_t c = jit_var_counter(CPU, 6), two = jit_var_u32(CPU, 2);
+    uint32_t x = jit_var_mul(c, two); /* is computed first: 0 2 4 / 6 8 10 */
+    uint32_t a = jit_var_axis_reduce(ReduceOpAdd, x, &(JitAxis){ 2, 3, NULL });
+    uint32_t b = jit_var_axis_reduce(ReduceOpMax, two, &(JitAxis){ 1, 1, NULL });
+    CHECK_U32(a, 6, 10, 14);
+    CHECK_U32(b, 2);
+    DROP(c, two, x, a, b);
+}
+
 static void test_identities(void **unused)
 {
     (void) unused;
@@ -376,16 +428,6 @@ static void test_mkperm(void **unused)
     }
 }
 
-static void check_same(uint32_t a, uint32_t b)
-{
-    void *x, *y;
-    uint32_t stored_a = data_of(a, &x), stored_b = data_of(b, &y);
-    OK(stored_a && stored_b);
-    assert_int_equal(jit_var_size(a), jit_var_size(b));
-    assert_memory_equal(x, y, jit_var_size(a) * type_of(jit_var_type(a))->size);
-    DROP(stored_a, stored_b, a, b);
-}
-
 /* Small arrays are reduced without a command, which the history would show: with and
  * without it the bits are the same. */
 static void test_at_once(void **unused)
@@ -430,7 +472,7 @@ static void test_at_once(void **unused)
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_compress), TEST(test_all_any), TEST(test_reductions),
+        TEST(test_compress), TEST(test_all_any), TEST(test_reductions), TEST(test_axes),
         TEST(test_identities), TEST(test_dot), TEST(test_reduction_inputs),
         TEST(test_mkperm), TEST(test_at_once),
     };

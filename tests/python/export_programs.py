@@ -312,6 +312,7 @@ def rows(x: TensorXf) -> Arrays:
     return {
         "softmax": shifted / dr.sum(shifted, axis=1, keepdims=True),
         "columns": dr.sum(x, axis=0),
+        "largest": dr.max(x * 2, axis=0),
         "prefix": dr.cumsum(x * 2, axis=1),
         "sorted": dr.sort(x, axis=1),
     }

@@ -554,6 +554,13 @@ def test_second_order_through_control_flow(mode: str) -> None:
     assert np.allclose(product.numpy(), quotient.numpy(), rtol=1e-6)
 
 
+def test_check_grad_of_a_gradient() -> None:
+    """Difference quotients of what is a derivative itself."""
+    slope = dr.ad.gradient(lambda x: dr.sum(dr.sin(x) * x))
+    dr.check_grad(slope, Float(1, 2, 3))
+    dr.check_grad(dr.ad.gradient(lambda x: dr.sum(slope(x) * x)), Float(1, 2, 3))
+
+
 def test_check_grad_finds_what_is_wrong() -> None:
     with pytest.raises(AssertionError, match=r"backward .* by entry 1 of args\[0\] "):
         dr.check_grad(lambda x: dr.detach(x) * x, Float(0, 2))

@@ -104,8 +104,9 @@ TENSORS: dict[str, tuple[Function, int]] = {
     "softmax": (softmax, 2),
     "several": (several, 1),
     "nested": (nested, 1),
-    "first": (lambda t: dr.sum(t, axis=0), 2),
-    "first_computed": (lambda t: dr.max(t * t, axis=0), 2),
+    "first": (lambda t: dr.sum(t, axis=0), 1),
+    "first_computed": (lambda t: dr.max(t * t, axis=0), 1),
+    "first_mean": (lambda t: dr.mean(t, axis=0, keepdims=True), 2),
     "middle": (lambda t: dr.sum(cube(t), axis=1), 2),
     "outer": (lambda t: dr.sum(cube(t), axis=(0, 2)), 2),
     "last_two": (lambda t: dr.sum(cube(t), axis=(1, 2)), 2),
@@ -304,6 +305,10 @@ def test_explain() -> None:
     assert re.search(r"reduce w2 \(w4\) \[r i0, w a\d+\]", text), text
     assert re.search(r"sort w2 \(w4\) \[r i0, w a\d+\]", text), text
     assert re.search(r"sort w2 \[r i0, w a\d+\]", text), text
+    columns = dr.freeze(lambda t: dr.sum(t, axis=0))
+    columns(tensor((6, 4)))
+    text = columns.explain()
+    assert re.search(r"reduce w2 \(w3, w4\) \[r i0, w a\d+\]", text), text
     product = dr.freeze(lambda a, b: a @ b)
     product(*factors(6, 4, 5))
     text = product.explain()
@@ -318,7 +323,11 @@ def plain_product(t: TensorXf) -> Any:
     return dr.matmul(t, t, At=True), dr.sort(t, axis=1), dr.cumsum(t * 2, axis=1)
 
 
-@pytest.mark.parametrize("function", [plain_softmax, plain_product])
+def plain_columns(t: TensorXf) -> Any:
+    return dr.sum(t, axis=0), dr.max(t * 2, axis=0), dr.mean(t, axis=0, keepdims=True)
+
+
+@pytest.mark.parametrize("function", [plain_softmax, plain_product, plain_columns])
 def test_saved(function: Function, tmp_path: Path) -> None:
     frozen = dr.freeze(function)
     for shape in SHAPES[:3]:

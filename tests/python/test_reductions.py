@@ -760,3 +760,60 @@ def test_operands_that_are_written() -> None:
     assert outputs(named) == [2]
     assert outputs(lambda x: dr.argmax(dr.abs(x)))[0] == 1
     assert outputs(lambda x: dr.var(x * 2))[0] == 2
+
+
+# ---------------------------------------------------------------- axes in front
+
+SHAPES = [
+    (2, 3), (7, 5), (64, 16), (65, 17), (100, 257), (4097, 3), (66000, 2), (2, 40000),
+    (3, 4, 5), (5, 70, 33), (40, 3, 1), (1, 6, 7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("entry", ["f16", "f", "f64", "i8", "u64"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_axis_in_front_has_the_bits_of_the_last(
+    shape: tuple[int, ...], entry: str
+) -> None:
+    """As the same numbers, moved, have along their last axis."""
+    tensor = getattr(llvm, "TensorX" + entry)
+    numbers = (np.random.default_rng(1).normal(size=shape) * 20).astype(DTYPES[entry])
+    for axis in range(len(shape) - 1):
+        moved = tensor(np.ascontiguousarray(np.moveaxis(numbers, axis, -1)))
+        for op in (dr.sum, dr.prod, dr.min, dr.max, dr.mean):
+            if op is dr.mean and entry[0] != "f":
+                continue
+            found, expected = op(tensor(numbers), axis=axis), op(moved, axis=-1)
+            assert found.shape == shape[:axis] + shape[axis + 1 :] == expected.shape
+            assert found.numpy().tobytes() == expected.numpy().tobytes(), (op, axis)
+            kept = op(tensor(numbers), axis=axis, keepdims=True)
+            assert kept.shape == (*shape[:axis], 1, *shape[axis + 1 :])
+
+
+@pytest.mark.parametrize("op", [dr.sum, dr.mean, dr.prod, dr.max])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 3, 4), (5, 1, 2)])
+def test_derivatives_along_axes_in_front(shape: tuple[int, ...], op: Any) -> None:
+    """Of first and second order, forward and backward, against difference quotients."""
+    tensor = llvm.ad.TensorXf64
+    numbers = np.random.default_rng(2).normal(size=shape) + 2
+    weights = tensor(np.random.default_rng(3).normal(size=shape))
+    for axis in range(len(shape) - 1):
+
+        def function(x: Any, axis: int = axis) -> Any:
+            return dr.sin(op(x * weights, axis=axis))
+
+        dr.check_grad(function, tensor(numbers))
+        if op is not dr.max:
+            dr.check_grad(
+                lambda x, f=function: dr.ad.gradient(lambda y: dr.sum(f(y)))(x),
+                tensor(numbers),
+            )
+
+
+def test_a_reduction_of_an_axis_is_one_command() -> None:
+    x = llvm.TensorXf(np.ones((300, 200), np.float32))
+    dr.eval(x)
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        dr.eval(dr.sum(x, axis=0))
+        kinds = [entry["type"] for entry in dr.kernel_history()]
+    assert kinds == [dr.KernelType.BlockReduce]

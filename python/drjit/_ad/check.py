@@ -157,9 +157,9 @@ def check_grad(
             "expected one, of drjit.llvm.ad for example"
         )
     paths, base = ["args" + path for path, _ in found], [leaf for _, leaf in found]
-    with dr.suspend_grad():
-        base = [dr.detach(leaf) for leaf in base]
-        quotients = _quotients(fn, dr.detach(args), base, eps)
+    # Not within suspend_grad(): the function may be a derivative itself.
+    base = [dr.detach(leaf) for leaf in base]
+    quotients = _quotients(fn, dr.detach(args), base, eps)
     for one in [dr.ADMode.Backward, dr.ADMode.Forward] if mode is None else [mode]:
         backward = one is dr.ADMode.Backward
         rows = _reverse(fn, args) if backward else _forward(fn, args)

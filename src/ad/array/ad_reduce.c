@@ -7,11 +7,14 @@
 #include "ad/rule/ad_apply.h"
 #include "base/error.h"
 
-/* Block reductions; a reduction of everything is one of a single block. */
+/* Block reductions; a reduction of everything is one of a single block. leaves: if the
+ * entries of a block are not next to each other, where each entry goes in the result;
+ * and then, where the operation needs them, elements and result */
 typedef struct Reduce {
     AdMoves m;
     ReduceOp op;
-    AdSize block; /* 0: all entries are one */
+    AdSize block;  /* 0: all entries are one */
+    AdSize stride; /* from one entry of a block to the next, 0: they are neighbours */
     bool exclusive, reverse; /* prefix sums */
 } Reduce;
 
@@ -25,6 +28,11 @@ static uint64_t reduce_of(const Reduce *r, ReduceOp op, uint64_t x)
 {
     if (!r->block.count)
         return ad_var_reduce(x, op);
+    if (r->stride.count) {
+        const uint64_t sizes[] = { ad_size_origin(r->block), ad_size_origin(r->stride) };
+        const JitAxis axis = { r->block.count, r->stride.count, sizes };
+        return ad_var_axis_reduce(op, x, &axis, ad_var_index(r->m.held.leaves[0]));
+    }
     ad_size_next(r->block);
     return ad_var_block_reduce(op, x, r->block.count);
 }
@@ -41,18 +49,28 @@ static uint64_t repeat(uint64_t x, AdSize size, AdSize count)
 /* An entry for each block as an entry for each element. */
 static uint64_t spread(const Reduce *r, uint64_t x)
 {
-    return r->block.count ? repeat(x, ad_size_over(r->m.size[0], r->block), r->block)
-                          : ad_var_inc_ref(x);
+    if (!r->block.count)
+        return ad_var_inc_ref(x);
+    const AdSize blocks = ad_size_over(r->m.size[0], r->block);
+    if (!r->stride.count)
+        return repeat(x, blocks, r->block);
+    uint64_t whole = ad_moves_resize(x, blocks);
+    TRY(whole, 0);
+    ad_size_next(r->stride);
+    return release_and_return(
+        whole, ad_var_broadcast(whole, ad_var_index(r->m.held.leaves[0]),
+                                r->stride.count));
 }
 
-/* What an element's change does to the result of its block. leaves: elements, result */
+/* What an element's change does to the result of its block. */
 static uint64_t weighted(const Reduce *r, uint64_t g)
 {
     if (r->op == ReduceOpAdd)
         return ad_var_inc_ref(g);
-    uint64_t x = ad_moves_leaf(&r->m, 0);
+    const uint32_t first = r->stride.count != 0;
+    uint64_t x = ad_moves_leaf(&r->m, first);
     uint64_t y = ad_traverse_is_tracked() ? reduce_of(r, r->op, x)
-                                          : ad_var_inc_ref(r->m.held.leaves[1]);
+                                          : ad_var_inc_ref(r->m.held.leaves[first + 1]);
     uint64_t all = y ? release_and_return(y, spread(r, y)) : 0;
     uint64_t zero = ad_moves_number(g, 0), result = 0;
     if (all && zero && r->op == ReduceOpMul) {
@@ -98,7 +116,9 @@ static uint64_t reduce_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     return ad_moves_add(into, change);
 }
 
-static uint64_t make_reduce(uint32_t result, uint64_t x, ReduceOp op, AdSize block)
+/* 'position' is 0 without a stride. */
+static uint64_t make_reduce(uint32_t result, uint64_t x, ReduceOp op, AdSize block,
+                            AdSize stride, uint32_t position)
 {
     TRY(result, 0);
     if (!ad_apply_tracks(1, &x))
@@ -112,14 +132,21 @@ static uint64_t make_reduce(uint32_t result, uint64_t x, ReduceOp op, AdSize blo
                                     (int) op);
     }
     Reduce r = {
-        .m = { .held = { .count = op == ReduceOpAdd ? 0 : 2, .leaves = { x, result } },
-               .name = "reduce",
+        .m = { .name = "reduce",
                .forward = reduce_forward,
                .backward = reduce_backward,
                .size = { ad_size_of(ad_var_index(x)) } },
         .op = op,
         .block = block,
+        .stride = stride,
     };
+    AdHeld *held = &r.m.held;
+    if (stride.count)
+        held->leaves[held->count++] = position;
+    if (op != ReduceOpAdd) {
+        held->leaves[held->count++] = x;
+        held->leaves[held->count++] = result;
+    }
     return ad_apply_moves(result, 1, &x, &r.m, sizeof(r));
 }
 
@@ -128,7 +155,8 @@ uint64_t ad_var_reduce(uint64_t index, ReduceOp op)
     uint32_t result = jit_var_reduce(ad_var_index(index), op);
     if (!ad_var_node(index) || !result)
         return result;
-    return make_reduce(result, index, op, (AdSize) { .count = 0 });
+    const AdSize none = { .count = 0 };
+    return make_reduce(result, index, op, none, none, 0);
 }
 
 uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size)
@@ -140,7 +168,25 @@ uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size)
     uint32_t result = jit_var_block_reduce(op, ad_var_index(index), block_size);
     if (block_size == jit_var_peek_size(ad_var_index(index)))
         block.count = 0;
-    return make_reduce(result, index, op, block);
+    return make_reduce(result, index, op, block, (AdSize) { .count = 0 }, 0);
+}
+
+uint64_t ad_var_axis_reduce(ReduceOp op, uint64_t index, const JitAxis *axis,
+                            uint32_t position)
+{
+    uint32_t result = jit_var_axis_reduce(op, ad_var_index(index), axis);
+    if (!ad_var_node(index) || !result)
+        return result;
+    if (!position && ad_apply_tracks(1, &index)) {
+        jit_var_dec_ref(result);
+        return (uint64_t) error_set(JIT_ERROR_ARGUMENT,
+                                    "ad_var_axis_reduce(): the operand is tracked, "
+                                    "expected the positions of its entries");
+    }
+    const uint64_t *sizes = axis->sizes;
+    return make_reduce(result, index, op,
+                       ad_size_from(axis->extent, sizes ? sizes[0] : 0),
+                       ad_size_from(axis->stride, sizes ? sizes[1] : 0), position);
 }
 
 /* ---------------------------------------------------------------- one entry as many */

@@ -64,7 +64,7 @@ typedef struct CpuChain {
 static uint64_t find_span(const Command *c, uint32_t slot)
 {
     if (c->kind == COMMAND_REDUCE)
-        return slot == 0 ? 1 : c->reduce.block;
+        return c->reduce.stride > 1 ? 0 : slot == 0 ? 1 : c->reduce.block;
     const Fold *folds = command_folds(c);
     for (uint32_t i = 0; i < c->launch.folds; ++i)
         if (folds[i].target == slot)

@@ -30,6 +30,10 @@
  * Work is cut into units: a chunk of a long block, or so many short blocks as make up
  * about a chunk. Accumulators of chunks go to a list, and finish() does step 5. Blocks
  * of up to 64 entries are reduced side by side, all by the same halving steps.
+ *
+ * Blocks with a stride are the columns of matrices. A unit takes a chunk of some columns
+ * next to each other, a panel: what the rule says of a number is done with a row of
+ * them, so that memory is read row by row.
  */
 #include "device/cpu/reduce.h"
 
@@ -57,6 +61,9 @@ typedef struct Reduction {
     size_t size, block;
     size_t chunks;          /* of each block */
     size_t blocks_per_unit; /* if chunks == 1 */
+    size_t stride;          /* from one entry of a block to the next */
+    size_t panels, width;   /* of each matrix, and columns of all but the last one, if
+                             * stride > 1 */
     char *partials;         /* size / block * chunks accumulators, if chunks > 1 */
 } Reduction;
 
@@ -125,8 +132,126 @@ void reduce_blocks(const LaneKernel *k, const char *in, size_t block, size_t cou
     }
 }
 
+/* ----------------------------------------------------------------- columns */
+
+enum {
+    PANEL = 256,                        /* columns, */
+    PANEL_MEMORY = PANEL * LANES_TOTALS /* and the memory of their partial results */
+};
+
+/* 'count' entries at 'in', 'stride' apart, of which each is a row of 'width' columns. */
+typedef struct Rows {
+    const LaneKernel *kernel;
+    const char *in;
+    size_t stride, width, count;
+} Rows;
+
+static void fill_neutral(const LaneKernel *k, char *out, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        memcpy(out + i * k->acc_size, &k->neutral, k->acc_size);
+}
+
+/* Row by row: into[i] = row 'first' + i, or op(into[i], row). */
+static void take_rows(const Rows *r, size_t first, size_t count, bool merge, char *into)
+{
+    const LaneKernel *k = r->kernel;
+    const char *in = r->in + first * r->stride * k->entry_size;
+    const bool dense = r->stride == r->width;
+    const size_t width = dense ? r->width * count : r->width, rows = dense ? 1 : count;
+    if (merge && k->direct) {
+        k->core->merge(into, in, r->stride, width, rows);
+        return;
+    }
+    _Alignas(64) char row[TILE * MAX_ACC_SIZE];
+    for (size_t i = 0; i < rows; ++i, in += r->stride * k->entry_size)
+        for (size_t j = 0; j < width; j += TILE) {
+            const size_t entries = width - j < TILE ? width - j : TILE;
+            char *to = into + (i * width + j) * k->acc_size;
+            k->load(in + j * k->entry_size, entries, entries, 1, false, merge ? row : to);
+            if (merge)
+                k->core->merge(to, row, 0, entries, 1);
+        }
+}
+
+/* Steps 2 to 4: up to LANES_CHUNK rows to one row of accumulators. What comes first in a
+ * place is put there, as combining it with the neutral element would. */
+static void reduce_rows(const Rows *r, char *out)
+{
+    const LaneKernel *k = r->kernel;
+    _Alignas(64) char totals[PANEL_MEMORY], later[PANEL_MEMORY];
+    size_t lanes = LANES_TOTALS / k->acc_size;
+    const size_t row = r->width * k->acc_size, run = LANES_RUN * lanes;
+    if (r->count < lanes) { /* a partial result for each */
+        lanes = 1;
+        while (lanes < r->count)
+            lanes *= 2;
+        fill_neutral(k, totals + r->count * row, (lanes - r->count) * r->width);
+    }
+    for (size_t i = 0; i < r->count; i += run) {
+        const size_t rows = r->count - i < run ? r->count - i : run;
+        char *parts = i ? later : totals;
+        if (i && rows < lanes)
+            fill_neutral(k, parts + rows * row, (lanes - rows) * r->width);
+        for (size_t j = 0; j < rows; j += lanes)
+            take_rows(r, i + j, lanes < rows - j ? lanes : rows - j, j > 0, parts);
+        if (i)
+            k->core->merge(totals, parts, 0, lanes * r->width, 1);
+    }
+    for (size_t h = lanes / 2; h > 0; h /= 2)
+        k->core->merge(totals, totals + h * row, 0, h * r->width, 1);
+    memcpy(out, totals, row);
+}
+
+/* A chunk of a panel. */
+static void reduce_columns(const Reduction *r, size_t unit)
+{
+    const LaneKernel *k = r->kernel;
+    const size_t chunk = unit % r->chunks, panel = unit / r->chunks % r->panels;
+    const size_t matrix = unit / r->chunks / r->panels;
+    const size_t column = panel * r->width, first = chunk * LANES_CHUNK;
+    const size_t left = r->stride - column, rows = r->block - first;
+    const Rows part = {
+        .kernel = k,
+        .in = r->in + ((matrix * r->block + first) * r->stride + column) * k->entry_size,
+        .stride = r->stride,
+        .width = left < r->width ? left : r->width,
+        .count = rows < LANES_CHUNK ? rows : LANES_CHUNK,
+    };
+    _Alignas(64) char accs[PANEL * MAX_ACC_SIZE];
+    reduce_rows(&part, accs);
+    const size_t result = matrix * r->stride + column;
+    if (r->chunks == 1)
+        k->store(accs, part.width, part.width, 1, false, r->out + result * k->entry_size);
+    for (size_t i = 0; r->chunks > 1 && i < part.width; ++i)
+        memcpy(r->partials + ((result + i) * r->chunks + chunk) * k->acc_size,
+               accs + i * k->acc_size, k->acc_size);
+}
+
+static size_t count_panels(const Reduction *r, size_t width)
+{
+    return (r->stride + width - 1) / width;
+}
+
+/* Columns of a panel: as few as it takes for several threads to have work. */
+static size_t panel_width(const Reduction *r)
+{
+    enum { UNITS = 8, NARROW = 16 };
+    const size_t others = r->size / r->block / r->stride * r->chunks;
+    size_t width = r->stride < PANEL ? r->stride : PANEL;
+    while (width > NARROW && others * count_panels(r, width) < UNITS)
+        width = (width / 2 + NARROW - 1) / NARROW * NARROW;
+    return width;
+}
+
+/* ----------------------------------------------------------------- units */
+
 static void reduce_unit(const Reduction *r, size_t unit)
 {
+    if (r->stride > 1) {
+        reduce_columns(r, unit);
+        return;
+    }
     const LaneKernel *k = r->kernel;
     if (r->chunks == 1 && !r->dot) {
         size_t first = unit * r->blocks_per_unit, count = r->size / r->block - first;
@@ -190,8 +315,15 @@ static size_t plan(Reduction *r)
     r->chunks = (r->block + LANES_CHUNK - 1) / LANES_CHUNK;
     if (r->chunks > 1 || r->dot) {
         r->partials = alloc_get(blocks * r->chunks * r->kernel->acc_size);
-        return r->partials ? blocks * r->chunks : 0;
+        TRY(r->partials, 0);
     }
+    if (r->stride > 1) {
+        r->width = panel_width(r);
+        r->panels = count_panels(r, r->width);
+        return blocks / r->stride * r->panels * r->chunks;
+    }
+    if (r->partials)
+        return blocks * r->chunks;
     r->blocks_per_unit = LANES_CHUNK / r->block;
     return (blocks + r->blocks_per_unit - 1) / r->blocks_per_unit;
 }
@@ -221,7 +353,7 @@ bool reduce_now(ReduceOp op, VarType type, const void *in, size_t size, void *ou
     } else if (size <= LANES_CHUNK) {
         reduce_blocks(k, in, size, 1, out);
     } else {
-        Reduction r = { .kernel = k, .in = in, .out = out };
+        Reduction r = { .kernel = k, .in = in, .out = out, .stride = 1 };
         r.size = r.block = size;
         size_t units = plan(&r);
         TRY(units, false);
@@ -283,7 +415,8 @@ bool reduce_prepare(CpuJob *job)
     r->out = command_address(c, 1);
     r->size = c->size;
     r->block = c->reduce.block;
-    if (r->block <= LANES_CHUNK) {
+    r->stride = c->reduce.stride;
+    if (r->block <= LANES_CHUNK && r->stride == 1) {
         job->range = run_range;
         job->step = (uint32_t) r->block;
         job->most = UINT32_MAX;
@@ -305,5 +438,6 @@ bool reduce_prepare_dot(CpuJob *job)
     r->second_scalar = c->slots[1].bytes == entry;
     r->out = command_address(c, 2);
     r->size = r->block = c->size;
+    r->stride = 1;
     return plan_units(job, r);
 }

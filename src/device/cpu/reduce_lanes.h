@@ -59,6 +59,9 @@ typedef struct LaneCore {
     void (*scan_short)(void *inout, size_t count, size_t stride);
     /** out[i] = op(*before, in[i]). */
     void (*offset)(const void *in, size_t count, const void *before, void *out);
+    /** into[r][i] = op(into[r][i], in[r][i]) for 'rows' rows of 'count', those of 'in'
+     *  'stride' apart. The two do not overlap. */
+    void (*merge)(void *into, const void *in, size_t stride, size_t count, size_t rows);
 } LaneCore;
 
 /** One operation on one entry type. */

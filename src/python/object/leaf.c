@@ -330,6 +330,11 @@ Leaf leaf_block_reduce(ReduceOp op, Leaf a, size_t block)
     return ad_var_block_reduce(op, a, block);
 }
 
+Leaf leaf_axis_reduce(ReduceOp op, Leaf a, const JitAxis *axis, Leaf position)
+{
+    return ad_var_axis_reduce(op, a, axis, leaf_index(position));
+}
+
 Leaf leaf_block_prefix_reduce(ReduceOp op, Leaf a, size_t block, bool exclusive,
                               bool reverse)
 {

@@ -313,6 +313,8 @@ Leaf leaf_write(Leaf target, size_t offset, const void *entry);
 Leaf leaf_reduce(Leaf a, ReduceOp op);
 Leaf leaf_reduce_dot(Leaf a, Leaf b);
 Leaf leaf_block_reduce(ReduceOp op, Leaf a, size_t block);
+/** 'position', which derivatives need: as ad_var_axis_reduce(). */
+Leaf leaf_axis_reduce(ReduceOp op, Leaf a, const JitAxis *axis, Leaf position);
 Leaf leaf_block_prefix_reduce(ReduceOp op, Leaf a, size_t block, bool exclusive,
                               bool reverse);
 Leaf leaf_any(Leaf mask);

@@ -6,12 +6,16 @@
  *
  *     R          one reduction of everything
  *     K R        the entries to combine follow each other: a block reduction
- *     other      evaluated: entries are gathered so that the reduced groups come last,
- *                then as above; symbolic: each entry is scattered to its place
+ *     R K, K R K they are in columns: a reduction of an axis
+ *     other      entries are gathered so that the reduced groups come last, then as
+ *                above
+ *
+ * These evaluate the input. Symbolically each entry is scattered to its place.
  *
  * Order of a sum: that of the entries, with the kept groups fixed.
  */
 #include "python/object/error.h"
+#include "python/object/evaluate.h"
 #include "python/object/reads.h"
 #include "python/object/wait.h"
 #include "python/reduce/reduce.h"
@@ -180,6 +184,44 @@ static Leaf gather_entries(const Call *c, Leaf index)
     return ordered;
 }
 
+/* The only group that is reduced, NULL: there are several. */
+static const Group *only_reduced(const Plan *p)
+{
+    const Group *found = NULL;
+    for (int i = 0; i < p->count; i++) {
+        if (p->groups[i].reduced && found)
+            return NULL;
+        if (p->groups[i].reduced)
+            found = &p->groups[i];
+    }
+    return found;
+}
+
+typedef struct Columns {
+    ReduceOp op;
+    JitAxis axis;
+    Leaf position;
+} Columns;
+
+static Leaf run_columns(Leaf leaf, void *argument)
+{
+    const Columns *columns = argument;
+    return leaf_axis_reduce(columns->op, leaf, &columns->axis, columns->position);
+}
+
+static Leaf reduce_columns(const Call *c, Leaf leaf, const Group *group)
+{
+    const uint64_t sizes[] = { group->extent.size, group->stride.size };
+    Columns columns = { c->reduction->op,
+                        { group->extent.n, group->stride.n, sizes }, 0 };
+    if (leaf_node(leaf) &&
+        !(columns.position = target_index((JitBackend) c->info->backend, c->plan)))
+        return 0;
+    Leaf result = evaluate_command(run_columns, leaf, 0, &columns);
+    leaf_unref(columns.position);
+    return result;
+}
+
 static Leaf reduce_groups(const Call *c, Leaf leaf)
 {
     const Plan *p = c->plan;
@@ -199,6 +241,9 @@ static Leaf reduce_groups(const Call *c, Leaf leaf)
         return reduce_variable(c->info, op, c->reduction->strategy, leaf, block);
     if (reduce_prefers_symbolic(c->info, op, c->reduction->strategy, leaf))
         return scatter_entries(c, leaf);
+    const Group *group = only_reduced(p);
+    if (group)
+        return reduce_columns(c, leaf, group);
     Leaf ordered = gather_entries(c, leaf);
     Leaf result =
         ordered ? reduce_variable(c->info, op, STRATEGY_EVALUATED, ordered, block)

@@ -32,6 +32,20 @@ static bool check_reduction(ThreadState *ts, VarId id, ReduceOp op, size_t block
     return true;
 }
 
+/* Does the array consist of whole matrices? */
+static bool check_axis(ThreadState *ts, VarId id, size_t extent, size_t stride,
+                       const char *function)
+{
+    size_t matrix;
+    if (!__builtin_mul_overflow(extent, stride, &matrix) && matrix &&
+        var_entries(var_get(id)) % matrix == 0)
+        return true;
+    return error_set(JIT_ERROR_ARGUMENT,
+                     "%s: the axis has %zu entries, which are %zu apart; expected that "
+                     "the product divides the size %u",
+                     function, extent, stride, node_number(ts, id));
+}
+
 /* A variable like another one, with other entries, whose reference moves. */
 static VarId give_buffer(ThreadState *ts, VarId like, uint32_t size, Buffer *entries)
 {
@@ -142,7 +156,36 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
     c->reduce.op = op;
     c->reduce.type = type;
     c->reduce.block = block;
+    c->reduce.stride = 1;
     return block_result(ts, c, id, width, type, count);
+}
+
+VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, size_t extent,
+                     size_t stride, const Width widths[2], const char *function)
+{
+    if (stride == 1)
+        return reduction_reduce(ts, op, id, extent, widths[0], function);
+    TRY(node_usable(ts, id, function, "the variable"), 0);
+    TRY(check_axis(ts, id, extent, stride, function), 0);
+    TRY(check_reduction(ts, id, op, extent * stride, function), 0);
+    Width all = widths[0];
+    TRY(freezing_times(ts, widths[1], &all) && freezing_divides(ts, id, all), 0);
+    if (extent == 1) {
+        var_inc(id);
+        return id;
+    }
+    VarType type = (VarType) var_get(id)->type;
+    uint32_t size = var_entries(var_get(id)), count = (uint32_t) (size / extent);
+    size_t bytes = (size_t) count * type_info[type].size;
+    Command *c = work_command(ts, COMMAND_REDUCE, size, &id, 1, &bytes, 1, 0);
+    TRY(c, 0);
+    c->reduce.op = op;
+    c->reduce.type = type;
+    c->reduce.block = extent;
+    c->reduce.stride = stride;
+    freezing_extent(ts, 0, widths[0]);
+    freezing_extent(ts, 1, widths[1]);
+    return work_result(ts, c, type, count);
 }
 
 /* Literals and single entries need no pass over memory. */
@@ -223,6 +266,7 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
     c->reduce.op = op;
     c->reduce.type = type;
     c->reduce.block = block;
+    c->reduce.stride = 1;
     c->reduce.exclusive = exclusive;
     c->reduce.reverse = reverse;
     return block_result(ts, c, id, width, type, size);

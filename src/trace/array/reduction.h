@@ -15,6 +15,9 @@ VarId reduction_any(ThreadState *ts, VarId id);
  *  (freezing_take_number()); FREEZING_LANES: it is all there are. */
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        Width width, const char *function);
+/** Axis of (any, extent, stride) entries; 'widths': extent and stride as sizes. */
+VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, size_t extent,
+                     size_t stride, const Width widths[2], const char *function);
 VarId reduction_dot(ThreadState *ts, VarId a, VarId b);
 VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        Width width, bool exclusive, bool reverse);
