@@ -183,8 +183,9 @@ static void put_parameters(const ExportPlan *p, uint32_t number, Text *out)
             break;
         case COMMAND_REDUCE:
         case COMMAND_PREFIX:
-            text_putf(out, ",\n      .reduce = { (ReduceOp) %d, (VarType) %d, %zu, %zu, "
-                      "%s, %s }",
+            text_putf(out,
+                      ",\n      .reduce = { (ReduceOp) %d, (VarType) %d, %zu, %zu, %s, "
+                      "%s }",
                       (int) c->reduce.op, (int) c->reduce.type, c->reduce.block,
                       c->reduce.stride, truth(c->reduce.exclusive),
                       truth(c->reduce.reverse));

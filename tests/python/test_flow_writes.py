@@ -37,6 +37,28 @@ def loop(body: Callable[..., Any], *state: Any, mode: str, turns: int = 3) -> An
     return found[1:]
 
 
+def test_a_write_of_no_lane_leaves_the_target_as_it_is() -> None:
+    """It is no other array, so that a conditional may pass it through in any size."""
+    for mask in (Bool(False), Bool(True) & False):
+        target = dr.arange(UInt, 20)
+        dr.eval(target)
+        other = UInt(target)
+        for write in (dr.scatter, dr.scatter_add):
+            write(target, LANE, LANE, mask)
+        assert target.index == other.index
+
+        def side(target: Any, lane: Any, mask: Any = mask) -> Any:
+            return target, dr.if_stmt(
+                (lane,),
+                (lane < 9) & mask,
+                lambda lane: (dr.scatter(target, lane, lane), lane + 1)[1],
+                lambda lane: lane + 2,
+            )
+
+        found = dr.if_stmt((target, LANE), LANE > 1, side, lambda a, b: (a, b))
+        assert list(found[0]) == list(range(20)) and list(found[1]) == [0, 1, 4, 5]
+
+
 # ---------------------------------------------------------------- reads, then writes
 
 

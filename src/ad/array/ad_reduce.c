@@ -29,7 +29,8 @@ static uint64_t reduce_of(const Reduce *r, ReduceOp op, uint64_t x)
     if (!r->block.count)
         return ad_var_reduce(x, op);
     if (r->stride.count) {
-        const uint64_t sizes[] = { ad_size_origin(r->block), ad_size_origin(r->stride) };
+        const uint64_t sizes[] = { ad_size_origin(r->block),
+                                   ad_size_origin(r->stride) };
         const JitAxis axis = { r->block.count, r->stride.count, sizes };
         return ad_var_axis_reduce(op, x, &axis, ad_var_index(r->m.held.leaves[0]));
     }

@@ -31,9 +31,9 @@
  * about a chunk. Accumulators of chunks go to a list, and finish() does step 5. Blocks
  * of up to 64 entries are reduced side by side, all by the same halving steps.
  *
- * Blocks with a stride are the columns of matrices. A unit takes a chunk of some columns
- * next to each other, a panel: what the rule says of a number is done with a row of
- * them, so that memory is read row by row.
+ * Blocks with a stride are the columns of matrices. A unit takes a chunk of columns
+ * that are next to each other, a panel: what the rule says of a number is done with a
+ * row of them, so that memory is read row by row.
  */
 #include "device/cpu/reduce.h"
 
@@ -139,7 +139,7 @@ enum {
     PANEL_MEMORY = PANEL * LANES_TOTALS /* and the memory of their partial results */
 };
 
-/* 'count' entries at 'in', 'stride' apart, of which each is a row of 'width' columns. */
+/* 'count' rows of 'width' columns, 'stride' entries apart. */
 typedef struct Rows {
     const LaneKernel *kernel;
     const char *in;
@@ -168,14 +168,15 @@ static void take_rows(const Rows *r, size_t first, size_t count, bool merge, cha
         for (size_t j = 0; j < width; j += TILE) {
             const size_t entries = width - j < TILE ? width - j : TILE;
             char *to = into + (i * width + j) * k->acc_size;
-            k->load(in + j * k->entry_size, entries, entries, 1, false, merge ? row : to);
+            k->load(in + j * k->entry_size, entries, entries, 1, false,
+                    merge ? row : to);
             if (merge)
                 k->core->merge(to, row, 0, entries, 1);
         }
 }
 
-/* Steps 2 to 4: up to LANES_CHUNK rows to one row of accumulators. What comes first in a
- * place is put there, as combining it with the neutral element would. */
+/* Steps 2 to 4: up to LANES_CHUNK rows to one row of accumulators. What comes first in
+ * a place is put there, as combining it with the neutral element would. */
 static void reduce_rows(const Rows *r, char *out)
 {
     const LaneKernel *k = r->kernel;
@@ -211,9 +212,10 @@ static void reduce_columns(const Reduction *r, size_t unit)
     const size_t matrix = unit / r->chunks / r->panels;
     const size_t column = panel * r->width, first = chunk * LANES_CHUNK;
     const size_t left = r->stride - column, rows = r->block - first;
+    const size_t start = (matrix * r->block + first) * r->stride + column;
     const Rows part = {
         .kernel = k,
-        .in = r->in + ((matrix * r->block + first) * r->stride + column) * k->entry_size,
+        .in = r->in + start * k->entry_size,
         .stride = r->stride,
         .width = left < r->width ? left : r->width,
         .count = rows < LANES_CHUNK ? rows : LANES_CHUNK,
@@ -222,7 +224,8 @@ static void reduce_columns(const Reduction *r, size_t unit)
     reduce_rows(&part, accs);
     const size_t result = matrix * r->stride + column;
     if (r->chunks == 1)
-        k->store(accs, part.width, part.width, 1, false, r->out + result * k->entry_size);
+        k->store(accs, part.width, part.width, 1, false,
+                 r->out + result * k->entry_size);
     for (size_t i = 0; r->chunks > 1 && i < part.width; ++i)
         memcpy(r->partials + ((result + i) * r->chunks + chunk) * k->acc_size,
                accs + i * k->acc_size, k->acc_size);

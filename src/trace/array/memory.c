@@ -525,6 +525,13 @@ static VarId scatter_in_order(Access *a, VarId named, VarId target, VarId value,
     return 0;
 }
 
+/* Does no lane write? Then the target stays what it is, also if others have it. */
+static bool is_off(const Access *a)
+{
+    const Var *mask = a->mask ? var_get(a->mask) : NULL;
+    return mask && mask->op == OP_LITERAL && !mask->value.literal;
+}
+
 /* Scatter one value (n = 1, ids: pointer, value, index, mask) or a packet (pointer,
  * index, mask, values). */
 static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
@@ -536,6 +543,10 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
     bool ordered = in_order_applies(a->ts, (VarType) var_get(target)->type, op, mode);
     TRY(!ordered || in_order_check(a->ts, a->function), 0);
     TRY(prepare(a, n, target, index, mask, values, n), 0);
+    if (is_off(a)) {
+        var_inc(named);
+        return named;
+    }
     if (ordered)
         return scatter_in_order(a, named, target, values[0], op);
     VarId written = writable_beside(a->ts, named, target, values, n);
