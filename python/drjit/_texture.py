@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import math
 import operator
-from itertools import product
+from itertools import accumulate, product
 
 import drjit as dr
 
+from . import _mipmap
+from ._mipmap import Grid
 from ._shape.axes import gather_whole
 
 TYPE_CHECKING = False  # that of typing, which takes long to import
@@ -38,6 +40,8 @@ _SUFFIX = {
 _LEAF = {"f16": "Float16", "f": "Float", "f64": "Float64", "u8": "UInt8"}
 # Texels farther away than that are those of the border, or of any period.
 _FAR = 2.0**30
+# Up to it, all integers are numbers of the type.
+_EXACT = {dr.VarType.Float16: 2**11, dr.VarType.Float32: 2**24}
 
 
 class Texture:
@@ -56,6 +60,9 @@ class Texture:
             ``Repeat`` that of the other end, and ``Mirror`` that of a mirror.
         srgb: the content is sRGB, and lookups are linear. For 8 bits only; of each four
             channels the fourth is linear.
+        mip_filter: also keep the content at coarser resolutions, for ``eval_lod()`` and
+            ``eval_grad()``: lookups are ``FilterMode.Linear`` between two of these, or
+            that which is ``Nearest``. ``None``: do not.
         writable: ``write()`` may be called.
         use_accel, migrate: without effect on CPUs.
 
@@ -76,6 +83,8 @@ class Texture:
     _suffix: ClassVar[str]  # of the texels' type
     _dim: ClassVar[int]
     DRJIT_STRUCT: ClassVar[dict[str, Any]]
+    _texels: Any  # of all levels, what lookups gather from; None if it is to be made
+    _starts: Any  # of each level, its first texel; None without mip_filter
 
     # ---------------------------------------------------------------- making
 
@@ -86,15 +95,23 @@ class Texture:
         self._use_accel = bool(arguments["use_accel"])
         self._filter_mode = arguments["filter_mode"]
         self._wrap_mode = arguments["wrap_mode"]
+        self._mip_filter = arguments["mip_filter"]
         self._srgb = bool(arguments["srgb"])
         self._writable = bool(arguments.get("writable", False))
-        for name, kind in (("filter_mode", dr.FilterMode), ("wrap_mode", dr.WrapMode)):
-            if not isinstance(arguments[name], kind):
+        for name, kind in (
+            ("filter_mode", dr.FilterMode),
+            ("wrap_mode", dr.WrapMode),
+            ("mip_filter", dr.FilterMode),
+        ):
+            none = " or None" if name == "mip_filter" else ""
+            if not isinstance(arguments[name], kind) and not (
+                none and arguments[name] is None
+            ):
                 found = type(arguments[name]).__name__
                 self._fail(
                     TypeError,
                     "",
-                    f"{name!r} is of type {found}, expected {kind.__name__}",
+                    f"{name!r} is of type {found}, expected {kind.__name__}{none}",
                 )
         if self._srgb and self._suffix != "u8":
             self._fail(RuntimeError, "", "'srgb' is set, which is for 8-bit textures")
@@ -103,8 +120,7 @@ class Texture:
         else:
             shape = self._shape_of(arguments["shape"], arguments["channels"])
             self._tensor = dr.empty(self._tensor_class(), shape)
-        self._texels = None
-        self._content()
+        self._update("tensor" in arguments)
 
     @classmethod
     def _arguments(cls, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -220,8 +236,29 @@ class Texture:
     def update_inplace(self, migrate: bool = False) -> None:
         """Have lookups see what the tensor has been changed to in place."""
         self._check_shape("update_inplace", self.shape)
+        self._update()
+
+    def _update(self, specified: bool = True) -> None:
+        """Prepare lookups, when the content is another one.
+
+        At once, and not when the first one is made: that may be in recorded code, where
+        whole arrays cannot be computed, and states of loops have to stay what they are.
+        """
+        self._starts = None
+        if self._mip_filter is not None:
+            counts = [math.prod(level) for level in self._levels()[:-1]]
+            starts = [0, *accumulate(counts)]
+            if dr.is_jit_v(self._tensor):
+                starts = dr.uint32_array_t(dr.detached_t(self._tensor.array))(starts)
+            self._starts = starts
         self._texels = None
-        self._content()
+        if specified or self._mip_filter is None:
+            self._content()
+        else:
+            counts = [math.prod(level) for level in self._levels()]
+            self._texels = dr.empty(
+                type(self._tensor.array), sum(counts) * self._entries()
+            )
 
     def write(self, pos: Any, value: Any, active: Any = True) -> None:
         """Set texels at integer positions (x, y, z), by a list with a value for each
@@ -236,7 +273,8 @@ class Texture:
                 f"there are {len(value)} values, expected one for each of {channels} "
                 "channels",
             )
-        index = self._index([self._unsigned(p) for p in self._parts("write", pos)])
+        parts = [self._unsigned(p) for p in self._parts("write", pos)]
+        index = self._index(parts, self._grid())
         for k in range(channels):
             part = dr.detach(value[k])
             dr.scatter(self._tensor.array, part, index * channels + k, active)
@@ -257,6 +295,16 @@ class Texture:
     def wrap_mode(self) -> Any:
         """What is beyond the grid."""
         return self._wrap_mode
+
+    def mip_filter(self) -> Any:
+        """How ``eval_lod()`` interpolates between levels; ``None`` if there are none
+        but the content."""
+        return self._mip_filter
+
+    def n_levels(self) -> int:
+        """The number of levels, that of the content included: the last one has one
+        texel. 1 without ``mip_filter``."""
+        return len(self._levels())
 
     def writable(self) -> bool:
         """May ``write()`` be called?"""
@@ -282,10 +330,11 @@ class Texture:
         cls._fail(RuntimeError, "from_native_handle", "this needs a backend for GPUs")
 
     def __repr__(self) -> str:
+        levels = self._mip_filter and f",\n  mip_filter = {self._mip_filter.name}"
         return (
             f"{type(self).__name__}[\n  shape = {self.shape},\n"
             f"  filter_mode = {self._filter_mode.name},\n"
-            f"  wrap_mode = {self._wrap_mode.name}\n]"
+            f"  wrap_mode = {self._wrap_mode.name}{levels or ''}\n]"
         )
 
     # ---------------------------------------------------------------- texels
@@ -299,6 +348,17 @@ class Texture:
         return self._packed() if tracked else self._texels
 
     def _packed(self) -> Any:
+        array = self._padded()
+        if self._mip_filter is None:
+            return array
+        return _mipmap.pyramid(array, self._levels(), self._entries(), self._srgb)
+
+    def _entries(self) -> int:
+        """How many entries a texel has in what lookups gather from."""
+        channels = self.channel_count()
+        return _packet(channels) if dr.is_jit_v(self._tensor) else channels
+
+    def _padded(self) -> Any:
         array, channels = self._tensor.array, self.channel_count()
         packet = _packet(channels)
         if packet == channels or not dr.is_jit_v(array):
@@ -318,7 +378,12 @@ class Texture:
         """Of the grid, along x, y, z."""
         return [int(n) for n in self._tensor.shape[-2::-1]]
 
-    def _parts(self, method: str, pos: Any) -> list[Any]:
+    def _levels(self) -> list[list[int]]:
+        """The extents of each level."""
+        extents = self._extents()
+        return [extents] if self._mip_filter is None else _mipmap.levels(extents)
+
+    def _parts(self, method: str, pos: Any, name: str = "pos") -> list[Any]:
         """The components of a position, along x, y, z."""
         n = self._dim
         if not dr.is_array_v(pos) or isinstance(pos, type):
@@ -341,20 +406,22 @@ class Texture:
         return self._fail(  # type: ignore[no-any-return]
             TypeError,
             method,
-            f"'pos' is of type {what}{size}, expected {n} component{'s'[: n != 1]}",
+            f"{name!r} is of type {what}{size}, expected {n} component{'s'[: n != 1]}",
         )
 
-    def _floats(self, method: str, pos: Any) -> list[Any]:
-        """The same, as floats; those of other types in single precision."""
+    def _floats(self, method: str, pos: Any, *others: Any) -> list[Any]:
+        """The same, as floats; those of other types in single precision. Behind them
+        other numbers, which become of that type."""
         parts = self._parts(method, pos)
         if not dr.is_jit_v(self._tensor):
-            return [float(part) for part in parts]
+            return [float(part) for part in (*parts, *others)]
         kinds = [
             dr.type_v(part)
             for part in parts
             if dr.is_float_v(part) and dr.is_array_v(part)
         ]
         kind = max(kinds, key=lambda kind: kind.value) if kinds else dr.VarType.Float32
+        parts += others
         tracked = any(dr.is_array_v(part) and dr.is_diff_v(part) for part in parts)
         leaf = self._class(_LEAF[_SUFFIX[kind]], tracked)
         return [leaf(part) for part in parts]
@@ -401,26 +468,90 @@ class Texture:
         cls = type(pos)
         return cls(made[0]) if dr.depth_v(cls) == 1 and dr.is_jit_v(cls) else cls(*made)
 
-    def _index(self, parts: Sequence[Any]) -> Any:
+    def _grid(self, level: Any = None) -> Grid:
+        """That of the content, or for each lane that of a level, which is a float."""
+        extents = self._extents()
+        if level is None:
+            return Grid(extents, extents, None)
+        if not dr.is_array_v(level):
+            counts = self._levels()[int(level)]
+            return Grid(counts, counts, self._starts[int(level)])
+        leaf = type(level)
+        unsigned = dr.uint32_array_t(leaf)
+        level = unsigned(level)
+        counts = [dr.maximum(unsigned(n) >> level, 1) for n in extents]
+        start = dr.gather(unsigned, unsigned(self._starts), level)
+        return Grid(counts, [leaf(n) for n in counts], start)
+
+    def _index(self, parts: Sequence[Any], grid: Grid) -> Any:
         """The number of a texel."""
-        index, stride = None, 1
-        for part, n in zip(parts, self._extents(), strict=True):
-            term = part * stride if stride != 1 else part
+        index, stride = grid.start, None
+        for part, n in zip(parts, grid.counts, strict=True):
+            term = part if stride is None else part * stride
             index = term if index is None else index + term
-            stride *= n
+            stride = n if stride is None else stride * n
         return index
+
+    def _folded(self, x: Any) -> Any:
+        """The position in the first period: from 0 to 1, or if mirrored from -1 to 1.
+        The difference is exact, but for positions slightly below 0 that become 1."""
+        if self._wrap_mode == dr.WrapMode.Repeat:
+            return x - dr.floor(x)
+        if self._wrap_mode == dr.WrapMode.Mirror:
+            return dr.fma(dr.round(x * 0.5), -2, x)
+        return x
+
+    def _near(self, first: Any, n: Any, scale: Any, offsets: Sequence[int]) -> Any:
+        """The texels at offsets (-1 to 2) from that of a folded position, a float
+        without fraction, along an axis of n texels; ``scale`` is n as a float."""
+        if not dr.is_array_v(first):
+            i = self._signed(first)
+            return [self._wrapped(i + k, n) for k in offsets]
+        ints, unsigned = dr.int32_array_t(type(first)), dr.uint32_array_t(type(first))
+        mode, low, high = self._wrap_mode, offsets[0], offsets[-1]
+        clamped = mode == dr.WrapMode.Clamp
+        # Folded positions need no lower bound. NaN becomes the upper one.
+        first = dr.minimum(first, scale - (1 + low if clamped else 1))
+        i = ints(dr.maximum(first, -high) if clamped else first)
+        last = ints(n) - 1 if dr.is_array_v(n) else n - 1
+        if max(self._extents()) >= _EXACT.get(dr.type_v(first), _FAR) - 2:
+            # Bounds may have been rounded.
+            i = dr.clip(
+                i, -high if clamped else -2 - last, last - (low if clamped else 0)
+            )
+        if not dr.is_array_v(n) and n == 1 and not clamped:
+            return [unsigned(i) & 0 for _ in offsets]
+        found = []
+        for k in offsets:
+            at = i + k if k else i
+            if clamped:
+                at = dr.maximum(at, 0) if k < high else at
+                at = dr.minimum(at, last) if k > low else at
+            at = unsigned(at)
+            # Of unsigned numbers, the smaller one is that in the grid.
+            if mode == dr.WrapMode.Repeat:
+                at = dr.minimum(at, at - n if k > 0 else at + n)
+            elif mode == dr.WrapMode.Mirror:
+                at = dr.minimum(at, ~at)
+                at = dr.minimum(at, (2 * n - 1) - at)
+            found.append(at)
+        return found
 
     # ---------------------------------------------------------------- sums
 
     def _texel(self, index: Any, leaf: Any, active: Any) -> Any:
         """The channels of a texel, as precise as positions of this type."""
         channels = self.channel_count()
+        tracked = leaf is not float and dr.is_diff_v(leaf)
+        texel = self._packet_at(index, tracked, active)
+        texel = self._array_class(channels, leaf)([texel[k] for k in range(channels)])
+        return self._decoded(texel) if self._suffix == "u8" else texel
+
+    def _array_class(self, components: int, leaf: Any) -> Any:
+        """The type of arrays of arrays of a type."""
         suffix = _SUFFIX[dr.type_v(leaf)] if leaf is not float else "f"
         tracked = leaf is not float and dr.is_diff_v(leaf)
-        cls = self._class(f"Array{_components(channels)}{suffix}", tracked)
-        texel = self._packet_at(index, tracked, active)
-        texel = cls([texel[k] for k in range(channels)])
-        return self._decoded(texel) if self._suffix == "u8" else texel
+        return self._class(f"Array{_components(components)}{suffix}", tracked)
 
     def _packet_at(self, index: Any, tracked: bool, active: Any) -> Any:
         array, channels = self._content(), self.channel_count()
@@ -441,11 +572,13 @@ class Texture:
                 texel[k] = dr.srgb_to_linear(texel[k])
         return texel
 
-    def _sum(self, taps: Sequence[Taps], order: int, leaf: Any, active: Any) -> Any:
+    def _sum(
+        self, taps: Sequence[Taps], order: int, leaf: Any, active: Any, grid: Grid
+    ) -> Any:
         """Sums of texels, by how often the weights of each axis are differentiated."""
         strides = [1]
-        for n in self._extents():
-            strides.append(strides[-1] * n)
+        for n in grid.counts:
+            strides.append(n * strides[-1])
 
         def along(axis: int, base: Any) -> dict[tuple[int, ...], Any]:
             if axis < 0:
@@ -467,51 +600,144 @@ class Texture:
                         )
             return found
 
-        return along(self._dim - 1, None)
+        return along(self._dim - 1, grid.start)
 
     # ---------------------------------------------------------------- lookups
 
-    def _taps(self, parts: Iterable[Any], before: int, count: int) -> Iterator[Any]:
+    def _taps(self, parts: Iterable[Any], grid: Grid, *offsets: int) -> Iterator[Any]:
         """For each axis the texels around a position, and the fraction of it."""
-        for x, n in zip(parts, self._extents(), strict=True):
-            at = dr.fma(x, n, -0.5)
+        for x, n, scale in zip(parts, grid.counts, grid.scales, strict=True):
+            at = dr.fma(self._folded(x), scale, -0.5)
             first = dr.floor(at)
-            i = self._signed(first)
-            positions = [
-                self._unsigned(self._wrapped(i + k, n))
-                for k in range(before, before + count)
-            ]
-            yield positions, at - first
+            yield self._near(first, n, scale, offsets), at - first
 
-    def _nearest(self, parts: Iterable[Any]) -> Any:
-        texels = [
-            self._unsigned(self._wrapped(self._signed(dr.floor(x * n)), n))
-            for x, n in zip(parts, self._extents(), strict=True)
-        ]
-        return self._index(texels)
+    def _sample(self, parts: Sequence[Any], active: Any, grid: Grid) -> Any:
+        """Content as ``filter_mode`` says."""
+        leaf = type(parts[0])
+        if self._filter_mode == dr.FilterMode.Nearest:
+            texels = [
+                self._near(dr.floor(self._folded(x) * scale), n, scale, (0,))[0]
+                for x, n, scale in zip(parts, grid.counts, grid.scales, strict=True)
+            ]
+            return self._texel(self._index(texels, grid), leaf, active)
+        taps = [(at, [[1 - f, f]]) for at, f in self._taps(parts, grid, 0, 1)]
+        return self._sum(taps, 0, leaf, active, grid)[(0,) * self._dim]
 
     def eval(self, pos: Any, active: Any = True) -> Any:
         """The content at a position, interpolated as ``filter_mode`` says."""
-        parts = self._floats("eval", pos)
-        leaf = type(parts[0])
-        if self._filter_mode == dr.FilterMode.Nearest:
-            return self._texel(self._nearest(parts), leaf, active)
-        taps = [(at, [[1 - f, f]]) for at, f in self._taps(parts, 0, 2)]
-        return self._sum(taps, 0, leaf, active)[(0,) * self._dim]
+        return self._sample(self._floats("eval", pos), active, self._grid())
+
+    def _need_levels(self, method: str) -> None:
+        if self._mip_filter is None:
+            self._fail(
+                RuntimeError,
+                method,
+                "the texture was made without 'mip_filter', expected one with "
+                "FilterMode.Linear or FilterMode.Nearest",
+            )
+
+    def _lod(self, lod: Any) -> Any:
+        """The number of a level, if it is one."""
+        flat = dr.is_array_v(lod) and not isinstance(lod, type) and dr.depth_v(lod) == 1
+        if isinstance(lod, bool) or not (
+            isinstance(lod, int | float)
+            or (flat and dr.is_arithmetic_v(lod) and not dr.is_tensor_v(lod))
+        ):
+            found = type(lod).__name__
+            self._fail(
+                TypeError,
+                "eval_lod",
+                f"'lod' is of type {found}, expected a number or an array of numbers",
+            )
+        return lod
+
+    def _at_level(self, parts: Sequence[Any], lod: Any, active: Any) -> Any:
+        """Content at a level that is a float."""
+        last = self.n_levels() - 1
+        lod = dr.clip(lod, 0, last)
+        if self._mip_filter == dr.FilterMode.Nearest:
+            level = dr.floor(lod + 0.5)
+            return self._sample(parts, active, self._grid(level))
+        level = dr.floor(lod)
+        fine = self._sample(parts, active, self._grid(level))
+        level_above = dr.minimum(level + 1, last)
+        coarse = self._sample(parts, active, self._grid(level_above))
+        return dr.fma(coarse - fine, lod - level, fine)
+
+    def eval_lod(self, pos: Any, lod: Any, active: Any = True) -> Any:
+        """The content at a resolution that has 2 ** lod times larger texels.
+
+        Within a level, lookups are as ``filter_mode`` says, and between two of them as
+        ``mip_filter`` does. ``lod`` is clamped to the levels that there are; NaN is the
+        last one.
+        """
+        self._need_levels("eval_lod")
+        *parts, lod = self._floats("eval_lod", pos, self._lod(lod))
+        return self._at_level(parts, lod, active)
+
+    def eval_grad(self, pos: Any, dpdx: Any, dpdy: Any, active: Any = True) -> Any:
+        """The mean of the content in a footprint: that of a pixel, if ``dpdx`` and
+        ``dpdy`` are the derivatives of the position by the pixel's coordinates.
+
+        The shorter of the two, in texels, says which level is looked up. As many
+        lookups as it fits into the longer one are averaged along that: 16 at most, for
+        which the level may be a coarser one. In one dimension the longer one says which
+        level. What is shorter than a texel counts as one, and components of more than
+        32768, infinity and NaN as 32768.
+        """
+        self._need_levels("eval_grad")
+        n = self._dim
+        numbers = self._floats(
+            "eval_grad",
+            pos,
+            *self._parts("eval_grad", dpdx, "dpdx"),
+            *self._parts("eval_grad", dpdy, "dpdy"),
+        )
+        parts, dx, dy = numbers[:n], numbers[n : 2 * n], numbers[2 * n :]
+        count, lod, line = _mipmap.footprint(dx, dy, self._extents())
+        if n == 1:
+            return self._at_level(parts, lod, active)
+
+        def probe(k: Any) -> Any:
+            at = (k + 0.5) / count - 0.5
+            there = [dr.fma(a, at, p) for a, p in zip(line, parts, strict=True)]
+            return self._at_level(there, lod, active)
+
+        leaf = type(lod)
+        if leaf is float:
+            return sum((probe(k) for k in range(1, int(count))), probe(0)) * (1 / count)
+        channels = self.channel_count()
+        width = dr.width((numbers, active))
+        total = dr.zeros(
+            self._array_class(channels, leaf),
+            width if channels <= 4 else (channels, width),
+        )
+        _, total = dr.while_loop(
+            (dr.uint32_array_t(leaf)(0), total),
+            lambda k, total: (leaf(k) < count) & active,
+            lambda k, total: (k + 1, total + probe(leaf(k))),
+            labels=("k", "total"),
+            label="eval_grad",
+            max_iterations=-1,
+        )
+        return total * (1 / count)
 
     def eval_fetch(self, pos: Any, active: Any = True) -> tuple[Any, ...]:
         """The texels that a linear lookup reads, x first: 2, 4 or 8 of them."""
-        parts = self._floats("eval_fetch", pos)
-        axes = [at for at, _ in self._taps(parts, 0, 2)]
+        parts, grid = self._floats("eval_fetch", pos), self._grid()
+        axes = [at for at, _ in self._taps(parts, grid, 0, 1)]
         return tuple(
-            self._texel(self._index(places[::-1]), type(parts[0]), active)
+            self._texel(self._index(places[::-1], grid), type(parts[0]), active)
             for places in product(*axes[::-1])
         )
 
     def _cubic(self, method: str, pos: Any, active: Any, order: int) -> Any:
         parts = self._floats(method, pos)
-        taps = [(at, _b_spline(f, order)) for at, f in self._taps(parts, -1, 4)]
-        return self._sum(taps, order, type(parts[0]), active)
+        grid = self._grid()
+        taps = [
+            (at, _b_spline(f, order)) for at, f in self._taps(parts, grid, -1, 0, 1, 2)
+        ]
+        return self._sum(taps, order, type(parts[0]), active, grid)
 
     def eval_cubic(
         self, pos: Any, active: Any = True, force_nonaccel: bool = False
@@ -572,6 +798,7 @@ _WITH_SHAPE = {
     **_COMMON,
     "writable": False,
     "srgb": False,
+    "mip_filter": None,
 }
 _WITH_TENSOR = {
     "tensor": _MISSING,
@@ -579,6 +806,7 @@ _WITH_TENSOR = {
     "migrate": True,
     **_COMMON,
     "srgb": False,
+    "mip_filter": None,
 }
 
 
@@ -650,9 +878,11 @@ def make(module: ModuleType) -> dict[str, type[Any]]:
             "DRJIT_STRUCT": {
                 "_tensor": getattr(module, "TensorX" + suffix),
                 "_texels": object,
+                "_starts": object,
                 "_use_accel": bool,
                 "_filter_mode": dr.FilterMode,
                 "_wrap_mode": dr.WrapMode,
+                "_mip_filter": object,
                 "_srgb": bool,
                 "_writable": bool,
             },

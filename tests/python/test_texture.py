@@ -279,6 +279,23 @@ def test_positions_that_are_none() -> None:
                 dr.eval(t.eval(p), t.eval_cubic(p))
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [2045, 2047, 4099, 5001, 65519, 70001])
+def test_more_texels_than_half_precision_counts(n: int, mode: Any) -> None:
+    """Positions of half precision, rounded bounds: texels of the grid all the same."""
+    wild = [0, 1, -1, 0.9995, 1.001, -0.0005, 2, -2, 7.3, 6e4, -6e4, dr.inf, dr.nan]
+    p = ad.Float16([*wild, *np.linspace(-1.01, 1.01, 60)])
+    with dr.scoped_set_flag(dr.JitFlag.Debug, True), np.errstate(all="ignore"):
+        t = texture(np.ones((n, 1)), "f", wrap_mode=mode)
+        for found in t.eval_fetch(p):
+            assert (found.numpy() == 1).all()
+        t = texture(
+            np.ones((n, 1)), "f", wrap_mode=mode, filter_mode=FilterMode.Nearest
+        )
+        assert (t.eval(p).numpy() == 1).all()
+        dr.eval(t.eval_cubic(p))
+
+
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_scalar(dim: int) -> None:
     data, positions = content((3, 4, 2)[-dim:], 3), places(dim, 8)
