@@ -2,11 +2,7 @@
 
 Each backend module has classes of its own, made by :py:func:`make`. A lookup is a sum
 over the texels around a position, of products of one weight for each axis; all kinds of
-lookups are that sum for other weights.
-
-Source of the cubic weights: the uniform B-spline, as in C. Sigg and M. Hadwiger, "Fast
-Third-Order Texture Filtering", GPU Gems 2, 2005. Where hardware turns the sum into
-linear lookups, here it is a sum of texels, which has derivatives of all orders.
+lookups are that sum for other weights (``_texture_taps.py``).
 """
 
 from __future__ import annotations
@@ -19,7 +15,8 @@ import drjit as dr
 
 from . import _mipmap
 from ._mipmap import Grid
-from ._shape.axes import gather_whole
+from ._shape.axes import gather_whole, run_whole
+from ._texture_taps import b_spline, folded, near, wrapped
 
 TYPE_CHECKING = False  # that of typing, which takes long to import
 if TYPE_CHECKING:
@@ -38,10 +35,6 @@ _SUFFIX = {
     dr.VarType.Float64: "f64",
 }
 _LEAF = {"f16": "Float16", "f": "Float", "f64": "Float64", "u8": "UInt8"}
-# Texels farther away than that are those of the border, or of any period.
-_FAR = 2.0**30
-# Up to it, all integers are numbers of the type.
-_EXACT = {dr.VarType.Float16: 2**11, dr.VarType.Float32: 2**24}
 
 
 class Texture:
@@ -433,26 +426,8 @@ class Texture:
             module = module.ad
         return getattr(module, name)
 
-    def _signed(self, x: Any) -> Any:
-        """A float without fraction as an integer, of the range of texels."""
-        x = dr.clip(x, -_FAR, _FAR)
-        return dr.int32_array_t(type(x))(x) if dr.is_array_v(x) else int(x)
-
     def _unsigned(self, x: Any) -> Any:
         return dr.uint32_array_t(type(x))(x) if dr.is_array_v(x) else int(x)
-
-    def _wrapped(self, i: Any, n: int) -> Any:
-        """The texel that an integer position along an axis of n stands for."""
-        if self._wrap_mode == dr.WrapMode.Clamp:
-            return dr.clip(i, 0, n - 1)
-        period = n if self._wrap_mode == dr.WrapMode.Repeat else 2 * n
-        if not dr.is_array_v(i):
-            i = i % period
-        elif period & (period - 1) == 0:
-            i = i & (period - 1)
-        else:
-            i = i - _floor_div(i, period) * period
-        return i if period == n else dr.minimum(i, period - 1 - i)
 
     def wrap(self, pos: Any) -> Any:
         """The positions of the texels that integer positions stand for."""
@@ -462,7 +437,7 @@ class Texture:
             signed = (
                 dr.int32_array_t(type(part))(part) if dr.is_array_v(part) else int(part)
             )
-            made.append(self._wrapped(signed, n))
+            made.append(wrapped(self._wrap_mode, signed, n))
         if not dr.is_array_v(pos):
             return type(pos)(made) if isinstance(pos, list | tuple) else made[0]
         cls = type(pos)
@@ -491,51 +466,6 @@ class Texture:
             index = term if index is None else index + term
             stride = n if stride is None else stride * n
         return index
-
-    def _folded(self, x: Any) -> Any:
-        """The position in the first period: from 0 to 1, or if mirrored from -1 to 1.
-        The difference is exact, but for positions slightly below 0 that become 1."""
-        if self._wrap_mode == dr.WrapMode.Repeat:
-            return x - dr.floor(x)
-        if self._wrap_mode == dr.WrapMode.Mirror:
-            return dr.fma(dr.round(x * 0.5), -2, x)
-        return x
-
-    def _near(self, first: Any, n: Any, scale: Any, offsets: Sequence[int]) -> Any:
-        """The texels at offsets (-1 to 2) from that of a folded position, a float
-        without fraction, along an axis of n texels; ``scale`` is n as a float."""
-        if not dr.is_array_v(first):
-            i = self._signed(first)
-            return [self._wrapped(i + k, n) for k in offsets]
-        ints, unsigned = dr.int32_array_t(type(first)), dr.uint32_array_t(type(first))
-        mode, low, high = self._wrap_mode, offsets[0], offsets[-1]
-        clamped = mode == dr.WrapMode.Clamp
-        # Folded positions need no lower bound. NaN becomes the upper one.
-        first = dr.minimum(first, scale - (1 + low if clamped else 1))
-        i = ints(dr.maximum(first, -high) if clamped else first)
-        last = ints(n) - 1 if dr.is_array_v(n) else n - 1
-        if max(self._extents()) >= _EXACT.get(dr.type_v(first), _FAR) - 2:
-            # Bounds may have been rounded.
-            i = dr.clip(
-                i, -high if clamped else -2 - last, last - (low if clamped else 0)
-            )
-        if not dr.is_array_v(n) and n == 1 and not clamped:
-            return [unsigned(i) & 0 for _ in offsets]
-        found = []
-        for k in offsets:
-            at = i + k if k else i
-            if clamped:
-                at = dr.maximum(at, 0) if k < high else at
-                at = dr.minimum(at, last) if k > low else at
-            at = unsigned(at)
-            # Of unsigned numbers, the smaller one is that in the grid.
-            if mode == dr.WrapMode.Repeat:
-                at = dr.minimum(at, at - n if k > 0 else at + n)
-            elif mode == dr.WrapMode.Mirror:
-                at = dr.minimum(at, ~at)
-                at = dr.minimum(at, (2 * n - 1) - at)
-            found.append(at)
-        return found
 
     # ---------------------------------------------------------------- sums
 
@@ -606,17 +536,19 @@ class Texture:
 
     def _taps(self, parts: Iterable[Any], grid: Grid, *offsets: int) -> Iterator[Any]:
         """For each axis the texels around a position, and the fraction of it."""
+        mode, most = self._wrap_mode, max(self._extents())
         for x, n, scale in zip(parts, grid.counts, grid.scales, strict=True):
-            at = dr.fma(self._folded(x), scale, -0.5)
+            at = dr.fma(folded(mode, x), scale, -0.5)
             first = dr.floor(at)
-            yield self._near(first, n, scale, offsets), at - first
+            yield near(mode, first, n, scale, most, offsets), at - first
 
     def _sample(self, parts: Sequence[Any], active: Any, grid: Grid) -> Any:
         """Content as ``filter_mode`` says."""
         leaf = type(parts[0])
         if self._filter_mode == dr.FilterMode.Nearest:
+            mode, most = self._wrap_mode, max(self._extents())
             texels = [
-                self._near(dr.floor(self._folded(x) * scale), n, scale, (0,))[0]
+                near(mode, dr.floor(folded(mode, x) * scale), n, scale, most, (0,))[0]
                 for x, n, scale in zip(parts, grid.counts, grid.scales, strict=True)
             ]
             return self._texel(self._index(texels, grid), leaf, active)
@@ -722,6 +654,53 @@ class Texture:
         )
         return total * (1 / count)
 
+    def _upsampled(self, shape: Sequence[int]) -> Any:
+        """A texture like this one, of lookups in the middle of its texels."""
+        array = self._tensor.array
+        if dr.is_jit_v(array):
+            flat = run_whole(array, self._at_centers, shape)
+        else:
+            own = range(self.channel_count())
+            flat = []
+            for places in product(*map(range, shape[:-1])):
+                sides = zip(places, shape[:-1], strict=True)
+                texel = self.eval([(i + 0.5) / n for i, n in sides][::-1])
+                flat += [self._stored(texel[k], k) for k in own]
+        made = type(self)(
+            self._tensor_class()(dr.array_t(self._tensor)(flat), tuple(shape)),
+            use_accel=self._use_accel,
+            filter_mode=self._filter_mode,
+            wrap_mode=self._wrap_mode,
+            srgb=self._srgb,
+            mip_filter=self._mip_filter,
+        )
+        made._writable = self._writable
+        return made
+
+    def _at_centers(self, shape: Sequence[int]) -> Any:
+        """The content of a grid of another shape, as a flat array."""
+        own = type(self._tensor.array)
+        double = dr.type_v(own) == dr.VarType.Float64
+        leaf = own if double else dr.float32_array_t(own)
+        rest = dr.arange(dr.uint32_array_t(leaf), math.prod(shape[:-1]))
+        parts = []
+        for n in shape[-2::-1]:
+            line = rest // n
+            parts.append((leaf(rest - line * n) + 0.5) / n)
+            rest = line
+        texel = self._sample(parts, True, self._grid())
+        for k in range(self.channel_count()):
+            texel[k] = self._stored(texel[k], k)
+        return own(dr.ravel(texel))
+
+    def _stored(self, value: Any, channel: int) -> Any:
+        """What content is to be for lookups to give this value of a channel."""
+        if self._suffix != "u8":
+            return value
+        if self._srgb and channel % 4 != 3:
+            value = dr.linear_to_srgb(value)
+        return dr.round(value * 255)
+
     def eval_fetch(self, pos: Any, active: Any = True) -> tuple[Any, ...]:
         """The texels that a linear lookup reads, x first: 2, 4 or 8 of them."""
         parts, grid = self._floats("eval_fetch", pos), self._grid()
@@ -735,7 +714,7 @@ class Texture:
         parts = self._floats(method, pos)
         grid = self._grid()
         taps = [
-            (at, _b_spline(f, order)) for at, f in self._taps(parts, grid, -1, 0, 1, 2)
+            (at, b_spline(f, order)) for at, f in self._taps(parts, grid, -1, 0, 1, 2)
         ]
         return self._sum(taps, order, type(parts[0]), active, grid)
 
@@ -828,40 +807,9 @@ def _suffix_of(parts: Iterable[Any]) -> str:
     return _SUFFIX[max(kinds, key=lambda kind: kind.value)] if kinds else "f"
 
 
-def _floor_div(i: Any, n: int) -> Any:
-    """i / n of signed integers, rounded down."""
-    return dr.select(i >= 0, i, i - (n - 1)) // n
-
-
 def _orders(n: int, *axes: int) -> tuple[int, ...]:
     """How often each of n axes is there."""
     return tuple(axes.count(axis) for axis in range(n))
-
-
-def _b_spline(f: Any, order: int) -> list[list[Any]]:
-    """Weights of four texels around a position of this fraction between the two in the
-    middle; their first derivatives, and their second ones."""
-    g = 1 - f
-    found = [
-        [
-            g * g * g * (1 / 6),
-            dr.fma(f * f, dr.fma(f, 0.5, -1), 2 / 3),
-            dr.fma(g * g, dr.fma(g, 0.5, -1), 2 / 3),
-            f * f * f * (1 / 6),
-        ]
-    ]
-    if order > 0:
-        found.append(
-            [
-                g * g * -0.5,
-                f * dr.fma(f, 1.5, -2),
-                g * dr.fma(g, -1.5, 2),
-                f * f * 0.5,
-            ]
-        )
-    if order > 1:
-        found.append([g, dr.fma(f, 3, -2), dr.fma(g, 3, -2), f])
-    return found
 
 
 def make(module: ModuleType) -> dict[str, type[Any]]:
