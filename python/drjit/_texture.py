@@ -356,14 +356,9 @@ class Texture:
         packet = _packet(channels)
         if packet == channels or not dr.is_jit_v(array):
             return array
-        lane = dr.arange(
-            dr.uint32_array_t(type(array)), math.prod(self.shape[:-1]) * packet
-        )
-        channel = lane & (packet - 1)
-        texel = lane >> (packet.bit_length() - 1)
-        return gather_whole(
-            type(array), array, dr.fma(texel, channels, channel), channel < channels
-        )
+        if dr.grad_enabled(array) and not dr.flag(dr.JitFlag.SymbolicScope):
+            return dr.custom(_Rows, array, channels, packet)
+        return _resized(array, channels, packet)
 
     # ---------------------------------------------------------------- positions
 
@@ -493,7 +488,20 @@ class Texture:
         packet = _packet(channels)
         cls = self._class(f"Array{_components(packet)}{self._suffix}", tracked)
         shape = None if packet <= 4 else (packet, dr.width(index))
-        return dr.gather(cls, array, index, active, shape=shape)
+        mode = self._sum_mode(array, index)
+        return dr.gather(cls, array, index, active, mode=mode, shape=shape)
+
+    def _sum_mode(self, array: Any, index: Any) -> Any:
+        """How derivatives by the content add up: each thread in a copy of its own,
+        where the copies are not much larger than what is added."""
+        auto = dr.ReduceMode.Auto
+        flags = dr.JitFlag.SymbolicScope, dr.JitFlag.FreezingScope
+        if not dr.grad_enabled(array) or any(map(dr.flag, flags)):
+            return auto
+        added = dr.width(index) * self.channel_count() << self._dim
+        copies = dr.width(array) * dr.thread_count()
+        fits = copies <= 2 * added and not dr.flag(dr.JitFlag.Deterministic)
+        return dr.ReduceMode.Expand if fits else auto
 
     def _decoded(self, texel: Any) -> Any:
         texel = texel * (1 / 255)
@@ -805,6 +813,38 @@ def _suffix_of(parts: Iterable[Any]) -> str:
         dr.type_v(part) for part in parts if dr.is_array_v(part) and dr.is_float_v(part)
     ]
     return _SUFFIX[max(kinds, key=lambda kind: kind.value)] if kinds else "f"
+
+
+def _resized(array: Any, before: int, after: int) -> Any:
+    """Rows of so many entries before, cut or filled with zeros. One of the numbers is
+    the next power of two of the other."""
+    unsigned = dr.uint32_array_t(type(array))
+    lane = dr.arange(unsigned, dr.width(array) // before * after)
+    row = lane // after
+    column = lane - row * after
+    active = column < before if before < after else True
+    return gather_whole(type(array), array, dr.fma(row, before, column), active)
+
+
+class _Rows(dr.CustomOp):
+    """``_resized()``, whose derivatives are gathers, too, instead of additions."""
+
+    keeps_constants = True
+
+    def eval(self, array: Any, before: int, after: int) -> Any:
+        self.sizes = before, after
+        return _resized(array, before, after)
+
+    def forward(self) -> None:
+        self.set_grad_out(dr.custom(_Rows, self.grad_in("array"), *self.sizes))
+
+    def backward(self) -> None:
+        before, after = self.sizes
+        gradient = dr.custom(_Rows, self.grad_out(), after, before)
+        self.set_grad_in("array", gradient)
+
+    def name(self) -> str:
+        return "padding of texels"
 
 
 def _orders(n: int, *axes: int) -> tuple[int, ...]:

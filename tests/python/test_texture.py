@@ -408,6 +408,30 @@ def test_derivatives(shape: tuple[int, ...], mode: Any) -> None:
         dr.check_grad(lookup(name), ad.Float64(data.ravel()), at(positions))
 
 
+@pytest.mark.parametrize("lanes", [3, 40, 5000])
+@pytest.mark.parametrize("channels", [1, 3, 4, 6])
+def test_gradients_by_content(channels: int, lanes: int) -> None:
+    """Few and many lanes, which are added up in different ways."""
+    rng = np.random.default_rng(lanes)
+    positions, factors = (
+        rng.uniform(-0.2, 1.2, (2, lanes)),
+        rng.random((channels, lanes)),
+    )
+    x = ad.TensorXf64(np.zeros((9, 16, channels)))
+    dr.enable_grad(x)
+    found = ad.Texture2f64(x).eval(at(positions))
+    dr.backward(dr.sum(sum(found[k] * ad.Float64(factors[k]) for k in range(channels))))
+    right = np.zeros((9, 16, channels))
+    first = np.floor(positions * [[16], [9]] - 0.5)
+    fraction = positions * [[16], [9]] - 0.5 - first
+    for j, i in product((0, 1), (0, 1)):
+        column, row = (first + [[i], [j]]).astype(int)
+        weight = np.abs(1 - i - fraction[0]) * np.abs(1 - j - fraction[1])
+        places = np.clip(row, 0, 8), np.clip(column, 0, 15)
+        np.add.at(right, places, (factors * weight).T)
+    assert np.allclose(dr.grad(x).numpy(), right, rtol=1e-12, atol=1e-14)
+
+
 def test_second_derivatives() -> None:
     t = texture(content((4, 5), 1))
     x = ad.Float64(0.3, 0.62)
