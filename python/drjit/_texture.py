@@ -2,22 +2,21 @@
 
 Each backend module has classes of its own, made by :py:func:`make`. A lookup is a sum
 over the texels around a position, of products of one weight for each axis; all kinds of
-lookups are that sum for other weights.
-
-Source of the cubic weights: the uniform B-spline, as in C. Sigg and M. Hadwiger, "Fast
-Third-Order Texture Filtering", GPU Gems 2, 2005. Where hardware turns the sum into
-linear lookups, here it is a sum of texels, which has derivatives of all orders.
+lookups are that sum for other weights (``_texture_taps.py``).
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from itertools import product
+from itertools import accumulate, product
 
 import drjit as dr
 
-from ._shape.axes import gather_whole
+from . import _mipmap
+from ._mipmap import Grid
+from ._shape.axes import gather_whole, run_whole
+from ._texture_taps import b_spline, folded, near, wrapped
 
 TYPE_CHECKING = False  # that of typing, which takes long to import
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ _SUFFIX = {
     dr.VarType.Float64: "f64",
 }
 _LEAF = {"f16": "Float16", "f": "Float", "f64": "Float64", "u8": "UInt8"}
-# Texels farther away than that are those of the border, or of any period.
-_FAR = 2.0**30
 
 
 class Texture:
@@ -56,6 +53,9 @@ class Texture:
             ``Repeat`` that of the other end, and ``Mirror`` that of a mirror.
         srgb: the content is sRGB, and lookups are linear. For 8 bits only; of each four
             channels the fourth is linear.
+        mip_filter: also keep the content at coarser resolutions, for ``eval_lod()`` and
+            ``eval_grad()``: lookups are ``FilterMode.Linear`` between two of these, or
+            that which is ``Nearest``. ``None``: do not.
         writable: ``write()`` may be called.
         use_accel, migrate: without effect on CPUs.
 
@@ -76,6 +76,8 @@ class Texture:
     _suffix: ClassVar[str]  # of the texels' type
     _dim: ClassVar[int]
     DRJIT_STRUCT: ClassVar[dict[str, Any]]
+    _texels: Any  # of all levels, what lookups gather from; None if it is to be made
+    _starts: Any  # of each level, its first texel; None without mip_filter
 
     # ---------------------------------------------------------------- making
 
@@ -86,15 +88,23 @@ class Texture:
         self._use_accel = bool(arguments["use_accel"])
         self._filter_mode = arguments["filter_mode"]
         self._wrap_mode = arguments["wrap_mode"]
+        self._mip_filter = arguments["mip_filter"]
         self._srgb = bool(arguments["srgb"])
         self._writable = bool(arguments.get("writable", False))
-        for name, kind in (("filter_mode", dr.FilterMode), ("wrap_mode", dr.WrapMode)):
-            if not isinstance(arguments[name], kind):
+        for name, kind in (
+            ("filter_mode", dr.FilterMode),
+            ("wrap_mode", dr.WrapMode),
+            ("mip_filter", dr.FilterMode),
+        ):
+            none = " or None" if name == "mip_filter" else ""
+            if not isinstance(arguments[name], kind) and not (
+                none and arguments[name] is None
+            ):
                 found = type(arguments[name]).__name__
                 self._fail(
                     TypeError,
                     "",
-                    f"{name!r} is of type {found}, expected {kind.__name__}",
+                    f"{name!r} is of type {found}, expected {kind.__name__}{none}",
                 )
         if self._srgb and self._suffix != "u8":
             self._fail(RuntimeError, "", "'srgb' is set, which is for 8-bit textures")
@@ -103,8 +113,7 @@ class Texture:
         else:
             shape = self._shape_of(arguments["shape"], arguments["channels"])
             self._tensor = dr.empty(self._tensor_class(), shape)
-        self._texels = None
-        self._content()
+        self._update("tensor" in arguments)
 
     @classmethod
     def _arguments(cls, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -220,8 +229,29 @@ class Texture:
     def update_inplace(self, migrate: bool = False) -> None:
         """Have lookups see what the tensor has been changed to in place."""
         self._check_shape("update_inplace", self.shape)
+        self._update()
+
+    def _update(self, specified: bool = True) -> None:
+        """Prepare lookups, when the content is another one.
+
+        At once, and not when the first one is made: that may be in recorded code, where
+        whole arrays cannot be computed, and states of loops have to stay what they are.
+        """
+        self._starts = None
+        if self._mip_filter is not None:
+            counts = [math.prod(level) for level in self._levels()[:-1]]
+            starts = [0, *accumulate(counts)]
+            if dr.is_jit_v(self._tensor):
+                starts = dr.uint32_array_t(dr.detached_t(self._tensor.array))(starts)
+            self._starts = starts
         self._texels = None
-        self._content()
+        if specified or self._mip_filter is None:
+            self._content()
+        else:
+            counts = [math.prod(level) for level in self._levels()]
+            self._texels = dr.empty(
+                type(self._tensor.array), sum(counts) * self._entries()
+            )
 
     def write(self, pos: Any, value: Any, active: Any = True) -> None:
         """Set texels at integer positions (x, y, z), by a list with a value for each
@@ -236,7 +266,8 @@ class Texture:
                 f"there are {len(value)} values, expected one for each of {channels} "
                 "channels",
             )
-        index = self._index([self._unsigned(p) for p in self._parts("write", pos)])
+        parts = [self._unsigned(p) for p in self._parts("write", pos)]
+        index = self._index(parts, self._grid())
         for k in range(channels):
             part = dr.detach(value[k])
             dr.scatter(self._tensor.array, part, index * channels + k, active)
@@ -257,6 +288,16 @@ class Texture:
     def wrap_mode(self) -> Any:
         """What is beyond the grid."""
         return self._wrap_mode
+
+    def mip_filter(self) -> Any:
+        """How ``eval_lod()`` interpolates between levels; ``None`` if there are none
+        but the content."""
+        return self._mip_filter
+
+    def n_levels(self) -> int:
+        """The number of levels, that of the content included: the last one has one
+        texel. 1 without ``mip_filter``."""
+        return len(self._levels())
 
     def writable(self) -> bool:
         """May ``write()`` be called?"""
@@ -282,10 +323,11 @@ class Texture:
         cls._fail(RuntimeError, "from_native_handle", "this needs a backend for GPUs")
 
     def __repr__(self) -> str:
+        levels = self._mip_filter and f",\n  mip_filter = {self._mip_filter.name}"
         return (
             f"{type(self).__name__}[\n  shape = {self.shape},\n"
             f"  filter_mode = {self._filter_mode.name},\n"
-            f"  wrap_mode = {self._wrap_mode.name}\n]"
+            f"  wrap_mode = {self._wrap_mode.name}{levels or ''}\n]"
         )
 
     # ---------------------------------------------------------------- texels
@@ -299,18 +341,24 @@ class Texture:
         return self._packed() if tracked else self._texels
 
     def _packed(self) -> Any:
+        array = self._padded()
+        if self._mip_filter is None:
+            return array
+        return _mipmap.pyramid(array, self._levels(), self._entries(), self._srgb)
+
+    def _entries(self) -> int:
+        """How many entries a texel has in what lookups gather from."""
+        channels = self.channel_count()
+        return _packet(channels) if dr.is_jit_v(self._tensor) else channels
+
+    def _padded(self) -> Any:
         array, channels = self._tensor.array, self.channel_count()
         packet = _packet(channels)
         if packet == channels or not dr.is_jit_v(array):
             return array
-        lane = dr.arange(
-            dr.uint32_array_t(type(array)), math.prod(self.shape[:-1]) * packet
-        )
-        channel = lane & (packet - 1)
-        texel = lane >> (packet.bit_length() - 1)
-        return gather_whole(
-            type(array), array, dr.fma(texel, channels, channel), channel < channels
-        )
+        if dr.grad_enabled(array) and not dr.flag(dr.JitFlag.SymbolicScope):
+            return dr.custom(_Rows, array, channels, packet)
+        return _resized(array, channels, packet)
 
     # ---------------------------------------------------------------- positions
 
@@ -318,7 +366,12 @@ class Texture:
         """Of the grid, along x, y, z."""
         return [int(n) for n in self._tensor.shape[-2::-1]]
 
-    def _parts(self, method: str, pos: Any) -> list[Any]:
+    def _levels(self) -> list[list[int]]:
+        """The extents of each level."""
+        extents = self._extents()
+        return [extents] if self._mip_filter is None else _mipmap.levels(extents)
+
+    def _parts(self, method: str, pos: Any, name: str = "pos") -> list[Any]:
         """The components of a position, along x, y, z."""
         n = self._dim
         if not dr.is_array_v(pos) or isinstance(pos, type):
@@ -341,20 +394,22 @@ class Texture:
         return self._fail(  # type: ignore[no-any-return]
             TypeError,
             method,
-            f"'pos' is of type {what}{size}, expected {n} component{'s'[: n != 1]}",
+            f"{name!r} is of type {what}{size}, expected {n} component{'s'[: n != 1]}",
         )
 
-    def _floats(self, method: str, pos: Any) -> list[Any]:
-        """The same, as floats; those of other types in single precision."""
+    def _floats(self, method: str, pos: Any, *others: Any) -> list[Any]:
+        """The same, as floats; those of other types in single precision. Behind them
+        other numbers, which become of that type."""
         parts = self._parts(method, pos)
         if not dr.is_jit_v(self._tensor):
-            return [float(part) for part in parts]
+            return [float(part) for part in (*parts, *others)]
         kinds = [
             dr.type_v(part)
             for part in parts
             if dr.is_float_v(part) and dr.is_array_v(part)
         ]
         kind = max(kinds, key=lambda kind: kind.value) if kinds else dr.VarType.Float32
+        parts += others
         tracked = any(dr.is_array_v(part) and dr.is_diff_v(part) for part in parts)
         leaf = self._class(_LEAF[_SUFFIX[kind]], tracked)
         return [leaf(part) for part in parts]
@@ -366,26 +421,8 @@ class Texture:
             module = module.ad
         return getattr(module, name)
 
-    def _signed(self, x: Any) -> Any:
-        """A float without fraction as an integer, of the range of texels."""
-        x = dr.clip(x, -_FAR, _FAR)
-        return dr.int32_array_t(type(x))(x) if dr.is_array_v(x) else int(x)
-
     def _unsigned(self, x: Any) -> Any:
         return dr.uint32_array_t(type(x))(x) if dr.is_array_v(x) else int(x)
-
-    def _wrapped(self, i: Any, n: int) -> Any:
-        """The texel that an integer position along an axis of n stands for."""
-        if self._wrap_mode == dr.WrapMode.Clamp:
-            return dr.clip(i, 0, n - 1)
-        period = n if self._wrap_mode == dr.WrapMode.Repeat else 2 * n
-        if not dr.is_array_v(i):
-            i = i % period
-        elif period & (period - 1) == 0:
-            i = i & (period - 1)
-        else:
-            i = i - _floor_div(i, period) * period
-        return i if period == n else dr.minimum(i, period - 1 - i)
 
     def wrap(self, pos: Any) -> Any:
         """The positions of the texels that integer positions stand for."""
@@ -395,19 +432,34 @@ class Texture:
             signed = (
                 dr.int32_array_t(type(part))(part) if dr.is_array_v(part) else int(part)
             )
-            made.append(self._wrapped(signed, n))
+            made.append(wrapped(self._wrap_mode, signed, n))
         if not dr.is_array_v(pos):
             return type(pos)(made) if isinstance(pos, list | tuple) else made[0]
         cls = type(pos)
         return cls(made[0]) if dr.depth_v(cls) == 1 and dr.is_jit_v(cls) else cls(*made)
 
-    def _index(self, parts: Sequence[Any]) -> Any:
+    def _grid(self, level: Any = None) -> Grid:
+        """That of the content, or for each lane that of a level, which is a float."""
+        extents = self._extents()
+        if level is None:
+            return Grid(extents, extents, None)
+        if not dr.is_array_v(level):
+            counts = self._levels()[int(level)]
+            return Grid(counts, counts, self._starts[int(level)])
+        leaf = type(level)
+        unsigned = dr.uint32_array_t(leaf)
+        level = unsigned(level)
+        counts = [dr.maximum(unsigned(n) >> level, 1) for n in extents]
+        start = dr.gather(unsigned, unsigned(self._starts), level)
+        return Grid(counts, [leaf(n) for n in counts], start)
+
+    def _index(self, parts: Sequence[Any], grid: Grid) -> Any:
         """The number of a texel."""
-        index, stride = None, 1
-        for part, n in zip(parts, self._extents(), strict=True):
-            term = part * stride if stride != 1 else part
+        index, stride = grid.start, None
+        for part, n in zip(parts, grid.counts, strict=True):
+            term = part if stride is None else part * stride
             index = term if index is None else index + term
-            stride *= n
+            stride = n if stride is None else stride * n
         return index
 
     # ---------------------------------------------------------------- sums
@@ -415,12 +467,16 @@ class Texture:
     def _texel(self, index: Any, leaf: Any, active: Any) -> Any:
         """The channels of a texel, as precise as positions of this type."""
         channels = self.channel_count()
+        tracked = leaf is not float and dr.is_diff_v(leaf)
+        texel = self._packet_at(index, tracked, active)
+        texel = self._array_class(channels, leaf)([texel[k] for k in range(channels)])
+        return self._decoded(texel) if self._suffix == "u8" else texel
+
+    def _array_class(self, components: int, leaf: Any) -> Any:
+        """The type of arrays of arrays of a type."""
         suffix = _SUFFIX[dr.type_v(leaf)] if leaf is not float else "f"
         tracked = leaf is not float and dr.is_diff_v(leaf)
-        cls = self._class(f"Array{_components(channels)}{suffix}", tracked)
-        texel = self._packet_at(index, tracked, active)
-        texel = cls([texel[k] for k in range(channels)])
-        return self._decoded(texel) if self._suffix == "u8" else texel
+        return self._class(f"Array{_components(components)}{suffix}", tracked)
 
     def _packet_at(self, index: Any, tracked: bool, active: Any) -> Any:
         array, channels = self._content(), self.channel_count()
@@ -432,7 +488,20 @@ class Texture:
         packet = _packet(channels)
         cls = self._class(f"Array{_components(packet)}{self._suffix}", tracked)
         shape = None if packet <= 4 else (packet, dr.width(index))
-        return dr.gather(cls, array, index, active, shape=shape)
+        mode = self._sum_mode(array, index)
+        return dr.gather(cls, array, index, active, mode=mode, shape=shape)
+
+    def _sum_mode(self, array: Any, index: Any) -> Any:
+        """How derivatives by the content add up: each thread in a copy of its own,
+        where the copies are not much larger than what is added."""
+        auto = dr.ReduceMode.Auto
+        flags = dr.JitFlag.SymbolicScope, dr.JitFlag.FreezingScope
+        if not dr.grad_enabled(array) or any(map(dr.flag, flags)):
+            return auto
+        added = dr.width(index) * self.channel_count() << self._dim
+        copies = dr.width(array) * dr.thread_count()
+        fits = copies <= 2 * added and not dr.flag(dr.JitFlag.Deterministic)
+        return dr.ReduceMode.Expand if fits else auto
 
     def _decoded(self, texel: Any) -> Any:
         texel = texel * (1 / 255)
@@ -441,11 +510,13 @@ class Texture:
                 texel[k] = dr.srgb_to_linear(texel[k])
         return texel
 
-    def _sum(self, taps: Sequence[Taps], order: int, leaf: Any, active: Any) -> Any:
+    def _sum(
+        self, taps: Sequence[Taps], order: int, leaf: Any, active: Any, grid: Grid
+    ) -> Any:
         """Sums of texels, by how often the weights of each axis are differentiated."""
         strides = [1]
-        for n in self._extents():
-            strides.append(strides[-1] * n)
+        for n in grid.counts:
+            strides.append(n * strides[-1])
 
         def along(axis: int, base: Any) -> dict[tuple[int, ...], Any]:
             if axis < 0:
@@ -467,51 +538,193 @@ class Texture:
                         )
             return found
 
-        return along(self._dim - 1, None)
+        return along(self._dim - 1, grid.start)
 
     # ---------------------------------------------------------------- lookups
 
-    def _taps(self, parts: Iterable[Any], before: int, count: int) -> Iterator[Any]:
+    def _taps(self, parts: Iterable[Any], grid: Grid, *offsets: int) -> Iterator[Any]:
         """For each axis the texels around a position, and the fraction of it."""
-        for x, n in zip(parts, self._extents(), strict=True):
-            at = dr.fma(x, n, -0.5)
+        mode, most = self._wrap_mode, max(self._extents())
+        for x, n, scale in zip(parts, grid.counts, grid.scales, strict=True):
+            at = dr.fma(folded(mode, x), scale, -0.5)
             first = dr.floor(at)
-            i = self._signed(first)
-            positions = [
-                self._unsigned(self._wrapped(i + k, n))
-                for k in range(before, before + count)
-            ]
-            yield positions, at - first
+            yield near(mode, first, n, scale, most, offsets), at - first
 
-    def _nearest(self, parts: Iterable[Any]) -> Any:
-        texels = [
-            self._unsigned(self._wrapped(self._signed(dr.floor(x * n)), n))
-            for x, n in zip(parts, self._extents(), strict=True)
-        ]
-        return self._index(texels)
+    def _sample(self, parts: Sequence[Any], active: Any, grid: Grid) -> Any:
+        """Content as ``filter_mode`` says."""
+        leaf = type(parts[0])
+        if self._filter_mode == dr.FilterMode.Nearest:
+            mode, most = self._wrap_mode, max(self._extents())
+            texels = [
+                near(mode, dr.floor(folded(mode, x) * scale), n, scale, most, (0,))[0]
+                for x, n, scale in zip(parts, grid.counts, grid.scales, strict=True)
+            ]
+            return self._texel(self._index(texels, grid), leaf, active)
+        taps = [(at, [[1 - f, f]]) for at, f in self._taps(parts, grid, 0, 1)]
+        return self._sum(taps, 0, leaf, active, grid)[(0,) * self._dim]
 
     def eval(self, pos: Any, active: Any = True) -> Any:
         """The content at a position, interpolated as ``filter_mode`` says."""
-        parts = self._floats("eval", pos)
-        leaf = type(parts[0])
-        if self._filter_mode == dr.FilterMode.Nearest:
-            return self._texel(self._nearest(parts), leaf, active)
-        taps = [(at, [[1 - f, f]]) for at, f in self._taps(parts, 0, 2)]
-        return self._sum(taps, 0, leaf, active)[(0,) * self._dim]
+        return self._sample(self._floats("eval", pos), active, self._grid())
+
+    def _need_levels(self, method: str) -> None:
+        if self._mip_filter is None:
+            self._fail(
+                RuntimeError,
+                method,
+                "the texture was made without 'mip_filter', expected one with "
+                "FilterMode.Linear or FilterMode.Nearest",
+            )
+
+    def _lod(self, lod: Any) -> Any:
+        """The number of a level, if it is one."""
+        flat = dr.is_array_v(lod) and not isinstance(lod, type) and dr.depth_v(lod) == 1
+        if isinstance(lod, bool) or not (
+            isinstance(lod, int | float)
+            or (flat and dr.is_arithmetic_v(lod) and not dr.is_tensor_v(lod))
+        ):
+            found = type(lod).__name__
+            self._fail(
+                TypeError,
+                "eval_lod",
+                f"'lod' is of type {found}, expected a number or an array of numbers",
+            )
+        return lod
+
+    def _at_level(self, parts: Sequence[Any], lod: Any, active: Any) -> Any:
+        """Content at a level that is a float."""
+        last = self.n_levels() - 1
+        lod = dr.clip(lod, 0, last)
+        if self._mip_filter == dr.FilterMode.Nearest:
+            level = dr.floor(lod + 0.5)
+            return self._sample(parts, active, self._grid(level))
+        level = dr.floor(lod)
+        fine = self._sample(parts, active, self._grid(level))
+        level_above = dr.minimum(level + 1, last)
+        coarse = self._sample(parts, active, self._grid(level_above))
+        return dr.fma(coarse - fine, lod - level, fine)
+
+    def eval_lod(self, pos: Any, lod: Any, active: Any = True) -> Any:
+        """The content at a resolution that has 2 ** lod times larger texels.
+
+        Within a level, lookups are as ``filter_mode`` says, and between two of them as
+        ``mip_filter`` does. ``lod`` is clamped to the levels that there are; NaN is the
+        last one.
+        """
+        self._need_levels("eval_lod")
+        *parts, lod = self._floats("eval_lod", pos, self._lod(lod))
+        return self._at_level(parts, lod, active)
+
+    def eval_grad(self, pos: Any, dpdx: Any, dpdy: Any, active: Any = True) -> Any:
+        """The mean of the content in a footprint: that of a pixel, if ``dpdx`` and
+        ``dpdy`` are the derivatives of the position by the pixel's coordinates.
+
+        The shorter of the two, in texels, says which level is looked up. As many
+        lookups as it fits into the longer one are averaged along that: 16 at most, for
+        which the level may be a coarser one. In one dimension the longer one says which
+        level. What is shorter than a texel counts as one, and components of more than
+        32768, infinity and NaN as 32768.
+        """
+        self._need_levels("eval_grad")
+        n = self._dim
+        numbers = self._floats(
+            "eval_grad",
+            pos,
+            *self._parts("eval_grad", dpdx, "dpdx"),
+            *self._parts("eval_grad", dpdy, "dpdy"),
+        )
+        parts, dx, dy = numbers[:n], numbers[n : 2 * n], numbers[2 * n :]
+        count, lod, line = _mipmap.footprint(dx, dy, self._extents())
+        if n == 1:
+            return self._at_level(parts, lod, active)
+
+        def probe(k: Any) -> Any:
+            at = (k + 0.5) / count - 0.5
+            there = [dr.fma(a, at, p) for a, p in zip(line, parts, strict=True)]
+            return self._at_level(there, lod, active)
+
+        leaf = type(lod)
+        if leaf is float:
+            return sum((probe(k) for k in range(1, int(count))), probe(0)) * (1 / count)
+        channels = self.channel_count()
+        width = dr.width((numbers, active))
+        total = dr.zeros(
+            self._array_class(channels, leaf),
+            width if channels <= 4 else (channels, width),
+        )
+        _, total = dr.while_loop(
+            (dr.uint32_array_t(leaf)(0), total),
+            lambda k, total: (leaf(k) < count) & active,
+            lambda k, total: (k + 1, total + probe(leaf(k))),
+            labels=("k", "total"),
+            label="eval_grad",
+            max_iterations=-1,
+        )
+        return total * (1 / count)
+
+    def _upsampled(self, shape: Sequence[int]) -> Any:
+        """A texture like this one, of lookups in the middle of its texels."""
+        array = self._tensor.array
+        if dr.is_jit_v(array):
+            flat = run_whole(array, self._at_centers, shape)
+        else:
+            own = range(self.channel_count())
+            flat = []
+            for places in product(*map(range, shape[:-1])):
+                sides = zip(places, shape[:-1], strict=True)
+                texel = self.eval([(i + 0.5) / n for i, n in sides][::-1])
+                flat += [self._stored(texel[k], k) for k in own]
+        made = type(self)(
+            self._tensor_class()(dr.array_t(self._tensor)(flat), tuple(shape)),
+            use_accel=self._use_accel,
+            filter_mode=self._filter_mode,
+            wrap_mode=self._wrap_mode,
+            srgb=self._srgb,
+            mip_filter=self._mip_filter,
+        )
+        made._writable = self._writable
+        return made
+
+    def _at_centers(self, shape: Sequence[int]) -> Any:
+        """The content of a grid of another shape, as a flat array."""
+        own = type(self._tensor.array)
+        double = dr.type_v(own) == dr.VarType.Float64
+        leaf = own if double else dr.float32_array_t(own)
+        rest = dr.arange(dr.uint32_array_t(leaf), math.prod(shape[:-1]))
+        parts = []
+        for n in shape[-2::-1]:
+            line = rest // n
+            parts.append((leaf(rest - line * n) + 0.5) / n)
+            rest = line
+        texel = self._sample(parts, True, self._grid())
+        for k in range(self.channel_count()):
+            texel[k] = self._stored(texel[k], k)
+        return own(dr.ravel(texel))
+
+    def _stored(self, value: Any, channel: int) -> Any:
+        """What content is to be for lookups to give this value of a channel."""
+        if self._suffix != "u8":
+            return value
+        if self._srgb and channel % 4 != 3:
+            value = dr.linear_to_srgb(value)
+        return dr.round(value * 255)
 
     def eval_fetch(self, pos: Any, active: Any = True) -> tuple[Any, ...]:
         """The texels that a linear lookup reads, x first: 2, 4 or 8 of them."""
-        parts = self._floats("eval_fetch", pos)
-        axes = [at for at, _ in self._taps(parts, 0, 2)]
+        parts, grid = self._floats("eval_fetch", pos), self._grid()
+        axes = [at for at, _ in self._taps(parts, grid, 0, 1)]
         return tuple(
-            self._texel(self._index(places[::-1]), type(parts[0]), active)
+            self._texel(self._index(places[::-1], grid), type(parts[0]), active)
             for places in product(*axes[::-1])
         )
 
     def _cubic(self, method: str, pos: Any, active: Any, order: int) -> Any:
         parts = self._floats(method, pos)
-        taps = [(at, _b_spline(f, order)) for at, f in self._taps(parts, -1, 4)]
-        return self._sum(taps, order, type(parts[0]), active)
+        grid = self._grid()
+        taps = [
+            (at, b_spline(f, order)) for at, f in self._taps(parts, grid, -1, 0, 1, 2)
+        ]
+        return self._sum(taps, order, type(parts[0]), active, grid)
 
     def eval_cubic(
         self, pos: Any, active: Any = True, force_nonaccel: bool = False
@@ -572,6 +785,7 @@ _WITH_SHAPE = {
     **_COMMON,
     "writable": False,
     "srgb": False,
+    "mip_filter": None,
 }
 _WITH_TENSOR = {
     "tensor": _MISSING,
@@ -579,6 +793,7 @@ _WITH_TENSOR = {
     "migrate": True,
     **_COMMON,
     "srgb": False,
+    "mip_filter": None,
 }
 
 
@@ -600,40 +815,41 @@ def _suffix_of(parts: Iterable[Any]) -> str:
     return _SUFFIX[max(kinds, key=lambda kind: kind.value)] if kinds else "f"
 
 
-def _floor_div(i: Any, n: int) -> Any:
-    """i / n of signed integers, rounded down."""
-    return dr.select(i >= 0, i, i - (n - 1)) // n
+def _resized(array: Any, before: int, after: int) -> Any:
+    """Rows of so many entries before, cut or filled with zeros. One of the numbers is
+    the next power of two of the other."""
+    unsigned = dr.uint32_array_t(type(array))
+    lane = dr.arange(unsigned, dr.width(array) // before * after)
+    row = lane // after
+    column = lane - row * after
+    active = column < before if before < after else True
+    return gather_whole(type(array), array, dr.fma(row, before, column), active)
+
+
+class _Rows(dr.CustomOp):
+    """``_resized()``, whose derivatives are gathers, too, instead of additions."""
+
+    keeps_constants = True
+
+    def eval(self, array: Any, before: int, after: int) -> Any:
+        self.sizes = before, after
+        return _resized(array, before, after)
+
+    def forward(self) -> None:
+        self.set_grad_out(dr.custom(_Rows, self.grad_in("array"), *self.sizes))
+
+    def backward(self) -> None:
+        before, after = self.sizes
+        gradient = dr.custom(_Rows, self.grad_out(), after, before)
+        self.set_grad_in("array", gradient)
+
+    def name(self) -> str:
+        return "padding of texels"
 
 
 def _orders(n: int, *axes: int) -> tuple[int, ...]:
     """How often each of n axes is there."""
     return tuple(axes.count(axis) for axis in range(n))
-
-
-def _b_spline(f: Any, order: int) -> list[list[Any]]:
-    """Weights of four texels around a position of this fraction between the two in the
-    middle; their first derivatives, and their second ones."""
-    g = 1 - f
-    found = [
-        [
-            g * g * g * (1 / 6),
-            dr.fma(f * f, dr.fma(f, 0.5, -1), 2 / 3),
-            dr.fma(g * g, dr.fma(g, 0.5, -1), 2 / 3),
-            f * f * f * (1 / 6),
-        ]
-    ]
-    if order > 0:
-        found.append(
-            [
-                g * g * -0.5,
-                f * dr.fma(f, 1.5, -2),
-                g * dr.fma(g, -1.5, 2),
-                f * f * 0.5,
-            ]
-        )
-    if order > 1:
-        found.append([g, dr.fma(f, 3, -2), dr.fma(g, 3, -2), f])
-    return found
 
 
 def make(module: ModuleType) -> dict[str, type[Any]]:
@@ -650,9 +866,11 @@ def make(module: ModuleType) -> dict[str, type[Any]]:
             "DRJIT_STRUCT": {
                 "_tensor": getattr(module, "TensorX" + suffix),
                 "_texels": object,
+                "_starts": object,
                 "_use_accel": bool,
                 "_filter_mode": dr.FilterMode,
                 "_wrap_mode": dr.WrapMode,
+                "_mip_filter": object,
                 "_srgb": bool,
                 "_writable": bool,
             },

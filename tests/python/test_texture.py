@@ -279,6 +279,23 @@ def test_positions_that_are_none() -> None:
                 dr.eval(t.eval(p), t.eval_cubic(p))
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [2045, 2047, 4099, 5001, 65519, 70001])
+def test_more_texels_than_half_precision_counts(n: int, mode: Any) -> None:
+    """Positions of half precision, rounded bounds: texels of the grid all the same."""
+    wild = [0, 1, -1, 0.9995, 1.001, -0.0005, 2, -2, 7.3, 6e4, -6e4, dr.inf, dr.nan]
+    p = ad.Float16([*wild, *np.linspace(-1.01, 1.01, 60)])
+    with dr.scoped_set_flag(dr.JitFlag.Debug, True), np.errstate(all="ignore"):
+        t = texture(np.ones((n, 1)), "f", wrap_mode=mode)
+        for found in t.eval_fetch(p):
+            assert (found.numpy() == 1).all()
+        t = texture(
+            np.ones((n, 1)), "f", wrap_mode=mode, filter_mode=FilterMode.Nearest
+        )
+        assert (t.eval(p).numpy() == 1).all()
+        dr.eval(t.eval_cubic(p))
+
+
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_scalar(dim: int) -> None:
     data, positions = content((3, 4, 2)[-dim:], 3), places(dim, 8)
@@ -389,6 +406,30 @@ def test_derivatives(shape: tuple[int, ...], mode: Any) -> None:
 
     for name in ("eval", "eval_cubic", "eval_cubic_grad"):
         dr.check_grad(lookup(name), ad.Float64(data.ravel()), at(positions))
+
+
+@pytest.mark.parametrize("lanes", [3, 40, 5000])
+@pytest.mark.parametrize("channels", [1, 3, 4, 6])
+def test_gradients_by_content(channels: int, lanes: int) -> None:
+    """Few and many lanes, which are added up in different ways."""
+    rng = np.random.default_rng(lanes)
+    positions, factors = (
+        rng.uniform(-0.2, 1.2, (2, lanes)),
+        rng.random((channels, lanes)),
+    )
+    x = ad.TensorXf64(np.zeros((9, 16, channels)))
+    dr.enable_grad(x)
+    found = ad.Texture2f64(x).eval(at(positions))
+    dr.backward(dr.sum(sum(found[k] * ad.Float64(factors[k]) for k in range(channels))))
+    right = np.zeros((9, 16, channels))
+    first = np.floor(positions * [[16], [9]] - 0.5)
+    fraction = positions * [[16], [9]] - 0.5 - first
+    for j, i in product((0, 1), (0, 1)):
+        column, row = (first + [[i], [j]]).astype(int)
+        weight = np.abs(1 - i - fraction[0]) * np.abs(1 - j - fraction[1])
+        places = np.clip(row, 0, 8), np.clip(column, 0, 15)
+        np.add.at(right, places, (factors * weight).T)
+    assert np.allclose(dr.grad(x).numpy(), right, rtol=1e-12, atol=1e-14)
 
 
 def test_second_derivatives() -> None:
@@ -515,6 +556,120 @@ for suffix, dim in (("f", 1), ("f16", 2), ("f64", 3), ("f8u", 2)):
 def test_engines_agree() -> None:
     texts = printed(PROGRAM)
     assert len(texts[0]) > 10_000 and all(text == texts[0] for text in texts)
+
+
+# ---------------------------------------------------------------- upsample()
+
+warned = pytest.mark.filterwarnings("ignore:drjit.upsample")
+
+
+def centers(shape: tuple[int, ...]) -> Any:
+    """The middles of texels, x first, in the order of memory."""
+    indices = np.indices(shape).reshape(len(shape), -1)[::-1]
+    return (indices + 0.5) / np.array(shape[::-1])[:, None]
+
+
+@warned
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [((5,), (12,)), ((3, 4), (6, 4)), ((2, 3), (5, 7)), ((2, 1, 3), (2, 4, 5))],
+)
+def test_upsample(old: tuple[int, ...], new: tuple[int, ...], mode: Any) -> None:
+    for channels, filtering in product((1, 3, 5), FilterMode):
+        data = content(old, channels)
+        kind = "nearest" if filtering == FilterMode.Nearest else "linear"
+        right = [looked_up(data, p, mode, kind) for p in centers(new).T]
+        for suffix, tolerance in (("f16", 1e-3), ("f", 1e-6), ("f64", 1e-14)):
+            t = texture(data, suffix, filter_mode=filtering, wrap_mode=mode)
+            found = dr.upsample(t, shape=new)
+            assert type(found) is type(t) and found.shape == (*new, channels)
+            assert found.filter_mode() == filtering and found.wrap_mode() == mode
+            assert np.allclose(
+                found.tensor().numpy().reshape(-1, channels), right, atol=tolerance
+            )
+
+
+@warned
+def test_upsample_by_factors_and_options() -> None:
+    """Results of the published package 1.5.0 among them."""
+    t = texture(np.arange(6.0).reshape(2, 3, 1), "f")
+    first = [0, 0.142857, 0.571429, 1, 1.42857, 1.85714, 2]
+    found = dr.upsample(t, [5, 7]).tensor().numpy()[..., 0]
+    assert np.allclose(found[0], first, atol=1e-5)
+    assert np.allclose(found[:, 0], [0, 0.3, 1.5, 2.7, 3], atol=1e-6)
+    same = dr.upsample(t, shape=(4,)).tensor().numpy()
+    for given in (
+        {"scale_factor": [2]},
+        {"scale_factor": (2, 1, 1)},
+        {"shape": [4, 3, 1]},
+    ):
+        assert np.array_equal(dr.upsample(t, **given).tensor().numpy(), same)
+    t = ad.Texture2f([2, 2], 1, False, writable=True, mip_filter=FilterMode.Nearest)
+    t.set_value(ad.Float(1, 2, 3, 4))
+    found = dr.upsample(t, scale_factor=[2, 3])
+    assert found.writable() and not found.use_accel()
+    assert found.mip_filter() == FilterMode.Nearest and found.n_levels() == 3
+    assert np.allclose(found.eval_lod(ad.Array2f(0), 9).numpy(), 2.5)
+    colors = np.random.default_rng(1).integers(0, 256, (3, 2, 4), dtype=np.uint8)
+    for srgb in (False, True):
+        t = ad.Texture2f8u(ad.TensorXu8(colors), srgb=srgb)
+        found = dr.upsample(t, scale_factor=[2, 2])
+        assert found.srgb() == srgb and type(found) is ad.Texture2f8u
+        p = at(centers((6, 4)))
+        apart = np.abs(found.eval(p).numpy() - t.eval(p).numpy())
+        # Half a byte, where the curve of colors is steepest.
+        assert apart.max() < 0.5001 / 255 * (2.3 if srgb else 1)
+    s = scalar.Texture2f(scalar.TensorXf(np.arange(6.0).reshape(2, 3, 1)))
+    assert np.allclose(np.array(dr.upsample(s, [5, 7]).tensor())[0, :, 0], first)
+
+
+@warned
+def test_upsample_has_derivatives_and_is_recorded() -> None:
+    def enlarged(values: Any) -> Any:
+        t = ad.Texture2f64([2, 3], 3)
+        t.set_value(values)
+        return dr.square(dr.upsample(t, shape=[5, 4]).value())
+
+    dr.check_grad(enlarged, ad.Float64(content((2, 3), 3).ravel()))
+
+    @dr.freeze
+    def large(t: Any) -> Any:
+        return dr.upsample(t, scale_factor=[2, 2])
+
+    for seed in range(3):
+        data = content((2, 3), 3) * (1 + seed)
+        found = large(texture(data, "f"))
+        right = [looked_up(data, p, MODES[1], "linear") for p in centers((4, 6)).T]
+        assert np.allclose(found.tensor().numpy().reshape(-1, 3), right, atol=1e-5)
+        assert np.array_equal(
+            found.eval(ad.Array2f(0)).numpy().ravel(), found.value()[:3]
+        )
+    assert large.n_recordings == 1
+
+
+@warned
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "'scale_factor' is of type NoneType, expected a list"),
+        ({"shape": 4}, "'shape' is of type int, expected a list"),
+        ({"shape": [4, 6], "scale_factor": [2]}, "expected one of the two"),
+        ({"shape": [1, 3]}, "the extent 1 on axis 0, expected 2 or more"),
+        ({"shape": [4, 6, 2]}, "asks for 2 channels, expected 1"),
+        ({"scale_factor": [1, 1, 3]}, "asks for 3 channels, expected 1"),
+        ({"shape": [4, 6, 1, 1]}, "has 4 elements, expected at most 3"),
+        ({"scale_factor": [0, 2]}, "the element 0, expected 1 or more"),
+        ({"scale_factor": [2.0, 2]}, "'scale_factor' is of type float"),
+        ({"scale_factor": [70000, 70000]}, "expected at most 4294967295"),
+    ],
+)
+def test_upsample_errors(given: dict[str, Any], message: str) -> None:
+    t = texture(np.arange(6.0).reshape(2, 3, 1), "f")
+    with pytest.raises(TypeError, match=message):
+        dr.upsample(t, **given)
+    with pytest.raises(TypeError, match="expected a tensor or a texture"):
+        dr.upsample(ad.Texture2f, [4])
 
 
 # ---------------------------------------------------------------- bad input

@@ -708,21 +708,26 @@ def take_interp(value: Any, pos: Any, axis: int = 0) -> Any:
 
 
 def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
-    """Enlarge a tensor by repeating its entries along the leading axes.
+    """Enlarge a tensor by repeating its entries, or a texture by looking it up.
 
-    Deprecated: :py:func:`resample` with ``filter="box"`` does the same, and more.
+    Deprecated: :py:func:`resample` does the same, and more.
 
     Args:
-        t: the tensor.
-        shape: list with the sizes of the leading axes, multiples of the present ones.
+        t: the tensor; or the texture, whose ``filter_mode`` says how it is looked up in
+            the middle of the new texels, and of which the result is another one.
+        shape: list with the sizes of the leading axes, those of the grid of a texture.
+            Of a tensor they are multiples of the present ones, of a texture not less.
         scale_factor: list with a positive integer per axis, instead of ``shape``.
 
-    Errors: ValueError, which is a TypeError as well, for other values.
+    Errors: ValueError, which is a TypeError as well, for other values, and for more or
+    fewer channels of a texture.
     """
     deprecated("upsample", "resample()")
-    if not is_tensor(t):
+    is_texture = getattr(t, "IsTexture", False) and not isinstance(t, type)
+    if not is_tensor(t) and not is_texture:
         raise TypeError(
-            f"drjit.upsample(): the input is of type {type_name(t)}, expected a tensor"
+            f"drjit.upsample(): the input is of type {type_name(t)}, expected a tensor "
+            "or a texture"
         )
     if shape is not None and scale_factor is not None:
         raise ShapeError(
@@ -742,23 +747,30 @@ def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
             f"drjit.upsample(): {name!r} has {len(given)} elements, expected at most "
             f"{len(sizes)}: one for each axis"
         )
-    factors = [1] * len(sizes)
+    result = list(sizes)
     for k, entry in enumerate(given):
         n = integer("upsample", name, entry)
-        if shape is not None:
-            if n < sizes[k] or (sizes[k] and n % sizes[k]):
+        if shape is None:
+            if n < 1:
                 raise ShapeError(
-                    f"drjit.upsample(): 'shape' has the extent {n} on axis {k}, "
-                    f"expected a multiple of {sizes[k]}"
+                    f"drjit.upsample(): 'scale_factor' has the element {n}, expected 1 "
+                    "or more"
                 )
-            n = n // sizes[k] if sizes[k] else 1
-        if n < 1:
+            n *= sizes[k]
+        elif n < sizes[k] or (sizes[k] and n % sizes[k] and not is_texture):
             raise ShapeError(
-                f"drjit.upsample(): 'scale_factor' has the element {n}, expected 1 or "
-                "more"
+                f"drjit.upsample(): 'shape' has the extent {n} on axis {k}, expected "
+                + (f"{sizes[k]} or more" if is_texture else f"a multiple of {sizes[k]}")
             )
-        factors[k] = n
-    result = [size * factor for size, factor in zip(sizes, factors, strict=True)]
+        result[k] = n if sizes[k] else 0
     check_entries("upsample", math.prod(result))
+    if is_texture:
+        if result[-1] != sizes[-1]:
+            raise ShapeError(
+                f"drjit.upsample(): {name!r} asks for {result[-1]} channels, expected "
+                f"{sizes[-1]}, which the texture has"
+            )
+        return t._upsampled(result)
+    factors = [n // size if size else 1 for n, size in zip(result, sizes, strict=True)]
     digits = list(zip(result, factors, _strides(sizes), strict=True))
     return _gather_digits(t, result, digits)

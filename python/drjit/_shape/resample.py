@@ -39,6 +39,7 @@ from .taps import (
     Table,
     Window,
     Windows,
+    half_windows,
     kernel_window,
     make_table,
     resample_windows,
@@ -539,6 +540,18 @@ def resample(
         passes.append(_Pass(math.prod(sizes[:k]), math.prod(sizes[k + 1 :]), key))
         sizes[k] = new[k]
     return _filtered("resample", source, new, passes, mode)
+
+
+def halved(fn: str, flat: Any, shape: Sequence[int]) -> Any:
+    """The means of what each entry covers that is twice as large, along all axes but
+    the last one: ``max(n // 2, 1)`` entries of n. Array and result are flat."""
+    passes, sizes = [], list(shape)
+    for k, n in enumerate(shape[:-1]):
+        if n > 1:
+            key = (fn, n, n // 2, half_windows(n), "zero", False)
+            passes.append(_Pass(math.prod(sizes[:k]), math.prod(sizes[k + 1 :]), key))
+            sizes[k] = n // 2
+    return _filtered(fn, flat, sizes, passes, None)
 
 
 def _convolution(filter: Any, filter_radius: Any) -> tuple[Window, bool]:

@@ -128,6 +128,22 @@ def resample_windows(
     return Windows(result)
 
 
+@functools.lru_cache(maxsize=64)
+def half_windows(columns: int) -> Windows:
+    """The windows of ``columns // 2`` rows that are the means of what they cover.
+
+    Of an odd number, each row covers two columns and a part of a third one: the last
+    row ends where the last column does.
+    """
+    rows = columns // 2
+    if columns % 2 == 0:
+        return Windows(((0, (0.5, 0.5)),))
+    return Windows(
+        (2 * i, tuple(part / columns for part in (rows - i, rows, i + 1)))
+        for i in range(rows)
+    )
+
+
 def scaled_window(
     filter: Callable[[float], float], radius: float, scale: float
 ) -> Window:

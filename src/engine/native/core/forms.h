@@ -147,6 +147,9 @@ typedef struct FormsEntries {
                                           lanes, 'places' may be 'index' */
 } FormsEntries;
 
+/** even, odd = the indices of lanes 'lane' (an even number) and 'lane' + 1. To be
+ *  called for 0, 2, 4, and so on. */
+void forms_take_indices(Native *n, const FormsEntries *e, uint32_t lane);
 /** to = the entries; 'to' is not the index. */
 void forms_load_entries(Native *n, const FormsEntries *e, NativeReg to);
 /** The entries = value. */

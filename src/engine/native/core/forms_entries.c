@@ -37,6 +37,11 @@ static NativeReg find_indices(Native *n, const FormsEntries *e, uint32_t lane)
     return e->places;
 }
 
+void forms_take_indices(Native *n, const FormsEntries *e, uint32_t lane)
+{
+    take_pair(n, e, find_indices(n, e, lane), lane % 4);
+}
+
 static bool is_wide(const FormsEntries *e)
 {
     return forms_bits(e->type) == 64;

@@ -30,9 +30,7 @@ typedef struct Packet {
     VarType type;
     uint32_t count;        /* items */
     const uint32_t *items; /* numbers of their values */
-    NativeReg base, entry; /* general registers; the second is a temporary */
-    NativeOperand stash;   /* numbers of the packets' first entries */
-    FormsEntries alone;    /* for items that are loaded alone */
+    FormsEntries entries;  /* the packets' first ones */
     NativeReg active;
 } Packet;
 
@@ -73,44 +71,54 @@ static void finish(Native *n, const Packet *p, uint32_t k, NativeReg reg)
 
 /* ---- loads */
 
-static X86Mem entry_of(Native *n, const Packet *p, uint32_t lane, uint32_t item)
+/* Where 'item' is in two lanes, the first one of an even number. Indices come from
+ * registers: on a Zen 4, what stores have written waits long before it can be loaded in
+ * parts, so that sixteen gathers of four floats took 1.8 times as long. */
+static void find_two(Native *n, const Packet *p, uint32_t lane, uint32_t item,
+                     X86Mem at[2])
 {
-    X86Mem number = x86_at(p->stash.base, p->stash.disp + (int32_t) (lane * 4));
-    x86_rm(native_x86(n), X86_MOV, p->entry, number);
-    return x86_at_index(p->base, p->entry, is_wide(p) ? 3 : 2,
-                        (int32_t) (item * type_info[p->type].size));
+    const FormsEntries *e = &p->entries;
+    uint32_t shift = is_wide(p) ? 3 : 2;
+    int32_t disp = (int32_t) (item * type_info[p->type].size);
+    forms_take_indices(n, e, lane);
+    at[0] = x86_at_index(e->base, e->even, shift, disp);
+    at[1] = x86_at_index(e->base, e->odd, shift, disp);
 }
 
-/* Part by part, 16 bytes from 'item' on of one lane; 'rows' of them have all lanes. The
- * upper half of 64 bytes is put together apart, as that is faster. */
-static void load_row(Native *n, const Packet *p, NativeReg row, uint32_t first,
-                     uint32_t rows, uint32_t item)
+/* Part by part, 16 bytes from 'item' on of a lane: of the first lanes in part 0 of each
+ * row, and so on. */
+static void load_rows(Native *n, const Packet *p, const NativeReg *row, uint32_t rows,
+                      uint32_t item)
 {
     X86 *x = native_x86(n);
-    uint32_t parts = native_bytes(n, p->type) / 16;
-    for (uint32_t i = 0; i < parts; ++i) {
-        NativeReg half = i < 2 ? row : p->alone.part;
-        X86Mem from = entry_of(n, p, first + i * rows, item);
-        if (i % 2)
-            x86_rrmi(x, X86_VINSERTI32X4 | X86_256, half, half, from, 1);
-        else
-            x86_rm(x, X86_VMOVUPS | X86_128, half, from);
+    X86Form length = forms_length(n, p->type);
+    for (uint32_t lane = 0; lane < native_lanes(n); lane += 2) {
+        int32_t part = (int32_t) (lane / rows);
+        X86Mem from[2];
+        find_two(n, p, lane, item, from);
+        for (uint32_t k = 0; k < 2; ++k) {
+            NativeReg to = row[lane % rows + k];
+            if (part == 0)
+                x86_rm(x, X86_VMOVUPS | X86_128, to, from[k]);
+            else
+                x86_rrmi(x, X86_VINSERTI32X4 | (part == 1 ? X86_256 : length), to, to,
+                         from[k], part);
+        }
     }
-    if (parts == 4)
-        x86_rrri(x, X86_VINSERTI64X4 | X86_512, row, row, p->alone.part, 1);
 }
 
-/* Part by part, 8 bytes of two lanes. */
-static void load_pairs(Native *n, const Packet *p, NativeReg row, uint32_t first,
-                       NativeReg spare)
+/* Part by part, 8 bytes of two lanes, in turn for either row. */
+static void load_pairs(Native *n, const Packet *p, const NativeReg *row)
 {
     X86 *x = native_x86(n);
-    for (uint32_t lane = first; lane < native_lanes(n); lane += 4) {
-        NativeReg part = lane == first ? row : spare;
-        x86_rm(x, X86_VMOVQ_X, part, entry_of(n, p, lane, 0));
-        x86_rrmi(x, X86_VPINSRQ, part, part, entry_of(n, p, lane + 1, 0), 1);
-        if (part == spare)
-            x86_rrri(x, X86_VINSERTI32X4 | forms_length(n, p->type), row, row, spare,
+    for (uint32_t lane = 0; lane < native_lanes(n); lane += 2) {
+        NativeReg to = row[lane / 2 % 2], part = lane < 4 ? to : p->entries.part;
+        X86Mem from[2];
+        find_two(n, p, lane, 0, from);
+        x86_rm(x, X86_VMOVQ_X, part, from[0]);
+        x86_rrmi(x, X86_VPINSRQ, part, part, from[1], 1);
+        if (lane >= 4)
+            x86_rrri(x, X86_VINSERTI32X4 | forms_length(n, p->type), to, to, part,
                      (int32_t) (lane / 4));
     }
 }
@@ -119,7 +127,7 @@ static void load_pairs(Native *n, const Packet *p, NativeReg row, uint32_t first
 
 static void gather_alone(Native *n, const Packet *p, uint32_t k)
 {
-    FormsEntries e = p->alone;
+    FormsEntries e = p->entries;
     NativeReg to = take(n);
     e.disp = (int32_t) (k * type_info[p->type].size);
     forms_load_entries(n, &e, to);
@@ -130,28 +138,26 @@ static void gather_alone(Native *n, const Packet *p, uint32_t k)
 static void gather_pair(Native *n, const Packet *p)
 {
     X86Form shuffle = X86_VSHUFPS | forms_length(n, p->type);
-    NativeReg even = take(n), odd = take(n), first = take(n);
-    load_pairs(n, p, even, 0, first);
-    load_pairs(n, p, odd, 2, first);
-    x86_rrri(native_x86(n), shuffle, first, even, odd, 0x88);
-    x86_rrri(native_x86(n), shuffle, odd, even, odd, 0xdd);
-    native_alloc_give(n, NATIVE_VECTOR, even);
+    NativeReg row[2] = { take(n), take(n) }, first = take(n);
+    load_pairs(n, p, row);
+    x86_rrri(native_x86(n), shuffle, first, row[0], row[1], 0x88);
+    x86_rrri(native_x86(n), shuffle, row[1], row[0], row[1], 0xdd);
+    native_alloc_give(n, NATIVE_VECTOR, row[0]);
     finish(n, p, 0, first);
-    finish(n, p, 1, odd);
+    finish(n, p, 1, row[1]);
 }
 
 /* Two of 64 bits. */
 static void gather_two(Native *n, const Packet *p, uint32_t k)
 {
     X86Form length = forms_length(n, p->type);
-    NativeReg even = take(n), odd = take(n), first = take(n);
-    load_row(n, p, even, 0, 2, k);
-    load_row(n, p, odd, 1, 2, k);
-    x86_rrr(native_x86(n), X86_VPUNPCKLQDQ | length, first, even, odd);
-    x86_rrr(native_x86(n), X86_VPUNPCKHQDQ | length, odd, even, odd);
-    native_alloc_give(n, NATIVE_VECTOR, even);
+    NativeReg row[2] = { take(n), take(n) }, first = take(n);
+    load_rows(n, p, row, 2, k);
+    x86_rrr(native_x86(n), X86_VPUNPCKLQDQ | length, first, row[0], row[1]);
+    x86_rrr(native_x86(n), X86_VPUNPCKHQDQ | length, row[1], row[0], row[1]);
+    native_alloc_give(n, NATIVE_VECTOR, row[0]);
     finish(n, p, k, first);
-    finish(n, p, k + 1, odd);
+    finish(n, p, k + 1, row[1]);
 }
 
 /* Four of 32 bits. */
@@ -160,10 +166,9 @@ static void gather_four(Native *n, const Packet *p, uint32_t k)
     X86 *x = native_x86(n);
     X86Form length = forms_length(n, p->type);
     NativeReg row[ITEMS], low = take(n);
-    for (uint32_t i = 0; i < ITEMS; ++i) {
+    for (uint32_t i = 0; i < ITEMS; ++i)
         row[i] = take(n);
-        load_row(n, p, row[i], i, ITEMS, k);
-    }
+    load_rows(n, p, row, ITEMS, k);
     x86_rrr(x, X86_VPUNPCKLDQ | length, low, row[0], row[1]); /* a0 b0 a1 b1 */
     x86_rrr(x, X86_VPUNPCKHDQ | length, row[0], row[0], row[1]); /* a2 b2 a3 b3 */
     x86_rrr(x, X86_VPUNPCKLDQ | length, row[1], row[2], row[3]);
@@ -197,11 +202,15 @@ static void gather_items(Native *n, const Packet *p, uint32_t k, uint32_t count)
         gather_four(n, p, k);
 }
 
-/* If no lane is active, base = the frame. */
+/* If no lane is active, base = the frame. Code without a mask runs for some lane. */
 static NativeReg use_base(Native *n, NativeReg active)
 {
     X86 *x = native_x86(n);
-    NativeReg address = native_use_address(n, 0), base = native_temp_general(n);
+    uint64_t literal;
+    NativeReg address = native_use_address(n, 0);
+    if (native_is_literal(n, 2, &literal) && literal & 1)
+        return address;
+    NativeReg base = native_temp_general(n);
     x86_rm(x, X86_LEA | X86_W, base, forms_mem(native_stash(n)));
     n->target->test_masks(n, active, active, 32);
     x86_rr(x, X86_CMOVCC | X86_CC(X86_CC_NE) | X86_W, base, address);
@@ -218,22 +227,18 @@ bool forms_gather_packet(Native *n, const NativeRow *row)
     Packet p = { .type = type,
                  .count = count,
                  .items = n->f->items + n->f->values[n->result].slot,
-                 .base = base,
-                 .entry = native_temp_general(n),
-                 .stash = native_stash(n),
                  .active = active };
     X86Form length = forms_length(n, VarTypeUInt32);
     n->target->keep(n, VarTypeUInt32, first, index, active);
     forms_shift(n, X86_VPSLLD_I | length, first, first,
                 (uint32_t) __builtin_ctz(count));
-    x86_mr(native_x86(n), X86_VMOVUPS_ST | length, forms_mem(p.stash), first);
-    p.alone = (FormsEntries){ .type = type,
-                              .base = base,
-                              .index = first,
-                              .places = native_temp(n),
-                              .part = native_temp(n),
-                              .even = p.entry,
-                              .odd = native_temp_general(n) };
+    p.entries = (FormsEntries){ .type = type,
+                                .base = base,
+                                .index = first,
+                                .places = native_temp(n),
+                                .part = native_temp(n),
+                                .even = native_temp_general(n),
+                                .odd = native_temp_general(n) };
     if (forms_bits(type) == 64)
         p.active = native_use_active(n, 2, 64);
     release_operands(n);
