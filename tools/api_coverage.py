@@ -120,6 +120,9 @@ DIFFERENT = {
     (r"drjit\.\w+\.(HashGrid|Permuto)Encoding\.__init__", what): ALL_NAMED
     for what in ("lacks *args", "lacks **kwargs")
 }
+DIFFERENT[
+    r"drjit\.hashgrid\.\w+Encoding\.(ArrayX[iu]|U?Int32|StorageFloat(Xf)?)", ""
+] = "types that its implementation uses; 'dtype' says the same"
 
 CLASS = re.compile(r"class (drjit\.[\w.]+)(\(.*\))?$")
 ENUM = re.compile(r"enum (drjit\.[\w.]+)\(")
@@ -550,6 +553,33 @@ def members_of(section: str, path: str, value: object) -> Iterator[Entry]:
             yield Entry(section, "property", f"{path}.{name}")
 
 
+def instances() -> dict[str, object]:
+    """Objects of the modules' classes that have attributes of their own."""
+    ad = importlib.import_module("drjit.llvm.ad")
+    nn, opt = (importlib.import_module(f"drjit.{name}") for name in ("nn", "opt"))
+    grids = importlib.import_module("drjit.hashgrid")
+    matrix = {"x": ad.TensorXf(ad.Float(1, 2, 3, 4), (2, 2))}
+    found: list[object] = [
+        getattr(opt, name)(lr=1.0, params=matrix)
+        for name in ("SGD", "RMSProp", "Adam", "AdamW", "Muon")
+    ]
+    found.append(opt.GradScaler())
+    grid = grids.HashGridEncoding(ad.Float, 2, n_levels=2)
+    found += [grid, grids.PermutoEncoding(ad.Float, 2, n_levels=2)]
+    found += [nn.Linear(2, 3), nn.LeakyReLU(), nn.SinEncode(2), nn.TriEncode(2)]
+    found += [nn.Cast(ad.Float16), nn.ScaleAdd(1, 2), nn.Sequential(nn.Linear(2, 2))]
+    found.append(nn.HashEncodingLayer(grid))
+    return {f"{type(one).__module__}.{type(one).__name__}": one for one in found}
+
+
+def attributes() -> Iterator[Entry]:
+    """Yield the attributes that objects have beside those of their classes."""
+    for path, one in instances().items():
+        for name in sorted(vars(one)):
+            if not name.startswith("_"):
+                yield Entry("objects", "attribute", f"{path}.{name}")
+
+
 @dataclass
 class Report:
     """The state of one section."""
@@ -578,9 +608,11 @@ def compare(
     Parameters are compared of entries of these kinds.
     """
     reports = {section: Report() for section in sections}
+    made = instances() if "objects" in reports else {}
     for name, overloads in group(entries).items():
         report = reports[overloads[0].section]
-        if not exists(name):
+        owner, _, last = name.rpartition(".")
+        if not (hasattr(made[owner], last) if owner in made else exists(name)):
             wanted = in_scope(overloads[0])
             (report.missing if wanted else report.later).append(name)
             continue
@@ -610,7 +642,9 @@ def own_members() -> list[str]:
 
     Without special members, and those of enumerations that are texts.
     """
-    names = {e.name for e in members()} - {e.name for e in read_published()}
+    names = {e.name for e in [*members(), *attributes()]} - {
+        e.name for e in read_published()
+    }
     last = {name: name.rpartition(".")[2] for name in names}
     return sorted(n for n in names if last[n][:2] != "__" and last[n] not in dir(str))
 
@@ -663,7 +697,8 @@ def main() -> int:
         print(f"{len(lines)} entries")
         return 0
     if options.members:
-        lines = dict.fromkeys(str(entry) for entry in members())
+        entries = [*members(), *attributes()]
+        lines = dict.fromkeys(str(entry) for entry in entries)
         head = "# From tools/api_coverage.py --members: section, kind, name, signature."
         options.members.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
         print(f"{len(lines)} entries")
