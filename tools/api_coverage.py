@@ -7,28 +7,38 @@
     api_coverage.py --update           add what exists to the baseline, which only grows
     api_coverage.py --extract FILE     write the list of entries anew from the text of
                                        the reference
+    api_coverage.py --members FILE     write what the modules and classes below have
+                                       in the package that is installed; with the
+                                       published one: tools/api_published.txt
+    api_coverage.py --published        compare with that list; exit status 1 if
+                                       anything differs for no stated reason
 
 The list, tools/api_reference.txt, holds names and signatures, one line for each
 overload: ``section | kind | name | signature``. The baseline,
 tools/api_baseline.txt, holds the names that existed at some time and
-must not disappear. tests/python/test_coverage.py watches both.
+must not disappear. tools/api_published.txt has what the reference shows by name only:
+every public member of the published package's (1.5.0) networks, optimisers, rays
+through grids, hash grids and textures, as names, names of parameters and defaults.
+tests/python/test_coverage.py watches all three.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import enum
 import importlib
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENTRIES = ROOT / "tools/api_reference.txt"
 BASELINE = ROOT / "tools/api_baseline.txt"
+PUBLISHED = ROOT / "tools/api_published.txt"
 
 # The sections, in their order, and whether the package is expected to have all entries.
 SECTIONS = {
@@ -70,8 +80,8 @@ SECTIONS = {
     "Local memory": True,
     "Digital Differential Analyzer": True,
     "Optimizers": True,
-    "Cooperative Vectors": False,
-    "Neural Networks": False,
+    "Cooperative Vectors": True,
+    "Neural Networks": True,
     "CUDA contexts": False,
     "CUDA / GL interoperability": False,
     "Beyond the reference": True,
@@ -98,6 +108,21 @@ BEYOND = """
     detail.any_symbolic detail.clear_registry detail.remove_instance detail.reset
     detail.copy
 """
+
+# Of these the published package's list has every member.
+MODULES = "drjit.nn", "drjit.opt", "drjit.dda", "drjit.hashgrid"
+TEXTURES = [f"Texture{n}f{kind}" for n in "123" for kind in ("", "16", "64", "8u")]
+FAMILIES = "drjit.scalar", "drjit.llvm", "drjit.llvm.ad"
+
+# What differs from that list, and why: names as patterns, what is said of them.
+ALL_NAMED = "the parameters of HashEncoding are named, which *args and **kwargs take on"
+DIFFERENT = {
+    (r"drjit\.\w+\.(HashGrid|Permuto)Encoding\.__init__", what): ALL_NAMED
+    for what in ("lacks *args", "lacks **kwargs")
+}
+DIFFERENT[
+    r"drjit\.hashgrid\.\w+Encoding\.(ArrayX[iu]|U?Int32|StorageFloat(Xf)?)", ""
+] = "types that its implementation uses; 'dtype' says the same"
 
 CLASS = re.compile(r"class (drjit\.[\w.]+)(\(.*\))?$")
 ENUM = re.compile(r"enum (drjit\.[\w.]+)\(")
@@ -190,13 +215,23 @@ def extract_member(section: str, owner: str, line: str) -> Iterator[Entry]:
 
 def read_entries() -> list[Entry]:
     """The entries of the committed list, and the names beyond the reference."""
-    entries = [
-        Entry(*(part.strip() for part in f"{line} ".split(" | ", 3)))
-        for line in ENTRIES.read_text(encoding="utf-8").splitlines()
-        if line and not line.startswith("#")
-    ]
+    entries = parse_entries(ENTRIES)
     extra = [f"drjit.{name}" for name in BEYOND.split()]
     return entries + [Entry("Beyond the reference", "name", name) for name in extra]
+
+
+def parse_entries(path: Path) -> list[Entry]:
+    """The entries of a list."""
+    return [
+        Entry(*(part.strip() for part in f"{line} ".split(" | ", 3)))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
+
+
+def read_published() -> list[Entry]:
+    """The members that the published package has."""
+    return parse_entries(PUBLISHED)
 
 
 def read_baseline() -> list[str]:
@@ -225,7 +260,7 @@ def exists(name: str) -> bool:
 
 def in_scope(entry: Entry) -> bool:
     """Is the package expected to have this entry?"""
-    return SECTIONS[entry.section] and entry.name not in LATER
+    return SECTIONS.get(entry.section, True) and entry.name not in LATER
 
 
 def split_parameters(text: str) -> list[str]:
@@ -286,6 +321,8 @@ def same_default(text: str, value: object) -> bool:
         return True
     if text in ("...", "Ellipsis"):
         return value is ...
+    if isinstance(value, enum.Enum):
+        return text.split(".")[-1] == value.name
     try:
         return bool(ast.literal_eval(text) == value)
     except (ValueError, SyntaxError):
@@ -390,6 +427,159 @@ def compare_parameters(
                 yield f"takes '{name}' at another position"
 
 
+def is_own(value: object) -> bool:
+    """Is this the package's, and no type variable or import of its annotations?"""
+    module = getattr(value, "__module__", None) or ""
+    of_package = module.split(".")[0] == "drjit"
+    return of_package and not hasattr(value, "__constraints__")
+
+
+def is_member(cls: type, name: str) -> bool:
+    """Is this a public member, or a special method that the package defines?"""
+    if not name.startswith("_"):
+        return True
+    if not re.fullmatch(r"__\w+__", name) or name in SILENT:
+        return False
+    owners = [one for one in cls.__mro__ if name in vars(one)]
+    return bool(owners) and callable(getattr(cls, name)) and is_own(owners[0])
+
+
+# Special members that all classes have, or that only say how a class is made.
+SILENT = {
+    f"__{name}__"
+    for name in """
+    abstractmethods annotations class class_getitem dict doc init_subclass module new
+    orig_bases parameters subclasshook weakref getstate setstate reduce reduce_ex hash
+    static_attributes firstlineno
+    """.split()
+}
+
+
+def bare(parameters: Iterable[Parameter]) -> str:
+    """A parameter list without annotations."""
+    texts: list[str] = []
+    rest = list(parameters)
+    only = [p.positional_only for p in rest]
+    for position, p in enumerate(rest):
+        star = p.keyword_only and not any(t.startswith("*") for t in texts)
+        if star and not p.prefix:
+            texts.append("*")
+        default = "" if p.default is None else f"={p.default}"
+        texts.append(f"{p.prefix}{p.name}{default}")
+        if p.positional_only and True not in only[position + 1 :]:
+            texts.append("/")
+    return f"({', '.join(texts)})"
+
+
+def literal(value: object) -> str:
+    """A default as text: a literal, a member of an enumeration, or what it is."""
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    plain = isinstance(value, int | float | str | tuple | None)
+    return repr(value) if plain else f"<{type(value).__name__}>"
+
+
+def shown(value: object) -> list[str]:
+    """The parameter lists of a function, one for each overload that differs."""
+    native = getattr(value, "__nb_signature__", None)
+    if native is None:
+        try:
+            found = inspect.signature(value)  # type: ignore[arg-type]
+        except (ValueError, TypeError):
+            return []
+        parameters = found.parameters.values()
+        return [bare(from_inspect(p) for p in parameters if p.name != "self")]
+    texts = [overload_text(text, *rest[1:]) for text, *rest in native]
+    forms = [bare(parse_signature(text[text.index("(") :])) for text in texts]
+    return list(dict.fromkeys(forms))
+
+
+def overload_text(text: str, defaults: Sequence[object] | None = None) -> str:
+    r"""A signature in which '\0' is a default by number, '\=0' one that is a text."""
+    given = defaults or ()
+    text = re.sub(r"\\=(\d+)", lambda match: str(given[int(match[1])]), text)
+    return re.sub(r"\\(\d+)", lambda match: literal(given[int(match[1])]), text)
+
+
+def from_inspect(parameter: inspect.Parameter) -> Parameter:
+    """The reverse of to_inspect()."""
+    kinds = inspect.Parameter
+    prefix: dict[object, str] = {kinds.VAR_POSITIONAL: "*", kinds.VAR_KEYWORD: "**"}
+    default = parameter.default
+    return Parameter(
+        name=parameter.name,
+        prefix=prefix.get(parameter.kind, ""),
+        default=None if default is kinds.empty else literal(default),
+        positional_only=parameter.kind == kinds.POSITIONAL_ONLY,
+        keyword_only=parameter.kind == kinds.KEYWORD_ONLY,
+    )
+
+
+def members() -> Iterator[Entry]:
+    """Yield what the installed package's modules and classes of the list consist of."""
+    for module in MODULES:
+        found = vars(importlib.import_module(module))
+        for name in sorted(found.get("__all__", found)):
+            if not name.startswith("_") and is_own(found[name]):
+                yield from members_of(module, f"{module}.{name}", found[name])
+    for family in FAMILIES:
+        for name in TEXTURES:
+            cls = getattr(importlib.import_module(family), name)
+            everything = family == FAMILIES[-1]
+            path = f"{family}.{name}"
+            if everything:
+                yield from members_of("textures", path, cls)
+            else:
+                yield Entry("textures", "class", path)
+
+
+def members_of(section: str, path: str, value: object) -> Iterator[Entry]:
+    """Yield a name of a module, and if it is a class, its members."""
+    if not isinstance(value, type):
+        for text in shown(value):
+            yield Entry(section, "function", path, text)
+        return
+    yield Entry(section, "class", path)
+    for name in sorted(dir(value)):
+        if name in getattr(value, "__abstractmethods__", ()) or not is_member(
+            value, name
+        ):
+            continue
+        member = getattr(value, name)
+        if callable(member) and not isinstance(member, type):
+            for text in shown(member) or [""]:
+                yield Entry(section, "method", f"{path}.{name}", text)
+        else:
+            yield Entry(section, "property", f"{path}.{name}")
+
+
+def instances() -> dict[str, object]:
+    """Objects of the modules' classes that have attributes of their own."""
+    ad = importlib.import_module("drjit.llvm.ad")
+    nn, opt = (importlib.import_module(f"drjit.{name}") for name in ("nn", "opt"))
+    grids = importlib.import_module("drjit.hashgrid")
+    matrix = {"x": ad.TensorXf(ad.Float(1, 2, 3, 4), (2, 2))}
+    found: list[object] = [
+        getattr(opt, name)(lr=1.0, params=matrix)
+        for name in ("SGD", "RMSProp", "Adam", "AdamW", "Muon")
+    ]
+    found.append(opt.GradScaler())
+    grid = grids.HashGridEncoding(ad.Float, 2, n_levels=2)
+    found += [grid, grids.PermutoEncoding(ad.Float, 2, n_levels=2)]
+    found += [nn.Linear(2, 3), nn.LeakyReLU(), nn.SinEncode(2), nn.TriEncode(2)]
+    found += [nn.Cast(ad.Float16), nn.ScaleAdd(1, 2), nn.Sequential(nn.Linear(2, 2))]
+    found.append(nn.HashEncodingLayer(grid))
+    return {f"{type(one).__module__}.{type(one).__name__}": one for one in found}
+
+
+def attributes() -> Iterator[Entry]:
+    """Yield the attributes that objects have beside those of their classes."""
+    for path, one in instances().items():
+        for name in sorted(vars(one)):
+            if not name.startswith("_"):
+                yield Entry("objects", "attribute", f"{path}.{name}")
+
+
 @dataclass
 class Report:
     """The state of one section."""
@@ -408,26 +598,71 @@ def group(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     return names
 
 
-def compare(entries: Iterable[Entry]) -> dict[str, Report]:
-    """Compare the package with the entries, section by section."""
-    reports = {section: Report() for section in SECTIONS}
+def compare(
+    entries: Iterable[Entry],
+    sections: Iterable[str] = tuple(SECTIONS),
+    kinds: Iterable[str] = ("function",),
+) -> dict[str, Report]:
+    """Compare the package with the entries, section by section.
+
+    Parameters are compared of entries of these kinds.
+    """
+    reports = {section: Report() for section in sections}
+    made = instances() if "objects" in reports else {}
     for name, overloads in group(entries).items():
         report = reports[overloads[0].section]
-        if not exists(name):
+        owner, _, last = name.rpartition(".")
+        if not (hasattr(made[owner], last) if owner in made else exists(name)):
             wanted = in_scope(overloads[0])
             (report.missing if wanted else report.later).append(name)
             continue
         report.present.append(name)
-        if overloads[0].kind == "function":
+        if overloads[0].kind in kinds and not callable(find(name)):
+            report.different.append(f"{name} cannot be called")
+        elif overloads[0].kind in kinds:
             found = dict.fromkeys(differences(overloads, find(name)))
             report.different += [f"{name} {text}" for text in found]
     return reports
 
 
+def compare_published() -> dict[str, Report]:
+    """Compare the package with the published one, but for what is to differ."""
+    entries = read_published()
+    sections = dict.fromkeys(entry.section for entry in entries)
+    reports = compare(entries, sections, ("function", "method"))
+    for report in reports.values():
+        for texts in (report.missing, report.different):
+            report.later += [text for text in texts if reason(text)]
+            texts[:] = [text for text in texts if not reason(text)]
+    return reports
+
+
+def own_members() -> list[str]:
+    """What these modules and classes have here, and the published ones have not.
+
+    Without special members, and those of enumerations that are texts.
+    """
+    names = {e.name for e in [*members(), *attributes()]} - {
+        e.name for e in read_published()
+    }
+    last = {name: name.rpartition(".")[2] for name in names}
+    return sorted(n for n in names if last[n][:2] != "__" and last[n] not in dir(str))
+
+
+def reason(text: str) -> str:
+    """Why a name is missing, or differs as it does; '' if there is none."""
+    name, _, what = text.partition(" ")
+    for (names, differs), why in DIFFERENT.items():
+        if re.fullmatch(names, name) and what == differs:
+            return why
+    return ""
+
+
 def print_reports(reports: dict[str, Report], only_missing: bool) -> int:
     """Print what there is and what not; the number of names missing in scope."""
     for section, report in reports.items():
-        total = len(report.present) + len(report.missing) + len(report.later)
+        later = [text for text in report.later if " " not in text]
+        total = len(report.present) + len(report.missing) + len(later)
         if only_missing and not (report.missing or report.different):
             continue
         print(f"{section}: {len(report.present)} of {total}")
@@ -435,8 +670,9 @@ def print_reports(reports: dict[str, Report], only_missing: bool) -> int:
             print(f"    missing  {name}")
         for text in report.different:
             print(f"    differs  {text}")
-        if report.later and not only_missing:
-            print(f"    later    {' '.join(report.later)}")
+        if not only_missing:
+            for text in report.later:
+                print(f"    accepted {text}: {reason(text) or 'comes later'}")
     present = sum(len(report.present) for report in reports.values())
     missing = sum(len(report.missing) for report in reports.values())
     different = sum(len(report.different) for report in reports.values())
@@ -450,6 +686,8 @@ def main() -> int:
     parser.add_argument("--extract", type=Path, metavar="FILE")
     parser.add_argument("--missing", action="store_true")
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--members", type=Path, metavar="FILE")
+    parser.add_argument("--published", action="store_true")
     options = parser.parse_args()
     if options.extract:
         text = options.extract.read_text(encoding="utf-8")
@@ -458,6 +696,19 @@ def main() -> int:
         ENTRIES.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
         print(f"{len(lines)} entries")
         return 0
+    if options.members:
+        entries = [*members(), *attributes()]
+        lines = dict.fromkeys(str(entry) for entry in entries)
+        head = "# From tools/api_coverage.py --members: section, kind, name, signature."
+        options.members.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+        print(f"{len(lines)} entries")
+        return 0
+    if options.published:
+        reports = compare_published()
+        missing = print_reports(reports, False)
+        for name in own_members():
+            print(f"    ours     {name}")
+        return 1 if missing or any(r.different for r in reports.values()) else 0
     reports = compare(read_entries())
     if options.update:
         names = {name for report in reports.values() for name in report.present}

@@ -112,7 +112,7 @@ def turn(
     shift: Float,
 ) -> Float:
     """Compare some rays of the photographs with those of the field, and learn."""
-    net.update(opt)
+    net.update({key: opt[key] for key in net})
     grid.set_params(opt["grid"])
     o, d, seen = dr.gather(tuple, rays, which)
     found = look(learnt(grid, net), o, d, shift, SAMPLES)
@@ -139,7 +139,10 @@ def learn(
     net = nn.pack(nn.Sequential(*layers).alloc(TensorXf, 12), layout="training")
     opt = Adam(lr=2e-2, params={"grid": grid.params, **net})
     parts = [(*camera(*view), seen) for view, seen in zip(views, pictures, strict=True)]
-    rays = tuple(dr.concat(part, axis=-1) for part in zip(*parts, strict=True))
+    rays = tuple(
+        Array3f(*[dr.concat([array[k] for array in part]) for k in range(3)])
+        for part in zip(*parts, strict=True)
+    )
     dr.eval(rays)
     random = dr.rng(seed=1)
     losses = []
@@ -148,7 +151,7 @@ def learn(
         which = UInt(random.random(Float, RAYS) * dr.width(rays))
         shift = random.random(Float, RAYS * SAMPLES)
         losses.append(turn(grid, net, opt, rays, which, shift))
-    net.update(opt)
+    net.update({key: opt[key] for key in net})
     grid.set_params(opt["grid"])
     return learnt(grid, net), [loss[0] for loss in losses]
 

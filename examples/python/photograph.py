@@ -51,7 +51,9 @@ def camera(picture: TensorXf, shift: tuple[int, int]) -> TensorXf:
         if pixels:
             move = [1] + [0] * (2 * pixels)
             picture = dr.convolve(picture, move, axis=axis, boundary="nearest")
-    picture = dr.convolve(picture, "gaussian", BLUR, boundary="nearest")
+    picture = dr.convolve(
+        picture, "gaussian", BLUR, boundary="nearest", normalize=True
+    )
     return dr.resample(picture, (SIZE // 2, SIZE // 2), "box")
 
 

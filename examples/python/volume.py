@@ -65,7 +65,7 @@ def rays() -> tuple[Array3f, Array3f]:
 def shadows(volume: TensorXf, o: Array3f, d: Array3f) -> Float:
     """What the detector sees: a line integral for each ray."""
     upper = Array3f(*[extent - 1 for extent in SHAPE[::-1]])
-    result: Float = integrate(o, d, 2 * DISTANCE, Array3f(0), upper, volume)
+    result: Float = integrate(o, d, Float(2 * DISTANCE), Array3f(0), upper, volume)
     return result
 
 

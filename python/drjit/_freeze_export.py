@@ -21,7 +21,7 @@ from typing import Any
 import drjit
 from drjit import _core
 from drjit._freeze import Recorded
-from drjit._freeze_ad import DEPENDENT, LEAF, Call, Derivatives, part_paths
+from drjit._freeze_ad import DEPENDENT, LEAF, Call, Derivatives, copied, part_paths
 from drjit._signature import signature
 
 dr: Any = drjit
@@ -154,14 +154,20 @@ class Differentiated(Derivatives):
         return recorded
 
 
-def _copy_tracked(leaf: Any) -> Any:
-    """An array with derivatives of its own, if it has some."""
-    if not isinstance(leaf, _core.ArrayBase):
-        return leaf
-    copy = _core.detach(_core.copy(leaf))
-    if _core.grad_enabled(leaf):
-        _core.enable_grad(copy)
-    return copy
+def _copies(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with nodes of their own, one for what is one node or one array."""
+    own = copied(arguments, True)
+    found: dict[int, Any] = {}
+    nodes: dict[int, Any] = {}
+    pairs = zip(_core._freeze_parts(arguments), _core._freeze_parts(own), strict=True)
+    for k, (old, new) in enumerate(pairs):
+        if _core.grad_enabled(old):
+            if old.index_ad not in found:
+                found[old.index_ad] = _core.detach(new)
+                _core.enable_grad(found[old.index_ad])
+            nodes[k] = found[old.index_ad]
+    _core._freeze_set_nodes(own, nodes)
+    return own
 
 
 def latest(frozen: Any, name: str) -> list[tuple[Recorded, str, Names]]:
@@ -180,7 +186,7 @@ def with_derivatives(
     arguments = _arguments_of(modes)
     derivatives = Differentiated(frozen._function, frozen._around, frozen._freeze_like)
     frozen._derivatives, frozen._general = derivatives, True
-    result = frozen(*_core._tree_map("freeze", _copy_tracked, arguments))
+    result = frozen(*_copies(arguments))
     functions = latest(frozen, name)
     names = functions[0][2]
     if derivatives.seen is None:

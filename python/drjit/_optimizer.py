@@ -171,7 +171,6 @@ class Optimizer(MutableMapping[str, Any]):
         "promote_fp16": bool,
     }
 
-    lr: Any
     state: dict[str, tuple[Any, bool, Any, Any]]
 
     def __init__(
@@ -182,7 +181,7 @@ class Optimizer(MutableMapping[str, Any]):
         mask_updates: bool = False,
         promote_fp16: bool = True,
     ) -> None:
-        self.lr = self._rate(type(self).__name__, lr)
+        self._lr = self._rate(f"{type(self).__name__}()", lr)
         self._own: dict[str, Any] = {}  # rates of parameters
         self.mask_updates = bool(mask_updates)
         self.promote_fp16 = bool(promote_fp16)
@@ -300,13 +299,13 @@ class Optimizer(MutableMapping[str, Any]):
         if dr.is_array_v(lr) and not isinstance(lr, type) and dr.is_float_v(lr):
             return dr.detach(lr)
         raise TypeError(
-            f"drjit.opt.{where}(): the learning rate is of type {type(lr).__name__}, "
+            f"drjit.opt.{where}: the learning rate is of type {type(lr).__name__}, "
             "expected a number or an array of floats"
         )
 
     def _rate_of(self, key: str, value: Any, others: Mapping[str, Any]) -> Any:
         """The learning rate of a parameter as an array. Others may have it already."""
-        lr = self._own.get(key, self.lr)
+        lr = self._own.get(key, self._lr)
         if not isinstance(lr, float):
             return lr
         wide = dr.float64_array_t(dr.leaf_t(value))
@@ -315,10 +314,19 @@ class Optimizer(MutableMapping[str, Any]):
                 return rate
         return dr.opaque(wide, lr)
 
+    @property
+    def lr(self) -> Any:
+        """The learning rate, which can be set."""
+        return self._lr
+
+    @lr.setter
+    def lr(self, value: Any) -> None:
+        self._set_rates(self._rate(f"{type(self).__name__}.lr", value), {})
+
     def learning_rate(self, key: str | None = None) -> Any:
         """The learning rate, or that of one parameter (``None``: it has none)."""
         if key is None:
-            return self.lr
+            return self._lr
         if key not in self.state:
             raise KeyError(key)
         return self._own.get(key)
@@ -329,9 +337,9 @@ class Optimizer(MutableMapping[str, Any]):
         ``set_learning_rate(1e-3)``; ``set_learning_rate({"x": 1e-3})`` or
         ``set_learning_rate(x=1e-3)``. ``None`` for a parameter removes its own.
         """
-        where = f"{type(self).__name__}.set_learning_rate"
+        where = f"{type(self).__name__}.set_learning_rate()"
         rates: dict[str, Any] = dict(kwargs)
-        default = self.lr
+        default = self._lr
         if isinstance(value, Mapping):
             rates = {**value, **rates}
         elif value is not None:
@@ -343,15 +351,20 @@ class Optimizer(MutableMapping[str, Any]):
         for key in found:
             if key not in self.state:
                 raise KeyError(key)
-        former = self.lr, self._own
-        self.lr, self._own = default, {**self._own, **found}
+        self._set_rates(default, found)
+
+    def _set_rates(self, default: Any, found: dict[str, Any]) -> None:
+        """Take another rate, and those of some parameters; the arrays that steps use
+        are made anew."""
+        former = self._lr, self._own
+        self._lr, self._own = default, {**self._own, **found}
         self._own = {key: lr for key, lr in self._own.items() if lr is not None}
         made: dict[str, tuple[Any, bool, Any, Any]] = {}
         try:
             for key, (own, promoted, _, state) in self.state.items():
                 made[key] = own, promoted, self._rate_of(key, own, made), state
         except BaseException:
-            self.lr, self._own = former
+            self._lr, self._own = former
             raise
         self.state = made
 
@@ -488,7 +501,7 @@ class Optimizer(MutableMapping[str, Any]):
         return []
 
     def __repr__(self) -> str:
-        rates = {"default": self.lr, **self._own}
+        rates = {"default": self._lr, **self._own}
         shapes = [value.shape for value, *_ in self.state.values()]
         total = sum(drjit.prod(shape) if shape else 1 for shape in shapes)
         rows = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +34,7 @@ tool = load_tool("api_coverage")
 OPERATIONS = load_tool("make_stubs").read_operations()
 ENTRIES = tool.read_entries()
 REPORTS = tool.compare(ENTRIES)
+PUBLISHED = tool.compare_published()
 
 
 def test_the_list_is_whole() -> None:
@@ -69,6 +71,36 @@ def test_the_baseline_is_up_to_date() -> None:
     """What exists is in the baseline: run tools/api_coverage.py --update."""
     present = {name for report in REPORTS.values() for name in report.present}
     assert present - set(tool.read_baseline()) == set()
+
+
+@pytest.mark.parametrize("section", list(PUBLISHED))
+def test_members_are_those_of_the_published_package(section: str) -> None:
+    """All public members, their parameters' names, order and defaults."""
+    assert PUBLISHED[section].missing == []
+    assert PUBLISHED[section].different == []
+
+
+def test_the_published_list_is_whole() -> None:
+    entries = tool.read_published()
+    assert {e.section for e in entries} == {*tool.MODULES, "textures", "objects"}
+    names = {e.name for e in entries}
+    for family in tool.FAMILIES:
+        assert {f"{family}.{texture}" for texture in tool.TEXTURES} <= names
+    for name in ("nn.Linear.alloc", "opt.Adam.step", "hashgrid.HashEncoding.params"):
+        assert f"drjit.{name}" in names
+
+
+def test_each_accepted_difference_is_one() -> None:
+    """A reason why something differs goes when it no longer does."""
+    accepted = [text for report in PUBLISHED.values() for text in report.later]
+    for pattern, what in tool.DIFFERENT:
+        same = [text.split()[0] for text in accepted if text.endswith(what)]
+        assert any(re.fullmatch(pattern, name) for name in same)
+    # The parameters that *args and **kwargs stand for are those of the base class.
+    base = tool.group(tool.read_published())["drjit.hashgrid.HashEncoding.__init__"]
+    for name in ("HashGridEncoding", "PermutoEncoding"):
+        made = getattr(dr.hashgrid, name).__init__
+        assert list(tool.differences(base, made)) == []
 
 
 @pytest.mark.parametrize(

@@ -332,3 +332,16 @@ def test_field(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "argv", ["field.py", str(path)])
     assert program.main() == 0
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_loss_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What bench/loss_curves.py compares: each of the examples goes downhill."""
+    monkeypatch.syspath_prepend(str(FOLDER.parent.parent / "bench"))
+    curves: Any = importlib.import_module("loss_curves")
+    for name, run in curves.PROGRAMS.items():
+        module: Any = importlib.import_module(name)
+        monkeypatch.setattr(module, "TURNS", module.TURNS)
+        losses = run(4)
+        assert len(losses) == 4 and losses[3] < losses[0], name
+        assert curves.apart(losses, losses) == 0
+    assert curves.apart([1.0, 2.0], [1.0, 1.0]) == 0.5

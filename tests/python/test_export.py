@@ -601,7 +601,8 @@ class Derivative(Library):
         self.outputs = self._struct(header, "outputs")
 
     def error(self) -> str:
-        return str(self.core.forward_error().decode())
+        name = self.name.rpartition("_")[0]
+        return str(getattr(self.core, f"{name}_error")().decode())
 
 
 MODES = {
@@ -635,6 +636,31 @@ def test_derivatives(tmp_path: Path, builds: Builds, modes: tuple[str, ...]) -> 
         for mode in modes:
             check_derivative(Derivative(tmp_path, "forward", mode), mode, n, arrays)
     library.shutdown()
+
+
+@needs_tools
+def test_derivatives_of_what_is_one_array(tmp_path: Path, builds: Builds) -> None:
+    """An array that is given twice, or has one node, has one gradient."""
+
+    def power(x: ADFloat, y: ADFloat, z: ADFloat) -> ADFloat:
+        return x * x * y + 3 * z
+
+    x = ADFloat(1, 2, 3)
+    dr.enable_grad(x)
+    dr.freeze(power).export(tmp_path, adjoint=(x, x, ADFloat(x)))
+    assert fields(tmp_path, "power") == [
+        "x",
+        "result",
+        "x",
+        "grad_result",
+        "grad_x",
+    ]
+    isa = re.findall(r"EXPORTED_ISA=(\w+)", (tmp_path / "Makefile").read_text())[0]
+    builds.build(tmp_path, "power", isa)
+    arrays = {"x": [1, 2, 4], "grad_result": [1, 1, 2]}
+    given = {name: np.array(values, np.float32) for name, values in arrays.items()}
+    found = Derivative(tmp_path, "power", "adjoint").call(given, {})
+    assert found["grad_x"].tolist() == [6, 15, 102]
 
 
 def check_derivative(

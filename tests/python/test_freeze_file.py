@@ -19,8 +19,17 @@ from typing import Any, NamedTuple
 import drjit as dr
 import numpy as np
 import pytest
-from drjit import scalar
-from drjit.llvm import Array3f, Float, TensorXf, UInt
+from drjit import nn, scalar
+from drjit.llvm import (
+    Array2f,
+    Array3f,
+    Float,
+    Float16,
+    TensorXf,
+    TensorXf16,
+    Texture2f,
+    UInt,
+)
 from drjit.llvm.ad import Float as Tracked
 
 SIZES = (64, 5, 1000, 40000)
@@ -120,6 +129,18 @@ def mixed(x: Float, y: scalar.Array3f, z: scalar.ArrayXu, t: Float) -> Any:
     return x * y.x + z[1], y, t
 
 
+def encoded(grid: Any, x: Float) -> Any:
+    return [grid([x * 0.01, x * 0.02]), grid.level_offset(1)]
+
+
+def inferred(net: Any, x: Float) -> Any:
+    return list(net(nn.CoopVec(x * 0.01, 0.5)))
+
+
+def looked_up(texture: Any, x: Float) -> Any:
+    return texture.eval(Array2f(x * 0.013, 0.3)), texture.eval_cubic(Array2f(0.7, x))
+
+
 STEPS = (1, 2.5)
 
 
@@ -182,7 +203,33 @@ def pair(n: int) -> tuple[Any, ...]:
     return (t,)
 
 
+def of_encoding(kind: type, dtype: type) -> Any:
+    def make(n: int) -> tuple[Any, ...]:
+        return kind(dtype, 2, n_levels=3, hashmap_size=256, rng=dr.rng(1)), ramp(n)
+
+    return make
+
+
+def of_network(dtype: type, layout: str) -> Any:
+    def make(n: int) -> tuple[Any, ...]:
+        layers = nn.Cast(dr.leaf_t(dtype)), nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 3)
+        net = nn.Sequential(*layers).alloc(dtype, rng=dr.rng(2))
+        return nn.pack(net, layout=layout), ramp(n)
+
+    return make
+
+
+def of_texture(n: int) -> tuple[Any, ...]:
+    texels = TensorXf(dr.rng(3).random(Float, 5 * 6 * 3), (5, 6, 3))
+    return Texture2f(texels, wrap_mode=dr.WrapMode.Mirror), ramp(n)
+
+
 CASES = {
+    "grid": (encoded, of_encoding(nn.HashGridEncoding, Float)),
+    "lattice": (encoded, of_encoding(nn.PermutoEncoding, Float16)),
+    "network": (inferred, of_network(TensorXf, "inference")),
+    "half_network": (inferred, of_network(TensorXf16, "training")),
+    "texture": (looked_up, of_texture),
     "normalized": (normalized, first),
     "selected": (selected, two),
     "scattered": (scattered, two),
@@ -205,6 +252,8 @@ def listed(value: Any) -> Any:
         if dr.depth_v(value) > 1:
             return [listed(entry) for entry in value]
         return list(value)
+    if isinstance(value, nn.MatrixView):
+        return [value.offset, value.shape, list(value.buffer)]
     if isinstance(value, dict):
         return {key: listed(entry) for key, entry in value.items()}
     if isinstance(value, (tuple, list)):

@@ -324,6 +324,42 @@ def test_learning_rates() -> None:
     assert opt.learning_rate("x")[0] == 0.5
 
 
+def test_assigned_learning_rate() -> None:
+    """'lr' can be set as in the published package; rates of parameters stay."""
+    opt = do.SGD(lr=1, params={"x": Float(1, 2), "y": Float(3)})
+    opt.set_learning_rate(y=0.25)
+
+    def turn() -> Any:
+        dr.backward(dr.sum(opt["x"]) + dr.sum(opt["y"]))
+        opt.step()
+        return [*opt["x"], *opt["y"]]
+
+    opt.lr = 0.5
+    assert (opt.lr, opt.learning_rate(), opt.learning_rate("y")) == (0.5, 0.5, 0.25)
+    assert turn() == [0.5, 1.5, 2.75]
+    opt.lr = Float(0.125)
+    assert turn() == [0.375, 1.375, 2.5]
+    for wrong in (None, "fast", True, {"x": 1}):
+        with pytest.raises(TypeError, match=r"drjit\.opt\.SGD\.lr: the learning rate"):
+            opt.lr = wrong
+    assert turn() == [0.25, 1.25, 2.25]
+
+
+def test_assigned_learning_rate_in_a_frozen_loop() -> None:
+    @dr.freeze
+    def turn(opt: do.SGD) -> None:
+        dr.backward(dr.sum(dr.square(opt["x"])))
+        opt.step()
+
+    opt, x = do.SGD(lr=1, params={"x": Float(1, 2)}), np.array([1, 2], np.float32)
+    for k in range(5):
+        opt.lr = 0.25 / (k + 1)
+        turn(opt)
+        x -= np.float32(opt.lr) * 2 * x
+        assert np.allclose(opt["x"].numpy(), x, rtol=1e-6)
+    assert turn.n_recordings == 1
+
+
 def test_learning_rates_are_no_other_kernels() -> None:
     opt = do.Adam(1e-3, {"x": Float(1, 2, 3)})
     with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):

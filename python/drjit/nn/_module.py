@@ -120,10 +120,10 @@ class Module(MutableMapping[str, Any]):
                 found[path + "weights"] = views, None
         return found
 
-    def __getitem__(self, key: str, /) -> Any:
+    def __getitem__(self, key: str) -> Any:
         return _entry(*self._entries()[key])
 
-    def __setitem__(self, key: str, value: Any, /) -> None:
+    def __setitem__(self, key: str, value: Any) -> None:
         owner, name = self._entries()[key]
         where = f"drjit.nn.{type(self).__name__}.__setitem__()"
         _check_like(where, key, _entry(owner, name), value)
@@ -136,13 +136,13 @@ class Module(MutableMapping[str, Any]):
         else:
             owner[name] = value
 
-    def __delitem__(self, key: str, /) -> None:
+    def __delitem__(self, key: str) -> None:
         raise TypeError(
             f"drjit.nn.{type(self).__name__}.__delitem__(): parameters of a network "
             "cannot be deleted"
         )
 
-    def __contains__(self, key: object, /) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self._entries()
 
     def __iter__(self) -> Iterator[str]:
