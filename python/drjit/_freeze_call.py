@@ -17,7 +17,7 @@ from drjit import _core, _freeze_sizes
 from drjit._enums import JitBackend, JitFlag
 from drjit._freeze_ad import Run
 from drjit._freeze_reads import Found, learn, listener, walk
-from drjit._freeze_unsure import sets, unsure_of
+from drjit._freeze_unsure import sets, unsure_of, unsure_of_names
 
 _LLVM = JitBackend.LLVM.value
 
@@ -99,7 +99,7 @@ class Invocation:
     result: Any = None  # once there is one
     found: Found | None = None  # what it reads besides its arguments,
     reads: Any = None  # and where; None: nothing is looked at
-    ran: tuple[Any, Any] = ((), ())  # code, and functions in C
+    ran: tuple[Any, Any, Any] = ((), (), ())  # code, functions in C, formats
     flags = 0  # before it ran
 
     def __init__(self, frozen: Any, args: Any, kwargs: Any, state: Any) -> None:
@@ -219,7 +219,8 @@ class Invocation:
             result = ears.listen(self.function, self.args, self.kwargs)
         except BaseException:
             with contextlib.suppress(Exception):  # the function's own counts
-                learn(names, ears.heard()[0])
+                ran, _, formats = ears.heard()
+                learn(names, ran, formats)
             raise
         self.ran = ears.heard()
         return result
@@ -238,7 +239,7 @@ class Invocation:
         if place >= 0:
             return f"the function changes {self.found.labels[place]}"
         refresh(self.reads, self.part)
-        if learn(self.frozen._names, self.ran[0]):
+        if learn(self.frozen._names, self.ran[0], self.ran[2]):
             again = self._walk()
             if again.values[0] != self.found.values[0]:
                 new = {*again.labels} - {*self.found.labels}
@@ -251,7 +252,7 @@ class Invocation:
         if self.found is None:
             return []
         found = [*self.found.unsure, *filter(None, map(unsure_of, self.ran[1]))]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys([*found, *unsure_of_names(self.ran[0])]))
 
     def _with_names(self, reason: str) -> str:
         """A reason with a path in the inputs as the user knows it."""

@@ -60,7 +60,7 @@ _VIEWS: tuple[type, ...] = (
 )
 
 # Code with one of these names may read all that an object has.
-_READS_ALL = frozenset({"__dict__", "vars", "dir", "getmembers"})
+_READS_ALL = frozenset({"__dict__", "__getattribute__", "vars", "dir", "getmembers"})
 
 # Constants of code that may be names: of attributes, entries and modules.
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -82,7 +82,27 @@ _TRAVERSALS = frozenset({"eval", "forward", "backward"})
 # What modules of the standard library hold that programs change.
 _DATA = frozenset({list, dict, type(os.environ)})
 
+# Methods that are called by no name: classes may get them.
+_OPERATORS = (
+    "add and divmod floordiv lshift matmul mod mul or pow rshift sub truediv xor"
+)
+_SPECIAL = frozenset(
+    f"__{name}__"
+    for name in (
+        *(side + name for name in _OPERATORS.split() for side in ("", "r", "i")),
+        *"abs aenter aexit aiter anext await bool bytes call ceil complex".split(),
+        *"class_getitem contains copy deepcopy del delattr delete delitem".split(),
+        *"dir enter eq exit float floor format fspath ge get getattr".split(),
+        *"getattribute getitem gt hash index init_subclass instancecheck".split(),
+        *"int invert iter le len length_hint lt missing mro_entries ne neg".split(),
+        *"next pos prepare reduce reduce_ex repr reversed round set".split(),
+        *"set_name setattr setitem str subclasscheck subclasshook trunc".split(),
+    )
+)
+
+# The same, but those of most classes are not called.
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
+_CALLED = _SPECIAL | _CONSTRUCTORS
 
 _NOTHING = object()
 _BUILTINS = frozenset(dir(sys.modules["builtins"]))
@@ -147,20 +167,25 @@ class Names:
 
     def __init__(self) -> None:
         self.attributes: set[str] = set()
-        self._spaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
+        # By their id: namespaces, names, and codes that run there.
+        self._spaces: dict[int, tuple[dict[str, Any], set[str], set[int]]] = {}
         self._codes: dict[int, types.CodeType] = {}
         self.version = 0  # another one when there are more names
+
+    def __len__(self) -> int:
+        return len(self._codes)
 
     def knows(self, code: types.CodeType) -> bool:
         return id(code) in self._codes
 
     def add(self, code: types.CodeType, space: dict[str, Any]) -> None:
         """Add those of code, and of the code within, that runs in a namespace."""
-        if self.knows(code):
+        _, names, known = self._spaces.setdefault(id(space), (space, set(), set()))
+        if id(code) in known:
             return
-        names = self._spaces.setdefault(id(space), (space, set()))[1]
         before = len(self.attributes), len(names)
         for inner in _nested(code):
+            known.add(id(inner))
             self._codes[id(inner)] = inner
             found = {*inner.co_names, *_names_in(inner.co_consts)}
             self.attributes.update(found)
@@ -175,7 +200,7 @@ class Names:
             self.version += before != len(self.attributes)
 
     def spaces(self) -> list[tuple[dict[str, Any], set[str]]]:
-        return list(self._spaces.values())
+        return [(space, names) for space, names, _ in self._spaces.values()]
 
 
 def walk(names: Names, roots: Iterable[tuple[str, Any]]) -> Found:
@@ -193,6 +218,7 @@ class _Walk:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._attributes = frozenset(names.attributes)
+        self._of_classes = self._attributes | _CALLED
         self._reads_all = not _READS_ALL.isdisjoint(names.attributes)
         self._found = Found([], [], [], (), [], None)
         self._is_about_inputs = False  # rows are
@@ -222,16 +248,14 @@ class _Walk:
 
     def _add(self, kind: int, space: Any, key: Any, value: Any, label: str) -> None:
         """Add a place and what stands there, and go on from it."""
-        if value is _NOTHING:
-            self._row(kind, False, space, key, ..., label)
-            self._values.append(...)
-        elif self._is_input(value):
+        if self._is_input(value):
             self._row(kind, True, space, key, None, label)
             self._found.inputs.append(value)
             self._follow(value, label)
         else:
-            self._row(kind, False, space, key, _reference(value), label)
-            self._values.append(_outside(value))
+            self._compare(kind, space, key, value, label)
+            if value is _NOTHING or _is_plain_tuple(value):
+                return
             if type(value) is str and "{" in value:  # a format
                 self._names.add_fields((value,))
             elif type(value) not in _SEQUENCES:
@@ -239,6 +263,12 @@ class _Walk:
             elif id(value) not in self._met:
                 self._met[id(value)] = value
                 self._look_into_object(value, label)
+
+    def _compare(self, kind: int, space: Any, key: Any, value: Any, label: str) -> None:
+        """The same has to stand there, wherever it leads."""
+        known = ... if value is _NOTHING else _reference(value)
+        self._row(kind, False, space, key, known, label)
+        self._values.append(... if value is _NOTHING else _outside(value))
 
     def _row(
         self, kind: int, is_input: bool, space: Any, key: Any, value: Any, label: str
@@ -249,7 +279,9 @@ class _Walk:
     def _is_input(self, value: Any) -> bool:
         """Is it to be compared by what it contains?"""
         cls = type(value)
-        if cls in _ATOMS or isinstance(value, (type, types.ModuleType)):
+        if cls in _ATOMS or value is _NOTHING:
+            return False
+        if isinstance(value, (type, types.ModuleType)):
             return False
         if cls in _SEQUENCES:
             return not (cls is tuple and _is_plain(value)) and _is_data(value)
@@ -326,7 +358,7 @@ class _Walk:
         wanted = self._attributes | {"__getattr__"}
         for name in sorted(wanted.intersection(space)):
             self._add(_core._READ_ENTRY, space, name, space[name], f"{label}.{name}")
-        self._look_for_absent(space, wanted.difference(space), label)
+        self._look_for_absent(space, wanted, space, label)
         cls = type(module)
         self._row(_core._READ_MEMBER, False, module, "__class__", cls, label)
         self._follow(cls, cls.__name__)
@@ -351,7 +383,7 @@ class _Walk:
     def _look_into_globals(self, space: dict[str, Any], names: set[str]) -> None:
         for name in sorted(names.intersection(space)):
             self._add(_core._READ_ENTRY, space, name, space[name], name)
-        self._look_for_absent(space, names.difference(space), "globals")
+        self._look_for_absent(space, names, space, "globals")
         built_in = space.get("__builtins__")
         if isinstance(built_in, types.ModuleType):
             built_in = built_in.__dict__
@@ -366,10 +398,13 @@ class _Walk:
                 if module is not None and not is_quiet_module(full):
                     self._add(_core._READ_ENTRY, sys.modules, full, module, full)
 
-    def _look_for_absent(self, space: Any, names: Iterable[str], label: str) -> None:
-        missing = tuple(sorted(names))
-        if missing:
-            self._row(_core._READ_ABSENT, False, space, missing, None, label)
+    def _look_for_absent(
+        self, space: Any, names: Iterable[str], keys: Iterable[str], label: str
+    ) -> None:
+        """No other of these names comes to those that a dictionary or class has."""
+        wanted = frozenset(names)
+        if wanted:
+            self._row(_core._READ_ABSENT, False, space, wanted, tuple(keys), label)
 
     def _look_into_class(self, cls: type, label: str) -> None:
         own = [base for base in cls.__mro__ if not is_quiet_module(base.__module__)]
@@ -382,12 +417,15 @@ class _Walk:
         if type(cls) is not type:
             self._follow(type(cls), type(cls).__name__)
         self._names.add_fields(getattr(cls, "__match_args__", None))
+        if vars(cls).get("_is_protocol"):  # isinstance() looks for what it has
+            annotated = vars(cls).get("__annotations__", ())
+            self._names.add_fields((*vars(cls), *annotated))
         called = _TRAVERSALS if issubclass(cls, CustomOp) else frozenset()
         present = {
             name
             for base in own
             for name, value in vars(base).items()
-            if name in self._attributes
+            if name in self._of_classes
             or (name not in _SILENT and _is_special(name, value))
             or name in called
             or name == "__match_args__"
@@ -399,45 +437,52 @@ class _Walk:
                 bases = bases[:1]
             for base in bases:
                 value = vars(base)[name]
-                if type(value) in _DESCRIPTORS or (
+                if (type(value) in _DESCRIPTORS and name not in _CALLED) or (
                     base not in own and base != bases[0]
                 ):
                     continue
                 where = f"{base.__name__}.{name}"
-                self._add(_core._READ_CLASS, base, name, value, where)
+                if name in _CONSTRUCTORS and not self._has_run(value):
+                    self._compare(_core._READ_CLASS, base, name, value, where)
+                    self._look_at_parts(_function_of(value), where, self._compare)
+                else:
+                    self._add(_core._READ_CLASS, base, name, value, where)
         for base in own:
-            missing = self._attributes.difference(vars(base))
-            self._look_for_absent(base, missing, base.__name__)
+            self._look_for_absent(base, self._of_classes, vars(base), base.__name__)
             if "_field_defaults" in vars(base):  # of a named tuple
                 make: Any = base.__new__
-                self._look_at_part(
-                    _core._READ_DEFAULTS, make, "__defaults__", base.__name__
-                )
+                defaults = make.__defaults__
+                label = base.__name__
+                self._add(_core._READ_DEFAULTS, make, None, defaults, label)
         where = f"{cls.__name__}.__mro__"
         self._row(_core._READ_MEMBER, False, cls, "__mro__", cls.__mro__, where)
 
+    def _has_run(self, constructor: Any) -> bool:
+        function = _function_of(constructor)
+        return not isinstance(function, types.FunctionType) or self._names.knows(
+            function.__code__
+        )
+
     def _look_into_function(self, function: types.FunctionType, label: str) -> None:
         if is_quiet(function.__globals__):  # a decorator's, around one of the user's
-            self._look_into_cells(function, self._is_quiet_value)
+            for name, cell in _cells_of(function):
+                held = _content_of(cell)
+                if not self._is_quiet_value(held):
+                    self._add(_core._READ_CELL, cell, None, held, name)
             self._follow(function.__dict__.get("__wrapped__"), label)
             return
         if not self._is_own(function):
             return
         self._names.add(function.__code__, function.__globals__)
-        self._look_at_part(_core._READ_CODE, function, "__code__", label)
-        self._look_at_part(_core._READ_DEFAULTS, function, "__defaults__", label)
-        self._look_at_part(_core._READ_KEYWORDS, function, "__kwdefaults__", label)
-        self._look_into_cells(function)
-        self._look_at_names(function, label)
+        self._look_at_parts(function, label, self._add)
         if function.__dict__:
             space = function.__dict__
             for name in sorted(self._attributes.intersection(space)):
                 self._add(
                     _core._READ_ENTRY, space, name, space[name], f"{label}.{name}"
                 )
-        self._look_for_absent(
-            function.__dict__, self._attributes.difference(function.__dict__), label
-        )
+        space = function.__dict__
+        self._look_for_absent(space, self._attributes, space, label)
         self._follow(function.__dict__.get("__wrapped__"), label)
 
     def _look_at_names(self, value: Any, label: str) -> None:
@@ -446,21 +491,20 @@ class _Walk:
             part = getattr(value, name)
             self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
 
-    def _look_at_part(
-        self, kind: int, function: types.FunctionType, part: str, label: str
+    def _look_at_parts(
+        self, function: types.FunctionType, label: str, add: Callable[..., None]
     ) -> None:
-        value = getattr(function, part)
-        known = _NOTHING if value is None else value
-        self._add(kind, function, None, known, f"{label}.{part}")
-
-    def _look_into_cells(
-        self, function: types.FunctionType, without: Callable[[Any], bool] | None = None
-    ) -> None:
-        names = function.__code__.co_freevars
-        for name, cell in zip(names, function.__closure__ or (), strict=True):
-            held = _content_of(cell)
-            if without is None or not without(held):
-                self._add(_core._READ_CELL, cell, None, held, name)
+        for kind, part in (
+            (_core._READ_CODE, "__code__"),
+            (_core._READ_DEFAULTS, "__defaults__"),
+            (_core._READ_KEYWORDS, "__kwdefaults__"),
+        ):
+            value = getattr(function, part)
+            known = _NOTHING if value is None else value
+            add(kind, function, None, known, f"{label}.{part}")
+        for name, cell in _cells_of(function):
+            add(_core._READ_CELL, cell, None, _content_of(cell), name)
+        self._look_at_names(function, label)
 
     def _is_quiet_value(self, value: Any) -> bool:
         """Does a value say nothing about a user's program?"""
@@ -636,6 +680,15 @@ _DESCRIPTORS = frozenset(
 )
 
 
+def _function_of(method: Any) -> Any:
+    return getattr(method, "__func__", method)
+
+
+def _cells_of(function: types.FunctionType) -> Iterator[tuple[str, types.CellType]]:
+    names = function.__code__.co_freevars
+    return zip(names, function.__closure__ or (), strict=True)
+
+
 def _content_of(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
@@ -666,13 +719,9 @@ def _fields(value: Any) -> Any:
 
 
 def _is_special(name: str, value: Any) -> bool:
-    """Is it a method that operators call, by no name? Constructors show when they
-    run."""
-    return (
-        name[:2] == "__"
-        and name not in _CONSTRUCTORS
-        and isinstance(value, (types.FunctionType, property, staticmethod, classmethod))
-    )
+    """Is it a method with a name as those have that operators call?"""
+    kinds = (types.FunctionType, property, staticmethod, classmethod)
+    return name[:2] == "__" and isinstance(value, kinds)
 
 
 # Classes of the standard library that are there to hold things: their methods, which
@@ -822,9 +871,15 @@ def listener() -> Any:
     )
 
 
-def learn(names: Names, ran: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> bool:
-    """Add the names of code that has run. Was there any that is new?"""
-    before = names.version
+def learn(
+    names: Names,
+    ran: Iterable[tuple[types.CodeType, dict[str, Any]]],
+    formats: Iterable[str],
+) -> bool:
+    """Add the names of code that has run, and of formats that were used. Was there any
+    that is new, or code?"""
+    before = len(names), names.version
     for code, space in ran:
         names.add(code, space)
-    return names.version != before
+    names.add_fields(tuple(formats))
+    return before != (len(names), names.version)

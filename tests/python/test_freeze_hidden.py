@@ -12,13 +12,15 @@ from state_worlds import World, compare
 
 HEAD = """\
 import abc, argparse, builtins, collections, contextlib, decimal, enum, fractions
-import functools, io, itertools, logging, operator, os, queue, random, statistics
-import string, sys, threading, types, typing, weakref
+import functools, inspect, io, itertools, logging, operator, os, queue, random
+import statistics, string, sys, sysconfig, threading, types, typing, weakref
 import drjit as dr
 import numpy as np
 from drjit.llvm.ad import Float64, UInt
 
 class Box:
+    K = 2.0
+
     def __init__(self, k=2.0):
         self.k = k
 
@@ -231,6 +233,66 @@ KNOWN = {
         "A.any = 3",
         "A, B = types.SimpleNamespace(any=1), types.SimpleNamespace(any=1)",
     ),
+    "computed format": (
+        "float(('{0.' + 'K'.lower() + '}').format(G))",
+        "G.k = 3.0",
+        "",
+    ),
+    "computed attribute": ("G.__getattribute__('K'.lower())", "G.k = 3.0", ""),
+    "protocol": (
+        "2.0 if isinstance(G, P) else 5.0",
+        "Box.named = 3.0",
+        "@typing.runtime_checkable\nclass P(typing.Protocol):\n    def named(self):\n"
+        "        pass",
+    ),
+    "code in two namespaces": (
+        "GETS[0]() + GETS[1]()",
+        "SPACES[1]['hidden_k'] = 5.0",
+        "SPACES = [{'hidden_k': 2.0}, {'hidden_k': 3.0}]\n"
+        "GETS = [types.FunctionType((lambda: hidden_k).__code__, s) for s in SPACES]",
+    ),
+    "order in memory": (
+        "float(N.strides[0])",
+        "N = np.asfortranarray(N)",
+        "N = np.zeros((2, 3))",
+    ),
+    "read-only array": (
+        "2.0 if N.flags.writeable else 5.0",
+        "N.flags.writeable = False",
+        "N = np.zeros(3)",
+    ),
+    "constructor": (
+        "C().k",
+        "C.__init__ = lambda self: setattr(self, 'k', 3.0)",
+        "class C:\n    def __init__(self):\n        self.k = 2.0",
+    ),
+    "constructor that comes": (
+        "C().k",
+        "C.__init__ = lambda self: setattr(self, 'k', 3.0)",
+        "class C:\n    k = 2.0",
+    ),
+    "constructor of a base that comes": (
+        "C().k",
+        "B.__new__ = staticmethod(made)",
+        "class B:\n    k = 2.0\nclass C(B):\n    pass\ndef made(cls):\n"
+        "    own = object.__new__(cls)\n    own.k = 3.0\n    return own",
+    ),
+    "special method that is an object": (
+        "len(A)",
+        "C.__len__ = Length(3)",
+        "class Length(Box):\n    def __call__(self):\n        return self.k\n"
+        "class C:\n    __len__ = Length(2)\nA = C()",
+    ),
+    "special method that is one of Python": (
+        "len(A)",
+        "C.__len__ = list.__len__",
+        "class C(list):\n    __len__ = lambda self: 5\nA = C([1, 2])",
+    ),
+    "name that takes another's place": (
+        "2.0 if A else 5.0",
+        "del C.other\nC.__bool__ = lambda self: False",
+        "class C:\n    other = 1\nA = C()",
+    ),
     "weak reference to data": (
         "W().k",
         "A.k = 3.0",
@@ -254,6 +316,33 @@ UNKNOWN = {
     "thread": ("len(threading.current_thread().name)", "threading.current_thread()"),
     "setting": ("float(dr.thread_count())", "drjit.thread_count()"),
     "NumPy's objects": ("float(POLY(2))", "numpy.poly1d"),
+    "NumPy's settings": ("len(np.geterr())", ".geterr()"),
+    "NumPy's texts": ("len(str(np.zeros(2)))", "numpy._core.arrayprint"),
+    "getter": ("operator.attrgetter('K'.lower())(G)", "names attrgetter"),
+    "entry of a class": ("Box.__dict__['K'.upper()]", "names __dict__"),
+    "globals of a function": ("first.__globals__['G'].k", "names __globals__"),
+    "attribute of a class": (
+        "type.__getattribute__(Box, 'K'.upper())",
+        "names __getattribute__",
+    ),
+    "function in C for code": (
+        "functools.reduce(getattr, ['K'.lower()], G)",
+        "builtins.getattr()",
+    ),
+    "formatter": (
+        "float(string.Formatter().format('{0.' + 'K'.lower() + '}', G))",
+        "string.format()",
+    ),
+    "environment in a text": (
+        "len(os.path.expandvars('$HOME'))",
+        "posixpath.expandvars()",
+    ),
+    "attribute by its name": (
+        "inspect.getattr_static(G, 'K'.lower())",
+        "inspect.getattr_static()",
+    ),
+    "code of another thread": ("in_thread()", "threading.start()"),
+    "module of the standard library": ("len(sysconfig.get_paths())", "sysconfig."),
 }
 STORES = """\
 Q = queue.Queue()
@@ -267,6 +356,12 @@ POLY = np.poly1d([1.0, 2.0])
 def first(values):
     for value in values:
         return value
+def in_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(2.0))
+    thread.start()
+    thread.join()
+    return found[0]
 """
 
 
@@ -279,6 +374,87 @@ def program(value: str, change: str, top: str) -> str:
 @pytest.mark.parametrize("way", KNOWN)
 def test_what_is_read_is_compared(way: str) -> None:
     compare(program(*KNOWN[way]))
+
+
+# Special methods: what calls one, and what it is where a class gets it.
+SPECIAL = {
+    "__add__": ("A + 1", "lambda self, other: 4.0"),
+    "__radd__": ("1 + A", "lambda self, other: 4.0"),
+    "__iadd__": ("added(A)", "lambda self, other: 4.0"),
+    "__call__": ("2.0 if callable(A) else 5.0", "lambda self: 4.0"),
+    "__contains__": ("2.0 if 3 in A else 5.0", "lambda self, k: True"),
+    "__enter__": ("entered(A)", "lambda self: 4.0"),
+    "__eq__": ("2.0 if A == C() else 5.0", "lambda self, other: True"),
+    "__float__": ("float(A)", "lambda self: 4.0"),
+    "__format__": ("len(f'{A}')", "lambda self, spec: 'abc'"),
+    "__getattr__": ("A.anything", "lambda self, name: 4.0"),
+    "__getitem__": ("A[0]", "lambda self, k: 4.0"),
+    "__index__": ("[1.0, 2.0, 4.0][A]", "lambda self: 2"),
+    "__iter__": ("sum(A)", "lambda self: iter([4.0])"),
+    "__len__": ("2.0 if A else 5.0", "lambda self: 0"),
+    "__lt__": ("2.0 if A < C() else 5.0", "lambda self, other: True"),
+    "__neg__": ("-A", "lambda self: 4.0"),
+    "__repr__": ("len(repr(A)[:9])", "lambda self: 'abc'"),
+    "__reversed__": ("sum(reversed(A))", "lambda self: iter([4.0])"),
+    "__set_name__": ("named(A)", "lambda self, cls, name: setattr(cls, 'k', 4.0)"),
+    "__setattr__": ("attribute_set(A)", "lambda self, name, value: None"),
+}
+WITHOUT = """\
+class C:
+    pass
+
+A = C()
+
+def added(a):
+    a += 1
+    return a
+
+def entered(a):
+    with contextlib.ExitStack() as stack:
+        return stack.enter_context(a)
+
+def named(a):
+    class D:
+        k = 2.0
+        part = a
+    return D.k
+
+def attribute_set(a):
+    a = C()
+    a.k = 3.0
+    return vars(a).get("k", 5.0)
+
+def tried(x):
+    try:
+        return x * (VALUE)
+    except (AttributeError, TypeError):
+        return x * 7
+"""
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_methods_that_come(name: str) -> None:
+    value, method = SPECIAL[name]
+    top = WITHOUT.replace("VALUE", value)
+    changes = f"call(lambda: f(one()))\nC.{name} = {method}"
+    changes += f"\ncall(lambda: f(one()))\ndel C.{name}"
+    compare(program("1", changes, top).replace("return x * (1)", "return tried(x)"))
+
+
+def test_other_attributes_of_a_class_do_not_count() -> None:
+    changes = "".join(f"C.other{k} = {k}\ncall(lambda: f(one()))\n" for k in range(4))
+    counts = compare(program("A.k", changes, "class C:\n    k = 2.0\nA = C()"))
+    assert counts["repeated"] == 5
+
+
+def test_the_label_of_an_array() -> None:
+    compare(
+        program("len(x.label or '')", "", "").replace(
+            "call(lambda: f(one()))",
+            "for name in ('a', 'a', 'abc'):\n    X = one()\n"
+            "    dr.set_label(X, name)\n    call(lambda: f(X))",
+        )
+    )
 
 
 @pytest.mark.parametrize("way", UNKNOWN)

@@ -12,9 +12,15 @@
 
 #include "python/object/error.h"
 
+/* One code object may run in several namespaces. */
+typedef struct Key {
+    const void *code;   /* or a function in C */
+    const void *globals;
+} Key;
+
 /* Addresses, with a number for each. Open addressing. */
 typedef struct Addresses {
-    const void **keys;
+    Key *keys;
     unsigned char *values;
     size_t count, mask;
 } Addresses;
@@ -29,6 +35,7 @@ typedef struct Listener {
                            that such code has called; not what they belong to, which
                            nobody is to keep alive. False instead of the class: of quiet
                            code that it has called */
+    PyObject *formats;  /* texts whose method format() it has called: names in them */
     PyObject *error;    /* an exception that has no other place; NULL */
     Addresses met;
     bool listening;
@@ -38,10 +45,12 @@ typedef struct Listener {
 
 /* ---------------------------------------------------------------- addresses */
 
-static size_t slot_of(const Addresses *a, const void *key)
+static size_t slot_of(const Addresses *a, Key key)
 {
-    size_t slot = ((uintptr_t) key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & a->mask;
-    while (a->keys[slot] && a->keys[slot] != key)
+    const uint64_t both = ((uintptr_t) key.code >> 4) + (uintptr_t) key.globals;
+    size_t slot = both * UINT64_C(0x9e3779b97f4a7c15) >> 32 & a->mask;
+    while (a->keys[slot].code && (a->keys[slot].code != key.code ||
+                                  a->keys[slot].globals != key.globals))
         slot = (slot + 1) & a->mask;
     return slot;
 }
@@ -57,7 +66,7 @@ static bool grow(Addresses *a)
         return PyErr_NoMemory() != NULL;
     }
     for (size_t i = 0; a->keys && i <= a->mask; i++)
-        if (a->keys[i]) {
+        if (a->keys[i].code) {
             const size_t slot = slot_of(&wider, a->keys[i]);
             wider.keys[slot] = a->keys[i];
             wider.values[slot] = a->values[i];
@@ -69,15 +78,15 @@ static bool grow(Addresses *a)
 }
 
 /* The number of an address, -1: it is not there. */
-static int find(const Addresses *a, const void *key)
+static int find(const Addresses *a, Key key)
 {
     if (!a->keys)
         return -1;
     const size_t slot = slot_of(a, key);
-    return a->keys[slot] ? a->values[slot] : -1;
+    return a->keys[slot].code ? a->values[slot] : -1;
 }
 
-static bool add(Addresses *a, const void *key, int value)
+static bool add(Addresses *a, Key key, int value)
 {
     if ((!a->keys || 2 * (a->count + 1) > a->mask) && !grow(a))
         return false;
@@ -97,6 +106,17 @@ static PyObject *globals_of(PyFrameObject *frame)
 #else
     return Py_NewRef(frame->f_globals);
 #endif
+}
+
+/* The frame holds both. */
+static Key key_of(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    PyObject *globals = globals_of(frame);
+    const Key key = { code, globals };
+    Py_DECREF(code);
+    Py_DECREF(globals);
+    return key;
 }
 
 enum { QUIET = 1, QUIET_NOW = 2, QUIET_CALLED = 3 /* and noted among the calls */ };
@@ -153,20 +173,19 @@ static int is_quiet(const Listener *l, PyFrameObject *frame, PyObject *globals)
  * exception. */
 static int meet_code(Listener *l, PyFrameObject *frame)
 {
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    int quiet = find(&l->met, code);
+    const Key key = key_of(frame);
+    int quiet = find(&l->met, key);
     if (quiet < 0) {
         PyObject *globals = globals_of(frame);
-        PyObject *row = PyTuple_Pack(2, (PyObject *) code, globals);
+        PyObject *row = PyTuple_Pack(2, (PyObject *) key.code, globals);
         quiet = row ? is_quiet(l, frame, globals) : -1;
         if ((quiet == 0 || quiet == QUIET) &&
             (PyList_Append(quiet ? l->quiet : l->codes, row) < 0 ||
-             !add(&l->met, code, quiet)))
+             !add(&l->met, key, quiet)))
             quiet = -1;
         Py_XDECREF(row);
         Py_DECREF(globals);
     }
-    Py_DECREF(code);
     return quiet;
 }
 
@@ -178,12 +197,16 @@ static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
     if (quiet)
         return quiet > 0;
     const PyCFunctionObject *called = (PyCFunctionObject *) function;
-    const void *key = called->m_ml;
-    if (find(&l->met, key) >= 0)
-        return true;
     PyObject *self = called->m_self, *owner = Py_None;
+    if (self && PyUnicode_Check(self) &&
+        strncmp(called->m_ml->ml_name, "format", strlen("format")) == 0 &&
+        PyList_Append(l->formats, self) < 0)
+        return false;
     if (self && !PyModule_Check(self))
         owner = PyType_Check(self) ? self : (PyObject *) Py_TYPE(self);
+    const Key key = { called->m_ml, owner };
+    if (find(&l->met, key) >= 0)
+        return true;
     PyObject *row = Py_BuildValue("OsO", owner, called->m_ml->ml_name,
                                   called->m_module ? called->m_module : Py_None);
     const bool ok = row && PyList_Append(l->calls, row) == 0 && add(&l->met, key, 0);
@@ -195,9 +218,7 @@ static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
 static bool is_called_by_user(const Listener *l, PyFrameObject *frame)
 {
     PyFrameObject *caller = PyFrame_GetBack(frame);
-    PyCodeObject *code = caller ? PyFrame_GetCode(caller) : NULL;
-    const bool counts = code && find(&l->met, code) == 0;
-    Py_XDECREF(code);
+    const bool counts = caller && find(&l->met, key_of(caller)) == 0;
     Py_XDECREF(caller);
     return counts;
 }
@@ -205,19 +226,18 @@ static bool is_called_by_user(const Listener *l, PyFrameObject *frame)
 /* Notes quiet code the first time that a user's calls it. */
 static bool meet_quiet_call(Listener *l, PyFrameObject *frame)
 {
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    bool ok = true;
-    if (find(&l->met, code) == QUIET && is_called_by_user(l, frame)) {
-        PyObject *globals = globals_of(frame);
-        PyObject *module = PyDict_GetItemString(globals, "__name__");
-        PyObject *row = Py_BuildValue("OOO", Py_False, code->co_name,
-                                      module ? module : Py_None);
-        ok = row && PyList_Append(l->calls, row) == 0;
-        l->met.values[slot_of(&l->met, code)] = QUIET_CALLED;
-        Py_XDECREF(row);
-        Py_DECREF(globals);
-    }
-    Py_DECREF(code);
+    const Key key = key_of(frame);
+    if (find(&l->met, key) != QUIET || !is_called_by_user(l, frame))
+        return !PyErr_Occurred();
+    PyObject *globals = globals_of(frame);
+    PyObject *module = PyDict_GetItemString(globals, "__name__");
+    PyObject *row =
+        Py_BuildValue("OOO", Py_False, ((const PyCodeObject *) key.code)->co_name,
+                      module ? module : Py_None);
+    const bool ok = row && PyList_Append(l->calls, row) == 0;
+    l->met.values[slot_of(&l->met, key)] = QUIET_CALLED;
+    Py_XDECREF(row);
+    Py_DECREF(globals);
     return ok && !PyErr_Occurred();
 }
 
@@ -297,7 +317,7 @@ static PyObject *heard(PyObject *self, PyObject *unused)
     Listener *l = (Listener *) self;
     (void) unused;
     if (!l->error)
-        return PyTuple_Pack(2, l->codes, l->calls);
+        return PyTuple_Pack(3, l->codes, l->calls, l->formats);
     PyObject *error = l->error;
     l->error = NULL;
     error_restore(error);
@@ -314,6 +334,7 @@ static int listener_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(l->codes);
     Py_VISIT(l->quiet);
     Py_VISIT(l->calls);
+    Py_VISIT(l->formats);
     Py_VISIT(l->error);
     Py_VISIT(l->outer_object);
     return 0;
@@ -326,6 +347,7 @@ static int listener_clear(PyObject *self)
     Py_CLEAR(l->codes);
     Py_CLEAR(l->quiet);
     Py_CLEAR(l->calls);
+    Py_CLEAR(l->formats);
     Py_CLEAR(l->error);
     Py_CLEAR(l->outer_object);
     return 0;
@@ -356,7 +378,8 @@ static PyObject *listener_new(PyTypeObject *cls, PyObject *args, PyObject *kwarg
     l->codes = PyList_New(0);
     l->quiet = PyList_New(0);
     l->calls = PyList_New(0);
-    if (l->codes && l->quiet && l->calls)
+    l->formats = PyList_New(0);
+    if (l->codes && l->quiet && l->calls && l->formats)
         return (PyObject *) l;
     Py_DECREF(l);
     return NULL;
@@ -369,8 +392,8 @@ bool listener_bind(PyObject *module)
           "listen(function, args, kwargs)\n\nits result; listens to this thread" },
         { "heard", heard, METH_NOARGS,
           "heard()\n\n"
-          "([(code, globals) that ran], [(class, name, module) of functions in "
-          "C])" },
+          "([(code, globals) that ran], [(class, name, module) of functions in C], "
+          "[texts whose format() was called])" },
         { NULL, NULL, 0, NULL },
     };
     PyType_Slot slots[] = {

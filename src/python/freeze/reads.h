@@ -16,7 +16,8 @@
  *     FIELDS        an object              -              the keys of its __dict__
  *     KEYS          a dictionary           -              its keys
  *     LENGTH        a sequence             -              its length
- *     ABSENT        a dictionary, a class  names          it has none of these
+ *     ABSENT        a dictionary, a class  names, a set   its keys: it has no other
+ *                                                         one of these
  *     STATE         a function             -              what it gives; a pair: of
  *                                                         functools.lru_cache()
  *
