@@ -270,36 +270,11 @@ class Invocation:
         return f"the function changes {labels[int(place[1])]}{path[place.end() :]}"
 
 
-# -------------------------------------------------------------- inputs with cycles
-
-
-def _children(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a node of a PyTree refers to, and how."""
-    if isinstance(value, (list, tuple)):
-        for k, entry in enumerate(value):
-            yield f"[{k}]", entry
-    elif isinstance(value, dict):
-        for key, entry in value.items():
-            yield f"[{key!r}]", entry
-    else:
-        for name in _freeze_sizes.fields(value):
-            yield f".{name}", getattr(value, name)
-
-
-def find_cycle(root: Any) -> str | None:
+def find_cycle(tree: Any) -> str | None:
     """The path of the first node of a PyTree that is a node around it, too."""
-    stack = [("", id(root), _children(root))]
-    above, done = {id(root)}, set()
-    while stack:
-        path, number, children = stack[-1]
-        step, child = next(children, ("", None))
-        if not step:
-            stack.pop()
-            above.discard(number)
-            done.add(number)
-        elif id(child) in above:
-            return path + step
-        elif id(child) not in done:
-            above.add(id(child))
-            stack.append((path + step, id(child), _children(child)))
+    from drjit._text.nodes import paths
+
+    for path, event in paths("freeze", tree):
+        if event.kind == "leaf" and _core._is_container(event.item):
+            return path
     return None
