@@ -75,6 +75,10 @@ _SILENT = frozenset(
 
 # Attributes of classes and functions that are in no dictionary.
 _OWN_NAMES = frozenset({"__doc__", "__name__", "__qualname__"})
+_OF_FUNCTIONS = _OWN_NAMES | {"__annotations__", "__module__"}
+
+# Code with one of these names may read what a class has of its bases.
+_BASES = frozenset({"super", "__base__", "__bases__", "__mro__", "mro"})
 
 # Methods of custom operations that are called for derivatives, by no name.
 _TRAVERSALS = frozenset({"eval", "forward", "backward"})
@@ -433,7 +437,7 @@ class _Walk:
         self._look_at_names(cls, label)
         for name in sorted(present):
             bases = [base for base in cls.__mro__ if name in vars(base)]
-            if "super" not in self._attributes:  # what is shadowed is not read
+            if _BASES.isdisjoint(self._attributes):  # what is shadowed is not read
                 bases = bases[:1]
             for base in bases:
                 value = vars(base)[name]
@@ -449,11 +453,6 @@ class _Walk:
                     self._add(_core._READ_CLASS, base, name, value, where)
         for base in own:
             self._look_for_absent(base, self._of_classes, vars(base), base.__name__)
-            if "_field_defaults" in vars(base):  # of a named tuple
-                make: Any = base.__new__
-                defaults = make.__defaults__
-                label = base.__name__
-                self._add(_core._READ_DEFAULTS, make, None, defaults, label)
         where = f"{cls.__name__}.__mro__"
         self._row(_core._READ_MEMBER, False, cls, "__mro__", cls.__mro__, where)
 
@@ -487,7 +486,8 @@ class _Walk:
 
     def _look_at_names(self, value: Any, label: str) -> None:
         """What a class or function is called, if code asks."""
-        for name in sorted(self._attributes.intersection(_OWN_NAMES)):
+        own = _OWN_NAMES if isinstance(value, type) else _OF_FUNCTIONS
+        for name in sorted(self._attributes.intersection(own)):
             part = getattr(value, name)
             self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
 
@@ -520,16 +520,17 @@ class _Walk:
         return not _is_installed(function.__code__)
 
     def _look_into_object(self, value: Any, label: str) -> None:
-        parts = _PARTS.get(type(value))
+        parts = next((cls for cls in type(value).__mro__ if cls in _PARTS), None)
         if parts is not None:
-            for name in parts:
+            for name in _PARTS[parts]:
                 part = getattr(value, name, None)
                 self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
             self._look_at_fields(value, label, set())
         elif isinstance(value, types.CellType):
             self._add(_core._READ_CELL, value, None, _content_of(value), label)
         elif isinstance(value, weakref.ref):
-            self._follow_whole(value(), label)
+            if value() is not None:
+                self._add(_core._READ_REFERENT, value, None, value(), label)
         elif isinstance(value, _VIEWS):
             for mapping in gc.get_referents(value):
                 self._follow_whole(mapping, label)
@@ -549,12 +550,10 @@ class _Walk:
             self._found.unsure.append(f"'{label}' keeps results")
             self._look_at_state(value, _cached(value), label)
             self._follow(value.__wrapped__, label)
-        elif _is_array_of_objects(value):
-            self._follow_all(value.flat, label)
         elif isinstance(value, BaseException):
             self._add(_core._READ_MEMBER, value, "args", value.args, f"{label}.args")
             self._look_at_instance(value, label)
-        elif isinstance(value, (list, tuple, deque)):
+        elif isinstance(value, (list, tuple, deque)) or _is_array_of_objects(value):
             entries = _entries(value)
             self._row(_core._READ_LENGTH, False, value, None, len(entries), label)
             self._values.append(len(entries))
@@ -697,9 +696,9 @@ def _content_of(cell: types.CellType) -> Any:
 
 
 def _entries(value: Any) -> list[Any]:
-    """Those of a list, tuple or deque, whatever its class makes of them."""
-    base = next(cls for cls in (list, tuple, deque) if isinstance(value, cls))
-    return list(base.__iter__(value))
+    """Those of an array, or of a list, tuple or deque, whatever its class says."""
+    base = next((cls for cls in (list, tuple, deque) if isinstance(value, cls)), None)
+    return list(value if base is None else base.__iter__(value))
 
 
 def _member(member: Any, value: Any) -> Any:
@@ -783,7 +782,8 @@ def _has_hidden_state(value: Any) -> bool:
 
 
 def _is_array_of_objects(value: Any) -> Any:
-    if type(value).__module__ != "numpy":
+    """Is it one of NumPy, with entries?"""
+    if type(value).__module__ != "numpy" or not getattr(value, "ndim", 0):
         return False
     return getattr(getattr(value, "dtype", None), "hasobject", False)
 
@@ -828,13 +828,19 @@ def _objects_in(tree: Any) -> tuple[Any, ...]:
     )
 
 
+class _Weak(weakref.ref[Any]):
+    """A reference of a row, while those of users are values."""
+
+    __slots__ = ()
+
+
 def _reference(value: Any) -> Any:
     """What a row refers to a value by: it keeps no object of the user's alive."""
     cls = type(value)
     if cls in _ATOMS or cls.__module__ == "builtins" or cls is types.CodeType:
         return value
     try:
-        return weakref.ref(value)
+        return _Weak(value)
     except TypeError:
         return value
 

@@ -12,7 +12,7 @@ from state_worlds import World, compare
 
 HEAD = """\
 import abc, argparse, builtins, collections, contextlib, decimal, enum, fractions
-import functools, inspect, io, itertools, logging, operator, os, queue, random
+import functools, gc, inspect, io, itertools, logging, operator, os, queue, random
 import statistics, string, sys, sysconfig, threading, types, typing, weakref
 import drjit as dr
 import numpy as np
@@ -288,6 +288,62 @@ KNOWN = {
         "C.__len__ = list.__len__",
         "class C(list):\n    __len__ = lambda self: 5\nA = C([1, 2])",
     ),
+    "cell of a constructor": (
+        "C().k",
+        "put(3.0)",
+        "def scope(k):\n    class C:\n        def __init__(self):\n"
+        "            self.k = k\n    def put(v):\n"
+        "        nonlocal k\n        k = v\n    return C, put\nC, put = scope(2.0)",
+    ),
+    "object that a constructor has in a cell": (
+        "C().k",
+        "G.k = 3.0",
+        "def scope(g):\n    class C:\n        def __init__(self):\n"
+        "            self.k = g.k\n    return C\ndef fill():\n"
+        "    globals()['C'] = scope(G)",
+    ),
+    "annotations of a function": (
+        "len(get.__annotations__)",
+        "get.__annotations__['b'] = int",
+        "def get(a: int):\n    pass",
+    ),
+    "class derived from partial": (
+        "P()",
+        "P = C(same, 3.0)",
+        "class C(functools.partial):\n    pass\ndef same(k):\n    return k\n"
+        "P = C(same, 2.0)",
+    ),
+    "base by its place": (
+        "A.get()",
+        "B.get = lambda self: 3.0",
+        "class B:\n    def get(self):\n        return 2.0\nclass C(B):\n"
+        "    def get(self):\n        return type(self).__mro__[1].get(self)\nA = C()",
+    ),
+    "array within objects": (
+        "float(N[0][0])",
+        "N[0][0] = 3.0",
+        "N = np.empty(1, dtype=object)\ndef fill():\n    N[0] = np.array([2.0])",
+    ),
+    "set within objects": (
+        "sum(N[0])",
+        "N[0].add(3.0)",
+        "N = np.empty(1, dtype=object)\ndef fill():\n    N[0] = {2.0}",
+    ),
+    "weak reference": (
+        "W().k",
+        "G.k = 3.0",
+        "W = 0\ndef fill():\n    globals()['W'] = weakref.ref(G)",
+    ),
+    "weak reference to an array": (
+        "float(W()[0])",
+        "N[0] = 3.0",
+        "N = np.array([2.0])\nW = weakref.ref(N)",
+    ),
+    "weak reference to what goes": (
+        "2.0 if W() is None else 5.0",
+        "del N\ngc.collect()",
+        "class Set(set):\n    pass\nN = Set()\nW = weakref.ref(N)",
+    ),
     "name that takes another's place": (
         "2.0 if A else 5.0",
         "del C.other\nC.__bool__ = lambda self: False",
@@ -439,6 +495,13 @@ def test_special_methods_that_come(name: str) -> None:
     changes = f"call(lambda: f(one()))\nC.{name} = {method}"
     changes += f"\ncall(lambda: f(one()))\ndel C.{name}"
     compare(program("1", changes, top).replace("return x * (1)", "return tried(x)"))
+
+
+@pytest.mark.parametrize("way", [way for way in KNOWN if way.startswith("weak ref")])
+def test_what_references_refer_to_is_repeated(way: str) -> None:
+    value, change, top = KNOWN[way]
+    counts = compare(program(value, f"call(lambda: f(one()))\n{change}", top))
+    assert counts["repeated"] >= 1
 
 
 def test_other_attributes_of_a_class_do_not_count() -> None:

@@ -25,6 +25,7 @@ typedef enum ReadKind {
     READ_LOCAL,
     READ_LOCALS,
     READ_STATE,
+    READ_REFERENT,
     READ_KINDS
 } ReadKind;
 
@@ -32,7 +33,7 @@ typedef enum ReadKind {
 static const char *const kind_names[READ_KINDS] = {
     "ENTRY", "CELL",     "CLASS",    "FIELD",  "MEMBER", "ITEM",   "CODE",
     "DEFAULTS", "KEYWORDS", "FIELDS", "KEYS", "LENGTH", "ABSENT",
-    "LOCAL", "LOCALS", "STATE"
+    "LOCAL", "LOCALS", "STATE", "REFERENT"
 };
 
 /* References are strong; a weak reference stands for its object. */
@@ -125,6 +126,7 @@ static PyObject *read_place(const Row *row, PyObject *space)
         case READ_CODE: return Py_NewRef(PyFunction_GET_CODE(space));
         case READ_DEFAULTS: return Py_XNewRef(PyFunction_GET_DEFAULTS(space));
         case READ_KEYWORDS: return Py_XNewRef(PyFunction_GET_KW_DEFAULTS(space));
+        case READ_REFERENT: return Py_NewRef(space);
         default: return NULL;
     }
 }
@@ -419,6 +421,7 @@ static bool fits_kind(const Row *row, PyObject *space)
         case READ_LOCALS: return keys;
         case READ_STATE: return !keys || PyTuple_GET_SIZE(row->value) == 2;
         case READ_KEYS: return keys && PyDict_Check(space);
+        case READ_REFERENT: return row->weak_space;
         case READ_ABSENT:
             return (PyDict_Check(space) || PyType_Check(space)) && keys &&
                    PyFrozenSet_CheckExact(row->key);
@@ -426,8 +429,7 @@ static bool fits_kind(const Row *row, PyObject *space)
     }
 }
 
-/* A row from (kind, input, space, key, value), where weak references are to be followed
- * if they are in a tuple of one. False: exception. */
+/* A row from (kind, input, space, key, value). False: exception. */
 static bool take_row(Row *row, PyObject *from)
 {
     int kind, input;
@@ -441,7 +443,7 @@ static bool take_row(Row *row, PyObject *from)
     *row = (Row){ .kind = (ReadKind) kind, .input = input };
     row->weak_space = PyWeakref_CheckRef(space);
     row->space = Py_NewRef(space);
-    row->weak_value = PyWeakref_CheckRef(value);
+    row->weak_value = PyWeakref_CheckRef(value) && !PyWeakref_CheckRefExact(value);
     row->value = input || value == Py_Ellipsis ? NULL : Py_NewRef(value);
     row->key = Py_NewRef(key);
     if (kind == READ_ITEM || kind == READ_LENGTH)
