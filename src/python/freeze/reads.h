@@ -25,8 +25,8 @@
  * An input is a PyTree: a recording compares what is there now with what was there, and
  * uses its arrays. Elsewhere the same object has to be there again, or a value of the
  * same type and bits. `...` stands for nothing. Objects that can be referred to weakly
- * are weak references, in 'space' and in 'value'; values of the very class are values of
- * users, references have one that is derived from it (_Weak).
+ * are weak references, in 'space' and in 'value'. Those of users are of the very class,
+ * these of one that is derived from it (_Weak).
  */
 #ifndef PYTHON_READS_H
 #define PYTHON_READS_H
