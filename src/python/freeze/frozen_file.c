@@ -298,15 +298,10 @@ static bool take_leaf_sizes(const Frozen *f, OutputLeaf *out, PyObject *leaf,
     out->sizes = PyMem_Calloc(count + 1, sizeof(*out->sizes));
     if (!out->sizes)
         return PyErr_NoMemory() != NULL;
-    for (size_t i = 0; i < count; i++) {
-        const size_t size = PyLong_AsSize_t(PyList_GET_ITEM(list, (Py_ssize_t) i));
-        if (PyErr_Occurred())
-            return false;
-        if (size > f->size_count || (number && !size))
-            return fail("a size does not exist");
-        out->sizes[i] = (uint32_t) size;
-    }
-    return true;
+    if (rows_take_numbers(list, out->sizes, count, f->size_count) &&
+        !(number && !out->sizes[0]))
+        return true;
+    return PyErr_Occurred() ? false : fail("a size does not exist");
 }
 
 static bool take_sizes(const Frozen *f, PyObject *list)

@@ -286,22 +286,27 @@ static PyObject *snapshot_rows(PyObject *self, void *unused)
     return rows_of_inputs(&o->c, o->described);
 }
 
+static PyObject *path_of_leaf(const Snapshot *s, size_t leaf)
+{
+    return leaf < s->inputs.tree.leaf_count ? tree_leaf_path(&s->inputs.tree, leaf)
+                                            : PyUnicode_FromString("");
+}
+
 static PyObject *snapshot_path(PyObject *self, PyObject *number)
 {
+    const Snapshot *s = (const Snapshot *) self;
     const size_t wanted = PyLong_AsSize_t(number);
-    if (PyErr_Occurred())
-        return NULL;
-    return collection_path(&((Snapshot *) self)->inputs, (uint32_t) wanted);
+    size_t component;
+    return PyErr_Occurred()
+               ? NULL
+               : path_of_leaf(s, collection_find(&s->inputs, (uint32_t) wanted,
+                                                 &component));
 }
 
 static PyObject *snapshot_leaf_path(PyObject *self, PyObject *number)
 {
-    const Snapshot *s = (Snapshot *) self;
     const size_t leaf = PyLong_AsSize_t(number);
-    if (PyErr_Occurred())
-        return NULL;
-    return leaf < s->inputs.tree.leaf_count ? tree_leaf_path(&s->inputs.tree, leaf)
-                                            : PyUnicode_FromString("");
+    return PyErr_Occurred() ? NULL : path_of_leaf((const Snapshot *) self, leaf);
 }
 
 /* Let the arrays with this variable have another one in its place. */
@@ -321,14 +326,11 @@ static void replace_variable(const Snapshot *s, uint32_t number, uint32_t id)
 /* The variable that the arrays with this number have now; 0: there are none. */
 static uint32_t variable_now(const Snapshot *s, uint32_t number)
 {
-    for (size_t leaf = 0; leaf < s->inputs.tree.leaf_count; leaf++) {
-        const CollectedLeaf *place = &s->inputs.places[leaf];
-        PyObject *object = s->inputs.tree.leaves[leaf];
-        for (size_t i = 0; i < place->count; i++)
-            if (s->inputs.numbers[place->first + i] == number)
-                return leaf_index(array_leaves(array_of(object))[i]);
-    }
-    return 0;
+    size_t component;
+    const size_t leaf = collection_find(&s->inputs, number, &component);
+    return leaf == SIZE_MAX ? 0
+                            : leaf_index(array_leaves(
+                                  array_of(s->inputs.tree.leaves[leaf]))[component]);
 }
 
 bool snapshot_own_literals(Snapshot *s)
