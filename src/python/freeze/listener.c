@@ -2,7 +2,7 @@
  * listener.c -- see listener.h
  *
  * A code object and a function in C are of interest once, so each event is one look
- * into a set of addresses. What is in the set is kept alive by the lists.
+ * into a table of addresses. What has an entry is kept alive by the lists.
  */
 #include "python/freeze/listener.h"
 
@@ -10,20 +10,20 @@
 #  include <frameobject.h>
 #endif
 
+#include "python/freeze/finder.h"
 #include "python/object/error.h"
 
-/* One code object may run in several namespaces. */
+/* Code in a namespace, as one code object may run in several; or a function in C, and
+ * what it belongs to. */
 typedef struct Key {
-    const void *code;   /* or a function in C */
-    const void *globals;
+    const void *code, *space;
 } Key;
 
-/* Addresses, with a number for each. Open addressing. */
-typedef struct Addresses {
-    Key *keys;
-    unsigned char *values;
-    size_t count, mask;
-} Addresses;
+typedef struct Met {
+    Key key;
+    uint32_t next; /* the one before with the same code; FINDER_NONE */
+    int quiet;
+} Met;
 
 typedef struct Listener {
     PyObject_HEAD
@@ -37,7 +37,9 @@ typedef struct Listener {
                            code that it has called */
     PyObject *formats;  /* texts whose method format() it has called: names in them */
     PyObject *error;    /* an exception that has no other place; NULL */
-    Addresses met;
+    Met *met;
+    size_t count, room;
+    Finder latest; /* of 'met', by code */
     bool listening;
     Py_tracefunc outer; /* the profile function that was there */
     PyObject *outer_object;
@@ -45,55 +47,29 @@ typedef struct Listener {
 
 /* ---------------------------------------------------------------- addresses */
 
-static size_t slot_of(const Addresses *a, Key key)
+/* What is known of a key; NULL: nothing. */
+static Met *find(const Listener *l, Key key)
 {
-    const uint64_t both = ((uintptr_t) key.code >> 4) + (uintptr_t) key.globals;
-    size_t slot = both * UINT64_C(0x9e3779b97f4a7c15) >> 32 & a->mask;
-    while (a->keys[slot].code && (a->keys[slot].code != key.code ||
-                                  a->keys[slot].globals != key.globals))
-        slot = (slot + 1) & a->mask;
-    return slot;
+    uint32_t i = finder_get(&l->latest, (uintptr_t) key.code);
+    while (i != FINDER_NONE && l->met[i].key.space != key.space)
+        i = l->met[i].next;
+    return i == FINDER_NONE ? NULL : &l->met[i];
 }
 
-static bool grow(Addresses *a)
+static bool add(Listener *l, Key key, int quiet)
 {
-    const size_t room = a->keys ? 2 * (a->mask + 1) : 64;
-    Addresses wider = { PyMem_Calloc(room, sizeof(*a->keys)), PyMem_Calloc(room, 1),
-                        a->count, room - 1 };
-    if (!wider.keys || !wider.values) {
-        PyMem_Free(wider.keys);
-        PyMem_Free(wider.values);
-        return PyErr_NoMemory() != NULL;
+    if (l->count == l->room) {
+        const size_t room = l->room ? 2 * l->room : 64;
+        Met *met = PyMem_Realloc(l->met, room * sizeof(*met));
+        if (!met)
+            return PyErr_NoMemory() != NULL;
+        l->met = met;
+        l->room = room;
     }
-    for (size_t i = 0; a->keys && i <= a->mask; i++)
-        if (a->keys[i].code) {
-            const size_t slot = slot_of(&wider, a->keys[i]);
-            wider.keys[slot] = a->keys[i];
-            wider.values[slot] = a->values[i];
-        }
-    PyMem_Free(a->keys);
-    PyMem_Free(a->values);
-    *a = wider;
-    return true;
-}
-
-/* The number of an address, -1: it is not there. */
-static int find(const Addresses *a, Key key)
-{
-    if (!a->keys)
-        return -1;
-    const size_t slot = slot_of(a, key);
-    return a->keys[slot].code ? a->values[slot] : -1;
-}
-
-static bool add(Addresses *a, Key key, int value)
-{
-    if ((!a->keys || 2 * (a->count + 1) > a->mask) && !grow(a))
+    const uint32_t before = finder_get(&l->latest, (uintptr_t) key.code);
+    if (!finder_put(&l->latest, (uintptr_t) key.code, (uint32_t) l->count))
         return false;
-    const size_t slot = slot_of(a, key);
-    a->keys[slot] = key;
-    a->values[slot] = (unsigned char) value;
-    a->count++;
+    l->met[l->count++] = (Met){ key, before, quiet };
     return true;
 }
 
@@ -174,18 +150,15 @@ static int is_quiet(const Listener *l, PyFrameObject *frame, PyObject *globals)
 static int meet_code(Listener *l, PyFrameObject *frame)
 {
     const Key key = key_of(frame);
-    int quiet = find(&l->met, key);
-    if (quiet < 0) {
-        PyObject *globals = globals_of(frame);
-        PyObject *row = PyTuple_Pack(2, (PyObject *) key.code, globals);
-        quiet = row ? is_quiet(l, frame, globals) : -1;
-        if ((quiet == 0 || quiet == QUIET) &&
-            (PyList_Append(quiet ? l->quiet : l->codes, row) < 0 ||
-             !add(&l->met, key, quiet)))
-            quiet = -1;
-        Py_XDECREF(row);
-        Py_DECREF(globals);
-    }
+    const Met *known = find(l, key);
+    if (known)
+        return known->quiet;
+    PyObject *row = PyTuple_Pack(2, (PyObject *) key.code, (PyObject *) key.space);
+    int quiet = row ? is_quiet(l, frame, (PyObject *) key.space) : -1;
+    if ((quiet == 0 || quiet == QUIET) &&
+        (PyList_Append(quiet ? l->quiet : l->codes, row) < 0 || !add(l, key, quiet)))
+        quiet = -1;
+    Py_XDECREF(row);
     return quiet;
 }
 
@@ -205,11 +178,11 @@ static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
     if (self && !PyModule_Check(self))
         owner = PyType_Check(self) ? self : (PyObject *) Py_TYPE(self);
     const Key key = { called->m_ml, owner };
-    if (find(&l->met, key) >= 0)
+    if (find(l, key))
         return true;
     PyObject *row = Py_BuildValue("OsO", owner, called->m_ml->ml_name,
                                   called->m_module ? called->m_module : Py_None);
-    const bool ok = row && PyList_Append(l->calls, row) == 0 && add(&l->met, key, 0);
+    const bool ok = row && PyList_Append(l->calls, row) == 0 && add(l, key, 0);
     Py_XDECREF(row);
     return ok;
 }
@@ -218,26 +191,24 @@ static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
 static bool is_called_by_user(const Listener *l, PyFrameObject *frame)
 {
     PyFrameObject *caller = PyFrame_GetBack(frame);
-    const bool counts = caller && find(&l->met, key_of(caller)) == 0;
+    const Met *known = caller ? find(l, key_of(caller)) : NULL;
     Py_XDECREF(caller);
-    return counts;
+    return known && !known->quiet;
 }
 
 /* Notes quiet code the first time that a user's calls it. */
 static bool meet_quiet_call(Listener *l, PyFrameObject *frame)
 {
-    const Key key = key_of(frame);
-    if (find(&l->met, key) != QUIET || !is_called_by_user(l, frame))
+    Met *known = find(l, key_of(frame));
+    if (!known || known->quiet != QUIET || !is_called_by_user(l, frame))
         return !PyErr_Occurred();
-    PyObject *globals = globals_of(frame);
-    PyObject *module = PyDict_GetItemString(globals, "__name__");
-    PyObject *row =
-        Py_BuildValue("OOO", Py_False, ((const PyCodeObject *) key.code)->co_name,
-                      module ? module : Py_None);
+    PyObject *module = PyDict_GetItemString((PyObject *) known->key.space, "__name__");
+    PyObject *row = Py_BuildValue(
+        "OOO", Py_False, ((const PyCodeObject *) known->key.code)->co_name,
+        module ? module : Py_None);
+    known->quiet = QUIET_CALLED;
     const bool ok = row && PyList_Append(l->calls, row) == 0;
-    l->met.values[slot_of(&l->met, key)] = QUIET_CALLED;
     Py_XDECREF(row);
-    Py_DECREF(globals);
     return ok && !PyErr_Occurred();
 }
 
@@ -359,8 +330,8 @@ static void listener_dealloc(PyObject *self)
     PyTypeObject *cls = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     listener_clear(self);
-    PyMem_Free(l->met.keys);
-    PyMem_Free(l->met.values);
+    PyMem_Free(l->met);
+    finder_free(&l->latest);
     cls->tp_free(self);
     Py_DECREF(cls);
 }
