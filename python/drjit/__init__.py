@@ -70,8 +70,8 @@ _PYTHON = {
         "vstack"
     ),
     "_flow.func": "func",
-    "_freeze": "freeze",
-    "_freeze_load": "load_frozen",
+    "_freeze.function": "freeze",
+    "_freeze.load": "load_frozen",
     "_flow.instances": "Instance dispatch",
     "_flow.local": "Local alloc_local",
     "_flow.reorder": "flush_thread reorder_threads",

@@ -238,6 +238,16 @@ KNOWN = {
         "G.k = 3.0",
         "",
     ),
+    "long format": (
+        "float(('{0.k}' + ' ' * 200).format(G))",
+        "G.k = 3.0",
+        "",
+    ),
+    "long format made elsewhere": (
+        "float(F.format(G, 0))",
+        "G.k = 3.0",
+        "F = '{0.k:{1}}' + ' ' * 200",
+    ),
     "computed attribute": ("G.__getattribute__('K'.lower())", "G.k = 3.0", ""),
     "protocol": (
         "2.0 if isinstance(G, P) else 5.0",

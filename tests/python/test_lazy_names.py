@@ -63,7 +63,7 @@ print([name for name in dir(dr) if not hasattr(dr, name)])
     "module, others",
     [
         ("_math.color", []),
-        ("_freeze", ["_freeze_load"]),  # imports it
+        ("_freeze.function", ["_freeze.load"]),  # imports it
         ("ast", []),
         ("random", []),
         ("interop", []),

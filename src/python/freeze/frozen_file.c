@@ -1,5 +1,5 @@
 /*
- * frozen_file.c -- recordings as bytes, and from bytes; see drjit._freeze_file
+ * frozen_file.c -- recordings as bytes, and from bytes; see drjit._freeze.file
  */
 #include "python/freeze/frozen.h"
 #include "python/freeze/frozen_match.h"
@@ -413,12 +413,12 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
 
 PyMethodDef frozen_file_functions[] = {
     { "_freeze_save", frozen_save, METH_VARARGS,
-      "_freeze_save(recordings, note)\n\nsee drjit._freeze_file" },
+      "_freeze_save(recordings, note)\n\nsee drjit._freeze.file" },
     { "_freeze_inspect", frozen_inspect, METH_O,
-      "_freeze_inspect(block)\n\nsee drjit._freeze_file" },
+      "_freeze_inspect(block)\n\nsee drjit._freeze.file" },
     { "_freeze_load", frozen_load, METH_VARARGS,
       "_freeze_load(block, number, backend, rows, changes, objects, sizes, suspended, "
       "unordered)\n\n"
-      "see drjit._freeze_file" },
+      "see drjit._freeze.file" },
     { NULL, NULL, 0, NULL },
 };

@@ -3,7 +3,7 @@
  *
  * Of the inputs, an outline; of the result, and of what the function has changed among
  * the inputs, a tree and where variables and sizes come from. Which of these are
- * tracked is not looked at: drjit._freeze_ad notes it.
+ * tracked is not looked at: drjit._freeze.ad notes it.
  */
 #include "python/freeze/frozen.h"
 #include "python/freeze/exact.h"
@@ -423,7 +423,7 @@ static bool is_changeable(PyObject *object)
         return false;
     PyObject *members = PyUnicode_InternFromString("_member_map_");
     const bool enumerator = members && class_attribute(cls, members);
-    PyObject *module = PyImport_ImportModule("drjit._freeze_reads");
+    PyObject *module = PyImport_ImportModule("drjit._freeze.reads");
     PyObject *place = PyObject_GetAttrString((PyObject *) cls, "__module__");
     PyObject *quiet = module && place ? PyObject_CallMethod(module, "is_quiet_module",
                                                             "O", place)

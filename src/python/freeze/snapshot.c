@@ -2,7 +2,7 @@
  * snapshot.c -- see snapshot.h
  *
  * Here is also what is done to inputs before a snapshot of them is taken: literals that
- * become opaque; and what drjit._freeze_ad needs to know of derivatives.
+ * become opaque; and what drjit._freeze.ad needs to know of derivatives.
  */
 #include "python/freeze/snapshot.h"
 
@@ -622,20 +622,20 @@ bool snapshot_bind(State *state)
 
 PyMethodDef snapshot_functions[] = {
     { "_freeze_parts", snapshot_parts, METH_O,
-      "_freeze_parts(tree)\n\nsee drjit._freeze_ad" },
+      "_freeze_parts(tree)\n\nsee drjit._freeze.ad" },
     { "_freeze_set_nodes", METHOD(snapshot_set_nodes), METH_FASTCALL,
-      "_freeze_set_nodes(tree, nodes)\n\nsee drjit._freeze_ad" },
+      "_freeze_set_nodes(tree, nodes)\n\nsee drjit._freeze.ad" },
     { "_freeze_copies", METHOD(snapshot_copies), METH_FASTCALL,
-      "_freeze_copies(arrays, detached)\n\nsee drjit._freeze_ad" },
+      "_freeze_copies(arrays, detached)\n\nsee drjit._freeze.ad" },
     { "_freeze_root", snapshot_root, METH_O,
-      "_freeze_root(array)\n\nsee drjit._freeze_ad" },
+      "_freeze_root(array)\n\nsee drjit._freeze.ad" },
     { "_freeze_part_of", METHOD(snapshot_part_of), METH_FASTCALL,
-      "_freeze_part_of(root, like)\n\nsee drjit._freeze_ad" },
+      "_freeze_part_of(root, like)\n\nsee drjit._freeze.ad" },
     { "_freeze_key_of", snapshot_key_of, METH_O,
-      "_freeze_key_of(tree)\n\nsee drjit._freeze_ad" },
+      "_freeze_key_of(tree)\n\nsee drjit._freeze.ad" },
     { "_freeze_overlay", METHOD(snapshot_overlay), METH_FASTCALL,
-      "_freeze_overlay(arrays, sources)\n\nsee drjit._freeze_ad" },
+      "_freeze_overlay(arrays, sources)\n\nsee drjit._freeze.ad" },
     { "_freeze_overlay_end", snapshot_overlay_end, METH_NOARGS,
-      "_freeze_overlay_end()\n\nsee drjit._freeze_ad" },
+      "_freeze_overlay_end()\n\nsee drjit._freeze.ad" },
     { NULL, NULL, 0, NULL },
 };

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from drjit import _core
-from drjit._freeze_reads import is_iterator
+from drjit._freeze.reads import is_iterator
 
 _SAFE_MODULES = frozenset(
     {"math", "cmath", "operator", "_operator", "_functools", "_collections", "_bisect"}

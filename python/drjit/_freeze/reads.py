@@ -18,7 +18,6 @@ import functools
 import gc
 import operator
 import os
-import re
 import sys
 import threading
 import types
@@ -29,9 +28,7 @@ from typing import Any, NamedTuple
 
 from drjit import _core
 from drjit._ad.custom import CustomOp
-
-# Modules whose code reads nothing that changes, but for what it calls in C.
-_QUIET = frozenset({"drjit", "numpy", "builtins", *sys.stdlib_module_names})
+from drjit._freeze.names import Names, is_installed, is_quiet, is_quiet_module
 
 # Values that do not change, of which nothing more is to be known.
 _ATOMS = frozenset(
@@ -61,10 +58,6 @@ _VIEWS: tuple[type, ...] = (
 
 # Code with one of these names may read all that an object has.
 _READS_ALL = frozenset({"__dict__", "__getattribute__", "vars", "dir", "getmembers"})
-
-# Constants of code that may be names: of attributes, entries and modules.
-_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_LONGEST_NAME = 100
 
 # Attributes of classes that say nothing unless code names them.
 _SILENT = frozenset(
@@ -112,43 +105,6 @@ _NOTHING = object()
 _BUILTINS = frozenset(dir(sys.modules["builtins"]))
 
 
-def is_quiet(space: dict[str, Any]) -> bool:
-    """Is this the namespace of a module whose code does not count?"""
-    return is_quiet_module(space.get("__name__"))
-
-
-def is_quiet_module(name: Any) -> bool:
-    if not isinstance(name, str):
-        return False
-    return name.partition(".")[0] in _QUIET or name.startswith("namedtuple_")
-
-
-def _is_installed(code: types.CodeType) -> bool:
-    return "site-packages" in code.co_filename
-
-
-def _names_in(constant: Any) -> Iterator[str]:
-    """Names by which something may be looked up: a whole text, or fields of a format
-    (``"{0.k}"``). Attributes of patterns are a tuple of these."""
-    if isinstance(constant, tuple):
-        for entry in constant:
-            yield from _names_in(entry)
-    elif isinstance(constant, str) and len(constant) <= _LONGEST_NAME:
-        fields = "{" in constant
-        for name in _NAME.findall(constant) if fields else [constant]:
-            if fields or _NAME.fullmatch(name):
-                yield name
-                if "." in name:
-                    yield from name.split(".")
-
-
-def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _nested(inner)
-
-
 class Found(NamedTuple):
     """What a walk has found."""
 
@@ -164,47 +120,6 @@ class Found(NamedTuple):
         if self.objects is None:
             return _core._Reads(self.rows)
         return _core._Reads(self.rows, self.objects)
-
-
-class Names:
-    """The names that a function may read, and where the code with each runs."""
-
-    def __init__(self) -> None:
-        self.attributes: set[str] = set()
-        # By their id: namespaces, names, and codes that run there.
-        self._spaces: dict[int, tuple[dict[str, Any], set[str], set[int]]] = {}
-        self._codes: dict[int, types.CodeType] = {}
-        self.version = 0  # another one when there are more names
-
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    def knows(self, code: types.CodeType) -> bool:
-        return id(code) in self._codes
-
-    def add(self, code: types.CodeType, space: dict[str, Any]) -> None:
-        """Add those of code, and of the code within, that runs in a namespace."""
-        _, names, known = self._spaces.setdefault(id(space), (space, set(), set()))
-        if id(code) in known:
-            return
-        before = len(self.attributes), len(names)
-        for inner in _nested(code):
-            known.add(id(inner))
-            self._codes[id(inner)] = inner
-            found = {*inner.co_names, *_names_in(inner.co_consts)}
-            self.attributes.update(found)
-            names.update(found)
-        self.version += before != (len(self.attributes), len(names))
-
-    def add_fields(self, fields: Any) -> None:
-        """Add names that a class has for patterns, or an object to look up."""
-        if type(fields) is tuple:
-            before = len(self.attributes)
-            self.attributes.update(_names_in(fields))
-            self.version += before != len(self.attributes)
-
-    def spaces(self) -> list[tuple[dict[str, Any], set[str]]]:
-        return [(space, names) for space, names, _ in self._spaces.values()]
 
 
 def walk(names: Names, roots: Iterable[tuple[str, Any]]) -> Found:
@@ -517,7 +432,7 @@ class _Walk:
         """Is it the user's, so that it is followed before it has run?"""
         if self._names.knows(function.__code__):
             return True
-        return not _is_installed(function.__code__)
+        return not is_installed(function.__code__)
 
     def _look_into_object(self, value: Any, label: str) -> None:
         parts = next((cls for cls in type(value).__mro__ if cls in _PARTS), None)
@@ -852,7 +767,7 @@ def _outside(value: Any) -> Any:
     if isinstance(value, types.FunctionType):
         value = value.__code__
     if isinstance(value, types.CodeType):
-        from drjit._freeze_digest import code_digest  # imports what takes a while
+        from drjit._freeze.digest import code_digest  # imports what takes a while
 
         return code_digest(value)
     if isinstance(value, (types.MethodType, functools.partial)):
@@ -860,32 +775,3 @@ def _outside(value: Any) -> Any:
     if isinstance(value, (property, staticmethod, classmethod)):
         return type(value).__name__
     return value
-
-
-# ---------------------------------------------------------------- code that runs
-
-
-def listener() -> Any:
-    """Notes which code runs in this thread, and what it calls in C. Of packages that
-    the collector calls, what it calls them for is not the function's."""
-    called = [f for f in gc.callbacks if isinstance(f, types.FunctionType)]
-    if not called:
-        return _core._Listener(is_quiet)
-    others = [f.__globals__ for f in called if _is_installed(f.__code__)]
-    return _core._Listener(
-        lambda space: is_quiet(space) or any(space is other for other in others)
-    )
-
-
-def learn(
-    names: Names,
-    ran: Iterable[tuple[types.CodeType, dict[str, Any]]],
-    formats: Iterable[str],
-) -> bool:
-    """Add the names of code that has run, and of formats that were used. Was there any
-    that is new, or code?"""
-    before = len(names), names.version
-    for code, space in ran:
-        names.add(code, space)
-    names.add_fields(tuple(formats))
-    return before != (len(names), names.version)

@@ -2,7 +2,7 @@
 
 It is repeated by another one, or the function is called: to be recorded, or to be
 checked against a recording. Whether it is, and what becomes of that, is up to
-:class:`drjit._freeze.FrozenFunction`.
+:class:`drjit._freeze.function.FrozenFunction`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from drjit import _core, _freeze_sizes
+from drjit import _core
 from drjit._enums import JitBackend, JitFlag
-from drjit._freeze_ad import Run
-from drjit._freeze_reads import Found, learn, listener, walk
-from drjit._freeze_unsure import sets, unsure_of, unsure_of_names
+from drjit._freeze.ad import Run
+from drjit._freeze.names import learn, listener
+from drjit._freeze.reads import Found, walk
+from drjit._freeze.sizes import WantsNumbers, explain, release, settle
+from drjit._freeze.unsure import sets, unsure_of, unsure_of_names
 
 _LLVM = JitBackend.LLVM.value
 
@@ -158,7 +160,7 @@ class Invocation:
         """
         try:
             return self._record(settings, numbers=False)
-        except _freeze_sizes.WantsNumbers:
+        except WantsNumbers:
             return self._record(settings, numbers=True)
 
     def _record(self, settings: Any, numbers: bool) -> tuple[Any, Noted]:
@@ -179,7 +181,7 @@ class Invocation:
         try:
             _local.noted = noted
             left.append(self._listen())
-            sizes = _freeze_sizes.settle(roots)
+            sizes = settle(roots)
             recording = self._look_again() or (run and run.refused)
             if not recording:
                 result = Printed(left[0], noted[0]) if noted[0] else left[0]
@@ -191,15 +193,13 @@ class Invocation:
             try:
                 sizes = sizes or _core._sizes_alive() or []
                 refresh(self.reads, self.part)
-                _freeze_sizes.explain(
-                    error, self.snapshot, self.inputs, self.reads, noted
-                )
+                explain(error, self.snapshot, self.inputs, self.reads, noted)
             finally:
                 _core._freeze_abort()
             raise
         finally:
             _local.noted = None
-            _freeze_sizes.release(roots, sizes)
+            release(roots, sizes)
         self.result = left[0]
         if isinstance(recording, str):
             _core._freeze_abort()
@@ -262,7 +262,7 @@ class Invocation:
         path = f"[{path}"
         place = re.match(r"\[2\]\[0\]\[(\d+)\]", path)
         if place is None or self.found is None:
-            from drjit._freeze_notes import named
+            from drjit._freeze.notes import named
 
             return f"the function changes {named(path)}"
         pairs = zip(self.found.rows, self.found.labels, strict=True)
