@@ -11,8 +11,8 @@ import pytest
 from state_worlds import World, compare
 
 HEAD = """\
-import abc, argparse, builtins, collections, contextlib, decimal, enum, fractions
-import functools, gc, inspect, io, itertools, logging, operator, os, queue, random
+import abc, argparse, ast, builtins, collections, contextlib, decimal, enum, fractions
+import functools, gc, inspect, io, itertools, json, logging, operator, os, queue, random
 import statistics, string, sys, sysconfig, threading, types, typing, weakref
 import drjit as dr
 import numpy as np
@@ -354,6 +354,39 @@ KNOWN = {
         "del N\ngc.collect()",
         "class Set(set):\n    pass\nN = Set()\nW = weakref.ref(N)",
     ),
+    "method that a library calls": (
+        "len(json.dumps(G, cls=C))",
+        "C.default = lambda self, value: 'abcd'",
+        "class C(json.JSONEncoder):\n    def default(self, value):\n        return 'a'",
+    ),
+    "attribute that a library reads": (
+        "len(json.dumps([1, 2], cls=C))",
+        "C.item_separator = ',,,'",
+        "class C(json.JSONEncoder):\n    item_separator = ','",
+    ),
+    "object that one of a library has": (
+        "len(A.format(logging.makeLogRecord({'msg': 'a'})))",
+        "A._style._fmt = '%(message)s!!'",
+        "A = logging.Formatter('%(message)s')",
+    ),
+    "method that a library calls, and comes": (
+        "len(json.dumps(None if A else 1, cls=C))",
+        "C.encode = lambda self, value: 'abcdefg'",
+        "A = 0\nclass C(json.JSONEncoder):\n    pass",
+    ),
+    "method that a library finds by a computed name": (
+        "visited(C())",
+        "C.visit_Name = lambda self, node: setattr(self, 'k', 3.0)",
+        "class C(ast.NodeVisitor):\n    def visit_Name(self, node):\n"
+        "        self.k = 2.0\ndef visited(c):\n"
+        "    c.visit(ast.parse('a'))\n    return c.k",
+    ),
+    "member of an enumeration that is missing": (
+        "E(7).value",
+        "E._missing_ = classmethod(lambda cls, value: E.B)",
+        "class E(enum.Enum):\n    A, B = 2, 3\n    @classmethod\n"
+        "    def _missing_(cls, value):\n        return cls.A",
+    ),
     "name that takes another's place": (
         "2.0 if A else 5.0",
         "del C.other\nC.__bool__ = lambda self: False",
@@ -447,6 +480,7 @@ SPECIAL = {
     "__add__": ("A + 1", "lambda self, other: 4.0"),
     "__radd__": ("1 + A", "lambda self, other: 4.0"),
     "__iadd__": ("added(A)", "lambda self, other: 4.0"),
+    "__array__": ("float(np.asarray(A, dtype=float))", "lambda *any, **k: np.ones(())"),
     "__call__": ("2.0 if callable(A) else 5.0", "lambda self: 4.0"),
     "__contains__": ("2.0 if 3 in A else 5.0", "lambda self, k: True"),
     "__enter__": ("entered(A)", "lambda self: 4.0"),

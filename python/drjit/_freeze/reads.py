@@ -27,7 +27,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from drjit import _core
-from drjit._ad.custom import CustomOp
 from drjit._freeze.names import Names, is_installed, is_quiet, is_quiet_module
 
 # Values that do not change, of which nothing more is to be known.
@@ -73,9 +72,6 @@ _OF_FUNCTIONS = _OWN_NAMES | {"__annotations__", "__module__"}
 # Code with one of these names may read what a class has of its bases.
 _BASES = frozenset({"super", "__base__", "__bases__", "__mro__", "mro"})
 
-# Methods of custom operations that are called for derivatives, by no name.
-_TRAVERSALS = frozenset({"eval", "forward", "backward"})
-
 # What modules of the standard library hold that programs change.
 _DATA = frozenset({list, dict, type(os.environ)})
 
@@ -92,7 +88,8 @@ _SPECIAL = frozenset(
         *"dir enter eq exit float floor format fspath ge get getattr".split(),
         *"getattribute getitem gt hash index init_subclass instancecheck".split(),
         *"int invert iter le len length_hint lt missing mro_entries ne neg".split(),
-        *"next pos prepare reduce reduce_ex repr reversed round set".split(),
+        *"next pos prepare reduce reduce_ex repr reversed round set array".split(),
+        *"array_function array_interface array_priority array_ufunc dlpack".split(),
         *"set_name setattr setitem str subclasscheck subclasshook trunc".split(),
     )
 )
@@ -100,6 +97,10 @@ _SPECIAL = frozenset(
 # The same, but those of most classes are not called.
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 _CALLED = _SPECIAL | _CONSTRUCTORS
+_OF_EACH = _SILENT | _CALLED
+
+_METHODS = (types.FunctionType, property, staticmethod, classmethod)
+_PLAIN_MEMBERS = (*_METHODS, int, float, str, bytes, type(None))
 
 _NOTHING = object()
 _BUILTINS = frozenset(dir(sys.modules["builtins"]))
@@ -339,15 +340,17 @@ class _Walk:
         if vars(cls).get("_is_protocol"):  # isinstance() looks for what it has
             annotated = vars(cls).get("__annotations__", ())
             self._names.add_fields((*vars(cls), *annotated))
-        called = _TRAVERSALS if issubclass(cls, CustomOp) else frozenset()
+        others = set(cls.__mro__).difference(own)
+        inherited = frozenset().union(*map(_members_of, others))
         present = {
             name
             for base in own
             for name, value in vars(base).items()
             if name in self._of_classes
-            or (name not in _SILENT and _is_special(name, value))
-            or name in called
             or name == "__match_args__"
+            or (name in inherited and isinstance(value, _PLAIN_MEMBERS))
+            or (name not in _SILENT and _is_special(name, value))
+            or self._has_run(value)
         }
         self._look_at_names(cls, label)
         for name in sorted(present):
@@ -361,21 +364,24 @@ class _Walk:
                 ):
                     continue
                 where = f"{base.__name__}.{name}"
-                if name in _CONSTRUCTORS and not self._has_run(value):
+                if name in _CONSTRUCTORS and self._has_run(value) is False:
                     self._compare(_core._READ_CLASS, base, name, value, where)
                     self._look_at_parts(_function_of(value), where, self._compare)
                 else:
                     self._add(_core._READ_CLASS, base, name, value, where)
         for base in own:
-            self._look_for_absent(base, self._of_classes, vars(base), base.__name__)
+            wanted = self._of_classes | inherited
+            self._look_for_absent(base, wanted, vars(base), base.__name__)
         where = f"{cls.__name__}.__mro__"
         self._row(_core._READ_MEMBER, False, cls, "__mro__", cls.__mro__, where)
 
-    def _has_run(self, constructor: Any) -> bool:
-        function = _function_of(constructor)
-        return not isinstance(function, types.FunctionType) or self._names.knows(
-            function.__code__
-        )
+    def _has_run(self, method: Any) -> bool | None:
+        """Has it, perhaps called by a library that finds it by its name? None: it is
+        no function."""
+        function = _function_of(method)
+        if not isinstance(function, types.FunctionType):
+            return None
+        return self._names.knows(function.__code__)
 
     def _look_into_function(self, function: types.FunctionType, label: str) -> None:
         if is_quiet(function.__globals__):  # a decorator's, around one of the user's
@@ -546,7 +552,7 @@ class _Walk:
         """Attributes that an object has itself, but for those that are known."""
         cls = type(value)
         quiet = is_quiet_module(cls.__module__) and not _is_holder(cls)
-        if quiet and cls.__module__.partition(".")[0] == "drjit":
+        if quiet and _top(cls) == "drjit":
             return
         holds_all = any(map(_holds_all, cls.__mro__))
         space = _fields(value)
@@ -555,8 +561,13 @@ class _Walk:
             if not quiet and (not known or known.symmetric_difference(keys)):
                 self._row(_core._READ_FIELDS, False, value, None, keys, label)
             names = self._attributes.intersection(keys) if quiet else self._wanted(keys)
-            if any(map(_is_of_library, cls.__mro__)):
-                names |= {name for name in keys if type(space[name]) in _ATOMS}
+            libraries = {_top(base) for base in cls.__mro__ if _is_of_library(base)}
+            if libraries:  # its own objects, too
+                names |= {
+                    name
+                    for name, part in space.items()
+                    if type(part) in _ATOMS or _top(type(part)) in libraries
+                }
             names = frozenset(keys) if holds_all else names
             for name in sorted(names - known):
                 self._add(
@@ -592,6 +603,12 @@ _DESCRIPTORS = frozenset(
     | {types.WrapperDescriptorType, types.MethodDescriptorType}
     | {type(vars(namedtuple("_Pair", "x"))["x"])}  # noqa: PYI024
 )
+
+
+@functools.lru_cache(maxsize=1024)
+def _members_of(cls: type) -> frozenset[str]:
+    """What a library's class has, which its code finds by name: others replace it."""
+    return frozenset(() if cls.__module__ == "builtins" else vars(cls)) - _OF_EACH
 
 
 def _function_of(method: Any) -> Any:
@@ -634,8 +651,7 @@ def _fields(value: Any) -> Any:
 
 def _is_special(name: str, value: Any) -> bool:
     """Is it a method with a name as those have that operators call?"""
-    kinds = (types.FunctionType, property, staticmethod, classmethod)
-    return name[:2] == "__" and isinstance(value, kinds)
+    return name[:2] == "__" and isinstance(value, _METHODS)
 
 
 # Classes of the standard library that are there to hold things: their methods, which
@@ -659,10 +675,13 @@ def _full_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+def _top(cls: type) -> str:
+    return cls.__module__.partition(".")[0]
+
+
 def _is_of_library(cls: type) -> bool:
     """Has it methods, which nobody looks into, that may read the values of fields?"""
-    module = cls.__module__
-    return is_quiet_module(module) and module.partition(".")[0] not in _WITHOUT_FIELDS
+    return is_quiet_module(cls.__module__) and _top(cls) not in _WITHOUT_FIELDS
 
 
 def _is_holder(cls: type) -> bool:
