@@ -409,7 +409,10 @@ class _Walk:
         """What a class or function is called, if code asks."""
         own = _OWN_NAMES if isinstance(value, type) else _OF_FUNCTIONS
         for name in sorted(self._attributes.intersection(own)):
-            part = getattr(value, name)
+            try:
+                part = getattr(value, name)
+            except NameError:  # of annotations, which are evaluated when they are read
+                continue
             self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
 
     def _look_at_parts(
