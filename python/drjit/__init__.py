@@ -40,8 +40,8 @@ _FUNCTIONS = {
     "_flow.instances": "dispatch",
     "_flow.local": "alloc_local",
     "_flow.reorder": "flush_thread reorder_threads",
-    "_freeze": "freeze",
-    "_freeze_load": "load_frozen",
+    "_freeze.function": "freeze",
+    "_freeze.load": "load_frozen",
     "_math.angles": "deg2rad rad2deg safe_acos safe_asin safe_sqrt sphdir",
     "_math.color": (
         "linear_srgb_to_oklab linear_to_srgb oklab_to_linear_srgb srgb_to_linear"

@@ -259,6 +259,8 @@ const char *jit_var_label(uint32_t index)
     state_lock();
     const Extra *extra = var_exists(index) ? extra_find(var_get(index)) : NULL;
     const char *label = extra ? extra->label : NULL;
+    if (thread_self.state) /* another input may have another one */
+        freezing_refuse(thread_self.state, "the label of an array is read");
     state_unlock();
     return label;
 }

@@ -214,13 +214,7 @@ bool freezing_keeps(ThreadState *ts, VarId id, Width width)
 bool freezing_blocks(ThreadState *ts, VarId id, size_t block)
 {
     TRY(watch_records(ts), true);
-    Widths *w = freezing_terms(ts);
-    Width width = freezing_width(ts, id), size = freezing_number(ts, block);
-    TRY(width && size, false);
-    if ((uint64_t) width_value(w, width) == block)
-        return width_pin(w, width);
-    Width rest = width_make(w, WIDTH_MOD, width, size), zero = freezing_number(ts, 0);
-    return rest && zero && width_assume(w, WIDTH_EQUAL, rest, zero);
+    return freezing_divides(ts, id, freezing_number(ts, block));
 }
 
 void freezing_size_of(ThreadState *ts, VarId id)
@@ -261,7 +255,7 @@ bool freezing_constant(ThreadState *ts, VarId id)
     TRY(watch_records(ts), true);
     const Var *v = var_get(id);
     Width width = freezing_number(ts, var_lanes(v));
-    TRY(width && var_ids_add(&ts->freezing->held, id), false);
+    TRY(width && var_ids_add(&ts->freezing->made->held, id), false);
     var_inc(id);
     return recorder_constant(&ts->freezing->recorder, v->value.buffer, width,
                              type_info[v->type].size);
@@ -411,7 +405,7 @@ static bool add_input(ThreadState *ts, VarId id, uint32_t k)
     uint32_t size = class_of(f, var_lanes(v));
     TRY(same != UINT32_MAX && size != UINT32_MAX && var_ids_add(&f->inputs, id), false);
     var_inc(id);
-    f->specs[k] = (FrozenInput) {
+    f->made->inputs[k] = (FrozenInput) {
         .type = v->type, .device = v->device, .literal = literal, .same = same,
         .size = size, .bits = literal ? v->value.literal : 0,
         .padded = literal || !var_lanes(v) || buffer_is_padded(v->value.buffer) };
@@ -426,24 +420,15 @@ static bool add_input(ThreadState *ts, VarId id, uint32_t k)
                           type_info[v->type].size);
 }
 
-static void free_reports(Report **reports, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; ++i)
-        report_drop(reports[i]);
-    alloc_free(reports);
-}
-
 static void free_freezing(Freezing *f)
 {
     if (f->watches)
         var_watch_end();
-    free_reports(f->reports, f->report_count);
-    freezing_free_domains(f->domains, f->domain_count);
+    freezing_free(f->made);
     stream_release(f->stream);
     recorder_end(&f->recorder);
     recording_free(&f->recorder.recording);
     var_ids_drop(&f->inputs);
-    var_ids_drop(&f->held);
     var_ids_drop(&f->sized);
     var_ids_drop(&f->foreign);
     table_free(&f->foreign_numbers);
@@ -451,7 +436,6 @@ static void free_freezing(Freezing *f)
     table_free(&f->bounds);
     table_free(&f->numbers);
     table_free(&f->classes);
-    alloc_free(f->specs);
     alloc_free(f->over);
     alloc_free(f);
 }
@@ -483,12 +467,16 @@ bool freezing_start(ThreadState *ts, Device *device, const VarId *inputs,
     f->stream = stream;
     stream_retain(stream); /* threads end in the midst of things */
     f->serial = ++state.freezings;
-    f->flags = freezing_flags(ts);
-    f->specs = alloc_zero(count ? count : 1, sizeof(FrozenInput));
+    f->made = alloc_zero(1, sizeof(Frozen));
+    if (f->made) {
+        f->made->flags = freezing_flags(ts);
+        f->made->inputs = alloc_zero(count ? count : 1, sizeof(FrozenInput));
+    }
     f->scope = record_new_scope();
     f->scope_before = ts->scope;
     ts->freezing = f;
-    bool ok = f->specs && f->scope && (f->watches = var_watch_begin());
+    bool ok = f->made && f->made->inputs && f->scope &&
+              (f->watches = var_watch_begin());
     for (uint32_t i = 0; ok && i < count; ++i)
         ok = add_input(ts, inputs[i], i);
     if (ok) {
@@ -520,13 +508,13 @@ Widths *freezing_widths(ThreadState *ts, const char *function)
 bool freezing_set_general(ThreadState *ts, bool general)
 {
     TRY(check_started(ts, "jit_freeze_set_general()"), false);
-    ts->freezing->general = general;
+    ts->freezing->made->general = general;
     return true;
 }
 
 bool freezing_is_general(const ThreadState *ts)
 {
-    return watch_records(ts) && ts->freezing->general &&
+    return watch_records(ts) && ts->freezing->made->general &&
            !ts->freezing->recorder.pinned;
 }
 
@@ -615,7 +603,7 @@ static bool describe_output(ThreadState *ts, VarId id, FrozenOutput *out)
     if (v->op == OP_LITERAL) {
         out->kind = FROZEN_RESULT_LITERAL;
         out->bits = v->value.literal;
-    } else if (place_of(&f->held, id, &out->number)) {
+    } else if (place_of(&f->made->held, id, &out->number)) {
         out->kind = FROZEN_RESULT_HELD;
     } else if (var_lanes(v)) {
         out->number = recorder_find(&f->recorder, v->value.buffer);
@@ -681,32 +669,18 @@ Frozen *freezing_stop(ThreadState *ts, const VarId *outputs, uint32_t count)
 {
     TRY(check_started(ts, "jit_freeze_stop()"), NULL);
     Freezing *f = ts->freezing;
-    Frozen *frozen = alloc_zero(1, sizeof(Frozen));
+    Frozen *frozen = f->made;
     FrozenOutput *out = alloc_zero(count ? count : 1, sizeof(FrozenOutput));
-    bool ok = frozen && out && check_outputs(outputs, count) &&
+    bool ok = out && check_outputs(outputs, count) &&
               describe_outputs(ts, outputs, count, out);
     if (ok) {
         frozen->recording = f->recorder.recording;
         memset(&f->recorder.recording, 0, sizeof(Recording));
-        frozen->held = f->held;
-        f->held = (VarIds) { 0 };
-        frozen->reports = f->reports;
-        frozen->report_count = f->report_count;
-        f->reports = NULL;
-        f->report_count = 0;
-        frozen->domains = f->domains;
-        frozen->domain_count = f->domain_count;
-        f->domains = NULL;
-        f->domain_count = 0;
-        frozen->flags = f->flags;
-        frozen->general = f->general;
-        frozen->inputs = f->specs;
-        f->specs = NULL;
         frozen->outputs = out;
         frozen->input_count = f->inputs.count;
         frozen->output_count = count;
+        f->made = NULL;
     } else {
-        alloc_free(frozen);
         alloc_free(out);
     }
     freezing_abort(ts);
@@ -734,8 +708,14 @@ void freezing_free(Frozen *frozen)
     if (!frozen)
         return;
     recording_free(&frozen->recording);
-    free_reports(frozen->reports, frozen->report_count);
-    freezing_free_domains(frozen->domains, frozen->domain_count);
+    for (uint32_t i = 0; i < frozen->report_count; ++i)
+        report_drop(frozen->reports[i]);
+    alloc_free(frozen->reports);
+    for (uint32_t i = 0; i < frozen->domain_count; ++i) {
+        alloc_free(frozen->domains[i].variant);
+        alloc_free(frozen->domains[i].name);
+    }
+    alloc_free(frozen->domains);
     var_ids_drop(&frozen->held);
     alloc_free(frozen->inputs);
     alloc_free(frozen->outputs);

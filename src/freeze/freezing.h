@@ -221,7 +221,6 @@ bool freezing_exceeds(ThreadState *ts, VarId id, size_t number);
 bool freezing_allow_reads(ThreadState *ts, bool allow);
 /** A domain of the registry is looked at: it has to stay as it is. */
 void freezing_look_up(ThreadState *ts, const char *variant, const char *domain);
-void freezing_free_domains(FrozenDomain *domains, uint32_t count);
 /** A launch does what cannot be repeated. */
 void freezing_refuse(ThreadState *ts, const char *why);
 

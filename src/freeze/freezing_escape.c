@@ -14,7 +14,7 @@
 /* Those of the recording itself. */
 static void add_own(Holders *h, const Freezing *f)
 {
-    holders_add_all(h, f->held.ids, f->held.count);
+    holders_add_all(h, f->made->held.ids, f->made->held.count);
     holders_add_all(h, f->sized.ids, f->sized.count);
     holders_add_all(h, f->foreign.ids, f->foreign.count);
 }

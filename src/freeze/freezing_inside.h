@@ -25,16 +25,13 @@ typedef struct LoopScopes {
 /** What a thread records. */
 typedef struct Freezing {
     Recorder recorder;
+    Frozen *made;   /* what becomes of it: the rest comes in the end */
     Stream *stream; /* counted */
     VarIds inputs;  /* in order; references, as in all lists here */
-    VarIds held;    /* constants */
     VarIds sized;   /* variables that have an entry in 'widths' */
     Table widths;   /* VarId -> Width */
     Table bounds;   /* of checks: VarId -> Width */
-    Report **reports; /* of launches that print or check */
-    uint32_t report_count, report_capacity;
-    FrozenDomain *domains;
-    uint32_t domain_count, domain_capacity;
+    uint32_t report_capacity, domain_capacity;
     Table numbers;  /* of inputs: VarId -> its place in 'inputs' */
     VarIds foreign; /* variables that it reads, and are none of its own */
     Table foreign_numbers; /* VarId -> its place in 'foreign' */
@@ -42,15 +39,12 @@ typedef struct Freezing {
     uint32_t scope_before, scope_within; /* of the thread when it began, paused */
     bool watches;   /* var_watch_begin() */
     Table classes;  /* size of an input -> its class */
-    FrozenInput *specs; /* of the inputs */
     LoopScopes *over; /* in ascending order, none in another */
     uint32_t over_count, over_capacity;
     Width hint;     /* see freezing_hint() */
     size_t hint_size;
-    uint32_t flags; /* at the beginning, see freezing_flags() */
     uint32_t serial;
     bool paused;
-    bool general;   /* see freezing_set_general() */
     bool checks;    /* see freezing_check() */
     bool reads;     /* the host may read arrays */
     bool prints;    /* a launch has printed, which cannot be taken back */

@@ -46,11 +46,12 @@ bool freezing_bound(ThreadState *ts, VarId mask, VarId array, uint32_t n)
 /* One that prints or checks tells somebody each time. */
 static bool keep_report(Freezing *f, const Report *report)
 {
-    TRY(vec_reserve(&f->reports, &f->report_capacity, f->report_count + 1,
+    Frozen *made = f->made;
+    TRY(vec_reserve(&made->reports, &f->report_capacity, made->report_count + 1,
                     sizeof(Report *)), false);
     Report *again = report_again(report);
     TRY(again, false);
-    f->reports[f->report_count++] = again;
+    made->reports[made->report_count++] = again;
     return true;
 }
 
@@ -70,7 +71,7 @@ void freezing_launch(ThreadState *ts, const Assembly *b, Kernel *kernel,
         ok = (bounds[i] = bound_of(ts, b->check_vars[i], b->check_bounds[i])) != 0;
     if (ok && (p->check_count || p->print_count)) {
         ok = keep_report(f, report);
-        launch.report = f->report_count;
+        launch.report = f->made->report_count;
     }
     if (ok)
         recorder_launch(&f->recorder, &launch, bounds);
@@ -158,14 +159,15 @@ void freezing_refuse(ThreadState *ts, const char *why)
 
 static bool add_domain(Freezing *f, const char *variant, const char *domain)
 {
+    Frozen *made = f->made;
     TRY(!f->recorder.failed, true);
-    for (uint32_t i = 0; i < f->domain_count; ++i)
-        if (strcmp(f->domains[i].variant, variant) == 0 &&
-            strcmp(f->domains[i].name, domain) == 0)
+    for (uint32_t i = 0; i < made->domain_count; ++i)
+        if (strcmp(made->domains[i].variant, variant) == 0 &&
+            strcmp(made->domains[i].name, domain) == 0)
             return true;
-    TRY(vec_reserve(&f->domains, &f->domain_capacity, f->domain_count + 1,
+    TRY(vec_reserve(&made->domains, &f->domain_capacity, made->domain_count + 1,
                     sizeof(FrozenDomain)), false);
-    FrozenDomain *added = &f->domains[f->domain_count++];
+    FrozenDomain *added = &made->domains[made->domain_count++];
     *added = (FrozenDomain) { alloc_string(variant), alloc_string(domain),
                               registry_version(variant, domain) };
     return added->variant && added->name;
@@ -175,13 +177,4 @@ void freezing_look_up(ThreadState *ts, const char *variant, const char *domain)
 {
     if (watch_records(ts) && !add_domain(ts->freezing, variant, domain))
         ts->freezing->recorder.failed = true;
-}
-
-void freezing_free_domains(FrozenDomain *domains, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; ++i) {
-        alloc_free(domains[i].variant);
-        alloc_free(domains[i].name);
-    }
-    alloc_free(domains);
 }

@@ -17,7 +17,8 @@ from typing import Any
 
 import drjit as dr
 import numpy as np
-from drjit import _core, _freeze_export
+from drjit import _core
+from drjit._freeze.export import export, latest
 from test_export import Builds, bits
 
 NAME = "stateful"
@@ -131,11 +132,11 @@ class Exports:
             return None
 
     def _check(self, frozen: Any, before: dict[str, Any], call: Any) -> None:
-        functions = _freeze_export.latest(frozen, NAME)
+        functions = latest(frozen, NAME)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             try:
-                _freeze_export.export(folder, functions, None)
+                export(folder, functions, None)
             except RuntimeError as error:
                 reason = next((r for r in REFUSED if str(error).endswith(r)), None)
                 if reason is None:

@@ -614,7 +614,7 @@ def test_literals() -> None:
 
 def test_many_inputs_with_literals() -> None:
     """Of the latest ones it is known which literals change, and of no more."""
-    from drjit._freeze import _FORMS
+    from drjit._freeze.function import _FORMS
 
     @dr.freeze(limit=4, warn_after=100000)
     def f(x: Float, y: Float, k: int) -> Float:

@@ -19,7 +19,7 @@ from typing import Any
 
 import drjit as dr
 import pytest
-from drjit._freeze_digest import code_digest, constant, digest
+from drjit._freeze.digest import code_digest, constant, digest
 from drjit.llvm import Float
 
 MAIN = '''

@@ -11,14 +11,16 @@ import pytest
 from state_worlds import World, compare
 
 HEAD = """\
-import abc, argparse, builtins, collections, contextlib, decimal, enum, fractions
-import functools, io, itertools, logging, operator, os, queue, random, statistics
-import string, sys, threading, types, typing, weakref
+import abc, argparse, ast, builtins, collections, contextlib, decimal, enum, fractions
+import functools, gc, inspect, io, itertools, json, logging, operator, os, queue, random
+import statistics, string, sys, sysconfig, threading, types, typing, weakref
 import drjit as dr
 import numpy as np
 from drjit.llvm.ad import Float64, UInt
 
 class Box:
+    K = 2.0
+
     def __init__(self, k=2.0):
         self.k = k
 
@@ -231,6 +233,165 @@ KNOWN = {
         "A.any = 3",
         "A, B = types.SimpleNamespace(any=1), types.SimpleNamespace(any=1)",
     ),
+    "computed format": (
+        "float(('{0.' + 'K'.lower() + '}').format(G))",
+        "G.k = 3.0",
+        "",
+    ),
+    "long format": (
+        "float(('{0.k}' + ' ' * 200).format(G))",
+        "G.k = 3.0",
+        "",
+    ),
+    "long format made elsewhere": (
+        "float(F.format(G, 0))",
+        "G.k = 3.0",
+        "F = '{0.k:{1}}' + ' ' * 200",
+    ),
+    "computed attribute": ("G.__getattribute__('K'.lower())", "G.k = 3.0", ""),
+    "protocol": (
+        "2.0 if isinstance(G, P) else 5.0",
+        "Box.named = 3.0",
+        "@typing.runtime_checkable\nclass P(typing.Protocol):\n    def named(self):\n"
+        "        pass",
+    ),
+    "code in two namespaces": (
+        "GETS[0]() + GETS[1]()",
+        "SPACES[1]['hidden_k'] = 5.0",
+        "SPACES = [{'hidden_k': 2.0}, {'hidden_k': 3.0}]\n"
+        "GETS = [types.FunctionType((lambda: hidden_k).__code__, s) for s in SPACES]",
+    ),
+    "order in memory": (
+        "float(N.strides[0])",
+        "N = np.asfortranarray(N)",
+        "N = np.zeros((2, 3))",
+    ),
+    "read-only array": (
+        "2.0 if N.flags.writeable else 5.0",
+        "N.flags.writeable = False",
+        "N = np.zeros(3)",
+    ),
+    "constructor": (
+        "C().k",
+        "C.__init__ = lambda self: setattr(self, 'k', 3.0)",
+        "class C:\n    def __init__(self):\n        self.k = 2.0",
+    ),
+    "constructor that comes": (
+        "C().k",
+        "C.__init__ = lambda self: setattr(self, 'k', 3.0)",
+        "class C:\n    k = 2.0",
+    ),
+    "constructor of a base that comes": (
+        "C().k",
+        "B.__new__ = staticmethod(made)",
+        "class B:\n    k = 2.0\nclass C(B):\n    pass\ndef made(cls):\n"
+        "    own = object.__new__(cls)\n    own.k = 3.0\n    return own",
+    ),
+    "special method that is an object": (
+        "len(A)",
+        "C.__len__ = Length(3)",
+        "class Length(Box):\n    def __call__(self):\n        return self.k\n"
+        "class C:\n    __len__ = Length(2)\nA = C()",
+    ),
+    "special method that is one of Python": (
+        "len(A)",
+        "C.__len__ = list.__len__",
+        "class C(list):\n    __len__ = lambda self: 5\nA = C([1, 2])",
+    ),
+    "cell of a constructor": (
+        "C().k",
+        "put(3.0)",
+        "def scope(k):\n    class C:\n        def __init__(self):\n"
+        "            self.k = k\n    def put(v):\n"
+        "        nonlocal k\n        k = v\n    return C, put\nC, put = scope(2.0)",
+    ),
+    "object that a constructor has in a cell": (
+        "C().k",
+        "G.k = 3.0",
+        "def scope(g):\n    class C:\n        def __init__(self):\n"
+        "            self.k = g.k\n    return C\ndef fill():\n"
+        "    globals()['C'] = scope(G)",
+    ),
+    "annotations of a function": (
+        "len(get.__annotations__)",
+        "get.__annotations__['b'] = int",
+        "def get(a: int):\n    pass",
+    ),
+    "class derived from partial": (
+        "P()",
+        "P = C(same, 3.0)",
+        "class C(functools.partial):\n    pass\ndef same(k):\n    return k\n"
+        "P = C(same, 2.0)",
+    ),
+    "base by its place": (
+        "A.get()",
+        "B.get = lambda self: 3.0",
+        "class B:\n    def get(self):\n        return 2.0\nclass C(B):\n"
+        "    def get(self):\n        return type(self).__mro__[1].get(self)\nA = C()",
+    ),
+    "array within objects": (
+        "float(N[0][0])",
+        "N[0][0] = 3.0",
+        "N = np.empty(1, dtype=object)\ndef fill():\n    N[0] = np.array([2.0])",
+    ),
+    "set within objects": (
+        "sum(N[0])",
+        "N[0].add(3.0)",
+        "N = np.empty(1, dtype=object)\ndef fill():\n    N[0] = {2.0}",
+    ),
+    "weak reference": (
+        "W().k",
+        "G.k = 3.0",
+        "W = 0\ndef fill():\n    globals()['W'] = weakref.ref(G)",
+    ),
+    "weak reference to an array": (
+        "float(W()[0])",
+        "N[0] = 3.0",
+        "N = np.array([2.0])\nW = weakref.ref(N)",
+    ),
+    "weak reference to what goes": (
+        "2.0 if W() is None else 5.0",
+        "del N\ngc.collect()",
+        "class Set(set):\n    pass\nN = Set()\nW = weakref.ref(N)",
+    ),
+    "method that a library calls": (
+        "len(json.dumps(G, cls=C))",
+        "C.default = lambda self, value: 'abcd'",
+        "class C(json.JSONEncoder):\n    def default(self, value):\n        return 'a'",
+    ),
+    "attribute that a library reads": (
+        "len(json.dumps([1, 2], cls=C))",
+        "C.item_separator = ',,,'",
+        "class C(json.JSONEncoder):\n    item_separator = ','",
+    ),
+    "object that one of a library has": (
+        "len(A.format(logging.makeLogRecord({'msg': 'a'})))",
+        "A._style._fmt = '%(message)s!!'",
+        "A = logging.Formatter('%(message)s')",
+    ),
+    "method that a library calls, and comes": (
+        "len(json.dumps(None if A else 1, cls=C))",
+        "C.encode = lambda self, value: 'abcdefg'",
+        "A = 0\nclass C(json.JSONEncoder):\n    pass",
+    ),
+    "method that a library finds by a computed name": (
+        "visited(C())",
+        "C.visit_Name = lambda self, node: setattr(self, 'k', 3.0)",
+        "class C(ast.NodeVisitor):\n    def visit_Name(self, node):\n"
+        "        self.k = 2.0\ndef visited(c):\n"
+        "    c.visit(ast.parse('a'))\n    return c.k",
+    ),
+    "member of an enumeration that is missing": (
+        "E(7).value",
+        "E._missing_ = classmethod(lambda cls, value: E.B)",
+        "class E(enum.Enum):\n    A, B = 2, 3\n    @classmethod\n"
+        "    def _missing_(cls, value):\n        return cls.A",
+    ),
+    "name that takes another's place": (
+        "2.0 if A else 5.0",
+        "del C.other\nC.__bool__ = lambda self: False",
+        "class C:\n    other = 1\nA = C()",
+    ),
     "weak reference to data": (
         "W().k",
         "A.k = 3.0",
@@ -254,6 +415,33 @@ UNKNOWN = {
     "thread": ("len(threading.current_thread().name)", "threading.current_thread()"),
     "setting": ("float(dr.thread_count())", "drjit.thread_count()"),
     "NumPy's objects": ("float(POLY(2))", "numpy.poly1d"),
+    "NumPy's settings": ("len(np.geterr())", ".geterr()"),
+    "NumPy's texts": ("len(str(np.zeros(2)))", "numpy._core.arrayprint"),
+    "getter": ("operator.attrgetter('K'.lower())(G)", "names attrgetter"),
+    "entry of a class": ("Box.__dict__['K'.upper()]", "names __dict__"),
+    "globals of a function": ("first.__globals__['G'].k", "names __globals__"),
+    "attribute of a class": (
+        "type.__getattribute__(Box, 'K'.upper())",
+        "names __getattribute__",
+    ),
+    "function in C for code": (
+        "functools.reduce(getattr, ['K'.lower()], G)",
+        "builtins.getattr()",
+    ),
+    "formatter": (
+        "float(string.Formatter().format('{0.' + 'K'.lower() + '}', G))",
+        "string.format()",
+    ),
+    "environment in a text": (
+        "len(os.path.expandvars('$HOME'))",
+        "posixpath.expandvars()",
+    ),
+    "attribute by its name": (
+        "inspect.getattr_static(G, 'K'.lower())",
+        "inspect.getattr_static()",
+    ),
+    "code of another thread": ("in_thread()", "threading.start()"),
+    "module of the standard library": ("len(sysconfig.get_paths())", "sysconfig."),
 }
 STORES = """\
 Q = queue.Queue()
@@ -267,6 +455,12 @@ POLY = np.poly1d([1.0, 2.0])
 def first(values):
     for value in values:
         return value
+def in_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(2.0))
+    thread.start()
+    thread.join()
+    return found[0]
 """
 
 
@@ -279,6 +473,95 @@ def program(value: str, change: str, top: str) -> str:
 @pytest.mark.parametrize("way", KNOWN)
 def test_what_is_read_is_compared(way: str) -> None:
     compare(program(*KNOWN[way]))
+
+
+# Special methods: what calls one, and what it is where a class gets it.
+SPECIAL = {
+    "__add__": ("A + 1", "lambda self, other: 4.0"),
+    "__radd__": ("1 + A", "lambda self, other: 4.0"),
+    "__iadd__": ("added(A)", "lambda self, other: 4.0"),
+    "__array__": ("float(np.asarray(A, dtype=float))", "lambda *any, **k: np.ones(())"),
+    "__call__": ("2.0 if callable(A) else 5.0", "lambda self: 4.0"),
+    "__contains__": ("2.0 if 3 in A else 5.0", "lambda self, k: True"),
+    "__enter__": ("entered(A)", "lambda self: 4.0"),
+    "__eq__": ("2.0 if A == C() else 5.0", "lambda self, other: True"),
+    "__float__": ("float(A)", "lambda self: 4.0"),
+    "__format__": ("len(f'{A}')", "lambda self, spec: 'abc'"),
+    "__getattr__": ("A.anything", "lambda self, name: 4.0"),
+    "__getitem__": ("A[0]", "lambda self, k: 4.0"),
+    "__index__": ("[1.0, 2.0, 4.0][A]", "lambda self: 2"),
+    "__iter__": ("sum(A)", "lambda self: iter([4.0])"),
+    "__len__": ("2.0 if A else 5.0", "lambda self: 0"),
+    "__lt__": ("2.0 if A < C() else 5.0", "lambda self, other: True"),
+    "__neg__": ("-A", "lambda self: 4.0"),
+    "__repr__": ("len(repr(A)[:9])", "lambda self: 'abc'"),
+    "__reversed__": ("sum(reversed(A))", "lambda self: iter([4.0])"),
+    "__set_name__": ("named(A)", "lambda self, cls, name: setattr(cls, 'k', 4.0)"),
+    "__setattr__": ("attribute_set(A)", "lambda self, name, value: None"),
+}
+WITHOUT = """\
+class C:
+    pass
+
+A = C()
+
+def added(a):
+    a += 1
+    return a
+
+def entered(a):
+    with contextlib.ExitStack() as stack:
+        return stack.enter_context(a)
+
+def named(a):
+    class D:
+        k = 2.0
+        part = a
+    return D.k
+
+def attribute_set(a):
+    a = C()
+    a.k = 3.0
+    return vars(a).get("k", 5.0)
+
+def tried(x):
+    try:
+        return x * (VALUE)
+    except (AttributeError, TypeError):
+        return x * 7
+"""
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_methods_that_come(name: str) -> None:
+    value, method = SPECIAL[name]
+    top = WITHOUT.replace("VALUE", value)
+    changes = f"call(lambda: f(one()))\nC.{name} = {method}"
+    changes += f"\ncall(lambda: f(one()))\ndel C.{name}"
+    compare(program("1", changes, top).replace("return x * (1)", "return tried(x)"))
+
+
+@pytest.mark.parametrize("way", [way for way in KNOWN if way.startswith("weak ref")])
+def test_what_references_refer_to_is_repeated(way: str) -> None:
+    value, change, top = KNOWN[way]
+    counts = compare(program(value, f"call(lambda: f(one()))\n{change}", top))
+    assert counts["repeated"] >= 1
+
+
+def test_other_attributes_of_a_class_do_not_count() -> None:
+    changes = "".join(f"C.other{k} = {k}\ncall(lambda: f(one()))\n" for k in range(4))
+    counts = compare(program("A.k", changes, "class C:\n    k = 2.0\nA = C()"))
+    assert counts["repeated"] == 5
+
+
+def test_the_label_of_an_array() -> None:
+    compare(
+        program("len(x.label or '')", "", "").replace(
+            "call(lambda: f(one()))",
+            "for name in ('a', 'a', 'abc'):\n    X = one()\n"
+            "    dr.set_label(X, name)\n    call(lambda: f(X))",
+        )
+    )
 
 
 @pytest.mark.parametrize("way", UNKNOWN)

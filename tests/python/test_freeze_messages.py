@@ -139,16 +139,16 @@ def test_what_warnings_name(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_nothing_is_described_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What warnings need is the recording before, and no other."""
-    from drjit import _freeze_notes
+    from drjit._freeze import notes
 
     seen: list[Any] = []
-    describe = _freeze_notes.describe
+    describe = notes.describe
 
     def counted(inputs: Any) -> Any:
         seen.append(inputs[0][1])
         return describe(inputs)
 
-    monkeypatch.setattr(_freeze_notes, "describe", counted)
+    monkeypatch.setattr(notes, "describe", counted)
     f = dr.freeze(lambda x, k: x + k, warn_after=5)
     with log_level(dr.LogLevel.Warn):
         for k in range(7):

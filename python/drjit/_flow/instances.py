@@ -69,7 +69,7 @@ class Domain:
                 self._snapshot = self._base, tuple(self._objects)
             objects = self._snapshot
         if _core.flag(dr.JitFlag.FreezingScope):
-            from drjit._freeze_call import note_domain
+            from drjit._freeze.call import note_domain
 
             note_domain(self, objects)
         return objects

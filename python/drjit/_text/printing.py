@@ -620,11 +620,12 @@ def _print_each_time(
     file: Any,
 ) -> None:
     """Print now, and whenever the function is repeated that is being recorded."""
-    from .. import _freeze_ad, _freeze_call
+    from .._freeze.ad import is_again
+    from .._freeze.call import note_print
 
-    if _freeze_ad.is_again():
+    if is_again():
         return
-    _freeze_call.note_print(_print_again, (fmt, limit, file), (args, kwargs, active))
+    note_print(_print_again, (fmt, limit, file), (args, kwargs, active))
 
 
 def _print_again(settings: Any, values: Any) -> None:

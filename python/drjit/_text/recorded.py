@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import drjit as dr
 
-from .. import _freeze, _freeze_ad, _freeze_call
 from .._flow import regions
+from .._freeze import ad, call, function
 from . import printing
 
 _core: Any = importlib.import_module("drjit._core")
@@ -83,7 +83,7 @@ def report(
         def fill(leaf: Any) -> Any:
             return leaf.template.fill(columns) if type(leaf) is _Holder else leaf
 
-        with _freeze_call.aside():  # it may have been called in the midst of anything
+        with call.aside():  # it may have been called in the midst of anything
             made = _core._tree_map(operation, fill, held)
             return printing.compose(operation, fmt, made, limit, lanes)
 
@@ -100,7 +100,7 @@ def report(
                 stacklevel=2,
             )
 
-    if active is not False and not _freeze_ad.is_again():
+    if active is not False and not ad.is_again():
         regions.report(
             show,
             *arrays,
@@ -127,7 +127,7 @@ def report_failures(
     depth, skip = backtrace
     stack = traceback.extract_stack()
     here = [frame.filename == __file__ or frame.name == operation for frame in stack]
-    own = [module.__file__ for module in (_freeze, _freeze_ad, _freeze_call)]
+    own = [module.__file__ for module in (function, ad, call)]
     stack = traceback.StackSummary.from_list(
         frame for frame in stack[: here.index(True)] if frame.filename not in own
     )

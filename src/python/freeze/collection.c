@@ -264,13 +264,13 @@ PyObject *collection_paths(const Collection *c)
     return list;
 }
 
-PyObject *collection_path(const Collection *c, uint32_t number)
+size_t collection_find(const Collection *c, uint32_t number, size_t *component)
 {
     for (size_t leaf = 0; leaf < c->tree.leaf_count; leaf++) {
         const CollectedLeaf *place = &c->places[leaf];
-        for (size_t i = 0; i < place->count; i++)
-            if (c->numbers[place->first + i] == number)
-                return tree_leaf_path(&c->tree, leaf);
+        for (*component = 0; *component < place->count; ++*component)
+            if (c->numbers[place->first + *component] == number)
+                return leaf;
     }
-    return PyUnicode_FromString("");
+    return SIZE_MAX;
 }

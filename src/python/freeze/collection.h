@@ -62,7 +62,8 @@ bool collection_add(Collection *c, uint32_t id, uint32_t *number);
 /** Where each variable is, as a list: the path of its first leaf, and which component
  *  of that it is if there are several. NULL: exception. */
 PyObject *collection_paths(const Collection *c);
-/** The path of the first leaf that has this variable (its number). NULL: exception. */
-PyObject *collection_path(const Collection *c, uint32_t number);
+/** The first leaf that has this variable (its number), as which of its components;
+ *  SIZE_MAX: there is none. */
+size_t collection_find(const Collection *c, uint32_t number, size_t *component);
 
 #endif

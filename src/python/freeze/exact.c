@@ -89,8 +89,9 @@ static PyObject *shorten(PyObject *bytes)
     return digest;
 }
 
-/* What a buffer has now, as a bytes object with its format and shape in front. NULL: it
- * has nothing to show, or an exception. */
+/* What a buffer has now, as a bytes object: its entries, in front of them its format,
+ * shape and strides, and whether it is read-only. NULL: it has nothing to show, or an
+ * exception. */
 static PyObject *bytes_of_buffer(PyObject *object)
 {
     Py_buffer view;
@@ -101,16 +102,21 @@ static PyObject *bytes_of_buffer(PyObject *object)
         return NULL;
     }
     const char *format = view.format ? view.format : "B";
-    const size_t first = strlen(format) + 1,
-                 second = (size_t) view.ndim * sizeof(*view.shape);
-    PyObject *all =
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t) (first + second) + view.len);
+    const size_t name = strlen(format) + 1,
+                 extents = (size_t) view.ndim * sizeof(*view.shape);
+    const Py_ssize_t front = (Py_ssize_t) (name + 2 * extents + 1);
+    PyObject *all = PyBytes_FromStringAndSize(NULL, front + view.len);
     if (all) {
         char *to = PyBytes_AS_STRING(all);
-        memcpy(to, format, first);
-        if (second)
-            memcpy(to + first, view.shape, second);
-        if (PyBuffer_ToContiguous(to + first + second, &view, view.len, 'C') < 0)
+        memcpy(to, format, name);
+        if (extents) {
+            memcpy(to + name, view.shape, extents);
+            memset(to + name + extents, 0, extents);
+        }
+        if (extents && view.strides) /* those of ctypes have none */
+            memcpy(to + name + extents, view.strides, extents);
+        to[front - 1] = (char) view.readonly;
+        if (PyBuffer_ToContiguous(to + front, &view, view.len, 'C') < 0)
             Py_CLEAR(all);
     }
     PyBuffer_Release(&view);

@@ -46,9 +46,9 @@ bool finder_put(Finder *f, uint64_t key, uint32_t number)
     if ((!f->numbers || 2 * f->count > f->mask) && !grow(f))
         return false;
     const size_t slot = slot_of(f, key);
+    f->count += !f->numbers[slot];
     f->keys[slot] = key;
     f->numbers[slot] = number + 1;
-    f->count++;
     return true;
 }
 

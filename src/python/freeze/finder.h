@@ -17,7 +17,7 @@ enum { FINDER_NONE = UINT32_MAX };
 
 /** The number of a key; FINDER_NONE: it has none. */
 uint32_t finder_get(const Finder *f, uint64_t key);
-/** Give a number to a key that has none. False: exception. */
+/** Give a number to a key, or another one. False: exception. */
 bool finder_put(Finder *f, uint64_t key, uint32_t number);
 void finder_free(Finder *f);
 

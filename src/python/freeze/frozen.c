@@ -405,7 +405,7 @@ PyMethodDef frozen_functions[] = {
       "_freeze_stop(snapshot, inputs, reads, printing result, result)\n\nsee "
       "drjit._freeze" },
     { "_freeze_untouched", METHOD(frozen_untouched), METH_FASTCALL,
-      "_freeze_untouched(snapshot, inputs)\n\nsee drjit._freeze_sizes" },
+      "_freeze_untouched(snapshot, inputs)\n\nsee drjit._freeze.sizes" },
     { "_freeze_abort", frozen_abort, METH_NOARGS,
       "_freeze_abort()\n\nsee drjit._freeze" },
     { NULL, NULL, 0, NULL },

@@ -70,7 +70,7 @@ static size_t count_escaped(const Known *known, uint32_t *one)
 /* The arrays that custom operations have: a list. NULL: exception. */
 static PyObject *find_kept(void)
 {
-    PyObject *module = PyImport_ImportModule("drjit._freeze_ad");
+    PyObject *module = PyImport_ImportModule("drjit._freeze.ad");
     PyObject *list = module ? PyObject_CallMethod(module, "kept_by_operations", NULL)
                             : NULL;
     Py_XDECREF(module);

@@ -163,6 +163,6 @@ static PyObject *export_library(PyObject *module, PyObject *args)
 
 PyMethodDef frozen_export_functions[] = {
     { "_freeze_export", export_library, METH_VARARGS,
-      "_freeze_export(folder, functions)\n\nsee drjit._freeze_export" },
+      "_freeze_export(folder, functions)\n\nsee drjit._freeze.export" },
     { NULL, NULL, 0, NULL },
 };

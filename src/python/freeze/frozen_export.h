@@ -1,6 +1,6 @@
 /*
  * frozen_export.h -- recordings as C libraries; names are chosen in
- * drjit._freeze_export, by paths
+ * drjit._freeze.export, by paths
  */
 #ifndef PYTHON_FROZEN_EXPORT_H
 #define PYTHON_FROZEN_EXPORT_H

@@ -1,5 +1,5 @@
 /*
- * frozen_file.c -- recordings as bytes, and from bytes; see drjit._freeze_file
+ * frozen_file.c -- recordings as bytes, and from bytes; see drjit._freeze.file
  */
 #include "python/freeze/frozen.h"
 #include "python/freeze/frozen_match.h"
@@ -298,15 +298,10 @@ static bool take_leaf_sizes(const Frozen *f, OutputLeaf *out, PyObject *leaf,
     out->sizes = PyMem_Calloc(count + 1, sizeof(*out->sizes));
     if (!out->sizes)
         return PyErr_NoMemory() != NULL;
-    for (size_t i = 0; i < count; i++) {
-        const size_t size = PyLong_AsSize_t(PyList_GET_ITEM(list, (Py_ssize_t) i));
-        if (PyErr_Occurred())
-            return false;
-        if (size > f->size_count || (number && !size))
-            return fail("a size does not exist");
-        out->sizes[i] = (uint32_t) size;
-    }
-    return true;
+    if (rows_take_numbers(list, out->sizes, count, f->size_count) &&
+        !(number && !out->sizes[0]))
+        return true;
+    return PyErr_Occurred() ? false : fail("a size does not exist");
 }
 
 static bool take_sizes(const Frozen *f, PyObject *list)
@@ -418,12 +413,12 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
 
 PyMethodDef frozen_file_functions[] = {
     { "_freeze_save", frozen_save, METH_VARARGS,
-      "_freeze_save(recordings, note)\n\nsee drjit._freeze_file" },
+      "_freeze_save(recordings, note)\n\nsee drjit._freeze.file" },
     { "_freeze_inspect", frozen_inspect, METH_O,
-      "_freeze_inspect(block)\n\nsee drjit._freeze_file" },
+      "_freeze_inspect(block)\n\nsee drjit._freeze.file" },
     { "_freeze_load", frozen_load, METH_VARARGS,
       "_freeze_load(block, number, backend, rows, changes, objects, sizes, suspended, "
       "unordered)\n\n"
-      "see drjit._freeze_file" },
+      "see drjit._freeze.file" },
     { NULL, NULL, 0, NULL },
 };

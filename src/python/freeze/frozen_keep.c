@@ -3,7 +3,7 @@
  *
  * Of the inputs, an outline; of the result, and of what the function has changed among
  * the inputs, a tree and where variables and sizes come from. Which of these are
- * tracked is not looked at: drjit._freeze_ad notes it.
+ * tracked is not looked at: drjit._freeze.ad notes it.
  */
 #include "python/freeze/frozen.h"
 #include "python/freeze/exact.h"
@@ -402,14 +402,6 @@ static PyObject *stop_core(Frozen *f, const Outputs *o)
     return PyUnicode_FromString(reason ? reason + strlen("repeated: ") : message);
 }
 
-static bool is_input(const Snapshot *s, const PyObject *object)
-{
-    size_t i = 0;
-    while (i < s->inputs.tree.leaf_count && s->inputs.tree.leaves[i] != object)
-        i++;
-    return i < s->inputs.tree.leaf_count;
-}
-
 static bool is_repeatable(const Snapshot *s, PyObject *object);
 
 static bool are_repeatable(const Snapshot *s, PyObject *set)
@@ -431,7 +423,7 @@ static bool is_changeable(PyObject *object)
         return false;
     PyObject *members = PyUnicode_InternFromString("_member_map_");
     const bool enumerator = members && class_attribute(cls, members);
-    PyObject *module = PyImport_ImportModule("drjit._freeze_reads");
+    PyObject *module = PyImport_ImportModule("drjit._freeze.reads");
     PyObject *place = PyObject_GetAttrString((PyObject *) cls, "__module__");
     PyObject *quiet = module && place ? PyObject_CallMethod(module, "is_quiet_module",
                                                             "O", place)
@@ -453,7 +445,7 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
     if (PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object) ||
         object == Py_None || object == Py_Ellipsis || PyType_Check(object) ||
         PyModule_Check(object) || PyCFunction_Check(object) || size_is(object) ||
-        array_check(s->state, object) || is_input(s, object))
+        array_check(s->state, object) || has_leaf(&s->inputs.tree, object))
         return true;
     if (PyFunction_Check(object))
         return !PyFunction_GetClosure(object);
@@ -468,7 +460,8 @@ static bool is_fixed(const Snapshot *s, PyObject *value)
 {
     const bool named = PyType_Check(value) || PyModule_Check(value) ||
                        PyCFunction_Check(value) || PyFunction_Check(value);
-    const bool given = !named && exact_is_identity(value) && is_input(s, value);
+    const bool given =
+        !named && exact_is_identity(value) && has_leaf(&s->inputs.tree, value);
     return !PyAnySet_CheckExact(value) && !array_check(s->state, value) && !given &&
            is_repeatable(s, value);
 }

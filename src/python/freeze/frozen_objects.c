@@ -10,6 +10,7 @@
 
 #include "python/freeze/exact.h"
 #include "python/freeze/finder.h"
+#include "python/freeze/rows.h"
 #include "python/object/error.h"
 
 /* Can anybody tell whether it is the same object? */
@@ -187,18 +188,6 @@ static bool note_objects(Frozen *f, const Tree *outputs, const bool *fixed,
     return ok && note_parts(f, outputs, fixed, inputs, met);
 }
 
-/* The numbers of a list, of which each is at most a bound. */
-static bool take_numbers(PyObject *list, uint32_t *numbers, size_t count, size_t bound)
-{
-    for (size_t i = 0; i < count; i++) {
-        const size_t number = PyLong_AsSize_t(PyList_GET_ITEM(list, (Py_ssize_t) i));
-        if (PyErr_Occurred() || number > bound)
-            return false;
-        numbers[i] = (uint32_t) number;
-    }
-    return true;
-}
-
 /* The leaf of a node; SIZE_MAX: it has none. */
 static size_t leaf_of_node(const Tree *tree, size_t node)
 {
@@ -243,9 +232,9 @@ bool frozen_take_objects(Frozen *f, const Collection *inputs, PyObject *same,
     bool ok = numbers && (size_t) PyList_GET_SIZE(same) == count &&
               (size_t) PyList_GET_SIZE(given) == count &&
               (size_t) PyList_GET_SIZE(parts) == leaves &&
-              take_numbers(same, f->same, count, count) &&
-              take_numbers(given, f->given, count, inputs->tree.node_count) &&
-              take_numbers(parts, numbers, leaves, UINT32_MAX);
+              rows_take_numbers(same, f->same, count, count) &&
+              rows_take_numbers(given, f->given, count, inputs->tree.node_count) &&
+              rows_take_numbers(parts, numbers, leaves, UINT32_MAX);
     bool *fixed = ok ? find_fixed(f, &f->tree) : NULL;
     for (size_t i = 0; ok && i < leaves; i++)
         f->leaves[i].part = numbers[i];

@@ -2,7 +2,7 @@
  * listener.c -- see listener.h
  *
  * A code object and a function in C are of interest once, so each event is one look
- * into a set of addresses. What is in the set is kept alive by the lists.
+ * into a table of addresses. What has an entry is kept alive by the lists.
  */
 #include "python/freeze/listener.h"
 
@@ -10,14 +10,20 @@
 #  include <frameobject.h>
 #endif
 
+#include "python/freeze/finder.h"
 #include "python/object/error.h"
 
-/* Addresses, with a number for each. Open addressing. */
-typedef struct Addresses {
-    const void **keys;
-    unsigned char *values;
-    size_t count, mask;
-} Addresses;
+/* Code in a namespace, as one code object may run in several; or a function in C, and
+ * what it belongs to. */
+typedef struct Key {
+    const void *code, *space;
+} Key;
+
+typedef struct Met {
+    Key key;
+    uint32_t next; /* the one before with the same code; FINDER_NONE */
+    int quiet;
+} Met;
 
 typedef struct Listener {
     PyObject_HEAD
@@ -29,8 +35,11 @@ typedef struct Listener {
                            that such code has called; not what they belong to, which
                            nobody is to keep alive. False instead of the class: of quiet
                            code that it has called */
+    PyObject *formats;  /* texts whose method format() it has called: names in them */
     PyObject *error;    /* an exception that has no other place; NULL */
-    Addresses met;
+    Met *met;
+    size_t count, room;
+    Finder latest; /* of 'met', by code */
     bool listening;
     Py_tracefunc outer; /* the profile function that was there */
     PyObject *outer_object;
@@ -38,53 +47,29 @@ typedef struct Listener {
 
 /* ---------------------------------------------------------------- addresses */
 
-static size_t slot_of(const Addresses *a, const void *key)
+/* What is known of a key; NULL: nothing. */
+static Met *find(const Listener *l, Key key)
 {
-    size_t slot = ((uintptr_t) key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & a->mask;
-    while (a->keys[slot] && a->keys[slot] != key)
-        slot = (slot + 1) & a->mask;
-    return slot;
+    uint32_t i = finder_get(&l->latest, (uintptr_t) key.code);
+    while (i != FINDER_NONE && l->met[i].key.space != key.space)
+        i = l->met[i].next;
+    return i == FINDER_NONE ? NULL : &l->met[i];
 }
 
-static bool grow(Addresses *a)
+static bool add(Listener *l, Key key, int quiet)
 {
-    const size_t room = a->keys ? 2 * (a->mask + 1) : 64;
-    Addresses wider = { PyMem_Calloc(room, sizeof(*a->keys)), PyMem_Calloc(room, 1),
-                        a->count, room - 1 };
-    if (!wider.keys || !wider.values) {
-        PyMem_Free(wider.keys);
-        PyMem_Free(wider.values);
-        return PyErr_NoMemory() != NULL;
+    if (l->count == l->room) {
+        const size_t room = l->room ? 2 * l->room : 64;
+        Met *met = PyMem_Realloc(l->met, room * sizeof(*met));
+        if (!met)
+            return PyErr_NoMemory() != NULL;
+        l->met = met;
+        l->room = room;
     }
-    for (size_t i = 0; a->keys && i <= a->mask; i++)
-        if (a->keys[i]) {
-            const size_t slot = slot_of(&wider, a->keys[i]);
-            wider.keys[slot] = a->keys[i];
-            wider.values[slot] = a->values[i];
-        }
-    PyMem_Free(a->keys);
-    PyMem_Free(a->values);
-    *a = wider;
-    return true;
-}
-
-/* The number of an address, -1: it is not there. */
-static int find(const Addresses *a, const void *key)
-{
-    if (!a->keys)
-        return -1;
-    const size_t slot = slot_of(a, key);
-    return a->keys[slot] ? a->values[slot] : -1;
-}
-
-static bool add(Addresses *a, const void *key, int value)
-{
-    if ((!a->keys || 2 * (a->count + 1) > a->mask) && !grow(a))
+    const uint32_t before = finder_get(&l->latest, (uintptr_t) key.code);
+    if (!finder_put(&l->latest, (uintptr_t) key.code, (uint32_t) l->count))
         return false;
-    const size_t slot = slot_of(a, key);
-    a->keys[slot] = key;
-    a->values[slot] = (unsigned char) value;
-    a->count++;
+    l->met[l->count++] = (Met){ key, before, quiet };
     return true;
 }
 
@@ -97,6 +82,17 @@ static PyObject *globals_of(PyFrameObject *frame)
 #else
     return Py_NewRef(frame->f_globals);
 #endif
+}
+
+/* The frame holds both. */
+static Key key_of(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    PyObject *globals = globals_of(frame);
+    const Key key = { code, globals };
+    Py_DECREF(code);
+    Py_DECREF(globals);
+    return key;
 }
 
 enum { QUIET = 1, QUIET_NOW = 2, QUIET_CALLED = 3 /* and noted among the calls */ };
@@ -153,20 +149,16 @@ static int is_quiet(const Listener *l, PyFrameObject *frame, PyObject *globals)
  * exception. */
 static int meet_code(Listener *l, PyFrameObject *frame)
 {
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    int quiet = find(&l->met, code);
-    if (quiet < 0) {
-        PyObject *globals = globals_of(frame);
-        PyObject *row = PyTuple_Pack(2, (PyObject *) code, globals);
-        quiet = row ? is_quiet(l, frame, globals) : -1;
-        if ((quiet == 0 || quiet == QUIET) &&
-            (PyList_Append(quiet ? l->quiet : l->codes, row) < 0 ||
-             !add(&l->met, code, quiet)))
-            quiet = -1;
-        Py_XDECREF(row);
-        Py_DECREF(globals);
-    }
-    Py_DECREF(code);
+    const Key key = key_of(frame);
+    const Met *known = find(l, key);
+    if (known)
+        return known->quiet;
+    PyObject *row = PyTuple_Pack(2, (PyObject *) key.code, (PyObject *) key.space);
+    int quiet = row ? is_quiet(l, frame, (PyObject *) key.space) : -1;
+    if ((quiet == 0 || quiet == QUIET) &&
+        (PyList_Append(quiet ? l->quiet : l->codes, row) < 0 || !add(l, key, quiet)))
+        quiet = -1;
+    Py_XDECREF(row);
     return quiet;
 }
 
@@ -178,15 +170,19 @@ static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
     if (quiet)
         return quiet > 0;
     const PyCFunctionObject *called = (PyCFunctionObject *) function;
-    const void *key = called->m_ml;
-    if (find(&l->met, key) >= 0)
-        return true;
     PyObject *self = called->m_self, *owner = Py_None;
+    if (self && PyUnicode_Check(self) &&
+        strncmp(called->m_ml->ml_name, "format", strlen("format")) == 0 &&
+        PyList_Append(l->formats, self) < 0)
+        return false;
     if (self && !PyModule_Check(self))
         owner = PyType_Check(self) ? self : (PyObject *) Py_TYPE(self);
+    const Key key = { called->m_ml, owner };
+    if (find(l, key))
+        return true;
     PyObject *row = Py_BuildValue("OsO", owner, called->m_ml->ml_name,
                                   called->m_module ? called->m_module : Py_None);
-    const bool ok = row && PyList_Append(l->calls, row) == 0 && add(&l->met, key, 0);
+    const bool ok = row && PyList_Append(l->calls, row) == 0 && add(l, key, 0);
     Py_XDECREF(row);
     return ok;
 }
@@ -195,29 +191,24 @@ static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
 static bool is_called_by_user(const Listener *l, PyFrameObject *frame)
 {
     PyFrameObject *caller = PyFrame_GetBack(frame);
-    PyCodeObject *code = caller ? PyFrame_GetCode(caller) : NULL;
-    const bool counts = code && find(&l->met, code) == 0;
-    Py_XDECREF(code);
+    const Met *known = caller ? find(l, key_of(caller)) : NULL;
     Py_XDECREF(caller);
-    return counts;
+    return known && !known->quiet;
 }
 
 /* Notes quiet code the first time that a user's calls it. */
 static bool meet_quiet_call(Listener *l, PyFrameObject *frame)
 {
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    bool ok = true;
-    if (find(&l->met, code) == QUIET && is_called_by_user(l, frame)) {
-        PyObject *globals = globals_of(frame);
-        PyObject *module = PyDict_GetItemString(globals, "__name__");
-        PyObject *row = Py_BuildValue("OOO", Py_False, code->co_name,
-                                      module ? module : Py_None);
-        ok = row && PyList_Append(l->calls, row) == 0;
-        l->met.values[slot_of(&l->met, code)] = QUIET_CALLED;
-        Py_XDECREF(row);
-        Py_DECREF(globals);
-    }
-    Py_DECREF(code);
+    Met *known = find(l, key_of(frame));
+    if (!known || known->quiet != QUIET || !is_called_by_user(l, frame))
+        return !PyErr_Occurred();
+    PyObject *module = PyDict_GetItemString((PyObject *) known->key.space, "__name__");
+    PyObject *row = Py_BuildValue(
+        "OOO", Py_False, ((const PyCodeObject *) known->key.code)->co_name,
+        module ? module : Py_None);
+    known->quiet = QUIET_CALLED;
+    const bool ok = row && PyList_Append(l->calls, row) == 0;
+    Py_XDECREF(row);
     return ok && !PyErr_Occurred();
 }
 
@@ -297,7 +288,7 @@ static PyObject *heard(PyObject *self, PyObject *unused)
     Listener *l = (Listener *) self;
     (void) unused;
     if (!l->error)
-        return PyTuple_Pack(2, l->codes, l->calls);
+        return PyTuple_Pack(3, l->codes, l->calls, l->formats);
     PyObject *error = l->error;
     l->error = NULL;
     error_restore(error);
@@ -314,6 +305,7 @@ static int listener_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(l->codes);
     Py_VISIT(l->quiet);
     Py_VISIT(l->calls);
+    Py_VISIT(l->formats);
     Py_VISIT(l->error);
     Py_VISIT(l->outer_object);
     return 0;
@@ -326,6 +318,7 @@ static int listener_clear(PyObject *self)
     Py_CLEAR(l->codes);
     Py_CLEAR(l->quiet);
     Py_CLEAR(l->calls);
+    Py_CLEAR(l->formats);
     Py_CLEAR(l->error);
     Py_CLEAR(l->outer_object);
     return 0;
@@ -337,8 +330,8 @@ static void listener_dealloc(PyObject *self)
     PyTypeObject *cls = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     listener_clear(self);
-    PyMem_Free(l->met.keys);
-    PyMem_Free(l->met.values);
+    PyMem_Free(l->met);
+    finder_free(&l->latest);
     cls->tp_free(self);
     Py_DECREF(cls);
 }
@@ -356,7 +349,8 @@ static PyObject *listener_new(PyTypeObject *cls, PyObject *args, PyObject *kwarg
     l->codes = PyList_New(0);
     l->quiet = PyList_New(0);
     l->calls = PyList_New(0);
-    if (l->codes && l->quiet && l->calls)
+    l->formats = PyList_New(0);
+    if (l->codes && l->quiet && l->calls && l->formats)
         return (PyObject *) l;
     Py_DECREF(l);
     return NULL;
@@ -369,8 +363,8 @@ bool listener_bind(PyObject *module)
           "listen(function, args, kwargs)\n\nits result; listens to this thread" },
         { "heard", heard, METH_NOARGS,
           "heard()\n\n"
-          "([(code, globals) that ran], [(class, name, module) of functions in "
-          "C])" },
+          "([(code, globals) that ran], [(class, name, module) of functions in C], "
+          "[texts whose format() was called])" },
         { NULL, NULL, 0, NULL },
     };
     PyType_Slot slots[] = {

@@ -25,6 +25,7 @@ typedef enum ReadKind {
     READ_LOCAL,
     READ_LOCALS,
     READ_STATE,
+    READ_REFERENT,
     READ_KINDS
 } ReadKind;
 
@@ -32,7 +33,7 @@ typedef enum ReadKind {
 static const char *const kind_names[READ_KINDS] = {
     "ENTRY", "CELL",     "CLASS",    "FIELD",  "MEMBER", "ITEM",   "CODE",
     "DEFAULTS", "KEYWORDS", "FIELDS", "KEYS", "LENGTH", "ABSENT",
-    "LOCAL", "LOCALS", "STATE"
+    "LOCAL", "LOCALS", "STATE", "REFERENT"
 };
 
 /* References are strong; a weak reference stands for its object. */
@@ -125,6 +126,7 @@ static PyObject *read_place(const Row *row, PyObject *space)
         case READ_CODE: return Py_NewRef(PyFunction_GET_CODE(space));
         case READ_DEFAULTS: return Py_XNewRef(PyFunction_GET_DEFAULTS(space));
         case READ_KEYWORDS: return Py_XNewRef(PyFunction_GET_KW_DEFAULTS(space));
+        case READ_REFERENT: return Py_NewRef(space);
         default: return NULL;
     }
 }
@@ -208,17 +210,37 @@ static bool has_state(const Row *row, PyObject *function)
     return same;
 }
 
-/* Has a dictionary, or a class itself, none of the names? That it has as many entries
- * as before says nothing: one may have gone and another have come. */
-static bool lacks_names(const Row *row, PyObject *space)
+/* Has a dictionary these keys, the very objects, and in this order? */
+static bool has_same_keys(PyObject *dictionary, PyObject *keys)
+{
+    Py_ssize_t position = 0, i = 0;
+    PyObject *key;
+    bool same = PyDict_GET_SIZE(dictionary) == PyTuple_GET_SIZE(keys);
+    for (; same && PyDict_Next(dictionary, &position, &key, NULL); i++)
+        same = key == PyTuple_GET_ITEM(keys, i);
+    return same;
+}
+
+/* Has a dictionary, or a class itself, none of the names but those that are among the
+ * keys that it had? Notes those that it has now. */
+static bool lacks_names(Row *row, PyObject *space)
 {
     PyObject *dictionary = PyType_Check(space)
                                ? class_dictionary((PyTypeObject *) space)
                                : Py_NewRef(space);
     bool lacks = dictionary;
-    for (Py_ssize_t i = 0; lacks && i < PyTuple_GET_SIZE(row->key); i++)
-        lacks = !PyDict_GetItemWithError(dictionary, PyTuple_GET_ITEM(row->key, i)) &&
-                !PyErr_Occurred();
+    if (lacks && !has_same_keys(dictionary, row->value)) {
+        Py_ssize_t position = 0;
+        PyObject *key;
+        while (lacks && PyDict_Next(dictionary, &position, &key, NULL))
+            lacks = !PyUnicode_CheckExact(key) || PySet_Contains(row->key, key) == 0 ||
+                    PySequence_Contains(row->value, key) == 1;
+        PyObject *keys = lacks ? PyDict_Keys(dictionary) : NULL;
+        if (keys)
+            Py_SETREF(row->value, PyList_AsTuple(keys));
+        Py_XDECREF(keys);
+        lacks = lacks && row->value;
+    }
     Py_XDECREF(dictionary);
     return lacks;
 }
@@ -399,15 +421,15 @@ static bool fits_kind(const Row *row, PyObject *space)
         case READ_LOCALS: return keys;
         case READ_STATE: return !keys || PyTuple_GET_SIZE(row->value) == 2;
         case READ_KEYS: return keys && PyDict_Check(space);
+        case READ_REFERENT: return row->weak_space;
         case READ_ABSENT:
-            return (PyDict_Check(space) || PyType_Check(space)) && row->key &&
-                   PyTuple_CheckExact(row->key);
+            return (PyDict_Check(space) || PyType_Check(space)) && keys &&
+                   PyFrozenSet_CheckExact(row->key);
         default: return sequence_of(space) && sequence_of(space)->sq_length;
     }
 }
 
-/* A row from (kind, input, space, key, value), where weak references are to be followed
- * if they are in a tuple of one. False: exception. */
+/* A row from (kind, input, space, key, value). False: exception. */
 static bool take_row(Row *row, PyObject *from)
 {
     int kind, input;
@@ -421,7 +443,7 @@ static bool take_row(Row *row, PyObject *from)
     *row = (Row){ .kind = (ReadKind) kind, .input = input };
     row->weak_space = PyWeakref_CheckRef(space);
     row->space = Py_NewRef(space);
-    row->weak_value = PyWeakref_CheckRef(value);
+    row->weak_value = PyWeakref_CheckRef(value) && !PyWeakref_CheckRefExact(value);
     row->value = input || value == Py_Ellipsis ? NULL : Py_NewRef(value);
     row->key = Py_NewRef(key);
     if (kind == READ_ITEM || kind == READ_LENGTH)

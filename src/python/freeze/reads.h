@@ -16,14 +16,17 @@
  *     FIELDS        an object              -              the keys of its __dict__
  *     KEYS          a dictionary           -              its keys
  *     LENGTH        a sequence             -              its length
- *     ABSENT        a dictionary, a class  names          it has none of these
+ *     ABSENT        a dictionary, a class  names, a set   its keys: it has no other
+ *                                                         one of these
+ *     REFERENT      a weak reference       -              what it refers to
  *     STATE         a function             -              what it gives; a pair: of
  *                                                         functools.lru_cache()
  *
  * An input is a PyTree: a recording compares what is there now with what was there, and
  * uses its arrays. Elsewhere the same object has to be there again, or a value of the
  * same type and bits. `...` stands for nothing. Objects that can be referred to weakly
- * are weak references (Weak), in 'space' and in 'value'.
+ * are weak references, in 'space' and in 'value'. Those of users are of the very class,
+ * these of one that is derived from it (_Weak).
  */
 #ifndef PYTHON_READS_H
 #define PYTHON_READS_H

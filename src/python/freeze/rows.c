@@ -266,24 +266,31 @@ static Array *make_array(PyTypeObject *cls, const TypeInfo *info, PyObject *shap
     return made;
 }
 
-static bool take_numbers(Collection *c, PyObject *numbers, CollectedLeaf *place)
+bool rows_take_numbers(PyObject *list, uint32_t *numbers, size_t count, size_t bound)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t number =
+            PyLong_AsSize_t(PySequence_Fast_GET_ITEM(list, (Py_ssize_t) i));
+        if (PyErr_Occurred() || number > bound)
+            return false;
+        numbers[i] = (uint32_t) number;
+    }
+    return true;
+}
+
+static bool take_numbers(Collection *c, PyObject *numbers, Py_ssize_t number,
+                         CollectedLeaf *place)
 {
     place->first = c->number_count;
     place->count = (size_t) PyTuple_GET_SIZE(numbers);
     const size_t wanted = c->number_count + place->count;
     uint32_t *grown = PyMem_Realloc(c->numbers, (wanted + 1) * sizeof(*grown));
-    if (!grown) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!grown)
+        return PyErr_NoMemory() != NULL;
     c->numbers = grown;
-    for (size_t i = 0; i < place->count; i++) {
-        const size_t number = PyLong_AsSize_t(PyTuple_GET_ITEM(numbers, i));
-        if (PyErr_Occurred())
-            return false;
-        grown[c->number_count++] = number < UINT32_MAX ? (uint32_t) number : UINT32_MAX;
-    }
-    return true;
+    c->number_count = wanted;
+    return rows_take_numbers(numbers, grown + place->first, place->count, UINT32_MAX) ||
+           (!PyErr_Occurred() && fail(number, "a variable does not exist"));
 }
 
 static PyObject *take_array(Collection *c, PyObject *row, Py_ssize_t number,
@@ -307,7 +314,7 @@ static PyObject *take_array(Collection *c, PyObject *row, Py_ssize_t number,
         Py_CLEAR(made);
         fail(number, "the number of variables does not fit");
     }
-    if (made && !take_numbers(c, numbers, place))
+    if (made && !take_numbers(c, numbers, number, place))
         Py_CLEAR(made);
     return (PyObject *) made;
 }

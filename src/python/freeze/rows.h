@@ -34,6 +34,9 @@ PyObject *rows_of_cycle(size_t levels);
 PyObject *rows_make(const Collection *outline);
 /** A list of 'count' unsigned integers of so many bytes: 4 or 8. NULL: exception. */
 PyObject *rows_numbers(const void *numbers, size_t count, size_t bytes);
+/** The first ones of a list or tuple, of which each is at most a bound. False: one is
+ *  not, or an exception. */
+bool rows_take_numbers(PyObject *list, uint32_t *numbers, size_t count, size_t bound);
 /** (rows, [(size, type, literal, padded, bits) of each variable]). NULL: exception. */
 PyObject *rows_of_inputs(const Collection *outline, const JitFreezeInput *variables);
 /** The collection of such rows; arrays are empty, and objects with fields are too, but

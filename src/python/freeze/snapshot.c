@@ -2,7 +2,7 @@
  * snapshot.c -- see snapshot.h
  *
  * Here is also what is done to inputs before a snapshot of them is taken: literals that
- * become opaque; and what drjit._freeze_ad needs to know of derivatives.
+ * become opaque; and what drjit._freeze.ad needs to know of derivatives.
  */
 #include "python/freeze/snapshot.h"
 
@@ -286,22 +286,27 @@ static PyObject *snapshot_rows(PyObject *self, void *unused)
     return rows_of_inputs(&o->c, o->described);
 }
 
+static PyObject *path_of_leaf(const Snapshot *s, size_t leaf)
+{
+    return leaf < s->inputs.tree.leaf_count ? tree_leaf_path(&s->inputs.tree, leaf)
+                                            : PyUnicode_FromString("");
+}
+
 static PyObject *snapshot_path(PyObject *self, PyObject *number)
 {
+    const Snapshot *s = (const Snapshot *) self;
     const size_t wanted = PyLong_AsSize_t(number);
-    if (PyErr_Occurred())
-        return NULL;
-    return collection_path(&((Snapshot *) self)->inputs, (uint32_t) wanted);
+    size_t component;
+    return PyErr_Occurred()
+               ? NULL
+               : path_of_leaf(s, collection_find(&s->inputs, (uint32_t) wanted,
+                                                 &component));
 }
 
 static PyObject *snapshot_leaf_path(PyObject *self, PyObject *number)
 {
-    const Snapshot *s = (Snapshot *) self;
     const size_t leaf = PyLong_AsSize_t(number);
-    if (PyErr_Occurred())
-        return NULL;
-    return leaf < s->inputs.tree.leaf_count ? tree_leaf_path(&s->inputs.tree, leaf)
-                                            : PyUnicode_FromString("");
+    return PyErr_Occurred() ? NULL : path_of_leaf((const Snapshot *) self, leaf);
 }
 
 /* Let the arrays with this variable have another one in its place. */
@@ -321,14 +326,11 @@ static void replace_variable(const Snapshot *s, uint32_t number, uint32_t id)
 /* The variable that the arrays with this number have now; 0: there are none. */
 static uint32_t variable_now(const Snapshot *s, uint32_t number)
 {
-    for (size_t leaf = 0; leaf < s->inputs.tree.leaf_count; leaf++) {
-        const CollectedLeaf *place = &s->inputs.places[leaf];
-        PyObject *object = s->inputs.tree.leaves[leaf];
-        for (size_t i = 0; i < place->count; i++)
-            if (s->inputs.numbers[place->first + i] == number)
-                return leaf_index(array_leaves(array_of(object))[i]);
-    }
-    return 0;
+    size_t component;
+    const size_t leaf = collection_find(&s->inputs, number, &component);
+    return leaf == SIZE_MAX ? 0
+                            : leaf_index(array_leaves(
+                                  array_of(s->inputs.tree.leaves[leaf]))[component]);
 }
 
 bool snapshot_own_literals(Snapshot *s)
@@ -620,20 +622,20 @@ bool snapshot_bind(State *state)
 
 PyMethodDef snapshot_functions[] = {
     { "_freeze_parts", snapshot_parts, METH_O,
-      "_freeze_parts(tree)\n\nsee drjit._freeze_ad" },
+      "_freeze_parts(tree)\n\nsee drjit._freeze.ad" },
     { "_freeze_set_nodes", METHOD(snapshot_set_nodes), METH_FASTCALL,
-      "_freeze_set_nodes(tree, nodes)\n\nsee drjit._freeze_ad" },
+      "_freeze_set_nodes(tree, nodes)\n\nsee drjit._freeze.ad" },
     { "_freeze_copies", METHOD(snapshot_copies), METH_FASTCALL,
-      "_freeze_copies(arrays, detached)\n\nsee drjit._freeze_ad" },
+      "_freeze_copies(arrays, detached)\n\nsee drjit._freeze.ad" },
     { "_freeze_root", snapshot_root, METH_O,
-      "_freeze_root(array)\n\nsee drjit._freeze_ad" },
+      "_freeze_root(array)\n\nsee drjit._freeze.ad" },
     { "_freeze_part_of", METHOD(snapshot_part_of), METH_FASTCALL,
-      "_freeze_part_of(root, like)\n\nsee drjit._freeze_ad" },
+      "_freeze_part_of(root, like)\n\nsee drjit._freeze.ad" },
     { "_freeze_key_of", snapshot_key_of, METH_O,
-      "_freeze_key_of(tree)\n\nsee drjit._freeze_ad" },
+      "_freeze_key_of(tree)\n\nsee drjit._freeze.ad" },
     { "_freeze_overlay", METHOD(snapshot_overlay), METH_FASTCALL,
-      "_freeze_overlay(arrays, sources)\n\nsee drjit._freeze_ad" },
+      "_freeze_overlay(arrays, sources)\n\nsee drjit._freeze.ad" },
     { "_freeze_overlay_end", snapshot_overlay_end, METH_NOARGS,
-      "_freeze_overlay_end()\n\nsee drjit._freeze_ad" },
+      "_freeze_overlay_end()\n\nsee drjit._freeze.ad" },
     { NULL, NULL, 0, NULL },
 };

@@ -19,7 +19,7 @@ from typing import Any
 
 from drjit import _core
 from drjit._enums import JitBackend
-from drjit._freeze_notes import named
+from drjit._freeze.notes import named
 
 Rows = list[tuple[Any, ...]]
 
@@ -232,7 +232,7 @@ def _text(path: Any, function: str) -> str:
 def code_of(function: Any, state_fn: Any, rows: Rows) -> str:
     """A text for a function that was recorded, and for what the inputs, of which these
     are the rows, have it call."""
-    from drjit._freeze_digest import digest
+    from drjit._freeze.digest import digest
 
     kinds = (*_NAMED, types.ModuleType, enum.Enum)
     things = {}

@@ -4,7 +4,7 @@
 
     inputs    ([0] args, [1] kwargs, [2] closure, [3] state, [4] gradients)
     outputs   ([0] result, [1] what has changed); with derivatives, the result is
-              a drjit._freeze_ad.Traced
+              a drjit._freeze.ad.Traced
 
 Users know them by the names of parameters.
 """
@@ -20,8 +20,8 @@ from typing import Any
 
 import drjit
 from drjit import _core
-from drjit._freeze import Recorded
-from drjit._freeze_ad import DEPENDENT, LEAF, Call, Derivatives, copied, part_paths
+from drjit._freeze.ad import DEPENDENT, LEAF, Call, Derivatives, copied, part_paths
+from drjit._freeze.function import Recorded
 from drjit._signature import signature
 
 dr: Any = drjit

@@ -2,7 +2,7 @@
 
 It is repeated by another one, or the function is called: to be recorded, or to be
 checked against a recording. Whether it is, and what becomes of that, is up to
-:class:`drjit._freeze.FrozenFunction`.
+:class:`drjit._freeze.function.FrozenFunction`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from drjit import _core, _freeze_sizes
+from drjit import _core
 from drjit._enums import JitBackend, JitFlag
-from drjit._freeze_ad import Run
-from drjit._freeze_reads import Found, learn, listener, walk
-from drjit._freeze_unsure import sets, unsure_of
+from drjit._freeze.ad import Run
+from drjit._freeze.names import learn, listener
+from drjit._freeze.reads import Found, walk
+from drjit._freeze.sizes import WantsNumbers, explain, release, settle
+from drjit._freeze.unsure import sets, unsure_of, unsure_of_names
 
 _LLVM = JitBackend.LLVM.value
 
@@ -99,7 +101,7 @@ class Invocation:
     result: Any = None  # once there is one
     found: Found | None = None  # what it reads besides its arguments,
     reads: Any = None  # and where; None: nothing is looked at
-    ran: tuple[Any, Any] = ((), ())  # code, and functions in C
+    ran: tuple[Any, Any, Any] = ((), (), ())  # code, functions in C, formats
     flags = 0  # before it ran
 
     def __init__(self, frozen: Any, args: Any, kwargs: Any, state: Any) -> None:
@@ -158,7 +160,7 @@ class Invocation:
         """
         try:
             return self._record(settings, numbers=False)
-        except _freeze_sizes.WantsNumbers:
+        except WantsNumbers:
             return self._record(settings, numbers=True)
 
     def _record(self, settings: Any, numbers: bool) -> tuple[Any, Noted]:
@@ -179,7 +181,7 @@ class Invocation:
         try:
             _local.noted = noted
             left.append(self._listen())
-            sizes = _freeze_sizes.settle(roots)
+            sizes = settle(roots)
             recording = self._look_again() or (run and run.refused)
             if not recording:
                 result = Printed(left[0], noted[0]) if noted[0] else left[0]
@@ -191,15 +193,13 @@ class Invocation:
             try:
                 sizes = sizes or _core._sizes_alive() or []
                 refresh(self.reads, self.part)
-                _freeze_sizes.explain(
-                    error, self.snapshot, self.inputs, self.reads, noted
-                )
+                explain(error, self.snapshot, self.inputs, self.reads, noted)
             finally:
                 _core._freeze_abort()
             raise
         finally:
             _local.noted = None
-            _freeze_sizes.release(roots, sizes)
+            release(roots, sizes)
         self.result = left[0]
         if isinstance(recording, str):
             _core._freeze_abort()
@@ -219,7 +219,8 @@ class Invocation:
             result = ears.listen(self.function, self.args, self.kwargs)
         except BaseException:
             with contextlib.suppress(Exception):  # the function's own counts
-                learn(names, ears.heard()[0])
+                ran, _, formats = ears.heard()
+                learn(names, ran, formats)
             raise
         self.ran = ears.heard()
         return result
@@ -238,7 +239,7 @@ class Invocation:
         if place >= 0:
             return f"the function changes {self.found.labels[place]}"
         refresh(self.reads, self.part)
-        if learn(self.frozen._names, self.ran[0]):
+        if learn(self.frozen._names, self.ran[0], self.ran[2]):
             again = self._walk()
             if again.values[0] != self.found.values[0]:
                 new = {*again.labels} - {*self.found.labels}
@@ -251,7 +252,7 @@ class Invocation:
         if self.found is None:
             return []
         found = [*self.found.unsure, *filter(None, map(unsure_of, self.ran[1]))]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys([*found, *unsure_of_names(self.ran[0])]))
 
     def _with_names(self, reason: str) -> str:
         """A reason with a path in the inputs as the user knows it."""
@@ -261,7 +262,7 @@ class Invocation:
         path = f"[{path}"
         place = re.match(r"\[2\]\[0\]\[(\d+)\]", path)
         if place is None or self.found is None:
-            from drjit._freeze_notes import named
+            from drjit._freeze.notes import named
 
             return f"the function changes {named(path)}"
         pairs = zip(self.found.rows, self.found.labels, strict=True)
@@ -269,36 +270,11 @@ class Invocation:
         return f"the function changes {labels[int(place[1])]}{path[place.end() :]}"
 
 
-# -------------------------------------------------------------- inputs with cycles
-
-
-def _children(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a node of a PyTree refers to, and how."""
-    if isinstance(value, (list, tuple)):
-        for k, entry in enumerate(value):
-            yield f"[{k}]", entry
-    elif isinstance(value, dict):
-        for key, entry in value.items():
-            yield f"[{key!r}]", entry
-    else:
-        for name in _freeze_sizes.fields(value):
-            yield f".{name}", getattr(value, name)
-
-
-def find_cycle(root: Any) -> str | None:
+def find_cycle(tree: Any) -> str | None:
     """The path of the first node of a PyTree that is a node around it, too."""
-    stack = [("", id(root), _children(root))]
-    above, done = {id(root)}, set()
-    while stack:
-        path, number, children = stack[-1]
-        step, child = next(children, ("", None))
-        if not step:
-            stack.pop()
-            above.discard(number)
-            done.add(number)
-        elif id(child) in above:
-            return path + step
-        elif id(child) not in done:
-            above.add(id(child))
-            stack.append((path + step, id(child), _children(child)))
+    from drjit._text.nodes import paths
+
+    for path, event in paths("freeze", tree):
+        if event.kind == "leaf" and _core._is_container(event.item):
+            return path
     return None

@@ -3,7 +3,7 @@
 ``_core._Caller`` does what is done each time: it finds the recording that fits the
 inputs, repeats it, and puts the result together. Here is what is done when there is
 none: which literals become opaque, whether the function is recorded
-(:mod:`drjit._freeze_call`), what is kept, and warnings, if that happens too often.
+(:mod:`drjit._freeze.call`), what is kept, and warnings, if that happens too often.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any, Literal, NamedTuple
 from drjit import _core
 from drjit._ad.scopes import isolate_grad
 from drjit._enums import JitBackend, LogLevel
-from drjit._freeze_ad import Call, Derivatives, Run, Traced, apply, part_paths
-from drjit._freeze_call import IN_BODY, ONLY_NOW, Invocation, Noted, find_cycle, refresh
-from drjit._freeze_kept import FIRST_CHECK, NEVER, UNASKED, Kept
-from drjit._freeze_reads import Names
+from drjit._freeze.ad import Call, Derivatives, Run, Traced, apply, part_paths
+from drjit._freeze.call import IN_BODY, ONLY_NOW, Invocation, Noted, find_cycle, refresh
+from drjit._freeze.kept import FIRST_CHECK, NEVER, UNASKED, Kept
+from drjit._freeze.names import Names
 
 # Reasons why a function cannot be repeated, of which each is logged once.
 _REASONS = 100
@@ -152,7 +152,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         Raises ``TypeError`` where they depend on an object that no other process can
         find, and ``RuntimeError`` if there are none, or no key to authenticate them.
         """
-        from drjit import _freeze_file
+        from drjit._freeze.file import save
 
         if self._domains:
             raise RuntimeError(
@@ -164,7 +164,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             raise RuntimeError(
                 f"drjit.freeze(): save(): there is no recording of '{self.__name__}'"
             )
-        _freeze_file.save(
+        save(
             path,
             self.__name__,
             recordings,
@@ -176,9 +176,9 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
     def _code_of(self, recording: Any, rows: list[Any]) -> str:
         """A text for what was recorded: the code of the function, of what it may call,
         and of classes and functions among its inputs."""
-        from drjit import _freeze_file
+        from drjit._freeze.file import code_of
 
-        return _freeze_file.code_of(self._function, self._state_fn, rows)
+        return code_of(self._function, self._state_fn, rows)
 
     def _adopt(self, path: Any, found: list[tuple[Any, Any]]) -> None:
         """Take recordings that were loaded."""
@@ -251,20 +251,20 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         what runs the kernels declares, or if a file cannot be written; ValueError if
         ``bounds`` is another text.
         """
-        from drjit import _freeze_export
+        from drjit._freeze import export as library
 
-        _freeze_export.check_bounds(bounds)
+        library.check_bounds(bounds)
         if name is None:
             name = getattr(self._function, "__name__", "function")
         wanted = {"adjoint": adjoint, "tangent": tangent}
         modes = {mode: given for mode, given in wanted.items() if given is not None}
         if modes:
             fresh = self._fresh(self._function, self._state_fn)
-            with _freeze_export.recording(bounds):
-                functions = _freeze_export.with_derivatives(fresh, name, modes)
+            with library.recording(bounds):
+                functions = library.with_derivatives(fresh, name, modes)
         else:
-            functions = _freeze_export.latest(self, name)
-        _freeze_export.export(path, functions, bounds)
+            functions = library.latest(self, name)
+        library.export(path, functions, bounds)
 
     def _last_recorded(self) -> Recorded:
         """The latest recording, which has to be there."""
@@ -390,7 +390,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
             raise error
         if call.snapshot is not None and not call.snapshot.tracked:
             return self._call_plain(call)
-        from drjit._freeze_notes import named
+        from drjit._freeze.notes import named
 
         with isolate_grad():
             call.call()
@@ -420,10 +420,10 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self, snapshot: Any, changed: list[tuple[int, int, int]]
     ) -> None:
         if _core._logs(_INFO):
-            from drjit import _freeze_notes
+            from drjit._freeze import notes
 
             rows = [(snapshot.path(number), *bits) for number, *bits in changed]
-            print(_freeze_notes.literals(self.__name__, rows))
+            print(notes.literals(self.__name__, rows))
 
     def _record(self, call: Invocation) -> None:
         key = call.snapshot.key
@@ -508,13 +508,13 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         if not (wanted and _core._logs(_WARN)):
             self._described = None
             return
-        from drjit import _freeze_notes
+        from drjit._freeze import notes
 
-        before, now = self._described, _freeze_notes.describe(inputs)
+        before, now = self._described, notes.describe(inputs)
         self._described = now
-        changes = _freeze_notes.differences(before or now, now, sizes)
+        changes = notes.differences(before or now, now, sizes)
         if often:
-            text = _freeze_notes.warning(self.__name__, count + 1, changes, self._why)
+            text = notes.warning(self.__name__, count + 1, changes, self._why)
             print(text, file=sys.stderr)
         if debug and before is not None:
             print(f"{self.__name__} is recorded again:")

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from drjit._enums import JitBackend
-from drjit._freeze import FrozenFunction, freeze
-from drjit._freeze_ad import Derivatives
-from drjit._freeze_call import Invocation
+from drjit._freeze.ad import Derivatives
+from drjit._freeze.call import Invocation
+from drjit._freeze.function import FrozenFunction, freeze
 
 
 def _no_function(*args: Any, **kwargs: Any) -> Any:
@@ -37,7 +37,7 @@ class LoadedFunction(FrozenFunction):
         state_fn: Callable[..., Any] | None,
         backend: JitBackend | None,
     ) -> None:
-        from drjit._freeze_file import closure_of
+        from drjit._freeze.file import closure_of
 
         super().__init__(
             _no_function, state_fn, None, 10, backend, True, True, False, False
@@ -78,7 +78,7 @@ class LoadedFunction(FrozenFunction):
         )
 
     def _call_plain(self, call: Invocation) -> None:
-        from drjit._freeze_file import explain
+        from drjit._freeze.file import explain
 
         recordings = self._kept.all()
         opaque = _literals_to_store(call.snapshot, recordings)
@@ -139,7 +139,7 @@ def load_frozen(
     do. Raises ``RuntimeError`` for files that are damaged or were written with another
     key, or that need a class which is not there.
     """
-    from drjit._freeze_file import load
+    from drjit._freeze.file import load
 
     note, found, codes = load(path, backend, unordered=f is None)
     if f is None:

@@ -18,7 +18,6 @@ import functools
 import gc
 import operator
 import os
-import re
 import sys
 import threading
 import types
@@ -28,10 +27,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from drjit import _core
-from drjit._ad.custom import CustomOp
-
-# Modules whose code reads nothing that changes, but for what it calls in C.
-_QUIET = frozenset({"drjit", "numpy", "builtins", *sys.stdlib_module_names})
+from drjit._freeze.names import Names, is_installed, is_quiet, is_quiet_module
 
 # Values that do not change, of which nothing more is to be known.
 _ATOMS = frozenset(
@@ -60,11 +56,7 @@ _VIEWS: tuple[type, ...] = (
 )
 
 # Code with one of these names may read all that an object has.
-_READS_ALL = frozenset({"__dict__", "vars", "dir", "getmembers"})
-
-# Constants of code that may be names: of attributes, entries and modules.
-_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_LONGEST_NAME = 100
+_READS_ALL = frozenset({"__dict__", "__getattribute__", "vars", "dir", "getmembers"})
 
 # Attributes of classes that say nothing unless code names them.
 _SILENT = frozenset(
@@ -75,54 +67,43 @@ _SILENT = frozenset(
 
 # Attributes of classes and functions that are in no dictionary.
 _OWN_NAMES = frozenset({"__doc__", "__name__", "__qualname__"})
+_OF_FUNCTIONS = _OWN_NAMES | {"__annotations__", "__module__"}
 
-# Methods of custom operations that are called for derivatives, by no name.
-_TRAVERSALS = frozenset({"eval", "forward", "backward"})
+# Code with one of these names may read what a class has of its bases.
+_BASES = frozenset({"super", "__base__", "__bases__", "__mro__", "mro"})
 
 # What modules of the standard library hold that programs change.
 _DATA = frozenset({list, dict, type(os.environ)})
 
+# Methods that are called by no name: classes may get them.
+_OPERATORS = (
+    "add and divmod floordiv lshift matmul mod mul or pow rshift sub truediv xor"
+)
+_SPECIAL = frozenset(
+    f"__{name}__"
+    for name in (
+        *(side + name for name in _OPERATORS.split() for side in ("", "r", "i")),
+        *"abs aenter aexit aiter anext await bool bytes call ceil complex".split(),
+        *"class_getitem contains copy deepcopy del delattr delete delitem".split(),
+        *"dir enter eq exit float floor format fspath ge get getattr".split(),
+        *"getattribute getitem gt hash index init_subclass instancecheck".split(),
+        *"int invert iter le len length_hint lt missing mro_entries ne neg".split(),
+        *"next pos prepare reduce reduce_ex repr reversed round set array".split(),
+        *"array_function array_interface array_priority array_ufunc dlpack".split(),
+        *"set_name setattr setitem str subclasscheck subclasshook trunc".split(),
+    )
+)
+
+# The same, but those of most classes are not called.
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
+_CALLED = _SPECIAL | _CONSTRUCTORS
+_OF_EACH = _SILENT | _CALLED
+
+_METHODS = (types.FunctionType, property, staticmethod, classmethod)
+_PLAIN_MEMBERS = (*_METHODS, int, float, str, bytes, type(None))
 
 _NOTHING = object()
 _BUILTINS = frozenset(dir(sys.modules["builtins"]))
-
-
-def is_quiet(space: dict[str, Any]) -> bool:
-    """Is this the namespace of a module whose code does not count?"""
-    return is_quiet_module(space.get("__name__"))
-
-
-def is_quiet_module(name: Any) -> bool:
-    if not isinstance(name, str):
-        return False
-    return name.partition(".")[0] in _QUIET or name.startswith("namedtuple_")
-
-
-def _is_installed(code: types.CodeType) -> bool:
-    return "site-packages" in code.co_filename
-
-
-def _names_in(constant: Any) -> Iterator[str]:
-    """Names by which something may be looked up: a whole text, or fields of a format
-    (``"{0.k}"``). Attributes of patterns are a tuple of these."""
-    if isinstance(constant, tuple):
-        for entry in constant:
-            yield from _names_in(entry)
-    elif isinstance(constant, str) and len(constant) <= _LONGEST_NAME:
-        fields = "{" in constant
-        for name in _NAME.findall(constant) if fields else [constant]:
-            if fields or _NAME.fullmatch(name):
-                yield name
-                if "." in name:
-                    yield from name.split(".")
-
-
-def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _nested(inner)
 
 
 class Found(NamedTuple):
@@ -142,42 +123,6 @@ class Found(NamedTuple):
         return _core._Reads(self.rows, self.objects)
 
 
-class Names:
-    """The names that a function may read, and where the code with each runs."""
-
-    def __init__(self) -> None:
-        self.attributes: set[str] = set()
-        self._spaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
-        self._codes: dict[int, types.CodeType] = {}
-        self.version = 0  # another one when there are more names
-
-    def knows(self, code: types.CodeType) -> bool:
-        return id(code) in self._codes
-
-    def add(self, code: types.CodeType, space: dict[str, Any]) -> None:
-        """Add those of code, and of the code within, that runs in a namespace."""
-        if self.knows(code):
-            return
-        names = self._spaces.setdefault(id(space), (space, set()))[1]
-        before = len(self.attributes), len(names)
-        for inner in _nested(code):
-            self._codes[id(inner)] = inner
-            found = {*inner.co_names, *_names_in(inner.co_consts)}
-            self.attributes.update(found)
-            names.update(found)
-        self.version += before != (len(self.attributes), len(names))
-
-    def add_fields(self, fields: Any) -> None:
-        """Add names that a class has for patterns, or an object to look up."""
-        if type(fields) is tuple:
-            before = len(self.attributes)
-            self.attributes.update(_names_in(fields))
-            self.version += before != len(self.attributes)
-
-    def spaces(self) -> list[tuple[dict[str, Any], set[str]]]:
-        return list(self._spaces.values())
-
-
 def walk(names: Names, roots: Iterable[tuple[str, Any]]) -> Found:
     """Look along all known paths, until there are no more names. The first of the roots
     is the function, the others are inputs."""
@@ -193,6 +138,7 @@ class _Walk:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._attributes = frozenset(names.attributes)
+        self._of_classes = self._attributes | _CALLED
         self._reads_all = not _READS_ALL.isdisjoint(names.attributes)
         self._found = Found([], [], [], (), [], None)
         self._is_about_inputs = False  # rows are
@@ -222,16 +168,14 @@ class _Walk:
 
     def _add(self, kind: int, space: Any, key: Any, value: Any, label: str) -> None:
         """Add a place and what stands there, and go on from it."""
-        if value is _NOTHING:
-            self._row(kind, False, space, key, ..., label)
-            self._values.append(...)
-        elif self._is_input(value):
+        if self._is_input(value):
             self._row(kind, True, space, key, None, label)
             self._found.inputs.append(value)
             self._follow(value, label)
         else:
-            self._row(kind, False, space, key, _reference(value), label)
-            self._values.append(_outside(value))
+            self._compare(kind, space, key, value, label)
+            if value is _NOTHING or _is_plain_tuple(value):
+                return
             if type(value) is str and "{" in value:  # a format
                 self._names.add_fields((value,))
             elif type(value) not in _SEQUENCES:
@@ -239,6 +183,12 @@ class _Walk:
             elif id(value) not in self._met:
                 self._met[id(value)] = value
                 self._look_into_object(value, label)
+
+    def _compare(self, kind: int, space: Any, key: Any, value: Any, label: str) -> None:
+        """The same has to stand there, wherever it leads."""
+        known = ... if value is _NOTHING else _reference(value)
+        self._row(kind, False, space, key, known, label)
+        self._values.append(... if value is _NOTHING else _outside(value))
 
     def _row(
         self, kind: int, is_input: bool, space: Any, key: Any, value: Any, label: str
@@ -249,7 +199,9 @@ class _Walk:
     def _is_input(self, value: Any) -> bool:
         """Is it to be compared by what it contains?"""
         cls = type(value)
-        if cls in _ATOMS or isinstance(value, (type, types.ModuleType)):
+        if cls in _ATOMS or value is _NOTHING:
+            return False
+        if isinstance(value, (type, types.ModuleType)):
             return False
         if cls in _SEQUENCES:
             return not (cls is tuple and _is_plain(value)) and _is_data(value)
@@ -326,7 +278,7 @@ class _Walk:
         wanted = self._attributes | {"__getattr__"}
         for name in sorted(wanted.intersection(space)):
             self._add(_core._READ_ENTRY, space, name, space[name], f"{label}.{name}")
-        self._look_for_absent(space, wanted.difference(space), label)
+        self._look_for_absent(space, wanted, space, label)
         cls = type(module)
         self._row(_core._READ_MEMBER, False, module, "__class__", cls, label)
         self._follow(cls, cls.__name__)
@@ -351,7 +303,7 @@ class _Walk:
     def _look_into_globals(self, space: dict[str, Any], names: set[str]) -> None:
         for name in sorted(names.intersection(space)):
             self._add(_core._READ_ENTRY, space, name, space[name], name)
-        self._look_for_absent(space, names.difference(space), "globals")
+        self._look_for_absent(space, names, space, "globals")
         built_in = space.get("__builtins__")
         if isinstance(built_in, types.ModuleType):
             built_in = built_in.__dict__
@@ -366,10 +318,13 @@ class _Walk:
                 if module is not None and not is_quiet_module(full):
                     self._add(_core._READ_ENTRY, sys.modules, full, module, full)
 
-    def _look_for_absent(self, space: Any, names: Iterable[str], label: str) -> None:
-        missing = tuple(sorted(names))
-        if missing:
-            self._row(_core._READ_ABSENT, False, space, missing, None, label)
+    def _look_for_absent(
+        self, space: Any, names: Iterable[str], keys: Iterable[str], label: str
+    ) -> None:
+        """No other of these names comes to those that a dictionary or class has."""
+        wanted = frozenset(names)
+        if wanted:
+            self._row(_core._READ_ABSENT, False, space, wanted, tuple(keys), label)
 
     def _look_into_class(self, cls: type, label: str) -> None:
         own = [base for base in cls.__mro__ if not is_quiet_module(base.__module__)]
@@ -382,85 +337,98 @@ class _Walk:
         if type(cls) is not type:
             self._follow(type(cls), type(cls).__name__)
         self._names.add_fields(getattr(cls, "__match_args__", None))
-        called = _TRAVERSALS if issubclass(cls, CustomOp) else frozenset()
+        if vars(cls).get("_is_protocol"):  # isinstance() looks for what it has
+            annotated = vars(cls).get("__annotations__", ())
+            self._names.add_fields((*vars(cls), *annotated))
+        others = set(cls.__mro__).difference(own)
+        inherited = frozenset().union(*map(_members_of, others))
         present = {
             name
             for base in own
             for name, value in vars(base).items()
-            if name in self._attributes
-            or (name not in _SILENT and _is_special(name, value))
-            or name in called
+            if name in self._of_classes
             or name == "__match_args__"
+            or (name in inherited and isinstance(value, _PLAIN_MEMBERS))
+            or (name not in _SILENT and _is_special(name, value))
+            or self._has_run(value)
         }
         self._look_at_names(cls, label)
         for name in sorted(present):
             bases = [base for base in cls.__mro__ if name in vars(base)]
-            if "super" not in self._attributes:  # what is shadowed is not read
+            if _BASES.isdisjoint(self._attributes):  # what is shadowed is not read
                 bases = bases[:1]
             for base in bases:
                 value = vars(base)[name]
-                if type(value) in _DESCRIPTORS or (
+                if (type(value) in _DESCRIPTORS and name not in _CALLED) or (
                     base not in own and base != bases[0]
                 ):
                     continue
                 where = f"{base.__name__}.{name}"
-                self._add(_core._READ_CLASS, base, name, value, where)
+                if name in _CONSTRUCTORS and self._has_run(value) is False:
+                    self._compare(_core._READ_CLASS, base, name, value, where)
+                    self._look_at_parts(_function_of(value), where, self._compare)
+                else:
+                    self._add(_core._READ_CLASS, base, name, value, where)
         for base in own:
-            missing = self._attributes.difference(vars(base))
-            self._look_for_absent(base, missing, base.__name__)
-            if "_field_defaults" in vars(base):  # of a named tuple
-                make: Any = base.__new__
-                self._look_at_part(
-                    _core._READ_DEFAULTS, make, "__defaults__", base.__name__
-                )
+            wanted = self._of_classes | inherited
+            self._look_for_absent(base, wanted, vars(base), base.__name__)
         where = f"{cls.__name__}.__mro__"
         self._row(_core._READ_MEMBER, False, cls, "__mro__", cls.__mro__, where)
 
+    def _has_run(self, method: Any) -> bool | None:
+        """Has it, perhaps called by a library that finds it by its name? None: it is
+        no function."""
+        function = _function_of(method)
+        if not isinstance(function, types.FunctionType):
+            return None
+        return self._names.knows(function.__code__)
+
     def _look_into_function(self, function: types.FunctionType, label: str) -> None:
         if is_quiet(function.__globals__):  # a decorator's, around one of the user's
-            self._look_into_cells(function, self._is_quiet_value)
+            for name, cell in _cells_of(function):
+                held = _content_of(cell)
+                if not self._is_quiet_value(held):
+                    self._add(_core._READ_CELL, cell, None, held, name)
             self._follow(function.__dict__.get("__wrapped__"), label)
             return
         if not self._is_own(function):
             return
         self._names.add(function.__code__, function.__globals__)
-        self._look_at_part(_core._READ_CODE, function, "__code__", label)
-        self._look_at_part(_core._READ_DEFAULTS, function, "__defaults__", label)
-        self._look_at_part(_core._READ_KEYWORDS, function, "__kwdefaults__", label)
-        self._look_into_cells(function)
-        self._look_at_names(function, label)
+        self._look_at_parts(function, label, self._add)
         if function.__dict__:
             space = function.__dict__
             for name in sorted(self._attributes.intersection(space)):
                 self._add(
                     _core._READ_ENTRY, space, name, space[name], f"{label}.{name}"
                 )
-        self._look_for_absent(
-            function.__dict__, self._attributes.difference(function.__dict__), label
-        )
+        space = function.__dict__
+        self._look_for_absent(space, self._attributes, space, label)
         self._follow(function.__dict__.get("__wrapped__"), label)
 
     def _look_at_names(self, value: Any, label: str) -> None:
         """What a class or function is called, if code asks."""
-        for name in sorted(self._attributes.intersection(_OWN_NAMES)):
-            part = getattr(value, name)
+        own = _OWN_NAMES if isinstance(value, type) else _OF_FUNCTIONS
+        for name in sorted(self._attributes.intersection(own)):
+            try:
+                part = getattr(value, name)
+            except NameError:  # of annotations, which are evaluated when they are read
+                continue
             self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
 
-    def _look_at_part(
-        self, kind: int, function: types.FunctionType, part: str, label: str
+    def _look_at_parts(
+        self, function: types.FunctionType, label: str, add: Callable[..., None]
     ) -> None:
-        value = getattr(function, part)
-        known = _NOTHING if value is None else value
-        self._add(kind, function, None, known, f"{label}.{part}")
-
-    def _look_into_cells(
-        self, function: types.FunctionType, without: Callable[[Any], bool] | None = None
-    ) -> None:
-        names = function.__code__.co_freevars
-        for name, cell in zip(names, function.__closure__ or (), strict=True):
-            held = _content_of(cell)
-            if without is None or not without(held):
-                self._add(_core._READ_CELL, cell, None, held, name)
+        for kind, part in (
+            (_core._READ_CODE, "__code__"),
+            (_core._READ_DEFAULTS, "__defaults__"),
+            (_core._READ_KEYWORDS, "__kwdefaults__"),
+        ):
+            value = getattr(function, part)
+            known = _NOTHING if value is None else value
+            add(kind, function, None, known, f"{label}.{part}")
+        for name, cell in _cells_of(function):
+            add(_core._READ_CELL, cell, None, _content_of(cell), name)
+        self._look_at_names(function, label)
 
     def _is_quiet_value(self, value: Any) -> bool:
         """Does a value say nothing about a user's program?"""
@@ -473,19 +441,20 @@ class _Walk:
         """Is it the user's, so that it is followed before it has run?"""
         if self._names.knows(function.__code__):
             return True
-        return not _is_installed(function.__code__)
+        return not is_installed(function.__code__)
 
     def _look_into_object(self, value: Any, label: str) -> None:
-        parts = _PARTS.get(type(value))
+        parts = next((cls for cls in type(value).__mro__ if cls in _PARTS), None)
         if parts is not None:
-            for name in parts:
+            for name in _PARTS[parts]:
                 part = getattr(value, name, None)
                 self._add(_core._READ_MEMBER, value, name, part, f"{label}.{name}")
             self._look_at_fields(value, label, set())
         elif isinstance(value, types.CellType):
             self._add(_core._READ_CELL, value, None, _content_of(value), label)
         elif isinstance(value, weakref.ref):
-            self._follow_whole(value(), label)
+            if value() is not None:
+                self._add(_core._READ_REFERENT, value, None, value(), label)
         elif isinstance(value, _VIEWS):
             for mapping in gc.get_referents(value):
                 self._follow_whole(mapping, label)
@@ -505,12 +474,10 @@ class _Walk:
             self._found.unsure.append(f"'{label}' keeps results")
             self._look_at_state(value, _cached(value), label)
             self._follow(value.__wrapped__, label)
-        elif _is_array_of_objects(value):
-            self._follow_all(value.flat, label)
         elif isinstance(value, BaseException):
             self._add(_core._READ_MEMBER, value, "args", value.args, f"{label}.args")
             self._look_at_instance(value, label)
-        elif isinstance(value, (list, tuple, deque)):
+        elif isinstance(value, (list, tuple, deque)) or _is_array_of_objects(value):
             entries = _entries(value)
             self._row(_core._READ_LENGTH, False, value, None, len(entries), label)
             self._values.append(len(entries))
@@ -588,7 +555,7 @@ class _Walk:
         """Attributes that an object has itself, but for those that are known."""
         cls = type(value)
         quiet = is_quiet_module(cls.__module__) and not _is_holder(cls)
-        if quiet and cls.__module__.partition(".")[0] == "drjit":
+        if quiet and _top(cls) == "drjit":
             return
         holds_all = any(map(_holds_all, cls.__mro__))
         space = _fields(value)
@@ -597,8 +564,13 @@ class _Walk:
             if not quiet and (not known or known.symmetric_difference(keys)):
                 self._row(_core._READ_FIELDS, False, value, None, keys, label)
             names = self._attributes.intersection(keys) if quiet else self._wanted(keys)
-            if any(map(_is_of_library, cls.__mro__)):
-                names |= {name for name in keys if type(space[name]) in _ATOMS}
+            libraries = {_top(base) for base in cls.__mro__ if _is_of_library(base)}
+            if libraries:  # its own objects, too
+                names |= {
+                    name
+                    for name, part in space.items()
+                    if type(part) in _ATOMS or _top(type(part)) in libraries
+                }
             names = frozenset(keys) if holds_all else names
             for name in sorted(names - known):
                 self._add(
@@ -636,6 +608,21 @@ _DESCRIPTORS = frozenset(
 )
 
 
+@functools.lru_cache(maxsize=1024)
+def _members_of(cls: type) -> frozenset[str]:
+    """What a library's class has, which its code finds by name: others replace it."""
+    return frozenset(() if cls.__module__ == "builtins" else vars(cls)) - _OF_EACH
+
+
+def _function_of(method: Any) -> Any:
+    return getattr(method, "__func__", method)
+
+
+def _cells_of(function: types.FunctionType) -> Iterator[tuple[str, types.CellType]]:
+    names = function.__code__.co_freevars
+    return zip(names, function.__closure__ or (), strict=True)
+
+
 def _content_of(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
@@ -644,9 +631,9 @@ def _content_of(cell: types.CellType) -> Any:
 
 
 def _entries(value: Any) -> list[Any]:
-    """Those of a list, tuple or deque, whatever its class makes of them."""
-    base = next(cls for cls in (list, tuple, deque) if isinstance(value, cls))
-    return list(base.__iter__(value))
+    """Those of an array, or of a list, tuple or deque, whatever its class says."""
+    base = next((cls for cls in (list, tuple, deque) if isinstance(value, cls)), None)
+    return list(value if base is None else base.__iter__(value))
 
 
 def _member(member: Any, value: Any) -> Any:
@@ -666,13 +653,8 @@ def _fields(value: Any) -> Any:
 
 
 def _is_special(name: str, value: Any) -> bool:
-    """Is it a method that operators call, by no name? Constructors show when they
-    run."""
-    return (
-        name[:2] == "__"
-        and name not in _CONSTRUCTORS
-        and isinstance(value, (types.FunctionType, property, staticmethod, classmethod))
-    )
+    """Is it a method with a name as those have that operators call?"""
+    return name[:2] == "__" and isinstance(value, _METHODS)
 
 
 # Classes of the standard library that are there to hold things: their methods, which
@@ -696,10 +678,13 @@ def _full_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+def _top(cls: type) -> str:
+    return cls.__module__.partition(".")[0]
+
+
 def _is_of_library(cls: type) -> bool:
     """Has it methods, which nobody looks into, that may read the values of fields?"""
-    module = cls.__module__
-    return is_quiet_module(module) and module.partition(".")[0] not in _WITHOUT_FIELDS
+    return is_quiet_module(cls.__module__) and _top(cls) not in _WITHOUT_FIELDS
 
 
 def _is_holder(cls: type) -> bool:
@@ -734,7 +719,8 @@ def _has_hidden_state(value: Any) -> bool:
 
 
 def _is_array_of_objects(value: Any) -> Any:
-    if type(value).__module__ != "numpy":
+    """Is it one of NumPy, with entries?"""
+    if type(value).__module__ != "numpy" or not getattr(value, "ndim", 0):
         return False
     return getattr(getattr(value, "dtype", None), "hasobject", False)
 
@@ -779,13 +765,19 @@ def _objects_in(tree: Any) -> tuple[Any, ...]:
     )
 
 
+class _Weak(weakref.ref[Any]):
+    """A reference of a row, while those of users are values."""
+
+    __slots__ = ()
+
+
 def _reference(value: Any) -> Any:
     """What a row refers to a value by: it keeps no object of the user's alive."""
     cls = type(value)
     if cls in _ATOMS or cls.__module__ == "builtins" or cls is types.CodeType:
         return value
     try:
-        return weakref.ref(value)
+        return _Weak(value)
     except TypeError:
         return value
 
@@ -797,7 +789,7 @@ def _outside(value: Any) -> Any:
     if isinstance(value, types.FunctionType):
         value = value.__code__
     if isinstance(value, types.CodeType):
-        from drjit._freeze_digest import code_digest  # imports what takes a while
+        from drjit._freeze.digest import code_digest  # imports what takes a while
 
         return code_digest(value)
     if isinstance(value, (types.MethodType, functools.partial)):
@@ -805,26 +797,3 @@ def _outside(value: Any) -> Any:
     if isinstance(value, (property, staticmethod, classmethod)):
         return type(value).__name__
     return value
-
-
-# ---------------------------------------------------------------- code that runs
-
-
-def listener() -> Any:
-    """Notes which code runs in this thread, and what it calls in C. Of packages that
-    the collector calls, what it calls them for is not the function's."""
-    called = [f for f in gc.callbacks if isinstance(f, types.FunctionType)]
-    if not called:
-        return _core._Listener(is_quiet)
-    others = [f.__globals__ for f in called if _is_installed(f.__code__)]
-    return _core._Listener(
-        lambda space: is_quiet(space) or any(space is other for other in others)
-    )
-
-
-def learn(names: Names, ran: Iterable[tuple[types.CodeType, dict[str, Any]]]) -> bool:
-    """Add the names of code that has run. Was there any that is new?"""
-    before = names.version
-    for code, space in ran:
-        names.add(code, space)
-    return names.version != before
