@@ -16,6 +16,7 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
+from drjit._ad.check import _leaves, _rebuild
 from drjit.llvm.ad import (
     Array2f64,
     Array3f64,
@@ -543,7 +544,7 @@ def test_all_functions_are_listed() -> None:
 
 
 def leaves(tree: Any) -> list[Any]:
-    found: list[Any] = dr._ad.check._leaves(tree)  # type: ignore[attr-defined]
+    found: list[Any] = _leaves(tree)
     return found
 
 
@@ -570,7 +571,7 @@ def gradient(function: Callable[..., Any], args: Any) -> Any:
 
 
 def moved(args: Any, step: float) -> Any:
-    rebuild = dr._ad.check._rebuild  # type: ignore[attr-defined]
+    rebuild = _rebuild
     own = [x + step * direction(k, x) for k, x in enumerate(leaves(args))]
     return rebuild(dr.detach(args), own)
 

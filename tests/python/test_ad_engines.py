@@ -17,6 +17,7 @@ sys.path.insert(0, sys.argv[1])
 import warnings
 warnings.simplefilter("ignore")
 import drjit as dr
+from drjit._ad.check import _leaves
 import ad_util
 import test_ad_checkpoints as checkpoints
 import test_ad_coverage as coverage
@@ -28,7 +29,7 @@ import test_ad_writes as writes
 found = []  # names and leaves; one kernel computes many
 
 def note(name, array):
-    found.extend((name, leaf) for leaf in dr._ad.check._leaves(dr.grad(array)))
+    found.extend((name, leaf) for leaf in _leaves(dr.grad(array)))
 
 def write():
     dr.eval([leaf for _, leaf in found])

@@ -533,6 +533,7 @@ def test_a_texture_is_fitted() -> None:
 
 PROGRAM = """
 import numpy as np, drjit as dr
+from drjit._ad.check import _leaves
 from drjit.llvm.ad import *
 rng = np.random.default_rng(1)
 for suffix, dim in (("f", 1), ("f16", 2), ("f64", 3), ("f8u", 2)):
@@ -548,7 +549,7 @@ for suffix, dim in (("f", 1), ("f16", 2), ("f64", 3), ("f8u", 2)):
         dr.enable_grad(p)
         found = (t.eval(p), t.eval_cubic(p), t.eval_cubic_grad(p)[1], t.eval_fetch(p))
         dr.backward(dr.sum(found[0], axis=None) + dr.sum(found[1], axis=None))
-        for leaf in dr._ad.check._leaves((found, dr.grad(p))):
+        for leaf in _leaves((found, dr.grad(p))):
             print(leaf.numpy().tobytes().hex())
 """
 

@@ -525,6 +525,7 @@ def test_a_texture_is_fitted_at_low_resolution() -> None:
 
 PROGRAM = """
 import numpy as np, drjit as dr
+from drjit._ad.check import _leaves
 from drjit.llvm.ad import *
 rng = np.random.default_rng(1)
 for suffix, dim in (("f", 1), ("f16", 2), ("f64", 3), ("f8u", 2), ("f", 2)):
@@ -550,7 +551,7 @@ for suffix, dim in (("f", 1), ("f16", 2), ("f64", 3), ("f8u", 2), ("f", 2)):
             with dr.scoped_set_flag(dr.JitFlag.Deterministic, True):
                 dr.backward(dr.sum(t.eval_lod(p, lod), axis=None))
             found += (dr.grad(t.tensor()),)
-        for leaf in dr._ad.check._leaves(found):
+        for leaf in _leaves(found):
             print(leaf.numpy().tobytes().hex())
 """
 
