@@ -494,7 +494,7 @@ bool jit_tex_write(JitTexture *texture, const uint32_t *pos, const uint32_t *val
     TRY(is_there(texture, "jit_tex_write()", values), false);
     TRY(start(&t, texture, "jit_tex_write()", pos, mask, true), false);
     TRY(check_values(texture, values), false);
-    uint32_t places[MOST_DIMS];
+    uint32_t places[MOST_DIMS] = { 0 };
     for (size_t k = 0; k < texture->ndim; ++k)
         places[k] = cast(&t, pos[k], VarTypeUInt32, false);
     uint32_t index = index_of(&t, places);
