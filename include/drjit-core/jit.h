@@ -24,7 +24,8 @@
  *               thread; each thread runs its kernels in a stream of its own.
  *
  * Control flow is declared in drjit-core/region.h, recording and repeating of whole
- * functions in drjit-core/freeze.h, which come with this header.
+ * functions in drjit-core/freeze.h, textures in drjit-core/texture.h, which come with
+ * this header.
  */
 #ifndef DRJIT_CORE_JIT_H
 #define DRJIT_CORE_JIT_H
@@ -864,5 +865,6 @@ JIT_EXPORT bool jit_profile_range_pop(void);
 
 #include <drjit-core/freeze.h>
 #include <drjit-core/region.h>
+#include <drjit-core/texture.h>
 
 #endif /* DRJIT_CORE_JIT_H */
