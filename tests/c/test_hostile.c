@@ -88,6 +88,32 @@ static bool gather_packet(void)
     return ok && entry_is(out[3], 65, 7) && entry_is(out[0], 65, 4);
 }
 
+/* With packets, and channel by channel. */
+static bool texture_with(uint32_t channels)
+{
+    enum { ONE = 0x3f800000 };
+    JitTexture *t = jit_tex_create(CPU, 2, (size_t[]){ 3, 2 }, channels, VarTypeFloat32,
+                                   JitTexFilterLinear, JitTexWrapMirror);
+    float ones[24];
+    for (size_t i = 0; i < COUNT_OF(ones); ++i)
+        ones[i] = 1;
+    uint32_t x = own(jit_var_f32(CPU, 0.5f)), at = number(1), out[4], again;
+    bool ok = t && x && at && jit_tex_copy_from(t, ones) &&
+              jit_tex_lookup(t, (uint32_t[]){ x, x }, 0, out);
+    for (uint32_t c = 0; ok && c < channels; ++c)
+        own(out[c]);
+    ok = ok && entry_is(out[channels - 1], 0, ONE) &&
+         jit_tex_write(t, (uint32_t[]){ at, at }, out, 0) && jit_tex_copy_to(t, ones) &&
+         own(again = jit_tex_content(t)) && entry_is(again, 5, ONE);
+    jit_tex_destroy(t);
+    return ok;
+}
+
+static bool texture(void)
+{
+    return texture_with(4) && texture_with(3);
+}
+
 static bool scatter_with(ReduceMode mode)
 {
     uint32_t x = counter(), target = zeros(10);
@@ -796,6 +822,7 @@ static const Scenario scenarios[] = {
     { "many_types", many_types, false, false },
     { "gather", gather, false, false },
     { "gather_packet", gather_packet, false, false },
+    { "texture", texture, false, false },
     { "scatter_direct", scatter_direct, false, false },
     { "scatter_local", scatter_local, false, false },
     { "scatter_expand", scatter_expand, false, false },
