@@ -90,6 +90,11 @@ JIT_EXPORT void jit_interrupt(void);
  *  it has traced (they are part of the next evaluation). Fails under
  *  JitFlagForbidSynchronization. Reports errors of asynchronous work. */
 JIT_EXPORT bool jit_sync_thread(void);
+/** From jit_launch_hold(true) to jit_launch_hold(false), what this thread has evaluated
+ *  does not begin, unless the thread waits for some of it or has to compile a kernel.
+ *  Then launches of one kernel on different arrays can be one job of the device, which
+ *  knows how much they move together. Such ranges can be nested. */
+JIT_EXPORT void jit_launch_hold(bool hold);
 /** Wait until all work on the calling thread's device (here: the CPU) has finished. */
 JIT_EXPORT bool jit_sync_device(void);
 /** Wait until all work of all threads and devices has finished. */

@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar, NamedTuple
 
 import drjit
+from drjit import _core
 
 dr: Any = drjit
 
 # A step of up to so many parameters is one kernel, with the gradients' computation. The
 # kernel of more would read and write more arrays at a time than a processor's caches
 # follow (seven for each parameter of Adam, a seventh of the speed for 100 of them). So
-# each has a launch of the same kernel, but for those of few entries.
+# each has a launch of the same kernel, which the device runs as one job. Those of few
+# entries, where launches cost more than that, share a kernel with some others.
 _TOGETHER = 4
 _FEW_ENTRIES = 4096
+_FEW_PARAMETERS = 16
 
 
 def checked_number(
@@ -183,6 +186,7 @@ class Optimizer(MutableMapping[str, Any]):
     ) -> None:
         self._lr = self._rate(f"{type(self).__name__}()", lr)
         self._own: dict[str, Any] = {}  # rates of parameters
+        self._counts: dict[Any, Any] = {}  # see _count()
         self.mask_updates = bool(mask_updates)
         self.promote_fp16 = bool(promote_fp16)
         self.state = {}
@@ -194,6 +198,16 @@ class Optimizer(MutableMapping[str, Any]):
     def _initial(self, entries: Any) -> Any:
         """The method's state for a parameter with these entries: a tuple of arrays."""
         return ()
+
+    def _count(self, leaf: Any, count: int = 0) -> Any:
+        """A number of iterations. Those that are equal are one array, since a step
+        computes what follows from it once for all parameters that have it."""
+        kind = dr.uint32_array_t(leaf)
+        if dr.flag(dr.JitFlag.FreezingScope):  # that one would be no input
+            return kind(count)
+        if (kind, count) not in self._counts:
+            self._counts[kind, count] = dr.opaque(kind, count)
+        return self._counts[kind, count]
 
     def _advance(self, step: Step, p: Parameter) -> Any:
         """The parameter's next entries and state."""
@@ -443,10 +457,18 @@ class Optimizer(MutableMapping[str, Any]):
             dr.eval(parts)
             return
         dr.eval(gradients)
-        large = [part for part in parts if dr.width(part[0]) > _FEW_ENTRIES]
-        dr.eval([part for part in parts if dr.width(part[0]) <= _FEW_ENTRIES])
-        for part in large:
-            dr.eval(part)
+        small, large = [], []
+        for part in parts:
+            few = dr.width(part[0]) <= _FEW_ENTRIES
+            (small if few else large).append(part)
+        _core._launch_hold(True)
+        try:
+            for k in range(0, len(small), _FEW_PARAMETERS):
+                dr.eval(small[k : k + _FEW_PARAMETERS])
+            for part in large:
+                dr.eval(part)
+        finally:
+            _core._launch_hold(False)
 
     # ------------------------------------------------------ saving
 
@@ -489,11 +511,19 @@ class Optimizer(MutableMapping[str, Any]):
             new = type(value)(state[f"value/{key}"])
             dr.enable_grad(new)
             kept = tuple(
-                None if entry is None else type(entry)(state[f"state/{key}/{k}"])
+                self._loaded(entry, state.get(f"state/{key}/{k}"))
                 for k, entry in enumerate(entries)
             )
             made[key] = new, promoted, lr, kept
         self.state.update(made)
+
+    def _loaded(self, like: Any, array: Any) -> Any:
+        """An entry of the state."""
+        if like is None:
+            return None
+        if dr.is_integral_v(like):
+            return self._count(like, int(array.item()))
+        return type(like)(array)
 
     # ------------------------------------------------------ text
 

@@ -216,7 +216,7 @@ class Adam(Optimizer):
         )
 
     def _initial(self, entries: Any) -> Any:
-        count = dr.uint32_array_t(dr.leaf_t(entries))(0)
+        count = self._count(dr.leaf_t(entries))
         largest = _zeros(entries) if self.amsgrad else None
         return count, _zeros(entries), _zeros(entries), largest
 

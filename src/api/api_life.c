@@ -179,6 +179,24 @@ static bool sync(const char *function, bool all)
     return ok;
 }
 
+void jit_launch_hold(bool hold)
+{
+    ErrorRecord before;
+    error_save(&before);
+    ThreadState *ts = api_enter();
+    if (ts && hold)
+        ts->holding++;
+    if (ts && !hold && ts->holding && !--ts->holding)
+        for (uint32_t i = 0; device_at(i); ++i) {
+            Stream *stream = stream_self(device_at(i));
+            if (stream)
+                stream_let_go(stream);
+        }
+    if (ts)
+        api_leave();
+    error_restore(&before);
+}
+
 void jit_sync_guests(void)
 {
     if (!buffer_guests())

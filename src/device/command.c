@@ -159,6 +159,19 @@ bool command_equal(const Command *a, const Command *b)
                0 && data_equal(a, b);
 }
 
+bool command_repeats(const Command *first, const Command *second)
+{
+    if (first->kind != COMMAND_LAUNCH || second->kind != COMMAND_LAUNCH ||
+        first->launch.code != second->launch.code)
+        return false;
+    for (uint32_t i = 0; i < first->slot_count; ++i)
+        for (uint32_t k = 0; k < second->slot_count; ++k)
+            if (first->slots[i].access & SLOT_WRITE &&
+                first->slots[i].buffer == second->slots[k].buffer)
+                return false;
+    return true;
+}
+
 void command_write(const Command *c, Text *out)
 {
     static const char *const access[] = { "", "r", "w", "b" };

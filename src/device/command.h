@@ -157,6 +157,7 @@ struct Command {
     StreamPoint *points; /* has to wait for these; 'few' or memory of its own */
     uint32_t point_count;
     bool blocked;        /* waits for one of the points */
+    bool gathered;       /* its thread holds small ones, too: see stream_hold() */
     bool small;          /* its device can run it in the calling thread at once */
     uint32_t ready;      /* commands behind it that could begin with it, */
     uint32_t joined;     /* ... and do: its device said so when it was started */
@@ -204,6 +205,9 @@ void command_let_go(Command *command);
 void command_free(Command *command);
 /** Would both do the same, given the same buffers in the slots? */
 bool command_equal(const Command *a, const Command *b);
+/** Are both launches of one code, the second of which uses nothing that the first
+ *  writes? */
+bool command_repeats(const Command *first, const Command *second);
 /** "copy 64 [w 0x5.. +0 64, r 0x7.. +16 64]": for logs. */
 void command_write(const Command *command, Text *out);
 

@@ -59,6 +59,7 @@ struct Stream {
     bool orphan;             /* its thread has ended; free for a new one when idle */
     bool held;               /* see stream_hold(), */
     bool begins;             /* ... and it is its head's turn meanwhile */
+    _Atomic bool gathers;    /* small ones are held, too; asked without the lock */
     uint64_t kept;           /* commands kept by the owning thread, its only reader */
     void (*tap)(void *payload, const Command *command); /* likewise; NULL: none */
     void *tap_payload;
@@ -298,12 +299,12 @@ static bool has_points_behind(Command *c)
     return true;
 }
 
-/* How many of those behind it could begin, too, if it were not for it? */
+/* How many of those behind it could begin, too? Many if it repeats itself. */
 static uint32_t count_ready(const Command *c)
 {
-    enum { MOST = 8 };
-    uint32_t count = 0;
-    for (Command *n = c->next; n && count < MOST; n = n->next, count++)
+    enum { FEW = 8, MANY = 1024 };
+    uint32_t count = 0, most = c->next && command_repeats(c, c->next) ? MANY : FEW;
+    for (Command *n = c->next; n && count < most; n = n->next, count++)
         if (n->again || !has_points_behind(n) || outcome_cause(n))
             break;
     return count;
@@ -534,15 +535,17 @@ static void run_kept_meanwhile(void)
 static void let_go(Stream *stream)
 {
     stream->held = false;
+    atomic_store_explicit(&stream->gathers, false, memory_order_relaxed);
     if (stream->begins && stream->head)
         start(stream->head);
     stream->begins = false;
 }
 
-void stream_hold(Stream *stream)
+void stream_hold(Stream *stream, bool small)
 {
     pthread_mutex_lock(&lock);
     stream->held = true;
+    atomic_store_explicit(&stream->gathers, small, memory_order_relaxed);
     pthread_mutex_unlock(&lock);
 }
 
@@ -604,11 +607,6 @@ void stream_wait(Stream *stream, uint64_t position)
     pthread_mutex_lock(&lock);
     wait_locked(stream, position);
     pthread_mutex_unlock(&lock);
-}
-
-void stream_sync(Stream *stream)
-{
-    stream_wait(stream, stream_position(stream));
 }
 
 void stream_sync_all(void)
@@ -754,8 +752,8 @@ static bool submit_slow(Stream *stream, Command *c)
     }
     enter(c);
     bool alone = device_threads(c->device) == 0 && !stream->head;
-    if (alone || (c->small && !stream->head && !c->point_count &&
-                  stream_passed(stream, c->seq - 1 - stream->kept))) {
+    bool own = c->small && !c->gathered && !stream->head && !c->point_count;
+    if (alone || (own && stream_passed(stream, c->seq - 1 - stream->kept))) {
         keep(stream, c);
     } else {
         append(stream, c);
@@ -791,6 +789,7 @@ bool stream_prepare(Command *c)
 bool stream_submit(Stream *stream, Command *c)
 {
     c->stream = stream;
+    c->gathered = atomic_load_explicit(&stream->gathers, memory_order_relaxed);
     if (!stream_prepare(c)) {
         command_free(c);
         return false;
@@ -799,7 +798,7 @@ bool stream_submit(Stream *stream, Command *c)
         stream->tap(stream->tap_payload, c);
     uint64_t last = atomic_load_explicit(&stream->submitted, memory_order_relaxed);
     if (!c->small || c->again || !stream_passed(stream, last - stream->kept) ||
-        atomic_load_explicit(&halted, memory_order_relaxed))
+        c->gathered || atomic_load_explicit(&halted, memory_order_relaxed))
         return submit_slow(stream, c);
 
     c->seq = c->last = last + 1;

@@ -47,9 +47,15 @@ bool stream_submit(Stream *stream, Command *command);
 bool stream_prepare(Command *command);
 /** What the calling thread submits from now on is begun when it is let go, or when
  *  somebody waits for it: commands that its device can begin together are there then.
- *  It has to be let go soon. */
-void stream_hold(Stream *stream);
+ *  It has to be let go soon. 'small': so are commands that the thread would run itself,
+ *  as together they may be worth sharing (cpu_batch.h). */
+void stream_hold(Stream *stream, bool small);
 void stream_let_go(Stream *stream);
+/** Is that worth while for launches of one kernel, each of so many lanes? */
+static inline bool stream_is_worth_gathering(uint64_t lanes)
+{
+    return lanes > 4096;
+}
 /** Can that be of use for commands on so many lanes, one behind the other? Short ones
  *  are over before. */
 static inline bool stream_go_together(uint64_t lanes, uint64_t next)
@@ -62,8 +68,6 @@ static inline bool stream_go_together(uint64_t lanes, uint64_t next)
  *  locks. */
 void stream_run(void);
 
-/** Wait (helping) until all commands submitted so far have ended. */
-void stream_sync(Stream *stream);
 /** Wait for all streams of all threads and devices. */
 void stream_sync_all(void);
 /** Have all commands of all streams ended? */
@@ -87,6 +91,11 @@ bool stream_is_idle(const Stream *stream);
 bool stream_passed(const Stream *stream, uint64_t position);
 /** Wait until they have. */
 void stream_wait(Stream *stream, uint64_t position);
+/** Wait (helping) until all commands submitted so far have ended. */
+static inline void stream_sync(Stream *stream)
+{
+    stream_wait(stream, stream_position(stream));
+}
 /** Streams are counted: an event holds one while it refers to it. */
 void stream_retain(Stream *stream);
 void stream_release(Stream *stream);

@@ -256,22 +256,27 @@ void walk_let_go(Walk *w)
     w->held = NULL;
 }
 
-/* May the device begin this command and the next one, a launch, together? */
+/* May the device begin this command and the next one, a launch, together? Those of one
+ * kernel may be of any sizes. */
 static bool is_continued(const Walk *w, uint32_t command)
 {
     const Recording *r = w->recording;
     const FrozenCommand *f = &r->commands[command], *next = f + 1;
     return command + 1 < r->command_count && next->launch.kernel &&
-           stream_go_together((uint64_t) w->values[f->size],
-                              (uint64_t) w->values[next->size]);
+           (next->launch.kernel == f->launch.kernel ||
+            stream_go_together((uint64_t) w->values[f->size],
+                               (uint64_t) w->values[next->size]));
 }
 
-static bool hold(Walk *w)
+static bool hold(Walk *w, uint32_t command)
 {
     TRY(!w->held, true);
     w->held = stream_self(w->recording->device);
     TRY(w->held, false);
-    stream_hold(w->held);
+    const FrozenCommand *f = &w->recording->commands[command];
+    bool repeated = f->launch.kernel && f->launch.kernel == f[1].launch.kernel;
+    uint64_t lanes = recording_size(f, w->values);
+    stream_hold(w->held, repeated && stream_is_worth_gathering(lanes));
     return true;
 }
 
@@ -284,7 +289,8 @@ static Replay step(Walk *w)
     Replay result = take_arrays(w, &r->commands[command]);
     TRY(result == REPLAY_DONE, result);
     bool more = is_continued(w, command);
-    TRY((!more || hold(w)) && w->calls->submit(w->who, command), REPLAY_FAILED);
+    TRY((!more || hold(w, command)) && w->calls->submit(w->who, command),
+        REPLAY_FAILED);
     result = read_all(w);
     drop_arrays(w, command);
     if (!more)

@@ -303,6 +303,31 @@ def test_operands_keep_their_references(m):
     assert not meter.leaks(step) and not any(step[3:])
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_steps_of_optimisers(frozen):
+    """Of many parameters, whose launches are one job, plain and repeated."""
+    ad = dr.llvm.ad
+    params = {str(k): ad.Float([k] * (5000 + k)) for k in range(6)}
+    opt = dr.opt.Adam(0.1, {**params, "few": ad.Float(1, 2)})
+
+    def turn(opt):
+        for x in opt.values():
+            dr.set_grad(x, x * 2)
+        opt.step()
+
+    turn = dr.freeze(turn) if frozen else turn
+
+    def use():
+        opt.lr = 0.2
+        turn(opt)
+        dr.sync_thread()
+
+    for _ in range(3):
+        use()
+    step = meter.growth(use)
+    assert not meter.leaks(step), step
+
+
 def test_the_meter_sees_leaks():
     kept = []
     assert meter.leaks(meter.growth(lambda: kept.append(dr.llvm.Float([1, 2]))))

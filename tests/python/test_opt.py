@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from drjit.llvm.ad import (
     TensorXf64,
     UInt,
 )
+from engine_util import printed
 
 # ---------------------------------------------------------------- models in NumPy
 
@@ -393,6 +396,144 @@ def test_launches(count: int) -> None:
     assert len(history) == (1 if count <= 4 else count)
     for k in range(count):
         assert (opt[str(k)].numpy() == k - 1).all()
+
+
+# Few entries and many, with sizes that occur once and more often.
+SIZES = (3, 4096, 4097, 5000, 5000, 20_000, 7, 70_001, 1, 12_345, 4096, 300, 300) + (
+    *range(100, 120),
+)
+
+
+def start_of(k: int) -> Any:
+    return np.random.default_rng(k).normal(size=SIZES[k]).astype(np.float32)
+
+
+def many(cls: Any, **arguments: Any) -> Any:
+    params = {f"p{k}": Float(start_of(k)) for k in range(len(SIZES))}
+    return cls(0.1, params, **arguments)
+
+
+def give_gradients(opt: Any, turn: int) -> None:
+    for k in range(len(SIZES)):
+        dr.set_grad(opt[f"p{k}"], Float(start_of(k) * (turn + 1) + 0.5))
+
+
+def test_many_sizes() -> None:
+    """Any number of parameters of any sizes; one that is registered later, reset or
+    loaded counts its own iterations."""
+    opt = many(do.Adam)
+    for turn in range(3):
+        give_gradients(opt, turn)
+        opt.step()
+    for k, x in enumerate(opt.values()):
+        steps = [(start_of(k) * (t + 1) + 0.5).astype(np.float64) for t in range(3)]
+        right = expected(adam(), start_of(k), steps, 0.1, False)
+        assert np.allclose(x.numpy(), right, rtol=1e-5, atol=1e-6), k
+    opt["later"] = Float(1, 2)
+    opt.reset("p3")
+    counts = {name: state[3][0] for name, state in opt.state.items()}
+    assert [counts[name][0] for name in ("p0", "p3", "later")] == [3, 0, 0]
+    assert len({count.index for count in counts.values()}) == 2
+    other = many(do.Adam)
+    other["later"] = Float(0, 0)
+    other.load_state_dict(opt.state_dict())
+    for one in (opt, other):
+        give_gradients(one, 3)
+        one.step()
+        found = [state[3][0][0] for state in one.state.values()]
+        assert found[0] == 4 and found[3] == found[-1] == 1
+        counts = {state[3][0].index for state in one.state.values()}
+        assert len(counts) == 2  # equal ones are one array
+    for name in opt:
+        assert np.array_equal(opt[name], other[name])
+
+
+def test_many_sizes_in_frozen_functions() -> None:
+    @dr.freeze
+    def turn(opt: Any) -> None:
+        loss = Float(0)
+        for x in opt.values():
+            loss += dr.sum(dr.square(x - 0.25))
+        dr.backward(loss)
+        opt.step()
+
+    frozen, plain = many(do.Adam), many(do.Adam)
+    for _ in range(5):
+        turn(frozen)
+        turn.__wrapped__(plain)
+        for name in plain:
+            assert np.array_equal(frozen[name], plain[name]), name
+    assert turn.n_recordings == 1
+
+
+def test_reset_in_frozen_functions() -> None:
+    @dr.freeze
+    def turn(opt: Any, x: Float) -> None:
+        opt["x"] = x
+        opt.reset()
+        dr.backward(dr.sum(opt["x"] * opt["y"]))
+        opt.step()
+
+    frozen, plain = (
+        do.Adam(0.1, {"x": Float(1, 2), "y": Float(3, 4)}) for _ in range(2)
+    )
+    for k in range(4):
+        x = Float(k, 5)
+        turn(frozen, x)
+        turn.__wrapped__(plain, x)
+        for name in plain:
+            assert np.array_equal(frozen[name], plain[name])
+        assert frozen.state["x"][3][0][0] == 1
+    # Numbers of iterations that were set outside are one array, those set inside two.
+    assert turn.n_recordings == 2
+
+
+ENGINES = """
+import hashlib, numpy as np, drjit as dr, test_opt as t
+for cls in (t.do.Adam, t.do.SGD, t.do.RMSProp):
+    opt = t.many(cls)
+    for turn in range(3):
+        t.give_gradients(opt, turn)
+        opt.step()
+    found = hashlib.sha256()
+    for x in opt.values():
+        found.update(np.array(dr.detach(x)).tobytes())
+    print(cls.__name__, found.hexdigest())
+"""
+
+
+def test_many_sizes_on_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    )
+    texts = printed(ENGINES)
+    assert len(set(texts)) == 1 and "RMSProp" in texts[0]
+
+
+def test_a_step_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has changed then, and launches are not held back any more."""
+    opt = many(do.SGD)
+    give_gradients(opt, 0)
+    before = {name: x.numpy().copy() for name, x in opt.items()}
+    evaluate, calls = dr.eval, [0]
+
+    def fail(*args: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 8:
+            raise MemoryError("no more")
+        return evaluate(*args)
+
+    monkeypatch.setattr(dr, "eval", fail)
+    with pytest.raises(MemoryError, match="no more"):
+        opt.step()
+    monkeypatch.undo()
+    assert calls[0] == 8
+    for name, x in opt.items():
+        assert np.array_equal(x, before[name])
+    opt.step()
+    for k, (name, x) in enumerate(opt.items()):
+        right = before[name] - np.float32(0.1) * (start_of(k) + np.float32(0.5))
+        assert np.allclose(x.numpy(), right, rtol=1e-6, atol=1e-6)
 
 
 def test_half_precision() -> None:

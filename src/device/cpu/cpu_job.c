@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "device/cpu/cpu_batch.h"
 #include "device/cpu/cpu_chain.h"
 #include "device/cpu/pool.h"
 #include "device/device.h"
@@ -77,7 +78,7 @@ bool cpu_job_prepare(Device *device, Command *command)
     if (!job->workers)
         job->workers = pool_worker_bound();
     command->small = job->small || job->patient;
-    if (!command->small)
+    if (!command->small || command->gathered)
         pool_start();
     return true;
 }
@@ -87,6 +88,7 @@ void cpu_job_discard(Device *device, Command *command)
     (void) device;
     CpuJob *job = job_of(command);
     cpu_chain_end(job);
+    cpu_batch_free(job->batch);
     if (job->release && job->state)
         job->release(job);
     if (job->state != cpu_job_room(job))
@@ -210,6 +212,13 @@ static void complete(CpuJob *job)
 {
     CommandResult results[CPU_CHAIN];
     ErrorRecord wrong;
+    struct CpuBatch *batch = job->batch;
+    if (batch) {
+        job->batch = NULL; /* the job goes with its command */
+        stream_complete(job->command, cpu_batch_results(batch));
+        cpu_batch_free(batch);
+        return;
+    }
     if (job->chain)
         cpu_chain_results(job, results, &wrong);
     else
@@ -244,8 +253,11 @@ void cpu_job_start(Device *device, Command *command)
 {
     (void) device;
     CpuJob *job = job_of(command);
-    if (command->ready && !command->cause)
-        cpu_chain_begin(job);
+    if (command->ready && !command->cause) {
+        cpu_batch_begin(job);
+        if (!job->batch)
+            cpu_chain_begin(job);
+    }
     pthread_mutex_lock(&lock);
     offer(job);
     pthread_mutex_unlock(&lock);

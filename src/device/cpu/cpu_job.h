@@ -44,7 +44,8 @@ struct CpuJob {
                          and shared when that proves to be worth while */
     _Atomic(ErrorRecord *) error; /* NULL: nothing went wrong */
 
-    struct CpuChain *chain; /* use of cpu_chain.c; NULL: it is run alone */
+    struct CpuChain *chain; /* use of cpu_chain.c; NULL: it is in none */
+    struct CpuBatch *batch; /* use of cpu_batch.c; NULL: it begins none */
 
     /* use of cpu_job.c */
     struct CpuJob *offered_next;

@@ -161,25 +161,30 @@ static bool can_stream(const CpuLaunch *launch, const Command *c, uint32_t slot)
 /* Outputs that exceed the cache go past it, which saves reading their lines first, if
  * that reads and writes so much ('bytes') that what comes next would find little of it
  * in the cache. */
-static bool is_worth_streaming(const CpuLaunch *launch, const Command *c,
-                               uint64_t bytes)
+bool cpu_launch_is_large(uint64_t bytes, uint64_t written)
 {
     enum { CACHES = 4, LEAST_CACHE = 1 << 20 };
     uint64_t cache = atomic_load_explicit(&cache_size, memory_order_relaxed);
-    uint64_t written = 0;
     if (!cache && bytes > CACHES * LEAST_CACHE) /* asking the machine takes a while */
         cache = machine_cache_3();
-    if (!cache || bytes <= CACHES * cache)
-        return false;
-    for (uint32_t i = 0; i < c->slot_count; ++i)
-        written += can_stream(launch, c, i) ? c->slots[i].bytes : 0;
-    return written > cache;
+    return cache && bytes > CACHES * cache && written > cache;
 }
 
-static bool stream_outputs(CpuLaunch *launch, const Command *c, uint64_t bytes)
+void cpu_launch_count(const CpuJob *job, uint64_t *bytes, uint64_t *written)
 {
-    if (!launch->code->streams || c->launch.folds ||
-        !is_worth_streaming(launch, c, bytes))
+    const CpuLaunch *launch = job->state;
+    const Command *c = job->command;
+    for (uint32_t i = 0; i < c->slot_count; ++i) {
+        *bytes += c->slots[i].bytes;
+        *written += can_stream(launch, c, i) ? c->slots[i].bytes : 0;
+    }
+}
+
+bool cpu_launch_stream(CpuJob *job)
+{
+    CpuLaunch *launch = job->state;
+    const Command *c = job->command;
+    if (launch->streamed || !launch->code->streams)
         return true;
     launch->streamed = alloc_get(c->launch.words * sizeof(uint64_t));
     TRY(launch->streamed, false);
@@ -188,6 +193,17 @@ static bool stream_outputs(CpuLaunch *launch, const Command *c, uint64_t bytes)
         if (can_stream(launch, c, i))
             launch->streamed[c->slots[i].word] += CPU_STREAMED;
     return true;
+}
+
+static bool stream_outputs(CpuJob *job, uint64_t bytes)
+{
+    const CpuLaunch *launch = job->state;
+    uint64_t all = 0, written = 0;
+    if (!launch->code->streams || job->command->launch.folds ||
+        !cpu_launch_is_large(bytes, UINT64_MAX))
+        return true;
+    cpu_launch_count(job, &all, &written);
+    return !cpu_launch_is_large(bytes, written) || cpu_launch_stream(job);
 }
 
 /* Put the addresses of arrays among the arguments; the bytes of all of them. */
@@ -232,6 +248,6 @@ bool cpu_launch_prepare(CpuJob *job)
     job->most = UINT32_MAX;
     job->release = release;
     job->blocks = size ? (size - 1) / launch->block + 1 : 0;
-    TRY(get_scratch(job, launch) && stream_outputs(launch, c, bytes), false);
+    TRY(get_scratch(job, launch) && stream_outputs(job, bytes), false);
     return !c->launch.folds || cpu_fold_plan(job);
 }

@@ -28,6 +28,15 @@ void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t
  *  before it has begun. False: it cannot, or out of memory. */
 bool cpu_launch_widen(CpuJob *job, uint32_t workers);
 
+/** Add how many bytes a launch reads and writes, and how many of these it could write
+ *  past the caches. */
+void cpu_launch_count(const CpuJob *job, uint64_t *bytes, uint64_t *written);
+/** Is it worth while to write so much past the caches, where so much is moved? */
+bool cpu_launch_is_large(uint64_t bytes, uint64_t written);
+/** Have a launch that has not begun write past the caches what it can. False: out of
+ *  memory; it does not. */
+bool cpu_launch_stream(CpuJob *job);
+
 /** CpuJob.run of launches, whose states begin with a CpuLaunch. */
 void cpu_launch_block(CpuJob *job, uint32_t number, uint32_t worker);
 

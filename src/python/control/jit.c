@@ -184,6 +184,16 @@ static PyObject *sync_thread(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *launch_hold(PyObject *module, PyObject *arg)
+{
+    (void) module;
+    int hold = PyObject_IsTrue(arg);
+    if (hold < 0)
+        return NULL;
+    jit_launch_hold(hold);
+    Py_RETURN_NONE;
+}
+
 static PyObject *flush_kernel_cache(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
@@ -414,6 +424,8 @@ PyMethodDef jit_functions[] = {
     { "sync_thread", sync_thread, METH_NOARGS,
       "sync_thread()\n--\n\nWait until the work enqueued by this thread has "
       "finished." },
+    { "_launch_hold", launch_hold, METH_O,
+      "_launch_hold(hold)\n\nsee jit_launch_hold() of drjit-core/jit.h" },
     { "flush_kernel_cache", flush_kernel_cache, METH_NOARGS,
       "flush_kernel_cache()\n--\n\nForget the compiled kernels in memory." },
     { "flush_malloc_cache", flush_malloc_cache, METH_NOARGS,

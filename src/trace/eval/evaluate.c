@@ -445,7 +445,7 @@ static uint32_t keep_effects(const Schedule *schedule, uint32_t first, VarId *ef
 
 /* Launches in a row, of as many lanes or of one for each row of them, are begun
  * together, as what one of them writes may be in the cache when the next one reads it
- * (cpu_chain.h). */
+ * (cpu_chain.h). So are all of a thread that holds them back (cpu_batch.h). */
 static bool is_continued(const Schedule *schedule, uint32_t number)
 {
     const Group *group = &schedule->groups[number], *next = group + 1;
@@ -457,10 +457,10 @@ static bool run_continued(ThreadState *ts, Workspace *w, const Schedule *schedul
                           uint32_t number, bool *held)
 {
     const Group *group = &schedule->groups[number];
-    bool more = is_continued(schedule, number);
+    bool more = ts->holding || is_continued(schedule, number);
     Stream *stream = more || *held ? stream_self(device_at(group->device)) : NULL;
     if (stream && more)
-        stream_hold(stream);
+        stream_hold(stream, ts->holding && stream_is_worth_gathering(group->size));
     bool ok = run_group(ts, w, group);
     if (stream && !(more && ok))
         stream_let_go(stream);

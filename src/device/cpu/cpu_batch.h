@@ -1,0 +1,29 @@
+/*
+ * cpu_batch.h -- launches of one kernel on different arrays, as one job
+ *
+ *     one by one       A A A A | B B | C C C      the threads meet three times
+ *     a batch          A A A A B B C C C          once
+ *
+ * An optimiser's step is one kernel for many parameters of any sizes. The blocks of all
+ * these launches are those of one job, which is offered once; and since it is known
+ * then how much they move together, what exceeds the caches is written past them
+ * (cpu_launch.h), which no launch could know by itself. This is a matter of the device
+ * alone: everybody else sees commands that end in order.
+ */
+#ifndef DEVICE_CPU_CPU_BATCH_H
+#define DEVICE_CPU_CPU_BATCH_H
+
+#include "device/cpu/cpu_job.h"
+
+/** A command's turn has come. Of the commands that could begin with it (Command.ready),
+ *  have its job run those that are launches of its kernel and have nothing to do with
+ *  each other: Command.joined. Without memory these are none. With the lock of the
+ *  streams held. */
+void cpu_batch_begin(CpuJob *job);
+/** Its command has ended: what became of that and of those that have joined it, in
+ *  memory of the batch. An error is that of all. */
+const CommandResult *cpu_batch_results(struct CpuBatch *batch);
+/** NULL is fine. */
+void cpu_batch_free(struct CpuBatch *batch);
+
+#endif
