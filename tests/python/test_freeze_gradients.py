@@ -8,6 +8,8 @@ with the size; in the second one they read it.
 
 from __future__ import annotations
 
+import collections
+import copy
 import gc
 from collections.abc import Callable
 from typing import Any
@@ -464,3 +466,26 @@ def test_a_cycle_of_two_calls_is_collected() -> None:
         gc.collect()
         gc.collect()
         assert dr._core._ad_node_count() == 0  # type: ignore[attr-defined]
+
+
+held: Any = None
+
+
+def test_what_has_changed_is_named_without_reading_it() -> None:
+    """Its derivative is recorded, where arrays cannot be read."""
+    global held
+
+    def function(x: Any) -> Any:
+        return (x + 1) * held[0]
+
+    frozen = dr.freeze(function)
+    x = Float(1, 2, -3)
+    dr.enable_grad(x)
+    held = collections.deque([dr.opaque(Float, 2), 1.0])
+    first = frozen(x)
+    held = copy.copy(held)
+    second = frozen(x)
+    with pytest.raises(RuntimeError, match="'held', deque then, has changed since"):
+        dr.forward(x)
+    assert list(first) == list(second) == [4, 6, -4]
+    held = None

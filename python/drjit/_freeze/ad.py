@@ -501,7 +501,8 @@ class Derivatives:
             if type(old) is type(new) is str and old == new:
                 continue
             read = _name_of(self._function, new)
-            was = type(old).__name__ if arrays else repr(old)
+            plain = isinstance(old, (bool, int, float, complex, str, bytes, type(None)))
+            was = repr(old) if plain else type(old).__name__
             what = f"{read or 'something that it reads by name'}, {was} then, has"
             break
         return RuntimeError(
