@@ -30,6 +30,7 @@ from types import FunctionType
 from typing import Any, NoReturn, TypeVar, overload
 
 import drjit as dr
+from drjit import _core
 
 from ._flow.compiled import make
 from ._flow.jumps import remove_jumps
@@ -663,8 +664,10 @@ class _Source:
             module = self.value(node.value.id)
             if module is None:  # imported by the function itself
                 return name if node.value.id in ("dr", "drjit") else None
-            return name if getattr(module, name, None) is _KNOWN[name] else None
+            value = _core._lazy_target(getattr(module, name, None))
+            return name if value is _KNOWN[name] else None
         if isinstance(node, ast.Name) and (value := self.value(node.id)) is not None:
+            value = _core._lazy_target(value)
             return next((name for name, f in _KNOWN.items() if value is f), None)
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -245,3 +246,47 @@ print([g(Float(1, 2, i))[0] for i in range(3)], g.n_recordings)
         "True True True", "True True", "1 False False 1", "True True True",
         "True True 1.0", "5", "True 7", "True", "[8.0, 9.5, 13.0] 1",
     ]  # fmt: skip
+
+
+def test_hints_are_known_before_they_are_called(tmp_path: Path) -> None:
+    """They are in texts only: by the module's name, and by their own."""
+    file = tmp_path / "hints.py"
+    file.write_text(
+        """
+import drjit as dr
+from drjit import hint
+from drjit.llvm import Float, UInt
+@dr.syntax
+def one(x):
+    while dr.hint(dr.sum(x)[0] < 9, mode="scalar"):
+        x = x + 1
+    return x
+@dr.syntax
+def other(x):
+    while hint(dr.sum(x)[0] < 9, mode="scalar"):
+        x = x + 1
+    return x
+print(one(Float(1, 2)), other(Float(1, 2)))
+"""
+    )
+    command = f"import runpy; runpy.run_path({str(file)!r})"
+    assert run_fresh(command) == ["[4, 5] [4, 5]"]
+
+
+def test_frozen_functions_have_them_as_arguments_and_by_name() -> None:
+    """They are repeated, saved and loaded as with the functions themselves."""
+    code = """
+import tempfile
+import drjit as dr
+from drjit import clip, lerp
+from drjit.llvm import Float
+def f(g, x): return g(x, 0, 2) + lerp(x, 1, 0.5)
+frozen = dr.freeze(f)
+print([frozen(clip, Float(1, 2, i))[2] for i in range(4)], frozen.n_recordings)
+with tempfile.TemporaryDirectory() as folder:
+    frozen.save(folder + "/kept")
+    loaded = dr.load_frozen(folder + "/kept", f)
+    print(loaded(dr.clip, Float(1, 2, 5))[2], loaded.n_recordings)
+    print(loaded(clip, Float(1, 2, 5))[2])  # not equal by type: recorded
+"""
+    assert run_fresh(code) == ["[0.5, 2.0, 3.5, 4.0] 1", "5.0 0", "5.0"]

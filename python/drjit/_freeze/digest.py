@@ -153,6 +153,7 @@ class _Walk:
         these names; and which plain values."""
         while isinstance(value, _core._Caller):  # a frozen function
             value = value._function
+        value = _core._lazy_target(value)
         kind = type(value)
         if kind in _PLAIN:
             return constant(value) if values else ""

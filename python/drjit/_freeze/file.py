@@ -55,6 +55,7 @@ class _Unknown(Exception):
 
 def _name_of(thing: Any) -> str:
     """The name by which another process finds a class or a function."""
+    thing = _core._lazy_target(thing)
     module = getattr(thing, "__module__", None)
     name = getattr(thing, "__qualname__", None)
     if isinstance(module, str) and isinstance(name, str):

@@ -215,6 +215,7 @@ class _Walk:
 
     def _follow(self, value: Any, label: str) -> None:
         """Look at what a value leads to, once."""
+        value = _core._lazy_target(value)
         cls = type(value)
         if cls in _ATOMS or isinstance(value, _core.ArrayBase):
             return

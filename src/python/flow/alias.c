@@ -8,6 +8,7 @@
 #include "python/flow/alias.h"
 
 #include "python/object/error.h"
+#include "python/object/lazy_function.h"
 
 enum { MOST_ENTRIES = 64, MOST_FUNCTIONS = 8 };
 
@@ -180,6 +181,8 @@ static bool check_function(Search *s, PyObject *function);
 static bool check_value(Search *s, PyObject *object)
 {
     if (!object)
+        return true;
+    if (lazy_function_check(object))
         return true;
     if (PyFunction_Check(object))
         return --s->budget < 0 || check_function(s, object);

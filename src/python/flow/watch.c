@@ -4,6 +4,7 @@
 #include "python/flow/watch.h"
 
 #include "python/object/error.h"
+#include "python/object/lazy_function.h"
 #include "python/tree/compatible.h"
 
 enum { WATCH_LIMIT = 64 };
@@ -64,7 +65,8 @@ static bool has_attributes(PyObject *object)
     return (PyType_HasFeature((PyTypeObject *) cls, Py_TPFLAGS_HEAPTYPE) ||
             cls->tp_dictoffset) &&
            !PyType_Check(object) && !PyModule_Check(object) &&
-           !PyFunction_Check(object) && !PyCFunction_Check(object);
+           !PyFunction_Check(object) && !PyCFunction_Check(object) &&
+           !lazy_function_check(object);
 }
 
 static bool is_container(PyObject *object)

@@ -12,6 +12,7 @@
 #include "python/freeze/rows.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
+#include "python/object/lazy_function.h"
 #include "python/object/wait.h"
 #include "python/tree/build.h"
 
@@ -445,6 +446,7 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
     if (PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object) ||
         object == Py_None || object == Py_Ellipsis || PyType_Check(object) ||
         PyModule_Check(object) || PyCFunction_Check(object) || size_is(object) ||
+        lazy_function_check(object) ||
         array_check(s->state, object) || has_leaf(&s->inputs.tree, object))
         return true;
     if (PyFunction_Check(object))
@@ -459,7 +461,8 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
 static bool is_fixed(const Snapshot *s, PyObject *value)
 {
     const bool named = PyType_Check(value) || PyModule_Check(value) ||
-                       PyCFunction_Check(value) || PyFunction_Check(value);
+                       PyCFunction_Check(value) || PyFunction_Check(value) ||
+                       lazy_function_check(value);
     const bool given =
         !named && exact_is_identity(value) && has_leaf(&s->inputs.tree, value);
     return !PyAnySet_CheckExact(value) && !array_check(s->state, value) && !given &&

@@ -12,7 +12,7 @@ typedef struct LazyFunction {
 
 static void lazy_dealloc(PyObject *self);
 
-static bool is_lazy(PyObject *object)
+bool lazy_function_check(PyObject *object)
 {
     return Py_TYPE(object)->tp_dealloc == lazy_dealloc;
 }
@@ -41,6 +41,11 @@ static PyObject *function_of(PyObject *self)
     return replace(f) ? f->function : NULL;
 }
 
+PyObject *lazy_function_target(PyObject *object)
+{
+    return lazy_function_check(object) ? function_of(object) : object;
+}
+
 static PyObject *lazy_call(PyObject *self, PyObject *const *args, size_t n,
                            PyObject *names)
 {
@@ -67,7 +72,7 @@ static int lazy_setattro(PyObject *self, PyObject *name, PyObject *value)
 static PyObject *lazy_richcompare(PyObject *self, PyObject *other, int op)
 {
     PyObject *function = function_of(self);
-    PyObject *with = function && is_lazy(other) ? function_of(other) : other;
+    PyObject *with = function ? lazy_function_target(other) : NULL;
     if (!function || !with)
         return NULL;
     if (op != Py_EQ && op != Py_NE)
@@ -121,8 +126,7 @@ static int lazy_traverse(PyObject *self, visitproc visit, void *arg)
 {
     LazyFunction *f = (LazyFunction *) self;
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(f->names);
-    Py_VISIT(f->function);
+    Py_VISIT(f->function); /* 'names' are those of a module, which stays */
     return 0;
 }
 
@@ -164,6 +168,18 @@ static PyObject *lazy_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
     f->name = Py_NewRef(name);
     return (PyObject *) f;
 }
+
+static PyObject *target(PyObject *module, PyObject *object)
+{
+    (void) module;
+    return Py_XNewRef(lazy_function_target(object));
+}
+
+PyMethodDef lazy_function_functions[] = {
+    { "_lazy_target", target, METH_O,
+      "_lazy_target(object)\n\nThe function itself, of a _LazyFunction" },
+    { NULL, NULL, 0, NULL },
+};
 
 bool lazy_function_bind(PyObject *module)
 {

@@ -17,6 +17,12 @@
 
 #include "python/object/compat.h"
 
+/** Is it one that may still have to be imported? */
+bool lazy_function_check(PyObject *object);
+/** The function itself, of a lazy one; any other object as it is. Borrowed. NULL: an
+ *  exception of the import. */
+PyObject *lazy_function_target(PyObject *object);
+
 /** Make the class, and add it to the module. */
 bool lazy_function_bind(PyObject *module);
 

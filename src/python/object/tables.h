@@ -16,6 +16,7 @@ extern PyMethodDef functions_functions[];    /* the functions of apply.def */
 extern PyMethodDef product_functions[];      /* matmul */
 extern PyMethodDef gather_functions[];       /* gather, scatter, ... */
 extern PyMethodDef matvec_functions[];       /* with '_': drjit._matvec */
+extern PyMethodDef lazy_function_functions[]; /* with '_': drjit._freeze */
 extern PyMethodDef reads_functions[];        /* with '_': drjit._freeze.reads */
 extern PyMethodDef reduce_functions[];       /* reduce, sum, block_reduce, ... */
 extern PyMethodDef reshape_functions[];      /* ravel, unravel, reshape, tile, ... */
