@@ -57,6 +57,7 @@ _FUNCTIONS = {
         "unit_angle"
     ),
     "_math.scalar_math": "mulsign sign sqr square",
+    "_math.special": "cot erfc",
     "_shape.grids": "meshgrid",
     "_shape.rearrange": (
         "array_split column_stack concat dstack expand_dims hstack moveaxis reverse "
@@ -66,9 +67,9 @@ _FUNCTIONS = {
     "_shape.resample": "convolve resample",
     "_shape.sorting": "argsort binary_search sort",
     "_shape.statistics": (
-        "all_nested any_nested argmax argmin block_prefix_sum count cumsum "
-        "max_nested mean median min_nested none_nested prefix_sum prod_nested std "
-        "sum_nested var"
+        "all_nested all_or any_nested any_or argmax argmin block_prefix_sum count "
+        "cumsum max_nested mean median min_nested none_nested none_or prefix_sum "
+        "prod_nested std sum_nested var"
     ),
     "_text.asserts": "assert_equal assert_false assert_true",
     "_text.debug": "set_label",

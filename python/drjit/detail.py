@@ -31,6 +31,36 @@ reduce_identity = _core._reduce_identity
 reset = _core._reset
 
 
+def _attributes(name: str, arg: Any, callback: Any) -> Any:
+    if not callable(callback):
+        raise TypeError(
+            f"drjit.detail.{name}(): the callback is of type "
+            f"{type(callback).__name__}, expected a callable"
+        )
+    return list(getattr(arg, "__dict__", {}).values())
+
+
+def traverse_py_cb_ro(arg: Any, callback: Any, /) -> None:
+    """Call ``callback(index, "", "")`` for each variable of an object's attributes.
+
+    These are PyTrees. ``index`` is that of the variable, and of the derivative node in
+    its upper half. What C++ calls for an object of Python.
+    """
+    for value in _attributes("traverse_py_cb_ro", arg, callback):
+        _core._traverse_indices(value, callback, False)
+
+
+def traverse_py_cb_rw(arg: Any, callback: Any, /) -> None:
+    """The same, and the array becomes that of the index which the callback returns.
+
+    It is a variable of the same type, and is not tracked or has the node that was
+    given. Arrays are changed in place. ValueError for others, TypeError for what is not
+    an integer; the arrays before it have been changed.
+    """
+    for value in _attributes("traverse_py_cb_rw", arg, callback):
+        _core._traverse_indices(value, callback, True)
+
+
 def __getattr__(name: str) -> Any:
     if name in ("clear_registry", "remove_instance"):
         return getattr(importlib.import_module("drjit._flow.instances"), name)

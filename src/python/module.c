@@ -27,13 +27,13 @@
 
 static PyMethodDef *const function_tables[] = {
     call_functions, cond_functions, create_functions, custom_functions, dot_functions,
-    error_functions, frozen_export_functions, frozen_file_functions, frozen_functions,
-    functions_functions, gather_functions, gradient_functions, introspect_functions,
-    jit_functions, lazy_function_functions, local_functions, loop_functions,
-    mask_functions, matvec_functions, product_functions, propagate_functions,
-    reads_functions, reduce_functions, report_functions, reshape_functions,
-    size_functions, snapshot_functions, sort_functions, source_functions,
-    tensor_functions, trait_functions, tree_functions, type_functions,
+    error_functions, exchange_functions, frozen_export_functions, frozen_file_functions,
+    frozen_functions, functions_functions, gather_functions, gradient_functions,
+    introspect_functions, jit_functions, lazy_function_functions, local_functions,
+    loop_functions, mask_functions, matvec_functions, product_functions,
+    propagate_functions, reads_functions, reduce_functions, report_functions,
+    reshape_functions, size_functions, snapshot_functions, sort_functions,
+    source_functions, tensor_functions, trait_functions, tree_functions, type_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};

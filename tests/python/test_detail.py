@@ -12,6 +12,7 @@ import drjit as dr
 import numpy as np
 import pytest
 from drjit import llvm, scalar
+from drjit.llvm import ad
 
 
 @dataclass
@@ -290,3 +291,46 @@ def test_scopes() -> None:
         dr.detail.scope(3.5)
     with pytest.raises(RuntimeError):
         dr.detail.new_scope(dr.JitBackend.CUDA)
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.x, self.many = ad.Float(1, 2), [ad.Float(3), {"k": ad.Float(4)}]
+        self.number, self.pair = 5, (ad.Array2f(6, 7), "text")
+
+
+def test_callbacks_for_the_variables_of_an_object() -> None:
+    holder = Holder()
+    dr.enable_grad(holder.x)
+    given: list[Any] = []
+    dr.detail.traverse_py_cb_ro(holder, lambda *args: given.append(args))
+    tree = [holder.x, holder.many, holder.pair]
+    wanted = dr.detail.collect_indices(tree)
+    assert given == [(index, "", "") for index in wanted]
+    assert wanted[0] >> 32 == holder.x.index_ad and len(wanted) == 5
+    dr.detail.traverse_py_cb_ro(5, given.append)  # has no attributes
+
+
+def test_callbacks_that_replace_variables() -> None:
+    holder, new = Holder(), ad.Float(8, 9)
+    array = holder.many[1]["k"]
+    index = new.index
+    dr.detail.traverse_py_cb_rw(holder, lambda *_: index)
+    del new  # the arrays have references
+    assert list(holder.x) == list(array) == list(holder.many[0]) == [8, 9]
+    assert list(holder.pair[0].y) == [8, 9]
+
+
+def test_callbacks_that_return_something_else() -> None:
+    holder, other = Holder(), ad.UInt(1)
+    dr.enable_grad(holder.x)
+    with pytest.raises(TypeError, match="of type NoneType, expected the index"):
+        dr.detail.traverse_py_cb_rw(holder, lambda *_: None)
+    for index in (0, other.index, 2**31, 7 << 32 | holder.x.index, -1, 1 << 70):
+        with pytest.raises(ValueError, match="expected the index of a variable"):
+            dr.detail.traverse_py_cb_rw(holder, lambda *_, index=index: index)
+    with pytest.raises(ZeroDivisionError):
+        dr.detail.traverse_py_cb_ro(holder, lambda *_: 1 // 0)
+    with pytest.raises(TypeError, match="expected a callable"):
+        dr.detail.traverse_py_cb_ro(holder, 5)
+    assert list(holder.x) == [1, 2] and dr.grad_enabled(holder.x)

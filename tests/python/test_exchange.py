@@ -325,3 +325,70 @@ def test_frameworks(package):
         f = llvm.Float(flat)
         flat[0] = 5
         assert f[0] == 0  # constructors copy
+
+
+# ------------------------------------------------------------ before they are computed
+
+
+def test_numpy_of_what_is_computed_later() -> None:
+    """Nothing is computed before the next evaluation."""
+    x = llvm.Float([1, 2, 3])
+    dr.make_opaque(x)
+    arrays = [
+        x * 2,
+        llvm.TensorXf(x + 1, (1, 3)),
+        llvm.Array3f(x, 2, x - 1),
+        llvm.Matrix2f(x, 2, 3, 4) + 1,
+        x > 1.5,
+        llvm.Float16(x) + 1,
+        llvm.Int64(x) * 7,
+        llvm.ad.Float(x) * x,
+    ]
+    dr.enable_grad(arrays[-1])
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        later = [array.numpy(eval=False) for array in arrays]
+        assert not dr.kernel_history()
+        dr.eval()
+        dr.sync_thread()
+    for array, found in zip(arrays, later, strict=True):
+        expected = array.numpy()
+        assert found.dtype == expected.dtype and found.shape == expected.shape
+        np.testing.assert_array_equal(found, expected)
+        found[...] = 0  # the memory is NumPy's alone
+        np.testing.assert_array_equal(array.numpy(), expected)
+
+
+def test_numpy_of_what_is_there_already() -> None:
+    for array in (llvm.Float(1, 2), llvm.Complex2f(1, 2), scalar.ArrayXf([1, 2])):
+        dr.eval(array)
+        np.testing.assert_array_equal(array.numpy(eval=False), array.numpy())
+    assert llvm.Float().numpy(eval=False).shape == (0,)
+
+
+def test_memory_of_what_is_computed_later() -> None:
+    """It stays as long as one of both needs it, and no longer."""
+    x = llvm.Float([1, 2, 3])
+    dr.make_opaque(x)
+    kept = (x * 3).numpy(False)  # the array itself is gone
+    dropped = (x * 4).numpy(False)
+    memory = weakref.ref(dropped.base)
+    del dropped
+    gc.collect()
+    assert memory() is None
+    dr.eval()
+    dr.sync_thread()
+    assert list(kept) == [3, 6, 9]
+
+
+def test_arguments_of_numpy() -> None:
+    with pytest.raises(TypeError, match="'eval' is of type int, expected a bool"):
+        llvm.Float(1).numpy(eval=1)
+    with pytest.raises(TypeError, match="no argument named 'other'"):
+        llvm.Float(1).numpy(other=True)
+    with pytest.raises(RuntimeError, match="symbolic"):
+        dr.while_loop(
+            (llvm.UInt(0, 1),),
+            lambda i: i < 3,
+            lambda i: ((i + 1).numpy(eval=False), (i + 1,))[1],
+            mode="symbolic",
+        )

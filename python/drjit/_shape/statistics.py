@@ -467,6 +467,21 @@ def any_nested(arg: Any, /) -> Any:
     return _nested("any_nested", dr.any, arg)
 
 
+def any_or(value: bool, arg: Any, /) -> Any:
+    """``any(arg)``; of a traced mask ``value``, so that nothing is to be evaluated."""
+    return value if dr.is_jit_v(arg) else dr.any(arg)
+
+
+def all_or(value: bool, arg: Any, /) -> Any:
+    """``all(arg)``; of a traced mask ``value``, so that nothing is to be evaluated."""
+    return value if dr.is_jit_v(arg) else dr.all(arg)
+
+
+def none_or(value: bool, arg: Any, /) -> Any:
+    """``none(arg)``; of a traced mask ``value``, so that nothing is to be evaluated."""
+    return value if dr.is_jit_v(arg) else dr.none(arg)
+
+
 def none_nested(arg: Any, /) -> Any:
     """``dr.none(arg, axis=None)``, by a deprecated name."""
     return _nested("none_nested", dr.none, arg)

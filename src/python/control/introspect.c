@@ -42,6 +42,80 @@ static PyObject *collect_indices(PyObject *module, PyObject *tree)
     return c.list;
 }
 
+/* ---------------------------------------------------------------- callbacks */
+
+typedef struct Callback {
+    State *state;
+    PyObject *function;
+    bool replaces; /* with what the function returns */
+} Callback;
+
+static const char *name_of(const Callback *c)
+{
+    return c->replaces ? "detail.traverse_py_cb_rw" : "detail.traverse_py_cb_ro";
+}
+
+/* A variable of the leaf's type, with its node or none. 0: exception. */
+static Leaf given_leaf(const Callback *c, const Array *a, Leaf old, PyObject *number)
+{
+    if (!PyLong_Check(number)) {
+        error_raise(PyExc_TypeError, name_of(c), NULL, 0,
+                    "the callback returned an object of type %s, expected the index of "
+                    "a variable",
+                    Py_TYPE(number)->tp_name);
+        return 0;
+    }
+    const Leaf given = PyLong_AsUnsignedLongLongMask(number);
+    VarInfo info;
+    const bool fits = (!leaf_node(given) || leaf_node(given) == leaf_node(old)) &&
+                      leaf_name(given) && leaf_info(given, &info) &&
+                      info.type == (VarType) a->info->entry &&
+                      info.backend == (JitBackend) a->info->backend;
+    if (!fits)
+        error_raise(PyExc_ValueError, name_of(c), NULL, 0,
+                    "the callback returned %R, expected the index of a variable of a "
+                    "%s, which is not tracked or is as it was",
+                    number, a->info->name);
+    return fits ? given : 0;
+}
+
+static bool call_back(void *context, PyObject *leaf)
+{
+    const Callback *c = context;
+    if (!array_check(c->state, leaf) || !((Array *) leaf)->info->jit)
+        return true;
+    Array *a = (Array *) leaf;
+    for (size_t i = 0; i < array_count(a); i++) {
+        const Leaf old = array_leaves(a)[i];
+        if (leaf_is_empty(old))
+            continue;
+        PyObject *result = PyObject_CallFunction(c->function, "Kss", old, "", "");
+        const Leaf given = result && c->replaces ? given_leaf(c, a, old, result) : 0;
+        if (given && i < array_count(a))
+            array_set_leaf(a, i, leaf_ref(given));
+        Py_XDECREF(result);
+        if (PyErr_Occurred())
+            return false;
+    }
+    return true;
+}
+
+/* (tree, function, replaces) */
+static PyObject *traverse(PyObject *module, PyObject *args)
+{
+    PyObject *tree;
+    int replaces;
+    Callback c = { .state = state_of_module(module) };
+    if (!PyArg_ParseTuple(args, "OOp:_traverse_indices", &tree, &c.function, &replaces))
+        return NULL;
+    c.replaces = replaces;
+    if (!tree_visit(c.state, name_of(&c), tree, call_back, &c))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---------------------------------------------------------------- symbolic */
+
 typedef struct Search {
     State *state;
     bool found;
@@ -247,6 +321,8 @@ static PyObject *set_scope(PyObject *module, PyObject *const *args, Py_ssize_t n
 #define FAST METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef introspect_functions[] = {
+    { "_traverse_indices", traverse, METH_VARARGS,
+      "_traverse_indices(tree, function, replaces)\n\nsee drjit.detail" },
     { "_collect_indices", collect_indices, METH_O,
       "_collect_indices(tree)\n--\n\nThe indices of all variables, in order." },
     { "_any_symbolic", any_symbolic, METH_O,

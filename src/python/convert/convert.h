@@ -36,6 +36,10 @@ bool convert_number(VarType type, PyObject *number, uint64_t *bits);
 /** An entry in memory as Python bool, int or float. */
 PyObject *convert_entry(VarType type, const void *entry);
 
+/** A flat array on the memory of an object, which is written to, and held until nothing
+ *  needs it. NULL: exception, as where it has no entries, or others. */
+Array *convert_map(const TypeInfo *info, PyObject *object);
+
 /** NumPy arrays, DLPack and buffer exporters (foreign.c): true and *result set if
  *  'object' is one (result NULL: exception). 'share': the result may refer to its
  *  memory. */

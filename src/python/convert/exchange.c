@@ -6,6 +6,7 @@
  * itself; the owner of its memory travels in Py_buffer.internal.
  */
 #include "python/convert/exchange.h"
+#include "python/convert/convert.h"
 #include "python/object/reads.h"
 #include "python/object/shape.h"
 
@@ -298,9 +299,8 @@ static PyObject *shared_only(PyObject *array)
     return array;
 }
 
-static PyObject *numpy(PyObject *self, PyObject *unused)
+static PyObject *to_numpy(PyObject *self)
 {
-    (void) unused;
     PyObject *name = PyUnicode_InternFromString("numpy");
     PyObject *function = PyUnicode_InternFromString("asarray");
     PyObject *module = name && function ? PyImport_GetModule(name) : NULL;
@@ -316,6 +316,34 @@ static PyObject *numpy(PyObject *self, PyObject *unused)
     return array;
 }
 
+/* What a function of drjit._later makes of the array. */
+static PyObject *call_later(PyObject *self, const char *function)
+{
+    PyObject *module = PyImport_ImportModule("drjit._later");
+    PyObject *made = module ? PyObject_CallMethod(module, function, "O", self) : NULL;
+    Py_XDECREF(module);
+    return made;
+}
+
+static bool wants_values(const char *name, PyObject *const *args, Py_ssize_t n,
+                         PyObject *names, bool *now)
+{
+    static const char *const parameters[] = { "eval" };
+    const Signature signature = { name, parameters, 1, 0, 0 };
+    PyObject *eval;
+    return arguments_parse(&signature, args, n, names, &eval) &&
+           arguments_bool(name, "eval", eval, true, now);
+}
+
+static PyObject *numpy(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                       PyObject *names)
+{
+    bool now;
+    if (!wants_values("ArrayBase.numpy", args, n, names, &now))
+        return NULL;
+    return now ? to_numpy(self) : call_later(self, "numpy");
+}
+
 /* __array__(dtype=None, copy=None), as NumPy calls it. */
 static PyObject *array_interface(PyObject *self, PyObject *const *args, Py_ssize_t n,
                                  PyObject *names)
@@ -325,7 +353,7 @@ static PyObject *array_interface(PyObject *self, PyObject *const *args, Py_ssize
     PyObject *values[2];
     if (!arguments_parse(&signature, args, n, names, values))
         return NULL;
-    PyObject *array = numpy(self, NULL);
+    PyObject *array = to_numpy(self);
     if (array && values[0] && values[0] != Py_None) {
         PyObject *cast = PyObject_CallMethod(array, "astype", "O", values[0]);
         Py_DECREF(array);
@@ -355,11 +383,36 @@ static PyObject *through_dlpack(PyObject *self, const char *module_name)
     return made;
 }
 
-static PyObject *torch(PyObject *self, PyObject *unused)
+static PyObject *torch(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                       PyObject *names)
 {
-    (void) unused;
-    return through_dlpack(self, "torch.utils.dlpack");
+    bool now;
+    if (!wants_values("ArrayBase.torch", args, n, names, &now))
+        return NULL;
+    return now ? through_dlpack(self, "torch.utils.dlpack")
+               : call_later(self, "torch");
 }
+
+/* (type of flat arrays, object) */
+static PyObject *map_memory(PyObject *module, PyObject *args)
+{
+    PyObject *cls, *object;
+    if (!PyArg_ParseTuple(args, "O!O:_map_memory", &PyType_Type, &cls, &object))
+        return NULL;
+    const TypeInfo *info =
+        type_of_class(state_of_module(module), (PyTypeObject *) cls);
+    if (!info || !info->jit || info->kind != KIND_LEAF)
+        return PyErr_Format(PyExc_TypeError,
+                            "_map_memory(): found %R, expected a traced flat type",
+                            cls);
+    return (PyObject *) convert_map(info, object);
+}
+
+PyMethodDef exchange_functions[] = {
+    { "_map_memory", map_memory, METH_VARARGS,
+      "_map_memory(cls, object)\n\nsee drjit._later" },
+    { NULL, NULL, 0, NULL },
+};
 
 static PyObject *jax(PyObject *self, PyObject *unused)
 {
@@ -422,17 +475,21 @@ static PyObject *dlpack_device(PyObject *self, PyObject *unused)
 #define KEYWORDS METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef exchange_methods[] = {
-    { "numpy", numpy, METH_NOARGS,
-      "numpy()\n--\n\nThe array as a NumPy array, shape (extents..., lanes). A flat "
-      "array or "
-      "tensor is not copied:\nboth see each other's changes." },
-    { "to_numpy", numpy, METH_NOARGS, "to_numpy()\n--\n\nAnother name of numpy()." },
+    { "numpy", METHOD(numpy), KEYWORDS,
+      "numpy($self, /, eval=True)\n--\n\nThe array as a NumPy array, shape "
+      "(extents..., lanes). A flat array or "
+      "tensor is not copied:\nboth see each other's changes. With 'eval=False' the "
+      "array is not computed now: NumPy's has\nits entries from the next evaluation "
+      "on, and any before it." },
+    { "to_numpy", METHOD(numpy), KEYWORDS,
+      "to_numpy($self, /, eval=True)\n--\n\nAnother name of numpy()." },
     { "__array__", METHOD(array_interface), KEYWORDS,
       "__array__(dtype=None, copy=None)\n--\n\nThe array as a NumPy array." },
     { "memview", memview, METH_NOARGS,
       "memview()\n--\n\nThe array as a memoryview, not copied if flat or a tensor." },
-    { "torch", torch, METH_NOARGS,
-      "torch()\n--\n\nThe array as a PyTorch tensor, not copied if flat or a tensor." },
+    { "torch", METHOD(torch), KEYWORDS,
+      "torch($self, /, eval=True)\n--\n\nThe array as a PyTorch tensor, not copied if "
+      "flat or a tensor. 'eval' as in numpy()." },
     { "jax", jax, METH_NOARGS,
       "jax()\n--\n\nThe array as a JAX array, not copied if flat or a tensor." },
     { "tf", tensorflow, METH_NOARGS,

@@ -118,8 +118,8 @@ static void release(void *entries, void *payload)
     deferred_add(&((Loan *) payload)->work);
 }
 
-/* The memory itself, which is not ours to close any more. */
-static Leaf share_entries(Borrowed *s, const TypeInfo *info, size_t count)
+/* The memory itself, which is not ours to close any more. 'writes': to it, too. */
+static Leaf share_entries(Borrowed *s, const TypeInfo *info, size_t count, bool writes)
 {
     Loan *loan = PyMem_Malloc(sizeof(*loan));
     if (!loan) {
@@ -127,7 +127,8 @@ static Leaf share_entries(Borrowed *s, const TypeInfo *info, size_t count)
         return 0;
     }
     *loan = (Loan){ .work.run = end_loan, .source = *s };
-    Leaf leaf = leaf_share(info, s->memory.data, count, release, loan);
+    Leaf leaf = writes ? leaf_map(info, s->memory.data, count, release, loan)
+                       : leaf_share(info, s->memory.data, count, release, loan);
     if (leaf) {
         s->buffer.obj = NULL;
         s->keeper = NULL;
@@ -143,7 +144,7 @@ static Leaf variable_of(Borrowed *s, const TypeInfo *info)
 {
     size_t count = memory_size(&s->memory) << s->memory.complex;
     if (s->shared && !s->memory.read_only && count && can_copy_at_once(s, info->entry))
-        return share_entries(s, info, count);
+        return share_entries(s, info, count, false);
     if (can_copy_at_once(s, info->entry))
         return copy_entries(s, info, s->memory.data, count);
     void *entries = contiguous_copy(s, info->entry);
@@ -381,4 +382,24 @@ bool convert_foreign(const TypeInfo *info, PyObject *object, bool share, Array *
         refuse(&s, opening);
     borrow_close(&s);
     return true;
+}
+
+Array *convert_map(const TypeInfo *info, PyObject *object)
+{
+    Borrowed s;
+    Opening opening = borrow_open(info->state, object, &s);
+    if (opening == BORROW_ERROR)
+        return NULL;
+    const size_t count = opening == BORROW_OPEN ? memory_size(&s.memory) : 0;
+    Array *a = NULL;
+    if (count && !s.memory.read_only && can_copy_at_once(&s, info->entry)) {
+        Leaf leaf = share_entries(&s, info, count, true);
+        a = leaf ? array_new_leaf(info, leaf) : NULL;
+    } else {
+        error_raise(PyExc_TypeError, "ArrayBase.__init__", &object, 1,
+                    "the memory cannot be written to as entries of %s", info->name);
+    }
+    if (opening != BORROW_NONE)
+        borrow_close(&s);
+    return a;
 }

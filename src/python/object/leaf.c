@@ -118,6 +118,14 @@ Leaf leaf_share(const TypeInfo *info, void *entries, size_t size,
                                      entries, size, release, payload));
 }
 
+Leaf leaf_map(const TypeInfo *info, void *entries, size_t size,
+              void (*release)(void *entries, void *payload), void *payload)
+{
+    return leaf_of(jit_var_mem_map_release((JitBackend) info->backend,
+                                           (VarType) info->entry, entries, size,
+                                           release, payload));
+}
+
 Leaf leaf_undefined(const TypeInfo *info, size_t size)
 {
     return leaf_of(

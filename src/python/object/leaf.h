@@ -170,6 +170,9 @@ Leaf leaf_copy(const TypeInfo *info, const void *entries, size_t size);
  *  jit_var_mem_share() calls it. */
 Leaf leaf_share(const TypeInfo *info, void *entries, size_t size,
                 void (*release)(void *entries, void *payload), void *payload);
+/** The same, and it is written to: as jit_var_mem_map_release(). */
+Leaf leaf_map(const TypeInfo *info, void *entries, size_t size,
+              void (*release)(void *entries, void *payload), void *payload);
 /** Entries that are about to be written. */
 Leaf leaf_undefined(const TypeInfo *info, size_t size);
 /** 0, 1, 2, ... as 32 bit integers without sign; one integer. */

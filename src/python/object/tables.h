@@ -12,6 +12,7 @@
 
 extern PyMethodDef create_functions[];       /* zeros, ones, full, arange, ... */
 extern PyMethodDef dot_functions[];          /* dot, norm, ... */
+extern PyMethodDef exchange_functions[];     /* with '_': drjit._later */
 extern PyMethodDef functions_functions[];    /* the functions of apply.def */
 extern PyMethodDef product_functions[];      /* matmul */
 extern PyMethodDef gather_functions[];       /* gather, scatter, ... */
