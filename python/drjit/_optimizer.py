@@ -457,10 +457,11 @@ class Optimizer(MutableMapping[str, Any]):
             dr.eval(parts)
             return
         dr.eval(gradients)
-        small, large = [], []
-        for part in parts:
-            few = dr.width(part[0]) <= _FEW_ENTRIES
-            (small if few else large).append(part)
+        few = [dr.width(value) <= _FEW_ENTRIES for value, _ in parts]
+        small = [part for part, is_small in zip(parts, few, strict=True) if is_small]
+        large = [
+            part for part, is_small in zip(parts, few, strict=True) if not is_small
+        ]
         _core._launch_hold(True)
         try:
             for k in range(0, len(small), _FEW_PARAMETERS):

@@ -156,7 +156,7 @@ class Differentiated(Derivatives):
 
 def _copies(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments with nodes of their own, one for what is one node or one array."""
-    own = copied(arguments, True)
+    own: tuple[Any, ...] = copied(arguments, True)
     found: dict[int, Any] = {}
     nodes: dict[int, Any] = {}
     pairs = zip(_core._freeze_parts(arguments), _core._freeze_parts(own), strict=True)
