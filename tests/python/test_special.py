@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 import drjit as dr
-import mpmath
 import numpy as np
 import pytest
 from drjit import scalar
 from drjit.llvm.ad import Array3f, Complex2f, Float, Float16, Float64, UInt
+
+mpmath: Any = pytest.importorskip("mpmath")
 
 RANDOM = np.random.default_rng(0)
 ERFC = np.concatenate(
