@@ -509,7 +509,8 @@ def test_what_cannot_be_tracked_is_an_error() -> None:
 
 # What yields no floats, or floats that depend on no floats.
 NOT_DIFFERENTIATED = {
-    "all_nested", "any_nested", "argmax", "argmin", "binary_search", "brev", "depth_v",
+    "all_nested", "all_or", "any_nested", "any_or", "none_or",
+    "argmax", "argmin", "binary_search", "brev", "depth_v",
     "empty", "empty_like", "epsilon", "euler", "full_like", "graphviz", "has_backend",
     "hint", "identity", "itemsize_v", "log2i", "lzcnt", "mul_hi", "mul_wide",
     "none_nested", "one_minus_epsilon", "ones_like", "profile_mark", "recip_overflow",

@@ -342,3 +342,15 @@ def test_complex_at_zero() -> None:
     dr.enable_grad(z)
     dr.backward(dr.squared_norm(z))
     assert z.grad.numpy().ravel().tolist() == [0]
+
+
+@pytest.mark.parametrize("function", [dr.cot, dr.erfc])
+def test_cot_and_erfc(function: Any) -> None:
+    x = Float64(-2, -0.3, 0.2, 1, 2.9)
+    dr.check_grad(function, x)
+    dr.check_grad(dr.ad.gradient(lambda x: dr.sum(function(x))), x)
+
+
+def test_the_tail_of_erfc() -> None:
+    (slope,) = dr.ad.gradient(lambda x: dr.sum(dr.erfc(x)))(Float64(10))
+    assert slope == pytest.approx(-2 / math.sqrt(math.pi) * math.exp(-100), rel=1e-12)

@@ -70,18 +70,6 @@ def test_types() -> None:
         dr.cot(UInt(1))
 
 
-@pytest.mark.parametrize("function", [dr.cot, dr.erfc])
-def test_derivatives(function: Any) -> None:
-    x = Float64(-2, -0.3, 0.2, 1, 2.9)
-    dr.check_grad(function, x)
-    dr.check_grad(dr.ad.gradient(lambda x: dr.sum(function(x))), x)
-
-
-def test_the_tail_has_derivatives() -> None:
-    (slope,) = dr.ad.gradient(lambda x: dr.sum(dr.erfc(x)))(Float64(10))
-    assert slope == pytest.approx(-2 / math.sqrt(math.pi) * math.exp(-100), rel=1e-12)
-
-
 def test_masks_that_need_not_be_known() -> None:
     traced = UInt(1, 2, 3) > 1
     assert dr.any_or(False, traced) is False and dr.all_or(True, traced) is True
