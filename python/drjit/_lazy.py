@@ -19,7 +19,7 @@ else:  # importing types takes longer than all that is here
 
 # Known from the start ("ad" is a module in another); found when asked for.
 _KNOWN = {"__class__", "__name__", "ad"}
-_FOUND = {"__file__", "__loader__", "__package__", "__path__"}
+_FOUND = {"__file__", "__loader__", "__package__", "__path__", "__spec__"}
 _lock = RLock()
 
 
