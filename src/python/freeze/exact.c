@@ -2,7 +2,6 @@
  * exact.c -- see exact.h
  */
 #include "python/freeze/exact.h"
-#include "python/object/lazy_function.h"
 
 enum { MOST_BYTES = 1 << 20 }; /* of a buffer, that are kept as they are */
 
@@ -42,20 +41,12 @@ bool exact_by_identity(PyObject *object)
     return hash == -1 && !PyErr_Occurred();
 }
 
-/* One of this package may have been lazy. */
-static int are_one_function(PyObject *a, PyObject *b)
-{
-    const bool lazy = (lazy_function_check(a) && PyFunction_Check(b)) ||
-                      (lazy_function_check(b) && PyFunction_Check(a));
-    return lazy ? PyObject_RichCompareBool(a, b, Py_EQ) : 0;
-}
-
 int exact_equal(PyObject *a, PyObject *b)
 {
     if (a == b)
         return 1;
     if (Py_TYPE(a) != Py_TYPE(b))
-        return are_one_function(a, b);
+        return 0;
     if (PyFloat_CheckExact(a))
         return doubles_equal(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
     if (PyComplex_CheckExact(a))

@@ -133,6 +133,26 @@ static VarId reduce_later(ThreadState *ts, Var fold, Width width)
                                                      fold.dep_pair[0], 0));
 }
 
+/* By a command; 'widths': block and stride as sizes. */
+static VarId reduce_stored(ThreadState *ts, ReduceOp op, VarId id, size_t block,
+                           size_t stride, const Width widths[2])
+{
+    VarType type = (VarType) var_get(id)->type;
+    uint32_t size = var_entries(var_get(id)), count = (uint32_t) (size / block);
+    size_t bytes = (size_t) count * type_info[type].size;
+    Command *c = work_command(ts, COMMAND_REDUCE, size, &id, 1, &bytes, 1, 0);
+    TRY(c, 0);
+    c->reduce.op = op;
+    c->reduce.type = type;
+    c->reduce.block = block;
+    c->reduce.stride = stride;
+    if (stride == 1)
+        return block_result(ts, c, id, widths[0], type, count);
+    freezing_extent(ts, 0, widths[0]);
+    freezing_extent(ts, 1, widths[1]);
+    return work_result(ts, c, type, count);
+}
+
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        Width width, const char *function)
 {
@@ -148,16 +168,7 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
         return reduce_later(ts, fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block),
                             width);
     TRY(!done, done);
-    VarType type = (VarType) var_get(id)->type;
-    uint32_t size = var_entries(var_get(id)), count = (uint32_t) (size / block);
-    size_t bytes = (size_t) count * type_info[type].size;
-    Command *c = work_command(ts, COMMAND_REDUCE, size, &id, 1, &bytes, 1, 0);
-    TRY(c, 0);
-    c->reduce.op = op;
-    c->reduce.type = type;
-    c->reduce.block = block;
-    c->reduce.stride = 1;
-    return block_result(ts, c, id, width, type, count);
+    return reduce_stored(ts, op, id, block, 1, (Width[]){ width, 0 });
 }
 
 VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, size_t extent,
@@ -174,18 +185,7 @@ VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, size_t extent,
         var_inc(id);
         return id;
     }
-    VarType type = (VarType) var_get(id)->type;
-    uint32_t size = var_entries(var_get(id)), count = (uint32_t) (size / extent);
-    size_t bytes = (size_t) count * type_info[type].size;
-    Command *c = work_command(ts, COMMAND_REDUCE, size, &id, 1, &bytes, 1, 0);
-    TRY(c, 0);
-    c->reduce.op = op;
-    c->reduce.type = type;
-    c->reduce.block = extent;
-    c->reduce.stride = stride;
-    freezing_extent(ts, 0, widths[0]);
-    freezing_extent(ts, 1, widths[1]);
-    return work_result(ts, c, type, count);
+    return reduce_stored(ts, op, id, extent, stride, widths);
 }
 
 /* Literals and single entries need no pass over memory. */
