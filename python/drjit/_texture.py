@@ -492,8 +492,8 @@ class Texture:
         return dr.gather(cls, array, index, active, mode=mode, shape=shape)
 
     def _sum_mode(self, array: Any, index: Any) -> Any:
-        """How derivatives with respect to the content add up: each thread in a copy of its own,
-        where the copies are not much larger than what is added."""
+        """How derivatives with respect to the content add up: each thread in a copy
+        of its own, where the copies are not much larger than what is added."""
         auto = dr.ReduceMode.Auto
         flags = dr.JitFlag.SymbolicScope, dr.JitFlag.FreezingScope
         if not dr.grad_enabled(array) or any(map(dr.flag, flags)):
