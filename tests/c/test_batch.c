@@ -11,45 +11,10 @@
 
 #include "base/alloc.h"
 #include "device/cpu/cpu_launch.h"
-#include "device/device.h"
-#include "device/stream.h"
 #include "eval_util.h"
+#include "watch_joined.h"
 
 enum { ARRAYS = 12 };
-
-/* ------------------------------------------------------------- what is seen */
-
-static uint32_t joined; /* commands that have joined others */
-
-static void note_joined(void *unused, const Command *command,
-                        const CommandResult *result)
-{
-    (void) unused;
-    (void) result;
-    joined += command->joined;
-}
-
-static void watch(void *unused, const Command *command)
-{
-    (void) unused;
-    Command *c = (Command *) (uintptr_t) command;
-    if (!c->done)
-        c->done = note_joined;
-}
-
-static void begin_watching(void)
-{
-    OK(jit_sync_thread()); /* nothing joins what was submitted before */
-    joined = 0;
-    stream_set_tap(stream_self(device_find(CPU, 0)), watch, NULL);
-}
-
-static uint32_t end_watching(void)
-{
-    OK(jit_sync_thread());
-    stream_set_tap(stream_self(device_find(CPU, 0)), NULL, NULL);
-    return joined;
-}
 
 /* ------------------------------------------------------------------ programs */
 

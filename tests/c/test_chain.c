@@ -10,45 +10,18 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "device/device.h"
-#include "device/stream.h"
 #include "eval_util.h"
+#include "watch_joined.h"
 
 enum { ROWS = 1100 };
 
 /* ------------------------------------------------------------- what is seen */
 
-static uint32_t joined; /* commands that have joined others */
-
-static void note_joined(void *unused, const Command *command,
-                        const CommandResult *result)
-{
-    (void) unused;
-    (void) result;
-    joined += command->joined;
-}
-
-static void watch(void *unused, const Command *command)
-{
-    (void) unused;
-    Command *c = (Command *) (uintptr_t) command;
-    if (!c->done)
-        c->done = note_joined;
-}
-
-static void begin_watching(void)
-{
-    OK(jit_sync_thread()); /* nothing joins what was submitted before */
-    joined = 0;
-    stream_set_tap(stream_self(device_find(CPU, 0)), watch, NULL);
-}
-
 /* A first run may have to wait for its kernels. */
 static void check_joined(bool first, uint32_t expected)
 {
-    OK(jit_sync_thread());
-    stream_set_tap(stream_self(device_find(CPU, 0)), NULL, NULL);
-    assert_true(first || joined == expected);
+    uint32_t found = end_watching();
+    assert_true(first || found == expected);
 }
 
 /* ------------------------------------------------------------------ programs */
