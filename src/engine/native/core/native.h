@@ -82,8 +82,25 @@ typedef struct NativeValue {
     uint8_t class;  /* NativeClass; NATIVE_CLASSES if never in a register */
     uint8_t source; /* NativeSource */
     uint8_t type;   /* VarType */
+    uint8_t role;   /* in loops: NATIVE_DIRECT, ... */
     uint16_t flags;
 } NativeValue;
+
+/** What a value is in the loop around it. */
+enum {
+    NATIVE_DIRECT = 1,  /* computed behind the loop's test, in no region inside */
+    NATIVE_NEXT = 2,    /* the next value of a state, */
+    NATIVE_TWICE = 4,   /* ... of several ones */
+    NATIVE_BECOMES = 8, /* ... of the one in NativeFunction.becomes, */
+    NATIVE_SETTLES = 16, /* ... whose place it takes where it is computed */
+    NATIVE_BLENDED = 32, /* has the state's value in lanes that are not active */
+    NATIVE_HOMED = 64    /* state: the top of the loop expects it in its slot */
+};
+
+/** A value that becomes the state of a loop. */
+typedef struct NativeNext {
+    uint32_t state, region;
+} NativeNext;
 
 /** A step: the instruction, and for each of its first INST_ARGS operands the step that
  *  needs the same value next. (Longer lists: NativeFunction.extra_next.) */
@@ -104,6 +121,7 @@ typedef struct NativeRegion {
     uint32_t end_step; /* its END */
     uint32_t most; /* loops: iterations that there are at most, which native_count()
                       found out; 0: that is not known */
+    bool joint;        /* loops: all lanes enter, and leave together */
     bool one_sided;    /* conditionals: see begin_one_sided() in native_region.c */
     /* While code is generated: labels and snapshots (native_region.c) of [0] the top of
      * a loop or the begin of the other side, [1] what is behind the region. */
@@ -130,6 +148,7 @@ typedef struct NativeFunction {
     uint32_t use_count, use_capacity;
     uint32_t *carried;
     uint32_t carried_count;
+    NativeNext *becomes; /* by position, of values with NATIVE_BECOMES */
     /* Of each packet, the numbers of its items (NATIVE_NO_VALUE: nobody names
      * it), from NativeValue.slot on. They are values that its step computes. */
     uint32_t *items;
@@ -478,6 +497,8 @@ void native_region_begin(Native *n);
 void native_region_test(Native *n);
 void native_region_else(Native *n);
 void native_region_end(Native *n);
+/** A value with NATIVE_SETTLES is computed: it takes the place of its state. */
+void native_region_settle(Native *n, uint32_t value);
 /** Note what is in the registers; the number of the snapshot. */
 uint32_t native_region_snapshot(Native *n);
 /** Make the registers as they were: all of them ('exact'), or without the values that

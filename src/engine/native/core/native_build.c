@@ -512,9 +512,56 @@ static void add_carried_uses(Builder *b, const NativeRegion *own)
             add_use(b, b->f->carried[own->carried + k]);
 }
 
+static bool is_chosen(const Program *p, uint32_t at)
+{
+    const Inst *end = &p->insts[result_end(p, at)];
+    return p->regions[end->aux].kind == REGION_IF;
+}
+
+/* Is this a vector that an instruction of the loop's body computes, or a conditional? */
+static bool may_settle(const Builder *b, uint32_t region, uint32_t value)
+{
+    const NativeFunction *f = b->f;
+    if (value >= f->valid || value < b->p->regions[region].middle ||
+        !(f->values[value].role & NATIVE_DIRECT))
+        return false;
+    const NativeValue *v = &f->values[value];
+    const Inst *inst = &b->p->insts[value];
+    bool uniform = f->self == PROGRAM_NONE && inst->flags & INST_UNIFORM;
+    bool computed = inst->op == OP_RESULT ? is_chosen(b->p, value)
+                                          : (v->flags & NATIVE_STEP) != 0;
+    return computed && !uniform && v->source == NATIVE_COMPUTED &&
+           v->class == NATIVE_VECTOR && v->type != VarTypeBool;
+}
+
+/* Which values become states as soon as they are computed? Not those that become two,
+ * or whose state becomes another one at the end. Whether the state is used behind them
+ * is found out by native_steps.c. */
+static void note_next(Builder *b, uint32_t region, const NativeRegion *own)
+{
+    NativeFunction *f = b->f;
+    const uint32_t *args =
+        program_args(b->p, &b->p->insts[b->p->regions[region].end]);
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        NativeValue *v = &f->values[f->root[args[k]]];
+        v->role |= v->role & NATIVE_NEXT ? NATIVE_TWICE : NATIVE_NEXT;
+    }
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t value = f->root[args[k]], state = f->carried[own->carried + k];
+        if (state == NATIVE_NO_VALUE || !may_settle(b, region, value) ||
+            f->values[value].role & NATIVE_TWICE ||
+            f->values[state].role & NATIVE_NEXT)
+            continue;
+        f->values[value].role |= NATIVE_BECOMES | NATIVE_SETTLES;
+        f->values[value].flags |= NATIVE_ODD;
+        f->becomes[value] = (NativeNext){ state, region };
+    }
+}
+
 static void end_loop(Builder *b, uint32_t region, NativeRegion *own)
 {
     uint32_t first = b->outside_base[region];
+    note_next(b, region, own);
     add_use(b, native_region_mask(b->f, region, true));
     add_carried_uses(b, own);
     own->state_uses = b->f->use_count - own->uses[1];
@@ -543,6 +590,8 @@ static void note_mark(Builder *b, const Inst *inst)
     case OP_TEST:
         own->uses[0] = f->use_count;
         add_use(b, native_region_mask(f, inst->aux, false));
+        if (own->joint)
+            add_carried_uses(b, own);
         break;
     case OP_ELSE:
         own->uses[0] = f->use_count;
@@ -564,6 +613,11 @@ static void note_mark(Builder *b, const Inst *inst)
     own->use_count[which] = f->use_count - own->uses[which];
 }
 
+static bool is_direct(const Program *p, uint32_t region, uint32_t at)
+{
+    return p->regions[region].kind == REGION_LOOP && at > p->regions[region].middle;
+}
+
 static void note_regions(Builder *b)
 {
     const Program *p = b->p;
@@ -574,6 +628,8 @@ static void note_regions(Builder *b)
             note_operand(b, b->f->root[args[k]]);
         if (op_info[inst->op].group == GROUP_MARK)
             note_mark(b, inst);
+        else if (b->depth && is_direct(b->p, b->open[b->depth - 1], at))
+            b->f->values[at].role |= NATIVE_DIRECT;
     }
 }
 
@@ -601,6 +657,7 @@ static bool lay_out(Builder *b, uint32_t carried)
     size_t root = add_array(&size, insts, sizeof *f->root);
     size_t path = add_array(&size, insts, sizeof *b->path);
     size_t next = add_array(&size, p->extra_count, sizeof *f->extra_next);
+    size_t becomes = add_array(&size, regions ? p->inst_count : 0, sizeof *f->becomes);
     size_t numbers = add_array(&size, carried, sizeof *f->carried);
     size_t region = add_array(&size, p->region_count, sizeof *f->regions);
     size_t open = add_array(&size, p->region_count, sizeof *b->open);
@@ -613,6 +670,7 @@ static bool lay_out(Builder *b, uint32_t carried)
     f->root = (uint32_t *) (void *) (plan + root);
     b->path = (uint32_t *) (void *) (plan + path);
     f->extra_next = (uint32_t *) (void *) (plan + next);
+    f->becomes = (NativeNext *) (void *) (plan + becomes);
     f->carried = (uint32_t *) (void *) (plan + numbers);
     f->regions = (NativeRegion *) (void *) (plan + region);
     b->open = (uint32_t *) (void *) (plan + open);

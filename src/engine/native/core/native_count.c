@@ -213,6 +213,13 @@ static void drop_comparison(const Search *s)
                  s->f->root[both->arg[both->arg[0] == s->path[last]]]);
 }
 
+static bool all_enter(const Search *s)
+{
+    const Program *p = s->p;
+    const Inst *mask = &p->insts[program_args(p, &p->insts[s->r->begin])[0]];
+    return mask->op == OP_LITERAL && p->literals[mask->aux] & 1;
+}
+
 void native_count(NativeFunction *f)
 {
     const Program *p = f->program;
@@ -228,6 +235,7 @@ void native_count(NativeFunction *f)
         if (!count || !is_only_test(&s) || !is_pure(&s))
             continue;
         f->regions[i].most = count;
+        f->regions[i].joint = s.length == 1 && all_enter(&s);
         drop_comparison(&s);
         drop_state(&s);
     }

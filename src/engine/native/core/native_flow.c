@@ -271,6 +271,22 @@ static inline bool emit_direct(Native *n, const NativeRow *row, const Inst *inst
     return true;
 }
 
+static inline void emit_step(Native *n, const Inst *inst, uint32_t step)
+{
+    if (op_info[inst->op].group != GROUP_ARITH) {
+        begin_step(n, step);
+        emit_other(n);
+        end_step(n);
+        return;
+    }
+    const NativeRow *row = find_arithmetic(n, inst);
+    if (emit_direct(n, row, inst, step))
+        return;
+    begin_step(n, step);
+    emit_row(n, row);
+    end_step(n);
+}
+
 static void walk(Native *n, uint32_t first, uint32_t end)
 {
     for (uint32_t step = first; step < end && !n->failed && !n->x.copies.refused;
@@ -278,18 +294,9 @@ static void walk(Native *n, uint32_t first, uint32_t end)
         const Inst *inst = &n->insts[n->f->steps[step].at];
         if (n->x.listing)
             note(n, n->f->steps[step].at);
-        if (op_info[inst->op].group != GROUP_ARITH) {
-            begin_step(n, step);
-            emit_other(n);
-            end_step(n);
-            continue;
-        }
-        const NativeRow *row = find_arithmetic(n, inst);
-        if (emit_direct(n, row, inst, step))
-            continue;
-        begin_step(n, step);
-        emit_row(n, row);
-        end_step(n);
+        emit_step(n, inst, step);
+        if (n->values[n->f->steps[step].at].role & NATIVE_SETTLES)
+            native_region_settle(n, n->f->steps[step].at);
     }
 }
 

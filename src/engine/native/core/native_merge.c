@@ -17,7 +17,8 @@
  * selects may use it then, which swap their operands (NATIVE_INVERTED).
  *
  * The next value of a state of a loop is a select, too, of the value before, in the
- * lanes that are active: so sums and counters are added to where they are.
+ * lanes that are active: so sums and counters are added to where they are, if nobody
+ * needs the value before any more (NATIVE_SETTLES).
  *
  * In the same way the first of two logical operations does both, which is one
  * instruction with three operands.
@@ -92,12 +93,11 @@ bool native_inverts(Native *n)
 /* ---- arithmetic */
 
 /* The select that is the only user of the result, as a step; and for lanes without its
- * mask, a value and where that is needed next behind the select. Or the end of a loop,
- * of which the other value is the state that has this result next. */
+ * mask, a value and where that is needed next behind the select. Or the state of a loop
+ * that the result becomes, as the other value. */
 typedef struct Merge {
     uint32_t step, mask, other, other_next;
-    bool state; /* ... and is that needed beside what it becomes here? */
-    bool moves;
+    bool state;
 } Merge;
 
 enum { FAR = 64 /* steps */ };
@@ -132,57 +132,36 @@ static bool find_select(const Native *n, uint32_t step, Merge *merge)
 
 static bool find_state(const Native *n, uint32_t step, Merge *merge)
 {
-    enum { MOST = 32 };
     const NativeFunction *f = n->f;
-    const NativeStep *s = &f->steps[step];
-    const Inst *end = &n->insts[s->at];
-    const NativeRegion *own = &f->regions[end->aux];
-    const uint32_t *args = program_args(f->program, end);
-    const uint32_t *next =
-        end->count > INST_ARGS ? f->extra_next + end->arg[0] : s->next;
-    uint32_t times = 0, k = 0;
-    if (f->program->regions[end->aux].kind != REGION_LOOP || end->count > MOST)
-        return false;
-    for (uint32_t i = 0; i < end->count; ++i)
-        if (f->root[args[i]] == n->result) {
-            k = i;
-            ++times;
-        }
-    if (times != 1 || next[k] != NATIVE_NEVER)
-        return false;
-    uint32_t state = f->carried[own->carried + k];
-    if (state == NATIVE_NO_VALUE ||
-        (n->values[state].flags & (NATIVE_KEPT | NATIVE_LIVE)) !=
-            (NATIVE_KEPT | NATIVE_LIVE))
-        return false;
-    *merge = (Merge){ .step = step, .other = state, .state = true };
-    merge->mask = native_region_mask(f, end->aux, true);
-    merge->moves = n->values[state].next != step;
-    for (uint32_t i = 0; i < end->count; ++i)
-        merge->moves |= f->root[args[i]] == state;
-    return true;
+    NativeNext next = f->becomes[n->result];
+    *merge = (Merge){ .step = step,
+                      .mask = native_region_mask(f, next.region, true),
+                      .other = next.state,
+                      .state = true };
+    return n->values[next.state].flags & NATIVE_KEPT && !f->regions[next.region].joint;
 }
 
 static bool find_merge(const Native *n, Merge *merge)
 {
-    uint32_t step = n->values[n->result].next;
-    if (!n->target->registers[NATIVE_MASK] || step == NATIVE_NEVER)
+    const NativeValue *v = &n->values[n->result];
+    if (!n->target->registers[NATIVE_MASK] || v->next == NATIVE_NEVER)
         return false;
-    Op op = (Op) n->insts[n->f->steps[step].at].op;
-    bool found = op == OP_SELECT ? find_select(n, step, merge)
-                                 : op == OP_END && find_state(n, step, merge);
+    bool selects = n->insts[n->f->steps[v->next].at].op == OP_SELECT;
+    bool found = v->role & NATIVE_BECOMES ? find_state(n, v->next, merge)
+                                          : selects && find_select(n, v->next, merge);
     return found && merge->other != n->result && is_there(n, merge->mask) &&
-           is_there(n, merge->other) && is_straight(n, step);
+           is_there(n, merge->other) && (merge->state || is_straight(n, v->next));
 }
 
-/* The state's last use is that it becomes the result. */
+/* Over the state, or a copy if that is needed further on. */
 static bool take_state(Native *n, const Merge *merge)
 {
     const NativeValue *v = &n->values[merge->other];
-    if (merge->moves || v->reg == NATIVE_NO_REG)
+    if (v->reg == NATIVE_NO_REG || !(n->values[n->result].role & NATIVE_SETTLES))
         native_operand_take_over(n, merge->other, false);
     else
         n->result_reg = v->reg;
+    n->values[n->result].role |= NATIVE_BLENDED;
     return true;
 }
 
@@ -190,10 +169,10 @@ static bool take_state(Native *n, const Merge *merge)
  * needs no more. Returns false for 0, which takes no register. */
 static bool take_lanes(Native *n, const Merge *merge, X86Form *form)
 {
-    n->values[n->result].flags |= NATIVE_MERGED;
     *form |= X86_K(native_alloc_load(n, merge->mask));
     if (merge->state)
         return take_state(n, merge);
+    n->values[n->result].flags |= NATIVE_MERGED;
     if (is_zero(n, merge->other)) {
         *form |= X86_Z;
         return false;

@@ -349,6 +349,56 @@ static void blend(Native *n, NativeReg to, uint32_t mask, uint32_t a, NativeReg 
                      use_mask(n, mask, v->bits), chosen, b);
 }
 
+/* ---- states that become their next value where that is computed, so that only one of
+ * both takes a register, or its slot, and nothing is left for the end of the loop ---- */
+
+/* What the value has in lanes that are not active. */
+static void settle_lanes(Native *n, uint32_t value, NativeNext next)
+{
+    const NativeValue *v = value_at(n, value);
+    (void) native_alloc_load(n, value);
+    NativeReg old = native_alloc_load(n, next.state);
+    uint32_t mask = native_region_mask(n->f, next.region, true);
+    blend(n, old, mask, value, old);
+    native_alloc_bind(n, value, old);
+    if (v->flags & NATIVE_SPILLED)
+        native_alloc_free_slot(n, value_at(n, value));
+}
+
+/* The value is in the state's slot, where the top of the loop expects it. */
+static void settle_home(Native *n, uint32_t value, const NativeValue *state,
+                        uint32_t end_step)
+{
+    NativeValue *v = value_at(n, value);
+    (void) native_alloc_load(n, value);
+    if (v->flags & NATIVE_SPILLED)
+        native_alloc_free_slot(n, v);
+    v->slot = state->slot;
+    v->flags |= NATIVE_SPILLED | NATIVE_HOME;
+    native_alloc_clean(n, value);
+    if (v->next == end_step)
+        native_alloc_drop(n, value);
+}
+
+void native_region_settle(Native *n, uint32_t value)
+{
+    NativeNext next = n->f->becomes[value];
+    const NativeRegion *own = &n->f->regions[next.region];
+    NativeValue *state = value_at(n, next.state);
+    bool blended = value_at(n, value)->role & NATIVE_BLENDED;
+    if (n->failed)
+        return;
+    if (state->flags & NATIVE_KEPT && !own->joint && !blended)
+        settle_lanes(n, value, next);
+    state->next = NATIVE_NEVER;
+    native_alloc_drop(n, next.state);
+    if (state->role & NATIVE_HOMED)
+        settle_home(n, value, state, own->end_step);
+    else if (state->flags & NATIVE_SPILLED)
+        native_alloc_free_slot(n, state);
+    native_alloc_unpin(n);
+}
+
 /* ---- conditionals */
 
 /* A copy of a value, in the form in which states and results are. */
@@ -487,6 +537,16 @@ static void end_side(Native *n, bool second)
     x86_bind(&n->x, own->label[second]);
 }
 
+/* Results that become states of the loop around. */
+static void settle_results(Native *n, const NativeRegion *own)
+{
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t result = carried(n, own, k);
+        if (result != NATIVE_NO_VALUE && value_at(n, result)->role & NATIVE_SETTLES)
+            native_region_settle(n, result);
+    }
+}
+
 void native_region_else(Native *n)
 {
     NativeRegion *own = region_of(n);
@@ -509,6 +569,53 @@ static void begin_states(Native *n, const NativeRegion *own)
         native_alloc_bind(n, state, take_operand(n, k + 1));
         set_clean(value_at(n, state), false);
         native_alloc_unpin(n);
+    }
+}
+
+/* Vectors from outside that the loop uses; who takes the register of one has nothing to
+ * store. */
+static uint32_t count_invariants(const Native *n, const NativeRegion *own)
+{
+    const uint32_t *uses = n->f->uses + own->uses[1];
+    uint32_t count = 0;
+    for (uint32_t i = own->state_uses; i < own->use_count[1]; ++i) {
+        const NativeValue *v = value_at(n, uses[i]);
+        count += v->source == NATIVE_COMPUTED && v->class == NATIVE_VECTOR;
+    }
+    return count;
+}
+
+/* The state in a register that the loop needs last, NATIVE_NO_VALUE if there is none. */
+static uint32_t find_last_state(const Native *n, const NativeRegion *own)
+{
+    uint32_t last = NATIVE_NO_VALUE;
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t state = carried(n, own, k);
+        if (state == NATIVE_NO_VALUE || value_at(n, state)->reg == NATIVE_NO_REG ||
+            value_at(n, state)->class != NATIVE_VECTOR)
+            continue;
+        if (last == NATIVE_NO_VALUE ||
+            value_at(n, state)->next > value_at(n, last)->next)
+            last = state;
+    }
+    return last;
+}
+
+/* As many states as there are no registers for begin each iteration in their slots:
+ * whoever drives out one inside of the body has to bring it back at its end. */
+static void send_states_home(Native *n, const NativeRegion *own, uint32_t registers)
+{
+    uint32_t wanted = registers + count_invariants(n, own), away = 0;
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t state = carried(n, own, k);
+        away += state != NATIVE_NO_VALUE && value_at(n, state)->reg == NATIVE_NO_REG;
+    }
+    for (; own->pressure > wanted + away; ++away) {
+        uint32_t state = find_last_state(n, own);
+        if (state == NATIVE_NO_VALUE)
+            return;
+        native_alloc_clean(n, state);
+        native_alloc_drop(n, state);
     }
 }
 
@@ -544,6 +651,7 @@ static void prepare_loop(Native *n, const NativeRegion *own)
     for (uint32_t k = 0; k < own->carried_count; ++k)
         if (carried(n, own, k) != NATIVE_NO_VALUE)
             value_at(n, carried(n, own, k))->flags &= (uint16_t) ~NATIVE_WANTED;
+    send_states_home(n, own, registers - SPARE);
 }
 
 /* Slots in which the top of the loop expects states are kept to its end, also those of
@@ -558,8 +666,10 @@ static void keep_homes(Native *n, const NativeRegion *own, bool keep)
         NativeValue *v = value_at(n, value);
         if (keep && v->reg == NATIVE_NO_REG) {
             v->flags |= NATIVE_HOME;
+            v->role |= NATIVE_HOMED;
         } else if (!keep && v->flags & NATIVE_HOME) {
             v->flags &= (uint16_t) ~NATIVE_HOME;
+            v->role &= (uint8_t) ~NATIVE_HOMED;
             native_alloc_release(n, value);
         }
     }
@@ -584,6 +694,16 @@ static void begin_loop(Native *n)
     x86_bind(&n->x, own->label[0]);
 }
 
+/* Slots that states have here are those in which they leave the loop. */
+static void keep_slots(Native *n, const NativeRegion *own)
+{
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t state = carried(n, own, k);
+        if (state != NATIVE_NO_VALUE && value_at(n, state)->flags & NATIVE_SPILLED)
+            value_at(n, state)->flags |= NATIVE_HOME;
+    }
+}
+
 void native_region_test(Native *n)
 {
     NativeRegion *own = region_of(n);
@@ -599,9 +719,10 @@ void native_region_test(Native *n)
     }
     bind_mask(n, own_mask(n, true), to);
     advance(n, 0);
-    release_uses(n, 0);
     own->snapshot[1] = native_region_snapshot(n);
+    keep_slots(n, own);
     jump_if_none(n, own_mask(n, true), own->label[1]);
+    release_uses(n, 0);
 }
 
 /* A value that the body computed and nobody needs any more. */
@@ -612,7 +733,7 @@ static bool can_rename(const Native *n, uint32_t k)
     return v->reg != NATIVE_NO_REG && v->source == NATIVE_COMPUTED && is_plain(v) &&
            !(v->flags & (NATIVE_UNIFORM | NATIVE_WANTED)) && value < n->f->valid &&
            value > region_info(n)->begin && n->args_next[k] == NATIVE_NEVER &&
-           occurs_once(n, k);
+           !(v->role & NATIVE_TWICE);
 }
 
 /* The next value of state k, in a register. */
@@ -620,14 +741,20 @@ static NativeReg next_state(Native *n, uint32_t state, uint32_t k)
 {
     uint32_t out = n->f->root[n->args[k]];
     NativeValue *v = value_at(n, state);
-    bool done = value_at(n, out)->flags & NATIVE_MERGED; /* native_merge.c */
-    if (!(v->flags & NATIVE_KEPT) || out == state || done)
+    bool blended = value_at(n, out)->role & NATIVE_BLENDED || region_of(n)->joint;
+    if (!(v->flags & NATIVE_KEPT) || out == state || blended)
         return can_rename(n, k) ? value_at(n, out)->reg : take_copy(n, out);
     NativeReg old = native_alloc_load(n, state);
     NativeReg to =
         v->flags & NATIVE_WANTED ? native_alloc_take(n, (NativeClass) v->class) : old;
     blend(n, to, own_mask(n, true), out, old);
     return to;
+}
+
+/* Has the next value of state k taken its place? */
+static bool settled(const Native *n, uint32_t k)
+{
+    return value_at(n, n->f->root[n->args[k]])->role & NATIVE_SETTLES;
 }
 
 /* States that are the next value of another one must keep theirs until the end. */
@@ -646,12 +773,21 @@ static void mark_exchanged(Native *n, bool mark)
     }
 }
 
+/* The value that becomes state k; NATIVE_NO_VALUE if nobody needs that. */
+static uint32_t successor(const Native *n, const NativeRegion *own, uint32_t k)
+{
+    uint32_t value = n->f->root[n->args[k]];
+    if (carried(n, own, k) == NATIVE_NO_VALUE)
+        return NATIVE_NO_VALUE;
+    return settled(n, k) ? value : native_region_incoming(n->f, own, k);
+}
+
 static void compute_states(Native *n, const NativeRegion *own)
 {
     mark_exchanged(n, true);
     for (uint32_t k = 0; k < own->carried_count; ++k) {
         uint32_t state = carried(n, own, k);
-        if (state == NATIVE_NO_VALUE)
+        if (state == NATIVE_NO_VALUE || settled(n, k))
             continue;
         const NativeValue *v = value_at(n, state);
         uint32_t incoming = native_region_incoming(n->f, own, k);
@@ -688,7 +824,22 @@ static void send_home(Native *n, NativeSnapshot *top, uint32_t home, uint32_t va
             top->owner[class][r] = value;
             return;
         }
-    store_as(n, value, home);
+    if (!(value_at(n, value)->flags & NATIVE_HOME)) /* it is not there yet */
+        store_as(n, value, home);
+}
+
+/* The next value of a state is where the top expects it. */
+static void forget(Native *n, uint32_t value)
+{
+    if (value == NATIVE_NO_VALUE)
+        return;
+    NativeValue *v = value_at(n, value);
+    v->next = NATIVE_NEVER;
+    if (v->flags & NATIVE_HOME) { /* the slot is the state's */
+        v->slot = NATIVE_NO_SLOT;
+        v->flags &= (uint16_t) ~(NATIVE_HOME | NATIVE_SPILLED | NATIVE_CLEAN);
+    }
+    native_alloc_release(n, value);
 }
 
 static void end_loop(Native *n)
@@ -704,8 +855,7 @@ static void end_loop(Native *n)
     native_alloc_drop(n, own_mask(n, false));
     for (uint32_t k = 0; k < own->carried_count; ++k)
         if (carried(n, own, k) != NATIVE_NO_VALUE)
-            send_home(n, &top, carried(n, own, k),
-                      native_region_incoming(n->f, own, k));
+            send_home(n, &top, carried(n, own, k), successor(n, own, k));
     send_home(n, &top, own_mask(n, false), own_mask(n, true));
     place(n, &top);
     jump_back(n, own);
@@ -714,11 +864,7 @@ static void end_loop(Native *n)
         native_memory_count_end(n);
     n->counts = false;
     for (uint32_t k = 0; k < own->carried_count; ++k)
-        if (carried(n, own, k) != NATIVE_NO_VALUE) {
-            uint32_t incoming = native_region_incoming(n->f, own, k);
-            value_at(n, incoming)->next = NATIVE_NEVER;
-            native_alloc_release(n, incoming);
-        }
+        forget(n, successor(n, own, k));
     advance(n, 1);
     native_region_resume(n, own->snapshot[1]);
     release_uses(n, 1);
@@ -754,6 +900,7 @@ void native_region_end(Native *n)
         } else {
             end_side(n, true);
         }
+        settle_results(n, region_of(n));
         break;
     default:
         break;

@@ -51,6 +51,13 @@ static inline void kill(Alive *now, const NativeValue *v)
     now->alive -= (v->next != NATIVE_NEVER) & occupies(v) & (now->alive != 0);
 }
 
+/* Nobody needs the value between here and where it is made anew. */
+static inline void forget(Alive *now, NativeValue *v)
+{
+    kill(now, v);
+    v->next = NATIVE_NEVER;
+}
+
 static uint32_t find_item(const Steps *b, uint32_t packet, uint32_t k)
 {
     return b->f->items[b->f->values[packet].slot + k];
@@ -76,13 +83,54 @@ static void note_merges(const Steps *b, const Inst *end, const NativeRegion *own
 {
     const NativeFunction *f = b->f;
     const uint32_t *args = program_args(b->p, end);
-    if (b->p->regions[end->aux].kind != REGION_LOOP)
+    if (b->p->regions[end->aux].kind != REGION_LOOP || own->joint)
         return;
     for (uint32_t k = 0; k < own->carried_count; ++k) {
         uint32_t state = f->carried[own->carried + k];
         if (state != NATIVE_NO_VALUE && f->values[state].flags & NATIVE_KEPT &&
             f->values[state].type != VarTypeBool)
             f->values[f->root[args[k]]].flags |= NATIVE_SELECTED;
+    }
+}
+
+/* Is this use one of a state, which is there to be its result only? Of END, where it is
+ * blended into its next one; where all lanes leave together, of TEST. */
+static bool is_vain(const NativeFunction *f, const NativeRegion *own, bool end,
+                    uint32_t value)
+{
+    return value < f->valid && (!(f->values[value].flags & NATIVE_KEPT) ||
+                                (end && own->joint));
+}
+
+/* A value that becomes a state of a loop does so here, if nobody needs the state behind
+ * this step other than to become its next value: in lanes that are not active it keeps
+ * the last one. */
+static void settle(Steps *b, uint32_t value, uint32_t step)
+{
+    NativeFunction *f = b->f;
+    NativeNext next = f->becomes[value];
+    const NativeRegion *own = &f->regions[next.region];
+    NativeValue *state = &f->values[next.state];
+    if (state->next != NATIVE_NEVER && state->next != own->end_step) {
+        f->values[value].role &= (uint8_t) ~NATIVE_SETTLES;
+        return;
+    }
+    forget(&b->now, state);
+    if (state->flags & NATIVE_KEPT && !own->joint)
+        use(&b->now, state, step);
+}
+
+/* The results of a conditional. */
+static void settle_results(Steps *b, const Inst *end, uint32_t step)
+{
+    const NativeFunction *f = b->f;
+    const NativeRegion *own = &f->regions[end->aux];
+    if (b->p->regions[end->aux].kind != REGION_IF)
+        return;
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t value = f->carried[own->carried + k];
+        if (value != NATIVE_NO_VALUE && f->values[value].role & NATIVE_SETTLES)
+            settle(b, value, step);
     }
 }
 
@@ -105,12 +153,15 @@ static void link_mark(Steps *b, const Inst *inst, uint32_t step)
     bool end = inst->op == OP_END;
     for (uint32_t i = own->uses[end]; i < own->uses[end] + own->use_count[end]; ++i)
         f->use_next[i] = f->values[f->uses[i]].next;
-    /* A state is blended into its next one only if its last one is needed. */
-    uint32_t states = end ? own->uses[end] + own->state_uses : 0;
+    uint32_t states = end ? own->state_uses : own->use_count[0];
+    if (b->p->regions[inst->aux].kind != REGION_LOOP)
+        states = 0;
+    states += own->uses[end];
     for (uint32_t i = own->uses[end]; i < own->uses[end] + own->use_count[end]; ++i)
-        if (i >= states || f->values[f->uses[i]].flags & NATIVE_KEPT ||
-            f->uses[i] >= f->valid)
+        if (i >= states || !is_vain(f, own, end, f->uses[i]))
             use(&b->now, &f->values[f->uses[i]], step);
+        else if (end)
+            forget(&b->now, &f->values[f->uses[i]]);
     if (end) {
         note_merges(b, inst, own);
         own->end_step = step;
@@ -157,6 +208,10 @@ static void link_step(Steps *b, uint32_t at, uint32_t step)
         f->local_rows += inst->aux + 1;
     if (inst->type == VarTypeBool)
         note_masks(b, inst);
+    if (f->values[at].role & NATIVE_SETTLES)
+        settle(b, at, step);
+    if (inst->op == OP_END)
+        settle_results(b, inst, step);
     kill(&b->now, &f->values[at]);
     for (uint32_t k = 0; k < count; ++k)
         next[k] = f->values[f->root[args[k]]].next;
