@@ -9,8 +9,8 @@
  *     reverse  a loop of a counter, the adjoints of states, and the sums of what goes
  *              to variables from outside
  *
- * A short tape is made of local arrays, and then all of this is one kernel but for the
- * counting.
+ * A tape that a packet of lanes has room for in a near cache is made of local arrays,
+ * and then all of this is one kernel but for the counting.
  *
  * If the tape would be larger than the limit, the iterations are cut into parts, with a
  * checkpoint where each begins: the loop runs through all of them, and then, from the
@@ -43,10 +43,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/graph/access.h"
-
-/* Bytes of a tape in a lane: those of some packets fit a near cache; or it is better
- * than to compute states again. */
-enum { NEAR = 4096, FAR = 16384 };
 
 typedef struct Reverse {
     LoopDerivative *d;
@@ -414,7 +410,7 @@ static bool go_back_bounded(Reverse *r, size_t length, uint32_t *number)
 {
     bool in_lanes = false;
     if (!has_local(r)) /* which could not be evaluated */
-        TRY(ad_tape_allocate_in_lanes(&r->tape, length, NEAR, &in_lanes), false);
+        TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
     return in_lanes ? go_back_at_once(r, number) : go_back_with_tape(r, length, number);
 }
 
@@ -426,7 +422,7 @@ static bool go_back_counted(Reverse *r, uint32_t most, uint32_t *number)
     bool in_lanes;
     while (length < most)
         length *= 2;
-    TRY(ad_tape_allocate_in_lanes(&r->tape, length, NEAR, &in_lanes), false);
+    TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
     return in_lanes ? run_again(r, number) && go_back(r, *number, 0)
                     : go_back_with_tape(r, most, number);
 }
@@ -458,7 +454,7 @@ static bool go_back_in_kernel(Reverse *r, uint32_t *number)
     bool in_lanes = false, bounded = t->max_iterations > 0;
     size_t most = bounded ? (size_t) t->max_iterations : 0;
     if (bounded && !r->tape.local && fits(r, most))
-        TRY(ad_tape_allocate_in_lanes(&r->tape, most, FAR, &in_lanes), false);
+        TRY(ad_tape_allocate_in_lanes(&r->tape, most, &in_lanes), false);
     if (!in_lanes)
         TRY(ad_stack_begin(&r->stack, r->d, most), false);
     return run_again(r, number) && check_later(t, number) && go_back(r, *number, 0);

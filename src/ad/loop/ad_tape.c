@@ -155,11 +155,12 @@ bool ad_tape_allocate(AdTape *tape, size_t length)
     return jit_eval();
 }
 
-bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, size_t most, bool *fits)
+bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, bool *fits)
 {
     const AdTemplate *t = tape->d->t;
     size_t bytes = ad_tape_bytes(tape) / t->size.count;
-    *fits = !tape->d->tracked && length <= most / bytes && ad_room_take(length * bytes);
+    *fits = !tape->d->tracked && length <= SIZE_MAX / bytes &&
+            ad_room_take(length * bytes);
     if (!*fits)
         return true;
     tape->length = length;

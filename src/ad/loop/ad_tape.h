@@ -48,11 +48,10 @@ size_t ad_tape_bytes(const AdTape *tape);
 size_t ad_tape_checkpoint_bytes(const AdTape *tape);
 /** Have arrays for that many iterations. */
 bool ad_tape_allocate(AdTape *tape, size_t length);
-/** Have local arrays, if those of a lane have at most so many bytes, and there is room
- *  for them (ad_room.h): '*fits' says whether it is so. Then nothing is written to
- *  memory, and the loops that write and read them are parts of one kernel. False: error
- *  recorded. */
-bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, size_t most, bool *fits);
+/** Have local arrays, if there is room for them (ad_room.h): '*fits' says whether it is
+ *  so. Then nothing is written to memory, and the loops that write and read them are
+ *  parts of one kernel. False: error recorded. */
+bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, bool *fits);
 /** Positions on it have 32 bits. */
 bool ad_tape_can_have(const AdTape *tape, size_t length);
 /** Run the loop from a checkpoint on: as far as iteration number 'end' (0: to its end),
