@@ -680,7 +680,7 @@ static void write_there(uint32_t *target, const Write *w)
     DROP(lane, index, base, value);
 }
 
-/* What writes leave is what they would leave one by one; how many launches that took. */
+/* What writes leave is what they would leave one by one. How many launches are made. */
 static uint64_t check_writes(const Write *writes, uint32_t count)
 {
     uint32_t expected[WRITE_SIZE] = { 0 }, zero = jit_var_u32(CPU, 0);

@@ -29,10 +29,13 @@ static uint64_t entries_for(const Var *target)
     return expand_stride(target) * device->workers(device);
 }
 
-bool expand_pays(const Var *target, uint64_t lanes)
+bool expand_pays(const Var *target, uint64_t values)
 {
+    /* Entries for whose filling and folding a plain write makes up, where atomic ones
+     * would take two to three times as long. */
+    enum { WORTH = 3 };
     uint64_t entries = entries_for(target);
-    return var_lanes(target) <= state.expand_threshold && entries <= 2 * lanes;
+    return var_lanes(target) <= state.expand_threshold && entries <= WORTH * values;
 }
 
 VarId expand_copies_of(VarId target)
