@@ -318,8 +318,8 @@ static void widen(CpuChain *chain, uint32_t workers)
 {
     for (uint32_t i = 0; i < chain->count; ++i) {
         CpuJob *job = chain->jobs[i];
-        if (job->small && job->workers < workers && job->command->kind == COMMAND_LAUNCH &&
-            !cpu_launch_widen(job, workers))
+        bool narrow = job->command->kind == COMMAND_LAUNCH && job->workers < workers;
+        if (job->small && narrow && !cpu_launch_widen(job, workers))
             chain->count = i;
     }
 }
