@@ -481,7 +481,7 @@ static void turns_step(uint32_t *state)
 static void test_counted_turns(void **unused)
 {
     (void) unused;
-    enum { LANES = 8, ENTRIES = 100, ENOUGH = 2 * 128 / (3 * LANES) + 1 };
+    enum { LANES = 8, ENTRIES = 100, ENOUGH = 2 * 128 / (6 * LANES) + 1 };
     static const Turns all[] = {
         { jit_var_lt, 0, 1, ENOUGH, false, ENOUGH },
         { jit_var_lt, 0, 1, ENOUGH - 1, false, ENOUGH - 1 },

@@ -31,9 +31,8 @@ static uint64_t entries_for(const Var *target)
 
 bool expand_pays(const Var *target, uint64_t values)
 {
-    /* Entries for whose filling and folding a plain write makes up, where atomic ones
-     * would take two to three times as long. */
-    enum { WORTH = 3 };
+    /* Entries for whose filling and folding a write makes up that is no atomic one. */
+    enum { WORTH = 6 };
     uint64_t entries = entries_for(target);
     return var_lanes(target) <= state.expand_threshold && entries <= WORTH * values;
 }
