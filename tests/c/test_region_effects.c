@@ -3,6 +3,7 @@
  *
  * Every region here stands beside the same code in C over one lane at a time.
  */
+#include "device/device.h"
 #include "region_util.h"
 
 enum { N = 1003 };
@@ -481,28 +482,30 @@ static void turns_step(uint32_t *state)
 static void test_counted_turns(void **unused)
 {
     (void) unused;
-    enum { LANES = 8, ENTRIES = 100, ENOUGH = 2 * 128 / (6 * LANES) + 1 };
-    static const Turns all[] = {
-        { jit_var_lt, 0, 1, ENOUGH, false, ENOUGH },
-        { jit_var_lt, 0, 1, ENOUGH - 1, false, ENOUGH - 1 },
-        { jit_var_lt, 5, 3, 5 + 3 * ENOUGH - 2, false, ENOUGH },
-        { jit_var_gt, 5, 3, 5 + 3 * (ENOUGH - 1), true, ENOUGH - 1 },
-        { jit_var_le, 1, 1, ENOUGH, false, ENOUGH },
-        { jit_var_ge, 1, 1, ENOUGH - 1, true, ENOUGH - 1 },
-        { jit_var_gt, ENOUGH, UINT32_MAX, 0, false, ENOUGH },
-        { jit_var_ge, ENOUGH - 1, UINT32_MAX, 1, false, ENOUGH - 1 },
-        { jit_var_neq, ENOUGH, UINT32_MAX, 0, false, ENOUGH },
-        { jit_var_neq, 2, 4, 2 + 4 * (ENOUGH - 1), true, ENOUGH - 1 },
+    enum { LANES = 8, ENTRIES = 100, COPY = 128, WORTH = 6 };
+    Device *device = device_find(CPU, 0);
+    const uint32_t each = WORTH * LANES; /* entries that a turn is worth */
+    const uint32_t enough = (device->workers(device) * COPY + each - 1) / each;
+    const Turns all[] = {
+        { jit_var_lt, 0, 1, enough, false, enough },
+        { jit_var_lt, 0, 1, enough - 1, false, enough - 1 },
+        { jit_var_lt, 5, 3, 5 + 3 * enough - 2, false, enough },
+        { jit_var_gt, 5, 3, 5 + 3 * (enough - 1), true, enough - 1 },
+        { jit_var_le, 1, 1, enough, false, enough },
+        { jit_var_ge, 1, 1, enough - 1, true, enough - 1 },
+        { jit_var_gt, enough, UINT32_MAX, 0, false, enough },
+        { jit_var_ge, enough - 1, UINT32_MAX, 1, false, enough - 1 },
+        { jit_var_neq, enough, UINT32_MAX, 0, false, enough },
+        { jit_var_neq, 2, 4, 2 + 4 * (enough - 1), true, enough - 1 },
         { jit_var_lt, 7, 1, 7, false, 0 },
     };
-    OK(jit_llvm_set_thread_count(2));
     for (size_t i = 0; i < COUNT_OF(all); ++i) {
         turns = &all[i];
         shared_array = fill_u32(ENTRIES, 0);
         uint32_t state[] = { u32(turns->first), counter(LANES) };
         run_loop("counted", 2, state, turns_left, turns_step);
         assert_int_equal(program_count(state[0], "worker") != 0,
-                         turns->turns >= ENOUGH);
+                         turns->turns >= enough);
         for (uint32_t k = 0, found; k < ENTRIES; ++k) {
             OK(jit_var_read(shared_array, k, &found));
             assert_int_equal(found, k < LANES ? turns->turns : 0);
