@@ -139,7 +139,8 @@ static bool find_affine(VarId index, Affine *out)
     return out->shift < out->stride;
 }
 
-/* Components of one vector: base * n + 0, base * n + 1, ... '*ascending': in order. */
+/* Components of one vector: base * n + 0, base * n + 1, ... '*ascending': a comes
+ * first. */
 static bool indices_disjoint(const Var *a, const Var *b, bool *ascending)
 {
     Affine x, y;
@@ -182,8 +183,9 @@ static bool same_entries(const Var *a, const Var *b)
 enum {
     REASON_COMMUTE = 1,
     REASON_ENTRIES = 2,   /* of each lane, by nature or promise of both */
-    REASON_ASCENDING = 4, /* components of a vector, one after the other */
-    REASON_OTHER = 8      /* that is not so */
+    REASON_ASCENDING = 4, /* components of a vector, one after the other, */
+    REASON_DESCENDING = 8, /* ... or from the last one on */
+    REASON_OTHER = 16     /* that is not so */
 };
 
 /* 0: they may not share a kernel. */
@@ -198,7 +200,7 @@ static uint32_t reasons_to_share(const Var *a, const Var *b)
                                                           : REASON_OTHER;
     bool ascending;
     if (indices_disjoint(a, b, &ascending))
-        return ascending ? REASON_ASCENDING : REASON_OTHER;
+        return ascending ? REASON_ASCENDING : REASON_DESCENDING;
     return 0;
 }
 
