@@ -146,14 +146,27 @@ static bool redirect(ThreadState *ts, RegionReplay *r, const ScatterTarget *targ
     return ok;
 }
 
-/* The region with copies as targets; a new reference. */
+/* Copies that nobody writes to after all go away before the targets are written. */
+static bool drop_copies(ThreadState *ts, const Search *s)
+{
+    for (uint32_t i = 0; i < s->count; ++i) {
+        VarId copies = expand_copies_of(s->targets[i].array);
+        if (copies && !var_get(copies)->pending)
+            TRY(expand_collapse(ts, s->targets[i].array), false);
+    }
+    return true;
+}
+
+/* The region with copies as targets; a new reference. Some callables with local arrays
+ * cannot be recorded again: what they are then would depend on values of their own
+ * bodies. These keep their targets. */
 static VarId record_again(ThreadState *ts, const Search *s, VarId region)
 {
     RegionReplay r;
     const Var *v = var_get(region);
     TRY(region_replay_begin(&r, ts, v->region->scope), 0);
     r.unqueued = true;
-    bool ok = true;
+    bool ok = true, fits = true;
     for (uint32_t i = 0; ok && i < s->count; ++i)
         if (pays(&s->targets[i], var_lanes(v)))
             ok = redirect(ts, &r, &s->targets[i]);
@@ -161,12 +174,16 @@ static VarId record_again(ThreadState *ts, const Search *s, VarId region)
     if (ok && r.target_count) {
         ok = region_replay_region(&r, region);
         now = ok ? region_replay_find(&r, region) : 0;
+        fits = !now || !(var_get(now)->flags & ~var_get(region)->flags & VAR_SYMBOLIC);
     }
-    now = ok ? now : 0;
+    now = !ok ? 0 : fits ? now : region;
     if (now)
         var_inc(now);
     region_replay_end(&r);
-    return now;
+    if (fits || drop_copies(ts, s))
+        return now;
+    var_dec(now);
+    return 0;
 }
 
 static VarId expand(ThreadState *ts, Search *s, VarId region)
