@@ -99,7 +99,7 @@ typedef struct Job {
     void *payload;
     uint32_t blocks;
     uint32_t workers; /* numbers stay below it, 0: any */
-    bool small;
+    bool small, patient;
     Buffer *from, *to; /* what it reads and writes, or NULL */
 } Job;
 
@@ -128,9 +128,10 @@ static inline void finish_job(void *payload, const Command *command,
 /* NULL: out of memory. */
 static inline Command *job_command(const Job *job)
 {
-    static CpuCode codes[2] = {
+    static CpuCode codes[3] = {
         {.code = {1, NULL}, .run = run_blocks, .cost = {.lane = 1u << 30}},
-        {.code = {1, NULL}, .run = run_blocks}};
+        {.code = {1, NULL}, .run = run_blocks},
+        {.code = {1, NULL}, .run = run_blocks, .cost = {.loops = true}}};
     uint32_t slots = 0;
     Command *c = command_create(cpu_device(), job->run ? COMMAND_LAUNCH : COMMAND_EVENT,
                                 (uint64_t) CPU_GRANULE * job->blocks,
@@ -138,7 +139,7 @@ static inline Command *job_command(const Job *job)
     if (!c)
         return NULL;
     if (job->run) {
-        c->launch.code = code_retain(&codes[job->small].code);
+        c->launch.code = code_retain(&codes[job->patient ? 2 : job->small].code);
         c->launch.workers = job->workers;
     }
     memcpy(c->data, job, sizeof *job);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "device/cpu/cpu_job.h"
 #include "eval_util.h"
 #include "watch_joined.h"
 
@@ -198,6 +199,69 @@ static void test_apart(void **unused)
     DROP(x, expected);
 }
 
+/* ------------------------------------------------------------- a small one first */
+
+static uint32_t last_workers; /* of the job of a head that others have joined */
+
+static void note_workers(void *unused, const Command *command,
+                         const CommandResult *result)
+{
+    (void) unused;
+    (void) result;
+    if (command->joined)
+        last_workers = ((const CpuJob *) command->job)->workers;
+}
+
+static void watch_workers(void *unused, const Command *command)
+{
+    (void) unused;
+    ((Command *) (uintptr_t) command)->done = note_workers;
+}
+
+static uint32_t steps_of(uint32_t x, uint32_t count)
+{
+    uint32_t scale = jit_var_f32(CPU, 0.999f), shift = jit_var_f32(CPU, 0.001f);
+    jit_var_inc_ref(x);
+    for (uint32_t i = 0; i < count; ++i)
+        advance(&x, jit_var_fma(x, scale, shift));
+    DROP(scale, shift);
+    return x;
+}
+
+/* What the first one alone would not be worth is for all threads if others are. */
+static void test_small_first(void **unused)
+{
+    (void) unused;
+    enum { SIZE = 100000, FEW = 1, MANY = 2000 };
+    OK(jit_llvm_set_thread_count(2));
+    float *data = calloc(SIZE, sizeof *data);
+    uint32_t x = array_of(VarTypeFloat32, data, SIZE), y[2], z[2];
+    free(data);
+    for (uint32_t k = 0; k < 2; ++k) {
+        for (uint32_t again = 0; again < 2; ++again) {
+            if (again)
+                DROP(y[k], z[k]);
+            OK(jit_sync_thread());
+            Stream *stream = stream_self(device_find(CPU, 0));
+            stream_set_tap(stream, watch_workers, NULL);
+            last_workers = 0;
+            jit_launch_hold(!k);
+            y[k] = steps_of(x, FEW);
+            OK(jit_var_eval(y[k]));
+            z[k] = steps_of(y[k], MANY);
+            OK(jit_var_eval(z[k]));
+            if (!k)
+                jit_launch_hold(false);
+            OK(jit_sync_thread());
+            stream_set_tap(stream, NULL, NULL);
+        }
+        assert_true(k || last_workers == 2);
+    }
+    check_same(y[0], y[1]);
+    check_same(z[0], z[1]);
+    DROP(x, y[0], y[1], z[0], z[1]);
+}
+
 static void *stop(void *after)
 {
     nanosleep(&(struct timespec){ 0, *(long *) after }, NULL);
@@ -234,6 +298,7 @@ static int tests(void)
 {
     const struct CMUnitTest list[] = { TEST(test_joined), TEST(test_kept),
                                        TEST(test_lane_a_row), TEST(test_apart),
+                                       TEST(test_small_first),
                                        TEST(test_interrupted) };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

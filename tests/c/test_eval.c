@@ -644,6 +644,91 @@ static void test_disk_cache(void **unused)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* ------------------------------------------------ writes that share a kernel */
+
+enum { WRITE_LANES = 50, WRITE_PARTS = 3, WRITE_SIZE = WRITE_LANES * WRITE_PARTS };
+
+typedef struct Write {
+    uint32_t part; /* its entries are lane * WRITE_PARTS + part; or WRITE_PARTS: lane */
+    ReduceOp op;   /* Identity or Add */
+    uint32_t value; /* plus lane */
+} Write;
+
+static void write_here(uint32_t *expected, const Write *w)
+{
+    for (uint32_t lane = 0; lane < WRITE_LANES; ++lane) {
+        uint32_t entry = w->part == WRITE_PARTS ? lane : lane * WRITE_PARTS + w->part;
+        uint32_t *x = &expected[entry];
+        *x = (w->op == ReduceOpAdd ? *x : 0) + w->value + lane;
+    }
+}
+
+static void write_there(uint32_t *target, const Write *w)
+{
+    uint32_t lane = jit_var_counter(CPU, WRITE_LANES), index = lane;
+    jit_var_inc_ref(index);
+    if (w->part < WRITE_PARTS) {
+        uint32_t parts = jit_var_u32(CPU, WRITE_PARTS);
+        uint32_t part = jit_var_u32(CPU, w->part);
+        advance(&index, jit_var_mul(index, parts));
+        advance(&index, jit_var_add(index, part));
+        DROP(parts, part);
+    }
+    uint32_t base = jit_var_u32(CPU, w->value), value = jit_var_add(base, lane);
+    advance(target, jit_var_scatter(*target, value, index, ALWAYS, w->op,
+                                    ReduceModeDirect));
+    DROP(lane, index, base, value);
+}
+
+/* What writes leave is what they would leave one by one. How many launches are made. */
+static uint64_t check_writes(const Write *writes, uint32_t count)
+{
+    uint32_t expected[WRITE_SIZE] = { 0 }, zero = jit_var_u32(CPU, 0);
+    uint32_t target = jit_var_resize(zero, WRITE_SIZE);
+    Stats before = stats_now();
+    for (uint32_t i = 0; i < count; ++i) {
+        write_here(expected, &writes[i]);
+        write_there(&target, &writes[i]);
+    }
+    OK(jit_eval());
+    Stats after = stats_now();
+    for (uint32_t i = 0, found; i < WRITE_SIZE; ++i) {
+        OK(jit_var_read(target, i, &found));
+        assert_int_equal(found, expected[i]);
+    }
+    DROP(zero, target);
+    return after.launches - before.launches;
+}
+
+static void test_writes_share(void **unused)
+{
+    (void) unused;
+    enum { ALL = WRITE_PARTS, MOST = 8 };
+    const ReduceOp set = ReduceOpIdentity, add = ReduceOpAdd;
+    const Write parts[] = { { 0, set, 1 }, { 1, set, 2 }, { 2, set, 3 } };
+    const Write back[] = { { 2, set, 1 }, { 1, set, 2 }, { 0, set, 3 } };
+    const Write lanes[] = { { ALL, set, 1 }, { ALL, set, 2 }, { ALL, set, 3 } };
+    const Write sums[] = { { ALL, add, 1 }, { 1, add, 2 }, { 2, add, 3 } };
+    const Write twice[] = { { 0, set, 1 }, { 2, set, 2 }, { 1, set, 3 },
+                            { 2, set, 4 } };
+    const Write mixed[] = { { 0, add, 1 }, { 1, add, 2 }, { 1, set, 3 } };
+    assert_int_equal(check_writes(parts, COUNT_OF(parts)), 1);
+    assert_int_equal(check_writes(back, COUNT_OF(back)), 1);
+    assert_int_equal(check_writes(lanes, COUNT_OF(lanes)), 1);
+    assert_int_equal(check_writes(sums, COUNT_OF(sums)), 1);
+    assert_true(check_writes(twice, COUNT_OF(twice)) > 1);
+    assert_true(check_writes(mixed, COUNT_OF(mixed)) > 1);
+    for (uint32_t i = 0; i < 200; ++i) {
+        Write some[MOST];
+        uint32_t count = 1 + (uint32_t) (random_bits() % MOST);
+        for (uint32_t k = 0; k < count; ++k)
+            some[k] = (Write) { (uint32_t) (random_bits() >> 8) % (WRITE_PARTS + 1),
+                                random_bits() >> 20 & 3 ? set : add,
+                                (uint32_t) (random_bits() >> 8) % 1000 };
+        (void) check_writes(some, count);
+    }
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
@@ -652,7 +737,8 @@ static int run(void)
         TEST(test_cache), TEST(test_near_miss), TEST(test_sizes),
         TEST(test_host_functions), TEST(test_events),
         TEST(test_launch_blocking), TEST(test_threads), TEST(test_streamed),
-        TEST(test_long_chain), TEST(test_disk_cache),
+        TEST(test_long_chain), TEST(test_writes_share),
+        TEST(test_disk_cache),
     };
     return cmocka_run_group_tests_name("eval", tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  *
  * Every region here stands beside the same code in C over one lane at a time.
  */
+#include "device/device.h"
 #include "region_util.h"
 
 enum { N = 1003 };
@@ -451,6 +452,68 @@ static void test_private_copies(void **unused)
     free(limits);
 }
 
+/* How often a loop goes round is known if it counts with literals. */
+typedef struct Turns {
+    uint32_t (*goes_on)(uint32_t, uint32_t);
+    uint32_t first, step, limit;
+    bool swapped;  /* limit op state */
+    uint32_t turns;
+} Turns;
+
+static const Turns *turns;
+
+static uint32_t turns_left(const uint32_t *state)
+{
+    uint32_t limit = u32(turns->limit), condition;
+    condition = turns->swapped ? turns->goes_on(limit, state[0])
+                               : turns->goes_on(state[0], limit);
+    jit_var_dec_ref(limit);
+    return condition;
+}
+
+static void turns_step(uint32_t *state)
+{
+    uint32_t one = u32(1);
+    advance(&shared_array, scatter_add(shared_array, one, state[1]));
+    jit_var_dec_ref(one);
+    add_u32(&state[0], turns->step);
+}
+
+static void test_counted_turns(void **unused)
+{
+    (void) unused;
+    enum { LANES = 8, ENTRIES = 100, COPY = 128, WORTH = 6 };
+    Device *device = device_find(CPU, 0);
+    const uint32_t each = WORTH * LANES; /* entries that a turn is worth */
+    const uint32_t enough = (device->workers(device) * COPY + each - 1) / each;
+    const Turns all[] = {
+        { jit_var_lt, 0, 1, enough, false, enough },
+        { jit_var_lt, 0, 1, enough - 1, false, enough - 1 },
+        { jit_var_lt, 5, 3, 5 + 3 * enough - 2, false, enough },
+        { jit_var_gt, 5, 3, 5 + 3 * (enough - 1), true, enough - 1 },
+        { jit_var_le, 1, 1, enough, false, enough },
+        { jit_var_ge, 1, 1, enough - 1, true, enough - 1 },
+        { jit_var_gt, enough, UINT32_MAX, 0, false, enough },
+        { jit_var_ge, enough - 1, UINT32_MAX, 1, false, enough - 1 },
+        { jit_var_neq, enough, UINT32_MAX, 0, false, enough },
+        { jit_var_neq, 2, 4, 2 + 4 * (enough - 1), true, enough - 1 },
+        { jit_var_lt, 7, 1, 7, false, 0 },
+    };
+    for (size_t i = 0; i < COUNT_OF(all); ++i) {
+        turns = &all[i];
+        shared_array = fill_u32(ENTRIES, 0);
+        uint32_t state[] = { u32(turns->first), counter(LANES) };
+        run_loop("counted", 2, state, turns_left, turns_step);
+        assert_int_equal(program_count(state[0], "worker") != 0,
+                         turns->turns >= enough);
+        for (uint32_t k = 0, found; k < ENTRIES; ++k) {
+            OK(jit_var_read(shared_array, k, &found));
+            assert_int_equal(found, k < LANES ? turns->turns : 0);
+        }
+        DROP(state[0], state[1], shared_array);
+    }
+}
+
 /* What is written in two ways cannot have any. */
 static void add_and_max_step(uint32_t *state)
 {
@@ -623,6 +686,7 @@ static int all(void)
         TEST(test_packet),
         TEST(test_shared_target), TEST(test_read_before_write),
         TEST(test_read_after_write), TEST(test_places), TEST(test_private_copies),
+        TEST(test_counted_turns),
         TEST(test_two_reductions), TEST(test_nested_copies), TEST(test_mixed_use),
         TEST(test_atomic),
         TEST(test_sizes_of_groups), TEST(test_debug),

@@ -301,6 +301,50 @@ static void set_size_inside(void *payload, uint32_t block, uint32_t worker)
     error_clear();
 }
 
+/* Threads that meet in a job. */
+typedef struct Meeting {
+    _Atomic uint32_t inside[4]; /* by worker */
+    _Atomic uint32_t most;
+} Meeting;
+
+static uint32_t count_inside(Meeting *m)
+{
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < 4; w++) {
+        uint32_t inside = atomic_load(&m->inside[w]);
+        assert_true(inside <= 1); /* numbers are unique */
+        count += inside;
+    }
+    return count;
+}
+
+/* The first block lasts until the job is worth sharing, the others until all threads
+ * have been seen, or for very long. */
+static void meet(void *payload, uint32_t block, uint32_t worker)
+{
+    Meeting *m = payload;
+    uint64_t since = clock_ns(), patience = block ? 1000000000 : 1000000;
+    atomic_fetch_add(&m->inside[worker], 1);
+    do {
+        uint32_t count = count_inside(m), most = atomic_load(&m->most);
+        while (count > most && !atomic_compare_exchange_weak(&m->most, &most, count))
+            continue;
+        sleep_us(50);
+    } while (clock_ns() - since < patience && (!block || atomic_load(&m->most) < 3));
+    atomic_fetch_sub(&m->inside[worker], 1);
+}
+
+/* Who has begun a patient job takes part in the rest as everybody else. */
+static void patient_job_has_all_threads(void **state)
+{
+    (void) state;
+    assert_true(pool_set_size(3));
+    Meeting m = {.most = 0};
+    run_job(&(Job) {.run = meet, .payload = &m, .blocks = 24, .patient = true});
+    stream_sync(own_stream());
+    assert_int_equal(atomic_load(&m.most), 3);
+}
+
 static void pool_sizes(void **state)
 {
     (void) state;
@@ -512,6 +556,7 @@ int main(void)
         TEST(buffers_at_once),
         TEST(buffer_cache_is_bounded), TEST(buffer_cache_expires),
         TEST(buffer_mapped_is_released_once), TEST(workers_block_signals),
+        TEST(patient_job_has_all_threads),
         TEST(pool_sizes), TEST(pool_without_threads), TEST(fork_child_runs_jobs),
         TEST(fork_under_load), TEST(events), TEST(every_step_fails_once),
     };

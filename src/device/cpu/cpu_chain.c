@@ -128,7 +128,7 @@ static uint64_t common_multiple(uint64_t a, uint64_t b)
 typedef struct Wish {
     uint64_t step; /* units begin at multiples of it */
     uint32_t most; /* lanes of a unit */
-    uint32_t workers;
+    uint32_t workers; /* 0: all are small */
 } Wish;
 
 /* 'scale' lanes of the first one are a lane of this one. A small one has memory for one
@@ -138,15 +138,20 @@ static Wish join_wishes(Wish wish, const CpuJob *job, uint32_t scale)
     uint64_t most = (uint64_t) job->most * scale;
     wish.step = common_multiple(wish.step, (uint64_t) job->step * scale);
     wish.most = most < wish.most ? (uint32_t) most : wish.most;
-    if (!job->small && job->workers < wish.workers)
+    if (!job->small && (!wish.workers || job->workers < wish.workers))
         wish.workers = job->workers;
     return wish;
+}
+
+static uint32_t count_workers(const Wish *wish)
+{
+    return wish->workers ? wish->workers : 1;
 }
 
 /* 0: there is none. */
 static uint32_t choose_unit(const Wish *wish, uint64_t size)
 {
-    uint64_t share = size / ((uint64_t) wish->workers * UNITS_PER_WORKER);
+    uint64_t share = size / ((uint64_t) count_workers(wish) * UNITS_PER_WORKER);
     uint64_t unit = wish->step > UNIT ? wish->step : UNIT;
     unit = unit < wish->most ? unit : wish->most;
     unit = (unit < share ? unit : share) / wish->step * wish->step;
@@ -286,7 +291,7 @@ static bool can_join(const CpuChain *chain, const Command *c)
 static Wish collect(CpuChain *chain, CpuJob *job)
 {
     const Command *head = job->command, *c = head;
-    Wish wish = { job->step, job->most, job->workers };
+    Wish wish = join_wishes((Wish) { 1, UINT32_MAX, 0 }, job, 1);
     chain->jobs[0] = job;
     chain->scale[0] = chain->count = 1;
     chain->timed = head->timed;
@@ -311,10 +316,10 @@ static Wish collect(CpuChain *chain, CpuJob *job)
 /* Have small launches serve all workers; the chain ends before one that cannot. */
 static void widen(CpuChain *chain, uint32_t workers)
 {
-    for (uint32_t i = 1; i < chain->count; ++i) {
+    for (uint32_t i = 0; i < chain->count; ++i) {
         CpuJob *job = chain->jobs[i];
-        if (job->small && job->command->kind == COMMAND_LAUNCH &&
-            !cpu_launch_widen(job, workers))
+        bool narrow = job->command->kind == COMMAND_LAUNCH && job->workers < workers;
+        if (job->small && narrow && !cpu_launch_widen(job, workers))
             chain->count = i;
     }
 }
@@ -327,19 +332,20 @@ void cpu_chain_begin(CpuJob *job)
     ErrorRecord before;
     error_save(&before);
     CpuChain *chain = alloc_zero(1, sizeof *chain);
-    Wish wish = { 0 };
+    uint32_t workers = 1;
     if (chain) {
-        wish = collect(chain, job);
-        widen(chain, wish.workers);
+        Wish wish = collect(chain, job);
+        workers = count_workers(&wish);
+        widen(chain, workers);
     }
-    if (!chain || chain->count == 1 || !make_tiles(chain, wish.workers)) {
+    if (!chain || chain->count <= 1 || !make_tiles(chain, workers)) {
         alloc_free(chain);
         error_restore(&before);
         return;
     }
     head->joined = chain->count - 1;
     job->chain = chain;
-    job->workers = wish.workers;
+    job->workers = workers;
     job->run = run;
     job->finish = NULL;
     job->blocks = (uint32_t) ((head->size - 1) / chain->unit + 1);

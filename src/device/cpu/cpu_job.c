@@ -8,8 +8,8 @@
  * by that. The last thread to leave ends the phase.
  *
  * A patient job is begun by the thread that submitted it, as worker 0. If blocks are
- * left after SHARE_NS, which is about what waking a thread costs, it leaves too, and
- * the job is offered.
+ * left after SHARE_NS, which is about what waking a thread costs, the job is offered as
+ * if nobody had entered yet: this thread has left, and nobody else was there.
  *
  * Lock order: the lock of stream.c → 'lock' → the locks of pool.c.
  */
@@ -152,8 +152,7 @@ bool cpu_job_run(Device *device, Command *command, CommandResult *result)
                 break;
             if (shared && block && clock_ns() - since > SHARE_NS && pool_start()) {
                 atomic_store_explicit(&job->next_block, block, memory_order_relaxed);
-                job->entered = 1;
-                return false;
+                return false; /* number 0 is free again */
             }
             job->run(job, block, 0);
         }

@@ -71,9 +71,9 @@ static uint32_t choose_block(const CpuJob *job, const CpuCost *cost, uint32_t si
     uint32_t largest = cpu_launch_block_size();
     if (job->workers <= 1)
         return largest;
-    uint64_t parts = job->patient ? LOOP_BLOCKS : BLOCKS_PER_WORKER;
+    uint64_t parts = cost->loops ? LOOP_BLOCKS : BLOCKS_PER_WORKER;
     uint64_t least = COST_BLOCK / (predicted / size + 1);
-    if (job->patient || least < CPU_GRANULE)
+    if (cost->loops || least < CPU_GRANULE) /* with many turns, any is worth it */
         least = CPU_GRANULE;
     if (cost->step && least < CPU_STEP / 2) /* fewer cost more, each */
         least = CPU_STEP / 2;

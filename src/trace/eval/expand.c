@@ -29,10 +29,12 @@ static uint64_t entries_for(const Var *target)
     return expand_stride(target) * device->workers(device);
 }
 
-bool expand_pays(const Var *target, uint64_t lanes)
+bool expand_pays(const Var *target, uint64_t values)
 {
+    /* Entries for whose filling and folding a write makes up that is no atomic one. */
+    enum { WORTH = 6 };
     uint64_t entries = entries_for(target);
-    return var_lanes(target) <= state.expand_threshold && entries <= 2 * lanes;
+    return var_lanes(target) <= state.expand_threshold && entries <= WORTH * values;
 }
 
 VarId expand_copies_of(VarId target)

@@ -28,8 +28,8 @@ enum {
 /** Copies are a multiple of so many entries apart: no workers share a cache line. */
 enum { EXPAND_LINE = 64 };
 
-/** Would private copies of this target pay for a reduction of 'lanes' values? */
-bool expand_pays(const Var *target, uint64_t lanes);
+/** Would private copies of this target pay for a reduction of so many values? */
+bool expand_pays(const Var *target, uint64_t values);
 /** Can an index reach all entries of the copies? */
 bool expand_fits(const Var *target);
 /** The distance of copies in entries. */

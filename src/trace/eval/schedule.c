@@ -139,13 +139,16 @@ static bool find_affine(VarId index, Affine *out)
     return out->shift < out->stride;
 }
 
-/* Components of one vector: base * n + 0, base * n + 1, ... */
-static bool indices_disjoint(const Var *a, const Var *b)
+/* Components of one vector: base * n + 0, base * n + 1, ... '*ascending': a comes
+ * first. */
+static bool indices_disjoint(const Var *a, const Var *b, bool *ascending)
 {
     Affine x, y;
+    *ascending = false;
     if (a->op != OP_SCATTER || b->op != OP_SCATTER ||
         !find_affine(index_of(a), &x) || !find_affine(index_of(b), &y))
         return false;
+    *ascending = x.base == y.base && x.stride == y.stride && x.shift < y.shift;
     return x.base == y.base && x.stride == y.stride && x.shift != y.shift;
 }
 
@@ -166,19 +169,39 @@ static bool commute(const Var *a, const Var *b)
     return is_reduction(a) && is_reduction(b) && (a->aux & 255) == (b->aux & 255);
 }
 
-/* Does it not matter in which order lanes of these writes to one array run? */
-static bool may_share(const Var *a, const Var *b)
+/* Do they write an entry for each lane, and the same one in both? */
+static bool same_entries(const Var *a, const Var *b)
+{
+    /* Atomics run where their results are needed first, before earlier writes. */
+    return a->op == b->op && a->type == VarTypeVoid && index_of(a) == index_of(b) &&
+           (indices_distinct(a) || indices_distinct(b));
+}
+
+/* Reasons for which lanes of two writes to one array may run in any order. If each of
+ * a number of writes shares its kernel with the next one for one of these reasons, all
+ * of them do, for the same one. */
+enum {
+    REASON_COMMUTE = 1,
+    REASON_ENTRIES = 2,   /* of each lane, by nature or promise of both */
+    REASON_ASCENDING = 4, /* components of a vector, one after the other, */
+    REASON_DESCENDING = 8, /* ... or from the last one on */
+    REASON_OTHER = 16     /* that is not so */
+};
+
+/* 0: they may not share a kernel. */
+static uint32_t reasons_to_share(const Var *a, const Var *b)
 {
     if (commute(a, b))
-        return true;
+        return REASON_COMMUTE;
     if (a->op == OP_REGION)
-        return false;
-    /* Atomics run where their results are needed first, before earlier writes. */
-    bool plain = a->op == b->op && a->type == VarTypeVoid;
-    if (plain && index_of(a) == index_of(b) &&
-        (indices_distinct(a) || indices_distinct(b)))
-        return true;
-    return indices_disjoint(a, b);
+        return 0;
+    if (same_entries(a, b))
+        return indices_distinct(a) && indices_distinct(b) ? REASON_ENTRIES
+                                                          : REASON_OTHER;
+    bool ascending;
+    if (indices_disjoint(a, b, &ascending))
+        return ascending ? REASON_ASCENDING : REASON_DESCENDING;
+    return 0;
 }
 
 /* --------------------------------------------------------------------- placing */
@@ -186,7 +209,8 @@ static bool may_share(const Var *a, const Var *b)
 typedef struct Placed {
     uint32_t group;
     uint32_t previous; /* effect on the same array, UINT32_MAX if none or a region */
-    bool uniform;      /* it and all before it on that array in this group commute */
+    uint32_t alike;    /* a bit for each reason for which it and all before it on that
+                          array share this group */
 } Placed;
 
 typedef struct Placing {
@@ -194,7 +218,9 @@ typedef struct Placing {
     const VarId *effects;
     Placed *placed;
     Marks *written;    /* array -> the last effect that writes to it */
-    VarIds early;      /* values that others read by index: roots with references */
+    VarIds early;      /* values that others read by index: roots with references, */
+    Marks *is_early;   /* ... which these are */
+    Marks *root_of;    /* value -> the last group that it is a root of */
     RegionWalk walk;   /* variable -> the group that it depends on, as a Need */
     bool walks;        /* somebody holds results of atomic operations or regions, or
                           there are reductions */
@@ -255,20 +281,17 @@ static Group *choose_group(Placing *p, const Var *v, Need need, uint32_t from)
     return find_group(s, v, from);
 }
 
-static bool has_root(const Group *group, VarId id)
+/* A value is a root of a group. */
+static bool add_value(const Placing *p, Group *group, VarId id)
 {
-    for (uint32_t i = 0; i < group->root_count; ++i)
-        if (group->roots[i] == id)
-            return true;
-    return false;
+    TRY(add_root(group, id), false);
+    return !p->walks || marks_set(p->root_of, id,
+                                  (uint32_t) (group - p->schedule->groups));
 }
 
 static bool is_early(const Placing *p, VarId id)
 {
-    for (uint32_t i = 0; i < p->early.count; ++i)
-        if (p->early.ids[i] == id)
-            return true;
-    return false;
+    return p->early.count && marks_has(p->is_early, id);
 }
 
 /* An array that is read by index, and yet to be computed, gets a group; whatever needs
@@ -279,11 +302,14 @@ static bool place_array(Placing *p, VarId id, Need *need)
         return true;
     Group *group = choose_group(p, var_get(id), *need, 0);
     TRY(group, false);
-    if (!has_root(group, id)) {
+    uint32_t number = (uint32_t) (group - p->schedule->groups);
+    if (marks_get(p->root_of, id) != number) {
         var_inc(id);
-        TRY(var_ids_take(&p->early, id) && add_root(group, id), false);
+        TRY(var_ids_take(&p->early, id) && marks_set(p->is_early, id, 0) &&
+                add_value(p, group, id),
+            false);
     }
-    *need = need_behind((uint32_t) (group - p->schedule->groups));
+    *need = need_behind(number);
     marks_set(p->walk.marks, id, *need);
     return true;
 }
@@ -323,7 +349,7 @@ static uint32_t earliest(const Placing *p, const Var *effect, VarId target,
     if (effect->op == OP_REGION)
         return previous == UINT32_MAX ? 0 : p->placed[previous].group + 1;
     placed->previous = previous;
-    placed->uniform = commute(effect, effect);
+    placed->alike = UINT32_MAX;
     if (previous == UINT32_MAX)
         return 0;
     const Placed *last = &p->placed[previous];
@@ -331,13 +357,16 @@ static uint32_t earliest(const Placing *p, const Var *effect, VarId target,
     for (uint32_t i = previous; i != UINT32_MAX; i = p->placed[i].previous) {
         if (p->placed[i].group != group)
             break;
-        const Var *other = var_get(p->effects[i]);
-        if (!may_share(other, effect))
+        uint32_t reasons = reasons_to_share(var_get(p->effects[i]), effect);
+        if (!reasons) {
+            placed->alike = UINT32_MAX;
             return group + 1;
-        if (p->placed[i].uniform && commute(other, effect))
+        }
+        if (i == previous)
+            placed->alike = last->alike & reasons & ~(uint32_t) REASON_OTHER;
+        if (p->placed[i].alike & reasons & ~(uint32_t) REASON_OTHER)
             break; /* so it does with those before */
     }
-    placed->uniform = last->uniform && commute(var_get(p->effects[previous]), effect);
     return group;
 }
 
@@ -369,7 +398,7 @@ static bool place_value(Placing *p, VarId id)
     Need need;
     TRY(find_needed(p, id, &need), false);
     return fold_is(var_get(id)) || is_early(p, id) || /* it has its group */
-           add_root(choose_group(p, var_get(id), need, 0), id);
+           add_value(p, choose_group(p, var_get(id), need, 0), id);
 }
 
 /* Drop the references of roots, or just those of reductions, which are not the
@@ -387,24 +416,44 @@ static void free_groups(Schedule *schedule, bool all)
     memset(schedule, 0, sizeof(*schedule));
 }
 
+/* What placing needs beside the schedule. */
+static bool begin(Placing *p, uint32_t effect_count)
+{
+    p->walks = fold_table.live != 0 || fold_arrays_wait();
+    for (uint32_t i = 0; i < effect_count; ++i) {
+        const Var *v = var_get(p->effects[i]);
+        p->walks |= (v->type != VarTypeVoid || v->op == OP_REGION) && v->refs > 1;
+    }
+    if (effect_count || p->walks)
+        TRY(region_walk_begin(&p->walk), false);
+    if (p->walks) {
+        p->is_early = marks_take();
+        p->root_of = marks_take();
+        TRY(p->is_early && p->root_of, false);
+    }
+    if (effect_count) {
+        p->placed = alloc_get(effect_count * sizeof(Placed));
+        p->written = marks_take();
+        TRY(p->placed && p->written, false);
+    }
+    return true;
+}
+
+static void end(Placing *p)
+{
+    alloc_free(p->placed);
+    marks_return(p->written);
+    marks_return(p->root_of);
+    marks_return(p->is_early);
+    region_walk_end(&p->walk);
+}
+
 bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
                    const VarId *effects, uint32_t effect_count)
 {
     memset(schedule, 0, sizeof(*schedule));
     Placing p = { .schedule = schedule, .effects = effects };
-    bool ok = true;
-    p.walks = fold_table.live != 0 || fold_arrays_wait();
-    if (effect_count || p.walks)
-        ok = region_walk_begin(&p.walk);
-    if (effect_count && ok) {
-        p.placed = alloc_get(effect_count * sizeof(Placed));
-        p.written = marks_take();
-        ok = p.placed && p.written;
-    }
-    for (uint32_t i = 0; i < effect_count; ++i) {
-        const Var *v = var_get(effects[i]);
-        p.walks |= (v->type != VarTypeVoid || v->op == OP_REGION) && v->refs > 1;
-    }
+    bool ok = begin(&p, effect_count);
     for (uint32_t i = 0; ok && i < effect_count; ++i)
         ok = place_effect(&p, i);
     for (uint32_t i = 0; ok && i < var_count; ++i)
@@ -414,9 +463,6 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
         ok = add_root(group, effects[i]);
         group->effect_count += ok;
     }
-    alloc_free(p.placed);
-    marks_return(p.written);
-    region_walk_end(&p.walk);
     for (uint32_t i = 0; ok && i < var_count; ++i)
         if (fold_is(var_get(vars[i])) || is_early(&p, vars[i]))
             var_dec(vars[i]); /* its group has another reference */
@@ -426,6 +472,7 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
         free_groups(schedule, false);
         var_ids_drop(&p.early);
     }
+    end(&p);
     return ok;
 }
 

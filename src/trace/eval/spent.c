@@ -54,12 +54,12 @@ static void let_roots_go(Marks *counts, const Group *group)
     }
 }
 
-static bool is_root(const Group *group, VarId id)
+static Marks *mark_roots(const Group *group)
 {
-    for (uint32_t i = 0; i < group->root_count; ++i)
-        if (group->roots[i] == id)
-            return true;
-    return false;
+    Marks *roots = marks_take();
+    for (uint32_t i = 0; roots && i < group->root_count; ++i)
+        marks_set(roots, group->roots[i], 0);
+    return roots;
 }
 
 Marks *spent_count(const Group *group)
@@ -67,13 +67,15 @@ Marks *spent_count(const Group *group)
     RegionWalk w;
     VarIds list = { 0 };
     TRY(region_walk_begin(&w), NULL);
-    bool ok = list_all(&w, group, &list);
+    Marks *roots = mark_roots(group);
+    bool ok = roots && list_all(&w, group, &list);
     if (ok)
         let_roots_go(w.marks, group);
     for (uint32_t i = list.count; ok && i-- > 0;)
-        if (spent_is(w.marks, list.ids[i]) && !is_root(group, list.ids[i]))
+        if (spent_is(w.marks, list.ids[i]) && !marks_has(roots, list.ids[i]))
             let_go(w.marks, var_get(list.ids[i]));
     alloc_free(list.ids);
+    marks_return(roots);
     if (ok)
         return region_walk_take(&w);
     region_walk_end(&w);

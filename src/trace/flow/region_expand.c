@@ -10,19 +10,20 @@
 #include "trace/eval/effects.h"
 #include "trace/eval/expand.h"
 #include "trace/flow/region_replay.h"
+#include "trace/flow/region_turns.h"
 
 /* An array that the region writes to. */
 typedef struct ScatterTarget {
     VarId array;
     ReduceOp op;
     uint32_t writes;
-    uint32_t values; /* most that a lane writes at once */
+    uint64_t values; /* that a lane writes, of the write that has most */
     bool always;     /* copies are asked for */
     bool possible;   /* all writes are reductions of this kind, which may use copies */
 } ScatterTarget;
 
 typedef struct Search {
-    Marks *marks; /* of arrays: which target */
+    Marks *marks; /* of arrays: which target; of regions: how often they run */
     ScatterTarget *targets;
     uint32_t count, capacity;
     VarIds regions; /* that are still to be looked into */
@@ -40,8 +41,8 @@ static ScatterTarget *find_target(Search *s, VarId array, ReduceOp op)
     return &s->targets[s->count++];
 }
 
-/* A write of one kind or another. */
-static bool note_write(Search *s, VarId effect)
+/* A write of one kind or another, that is made so often. */
+static bool note_write(Search *s, VarId effect, uint32_t times)
 {
     const Var *v = var_get(effect);
     uint32_t count, operands;
@@ -52,7 +53,8 @@ static bool note_write(Search *s, VarId effect)
     ScatterTarget *target = find_target(s, arrays[0], op);
     TRY(target, false);
     var_operands(v, &operands);
-    uint32_t values = v->op == OP_SCATTER_PACKET ? operands - 3 : 1;
+    uint64_t values = v->op == OP_SCATTER_PACKET ? operands - 3 : 1;
+    values *= times;
     bool asked = op_reduces((Op) v->op) && v->aux & EXPAND_FLAGS;
     target->writes++;
     target->possible &= asked && op == target->op;
@@ -62,19 +64,30 @@ static bool note_write(Search *s, VarId effect)
     return true;
 }
 
+/* A region that begins so often. */
+static bool note_region(Search *s, VarId region, uint32_t times)
+{
+    uint64_t all = (uint64_t) times * region_turns(region);
+    all = all < REGION_MOST_TURNS ? all : REGION_MOST_TURNS;
+    return marks_set(s->marks, region, (uint32_t) all) &&
+           var_ids_add(&s->regions, region);
+}
+
 /* All writes of the region, and of those in it. */
 static bool find_writes(Search *s, VarId region)
 {
-    bool ok = var_ids_add(&s->regions, region);
+    bool ok = note_region(s, region, 1);
     while (ok && s->regions.count) {
-        const Var *v = var_get(s->regions.ids[--s->regions.count]);
+        VarId inner = s->regions.ids[--s->regions.count];
+        uint32_t times = marks_get(s->marks, inner);
+        const Var *v = var_get(inner);
         for (uint32_t i = 0; i < v->region->body_count; ++i) {
             RegionList list = v->region->bodies[i].effects;
             const VarId *effects = region_list(v, list);
             for (uint32_t k = 0; ok && k < list.count; ++k)
                 ok = var_get(effects[k])->op == OP_REGION
-                         ? var_ids_add(&s->regions, effects[k])
-                         : note_write(s, effects[k]);
+                         ? note_region(s, effects[k], times)
+                         : note_write(s, effects[k], times);
         }
     }
     return ok;
@@ -85,7 +98,7 @@ static bool pays(const ScatterTarget *target, uint32_t lanes)
     const Var *array = var_get(target->array);
     return target->possible && array->op == OP_EVALUATED &&
            !expand_copies_of(target->array) &&
-           (target->always || expand_pays(array, (uint64_t) lanes * target->values));
+           (target->always || expand_pays(array, lanes * target->values));
 }
 
 /* Are the region's own writes to a target the only ones that are to come? Others are
@@ -133,14 +146,27 @@ static bool redirect(ThreadState *ts, RegionReplay *r, const ScatterTarget *targ
     return ok;
 }
 
-/* The region with copies as targets; a new reference. */
+/* Copies that nobody writes to after all go away before the targets are written. */
+static bool drop_copies(ThreadState *ts, const Search *s)
+{
+    for (uint32_t i = 0; i < s->count; ++i) {
+        VarId copies = expand_copies_of(s->targets[i].array);
+        if (copies && !var_get(copies)->pending)
+            TRY(expand_collapse(ts, s->targets[i].array), false);
+    }
+    return true;
+}
+
+/* The region with copies as targets; a new reference. Some callables with local arrays
+ * cannot be recorded again: what they are then would depend on values of their own
+ * bodies. These keep their targets. */
 static VarId record_again(ThreadState *ts, const Search *s, VarId region)
 {
     RegionReplay r;
     const Var *v = var_get(region);
     TRY(region_replay_begin(&r, ts, v->region->scope), 0);
     r.unqueued = true;
-    bool ok = true;
+    bool ok = true, fits = true;
     for (uint32_t i = 0; ok && i < s->count; ++i)
         if (pays(&s->targets[i], var_lanes(v)))
             ok = redirect(ts, &r, &s->targets[i]);
@@ -148,12 +174,16 @@ static VarId record_again(ThreadState *ts, const Search *s, VarId region)
     if (ok && r.target_count) {
         ok = region_replay_region(&r, region);
         now = ok ? region_replay_find(&r, region) : 0;
+        fits = !now || !(var_get(now)->flags & ~var_get(region)->flags & VAR_SYMBOLIC);
     }
-    now = ok ? now : 0;
+    now = !ok ? 0 : fits ? now : region;
     if (now)
         var_inc(now);
     region_replay_end(&r);
-    return now;
+    if (fits || drop_copies(ts, s))
+        return now;
+    var_dec(now);
+    return 0;
 }
 
 static VarId expand(ThreadState *ts, Search *s, VarId region)

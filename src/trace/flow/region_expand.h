@@ -7,7 +7,7 @@
  * array has to be of one operation. Hence the body is recorded with another mode, and
  * once more, with the copies as targets, when the outermost region is complete.
  *
- * The number of lanes is known then, but not that of iterations: one is assumed.
+ * The number of lanes is known then, and that of iterations by guess (region_turns.h).
  * Requires the graph lock.
  */
 #ifndef TRACE_FLOW_REGION_EXPAND_H

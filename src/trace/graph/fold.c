@@ -24,6 +24,51 @@ static bool is_waiting(const WaitingFold *w)
     return var_exists(w->id) && fold_is(var_get(w->id));
 }
 
+/* -------------------------------------------------------------- their operands */
+
+static uint32_t *readers_of(const FoldTable *t, VarId operand)
+{
+    return &t->readers[operand & (t->reader_count - 1)];
+}
+
+static void link_operands(FoldTable *t, uint32_t place)
+{
+    WaitingFold *w = &t->list[place];
+    const Var *v = var_get(w->id);
+    for (uint32_t k = 0; k < 2 && v->dep[k]; ++k) {
+        uint32_t *first = readers_of(t, v->dep[k]);
+        w->next[k] = *first;
+        *first = 1 + 2 * place + k;
+    }
+}
+
+/* What is no reduction any more is nobody's reader. */
+static void link_all(FoldTable *t)
+{
+    memset(t->readers, 0, t->reader_count * sizeof *t->readers);
+    for (uint32_t i = 0; i < t->count; ++i)
+        if (is_waiting(&t->list[i]))
+            link_operands(t, i);
+}
+
+/* Room for another one among the readers. */
+static bool reserve_readers(FoldTable *t)
+{
+    enum { LEAST = 64 };
+    if (t->count < t->reader_count)
+        return true;
+    uint32_t count = t->reader_count ? 2 * t->reader_count : LEAST;
+    uint32_t *readers = alloc_get(count * sizeof *readers);
+    TRY(readers, false);
+    alloc_free(t->readers);
+    t->readers = readers;
+    t->reader_count = count;
+    link_all(t);
+    return true;
+}
+
+/* ------------------------------------------------------------------- the list */
+
 /* Leave out what is no reduction any more. Indices are given again and again, so that
  * one may stand in the list often: the last time counts. Without memory all stay. */
 static void tidy(FoldTable *t)
@@ -44,6 +89,15 @@ static void tidy(FoldTable *t)
     marks_return(met);
     t->count -= first;
     memmove(t->list, t->list + first, t->count * sizeof(WaitingFold));
+    link_all(t);
+}
+
+/* None of them waits any more. */
+static void forget_all(FoldTable *t)
+{
+    if (t->count)
+        memset(t->readers, 0, t->reader_count * sizeof *t->readers);
+    t->count = 0;
 }
 
 bool fold_note(VarId id, uint64_t owner)
@@ -51,13 +105,16 @@ bool fold_note(VarId id, uint64_t owner)
     enum { FEW = 64 };
     FoldTable *t = &fold_table;
     if (!t->live)
-        t->count = 0;
+        forget_all(t);
     if (t->count >= FEW && t->count >= 2 * t->live)
         tidy(t);
     t->live++;
     t->bytes += operand_bytes(var_get(id));
-    TRY(vec_reserve(&t->list, &t->capacity, t->count + 1, sizeof(WaitingFold)), false);
-    t->list[t->count++] = (WaitingFold) { id, owner };
+    TRY(reserve_readers(t) &&
+            vec_reserve(&t->list, &t->capacity, t->count + 1, sizeof(WaitingFold)),
+        false);
+    t->list[t->count] = (WaitingFold) { .id = id, .owner = owner };
+    link_operands(t, t->count++);
     return true;
 }
 
@@ -81,15 +138,15 @@ void fold_forget(const Var *v)
 bool fold_readers(VarId array, VarIds *out)
 {
     const FoldTable *t = &fold_table;
-    for (uint32_t i = 0; t->live && i < t->count; ++i) {
-        if (!is_waiting(&t->list[i]))
+    uint32_t next = t->live && t->count ? *readers_of(t, array) : 0;
+    while (next) {
+        uint32_t operand = (next - 1) & 1;
+        const WaitingFold *w = &t->list[(next - 1) >> 1];
+        next = w->next[operand];
+        if (!is_waiting(w) || var_get(w->id)->dep[operand] != array)
             continue;
-        VarId id = t->list[i].id;
-        const Var *v = var_get(id);
-        if (v->dep[0] != array && v->dep[1] != array)
-            continue;
-        var_inc(id);
-        TRY(var_ids_take(out, id), false);
+        var_inc(w->id);
+        TRY(var_ids_take(out, w->id), false);
     }
     return true;
 }
@@ -118,6 +175,7 @@ bool fold_arrays_wait(void)
 void fold_free(void)
 {
     alloc_free(fold_table.list);
+    alloc_free(fold_table.readers);
     alloc_free(fold_table.arrays.ids);
     fold_table = (FoldTable){ 0 };
 }

@@ -94,6 +94,7 @@ static inline bool fold_is_reverse(const Var *v)
 typedef struct WaitingFold {
     VarId id;       /* no reference: it may be none any more */
     uint64_t owner; /* ThreadState.serial */
+    uint32_t next[2]; /* of its operands: as FoldTable.readers */
 } WaitingFold;
 
 /** All of them that exist. */
@@ -101,6 +102,10 @@ typedef struct FoldTable {
     WaitingFold *list;
     uint32_t count, capacity;
     uint32_t live;
+    /** By a few bits of an operand, whose it is: 1 + twice the place of the reduction
+     *  in the list, + 1 for its second operand; 0: nobody's. Others are behind it. */
+    uint32_t *readers;
+    uint32_t reader_count; /* of entries, a power of two, or 0 */
     uint64_t bytes; /* of their operands, whether these are in memory or not */
     VarIds arrays;  /* see fold_note_array(); no references */
 } FoldTable;
