@@ -176,6 +176,40 @@ def test_steps() -> None:
     assert np.allclose(b.grad, of_p)
 
 
+@pytest.mark.parametrize("weights", ["literal", "scalar", "array", "many", "negated"])
+def test_products(weights: str) -> None:
+    """Weights of a filter: each result is a factor of the same gradient."""
+    n, x, v = 200, numbers(200, 1), numbers(200, 2)
+    a, lane, total, grad = Float64(x), dr.arange(UInt, n), Float64(0), np.zeros(n)
+    dr.enable_grad(a)
+    parts = []
+    for k in range(6):
+        w = numbers(n, 7 + k) if weights in ("array", "many") else np.full(n, k - 2.5)
+        w[3] = 0
+        if weights == "literal":
+            w[:] = k - 2.5
+            factor: Any = k - 2.5
+        elif weights == "scalar":
+            w[:] = k - 2.5
+            factor = dr.opaque(Float64, k - 2.5)
+        else:
+            factor = Float64(w)
+        picked = dr.gather(Float64, a, lane + k, lane < n - k)
+        if weights == "negated":
+            w, picked = -w, -picked
+        if weights == "many":
+            w, picked = w * v * v, picked * Float64(v) * Float64(v)
+        total += picked * factor
+        parts.append(w)
+    shifted = [np.concatenate([x[k:], np.zeros(k)]) for k in range(6)]
+    y = sum(w * s for w, s in zip(parts, shifted, strict=True))
+    for k, w in enumerate(parts):
+        grad[k:] += (np.cos(y) * w)[: n - k]
+    dr.backward(dr.sum(dr.sin(total)))
+    assert np.allclose(total, y)
+    assert np.allclose(a.grad, grad, rtol=1e-12, atol=1e-12)
+
+
 PROGRAM = """
 import drjit as dr
 from drjit.llvm.ad import Float, UInt
@@ -188,6 +222,7 @@ for _ in range(3):
     for k, d in enumerate((70, 1, 0, -1, -70)):
         index = lane + d if d >= 0 else lane - -d
         total += (k + 1) * dr.gather(Float, y, index, index < n)
+        total += dr.cos(u + k) * dr.gather(Float, y, index, index < n - 5)
     y = dr.sin(total * 0.1)
 dr.backward(dr.sum(y * y))
 print(u.grad.numpy().tobytes().hex())

@@ -13,9 +13,8 @@
  * What is read by index has to be in memory (array/ad_near.h). Whatever else the
  * traversal has come to by then is evaluated with it, in the kernel that has its
  * operands: else the gradient of a parameter that each of many steps adds to would end
- * as a kernel that computes all steps once more. Not so the gradient that is waiting
- * for what is read, to which more will come right away, unless it keeps an array that
- * was read before alive.
+ * as a kernel that computes all steps once more. What a few operations make of arrays
+ * in memory is not worth memory of its own.
  */
 #include "ad/traverse/ad_spots.h"
 
@@ -134,32 +133,44 @@ static bool is_waiting(VarId id)
     return op != OP_EVALUATED && op != OP_LITERAL && op != OP_UNDEFINED;
 }
 
-/* Has what was read come to this gradient last? */
-static bool has_read(VarId grad)
+/* Is it computed from what is in memory, by few operations, none of which reads by
+ * index? */
+static bool is_cheap(VarId grad)
 {
-    uint32_t count;
-    const Var *v = var_get(grad);
-    const VarId *operands = var_operands(v, &count);
-    bool found = v->op == OP_GATHER;
-    for (uint32_t k = 0; k < count && !found; k++)
-        found = operands[k] && var_get(operands[k])->op == OP_GATHER;
-    return found;
+    enum { MOST = 16 };
+    VarId list[MOST] = { grad };
+    for (uint32_t i = 0, n = 1; i < n; ++i) {
+        const Var *v = var_get(list[i]);
+        if (op_info[v->op].memory || op_info[v->op].aux > AUX_LITERAL ||
+            v->flags & VAR_WIDE)
+            return false;
+        uint32_t count;
+        const VarId *operands = var_operands(v, &count);
+        for (uint32_t k = 0; k < count; ++k) {
+            if (!operands[k] || !is_waiting(operands[k]))
+                continue;
+            if (n == MOST)
+                return false;
+            list[n++] = operands[k];
+        }
+    }
+    return true;
 }
 
-/* The gradient of a node, if it is evaluated beside one of so many lanes; a reference,
- * or 0. */
-static VarId take_other(NodeId id, NodeId receiver, uint32_t lanes)
+/* The gradient of a node, if it is to be evaluated beside one of so many lanes; a
+ * reference, or 0. */
+static VarId take_other(NodeId id, uint32_t lanes)
 {
     const AdNode *node = ad_graph_node(id);
     const VarId grad = ad_var_index(node->grad);
     if (!grad || node->size != lanes || var_lanes_of(grad) != lanes ||
-        !is_waiting(grad) || (id == receiver && !has_read(grad)))
+        !is_waiting(grad) || is_cheap(grad))
         return 0;
     var_inc(grad);
     return grad;
 }
 
-bool ad_spots_schedule_read(Traversal *t, NodeId receiver, uint32_t g)
+bool ad_spots_schedule_read(Traversal *t, NodeId giver, uint32_t g)
 {
     state_lock();
     const uint32_t lanes = var_lanes_of(g);
@@ -169,7 +180,7 @@ bool ad_spots_schedule_read(Traversal *t, NodeId receiver, uint32_t g)
         Spot *spot = &t->spots[t->others.spots[--t->others.count]];
         const NodeId id = spot->id;
         spot->flags &= (uint16_t) ~SPOT_OTHER;
-        const VarId grad = take_other(id, receiver, lanes);
+        const VarId grad = id == giver ? 0 : take_other(id, lanes);
         ad_graph_unref(id);
         state_unlock();
         if (grad)

@@ -19,9 +19,9 @@ bool ad_spots_due(NodeId id);
 void ad_spots_schedule(Traversal *t, SpotList *list, uint16_t flag);
 /** An operation has made gradients, one of which may have to be summed up. */
 void ad_spots_schedule_made(NodeId node, const AdOperation *op);
-/** Gradient 'g' is about to be read by index, for that of 'receiver'. False: out of
- *  memory. */
-bool ad_spots_schedule_read(Traversal *t, NodeId receiver, uint32_t g);
+/** 'g', of which the gradient of the giver is made, is about to be read by index.
+ *  False: out of memory. */
+bool ad_spots_schedule_read(Traversal *t, NodeId giver, uint32_t g);
 /** The traversal is over: whoever asks for a sum has all of its gradients evaluated. */
 void ad_spots_schedule_ends(Traversal *t);
 void ad_spots_drop(Traversal *t);

@@ -16,6 +16,7 @@
 #include "ad/traverse/ad_traverse.h"
 
 #include "ad/array/ad_moves.h"
+#include "ad/array/ad_near.h"
 #include "ad/debug/ad_finite.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/rule/ad_apply.h"
@@ -482,6 +483,14 @@ static bool reads(const Traversal *t, const AdEdge *e)
            ((const AdMoves *) (uintptr_t) e->held)->near;
 }
 
+static bool schedule_read(Traversal *t, const Passage *p, uint64_t g)
+{
+    AdFactors factors = ad_near_factors(g);
+    const bool ok = ad_spots_schedule_read(t, p->giver, factors.core);
+    ad_near_drop(&factors);
+    return ok;
+}
+
 static bool pass_slowly(Traversal *t, const AdVisit *v)
 {
     Passage p;
@@ -499,8 +508,7 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
             ok = ad_tangent_bring(t, v->receiver);
         state_unlock();
         ok = ok && (!g || ad_tangent_check(t, &p.edge, p.receiver));
-        ok = ok && (!g || !reads(t, &p.edge) ||
-                    ad_spots_schedule_read(t, p.receiver, ad_var_index(g)));
+        ok = ok && (!g || !reads(t, &p.edge) || schedule_read(t, &p, g));
         ok = ok && (hands ? pass_array(&p, g) : pass(t, &p, g));
         bool first = !(t->spots[v->giver].flags & SPOT_REACHED);
         if (t->watch && ok)
