@@ -4,12 +4,11 @@ the source is read, not added by index, so no kernel scatters. Compared with Num
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import drjit as dr
 import numpy as np
 import pytest
+from drjit.llvm.ad import Bool, Float64, Int, UInt
 from engine_util import printed
-
-import drjit as dr
-from drjit.llvm.ad import Bool, Float, Float64, Int, UInt
 
 
 class Case(NamedTuple):
@@ -148,8 +147,9 @@ def stencil(u: Any, distances: tuple[int, ...]) -> Any:
 
 
 def stencil_matrix(n: int, distances: tuple[int, ...]) -> Any:
-    return sum(((k + 1) * np.eye(n, k=d) for k, d in enumerate(distances)),
-               np.zeros((n, n)))
+    return sum(
+        ((k + 1) * np.eye(n, k=d) for k, d in enumerate(distances)), np.zeros((n, n))
+    )
 
 
 def test_steps() -> None:
@@ -249,13 +249,17 @@ def test_loops(evaluated: bool) -> None:
         for _ in range(steps):
             y = stencil(y, (1, -2)) / 4
     else:
+
         @dr.syntax
         def loop(y: Any, k: Any) -> Any:
             while dr.hint(k < steps, mode="evaluated", max_iterations=steps):
-                y = (dr.gather(Float64, y, index, index < n)
-                     + 2 * dr.gather(Float64, y, index - 3, index >= 3)) / 4
+                y = (
+                    dr.gather(Float64, y, index, index < n)
+                    + 2 * dr.gather(Float64, y, index - 3, index >= 3)
+                ) / 4
                 k += 1
             return y
+
         y = loop(Float64(a), UInt(0))
     dr.backward(dr.sum(y * weights))
     assert np.allclose(a.grad, expected)
@@ -272,7 +276,8 @@ def test_body() -> None:
         (UInt(0), Float64(0)),
         lambda k, y: k < 3,
         lambda k, y: (k + 1, y + dr.square(dr.gather(Float64, a, index + k - 1))),
-        mode="symbolic", max_iterations=3,
+        mode="symbolic",
+        max_iterations=3,
     )
     dr.backward(dr.sum(y))
     expected = np.zeros(33)
@@ -320,6 +325,7 @@ def test_written(how: str) -> None:
 
 def test_frozen() -> None:
     """Inputs that are such indices: others are another recording, which serves all."""
+
     @dr.freeze
     def gradient(x: Any, index: Any, mask: Any) -> Any:
         x = Float64(dr.detach(x))
@@ -350,6 +356,7 @@ def test_frozen() -> None:
 
 def test_frozen_inside() -> None:
     """Indices that the function makes are known for all sizes."""
+
     @dr.freeze
     def gradient(x: Any) -> Any:
         x = Float64(dr.detach(x))
