@@ -402,7 +402,9 @@ def measure(framework: str, name: str) -> None:
     value, expected = float((result * weights).sum()), reference(base, d, weights)
     error = abs(value - expected) / max(abs(expected), np.abs(result * weights).max())
     assert error < 2e-3, f"{name}: {value}, expected {expected}"
-    again, cpu, until = [], [], clock() + 1.5
+    again: list[float] = []
+    cpu: list[float] = []
+    until = clock() + 1.5
     while len(again) < 5 or clock() < until:
         begin, used = clock(), time.process_time()
         call()
