@@ -339,7 +339,10 @@ bool freezing_assume_distance(ThreadState *ts, const Distance *distance)
     const uintptr_t number = (uintptr_t) table_get(&f->numbers, &id, sizeof(id));
     if (!number || f->made->general)
         return false;
-    f->made->inputs[number - 1].bits = var_get(id)->aux;
+    FrozenInput *input = &f->made->inputs[number - 1];
+    if (f->checks)
+        return input->bits == var_get(id)->aux;
+    input->bits = var_get(id)->aux;
     return true;
 }
 

@@ -371,3 +371,24 @@ def test_frozen_inside() -> None:
         x = numbers(n, n)
         assert np.allclose(gradient(Float64(x)), np.where(np.arange(n) < 2, 0, 2 * x))
     assert gradient.n_recordings <= 2
+
+
+@pytest.mark.parametrize("known_first", [False, True])
+def test_checked(known_first: bool) -> None:
+    """A recording is compared with another one: inputs may be known in one of the two
+    calls only."""
+
+    @dr.freeze
+    def gathered(x: Any, index: Any) -> Any:
+        return dr.gather(Float64, x, index)
+
+    x = Float64(numbers(41, 1))
+    known = dr.arange(UInt, 40) + 1
+    dr.eval(known)
+    indices = [UInt(np.arange(1, 41)), known, known, UInt(np.arange(1, 41)), known]
+    if known_first:
+        indices = indices[1:3] + indices[:1] + indices[2:]
+    with dr.scoped_set_flag(dr.JitFlag.FreezingCheckAll, True):
+        for index in indices:
+            assert np.array_equal(gathered(x, index), x.numpy()[1:])
+    assert gathered.n_recordings <= 2
