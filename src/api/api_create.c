@@ -220,6 +220,8 @@ static VarId pointer(ThreadState *ts, JitBackend backend, const void *value, Var
         TRY(node_same_device(device->index, var_get(dep)->device,
                              "%s: the address and the dependency", function), 0);
         TRY(evaluate_var(ts, dep), 0);
+        if (write)
+            distance_forget(var_get(dep));
     }
     Var v = { .op = OP_POINTER, .type = VarTypePointer, .device = device->index,
               .own_lanes = 1, .aux = write ? 2 : 0, .dep = { dep },

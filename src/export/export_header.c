@@ -177,6 +177,9 @@ static void put_inputs(const ExportPlan *p, Text *out)
             put_width(p, out, export_plan_width(p, i));
             text_put(out, note_of(type));
             put_access(field, out);
+            if (f->inputs[i].bits)
+                text_putf(out, "; entry i is i + %d", (int32_t)
+                          distance_of((uint32_t) f->inputs[i].bits));
             text_put(out, " */\n");
         }
         if (field->sized)

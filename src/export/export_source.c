@@ -481,10 +481,12 @@ static void put_inputs(const ExportPlan *p, Text *out)
     open_table(out, "const ExportedInput", "own_inputs", p->fields);
     for (uint32_t i = 0; i < f->input_count; ++i) {
         const ExportField *field = &p->inputs[i];
+        const uint32_t note = field->array ? (uint32_t) f->inputs[i].bits : 0;
         if (field->number != EXPORT_NONE)
-            text_putf(out, "    { \"%s\", %u, %u, %s },\n", field->name,
+            text_putf(out, "    { \"%s\", %u, %u, %s, %s, 0x%x },\n", field->name,
                       field->array ? (unsigned) type_info[f->inputs[i].type].size : 0,
-                      f->inputs[i].size, truth(f->inputs[i].padded));
+                      f->inputs[i].size, truth(f->inputs[i].padded), truth(note != 0),
+                      distance_of(note));
     }
     close_table(out);
 }

@@ -330,6 +330,22 @@ bool freezing_varies(ThreadState *ts, VarId id)
            freezing_number_varies(ts, freezing_width(ts, id));
 }
 
+bool freezing_assume_distance(ThreadState *ts, const Distance *distance)
+{
+    const VarId id = distance->array;
+    if (!id || !watch_records(ts) || var_maker(id) == ts->recording)
+        return true;
+    const Freezing *f = ts->freezing;
+    const uintptr_t number = (uintptr_t) table_get(&f->numbers, &id, sizeof(id));
+    if (!number || f->made->general)
+        return false;
+    FrozenInput *input = &f->made->inputs[number - 1];
+    if (f->checks)
+        return input->bits == var_get(id)->aux;
+    input->bits = var_get(id)->aux;
+    return true;
+}
+
 VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
                          uint32_t count)
 {

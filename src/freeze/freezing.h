@@ -31,6 +31,7 @@
 #include "recording/recording_same.h"
 #include "recording/recording_walk.h"
 #include "trace/eval/report.h"
+#include "trace/graph/distance.h"
 #include "trace/graph/loop_array.h"
 #include "trace/graph/watch.h"
 
@@ -47,7 +48,8 @@ typedef struct FrozenInput {
     bool padded;       /* kernels may load whole vectors at its end */
     uint32_t same;     /* the first input that is the same variable: itself, mostly */
     uint32_t size;     /* its class: 0 and 1 mean these sizes */
-    uint64_t bits;     /* of a literal */
+    uint64_t bits;     /* of a literal; of an array: the note that it has to have, 0:
+                          any (distance.h) */
 } FrozenInput;
 
 typedef enum FrozenResult {
@@ -275,6 +277,10 @@ bool freezing_set_general(ThreadState *ts, bool general);
 bool freezing_is_general(const ThreadState *ts);
 /** Is the size of a variable such a one? */
 bool freezing_varies(ThreadState *ts, VarId id);
+/** May what follows depend on this? Of an input that is an array, inputs of repetitions
+ *  have to have the same note then. Recordings that are to serve others depend on the
+ *  notes of no input. */
+bool freezing_assume_distance(ThreadState *ts, const Distance *distance);
 /** See watch.h. */
 VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
                          uint32_t count);

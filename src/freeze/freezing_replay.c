@@ -51,7 +51,8 @@ static inline bool fits(const FrozenInput *spec, const Var *v, int64_t *sizes)
     const Op op = spec->literal ? OP_LITERAL : OP_EVALUATED;
     const uint64_t kind = var_head(op, (VarType) spec->type, spec->device, 0);
     TRY((v->head & VAR_KIND) == kind, false);
-    TRY(!spec->literal || v->value.literal == spec->bits, false);
+    const uint64_t bits = spec->literal ? v->value.literal : v->aux;
+    TRY(bits == spec->bits || (!spec->literal && !spec->bits), false);
     int64_t *size = &sizes[spec->size];
     *size = *size < 0 ? var_lanes(v) : *size;
     return *size == var_lanes(v);

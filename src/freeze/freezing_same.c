@@ -10,6 +10,11 @@ bool freezing_check(ThreadState *ts, const Frozen *known)
 {
     TRY(freezing_set_general(ts, known->general), false);
     ts->freezing->checks = true;
+    Frozen *made = ts->freezing->made;
+    const uint32_t count = ts->freezing->inputs.count;
+    for (uint32_t i = 0; i < count && i < known->input_count; ++i)
+        if (!made->inputs[i].literal) /* what may be assumed of it is what was */
+            made->inputs[i].bits = known->inputs[i].bits;
     return true;
 }
 

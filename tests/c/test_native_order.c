@@ -348,6 +348,84 @@ static void test_repeats(void **state)
                     check_repeat(wide_types[t], lengths[i], firsts[k], variant);
 }
 
+/* ---- the number of the lane and a distance */
+
+/* An entry as the array has it; of masks 0 or 1. */
+static uint64_t entry_at(VarType type, uint32_t i)
+{
+    return type == VarTypeBool ? i % 3 == 0 : number(type, i % 113 + 1);
+}
+
+/* How a trace says it. */
+static uint32_t add_index(Program *p, int32_t distance, uint32_t variant)
+{
+    uint32_t lane = add(p, OP_COUNTER, VarTypeUInt32, 0, 0);
+    VarType type = variant & 2 ? VarTypeInt32 : VarTypeUInt32;
+    if (variant & 2)
+        lane = add(p, OP_CAST, type, 0, 1, lane);
+    const bool less = variant & 4;
+    const uint32_t literal = program_add_literal(
+        p, type, (uint32_t) (less ? -distance : distance));
+    return less           ? add(p, OP_SUB, type, 0, 2, lane, literal)
+           : variant & 8  ? add(p, OP_ADD, type, 0, 2, literal, lane)
+           : distance     ? add(p, OP_ADD, type, 0, 2, lane, literal)
+                          : lane;
+}
+
+/* Nothing can be read before and behind the entries, which masks keep lanes from. */
+static void check_near(VarType type, int32_t distance, uint32_t mask, uint32_t variant)
+{
+    const uint32_t size = type_info[type].size;
+    Program *p = new_program();
+    uint32_t pointer = add_pointer(p, type);
+    uint32_t at = add_index(p, distance, variant), on_value = add_input(p, VarTypeBool);
+    add_output(p, type, add(p, OP_GATHER, type, 0, 3, pointer, at, on_value));
+    add_wide(p, variant);
+    assert_true(program_verify(p));
+    uint32_t *index = new_index(ROW, 0);
+    uint8_t *on = new_mask(mask, index);
+    const size_t bytes = (size_t) ENTRIES * size, pages = (bytes + PAGE - 1) & -PAGE;
+    char *memory = mmap(NULL, pages + 2 * PAGE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    char *source = memory + PAGE + (distance < 0 ? 0 : pages - bytes);
+    for (uint32_t i = 0; i < ENTRIES; ++i) {
+        const int64_t entry = (int64_t) i + distance;
+        on[i] &= entry >= 0 && entry < ENTRIES;
+        put(source, type, i, entry_at(type, i));
+    }
+    assert_int_equal(mprotect(memory, PAGE, PROT_NONE), 0);
+    assert_int_equal(mprotect(memory + PAGE + pages, PAGE, PROT_NONE), 0);
+    void *out = new_array(type, 0);
+    void *more = new_array(VarTypeUInt64, 0), *copy = new_array(VarTypeUInt64, 0);
+    uint64_t args[] = { address(source), address(on), address(out), address(more),
+                        address(copy) };
+    for (uint32_t r = 0; r < RANGES; ++r) {
+        run_engine(native, p, args, ranges[r].begin, ranges[r].end);
+        for (uint32_t i = ranges[r].begin; i < ranges[r].end; ++i)
+            if (get(out, type, i) !=
+                (on[i] ? entry_at(type, i + (uint32_t) distance) : 0))
+                fail_msg("%s, distance %d, mask %u, variant %u: lane %u",
+                         type_info[type].short_name, distance, mask, variant, i);
+    }
+    void *all[] = { index, on, out, more, copy };
+    for (uint32_t i = 0; i < sizeof all / sizeof *all; ++i)
+        free(all[i]);
+    munmap(memory, pages + 2 * PAGE);
+    program_free(p);
+}
+
+static void test_near(void **state)
+{
+    (void) state;
+    static const int32_t distances[] = { 0, 1, -1, 5, -16, 17, 100, -1000, 1 << 24 };
+    for (uint32_t t = 0; t < sizeof types / sizeof *types; ++t)
+        for (uint32_t i = 0; i < sizeof distances / sizeof *distances; ++i)
+            for (uint32_t mask = 0; mask < MASKS; ++mask)
+                for (uint32_t variant = 0; variant < 16; ++variant)
+                    check_near(types[t], distances[i], mask, variant);
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +434,7 @@ static int run_all(void)
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_gathers),
         cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_near),
     };
     native = engine_find("native");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -255,6 +255,33 @@ def test_contents(tmp_path: Path, builds: Builds) -> None:
     library.shutdown()
 
 
+def neighbours(x: Float, index: UInt) -> Float:
+    return dr.gather(Float, x, index, index < dr.width(x)) * 2
+
+
+@needs_tools
+def test_indices_that_are_known(tmp_path: Path, builds: Builds) -> None:
+    """Kernels do not read them, so the function does."""
+    index = dr.arange(UInt, 50) + 1
+    dr.eval(index)
+    frozen = dr.freeze(neighbours)
+    frozen(dr.arange(Float, 50), index)
+    frozen.export(tmp_path)
+    assert "entry i is i + 1" in (tmp_path / "neighbours.h").read_text()
+    isa = re.findall(r"EXPORTED_ISA=(\w+)", (tmp_path / "Makefile").read_text())[0]
+    library = builds.build(tmp_path, "neighbours", isa)
+    given = {"x": np.arange(50, dtype=np.float32)}
+    given["index"] = np.arange(1, 51, dtype=np.uint32)
+    found = library.call(given, {})["result"]
+    assert (found == np.append(given["x"][1:] * 2, 0)).all()
+    given["index"][7] = 3
+    assert library.status(library.given(given), library.outputs()) == 1
+    assert library.error() == (
+        "neighbours(): entry 7 of 'index' is 3, expected 8, as when it was recorded"
+    )
+    library.shutdown()
+
+
 def sums(x: Float, index: UInt) -> Float:
     result = dr.zeros(Float, 7)
     dr.scatter_add(result, x * 2, index, x > 0.25)

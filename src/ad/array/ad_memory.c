@@ -8,6 +8,7 @@
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_last.h"
 #include "ad/array/ad_moves.h"
+#include "ad/array/ad_near.h"
 #include "ad/array/ad_repeat.h"
 #include "ad/array/ad_untracked.h"
 #include "ad/graph/ad_open.h"
@@ -121,6 +122,7 @@ typedef struct Gather {
     AdMoves m;
     ReduceMode mode;
     AdPattern pattern; /* of the positions, if sums can be made in its order */
+    uint32_t number;   /* if AdMoves.near: the position is that of the lane plus it */
 } Gather;
 
 /* g with that many entries, or in a body as many as there are lanes; 0 where the mask
@@ -195,6 +197,9 @@ static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     const AdPattern *pattern = &((const Gather *) m)->pattern;
     if (pattern->each && !ad_thread_in_body())
         return sum_in_order(m, pattern, g, into);
+    if (m->near && !ad_thread_in_body())
+        return ad_moves_add(
+            into, ad_near_reverse(m, ((const Gather *) m)->number, mask, g));
     /* A promise about the lanes of this gather says nothing about other iterations of a
      * loop, and other bodies, which write to the same array in one kernel. */
     bool promises = mode == ReduceModePermute || mode == ReduceModeNoConflicts;
@@ -249,6 +254,7 @@ static uint64_t make_gather(uint32_t result, uint64_t source, uint32_t index,
         .mode = mode,
         .pattern = find_pattern(source, index, full, mode),
     };
+    gather.m.near = ad_near_find(index, gather.m.size[0].count, &gather.number);
     uint64_t leaf = ad_apply_moves(result, 1, &source, &gather.m, sizeof(gather));
     jit_var_dec_ref(full);
     return leaf;

@@ -89,6 +89,7 @@ typedef struct AdMoves {
                          uint64_t into);
     AdMovesKind kind;
     bool local[2]; /* operand 0 is a local array; the result is one */
+    bool near;     /* backward reads 'g' by index (ad_near.h), but in bodies */
     AdSize size[2]; /* of operands 0 and 1 */
 } AdMoves;
 

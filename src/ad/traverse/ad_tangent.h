@@ -19,6 +19,7 @@ enum {
     SPOT_BROUGHT = 64, /* forward, from before the body or scope: a tangent has come */
     SPOT_STANDS = 128, /* forward: it has that of what it stands for */
     SPOT_GIVER = 256,  /* it has edges to go on by */
+    SPOT_OTHER = 1024, /* in Traversal.others */
     SPOT_KEPT = 512    /* SPOT_BROUGHT, and Traversal.kept has its gradient of before */
 };
 
@@ -56,6 +57,8 @@ typedef struct Traversal {
     AdSet nodes;
     SpotList sums; /* whose gradients are to be summed up */
     SpotList ends; /* that have no edges to go on by, and gradients */
+    bool reads;      /* from now on are listed: */
+    SpotList others; /* those that have got gradients since one was read by index */
     AdKept *kept;  /* of nodes from before, that have gradients */
     uint32_t kept_count, kept_capacity;
 } Traversal;

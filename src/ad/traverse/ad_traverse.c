@@ -10,25 +10,20 @@
  * What a walk or a traversal takes is proportional to the edges that it meets, not to
  * the graph (ad_set.h).
  *
- * Sums that are due where an operand had one entry and the result many are put off: the
- * gradient of a node with one entry may have many, and is summed up once, when its turn
- * comes or somebody asks for it. Gradients that have much in common are to be computed
- * once: where the traversal ends, they are scheduled, summed up if need be. If sums are
- * performed at once (JitFlagFuseReductions is off), which evaluates what is summed up,
- * this comes before the first one, and includes all that wait for their sums and what
- * one operation has made.
  * In bodies that are being recorded a variable with one entry is one in each lane, and
  * nothing is summed up.
  */
 #include "ad/traverse/ad_traverse.h"
 
 #include "ad/array/ad_moves.h"
+#include "ad/array/ad_near.h"
 #include "ad/debug/ad_finite.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/rule/ad_apply.h"
 #include "ad/rule/ad_operation.h"
 #include "ad/traverse/ad_gradient.h"
 #include "ad/traverse/ad_quick.h"
+#include "ad/traverse/ad_spots.h"
 #include "ad/traverse/ad_tangent.h"
 #include "ad/traverse/ad_wait.h"
 #include "base/error.h"
@@ -294,114 +289,12 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
 
 /* ---------------------------------------------------------------- edge by edge */
 
-/* Is the gradient of a node to be summed up? With the lock. */
-static bool is_sum(NodeId id)
-{
-    const AdNode *node = ad_graph_node(id);
-    return node->size == 1 && node->grad && var_lanes_of(ad_var_index(node->grad)) > 1;
-}
-
-static bool is_due(NodeId id)
-{
-    state_lock();
-    bool due = is_sum(id);
-    state_unlock();
-    return due && !ad_thread_in_body();
-}
-
-static bool note_spot(Traversal *t, SpotList *list, uint32_t place, uint16_t flag)
-{
-    Spot *spot = &t->spots[place];
-    if (spot->flags & flag)
-        return true;
-    TRY(vec_reserve(&list->spots, &list->capacity, list->count + 1, sizeof(uint32_t)),
-        false);
-    spot->flags |= flag;
-    ad_graph_ref(spot->id);
-    list->spots[list->count++] = place;
-    return true;
-}
-
-/* A gradient has come to a node. With the lock. */
-static bool note_gradient(Traversal *t, uint32_t place)
-{
-    const AdNode *node = ad_graph_node(t->spots[place].id);
-    if (is_sum(t->spots[place].id))
-        TRY(note_spot(t, &t->sums, place, SPOT_SUM), false);
-    bool ends = !(t->mode == ADModeForward ? node->out : node->in);
-    return !ends || note_spot(t, &t->ends, place, SPOT_END);
-}
-
-/* Have the gradients of these nodes evaluated together, as sums if these can wait. What
- * cannot be fails when it is needed. */
-static void schedule_spots(Traversal *t, SpotList *list, uint16_t flag)
-{
-    while (list->count) {
-        state_lock();
-        Spot *spot = &t->spots[list->spots[--list->count]];
-        NodeId id = spot->id;
-        spot->flags &= (uint16_t) ~flag;
-        uint64_t grad = ad_graph_node(id)->grad;
-        ad_graph_hold(grad);
-        state_unlock();
-        if (grad && jit_flag(JitFlagFuseReductions)) {
-            bool ok;
-            ad_var_dec_ref(grad);
-            grad = ad_gradient_settled(id, &ok);
-        }
-        if (grad)
-            jit_var_schedule(ad_var_index(grad));
-        ad_var_dec_ref(grad);
-        state_lock();
-        ad_graph_unref(id);
-        state_unlock();
-    }
-}
-
-/* The traversal is over: whoever asks for a sum has all of its gradients evaluated. */
-static void schedule_ends(Traversal *t)
-{
-    bool any = false;
-    state_lock();
-    for (uint32_t i = 0; i < t->sums.count; i++)
-        any |= is_sum(t->spots[t->sums.spots[i]].id);
-    state_unlock();
-    if (any && !t->inside)
-        schedule_spots(t, &t->ends, SPOT_END);
-}
-
-static void drop_spots(const Traversal *t, SpotList *list)
-{
-    state_lock();
-    while (list->count)
-        ad_graph_unref(t->spots[list->spots[--list->count]].id);
-    state_unlock();
-    alloc_free(list->spots);
-}
-
-/* An operation has made gradients, one of which may have to be summed up. */
-static void schedule_made(NodeId node, const AdOperation *op)
-{
-    bool any = false;
-    state_lock();
-    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
-        VarId grad = ad_var_index(op->in[ad_graph_edge(e)->slot]);
-        any |= grad && var_lanes_of(grad) > 1 &&
-               ad_graph_node(ad_graph_edge(e)->source)->size == 1;
-    }
-    state_unlock();
-    any &= !jit_flag(JitFlagFuseReductions);
-    for (uint32_t i = 0; any && i < op->n_in; i++)
-        if (op->in[i])
-            jit_var_schedule(ad_var_index(op->in[i]));
-}
-
 /* The gradient of the giver of an edge: plain, unless it is tracked. 0: there is
  * none, or (not 'ok') an error. */
 static uint64_t given(Traversal *t, NodeId giver, bool *ok)
 {
-    if (is_due(giver) && !jit_flag(JitFlagFuseReductions))
-        schedule_spots(t, &t->sums, SPOT_SUM);
+    if (ad_spots_due(giver) && !jit_flag(JitFlagFuseReductions))
+        ad_spots_schedule(t, &t->sums, SPOT_SUM);
     uint64_t g = ad_gradient_settled(giver, ok);
     if (t->tracked || !ad_var_node(g))
         return g;
@@ -488,7 +381,7 @@ static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
 {
     Spot *giver = &t->spots[v->giver];
     t->spots[v->receiver].flags |= SPOT_REACHED;
-    TRY(note_gradient(t, v->receiver), false);
+    TRY(ad_spots_note(t, v->receiver), false);
     if (--giver->left == 0)
         finish_giver(t, v->giver);
     /* Other bodies may come by what belongs to one around them. */
@@ -579,8 +472,23 @@ static bool run_operation(Traversal *t, const AdVisit *v, const Passage *p)
              : ad_operation_run(op, p->giver, t->mode, t->tracked, &t->nodes),
         false);
     if (t->mode == ADModeBackward && !t->inside)
-        schedule_made(p->giver, op);
+        ad_spots_schedule_made(p->giver, op);
     return true;
+}
+
+/* Does what comes along an edge have to be in memory? */
+static bool reads(const Traversal *t, const AdEdge *e)
+{
+    return e->rule == RULE_MOVES && t->mode == ADModeBackward && !t->inside &&
+           ((const AdMoves *) (uintptr_t) e->held)->near;
+}
+
+static bool schedule_read(Traversal *t, const Passage *p, uint64_t g)
+{
+    AdFactors factors = ad_near_factors(g);
+    const bool ok = ad_spots_schedule_read(t, p->giver, factors.core);
+    ad_near_drop(&factors);
+    return ok;
 }
 
 static bool pass_slowly(Traversal *t, const AdVisit *v)
@@ -600,6 +508,7 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
             ok = ad_tangent_bring(t, v->receiver);
         state_unlock();
         ok = ok && (!g || ad_tangent_check(t, &p.edge, p.receiver));
+        ok = ok && (!g || !reads(t, &p.edge) || schedule_read(t, &p, g));
         ok = ok && (hands ? pass_array(&p, g) : pass(t, &p, g));
         bool first = !(t->spots[v->giver].flags & SPOT_REACHED);
         if (t->watch && ok)
@@ -800,7 +709,7 @@ static bool traverse(Traversal *t)
     if (begun && !ok)
         give_up(t, i);
     else if (ok)
-        schedule_ends(t);
+        ad_spots_schedule_ends(t);
     state_lock();
     if (begun && !leave_nothing(t))
         ok = false;
@@ -811,8 +720,7 @@ static bool traverse(Traversal *t)
             ad_graph_release(t->kept[k].grad);
     state_unlock();
     alloc_free(t->kept);
-    drop_spots(t, &t->sums);
-    drop_spots(t, &t->ends);
+    ad_spots_drop(t);
     jit_var_dec_ref(t->zero);
     alloc_free(t->spots);
     alloc_free(t->nodes.nodes);

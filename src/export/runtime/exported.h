@@ -27,6 +27,8 @@ typedef struct ExportedInput {
     uint32_t entry;    /* bytes of an entry; 0: only the size counts */
     uint32_t size;     /* its class: 0 and 1 mean these sizes */
     bool padded;       /* kernels may load whole vectors at its end */
+    bool counts;       /* entry i is i + first, modulo 2^32 */
+    uint32_t first;
 } ExportedInput;
 
 typedef enum ExportedSource {

@@ -260,6 +260,36 @@ static VarId counter_with(ThreadState *ts, uint32_t size, Width width, Op op,
     return result;
 }
 
+/* The number of the lane plus 'number', with the size of 'like'. */
+static VarId counter_from(ThreadState *ts, VarId like, VarType type, uint32_t number)
+{
+    const uint8_t device = var_get(like)->device;
+    const uint32_t size = var_lanes_of(like);
+    Width width = 0;
+    TRY(freezing_like(ts, like, &width), 0);
+    VarId first = node_literal(ts, device, VarTypeUInt32, number, 1);
+    VarId index = first ? counter_with(ts, size, width, OP_ADD, first, true) : 0;
+    if (!index || type == VarTypeUInt32)
+        return index;
+    VarId result = arith_cast(ts, index, type, true);
+    var_dec(index);
+    return result;
+}
+
+bool array_use_distance(ThreadState *ts, VarId *index)
+{
+    Distance d;
+    if (ts->body || !distance_find(*index, &d) || !d.array ||
+        !freezing_assume_distance(ts, &d))
+        return true;
+    const VarType type = (VarType) var_get(*index)->type;
+    VarId counted = counter_from(ts, *index, type, d.number);
+    TRY(counted, false);
+    var_dec(*index);
+    *index = counted;
+    return true;
+}
+
 /* id[position], with 'position' given away. */
 static VarId pick(ThreadState *ts, VarId id, VarId position)
 {
@@ -424,6 +454,7 @@ VarId array_data(ThreadState *ts, VarId id, void **data)
         var_dec(result);
         return 0;
     }
+    distance_forget(var_get(result));
     *data = var_get(result)->value.buffer->address;
     return result;
 }

@@ -14,6 +14,9 @@ VarId array_literal(ThreadState *ts, uint8_t device, VarType type,
                     const void *value, size_t size, bool eval);
 VarId array_undefined(ThreadState *ts, uint8_t device, VarType type, size_t size);
 VarId array_counter(ThreadState *ts, uint8_t device, size_t size);
+/** What is known of an index in memory (distance.h) need not be read: put what computes
+ *  it in its place. False: error recorded. */
+bool array_use_distance(ThreadState *ts, VarId *index);
 VarId array_map(ThreadState *ts, uint8_t device, VarType type, void *ptr,
                 size_t size, void (*release)(void *ptr, void *payload), void *payload);
 VarId array_share(ThreadState *ts, uint8_t device, VarType type, void *ptr, size_t size,

@@ -26,6 +26,7 @@
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
+#include "trace/graph/distance.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/loop_array.h"
 #include "trace/graph/record.h"
@@ -133,7 +134,8 @@ VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask)
         /* error recorded */
     } else if (is_uniform(source)) {
         result = gather_uniform(&a, source);
-    } else if ((pointer = memory_pointer(ts, source, false)) != 0) {
+    } else if (array_use_distance(ts, &a.index) &&
+               (pointer = memory_pointer(ts, source, false)) != 0) {
         result = memory_read(ts, pointer, (VarType) var_get(source)->type, a.index,
                              a.mask);
         var_dec(pointer);
@@ -319,6 +321,7 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
     }
     if (v->op != OP_EVALUATED)
         TRY(evaluate_literal(ts, id), 0);
+    distance_forget(var_get(id));
     var_inc(id);
     return id;
 }

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "trace/graph/distance.h"
 #include "trace/graph/extra.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/lvn.h"
@@ -267,9 +268,10 @@ void var_set_buffer(VarId id, Buffer *buffer)
         lvn_remove(id);
         v->flags &= (uint8_t) ~VAR_NUMBERED;
     }
+    const uint32_t note = distance_note(id);
     VarId stack = detach_operands(id, v);
     v->op = OP_EVALUATED;
-    v->aux = 0;
+    v->aux = note;
     v->value.buffer = buffer;
     release_stack(stack);
 }

@@ -58,7 +58,7 @@ typedef struct Var {
             uint8_t device;   /* Device.index, see var_device() */
             uint8_t flags;    /* VAR_... */
             /** As Inst.aux; POINTER: 1 = of a queued write, 2 = written by the caller's
-             *  own statements; STMT: number of operands. */
+             *  own statements; STMT: number of operands; EVALUATED: see distance.h. */
             uint32_t aux;
         };
         uint64_t head;        /* the same as one word, see var_head() */

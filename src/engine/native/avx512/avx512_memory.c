@@ -75,7 +75,7 @@ static void load_window(Native *n, NativeReg to, NativeReg base, NativeReg index
 
 bool avx512_memory_gather(Native *n, const NativeRow *row)
 {
-    if (forms_repeat_gather(n))
+    if (forms_repeat_gather(n) || forms_near_gather(n))
         return true;
     X86 *x = native_x86(n);
     VarType type = native_result_type(n);

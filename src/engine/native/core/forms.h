@@ -237,6 +237,8 @@ void forms_store(Native *n);
 bool forms_streams(const Native *n, const Param *output);
 /** GATHER if native_repeats(); else false, and nothing is emitted. */
 bool forms_repeat_gather(Native *n);
+/** GATHER if native_distance(); else false, and nothing is emitted. */
+bool forms_near_gather(Native *n);
 /** GATHER of 8 and 16 bits (forms_memory.c). */
 NativeEmit forms_gather_narrow;
 /** SCATTER lane by lane: of all types, of sums and the like those that one scalar

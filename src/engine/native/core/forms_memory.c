@@ -50,6 +50,8 @@ void forms_load_first(Native *n, VarType type, NativeReg to, NativeOperand from)
 bool forms_gather_narrow(Native *n, const NativeRow *row)
 {
     (void) row;
+    if (forms_near_gather(n))
+        return true;
     X86 *x = native_x86(n);
     VarType type = native_result_type(n);
     X86Form length = forms_length(n, VarTypeUInt32);

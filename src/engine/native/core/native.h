@@ -450,6 +450,9 @@ bool native_is_half(const NativeFunction *f, uint32_t at);
  *  all lanes, where entries have 32 or 64 bits and d is a literal, and not less than a
  *  packet? Then d, else 0. Its row needs no index. */
 uint32_t native_repeats(const Program *p, const Inst *inst, uint32_t lanes);
+/** Does a GATHER read entry 'lane + *distance' in all lanes that take part, where that
+ *  is a literal? */
+bool native_distance(const Program *p, const Inst *inst, int32_t *distance);
 /** The value in a register of its own ('only': which may be its own one), which becomes
  *  that of the result. */
 void native_operand_take_over(Native *n, uint32_t value, bool only);

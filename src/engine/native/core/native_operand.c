@@ -78,6 +78,29 @@ uint32_t native_repeats(const Program *p, const Inst *inst, uint32_t lanes)
     return d >= lanes && d <= INT32_MAX ? d : 0;
 }
 
+bool native_distance(const Program *p, const Inst *inst, int32_t *distance)
+{
+    enum { MOST = 1 << 24 }; /* with its size it fits a displacement */
+    const Inst *index = &p->insts[inst->arg[1]];
+    bool negative = index->op == OP_SUB;
+    *distance = 0;
+    if (index->op == OP_ADD || negative) {
+        const Inst *a = &p->insts[index->arg[0]], *b = &p->insts[index->arg[1]];
+        const Inst *number = a->op == OP_LITERAL && !negative ? a : b;
+        if (number->op != OP_LITERAL)
+            return false;
+        const int64_t value = (int32_t) (uint32_t) p->literals[number->aux];
+        if (value <= -MOST || value >= MOST)
+            return false;
+        *distance = (int32_t) (negative ? -value : value);
+        index = number == a ? b : a;
+    }
+    while ((index->op == OP_CAST || index->op == OP_BITCAST) &&
+           type_info[index->type].is_integer && type_info[index->type].size == 4)
+        index = &p->insts[index->arg[0]];
+    return index->op == OP_COUNTER;
+}
+
 bool native_is_negated(const Native *n, uint32_t k)
 {
     uint32_t at = n->args[k];
