@@ -26,8 +26,8 @@ from .axes import (
     is_dynamic_1d,
     is_nested,
     is_tensor,
+    put_part,
     require_tensor,
-    scatter_whole,
     type_name,
     uniform,
 )
@@ -180,7 +180,7 @@ def _concat_flat(fn: str, pieces: Sequence[Any]) -> Any:
     for piece in pieces:
         count = entries_of(piece)
         if count:
-            scatter_whole(result, piece, _positions(piece, count) + offset)
+            put_part(result, piece, _positions(piece, count) + offset)
         else:
             _track_like(result, piece)
         offset += count
@@ -217,7 +217,9 @@ def _concat_tensors(fn: str, pieces: Sequence[Any], axis: int) -> Any:
         if entries_of(flat):
             # Entry i of the piece moves with its row from pitch 'inner' to 'row'.
             lane = _positions(flat, entries_of(flat))
-            scatter_whole(result, flat, lane // inner * (row - inner) + lane + offset)
+            one = inner == 1
+            start = lane * row if one else lane // inner * (row - inner) + lane
+            put_part(result, flat, start + offset)
         else:
             _track_like(result, flat)
         offset += inner

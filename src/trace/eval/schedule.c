@@ -3,9 +3,10 @@
  *
  * Effects are placed first, in order of creation. Lanes of a kernel run in no
  * particular order, so two writes into one array share a kernel only if that cannot
- * matter: they are reductions by the same operation, or they touch different entries,
- * or each entry is touched by one lane only, and by the same one in both. Otherwise the
- * second goes to a later group. The result of an atomic operation exists in its kernel
+ * matter: they are reductions by the same operation, or they touch different entries
+ * (as their indices, or their caller says: ReduceModeParts), or each entry is touched
+ * by one lane only, and by the same one in both. Otherwise the second goes to a later
+ * group. The result of an atomic operation exists in its kernel
  * only, so whatever needs it, value or effect, joins the group of the atomic; there,
  * writes that get in each other's way are the caller's responsibility.
  *
@@ -22,9 +23,11 @@
 #include "base/vec.h"
 #include "device/command.h"
 #include "device/cpu/reduce.h"
+#include "trace/graph/access.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
+#include "trace/graph/watch.h"
 
 static Group *add_group(Schedule *s, uint32_t size, uint8_t device)
 {
@@ -88,6 +91,13 @@ static bool add_root(Group *group, VarId id)
 
 /* -------------------------------------------------- may writes share a kernel? */
 
+static uint32_t operand_count(const Var *effect)
+{
+    uint32_t count;
+    var_operands(effect, &count);
+    return count;
+}
+
 static VarId index_of(const Var *effect)
 {
     uint32_t count;
@@ -103,60 +113,97 @@ static bool is_reduction(const Var *v)
            (v->aux >> 8 & 255) != ReduceModeNoConflicts;
 }
 
-/* Operand of op(x, literal) or op(literal, x); 0 if v is something else. */
-static VarId with_literal(const Var *v, Op op, uint64_t *value)
+static bool is_literal(VarId id, uint64_t *value)
 {
-    if (v->op != op)
-        return 0;
-    for (int i = 1; i >= 0; --i) {
-        const Var *l = var_get(v->dep[i]);
-        if (l->op == OP_LITERAL && (i == 1 || op != OP_SHL)) {
-            *value = l->value.literal;
-            return v->dep[1 - i];
-        }
-    }
-    return 0;
+    const Var *v = var_get(id);
+    if (v->op == OP_LITERAL)
+        *value = v->value.literal;
+    return v->op == OP_LITERAL;
 }
 
-/* An index base * stride + shift with shift < stride. */
+/* Operand of op(x, literal) or op(literal, x), which may have more operands; 0 if v is
+ * something else. */
+static VarId with_literal(const Var *v, Op op, uint64_t *value)
+{
+    TRY(v->op == op, 0);
+    return is_literal(v->dep[1], value)                   ? v->dep[0]
+           : op != OP_SHL && is_literal(v->dep[0], value) ? v->dep[1]
+                                                          : 0;
+}
+
+/* An index base * stride + shift, of 32 bits. */
 typedef struct Affine {
     VarId base;
     uint64_t stride, shift;
 } Affine;
 
-static bool find_affine(VarId index, Affine *out)
+static Affine find_affine(VarId index)
 {
-    out->shift = 0;
-    VarId product = with_literal(var_get(index), OP_ADD, &out->shift);
-    const Var *v = var_get(product ? product : index);
-    out->base = with_literal(v, OP_MUL, &out->stride);
-    if (!out->base) {
-        out->base = with_literal(v, OP_SHL, &out->stride);
-        if (!out->base || out->stride > 31)
-            return false;
-        out->stride = (uint64_t) 1 << out->stride;
+    Affine out = { index, 1, 0 };
+    VarId inner;
+    const Var *v = var_get(index);
+    if ((inner = with_literal(v, OP_FMA, &out.stride)) &&
+        is_literal(v->dep[2], &out.shift)) {
+        out.base = inner;
+        return out;
     }
-    return out->shift < out->stride;
+    out.stride = 1;
+    if ((inner = with_literal(v, OP_ADD, &out.shift)))
+        v = var_get(out.base = inner);
+    if ((inner = with_literal(v, OP_MUL, &out.stride))) {
+        out.base = inner;
+    } else if ((inner = with_literal(v, OP_SHL, &out.stride)) && out.stride < 32) {
+        out.base = inner;
+        out.stride = (uint64_t) 1 << out.stride;
+    } else {
+        out.stride = 1;
+    }
+    return out;
 }
 
-/* Components of one vector: base * n + 0, base * n + 1, ... */
-static bool indices_disjoint(const Var *a, const Var *b)
+/* Consecutive entries from two places on, as many as there are lanes? Of a function
+ * that is being recorded, there will be another number. */
+static bool ranges_disjoint(const ThreadState *ts, const Affine *x, const Affine *y)
 {
-    Affine x, y;
-    if (a->op != OP_SCATTER || b->op != OP_SCATTER ||
-        !find_affine(index_of(a), &x) || !find_affine(index_of(b), &y))
-        return false;
-    return x.base == y.base && x.stride == y.stride && x.shift != y.shift;
+    TRY(x->stride == 1 && !watch_records(ts), false);
+    const Var *counter = var_get(x->base);
+    const uint32_t ahead = (uint32_t) (x->shift - y->shift);
+    return counter->op == OP_COUNTER && ahead >= var_lanes(counter) &&
+           -ahead >= var_lanes(counter);
+}
+
+/* Are these components of one vector, base * n + 0, base * n + 1, ..., or ranges? */
+static bool indices_disjoint(const ThreadState *ts, const Var *a, const Var *b)
+{
+    TRY(a->op == OP_SCATTER || a->op == OP_SCATTER_PACKET, false);
+    TRY(a->op == b->op && operand_count(a) == operand_count(b), false);
+    const Affine x = find_affine(index_of(a)), y = find_affine(index_of(b));
+    TRY(x.base == y.base && x.stride == y.stride && x.shift != y.shift, false);
+    return (x.shift < x.stride && y.shift < y.stride) || ranges_disjoint(ts, &x, &y);
+}
+
+/* counter * stride + shift, within 32 bits? */
+static bool is_scaled_counter(VarId index)
+{
+    const Affine a = find_affine(index);
+    const Var *base = var_get(a.base);
+    return base->op == OP_COUNTER && a.stride &&
+           var_lanes(base) <= ((uint64_t) 1 << 32) / a.stride;
+}
+
+/* Is it one of the writes that complete an array? */
+static bool is_part(const Var *v)
+{
+    return op_reduces((Op) v->op) && v->aux & ACCESS_PART;
 }
 
 /* Has each entry one lane, by nature of the index or by promise of the caller? */
 static bool indices_distinct(const Var *v)
 {
-    Op op = (Op) var_get(index_of(v))->op;
-    uint32_t mode = v->aux >> 8;
+    uint32_t mode = v->aux >> 8 & 255;
     bool promised = (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) &&
                     (mode == ReduceModeNoConflicts || mode == ReduceModePermute);
-    return promised || op == OP_COUNTER;
+    return promised || is_scaled_counter(index_of(v));
 }
 
 static bool commute(const Var *a, const Var *b)
@@ -167,7 +214,7 @@ static bool commute(const Var *a, const Var *b)
 }
 
 /* Does it not matter in which order lanes of these writes to one array run? */
-static bool may_share(const Var *a, const Var *b)
+static bool may_share(const ThreadState *ts, const Var *a, const Var *b)
 {
     if (commute(a, b))
         return true;
@@ -175,10 +222,12 @@ static bool may_share(const Var *a, const Var *b)
         return false;
     /* Atomics run where their results are needed first, before earlier writes. */
     bool plain = a->op == b->op && a->type == VarTypeVoid;
+    if (is_part(a) && is_part(b))
+        return true;
     if (plain && index_of(a) == index_of(b) &&
         (indices_distinct(a) || indices_distinct(b)))
         return true;
-    return indices_disjoint(a, b);
+    return indices_disjoint(ts, a, b);
 }
 
 /* --------------------------------------------------------------------- placing */
@@ -190,6 +239,7 @@ typedef struct Placed {
 } Placed;
 
 typedef struct Placing {
+    const ThreadState *ts;
     Schedule *schedule;
     const VarId *effects;
     Placed *placed;
@@ -332,7 +382,7 @@ static uint32_t earliest(const Placing *p, const Var *effect, VarId target,
         if (p->placed[i].group != group)
             break;
         const Var *other = var_get(p->effects[i]);
-        if (!may_share(other, effect))
+        if (!may_share(p->ts, other, effect))
             return group + 1;
         if (p->placed[i].uniform && commute(other, effect))
             break; /* so it does with those before */
@@ -387,11 +437,11 @@ static void free_groups(Schedule *schedule, bool all)
     memset(schedule, 0, sizeof(*schedule));
 }
 
-bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
-                   const VarId *effects, uint32_t effect_count)
+bool schedule_make(const ThreadState *ts, Schedule *schedule, const VarId *vars,
+                   uint32_t var_count, const VarId *effects, uint32_t effect_count)
 {
     memset(schedule, 0, sizeof(*schedule));
-    Placing p = { .schedule = schedule, .effects = effects };
+    Placing p = { .ts = ts, .schedule = schedule, .effects = effects };
     bool ok = true;
     p.walks = fold_table.live != 0 || fold_arrays_wait();
     if (effect_count || p.walks)

@@ -32,6 +32,9 @@ typedef struct Access {
     VarId wide;          /* borrowed: an operand of that size, if any has it */
 } Access;
 
+/** In Var.aux of a write, beside operation and mode: ReduceModeParts. */
+enum { ACCESS_PART = 1 << 18 };
+
 /** All positions are valid. */
 #define ACCESS_UNBOUNDED UINT64_MAX
 
