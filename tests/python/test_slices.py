@@ -7,7 +7,15 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
-from drjit.llvm import TensorXf, TensorXf16, TensorXf64, TensorXi, TensorXu64
+from drjit.llvm import (
+    TensorXf,
+    TensorXf16,
+    TensorXf64,
+    TensorXi,
+    TensorXu64,
+    UInt,
+    ad,
+)
 from engine_util import printed
 
 TYPES = {
@@ -99,3 +107,60 @@ for t in (a, b, c):
 def test_engines_agree() -> None:
     texts = printed(PROGRAM, isas=True)
     assert all(text == texts[0] for text in texts)
+
+
+LARGE = [
+    ((512, 256), (1, 0)),
+    ((1000, 136), (1, 0)),
+    ((16, 8200), (1, 0)),
+    ((3, 256, 512), (0, 2, 1)),
+    ((20, 40, 512), (2, 0, 1)),
+    ((512, 20, 40), (1, 2, 0)),
+    ((2, 3, 64, 512), (0, 1, 3, 2)),
+    ((20, 40, 512), (2, 1, 0)),  # in no two groups of axes
+    ((700, 201), (1, 0)),  # columns that are no whole tiles
+    ((8, 32768), (1, 0)),  # few rows
+]
+
+
+@pytest.mark.parametrize("entry", list(TYPES))
+@pytest.mark.parametrize("shape, order", LARGE)
+def test_large_transposes(entry: Any, shape: Any, order: Any) -> None:
+    """In tiles, where there are some."""
+    a = numbers(entry, shape, 2039)
+    found = dr.transpose(TYPES[entry](a), order)
+    assert np.array_equal(found.numpy(), a.transpose(order))
+
+
+@pytest.mark.parametrize("shape, order", LARGE)
+def test_gradients_of_large_transposes(shape: Any, order: Any) -> None:
+    rng = np.random.default_rng(2)
+    x = ad.TensorXf(numbers(np.float32, shape, 2039))
+    weights = rng.normal(size=[shape[k] for k in order]).astype(np.float32)
+    dr.enable_grad(x)
+    y = dr.transpose(x, order)
+    dr.set_grad(y, ad.TensorXf(weights))
+    dr.backward_to(x)
+    back = np.argsort(order)
+    assert np.array_equal(x.grad.numpy(), weights.transpose(back))
+    dr.set_grad(x, ad.TensorXf(weights.transpose(back)))
+    y = dr.transpose(x, order)
+    assert np.array_equal(dr.forward_to(y).numpy(), weights)
+
+
+def test_large_transposes_elsewhere() -> None:
+    """In recorded bodies, and in frozen functions, which serve other sizes."""
+    a = numbers(np.float32, (256, 512), 2039)
+
+    other = TensorXf(a)
+    start = UInt(0), dr.zeros(TensorXf, (512, 256))
+
+    def body(i: UInt, total: Any) -> tuple[UInt, Any]:
+        return i + 1, total + dr.moveaxis(other, 0, 1)
+
+    total = dr.while_loop(start, lambda i, _: i < 4, body)[1]
+    assert np.array_equal(total.numpy(), 4 * a.T)
+    frozen = dr.freeze(lambda t: dr.moveaxis(t, 0, 1) + 1)
+    for rows, columns in ((256, 512), (512, 1024), (300, 1000), (40, 24)):
+        t = numbers(np.float32, (rows, columns), 2039)
+        assert np.array_equal(frozen(TensorXf(t)).numpy(), t.T + 1)
