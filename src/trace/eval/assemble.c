@@ -189,8 +189,8 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
     }
     for (uint32_t i = 0; i < count; ++i)
         args[i] = assemble_position(b, ids[i]);
-    const bool writes = op_reduces((Op) v->op);
-    const uint32_t notes = writes ? EXPAND_FLAGS | ACCESS_PART : 0;
+    const uint32_t notes = (op_reduces((Op) v->op) ? EXPAND_FLAGS : 0) |
+                           (access_is_part(v) ? ACCESS_PART : 0);
     uint32_t aux = v->aux & ~notes, position;
     if (v->op == OP_STMT) {
         aux = program_add_stmt(b->program, v->value.text);

@@ -191,12 +191,6 @@ static bool is_scaled_counter(VarId index)
            var_lanes(base) <= ((uint64_t) 1 << 32) / a.stride;
 }
 
-/* Is it one of the writes that complete an array? */
-static bool is_part(const Var *v)
-{
-    return op_reduces((Op) v->op) && v->aux & ACCESS_PART;
-}
-
 /* Has each entry one lane, by nature of the index or by promise of the caller? */
 static bool indices_distinct(const Var *v)
 {
@@ -222,7 +216,7 @@ static bool may_share(const ThreadState *ts, const Var *a, const Var *b)
         return false;
     /* Atomics run where their results are needed first, before earlier writes. */
     bool plain = a->op == b->op && a->type == VarTypeVoid;
-    if (is_part(a) && is_part(b))
+    if (access_is_part(a) && access_is_part(b))
         return true;
     if (plain && index_of(a) == index_of(b) &&
         (indices_distinct(a) || indices_distinct(b)))
