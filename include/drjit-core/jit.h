@@ -90,6 +90,8 @@ JIT_EXPORT void jit_interrupt(void);
  *  it has traced (they are part of the next evaluation). Fails under
  *  JitFlagForbidSynchronization. Reports errors of asynchronous work. */
 JIT_EXPORT bool jit_sync_thread(void);
+/** Is there anything for jit_sync_thread() to do, or to wait for? */
+JIT_EXPORT bool jit_sync_pending(void);
 /** From jit_launch_hold(true) to jit_launch_hold(false), what this thread has evaluated
  *  does not begin, unless the thread waits for some of it or has to compile a kernel.
  *  Then launches of one kernel on different arrays can be one job of the device, which

@@ -82,7 +82,11 @@ typedef enum ReduceMode {
     ReduceModeNoConflicts = 3, /**< the caller promises distinct targets */
     ReduceModeExpand = 4,      /**< a private copy of the target per thread */
     ReduceModePermute = 5,     /**< every target is written exactly once */
-    ReduceModeCount = 6
+    ReduceModeCount = 6,
+    /** Beside those, for scatters with ReduceOpIdentity to a new, undefined array: all
+     *  writes until it is complete have this mode, and together they write no entry
+     *  twice. So one kernel may do several of them. */
+    ReduceModeParts = 7
 } ReduceMode;
 
 /** What currently stands behind a variable. */

@@ -15,6 +15,7 @@
 #include "kernel/host.h"
 #include "trace/eval/evaluate_folds.h"
 #include "trace/graph/current.h"
+#include "trace/graph/fold.h"
 #include "trace/graph/registry.h"
 
 /* -------------------------------------------------------------------- init */
@@ -215,6 +216,21 @@ void jit_sync_guests(void)
 }
 
 bool jit_sync_thread(void) { return sync("jit_sync_thread()", false); }
+
+bool jit_sync_pending(void)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, true);
+    uint32_t at = 0;
+    bool pending = fold_next(ts->serial, &at) != 0;
+    for (uint32_t i = 0; device_at(i); ++i) {
+        const Stream *stream = stream_self(device_at(i));
+        pending |= !stream || !stream_passed(stream, stream_position(stream));
+    }
+    api_leave();
+    return pending;
+}
+
 bool jit_sync_device(void) { return sync("jit_sync_device()", true); }
 bool jit_sync_all_devices(void) { return sync("jit_sync_all_devices()", true); }
 

@@ -7,6 +7,8 @@
  */
 #include "test_util.h"
 
+#include <stdatomic.h>
+
 /* ----------------------------------------------------------------- gathers */
 
 static void test_gather(void **unused)
@@ -181,6 +183,33 @@ static void test_at_hand(void **unused)
     OK(jit_eval());
     CHECK_U32(x, 1, 1, 3);
     DROP(one, large, x, sum);
+}
+
+static void wait_for(void *flag)
+{
+    while (!atomic_load((atomic_int *) flag))
+        usleep(100);
+}
+
+/* The same of what the thread has enqueued. */
+static void test_sync_pending(void **unused)
+{
+    (void) unused;
+    OK(jit_sync_thread());
+    assert_false(jit_sync_pending());
+    atomic_int flag = 0;
+    OK(jit_enqueue_host_func(CPU, wait_for, &flag));
+    assert_true(jit_sync_pending());
+    atomic_store(&flag, 1);
+    OK(jit_sync_thread());
+    assert_false(jit_sync_pending());
+
+    uint32_t x = fill_u32(1000, 3), y = jit_var_add(x, x), sum;
+    OK(sum = jit_var_reduce(y, ReduceOpAdd));
+    assert_true(jit_sync_pending()); /* what is traced is part of it */
+    OK(jit_sync_thread());
+    assert_false(jit_sync_pending());
+    DROP(x, y, sum);
 }
 
 /* Who must not be kept waiting can have writes evaluated beforehand. */
@@ -737,7 +766,7 @@ static int run(void)
         TEST(test_gather),          TEST(test_gather_sources),
         TEST(test_gather_packet),   TEST(test_scatter),
         TEST(test_pending_writes),
-        TEST(test_at_hand),
+        TEST(test_at_hand), TEST(test_sync_pending),
         TEST(test_scatter_packet),  TEST(test_scatter_packet_add),
         TEST(test_reduce_one_bin),  TEST(test_can_reduce),
         TEST(test_copy_on_write),   TEST(test_write_targets),

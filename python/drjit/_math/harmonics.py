@@ -46,24 +46,27 @@ def sh_eval(d: Any, order: int) -> list[Any]:
 
     x, y, z = d
     result: list[Any] = [None] * (order + 1) ** 2
-    # Real and imaginary part of (x + iy)**m, and the coefficient of Q(m, m) below.
-    real: Any = 1
-    imag: Any = 0
-    start = math.sqrt(1 / (4 * math.pi))
-    for m in range(order + 1):
-        if m == 1:
-            real, imag = x, y
-        elif m > 1:
+    # Real and imaginary part of (x + iy)**m, and the same times the square root of 2.
+    real: Any = x
+    imag: Any = y
+    for m, (start, steps) in enumerate(_coefficients(order)):
+        if m > 1:
             real, imag = x * real - y * imag, x * imag + y * real
-        if m > 0:
-            start *= -math.sqrt((2 * m + 1) / (2 * m))
-        for degree, q in enumerate(_legendre(z, m, order, start), m):
-            center = degree * (degree + 1)
-            if m == 0:
-                result[center] = q
+        cosine, sine = (_ROOT * real, _ROOT * imag) if m else (None, None)
+        before: Any = None
+        q: Any = start  # Q(l, m), from l = m on
+        center = m * (m + 1)
+        for degree in range(m, order + 1):
+            if m:
+                result[center + m] = q * cosine
+                result[center - m] = q * sine
             else:
-                result[center + m] = q * (math.sqrt(2) * real)
-                result[center - m] = q * (math.sqrt(2) * imag)
+                result[center] = q
+            if degree < order:
+                a, b = steps[degree - m]
+                after = z * (a * q)
+                before, q = q, after if before is None else after - b * before
+                center += 2 * (degree + 1)
     result[0] = type(z)(result[0])
     return result
 
@@ -77,21 +80,31 @@ def _is_vector(d: Any) -> bool:
     return bool(flat and plain and len(d) == 3)
 
 
-def _legendre(z: Any, m: int, order: int, start: float) -> list[Any]:
-    """Q(l, m) for l = m ... order, which is 'start' for l = m.
+_ROOT = math.sqrt(2)
+_known: dict[int, list[tuple[float, list[tuple[float, float]]]]] = {}
 
-    These are normalised associated Legendre functions, divided by sin(theta)**m:
 
-        Q(l) = a * (z * Q(l - 1) - b * Q(l - 2)),
-        a**2 = (4 l**2 - 1) / (l**2 - m**2),  b is 1/a of the degree before.
+def _coefficients(order: int) -> list[tuple[float, list[tuple[float, float]]]]:
+    """For each m, Q(m, m) and the pairs (a, b) for l = m + 1 ... order.
+
+    Q are normalised associated Legendre functions, divided by sin(theta)**m:
+
+        Q(l) = a * z * Q(l - 1) - b * Q(l - 2),
+        a**2 = (4 l**2 - 1) / (l**2 - m**2),  b is a / a of the degree before.
     """
-    values: list[Any] = [start]
-    inverse = 0.0
-    for degree in range(m + 1, order + 1):
-        a = math.sqrt((4 * degree**2 - 1) / (degree**2 - m**2))
-        q = z * (a * values[-1])
-        if len(values) > 1:
-            q = q - (a * inverse) * values[-2]
-        values.append(q)
-        inverse = 1 / a
-    return values
+    if order in _known:
+        return _known[order]
+    table = []
+    start = math.sqrt(1 / (4 * math.pi))
+    for m in range(order + 1):
+        if m > 0:
+            start *= -math.sqrt((2 * m + 1) / (2 * m))
+        steps = []
+        inverse = 0.0
+        for degree in range(m + 1, order + 1):
+            a = math.sqrt((4 * degree**2 - 1) / (degree**2 - m**2))
+            steps.append((a, a * inverse))
+            inverse = 1 / a
+        table.append((start, steps))
+    _known[order] = table
+    return table

@@ -35,9 +35,9 @@ def gather_whole(dtype: Any, source: Any, index: Any, *active: Any) -> Any:
     return run_whole(source, dr.gather, dtype, source, index, *active)
 
 
-def scatter_whole(target: Any, value: Any, index: Any) -> None:
-    """``dr.scatter()`` for whole arrays, to indices that are valid."""
-    run_whole(target, dr.scatter, target, value, index)
+def put_part(target: Any, value: Any, index: Any) -> None:
+    """Write whole arrays to a new one, no entry of which is written twice like this."""
+    run_whole(target, _core._scatter_part, target, value, index)
 
 
 def deprecated(name: str, instead: str, level: int = 3) -> None:

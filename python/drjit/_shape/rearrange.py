@@ -2,11 +2,13 @@
 
 Everything is composed of public operations. Permutations, repetitions and reversals are
 a single gather whose index is computed from the position in the output, so that they
-fuse with the program around them; concatenations scatter each input into fresh storage.
+fuse with the program around them; concatenations scatter each input into fresh storage,
+and so do transposes of large matrices.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 
@@ -26,8 +28,9 @@ from .axes import (
     is_dynamic_1d,
     is_nested,
     is_tensor,
+    put_part,
     require_tensor,
-    scatter_whole,
+    run_whole,
     type_name,
     uniform,
 )
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 dr: Any = drjit
+_core: Any = importlib.import_module("drjit._core")
 
 
 def _positions(array: Any, count: int) -> Any:
@@ -91,6 +95,59 @@ def _strides(shape: Sequence[int]) -> list[int]:
     return [math.prod(shape[k + 1 :]) for k in range(len(shape))]
 
 
+# From so many entries on, a matrix is transposed in tiles of so many columns.
+_TILES_FROM, _TILE, _ROWS = 2**17, 8, 16
+
+
+def _has_tiles(flat: Any, sizes: Sequence[int]) -> bool:
+    """Are matrices of these sizes (a block of them, rows, columns) large?"""
+    if not all(type(size) is int for size in sizes):
+        return False  # of a frozen function, which other sizes are to come to
+    blocks, rows, columns = sizes
+    return (
+        blocks * rows * columns >= _TILES_FROM
+        and rows >= _ROWS
+        and columns % _TILE == 0
+        and dr.is_jit_v(flat)
+        and dr.itemsize_v(flat) >= 4
+        and not _core._is_recording()
+    )
+
+
+def _transpose_tiles(flat: Any, blocks: int, rows: int, columns: int) -> Any:
+    """Each matrix transposed: of each row, packets are read, and their columns written.
+
+    A lane that reads a single entry wants one of each cache line, and those of a column
+    may all compete for one place in the cache.
+    """
+    tensor_type = dr.tensor_t(type(flat))
+    name = tensor_type.__name__.replace("Tensor", "Array", 1)
+    packets = getattr(importlib.import_module(tensor_type.__module__), name)
+    count, across = blocks * rows * columns // _TILE, columns // _TILE
+    lane = _positions(flat, count)
+    tile = lane // rows
+    row, column = lane - tile * rows, tile
+    if blocks > 1:
+        block = tile // across
+        row, column = row + block * rows, tile - block * across
+    mode = dr.ReduceMode.NoConflicts
+    tiles = run_whole(
+        flat,
+        dr.gather,
+        packets,
+        flat,
+        row * across + column,
+        True,
+        mode,
+        (_TILE, count),
+    )
+    result = dr.empty(type(flat), blocks * rows * columns)
+    start = lane + tile * ((_TILE - 1) * rows)
+    for k in range(_TILE):
+        put_part(result, tiles[k], start + k * rows)
+    return result
+
+
 def _permute(fn: str, tensor: Any, order: Sequence[int]) -> Any:
     """Tensor whose axis k is axis ``order[k]`` of ``tensor``."""
     shape = tensor.shape
@@ -109,10 +166,14 @@ def _permute(fn: str, tensor: Any, order: Sequence[int]) -> Any:
         return _with_shape(tensor, tensor.array, result)
     sizes = [shape[axis] for axis in kept]
     strides = _strides(sizes)
-    digits = [
-        (math.prod(sizes[axis] for axis in group), 1, strides[group[-1]])
-        for group in groups
-    ]
+    together = [math.prod(sizes[axis] for axis in group) for group in groups]
+    first = groups[0][0] == 0  # stay where they are
+    if len(groups) == 2 + first and groups[-1][0] == (len(groups[0]) if first else 0):
+        block = together[0] if first else 1
+        matrix = (block, together[-1], together[-2])
+        if _has_tiles(tensor.array, matrix):
+            return _with_shape(tensor, _transpose_tiles(tensor.array, *matrix), result)
+    digits = [(together[k], 1, strides[group[-1]]) for k, group in enumerate(groups)]
     return _gather_digits(tensor, result, digits)
 
 
@@ -180,7 +241,7 @@ def _concat_flat(fn: str, pieces: Sequence[Any]) -> Any:
     for piece in pieces:
         count = entries_of(piece)
         if count:
-            scatter_whole(result, piece, _positions(piece, count) + offset)
+            put_part(result, piece, _positions(piece, count) + offset)
         else:
             _track_like(result, piece)
         offset += count
@@ -217,7 +278,9 @@ def _concat_tensors(fn: str, pieces: Sequence[Any], axis: int) -> Any:
         if entries_of(flat):
             # Entry i of the piece moves with its row from pitch 'inner' to 'row'.
             lane = _positions(flat, entries_of(flat))
-            scatter_whole(result, flat, lane // inner * (row - inner) + lane + offset)
+            one = inner == 1
+            start = lane * row if one else lane // inner * (row - inner) + lane
+            put_part(result, flat, start + offset)
         else:
             _track_like(result, flat)
         offset += inner

@@ -394,6 +394,8 @@ typedef struct Scatter {
     AdMoves m;
     ReduceOp op;
     ReduceMode mode;
+    bool parts; /* of an array whose other parts nobody has looked at: the gradient of
+                   the target is that of these only */
     uint32_t n; /* of a packet; else 1 */
 } Scatter;
 
@@ -408,7 +410,7 @@ static uint32_t scatter_position(const Scatter *s, uint32_t operand)
 static uint64_t keep_target(const Scatter *s, uint64_t g)
 {
     uint32_t mask = ad_var_index(s->m.held.leaves[1]);
-    if (s->op == ReduceOpAdd || ad_last_has(&s->m))
+    if (s->op == ReduceOpAdd || s->parts || ad_last_has(&s->m))
         return g;
     if (s->op != ReduceOpIdentity) {
         uint64_t same = ad_apply(OP_EQ, 2,
@@ -508,7 +510,8 @@ static Scatter scatter_of(uint32_t result, size_t n, uint32_t index, uint32_t ma
                .backward = scatter_backward,
                .size = { ad_size_of(result) } },
         .op = op,
-        .mode = mode,
+        .mode = mode == ReduceModeParts ? ReduceModePermute : mode,
+        .parts = mode == ReduceModeParts,
         .n = (uint32_t) n,
     };
 }

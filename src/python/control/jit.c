@@ -176,8 +176,8 @@ static PyObject *sync_thread(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
     bool ok;
-    WAIT_BEGIN
-    ok = jit_sync_thread();
+    WAIT_BEGIN_IF(jit_sync_pending())
+    ok = jit_sync_thread(); /* in any case: it says what has failed */
     WAIT_END
     if (!ok)
         return error_from_core("sync_thread", NULL, 0);

@@ -297,7 +297,7 @@ static Leaf put(JitBackend backend, Leaf target, Leaf part, Extent lanes, size_t
     const Leaf position = lane && factor && start ? leaf_fma(lane, factor, start) : 0;
     const Leaf next = position
                           ? leaf_scatter_whole(target, part, position, ReduceOpIdentity,
-                                               ReduceModeNoConflicts)
+                                               ReduceModeParts)
                           : 0;
     leaf_unref(lane);
     leaf_unref(factor);

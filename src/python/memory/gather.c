@@ -437,6 +437,10 @@ PyMethodDef gather_functions[] = {
       "than\n"
       "once, one of the values wins. Positions are only checked if JitFlag.Debug is "
       "set. The\nmode is ReduceMode.Auto unless given." },
+    { "_scatter_part", METHOD(scatter_part), FAST,
+      "_scatter_part(target, value, index, active=True)\n--\n\n"
+      "A scatter to a new, undefined array, whose entries are written once by such "
+      "calls,\nwhich one kernel may do together." },
     { "scatter_reduce", METHOD(scatter_reduce), FAST,
       "scatter_reduce(op, target, value, index, active=True, mode=...)\n--\n\n"
       "Update target[index] = op(target[index], value) atomically where 'active' is "

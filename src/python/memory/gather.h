@@ -18,6 +18,8 @@ bool gather_whole(Leaf source, Leaf index, size_t n, ReduceMode mode, Leaf *out)
 /** The members of the function table that scatter.c, atomic.c and slice.c implement. */
 PyObject *scatter_plain(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                         PyObject *names);
+PyObject *scatter_part(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                       PyObject *names);
 PyObject *scatter_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *names);
 PyObject *scatter_add(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

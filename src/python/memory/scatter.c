@@ -348,22 +348,11 @@ static bool write_pair(Scatter *s, const Pair *pair)
                                    : write_scalar(s, pair, index, mask);
 }
 
-/* v: target, value, index, active, mode */
-static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
-                         PyObject **v)
+/* v: target, value, index, active */
+static PyObject *scatter_mode(State *state, const char *operation, ReduceOp op,
+                              ReduceMode mode, PyObject *const *v)
 {
-    long mode = ReduceModeAuto;
-    State *state = state_of_module(module);
-    if (!access_sort_mode(state, &v[3], &v[4]))
-        return NULL;
-    if (v[4] &&
-        !enum_read(state, operation, "ReduceMode", v[4], ReduceModeCount, &mode))
-        return NULL;
-    if (op != ReduceOpIdentity && mode == ReduceModePermute)
-        return error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                           "'mode' is ReduceMode.Permute, which is for scatters that "
-                           "do not reduce");
-    Scatter s = { .op = op, .mode = (ReduceMode) mode };
+    Scatter s = { .op = op, .mode = mode };
     if (!evaluate_writes(operation, &v[1], 3)) /* the target's may wait */
         return NULL;
     access_start(&s.access, state, operation, v[2], v[3]);
@@ -388,6 +377,24 @@ static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
     Py_RETURN_NONE;
 }
 
+/* v: those, and the mode */
+static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
+                         PyObject **v)
+{
+    long mode = ReduceModeAuto;
+    State *state = state_of_module(module);
+    if (!access_sort_mode(state, &v[3], &v[4]))
+        return NULL;
+    if (v[4] &&
+        !enum_read(state, operation, "ReduceMode", v[4], ReduceModeCount, &mode))
+        return NULL;
+    if (op != ReduceOpIdentity && mode == ReduceModePermute)
+        return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                           "'mode' is ReduceMode.Permute, which is for scatters that "
+                           "do not reduce");
+    return scatter_mode(state, operation, op, (ReduceMode) mode, v);
+}
+
 static const char *const parameters[] = { "op",    "target", "value",
                                           "index", "active", "mode" };
 
@@ -398,6 +405,17 @@ PyObject *scatter_plain(PyObject *module, PyObject *const *args, Py_ssize_t narg
     PyObject *v[5];
     return arguments_parse(&signature, args, nargs, names, v)
                ? scatter(module, "scatter", ReduceOpIdentity, v)
+               : NULL;
+}
+
+PyObject *scatter_part(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                       PyObject *names)
+{
+    static const Signature signature = { "_scatter_part", parameters + 1, 4, 3, 0 };
+    PyObject *v[4];
+    return arguments_parse(&signature, args, nargs, names, v)
+               ? scatter_mode(state_of_module(module), "_scatter_part",
+                              ReduceOpIdentity, ReduceModeParts, v)
                : NULL;
 }
 

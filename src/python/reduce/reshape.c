@@ -83,7 +83,7 @@ static bool write_leaf(Leaf *target, Leaf value, Leaf position)
 {
     Leaf written = position
                        ? leaf_scatter_whole(*target, value, position, ReduceOpIdentity,
-                                            ReduceModePermute)
+                                            ReduceModeParts)
                        : 0;
     if (written) {
         leaf_unref(*target);
@@ -114,7 +114,7 @@ static bool ravel_f(JitBackend backend, Leaf *target, const Leaf *leaves, size_t
         Leaf position = gather_scaled_index(lanes, n / p, j), written = 0;
         if (position && p > 1)
             written = leaf_scatter_packet(p, *target, leaves + j * p, position, 0,
-                                          ReduceOpIdentity, ReduceModePermute);
+                                          ReduceOpIdentity, ReduceModeParts);
         if (written) {
             leaf_unref(*target);
             *target = written;

@@ -353,9 +353,13 @@ static VarId writable_beside(ThreadState *ts, VarId target, VarId id,
 static bool check_reduction(const char *function, VarType type, ReduceOp op,
                             ReduceMode mode)
 {
-    if ((unsigned) op >= ReduceOpCount || (unsigned) mode >= ReduceModeCount)
+    const bool known = (unsigned) mode < ReduceModeCount || mode == ReduceModeParts;
+    if ((unsigned) op >= ReduceOpCount || !known)
         return error_set(JIT_ERROR_ARGUMENT, "%s: operation %d and mode %d, expected a "
                          "ReduceOp and a ReduceMode", function, (int) op, (int) mode);
+    if (op != ReduceOpIdentity && mode == ReduceModeParts)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: a reduction with ReduceModeParts, "
+                         "which is for writes that do not reduce", function);
     if (op != ReduceOpIdentity && !reduce_rule_defined(op, type))
         return error_set(JIT_ERROR_UNSUPPORTED,
                          "%s: this reduction is not defined for type "
@@ -376,6 +380,10 @@ static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
                               ReduceMode mode, uint64_t lanes, uint32_t *flags)
 {
     *flags = 0;
+    if (op == ReduceOpIdentity && mode == ReduceModeParts) {
+        *flags = record_keeps(ts) ? 0 : ACCESS_PART;
+        return ReduceModePermute;
+    }
     if (op == ReduceOpIdentity)
         return mode == ReduceModePermute ? mode : ReduceModeDirect;
     if (mode == ReduceModePermute)

@@ -18,6 +18,7 @@
 #include "trace/eval/assemble_region.h"
 #include "trace/eval/expand.h"
 #include "trace/eval/spent.h"
+#include "trace/graph/access.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
@@ -188,8 +189,9 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
     }
     for (uint32_t i = 0; i < count; ++i)
         args[i] = assemble_position(b, ids[i]);
-    const bool reduces = op_reduces((Op) v->op);
-    uint32_t aux = reduces ? v->aux & ~(uint32_t) EXPAND_FLAGS : v->aux, position;
+    const uint32_t notes = (op_reduces((Op) v->op) ? EXPAND_FLAGS : 0) |
+                           (access_is_part(v) ? ACCESS_PART : 0);
+    uint32_t aux = v->aux & ~notes, position;
     if (v->op == OP_STMT) {
         aux = program_add_stmt(b->program, v->value.text);
         position =

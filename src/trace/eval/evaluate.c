@@ -532,7 +532,7 @@ static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
         return ok;
     Workspace *w = take_workspace(ts);
     Schedule schedule;
-    if (!w || !schedule_make(&schedule, vars, var_count, effects, *effect_count)) {
+    if (!w || !schedule_make(ts, &schedule, vars, var_count, effects, *effect_count)) {
         for (uint32_t i = 0; i < var_count; ++i)
             var_dec(vars[i]);
         free_workspace(w);

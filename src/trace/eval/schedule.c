@@ -3,9 +3,10 @@
  *
  * Effects are placed first, in order of creation. Lanes of a kernel run in no
  * particular order, so two writes into one array share a kernel only if that cannot
- * matter: they are reductions by the same operation, or they touch different entries,
- * or each entry is touched by one lane only, and by the same one in both. Otherwise the
- * second goes to a later group. The result of an atomic operation exists in its kernel
+ * matter: they are reductions by the same operation, or they touch different entries
+ * (as their indices, or their caller says: ReduceModeParts), or each entry is touched
+ * by one lane only, and by the same one in both. Otherwise the second goes to a later
+ * group. The result of an atomic operation exists in its kernel
  * only, so whatever needs it, value or effect, joins the group of the atomic; there,
  * writes that get in each other's way are the caller's responsibility.
  *
@@ -22,9 +23,11 @@
 #include "base/vec.h"
 #include "device/command.h"
 #include "device/cpu/reduce.h"
+#include "trace/graph/access.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
+#include "trace/graph/watch.h"
 
 static Group *add_group(Schedule *s, uint32_t size, uint8_t device)
 {
@@ -88,6 +91,13 @@ static bool add_root(Group *group, VarId id)
 
 /* -------------------------------------------------- may writes share a kernel? */
 
+static uint32_t operand_count(const Var *effect)
+{
+    uint32_t count;
+    var_operands(effect, &count);
+    return count;
+}
+
 static VarId index_of(const Var *effect)
 {
     uint32_t count;
@@ -103,63 +113,81 @@ static bool is_reduction(const Var *v)
            (v->aux >> 8 & 255) != ReduceModeNoConflicts;
 }
 
-/* Operand of op(x, literal) or op(literal, x); 0 if v is something else. */
-static VarId with_literal(const Var *v, Op op, uint64_t *value)
+static bool is_literal(VarId id, uint64_t *value)
 {
-    if (v->op != op)
-        return 0;
-    for (int i = 1; i >= 0; --i) {
-        const Var *l = var_get(v->dep[i]);
-        if (l->op == OP_LITERAL && (i == 1 || op != OP_SHL)) {
-            *value = l->value.literal;
-            return v->dep[1 - i];
-        }
-    }
-    return 0;
+    const Var *v = var_get(id);
+    if (v->op == OP_LITERAL)
+        *value = v->value.literal;
+    return v->op == OP_LITERAL;
 }
 
-/* An index base * stride + shift with shift < stride. */
+/* Operand of op(x, literal) or op(literal, x), which may have more operands; 0 if v is
+ * something else. */
+static VarId with_literal(const Var *v, Op op, uint64_t *value)
+{
+    TRY(v->op == op, 0);
+    return is_literal(v->dep[1], value)                   ? v->dep[0]
+           : op != OP_SHL && is_literal(v->dep[0], value) ? v->dep[1]
+                                                          : 0;
+}
+
+/* An index base * stride + shift, of 32 bits. */
 typedef struct Affine {
     VarId base;
     uint64_t stride, shift;
 } Affine;
 
-static bool find_affine(VarId index, Affine *out)
+static Affine find_affine(VarId index)
 {
-    out->shift = 0;
-    VarId product = with_literal(var_get(index), OP_ADD, &out->shift);
-    const Var *v = var_get(product ? product : index);
-    out->base = with_literal(v, OP_MUL, &out->stride);
-    if (!out->base) {
-        out->base = with_literal(v, OP_SHL, &out->stride);
-        if (!out->base || out->stride > 31)
-            return false;
-        out->stride = (uint64_t) 1 << out->stride;
+    Affine out = { index, 1, 0 };
+    VarId inner;
+    const Var *v = var_get(index);
+    if ((inner = with_literal(v, OP_FMA, &out.stride)) &&
+        is_literal(v->dep[2], &out.shift)) {
+        out.base = inner;
+        return out;
     }
-    return out->shift < out->stride;
+    out.stride = 1;
+    if ((inner = with_literal(v, OP_ADD, &out.shift)))
+        v = var_get(out.base = inner);
+    if ((inner = with_literal(v, OP_MUL, &out.stride))) {
+        out.base = inner;
+    } else if ((inner = with_literal(v, OP_SHL, &out.stride)) && out.stride < 32) {
+        out.base = inner;
+        out.stride = (uint64_t) 1 << out.stride;
+    } else {
+        out.stride = 1;
+    }
+    return out;
 }
 
-/* Components of one vector: base * n + 0, base * n + 1, ... '*ascending': a comes
- * first. */
-static bool indices_disjoint(const Var *a, const Var *b, bool *ascending)
+/* Consecutive entries from two places on, as many as there are lanes? Of a function
+ * that is being recorded, there will be another number. */
+static bool ranges_disjoint(const ThreadState *ts, const Affine *x, const Affine *y)
 {
-    Affine x, y;
-    *ascending = false;
-    if (a->op != OP_SCATTER || b->op != OP_SCATTER ||
-        !find_affine(index_of(a), &x) || !find_affine(index_of(b), &y))
-        return false;
-    *ascending = x.base == y.base && x.stride == y.stride && x.shift < y.shift;
-    return x.base == y.base && x.stride == y.stride && x.shift != y.shift;
+    TRY(x->stride == 1 && !watch_records(ts), false);
+    const Var *counter = var_get(x->base);
+    const uint32_t ahead = (uint32_t) (x->shift - y->shift);
+    return counter->op == OP_COUNTER && ahead >= var_lanes(counter) &&
+           -ahead >= var_lanes(counter);
+}
+
+/* counter * stride + shift, within 32 bits? */
+static bool is_scaled_counter(VarId index)
+{
+    const Affine a = find_affine(index);
+    const Var *base = var_get(a.base);
+    return base->op == OP_COUNTER && a.stride &&
+           var_lanes(base) <= ((uint64_t) 1 << 32) / a.stride;
 }
 
 /* Has each entry one lane, by nature of the index or by promise of the caller? */
 static bool indices_distinct(const Var *v)
 {
-    Op op = (Op) var_get(index_of(v))->op;
-    uint32_t mode = v->aux >> 8;
+    uint32_t mode = v->aux >> 8 & 255;
     bool promised = (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) &&
                     (mode == ReduceModeNoConflicts || mode == ReduceModePermute);
-    return promised || op == OP_COUNTER;
+    return promised || is_scaled_counter(index_of(v));
 }
 
 static bool commute(const Var *a, const Var *b)
@@ -183,25 +211,37 @@ static bool same_entries(const Var *a, const Var *b)
 enum {
     REASON_COMMUTE = 1,
     REASON_ENTRIES = 2,   /* of each lane, by nature or promise of both */
-    REASON_ASCENDING = 4, /* components of a vector, one after the other, */
-    REASON_DESCENDING = 8, /* ... or from the last one on */
-    REASON_OTHER = 16     /* that is not so */
+    REASON_PARTS = 4,     /* by promise of both */
+    REASON_ASCENDING = 8, /* components of a vector, base * n + 0, base * n + 1, ..., */
+    REASON_DESCENDING = 16, /* ... or from the last one on */
+    REASON_OTHER = 32     /* that is not so */
 };
 
+/* Do the indices differ, as those of components of one vector, or of ranges? */
+static uint32_t reasons_by_index(const ThreadState *ts, const Var *a, const Var *b)
+{
+    TRY(a->op == OP_SCATTER || a->op == OP_SCATTER_PACKET, 0);
+    TRY(a->op == b->op && operand_count(a) == operand_count(b), 0);
+    const Affine x = find_affine(index_of(a)), y = find_affine(index_of(b));
+    TRY(x.base == y.base && x.stride == y.stride && x.shift != y.shift, 0);
+    if (x.shift < x.stride && y.shift < y.stride)
+        return x.shift < y.shift ? REASON_ASCENDING : REASON_DESCENDING;
+    return ranges_disjoint(ts, &x, &y) ? REASON_OTHER : 0;
+}
+
 /* 0: they may not share a kernel. */
-static uint32_t reasons_to_share(const Var *a, const Var *b)
+static uint32_t reasons_to_share(const ThreadState *ts, const Var *a, const Var *b)
 {
     if (commute(a, b))
         return REASON_COMMUTE;
     if (a->op == OP_REGION)
         return 0;
+    if (access_is_part(a) && access_is_part(b))
+        return REASON_PARTS;
     if (same_entries(a, b))
         return indices_distinct(a) && indices_distinct(b) ? REASON_ENTRIES
                                                           : REASON_OTHER;
-    bool ascending;
-    if (indices_disjoint(a, b, &ascending))
-        return ascending ? REASON_ASCENDING : REASON_DESCENDING;
-    return 0;
+    return reasons_by_index(ts, a, b);
 }
 
 /* --------------------------------------------------------------------- placing */
@@ -214,6 +254,7 @@ typedef struct Placed {
 } Placed;
 
 typedef struct Placing {
+    const ThreadState *ts;
     Schedule *schedule;
     const VarId *effects;
     Placed *placed;
@@ -357,7 +398,7 @@ static uint32_t earliest(const Placing *p, const Var *effect, VarId target,
     for (uint32_t i = previous; i != UINT32_MAX; i = p->placed[i].previous) {
         if (p->placed[i].group != group)
             break;
-        uint32_t reasons = reasons_to_share(var_get(p->effects[i]), effect);
+        uint32_t reasons = reasons_to_share(p->ts, var_get(p->effects[i]), effect);
         if (!reasons) {
             placed->alike = UINT32_MAX;
             return group + 1;
@@ -448,11 +489,11 @@ static void end(Placing *p)
     region_walk_end(&p->walk);
 }
 
-bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
-                   const VarId *effects, uint32_t effect_count)
+bool schedule_make(const ThreadState *ts, Schedule *schedule, const VarId *vars,
+                   uint32_t var_count, const VarId *effects, uint32_t effect_count)
 {
     memset(schedule, 0, sizeof(*schedule));
-    Placing p = { .schedule = schedule, .effects = effects };
+    Placing p = { .ts = ts, .schedule = schedule, .effects = effects };
     bool ok = begin(&p, effect_count);
     for (uint32_t i = 0; ok && i < effect_count; ++i)
         ok = place_effect(&p, i);

@@ -11,7 +11,7 @@
 #ifndef TRACE_EVAL_SCHEDULE_H
 #define TRACE_EVAL_SCHEDULE_H
 
-#include "trace/graph/var.h"
+#include "trace/graph/state.h"
 
 typedef struct Group {
     uint32_t size;
@@ -35,8 +35,8 @@ typedef struct Schedule {
 /** Group variables (unevaluated ones) and effects, and the reductions that they need;
  *  references are taken over.
  *  False: out of memory, references unchanged, the schedule is empty. */
-bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
-                   const VarId *effects, uint32_t effect_count);
+bool schedule_make(const ThreadState *ts, Schedule *schedule, const VarId *vars,
+                   uint32_t var_count, const VarId *effects, uint32_t effect_count);
 /** Drop references and memory. */
 void schedule_free(Schedule *schedule);
 

@@ -32,6 +32,15 @@ typedef struct Access {
     VarId wide;          /* borrowed: an operand of that size, if any has it */
 } Access;
 
+/** In Var.aux of a SCATTER or SCATTER_PACKET, beside operation and mode:
+ *  ReduceModeParts. */
+enum { ACCESS_PART = 1 << 18 };
+
+static inline bool access_is_part(const Var *v)
+{
+    return (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) && v->aux & ACCESS_PART;
+}
+
 /** All positions are valid. */
 #define ACCESS_UNBOUNDED UINT64_MAX
 

@@ -41,7 +41,7 @@ static void load_window(Native *n, const FormsEntries *e, NativeReg to, NativeRe
 bool avx2_memory_gather(Native *n, const NativeRow *row)
 {
     (void) row;
-    if (forms_repeat_gather(n) || forms_near_gather(n))
+    if (forms_repeat_gather(n) || forms_near_gather(n) || forms_runs_gather(n))
         return true;
     X86 *x = native_x86(n);
     X86Form length = forms_length(n, VarTypeUInt32);
@@ -77,7 +77,7 @@ bool avx2_memory_gather(Native *n, const NativeRow *row)
 bool avx2_memory_gather_long(Native *n, const NativeRow *row)
 {
     (void) row;
-    if (forms_repeat_gather(n) || forms_near_gather(n))
+    if (forms_repeat_gather(n) || forms_near_gather(n) || forms_runs_gather(n))
         return true;
     X86 *x = native_x86(n);
     NativeReg base = native_use_address(n, 0);

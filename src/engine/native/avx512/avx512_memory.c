@@ -75,7 +75,7 @@ static void load_window(Native *n, NativeReg to, NativeReg base, NativeReg index
 
 bool avx512_memory_gather(Native *n, const NativeRow *row)
 {
-    if (forms_repeat_gather(n) || forms_near_gather(n))
+    if (forms_repeat_gather(n) || forms_near_gather(n) || forms_runs_gather(n))
         return true;
     X86 *x = native_x86(n);
     VarType type = native_result_type(n);
@@ -96,14 +96,46 @@ bool avx512_memory_gather(Native *n, const NativeRow *row)
     return true;
 }
 
+/* Lanes often write one entry after the other: then these are stored as a vector, in a
+ * fraction of the time. No index goes round behind 2^32 - 1, as that of a lane that
+ * takes no part could. Else the code goes on at 'apart'. */
+static void store_row(Native *n, VarType type, NativeReg base, NativeReg value,
+                      NativeReg index, NativeReg mask, X86Label apart)
+{
+    X86 *x = native_x86(n);
+    X86Form lanes = X86_LENGTH(native_lanes(n) >> 3);
+    X86Form store = forms_by_width(n, type, X86_VMOVDQU32_ST, X86_VMOVDQU64_ST);
+    NativeReg start = native_temp(n), first = native_temp(n);
+    NativeReg others = native_temp_mask(n), entry = native_temp_general(n);
+    forms_rrx(n, X86_VPSUBD | lanes, start, index, forms_lane_numbers(n));
+    x86_rr(x, X86_VMOVD_ST, entry, start);
+    x86_rr(x, X86_VPBROADCASTD | lanes, first, start);
+    x86_rrri(x, X86_VPCMPUD_K | lanes, others, start, first, X86_PCMP_NE);
+    x86_rr(x, X86_KORTESTW, others, others);
+    x86_jcc(x, X86_CC_NE, apart);
+    x86_ri(x, X86_CMP_I, entry, -(int32_t) native_lanes(n));
+    x86_jcc(x, X86_CC_A, apart);
+    x86_mr(x, store | X86_K(mask), x86_at_index(base, entry, (int) log_size(type), 0),
+           value);
+}
+
 bool avx512_memory_scatter(Native *n, const NativeRow *row)
 {
+    X86 *x = native_x86(n);
     VarType type = native_type(n, 1);
+    if (forms_runs_scatter(n))
+        return true;
     if ((native_inst(n)->aux & 0xff) != ReduceOpIdentity)
         return forms_scatter(n, row);
     NativeReg base = native_use_address(n, 0), value = native_use(n, 1);
+    NativeReg index = native_use(n, 2);
     X86Mem places = use_places(n, base, 2, log_size(type));
     NativeReg mask = native_use_active(n, 3, forms_bits(type));
-    x86_mr(native_x86(n), indexed_form(n, row, mask), places, value);
+    X86Label apart = x86_label(x), done = x86_label(x);
+    store_row(n, type, base, value, index, mask, apart);
+    x86_jmp_short(x, done);
+    x86_bind(x, apart);
+    x86_mr(x, indexed_form(n, row, mask), places, value);
+    x86_bind(x, done);
     return true;
 }

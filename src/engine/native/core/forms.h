@@ -239,6 +239,15 @@ bool forms_streams(const Native *n, const Param *output);
 bool forms_repeat_gather(Native *n);
 /** GATHER if native_distance(); else false, and nothing is emitted. */
 bool forms_near_gather(Native *n);
+/** to = a / d of 32 bits in general registers, above which there are zeros. */
+void forms_repeat_quotient(Native *n, NativeReg to, NativeReg a, NativeReg spare,
+                           uint32_t d);
+/** mask = lanes before number 'left', which is in all lanes of a vector; that may be
+ *  the mask. */
+void forms_repeat_first_lanes(Native *n, VarType type, NativeReg mask, NativeReg left);
+/** GATHER, SCATTER if native_runs_find(); else false, and nothing is emitted. */
+bool forms_runs_gather(Native *n);
+bool forms_runs_scatter(Native *n);
 /** GATHER of 8 and 16 bits (forms_memory.c). */
 NativeEmit forms_gather_narrow;
 /** SCATTER lane by lane: of all types, of sums and the like those that one scalar

@@ -23,26 +23,24 @@ typedef struct Row {
     NativeReg base, number, next;
 } Row;
 
-/* number = lane / d: see forms_divide.c. In 64 bits nothing overflows, since the factor
- * has 32 bits. */
-static void find_row(Native *n, const Row *r, uint32_t d)
+/* See forms_divide.c. In 64 bits nothing overflows, since the factor has 32 bits. */
+void forms_repeat_quotient(Native *n, NativeReg to, NativeReg a, NativeReg spare,
+                           uint32_t d)
 {
     X86 *x = native_x86(n);
     if ((d & (d - 1)) == 0) {
-        x86_rr(x, X86_MOV, r->number, NATIVE_LANE);
-        x86_ri(x, X86_SHR_I, r->number, __builtin_ctz(d));
+        x86_rr(x, X86_MOV, to, a);
+        x86_ri(x, X86_SHR_I, to, __builtin_ctz(d));
         return;
     }
     FormsFactor factor = forms_divide_factor(d);
-    x86_rm(x, X86_LEA | X86_W, r->number, x86_at(NATIVE_LANE, factor.down));
-    x86_mov_imm(x, r->next, factor.m);
-    x86_rr(x, X86_IMUL | X86_W, r->number, r->next);
-    x86_ri(x, X86_SHR_I | X86_W, r->number, 32 + (int32_t) factor.p);
+    x86_rm(x, X86_LEA | X86_W, to, x86_at(a, factor.down));
+    x86_mov_imm(x, spare, factor.m);
+    x86_rr(x, X86_IMUL | X86_W, to, spare);
+    x86_ri(x, X86_SHR_I | X86_W, to, 32 + (int32_t) factor.p);
 }
 
-/* mask = lanes before number 'left', which is in all lanes of a vector; that may be the
- * mask. */
-static void find_first_lanes(Native *n, NativeReg mask, NativeReg left)
+void forms_repeat_first_lanes(Native *n, VarType type, NativeReg mask, NativeReg left)
 {
     X86 *x = native_x86(n);
     X86Form lanes = forms_length(n, VarTypeUInt32);
@@ -51,8 +49,7 @@ static void find_first_lanes(Native *n, NativeReg mask, NativeReg left)
         x86_rrmi(x, X86_VPCMPUD_K | lanes, mask, left, numbers, X86_PCMP_GT);
     else
         x86_rrm(x, X86_VPCMPGTD | lanes, mask, left, numbers);
-    if (!n->target->registers[NATIVE_MASK] &&
-        forms_bits(native_result_type(n)) == 64)
+    if (!n->target->registers[NATIVE_MASK] && forms_bits(type) == 64)
         n->target->convert_mask(n, mask, mask, 64);
 }
 
@@ -78,7 +75,7 @@ static void load_second(Native *n, const Row *r, uint32_t d, NativeReg to,
     entry.disp = type_info[type].size;
     n->target->load_first(n, type, second, entry);
     n->target->spread(n, left, rest);
-    find_first_lanes(n, mask, left);
+    forms_repeat_first_lanes(n, type, mask, left);
     n->target->blend(n, native_bytes(n, type), forms_bits(type), to, mask, to, second);
     x86_bind(x, done);
 }
@@ -96,7 +93,7 @@ bool forms_repeat_gather(Native *n)
         .base = r.base, .index = r.number, .kind = NATIVE_IN_MEMORY,
         .shift = (uint8_t) __builtin_ctz(type_info[type].size)
     };
-    find_row(n, &r, d);
+    forms_repeat_quotient(n, r.number, NATIVE_LANE, r.next, d);
     n->target->load_first(n, type, to, entry);
     if (d % native_lanes(n)) /* packets begin at multiples of their size */
         load_second(n, &r, d, to, entry);

@@ -421,6 +421,8 @@ static uint16_t find_current(const Native *n, VarType type)
 bool forms_scatter(Native *n, const NativeRow *row)
 {
     (void) row;
+    if (forms_runs_scatter(n))
+        return true;
     VarType type = native_type(n, 1);
     uint16_t form = find_current(n, type);
     if (has_groups(n, type)) {

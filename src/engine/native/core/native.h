@@ -459,6 +459,23 @@ void native_operand_take_over(Native *n, uint32_t value, bool only);
 /** Place in the pool of a constant for all lanes of 32 or 64 bits. */
 uint32_t native_operand_constant(Native *n, uint32_t bits, uint64_t value);
 
+/* ---- native_runs.c */
+
+enum { NATIVE_RUN_LEVELS = 3, NATIVE_NO_OPERAND = UINT32_MAX };
+
+/** An index: start + lane + factor[0] * (lane / length[0])
+ *                         + factor[1] * (lane / length[0] / length[1]) + ... */
+typedef struct NativeRuns {
+    uint32_t start, levels, length[NATIVE_RUN_LEVELS], factor[NATIVE_RUN_LEVELS];
+} NativeRuns;
+
+/** Does a GATHER, or a SCATTER that does not reduce, of 32 or 64 bits have such an
+ *  index in all lanes, with rows that are not shorter than a packet? */
+bool native_runs_find(const Program *p, const Inst *inst, uint32_t lanes,
+                      NativeRuns *out);
+/** The operand that such an instruction does not need; else NATIVE_NO_OPERAND. */
+uint32_t native_runs_index(const Program *p, const Inst *inst, uint32_t lanes);
+
 /* ---- native_merge.c */
 
 /** native_result_merged(), native_result_over_merged(), native_merged_over() for
