@@ -37,6 +37,15 @@
 #define LANES_64 2
 #endif
 
+#if defined(__AVX512BW__)
+#define WIDE_BYTES 64
+#elif defined(__AVX2__)
+#define WIDE_BYTES 32
+#else
+#define WIDE_BYTES 16
+#endif
+#define UNROLL _Pragma("GCC unroll 16")
+
 typedef uint8_t VecU8 __attribute__((vector_size(16)));
 typedef int8_t VecI8 __attribute__((vector_size(16)));
 typedef uint16_t VecU16 __attribute__((vector_size(2 * LANES_16)));
