@@ -88,6 +88,8 @@ typedef struct LaneKernel {
     /** The same in parts: 'totals' (LANES_TOTALS bytes, all neutral at first) take in
      *  'count' entries more. core->fold of them is what 'chunk' gives. */
     void (*part)(const void *in, size_t count, void *totals);
+    /** As core->merge, of entries. */
+    void (*merge)(void *into, const void *in, size_t stride, size_t count, size_t rows);
     /** Rows of 'block' entries to rows of 'stride' >= block accumulators, the rest of
      *  each row set to the neutral element. 'reverse' turns rows around; if block ==
      *  stride, it turns all 'block * rows' entries around. */
