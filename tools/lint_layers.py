@@ -113,6 +113,7 @@ ENTRIES_FILES = (
     "src/trace/graph/fold.h",
     "src/trace/eval/expand.c",
     "src/trace/array/array.c",
+    "src/trace/array/axes.c",
     "src/trace/array/bounds.c",
     "src/trace/array/matrix.c",
     "src/trace/array/memory.c",

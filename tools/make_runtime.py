@@ -30,7 +30,7 @@ ROOTS = {
         device/cpu/cpu_device.c device/cpu/cpu_fold.c device/cpu/cpu_hints.c
         device/cpu/cpu_job.c device/cpu/cpu_launch.c device/cpu/cpu_pages.c
         device/cpu/pool.c device/cpu/reduce.c device/cpu/reduce_lanes.c
-        device/cpu/scan.c device/cpu/transfer.c
+        device/cpu/scan.c device/cpu/scan_columns.c device/cpu/transfer.c
         engine/native/core/native_launch.c
         export/runtime/exported.c export/runtime/exported_isa.c
         recording/recording_repeat.c recording/recording_walk.c recording/width_values.c
@@ -39,6 +39,7 @@ ROOTS = {
     "EXPORT_LANES": "lanes/lanes.c",
     "EXPORT_PERMUTATION": "device/cpu/mkperm.c",
     "EXPORT_SORT": "device/cpu/sort.c device/cpu/sort_loops.c",
+    "EXPORT_TRANSPOSE": "device/cpu/transpose.c",
     "EXPORT_ORDERED": """
         device/cpu/ordered.c device/cpu/ordered_lanes.c
         export/runtime/exported_ordered.c

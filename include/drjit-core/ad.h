@@ -287,6 +287,10 @@ JIT_EXPORT uint64_t ad_var_reduce_dot(uint64_t a, uint64_t b);
 JIT_EXPORT uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index,
                                                size_t block_size, int exclusive,
                                                int reverse);
+JIT_EXPORT uint64_t ad_var_axis_prefix_reduce(ReduceOp op, uint64_t index,
+                                              const JitAxis *axis, int exclusive,
+                                              int reverse);
+JIT_EXPORT uint64_t ad_var_transpose(uint64_t index, const JitTranspose *axes);
 /** By the permutation that sorts. */
 JIT_EXPORT uint64_t ad_var_sort(uint64_t index, size_t block_size, int descending);
 /** Products of matrices; derivatives by both. */

@@ -619,6 +619,23 @@ JIT_EXPORT uint32_t jit_var_axis_reduce(ReduceOp op, uint32_t index,
 JIT_EXPORT uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index,
                                                 size_t block_size, int exclusive,
                                                 int reverse);
+/** The same along an axis: entry i combines the entries up to entry i, or with
+ *  'reverse' those from it on, of those that jit_var_axis_reduce() would combine with
+ *  it. Bits of jit_var_block_prefix_reduce() for the transposed array; errors as
+ *  there. */
+JIT_EXPORT uint32_t jit_var_axis_prefix_reduce(ReduceOp op, uint32_t index,
+                                               const JitAxis *axis, int exclusive,
+                                               int reverse);
+/** Two neighbouring axes of an array of (any, rows, columns, items) entries in
+ *  row-major order. */
+typedef struct JitTranspose {
+    size_t rows, columns, items;
+    /** Which sizes these are, as in JitAxis. */
+    const uint64_t *sizes;
+} JitTranspose;
+/** Let them change places: a copy, of (any, columns, rows, items) entries. Runs as
+ *  stream work. Errors: rows * columns * items is 0 or does not divide the size. */
+JIT_EXPORT uint32_t jit_var_transpose(uint32_t index, const JitTranspose *axes);
 /** Sort consecutive blocks of 'block_size' entries (which divides the size; 0: the
  *  whole array), upwards or with 'descending' downwards. Integers, floats and Bool. NaN
  *  counts as larger than everything else; -0 and +0 are equal and keep their order, as

@@ -18,6 +18,7 @@ _core: Any = importlib.import_module("drjit._core")
 
 _sort = _core._sort
 _argsort = _core._argsort
+_transpose = _core._transpose
 any_symbolic = _core._any_symbolic
 block_mkperm = _core._block_mkperm
 can_scatter_reduce = _core._can_scatter_reduce

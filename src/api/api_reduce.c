@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ir/reduce_rule.h"
 #include "trace/array/reduction.h"
+#include "trace/array/axes.h"
 #include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/current.h"
@@ -67,6 +68,16 @@ uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index, size_t block_size)
     return result;
 }
 
+static ReductionAxis axis_of(ThreadState *ts, const JitAxis *axis)
+{
+    const uint64_t *sizes = axis->sizes;
+    return (ReductionAxis) {
+        axis->extent, axis->stride,
+        { freezing_given(ts, axis->extent, sizes ? sizes[0] : 0),
+          freezing_given(ts, axis->stride, sizes ? sizes[1] : 0) }
+    };
+}
+
 uint32_t jit_var_axis_reduce(ReduceOp op, uint32_t index, const JitAxis *axis)
 {
     const char *function = "jit_var_axis_reduce()";
@@ -74,13 +85,23 @@ uint32_t jit_var_axis_reduce(ReduceOp op, uint32_t index, const JitAxis *axis)
         return (uint32_t) api_null(function, "axis");
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    const uint64_t *sizes = axis->sizes;
-    const Width widths[] = {
-        freezing_given(ts, axis->extent, sizes ? sizes[0] : 0),
-        freezing_given(ts, axis->stride, sizes ? sizes[1] : 0),
-    };
-    uint32_t result = reduction_axis(ts, op, index, axis->extent, axis->stride, widths,
-                                     function);
+    const ReductionAxis along = axis_of(ts, axis);
+    uint32_t result = reduction_axis(ts, op, index, &along, function);
+    api_leave();
+    return result;
+}
+
+uint32_t jit_var_axis_prefix_reduce(ReduceOp op, uint32_t index, const JitAxis *axis,
+                                    int exclusive, int reverse)
+{
+    const char *function = "jit_var_axis_prefix_reduce()";
+    if (!axis)
+        return (uint32_t) api_null(function, "axis");
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    const ReductionAxis along = axis_of(ts, axis);
+    uint32_t result = reduction_prefix(ts, op, index, &along, exclusive != 0,
+                                       reverse != 0, function);
     api_leave();
     return result;
 }
@@ -92,8 +113,26 @@ uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index, size_t block_s
     TRY(ts, 0);
     Width width = block_width(ts, block_size);
     size_t all = var_exists(index) ? var_lanes_of(index) : 1;
-    uint32_t result = reduction_prefix(ts, op, index, block_size ? block_size : all,
-                                       width, exclusive != 0, reverse != 0);
+    const ReductionAxis along = { block_size ? block_size : all, 1, { width, 0 } };
+    uint32_t result = reduction_prefix(ts, op, index, &along, exclusive != 0,
+                                       reverse != 0, "jit_var_block_prefix_reduce()");
+    api_leave();
+    return result;
+}
+
+uint32_t jit_var_transpose(uint32_t index, const JitTranspose *axes)
+{
+    if (!axes)
+        return (uint32_t) api_null("jit_var_transpose()", "axes");
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    const uint64_t *sizes = axes->sizes;
+    const Width widths[] = {
+        freezing_given(ts, axes->rows, sizes ? sizes[0] : 0),
+        freezing_given(ts, axes->columns, sizes ? sizes[1] : 0),
+        freezing_given(ts, axes->items, sizes ? sizes[2] : 0),
+    };
+    uint32_t result = axes_transpose(ts, index, axes, widths);
     api_leave();
     return result;
 }

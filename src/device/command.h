@@ -129,10 +129,12 @@ struct Command {
         struct { uint64_t bits; uint32_t item_size; } fill; /* FILL, POKE */
         struct { ReduceOp op; VarType type; size_t block, stride;
                  bool exclusive, reverse; } reduce; /* REDUCE, PREFIX; 'stride': from
-                             one entry of a block to the next, 1 for PREFIX */
+                             one entry of a block to the next */
         struct { VarType type; } dot;
         struct { uint32_t block, buckets; } permutation;
         struct { VarType type; size_t block; bool descending, positions; } sort;
+        struct { VarType type; size_t rows, columns, items; } transpose; /* of arrays of
+                             (any, rows, columns, items) entries */
         struct { VarType type; } gemm; /* 'data': a GemmShape */
         struct { ReduceOp op; VarType type; size_t stride;
                  uint32_t copies; } combine;

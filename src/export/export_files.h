@@ -16,7 +16,8 @@ enum {
     EXPORT_PERMUTATION = 4,
     EXPORT_SORT = 8,
     EXPORT_GEMM = 16,
-    EXPORT_ORDERED = 32
+    EXPORT_ORDERED = 32,
+    EXPORT_TRANSPOSE = 64
 };
 
 typedef enum ExportRole {

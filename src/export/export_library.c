@@ -28,6 +28,7 @@ static void put_kinds(const ExportLibrary *l, Text *out)
         [COMMAND_COMPRESS] = "scan_prepare_compress",
         [COMMAND_PERMUTATION] = "mkperm_prepare",
         [COMMAND_SORT] = "sort_prepare",
+        [COMMAND_TRANSPOSE] = "transpose_prepare",
         [COMMAND_GEMM] = "gemm_prepare",
         [COMMAND_AGGREGATE] = "transfer_prepare_aggregate",
         [COMMAND_COMBINE] = "combine_prepare",

@@ -95,6 +95,7 @@ static bool add_command(ExportPlan *p, uint32_t i)
     static const uint32_t parts[COMMAND_COUNT] = {
         [COMMAND_PERMUTATION] = EXPORT_PERMUTATION,
         [COMMAND_SORT] = EXPORT_SORT,
+        [COMMAND_TRANSPOSE] = EXPORT_TRANSPOSE,
         [COMMAND_GEMM] = EXPORT_GEMM,
         [COMMAND_ORDERED] = EXPORT_ORDERED
     };

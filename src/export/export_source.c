@@ -202,6 +202,11 @@ static void put_parameters(const ExportPlan *p, uint32_t number, Text *out)
                       (int) c->sort.type, c->sort.block, truth(c->sort.descending),
                       truth(c->sort.positions));
             break;
+        case COMMAND_TRANSPOSE:
+            text_putf(out, ",\n      .transpose = { (VarType) %d, %zu, %zu, %zu }",
+                      (int) c->transpose.type, c->transpose.rows, c->transpose.columns,
+                      c->transpose.items);
+            break;
         case COMMAND_GEMM:
             text_putf(out, ",\n      .gemm = { (VarType) %d }", (int) c->gemm.type);
             break;

@@ -299,6 +299,17 @@ static Extent result_of_sort(const Note *n, uint32_t slot)
     return (Extent) { n->f->size, n->f->unit * type_info[type].size };
 }
 
+static bool note_transpose(const Note *n)
+{
+    return sized_by(n, 0, type_info[n->c->transpose.type].size);
+}
+
+static Extent result_of_transpose(const Note *n, uint32_t slot)
+{
+    (void) slot;
+    return (Extent) { n->f->size, n->f->unit * type_info[n->c->transpose.type].size };
+}
+
 static Extent result_of_gemm(const Note *n, uint32_t slot)
 {
     (void) slot;
@@ -327,6 +338,7 @@ static const struct {
     [COMMAND_PREFIX] = { note_reduce, result_of_prefix, NULL },
     [COMMAND_COMPRESS] = { note_compress, result_of_compress, NULL },
     [COMMAND_SORT] = { note_sort, result_of_sort, NULL },
+    [COMMAND_TRANSPOSE] = { note_transpose, result_of_transpose, NULL },
     [COMMAND_GEMM] = { NULL, result_of_gemm, NULL },
     [COMMAND_HOST] = { NULL, NULL, "a function of the host is called" },
 };

@@ -369,6 +369,13 @@ static bool check_sort(const Check *c, const FrozenCommand *f)
            covers_items(c, f, 1, p->sort.positions ? sizeof(uint32_t) : entry);
 }
 
+static bool check_transpose(const Check *c, const FrozenCommand *f)
+{
+    uint64_t entry = type_info[f->pattern->transpose.type].size;
+    return extent(c, f, 0) && extent(c, f, 1) && extent(c, f, 2) &&
+           covers_items(c, f, 0, entry) && covers_items(c, f, 1, entry);
+}
+
 static bool is_bool(const bool *value) { return *(const unsigned char *) value <= 1; }
 
 /* Its sizes are looked at when it is repeated, as those of blocks are:
@@ -410,6 +417,7 @@ static bool (*const kinds[COMMAND_COUNT])(const Check *c, const FrozenCommand *f
     [COMMAND_PREFIX] = check_prefix,     [COMMAND_COMPRESS] = check_compress,
     [COMMAND_PERMUTATION] = check_permutation,
     [COMMAND_SORT] = check_sort,         [COMMAND_GEMM] = check_gemm,
+    [COMMAND_TRANSPOSE] = check_transpose,
     [COMMAND_COMBINE] = check_combine,   [COMMAND_ORDERED] = check_ordered,
 };
 

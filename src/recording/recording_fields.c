@@ -149,6 +149,12 @@ static const Field sort_fields[] = {
     FIELD(Command, sort.descending, OF_BOOLS),
     FIELD(Command, sort.positions, OF_BOOLS),
 };
+static const Field transpose_fields[] = {
+    FIELD(Command, transpose.type, OF_TYPES),
+    FIELD(Command, transpose.rows, OF_POSITIVE),
+    FIELD(Command, transpose.columns, OF_POSITIVE),
+    FIELD(Command, transpose.items, OF_POSITIVE),
+};
 static const Field gemm_fields[] = { FIELD(Command, gemm.type, OF_TYPES) };
 static const Field combine_fields[] = {
     FIELD(Command, combine.op, OF_ENUM + ReduceOpCount),
@@ -173,6 +179,7 @@ const RecordingKind recording_kinds[COMMAND_COUNT] = {
     [COMMAND_COMPRESS] = { true, 3, 3, NULL, 0 },
     [COMMAND_PERMUTATION] = { true, 3, 4, FIELDS(permutation_fields) },
     [COMMAND_SORT] = { true, 2, 2, FIELDS(sort_fields) },
+    [COMMAND_TRANSPOSE] = { true, 2, 2, FIELDS(transpose_fields) },
     [COMMAND_GEMM] = { true, 3, 3, FIELDS(gemm_fields) },
     [COMMAND_COMBINE] = { true, 2, 2, FIELDS(combine_fields) },
     [COMMAND_ORDERED] = { true, 3, 4, FIELDS(ordered_fields) },

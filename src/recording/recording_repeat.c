@@ -17,11 +17,14 @@ static const size_t places[COMMAND_COUNT] = {
     [COMMAND_REDUCE] = offsetof(Command, reduce.block),
     [COMMAND_PREFIX] = offsetof(Command, reduce.block),
     [COMMAND_SORT] = offsetof(Command, sort.block),
+    [COMMAND_TRANSPOSE] = offsetof(Command, transpose.rows),
     [COMMAND_COMBINE] = offsetof(Command, combine.stride),
 };
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "all of them are of one type");
 _Static_assert(offsetof(Command, reduce.stride) ==
                    offsetof(Command, reduce.block) + sizeof(size_t), "one by one");
+_Static_assert(offsetof(Command, transpose.items) ==
+                   offsetof(Command, transpose.rows) + 2 * sizeof(size_t), "likewise");
 
 enum {
     GEMM_EXTENTS = offsetof(GemmShape, transpose_a) / sizeof(size_t),
@@ -34,7 +37,9 @@ uint32_t recording_extents(const Command *c)
         case COMMAND_LAUNCH: return c->launch.folds;
         case COMMAND_GEMM:
             return GEMM_EXTENTS + AXIS_EXTENTS * ((const GemmShape *) c->data)->axes;
-        case COMMAND_REDUCE: return c->reduce.stride > 1 ? 2 : 1; /* behind the block */
+        case COMMAND_REDUCE:
+        case COMMAND_PREFIX: return c->reduce.stride > 1 ? 2 : 1; /* behind the block */
+        case COMMAND_TRANSPOSE: return 3; /* one behind the other, too */
         default: return places[c->kind] != 0;
     }
 }
@@ -130,8 +135,16 @@ static bool has_columns(const Command *c)
 {
     uint64_t matrix;
     return !__builtin_mul_overflow(c->reduce.block, c->reduce.stride, &matrix) &&
-           matrix && c->size % matrix == 0 &&
-           (c->reduce.stride == 1 || c->kind == COMMAND_REDUCE);
+           matrix && c->size % matrix == 0;
+}
+
+/* The same of matrices of items. */
+static bool has_matrices(const Command *c)
+{
+    uint64_t matrix;
+    return !__builtin_mul_overflow(c->transpose.rows, c->transpose.columns, &matrix) &&
+           !__builtin_mul_overflow(matrix, c->transpose.items, &matrix) && matrix &&
+           c->size % matrix == 0;
 }
 
 /* Does it have all that its parameters say? */
@@ -143,6 +156,7 @@ static bool is_complete(Command *c)
         case COMMAND_GEMM: return has_operands(c);
         case COMMAND_REDUCE:
         case COMMAND_PREFIX: return has_columns(c);
+        case COMMAND_TRANSPOSE: return has_matrices(c);
         case COMMAND_LAUNCH:
         case COMMAND_SORT: return has_blocks(c);
         default: return true;

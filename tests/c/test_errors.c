@@ -381,9 +381,18 @@ static void test_reductions(void **unused)
                              { 2, 5, NULL },
                              { SIZE_MAX, SIZE_MAX, NULL },
                              { (size_t) 6 << 32, 2, NULL } };
-    for (size_t i = 0; i < COUNT_OF(axes); ++i)
+    for (size_t i = 0; i < COUNT_OF(axes); ++i) {
         REJECTS_ARGUMENT(jit_var_axis_reduce(ReduceOpAdd, x.u32, &axes[i]),
                          "jit_var_axis_reduce()", "the axis has", "divides the size");
+        REJECTS_ARGUMENT(jit_var_axis_prefix_reduce(ReduceOpAdd, x.u32, &axes[i], 0, 0),
+                         "jit_var_axis_prefix_reduce()", "the axis has",
+                         "divides the size");
+        for (size_t k = 1; k < 6; k += 4) {
+            const JitTranspose places = { axes[i].extent, axes[i].stride, k, NULL };
+            REJECTS_ARGUMENT(jit_var_transpose(x.u32, &places), "jit_var_transpose()",
+                             "divides the size");
+        }
+    }
     const JitAxis columns = { 3, 2, NULL };
     REJECTS_ARGUMENT(jit_var_axis_reduce(ReduceOpIdentity, x.u32, &columns),
                      "jit_var_axis_reduce()");
@@ -391,6 +400,15 @@ static void test_reductions(void **unused)
                      "jit_var_axis_reduce()", "axis");
     REJECTS_INDICES(jit_var_axis_reduce(ReduceOpAdd, bad, &columns),
                     "jit_var_axis_reduce()");
+    REJECTS_ARGUMENT(jit_var_axis_prefix_reduce(ReduceOpAnd, x.f32, &columns, 0, 0),
+                     "jit_var_axis_prefix_reduce()");
+    REJECTS_ARGUMENT(jit_var_axis_prefix_reduce(ReduceOpAdd, x.u32, NULL, 0, 0),
+                     "jit_var_axis_prefix_reduce()", "axis");
+    REJECTS_INDICES(jit_var_axis_prefix_reduce(ReduceOpAdd, bad, &columns, 0, 0),
+                    "jit_var_axis_prefix_reduce()");
+    const JitTranspose places = { 3, 2, 1, NULL };
+    REJECTS_ARGUMENT(jit_var_transpose(x.u32, NULL), "jit_var_transpose()", "axes");
+    REJECTS_INDICES(jit_var_transpose(bad, &places), "jit_var_transpose()");
     REJECTS_INDICES(jit_var_block_reduce(ReduceOpAdd, bad, 1),
                     "jit_var_block_reduce()");
     REJECTS_INDICES(jit_var_block_prefix_reduce(ReduceOpAdd, bad, 1, 0, 0),

@@ -185,8 +185,9 @@ static void run_dot(VarType type, size_t size, bool a_scalar, bool b_scalar)
     run_command(c);
 }
 
-static void run_scan(ReduceOp op, VarType type, Buffer *from, size_t size, size_t block,
-                     bool exclusive, bool reverse, Buffer *to)
+static void run_scan_columns(ReduceOp op, VarType type, Buffer *from, size_t size,
+                             size_t block, size_t stride, bool exclusive, bool reverse,
+                             Buffer *to)
 {
     size_t bytes = size * type_info[type].size;
     Command *c = command_of(COMMAND_PREFIX, size, 2);
@@ -195,10 +196,16 @@ static void run_scan(ReduceOp op, VarType type, Buffer *from, size_t size, size_
     c->reduce.op = op;
     c->reduce.type = type;
     c->reduce.block = block;
-    c->reduce.stride = 1;
+    c->reduce.stride = stride;
     c->reduce.exclusive = exclusive;
     c->reduce.reverse = reverse;
     run_command(c);
+}
+
+static void run_scan(ReduceOp op, VarType type, Buffer *from, size_t size, size_t block,
+                     bool exclusive, bool reverse, Buffer *to)
+{
+    run_scan_columns(op, type, from, size, block, 1, exclusive, reverse, to);
 }
 
 /* --------------------------------------------------------------- reductions */
@@ -508,10 +515,15 @@ static void expect_scan(const Type *t, ReduceOp op, size_t size, size_t block,
     free(x);
 }
 
-static void check_scan(const Type *t, ReduceOp op, size_t size, size_t block)
+static void check_scan_columns(const Type *t, ReduceOp op, size_t size, size_t block,
+                               size_t stride)
 {
+    static Value turned[MAX_SIZE];
     fill(t, op, in, size);
     read_values(t, in, size);
+    for (size_t i = 0; i < size; ++i)
+        turned[i] = values[place_of(i % block, i / block, block, stride)];
+    memcpy(values, turned, size * sizeof(Value));
     for (unsigned flags = 0; flags < 4; ++flags) {
         expect_scan(t, op, size, block, flags & 1, flags & 2);
         for (size_t k = 0; k < 3; ++k) {
@@ -523,13 +535,19 @@ static void check_scan(const Type *t, ReduceOp op, size_t size, size_t block)
                 memcpy(second->address, in->address, size * t->size);
                 target = second;
             }
-            run_scan(op, t->type, in_place ? second : in, size, block, flags & 1,
-                     flags & 2, target);
+            run_scan_columns(op, t->type, in_place ? second : in, size, block, stride,
+                             flags & 1, flags & 2, target);
             for (size_t i = 0; i < size; ++i)
-                check_bits(t, target->address, i, value_bits(t, results[i]), "scan",
-                           size, block);
+                check_bits(t, target->address,
+                           place_of(i % block, i / block, block, stride),
+                           value_bits(t, results[i]), "scan", size, block);
         }
     }
+}
+
+static void check_scan(const Type *t, ReduceOp op, size_t size, size_t block)
+{
+    check_scan_columns(t, op, size, block, 1);
 }
 
 static void test_scan_sizes(void **state)
@@ -557,6 +575,55 @@ static void test_scan_blocks(void **state)
                                blocks[k]);
 }
 
+/* Columns of one matrix and of several: a few, wider than a panel, long and short. */
+static void test_scan_columns(void **state)
+{
+    (void) state;
+    static const size_t shapes[][3] = { /* matrices, rows, columns */
+        { 1, 2, 2 },     { 1, 3, 5 },     { 2, 17, 15 },  { 1, 64, 16 },
+        { 3, 65, 17 },   { 1, 31, 300 },  { 1, 20, 530 }, { 2, 1, 30 },
+        { 5, 33, 7 },    { 1, 2, 3000 },  { 1, 4112, 19 }, { 1, 8200, 3 },
+    };
+    for (ReduceOp op = ReduceOpAdd; op < ReduceOpCount; ++op)
+        for (size_t i = 0; i < TYPES; ++i)
+            for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; ++k)
+                if (reduce_rule_defined(op, types[i].type))
+                    check_scan_columns(&types[i], op,
+                                       shapes[k][0] * shapes[k][1] * shapes[k][2],
+                                       shapes[k][1], shapes[k][2]);
+}
+
+/* So large that results are written past the cache. */
+static void test_scan_columns_large(void **state)
+{
+    (void) state;
+    const size_t size = (size_t) 4 << 20, columns[] = { 1024, 1000 };
+    Buffer *from = buffer_get(cpu_device(), size * 4);
+    Buffer *to = buffer_get(cpu_device(), size * 4);
+    assert_non_null(from);
+    assert_non_null(to);
+    assert_true(cpu_hints_bypass(size * 4 - 4000 * 4));
+    uint32_t *x = from->address, *y = to->address;
+    for (size_t i = 0; i < size; ++i)
+        x[i] = (uint32_t) random_bits();
+    for (size_t k = 0; k < 2; ++k)
+        for (unsigned flags = 0; flags < 4; ++flags) {
+            const size_t stride = columns[k], rows = size / stride;
+            run_scan_columns(ReduceOpAdd, VarTypeUInt32, from, rows * stride, rows,
+                             stride, flags & 1, flags & 2, to);
+            for (size_t j = 0; j < stride; ++j) {
+                uint32_t sum = 0;
+                for (size_t i = 0; i < rows; ++i) {
+                    const size_t at = (flags & 2 ? rows - 1 - i : i) * stride + j;
+                    sum += x[at];
+                    assert_int_equal(y[at], flags & 1 ? sum - x[at] : sum);
+                }
+            }
+        }
+    buffer_release(from);
+    buffer_release(to);
+}
+
 static void test_scan_threads(void **state)
 {
     (void) state;
@@ -567,6 +634,7 @@ static void test_scan_threads(void **state)
             random_state = i;
             check_scan(&types[i], ReduceOpAdd, MAX_SIZE, MAX_SIZE);
             check_scan(&types[i], ReduceOpMax, MAX_SIZE, 20000);
+            check_scan_columns(&types[i], ReduceOpAdd, MAX_SIZE, 5000, 100);
         }
         check_scan(&types[1], ReduceOpAdd, MAX_SIZE, 1000);
     }
@@ -680,6 +748,8 @@ int main(void)
         cmocka_unit_test(test_reduce_errors),   cmocka_unit_test(test_dot),
         cmocka_unit_test(test_scan_sizes),      cmocka_unit_test(test_scan_blocks),
         cmocka_unit_test(test_scan_threads),    cmocka_unit_test(test_scan_large),
+        cmocka_unit_test(test_scan_columns),
+        cmocka_unit_test(test_scan_columns_large),
         cmocka_unit_test(test_scan_monotonic),  cmocka_unit_test(test_compress),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -239,6 +239,21 @@ static void check_same(uint32_t a, uint32_t b)
     DROP(stored_a, stored_b, a, b);
 }
 
+/* The same of prefix reductions, where the transposed array is 'y'. */
+static void check_prefixes(ReduceOp op, uint32_t x, uint32_t y, const JitAxis *axis)
+{
+    const JitTranspose back = { axis->stride, axis->extent, 1, NULL };
+    for (int flags = 0; flags < 4; ++flags) {
+        uint32_t a = jit_var_axis_prefix_reduce(op, x, axis, flags & 1, flags & 2);
+        uint32_t b =
+            jit_var_block_prefix_reduce(op, y, axis->extent, flags & 1, flags & 2);
+        uint32_t c = jit_var_transpose(b, &back);
+        OK(a && b && c);
+        check_same(a, c);
+        DROP(b);
+    }
+}
+
 /* Columns of matrices: what the blocks of the transposed array give, bit for bit. */
 static void test_axes(void **unused)
 {
@@ -267,6 +282,7 @@ static void test_axes(void **unused)
             OK(a);
             assert_int_equal(jit_var_size(a), size / rows);
             check_same(a, b);
+            check_prefixes((ReduceOp) op, x, y, &axis);
         }
         DROP(x, y);
         free(data);
@@ -279,6 +295,49 @@ static void test_axes(void **unused)
     CHECK_U32(a, 6, 10, 14);
     CHECK_U32(b, 2);
     DROP(c, two, x, a, b);
+}
+
+/* Every size of entries, of items, and of what is left at the edges of tiles. */
+static void test_transpose(void **unused)
+{
+    (void) unused;
+    static const uint32_t shapes[][4] = { /* matrices, rows, columns, items */
+        { 1, 64, 64, 1 },  { 2, 17, 33, 1 }, { 1, 3, 500, 1 },  { 1, 500, 3, 1 },
+        { 3, 130, 67, 1 }, { 1, 5, 7, 2 },   { 2, 16, 24, 3 },  { 1, 9, 4, 100 },
+        { 1, 1, 8, 2 },    { 2, 8, 1, 3 },   { 1, 2100, 70, 1 }, { 1, 2, 3, 9000 },
+    };
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t)
+        for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
+            if (test_types[t].type == VarTypePointer)
+                continue;
+            const uint32_t rows = shapes[s][1], columns = shapes[s][2];
+            const uint32_t items = shapes[s][3], matrix = rows * columns * items;
+            const uint32_t size = shapes[s][0] * matrix;
+            const size_t entry = test_types[t].size;
+            char *data = malloc(size * entry), *turned = malloc(size * entry);
+            for (size_t i = 0; i < size * entry; ++i)
+                data[i] = (char) (random_bits() & 1);
+            for (uint32_t i = 0; i < size; ++i) {
+                const uint32_t item = i % items, column = i / items % columns;
+                const uint32_t row = i / items / columns % rows;
+                const size_t to = i / matrix * matrix +
+                                  (column * rows + row) * items + item;
+                memcpy(turned + to * entry, data + i * entry, entry);
+            }
+            uint32_t x = array_of(test_types[t].type, data, size);
+            uint32_t y = array_of(test_types[t].type, turned, size);
+            uint32_t a = jit_var_transpose(
+                x, &(JitTranspose){ rows, columns, items, NULL });
+            OK(a);
+            check_same(a, y);
+            DROP(x);
+            free(data);
+            free(turned);
+        }
+    uint32_t two = jit_var_u32(CPU, 2);
+    uint32_t a = jit_var_transpose(two, &(JitTranspose){ 1, 1, 1, NULL });
+    CHECK_U32(a, 2);
+    DROP(two, a);
 }
 
 static void test_identities(void **unused)
@@ -473,6 +532,7 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_compress), TEST(test_all_any), TEST(test_reductions), TEST(test_axes),
+        TEST(test_transpose),
         TEST(test_identities), TEST(test_dot), TEST(test_reduction_inputs),
         TEST(test_mkperm), TEST(test_at_once),
     };

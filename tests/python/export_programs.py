@@ -314,7 +314,9 @@ def rows(x: TensorXf) -> Arrays:
         "columns": dr.sum(x, axis=0),
         "largest": dr.max(x * 2, axis=0),
         "prefix": dr.cumsum(x * 2, axis=1),
+        "above": dr.cumsum(x, axis=0, reverse=True),
         "sorted": dr.sort(x, axis=1),
+        "ordered": dr.sort(x, axis=0),
     }
 
 

@@ -109,15 +109,19 @@ TENSORS: dict[str, tuple[Function, int]] = {
     "first_mean": (lambda t: dr.mean(t, axis=0, keepdims=True), 2),
     "middle": (lambda t: dr.sum(cube(t), axis=1), 2),
     "outer": (lambda t: dr.sum(cube(t), axis=(0, 2)), 2),
+    "outer_max": (lambda t: dr.max(cube(t), axis=(0, 2)), 2),
     "last_two": (lambda t: dr.sum(cube(t), axis=(1, 2)), 2),
     "symbolic": (lambda t: dr.max(t, axis=1, mode="symbolic"), 2),
     "prefix": (lambda t: dr.cumsum(t, axis=1), 1),
     "prefix_computed": (lambda t: dr.prefix_sum(dr.sin(t), axis=1), 1),
     "prefix_reverse": (lambda t: dr.cumsum(t, axis=1, reverse=True), 1),
-    "prefix_first": (lambda t: dr.cumsum(t, axis=0), 2),
+    "prefix_first": (lambda t: dr.cumsum(t, axis=0), 1),
+    "prefix_middle": (lambda t: dr.prefix_sum(cube(t), axis=1), 2),
     "sort": (lambda t: dr.sort(t, axis=1), 1),
     "argsort": (lambda t: dr.argsort(t, axis=1), 2),
-    "sort_first": (lambda t: dr.sort(t, axis=0), 2),
+    "sort_first": (lambda t: dr.sort(t, axis=0), 1),
+    "argsort_first": (lambda t: dr.argsort(t, axis=0), 2),
+    "argmax_first": (lambda t: dr.argmax(t, axis=0), 2),
     "blocks": (lambda t: dr.block_sum(t.array, t.shape[1]), 1),
     "one_block": (lambda t: dr.block_sum(t.array, dr.width(t.array)), 1),
     "prefix_blocks": (lambda t: dr.block_prefix_sum(t.array, t.shape[1]), 1),
@@ -250,6 +254,8 @@ ROWS: dict[str, tuple[Function, int]] = {
     "first": (lambda a, b: dr.sum(a * a, axis=0), 2),
     "prefix": (lambda a, b: dr.cumsum(a * a, axis=1), 1),
     "sort": (lambda a, b: dr.sort(a, axis=1), 1),
+    "prefix_first": (lambda a, b: dr.cumsum(a * a, axis=0), 1),
+    "sort_first": (lambda a, b: dr.sort(a, axis=0), 2),
     "softmax": (lambda a, b: softmax(a), 2),
     "blocks": (lambda a, b: dr.block_sum(a.array, a.shape[1]), 2),
     "repeat": (lambda a, b: dr.repeat(a.array, b.shape[1]), 2),
@@ -320,7 +326,8 @@ def plain_softmax(t: TensorXf) -> TensorXf:
 
 
 def plain_product(t: TensorXf) -> Any:
-    return dr.matmul(t, t, At=True), dr.sort(t, axis=1), dr.cumsum(t * 2, axis=1)
+    prefixes = dr.cumsum(t * 2, axis=1), dr.cumsum(t, axis=0)
+    return dr.matmul(t, t, At=True), dr.sort(t, axis=1), dr.sort(t, axis=0), prefixes
 
 
 def plain_columns(t: TensorXf) -> Any:

@@ -1,9 +1,10 @@
 """Sorting along an axis, and binary search with a predicate.
 
 JIT arrays are sorted by the core in consecutive blocks; an axis that is not the last
-one is moved there first. Arrays of ``drjit.scalar`` are sorted by Python. In both cases
-NaN counts as larger than everything else, -0 equals +0, and equal entries keep their
-order whether the direction is ascending or descending.
+one changes places with those behind it first, and again afterwards. Arrays of
+``drjit.scalar`` are sorted by Python. In both cases NaN counts as larger than
+everything else, -0 equals +0, and equal entries keep their order whether the direction
+is ascending or descending.
 """
 
 from __future__ import annotations
@@ -67,6 +68,16 @@ def _argsort_flat(flat: Any, block: int, descending: bool) -> Any:
     return order % block if block else order
 
 
+def _transposed(flat: Any, rows: int, columns: int) -> Any:
+    """The entries of an array of the shape ``(any, rows, columns)``, by columns."""
+    if rows == 1 or columns == 1:
+        return flat
+    if dr.is_jit_v(flat):
+        return dr.detail._transpose(flat, rows, columns, 1)
+    shape = (entries_of(flat) // (rows * columns), rows, columns)
+    return moveaxis(dr.tensor_t(type(flat))(flat, shape), 1, 2).array
+
+
 def _along_axis(
     fn: str, value: Any, axis: Any, descending: bool, sort_flat: Callable[..., Any]
 ) -> Any:
@@ -86,16 +97,16 @@ def _along_axis(
     shape = value.shape
     axis = axis_index(fn, axis, len(shape))
     check_entries(fn, entries_of(value.array))
-    inner = math.prod(shape[axis + 1 :]) != 1
-    moved = moveaxis(value, axis, -1) if inner else value
-    flat = moved.array
+    size, inner = shape[axis], math.prod(shape[axis + 1 :])
+    flat = value.array
     if entries_of(flat):
-        block = 0 if entries_of(flat) == shape[axis] else shape[axis]
+        block = 0 if entries_of(flat) == size else size
+        flat = _transposed(flat, size, inner)
         flat = sort_flat(flat, block, descending)
+        flat = _transposed(flat, inner, size)
     elif sort_flat is _argsort_flat:
         flat = dr.empty(dr.uint32_array_t(type(flat)), 0)
-    result = dr.tensor_t(type(flat))(flat, tuple(moved.shape))
-    return moveaxis(result, -1, axis) if inner else result
+    return dr.tensor_t(type(flat))(flat, tuple(shape))
 
 
 def sort(value: Any, /, axis: int = -1, descending: bool = False) -> Any:

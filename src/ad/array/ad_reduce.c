@@ -272,6 +272,14 @@ static uint64_t prefix_along(const Reduce *r, uint64_t g, bool reverse)
 {
     uint64_t whole = ad_moves_resize(g, r->m.size[0]);
     TRY(whole, 0);
+    if (r->stride.count) {
+        const uint64_t sizes[] = { ad_size_origin(r->block),
+                                   ad_size_origin(r->stride) };
+        const JitAxis axis = { r->block.count, r->stride.count, sizes };
+        return release_and_return(
+            whole, ad_var_axis_prefix_reduce(ReduceOpAdd, whole, &axis, r->exclusive,
+                                             reverse));
+    }
     ad_size_next(r->block);
     return release_and_return(
         whole, ad_var_block_prefix_reduce(ReduceOpAdd, whole, r->block.count,
@@ -295,18 +303,10 @@ static uint64_t prefix_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     return ad_moves_add(into, change);
 }
 
-uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index, size_t block_size,
-                                    int exclusive, int reverse)
+/* 'result' is that of the variables. */
+static uint64_t make_prefix(uint32_t result, uint64_t index, AdSize block,
+                            AdSize stride, bool exclusive, bool reverse)
 {
-    const AdSize block = ad_size_take(block_size);
-    if (op != ReduceOpAdd && ad_apply_tracks(1, &index))
-        return (uint64_t) error_set(JIT_ERROR_UNSUPPORTED,
-                                    "ad_var_block_prefix_reduce(): prefix reductions "
-                                    "other than sums have no derivative (ReduceOp %d)",
-                                    (int) op);
-    ad_size_next(block);
-    uint32_t result = jit_var_block_prefix_reduce(op, ad_var_index(index), block_size,
-                                                  exclusive, reverse);
     if (!ad_var_node(index) || !result)
         return result;
     Reduce r = {
@@ -314,12 +314,48 @@ uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index, size_t block_si
                .forward = prefix_forward,
                .backward = prefix_backward,
                .size = { ad_size_of(ad_var_index(index)) } },
-        .op = op,
+        .op = ReduceOpAdd,
         .block = block,
-        .exclusive = exclusive != 0,
-        .reverse = reverse != 0,
+        .stride = stride,
+        .exclusive = exclusive,
+        .reverse = reverse,
     };
     return ad_apply_moves(result, 1, &index, &r.m, sizeof(r));
+}
+
+static bool check_prefix(ReduceOp op, uint64_t index, const char *function)
+{
+    return op == ReduceOpAdd || !ad_apply_tracks(1, &index) ||
+           error_set(JIT_ERROR_UNSUPPORTED,
+                     "%s: prefix reductions other than sums have no derivative "
+                     "(ReduceOp %d)",
+                     function, (int) op);
+}
+
+uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index, size_t block_size,
+                                    int exclusive, int reverse)
+{
+    const AdSize block = ad_size_take(block_size);
+    TRY(check_prefix(op, index, "ad_var_block_prefix_reduce()"), 0);
+    ad_size_next(block);
+    uint32_t result = jit_var_block_prefix_reduce(op, ad_var_index(index), block_size,
+                                                  exclusive, reverse);
+    return make_prefix(result, index, block, (AdSize) { .count = 0 }, exclusive != 0,
+                       reverse != 0);
+}
+
+uint64_t ad_var_axis_prefix_reduce(ReduceOp op, uint64_t index, const JitAxis *axis,
+                                   int exclusive, int reverse)
+{
+    TRY(check_prefix(op, index, "ad_var_axis_prefix_reduce()"), 0);
+    uint32_t result = jit_var_axis_prefix_reduce(op, ad_var_index(index), axis,
+                                                 exclusive, reverse);
+    if (!ad_var_node(index) || !result)
+        return result;
+    const uint64_t *sizes = axis->sizes;
+    return make_prefix(result, index, ad_size_from(axis->extent, sizes ? sizes[0] : 0),
+                       ad_size_from(axis->stride, sizes ? sizes[1] : 0), exclusive != 0,
+                       reverse != 0);
 }
 
 /* ---------------------------------------------------------------- sorting */

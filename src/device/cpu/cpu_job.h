@@ -91,6 +91,7 @@ bool scan_prepare(CpuJob *job);
 bool scan_prepare_compress(CpuJob *job);
 bool mkperm_prepare(CpuJob *job);
 bool sort_prepare(CpuJob *job);
+bool transpose_prepare(CpuJob *job);
 bool gemm_prepare(CpuJob *job);
 
 #endif

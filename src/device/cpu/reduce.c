@@ -42,6 +42,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "device/cpu/cpu_job.h"
+#include "device/cpu/pool.h"
 #include "device/cpu/reduce_lanes.h"
 
 enum {
@@ -135,9 +136,16 @@ void reduce_blocks(const LaneKernel *k, const char *in, size_t block, size_t cou
 /* ----------------------------------------------------------------- columns */
 
 enum {
-    PANEL = 256,                        /* columns, */
-    PANEL_MEMORY = PANEL * LANES_TOTALS /* and the memory of their partial results */
+    PANEL = 512,                         /* columns, */
+    PANEL_MEMORY = PANEL * LANES_TOTALS, /* and the memory of their partial results */
+    BAND = 1 << 14 /* bytes of partial results taken at a time: they stay in the
+                      first-level cache */
 };
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 /* 'count' rows of 'width' columns, 'stride' entries apart. */
 typedef struct Rows {
@@ -159,20 +167,12 @@ static void take_rows(const Rows *r, size_t first, size_t count, bool merge, cha
     const char *in = r->in + first * r->stride * k->entry_size;
     const bool dense = r->stride == r->width;
     const size_t width = dense ? r->width * count : r->width, rows = dense ? 1 : count;
-    if (merge && k->direct) {
-        k->core->merge(into, in, r->stride, width, rows);
+    if (merge) {
+        k->merge(into, in, r->stride, width, rows);
         return;
     }
-    _Alignas(64) char row[TILE * MAX_ACC_SIZE];
     for (size_t i = 0; i < rows; ++i, in += r->stride * k->entry_size)
-        for (size_t j = 0; j < width; j += TILE) {
-            const size_t entries = width - j < TILE ? width - j : TILE;
-            char *to = into + (i * width + j) * k->acc_size;
-            k->load(in + j * k->entry_size, entries, entries, 1, false,
-                    merge ? row : to);
-            if (merge)
-                k->core->merge(to, row, 0, entries, 1);
-        }
+        k->load(in, width, width, 1, false, into + i * width * k->acc_size);
 }
 
 /* Steps 2 to 4: up to LANES_CHUNK rows to one row of accumulators. What comes first in
@@ -183,6 +183,7 @@ static void reduce_rows(const Rows *r, char *out)
     _Alignas(64) char totals[PANEL_MEMORY], later[PANEL_MEMORY];
     size_t lanes = LANES_TOTALS / k->acc_size;
     const size_t row = r->width * k->acc_size, run = LANES_RUN * lanes;
+    const size_t band = BAND / row;
     if (r->count < lanes) { /* a partial result for each */
         lanes = 1;
         while (lanes < r->count)
@@ -194,8 +195,10 @@ static void reduce_rows(const Rows *r, char *out)
         char *parts = i ? later : totals;
         if (i && rows < lanes)
             fill_neutral(k, parts + rows * row, (lanes - rows) * r->width);
-        for (size_t j = 0; j < rows; j += lanes)
-            take_rows(r, i + j, lanes < rows - j ? lanes : rows - j, j > 0, parts);
+        for (size_t lane = 0; lane < lanes && lane < rows; lane += band)
+            for (size_t j = lane; j < rows; j += lanes)
+                take_rows(r, i + j, least(band, least(lanes - lane, rows - j)),
+                          j >= lanes, parts + lane * row);
         if (i)
             k->core->merge(totals, parts, 0, lanes * r->width, 1);
     }
@@ -236,13 +239,15 @@ static size_t count_panels(const Reduction *r, size_t width)
     return (r->stride + width - 1) / width;
 }
 
-/* Columns of a panel: as few as it takes for several threads to have work. */
+/* Columns of a panel: as many as leave all threads work, since each row of a panel is
+ * in another page. */
 static size_t panel_width(const Reduction *r)
 {
-    enum { UNITS = 8, NARROW = 16 };
+    enum { SHARES = 2, NARROW = 16 };
+    const size_t units = (size_t) pool_size() * SHARES;
     const size_t others = r->size / r->block / r->stride * r->chunks;
     size_t width = r->stride < PANEL ? r->stride : PANEL;
-    while (width > NARROW && others * count_panels(r, width) < UNITS)
+    while (width > NARROW && others * count_panels(r, width) < units)
         width = (width / 2 + NARROW - 1) / NARROW * NARROW;
     return width;
 }

@@ -37,6 +37,15 @@
 #define LANES_64 2
 #endif
 
+#if defined(__AVX512BW__)
+#define WIDE_BYTES 64
+#elif defined(__AVX2__)
+#define WIDE_BYTES 32
+#else
+#define WIDE_BYTES 16
+#endif
+#define UNROLL _Pragma("GCC unroll 16")
+
 typedef uint8_t VecU8 __attribute__((vector_size(16)));
 typedef int8_t VecI8 __attribute__((vector_size(16)));
 typedef uint16_t VecU16 __attribute__((vector_size(2 * LANES_16)));
@@ -356,19 +365,19 @@ CONVERSIONS(max64, uint64_t, int64_t, key_max_64, key_store_64)
                                (acc) (neutral_value), (acc *) out);              \
     }
 
-#define KERNEL_TABLE(op, core, conversion, entry, acc, fold, more, neutral_bits,  \
-                     is_direct)                                                    \
+#define KERNEL_TABLE(op, core, conversion, entry, acc, fold, more, merge,         \
+                     neutral_bits, is_direct)                                      \
     static const LaneKernel op##_##core##_##conversion = {                         \
-        &op##_core_##core,  fold,         more, op##_load_##core##_##conversion,   \
-        store_##conversion, neutral_bits, sizeof(entry),                           \
-        sizeof(acc),        is_direct,                                             \
+        &op##_core_##core,  fold,         more, merge,                             \
+        op##_load_##core##_##conversion,  store_##conversion,                      \
+        neutral_bits,       sizeof(entry), sizeof(acc), is_direct,                 \
     };
 
 /* Entries that are their own accumulators, moved as integers of their size. */
 #define DIRECT(op, core, bits, neutral_bits)                                          \
     LOAD_FUNCTION(op, core, u##bits, uint##bits##_t, uint##bits##_t, neutral_bits)    \
     KERNEL_TABLE(op, core, u##bits, uint##bits##_t, uint##bits##_t, op##_fold_##core, \
-                 op##_part_##core, neutral_bits, true)
+                 op##_part_##core, op##_merge_##core, neutral_bits, true)
 
 #define CONVERTED(op, core, conversion, entry, acc, convert_in, neutral_value,         \
                   neutral_bits)                                                        \
@@ -382,9 +391,18 @@ CONVERSIONS(max64, uint64_t, int64_t, key_max_64, key_store_64)
         const ReduceOp op_ = ReduceOp##op;                                             \
         part_##conversion##_##core(op_, start, count, totals);                         \
     }                                                                                  \
+    static void op##_merge_##conversion(void *restrict to, const void *restrict from,  \
+                                        size_t stride, size_t count, size_t rows)      \
+    {                                                                                  \
+        acc *into = to;                                                                \
+        const entry *in = from;                                                        \
+        for (; rows > 0; --rows, into += count, in += stride)                          \
+            for (size_t i = 0; i < count; ++i)                                         \
+                into[i] = combine_##core(ReduceOp##op, into[i], convert_in(in[i]));    \
+    }                                                                                  \
     LOAD_FUNCTION(op, core, conversion, entry, acc, neutral_value)                     \
     KERNEL_TABLE(op, core, conversion, entry, acc, op##_chunk_##conversion,            \
-                 op##_part_##conversion, neutral_bits, false)
+                 op##_part_##conversion, op##_merge_##conversion, neutral_bits, false)
 
 #define CONVERTED_FOLD(core, conversion, entry, acc, convert_in)                       \
     static ALWAYS_INLINE void fold_##conversion##_##core(ReduceOp op, const entry *in, \

@@ -33,6 +33,20 @@ enum {
 
 enum { LANES_EXCLUSIVE = 1, LANES_STREAM = 2 }; /* flags of LaneCore.scan_after */
 
+/** A group of rows of accumulators, 'width' columns of which are scanned. Steps are in
+ *  bytes, from a row to the next in the order of scanning. */
+typedef struct LaneRows {
+    const char *in;
+    char *out;       /* may be 'in' */
+    ptrdiff_t in_step, out_step;
+    size_t width;
+    const void *before; /* a row: stands before the chunk */
+    void *carry;        /* in the chunk before these rows; becomes the last result, */
+    void *front;        /* and this the same with 'before' */
+    unsigned flags;  /* as of scan_after; with LANES_STREAM, rows are 64-aligned and
+                        so wide */
+} LaneRows;
+
 /** Loops on accumulators of one type, for one operation. */
 typedef struct LaneCore {
     /** Reduce 'count' (1 ... LANES_CHUNK) accumulators to one, in the order of
@@ -62,6 +76,8 @@ typedef struct LaneCore {
     /** into[r][i] = op(into[r][i], in[r][i]) for 'rows' rows of 'count', those of 'in'
      *  'stride' apart. The two do not overlap. */
     void (*merge)(void *into, const void *in, size_t stride, size_t count, size_t rows);
+    /** scan_after for each column of some rows. */
+    void (*scan_rows)(const LaneRows *rows);
 } LaneCore;
 
 /** One operation on one entry type. */
@@ -72,6 +88,8 @@ typedef struct LaneKernel {
     /** The same in parts: 'totals' (LANES_TOTALS bytes, all neutral at first) take in
      *  'count' entries more. core->fold of them is what 'chunk' gives. */
     void (*part)(const void *in, size_t count, void *totals);
+    /** As core->merge, of entries. */
+    void (*merge)(void *into, const void *in, size_t stride, size_t count, size_t rows);
     /** Rows of 'block' entries to rows of 'stride' >= block accumulators, the rest of
      *  each row set to the neutral element. 'reverse' turns rows around; if block ==
      *  stride, it turns all 'block * rows' entries around. */

@@ -43,11 +43,11 @@
 #include "device/cpu/cpu_job.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/reduce_lanes.h"
+#include "device/cpu/scan_columns.h"
 #include "ir/reduce_rule.h"
 #include "ir/type.h"
 
 enum {
-    CHUNK = 4096,       /* entries, see above */
     STRETCH = 1 << 18,  /* bytes of a stretch at most: it stays in the cache */
     MOST_CHUNKS = 16,   /* the same in chunks */
     SHARES = 4,         /* stretches for each thread, so that all end together */
@@ -288,10 +288,10 @@ static uint64_t find_total(const Scan *s, size_t base, size_t first)
     _Alignas(64) char tile[TILE * MAX_ACC_SIZE];
     uint64_t carry = k->neutral;
     if (k->direct && !s->reverse) {
-        k->core->total(s->in + place(s, base, first, CHUNK), CHUNK, &carry);
+        k->core->total(s->in + place(s, base, first, SCAN_CHUNK), SCAN_CHUNK, &carry);
         return carry;
     }
-    for (size_t i = 0; i < CHUNK; i += TILE) {
+    for (size_t i = 0; i < SCAN_CHUNK; i += TILE) {
         k->load(s->in + place(s, base, first + i, TILE), TILE, TILE, 1, s->reverse,
                 tile);
         k->core->total(tile, TILE, &carry);
@@ -307,12 +307,12 @@ static uint64_t look_ahead(const Scan *s, size_t base, size_t first, size_t coun
     const LaneKernel *k = s->kernel;
     uint64_t totals[MOST_CHUNKS], before, after;
     bool last = first + count == s->block; /* nobody waits for it */
-    for (size_t i = 0; !last && i < count; i += CHUNK)
-        totals[i / CHUNK] = find_total(s, base, first + i);
+    for (size_t i = 0; !last && i < count; i += SCAN_CHUNK)
+        totals[i / SCAN_CHUNK] = find_total(s, base, first + i);
     before = after = await(link - 1);
-    for (size_t i = 0; !last && i < count; i += CHUNK) {
+    for (size_t i = 0; !last && i < count; i += SCAN_CHUNK) {
         uint64_t value = after;
-        k->core->offset(&totals[i / CHUNK], 1, &value, &after);
+        k->core->offset(&totals[i / SCAN_CHUNK], 1, &value, &after);
     }
     if (!last)
         publish(link, after);
@@ -331,9 +331,11 @@ static void scan_stretch(const Scan *s, size_t number)
     uint64_t before = s->kernel->neutral;
     if (stretch > 0)
         before = ahead ? look_ahead(s, base, first, count, link) : link[-1].value;
-    for (size_t i = 0; i < count; i += CHUNK)
-        before = scan_chunk(s, base, first + i, count - i < CHUNK ? count - i : CHUNK,
+    for (size_t i = 0; i < count; i += SCAN_CHUNK) {
+        const size_t left = count - i;
+        before = scan_chunk(s, base, first + i, left < SCAN_CHUNK ? left : SCAN_CHUNK,
                             before);
+    }
     if (link && !ahead)
         publish(link, before);
     if (s->streams)
@@ -345,13 +347,13 @@ static void scan_stretch(const Scan *s, size_t number)
 /* Entries of a stretch: the more, the less often threads wait for each other. */
 static size_t choose_stretch(const ScanSpec *spec)
 {
-    size_t chunks = STRETCH / CHUNK / type_info[spec->type].size;
-    size_t share = spec->size / CHUNK / ((size_t) pool_size() * SHARES);
+    size_t chunks = STRETCH / SCAN_CHUNK / type_info[spec->type].size;
+    size_t share = spec->size / SCAN_CHUNK / ((size_t) pool_size() * SHARES);
     if (chunks > MOST_CHUNKS)
         chunks = MOST_CHUNKS;
     if (chunks > share)
         chunks = share ? share : 1;
-    return chunks * CHUNK;
+    return chunks * SCAN_CHUNK;
 }
 
 /* Fill in a scan in stretches of so many entries, if blocks are long; 'in' and 'out'
@@ -364,7 +366,7 @@ static bool plan_scan(Scan *s, const ScanSpec *spec, size_t stretch)
     s->kernel = s->lanes->kernel[spec->op][spec->type];
     s->streams = cpu_hints_bypass(s->size * s->kernel->entry_size);
     reduce_rule_identity(spec->op, spec->type, &s->identity);
-    if (s->block <= CHUNK)
+    if (s->block <= SCAN_CHUNK)
         return true;
     s->stretch = stretch < s->block ? stretch : s->block;
     s->stretches = (s->block + s->stretch - 1) / s->stretch;
@@ -384,7 +386,7 @@ typedef struct ScanJob {
 static bool plan_job(ScanJob *j, const ScanSpec *spec)
 {
     TRY(plan_scan(&j->scan, spec, choose_stretch(spec)), false);
-    size_t blocks = spec->size / spec->block, together = CHUNK / spec->block;
+    size_t blocks = spec->size / spec->block, together = SCAN_CHUNK / spec->block;
     j->units = j->scan.stretches ? blocks * j->scan.stretches
                                  : (blocks + together - 1) / together;
     return true;
@@ -398,7 +400,7 @@ static void run_next(ScanJob *j, size_t unit)
                                                   memory_order_relaxed));
         return;
     }
-    size_t together = CHUNK / s->block, first = unit * together;
+    size_t together = SCAN_CHUNK / s->block, first = unit * together;
     size_t left = s->size / s->block - first;
     scan_blocks(s, first, left < together ? left : together);
 }
@@ -429,6 +431,8 @@ static void release_scan(CpuJob *job)
 bool scan_prepare(CpuJob *job)
 {
     const Command *c = job->command;
+    if (c->reduce.stride > 1)
+        return scan_columns_prepare(job);
     ScanJob *j = cpu_job_state(job, sizeof *j);
     TRY(j, false);
     const ScanSpec spec = { c->reduce.op, c->reduce.type, c->size, c->reduce.block,
@@ -445,7 +449,7 @@ bool scan_prepare(CpuJob *job)
 
 /* -------------------------------------------- scans of what comes in parts */
 
-static_assert(SCAN_PART <= MOST_CHUNKS * CHUNK && SCAN_PART % CHUNK == 0,
+static_assert(SCAN_PART <= MOST_CHUNKS * SCAN_CHUNK && SCAN_PART % SCAN_CHUNK == 0,
               "a part is a stretch");
 
 Scan *scan_begin(const ScanSpec *spec, bool chained, void *out)

@@ -30,6 +30,7 @@ void scan_compress_end(ScanCompression *c);
 /** A prefix reduction within blocks of 'block' entries ('block' divides 'size'), from
  *  the end of each with 'reverse'. The bits are of a fixed association that depends on
  *  'block' only (scan.c). */
+enum { SCAN_CHUNK = 4096 }; /* entries of a chunk (scan.c) */
 typedef struct ScanSpec {
     ReduceOp op;
     VarType type;

@@ -349,6 +349,17 @@ Leaf leaf_block_prefix_reduce(ReduceOp op, Leaf a, size_t block, bool exclusive,
     return ad_var_block_prefix_reduce(op, a, block, exclusive, reverse);
 }
 
+Leaf leaf_axis_prefix_reduce(ReduceOp op, Leaf a, const JitAxis *axis, bool exclusive,
+                             bool reverse)
+{
+    return ad_var_axis_prefix_reduce(op, a, axis, exclusive, reverse);
+}
+
+Leaf leaf_transpose(Leaf a, const JitTranspose *axes)
+{
+    return ad_var_transpose(a, axes);
+}
+
 Leaf leaf_any(Leaf mask)
 {
     return leaf_of(jit_var_any(leaf_index(mask)));

@@ -320,6 +320,9 @@ Leaf leaf_block_reduce(ReduceOp op, Leaf a, size_t block);
 Leaf leaf_axis_reduce(ReduceOp op, Leaf a, const JitAxis *axis, Leaf position);
 Leaf leaf_block_prefix_reduce(ReduceOp op, Leaf a, size_t block, bool exclusive,
                               bool reverse);
+Leaf leaf_axis_prefix_reduce(ReduceOp op, Leaf a, const JitAxis *axis, bool exclusive,
+                             bool reverse);
+Leaf leaf_transpose(Leaf a, const JitTranspose *axes);
 Leaf leaf_any(Leaf mask);
 /** 'spare' references are of somebody who does not need the mask's entries. */
 Leaf leaf_compress(Leaf mask, uint32_t spare);

@@ -2,8 +2,8 @@
  * prefix.c -- prefix reductions, reductions of blocks, compress
  *
  * Everything ends in block operations on flat arrays: along axis d of a tensor, an
- * entry's predecessors are 'inner' entries apart (the product of the later extents), so
- * for inner greater than 1 the tensor is transposed before and after.
+ * entry's predecessors are 'inner' entries apart (the product of the later extents), as
+ * in the columns of a matrix.
  */
 #include "python/convert/convert.h"
 #include "python/convert/value.h"
@@ -212,28 +212,6 @@ static PyObject *prefix_leaves(const Prefix *p, Array *value, int axis)
 
 /* ---------------------------------------------------------------- tensors */
 
-/* Positions that exchange the two inner axes of (outer, a, b). */
-static Leaf transposition(JitBackend backend, Extent outer, Extent a, Extent b)
-{
-    /* lane = (o * b + j) * a + i reads (o * a + i) * b + j */
-    const Extent inner = extent_mul(a, b), entries = extent_mul(outer, inner);
-    Leaf lane = leaf_counter(backend, extent_next(entries));
-    Leaf va = extent_times(backend, a, 1), vb = extent_times(backend, b, 1);
-    Leaf block = extent_times(backend, inner, 1);
-    Leaf v[6] = { 0 };
-    bool ok = lane && va && vb && block && (v[0] = leaf_mod(lane, va)) &&
-              (v[1] = leaf_div(lane, va)) && (v[2] = leaf_mod(v[1], vb)) &&
-              (v[3] = leaf_div(lane, block)) && (v[4] = leaf_fma(v[0], vb, v[2])) &&
-              (v[5] = leaf_fma(v[3], block, v[4]));
-    for (int i = 0; i < 5; i++)
-        leaf_unref(v[i]);
-    leaf_unref(lane);
-    leaf_unref(va);
-    leaf_unref(vb);
-    leaf_unref(block);
-    return ok ? v[5] : 0;
-}
-
 typedef struct Line {
     Prefix prefix;
     Extent outer, extent, inner;
@@ -249,22 +227,14 @@ static Leaf run_line(Leaf leaf, void *argument)
     /* All of it is one block. */
     const bool single = l->outer.n == 1 && l->inner.n == 1;
     const Extent extent = single ? extent_of(0) : l->extent;
-    if (!wide || l->inner.n == 1) {
-        Leaf result = wide ? prefix_blocks(p, wide, extent) : 0;
-        leaf_unref(wide);
-        return result;
-    }
-    JitBackend backend = leaf_backend(leaf);
-    Leaf there = transposition(backend, l->outer, l->extent, l->inner);
-    Leaf turned = there ? leaf_gather_whole(wide, there) : 0;
-    Leaf reduced = turned ? prefix_blocks(p, turned, extent) : 0;
-    Leaf back = reduced ? transposition(backend, l->outer, l->inner, l->extent) : 0;
-    Leaf result = back ? leaf_gather_whole(reduced, back) : 0;
+    const uint64_t sizes[] = { l->extent.size, l->inner.size };
+    const JitAxis axis = { l->extent.n, l->inner.n, sizes };
+    Leaf result = 0;
+    if (wide && l->inner.n == 1)
+        result = prefix_blocks(p, wide, extent);
+    else if (wide)
+        result = leaf_axis_prefix_reduce(p->op, wide, &axis, p->exclusive, p->reverse);
     leaf_unref(wide);
-    leaf_unref(there);
-    leaf_unref(turned);
-    leaf_unref(reduced);
-    leaf_unref(back);
     return result;
 }
 

@@ -7,8 +7,8 @@
  *     R          one reduction of everything
  *     K R        the entries to combine follow each other: a block reduction
  *     R K, K R K they are in columns: a reduction of an axis
- *     other      entries are gathered so that the reduced groups come last, then as
- *                above
+ *     R K R, ... sums and products of floats: the first R changes places with the K
+ *                behind it, until there is one R; others reduce one R after the other
  *
  * These evaluate the input. Symbolically each entry is scattered to its place.
  *
@@ -136,20 +136,6 @@ static Leaf target_index(JitBackend backend, const Plan *p)
     return linear_index(backend, entries_of(p), p->count, extents, factors);
 }
 
-/* The entries of the input with the reduced groups last: their positions. */
-static Leaf source_index(JitBackend backend, const Plan *p)
-{
-    Extent extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS];
-    int n = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < p->count; i++)
-            if (p->groups[i].reduced == pass) {
-                extents[n] = p->groups[i].extent;
-                factors[n++] = p->groups[i].stride;
-            }
-    return linear_index(backend, entries_of(p), n, extents, factors);
-}
-
 typedef struct Call {
     const Reduction *reduction;
     const TypeInfo *info;
@@ -167,21 +153,6 @@ static Leaf scatter_entries(const Call *c, Leaf index)
     leaf_unref(target);
     leaf_unref(position);
     return result;
-}
-
-static Leaf gather_entries(const Call *c, Leaf index)
-{
-    Leaf position = source_index((JitBackend) c->info->backend, c->plan);
-    Leaf ordered = 0;
-    if (position) {
-        leaf_ref(index);
-        WAIT_BEGIN /* computes the input first */
-            ordered = leaf_gather_whole(index, position);
-        leaf_unref(index);
-        WAIT_END
-    }
-    leaf_unref(position);
-    return ordered;
 }
 
 /* The only group that is reduced, NULL: there are several. */
@@ -209,6 +180,8 @@ static Leaf run_columns(Leaf leaf, void *argument)
     return leaf_axis_reduce(columns->op, leaf, &columns->axis, columns->position);
 }
 
+static Leaf reduce_groups(const Call *c, Leaf leaf);
+
 static Leaf reduce_columns(const Call *c, Leaf leaf, const Group *group)
 {
     const uint64_t sizes[] = { group->extent.size, group->stride.size };
@@ -219,6 +192,80 @@ static Leaf reduce_columns(const Call *c, Leaf leaf, const Group *group)
         return 0;
     Leaf result = evaluate_command(run_columns, leaf, 0, &columns);
     leaf_unref(columns.position);
+    return result;
+}
+
+/* After a change: groups that are treated alike become one, and all else follows. */
+static void arrange(Plan *p)
+{
+    Group *g = p->groups;
+    int n = 0;
+    for (int k = 0; k < p->count; k++)
+        if (n && g[n - 1].reduced == g[k].reduced)
+            g[n - 1].extent = extent_mul(g[n - 1].extent, g[k].extent);
+        else
+            g[n++] = g[k];
+    p->count = n;
+    p->kept = p->reduced = extent_of(1);
+    Extent stride = extent_of(1);
+    while (n-- > 0) {
+        Extent *total = g[n].reduced ? &p->reduced : &p->kept;
+        *total = extent_mul(*total, g[n].extent);
+        g[n].stride = stride;
+        stride = extent_mul(stride, g[n].extent);
+    }
+}
+
+/* Of several groups that are reduced, the first one. */
+static int first_reduced(const Plan *p)
+{
+    int i = 0;
+    while (!p->groups[i].reduced)
+        i++;
+    return i;
+}
+
+static Leaf run_exchange(Leaf leaf, void *axes)
+{
+    return leaf_transpose(leaf, axes);
+}
+
+/* The first group that is reduced changes places with the kept one behind it. */
+static Leaf reduce_exchanged(const Call *c, Leaf leaf)
+{
+    Plan plan = *c->plan;
+    Group *g = &plan.groups[first_reduced(&plan)];
+    const Group first = g[0];
+    const Extent items = g[1].stride;
+    const uint64_t sizes[] = { g[0].extent.size, g[1].extent.size, items.size };
+    JitTranspose axes = { g[0].extent.n, g[1].extent.n, items.n, sizes };
+    Leaf turned = evaluate_command(run_exchange, leaf, 0, &axes), result = 0;
+    g[0] = g[1];
+    g[1] = first;
+    arrange(&plan);
+    if (turned)
+        result = reduce_groups(&(Call){ c->reduction, c->info, &plan }, turned);
+    leaf_unref(turned);
+    return result;
+}
+
+/* The first group by itself, then the others: where the order of entries does not
+ * matter. */
+static Leaf reduce_first(const Call *c, Leaf leaf)
+{
+    Plan plan = *c->plan, others = *c->plan;
+    const int first = first_reduced(&plan);
+    for (int k = 0; k < plan.count; k++)
+        plan.groups[k].reduced = k == first;
+    arrange(&plan);
+    others.count--;
+    memmove(&others.groups[first], &others.groups[first + 1],
+            (size_t) (others.count - first) * sizeof(Group));
+    arrange(&others);
+    Leaf fewer = reduce_groups(&(Call){ c->reduction, c->info, &plan }, leaf);
+    const Call rest = { c->reduction, c->info, &others };
+    Leaf result = fewer ? reduce_groups(&rest, fewer) : 0;
+    leaf_unref(fewer);
     return result;
 }
 
@@ -244,12 +291,9 @@ static Leaf reduce_groups(const Call *c, Leaf leaf)
     const Group *group = only_reduced(p);
     if (group)
         return reduce_columns(c, leaf, group);
-    Leaf ordered = gather_entries(c, leaf);
-    Leaf result =
-        ordered ? reduce_variable(c->info, op, STRATEGY_EVALUATED, ordered, block)
-                : 0;
-    leaf_unref(ordered);
-    return result;
+    const bool ordered = (op == ReduceOpAdd || op == ReduceOpMul) &&
+                         type_is_float(c->info);
+    return ordered ? reduce_exchanged(c, leaf) : reduce_first(c, leaf);
 }
 
 static bool store_variable(const Call *c, Array *value, Array *result)

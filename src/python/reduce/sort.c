@@ -1,5 +1,6 @@
 /*
- * sort.c -- sorting blocks of flat arrays, and permutations that group keys
+ * sort.c -- sorting blocks of flat arrays, permutations that group keys, and axes that
+ * change places
  */
 #include "python/memory/access.h"
 #include "python/object/arguments.h"
@@ -74,6 +75,35 @@ static PyObject *argsort(PyObject *module, PyObject *const *args, Py_ssize_t nar
                          PyObject *names)
 {
     return sort_array(module, args, nargs, names, true);
+}
+
+static Leaf run_transpose(Leaf leaf, void *axes)
+{
+    return leaf_transpose(leaf, axes);
+}
+
+static PyObject *transpose(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *names)
+{
+    static const char *const parameters[] = { "array", "rows", "columns", "items" };
+    static const Signature signature = { "detail.transpose", parameters, 4, 4, 0 };
+    const char *operation = signature.function;
+    PyObject *v[4];
+    Extent axes[3];
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    for (int i = 0; i < 3; i++)
+        if (!extent_argument(operation, parameters[1 + i], v[1 + i], &axes[i]))
+            return NULL;
+    Array *a = flat_operand(state_of_module(module), operation, v[0]);
+    if (!a)
+        return NULL;
+    const uint64_t sizes[] = { axes[0].size, axes[1].size, axes[2].size };
+    JitTranspose places = { axes[0].n, axes[1].n, axes[2].n, sizes };
+    Leaf turned = evaluate_call(run_transpose, array_leaf(a), &places);
+    if (!turned)
+        return error_from_core(operation, v, 1);
+    return (PyObject *) array_new_leaf(a->info, turned);
 }
 
 typedef struct Permutation {
@@ -163,6 +193,8 @@ PyMethodDef sort_functions[] = {
       "_sort(array, block_size, descending)\n\nSort blocks of a flat array (0: all)." },
     { "_argsort", METHOD(argsort), FAST,
       "_argsort(array, block_size, descending)\n\nThe positions that sort it so." },
+    { "_transpose", METHOD(transpose), FAST,
+      "_transpose(array, rows, columns, items)\n\nTwo axes change places: a copy." },
     { "_block_mkperm", METHOD(block_mkperm), FAST,
       "_block_mkperm(values, block_size, bucket_count)\n--\n\n"
       "The permutation that stably groups the keys of each block." },

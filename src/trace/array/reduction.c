@@ -33,17 +33,29 @@ static bool check_reduction(ThreadState *ts, VarId id, ReduceOp op, size_t block
 }
 
 /* Does the array consist of whole matrices? */
-static bool check_axis(ThreadState *ts, VarId id, size_t extent, size_t stride,
+static bool check_axis(ThreadState *ts, VarId id, const ReductionAxis *axis,
                        const char *function)
 {
     size_t matrix;
-    if (!__builtin_mul_overflow(extent, stride, &matrix) && matrix &&
+    if (!__builtin_mul_overflow(axis->extent, axis->stride, &matrix) && matrix &&
         var_entries(var_get(id)) % matrix == 0)
         return true;
     return error_set(JIT_ERROR_ARGUMENT,
                      "%s: the axis has %zu entries, which are %zu apart; expected that "
                      "the product divides the size %u",
-                     function, extent, stride, node_number(ts, id));
+                     function, axis->extent, axis->stride, node_number(ts, id));
+}
+
+/* The same, and can it be reduced? */
+static bool check_blocks(ThreadState *ts, ReduceOp op, VarId id,
+                         const ReductionAxis *axis, const char *function)
+{
+    Width all = axis->widths[0];
+    if (axis->stride != 1)
+        TRY(check_axis(ts, id, axis, function), false);
+    return check_reduction(ts, id, op, axis->extent * axis->stride, function) &&
+           (axis->stride == 1 || freezing_times(ts, axis->widths[1], &all)) &&
+           freezing_divides(ts, id, all);
 }
 
 /* A variable like another one, with other entries, whose reference moves. */
@@ -133,59 +145,56 @@ static VarId reduce_later(ThreadState *ts, Var fold, Width width)
                                                      fold.dep_pair[0], 0));
 }
 
-/* By a command; 'widths': block and stride as sizes. */
-static VarId reduce_stored(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                           size_t stride, const Width widths[2])
+/* What a command writes that combines entries along an axis. */
+static VarId axis_result(ThreadState *ts, Command *c, VarId id,
+                         const ReductionAxis *axis, uint32_t size)
 {
     VarType type = (VarType) var_get(id)->type;
-    uint32_t size = var_entries(var_get(id)), count = (uint32_t) (size / block);
-    size_t bytes = (size_t) count * type_info[type].size;
+    c->reduce.type = type;
+    c->reduce.block = axis->extent;
+    c->reduce.stride = axis->stride;
+    if (axis->stride == 1)
+        return block_result(ts, c, id, axis->widths[0], type, size);
+    freezing_extent(ts, 0, axis->widths[0]);
+    freezing_extent(ts, 1, axis->widths[1]);
+    return work_result(ts, c, type, size);
+}
+
+/* By a command. */
+static VarId reduce_stored(ThreadState *ts, ReduceOp op, VarId id,
+                           const ReductionAxis *axis)
+{
+    uint32_t size = var_entries(var_get(id)), count = (uint32_t) (size / axis->extent);
+    size_t bytes = (size_t) count * type_info[var_get(id)->type].size;
     Command *c = work_command(ts, COMMAND_REDUCE, size, &id, 1, &bytes, 1, 0);
     TRY(c, 0);
     c->reduce.op = op;
-    c->reduce.type = type;
-    c->reduce.block = block;
-    c->reduce.stride = stride;
-    if (stride == 1)
-        return block_result(ts, c, id, widths[0], type, count);
-    freezing_extent(ts, 0, widths[0]);
-    freezing_extent(ts, 1, widths[1]);
-    return work_result(ts, c, type, count);
+    return axis_result(ts, c, id, axis, count);
+}
+
+VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, const ReductionAxis *axis,
+                     const char *function)
+{
+    TRY(node_usable(ts, id, function, "the variable"), 0);
+    TRY(check_blocks(ts, op, id, axis, function), 0);
+    const size_t block = axis->extent;
+    if (block == 1) {
+        var_inc(id);
+        return id;
+    }
+    VarId done = axis->stride == 1 ? reduce_at_once(ts, op, id, block) : 0;
+    if (!done && axis->stride == 1 && may_wait(ts, &id, 1))
+        return reduce_later(ts, fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block),
+                            axis->widths[0]);
+    TRY(!done, done);
+    return reduce_stored(ts, op, id, axis);
 }
 
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        Width width, const char *function)
 {
-    TRY(node_usable(ts, id, function, "the variable"), 0);
-    TRY(check_reduction(ts, id, op, block, function), 0);
-    TRY(freezing_divides(ts, id, width), 0);
-    if (block == 1) {
-        var_inc(id);
-        return id;
-    }
-    VarId done = reduce_at_once(ts, op, id, block);
-    if (!done && may_wait(ts, &id, 1))
-        return reduce_later(ts, fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block),
-                            width);
-    TRY(!done, done);
-    return reduce_stored(ts, op, id, block, 1, (Width[]){ width, 0 });
-}
-
-VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, size_t extent,
-                     size_t stride, const Width widths[2], const char *function)
-{
-    if (stride == 1)
-        return reduction_reduce(ts, op, id, extent, widths[0], function);
-    TRY(node_usable(ts, id, function, "the variable"), 0);
-    TRY(check_axis(ts, id, extent, stride, function), 0);
-    TRY(check_reduction(ts, id, op, extent * stride, function), 0);
-    Width all = widths[0];
-    TRY(freezing_times(ts, widths[1], &all) && freezing_divides(ts, id, all), 0);
-    if (extent == 1) {
-        var_inc(id);
-        return id;
-    }
-    return reduce_stored(ts, op, id, extent, stride, widths);
+    return reduction_axis(ts, op, id, &(ReductionAxis){ block, 1, { width, 0 } },
+                          function);
 }
 
 /* Literals and single entries need no pass over memory. */
@@ -242,34 +251,31 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
     return work_result(ts, c, type, 1);
 }
 
-VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                       Width width, bool exclusive, bool reverse)
+VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
+                       const ReductionAxis *axis, bool exclusive, bool reverse,
+                       const char *function)
 {
-    const char *function = "jit_var_block_prefix_reduce()";
     TRY(node_usable(ts, id, function, "the variable"), 0);
-    TRY(check_reduction(ts, id, op, block, function), 0);
-    TRY(freezing_divides(ts, id, width), 0);
+    TRY(check_blocks(ts, op, id, axis, function), 0);
     VarType type = (VarType) var_get(id)->type;
     uint32_t size = var_lanes_of(id);
-    if (block == 1 && !exclusive) {
+    if (axis->extent == 1 && !exclusive) {
         var_inc(id);
         return id;
     }
-    if (var_get(id)->op != OP_EVALUATED && may_wait(ts, &id, 1)) {
+    if (axis->stride == 1 && var_get(id)->op != OP_EVALUATED && may_wait(ts, &id, 1)) {
         uint32_t flags = (exclusive ? PREFIX_EXCLUSIVE : 0u) |
                          (reverse ? PREFIX_REVERSE : 0u);
-        return reduce_later(ts, fold_prefix(id, op, flags, (uint32_t) block), width);
+        return reduce_later(ts, fold_prefix(id, op, flags, (uint32_t) axis->extent),
+                            axis->widths[0]);
     }
     size_t bytes = (size_t) size * type_info[type].size;
     Command *c = work_command(ts, COMMAND_PREFIX, size, &id, 1, &bytes, 1, 0);
     TRY(c, 0);
     c->reduce.op = op;
-    c->reduce.type = type;
-    c->reduce.block = block;
-    c->reduce.stride = 1;
     c->reduce.exclusive = exclusive;
     c->reduce.reverse = reverse;
-    return block_result(ts, c, id, width, type, size);
+    return axis_result(ts, c, id, axis, size);
 }
 
 VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,

@@ -9,18 +9,26 @@
 #include "recording/width.h"
 #include "trace/graph/node.h"
 
+/** An axis of (any, extent, stride) entries; 'widths': these two as sizes, while a
+ *  function is recorded. */
+typedef struct ReductionAxis {
+    size_t extent, stride;
+    Width widths[2];
+} ReductionAxis;
+
 VarId reduction_all(ThreadState *ts, VarId id);
 VarId reduction_any(ThreadState *ts, VarId id);
 /** 'width' is the block as a size, while a function is recorded
  *  (freezing_take_number()); FREEZING_LANES: it is all there are. */
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        Width width, const char *function);
-/** Axis of (any, extent, stride) entries; 'widths': extent and stride as sizes. */
-VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, size_t extent,
-                     size_t stride, const Width widths[2], const char *function);
+VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, const ReductionAxis *axis,
+                     const char *function);
 VarId reduction_dot(ThreadState *ts, VarId a, VarId b);
-VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                       Width width, bool exclusive, bool reverse);
+/** The width of the extent may be FREEZING_LANES, as above. */
+VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
+                       const ReductionAxis *axis, bool exclusive, bool reverse,
+                       const char *function);
 /** Sort blocks of 'block' entries (0: all); the entries or, with 'positions', where
  *  they stood. */
 VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,
