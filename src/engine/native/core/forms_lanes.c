@@ -22,6 +22,16 @@ void forms_extend(Native *n, VarType type, NativeReg to, NativeReg from)
     forms_shift(n, X86_VPSRAD_I | length, to, to, above);
 }
 
+void forms_scale(Native *n, NativeReg to, NativeReg index, uint32_t factor)
+{
+    X86Form length = forms_length(n, VarTypeUInt32);
+    if (factor & (factor - 1))
+        forms_rrx(n, X86_VPMULLD | length, to, index, native_const(n, 32, factor));
+    else
+        forms_shift(n, X86_VPSLLD_I | length, to, index,
+                    (uint32_t) __builtin_ctz(factor));
+}
+
 NativeOperand forms_use_whole(Native *n, uint32_t k)
 {
     NativeOperand a = native_use_rm(n, k);

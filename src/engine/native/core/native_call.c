@@ -314,8 +314,7 @@ void native_call_scatter_packet(Native *n)
         write_operand(n, FIRST_VALUE + k, operand_place(n, SECOND));
         write_operand(n, 2, operand_place(n, FOURTH));
         NativeReg index = native_use(n, 1), entry = native_temp(n);
-        forms_shift(n, X86_VPSLLD_I | length, entry, index,
-                    (uint32_t) __builtin_ctz(count));
+        forms_scale(n, entry, index, count);
         forms_rrx(n, X86_VPADDD | length, entry, entry, native_const(n, 32, k));
         x86_mr(&n->x, X86_VMOVUPS_ST | length, forms_mem(operand_place(n, THIRD)),
                entry);
