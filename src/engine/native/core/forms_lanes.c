@@ -40,9 +40,19 @@ NativeOperand forms_use_whole(Native *n, uint32_t k)
     return a;
 }
 
+/* Is there anything above the bits of an operand? */
+static bool is_loose(const Native *n)
+{
+    bool loose = false;
+    for (uint32_t k = 0; k < native_inst(n)->count; ++k)
+        loose |= native_has_form(n, k, NATIVE_LOOSE);
+    return loose;
+}
+
 static void finish(Native *n, const NativeRow *row, NativeReg to)
 {
-    if (row->param & FORMS_EXTEND)
+    if ((row->param & FORMS_EXTEND || is_loose(n)) &&
+        !native_takes_form(n, NATIVE_LOOSE))
         forms_extend(n, native_result_type(n), to, to);
 }
 

@@ -72,6 +72,13 @@ enum {
     NATIVE_MERGED = 32768    /* its only user has nothing to do (native_merge.c) */
 };
 
+/** How lanes of 32 bits hold narrow values, where all users can do with it. */
+typedef enum NativeForm {
+    NATIVE_CANONICAL, /* extended */
+    NATIVE_LOOSE,     /* integers: anything above their bits */
+    NATIVE_PACKED     /* Float16: as in memory, one entry behind the other */
+} NativeForm;
+
 typedef struct NativeValue {
     uint32_t next; /* step that needs it next, NATIVE_NEVER if none does */
     uint32_t
@@ -82,6 +89,7 @@ typedef struct NativeValue {
     uint8_t class;  /* NativeClass; NATIVE_CLASSES if never in a register */
     uint8_t source; /* NativeSource */
     uint8_t type;   /* VarType */
+    uint8_t form;   /* NativeForm, of what its step computes */
     uint16_t flags;
 } NativeValue;
 

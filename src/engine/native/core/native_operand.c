@@ -78,6 +78,16 @@ uint32_t native_repeats(const Program *p, const Inst *inst, uint32_t lanes)
     return d >= lanes && d <= INT32_MAX ? d : 0;
 }
 
+bool native_input(Native *n, uint32_t k, NativeOperand *array)
+{
+    uint32_t value = native_operand_value(n, k);
+    const NativeValue *v = &n->values[value];
+    if (v->source != NATIVE_INPUT || v->reg != NATIVE_NO_REG)
+        return false;
+    *array = native_memory_array(n, n->insts[value].aux, (VarType) v->type);
+    return true;
+}
+
 bool native_is_negated(const Native *n, uint32_t k)
 {
     uint32_t at = n->args[k];
