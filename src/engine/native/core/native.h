@@ -439,6 +439,19 @@ bool native_is_half(const NativeFunction *f, uint32_t at);
  *  all lanes, where entries have 32 or 64 bits and d is a literal, and not less than a
  *  packet? Then d, else 0. Its row needs no index. */
 uint32_t native_repeats(const Program *p, const Inst *inst, uint32_t lanes);
+/** The t of (x << (-t & 31)), written (~t + 1) & 31, of UInt32, where t is known to be
+ *  less than 32; PROGRAM_NONE if 'shift' is something else. */
+uint32_t native_turn(const Program *p, const Inst *shift);
+/** Is this (x >> t) | (x << (-t & 31))? On targets with an instruction for that, both
+ *  shifts are part of the OR, whose operands are x and t then, if nobody else uses them:
+ *  they rename values. */
+bool native_rotates(const Program *p, const Inst *inst);
+static inline bool native_is_rotation(const NativeFunction *f, const Inst *inst)
+{
+    return native_rotates(f->program, inst) &&
+           f->values[inst->arg[1]].flags & NATIVE_RENAMES;
+}
+
 /** The value in a register of its own ('only': which may be its own one), which becomes
  *  that of the result. */
 void native_operand_take_over(Native *n, uint32_t value, bool only);

@@ -246,7 +246,8 @@ bool native_merge_logic(Native *n, uint32_t *third, Op *op)
         return false;
     const NativeStep *s = &f->steps[step];
     const Inst *user = &n->insts[s->at];
-    if (user->op != OP_AND && user->op != OP_OR && user->op != OP_XOR)
+    if ((user->op != OP_AND && user->op != OP_OR && user->op != OP_XOR) ||
+        native_is_rotation(f, user))
         return false;
     uint32_t k = f->root[user->arg[0]] != n->result;
     *third = f->root[user->arg[1 - k]];
