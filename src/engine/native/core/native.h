@@ -443,8 +443,8 @@ uint32_t native_repeats(const Program *p, const Inst *inst, uint32_t lanes);
  *  less than 32; PROGRAM_NONE if 'shift' is something else. */
 uint32_t native_turn(const Program *p, const Inst *shift);
 /** Is this (x >> t) | (x << (-t & 31))? On targets with an instruction for that, both
- *  shifts are part of the OR, whose operands are x and t then, if nobody else uses them:
- *  they rename values. */
+ *  shifts are part of the OR, whose operands are x and t then, if nobody else uses
+ *  them: they rename values. */
 bool native_rotates(const Program *p, const Inst *inst);
 static inline bool native_is_rotation(const NativeFunction *f, const Inst *inst)
 {

@@ -48,7 +48,8 @@ enum { SPECIAL = 1 };
 static const uint8_t op_special[OP_COUNT] = {
     [OP_LOAD] = SPECIAL,    [OP_PARAM] = SPECIAL,  [OP_CAST] = SPECIAL,
     [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
-    [OP_STATE] = SPECIAL,   [OP_SHL] = SPECIAL, [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
+    [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
+    [OP_SHL] = SPECIAL,
     [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL, [OP_NEG] = SPECIAL,
     [OP_MATVEC] = SPECIAL,
     [OP_AND] = SPECIAL,     [OP_SELECT] = SPECIAL, [OP_DIV] = SPECIAL,
@@ -382,7 +383,7 @@ static void fold_both(Builder *b)
 
 /* A negation that only fused operations use is a part of them (native_is_negated()),
  * and so is the choice of lower halves for products of such (native_is_half()), the
- * index of gathers that need none (native_repeats()), and shifts that are a rotation. */
+ * index of gathers that need none (native_repeats()), and the shifts of rotations. */
 static void fold(Builder *b)
 {
     const Program *p = b->p;

@@ -331,7 +331,8 @@ void native_call_scatter_packet(Native *n)
     /* Until the last call, all operands are needed again. */
     for (uint32_t k = 0; k < n->inst->count; ++k)
         n->f->values[n->f->root[n->args[k]]].next = n->step;
-    prefetch_packets(n, (int32_t) (count * type_info[native_type(n, FIRST_VALUE)].size));
+    uint32_t size = type_info[native_type(n, FIRST_VALUE)].size;
+    prefetch_packets(n, (int32_t) (count * size));
     for (uint32_t k = 0; k < count; ++k) {
         write_operand(n, 0, operand_place(n, FIRST));
         write_operand(n, FIRST_VALUE + k, operand_place(n, SECOND));

@@ -279,7 +279,7 @@ static bool accepts(const Native *n, const Inst *inst, uint32_t k, VarType type,
                (form == NATIVE_PACKED ? from->is_float : n->target->cuts);
     if (form == NATIVE_PACKED)
         return from->is_float && inst->op == OP_CAST && to->is_float && to->size >= 4;
-    if (from->size > type_info[type].size || !to->is_integer)
+    if (from->size > type_info[type].size || !from->is_integer || !to->is_integer)
         return false;
     return is_modular((Op) inst->op, k) ||
            (inst->op == OP_CAST && to->size <= type_info[type].size);
