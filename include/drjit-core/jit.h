@@ -494,8 +494,8 @@ JIT_EXPORT bool jit_host_prefix_reduce(ReduceOp op, VarType type, size_t n,
  *  source are undefined, unless JitFlagDebug is set: then they read 0 and are reported.
  *  A source with one entry gives it for all positions. */
 JIT_EXPORT uint32_t jit_var_gather(uint32_t source, uint32_t index, uint32_t mask);
-/** n (a power of two, 1 to 64) gathers from source[index * n + k] into out[k]; the size
- *  of the source is a multiple of n. */
+/** n (a power of two or three times one, 1 to 64) gathers from source[index * n + k]
+ *  into out[k]; the size of the source is a multiple of n. */
 JIT_EXPORT bool jit_var_gather_packet(size_t n, uint32_t source, uint32_t index,
                                       uint32_t mask, uint32_t *out);
 /** target[index] = value (ReduceOpIdentity) or target[index] = op(target[index], value)

@@ -72,7 +72,7 @@ typedef enum AuxKind {
     AUX_NONE,
     AUX_LITERAL,   /* position in literals[] */
     AUX_SLOT,      /* of params[] */
-    AUX_PACKET,    /* entries of a packet: 2, 4, ... 64 */
+    AUX_PACKET,    /* entries of a packet, at least 2: op_is_packet() */
     AUX_ITEM,      /* which of them */
     AUX_REDUCTION, /* ReduceOp | ReduceMode << 8 */
     AUX_CHECK,     /* number of the check */
@@ -145,6 +145,14 @@ uint32_t op_find_role(Op op, Role role);
 static inline bool op_has_pointer(Op op)
 {
     return op_info[op].role[0] == ROLE_POINTER;
+}
+
+/** Can a packet have so many entries? Copies of arrays (expand.h) are a multiple of
+ *  each number apart. */
+static inline bool op_is_packet(uint32_t n)
+{
+    const uint32_t power = n % 3 ? n : n / 3;
+    return n && n <= 64 && !(power & (power - 1));
 }
 
 static inline bool op_may_drop(Op op) { return op_info[op].flags & F_DROPS; }

@@ -102,7 +102,7 @@ static bool check_aux(const Verifier *v, uint32_t at, const Inst *inst)
     case AUX_SLOT:
         return check_slot(v, at, inst);
     case AUX_PACKET:
-        return (aux >= 2 && aux <= 64 && !(aux & (aux - 1))) ||
+        return (aux >= 2 && op_is_packet(aux)) ||
                fault(at, inst, "packet of %u", aux);
     case AUX_ITEM: {
         const Inst *packet = &p->insts[inst->arg[0]];

@@ -178,7 +178,7 @@ static void test_gathers(void **unused)
     REJECTS_ARGUMENT(jit_var_gather_packet(2, x.f32, x.u32, 0, NULL),
                      "jit_var_gather_packet()", "NULL");
     const size_t sizes[] = {
-        0, 3, 65, 128, SIZE_MAX, (size_t) 1 << 32, ((size_t) 1 << 32) + 2
+        0, 5, 9, 65, 96, 128, SIZE_MAX, (size_t) 1 << 32, ((size_t) 1 << 32) + 2
     };
     for (size_t i = 0; i < COUNT_OF(sizes); ++i) {
         REJECTS_ARGUMENT(jit_var_gather_packet(sizes[i], x.f32, x.u32, 0, out),

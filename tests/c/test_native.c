@@ -70,6 +70,48 @@ static void test_many_masks(void **state)
     check(8, expect_masks);
 }
 
+/* Rotations by what is known to be less than 32, and by what is not; of which a shift
+ * has another user; before and behind logic. */
+static uint64_t expect_turns(uint32_t i)
+{
+    uint32_t x = i * 0x9e3779b9u, t = x >> 27, u = i & 63, sum = 0;
+    uint32_t left = x << (-t & 31), right = u < 32 ? x >> u : 0;
+    sum = ((x >> t) | left) ^ i;
+    sum = sum * 31 + ((right | x << (-u & 31)) ^ left);
+    uint32_t y = sum ^ x, v = i & 31;
+    return sum * 31 + (((y >> v) | (y << (-v & 31))) | i);
+}
+
+static uint32_t turn_left(uint32_t x, uint32_t t)
+{
+    uint32_t less = binary(OP_ADD, U32, op(OP_NOT, U32, 0, 1, t), number(U32, 1));
+    return binary(OP_SHL, U32, x, binary(OP_AND, U32, less, number(U32, 31)));
+}
+
+static uint32_t turn(uint32_t x, uint32_t t, uint32_t left)
+{
+    return binary(OP_OR, U32, binary(OP_SHR, U32, x, t), left);
+}
+
+static void test_rotations(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U32), i = lane();
+    uint32_t x = binary(OP_MUL, U32, i, number(U32, 0x9e3779b9u));
+    uint32_t t = binary(OP_SHR, U32, x, number(U32, 27)), left = turn_left(x, t);
+    uint32_t u = binary(OP_AND, U32, i, number(U32, 63));
+    uint32_t v = binary(OP_AND, U32, i, number(U32, 31));
+    uint32_t sum = binary(OP_XOR, U32, turn(x, t, left), i);
+    uint32_t other = binary(OP_XOR, U32, turn(x, u, turn_left(x, u)), left);
+    sum = binary(OP_ADD, U32, binary(OP_MUL, U32, sum, number(U32, 31)), other);
+    uint32_t y = binary(OP_XOR, U32, sum, x);
+    other = binary(OP_OR, U32, turn(y, v, turn_left(y, v)), i);
+    sum = binary(OP_ADD, U32, binary(OP_MUL, U32, sum, number(U32, 31)), other);
+    op(OP_STORE, VarTypeVoid, output, 1, sum);
+    check(4, expect_turns);
+}
+
 enum { HALVES = 8 };
 static const uint64_t spread = 0x9e3779b97f4a7c15, factor = 0xd2511f53;
 
@@ -457,6 +499,7 @@ static int run_all(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spills),
         cmocka_unit_test(test_many_masks),
+        cmocka_unit_test(test_rotations),
         cmocka_unit_test(test_half_products),
         cmocka_unit_test(test_narrow_outputs),
         cmocka_unit_test(test_inputs),

@@ -88,6 +88,12 @@ static void test_local(void **state)
 
 /* ---- packets */
 
+/* The next size: powers of two, and three times one. */
+static uint32_t next_size(uint32_t n)
+{
+    return n % 3 ? n / 2 * 3 : n / 3 * 4;
+}
+
 static bool is_packet_type(VarType type)
 {
     return native->supports(OP_GATHER_PACKET, type, type);
@@ -148,7 +154,8 @@ static void test_gather_packet(void **state)
 {
     (void) state;
     for (int t = 0; t < TYPES; ++t)
-        for (uint32_t n = 2; n <= 64 && is_packet_type(types[t]); n *= 2)
+        for (uint32_t n = 2; n <= 64 && is_packet_type(types[t]);
+             n = next_size(n))
             for (uint32_t set = 0; set < ITEM_SETS; ++set)
                 for (uint32_t variant = 0; variant < 8; ++variant)
                     check_gather(types[t], n, set, variant);
@@ -217,7 +224,8 @@ static void test_scatter_packet(void **state)
                     (op == ReduceOpAnd || op == ReduceOpOr))
                     continue;
                 for (uint32_t variant = 0; variant < 4; ++variant)
-                    for (uint32_t n = 2; n <= (mode + variant == 0 ? 64 : 8); n *= 2)
+                    for (uint32_t n = 2; n <= (mode + variant == 0 ? 64 : 8);
+                         n = next_size(n))
                         check_scatter(types[t], n, (ReduceOp) op, (ReduceMode) mode,
                                       variant);
             }

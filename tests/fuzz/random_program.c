@@ -438,8 +438,10 @@ static uint32_t table_pointer(Maker *m, Table *table)
 
 static uint32_t packet_size(Maker *m, uint32_t percent)
 {
-    return maker_chance(m, percent) ? 2u << maker_below(m, maker_chance(m, 15) ? 6 : 3)
-                                    : 1;
+    if (!maker_chance(m, percent))
+        return 1;
+    const uint32_t n = 2u << maker_below(m, maker_chance(m, 15) ? 6 : 3);
+    return n < 64 && maker_chance(m, 30) ? n / 2 * 3 : n;
 }
 
 static void make_gather(Maker *m)

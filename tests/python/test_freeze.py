@@ -215,6 +215,18 @@ def add_packets(x: Float, i: UInt, table: Float) -> Float:
     return bins
 
 
+def add_threes(x: Float, i: UInt, table: Float) -> Float:
+    bins = dr.zeros(Float, dr.width(table) * 3)
+
+    def body(k: UInt, v: Float) -> tuple[UInt, Float]:
+        value = Array3f(v, v + 1, 2)
+        dr.scatter_reduce(dr.ReduceOp.Add, bins, value, i, mode=EXPAND)
+        return k + 1, v + 1
+
+    dr.while_loop((UInt(0), x), lambda k, v: k < 2, body)
+    return bins
+
+
 def add_in_call(x: Float, i: UInt, table: Float) -> list[Float]:
     bins = table * 2
 
@@ -226,7 +238,8 @@ def add_in_call(x: Float, i: UInt, table: Float) -> list[Float]:
 
 
 @pytest.mark.parametrize(
-    "function", [add_in_loop, add_on_one_side, add_within, add_packets, add_in_call]
+    "function",
+    [add_in_loop, add_on_one_side, add_within, add_packets, add_threes, add_in_call],
 )
 def test_private_copies_in_regions(function: Callable[..., Any]) -> None:
     frozen = dr.freeze(function)

@@ -474,6 +474,26 @@ def test_scatter_add_modes(mode: str) -> None:
     assert list(array) == np.bincount(index, weights=np.arange(n)).tolist()
 
 
+@pytest.mark.parametrize("mode", ["Auto", "Direct", "Local", "Expand"])
+@pytest.mark.parametrize("count", [2, 3, 6, 12])
+def test_scatter_add_packets(mode: str, count: int) -> None:
+    """Private copies are a whole number of packets apart, whatever their size."""
+    for entries in (1, 7, 43):
+        n = 5000
+        index = np.arange(n) * 7 % entries
+        expected = np.zeros((entries, count))
+        parts = [np.arange(n) % 5 + k for k in range(count)]
+        for k in range(count):
+            np.add.at(expected[:, k], index, parts[k])
+        array = dr.zeros(llvm.Float, entries * count)
+        value = llvm.ArrayXf([llvm.Float(part.tolist()) for part in parts])
+        where = llvm.UInt(index.tolist())
+        dr.scatter_add(array, value, where, mode=getattr(dr.ReduceMode, mode))
+        assert list(array) == expected.ravel().tolist()
+        again = dr.gather(llvm.ArrayXf, array, where, shape=(count, n))
+        assert rows(again) == expected[index].T.tolist()
+
+
 def test_scatter_add_without_conflicts() -> None:
     array = llvm.Float(1, 2, 3)
     mode = dr.ReduceMode.NoConflicts

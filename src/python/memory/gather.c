@@ -6,8 +6,9 @@
  *     source flat,   dtype nested, n components   packets from index * n + k
  *     source a PyTree, dtype its class            the same for each of its leaves
  *
- * n components are read in packets of p entries, the largest power of two that divides
- * n and the size of the source: packet j of a lane starts at (index * (n / p) + j) * p.
+ * n components are read in packets of p entries, a power of two or three times one that
+ * divides n and the size of the source: packet j of a lane starts at
+ * (index * (n / p) + j) * p.
  */
 #include "python/memory/gather.h"
 
@@ -28,9 +29,9 @@ enum { PACKET_MAX = 64 };
 size_t gather_packet_size(size_t n, size_t size)
 {
     size_t p = 1;
-    while (p < PACKET_MAX && n % (2 * p) == 0 && size % (2 * p) == 0)
+    while (2 * p <= PACKET_MAX && n % (2 * p) == 0 && size % (2 * p) == 0)
         p *= 2;
-    return p;
+    return 3 * p <= PACKET_MAX && n % (3 * p) == 0 && size % (3 * p) == 0 ? 3 * p : p;
 }
 
 size_t gather_packet_of(size_t n, Leaf array)

@@ -35,7 +35,7 @@ PyObject *atomic_cas(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 PyObject *slice_value(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *names);
 
-/** Largest power of two (at most 64) that divides both. */
+/** Of packets for n components of an array: the largest one that divides both. */
 size_t gather_packet_size(size_t n, size_t size);
 /** The same for the size of an array; a recording depends on it being divisible so. */
 size_t gather_packet_of(size_t n, Leaf array);

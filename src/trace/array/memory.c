@@ -197,10 +197,10 @@ static bool gather_singly(ThreadState *ts, uint32_t n, VarId source, VarId index
 
 static bool check_packet_size(const char *function, uint32_t n)
 {
-    if (n == 0 || n > 64 || (n & (n - 1)))
+    if (!op_is_packet(n))
         return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: the packet has %u entries, expected a power "
-                         "of two from 1 to 64",
+                         "%s: the packet has %u entries, expected a power of two or "
+                         "three times one, from 1 to 64",
                          function, n);
     return true;
 }

@@ -36,7 +36,7 @@ bool avx2_convert_cut_long(Native *n, const NativeRow *row)
     VarType type = native_result_type(n);
     NativeReg a = native_use(n, 0), to = native_result_fresh(n);
     avx2_low_halves(n, to, a);
-    if (type_info[type].size < 4)
+    if (type_info[type].size < 4 && !native_takes_form(n, NATIVE_LOOSE))
         forms_extend(n, type, to, to);
     return true;
 }

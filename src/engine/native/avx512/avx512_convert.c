@@ -25,7 +25,7 @@ bool avx512_convert_cut_long(Native *n, const NativeRow *row)
     VarType type = native_result_type(n);
     NativeReg a = native_use(n, 0), to = native_result(n);
     x86_rr(native_x86(n), X86_VPMOVQD | forms_cast_length(n), to, a);
-    if (type_info[type].size < 4)
+    if (type_info[type].size < 4 && !native_takes_form(n, NATIVE_LOOSE))
         forms_extend(n, type, to, to);
     return true;
 }

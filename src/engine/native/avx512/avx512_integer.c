@@ -53,11 +53,21 @@ static void two_operations(Native *n, uint32_t third, Op op)
     forms_rrxi(n, form, to, second, last, (int32_t) table);
 }
 
+static void rotate(Native *n)
+{
+    NativeReg a = native_use(n, 0);
+    NativeOperand turn = native_use_rm(n, 1);
+    NativeReg to = native_result(n);
+    forms_rrx(n, X86_VPRORVD | forms_length(n, VarTypeUInt32), to, a, turn);
+}
+
 bool avx512_integer_logic(Native *n, const NativeRow *row)
 {
     uint32_t third;
     Op op;
-    if (native_is_merged(n, 0) || native_is_merged(n, 1))
+    if (native_is_rotation(n->f, native_inst(n)))
+        rotate(n);
+    else if (native_is_merged(n, 0) || native_is_merged(n, 1))
         native_result_same(n, native_is_merged(n, 1));
     else if (native_merge_logic(n, &third, &op))
         two_operations(n, third, op);

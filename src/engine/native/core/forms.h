@@ -95,6 +95,8 @@ NativeOperand forms_use_whole(Native *n, uint32_t k);
 NativeOperand forms_table(Native *n, uint32_t first, uint32_t size);
 /** A number of type Float32 or Float64 as an operand. */
 NativeOperand forms_number(Native *n, VarType type, double value);
+/** to = index * n, of 32 bits. */
+void forms_scale(Native *n, NativeReg to, NativeReg index, uint32_t factor);
 /** to = the low bits of the 32-bit lanes of 'from', extended as this type wants. */
 void forms_extend(Native *n, VarType type, NativeReg to, NativeReg from);
 
@@ -145,6 +147,7 @@ typedef struct FormsEntries {
     NativeReg index; /* of 32 bits, all of which are inside */
     NativeReg places, part, even, odd; /* two vectors, two general registers; up to 8
                                           lanes, 'places' may be 'index' */
+    bool halves; /* the index counts halves of entries */
 } FormsEntries;
 
 /** even, odd = the indices of lanes 'lane' (an even number) and 'lane' + 1. To be

@@ -26,6 +26,10 @@ bool forms_convert(Native *n, const NativeRow *row)
 bool forms_convert_cut(Native *n, const NativeRow *row)
 {
     (void) row;
+    if (native_takes_form(n, NATIVE_LOOSE)) {
+        native_result_same(n, 0);
+        return true;
+    }
     NativeReg a = native_use(n, 0), to = native_result(n);
     forms_extend(n, native_result_type(n), to, a);
     return true;
@@ -39,6 +43,40 @@ void forms_widen(Native *n, NativeReg to, NativeReg a)
     x86_rr(native_x86(n), X86_VCVTPH2PS | forms_length(n, VarTypeFloat16), to, to);
 }
 
+/* Operand 0, of type Float16, as Float32. */
+static void widen_operand(Native *n, NativeReg to, NativeReg a)
+{
+    X86Form form = X86_VCVTPH2PS | forms_length(n, VarTypeFloat16);
+    if (native_has_form(n, 0, NATIVE_PACKED))
+        x86_rr(native_x86(n), form, to, a);
+    else
+        forms_widen(n, to, a);
+}
+
+/* It may be in an array, whose entries nobody needs in any other form. */
+static NativeReg use_wide(Native *n)
+{
+    X86Form form = X86_VCVTPH2PS | forms_length(n, VarTypeFloat16);
+    NativeOperand array;
+    if (!native_dies(n, 0) || !native_input(n, 0, &array)) {
+        NativeReg a = native_use(n, 0), to = native_result(n);
+        widen_operand(n, to, a);
+        return to;
+    }
+    NativeReg to = native_result(n);
+    x86_rm(native_x86(n), form, to, forms_mem(array));
+    return to;
+}
+
+static void narrow(Native *n, NativeReg to, NativeReg a)
+{
+    if (native_takes_form(n, NATIVE_PACKED))
+        x86_rri(native_x86(n), X86_VCVTPS2PH | forms_length(n, VarTypeFloat16), to, a,
+                0);
+    else
+        forms_narrow(n, to, a);
+}
+
 void forms_narrow(Native *n, NativeReg to, NativeReg a)
 {
     X86Form length = forms_length(n, VarTypeFloat16);
@@ -48,8 +86,7 @@ void forms_narrow(Native *n, NativeReg to, NativeReg a)
 
 bool forms_convert_from_half(Native *n, const NativeRow *row)
 {
-    NativeReg a = native_use(n, 0), to = native_result(n);
-    forms_widen(n, to, a);
+    NativeReg to = use_wide(n);
     if (row->inst)
         x86_rr(native_x86(n), row->inst | forms_cast_length(n), to, to);
     return true;
@@ -59,13 +96,13 @@ bool forms_convert_to_half(Native *n, const NativeRow *row)
 {
     if (!row->inst) {
         NativeReg a = native_use(n, 0);
-        forms_narrow(n, native_result(n), a);
+        narrow(n, native_result(n), a);
         return true;
     }
     NativeOperand a = native_use_rm(n, 0);
     NativeReg to = native_result(n);
     forms_rx(n, row->inst | forms_cast_length(n), to, a);
-    forms_narrow(n, to, to);
+    narrow(n, to, to);
     return true;
 }
 

@@ -49,7 +49,7 @@ static bool is_wide(const FormsEntries *e)
 
 static X86Mem entry_at(const FormsEntries *e, NativeReg index)
 {
-    return x86_at_index(e->base, index, is_wide(e) ? 3 : 2, e->disp);
+    return x86_at_index(e->base, index, (is_wide(e) ? 3 : 2) - e->halves, e->disp);
 }
 
 static void load_pair(Native *n, const FormsEntries *e, NativeReg to, uint32_t i)

@@ -22,6 +22,16 @@ void forms_extend(Native *n, VarType type, NativeReg to, NativeReg from)
     forms_shift(n, X86_VPSRAD_I | length, to, to, above);
 }
 
+void forms_scale(Native *n, NativeReg to, NativeReg index, uint32_t factor)
+{
+    X86Form length = forms_length(n, VarTypeUInt32);
+    if (factor & (factor - 1))
+        forms_rrx(n, X86_VPMULLD | length, to, index, native_const(n, 32, factor));
+    else
+        forms_shift(n, X86_VPSLLD_I | length, to, index,
+                    (uint32_t) __builtin_ctz(factor));
+}
+
 NativeOperand forms_use_whole(Native *n, uint32_t k)
 {
     NativeOperand a = native_use_rm(n, k);
@@ -30,9 +40,19 @@ NativeOperand forms_use_whole(Native *n, uint32_t k)
     return a;
 }
 
+/* Is there anything above the bits of an operand? */
+static bool is_loose(const Native *n)
+{
+    bool loose = false;
+    for (uint32_t k = 0; k < native_inst(n)->count; ++k)
+        loose |= native_has_form(n, k, NATIVE_LOOSE);
+    return loose;
+}
+
 static void finish(Native *n, const NativeRow *row, NativeReg to)
 {
-    if (row->param & FORMS_EXTEND)
+    if ((row->param & FORMS_EXTEND || is_loose(n)) &&
+        !native_takes_form(n, NATIVE_LOOSE))
         forms_extend(n, native_result_type(n), to, to);
 }
 

@@ -14,6 +14,10 @@
  * of a row has those of two lanes. If only one of these items is used, its entries are
  * loaded alone.
  *
+ * Of packets whose size is no multiple of 16 bytes, the last part is two moves of 8 and
+ * 4 bytes, or one of them: nothing behind the packet is touched, and on a Zen 4 this
+ * takes as long as masked moves (stores with masks of AVX2: 0.4 of the time).
+ *
  * Of 16-bit entries, two are a word, which is loaded alone, and taken apart by shifts.
  *
  * Lanes that are masked off load packet 0, which exists if any lane is active; if none
@@ -85,10 +89,24 @@ static void find_two(Native *n, const Packet *p, uint32_t lane, uint32_t item,
     at[1] = x86_at_index(e->base, e->odd, shift, disp);
 }
 
-/* Part by part, 16 bytes from 'item' on of a lane: of the first lanes in part 0 of each
- * row, and so on. */
+static X86Mem third_of(X86Mem at)
+{
+    at.disp += 8;
+    return at;
+}
+
+/* 16 bytes, or those of 2 or 3 entries of 32 bits. */
+static void load_part(Native *n, NativeReg to, X86Mem from, uint32_t bytes)
+{
+    x86_rm(native_x86(n), bytes == 16 ? X86_VMOVUPS | X86_128 : X86_VMOVQ_X, to, from);
+    if (bytes == 12)
+        x86_rrmi(native_x86(n), X86_VPINSRD, to, to, third_of(from), 2);
+}
+
+/* Part by part, up to 16 bytes from 'item' on of a lane: of the first lanes in part 0
+ * of each row, and so on. */
 static void load_rows(Native *n, const Packet *p, const NativeReg *row, uint32_t rows,
-                      uint32_t item)
+                      uint32_t item, uint32_t bytes)
 {
     X86 *x = native_x86(n);
     X86Form length = forms_length(n, p->type);
@@ -98,11 +116,13 @@ static void load_rows(Native *n, const Packet *p, const NativeReg *row, uint32_t
         find_two(n, p, lane, item, from);
         for (uint32_t k = 0; k < 2; ++k) {
             NativeReg to = row[lane % rows + k];
-            if (part == 0)
-                x86_rm(x, X86_VMOVUPS | X86_128, to, from[k]);
+            X86Form insert = X86_VINSERTI32X4 | (part == 1 ? X86_256 : length);
+            if (part && bytes == 16)
+                x86_rrmi(x, insert, to, to, from[k], part);
             else
-                x86_rrmi(x, X86_VINSERTI32X4 | (part == 1 ? X86_256 : length), to, to,
-                         from[k], part);
+                load_part(n, part ? p->entries.part : to, from[k], bytes);
+            if (part && bytes != 16)
+                x86_rrri(x, insert, to, to, p->entries.part, part);
         }
     }
 }
@@ -152,7 +172,7 @@ static void gather_two(Native *n, const Packet *p, uint32_t k)
 {
     X86Form length = forms_length(n, p->type);
     NativeReg row[2] = { take(n), take(n) }, first = take(n);
-    load_rows(n, p, row, 2, k);
+    load_rows(n, p, row, 2, k, 16);
     x86_rrr(native_x86(n), X86_VPUNPCKLQDQ | length, first, row[0], row[1]);
     x86_rrr(native_x86(n), X86_VPUNPCKHQDQ | length, row[1], row[0], row[1]);
     native_alloc_give(n, NATIVE_VECTOR, row[0]);
@@ -160,15 +180,15 @@ static void gather_two(Native *n, const Packet *p, uint32_t k)
     finish(n, p, k + 1, row[1]);
 }
 
-/* Four of 32 bits. */
-static void gather_four(Native *n, const Packet *p, uint32_t k)
+/* Up to four of 32 bits. */
+static void gather_four(Native *n, const Packet *p, uint32_t k, uint32_t count)
 {
     X86 *x = native_x86(n);
     X86Form length = forms_length(n, p->type);
     NativeReg row[ITEMS], low = take(n);
     for (uint32_t i = 0; i < ITEMS; ++i)
         row[i] = take(n);
-    load_rows(n, p, row, ITEMS, k);
+    load_rows(n, p, row, ITEMS, k, 4 * count);
     x86_rrr(x, X86_VPUNPCKLDQ | length, low, row[0], row[1]); /* a0 b0 a1 b1 */
     x86_rrr(x, X86_VPUNPCKHDQ | length, row[0], row[0], row[1]); /* a2 b2 a3 b3 */
     x86_rrr(x, X86_VPUNPCKLDQ | length, row[1], row[2], row[3]);
@@ -178,10 +198,12 @@ static void gather_four(Native *n, const Packet *p, uint32_t k)
     x86_rrr(x, X86_VPUNPCKLQDQ | length, row[1], row[0], row[2]);
     x86_rrr(x, X86_VPUNPCKHQDQ | length, row[0], row[0], row[2]);
     native_alloc_give(n, NATIVE_VECTOR, row[2]);
-    finish(n, p, k, row[3]);
-    finish(n, p, k + 1, low);
-    finish(n, p, k + 2, row[1]);
-    finish(n, p, k + 3, row[0]);
+    const NativeReg item[ITEMS] = { row[3], low, row[1], row[0] };
+    for (uint32_t i = 0; i < ITEMS; ++i)
+        if (i < count)
+            finish(n, p, k + i, item[i]);
+        else
+            native_alloc_give(n, NATIVE_VECTOR, item[i]);
 }
 
 /* The items from k on that one load gets. */
@@ -199,7 +221,7 @@ static void gather_items(Native *n, const Packet *p, uint32_t k, uint32_t count)
     else if (used && p->count == 2)
         gather_pair(n, p);
     else if (used)
-        gather_four(n, p, k);
+        gather_four(n, p, k, count);
 }
 
 /* If no lane is active, base = the frame. Code without a mask runs for some lane. */
@@ -228,10 +250,8 @@ bool forms_gather_packet(Native *n, const NativeRow *row)
                  .count = count,
                  .items = n->f->items + n->f->values[n->result].slot,
                  .active = active };
-    X86Form length = forms_length(n, VarTypeUInt32);
     n->target->keep(n, VarTypeUInt32, first, index, active);
-    forms_shift(n, X86_VPSLLD_I | length, first, first,
-                (uint32_t) __builtin_ctz(count));
+    forms_scale(n, first, first, count);
     p.entries = (FormsEntries){ .type = type,
                                 .base = base,
                                 .index = first,
@@ -243,7 +263,7 @@ bool forms_gather_packet(Native *n, const NativeRow *row)
         p.active = native_use_active(n, 2, 64);
     release_operands(n);
     for (uint32_t k = 0; k < count; k += together)
-        gather_items(n, &p, k, count < together ? count : together);
+        gather_items(n, &p, k, count - k < together ? count - k : together);
     return true;
 }
 
@@ -263,12 +283,12 @@ static void bind_half(Native *n, const Packet *p, uint32_t item, NativeReg word,
     finish(n, p, item, to);
 }
 
-/* All bytes of a packet are in the array, so it need not be aligned. */
+/* All bytes of a packet are in the array, so it need not be aligned. If the number of
+ * items is odd, the last word has the one before it, too. */
 bool forms_gather_halves(Native *n, const NativeRow *row)
 {
     (void) row;
-    const uint32_t words = native_inst(n)->aux / 2;
-    X86Form length = forms_length(n, VarTypeUInt32);
+    const uint32_t count = native_inst(n)->aux;
     NativeReg index = native_use(n, 1), active = native_use_active(n, 2, 32);
     NativeReg place = native_temp(n), word = native_temp(n);
     Packet p = { .type = native_result_type(n),
@@ -280,18 +300,20 @@ bool forms_gather_halves(Native *n, const NativeRow *row)
                        .places = native_temp(n),
                        .part = native_temp(n),
                        .even = native_temp_general(n),
-                       .odd = native_temp_general(n) };
+                       .odd = native_temp_general(n),
+                       .halves = true };
     n->target->keep(n, VarTypeUInt32, place, index, active);
-    forms_shift(n, X86_VPSLLD_I | length, place, place,
-                (uint32_t) __builtin_ctz(words));
+    forms_scale(n, place, place, count);
     release_operands(n);
-    for (uint32_t k = 0; k < words; ++k) {
-        if (!is_used(n, p.items[2 * k]) && !is_used(n, p.items[2 * k + 1]))
+    for (uint32_t k = 0; k < count; k += 2) {
+        const bool alone = k + 1 == count;
+        if (!is_used(n, p.items[k]) && (alone || !is_used(n, p.items[k + 1])))
             continue;
-        e.disp = (int32_t) (4 * k);
+        e.disp = (int32_t) (2 * (k - alone));
         forms_load_entries(n, &e, word);
-        bind_half(n, &p, 2 * k, word, 0);
-        bind_half(n, &p, 2 * k + 1, word, 1);
+        bind_half(n, &p, k, word, alone);
+        if (!alone)
+            bind_half(n, &p, k + 1, word, 1);
     }
     return true;
 }
@@ -334,9 +356,20 @@ static void take_upper(Native *n, NativeReg to, NativeReg from)
             1);
 }
 
-/* Addresses of the packets, of 64 bits, in vectors of which each has half the lanes or
- * (in kernels with values of 64 bits) all. */
-static void write_places(Native *n, const Target *t, uint32_t shift)
+/* to = index * size, of 64 bits. */
+static void scale_places(Native *n, NativeReg to, NativeReg index, uint32_t size)
+{
+    X86Form length = X86_LENGTH(n->target->vector_bytes >> 5);
+    if (size & (size - 1))
+        forms_rrx(n, X86_VPMULUDQ | length, to, index, native_const(n, 64, size));
+    else
+        forms_shift(n, X86_VPSLLQ_I | length, to, index,
+                    (uint32_t) __builtin_ctz(size));
+}
+
+/* Addresses of the packets of 'size' bytes, of 64 bits, in vectors of which each has
+ * half the lanes or (in kernels with values of 64 bits) all. */
+static void write_places(Native *n, const Target *t, uint32_t size)
 {
     X86 *x = native_x86(n);
     bool masks = n->target->registers[NATIVE_MASK];
@@ -353,7 +386,7 @@ static void write_places(Native *n, const Target *t, uint32_t shift)
         if (half)
             take_upper(n, to, index);
         x86_rr(x, X86_VPMOVZXDQ | length, to, half ? to : index);
-        forms_shift(n, X86_VPSLLQ_I | length, to, to, shift);
+        scale_places(n, to, to, size);
         x86_rrr(x, X86_VPADDQ | length, to, to, base);
         if (half && masks)
             x86_rri(x, X86_KSHIFTRW_I, active, active, (int32_t) (n->lanes / 2));
@@ -381,22 +414,32 @@ static X86Form sum_form(const Target *t)
     return wide ? X86_VPADDQ : X86_VPADDD;
 }
 
-/* 16 bytes of one lane. */
+/* 16 bytes of one lane, or 12. */
 static void store_part(Native *n, const Target *t, NativeReg row, uint32_t number,
-                       X86Mem to)
+                       X86Mem to, uint32_t bytes)
 {
     X86 *x = native_x86(n);
     X86Form extract = X86_VEXTRACTI32X4 | forms_length(n, t->type);
-    if (number && !t->adds) {
+    if (number && !t->adds && bytes == 16) {
         x86_mri(x, extract, to, row, (int32_t) number);
         return;
     }
     NativeReg part = row;
     if (number)
         x86_rri(x, extract, part = t->part, row, (int32_t) number);
-    if (t->adds)
+    if (t->adds && bytes == 16) {
         x86_rrm(x, sum_form(t), t->part, part, to);
-    x86_mr(x, X86_VMOVUPS_ST | X86_128, to, t->adds ? t->part : part);
+    } else if (t->adds) {
+        load_part(n, t->row[ITEMS], to, bytes);
+        x86_rrr(x, sum_form(t), t->part, part, t->row[ITEMS]);
+    }
+    part = t->adds ? t->part : part;
+    if (bytes == 16) {
+        x86_mr(x, X86_VMOVUPS_ST | X86_128, to, part);
+    } else {
+        x86_mr(x, X86_VMOVQ_ST, to, part);
+        x86_mri(x, X86_VPEXTRD, third_of(to), part, 2);
+    }
 }
 
 /* 8 bytes of one lane: the lower or upper ones of a part. */
@@ -435,17 +478,28 @@ static void release_values(Native *n, uint32_t count, const NativeReg *value)
         n->files[NATIVE_VECTOR].pinned &= ~(1u << value[i]);
 }
 
-/* Rows with the only two values, of 32 bits. */
-static void scatter_pair(Native *n, const Target *t)
+/* Rows with two values of 32 bits. */
+static void scatter_pair(Native *n, const Target *t, uint32_t k)
 {
     X86Form length = forms_length(n, t->type);
     NativeReg value[2];
-    use_values(n, 0, 2, value);
+    use_values(n, k, 2, value);
     x86_rrr(native_x86(n), X86_VPUNPCKLDQ | length, t->row[0], value[0], value[1]);
     x86_rrr(native_x86(n), X86_VPUNPCKHDQ | length, t->row[1], value[0], value[1]);
+    release_values(n, 2, value);
     for (uint32_t lane = 0; lane < native_lanes(n); ++lane)
         store_half(n, t, t->row[lane / 2 % 2], lane / 4, lane % 2,
-                   place_of(n, t, lane, 0));
+                   place_of(n, t, lane, k));
+}
+
+/* One of 64 bits. */
+static void scatter_one(Native *n, const Target *t, uint32_t k)
+{
+    NativeReg value;
+    use_values(n, k, 1, &value);
+    for (uint32_t lane = 0; lane < native_lanes(n); ++lane)
+        store_half(n, t, value, lane / 2, lane % 2, place_of(n, t, lane, k));
+    release_values(n, 1, &value);
 }
 
 /* Two of 64 bits. */
@@ -459,14 +513,16 @@ static void make_two_rows(Native *n, const Target *t, uint32_t k)
     release_values(n, 2, value);
 }
 
-/* Four of 32 bits. */
-static void make_four_rows(Native *n, const Target *t, uint32_t k)
+/* Four of 32 bits, or three; then the last one is of no use. */
+static void make_four_rows(Native *n, const Target *t, uint32_t k, uint32_t count)
 {
     X86 *x = native_x86(n);
     X86Form length = forms_length(n, t->type);
     const NativeReg *row = t->row;
     NativeReg value[ITEMS];
-    use_values(n, k, ITEMS, value);
+    use_values(n, k, count, value);
+    if (count < ITEMS)
+        value[3] = value[2];
     x86_rrr(x, X86_VPUNPCKLDQ | length, row[1], value[0], value[1]); /* a0 a1 b0 b1 */
     x86_rrr(x, X86_VPUNPCKHDQ | length, row[3], value[0], value[1]); /* c0 c1 d0 d1 */
     x86_rrr(x, X86_VPUNPCKLDQ | length, row[2], value[2], value[3]);
@@ -475,19 +531,29 @@ static void make_four_rows(Native *n, const Target *t, uint32_t k)
     x86_rrr(x, X86_VPUNPCKHQDQ | length, row[1], row[1], row[2]);
     x86_rrr(x, X86_VPUNPCKLQDQ | length, row[2], row[3], row[4]);
     x86_rrr(x, X86_VPUNPCKHQDQ | length, row[3], row[3], row[4]);
-    release_values(n, ITEMS, value);
+    release_values(n, count, value);
 }
 
 /* In the order of lanes, since they may have the same target. */
-static void scatter_items(Native *n, const Target *t, uint32_t k)
+static void scatter_items(Native *n, const Target *t, uint32_t k, uint32_t count)
 {
-    uint32_t rows = forms_bits(t->type) == 64 ? 2 : ITEMS;
-    if (rows == 2)
+    bool wide = forms_bits(t->type) == 64;
+    uint32_t rows = wide ? 2 : ITEMS;
+    if (wide && count == 1) {
+        scatter_one(n, t, k);
+        return;
+    }
+    if (!wide && count == 2) {
+        scatter_pair(n, t, k);
+        return;
+    }
+    if (wide)
         make_two_rows(n, t, k);
     else
-        make_four_rows(n, t, k);
+        make_four_rows(n, t, k, count);
     for (uint32_t lane = 0; lane < native_lanes(n); ++lane)
-        store_part(n, t, t->row[lane % rows], lane / rows, place_of(n, t, lane, k));
+        store_part(n, t, t->row[lane % rows], lane / rows, place_of(n, t, lane, k),
+                   wide ? 16 : 4 * count);
 }
 
 static void scatter_packets(Native *n, VarType type, uint32_t count, bool adds)
@@ -500,14 +566,11 @@ static void scatter_packets(Native *n, VarType type, uint32_t count, bool adds)
                  .part = native_temp(n) };
     for (uint32_t i = 0; i <= ITEMS; ++i)
         t.row[i] = native_temp(n);
-    write_places(n, &t, (uint32_t) __builtin_ctz(count) + (wide ? 3 : 2));
+    write_places(n, &t, count * type_info[type].size);
     release_operands(n);
-    if (count == 2 && !wide) {
-        scatter_pair(n, &t);
-        return;
-    }
-    for (uint32_t k = 0; k < count; k += wide ? 2 : ITEMS)
-        scatter_items(n, &t, k);
+    const uint32_t together = wide ? 2 : ITEMS;
+    for (uint32_t k = 0; k < count; k += together)
+        scatter_items(n, &t, k, count - k < together ? count - k : together);
 }
 
 bool forms_scatter_packet(Native *n, const NativeRow *row)

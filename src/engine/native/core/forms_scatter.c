@@ -449,8 +449,7 @@ bool forms_scatter_each(Native *n)
         return false;
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg index = native_temp(n);
-    forms_shift(n, X86_VPSLLD_I | length, index, native_use(n, 1),
-                (uint32_t) __builtin_ctz(count));
+    forms_scale(n, index, native_use(n, 1), count);
     Visit v = begin_visit(n, type, form, 2);
     for (uint32_t k = 0; k < count; ++k) {
         NativeReg value = native_use(n, FIRST_VALUE + k);

@@ -51,9 +51,20 @@ static void begin_other(Native *n, Store *s, int32_t mark)
     x->copies.count = s->copies.count;
 }
 
+/* Halves as they are in memory. */
+static void put_packed(Native *n, const Store *s)
+{
+    uint32_t bytes = 2 * n->lanes;
+    X86Form form = bytes == 8 ? X86_VMOVQ_ST : X86_VMOVUPS_ST | X86_LENGTH(bytes >> 5);
+    x86_mr(native_x86(n), form, forms_mem(s->place), s->value);
+}
+
 static void put_plain(Native *n, const Store *s)
 {
-    n->target->store(n, s->type, s->place, s->value, native_mask_bits(n, 0));
+    if (native_has_form(n, 0, NATIVE_PACKED))
+        put_packed(n, s);
+    else
+        n->target->store(n, s->type, s->place, s->value, native_mask_bits(n, 0));
 }
 
 static void end_other(Native *n, const Store *s)

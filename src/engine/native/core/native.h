@@ -72,6 +72,13 @@ enum {
     NATIVE_MERGED = 32768    /* its only user has nothing to do (native_merge.c) */
 };
 
+/** How lanes of 32 bits hold narrow values, where all users can do with it. */
+typedef enum NativeForm {
+    NATIVE_CANONICAL, /* extended */
+    NATIVE_LOOSE,     /* integers: anything above their bits */
+    NATIVE_PACKED     /* Float16: as in memory, one entry behind the other */
+} NativeForm;
+
 typedef struct NativeValue {
     uint32_t next; /* step that needs it next, NATIVE_NEVER if none does */
     uint32_t
@@ -81,7 +88,8 @@ typedef struct NativeValue {
     uint8_t bits;   /* of its lanes: 32 or 64 (masks that are vectors: as computed) */
     uint8_t class;  /* NativeClass; NATIVE_CLASSES if never in a register */
     uint8_t source; /* NativeSource */
-    uint8_t type;   /* VarType */
+    uint8_t type : 6; /* VarType */
+    uint8_t form : 2; /* NativeForm, of what its step computes */
     uint8_t role;   /* in loops: NATIVE_DIRECT, ... */
     uint16_t flags;
 } NativeValue;
@@ -453,6 +461,19 @@ uint32_t native_repeats(const Program *p, const Inst *inst, uint32_t lanes);
 /** Does a GATHER read entry 'lane + *distance' in all lanes that take part, where that
  *  is a literal? */
 bool native_distance(const Program *p, const Inst *inst, int32_t *distance);
+/** The t of (x << (-t & 31)), written (~t + 1) & 31, of UInt32, where t is known to be
+ *  less than 32; PROGRAM_NONE if 'shift' is something else. */
+uint32_t native_turn(const Program *p, const Inst *shift);
+/** Is this (x >> t) | (x << (-t & 31))? On targets with an instruction for that, both
+ *  shifts are part of the OR, whose operands are x and t then, if nobody else uses
+ *  them: they rename values. */
+bool native_rotates(const Program *p, const Inst *inst);
+static inline bool native_is_rotation(const NativeFunction *f, const Inst *inst)
+{
+    return native_rotates(f->program, inst) &&
+           f->values[inst->arg[1]].flags & NATIVE_RENAMES;
+}
+
 /** The value in a register of its own ('only': which may be its own one), which becomes
  *  that of the result. */
 void native_operand_take_over(Native *n, uint32_t value, bool only);

@@ -49,6 +49,7 @@ static const uint8_t op_special[OP_COUNT] = {
     [OP_LOAD] = SPECIAL,    [OP_PARAM] = SPECIAL,  [OP_CAST] = SPECIAL,
     [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
     [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
+    [OP_SHL] = SPECIAL,
     [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL, [OP_NEG] = SPECIAL,
     [OP_MATVEC] = SPECIAL,
     [OP_AND] = SPECIAL,     [OP_SELECT] = SPECIAL, [OP_DIV] = SPECIAL,
@@ -240,15 +241,20 @@ static void number_item(Builder *b, uint32_t at, NativeValue *v)
 }
 
 /* The operand of an instruction that may be part of its users: the negation of a float
- * (not of Float16, which has no fused instructions), the lower half of 64 bits, or a
- * part of the lane counter. PROGRAM_NONE for others. */
+ * (not of Float16, which has no fused instructions), the lower half of 64 bits, a part
+ * of the lane counter, or of a rotation. PROGRAM_NONE for others. */
 static uint32_t folded_operand(const Program *p, const Inst *inst)
 {
     uint32_t floats = 1 << VarTypeFloat32 | 1 << VarTypeFloat64;
     if (inst->op == OP_NEG)
         return floats >> inst->type & 1 ? inst->arg[0] : PROGRAM_NONE;
+    if (inst->op == OP_SHL)
+        return native_turn(p, inst);
+    bool turns = inst->op == OP_SHR && inst->type == VarTypeUInt32 &&
+                 p->insts[inst->arg[1]].op != OP_LITERAL;
     if (inst->op == OP_DIV || inst->op == OP_SHR)
-        return p->insts[inst->arg[0]].op == OP_COUNTER ? inst->arg[0] : PROGRAM_NONE;
+        return turns || p->insts[inst->arg[0]].op == OP_COUNTER ? inst->arg[0]
+                                                                : PROGRAM_NONE;
     for (uint32_t k = 0; k < 2 && type_info[inst->type].size == 8; ++k) {
         const Inst *mask = &p->insts[inst->arg[k]];
         if (mask->op == OP_LITERAL && p->literals[mask->aux] == UINT32_MAX)
@@ -302,6 +308,7 @@ static void number_special(Builder *b, uint32_t at)
     case OP_NEG:
     case OP_AND:
     case OP_DIV:
+    case OP_SHL:
     case OP_SHR:
         if (folded_operand(b->p, inst) != PROGRAM_NONE) {
             v->flags = NATIVE_RENAMES | NATIVE_ODD; /* see fold() */
@@ -321,26 +328,62 @@ static void number_special(Builder *b, uint32_t at)
     }
 }
 
+static bool rotates(const Builder *b, const Inst *inst)
+{
+    return b->n->target->rotates && native_rotates(b->p, inst);
+}
+
 /* Does an instruction do for its operand k what the operation says? */
 static bool can_fold(const Builder *b, const Inst *user, uint32_t k, Op op)
 {
     const NativeFunction *f = b->f;
     if (op == OP_NEG)
         return user->op == OP_FMA;
+    if (op == OP_SHL)
+        return k == 1 && rotates(b, user);
     if (op == OP_DIV || op == OP_SHR)
-        return k == 1 && native_repeats(b->p, user, b->n->lanes);
+        return k == 1 ? native_repeats(b->p, user, b->n->lanes)
+                      : k == 0 && rotates(b, user);
     return user->op == OP_MUL && native_is_half(f, user->arg[1 - k]);
 }
 
 /* Operations for which folded_operand() is asked. */
 static bool may_fold(uint8_t op)
 {
-    return op == OP_NEG || op == OP_AND || op == OP_DIV || op == OP_SHR;
+    return op == OP_NEG || op == OP_AND || op == OP_DIV || op == OP_SHL ||
+           op == OP_SHR;
+}
+
+static void unfold(NativeValue *v)
+{
+    v->flags |= NATIVE_STEP;
+    v->flags &= (uint16_t) ~NATIVE_RENAMES;
+}
+
+/* Both shifts of a rotation are part of it, or none. */
+static void fold_both(Builder *b)
+{
+    NativeValue *values = b->f->values;
+    bool again = true;
+    while (again) {
+        again = false;
+        for (uint32_t at = 0; at < b->p->inst_count; ++at) {
+            const Inst *inst = &b->p->insts[at];
+            if (!rotates(b, inst))
+                continue;
+            NativeValue *right = &values[inst->arg[0]], *left = &values[inst->arg[1]];
+            if (!((right->flags ^ left->flags) & NATIVE_RENAMES))
+                continue;
+            unfold(right);
+            unfold(left);
+            again = true;
+        }
+    }
 }
 
 /* A negation that only fused operations use is a part of them (native_is_negated()),
- * and so is the choice of lower halves for products of such (native_is_half()), and the
- * index of gathers that need none (native_repeats()). */
+ * and so is the choice of lower halves for products of such (native_is_half()), the
+ * index of gathers that need none (native_repeats()), and the shifts of rotations. */
 static void fold(Builder *b)
 {
     const Program *p = b->p;
@@ -351,12 +394,11 @@ static void fold(Builder *b)
         for (uint32_t k = 0; k < inst->count; ++k) {
             Op op = (Op) p->insts[args[k]].op;
             if (may_fold(op) && f->values[args[k]].flags & NATIVE_RENAMES &&
-                !can_fold(b, inst, k, op)) {
-                f->values[args[k]].flags |= NATIVE_STEP;
-                f->values[args[k]].flags &= (uint16_t) ~NATIVE_RENAMES;
-            }
+                !can_fold(b, inst, k, op))
+                unfold(&f->values[args[k]]);
         }
     }
+    fold_both(b);
     for (uint32_t at = 0; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
         if (may_fold(inst->op) && f->values[at].flags & NATIVE_RENAMES) {

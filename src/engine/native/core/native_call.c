@@ -298,6 +298,28 @@ void native_call_matrix(Native *n)
         bind_items(n);
 }
 
+/* Before the values are scattered one after the other, as prefetch_targets(). */
+static void prefetch_packets(Native *n, int32_t bytes)
+{
+    X86 *x = &n->x;
+    uint32_t value = n->f->root[n->args[1]];
+    NativeReg base = native_use_address(n, 0), place = native_temp_general(n);
+    X86Mem index = forms_mem(operand_place(n, THIRD));
+    if (n->f->values[value].source == NATIVE_INPUT)
+        index = native_memory_ahead(n, value, 2 * n->lanes);
+    else
+        x86_mr(x, X86_VMOVUPS_ST | forms_length(n, VarTypeUInt32), index,
+               native_use(n, 1));
+    for (uint32_t i = 0; i < n->lanes; ++i, index.disp += 4) {
+        x86_rm(x, X86_MOV, place, index);
+        x86_rri(x, X86_IMUL_I | X86_W, place, place, bytes);
+        x86_m(x, X86_PREFETCHW, x86_at_index(base, place, 0, 0));
+        if (bytes & (bytes - 1)) /* it may begin in one line and end in the next */
+            x86_m(x, X86_PREFETCHW, x86_at_index(base, place, 0, bytes - 1));
+    }
+    native_alloc_unpin(n);
+}
+
 /* Each value is scattered by itself. */
 void native_call_scatter_packet(Native *n)
 {
@@ -309,13 +331,14 @@ void native_call_scatter_packet(Native *n)
     /* Until the last call, all operands are needed again. */
     for (uint32_t k = 0; k < n->inst->count; ++k)
         n->f->values[n->f->root[n->args[k]]].next = n->step;
+    uint32_t size = type_info[native_type(n, FIRST_VALUE)].size;
+    prefetch_packets(n, (int32_t) (count * size));
     for (uint32_t k = 0; k < count; ++k) {
         write_operand(n, 0, operand_place(n, FIRST));
         write_operand(n, FIRST_VALUE + k, operand_place(n, SECOND));
         write_operand(n, 2, operand_place(n, FOURTH));
         NativeReg index = native_use(n, 1), entry = native_temp(n);
-        forms_shift(n, X86_VPSLLD_I | length, entry, index,
-                    (uint32_t) __builtin_ctz(count));
+        forms_scale(n, entry, index, count);
         forms_rrx(n, X86_VPADDD | length, entry, entry, native_const(n, 32, k));
         x86_mr(&n->x, X86_VMOVUPS_ST | length, forms_mem(operand_place(n, THIRD)),
                entry);

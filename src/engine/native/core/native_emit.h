@@ -21,7 +21,8 @@
  * AVX-512: W is 16, or 8 if the kernel has 64-bit values; AVX2: 8 or 4. Every row must
  * work for both: native_bytes() is the vector length of a type (16, 32 or 64), also as
  * an operand of the assembler. A result must be canonical in all W lanes: a row for
- * narrow types extends again what it computed. Operands are canonical.
+ * narrow types extends again what it computed, unless native_takes_form(). Operands are
+ * canonical, but for operations that native_merge.c knows to do without.
  *
  * Masks. Where the target has mask registers (AVX-512), a mask is in one, with W bits
  * that count; all bits above are 0, and results must keep that so (no bare KNOT). Else
@@ -167,6 +168,9 @@ static inline bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits
 /** Operands of FMA, of type Float32 or Float64: shall the value that native_use() gives
  *  be negated? */
 bool native_is_negated(const Native *n, uint32_t k);
+/** Are the entries of operand k, which is in no register, in an array, one behind the
+ *  other? Where. */
+bool native_input(Native *n, uint32_t k, NativeOperand *array);
 /** Is this the last use of operand k? */
 static inline bool native_dies(const Native *n, uint32_t k)
 {
@@ -246,6 +250,14 @@ static inline uint32_t native_merged_over(const Native *n, uint32_t k)
  *  operation, 'op', of it and a value that is there by now, 'third'? Then the row does
  *  both, and the user has nothing to do. */
 bool native_merge_logic(Native *n, uint32_t *third, Op *op);
+/** Can all users of the result, of a narrow type, do with this form? Then it has it. */
+bool native_takes_form(Native *n, NativeForm form);
+/** Has operand k that form? */
+static inline bool native_has_form(const Native *n, uint32_t k, NativeForm form)
+{
+    return native_operand(n, k)->form == form;
+}
+
 /** Is operand k all that the current instruction gives? */
 static inline bool native_is_merged(const Native *n, uint32_t k)
 {

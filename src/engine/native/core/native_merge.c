@@ -22,6 +22,10 @@
  *
  * In the same way the first of two logical operations does both, which is one
  * instruction with three operands.
+ *
+ * Narrow values are not extended if no user looks at what is above them: sums and
+ * products do not, nor do stores that cut. Halves which are only widened or stored
+ * stay next to each other.
  */
 #include "engine/native/core/native_emit.h"
 
@@ -221,7 +225,8 @@ bool native_merge_logic(Native *n, uint32_t *third, Op *op)
         return false;
     const NativeStep *s = &f->steps[step];
     const Inst *user = &n->insts[s->at];
-    if (user->op != OP_AND && user->op != OP_OR && user->op != OP_XOR)
+    if ((user->op != OP_AND && user->op != OP_OR && user->op != OP_XOR) ||
+        native_is_rotation(f, user))
         return false;
     uint32_t k = f->root[user->arg[0]] != n->result;
     *third = f->root[user->arg[1 - k]];
@@ -231,4 +236,59 @@ bool native_merge_logic(Native *n, uint32_t *third, Op *op)
         return false;
     n->values[n->result].flags |= NATIVE_MERGED;
     return true;
+}
+
+/* ---- narrow values */
+
+/* Operations whose lower bits depend on lower bits only. */
+static bool is_modular(Op op, uint32_t k)
+{
+    return op == OP_NEG || op == OP_ADD || op == OP_SUB || op == OP_MUL ||
+           op == OP_FMA || (op == OP_SHL && k == 0);
+}
+
+/* Can this instruction do with operand k, of type 'type', in that form? */
+static bool accepts(const Native *n, const Inst *inst, uint32_t k, VarType type,
+                    NativeForm form)
+{
+    const TypeInfo *from = &type_info[n->insts[inst->arg[k]].type];
+    const TypeInfo *to = &type_info[inst->type];
+    if (inst->op == OP_STORE)
+        return from->size == type_info[type].size &&
+               (form == NATIVE_PACKED ? from->is_float : n->target->cuts);
+    if (form == NATIVE_PACKED)
+        return from->is_float && inst->op == OP_CAST && to->is_float && to->size >= 4;
+    if (from->size > type_info[type].size || !from->is_integer || !to->is_integer)
+        return false;
+    return is_modular((Op) inst->op, k) ||
+           (inst->op == OP_CAST && to->size <= type_info[type].size);
+}
+
+bool native_takes_form(Native *n, NativeForm form)
+{
+    enum { MOST = 8 };
+    const NativeFunction *f = n->f;
+    NativeValue *v = &n->values[n->result];
+    uint32_t step = v->next;
+    v->form = NATIVE_CANONICAL;
+    for (uint32_t i = 0; i < MOST && step != NATIVE_NEVER; ++i) {
+        const NativeStep *s = &f->steps[step];
+        const Inst *inst = &n->insts[s->at];
+        uint32_t next = step;
+        if (op_info[inst->op].group == GROUP_MARK || inst->count > INST_ARGS)
+            return false;
+        for (uint32_t k = 0; k < inst->count; ++k) {
+            if (f->root[inst->arg[k]] != n->result)
+                continue;
+            if (!accepts(n, inst, k, (VarType) v->type, form))
+                return false;
+            next = s->next[k] != step ? s->next[k] : next;
+        }
+        if (next == step) /* it is not among the operands */
+            return false;
+        step = next;
+    }
+    if (step == NATIVE_NEVER)
+        v->form = (uint8_t) form;
+    return step == NATIVE_NEVER;
 }

@@ -101,6 +101,48 @@ bool native_distance(const Program *p, const Inst *inst, int32_t *distance)
     return index->op == OP_COUNTER;
 }
 
+static bool is_below_32(const Program *p, uint32_t at)
+{
+    const Inst *inst = &p->insts[at];
+    if (inst->op == OP_CAST)
+        inst = &p->insts[inst->arg[0]];
+    uint32_t width = type_info[inst->type].size * 8;
+    return (inst->op == OP_SHR && !type_info[inst->type].is_signed &&
+            is_literal_from(p, inst->arg[1], width - 5, width - 1)) ||
+           (inst->op == OP_AND && is_literal_from(p, inst->arg[1], 0, 31));
+}
+
+uint32_t native_turn(const Program *p, const Inst *shift)
+{
+    if (shift->op != OP_SHL || shift->type != VarTypeUInt32)
+        return PROGRAM_NONE;
+    const Inst *and = &p->insts[shift->arg[1]];
+    const Inst *add = and->op == OP_AND ? &p->insts[and->arg[0]] : and;
+    const Inst *not = add->op == OP_ADD ? &p->insts[add->arg[0]] : add;
+    bool found = not->op == OP_NOT && is_literal_from(p, and->arg[1], 31, 31) &&
+                 is_literal_from(p, add->arg[1], 1, 1) && is_below_32(p, not->arg[0]);
+    return found ? not->arg[0] : PROGRAM_NONE;
+}
+
+bool native_rotates(const Program *p, const Inst *inst)
+{
+    if (inst->op != OP_OR || inst->type != VarTypeUInt32)
+        return false;
+    const Inst *right = &p->insts[inst->arg[0]], *left = &p->insts[inst->arg[1]];
+    return right->op == OP_SHR && left->op == OP_SHL &&
+           right->arg[0] == left->arg[0] && right->arg[1] == native_turn(p, left);
+}
+
+bool native_input(Native *n, uint32_t k, NativeOperand *array)
+{
+    uint32_t value = native_operand_value(n, k);
+    const NativeValue *v = &n->values[value];
+    if (v->source != NATIVE_INPUT || v->reg != NATIVE_NO_REG)
+        return false;
+    *array = native_memory_array(n, n->insts[value].aux, (VarType) v->type);
+    return true;
+}
+
 bool native_is_negated(const Native *n, uint32_t k)
 {
     uint32_t at = n->args[k];

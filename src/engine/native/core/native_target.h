@@ -83,6 +83,8 @@ typedef struct NativeTarget {
     uint32_t vector_bytes;              /* of a whole vector register: 64, 32 */
     uint32_t registers[NATIVE_CLASSES]; /* those to allocate, as sets of bits 1 << n */
     bool broadcasts; /* constants are entries that instructions broadcast */
+    bool rotates;    /* OR does native_rotates() */
+    bool cuts;       /* stores of narrow integers take the lower bits of lanes */
     const NativeRows *rows;
     const NativeCasts *casts;
 
