@@ -18,6 +18,7 @@
 #include "harness.h"
 #include "programs.h"
 #include "regions.h"
+#include "streams.h"
 #include "throughput.h"
 
 #define CHAIN_STEPS 5000
@@ -363,6 +364,7 @@ static const struct {
     { "startup", measure_startup },
     { "arithmetic", throughput_arithmetic },
     { "axpy", throughput_axpy },
+    { "streams", streams_run },
     { "scatter", throughput_scatter },
     { "reduce", throughput_reduce },
     { "mandelbrot", regions_mandelbrot },

@@ -105,14 +105,17 @@ static void test_chosen_packets(void **state)
     assert_int_equal(packets_of_chain(93, true, true), most);
 }
 
-/* Ten times x = x * a * ... + a, so that no iteration can begin before the end of the
- * one before; or x = x + k * a * ..., where only the sum waits. */
-static void write_packets_loop(bool from_counter, uint32_t products)
+/* x = x * a * ... + a, so that no iteration can begin before the end of the one before;
+ * or x = x + k * a * ..., where only the sum waits. Ten times, or in each lane another
+ * number of times. */
+static void write_packets_loop(bool from_counter, bool together, uint32_t products)
 {
     begin_program();
     uint32_t input = program_add_param(p, PARAM_INPUT, F32);
     uint32_t output = program_add_param(p, PARAM_OUTPUT, F32);
-    uint32_t a = op(OP_LOAD, F32, input, 0), most = number(U32, 10);
+    uint32_t a = op(OP_LOAD, F32, input, 0);
+    uint32_t most = together ? number(U32, 10)
+                             : binary(OP_AND, U32, lane(), number(U32, 15));
     uint32_t args[] = { number(BOOL, 1), a, number(U32, 0) }, one = number(U32, 1);
     uint32_t r = region(REGION_LOOP, 3, args);
     uint32_t x = op(OP_STATE, F32, 0, 0), k = op(OP_STATE, U32, 1, 0);
@@ -127,15 +130,17 @@ static void write_packets_loop(bool from_counter, uint32_t products)
     op(OP_STORE, VarTypeVoid, output, 1, x);
 }
 
-/* Two packets go round together if an iteration waits for the one before. */
+/* Two packets go round together if an iteration waits for the one before, or none of
+ * them has to wait for the other. */
 static void test_chosen_packets_of_loops(void **state)
 {
     (void) state;
     const char *wanted = getenv("DRJIT_NATIVE_PACKETS");
     enum { PRODUCTS = 3 };
-    for (uint32_t from_counter = 0; from_counter < 2; ++from_counter) {
-        write_packets_loop(from_counter, PRODUCTS);
-        uint32_t packets = (wanted && *wanted) || !from_counter ? 2 : 1;
+    for (uint32_t variant = 0; variant < 4; ++variant) {
+        bool from_counter = variant & 1, together = variant & 2;
+        write_packets_loop(from_counter, together, PRODUCTS);
+        uint32_t packets = (wanted && *wanted) || !from_counter || together ? 2 : 1;
         assert_int_equal(count_in_code("vmulps"), packets * PRODUCTS);
         program_free(p);
     }

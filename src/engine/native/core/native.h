@@ -11,6 +11,7 @@
  *     native_flow.c     the walk over the steps
  *     native_copies.c   how many packets side by side
  *     native_region.c   loops and conditionals
+ *     native_snapshot.c registers where two paths meet
  *     native_dispatch.c calls of callables
  *     native_call.c     calls of the interpreter's loops
  *     native_memory.c   frame, arrays of the launch, local arrays
@@ -62,7 +63,7 @@ enum {
                             AND that is part of its users */
     NATIVE_UNIFORM = 64, /* computed before the loop over packets; kept in it */
     NATIVE_HOME = 128,   /* a loop expects the value in its slot, which is kept */
-    NATIVE_WANTED = 256, /* mark of native_region.c */
+    NATIVE_WANTED = 256, /* mark of native_region.c and native_snapshot.c */
     NATIVE_ODD = 512,    /* more to it than operands and a result (native_build.c) */
     NATIVE_SPILLED = 1024,  /* has a spill slot */
     NATIVE_FILTERED = 2048, /* mask: has only lanes of the other operand of its user, */
@@ -131,8 +132,8 @@ typedef struct NativeRegion {
                       found out; 0: that is not known */
     bool joint;        /* loops: all lanes enter, and leave together */
     bool one_sided;    /* conditionals: see begin_one_sided() in native_region.c */
-    /* While code is generated: labels and snapshots (native_region.c) of [0] the top of
-     * a loop or the begin of the other side, [1] what is behind the region. */
+    /* While code is generated: labels and snapshots (native_snapshot.c) of [0] the top
+     * of a loop or the begin of the other side, [1] what is behind the region. */
     X86Label label[2];
     uint32_t snapshot[2];
 } NativeRegion;
@@ -331,6 +332,14 @@ static inline uint32_t native_value_bytes(const Native *n, const NativeValue *v)
 static inline bool native_is_clean(const NativeValue *v)
 {
     return v->source != NATIVE_COMPUTED || v->flags & NATIVE_CLEAN;
+}
+
+/** The spill slot holds the value, or does not. */
+static inline void native_value_set_clean(NativeValue *v, bool clean)
+{
+    if (v->source == NATIVE_COMPUTED)
+        v->flags =
+            (uint16_t) (clean ? v->flags | NATIVE_CLEAN : v->flags & ~NATIVE_CLEAN);
 }
 
 /** The first copy's part of the registers of a class; the other copies have their part
@@ -540,13 +549,23 @@ void native_region_else(Native *n);
 void native_region_end(Native *n);
 /** A value with NATIVE_SETTLES is computed: it takes the place of its state. */
 void native_region_settle(Native *n, uint32_t value);
+/* ---- native_snapshot.c */
+
 /** Note what is in the registers; the number of the snapshot. */
-uint32_t native_region_snapshot(Native *n);
+uint32_t native_snapshot_take(Native *n);
 /** Make the registers as they were: all of them ('exact'), or without the values that
  *  are elsewhere by now and can be had from memory. */
-void native_region_restore(Native *n, uint32_t snapshot, bool exact);
+void native_snapshot_restore(Native *n, uint32_t snapshot, bool exact);
+/** The same, for values that the caller may have put in the place of others. */
+void native_snapshot_place(Native *n, const NativeSnapshot *wanted);
 /** The registers are as they were, without doing anything for that. */
-void native_region_resume(Native *n, uint32_t snapshot);
+void native_snapshot_resume(Native *n, uint32_t snapshot);
+/** Does a step that is to come need the value? */
+static inline bool native_snapshot_needs(const Native *n, const NativeValue *v)
+{
+    return v->next != NATIVE_NEVER ||
+           (v->flags & NATIVE_UNIFORM && n->step >= n->f->packet);
+}
 
 /* ---- native_dispatch.c: calls of callables */
 

@@ -560,7 +560,8 @@ static bool is_chosen(const Program *p, uint32_t at)
     return p->regions[end->aux].kind == REGION_IF;
 }
 
-/* Is this a vector that an instruction of the loop's body computes, or a conditional? */
+/* Is this a vector that an instruction of the loop's body computes, or a conditional
+ * chooses? */
 static bool may_settle(const Builder *b, uint32_t region, uint32_t value)
 {
     const NativeFunction *f = b->f;

@@ -85,21 +85,13 @@ static uint32_t recurrence(const NativeFunction *f, const Region *r)
     return most;
 }
 
-/* Do all lanes leave the loop in the same iteration, which is known? */
-static bool leave_together(const NativeFunction *f, const Region *r)
-{
-    uint32_t region = (uint32_t) (r - f->program->regions);
-    uint32_t test = program_args(f->program, &f->program->insts[r->middle])[0];
-    return f->regions[region].most &&
-           f->root[test] == native_region_mask(f, region, false);
-}
-
 /* Has the processor time for a second packet while it waits? It takes two steps in a
  * cycle. Where packets go round unequally often, the second one is in vain at times, so
  * there has to be some profit. */
 static bool waits(const NativeFunction *f, const Region *r)
 {
-    uint32_t steps = 0, least = leave_together(f, r) ? 1 : 3;
+    bool joint = f->regions[r - f->program->regions].joint;
+    uint32_t steps = 0, least = joint ? 1 : 3;
     if (r->end - r->begin >= LONGEST || f->program->insts[r->end].count > MOST_STATES)
         return false;
     for (uint32_t at = r->begin + 1; at < r->end; ++at)

@@ -380,11 +380,11 @@ static void emit_root(Native *n)
     store_uniform(n);
     if (n->keep_uniform && !f->single && !program_has_loops(f->program))
         hold_literals(n, registers - f->pressure - BESIDE_LITERALS);
-    uint32_t snapshot = native_region_snapshot(n);
+    uint32_t snapshot = native_snapshot_take(n);
     X86Label top = x86_label(&n->x);
     x86_bind(&n->x, top);
     walk(n, f->packet, f->step_end);
-    native_region_restore(n, snapshot, true);
+    native_snapshot_restore(n, snapshot, true);
     n->x.copies.count = 0;
     native_memory_loop(n, top);
     native_memory_leave(n);

@@ -18,18 +18,11 @@
  * A conditional for all lanes whose false side computes nothing is a path that is
  * rarely taken: results start as the outputs of that side, and there is one jump.
  *
- * Where two paths meet, the registers must be the same on both. A snapshot notes them
- * where the paths part (or at the top of a loop); the end of a side moves and reloads
- * values until they are as noted. What a side stored is of no use behind it, as the
- * other path did not store it: whether a slot holds its value goes with the snapshot,
- * too.
+ * Where two paths meet, the registers must be the same on both (native_snapshot.c).
  *
  * States and results change although they have one number. They are either in a
  * register and not in their slot, or in their slot, as the snapshot has them.
  */
-#include <string.h>
-
-#include "base/vec.h"
 #include "engine/native/core/native_emit.h"
 
 static NativeValue *value_at(const Native *n, uint32_t value)
@@ -45,173 +38,6 @@ static NativeRegion *region_of(const Native *n)
 static const Region *region_info(const Native *n)
 {
     return &n->f->program->regions[n->inst->aux];
-}
-
-static bool is_needed(const Native *n, const NativeValue *v)
-{
-    return v->next != NATIVE_NEVER ||
-           (v->flags & NATIVE_UNIFORM && n->step >= n->f->packet);
-}
-
-/* ---- snapshots */
-
-uint32_t native_region_snapshot(Native *n)
-{
-    if (!vec_reserve(&n->snapshots, &n->snapshot_capacity, n->snapshot_count + 1,
-                     sizeof(NativeSnapshot))) {
-        n->failed = true;
-        return 0;
-    }
-    NativeSnapshot *s = &n->snapshots[n->snapshot_count];
-    for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
-        const NativeFile *file = &n->files[class];
-        memcpy(s->owner[class], file->owner, sizeof s->owner[class]);
-        s->clean[class] = 0;
-        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r)
-            if (file->owner[r] != NATIVE_NO_VALUE &&
-                native_is_clean(value_at(n, file->owner[r])))
-                s->clean[class] |= 1u << r;
-    }
-    return n->snapshot_count++;
-}
-
-static void set_clean(NativeValue *v, bool clean)
-{
-    if (v->source == NATIVE_COMPUTED)
-        v->flags =
-            (uint16_t) (clean ? v->flags | NATIVE_CLEAN : v->flags & ~NATIVE_CLEAN);
-}
-
-void native_region_resume(Native *n, uint32_t snapshot)
-{
-    if (n->failed)
-        return;
-    const NativeSnapshot *s = &n->snapshots[snapshot];
-    for (uint32_t class = 0; class < NATIVE_FILES; ++class)
-        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r)
-            if (n->files[class].owner[r] != NATIVE_NO_VALUE)
-                native_alloc_drop(n, n->files[class].owner[r]);
-    for (uint32_t class = 0; class < NATIVE_FILES; ++class)
-        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r) {
-            uint32_t value = s->owner[class][r];
-            if (value == NATIVE_NO_VALUE || !is_needed(n, value_at(n, value)))
-                continue;
-            native_alloc_bind(n, value, (NativeReg) r);
-            set_clean(value_at(n, value), s->clean[class] >> r & 1);
-        }
-}
-
-/* Values that are not wanted leave their registers. States and results whose home is
- * their slot go there. */
-static void drop_others(Native *n, uint32_t class)
-{
-    NativeFile *file = &n->files[class];
-    for (uint32_t set = file->all & ~file->free; set; set &= set - 1) {
-        uint32_t value = file->owner[__builtin_ctz(set)];
-        if (value == NATIVE_NO_VALUE || value_at(n, value)->flags & NATIVE_WANTED)
-            continue;
-        if (is_needed(n, value_at(n, value)))
-            native_alloc_clean(n, value);
-        native_alloc_drop(n, value);
-    }
-}
-
-/* One register gets what it should have, if nothing is in the way. */
-static bool place_one(Native *n, uint32_t class, uint32_t r, uint32_t value)
-{
-    NativeFile *file = &n->files[class];
-    NativeValue *v = value_at(n, value);
-    if (!(file->free >> r & 1))
-        return false;
-    file->free &= ~(1u << r);
-    if (v->reg != NATIVE_NO_REG) {
-        native_memory_move(n, (NativeClass) class, native_value_bytes(n, v),
-                           (NativeReg) r, v->reg);
-    } else {
-        file->pinned |= 1u << r;
-        native_alloc_fill(n, value, (NativeReg) r);
-    }
-    native_alloc_bind(n, value, (NativeReg) r);
-    return true;
-}
-
-/* Nothing moves because each target is occupied: make way. */
-static void break_cycle(Native *n, uint32_t class, uint32_t r)
-{
-    NativeFile *file = &n->files[class];
-    uint32_t value = file->owner[r];
-    NativeValue *v = value_at(n, value);
-    if (file->free) {
-        NativeReg to = (NativeReg) __builtin_ctz(file->free);
-        native_memory_move(n, (NativeClass) class, native_value_bytes(n, v), to,
-                           v->reg);
-        native_alloc_bind(n, value, to);
-    } else {
-        native_alloc_clean(n, value);
-        native_alloc_drop(n, value);
-    }
-}
-
-static void place_all(Native *n, uint32_t class, const uint32_t *owner)
-{
-    NativeFile *file = &n->files[class];
-    for (;;) {
-        bool moved = false;
-        uint32_t stuck = NATIVE_REGISTERS;
-        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r) {
-            if (owner[r] == NATIVE_NO_VALUE || file->owner[r] == owner[r])
-                continue;
-            if (place_one(n, class, r, owner[r]))
-                moved = true;
-            else
-                stuck = r;
-        }
-        if (n->failed || (!moved && stuck == NATIVE_REGISTERS))
-            return;
-        if (!moved)
-            break_cycle(n, class, stuck);
-    }
-}
-
-static void place(Native *n, const NativeSnapshot *wanted)
-{
-    for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
-        const uint32_t *owner = wanted->owner[class];
-        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r)
-            if (owner[r] != NATIVE_NO_VALUE)
-                value_at(n, owner[r])->flags |= NATIVE_WANTED;
-        drop_others(n, class);
-    }
-    for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
-        const uint32_t *owner = wanted->owner[class];
-        place_all(n, class, owner);
-        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r) {
-            if (owner[r] == NATIVE_NO_VALUE)
-                continue;
-            NativeValue *v = value_at(n, owner[r]);
-            v->flags &= (uint16_t) ~NATIVE_WANTED;
-            set_clean(v, wanted->clean[class] >> r & 1);
-        }
-    }
-    native_alloc_unpin(n);
-}
-
-void native_region_restore(Native *n, uint32_t snapshot, bool exact)
-{
-    if (n->failed)
-        return;
-    NativeSnapshot wanted = n->snapshots[snapshot];
-    for (uint32_t class = 0; class < NATIVE_FILES; ++class)
-        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r) {
-            uint32_t value = wanted.owner[class][r];
-            if (value == NATIVE_NO_VALUE)
-                continue;
-            const NativeValue *v = value_at(n, value);
-            bool elsewhere = v->reg != r && wanted.clean[class] >> r & 1;
-            if (!exact && (elsewhere || !is_needed(n, v)))
-                wanted.owner[class][r] = NATIVE_NO_VALUE;
-        }
-    place(n, &wanted);
 }
 
 /* ---- uses of marks */
@@ -349,8 +175,8 @@ static void blend(Native *n, NativeReg to, uint32_t mask, uint32_t a, NativeReg 
                      use_mask(n, mask, v->bits), chosen, b);
 }
 
-/* ---- states that become their next value where that is computed, so that only one of
- * both takes a register, or its slot, and nothing is left for the end of the loop ---- */
+/* ---- states that become their next value where that is computed: only one of both
+ * takes a register, or its slot, and nothing is left for the end of the loop ---- */
 
 /* What the value has in lanes that are not active. */
 static void settle_lanes(Native *n, uint32_t value, NativeNext next)
@@ -438,8 +264,8 @@ static NativeReg take_operand(Native *n, uint32_t k)
 {
     uint32_t value = n->f->root[n->args[k]];
     const NativeValue *v = value_at(n, value);
-    bool leaves = v->reg != NATIVE_NO_REG && !is_needed(n, v) && is_plain(v) &&
-                  occurs_once(n, k);
+    bool leaves = v->reg != NATIVE_NO_REG && !native_snapshot_needs(n, v) &&
+                  is_plain(v) && occurs_once(n, k);
     return leaves ? v->reg : take_copy(n, value);
 }
 
@@ -514,7 +340,7 @@ static void begin_if(Native *n)
     own->label[0] = x86_label(&n->x);
     own->label[1] = x86_label(&n->x);
     native_alloc_load(n, own_mask(n, false));
-    own->snapshot[0] = native_region_snapshot(n);
+    own->snapshot[0] = native_snapshot_take(n);
     jump_if_none(n, own_mask(n, false), own->label[0]);
 }
 
@@ -528,12 +354,12 @@ static void end_side(Native *n, bool second)
             continue;
         NativeReg reg = native_alloc_load(n, result);
         blend(n, reg, own_mask(n, second), n->f->root[n->args[k]], reg);
-        set_clean(value_at(n, result), false);
+        native_value_set_clean(value_at(n, result), false);
         native_alloc_unpin(n);
     }
     advance(n, second);
     release_uses(n, second);
-    native_region_restore(n, own->snapshot[second], false);
+    native_snapshot_restore(n, own->snapshot[second], false);
     x86_bind(&n->x, own->label[second]);
 }
 
@@ -554,7 +380,7 @@ void native_region_else(Native *n)
     if (own->one_sided)
         return;
     native_alloc_load(n, own_mask(n, true));
-    own->snapshot[1] = native_region_snapshot(n);
+    own->snapshot[1] = native_snapshot_take(n);
     jump_if_none(n, own_mask(n, true), own->label[1]);
 }
 
@@ -567,7 +393,7 @@ static void begin_states(Native *n, const NativeRegion *own)
         if (state == NATIVE_NO_VALUE)
             continue;
         native_alloc_bind(n, state, take_operand(n, k + 1));
-        set_clean(value_at(n, state), false);
+        native_value_set_clean(value_at(n, state), false);
         native_alloc_unpin(n);
     }
 }
@@ -585,7 +411,8 @@ static uint32_t count_invariants(const Native *n, const NativeRegion *own)
     return count;
 }
 
-/* The state in a register that the loop needs last, NATIVE_NO_VALUE if there is none. */
+/* The state in a register that the loop needs last; NATIVE_NO_VALUE if there is
+ * none. */
 static uint32_t find_last_state(const Native *n, const NativeRegion *own)
 {
     uint32_t last = NATIVE_NO_VALUE;
@@ -686,7 +513,7 @@ static void begin_loop(Native *n)
     prepare_loop(n, own);
     own->label[0] = x86_label(&n->x);
     own->label[1] = x86_label(&n->x);
-    own->snapshot[0] = native_region_snapshot(n);
+    own->snapshot[0] = native_snapshot_take(n);
     keep_homes(n, own, true);
     n->counts = own->most;
     if (own->most)
@@ -719,7 +546,7 @@ void native_region_test(Native *n)
     }
     bind_mask(n, own_mask(n, true), to);
     advance(n, 0);
-    own->snapshot[1] = native_region_snapshot(n);
+    own->snapshot[1] = native_snapshot_take(n);
     keep_slots(n, own);
     jump_if_none(n, own_mask(n, true), own->label[1]);
     release_uses(n, 0);
@@ -857,7 +684,7 @@ static void end_loop(Native *n)
         if (carried(n, own, k) != NATIVE_NO_VALUE)
             send_home(n, &top, carried(n, own, k), successor(n, own, k));
     send_home(n, &top, own_mask(n, false), own_mask(n, true));
-    place(n, &top);
+    native_snapshot_place(n, &top);
     jump_back(n, own);
     x86_bind(&n->x, own->label[1]);
     if (own->most)
@@ -866,7 +693,7 @@ static void end_loop(Native *n)
     for (uint32_t k = 0; k < own->carried_count; ++k)
         forget(n, successor(n, own, k));
     advance(n, 1);
-    native_region_resume(n, own->snapshot[1]);
+    native_snapshot_resume(n, own->snapshot[1]);
     release_uses(n, 1);
     keep_homes(n, own, false);
 }
