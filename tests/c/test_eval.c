@@ -711,13 +711,15 @@ static void test_writes_share(void **unused)
     const Write sums[] = { { ALL, add, 1 }, { 1, add, 2 }, { 2, add, 3 } };
     const Write twice[] = { { 0, set, 1 }, { 2, set, 2 }, { 1, set, 3 },
                             { 2, set, 4 } };
+    const Write meets[] = { { ALL, set, 1 }, { 1, set, 2 } };
     const Write mixed[] = { { 0, add, 1 }, { 1, add, 2 }, { 1, set, 3 } };
     assert_int_equal(check_writes(parts, COUNT_OF(parts)), 1);
     assert_int_equal(check_writes(back, COUNT_OF(back)), 1);
     assert_int_equal(check_writes(lanes, COUNT_OF(lanes)), 1);
     assert_int_equal(check_writes(sums, COUNT_OF(sums)), 1);
-    assert_true(check_writes(twice, COUNT_OF(twice)) > 1);
-    assert_true(check_writes(mixed, COUNT_OF(mixed)) > 1);
+    assert_int_equal(check_writes(twice, COUNT_OF(twice)), 1);
+    assert_int_equal(check_writes(mixed, COUNT_OF(mixed)), 1); /* lane by lane */
+    assert_true(check_writes(meets, COUNT_OF(meets)) > 1);
     for (uint32_t i = 0; i < 200; ++i) {
         Write some[MOST];
         uint32_t count = 1 + (uint32_t) (random_bits() % MOST);

@@ -482,7 +482,7 @@ static void turns_step(uint32_t *state)
 static void test_counted_turns(void **unused)
 {
     (void) unused;
-    enum { LANES = 8, ENTRIES = 100, COPY = 128, WORTH = 6 };
+    enum { LANES = 1024, ENTRIES = 60000, COPY = 60096, WORTH = 6 };
     Device *device = device_find(CPU, 0);
     const uint32_t each = WORTH * LANES; /* entries that a turn is worth */
     const uint32_t enough = (device->workers(device) * COPY + each - 1) / each;

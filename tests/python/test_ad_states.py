@@ -251,15 +251,15 @@ def made(body: Any, times: int) -> tuple[int, int, list[int]]:
 
 def test_an_untracked_state_has_no_tape_and_no_adjoint() -> None:
     """The product needs s and, for the derivative by s, x: which nobody wants."""
-    nodes, writes, loops = made(lambda x, s, p: (x * s + p, s * 0.999), 2000)
+    nodes, writes, loops = made(lambda x, s, p: (x * s + p, s * 0.999), 5000)
     assert writes == 1
     assert loops[-1] == 3  # what is left, the adjoint of x, the sum for p
     # The result, the operation, entries of both states and of p; x * s, the sum.
     assert nodes == 7
-    nodes, writes, loops = made(lambda x, s, p: (dr.sin(x * s) + p, s), 2000)
+    nodes, writes, loops = made(lambda x, s, p: (dr.sin(x * s) + p, s), 5000)
     assert writes == 1
     assert loops[-1] == 3
-    nodes, _, loops = made(lambda x, s, p: (x + p * s, s * 0.999), 2000)
+    nodes, _, loops = made(lambda x, s, p: (x + p * s, s * 0.999), 5000)
     assert loops[-1] == 3  # x is only added to: s, the counter, the sum for p
 
 

@@ -78,8 +78,10 @@ dr.eval(MANY, FEW, DOUBLE, ODD, A, B)
         (lambda: [X + 1, dr.max(X + 1)], 4 * N, 4 * N + 4, 2 * N),
         (lambda: dr.dot(X + 1, Y), 8 * N, 4, 3 * N),
         (lambda: dr.any(X > Y), 8 * N, 1, 0),
-        # Gathers read what their lanes read, at most the array.
-        (lambda: dr.gather(Float, X, NUMBER), 8 * N, 4 * N, 0),
+        # Gathers read what their lanes read, at most the array; an index that is known
+        # to be the number of the lane is not read.
+        (lambda: dr.gather(Float, X, NUMBER ^ 1), 8 * N, 4 * N, 0),
+        (lambda: dr.gather(Float, X, NUMBER), 4 * N, 4 * N, 0),
         (lambda: X + dr.gather(Float, X, N - 1 - NUMBER), 8 * N, 4 * N, N),
         (lambda: dr.gather(Float, FEW, NUMBER & 7), 4 * N + 32, 4 * N, 0),
         (lambda: dr.gather(Float, X, dr.arange(UInt, 100) * 3, True), 400, 400, 0),

@@ -31,10 +31,12 @@ static uint64_t entries_for(const Var *target)
 
 bool expand_pays(const Var *target, uint64_t values)
 {
-    /* Entries for whose filling and folding a write makes up that is no atomic one. */
-    enum { WORTH = 6 };
+    /* Entries for whose filling and folding a write makes up that is no atomic one; and
+     * how many writes there have to be, as few take microseconds in any way. */
+    enum { WORTH = 6, LEAST = 8192 };
     uint64_t entries = entries_for(target);
-    return var_lanes(target) <= state.expand_threshold && entries <= WORTH * values;
+    return values >= LEAST && var_lanes(target) <= state.expand_threshold &&
+           entries <= WORTH * values;
 }
 
 VarId expand_copies_of(VarId target)
