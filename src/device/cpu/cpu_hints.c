@@ -6,6 +6,13 @@
 #include "base/machine.h"
 #include "device/cpu/pool.h"
 
+size_t cpu_hints_cache(void)
+{
+    enum { SHARE = 16 };
+    size_t all = machine_cache_3(), ours = SHARE * machine_cache_2() * pool_size();
+    return all < ours ? all : ours;
+}
+
 /* Measured on Sapphire Rapids: chains of kernels that read what the one before has
  * written are at a draw where results are twice the second-level cache of each thread,
  * and win a third from four times on. */

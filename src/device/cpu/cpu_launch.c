@@ -14,9 +14,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/machine.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_fold.h"
+#include "device/cpu/cpu_hints.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/reduce_lanes.h"
 
@@ -32,7 +32,7 @@ enum {
 };
 
 static _Atomic uint32_t block_size = DEFAULT_BLOCK;
-static _Atomic size_t cache_size; /* 0: that of the machine */
+static _Atomic size_t cache_size; /* 0: cpu_hints_cache() */
 
 static uint64_t round_up(uint64_t lanes)
 {
@@ -166,7 +166,7 @@ bool cpu_launch_is_large(uint64_t bytes, uint64_t written)
     enum { CACHES = 4, LEAST_CACHE = 1 << 20 };
     uint64_t cache = atomic_load_explicit(&cache_size, memory_order_relaxed);
     if (!cache && bytes > CACHES * LEAST_CACHE) /* asking the machine takes a while */
-        cache = machine_cache_3();
+        cache = cpu_hints_cache();
     return cache && bytes > CACHES * cache && written > cache;
 }
 
