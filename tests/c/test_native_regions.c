@@ -405,6 +405,36 @@ static void test_counted_loops(void **state)
         }
 }
 
+static uint64_t expect_result_counted(uint32_t i)
+{
+    return i % 3 ? 0 : 5;
+}
+
+/* Of a test 'n < 5 and b' b alone is left, the result of another loop, which has no
+ * other user: lanes that never entered that have what it began with. */
+static void test_result_counted(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U32);
+    uint32_t one = number(U32, 1), zero = number(U32, 0), all = number(BOOL, 1);
+    uint32_t rounds = binary(OP_MOD, U32, lane(), number(U32, 3));
+    uint32_t first = region(REGION_LOOP, 3, (uint32_t[]){ all, all, zero });
+    uint32_t b = op(OP_STATE, BOOL, 0, 0), k = op(OP_STATE, U32, 1, 0);
+    op(OP_TEST, VarTypeVoid, first, 1, binary(OP_LT, BOOL, k, rounds));
+    uint32_t never = number(BOOL, 0);
+    end_region(OP_END, first, 2, (uint32_t[]){ never, binary(OP_ADD, U32, k, one) });
+    b = op(OP_RESULT, BOOL, 0, 0);
+    uint32_t second = region(REGION_LOOP, 2, (uint32_t[]){ all, zero });
+    uint32_t n = op(OP_STATE, U32, 0, 0);
+    uint32_t less = binary(OP_LT, BOOL, n, number(U32, 5));
+    op(OP_TEST, VarTypeVoid, second, 1, binary(OP_AND, BOOL, less, b));
+    uint32_t next = binary(OP_ADD, U32, n, one);
+    end_region(OP_END, second, 1, &next);
+    op(OP_STORE, VarTypeVoid, output, 1, op(OP_RESULT, U32, 0, 0));
+    check(4, expect_result_counted);
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +444,7 @@ static int run_all(void)
         cmocka_unit_test(test_conditional),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_counted_loops),
+        cmocka_unit_test(test_result_counted),
     };
     if (!native_begin())
         return 0;

@@ -101,14 +101,17 @@ enum {
     NATIVE_NEXT = 2,    /* the next value of a state, */
     NATIVE_TWICE = 4,   /* ... of several ones */
     NATIVE_BECOMES = 8, /* ... of the one in NativeFunction.becomes, */
-    NATIVE_SETTLES = 16, /* ... whose place it takes where it is computed */
-    NATIVE_BLENDED = 32, /* has the state's value in lanes that are not active */
-    NATIVE_HOMED = 64    /* state: the top of the loop expects it in its slot */
+    NATIVE_SETTLES = 16, /* ... whose place it takes before the end of the loop */
+    NATIVE_SETTLER = 32, /* instruction behind which values do so */
+    NATIVE_BLENDED = 64, /* has the state's value in lanes that are not active */
+    NATIVE_HOMED = 128   /* state: the top of the loop expects it in its slot */
 };
 
-/** A value that becomes the state of a loop. */
+/** By position. Of a value that becomes the state of a loop: which one, of which loop,
+ *  and the next one that does so behind the same instruction, 0 for none. Of an
+ *  instruction: the first one. Of a STATE: its loop, and in 'next' its last user. */
 typedef struct NativeNext {
-    uint32_t state, region;
+    uint32_t state, region, next, first;
 } NativeNext;
 
 /** A step: the instruction, and for each of its first INST_ARGS operands the step that
@@ -157,7 +160,7 @@ typedef struct NativeFunction {
     uint32_t use_count, use_capacity;
     uint32_t *carried;
     uint32_t carried_count;
-    NativeNext *becomes; /* by position, of values with NATIVE_BECOMES */
+    NativeNext *becomes;
     /* Of each packet, the numbers of its items (NATIVE_NO_VALUE: nobody names
      * it), from NativeValue.slot on. They are values that its step computes. */
     uint32_t *items;
@@ -547,8 +550,8 @@ void native_region_begin(Native *n);
 void native_region_test(Native *n);
 void native_region_else(Native *n);
 void native_region_end(Native *n);
-/** A value with NATIVE_SETTLES is computed: it takes the place of its state. */
-void native_region_settle(Native *n, uint32_t value);
+/** Behind an instruction with NATIVE_SETTLER: values take the place of states. */
+void native_region_settle(Native *n, uint32_t at);
 /* ---- native_snapshot.c */
 
 /** Note what is in the registers; the number of the snapshot. */

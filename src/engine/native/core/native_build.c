@@ -577,9 +577,20 @@ static bool may_settle(const Builder *b, uint32_t region, uint32_t value)
            v->class == NATIVE_VECTOR && v->type != VarTypeBool;
 }
 
-/* Which values become states as soon as they are computed? Not those that become two,
- * or whose state becomes another one at the end. Whether the state is used behind them
- * is found out by native_steps.c. */
+/* The instruction behind which a value can take the place of a state: where it is
+ * complete, and nobody needs the state. */
+static uint32_t find_settler(const Builder *b, uint32_t value, uint32_t state)
+{
+    const Program *p = b->p;
+    bool stated = p->insts[state].op == OP_STATE; /* else nobody uses it */
+    uint32_t last = stated ? b->f->becomes[state].next : 0;
+    if (p->insts[value].op == OP_RESULT)
+        value = result_end(p, value);
+    return last > value ? last : value;
+}
+
+/* Which values become states before the end of the loop? Not those that become two, or
+ * whose state becomes another one there. */
 static void note_next(Builder *b, uint32_t region, const NativeRegion *own)
 {
     NativeFunction *f = b->f;
@@ -595,9 +606,14 @@ static void note_next(Builder *b, uint32_t region, const NativeRegion *own)
             f->values[value].role & NATIVE_TWICE ||
             f->values[state].role & NATIVE_NEXT)
             continue;
-        f->values[value].role |= NATIVE_BECOMES | NATIVE_SETTLES;
-        f->values[value].flags |= NATIVE_ODD;
-        f->becomes[value] = (NativeNext){ state, region };
+        uint32_t at = find_settler(b, value, state);
+        f->values[value].role |= NATIVE_BECOMES;
+        f->values[at].role |= NATIVE_SETTLER;
+        f->values[at].flags |= NATIVE_ODD;
+        f->becomes[value].state = state;
+        f->becomes[value].region = region;
+        f->becomes[value].next = f->becomes[at].first;
+        f->becomes[at].first = value;
     }
 }
 
@@ -656,9 +672,32 @@ static void note_mark(Builder *b, const Inst *inst)
     own->use_count[which] = f->use_count - own->uses[which];
 }
 
-static bool is_direct(const Program *p, uint32_t region, uint32_t at)
+/* What the instruction is in the loop directly around it. */
+static void note_direct(const Builder *b, uint32_t at)
 {
-    return p->regions[region].kind == REGION_LOOP && at > p->regions[region].middle;
+    uint32_t region = b->open[b->depth - 1];
+    const Region *r = &b->p->regions[region];
+    if (r->kind != REGION_LOOP)
+        return;
+    if (at > r->middle)
+        b->f->values[at].role |= NATIVE_DIRECT;
+    if (b->p->insts[at].op == OP_STATE)
+        b->f->becomes[at].region = region;
+}
+
+/* A region inside uses a state until its end. */
+static void note_state_use(const Builder *b, uint32_t state, uint32_t at)
+{
+    const Inst *inst = &b->p->insts[at];
+    NativeNext *own = &b->f->becomes[state];
+    uint32_t i = b->depth;
+    while (b->open[i - 1] != own->region)
+        --i;
+    if (i < b->depth)
+        at = b->p->regions[b->open[i]].end;
+    else if (inst->op == OP_REGION)
+        at = b->p->regions[inst->aux].end;
+    own->next = at;
 }
 
 static void note_regions(Builder *b)
@@ -667,12 +706,17 @@ static void note_regions(Builder *b)
     for (uint32_t at = p->regions[0].begin; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
         const uint32_t *args = program_args(p, inst);
-        for (uint32_t k = 0; k < program_computed_args(inst) && b->depth; ++k)
-            note_operand(b, b->f->root[args[k]]);
+        for (uint32_t k = 0; k < program_computed_args(inst) && b->depth; ++k) {
+            uint32_t value = b->f->root[args[k]];
+            note_operand(b, value);
+            if (value < b->f->valid && p->insts[value].op == OP_STATE &&
+                at < p->regions[b->f->becomes[value].region].end)
+                note_state_use(b, value, at);
+        }
         if (op_info[inst->op].group == GROUP_MARK)
             note_mark(b, inst);
-        else if (b->depth && is_direct(b->p, b->open[b->depth - 1], at))
-            b->f->values[at].role |= NATIVE_DIRECT;
+        else if (b->depth)
+            note_direct(b, at);
     }
 }
 
@@ -700,12 +744,12 @@ static bool lay_out(Builder *b, uint32_t carried)
     size_t root = add_array(&size, insts, sizeof *f->root);
     size_t path = add_array(&size, insts, sizeof *b->path);
     size_t next = add_array(&size, p->extra_count, sizeof *f->extra_next);
-    size_t becomes = add_array(&size, regions ? p->inst_count : 0, sizeof *f->becomes);
     size_t numbers = add_array(&size, carried, sizeof *f->carried);
     size_t region = add_array(&size, p->region_count, sizeof *f->regions);
     size_t open = add_array(&size, p->region_count, sizeof *b->open);
     size_t base = add_array(&size, p->region_count, sizeof *b->outside_base);
     size_t seen = add_array(&size, regions ? f->value_count : 0, sizeof *b->seen);
+    size_t becomes = add_array(&size, regions ? p->inst_count : 0, sizeof *f->becomes);
     uint8_t *plan = native_take_plan(b->n, size);
     TRY(plan, false);
     f->values = (NativeValue *) (void *) (plan + values);

@@ -209,8 +209,9 @@ static void drop_comparison(const Search *s)
         return;
     }
     const Inst *both = &s->p->insts[s->path[last - 1]];
-    rename_value(s, s->path[last - 1],
-                 s->f->root[both->arg[both->arg[0] == s->path[last]]]);
+    uint32_t other = both->arg[both->arg[0] == s->path[last]];
+    s->f->values[other].flags |= NATIVE_LIVE; /* which its user, that goes, would say */
+    rename_value(s, s->path[last - 1], s->f->root[other]);
 }
 
 static bool all_enter(const Search *s)

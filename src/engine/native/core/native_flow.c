@@ -295,7 +295,7 @@ static void walk(Native *n, uint32_t first, uint32_t end)
         if (n->x.listing)
             note(n, n->f->steps[step].at);
         emit_step(n, inst, step);
-        if (n->values[n->f->steps[step].at].role & NATIVE_SETTLES)
+        if (n->values[n->f->steps[step].at].role & NATIVE_SETTLER)
             native_region_settle(n, n->f->steps[step].at);
     }
 }

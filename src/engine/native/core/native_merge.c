@@ -18,7 +18,7 @@
  *
  * The next value of a state of a loop is a select, too, of the value before, in the
  * lanes that are active: so sums and counters are added to where they are, if nobody
- * needs the value before any more (NATIVE_SETTLES).
+ * needs the value before any more.
  *
  * In the same way the first of two logical operations does both, which is one
  * instruction with three operands.
@@ -161,7 +161,7 @@ static bool find_merge(const Native *n, Merge *merge)
 static bool take_state(Native *n, const Merge *merge)
 {
     const NativeValue *v = &n->values[merge->other];
-    if (v->reg == NATIVE_NO_REG || !(n->values[n->result].role & NATIVE_SETTLES))
+    if (v->reg == NATIVE_NO_REG || v->next != n->step)
         native_operand_take_over(n, merge->other, false);
     else
         n->result_reg = v->reg;

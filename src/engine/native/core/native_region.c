@@ -206,14 +206,12 @@ static void settle_home(Native *n, uint32_t value, const NativeValue *state,
         native_alloc_drop(n, value);
 }
 
-void native_region_settle(Native *n, uint32_t value)
+static void settle(Native *n, uint32_t value)
 {
     NativeNext next = n->f->becomes[value];
     const NativeRegion *own = &n->f->regions[next.region];
     NativeValue *state = value_at(n, next.state);
     bool blended = value_at(n, value)->role & NATIVE_BLENDED;
-    if (n->failed)
-        return;
     if (state->flags & NATIVE_KEPT && !own->joint && !blended)
         settle_lanes(n, value, next);
     state->next = NATIVE_NEVER;
@@ -223,6 +221,14 @@ void native_region_settle(Native *n, uint32_t value)
     else if (state->flags & NATIVE_SPILLED)
         native_alloc_free_slot(n, state);
     native_alloc_unpin(n);
+}
+
+void native_region_settle(Native *n, uint32_t at)
+{
+    const NativeNext *becomes = n->f->becomes;
+    for (uint32_t v = becomes[at].first; v && !n->failed; v = becomes[v].next)
+        if (value_at(n, v)->role & NATIVE_SETTLES)
+            settle(n, v);
 }
 
 /* ---- conditionals */
@@ -361,16 +367,6 @@ static void end_side(Native *n, bool second)
     release_uses(n, second);
     native_snapshot_restore(n, own->snapshot[second], false);
     x86_bind(&n->x, own->label[second]);
-}
-
-/* Results that become states of the loop around. */
-static void settle_results(Native *n, const NativeRegion *own)
-{
-    for (uint32_t k = 0; k < own->carried_count; ++k) {
-        uint32_t result = carried(n, own, k);
-        if (result != NATIVE_NO_VALUE && value_at(n, result)->role & NATIVE_SETTLES)
-            native_region_settle(n, result);
-    }
 }
 
 void native_region_else(Native *n)
@@ -727,7 +723,6 @@ void native_region_end(Native *n)
         } else {
             end_side(n, true);
         }
-        settle_results(n, region_of(n));
         break;
     default:
         break;

@@ -102,35 +102,21 @@ static bool is_vain(const NativeFunction *f, const NativeRegion *own, bool end,
                                 (end && own->joint));
 }
 
-/* A value that becomes a state of a loop does so here, if nobody needs the state behind
- * this step other than to become its next value: in lanes that are not active it keeps
- * the last one. */
-static void settle(Steps *b, uint32_t value, uint32_t step)
+/* Values take the place of states behind this step: a state is needed here, and no more
+ * after, to become its next value, as in lanes that are not active it keeps the last
+ * one. */
+static void settle(Steps *b, uint32_t at, uint32_t step)
 {
     NativeFunction *f = b->f;
-    NativeNext next = f->becomes[value];
-    const NativeRegion *own = &f->regions[next.region];
-    NativeValue *state = &f->values[next.state];
-    if (state->next != NATIVE_NEVER && state->next != own->end_step) {
-        f->values[value].role &= (uint8_t) ~NATIVE_SETTLES;
-        return;
-    }
-    forget(&b->now, state);
-    if (state->flags & NATIVE_KEPT && !own->joint)
-        use(&b->now, state, step);
-}
-
-/* The results of a conditional. */
-static void settle_results(Steps *b, const Inst *end, uint32_t step)
-{
-    const NativeFunction *f = b->f;
-    const NativeRegion *own = &f->regions[end->aux];
-    if (b->p->regions[end->aux].kind != REGION_IF)
-        return;
-    for (uint32_t k = 0; k < own->carried_count; ++k) {
-        uint32_t value = f->carried[own->carried + k];
-        if (value != NATIVE_NO_VALUE && f->values[value].role & NATIVE_SETTLES)
-            settle(b, value, step);
+    for (uint32_t v = f->becomes[at].first; v; v = f->becomes[v].next) {
+        const NativeRegion *own = &f->regions[f->becomes[v].region];
+        NativeValue *state = &f->values[f->becomes[v].state];
+        if (state->next != NATIVE_NEVER && state->next != own->end_step)
+            continue;
+        f->values[v].role |= NATIVE_SETTLES;
+        forget(&b->now, state);
+        if (state->flags & NATIVE_KEPT && !own->joint)
+            use(&b->now, state, step);
     }
 }
 
@@ -208,10 +194,8 @@ static void link_step(Steps *b, uint32_t at, uint32_t step)
         f->local_rows += inst->aux + 1;
     if (inst->type == VarTypeBool)
         note_masks(b, inst);
-    if (f->values[at].role & NATIVE_SETTLES)
+    if (f->values[at].role & NATIVE_SETTLER)
         settle(b, at, step);
-    if (inst->op == OP_END)
-        settle_results(b, inst, step);
     kill(&b->now, &f->values[at]);
     for (uint32_t k = 0; k < count; ++k)
         next[k] = f->values[f->root[args[k]]].next;
