@@ -97,6 +97,7 @@ MEASURES = (
     Measure("math", (Run("math"),), parallel=True),
     Measure("math first", (Run("math first", "SEED"),)),
     Measure("axpy", (Run("axpy"),), parallel=True),
+    Measure("streams", (Run("streams", peer=False),), parallel=True),
     Measure("scatter", (Run("scatter"),), parallel=True),
     Measure("reduce", (Run("reduce"),), parallel=True),
 )
