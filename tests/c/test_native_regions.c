@@ -435,6 +435,59 @@ static void test_result_counted(void **state)
     check(4, expect_result_counted);
 }
 
+enum { FORTH = 9, FORTH_BY = 3 };
+
+static uint64_t expect_back(uint32_t i)
+{
+    uint32_t sum = 0, n = 1;
+    for (uint32_t k = 0; k < FORTH; ++k)
+        n += FORTH_BY;
+    for (; n > 1; n -= FORTH_BY)
+        sum = sum * 5 + i + n;
+    return sum;
+}
+
+/* A loop that counts back from where another one, of 'most' iterations, came to; that
+ * one's result is the number of the other one's state, and is stored as well. */
+static void write_back(uint32_t most)
+{
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U32), zero = number(U32, 0);
+    uint32_t one = number(U32, 1), by = number(U32, FORTH_BY), all = number(BOOL, 1);
+    if (most == PROGRAM_NONE)
+        most = binary(OP_ADD, U32, number(U32, FORTH),
+                      binary(OP_AND, U32, lane(), zero)); /* which nobody looks at */
+    else
+        most = number(U32, most);
+    uint32_t forth = region(REGION_LOOP, 3, (uint32_t[]){ all, zero, one });
+    uint32_t k = op(OP_STATE, U32, 0, 0), n = op(OP_STATE, U32, 1, 0);
+    op(OP_TEST, VarTypeVoid, forth, 1, binary(OP_LT, BOOL, k, most));
+    end_region(OP_END, forth, 2, (uint32_t[]){ binary(OP_ADD, U32, k, one),
+                                               binary(OP_ADD, U32, n, by) });
+    n = op(OP_RESULT, U32, 1, 0);
+    uint32_t back = region(REGION_LOOP, 3, (uint32_t[]){ all, n, zero });
+    n = op(OP_STATE, U32, 0, 0);
+    uint32_t sum = op(OP_STATE, U32, 1, 0);
+    op(OP_TEST, VarTypeVoid, back, 1, binary(OP_GT, BOOL, n, one));
+    uint32_t more = binary(OP_MUL, U32, sum, number(U32, 5));
+    more = binary(OP_ADD, U32, binary(OP_ADD, U32, more, lane()), n);
+    end_region(OP_END, back, 2, (uint32_t[]){ binary(OP_SUB, U32, n, by), more });
+    op(OP_STORE, VarTypeVoid, output, 1, op(OP_RESULT, U32, 1, 0));
+}
+
+static void test_counts_back(void **state)
+{
+    (void) state;
+    bool masks = strcmp(getenv("DRJIT_NATIVE_ISA"), "avx512") == 0;
+    write_back(PROGRAM_NONE);
+    uint32_t uncounted = count_comparisons();
+    check(4, expect_back);
+    write_back(FORTH);
+    if (masks && (count_comparisons() || !uncounted))
+        fail_msg("%u comparisons, of %u", count_comparisons(), uncounted);
+    check(4, expect_back);
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +498,7 @@ static int run_all(void)
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_counted_loops),
         cmocka_unit_test(test_result_counted),
+        cmocka_unit_test(test_counts_back),
     };
     if (!native_begin())
         return 0;

@@ -1,7 +1,7 @@
 /*
  * native_count.c -- loops that end after a known number of iterations
  *
- *     region loop #0 %0, %1, ...         %1: literal, the same in all lanes
+ *     region loop #0 %0, %1, ...         %1: literal, or the result of such a loop
  *         %10 = state.0
  *         ...
  *         %17 = lt %10, %4               %4: literal
@@ -95,6 +95,45 @@ static uint32_t count_tests(const TypeInfo *type, Op op, int64_t first, int64_t 
     return known ? (uint32_t) count : 0;
 }
 
+/* What a state of that loop adds to itself. */
+static bool read_step(const Program *p, const Region *r, uint32_t k, int64_t *step)
+{
+    const Inst *next = &p->insts[program_args(p, &p->insts[r->end])[k]];
+    if (next->op != OP_ADD && next->op != OP_SUB)
+        return false;
+    uint32_t by = next->op == OP_SUB || p->insts[next->arg[0]].op == OP_STATE;
+    const Inst *state = &p->insts[next->arg[1 - by]];
+    if (state->op != OP_STATE || state->aux != k || next->arg[1 - by] < r->begin ||
+        !read_number(p, next->arg[by], true, step))
+        return false;
+    *step = next->op == OP_ADD ? *step : -*step;
+    return true;
+}
+
+/* The result of a loop that counts, which all lanes leave together. */
+static bool read_counted(const Search *s, uint32_t at, const TypeInfo *type,
+                         int64_t *number)
+{
+    const Program *p = s->p;
+    const Inst *inst = &p->insts[at];
+    uint32_t end = at;
+    if (inst->op != OP_RESULT || !type->is_integer)
+        return false;
+    while (p->insts[end].op != OP_END)
+        --end;
+    uint32_t region = p->insts[end].aux;
+    const Region *r = &p->regions[region];
+    int64_t first, step;
+    if (!s->f->regions[region].joint || !read_step(p, r, inst->aux, &step) ||
+        step != (int32_t) step ||
+        !read_number(p, program_args(p, &p->insts[r->begin])[inst->aux + 1],
+                     type->is_signed, &first))
+        return false;
+    int64_t last = first + s->f->regions[region].most * step;
+    *number = extend(type, type->is_signed, (uint64_t) last);
+    return *number == last;
+}
+
 /* Tests that pass in the comparison at this position, 0: not known. */
 static uint32_t count_by(Search *s, uint32_t at)
 {
@@ -111,18 +150,13 @@ static uint32_t count_by(Search *s, uint32_t at)
         return 0;
     s->first = program_args(p, &p->insts[s->r->begin])[state->aux + 1];
     s->next = program_args(p, &p->insts[s->r->end])[state->aux];
-    const Inst *next = &p->insts[s->next];
-    if ((next->op != OP_ADD && next->op != OP_SUB) || s->next < s->r->begin)
-        return 0;
-    uint32_t by = next->op == OP_SUB || next->arg[0] == s->state;
     int64_t first, step, end;
-    if (next->arg[1 - by] != s->state ||
-        !read_number(p, s->first, type->is_signed, &first) ||
-        !read_number(p, next->arg[by], true, &step) ||
+    if (s->next < s->r->begin || !read_step(p, s->r, state->aux, &step) ||
+        !(read_number(p, s->first, type->is_signed, &first) ||
+          read_counted(s, s->first, type, &first)) ||
         !read_number(p, test->arg[1 - k], type->is_signed, &end))
         return 0;
-    return count_tests(type, k ? mirrored(op) : op, first,
-                       next->op == OP_ADD ? step : -step, end);
+    return count_tests(type, k ? mirrored(op) : op, first, step, end);
 }
 
 /* ---- where */
@@ -196,7 +230,8 @@ static bool has_result(const Search *s, uint32_t k)
 /* The state is read by the comparison and what it becomes, and that is nothing else. */
 static void drop_state(const Search *s)
 {
-    if (count_uses(s, s->path[s->length - 1]) == 1 && count_uses(s, s->state) == 2 &&
+    if (s->p->insts[s->first].op == OP_LITERAL &&
+        count_uses(s, s->path[s->length - 1]) == 1 && count_uses(s, s->state) == 2 &&
         count_uses(s, s->next) == 1 && !has_result(s, s->p->insts[s->state].aux))
         rename_value(s, s->next, s->f->root[s->first]);
 }
