@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "device/cpu/reduce_lanes.h"
+#include "half_reference.h"
 
 static const char *const isas[] = { "baseline", "avx2", "avx512" };
 static const VarType all_types[] = { VarTypeInt8,    VarTypeUInt8,  VarTypeInt16,
@@ -21,31 +22,6 @@ static const VarType all_types[] = { VarTypeInt8,    VarTypeUInt8,  VarTypeInt16
                                      VarTypeFloat32, VarTypeFloat64 };
 
 /* ------------------------------------------------------------------- values */
-
-static double half_value(uint16_t h)
-{
-    int exponent = h >> 10 & 31, mantissa = h & 1023;
-    double value = exponent == 31  ? (mantissa ? (double) NAN : (double) INFINITY)
-                   : exponent == 0 ? ldexp(mantissa, -24)
-                                   : ldexp(1024 + mantissa, exponent - 25);
-    return copysign(value, h & 0x8000 ? -1.0 : 1.0);
-}
-
-static uint16_t half_bits(double value)
-{
-    uint16_t sign = signbit(value) ? 0x8000 : 0;
-    value = fabs(value);
-    if (isnan(value))
-        return 0x7e00;
-    if (value >= 65520)
-        return sign | 0x7c00;
-    if (value < ldexp(1, -14))
-        return (uint16_t) (sign | (uint16_t) nearbyint(ldexp(value, 24)));
-    int exponent;
-    frexp(value, &exponent);
-    int mantissa = (int) nearbyint(ldexp(value, 11 - exponent));
-    return (uint16_t) (sign | (((exponent + 14) << 10) + mantissa - 1024));
-}
 
 static double float_value(VarType type, const void *data, size_t i)
 {

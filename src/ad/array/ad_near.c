@@ -65,7 +65,7 @@ static bool is_guarded(VarId id, VarId *x, VarId *by)
 
 AdFactors ad_near_factors(uint64_t g)
 {
-    /* SHARED: it has users beside the node and whoever passes it on. */
+    /* SHARED: it has users beside the node and the traversal. */
     enum { SHARED = 3 };
     AdFactors f = { .core = ad_var_index(g) };
     state_lock();

@@ -22,7 +22,7 @@ void ad_spots_schedule_made(NodeId node, const AdOperation *op);
 /** 'g', of which the gradient of the giver is made, is about to be read by index.
  *  False: out of memory. */
 bool ad_spots_schedule_read(Traversal *t, NodeId giver, uint32_t g);
-/** The traversal is over: whoever asks for a sum has all of its gradients evaluated. */
+/** The traversal is over: asking for one sum evaluates all of its gradients. */
 void ad_spots_schedule_ends(Traversal *t);
 void ad_spots_drop(Traversal *t);
 

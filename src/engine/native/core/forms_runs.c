@@ -84,8 +84,8 @@ static void store(Native *n, const Run *r, NativeReg mask)
                 place_of(r), mask, r->value);
 }
 
-/* Where masks are vectors, storing with one takes long: what is no last packet, and all
- * of one row, is stored without. */
+/* Where masks are vectors, a store with one takes long: a packet of one row that is not
+ * the last packet is stored without. */
 static void store_whole(Native *n, const Run *r, X86Label done)
 {
     X86 *x = native_x86(n);

@@ -245,7 +245,7 @@ static void drop_comparison(const Search *s)
     }
     const Inst *both = &s->p->insts[s->path[last - 1]];
     uint32_t other = both->arg[both->arg[0] == s->path[last]];
-    s->f->values[other].flags |= NATIVE_LIVE; /* which its user, that goes, would say */
+    s->f->values[other].flags |= NATIVE_LIVE; /* the AND, which is dropped, uses it */
     rename_value(s, s->path[last - 1], s->f->root[other]);
 }
 

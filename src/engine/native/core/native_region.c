@@ -175,20 +175,20 @@ static void blend(Native *n, NativeReg to, uint32_t mask, uint32_t a, NativeReg 
                      use_mask(n, mask, v->bits), chosen, b);
 }
 
-/* ---- states that become their next value where that is computed: only one of both
+/* ---- states that become their next value behind their last user: only one of both
  * takes a register, or its slot, and nothing is left for the end of the loop ---- */
 
 /* What the value has in lanes that are not active. */
 static void settle_lanes(Native *n, uint32_t value, NativeNext next)
 {
-    const NativeValue *v = value_at(n, value);
+    NativeValue *v = value_at(n, value);
     (void) native_alloc_load(n, value);
     NativeReg old = native_alloc_load(n, next.state);
     uint32_t mask = native_region_mask(n->f, next.region, true);
     blend(n, old, mask, value, old);
     native_alloc_bind(n, value, old);
     if (v->flags & NATIVE_SPILLED)
-        native_alloc_free_slot(n, value_at(n, value));
+        native_alloc_free_slot(n, v);
 }
 
 /* The value is in the state's slot, where the top of the loop expects it. */
@@ -394,8 +394,7 @@ static void begin_states(Native *n, const NativeRegion *own)
     }
 }
 
-/* Vectors from outside that the loop uses; who takes the register of one has nothing to
- * store. */
+/* Vectors from outside that the loop uses, which can be evicted without a store. */
 static uint32_t count_invariants(const Native *n, const NativeRegion *own)
 {
     const uint32_t *uses = n->f->uses + own->uses[1];
@@ -425,7 +424,7 @@ static uint32_t find_last_state(const Native *n, const NativeRegion *own)
 }
 
 /* As many states as there are no registers for begin each iteration in their slots:
- * whoever drives out one inside of the body has to bring it back at its end. */
+ * one that is evicted inside of the body has to be brought back at its end. */
 static void send_states_home(Native *n, const NativeRegion *own, uint32_t registers)
 {
     uint32_t wanted = registers + count_invariants(n, own), away = 0;

@@ -93,8 +93,8 @@ static void note_merges(const Steps *b, const Inst *end, const NativeRegion *own
     }
 }
 
-/* Is this use one of a state, which is there to be its result only? Of END, where it is
- * blended into its next one; where all lanes leave together, of TEST. */
+/* Can this use of a state be left out? Marks use states only for their results: END to
+ * blend the old state into the next one, TEST where all lanes leave together. */
 static bool is_vain(const NativeFunction *f, const NativeRegion *own, bool end,
                     uint32_t value)
 {
