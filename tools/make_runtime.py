@@ -27,9 +27,10 @@ ROOTS = {
         device/buffer.c device/command.c device/device.c device/outcome.c
         device/redo.c device/stream.c device/uses.c
         device/cpu/combine.c device/cpu/cpu_batch.c device/cpu/cpu_chain.c
-        device/cpu/cpu_device.c device/cpu/cpu_fold.c device/cpu/cpu_hints.c
-        device/cpu/cpu_job.c device/cpu/cpu_launch.c device/cpu/cpu_pages.c
-        device/cpu/pool.c device/cpu/reduce.c device/cpu/reduce_lanes.c
+        device/cpu/cpu_device.c device/cpu/cpu_fold.c
+        device/cpu/cpu_fold_columns.c device/cpu/cpu_hints.c device/cpu/cpu_job.c
+        device/cpu/cpu_launch.c device/cpu/cpu_pages.c device/cpu/pool.c
+        device/cpu/reduce.c device/cpu/reduce_columns.c device/cpu/reduce_lanes.c
         device/cpu/scan.c device/cpu/scan_columns.c device/cpu/transfer.c
         engine/native/core/native_launch.c
         export/runtime/exported.c export/runtime/exported_isa.c

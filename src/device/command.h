@@ -75,7 +75,8 @@ typedef struct GemmAxis GemmAxis;
 /** A reduction of what a launch computes: of values that are written nowhere, for
  *  which it has an argument that is the address of a *tile*, or of arrays. */
 typedef struct Fold {
-    uint64_t block;     /* entries of each result, or, of PREFIX, of a block */
+    uint64_t block;     /* entries of each result, or, of PREFIX, of a block, */
+    uint64_t stride;    /* and from one of them to the next; 1, but for reductions */
     uint32_t source[2]; /* a slot, FOLD_TILE | word, or FOLD_NONE; dot products have a
                          * second one */
     uint32_t target;    /* slot of the results */

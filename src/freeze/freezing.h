@@ -170,8 +170,10 @@ bool freezing_size_given(ThreadState *ts, Width width, uint64_t size);
  *  in order. The only one is the size of a variable. False: out of memory. */
 void freezing_extent(ThreadState *ts, uint32_t number, Width width);
 bool freezing_extent_of(ThreadState *ts, VarId id);
-/** The only one is this block, of the variable that the command reads; FREEZING_LANES:
- *  as large as that. False: out of memory. */
+/** One of them is this stride; 0: it is 1. */
+void freezing_stride_extent(ThreadState *ts, uint32_t number, Width stride);
+/** Number 0 is this block, of the variable that the command reads; FREEZING_LANES: as
+ *  large as that. False: out of memory. */
 bool freezing_command_block(ThreadState *ts, VarId id, Width block);
 /** Those of a matrix product that the next command is, and its size. 'given' is its
  *  shape as the caller has given it, which the shape in the command's data completes.
@@ -179,8 +181,8 @@ bool freezing_command_block(ThreadState *ts, VarId id, Width block);
 struct JitGemm;
 bool freezing_gemm(ThreadState *ts, Command *command, const struct JitGemm *given,
                    VarId a, VarId b);
-/** A reduction is about to be made, of such blocks. */
-void freezing_fold(const ThreadState *ts, Var *fold, Width block);
+/** A reduction is about to be made, of such blocks, with such a stride. */
+void freezing_fold(const ThreadState *ts, Var *fold, const Width *widths);
 /** Its blocks, FREEZING_LANES: all lanes. 0: out of memory. */
 Width freezing_fold_block(ThreadState *ts, const Var *fold);
 /** Those of all reductions of the next command. */

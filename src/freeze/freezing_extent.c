@@ -45,6 +45,12 @@ bool freezing_extent_of(ThreadState *ts, VarId id)
     return true;
 }
 
+void freezing_stride_extent(ThreadState *ts, uint32_t number, Width stride)
+{
+    if (watch_records(ts))
+        freezing_extent(ts, number, stride ? stride : freezing_number(ts, 1));
+}
+
 /* ------------------------------------------------------------------- blocks */
 
 Width freezing_take_number(ThreadState *ts, size_t number)
@@ -105,10 +111,20 @@ static uint32_t own_serial(const ThreadState *ts)
     return freezing_serial(ts) & UINT16_MAX;
 }
 
-void freezing_fold(const ThreadState *ts, Var *fold, Width block)
+/* What does not fit counts as that of another thread. */
+void freezing_fold(const ThreadState *ts, Var *fold, const Width *widths)
 {
-    if (watch_records(ts) && fold->op != OP_DOT)
-        fold_set_origin(fold, own_serial(ts), block == FREEZING_LANES ? 0 : block);
+    if (!watch_records(ts) || fold->op == OP_DOT)
+        return;
+    const Width block = widths[0] == FREEZING_LANES ? 0 : widths[0];
+    const bool strided = fold_stride(fold) != 1;
+    const bool fits = (block || !strided) && block <= UINT16_MAX &&
+                      (widths[1] || !strided) && widths[1] <= UINT16_MAX;
+    if (fits)
+        fold_set_origin(fold, own_serial(ts), (uint16_t) block,
+                        strided ? (uint16_t) widths[1] : 0);
+    else
+        fold_set_origin(fold, own_serial(ts) ^ 1, 0, 0);
 }
 
 Width freezing_fold_block(ThreadState *ts, const Var *fold)
@@ -116,12 +132,26 @@ Width freezing_fold_block(ThreadState *ts, const Var *fold)
     const Widths *w = freezing_terms(ts);
     if (fold->op == OP_DOT || fold->op == OP_COMPRESS)
         return FREEZING_LANES;
-    const Width block = fold_origin(fold);
+    const Width block = fold_block_origin(fold);
     const bool own = fold_serial(fold) == own_serial(ts) && block < w->count;
     if (own && (!block || (uint64_t) width_value(w, block) == fold_block(fold)))
         return block ? block : FREEZING_LANES;
     recorder_pin(&ts->freezing->recorder); /* another thread has made it */
     return freezing_number(ts, fold_block(fold));
+}
+
+/* 0: it is 1. */
+static Width fold_stride_width(ThreadState *ts, const Var *fold)
+{
+    const Widths *w = freezing_terms(ts);
+    const Width stride = fold_stride_origin(fold);
+    if (fold_stride(fold) == 1)
+        return 0;
+    const bool own = fold_serial(fold) == own_serial(ts) && stride < w->count;
+    if (own && stride && (uint64_t) width_value(w, stride) == fold_stride(fold))
+        return stride;
+    recorder_pin(&ts->freezing->recorder);
+    return freezing_number(ts, fold_stride(fold));
 }
 
 void freezing_folds(ThreadState *ts, const Assembly *b)
@@ -131,7 +161,8 @@ void freezing_folds(ThreadState *ts, const Assembly *b)
         Width block = freezing_fold_block(ts, fold);
         if (block == FREEZING_LANES)
             block = ts->freezing->recorder.size;
-        freezing_extent(ts, i, block);
+        freezing_extent(ts, 2 * i, block);
+        freezing_stride_extent(ts, 2 * i + 1, fold_stride_width(ts, fold));
     }
 }
 

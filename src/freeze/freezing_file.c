@@ -13,7 +13,7 @@
 #include "trace/graph/node.h"
 
 enum {
-    FORMAT_VERSION = 5,
+    FORMAT_VERSION = 6,
     MAC_OFFSET = 40,
     HEADER_SIZE = MAC_OFFSET + SEAL_CODE_SIZE
 };

@@ -229,7 +229,7 @@ static Extent result_of_launch(const Note *n, uint32_t slot)
         if (fold->target != slot)
             continue;
         if (fold->op != FOLD_COMPRESS && fold->op != FOLD_PREFIX)
-            return blocks_of(n, i, entry);
+            return blocks_of(n, 2 * i, entry);
         if (fold->op == FOLD_PREFIX)
             return (Extent) { n->f->size, entry };
         Width one = constant(n->r, 1); /* the number comes behind the positions */

@@ -55,6 +55,15 @@ static void write_array(const Recording *r, uint32_t number, Text *out)
               array->kind >= FROZEN_MADE ? number : array->number);
 }
 
+/* Is it worth saying? The size of all is not, nor is a stride of 1. */
+static bool tells(const Recording *r, const FrozenCommand *f, Width width)
+{
+    if (!width || f->pattern->kind == COMMAND_GEMM)
+        return width != 0;
+    return width != f->size && !(width_is_constant(&r->widths, width) &&
+                                 width_value(&r->widths, width) == 1);
+}
+
 /* " (w3)": what a command has of sizes that are not its own, of blocks most often. */
 static void write_extents(const Recording *r, const FrozenCommand *f, Text *out)
 {
@@ -62,7 +71,7 @@ static void write_extents(const Recording *r, const FrozenCommand *f, Text *out)
     bool any = false;
     for (uint32_t i = 0; i < count; ++i) {
         const Width width = r->extents[f->extent + i];
-        if (!width || (width == f->size && f->pattern->kind != COMMAND_GEMM))
+        if (!tells(r, f, width))
             continue;
         text_put(out, any ? ", " : " (");
         width_write(&r->widths, width, out);

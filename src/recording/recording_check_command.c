@@ -193,7 +193,7 @@ static bool check_fold(const Check *c, const FrozenCommand *f, uint32_t number)
 {
     const Fold *fold = &command_folds(f->pattern)[number];
     if (!type_valid((VarType) fold->type) || !check_rule(fold) ||
-        !extent(c, f, number) ||
+        !extent(c, f, 2 * number) || !extent(c, f, 2 * number + 1) ||
         fold->target >= f->count || fold->source[0] == FOLD_NONE ||
         (fold->op == FOLD_DOT) != (fold->source[1] != FOLD_NONE) ||
         !check_source(c, f, fold, fold->source[0]) ||
@@ -207,7 +207,7 @@ static bool check_fold(const Check *c, const FrozenCommand *f, uint32_t number)
         return covers(c, use, f->size, (uint64_t) f->unit * size);
     if (fold->op == FOLD_COMPRESS)
         return covers_more(c, use, f, sizeof(uint32_t));
-    return covers_blocks(c, use, f, number, size);
+    return covers_blocks(c, use, f, 2 * number, size);
 }
 
 /* Which arguments are addresses, and have an array? */

@@ -34,11 +34,11 @@ enum {
 uint32_t recording_extents(const Command *c)
 {
     switch (c->kind) {
-        case COMMAND_LAUNCH: return c->launch.folds;
+        case COMMAND_LAUNCH: return 2 * c->launch.folds; /* block and stride of each */
         case COMMAND_GEMM:
             return GEMM_EXTENTS + AXIS_EXTENTS * ((const GemmShape *) c->data)->axes;
         case COMMAND_REDUCE:
-        case COMMAND_PREFIX: return c->reduce.stride > 1 ? 2 : 1; /* behind the block */
+        case COMMAND_PREFIX: return 2; /* one behind the other */
         case COMMAND_TRANSPOSE: return 3; /* one behind the other, too */
         default: return places[c->kind] != 0;
     }
@@ -46,8 +46,10 @@ uint32_t recording_extents(const Command *c)
 
 uint64_t *recording_extent(Command *c, uint32_t number)
 {
-    if (c->kind == COMMAND_LAUNCH)
-        return &command_folds(c)[number].block;
+    if (c->kind == COMMAND_LAUNCH) {
+        Fold *fold = &command_folds(c)[number / 2];
+        return number % 2 ? &fold->stride : &fold->block;
+    }
     size_t place = places[c->kind] + number * sizeof(size_t);
     char *start = (char *) c;
     if (c->kind == COMMAND_GEMM) {
@@ -119,23 +121,26 @@ static bool has_targets(const Command *c)
            target % entry == 0 && target / entry <= UINT32_MAX;
 }
 
-/* Does it consist of whole blocks? */
-static bool has_blocks(Command *c)
-{
-    for (uint32_t i = 0; i < recording_extents(c); ++i) {
-        const uint64_t block = *recording_extent(c, i);
-        if (!block || c->size % block)
-            return false;
-    }
-    return true;
-}
-
-/* The same of blocks with a stride. */
-static bool has_columns(const Command *c)
+/* Does it consist of whole blocks? With a stride, these are columns. */
+static bool has_blocks(const Command *c, uint64_t block, uint64_t stride)
 {
     uint64_t matrix;
-    return !__builtin_mul_overflow(c->reduce.block, c->reduce.stride, &matrix) &&
-           matrix && c->size % matrix == 0;
+    return !__builtin_mul_overflow(block, stride, &matrix) && matrix &&
+           c->size % matrix == 0;
+}
+
+/* The same of all that a launch reduces, among which nothing else has columns beside
+ * it. */
+static bool has_folds(const Command *c)
+{
+    const Fold *folds = command_folds(c);
+    bool strided = false, others = false;
+    for (uint32_t i = 0; i < c->launch.folds; ++i) {
+        TRY(has_blocks(c, folds[i].block, folds[i].stride), false);
+        strided |= folds[i].stride > 1;
+        others |= folds[i].op >= ReduceOpCount;
+    }
+    return !strided || !others;
 }
 
 /* The same of matrices of items. */
@@ -155,10 +160,10 @@ static bool is_complete(Command *c)
         case COMMAND_ORDERED: return has_targets(c);
         case COMMAND_GEMM: return has_operands(c);
         case COMMAND_REDUCE:
-        case COMMAND_PREFIX: return has_columns(c);
+        case COMMAND_PREFIX: return has_blocks(c, c->reduce.block, c->reduce.stride);
         case COMMAND_TRANSPOSE: return has_matrices(c);
-        case COMMAND_LAUNCH:
-        case COMMAND_SORT: return has_blocks(c);
+        case COMMAND_LAUNCH: return has_folds(c);
+        case COMMAND_SORT: return has_blocks(c, c->sort.block, 1);
         default: return true;
     }
 }

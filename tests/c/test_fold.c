@@ -155,7 +155,26 @@ static void test_shapes(void **unused)
 
 /* Reductions of the same lanes: sums whose runs have different lengths, squares, and
  * what code does not add up, also of the same value. */
-enum { TOGETHER = 7 };
+enum { TOGETHER = 9 };
+
+/* The results without and with fusion are the same; they are dropped. */
+static void check_results(uint32_t (*results)[TOGETHER], uint32_t count,
+                          const uint32_t *shape)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        void *data[2];
+        uint32_t held[] = { data_of(results[0][i], &data[0]),
+                            data_of(results[1][i], &data[1]) };
+        assert_int_equal(jit_var_size(results[0][i]), jit_var_size(results[1][i]));
+        size_t bytes =
+            jit_var_size(results[0][i]) * type_of(jit_var_type(results[0][i]))->size;
+        if (memcmp(data[0], data[1], bytes))
+            fail_msg("shape %u, %u, ...: result %u differs", shape[0], shape[1], i);
+        drop_all(held, 2);
+    }
+    drop_all(results[0], count);
+    drop_all(results[1], count);
+}
 
 static uint32_t reduce_together(uint32_t single, uint32_t whole, uint32_t block,
                                 bool fused, uint32_t *results)
@@ -199,19 +218,65 @@ static void test_together(void **unused)
         OK(jit_llvm_set_thread_count((uint32_t) s % 4));
         for (int fused = 0; fused < 2; ++fused)
             count = reduce_together(single, whole, shapes[s][1], fused, results[fused]);
-        for (uint32_t i = 0; i < count; ++i) {
-            void *data[2];
-            uint32_t held[] = { data_of(results[0][i], &data[0]),
-                                data_of(results[1][i], &data[1]) };
-            size_t bytes = jit_var_size(results[0][i]) *
-                           type_of(jit_var_type(results[0][i]))->size;
-            if (memcmp(data[0], data[1], bytes))
-                fail_msg("%u entries in blocks of %u: result %u differs", shapes[s][0],
-                         shapes[s][1], i);
-            drop_all(held, 2);
-        }
-        drop_all(results[0], count);
-        drop_all(results[1], count);
+        check_results(results, count, shapes[s]);
+        DROP(single, whole);
+    }
+    OK(jit_llvm_set_thread_count(before));
+}
+
+/* The same along the columns of matrices, of values one of which is wanted as well and
+ * one is an array, beside a write. */
+static uint32_t reduce_columns(uint32_t single, uint32_t whole, const JitAxis *axis,
+                               bool fused, uint32_t *results)
+{
+    uint32_t size = (uint32_t) jit_var_size(single), count = 0;
+    jit_set_flag(JitFlagFuseReductions, fused);
+    uint32_t a = jit_var_add(single, single), d = jit_var_add(whole, whole);
+    uint32_t b = jit_var_mul(single, single), half = jit_var_cast(a, VarTypeFloat16, 0);
+    uint32_t lanes = jit_var_counter(CPU, size);
+    uint32_t byte = jit_var_cast(lanes, VarTypeUInt8, 0);
+    uint32_t all = jit_var_bool(CPU, true), last = jit_var_u32(CPU, size - 1);
+    uint32_t back = jit_var_sub(last, lanes);
+    results[count++] = jit_var_axis_reduce(ReduceOpAdd, a, axis);
+    results[count++] = jit_var_axis_reduce(ReduceOpMax, a, axis);
+    results[count++] = jit_var_axis_reduce(ReduceOpAdd, single, axis);
+    results[count++] = jit_var_axis_reduce(ReduceOpMul, b, axis);
+    if (axis->extent % 3)
+        results[count++] = jit_var_axis_reduce(ReduceOpMin, d, axis);
+    if (axis->extent % 2)
+        results[count++] = jit_var_axis_reduce(ReduceOpAdd, half, axis);
+    results[count++] = jit_var_axis_reduce(ReduceOpOr, byte, axis);
+    results[count++] = b; /* is stored */
+    uint32_t zeros = literal_of(VarTypeUInt32, 0, size);
+    results[count++] = jit_var_scatter(zeros, lanes, back, all, ReduceOpAdd,
+                                       ReduceModeAuto);
+    for (uint32_t i = 0; i < count; ++i)
+        OK(results[i] && (jit_var_schedule(results[i]) || jit_error() == JIT_OK));
+    OK(jit_eval());
+    DROP(a, d, half, lanes, byte, all, last, back, zeros);
+    return count;
+}
+
+static void test_columns(void **unused)
+{
+    (void) unused;
+    static const uint32_t shapes[][3] = { /* matrices, rows, columns */
+        { 1, 2, 3 },      { 1, 64, 64 },   { 1, 65, 128 },   { 3, 100, 33 },
+        { 2, 99, 320 },   { 1, 170, 1024 }, { 1, 5, 16384 }, { 1, 66000, 3 },
+        { 1, 65600, 64 }, { 2, 33, 2112 }, { 1, 4097, 64 },  { 35, 9, 640 }
+    };
+    uint32_t before = jit_llvm_thread_count();
+    for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
+        const uint32_t rows = shapes[s][1], columns = shapes[s][2];
+        const uint32_t size = shapes[s][0] * rows * columns;
+        const JitAxis axis = { rows, columns, NULL };
+        uint32_t single = stored_numbers(type_of(VarTypeFloat32), size);
+        uint32_t whole = stored_numbers(type_of(VarTypeFloat64), size);
+        OK(jit_llvm_set_thread_count((uint32_t) s % 4));
+        uint32_t results[2][TOGETHER], count = 0;
+        for (int fused = 0; fused < 2; ++fused)
+            count = reduce_columns(single, whole, &axis, fused, results[fused]);
+        check_results(results, count, shapes[s]);
         DROP(single, whole);
     }
     OK(jit_llvm_set_thread_count(before));
@@ -652,7 +717,7 @@ static int tests(void)
 {
     const struct CMUnitTest list[] = {
         TEST(test_all_types), TEST(test_shapes), TEST(test_together),
-        TEST(test_prefixes), TEST(test_compress), TEST(test_compress_held),
+        TEST(test_columns), TEST(test_prefixes), TEST(test_compress), TEST(test_compress_held),
         TEST(test_one_kernel), TEST(test_prefix_kernel), TEST(test_spent),
         TEST(test_chains), TEST(test_blocks_of_blocks), TEST(test_in_place),
         TEST(test_memory), TEST(test_prefix_memory), TEST(test_prefix_of_array),

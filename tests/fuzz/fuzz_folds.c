@@ -202,6 +202,32 @@ static void step_reduce(Run *r)
     put(r, below(r, POOL), jit_var_reduce(a, draw_op(r, jit_var_type(a))));
 }
 
+/* Each lane gets the result of its column. */
+static void step_columns(Run *r)
+{
+    static const uint32_t often[] = { 64, 128, 192, 4, 3 };
+    uint32_t block = draw_block(r), wide = widen(r, r->pool[below(r, POOL)]);
+    uint32_t stride = often[below(r, COUNT_OF(often))];
+    while (block % stride)
+        stride--;
+    ReduceOp op = draw_op(r, jit_var_type(wide));
+    const JitAxis axis = { block / stride, stride, NULL };
+    uint32_t results = drop(wide, jit_var_axis_reduce(op, wide, &axis));
+    uint32_t size = jit_var_u32(CPU, block), columns = jit_var_u32(CPU, stride);
+    uint32_t lanes = jit_var_counter(CPU, r->lanes);
+    uint32_t matrix = drop(size, jit_var_div(lanes, size));
+    uint32_t first = drop(matrix, jit_var_mul(matrix, columns));
+    uint32_t column = drop(lanes, jit_var_mod(lanes, columns));
+    uint32_t index = drop(first, jit_var_add(first, column));
+    jit_var_dec_ref(column);
+    jit_var_dec_ref(columns);
+    uint32_t spread = results ? jit_var_gather(results, index, ALWAYS) : 0;
+    jit_var_dec_ref(index);
+    if (results)
+        jit_var_dec_ref(results);
+    put(r, below(r, POOL), spread);
+}
+
 /* Each lane gets the result of its block. */
 static void step_blocks(Run *r)
 {
@@ -364,6 +390,7 @@ static const struct Step {
     { "select", step_select },         { "compare", step_compare },
     { "cast", step_cast },             { "reduce", step_reduce },
     { "reduce", step_reduce },         { "blocks", step_blocks },
+    { "columns", step_columns },
     { "prefix", step_prefix },         { "prefix", step_prefix },
     { "dot", step_dot },               { "compress", step_compress },
     { "loop", step_loop },             { "scatter", step_scatter },

@@ -68,7 +68,8 @@ static uint64_t find_span(const Command *c, uint32_t slot)
     const Fold *folds = command_folds(c);
     for (uint32_t i = 0; i < c->launch.folds; ++i)
         if (folds[i].target == slot)
-            return folds[i].op == FOLD_PREFIX ? 0 : folds[i].block;
+            return folds[i].op == FOLD_PREFIX || folds[i].stride > 1 ? 0
+                                                                     : folds[i].block;
     uint32_t word = c->slots[slot].word;
     if (word == SLOT_NO_WORD) /* what is reduced without being loaded */
         return 1;

@@ -41,6 +41,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/cpu_fold_columns.h"
 #include "device/cpu/cpu_launch.h"
 #include "device/cpu/reduce.h"
 #include "device/cpu/reduce_lanes.h"
@@ -109,6 +110,8 @@ typedef struct Progress {
 
 size_t cpu_fold_state_size(const Command *c)
 {
+    if (cpu_fold_columns_suit(c))
+        return cpu_fold_columns_state_size(c);
     return sizeof(FoldJob) +
            c->launch.folds * (sizeof(Folding) + 2 * sizeof(Value));
 }
@@ -633,6 +636,8 @@ static bool cannot_tile(const FoldJob *j)
 bool cpu_fold_plan(CpuJob *job)
 {
     const Command *c = job->command;
+    if (cpu_fold_columns_suit(c))
+        return cpu_fold_columns_plan(job);
     FoldJob *j = job->state;
     job->release = release;
     j->foldings = (Folding *) (j + 1);

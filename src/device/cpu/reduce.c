@@ -31,9 +31,7 @@
  * about a chunk. Accumulators of chunks go to a list, and finish() does step 5. Blocks
  * of up to 64 entries are reduced side by side, all by the same halving steps.
  *
- * Blocks with a stride are the columns of matrices. A unit takes a chunk of columns
- * that are next to each other, a panel: what the rule says of a number is done with a
- * row of them, so that memory is read row by row.
+ * Blocks with a stride, the columns of matrices, are those of reduce_columns.c.
  */
 #include "device/cpu/reduce.h"
 
@@ -43,6 +41,7 @@
 #include "base/error.h"
 #include "device/cpu/cpu_job.h"
 #include "device/cpu/pool.h"
+#include "device/cpu/reduce_columns.h"
 #include "device/cpu/reduce_lanes.h"
 
 enum {
@@ -62,9 +61,6 @@ typedef struct Reduction {
     size_t size, block;
     size_t chunks;          /* of each block */
     size_t blocks_per_unit; /* if chunks == 1 */
-    size_t stride;          /* from one entry of a block to the next */
-    size_t panels, width;   /* of each matrix, and columns of all but the last one, if
-                             * stride > 1 */
     char *partials;         /* size / block * chunks accumulators, if chunks > 1 */
 } Reduction;
 
@@ -133,133 +129,10 @@ void reduce_blocks(const LaneKernel *k, const char *in, size_t block, size_t cou
     }
 }
 
-/* ----------------------------------------------------------------- columns */
-
-enum {
-    PANEL = 512,                         /* columns, */
-    PANEL_MEMORY = PANEL * LANES_TOTALS, /* and the memory of their partial results */
-    BAND = 1 << 14 /* bytes of partial results taken at a time: they stay in the
-                      first-level cache */
-};
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* 'count' rows of 'width' columns, 'stride' entries apart. */
-typedef struct Rows {
-    const LaneKernel *kernel;
-    const char *in;
-    size_t stride, width, count;
-} Rows;
-
-static void fill_neutral(const LaneKernel *k, char *out, size_t count)
-{
-    for (size_t i = 0; i < count; ++i)
-        memcpy(out + i * k->acc_size, &k->neutral, k->acc_size);
-}
-
-/* Row by row: into[i] = row 'first' + i, or op(into[i], row). */
-static void take_rows(const Rows *r, size_t first, size_t count, bool merge, char *into)
-{
-    const LaneKernel *k = r->kernel;
-    const char *in = r->in + first * r->stride * k->entry_size;
-    const bool dense = r->stride == r->width;
-    const size_t width = dense ? r->width * count : r->width, rows = dense ? 1 : count;
-    if (merge) {
-        k->merge(into, in, r->stride, width, rows);
-        return;
-    }
-    for (size_t i = 0; i < rows; ++i, in += r->stride * k->entry_size)
-        k->load(in, width, width, 1, false, into + i * width * k->acc_size);
-}
-
-/* Steps 2 to 4: up to LANES_CHUNK rows to one row of accumulators. What comes first in
- * a place is put there, as combining it with the neutral element would. */
-static void reduce_rows(const Rows *r, char *out)
-{
-    const LaneKernel *k = r->kernel;
-    _Alignas(64) char totals[PANEL_MEMORY], later[PANEL_MEMORY];
-    size_t lanes = LANES_TOTALS / k->acc_size;
-    const size_t row = r->width * k->acc_size, run = LANES_RUN * lanes;
-    const size_t band = BAND / row;
-    if (r->count < lanes) { /* a partial result for each */
-        lanes = 1;
-        while (lanes < r->count)
-            lanes *= 2;
-        fill_neutral(k, totals + r->count * row, (lanes - r->count) * r->width);
-    }
-    for (size_t i = 0; i < r->count; i += run) {
-        const size_t rows = r->count - i < run ? r->count - i : run;
-        char *parts = i ? later : totals;
-        if (i && rows < lanes)
-            fill_neutral(k, parts + rows * row, (lanes - rows) * r->width);
-        for (size_t lane = 0; lane < lanes && lane < rows; lane += band)
-            for (size_t j = lane; j < rows; j += lanes)
-                take_rows(r, i + j, least(band, least(lanes - lane, rows - j)),
-                          j >= lanes, parts + lane * row);
-        if (i)
-            k->core->merge(totals, parts, 0, lanes * r->width, 1);
-    }
-    for (size_t h = lanes / 2; h > 0; h /= 2)
-        k->core->merge(totals, totals + h * row, 0, h * r->width, 1);
-    memcpy(out, totals, row);
-}
-
-/* A chunk of a panel. */
-static void reduce_columns(const Reduction *r, size_t unit)
-{
-    const LaneKernel *k = r->kernel;
-    const size_t chunk = unit % r->chunks, panel = unit / r->chunks % r->panels;
-    const size_t matrix = unit / r->chunks / r->panels;
-    const size_t column = panel * r->width, first = chunk * LANES_CHUNK;
-    const size_t left = r->stride - column, rows = r->block - first;
-    const size_t start = (matrix * r->block + first) * r->stride + column;
-    const Rows part = {
-        .kernel = k,
-        .in = r->in + start * k->entry_size,
-        .stride = r->stride,
-        .width = left < r->width ? left : r->width,
-        .count = rows < LANES_CHUNK ? rows : LANES_CHUNK,
-    };
-    _Alignas(64) char accs[PANEL * MAX_ACC_SIZE];
-    reduce_rows(&part, accs);
-    const size_t result = matrix * r->stride + column;
-    if (r->chunks == 1)
-        k->store(accs, part.width, part.width, 1, false,
-                 r->out + result * k->entry_size);
-    for (size_t i = 0; r->chunks > 1 && i < part.width; ++i)
-        memcpy(r->partials + ((result + i) * r->chunks + chunk) * k->acc_size,
-               accs + i * k->acc_size, k->acc_size);
-}
-
-static size_t count_panels(const Reduction *r, size_t width)
-{
-    return (r->stride + width - 1) / width;
-}
-
-/* Columns of a panel: as many as leave all threads work, since each row of a panel is
- * in another page. */
-static size_t panel_width(const Reduction *r)
-{
-    enum { SHARES = 2, NARROW = 16 };
-    const size_t units = (size_t) pool_size() * SHARES;
-    const size_t others = r->size / r->block / r->stride * r->chunks;
-    size_t width = r->stride < PANEL ? r->stride : PANEL;
-    while (width > NARROW && others * count_panels(r, width) < units)
-        width = (width / 2 + NARROW - 1) / NARROW * NARROW;
-    return width;
-}
-
 /* ----------------------------------------------------------------- units */
 
 static void reduce_unit(const Reduction *r, size_t unit)
 {
-    if (r->stride > 1) {
-        reduce_columns(r, unit);
-        return;
-    }
     const LaneKernel *k = r->kernel;
     if (r->chunks == 1 && !r->dot) {
         size_t first = unit * r->blocks_per_unit, count = r->size / r->block - first;
@@ -325,11 +198,6 @@ static size_t plan(Reduction *r)
         r->partials = alloc_get(blocks * r->chunks * r->kernel->acc_size);
         TRY(r->partials, 0);
     }
-    if (r->stride > 1) {
-        r->width = panel_width(r);
-        r->panels = count_panels(r, r->width);
-        return blocks / r->stride * r->panels * r->chunks;
-    }
     if (r->partials)
         return blocks * r->chunks;
     r->blocks_per_unit = LANES_CHUNK / r->block;
@@ -361,7 +229,7 @@ bool reduce_now(ReduceOp op, VarType type, const void *in, size_t size, void *ou
     } else if (size <= LANES_CHUNK) {
         reduce_blocks(k, in, size, 1, out);
     } else {
-        Reduction r = { .kernel = k, .in = in, .out = out, .stride = 1 };
+        Reduction r = { .kernel = k, .in = in, .out = out };
         r.size = r.block = size;
         size_t units = plan(&r);
         TRY(units, false);
@@ -414,17 +282,55 @@ static bool plan_units(CpuJob *job, Reduction *r)
     return units != 0;
 }
 
+static void run_columns(CpuJob *job, uint32_t unit, uint32_t worker)
+{
+    (void) worker;
+    columns_run_stored(job->state, unit);
+}
+
+static bool finish_columns(CpuJob *job)
+{
+    columns_finish(job->state);
+    return true;
+}
+
+static void release_columns(CpuJob *job)
+{
+    columns_release(job->state);
+}
+
+static bool prepare_columns(CpuJob *job)
+{
+    const Command *command = job->command;
+    Columns *c = cpu_job_state(job, sizeof *c);
+    c->kernel = reduce_lanes_get()->kernel[command->reduce.op][command->reduce.type];
+    c->in = command_address(command, 0);
+    c->out = command_address(command, 1);
+    c->size = command->size;
+    c->block = command->reduce.block;
+    c->stride = command->reduce.stride;
+    job->run = run_columns;
+    job->finish = finish_columns;
+    job->release = release_columns;
+    TRY(columns_plan(c, (size_t) pool_size() * COLUMNS_SHARES, COLUMNS_PANEL,
+                     COLUMNS_NARROW), false);
+    job->blocks = (uint32_t) columns_units(c);
+    job->small = job->blocks <= INLINE_UNITS;
+    return true;
+}
+
 bool reduce_prepare(CpuJob *job)
 {
     const Command *c = job->command;
+    if (c->reduce.stride > 1)
+        return prepare_columns(job);
     Reduction *r = cpu_job_state(job, sizeof *r);
     r->kernel = reduce_lanes_get()->kernel[c->reduce.op][c->reduce.type];
     r->in = command_address(c, 0);
     r->out = command_address(c, 1);
     r->size = c->size;
     r->block = c->reduce.block;
-    r->stride = c->reduce.stride;
-    if (r->block <= LANES_CHUNK && r->stride == 1) {
+    if (r->block <= LANES_CHUNK) {
         job->range = run_range;
         job->step = (uint32_t) r->block;
         job->most = UINT32_MAX;
@@ -446,6 +352,5 @@ bool reduce_prepare_dot(CpuJob *job)
     r->second_scalar = c->slots[1].bytes == entry;
     r->out = command_address(c, 2);
     r->size = r->block = c->size;
-    r->stride = 1;
     return plan_units(job, r);
 }

@@ -135,10 +135,10 @@ static VarId wait_with_others(ThreadState *ts, VarId id)
     return 0;
 }
 
-/* 'width' says which size of what is recorded the block is. */
-static VarId reduce_later(ThreadState *ts, Var fold, Width width)
+/* 'widths' say which sizes of what is recorded block and stride are. */
+static VarId reduce_later(ThreadState *ts, Var fold, const Width *widths)
 {
-    freezing_fold(ts, &fold, width);
+    freezing_fold(ts, &fold, widths);
     return wait_with_others(ts, fold.value.literal
                                     ? node_new(ts, &fold)
                                     : node_operation(ts, fold.head, var_lanes(&fold),
@@ -153,10 +153,11 @@ static VarId axis_result(ThreadState *ts, Command *c, VarId id,
     c->reduce.type = type;
     c->reduce.block = axis->extent;
     c->reduce.stride = axis->stride;
-    if (axis->stride == 1)
-        return block_result(ts, c, id, axis->widths[0], type, size);
-    freezing_extent(ts, 0, axis->widths[0]);
-    freezing_extent(ts, 1, axis->widths[1]);
+    if (!freezing_command_block(ts, id, axis->widths[0])) {
+        command_free(c);
+        return 0;
+    }
+    freezing_stride_extent(ts, 1, axis->widths[1]);
     return work_result(ts, c, type, size);
 }
 
@@ -183,9 +184,10 @@ VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, const ReductionAxis
         return id;
     }
     VarId done = axis->stride == 1 ? reduce_at_once(ts, op, id, block) : 0;
-    if (!done && axis->stride == 1 && may_wait(ts, &id, 1))
-        return reduce_later(ts, fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block),
-                            axis->widths[0]);
+    if (!done && may_wait(ts, &id, 1))
+        return reduce_later(ts, fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block,
+                                            (uint32_t) axis->stride),
+                            axis->widths);
     TRY(!done, done);
     return reduce_stored(ts, op, id, axis);
 }
@@ -238,8 +240,9 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
     TRY(node_common_size(both, 2, function, &size), 0);
     VarId done = dot_at_once(ts, a, b, size);
     if (!done && may_wait(ts, both, 2))
-        return reduce_later(ts, fold_reduce(OP_DOT, ReduceOpIdentity, both, 2, size),
-                            FREEZING_LANES);
+        return reduce_later(ts,
+                            fold_reduce(OP_DOT, ReduceOpIdentity, both, 2, size, 1),
+                            (const Width[]){ FREEZING_LANES, 0 });
     TRY(!done, done);
     uint32_t size_a = var_lanes_of(a), size_b = var_lanes_of(b);
     size_t entry = type_info[type].size;
@@ -267,7 +270,7 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
         uint32_t flags = (exclusive ? PREFIX_EXCLUSIVE : 0u) |
                          (reverse ? PREFIX_REVERSE : 0u);
         return reduce_later(ts, fold_prefix(id, op, flags, (uint32_t) axis->extent),
-                            axis->widths[0]);
+                            axis->widths);
     }
     size_t bytes = (size_t) size * type_info[type].size;
     Command *c = work_command(ts, COMMAND_PREFIX, size, &id, 1, &bytes, 1, 0);

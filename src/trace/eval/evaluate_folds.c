@@ -100,7 +100,7 @@ bool evaluate_folds_submit(ThreadState *ts, const Assembly *b)
         c->reduce.op = (ReduceOp) (prefix ? fold->rule : fold->op);
         c->reduce.type = (VarType) fold->type;
         c->reduce.block = (size_t) fold->block;
-        c->reduce.stride = 1;
+        c->reduce.stride = (size_t) fold->stride;
         c->reduce.exclusive = fold->flags & PREFIX_EXCLUSIVE;
         c->reduce.reverse = fold->flags & PREFIX_REVERSE;
     }

@@ -61,10 +61,12 @@ static bool takes_fold(const Group *group, const Var *v, uint32_t block)
 {
     if (!group->fold_count)
         return true;
+    const bool same = group->block == block && group->stride == fold_stride(v) &&
+                      group->reverse == fold_is_reverse(v);
+    const bool one = group->size <= REDUCE_SMALL && group->stride == 1 &&
+                     fold_stride(v) == 1;
     return group->fold_count < LAUNCH_FOLDS && !group->compresses &&
-           v->op != OP_COMPRESS &&
-           ((group->block == block && group->reverse == fold_is_reverse(v)) ||
-            group->size <= REDUCE_SMALL);
+           v->op != OP_COMPRESS && (same || one);
 }
 
 /* The first group for a reduction, at or behind 'from'. */
@@ -304,6 +306,7 @@ static bool place_fold(const Placing *p, VarId id, Need *need)
     var_inc(id);
     if (!group->fold_count++) {
         group->block = block;
+        group->stride = fold_stride(v);
         group->reverse = fold_is_reverse(v);
     }
     group->compresses = v->op == OP_COMPRESS;

@@ -24,7 +24,8 @@ typedef struct Group {
     bool compresses;       /* one of them has the kernel for itself: OP_COMPRESS */
     bool reverse;          /* they begin with the last lane */
     uint32_t block;        /* their entries for each result; this and 'reverse' are
-                              those of all if there is more than a chunk of lanes */
+                              those of all if there is more than a chunk of lanes, */
+    uint32_t stride;       /* and this in any case: from one of them to the next */
 } Group;
 
 typedef struct Schedule {

@@ -25,14 +25,15 @@ static inline bool fold_is(const Var *v)
            v->op == OP_PREFIX;
 }
 /** A reduction of one or two variables, or a prefix reduction, within blocks, to be
- *  given to node_new(). */
+ *  given to node_new(). 'stride': from an entry of a block to the next one. */
 static inline Var fold_reduce(Op op, ReduceOp rule, const VarId *ids, uint32_t count,
-                              uint32_t block)
+                              uint32_t block, uint32_t stride)
 {
     const Var *v = var_get(ids[0]);
     Var fold = { .own_lanes = var_entries(v) / block,
                  .dep = { ids[0], count > 1 ? ids[1] : 0 } };
     fold.head = var_head(op, (VarType) v->type, v->device, (uint32_t) rule);
+    fold.value.literal = stride == 1 ? 0 : stride;
     return fold;
 }
 static inline Var fold_prefix(VarId id, ReduceOp op, uint32_t flags, uint32_t block)
@@ -45,16 +46,22 @@ static inline Var fold_prefix(VarId id, ReduceOp op, uint32_t flags, uint32_t bl
     return prefix;
 }
 /** Of REDUCE and PREFIX, which function was being recorded when it was made (the lower
- *  half of freezing_serial()), and which size of it the block is; 0: all lanes. */
+ *  half of freezing_serial()), which size of it the block is, 0: all lanes; and which
+ *  one the stride, 0: it is 1. */
 static inline uint32_t fold_serial(const Var *v) { return v->aux >> 16; }
-static inline uint32_t fold_origin(const Var *v)
+static inline uint32_t fold_block_origin(const Var *v)
 {
-    return (uint32_t) (v->value.literal >> 32);
+    return v->value.literal >> 32 & UINT16_MAX;
 }
-static inline void fold_set_origin(Var *v, uint32_t serial, uint32_t origin)
+static inline uint32_t fold_stride_origin(const Var *v)
+{
+    return (uint32_t) (v->value.literal >> 48);
+}
+static inline void fold_set_origin(Var *v, uint32_t serial, uint16_t block,
+                                   uint16_t stride)
 {
     v->aux |= serial << 16;
-    v->value.literal |= (uint64_t) origin << 32;
+    v->value.literal |= (uint64_t) block << 32 | (uint64_t) stride << 48;
 }
 /** Lanes of the kernel that performs it. */
 static inline uint32_t fold_lanes(const Var *v) { return var_lanes_of(v->dep[0]); }
@@ -66,6 +73,12 @@ static inline uint32_t fold_block(const Var *v)
         case OP_PREFIX: return (uint32_t) v->value.literal;
         default: return fold_lanes(v) / var_entries(v);
     }
+}
+/** How many lanes an entry of a block is from the next one. */
+static inline uint32_t fold_stride(const Var *v)
+{
+    const uint32_t stride = (uint32_t) v->value.literal;
+    return v->op == OP_REDUCE && stride ? stride : 1;
 }
 /** As Fold.op, of a reduction. */
 static inline uint32_t fold_kind(const Var *v)
