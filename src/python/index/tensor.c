@@ -9,6 +9,7 @@
 #include "python/convert/convert.h"
 #include "python/index/index.h"
 #include "python/index/key.h"
+#include "python/index/tensor_rest.h"
 #include "python/index/tensor_select.h"
 #include "python/memory/access.h"
 #include "python/memory/gather.h"
@@ -195,10 +196,13 @@ static bool scatter_traced(const Selection *s, Array *target, Array *value)
         written = leaf_resize(array_leaf(value), extent_next(s->total));
     } else {
         const Leaf places = tensor_select_trace(s);
-        written = places ? leaf_scatter(array_leaf(target), array_leaf(value), places,
-                                        0, ReduceOpIdentity, ReduceModeAuto)
+        const Leaf rest = tensor_rest_copy(s, target, array_leaf(value));
+        written = places ? leaf_scatter(rest ? rest : array_leaf(target),
+                                        array_leaf(value), places, 0, ReduceOpIdentity,
+                                        ReduceModeAuto)
                          : 0;
         leaf_unref(places);
+        leaf_unref(rest);
     }
     if (!written) {
         error_from_core(s->operation, NULL, 0);
