@@ -717,7 +717,8 @@ static int tests(void)
 {
     const struct CMUnitTest list[] = {
         TEST(test_all_types), TEST(test_shapes), TEST(test_together),
-        TEST(test_columns), TEST(test_prefixes), TEST(test_compress), TEST(test_compress_held),
+        TEST(test_columns), TEST(test_prefixes), TEST(test_compress),
+        TEST(test_compress_held),
         TEST(test_one_kernel), TEST(test_prefix_kernel), TEST(test_spent),
         TEST(test_chains), TEST(test_blocks_of_blocks), TEST(test_in_place),
         TEST(test_memory), TEST(test_prefix_memory), TEST(test_prefix_of_array),

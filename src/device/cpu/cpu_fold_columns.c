@@ -7,10 +7,10 @@
  *     lanes of the launch        row 0:   .....[panel].....      tile:  [panel]
  *                                row 1:   .....[panel].....             [panel]
  *
- * All lanes are computed once, whatever else they write. That takes rows, and so panels,
- * that begin where code can begin (CPU_GRANULE), as many units as there are threads, and
- * reductions of one shape. Otherwise the values are *spread*, as in cpu_fold.c: written
- * to arrays first, and reduced in a second phase.
+ * All lanes are computed once, whatever else they write. That takes rows, and so
+ * panels, that begin where code can begin (CPU_GRANULE), as many units as there are
+ * threads, and reductions of one shape. Otherwise the values are *spread*, as in
+ * cpu_fold.c: written to arrays first, and reduced in a second phase.
  */
 #include "device/cpu/cpu_fold_columns.h"
 
@@ -166,7 +166,7 @@ static bool finish(CpuJob *job)
     return true;
 }
 
-/* Put the value of a reduction, 'entries' of it, behind 'bytes' that are taken, but once
+/* Put the value of a reduction, 'entries' of it, behind 'bytes' that are taken; once
  * if several reduce it. */
 static size_t place_value(ColumnsJob *j, uint32_t number, size_t entries, size_t bytes)
 {

@@ -2,8 +2,8 @@
  * reduce_columns.h -- reductions whose blocks are the columns of matrices
  *
  * The order of summation is that of reduce.c: what it says of a number is done with a
- * row of them. A unit is a chunk of a panel, which is some columns that are next to each
- * other, so that memory is read row by row.
+ * row of them. A unit is a chunk of a panel, which is some columns that are next to
+ * each other, so that memory is read row by row.
  *
  *     entries of a matrix:   row 0:  panel 0 | panel 1 | ...
  *                            row 1:  panel 0 | panel 1 | ...
@@ -37,8 +37,8 @@ typedef struct Columns {
     char *partials; /* accumulators of all chunks; NULL where these are results */
 } Columns;
 
-/** Fill in the second half. Panels have 'most' columns at most, and fewer, a multiple of
- *  'narrow', where it takes that to have so many units. False: out of memory. */
+/** Fill in the second half. Panels have 'most' columns at most, and fewer, a multiple
+ *  of 'narrow', where it takes that to have so many units. False: out of memory. */
 bool columns_plan(Columns *c, size_t units, size_t most, size_t narrow);
 size_t columns_units(const Columns *c);
 /** The results are those of the units, once all have run. */
@@ -55,7 +55,7 @@ ColumnsUnit columns_unit(const Columns *c, size_t unit);
 /** One of the reductions of a unit. */
 typedef struct ColumnsTake {
     const LaneKernel *kernel;
-    const char *in; /* the unit's rows, or, if 'fed', those that the feed was called for */
+    const char *in; /* the unit's rows; if 'fed', those that the feed was called for */
     size_t pitch;   /* entries from one to the next */
     bool fed;
     char *totals, *later; /* of accumulators: LANES_TOTALS bytes for each column each;

@@ -23,8 +23,8 @@ typedef struct Box {
     Range ranges[TENSOR_MAX_DIMS];
 } Box;
 
-/* How many places there are along an axis of this stride. Axes of the selection that are
- * found are counted. */
+/* How many places there are along an axis of this stride. Axes of the selection that
+ * are found are counted. */
 static size_t count_along(const Selection *s, size_t stride, size_t *found)
 {
     for (size_t i = 0; i < s->shape.ndim; i++)
@@ -97,7 +97,7 @@ static bool is_shared(const Array *tensor, Leaf value)
     const Leaf target = array_leaf(tensor);
     return !leaf_node(target) && !leaf_node(value) &&
            leaf_state(target) == VarStateEvaluated &&
-           jit_var_ref(leaf_index(target)) > 1 && !size_is_recording() &&
+           leaf_is_shared(target) && !size_is_recording() &&
            !jit_flag(JitFlagSymbolicScope);
 }
 

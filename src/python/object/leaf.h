@@ -173,6 +173,11 @@ Leaf leaf_share(const TypeInfo *info, void *entries, size_t size,
 /** The same, and it is written to: as jit_var_mem_map_release(). */
 Leaf leaf_map(const TypeInfo *info, void *entries, size_t size,
               void (*release)(void *entries, void *payload), void *payload);
+/** Does anything else refer to the variable? A write would copy it. */
+static inline bool leaf_is_shared(Leaf leaf)
+{
+    return jit_var_ref(leaf_index(leaf)) > 1;
+}
 /** Entries that are about to be written. */
 Leaf leaf_undefined(const TypeInfo *info, size_t size);
 /** 0, 1, 2, ... as 32 bit integers without sign; one integer. */

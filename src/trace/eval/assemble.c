@@ -530,7 +530,8 @@ static bool add_fold(Assembly *b, const Group *group, VarId id)
     Fold *fold = &b->folds[b->fold_count++];
     uint32_t kind = fold_kind(v);
     uint32_t reduced = dot && v->dep[0] == v->dep[1] ? (uint32_t) FOLD_SQUARES : kind;
-    *fold = (Fold) { .block = fold_block(v), .stride = fold_stride(v), .source = { 0, FOLD_NONE },
+    *fold = (Fold) { .block = fold_block(v), .stride = fold_stride(v),
+                     .source = { 0, FOLD_NONE },
                      .op = (uint8_t) kind, .type = var_get(v->dep[0])->type };
     if (v->op == OP_PREFIX) {
         fold->rule = (uint8_t) fold_rule(v);
