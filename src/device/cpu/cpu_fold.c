@@ -53,6 +53,7 @@ enum {
     LEAD = LANES_PART, /* entries before a tile, for those that wait */
     MOST_TILE = 4 * LANES_CHUNK, /* lanes of a unit that is one tile, at most */
     PAD = 64,          /* bytes behind a tile */
+    LEAST = LANES_PART, /* lanes of a unit, if there are so many */
     SPREAD = 4,        /* fewer units than this for each worker are spread, */
     SPREAD_LOOPS = 16  /* or this, where some lanes may take much longer than others */
 };
@@ -480,19 +481,19 @@ static size_t find_step(size_t block)
     return block;
 }
 
-/* Lanes of a unit: a chunk, or whole blocks, about as many. Units begin at multiples of
- * CPU_GRANULE, as code wants it. */
-static uint32_t choose_unit(const FoldJob *j)
+/* Lanes of a unit: a chunk, or whole blocks, about as many, or fewer if that gives all
+ * workers work. Units begin at multiples of CPU_GRANULE, as code wants it. */
+static uint32_t choose_unit(const FoldJob *j, uint32_t workers)
 {
     size_t size = j->launch.size, block = j->foldings[0].block;
-    if (size <= LANES_CHUNK)
+    if (size <= LANES_CHUNK && (workers <= 1 || block > LEAST))
         return (uint32_t) size;
     if (block == size || (block > LANES_CHUNK && block % LANES_CHUNK == 0))
         return LANES_CHUNK;
-    size_t step = find_step(block);
-    size_t unit = step;
-    if (step < LANES_CHUNK)
-        unit = LANES_CHUNK / step * step;
+    size_t step = find_step(block), unit = size / (workers * (size_t) SPREAD);
+    unit = unit < LANES_CHUNK ? unit : LANES_CHUNK;
+    unit = unit > LEAST ? unit : LEAST;
+    unit = unit > step ? unit / step * step : step;
     return (uint32_t) (unit < size ? unit : size);
 }
 
@@ -535,7 +536,7 @@ static bool begin_scans(FoldJob *j, const Command *c)
     return true;
 }
 
-static bool note_folds(FoldJob *j, const Command *c)
+static bool note_folds(FoldJob *j, const Command *c, uint32_t workers)
 {
     const Fold *folds = command_folds(c);
     if (folds[0].op == FOLD_COMPRESS)
@@ -543,7 +544,7 @@ static bool note_folds(FoldJob *j, const Command *c)
     for (uint32_t i = 0; i < c->launch.folds; ++i)
         note_fold(j, c, &folds[i]);
     j->differ = find_difference(folds, c->launch.folds);
-    j->unit = j->differ ? (uint32_t) c->size : choose_unit(j);
+    j->unit = j->differ ? (uint32_t) c->size : choose_unit(j, workers);
     return get_partials(j, c) && begin_scans(j, c);
 }
 
@@ -642,7 +643,7 @@ bool cpu_fold_plan(CpuJob *job)
     job->release = release;
     j->foldings = (Folding *) (j + 1);
     j->values = (Value *) (j->foldings + c->launch.folds);
-    TRY(note_folds(j, c), false);
+    TRY(note_folds(j, c, job->workers), false);
     uint32_t least = job->workers;
     least *= j->launch.code->cost.loops ? SPREAD_LOOPS : SPREAD;
     j->spread = job->workers > 1 && count_units(j) < least && job->blocks > 1;
