@@ -7,11 +7,13 @@
  * the function can have any other.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "export/export_files.h"
 #include "export/export_name.h"
 #include "export/export_plan.h"
+#include "recording/recording_fields.h"
 #include "trace/graph/access.h"
 
 /* The head of a table, which has at least one row. */
@@ -166,60 +168,22 @@ static void put_data(const ExportPlan *p, uint32_t number, Text *out)
 
 static const char *truth(bool value) { return value ? "true" : "false"; }
 
+static void put_field(const void *object, const Field *field, Text *out)
+{
+    text_putf(out, ".%s = 0x%" PRIx64, field->name, fields_value(object, field));
+}
+
 /* What its kind has of parameters. */
 static void put_parameters(const ExportPlan *p, uint32_t number, Text *out)
 {
     const Command *c = p->recording->commands[number].pattern;
-    switch (c->kind) {
-        case COMMAND_LAUNCH:
-            text_putf(out, ",\n      .launch = { &own_kernels[%u].cpu.code, %u, %u, "
-                      "%u }", p->kernel_of[number], c->launch.workers, c->launch.words,
-                      c->launch.folds);
-            break;
-        case COMMAND_FILL:
-        case COMMAND_POKE:
-            text_putf(out, ",\n      .fill = { 0x%" PRIx64 ", %u }", c->fill.bits,
-                      c->fill.item_size);
-            break;
-        case COMMAND_REDUCE:
-        case COMMAND_PREFIX:
-            text_putf(out,
-                      ",\n      .reduce = { (ReduceOp) %d, (VarType) %d, %zu, %zu, %s, "
-                      "%s }",
-                      (int) c->reduce.op, (int) c->reduce.type, c->reduce.block,
-                      c->reduce.stride, truth(c->reduce.exclusive),
-                      truth(c->reduce.reverse));
-            break;
-        case COMMAND_DOT:
-            text_putf(out, ",\n      .dot = { (VarType) %d }", (int) c->dot.type);
-            break;
-        case COMMAND_PERMUTATION:
-            text_putf(out, ",\n      .permutation = { %u, %u }", c->permutation.block,
-                      c->permutation.buckets);
-            break;
-        case COMMAND_SORT:
-            text_putf(out, ",\n      .sort = { (VarType) %d, %zu, %s, %s }",
-                      (int) c->sort.type, c->sort.block, truth(c->sort.descending),
-                      truth(c->sort.positions));
-            break;
-        case COMMAND_TRANSPOSE:
-            text_putf(out, ",\n      .transpose = { (VarType) %d, %zu, %zu, %zu }",
-                      (int) c->transpose.type, c->transpose.rows, c->transpose.columns,
-                      c->transpose.items);
-            break;
-        case COMMAND_GEMM:
-            text_putf(out, ",\n      .gemm = { (VarType) %d }", (int) c->gemm.type);
-            break;
-        case COMMAND_COMBINE:
-            text_putf(out, ",\n      .combine = { (ReduceOp) %d, (VarType) %d, %zu, "
-                      "%u }", (int) c->combine.op, (int) c->combine.type,
-                      c->combine.stride, c->combine.copies);
-            break;
-        case COMMAND_ORDERED:
-            text_putf(out, ",\n      .ordered = { (ReduceOp) %d, (VarType) %d }",
-                      (int) c->ordered.op, (int) c->ordered.type);
-            break;
-        default: /* the others have none */ break;
+    const RecordingKind *kind = &recording_kinds[c->kind];
+    if (c->kind == COMMAND_LAUNCH)
+        text_putf(out, ",\n      .launch.code = &own_kernels[%u].cpu.code",
+                  p->kernel_of[number]);
+    for (size_t i = 0; i < kind->field_count; ++i) {
+        text_put(out, i % 2 ? ", " : ",\n      ");
+        put_field(c, &kind->fields[i], out);
     }
 }
 
@@ -348,12 +312,23 @@ static void put_widths(const ExportPlan *p, Text *out)
     close_table(out);
 }
 
-static void put_loop(const FrozenLoop *loop, Text *out)
+/* A list of the recording as it is. */
+static void put_list(const ExportPlan *p, size_t number, Text *out)
 {
-    text_putf(out, "    { %u, %u, %u, %u, %u, %u, 0x%x, %u, %u, %u, %u },\n",
-              loop->first, loop->end, loop->inner, loop->enter, loop->again,
-              loop->least, loop->most, loop->arrays, loop->arrays_end, loop->state,
-              loop->states);
+    const RecordingList *list = &recording_lists[number];
+    const uint32_t count = recording_count(p->recording, number);
+    char name[32];
+    snprintf(name, sizeof(name), "own_%s", list->name);
+    open_table(out, list->type, name, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        const void *element = recording_element(p->recording, number, i);
+        for (size_t k = 0; k < list->field_count; ++k) {
+            text_put(out, !k ? "    { " : k % 4 ? ", " : ",\n      ");
+            put_field(element, &list->fields[k], out);
+        }
+        text_put(out, " },\n");
+    }
+    close_table(out);
 }
 
 static void put_arrays(const ExportPlan *p, Text *out)
@@ -370,27 +345,10 @@ static void put_arrays(const ExportPlan *p, Text *out)
                   a->width, a->entry, a->last);
     }
     close_table(out);
-    open_table(out, "FrozenUse", "own_uses", r->use_count);
-    for (uint32_t i = 0; i < r->use_count; ++i) {
-        const FrozenUse *u = &r->uses[i];
-        text_putf(out, "    { %u, %u, %u, %u, 0x%x, %zu },\n", u->array, u->width,
-                  u->entry, u->access, u->word, u->offset);
-    }
-    close_table(out);
-    open_table(out, "FrozenRead", "own_reads", r->read_count);
-    for (uint32_t i = 0; i < r->read_count; ++i)
-        text_putf(out, "    { %u, %u, %u, %u },\n", r->reads[i].behind,
-                  r->reads[i].array, r->reads[i].place, r->reads[i].width);
-    close_table(out);
-    open_table(out, "FrozenLoop", "own_loops", r->loop_count);
-    for (uint32_t i = 0; i < r->loop_count; ++i)
-        put_loop(&r->loops[i], out);
-    close_table(out);
-    open_table(out, "FrozenState", "own_states", r->state_count);
-    for (uint32_t i = 0; i < r->state_count; ++i)
-        text_putf(out, "    { %u, %u, %u },\n", r->states[i].initial,
-                  r->states[i].array, r->states[i].next);
-    close_table(out);
+    put_list(p, RECORDING_USES, out);
+    put_list(p, RECORDING_READS, out);
+    put_list(p, RECORDING_LOOPS, out);
+    put_list(p, RECORDING_STATES, out);
 }
 
 /* What the host has read: entries of inputs in the words of the caller. */
@@ -408,13 +366,7 @@ static void put_decision_text(const ExportPlan *p, uint32_t decision, Text *out)
 static void put_contents(const ExportPlan *p, Text *out)
 {
     const Recording *r = p->recording;
-    open_table(out, "FrozenContent", "own_contents", r->content_count);
-    for (uint32_t i = 0; i < r->content_count; ++i) {
-        const FrozenContent *c = &r->contents[i];
-        text_putf(out, "    { %u, %u, %zu, %zu, %zu },\n", c->behind, c->array,
-                  c->offset, c->bytes, c->first);
-    }
-    close_table(out);
+    put_list(p, RECORDING_CONTENTS, out);
     text_put(out, "\nstatic unsigned char own_content[] = {");
     for (size_t i = 0; i < r->content_bytes; ++i)
         text_putf(out, "%s%u,", i % 16 ? " " : "\n    ", r->content[i]);

@@ -18,14 +18,17 @@ size_t fields_size(const Field *fields, size_t count)
     return size;
 }
 
+uint64_t fields_value(const void *object, const Field *field)
+{
+    uint64_t value = 0;
+    memcpy(&value, (const char *) object + field->offset, field->size);
+    return value;
+}
+
 void fields_put(Text *out, const void *object, const Field *fields, size_t count)
 {
-    for (size_t i = 0; i < count; ++i) {
-        const Field *field = &fields[i];
-        uint64_t value = 0;
-        memcpy(&value, (const char *) object + field->offset, field->size);
-        bytes_put(out, value, field->size);
-    }
+    for (size_t i = 0; i < count; ++i)
+        bytes_put(out, fields_value(object, &fields[i]), fields[i].size);
 }
 
 bool fields_equal(const void *a, const void *b, const Field *fields, size_t count)

@@ -31,11 +31,12 @@ enum { OF_BOOLS = OF_ENUM + 2 };
 
 typedef struct Field {
     uint16_t offset, size;
-    uint16_t space; /* FieldSpace */
+    uint16_t space;   /* FieldSpace */
+    const char *name; /* as a designator of C */
 } Field;
 
 #define FIELD(type, member, space) \
-    { offsetof(type, member), sizeof(((type *) 0)->member), space }
+    { offsetof(type, member), sizeof(((type *) 0)->member), space, #member }
 /** A table as two arguments. */
 #define FIELDS(table) table, sizeof(table) / sizeof(*(table))
 
@@ -46,6 +47,8 @@ typedef struct FieldCounts {
 
 /** Bytes of a row of the file. */
 size_t fields_size(const Field *fields, size_t count);
+/** The value of a field, without sign. */
+uint64_t fields_value(const void *object, const Field *field);
 bool fields_equal(const void *a, const void *b, const Field *fields, size_t count);
 void fields_put(Text *out, const void *object, const Field *fields, size_t count);
 /** False: the reader has failed, or a number is not one of what it should be. */

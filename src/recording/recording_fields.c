@@ -79,8 +79,8 @@ static const Field loop_fields[] = {
 };
 _Static_assert(sizeof(FrozenLoop) == 44, "a field has no row");
 
-static const Field bound_fields[] = { { 0, sizeof(Width), OF_SIZES } };
-static const Field extent_fields[] = { { 0, sizeof(Width), OF_SIZES_OR_0 } };
+static const Field bound_fields[] = { { 0, sizeof(Width), OF_SIZES, "" } };
+static const Field extent_fields[] = { { 0, sizeof(Width), OF_SIZES_OR_0, "" } };
 
 /* 'pattern' and 'launch.kernel' follow the lists. */
 static const Field command_fields[] = {
@@ -99,22 +99,25 @@ static const Field command_fields[] = {
 _Static_assert(sizeof(FrozenCommand) == 64, "a field has no row");
 
 const RecordingList recording_lists[] = {
-#define LIST(name, one, Element, table, space)                                         \
-    { offsetof(Recording, name), offsetof(Recording, one##_count),                     \
-      offsetof(Recording, one##_capacity), sizeof(Element), FIELDS(table), space }
-    { offsetof(Recording, widths.terms), offsetof(Recording, widths.count),
-      offsetof(Recording, widths.capacity), sizeof(WidthTerm), FIELDS(term_fields),
-      OF_SIZES },
-    LIST(widths.guards, widths.guard, WidthGuard, guard_fields, OF_NUMBERS),
-    LIST(arrays, array, FrozenArray, array_fields, OF_ARRAYS),
-    LIST(uses, use, FrozenUse, use_fields, OF_NUMBERS),
-    LIST(commands, command, FrozenCommand, command_fields, OF_NUMBERS),
-    LIST(reads, read, FrozenRead, read_fields, OF_NUMBERS),
-    LIST(contents, content, FrozenContent, content_fields, OF_NUMBERS),
-    LIST(loops, loop, FrozenLoop, loop_fields, OF_NUMBERS),
-    LIST(states, state, FrozenState, state_fields, OF_NUMBERS),
-    LIST(bounds, bound, Width, bound_fields, OF_NUMBERS),
-    LIST(extents, extent, Width, extent_fields, OF_NUMBERS),
+#define LIST(number, list, one, Element, table, space)                                 \
+    [RECORDING_##number] = { offsetof(Recording, list),                                \
+                             offsetof(Recording, one##_count),                         \
+                             offsetof(Recording, one##_capacity), sizeof(Element),     \
+                             FIELDS(table), space, #Element, #list }
+    [RECORDING_TERMS] = { offsetof(Recording, widths.terms),
+                          offsetof(Recording, widths.count),
+                          offsetof(Recording, widths.capacity), sizeof(WidthTerm),
+                          FIELDS(term_fields), OF_SIZES, "WidthTerm", "terms" },
+    LIST(GUARDS, widths.guards, widths.guard, WidthGuard, guard_fields, OF_NUMBERS),
+    LIST(ARRAYS, arrays, array, FrozenArray, array_fields, OF_ARRAYS),
+    LIST(USES, uses, use, FrozenUse, use_fields, OF_NUMBERS),
+    LIST(COMMANDS, commands, command, FrozenCommand, command_fields, OF_NUMBERS),
+    LIST(READS, reads, read, FrozenRead, read_fields, OF_NUMBERS),
+    LIST(CONTENTS, contents, content, FrozenContent, content_fields, OF_NUMBERS),
+    LIST(LOOPS, loops, loop, FrozenLoop, loop_fields, OF_NUMBERS),
+    LIST(STATES, states, state, FrozenState, state_fields, OF_NUMBERS),
+    LIST(BOUNDS, bounds, bound, Width, bound_fields, OF_NUMBERS),
+    LIST(EXTENTS, extents, extent, Width, extent_fields, OF_NUMBERS),
 #undef LIST
 };
 _Static_assert(sizeof recording_lists / sizeof *recording_lists == RECORDING_LISTS,

@@ -17,9 +17,14 @@ typedef struct RecordingList {
     const Field *fields;
     size_t field_count;
     FieldSpace space; /* OF_NUMBERS: nothing refers to them */
+    const char *type, *name; /* of an element; of the list */
 } RecordingList;
 
-enum { RECORDING_LISTS = 11 };
+enum {
+    RECORDING_TERMS, RECORDING_GUARDS, RECORDING_ARRAYS, RECORDING_USES,
+    RECORDING_COMMANDS, RECORDING_READS, RECORDING_CONTENTS, RECORDING_LOOPS,
+    RECORDING_STATES, RECORDING_BOUNDS, RECORDING_EXTENTS, RECORDING_LISTS
+};
 extern const RecordingList recording_lists[RECORDING_LISTS];
 
 /** Parameters of a kind of command, and how many arrays it uses. */
