@@ -10,11 +10,20 @@
 #include "device/device.h"
 
 const CommandInfo command_info[COMMAND_COUNT] = {
-#define COMMAND(name, text, history, inputs) \
-    [COMMAND_##name] = { text, history, inputs },
+#define SIZES(first, count) offsetof(Command, first), count
+#define NO_SIZES 0, 0
+#define COMMAND(name, text, history, inputs, ...) \
+    [COMMAND_##name] = { text, history, inputs, __VA_ARGS__ },
 #include "device/commands.def"
 #undef COMMAND
+#undef SIZES
+#undef NO_SIZES
 };
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "all of them are of one type");
+_Static_assert(offsetof(Command, reduce.stride) ==
+                   offsetof(Command, reduce.block) + sizeof(size_t), "one by one");
+_Static_assert(offsetof(Command, transpose.items) ==
+                   offsetof(Command, transpose.rows) + 2 * sizeof(size_t), "likewise");
 
 enum { ALIGNMENT = 16 };
 

@@ -31,7 +31,7 @@
 enum { COMMAND_NO_HISTORY = -1 };
 
 typedef enum CommandKind {
-#define COMMAND(name, text, history, inputs) COMMAND_##name,
+#define COMMAND(name, ...) COMMAND_##name,
 #include "device/commands.def"
 #undef COMMAND
     COMMAND_COUNT
@@ -41,6 +41,8 @@ typedef struct CommandInfo {
     const char *name;
     int history;     /* KernelType or COMMAND_NO_HISTORY */
     uint32_t inputs; /* for the history */
+    size_t first_size; /* offset in Command of the parameters that are sizes */
+    uint32_t sizes;    /* how many there are, one behind the other */
 } CommandInfo;
 extern const CommandInfo command_info[COMMAND_COUNT];
 

@@ -85,7 +85,7 @@ static bool add_kernel(ExportPlan *p, uint32_t command, const Code *code)
 }
 
 const char *const export_plan_kinds[COMMAND_COUNT] = {
-#define COMMAND(name, text, history, inputs) [COMMAND_##name] = "COMMAND_" #name,
+#define COMMAND(name, ...) [COMMAND_##name] = "COMMAND_" #name,
 #include "device/commands.def"
 #undef COMMAND
 };

@@ -10,22 +10,6 @@
 
 #include "ir/type.h"
 
-/* Where the parameters of a kind are that are sizes; 0: it has none, or they are in its
- * data. */
-static const size_t places[COMMAND_COUNT] = {
-    [COMMAND_FILL] = offsetof(Command, fill.bits),
-    [COMMAND_REDUCE] = offsetof(Command, reduce.block),
-    [COMMAND_PREFIX] = offsetof(Command, reduce.block),
-    [COMMAND_SORT] = offsetof(Command, sort.block),
-    [COMMAND_TRANSPOSE] = offsetof(Command, transpose.rows),
-    [COMMAND_COMBINE] = offsetof(Command, combine.stride),
-};
-_Static_assert(sizeof(size_t) == sizeof(uint64_t), "all of them are of one type");
-_Static_assert(offsetof(Command, reduce.stride) ==
-                   offsetof(Command, reduce.block) + sizeof(size_t), "one by one");
-_Static_assert(offsetof(Command, transpose.items) ==
-                   offsetof(Command, transpose.rows) + 2 * sizeof(size_t), "likewise");
-
 enum {
     GEMM_EXTENTS = offsetof(GemmShape, transpose_a) / sizeof(size_t),
     AXIS_EXTENTS = sizeof(GemmAxis) / sizeof(size_t)
@@ -37,10 +21,7 @@ uint32_t recording_extents(const Command *c)
         case COMMAND_LAUNCH: return 2 * c->launch.folds; /* block and stride of each */
         case COMMAND_GEMM:
             return GEMM_EXTENTS + AXIS_EXTENTS * ((const GemmShape *) c->data)->axes;
-        case COMMAND_REDUCE:
-        case COMMAND_PREFIX: return 2; /* one behind the other */
-        case COMMAND_TRANSPOSE: return 3; /* one behind the other, too */
-        default: return places[c->kind] != 0;
+        default: return command_info[c->kind].sizes;
     }
 }
 
@@ -50,15 +31,15 @@ uint64_t *recording_extent(Command *c, uint32_t number)
         Fold *fold = &command_folds(c)[number / 2];
         return number % 2 ? &fold->stride : &fold->block;
     }
-    size_t place = places[c->kind] + number * sizeof(size_t);
-    char *start = (char *) c;
+    char *first = (char *) c + command_info[c->kind].first_size;
     if (c->kind == COMMAND_GEMM) {
-        start = c->data;
-        place = number < GEMM_EXTENTS
-                    ? number * sizeof(size_t)
-                    : sizeof(GemmShape) + (number - GEMM_EXTENTS) * sizeof(size_t);
+        first = c->data;
+        if (number >= GEMM_EXTENTS) { /* of the axes, behind the shape */
+            first += sizeof(GemmShape);
+            number -= GEMM_EXTENTS;
+        }
     }
-    return (uint64_t *) (void *) (start + place);
+    return (uint64_t *) (void *) (first + number * sizeof(uint64_t));
 }
 
 /* --------------------------------------------------------------------- sizes */
