@@ -3,6 +3,7 @@
 
 * lines have at most 88 columns, no tabs (Makefiles aside) and no trailing blanks;
 * no marks of unfinished work are left behind;
+* no comment or document has a phrase of tools/words.txt;
 * files over 900 lines are named (a warning: it is where to look again);
 * every header compiles alone: the library's as C11, public ones as C99 and C++17 (those
   of the extension only if the headers of Python are there);
@@ -19,8 +20,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from bisect import bisect_right
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +43,14 @@ LINES = 900
 
 # Spelled so that this file does not find itself.
 MARKS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+
+# String literals, which tests compare, may hold any phrase: what stands between two
+# double quotes of one line of C or Python is not looked at. Three of them begin a
+# docstring, which is.
+STRINGS = re.compile(r'"(?:\\.|[^"\\])*"')
+LITERALS = {".c", ".h", ".cpp", ".py", ".pyi"}
+# What a comment's next line begins with.
+LEADER = " *#/"
 
 # Headers that hold C++.
 CPP_HEADERS = {"array.h", "llvm.h", "cuda.h", "half.h"}
@@ -77,6 +88,46 @@ def check_text(path: Path) -> Iterator[str]:
         yield f"{name(path)}:{len(lines)}: no newline at the end of the file"
     if len(lines) > LINES + 1:
         print(f"{name(path)}:1: warning: {len(lines) - 1} lines, more than {LINES}")
+
+
+def documents() -> Iterator[Path]:
+    """Yield the files of which only the words are checked."""
+    yield from sorted(ROOT.glob("*.md"))
+    yield from sorted((ROOT / "docs").rglob("*.md"))
+    for folder in FOLDERS:
+        yield from sorted((ROOT / folder).rglob("*.md"))
+
+
+def read_words() -> list[tuple[re.Pattern[str], str]]:
+    """The phrases of tools/words.txt, with what to say instead of each."""
+    words = []
+    for line in (ROOT / "tools/words.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            phrase, instead = line.split("\t")
+            words.append((re.compile(phrase, re.IGNORECASE), instead))
+    return words
+
+
+def prose(path: Path) -> list[str]:
+    """The lines of a file, without string literals."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in LITERALS:
+        text = text.replace('"""', "")
+    lines = text.split("\n")
+    if path.suffix in LITERALS:
+        lines = [STRINGS.sub('""', line) for line in lines]
+    return lines
+
+
+def check_words(path: Path, words: list[tuple[re.Pattern[str], str]]) -> Iterator[str]:
+    """Yield the phrases of a file that have a better wording."""
+    lines = [line.strip(LEADER) for line in prose(path)]
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    text = " ".join(lines)  # a phrase may go on in the next line
+    for phrase, instead in words:
+        for found in phrase.finditer(text):
+            where = f"{name(path)}:{bisect_right(starts, found.start())}: "
+            yield where + f"'{found[0]}', say instead: {instead}"
 
 
 def compilers(header: Path) -> Iterator[list[str]]:
@@ -136,6 +187,9 @@ def main() -> int:
     """Check the whole tree."""
     files = list(project_files())
     errors = [error for path in files for error in check_text(path)]
+    words = read_words()
+    for path in [*files, *documents()]:
+        errors += check_words(path, words)
     errors += check_listed()
     headers = [
         path

@@ -7,7 +7,7 @@
  * function here takes either; those that have a plain result from plain operands cost
  * what the function of jit.h costs.
  *
- *      uint64_t x = ad_var_track(jit_var_mem_copy(...));   derivatives by x are wanted
+ *      uint64_t x = ad_var_track(jit_var_mem_copy(...));  derivatives with respect to x
  *      uint64_t y = ad_var_mul(x, x);
  *      ad_set_grad(y, one);                                the loss: dy/dy
  *      ad_enqueue(ADModeBackward, y);

@@ -44,7 +44,7 @@ extern "C" {
  * recording to it. What was bound, and what has to be equal, is checked at each
  * repetition, which is refused if it does not hold. Inputs of equal sizes stay so, and
  * those of size 0 and 1 keep these. A size that no array has goes in and out as a
- * literal of so many entries.
+ * literal with that many entries.
  *
  * Contents. The host cannot read arrays meanwhile (jit_var_read(), jit_var_data(),
  * which lanes make an evaluated call, ...): JIT_ERROR_STATE, unless it is allowed
@@ -124,8 +124,8 @@ JIT_EXPORT size_t jit_freeze_foreign(size_t capacity, uint32_t *indices);
  *  that an index may occur several times (0: none). What custom operations
  *  (ADCustom) hold, and variables of other threads, is not known. How many there are,
  *  of which at most 'capacity' are filled in (borrowed), in ascending order; SIZE_MAX
- *  on errors: a variable does not exist, nothing is recorded (JIT_ERROR_STATE), memory
- *  is out. */
+ *  on errors: a variable does not exist, nothing is recorded (JIT_ERROR_STATE), out of
+ *  memory. */
 JIT_EXPORT size_t jit_freeze_escaped(size_t count, const uint32_t *known,
                                      size_t capacity, uint32_t *indices);
 
@@ -246,7 +246,7 @@ typedef enum JitSizeRelation {
 JIT_EXPORT JitSize jit_freeze_size(uint32_t index);
 JIT_EXPORT JitSize jit_freeze_size_constant(int64_t value);
 JIT_EXPORT JitSize jit_freeze_size_op(JitSizeOp op, JitSize a, JitSize b);
-/** The value that a size has now; of one that is none, 0 and an error. */
+/** The value that a size has now; 0 and an error if there is no such size. */
 JIT_EXPORT int64_t jit_freeze_size_value(JitSize size);
 /** Bind the recording to a relation between two sizes being what it is now: 1 if it
  *  holds, 0 if not, -1 on errors. */

@@ -566,7 +566,7 @@ JIT_EXPORT uint32_t jit_var_write(uint32_t index, size_t offset, const void *src
  *  Returns the variable to use from now on (a new reference). Masks are one byte an
  *  entry. */
 JIT_EXPORT uint32_t jit_var_data(uint32_t index, void **ptr);
-/** The same for memory that somebody is going to write to. Whoever reads the variable
+/** The same for memory that somebody is going to write to. Readers of the variable
  *  must not see that: if there are references other than 'own', which are the caller's,
  *  and those that are lent, the result is a copy. jit_var_take_back() drops the
  *  reference. */
@@ -706,7 +706,7 @@ JIT_EXPORT bool jit_aggregate(JitBackend backend, void *dst,
 JIT_EXPORT uint32_t jit_var_inc_ref(uint32_t index);
 JIT_EXPORT void jit_var_dec_ref(uint32_t index);
 /** The same for many at once, 0 among them is passed over. False: one that is to get a
- *  reference is no variable, and none has got any. */
+ *  reference is not a variable, and none has got any. */
 JIT_EXPORT bool jit_var_inc_refs(size_t count, const uint32_t *indices);
 JIT_EXPORT void jit_var_dec_refs(size_t count, const uint32_t *indices);
 JIT_EXPORT uint32_t jit_var_inc_ref_ext(uint32_t index);
@@ -720,8 +720,8 @@ JIT_EXPORT size_t jit_var_size(uint32_t index);
 JIT_EXPORT size_t jit_var_peek_size(uint32_t index);
 JIT_EXPORT VarType jit_var_type(uint32_t index);
 JIT_EXPORT VarState jit_var_state(uint32_t index);
-/** The same, and a recording takes no note of it (jit_freeze_foreign()): for the own
- *  books of whoever keeps variables. */
+/** The same, and a recording takes no note of it (jit_freeze_foreign()): for the
+ *  bookkeeping of a caller that keeps variables. */
 JIT_EXPORT VarState jit_var_peek_state(uint32_t index);
 /** Number of queued writes (scatters and the like) of all threads. An operation on an
  *  array with such (VarStateDirty) has them evaluated first: a caller that must not be

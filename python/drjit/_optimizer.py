@@ -14,8 +14,8 @@ from drjit import _core
 
 dr: Any = drjit
 
-# A step of up to so many parameters is one kernel, with the gradients' computation. The
-# kernel of more would read and write more arrays at a time than a processor's caches
+# A step of up to this many parameters is one kernel, with the gradients' computation. A
+# kernel for more would read and write more arrays at a time than a processor's caches
 # follow (seven for each parameter of Adam, a seventh of the speed for 100 of them). So
 # each has a launch of the same kernel, which the device runs as one job. Those of few
 # entries, where launches cost more than that, share a kernel with some others.

@@ -816,8 +816,8 @@ def _suffix_of(parts: Iterable[Any]) -> str:
 
 
 def _resized(array: Any, before: int, after: int) -> Any:
-    """Rows of so many entries before, cut or filled with zeros. One of the numbers is
-    the next power of two of the other."""
+    """Rows of ``before`` entries, cut or filled with zeros to ``after``. One of the
+    numbers is the next power of two of the other."""
     unsigned = dr.uint32_array_t(type(array))
     lane = dr.arange(unsigned, dr.width(array) // before * after)
     row = lane // after

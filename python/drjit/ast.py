@@ -333,7 +333,7 @@ class _Rewriter:
         effect: Effect = node.effect
         state = effect.values.intersection(known, needed)
         state &= self.scope.variables | effect.writes | (effect.changes & self.changed)
-        # A global that is defined, or imported, here is no variable.
+        # A global that is defined, or imported, here is not a variable.
         state -= self.scope.globals - self.scope.variables - self.changed
         return (state | hints.include) - hints.exclude
 

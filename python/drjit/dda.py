@@ -360,8 +360,8 @@ class _Volume:
         self._mode = dr.ReduceMode.Auto
 
     def choose_mode(self, rays: int) -> None:
-        """How the gradient of so many rays is added up: cell by cell, and so often that
-        a copy for each thread, which is filled and folded, pays in the end."""
+        """How the gradient of this many rays is added up: cell by cell, and so often
+        that a copy for each thread, which is filled and folded, pays in the end."""
         entries = dr.width(self._values) * dr.thread_count()
         writes = rays * self._longest << len(self._strides)
         if entries <= min(writes, _COPIES):

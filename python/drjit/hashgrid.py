@@ -536,7 +536,7 @@ def _all_numbers(found: list[Any]) -> bool:
 
 
 def _array_type(leaf: Any, width: int) -> Any:
-    """Arrays of so many components, 0 for any number, of one type."""
+    """Arrays of ``width`` components, 0 for any number, of one type."""
     if width == 1:
         return leaf
     suffix = {"Float16": "f16", "Float": "f", "Float64": "f64"}[leaf.__name__]

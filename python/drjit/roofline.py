@@ -22,7 +22,7 @@ _CHAINS, _STEPS = 8, 32  # sums that do not wait for each other, and their lengt
 
 
 class Peaks(NamedTuple):
-    """What kernels of the package reach at best, with so many threads."""
+    """What kernels of the package reach at best, with this many threads."""
 
     #: Bytes that are read and written in a second when an array beyond all caches is
     #: copied.
@@ -56,7 +56,7 @@ class Rate(NamedTuple):
 
 
 def best_seconds(work: Callable[[], Any], times: int) -> float:
-    """The least time of so many evaluations of what ``work`` returns."""
+    """The least time of ``times`` evaluations of what ``work`` returns."""
     best = float("inf")
     for _ in range(times):
         result = work()

@@ -96,7 +96,7 @@ uint32_t jit_var_ref(uint32_t index)
 
 /* -------------------------------------------------------------- properties */
 
-/* Whoever looks at a variable may do anything with what it is. */
+/* Code that looks at a variable may do anything with what it finds. */
 static void note_read(VarId id)
 {
     ThreadState *ts = thread_self.state;

@@ -25,7 +25,7 @@ void *alloc_aligned(size_t size);
  *  64 KiB): unlike the C library's, a large block goes back to the system when
  *  it is released, whatever lies beside it. */
 void *alloc_pages(size_t size, size_t alignment);
-/** Release what alloc_pages() gave for so many bytes. */
+/** Release what alloc_pages() gave for 'size' bytes. */
 void alloc_pages_free(void *ptr, size_t size);
 /** All of this block will be written: have the system give its pages at once, which
  *  takes a third of the time of a fault for each. Nothing happens to small blocks. */

@@ -45,7 +45,7 @@ const void *bytes_skip(ByteReader *in, size_t size);
 uint64_t bytes_take(ByteReader *in, size_t size);
 /** What bytes_put_block() has written. */
 const void *bytes_take_block(ByteReader *in, size_t *size);
-/** A number of things, each of which takes at least so many bytes of what is left. */
+/** A number of things, each of which takes at least 'each' bytes of what is left. */
 uint32_t bytes_take_count(ByteReader *in, size_t each);
 /** Has all of it been read, and nothing been missing? */
 bool bytes_complete(const ByteReader *in);

@@ -3,8 +3,8 @@
  *
  * interrupt_raise() may be called from a signal handler. Work remembers the number of
  * requests when it was begun. If that has changed by the time it ends, it has failed:
- * so kernels may leave at the back edge of any loop where they see that, and whoever
- * hands out blocks of lanes hands out no more.
+ * so kernels may leave at the back edge of any loop where they see that, and a thread
+ * that hands out blocks of lanes hands out no more.
  */
 #ifndef BASE_INTERRUPT_H
 #define BASE_INTERRUPT_H

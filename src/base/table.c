@@ -133,8 +133,8 @@ void *table_get(const Table *table, const void *key, size_t key_size)
     return entry ? entry->value : NULL;
 }
 
-/* The entry of a key, which gets one with this value if it has none. NULL: memory is
- * out. */
+/* The entry of a key, which gets one with this value if it has none. NULL: out of
+ * memory. */
 static TableEntry *enter(Table *table, const void *key, size_t key_size, void *value)
 {
     Wanted w = wanted(table, key, key_size);

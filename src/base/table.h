@@ -31,8 +31,8 @@ typedef struct Table {
 void *table_get(const Table *table, const void *key, size_t key_size);
 /** Insert or replace. False (nothing changed) when out of memory. */
 bool table_put(Table *table, const void *key, size_t key_size, void *value);
-/** The number of a key, which is 'fresh' from now on if it had none. UINT32_MAX: memory
- *  is out. All values of such a table are numbers. */
+/** The number of a key, which is 'fresh' from now on if it had none. UINT32_MAX: out of
+ *  memory. All values of such a table are numbers. */
 uint32_t table_number(Table *table, const void *key, size_t key_size, uint32_t fresh);
 /** Take a key out; returns its value, NULL if it was absent. */
 void *table_remove(Table *table, const void *key, size_t key_size);

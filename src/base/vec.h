@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The bytes of an array that grows, by at least half, to so many elements, and its new
- *  capacity. 0: too many (error recorded, nothing changed). */
+/** The bytes of an array that grows, by at least half, to this many elements, and its
+ *  new capacity. 0: too many (error recorded, nothing changed). */
 size_t vec_size(uint32_t *capacity, uint32_t count, size_t element_size);
 /** Grow an array that is too small; see below. */
 bool vec_grow(void *data, uint32_t *capacity, uint32_t count, size_t element_size);

@@ -11,8 +11,8 @@
  * A cache has a bound: beyond it, and when they were not used for some ten seconds, the
  * buffers that were used least recently go back to the device.
  *
- * What a failed command was to write is marked as failed: whoever waits for it, and
- * each command that reads it, gets the error.
+ * What a failed command was to write is marked as failed: a thread that waits for it,
+ * and each command that reads it, gets the error.
  *
  * Threads: everything here may be called from any thread; the caches have their own
  * lock (the innermost one).
@@ -120,8 +120,8 @@ static inline void buffer_retain(Buffer *buffer)
  *  not, the only reference to a buffer that a thread sees is the only one. Written by
  *  redo.c. */
 extern _Atomic bool buffer_kept_ever;
-/** Another reference, for who keeps all others from taking any meanwhile: nobody else
- *  has the buffer, or whoever has it needs the graph lock, which is held. */
+/** Another reference, for a caller that keeps all others from taking any meanwhile:
+ *  nobody else has the buffer, or all who do need the graph lock, which is held. */
 static inline void buffer_retain_alone(Buffer *buffer)
 {
     if (atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1 &&
@@ -174,7 +174,7 @@ size_t buffer_trim(void);
 void buffer_set_cache_limit(struct Device *device, size_t bytes);
 size_t buffer_cache_limit(struct Device *device);
 
-/** For tests: so many seconds pass. */
+/** For tests: let this many seconds pass. */
 void buffer_pass_time(uint32_t seconds);
 
 typedef struct BufferStats {

@@ -3,8 +3,8 @@
  *
  * Whatever runs on a device is a Command: its kind, its parameters as plain values, and
  * its operands as slots, which name buffers. Nothing else can be submitted to a stream.
- * So whoever records, prints, compares, orders or repeats work needs to know slots
- * only:
+ * So code that records, prints, compares, orders or repeats work needs to know
+ * slots only:
  *
  *     Command │ kind, size, parameters, whom to tell
  *             │ slots[]  buffer, offset, bytes, read or written
@@ -128,7 +128,7 @@ struct Command {
     union {
         struct { Code *code; uint32_t workers, words, folds; } launch; /* the reference
                              is owned; worker numbers stay below 'workers', 0: any
-                             number; 'data': so many words, then Folds */
+                             number; 'data': the words, then Folds */
         struct { uint64_t bits; uint32_t item_size; } fill; /* FILL, POKE */
         struct { ReduceOp op; VarType type; size_t block, stride;
                  bool exclusive, reverse; } reduce; /* REDUCE, PREFIX; 'stride': from
@@ -202,7 +202,7 @@ Command *command_like(const Command *command, uint64_t size);
 /** The same command once more, with references of its own; nobody is told of its end.
  *  Commands that are on their way cannot be copied. NULL: out of memory. */
 Command *command_copy(const Command *command);
-/** Room for points of so many streams. False: out of memory. */
+/** Room for points of this many streams. False: out of memory. */
 bool command_reserve_points(Command *command, uint32_t count);
 /** Release its buffers and its code: from then on it does nothing. */
 void command_let_go(Command *command);

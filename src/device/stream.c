@@ -259,8 +259,8 @@ void stream_fail(const Command *command, const ErrorRecord *error)
     note_error(command->stream, error);
 }
 
-/* What is to be done once a command has ended, before others may know of it: whoever
- * has waited for it finds its memory free. */
+/* What is to be done once a command has ended, before others may know of it: a thread
+ * that has waited for it finds its memory free. */
 static void conclude(Command *c, const CommandResult *outcome, bool interrupted)
 {
     CommandResult result = *outcome;

@@ -36,8 +36,8 @@
 typedef struct Device Device;
 typedef struct Stream Stream;
 
-/** The calling thread's stream for a device; created on first use, NULL if memory is
- *  out. */
+/** The calling thread's stream for a device; created on first use, NULL if out of
+ *  memory. */
 Stream *stream_self(Device *device);
 /** Append a command to the calling thread's own stream, which takes it over. False
  *  (error recorded): out of memory; the command is released and nobody is told. */
@@ -51,12 +51,12 @@ bool stream_prepare(Command *command);
  *  as together they may be worth sharing (cpu_batch.h). */
 void stream_hold(Stream *stream, bool small);
 void stream_let_go(Stream *stream);
-/** Is that worth while for launches of one kernel, each of so many lanes? */
+/** Is that worth while for launches of one kernel, each of this many lanes? */
 static inline bool stream_is_worth_gathering(uint64_t lanes)
 {
     return lanes > 4096;
 }
-/** Can that be of use for commands on so many lanes, one behind the other? Short ones
+/** Can that be of use for commands on this many lanes, one after the other? Short ones
  *  are over before. */
 static inline bool stream_go_together(uint64_t lanes, uint64_t next)
 {
@@ -76,7 +76,7 @@ bool stream_all_idle(void);
  *  failed, and the error is the calling thread's. */
 bool stream_sync_buffer(const Buffer *buffer);
 /** Wait until the commands that are on their way, those of all streams together, write
- *  so little that so many bytes more are no burden, or none is left in this stream. */
+ *  so little that 'bytes' more are no burden, or none is left in this stream. */
 void stream_relieve(Stream *stream, uint64_t bytes);
 /** Would that wait? */
 bool stream_is_congested(const Stream *stream, uint64_t bytes);

@@ -2,7 +2,7 @@
  * target.h -- what code is generated for
  *
  * A target is a value that never changes: choosing another one makes another value. A
- * kernel's key holds the target it was looked for with, and whoever makes its code uses
+ * kernel's key holds the target it was looked for with, and its code is made for
  * that one, whatever is chosen meanwhile. The host is NULL.
  */
 #ifndef ENGINE_TARGET_H

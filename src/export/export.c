@@ -29,7 +29,7 @@ static void put_own(const ExportLibrary *l, const char *ending, Text *out)
         text_putf(out, " %s%s", l->functions[i].name, ending);
 }
 
-/* What stands for a word of this length between '@'s. False: it is none of ours. */
+/* What stands for a word of this length between '@'s. False: it is not one of ours. */
 static bool put_word(const ExportLibrary *l, const char *word, size_t length, Text *out)
 {
     static const char *const words[] = { "NAME", "ISA", "FLAGS", "SOURCES", "LOOPS",

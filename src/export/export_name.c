@@ -101,7 +101,7 @@ void export_name_put_field(Text *out, const char *text)
 
 /* ---------------------------------------------------------------------- comments */
 
-/* The character that begins here, of UTF-8: how many bytes it has; 0: it is none. */
+/* The character that begins here, of UTF-8: how many bytes it has; 0: it is not one. */
 static size_t decode(const char *text, uint32_t *out)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };

@@ -105,7 +105,7 @@ static bool add_command(ExportPlan *p, uint32_t i)
     return c->kind != COMMAND_LAUNCH || add_kernel(p, i, c->launch.code);
 }
 
-/* A member of LaneTable: so many functions, from this offset on. */
+/* A member of LaneTable: a table of functions, from this offset on. */
 typedef struct Member {
     const char *name;
     size_t offset;

@@ -14,7 +14,7 @@
 typedef struct ExportField {
     char *name;       /* an identifier; owned */
     const char *path; /* what the caller calls it; NULL: likewise */
-    uint32_t number;  /* among those that are fields; EXPORT_NONE: it is none */
+    uint32_t number;  /* among those that are fields; EXPORT_NONE: it is not one */
     bool array;       /* it has an address, */
     bool sized;       /* and a size; */
     bool size;        /* or is nothing but a size */

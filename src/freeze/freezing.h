@@ -10,8 +10,8 @@
  * (recording/recording.h). The trace's part is to say what sizes are: the number of
  * lanes of a kernel follows from the variables that it is computed from
  * (freezing_size_group()). It asks each for its Width: inputs and results of commands
- * have one, as has what was made with a size that is one (freezing_hint()). Whoever
- * wants the size of a variable as a number has it from node_number(), which pins it
+ * have one, as has what was made with a size that is one (freezing_hint()). Code that
+ * wants the size of a variable as a number gets it from node_number(), which pins it
  * (freezing_pin()). Variables with a size of more than one entry of which nothing is
  * known pin all inputs.
  *
@@ -190,8 +190,8 @@ void freezing_folds(ThreadState *ts, const Assembly *assembly);
 /** The lanes of a group that is about to be launched. False: error recorded. */
 bool freezing_size_group(ThreadState *ts, const Group *group);
 /** A mask has been made for accesses to packets of n entries of an array: if it checks
- *  the index (debug mode), its bound follows from the size of that. False: memory is
- *  out. */
+ *  the index (debug mode), its bound follows from the size of that. False: out of
+ *  memory. */
 bool freezing_bound(ThreadState *ts, VarId mask, VarId array, uint32_t n);
 /** The next command launches this kernel, and tells this report of its end (NULL:
  *  none). */
@@ -238,7 +238,7 @@ Width freezing_stride(ThreadState *ts, VarId target);
 /** See watch.h, of copies. */
 bool freezing_copies(ThreadState *ts, VarId target, uint32_t copies);
 void freezing_combine(ThreadState *ts, VarId target);
-/** The term that a JitSize is. 0: it is none of what the thread records. */
+/** The term that a JitSize is. 0: it is not one that the thread records. */
 Width freezing_term(ThreadState *ts, uint64_t size);
 /** A number that an operation is given, of which its caller may have said what size it
  *  is (a JitSize, 0: none). 0: nothing is recorded, or out of memory. */
@@ -246,10 +246,10 @@ Width freezing_given(ThreadState *ts, uint64_t number, uint64_t handle);
 /** The terms of what the thread records. NULL: it does not; error recorded. */
 Widths *freezing_widths(ThreadState *ts, const char *function);
 /** The next variable that the thread makes with a size of its own has this one, if it
- *  has so many entries; or the next number that it gives an operation is this one. */
+ *  has 'size' entries; or the next number that it gives an operation is this one. */
 void freezing_hint(ThreadState *ts, Width width, size_t size);
-/** The hint for a variable of that size, which is taken; 0: there is none. Whoever
- *  makes variables with sizes of their callers takes it, also before failing. */
+/** The hint for a variable of that size, which is taken; 0: there is none. Functions
+ *  that make variables with sizes of their callers take it, also before failing. */
 Width freezing_take_hint(ThreadState *ts, size_t size);
 /** The hint for a number that is no size of a variable, which is taken: a constant if
  *  there is none. 0: nothing is recorded, or out of memory. */
@@ -262,8 +262,8 @@ bool freezing_pin_number(ThreadState *ts, Width number);
  *  out of memory. */
 bool freezing_divides(ThreadState *ts, VarId id, Width block);
 /** A new variable, which nobody has yet, was made with a size of the caller's: with
- *  that of the hint, or a constant. Returns it, or another one in its place; 0: memory
- *  is out. */
+ *  that of the hint, or a constant. Returns it, or another one in its place; 0: out of
+ *  memory. */
 VarId freezing_sized(ThreadState *ts, VarId id);
 /** A new literal or counter has this width, or one that is not known (0). Consumes it;
  *  0: out of memory. */
@@ -271,7 +271,7 @@ VarId freezing_give(ThreadState *ts, VarId id, Width width);
 /** The width of a variable for freezing_give(); 0: nothing is recorded. False: error
  *  recorded. */
 bool freezing_like(ThreadState *ts, VarId id, Width *width);
-/** So many times that; 0: it is not known. False: error recorded. */
+/** That, times a number; 0: it is not known. False: error recorded. */
 bool freezing_times(ThreadState *ts, Width number, Width *width);
 /** Do kernels read sizes that they compute with from memory, so that these can be other
  *  ones when it is repeated? See freeze.h. */

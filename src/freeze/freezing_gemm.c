@@ -17,8 +17,8 @@ typedef struct Product {
     Width *sizes;
 } Product;
 
-/* From the first entry to the last of so many parts, each of which reaches so far. 0:
- * out of memory. */
+/* From the first entry to the last of 'count' parts, each of which reaches as far as
+ * 'part'. 0: out of memory. */
 static Width reach_of(Widths *w, Width part, Width count, Width stride)
 {
     Width one = width_constant(w, 1), zero = width_constant(w, 0);

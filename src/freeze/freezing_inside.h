@@ -7,7 +7,7 @@
  *     freezing_gemm.c   those of matrix products
  *     freezing_note.c   launches that report, what the host reads
  *     freezing_loop.c   loops that are run at once
- *     freezing_foreign.c what is read that is none of the recording's
+ *     freezing_foreign.c what is read that is not the recording's own
  *     freezing_escape.c what of it is kept by others
  *     freezing_same.c   comparing it with an earlier recording
  */
@@ -61,7 +61,7 @@ static inline Width freezing_number(ThreadState *ts, uint64_t value)
     return width_constant(freezing_terms(ts), (int64_t) value);
 }
 
-/** The size of an array that is none of the recording's, which takes note of it. */
+/** The size of an array that is not the recording's own, which takes note of it. */
 Width freezing_foreign_width(ThreadState *ts, VarId id);
 /** Why what has read others' variables cannot be repeated: an error, false. */
 bool freezing_refuse_foreign(const Freezing *f);

@@ -5,7 +5,7 @@
  * are arrays in memory of their own from the start, and none is literal, which would be
  * part of the kernels. What is done with them is noted by recording/recorder_loop.c.
  *
- * What an iteration traces and leaves unevaluated in an object that is no state is
+ * What an iteration traces and leaves unevaluated in an object that is not a state is
  * part of a kernel behind the loop, as often as the loop went round this time. Scopes
  * tell: the recording is refused then. (Literals have none.)
  */
@@ -17,7 +17,7 @@
 #include "trace/graph/node.h"
 
 /* A literal state, in memory before the first iteration. It is computed, so that it is
- * no literal. */
+ * not a literal. */
 static VarId compute(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);

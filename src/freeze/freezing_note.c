@@ -13,7 +13,7 @@
 
 /* ----------------------------------------------------------------- launches */
 
-/* A check's bound, which is known from the table, unless it is none of an array. */
+/* A check's bound, which is known from the table, unless it is not that of an array. */
 static Width bound_of(ThreadState *ts, VarId check, uint64_t bound)
 {
     void *known = table_get(&ts->freezing->bounds, &check, sizeof(check));

@@ -61,7 +61,7 @@ typedef enum Role {
 } Role;
 
 typedef enum ResultRule {
-    RESULT_GIVEN, /* stated by whoever creates the operation */
+    RESULT_GIVEN, /* stated by the code that creates the operation */
     RESULT_SAME,  /* type of the operation */
     RESULT_WIDE,  /* integer type of twice its width */
     RESULT_MASK,  /* Bool */
@@ -147,7 +147,7 @@ static inline bool op_has_pointer(Op op)
     return op_info[op].role[0] == ROLE_POINTER;
 }
 
-/** Can a packet have so many entries? Copies of arrays (expand.h) are a multiple of
+/** Can a packet have n entries? Copies of arrays (expand.h) are a multiple of
  *  each number apart. */
 static inline bool op_is_packet(uint32_t n)
 {

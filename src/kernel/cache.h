@@ -88,7 +88,7 @@ ProgramKey cache_key(const Program *program, const Device *device,
 /** Kernel for this Program if it is ready now; retained, NULL on a miss. May be called
  *  with the graph lock held. Generalised kernels count as hits. */
 Kernel *cache_find(const Program *program, const ProgramKey *key);
-/** Find or make it, for a launch of so many lanes on a device: waits for a running
+/** Find or make it, for a launch of this many lanes on a device: waits for a running
  *  compile, generalises, reads the disk cache, compiles. Call without locks. 'program'
  *  is copied if kept, or shared (program_share). 'origin' (may be NULL) names literals
  *  in the log. Retained; NULL: error recorded, also in threads that waited for it. */

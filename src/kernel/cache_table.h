@@ -31,8 +31,8 @@ Kernel *cache_table_find_general(const CacheTable *table, const Program *program
  *  generalised one; NULL if there is none. */
 Kernel *cache_table_find_sibling(const CacheTable *table, const Program *program,
                                  Hash128 skeleton);
-/** Enter a kernel as the most recently used one. False (nothing changed) when memory is
- *  out. */
+/** Enter a kernel as the most recently used one. False (nothing changed) when out of
+ *  memory. */
 bool cache_table_insert(CacheTable *table, Kernel *kernel);
 /** Take a kernel out. */
 void cache_table_remove(CacheTable *table, Kernel *kernel);

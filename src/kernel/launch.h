@@ -47,7 +47,7 @@ typedef struct LaunchSpec {
 /** A command that launches a kernel. NULL: out of memory, and 'done' will not be
  *  called. */
 Command *launch_create(const LaunchSpec *spec);
-/** A command like one that has launched a kernel, for so many lanes, with the kernel's
+/** A command like one that has launched a kernel, for 'size' lanes, with the kernel's
  *  present code. It has slots for arrays as that one had, yet to be set. 'launch' names
  *  the kernel, bounds of its checks and whom to tell; the rest does not matter. NULL:
  *  out of memory, and 'done' will not be called. */

@@ -55,8 +55,8 @@ static inline const uint8_t *print_log_types(const PrintRecords *records,
     return records->types + records->begins[print];
 }
 
-/** A log for a launch of this Program with room for 'bytes' of records. NULL if memory
- *  is out. */
+/** A log for a launch of this Program with room for 'bytes' of records. NULL if out of
+ *  memory. */
 PrintLog *print_log_make(const Program *program, size_t bytes);
 /** Nobody appends any more: the records, which belong to the log. */
 const PrintRecords *print_log_finish(PrintLog *log);

@@ -21,9 +21,9 @@ bool tier_forced_engine(const Engine **engine);
  *  none). False: no engine can be used, error recorded. The first one is available. */
 bool tier_engines(const Program *program, CodeKind code, const Engine **base,
                   const Engine **better);
-/** From so many lanes on, code may take longer to make. */
+/** From this many lanes on, code may take longer to make. */
 enum { TIER_MANY_LANES = 1 << 14 };
-/** What code for a launch of so many lanes is to be like; not made yet. */
+/** What code for a launch of this many lanes is to be like; not made yet. */
 KernelCode tier_plan(const Engine *engine, const Program *program, uint32_t lanes);
 /** The system refuses what this engine needs (the calling thread's error says so): have
  *  others serve from now on, with a warning. False if nothing else can: it was chosen
@@ -43,7 +43,8 @@ static inline bool tier_is_open(const Kernel *kernel)
     return kernel->estimate_ns &&
            atomic_load_explicit(&kernel->tier, memory_order_relaxed) == TIER_NONE;
 }
-/** Is it to be upgraded before a launch of so many lanes, expected to take so long? */
+/** Should it be upgraded before a launch of this many lanes, expected to take this
+ *  long? */
 static inline bool tier_is_due(const Kernel *kernel, uint32_t lanes,
                                uint64_t expected_ns)
 {

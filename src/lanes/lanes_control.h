@@ -2,8 +2,8 @@
  * lanes_control.h -- lane loops of control flow, local arrays and prints
  *
  * Part of lanes.c. Lanes in excess of 'count' may hold anything, also in masks:
- * whoever asks whether a lane is active looks at 'count' lanes exactly, or a loop might
- * never end.
+ * code that asks whether a lane is active looks at 'count' lanes exactly, or a loop
+ * might never end.
  */
 #ifndef LANES_LANES_CONTROL_H
 #define LANES_LANES_CONTROL_H

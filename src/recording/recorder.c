@@ -158,7 +158,7 @@ static bool sized_by(const Note *n, uint32_t slot, uint32_t entry)
     return true;
 }
 
-/* The width of the slot's new array: so many entries of these bytes. */
+/* The width of the slot's new array: 'width' entries of 'entry' bytes. */
 typedef struct Extent {
     Width width;
     uint32_t entry;

@@ -82,7 +82,7 @@ bool recorder_block_drop(Recorder *r)
 /* ------------------------------------------------------------------- replace */
 
 /* The state whose array this is before the latest iteration. It is one of all that the
- * block is entered with, if it is no array from before the loop. */
+ * block is entered with, if it is not an array from before the loop. */
 static bool find_role(const RecorderLoop *l, uint32_t array, uint32_t *role)
 {
     if (*role != ROLE_UNKNOWN || array < l->start.arrays ||

@@ -83,7 +83,7 @@ static bool same_made(const Recording *r, const FrozenArray *a, const FrozenArra
     return p && q && x->size == y->size && memcmp(p, q, x->size) == 0;
 }
 
-/* What is no array of the iteration: a state, or the same array. */
+/* What is not an array of the iteration: a state, or the same array. */
 static bool same_outside(const Pair *pair, uint32_t a, uint32_t b, uint32_t access,
                          uint32_t *role)
 {

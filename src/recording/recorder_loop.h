@@ -61,7 +61,7 @@ static inline bool iteration_has(const Iteration *i, uint32_t array)
     return array >= i->before->arrays && array < i->behind->arrays;
 }
 
-/** So many roles, all unknown. NULL: out of memory. */
+/** A role for each use and state in between, all unknown. NULL: out of memory. */
 uint32_t *recorder_roles(const Test *before, const Test *behind);
 /** Is 'part' an iteration like 'whole', in which loops may have gone round more often?
  *  Then the roles of 'whole' are known as far as both tell them, and its loops may have
@@ -78,8 +78,8 @@ bool recorder_merge(Recorder *r, const struct Program *p, const struct Program *
 bool recorder_close(Recorder *r, const Test *start, const Test *end, uint32_t again,
                     uint32_t most, const LoopValue *values);
 
-/** Forget the latest iteration, but for its arrays, which are the state. False: memory
- *  is out. */
+/** Forget the latest iteration, but for its arrays, which are the state. False: out of
+ *  memory. */
 bool recorder_block_drop(Recorder *r);
 /** Forget the block: the latest iteration, with these roles, is what it stands for from
  *  now on. '*done' is false, and nothing has changed, if it uses arrays that cannot be

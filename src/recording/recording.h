@@ -74,14 +74,14 @@ typedef struct FrozenCommand {
                               Recording.extents, from there on */
 } FrozenCommand;
 
-/** A number that the host reads behind so many commands. */
+/** A number that the host reads after 'behind' commands. */
 typedef struct FrozenRead {
     uint32_t behind, array;
     Width place; /* 32 bits, entry number 'place' of the array */
     Width width; /* the term that it is */
 } FrozenRead;
 
-/** Bytes that the host has read behind so many commands, and that have to be there
+/** Bytes that the host has read after 'behind' commands, and that have to be there
  *  again: in Recording.content, from 'first' on. */
 typedef struct FrozenContent {
     uint32_t behind, array;
@@ -100,11 +100,11 @@ typedef struct FrozenState {
  *  given up behind each iteration, but for what becomes the state. */
 typedef struct FrozenLoop {
     uint32_t first, end;    /* its commands, those of loops in it among them */
-    uint32_t inner;         /* so many loops in it, and in these, follow it */
+    uint32_t inner;         /* this many loops in it, and in these, follow it */
     uint32_t enter, again;  /* arrays of a byte: is there a first, another iteration?
                                Both are one if there is never another one */
-    uint32_t least, most;   /* so many there have to be (0, 1), and may be (0, 1, or any
-                               number: UINT32_MAX) */
+    uint32_t least, most;   /* iterations that it has to make (0, 1), and may make (0,
+                               1, or any number: UINT32_MAX) */
     uint32_t arrays, arrays_end; /* that it makes, states of loops in it among them */
     uint32_t state, states; /* in Recording.states, from 'state' on */
 } FrozenLoop;
@@ -148,10 +148,10 @@ typedef struct Recorder {
     Width size;     /* of the next command, 0: as its arrays say */
     uint32_t extents; /* the last ones of Recording.extents that are the next command's:
                          all it has, or none, if nothing is known of them */
-    FrozenLaunch launch; /* the next command, the kernel borrowed; zeroed: it is none */
+    FrozenLaunch launch; /* the next command, kernel borrowed; zeroed: not a launch */
     RecorderLoop *loop; /* NULL: none is open */
     bool pinned;    /* sizes of inputs are guarded */
-    bool failed;    /* memory was out, which is recorded as an error */
+    bool failed;    /* out of memory, which is recorded as an error */
     const char *refused; /* why this cannot be repeated, literal text; NULL: it can */
 } Recorder;
 
@@ -188,7 +188,7 @@ Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t val
  *  decide how it goes on. */
 void recorder_content(Recorder *r, const Buffer *buffer, size_t offset,
                       const void *data, size_t bytes);
-/** These bytes of an array, read behind so many commands, have to be there again. */
+/** These bytes of an array, read after 'behind' commands, have to be there again. */
 void recorder_content_of(Recorder *r, uint32_t array, uint32_t behind, size_t offset,
                          const void *data, size_t bytes);
 /** This array is a result: it stays until the end. */
@@ -204,11 +204,11 @@ void recorder_end(Recorder *r);
 
 /** A state of a loop. */
 typedef struct LoopValue {
-    Buffer *buffer; /* NULL: it is no array, and these are its bits */
+    Buffer *buffer; /* NULL: it is not an array, and these are its bits */
     uint64_t bits;
 } LoopValue;
 
-/** A loop begins that has so many states, perhaps in an iteration of another one. */
+/** A loop with this many states begins, perhaps in an iteration of another one. */
 void recorder_loop_begin(Recorder *r, const void *loop, uint32_t states);
 /** The host has asked whether there is another iteration, and read the answer from the
  *  first byte of a buffer (NULL: it knew it). If there is none, the loop is over: its
@@ -252,7 +252,7 @@ Command *recording_repeat(const Recording *r, uint32_t command, Buffer *const *b
                           void (*done)(void *payload,
                                        const struct LaunchResult *result),
                           void *payload);
-/** The last one of so many commands that writes an array, counted from 1; 0: none. */
+/** The last of the first 'commands' that writes an array, counted from 1; 0: none. */
 uint32_t recording_writer(const Recording *r, uint32_t commands, uint32_t array);
 /** The loop around a loop. RECORDER_UNKNOWN: there is none. */
 uint32_t recording_outer(const Recording *r, uint32_t loop);

@@ -153,7 +153,7 @@ static bool check_array(const Check *c, const FrozenArray *a)
 
 /* -------------------------------------------------------------------- whole */
 
-/* What is read behind so many commands, each time before their arrays are given up. */
+/* What is read after 'behind' commands, each time before their arrays are given up. */
 static bool check_reads(Check *c, uint32_t behind)
 {
     const Recording *r = c->r;

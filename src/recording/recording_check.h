@@ -16,7 +16,7 @@ typedef struct Check {
     int64_t *least;  /* what it is at least */
     uint32_t *since; /* of arrays: when they were made, 0: they are not there. By a
                         command: its number + 2 */
-    uint32_t reads, contents, loops; /* so many have been met */
+    uint32_t reads, contents, loops; /* how many have been met */
     uint32_t inside; /* the innermost loop whose block is being followed, or
                         RECORDER_UNKNOWN */
 } Check;

@@ -274,7 +274,7 @@ static bool covers_items(const Check *c, const FrozenCommand *f, uint32_t number
     return covers(c, slot(c, f, number), f->size, f->unit * entry);
 }
 
-/* The size of commands for which nothing else than a number will do; -1: it is none. */
+/* The size of commands for which only a number will do; -1: it is not one. */
 static int64_t fixed_size(const Check *c, const FrozenCommand *f)
 {
     int64_t size = c->fixed[c->same[f->size]];

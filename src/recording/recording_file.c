@@ -130,7 +130,7 @@ bool recording_put(const Recording *r, const char *function, Text *out)
 
 /* ------------------------------------------------------------------ loading */
 
-/* List i, of so many elements. */
+/* List i, of 'count' elements. */
 static bool take_list(Recording *r, size_t i, uint32_t count, ByteReader *in,
                       const FieldCounts *counts)
 {

@@ -51,7 +51,7 @@ static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
            !__builtin_add_overflow(*sum, product, sum);
 }
 
-/* Does an operand of a product, of so many bytes, have all entries that are read? */
+/* Does an operand of a product, of this many bytes, have all entries that are read? */
 static bool has_operand(const GemmShape *s, bool first, uint64_t entry, size_t bytes)
 {
     bool transpose = first ? s->transpose_a : s->transpose_b;

@@ -28,7 +28,7 @@ typedef struct WalkCalls {
     bool (*submit)(void *who, uint32_t command);
     /** Wait until nothing is on its way to a buffer. False: error recorded. */
     bool (*wait)(void *who, Buffer *buffer);
-    /** So many numbers have been read: compute the sizes that depend on them, and check
+    /** This many numbers were read: compute the sizes that depend on them, and check
      *  guards. */
     Replay (*set_sizes)(void *who, uint32_t numbers);
     /** The host has read something else, which is why the recording does not fit: this

@@ -146,7 +146,7 @@ static bool is_large_product(const Widths *w, WidthRelation relation, Width a, W
            width_is_constant(w, b) && known_least(w, a) >= width_value(w, b);
 }
 
-/* The number of a guard that is none of the first few. UINT32_MAX: out of memory. */
+/* The number of a guard that is not one of the first few. UINT32_MAX: out of memory. */
 static uint32_t guard_number(Widths *w, const WidthGuard *guard)
 {
     Key key;

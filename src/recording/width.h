@@ -78,8 +78,8 @@ static inline int64_t width_value(const Widths *w, Width width)
 {
     return w->terms[width].value;
 }
-/** Of terms that were read from a file: do they refer to those before them, and to so
- *  many numbers that are read? Sets 'late', which follows from the rest. */
+/** Of terms that were read from a file: do they refer to those before them, and to
+ *  'reads' numbers that are read? Sets 'late', which follows from the rest. */
 bool width_check(Widths *w, uint32_t reads);
 /** Is it a constant? */
 static inline bool width_is_constant(const Widths *w, Width width)

@@ -7,8 +7,8 @@
  *
  *     memory    every allocation ends at a page that is never accessible, and nobody
  *               may read or write it but a command that is being executed, and of that
- *               only what its slots list, as they say; so whoever dereferences an
- *               address, and whoever leaves a buffer out of a command, crashes
+ *               only what its slots list, as they say; so code that dereferences
+ *               an address, or leaves a buffer out of a command, crashes
  *     commands  run in a thread of their device, one at a time: those of one stream in
  *               order, streams by lot, after a while
  *     errors    the n-th command fails on demand and leaves garbage where it was to
@@ -53,7 +53,7 @@ typedef struct FarJob {
 } FarJob;
 
 typedef struct FarState {
-    _Atomic bool copies_wait; /* whoever copies waits until this is false */
+    _Atomic bool copies_wait; /* copies wait until this is false */
     pthread_mutex_t lock; /* held while memory is open; guards 'memory', 'used' */
     FarMemory memory[FAR_MOST];
     uint32_t count;
@@ -66,7 +66,7 @@ typedef struct FarState {
     bool begun, held;  /* the thread was made; it is to wait */
     uint32_t delay_us; /* before each command, at most */
     uint64_t random;
-    uint32_t fail_after; /* so many commands the next one fails; 0: none does */
+    uint32_t fail_after; /* the n-th command from now fails; 0: none does */
     int fail_kind;       /* of those of this kind, -1: any */
     uint32_t ran[COMMAND_COUNT], failed;
 } FarState;

@@ -10,8 +10,8 @@
 /* Enough of them for lists and tables to grow. */
 enum { OTHERS = 40 };
 
-/* A recording uses many literals that are none of its own: values are right, all of
- * them are found unless memory was out, which is an error in the end, and it is
+/* A recording uses many literals that are not its own: values are right, all of
+ * them are found unless memory had run out, which is an error in the end, and it is
  * refused. */
 static bool frozen_foreign(void)
 {
@@ -39,8 +39,8 @@ static bool frozen_foreign(void)
     return ok && entry_is(sum, 7, 7 + OTHERS * 1000 + OTHERS * (OTHERS - 1) / 2);
 }
 
-/* What a recording leaves behind is found, or memory was out; and then it is as good as
- * before. */
+/* What a recording leaves behind is found, or memory had run out; and then it is as
+ * good as before. */
 static bool frozen_kept(void)
 {
     uint32_t x = counter(), kept[OTHERS], found[OTHERS];

@@ -67,7 +67,7 @@ static bool gradient_is(Tracked x, double expected)
 
 /* ------------------------------------------------------------------ one parameter */
 
-/* sum of x p over its own x, whose derivative by p is SIZE * number. */
+/* sum of x p over its own x, whose derivative with respect to p is SIZE * number. */
 static void *use_parameter(void *payload)
 {
     const Task *t = payload;
@@ -147,7 +147,7 @@ static void test_shared_graph(void **unused)
     assert_int_equal(ad_node_count(), 0);
 }
 
-/* Edges are dropped by whoever passes them first. */
+/* Edges are dropped by the thread that passes them first. */
 static void *traverse_once(void *payload)
 {
     const Task *t = payload;

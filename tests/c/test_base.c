@@ -364,8 +364,8 @@ static size_t table_key(char key[40], uint32_t k)
                  : (size_t) snprintf(key, 40, "%u", k);
 }
 
-/* Random insertions, replacements and deletions of so many keys, compared with a plain
- * array. */
+/* Random insertions, replacements and deletions of this many keys, compared with a
+ * plain array. */
 static void check_table(uint32_t keys)
 {
     static char values[TABLE_KEYS][2];

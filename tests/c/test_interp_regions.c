@@ -326,7 +326,7 @@ static void test_long_body(void **state)
 }
 
 /* States that have no STATE, or no RESULT: an initial value that only comes out, and
- * one that is replaced by what is no state. */
+ * one that is replaced by what is not a state. */
 static void test_partial_states(void **state)
 {
     (void) state;

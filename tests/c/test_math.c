@@ -461,7 +461,7 @@ static void check_call(const Row *row, VarType type, const void *a, const void *
 static void test_regions(void **unused)
 {
     (void) unused;
-    /* libLLVM takes long for so many kernels. */
+    /* libLLVM takes long for this many kernels. */
     size_t types = engine_is("llvm") ? 2 : COUNT_OF(float_types);
     for (size_t t = 1; t < types; ++t) {
         VarType type = float_types[t];

@@ -66,8 +66,8 @@ static void test_chain_of_types(void **state)
     alloc_free(above_out);
 }
 
-/* How many packets code computes at a time for x * a + a ..., so many operations, and
- * perhaps the quotient by a. */
+/* How many packets code computes at a time for x * a + a ..., of 'links' operations,
+ * and perhaps the quotient by a. */
 static uint32_t packets_of_chain(uint32_t links, bool many_lanes, bool divides)
 {
     begin_program();

@@ -36,7 +36,7 @@ static void emit(const Case *c, const uint32_t *args)
     add_widened(c->p, c->result, value);
 }
 
-/* Operand k in one of the forms that is no array. */
+/* Operand k in one of the forms that are not arrays. */
 enum { LITERAL, UNIFORM, VALUE, CONSTANT_FORMS };
 
 static uint32_t constant_operand(const Case *c, uint32_t k, uint32_t form)

@@ -328,7 +328,7 @@ static void test_packet(void **unused)
     }
 }
 
-/* Whoever keeps the array keeps it as it was. */
+/* Other holders of the array keep it as it was. */
 static void test_shared_target(void **unused)
 {
     (void) unused;

@@ -112,7 +112,7 @@ static void test_state_shared_with_target(void **unused)
 }
 
 /* A state that is written to as an array and then replaced by other values is an error,
- * whoever else holds the array. */
+ * no matter who else holds the array. */
 static void replace_step(uint32_t *state)
 {
     uint32_t one = u32(1), zero = with(jit_var_and, state[1], u32(0));

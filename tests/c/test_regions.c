@@ -379,7 +379,7 @@ static void test_simplified_states(void **unused)
     jit_var_dec_ref(x);
 }
 
-/* What is used is what is needed for results and effects, whoever holds what. */
+/* What is used is what is needed for results and effects, no matter who holds what. */
 static uint32_t held[64], held_count;
 
 static void held_step(uint32_t *state)
@@ -632,7 +632,7 @@ static void test_wrong_use(void **unused)
     uint32_t scope = jit_scope(CPU), x = counter(4), gone = 12345;
     assert_int_equal(jit_var_loop_start(CPU, "gone", 1, &gone), 0);
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_loop_start()", "state 0", "r12345");
-    /* Without a condition; with a condition that is no mask; twice. */
+    /* Without a condition; with a condition that is not a mask; twice. */
     uint32_t state[] = { jit_var_inc_ref(x) };
     uint32_t loop = jit_var_loop_start(CPU, "wrong", 1, state);
     assert_int_equal(jit_var_loop_end(loop, state), -1);

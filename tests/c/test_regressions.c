@@ -209,7 +209,7 @@ static void *write_and_stay(void *payload)
     return NULL;
 }
 
-/* jit_var_eval() does what is pending, whoever queued it. */
+/* jit_var_eval() does what is pending, no matter who queued it. */
 static void test_eval_of_foreign_write(void **unused)
 {
     (void) unused;

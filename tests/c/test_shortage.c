@@ -56,7 +56,7 @@ int posix_memalign(void **ptr, size_t alignment, size_t size)
     return *ptr ? 0 : ENOMEM;
 }
 
-/* From the n-th request of this thread on, so many fail. */
+/* From the n-th request of this thread on, 'count' requests fail. */
 static void begin_window(long n, long count)
 {
     atomic_store(&requests, 0);

@@ -310,7 +310,7 @@ static void test_upgrade_loop(void **state)
     program_free(p);
 }
 
-/* A launch that is made again, of so many lanes. */
+/* A launch that is made again, of 'size' lanes. */
 static void launch_like(const Command *pattern, Kernel *kernel, uint32_t size)
 {
     Buffer *out = buffer_get(cpu_device(), (size_t) size * 4);

@@ -215,7 +215,7 @@ def twice(x: Any) -> Any:
 
 
 class Record:
-    """Arrays, and fields that are none."""
+    """Arrays, and fields that are not arrays."""
 
     DRJIT_STRUCT = {  # noqa: RUF012
         **{"u": UInt, "name": str, "k": int, "on": bool, "f": Float},
@@ -349,7 +349,7 @@ class Program:
 
 
 def mapped(function: Callable[..., Any], *trees: Any) -> Any:
-    """Of records, the arrays; what is no array is that of the first one."""
+    """Of records, the arrays; what is not an array is that of the first one."""
     first = trees[0]
     if isinstance(first, Record):
         return Record(

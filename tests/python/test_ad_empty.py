@@ -255,7 +255,7 @@ def test_second_derivatives() -> None:
     assert np.isclose(dr.grad(w)[0], 12)
 
 
-# Derivatives by w of constructs whose bodies use nothing beside.
+# Derivatives with respect to w of constructs whose bodies use nothing beside.
 @pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
 def test_in_bodies(mode: str) -> None:
     x, n = empty(), UInt(0, 0)

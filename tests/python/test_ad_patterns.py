@@ -116,7 +116,7 @@ def test_which_are_known(name: str) -> None:
 
 
 def gradient(case: Case, scale: int) -> Any:
-    """Of a sum over so many times as many lanes and entries, in single precision."""
+    """Of a sum over ``scale`` times as many lanes, in single precision."""
     lanes, entries = case.lanes * scale, case.entries
     wide = Float(numbers(lanes, 5).astype(np.float32))
     source = Float(numbers(entries, 6).astype(np.float32))

@@ -143,7 +143,7 @@ def test_a_loop_in_such_a_scope(mode: Any) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_scope_around(mode: Any) -> None:
-    """What it suspends is no state that is tracked before."""
+    """A state that it suspends is not tracked before the loop."""
 
     def program(x: Any, w: Any) -> Any:
         with dr.suspend_grad(x):

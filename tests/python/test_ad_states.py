@@ -250,7 +250,7 @@ def made(body: Any, times: int) -> tuple[int, int, list[int]]:
 
 
 def test_an_untracked_state_has_no_tape_and_no_adjoint() -> None:
-    """The product needs s and, for the derivative by s, x: which nobody wants."""
+    """The product needs s and, for the unused derivative with respect to s, x."""
     nodes, writes, loops = made(lambda x, s, p: (x * s + p, s * 0.999), 5000)
     assert writes == 1
     assert loops[-1] == 3  # what is left, the adjoint of x, the sum for p

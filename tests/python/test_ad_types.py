@@ -197,7 +197,7 @@ def test_types_with_and_without_derivatives() -> None:
         assert dr.detached_t(cls) is dr.diff_array_t(cls) is cls
     assert dr.detached_t(ad.Float(1)) is llvm.Float
     assert dr.diff_array_t(llvm.Array3u(1)) is ad.Array3u
-    for mapping in (dr.detached_t, dr.diff_array_t):  # what is no array: its type
+    for mapping in (dr.detached_t, dr.diff_array_t):  # not an array: its type
         assert mapping(float) is mapping(1.5) is float
         assert mapping([ad.Float(1), llvm.Float(1)]) is list
         assert mapping(ad.PCG32) is ad.PCG32 and mapping(str) is str

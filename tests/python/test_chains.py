@@ -130,7 +130,7 @@ def run(function: Callable[..., Any], data: Any, kind: Any, length: int) -> list
 
 
 def data_of(length: int, lanes: int = LANES) -> Any:
-    """Rows of so many numbers."""
+    """Rows of ``length`` numbers."""
     count = max(lanes // length, 2) * length
     return np.random.default_rng(length).standard_normal(count)
 

@@ -14,7 +14,7 @@ import pytest
 
 
 def entries(value: Any) -> Any:
-    """Nested lists of the entries of an array that is no tensor."""
+    """Nested lists of the entries of an array that is not a tensor."""
     if isinstance(value, dr.ArrayBase):
         return [entries(v) for v in value]
     return value

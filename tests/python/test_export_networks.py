@@ -241,7 +241,7 @@ def test_exported(tmp_path: Path, builds: Builds, one_thread: None, name: str) -
 
 
 def called(library: Derivative, case: Case, threads: int, arrays: Arrays) -> Arrays:
-    """What a derivative gives with so many threads."""
+    """What a derivative gives with this many threads."""
     set_threads = getattr(library.core, f"{case.function.__name__}_set_threads")
     assert set_threads(threads) == 0
     return library.call(arrays, {})

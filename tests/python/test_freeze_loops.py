@@ -191,7 +191,7 @@ def counts_in_python(x: Float, k: Float) -> Any:
 
 
 def left_in_an_object(x: Float, k: Float) -> Any:
-    """An array that is no state, and is not computed before the loop is over."""
+    """An array that is not a state, and is not computed before the loop is over."""
     held = [x * 2]
 
     def body(y: Float, i: UInt) -> Any:
@@ -335,7 +335,7 @@ def copies_within(x: Float, k: Float) -> Any:
 
 
 def undefined_within(x: Float, k: Float) -> Any:
-    """A state of the inner loop is no array before it, and used or not behind it."""
+    """A state of the inner loop is undefined before it, and not used behind it."""
 
     def body(y: Float, i: UInt) -> Any:
         none = dr.empty(Float, dr.width(y))

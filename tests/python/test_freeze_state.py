@@ -130,7 +130,7 @@ def test_differences_are_seen(what: str) -> None:
 
 @pytest.mark.parametrize("array", ["Float(2)", "UInt(3)", "dr.full(Float, 0.1, 2)"])
 def test_states_of_arrays_are_not_seen(array: str) -> None:
-    """A literal is what is in memory, and it is none of these afterwards."""
+    """A literal counts as what is in memory, and is not a literal afterwards."""
     text = f"G = {array}\nH = G.state\ncall(lambda: 1)\nI = G.state == H\n"
     text += "if __w__: dr.make_opaque(G)\ndel H"
     compare(HEAD + text)

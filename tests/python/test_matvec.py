@@ -207,7 +207,7 @@ def layers(w: Any, x: Any) -> Any:
 
 
 def reference(steps: int) -> tuple[Any, Any]:
-    """Gradients of the sum of what so many double layers give."""
+    """Gradients of the sum of what ``steps`` double layers give."""
     states = [VECTOR]
     for _ in range(steps):
         states.append(np.tanh(MATRIX.T @ (MATRIX @ states[-1])))
@@ -315,7 +315,7 @@ def test_calls(mode: str) -> None:
 
 
 def test_many_lanes_share_copies() -> None:
-    """So many lanes that several threads add to their own copies."""
+    """With enough lanes, several threads add to their own copies."""
     lanes = 200_000
     x = numbers(COLUMNS, lanes, seed=5)
     w = Float64(WEIGHTS)

@@ -15,7 +15,7 @@ class Plain:
 
 
 def test_base_class_beside_foreign_classes():
-    """An object that is no array must not inherit the methods of arrays."""
+    """An object that is not an array must not inherit the methods of arrays."""
     derived = type("Derived", (Plain, dr.ArrayBase), {})
     with pytest.raises(TypeError, match="cannot be instantiated"):
         derived()

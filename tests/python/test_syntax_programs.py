@@ -229,7 +229,7 @@ class Writer:
     # ------------------------------------------------------------ expressions
 
     def fill(self, template: str, scope: Scope, depth: int) -> str:
-        """Replace what stands in braces; the first operand is no literal."""
+        """Replace what stands in braces; the first operand is not a literal."""
         literal = False
 
         def replace(match: re.Match[str]) -> str:
@@ -522,7 +522,7 @@ class Color(enum.Enum):
 
 
 class Box:
-    """Arrays, or numbers of a lane, and fields that are none."""
+    """Arrays, or numbers of a lane, and fields that are neither."""
 
     DRJIT_STRUCT = {  # noqa: RUF012
         **{"u": UInt, "name": str, "k": int, "on": bool, "f": Float},

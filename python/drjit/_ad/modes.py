@@ -151,7 +151,7 @@ def backward_to(*args: Any, flags: Any = 7) -> Any:
 def _replace(a: Any, b: Any) -> Any:
     if not dr.is_array_v(a) and not dr.is_array_v(b):
         return a
-    # Both with one type and shape, without promoting to it what is no number.
+    # Both with one type and shape, without promoting to it what is not a number.
     try:
         common = dr.expr_t(a, b)
     except TypeError as error:

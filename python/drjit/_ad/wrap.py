@@ -199,8 +199,8 @@ def wrap(
 
     ``source`` is the framework of the callers, ``target`` that of the function:
     ``'drjit'``, ``'torch'``, ``'tf'``, ``'jax'``, or one of these modules. One of them
-    is Dr.Jit. Arguments and results are PyTrees whose arrays are converted. What is no
-    array is passed on as it is. Derivatives propagate through calls, in forward and
+    is Dr.Jit. Arguments and results are PyTrees whose arrays are converted. What is not
+    an array is passed on as it is. Derivatives propagate through calls, in forward and
     reverse mode; the function should be pure.
 
     Flat arrays become tensors with one axis, nested ones have their components first:

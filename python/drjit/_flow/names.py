@@ -162,7 +162,7 @@ class Scope:
             self._follow_calls()
 
     def _follow_calls(self) -> None:
-        """Whoever names an inner function may call it: it uses what that one uses."""
+        """A function that names an inner one may call it: it uses what that uses."""
         for captures in (self.captures, self.value_captures):
             changed = True
             while changed:

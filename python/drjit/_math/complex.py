@@ -64,7 +64,7 @@ def arg(z: Any, /) -> Any:
     """Return the angle in radians between ``z`` and the positive real axis.
 
     For real numbers and arrays that is 0 or pi, depending on the sign. Raises
-    ``TypeError`` for quaternions and for what is no number.
+    ``TypeError`` for quaternions and for what is not a number.
     """
     if isinstance(z, complex):
         return cmath.phase(z)

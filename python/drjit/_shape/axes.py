@@ -41,7 +41,7 @@ def put_part(target: Any, value: Any, index: Any) -> None:
 
 
 def deprecated(name: str, instead: str, level: int = 3) -> None:
-    """Warn whoever called the function ``level`` - 1 calls above this one."""
+    """Warn the caller of the function ``level`` - 1 calls above this one."""
     import warnings
 
     text = f"drjit.{name}() is deprecated{instead and ', use drjit.' + instead}"

@@ -95,7 +95,8 @@ def _strides(shape: Sequence[int]) -> list[int]:
     return [math.prod(shape[k + 1 :]) for k in range(len(shape))]
 
 
-# From so many entries on, a matrix is transposed in tiles of so many columns.
+# Matrices of at least this many entries are transposed in tiles of this many columns,
+# if they have at least this many rows.
 _TILES_FROM, _TILE, _ROWS = 2**17, 8, 16
 
 

@@ -54,7 +54,7 @@ Boundary: TypeAlias = Literal["zero", "nearest", "wrap", "reflect", "mirror"]
 Mode: TypeAlias = Literal["evaluated", "symbolic"]
 Filter: TypeAlias = Name | Callable[[float], float]
 
-# Up to so many taps are written one by one, others are a loop.
+# Up to this many taps are written one by one, others are a loop.
 _UNROLLED = 64
 
 # Within recorded code, the largest product of the taps of all axes.
@@ -87,7 +87,7 @@ class _Arrays(NamedTuple):
     weights: Any  # tap by tap, those of all sorts
     sorts: int
     taps: int
-    always: int  # so many taps are in each row
+    always: int  # each row has at least this many taps
     counts: Any  # of the taps of each sort; None if all are equal
     usual: int | None  # the sort of most rows, if there are others
     usual_taps: int
@@ -431,7 +431,7 @@ def _finite(fn: str, what: str, value: Any) -> float:
 
 
 def _checked(fn: str, filter: Callable[[float], float]) -> Callable[[float], float]:
-    """The filter, with an error for what is no finite number."""
+    """The filter, with an error for what is not a finite number."""
 
     def checked(x: float) -> float:
         return _finite(fn, f"the filter's value at {x:g}", filter(x))
@@ -601,7 +601,7 @@ def convolve(
         filter: the name of a filter of :py:func:`resample`; a function of the distance
             in entries, which is asked for whole ones; or a sequence of numbers, which
             is centered as by ``numpy.convolve(..., mode="same")``.
-        filter_radius: a filter with a name is stretched so many times (1 without):
+        filter_radius: a filter with a name is stretched by this factor (1 without):
             ``"gaussian"`` gets half of it as its standard deviation, and ends after
             twice of it. The largest distance that a function is asked for. None for
             numbers.

@@ -280,7 +280,7 @@ def count(value: Any, axis: Any = ..., keepdims: bool = False) -> Any:
     """Number of true entries of a mask along one or multiple axes.
 
     Returns 32-bit unsigned integers: an array or tensor, or a Python ``int`` where the
-    input consists of Python values. Errors: TypeError if the input is no mask.
+    input consists of Python values. Errors: TypeError if the input is not a mask.
     """
     if is_array(value) or isinstance(value, Iterable):
         value = _even(_operand("count", value), axis)

@@ -144,7 +144,7 @@ static bool matvec_forward(void *payload, const uint64_t *in, uint64_t *out)
 
 /* ---------------------------------------------------------------- reverse */
 
-/* 'into', which moves, or zeros for so many entries. */
+/* 'into', which moves, or zeros for that many entries. */
 static uint64_t begin_sums(uint64_t into, uint64_t like, AdSize entries, VarType type)
 {
     uint64_t zero = into ? 0 : ad_moves_number(like, 0);

@@ -152,7 +152,7 @@ static uint64_t gather_forward(const AdMoves *m, uint32_t operand, uint64_t g,
                   : ad_var_gather(g, index, mask, ((const Gather *) m)->mode));
 }
 
-/* With so many entries, those that are missing being 0. */
+/* With 'size' entries, those that are missing being 0. */
 static uint64_t with_zeros(uint64_t g, size_t size)
 {
     const size_t before = jit_var_peek_size(ad_var_index(g));

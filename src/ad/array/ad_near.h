@@ -11,7 +11,7 @@
 
 #include "ad/array/ad_moves.h"
 
-/** Is lane i of an access to so many entries one to entry i + *number, and is reading
+/** Is lane i of an access to this many entries one to entry i + *number, and is reading
  *  all entries less than writing those of the lanes? */
 bool ad_near_find(uint32_t index, size_t entries, uint32_t *number);
 enum { AD_FACTORS = 4 };

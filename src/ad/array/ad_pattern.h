@@ -11,12 +11,12 @@
 /** Positions i / each % period, for the number i of the lane. 'each' is 0: others. */
 typedef struct AdPattern {
     size_t each;   /* as often in a row */
-    size_t period; /* ... as each of so many entries */
+    size_t period; /* ... as each of this many entries */
     size_t rows;   /* and all of that so often; the last one may end early */
 } AdPattern;
 
-/** What positions, as they are computed, say of an array with so many entries: each is
- *  accessed as often. */
+/** What positions, as they are computed, say of an array with this many entries: each
+ *  is accessed as often. */
 AdPattern ad_pattern_of(VarId index, size_t entries);
 
 #endif

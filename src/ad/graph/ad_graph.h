@@ -60,9 +60,9 @@ typedef struct AdEdge {
     AdRuleId rule;             /* how a gradient changes on its way */
     uint8_t passed : 1;        /* by a traversal, and to be dropped by it */
     uint8_t resumed : 1;       /* made where a suspended placeholder was resumed */
-    uint8_t before : 1;        /* of a write in a loop: the source is no variable, but
-                                  stands for what iterations before have written to an
-                                  array that is not tracked */
+    uint8_t before : 1;        /* of a write in a loop: the source is not a variable,
+                                  but stands for what iterations before have written to
+                                  an array that is not tracked */
     uint16_t slot;             /* number of the source among the operands; of a custom
                                   operation, of its input or output */
     uint64_t held;             /* a tracked variable or, if the rule holds several, an
@@ -118,7 +118,7 @@ static inline AdEdge *ad_graph_edge(EdgeId id)
     return ad_graph_edges[id >> AD_CHUNK_BITS] + (id & (AD_CHUNK - 1));
 }
 
-/** Does a leaf have no node, or one that is none? */
+/** Does a leaf have no node, or one that counts as none (NODE_PLAIN)? */
 static inline bool ad_graph_is_plain(uint64_t leaf)
 {
     NodeId id = (NodeId) (leaf >> 32);

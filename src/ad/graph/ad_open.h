@@ -35,7 +35,7 @@ typedef struct AdOpen {
     bool sides;       /* they are */
     AdTemplate *t;    /* owned */
     const char *name; /* that of the template */
-    AdLoop *loop;     /* owned; NULL: it is none */
+    AdLoop *loop;     /* owned; NULL: it is not a loop */
     AdArray *writes;  /* so far */
     uint32_t write_count, write_capacity;
     VarId *untracked; /* arrays with further writes, which are no part of the graph */
@@ -58,8 +58,8 @@ AdOpen *ad_open_find(uint32_t handle);
  *  followed. False: it has not (no error recorded). */
 bool ad_open_is_plain(uint32_t handle, size_t *results);
 /** Take the innermost one out of the list, which there must be, and put one into it:
- *  only what is tracked meanwhile is part of it. The former cannot fail. False: memory
- *  is out. */
+ *  only what is tracked meanwhile is part of it. The former cannot fail. False: out of
+ *  memory. */
 AdOpen ad_open_pop(void);
 bool ad_open_push(const AdOpen *open);
 /** Let go of what a thread that ends has left open. */

@@ -3,7 +3,7 @@
  *
  * A recorded function is repeated for arrays of other sizes (drjit-core/freeze.h). What
  * an operation keeps of the size of a variable is therefore as good as the variable:
- * beside the number it says which size of the recording this is. Whoever makes
+ * beside the number it says which size of the recording this is. Code that makes
  * something with a size announces it: ad_size_next().
  *
  * A node has a number only. Where a gradient with one entry arrives that stands for
@@ -35,7 +35,7 @@ AdSize ad_size_from(size_t number, uint64_t origin);
 uint64_t ad_size_origin(AdSize size);
 /** Are they equal? It is assumed that this stays so. */
 bool ad_size_equal(AdSize a, AdSize b);
-/** Products; this by so many, without rest. */
+/** Products; quotients, without rest. */
 AdSize ad_size_times(AdSize size, AdSize factor);
 AdSize ad_size_over(AdSize size, AdSize divisor);
 /** Does a variable have this size? If so, it is assumed to stay like that. */

@@ -44,8 +44,8 @@ typedef struct AdThread {
     uint64_t derived_serial;
     uint32_t derived_open;
     struct AdLast *last; /* of the outermost region that is derived; NULL: nothing */
-    /* Local arrays for derivatives of loops (ad_room.h): bytes of a lane, made since so
-       many launches, in the recording with this scope. */
+    /* Local arrays for derivatives of loops (ad_room.h): bytes of a lane, made since
+       this many launches, in the recording with this scope. */
     size_t room_taken;
     uint64_t room_launches;
     uint32_t room_scope;

@@ -405,7 +405,7 @@ static bool go_back_at_once(Reverse *r, uint32_t *number)
     return most_iterations(*number, &most) && check_bound(r->d->t, most);
 }
 
-/* With so many iterations at most, which is a bound. */
+/* With at most 'length' iterations, which is a bound. */
 static bool go_back_bounded(Reverse *r, size_t length, uint32_t *number)
 {
     bool in_lanes = false;

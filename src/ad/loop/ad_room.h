@@ -15,7 +15,7 @@
 bool ad_room_is_recorded(void);
 /** Bytes of each lane that are left. Without lock. */
 size_t ad_room_left(void);
-/** Is there room for so many bytes of each lane? They are taken if there is. Without
+/** Is there room for this many bytes of each lane? They are taken if so. Without
  *  lock. */
 bool ad_room_take(size_t bytes);
 

@@ -26,7 +26,7 @@ typedef struct AdRun {
     bool replays, masked;
     uint32_t handle;
     uint64_t *values; /* owned */
-    uint32_t primal;  /* so many are states */
+    uint32_t primal;  /* this many are states */
     uint32_t count;
     uint64_t *states; /* by state: with which the iteration has begun, 0: not known;
                          references, owned */

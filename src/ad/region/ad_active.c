@@ -41,7 +41,7 @@ static bool reach_push(Reach *r, NodeId id)
 
 /* ---------------------------------------------------------------- regions */
 
-/* The template of an operation that an edge holds; NULL: it is none of a region. */
+/* The template of an operation that an edge holds; NULL: it is not that of a region. */
 static AdTemplate *template_of(const AdEdge *e)
 {
     if (e->rule != RULE_INTO && e->rule != RULE_OUT_OF)

@@ -171,7 +171,7 @@ static bool cut_walk(Cut *c, uint8_t mark, bool (*visit)(Cut *c, NodeId id))
     return true;
 }
 
-/* The state of a loop that has this entry, NULL: it is none. */
+/* The state of a loop that has this entry; NULL: no state has. */
 static const AdState *find_state(const AdTemplate *t, NodeId node)
 {
     for (uint32_t k = 0; k < t->state_count; k++) {

@@ -142,7 +142,7 @@ static bool join_copies(AdOpen *open, size_t n)
 }
 
 /* Result 'k', if it is an array that one side has written to, or both have, with all
- * writes: a borrowed leaf. 0: it is none. */
+ * writes: a borrowed leaf. 0: it is not such an array. */
 static uint64_t written_array(const AdOpen *open, size_t k, uint32_t result)
 {
     const AdTemplate *t = open->t;
@@ -172,7 +172,7 @@ static bool check_arrays(const AdOpen *open, size_t n, const uint64_t *results)
     return true;
 }
 
-/* The results of a conditional that is none: a selection. */
+/* The results of a conditional whose sides are no bodies: a selection. */
 static bool select_results(AdOpen *open, size_t n, uint64_t *results)
 {
     const AdTemplate *t = open->t;

@@ -228,8 +228,8 @@ static bool is_frozen(void)
     return jit_flag(JitFlagFreezingScope);
 }
 
-/* How many iterations loops make at most, by region; 1 for what is none. 0: that of the
- * outermost one is not known, and can be looked at later. */
+/* How many iterations loops make at most, by region; 1 for what is not a loop. 0: that
+ * of the outermost one is not known, and can be looked at later. */
 static bool find_most(AdLast *last, uint64_t *most)
 {
     bool any = false;

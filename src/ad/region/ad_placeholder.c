@@ -97,7 +97,7 @@ static AdEntry *find_entry(NodeId id)
     return NULL;
 }
 
-/* The suspended state that an entry, or what it stands for, is; NULL: it is none. */
+/* The suspended state that an entry, or what it stands for, is; NULL: it is not one. */
 static AdEntry *suspended(AdEntry *entry)
 {
     while (entry && !entry->suspended)

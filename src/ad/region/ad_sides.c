@@ -63,7 +63,7 @@ static bool add_edge(NodeId last, const Chain *c)
     return ad_graph_new_edge(last, c->first, RULE_MOVES, 0, (uintptr_t) m);
 }
 
-/* It is no array any more that only iterations before have written to. */
+/* From now on it is not only iterations before that have written to the array. */
 static bool put_behind(NodeId last, const Chain *c)
 {
     const AdWrite *w = &c->write;

@@ -55,7 +55,7 @@ static EdgeId edge_to(NodeId operation, uint32_t entry)
     return e;
 }
 
-/* The region whose output an edge is; NULL: it is none. */
+/* The region whose output an edge is; NULL: it is not an output. */
 static AdTemplate *region_behind(const AdEdge *edge)
 {
     const AdOperation *op =
@@ -128,8 +128,8 @@ static uint32_t new_target(Search *s)
     return ++last->array_count;
 }
 
-/* The number of a region, a new one if it is met for the first time. False: memory is
- * out. */
+/* The number of a region, a new one if it is met for the first time. False: out of
+ * memory. */
 static bool find_region(Search *s, AdTemplate *t, bool in_loop, uint32_t *number)
 {
     AdLast *last = s->last;

@@ -49,8 +49,8 @@ static inline AdOperation *ad_operation_of(uint64_t held)
 }
 
 /** An operation and, in '*node', its node, which edges will hold: it has to be made
- *  before those of the outputs. With the lock, as the two functions below. NULL: memory
- *  is out. To be released with ad_graph_drop_held(). 'custom' is copied, and its
+ *  before those of the outputs. With the lock, as the two functions below. NULL: out of
+ *  memory. To be released with ad_graph_drop_held(). 'custom' is copied, and its
  *  release() called in the end unless 'payload' is set to NULL. */
 AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_in,
                                size_t n_out, NodeId *node);

@@ -1,7 +1,7 @@
 /*
  * ad_rows.h -- rows of math.def as rows of ad_rules.def
  *
- * Whoever expands both tables defines RULE for both, and includes this for MATH.
+ * A file that expands both tables defines RULE for both, and includes this for MATH.
  */
 #ifndef AD_RULE_AD_ROWS_H
 #define AD_RULE_AD_ROWS_H

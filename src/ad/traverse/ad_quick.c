@@ -118,8 +118,8 @@ static bool is_harmless(VarId g, VarId w)
             ad_rule_bits_are((VarType) y->type, y->value.literal, false));
 }
 
-/* g * w or g / w, and 0 where g is 0. A sign of g goes to the result, for whoever adds
- * that to something. */
+/* g * w or g / w, and 0 where g is 0. A sign of g goes to the result, in case it
+ * is added to something. */
 static VarId guarded(Quick *k, Op op, VarId g, VarId w)
 {
     bool negative = false;

@@ -157,7 +157,7 @@ static bool is_cheap(VarId grad)
     return true;
 }
 
-/* The gradient of a node, if it is to be evaluated beside one of so many lanes; a
+/* The gradient of a node, if it is to be evaluated beside one with this many lanes; a
  * reference, or 0. */
 static VarId take_other(NodeId id, uint32_t lanes)
 {

@@ -20,8 +20,8 @@ VarId ad_wait_take(const AdBorder *b, NodeId id);
 bool ad_wait_put(const AdBorder *b, NodeId id, uint64_t array);
 /** Run an operation, backward, that adds to gradients: to the arrays that wait. */
 bool ad_wait_run(const AdBorder *b, AdOperation *op, NodeId node, bool tracked);
-/** In a body that runs at once: the gradient in active lanes, 0 in others or, if it is
- *  none of lanes, where no lane is active. The reference moves. */
+/** In a body that runs at once: the gradient in active lanes, 0 in others or, if it has
+ *  no lanes, where no lane is active. The reference moves. */
 uint64_t ad_wait_mask(uint64_t grad);
 /** What begins in such a body is masked, and so is all that comes of it. Effects of
  *  derivatives are to be as they are outside, since they may have other lanes, as those

@@ -66,7 +66,7 @@ struct CpuCode {
     size_t scratch; /* bytes for each worker */
     bool adds;      /* knows CPU_PARTIALS, for what reduce_rule_adds() allows */
     uint64_t streams; /* arguments, a bit each, that may be CPU_STREAMED */
-    CpuCost cost;   /* filled in by whoever has the code made, */
+    CpuCost cost;   /* filled in by the code that requests it, */
     CpuSpans spans; /* ... or left out */
 };
 

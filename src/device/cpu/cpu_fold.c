@@ -53,7 +53,7 @@ enum {
     LEAD = LANES_PART, /* entries before a tile, for those that wait */
     MOST_TILE = 4 * LANES_CHUNK, /* lanes of a unit that is one tile, at most */
     PAD = 64,          /* bytes behind a tile */
-    LEAST = LANES_PART, /* lanes of a unit, if there are so many */
+    LEAST = LANES_PART, /* lanes of a unit, if there are that many */
     SPREAD = 4,        /* fewer units than this for each worker are spread, */
     SPREAD_LOOPS = 16  /* or this, where some lanes may take much longer than others */
 };
@@ -571,8 +571,8 @@ static bool plan_spread(CpuJob *job, FoldJob *j)
     return true;
 }
 
-/* Blocks that are short enough can be reduced by whoever has their lanes, unless what
- * comes before matters, or some are longer than others. */
+/* Blocks that are short enough can be reduced by the worker that has their lanes,
+ * unless what comes before matters, or some are longer than others. */
 static void plan_ranges(CpuJob *job, const FoldJob *j, size_t lead)
 {
     size_t block = j->ordered || j->differ ? SIZE_MAX : j->foldings[0].block;

@@ -12,9 +12,9 @@
  *  few cores says how large that of the whole processor is, which it shares with
  *  others: a core has rarely more of it than 16 times its second-level cache. */
 size_t cpu_hints_cache(void);
-/** Are results of so many bytes better written past the caches? Then they would not be
- *  found there by who reads them next, and a line that is written as a whole need not
- *  be read from memory before. */
+/** Are results of this many bytes better written past the caches? Then they would not
+ *  be found there by who reads them next, and a line that is written as a whole need
+ *  not be read from memory before. */
 bool cpu_hints_bypass(uint64_t bytes);
 
 #endif

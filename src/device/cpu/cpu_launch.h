@@ -24,8 +24,8 @@ typedef struct CpuLaunch {
 void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t *args,
                       uint32_t begin, uint32_t end, uint32_t worker);
 
-/** Have the job of a launch, which is too small to be shared, serve so many workers,
- *  before it has begun. False: it cannot, or out of memory. */
+/** Have the job of a launch, which is too small to be shared, serve this many
+ *  workers, before it has begun. False: it cannot, or out of memory. */
 bool cpu_launch_widen(CpuJob *job, uint32_t workers);
 
 /** Add how many bytes a launch reads and writes, and how many of these it could write

@@ -99,7 +99,7 @@ static uint32_t mask_of(uint32_t first, uint32_t count)
     return (uint32_t) (((uint64_t) 1 << count) - 1) << first;
 }
 
-/* The first of so many free units in a row; UNITS if there are none. */
+/* The first of 'count' free units in a row; UNITS if there are none. */
 static uint32_t find_units(uint32_t used, uint32_t count)
 {
     uint32_t begins = ~used;

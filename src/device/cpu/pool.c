@@ -178,7 +178,7 @@ static void adapt_threads(uint32_t size)
     uint32_t count = size - 1, made = pool_workers();
     atomic_store(&spinning, count < machine_cpus());
     if (count < made) {
-        /* Without workers, whoever submits from here on does the work. */
+        /* Without workers, the thread that submits does the work from here on. */
         atomic_store_explicit(&wanted, size, memory_order_release);
         stop_threads(count);
         made = count;

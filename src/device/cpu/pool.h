@@ -5,8 +5,8 @@
  * one job: the first thread that enters the job has number 0, the next one 1 and so on.
  * A thread leaves a job only when no block is left, so no number is handed out twice,
  * and no more threads enter than pool_worker_bound() said when the job was submitted.
- * This holds whoever executes (workers, threads that help while they wait) and however
- * the pool's size changes in the meantime.
+ * This holds no matter who executes (workers, threads that help while they wait) and
+ * how the pool's size changes in the meantime.
  */
 #ifndef DEVICE_CPU_POOL_H
 #define DEVICE_CPU_POOL_H

@@ -27,7 +27,7 @@
  * are. Comparisons are made on integer keys (reduce_lanes.c), so the order has no
  * influence.
  *
- * Work is cut into units: a chunk of a long block, or so many short blocks as make up
+ * Work is cut into units: a chunk of a long block, or as many short blocks as make up
  * about a chunk. Accumulators of chunks go to a list, and finish() does step 5. Blocks
  * of up to 64 entries are reduced side by side, all by the same halving steps.
  *
@@ -49,7 +49,7 @@ enum {
     TILE = 1024, /* accumulators staged at a time */
     AHEAD = 2,   /* tiles between prefetch and use */
     MAX_ACC_SIZE = 8,
-    INLINE_UNITS = 1 /* jobs of so many units are not worth sharing */
+    INLINE_UNITS = 1 /* jobs of this many units are not worth sharing */
 };
 
 typedef struct Reduction {

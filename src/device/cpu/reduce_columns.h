@@ -21,7 +21,7 @@
 
 enum {
     COLUMNS_PANEL = 512, /* columns at most, */
-    COLUMNS_NARROW = 16, /* and at least, if a matrix has so many */
+    COLUMNS_NARROW = 16, /* and at least, if a matrix has that many */
     COLUMNS_SHARES = 2   /* units for each thread */
 };
 
@@ -38,7 +38,7 @@ typedef struct Columns {
 } Columns;
 
 /** Fill in the second half. Panels have 'most' columns at most, and fewer, a multiple
- *  of 'narrow', where it takes that to have so many units. False: out of memory. */
+ *  of 'narrow', where it takes that to get 'units' units. False: out of memory. */
 bool columns_plan(Columns *c, size_t units, size_t most, size_t narrow);
 size_t columns_units(const Columns *c);
 /** The results are those of the units, once all have run. */

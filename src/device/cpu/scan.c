@@ -356,7 +356,7 @@ static size_t choose_stretch(const ScanSpec *spec)
     return chunks * SCAN_CHUNK;
 }
 
-/* Fill in a scan in stretches of so many entries, if blocks are long; 'in' and 'out'
+/* Fill in a scan in stretches of 'stretch' entries, if blocks are long; 'in' and 'out'
  * are left to the caller. False: out of memory. */
 static bool plan_scan(Scan *s, const ScanSpec *spec, size_t stretch)
 {

@@ -265,7 +265,7 @@ static size_t panel_width(const Columns *c, size_t matrices)
 
 bool scan_columns_prepare(CpuJob *job)
 {
-    enum { UNIT = 65536 }; /* entries at least, if there are so many */
+    enum { UNIT = 65536 }; /* entries at least, if there are that many */
     const Command *command = job->command;
     ColumnsJob *j = cpu_job_state(job, sizeof *j);
     TRY(j, false);

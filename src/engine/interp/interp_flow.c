@@ -159,7 +159,7 @@ static void emit_test(Builder *b, uint32_t at)
     interp_emit_drop_all(b, at);
 }
 
-/* Which state of this loop a value is, PROGRAM_NONE if it is none. */
+/* Which state of this loop a value is, PROGRAM_NONE if it is not one. */
 static uint32_t find_state(const Builder *b, const Region *region, uint32_t arg)
 {
     uint32_t root = b->places[arg].root;

@@ -35,7 +35,7 @@ enum {
     SEVERITY_ERROR = 0
 };
 
-/* Frames of up to so many bytes are taken to have as many. */
+/* Frames of up to this many bytes are taken to have as many. */
 enum { FRAME_SMALL = 1000 };
 #define FRAME_TEXT "1000"
 

@@ -34,7 +34,7 @@
 #include "base/alloc.h"
 #include "base/interrupt.h"
 
-/* Up to so many targets are tried one after the other. */
+/* Up to this many targets are tried one after the other. */
 enum { CALL_TESTS = 8 };
 
 /* Room for an Interrupt at the begin of scratch memory. */

@@ -2,7 +2,7 @@
  * llvm_stmt.c -- statements: LLVM IR that the user of the library wrote
  *
  * The text has escapes for registers, types and constants (jit_var_stmt() in jit.h).
- * Whoever writes statements expects half precision values as 'half', which are
+ * Authors of statements expect half precision values as 'half', which are
  * integers elsewhere in this engine.
  */
 #include "engine/llvm/llvm_writer.h"

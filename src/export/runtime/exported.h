@@ -59,7 +59,7 @@ typedef struct ExportedConstant {
 typedef enum ExportedFound {
     EXPORTED_READ,    /* an entry behind the end of an array is read, */
     EXPORTED_WRITTEN, /* or written */
-    EXPORTED_CALLED,  /* a callable that is none is called */
+    EXPORTED_CALLED,  /* a callable that does not exist is called */
     EXPORTED_LOOPED   /* a loop runs longer than it may */
 } ExportedFound;
 
@@ -82,7 +82,7 @@ typedef struct ExportedFunction {
     uint32_t input_count, output_count;
     uint32_t sizes;            /* classes */
     uint32_t extensions;       /* of the CPU that are needed (base/isa.h) */
-    void (*link)(void);        /* fills in what is no constant */
+    void (*link)(void);        /* fills in what is not constant */
     bool begun;                /* that is done; guarded by a lock of exported.c */
 } ExportedFunction;
 

@@ -1,8 +1,8 @@
 /*
  * derivative.h -- the words of the derivatives in math.def
  *
- * Whoever includes math.def for them says what they are made of: values of any kind
- * named 'a', 'b' and 'y', and
+ * The file that includes math.def for them says what they are made of: values of any
+ * kind named 'a', 'b' and 'y', and
  *
  *     D_NUMBER(x)           a number, exact in double precision or rounded to it
  *     D_1(op, x)            an operation on values, op a row of ops.def without OP_

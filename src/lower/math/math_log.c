@@ -131,7 +131,7 @@ Pair math_log_exact_of_parts(const M *m, LogParts parts)
     return (Pair){ log, m_add(m, m_fma(m, cube, third, difference), low) };
 }
 
-/* The derivative by r, 1 / (1 + r), is nearly 1 - r + r^2. */
+/* The derivative with respect to r, 1 / (1 + r), is nearly 1 - r + r^2. */
 Pair math_log_exact(const M *m, Pair x)
 {
     V scale;

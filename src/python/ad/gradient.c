@@ -309,7 +309,7 @@ static PyObject *clear_grad(PyObject *module, PyObject *arg)
     Py_RETURN_NONE;
 }
 
-/* grad(3.0) is 0.0; what is no number stays itself. */
+/* grad(3.0) is 0.0; what is not a number stays itself. */
 static PyObject *grad_leaf(void *context, PyObject *const *leaves)
 {
     const Walk *w = context;

@@ -339,7 +339,7 @@ static size_t flipped(const TypeInfo *info, size_t n, size_t i)
     return place;
 }
 
-/* All leaves of an array, of so many entries, in one variable: leaf after leaf, or lane
+/* All leaves of an array, of 'size' entries, in one variable: leaf after leaf, or lane
  * after lane. */
 static Leaf join(const Array *from, size_t size, bool flip)
 {
@@ -582,7 +582,7 @@ bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
                  : fill_part(c, target, to, first, from, source, 0);
 }
 
-/* All of a new target that is no tensor, from an array that is none. */
+/* All of a new target that is not a tensor, from an array that is not one either. */
 static bool fill_whole(const Conversion *c, Array *target, Array *from)
 {
     const TypeInfo *to = target->info, *source = from->info;

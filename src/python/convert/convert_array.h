@@ -50,7 +50,7 @@ PyObject *convert_items(const Conversion *c, PyObject *value);
 bool convert_fill_buffer(const Conversion *c, VarType type, PyObject *const *items,
                          size_t n, char *buffer);
 
-/** convert_foreign() for what is no list, tuple or text. */
+/** convert_foreign() for what is not a list, a tuple or text. */
 bool convert_is_foreign(const TypeInfo *info, PyObject *value, bool share,
                         Array **result);
 

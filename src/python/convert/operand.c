@@ -151,7 +151,7 @@ static PyObject *number_in(const Memory *m)
     return convert_entry(m->type, &bits);
 }
 
-/* A foreign array; NULL without exception: it is none. */
+/* A foreign array; NULL without exception: it is not one. */
 static PyObject *open_array(State *state, PyObject *object)
 {
     Operand *operand = PyObject_New(Operand, state->operand);

@@ -17,9 +17,9 @@
  *      arrays without axes
  *      foreign arrays                an Operand: their memory, opened
  *      sequences                     a list or tuple of such
- *      what is no operand            itself
+ *      what is not an operand        itself
  *
- *  NULL: exception. AttributeError says that an object is no array; every other
+ *  NULL: exception. AttributeError says that an object is not an array; every other
  *  exception that looking at it raises is passed on. */
 PyObject *operand_of(State *state, PyObject *object);
 

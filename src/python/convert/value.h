@@ -11,7 +11,7 @@
 
 #include "python/object/array.h"
 
-/** A jit family: a leaf (owned by whoever holds the Value). drjit.scalar: bits. */
+/** A jit family: a leaf (owned by the holder of the Value). drjit.scalar: bits. */
 typedef Leaf Value;
 
 /** result = op(args...). 'info' is any type with these leaves (its family and entry

@@ -41,7 +41,7 @@ typedef struct Frozen {
     OutputLeaf *leaves;
     uint32_t *numbers;  /* of outputs, from 1 on */
     size_t output_count;
-    size_t size_count;  /* further outputs: literals with so many entries */
+    size_t size_count;  /* further outputs: literals that stand for sizes */
     uint32_t *same;     /* of nodes of the tree: the first that is the same object, + 1;
                            0: it is that itself. Parts of arrays may come before */
     uint32_t *given;    /* of nodes of the tree: which of 'returned' it is, + 1; 0:
@@ -55,8 +55,8 @@ typedef struct Frozen {
     bool in_tuples;     /* it replaces some there */
     bool direct;        /* its result may be handed out as it is */
     Outline *inputs;
-    Py_ssize_t repeated, check; /* behind so many repetitions the function is to be
-                                  checked; or FROZEN_... */
+    Py_ssize_t repeated, check; /* after how many repetitions the function is to
+                                  be checked; or FROZEN_... */
     PyObject *reads;           /* where the function reads besides its arguments:
                                   reads.h; NULL: nowhere */
 } Frozen;
@@ -111,8 +111,8 @@ PyObject *frozen_find_escaped(const State *state, const Tree *inputs,
  *  Free it after failure too. False: exception. */
 bool frozen_outputs(const Frozen *f, Collection *outputs);
 void frozen_outputs_free(Collection *outputs);
-/** A leaf that is no array of the core. Those of drjit.scalar, and sets, belong to
- *  whoever gets them. A new reference; NULL: exception. */
+/** A leaf that is not an array of the core. Those of drjit.scalar, and sets, belong to
+ *  the caller. A new reference; NULL: exception. */
 PyObject *frozen_own_leaf(const State *state, PyObject *leaf);
 /** What is to be known of the outputs' arrays, whose extents are numbers; for outputs
  *  that were read from a file. False: exception. */

@@ -77,7 +77,7 @@ static PyObject *find_kept(void)
     return list;
 }
 
-/* Why variables have escaped that are none of those of these trees. 'kept': further
+/* Why variables have escaped that do not belong to these trees. 'kept': further
  * arrays, NULL: none. */
 static PyObject *say_why(const State *state, const Tree *inputs,
                          const Collection *outputs, const uint32_t *sizes,

@@ -226,7 +226,7 @@ static bool keep_number(Frozen *f, Outputs *o, size_t leaf)
     Extent extent = extent_of(0);
     if (!extent_read(o->c->tree.leaves[leaf], &value, &extent))
         return !PyErr_Occurred(); /* it is negative, and bound */
-    if (extent.n > UINT32_MAX) { /* no variable has so many entries */
+    if (extent.n > UINT32_MAX) { /* no variable has that many entries */
         extent_number(extent);
         return true;
     }
@@ -453,7 +453,7 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
         return !PyFunction_GetClosure(object);
     const bool value = !PyMethod_Check(object) && !exact_by_identity(object) &&
                        !is_changeable(object);
-    PyErr_Clear(); /* of a hash: it is none, as far as this is concerned */
+    PyErr_Clear(); /* of a hash: for this purpose, there is none */
     return value && !PyObject_HasAttrString((PyObject *) Py_TYPE(object), "__dlpack__");
 }
 
@@ -515,7 +515,7 @@ static PyObject *find_all_unlike(const Frozen *f, const Snapshot *s)
 }
 
 /* A part of an array of which a repetition makes an array of its own; NULL: it is
- * none. */
+ * not one. */
 static const Array *own_part(const Frozen *f, const Collection *c, size_t leaf)
 {
     PyObject *object = c->tree.leaves[leaf];

@@ -161,7 +161,7 @@ static bool match_values(const Match *m, PyObject *known, PyObject *now)
     return exact_equal(known, now) > 0 && !(m->reads && exact_stands_in(known, now));
 }
 
-/* The same as a row says it, of what is no plain value. */
+/* The same, as a row says it, of what is not a plain value. */
 static bool match_row(const Match *m, PyObject *object, PyObject *mark)
 {
     const size_t above = m->nodes[m->at.node - 1].above;

@@ -10,7 +10,7 @@
                                         frozenset
  *     ("value", object)                  compared by ==, or without weak references
  *     ("object", weak reference)         compared by identity
- *     ("cycle", levels)                  the container so many levels above
+ *     ("cycle", levels)                  the container this many levels above
  *
  * "fields" are data classes, classes with DRJIT_STRUCT and named tuples; their keys are
  * names. No row refers to a variable.
@@ -22,9 +22,9 @@
 
 /** Is it a value of which nothing more has to be known: None, a number, a text? */
 bool rows_is_plain(PyObject *object);
-/** The row of a leaf that is no array of the core, or the leaf, if it is plain. What
- *  is compared by identity is not kept alive, if that is possible. 'unordered': sets
- *  are equal in any order. NULL: exception. */
+/** The row of a leaf that is not an array of the core, or the leaf, if it is plain.
+ *  What is compared by identity is not kept alive, if that is possible. 'unordered':
+ *  sets are equal in any order. NULL: exception. */
 PyObject *rows_of_object(const State *state, PyObject *object, bool unordered);
 /** Is such a row that of an object which is compared by identity? */
 bool rows_is_reference(PyObject *row);
@@ -32,7 +32,7 @@ PyObject *rows_of_cycle(size_t levels);
 /** Of a whole outline, or of outputs without their variables: there, containers with
  *  fields go into their rows. NULL: exception. */
 PyObject *rows_make(const Collection *outline);
-/** A list of 'count' unsigned integers of so many bytes: 4 or 8. NULL: exception. */
+/** A list of 'count' unsigned integers of this size (4 or 8). NULL: exception. */
 PyObject *rows_numbers(const void *numbers, size_t count, size_t bytes);
 /** The first ones of a list or tuple, of which each is at most a bound. False: one is
  *  not, or an exception. */

@@ -150,7 +150,7 @@ size_t snapshot_changed_content(const Snapshot *s)
     return SIZE_MAX;
 }
 
-/* Extents go in as literals of so many entries. */
+/* Extents go in as literals with that many entries. */
 static bool make_extents(Snapshot *s)
 {
     const SizeClasses *sizes = &s->sizes;

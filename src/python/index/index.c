@@ -589,7 +589,7 @@ static PyObject *item(PyObject *self, Py_ssize_t i)
 
 enum { SWIZZLE_LIMIT = 16 };
 
-/* Components named by a text such as "xyw"; 0 if it is none for this array. */
+/* Components named by a text such as "xyw"; 0 if it does not name any of this array. */
 static size_t swizzle_of(const Array *a, PyObject *name, size_t *positions)
 {
     const TypeInfo *info = a->info;

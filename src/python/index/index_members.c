@@ -551,7 +551,7 @@ static bool restore_variable(Array *a, size_t i, PyObject *entries)
     return true;
 }
 
-/* The extents in a tuple of exact integers; -1 if it is none. */
+/* The extents in a tuple of exact integers; -1 if it is not one. */
 static Py_ssize_t parse_extents(PyObject *tuple, size_t *shape)
 {
     if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > TENSOR_MAX_DIMS)

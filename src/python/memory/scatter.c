@@ -42,7 +42,7 @@ static bool wrong_value(const Scatter *s, const Array *target, PyObject *value)
     return false;
 }
 
-/* Convert what is no array, as the target's constructor would. */
+/* Convert what is not an array, as the target's constructor would. */
 static Array *convert_value(const Scatter *s, const Array *target, PyObject *value)
 {
     Array *converted = convert_to(target->info, value, s->access.operation);

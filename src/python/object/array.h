@@ -82,7 +82,7 @@ static inline bool array_check(const State *state, PyObject *object)
 /** overlay.c: the leaves of an array that is overlaid, as this thread sees them. */
 void *overlay_data(const Array *root);
 
-/** Own leaves, of what is no view. */
+/** Own leaves, of what is not a view. */
 static inline void *array_own(const Array *root)
 {
     return root->overlaid ? overlay_data(root) : root->data;
@@ -130,7 +130,7 @@ static inline Tensor *array_tensor(Array *a)
     return (Tensor *) a;
 }
 
-/** The object as an array, NULL (no exception) if it is none. */
+/** The object as an array, NULL (no exception) if it is not one. */
 static inline Array *array_of(PyObject *object)
 {
     for (PyTypeObject *cls = Py_TYPE(object); cls; cls = cls->tp_base)

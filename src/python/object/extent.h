@@ -41,7 +41,7 @@ bool extent_read(PyObject *object, Py_ssize_t *value, Extent *extent);
 /** An argument that is a number of entries, as arguments_count(). */
 bool extent_argument(const char *function, const char *name,
                      PyObject *value, Extent *extent);
-/** The size of a variable, of so many entries, as an extent. */
+/** The size of a variable with n entries, as an extent. */
 Extent extent_of_leaf(Leaf leaf, size_t n);
 /** The integer, or object that is one, of Python (new reference). */
 PyObject *extent_object(State *state, Extent extent);
@@ -87,7 +87,7 @@ static inline void extents_append(Extents *e, Extent extent)
     extents_set(e, e->ndim++, extent);
 }
 
-/** So many numbers. */
+/** Set all extents to plain numbers. */
 void extents_set_numbers(Extents *e, size_t ndim, const size_t *dims);
 /** Number of entries; false with an exception if it exceeds 64 bits. */
 bool extents_total(const Extents *e, Extent *total);

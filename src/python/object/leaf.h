@@ -7,9 +7,9 @@
  * of control flow (region*) work with whole leaves, with the functions below, so that
  * an operation is differentiated where it is recorded.
  *
- * An array without entries that is tracked is a node and no variable: whoever wants the
- * variable asks leaf_is_empty(). What is made of it is tracked without an edge, since
- * no gradient comes from there (leaf_none(), leaf_of_none()).
+ * An array without entries that is tracked is a node and no variable: code that wants
+ * the variable asks leaf_is_empty(). What is made of it is tracked without an edge,
+ * since no gradient comes from there (leaf_none(), leaf_of_none()).
  *
  * What makes a leaf gives a new reference; 0 says that the core failed (its error is
  * set). Operands are borrowed.
@@ -154,7 +154,7 @@ Leaf leaf_literal_like(const TypeInfo *info, const void *bits, Leaf like);
  *  the core's error is set. */
 bool leaf_next_like(Leaf like);
 
-/** A literal with so many entries, for the sake of these alone. */
+/** A literal with 'size' entries, for the sake of these alone. */
 Leaf leaf_entries(JitBackend backend, size_t size);
 
 /** A literal with one entry of a type that a formula works with. */

@@ -78,7 +78,7 @@ static bool take_shape(Entry *entry, const Array *source)
     return !other->sizes || array_set_sizes(entry->array, other->sizes);
 }
 
-/* The room for so many extents was there before. */
+/* There was room for this many extents before. */
 static void give_shape(Entry *entry)
 {
     if (!array_set_shape(entry->array, entry->ndim, entry->extents))

@@ -56,8 +56,8 @@ static inline void reads_note_copy(const Array *array, size_t first, size_t coun
     if (reads_open)
         reads_note_copied(array, first, count);
 }
-/** The innermost loop has ended, whose state 'state' leaf i of this array was: whoever
- *  has read the state has read the array. */
+/** The innermost loop has ended, whose state 'state' leaf i of this array was: code
+ *  that has read the state has read the array. */
 void reads_note_state(Leaf state, const Array *array, size_t i);
 
 /** Has the body read an array from outside, as this object? */

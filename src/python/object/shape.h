@@ -14,7 +14,7 @@ bool shape_width(Array *a, size_t *width, const char *operation);
 /** The same, and a frozen function that is being recorded does not depend on it. */
 bool shape_peek(Array *a, size_t *width, const char *operation);
 
-/** A leaf with so many entries, 0: there is none. */
+/** A leaf with 'width' entries, 0: there is none. */
 Leaf shape_widest(const Array *a, size_t width);
 
 /** The extents, lanes included. False: RuntimeError if ragged. */

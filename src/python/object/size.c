@@ -441,7 +441,7 @@ static PyObject *size_divmod(PyObject *a, PyObject *b)
     return both;
 }
 
-/* A small exponent, or number of bits; -1: it is none. */
+/* A small exponent, or number of bits; -1: it is not one. */
 static int small(PyObject *object, int most)
 {
     int overflow = 1;

@@ -32,7 +32,7 @@ static inline bool size_is_int(PyObject *object)
 {
     return PyLong_Check(object) || size_is(object);
 }
-/** The handle of such an object, 0 if it is none (any more). */
+/** The handle of such an object, 0 if it is not one (any more). */
 JitSize size_handle(PyObject *object);
 /** Such an object as an int, others as they are (new reference): the recording is bound
  *  to it; or is not. */

@@ -115,7 +115,7 @@ static inline uint16_t type_in_family(const TypeInfo *info, Family family)
 const TypeInfo *type_diff(const TypeInfo *info);
 const TypeInfo *type_detached(const TypeInfo *info);
 
-/** Descriptor of a class or of a subclass of one; NULL (no exception) if it is none. */
+/** Descriptor of a class or of a subclass of one; NULL (no exception): it has none. */
 const TypeInfo *type_of_class(State *state, PyTypeObject *cls);
 
 /** The state, given any class derived from ArrayBase; NULL (no exception) otherwise. */

@@ -344,7 +344,7 @@ static PyObject *opaque(PyObject *module, PyObject *const *args, Py_ssize_t n,
 
 /* ---------------------------------------------------------------- ..._like */
 
-/* TreeMap: the same shape with other entries; what is no number passes. */
+/* TreeMap: the same shape with other entries; what is not a number passes. */
 static PyObject *make_like(void *context, PyObject *const *leaves)
 {
     Fill *f = context;

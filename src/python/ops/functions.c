@@ -65,7 +65,7 @@ static PyObject *refuse(const char *name, Apply which, PyObject *const *args, in
 }
 
 /* Numbers of other libraries as Python's own: new references in 'plain'. False without
- * an exception if some argument is no number. */
+ * an exception if some argument is not a number. */
 static bool plain_numbers(State *state, PyObject *const *args, int n,
                           PyObject **plain, bool *floats)
 {
@@ -374,7 +374,7 @@ static PyObject *copysign_integers(State *state, PyObject *const *args)
     return result;
 }
 
-/* What is no array and no number as an array of the common type. */
+/* What is neither an array nor a number, as an array of the common type. */
 static PyObject *array_or_number(const TypeInfo *info, PyObject *operand)
 {
     return array_of(operand) || promote_number(operand) >= 0
@@ -457,7 +457,7 @@ typedef struct Selection {
 static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a,
                              PyObject *b);
 
-/* What is no array and no number must be the same on both sides. */
+/* What is neither an array nor a number must be the same on both sides. */
 static PyObject *select_object(PyObject *const *leaves)
 {
     int same = leaves[0] == leaves[1]

@@ -37,7 +37,7 @@ JitOp reduce_step(ReduceOp op);
 Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf index,
                      Extent block);
 /** Does a reduction of a variable scatter its entries instead of evaluating it: what is
- *  asked for, or because it takes so many bytes? */
+ *  asked for, or because evaluating takes too many bytes? */
 bool reduce_prefers_symbolic(const TypeInfo *info, ReduceOp op, Strategy strategy,
                              Leaf leaf);
 

@@ -38,8 +38,8 @@ typedef struct Plan {
     PyObject *late;      /* and those that are set afterwards: field(init=False) */
 } Plan;
 
-/** What is this object, which is no array? A container with fields has a plan, a new
- *  reference; else '*plan' is NULL. False with an exception. */
+/** What is this object, which is not an array? A container with fields has a plan, a
+ *  new reference; else '*plan' is NULL. False with an exception. */
 bool plan_of(State *state, const char *operation, PyObject *object, NodeKind *kind,
              Plan **plan);
 

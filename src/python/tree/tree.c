@@ -196,7 +196,7 @@ static bool take_leaf(Walk *w, PyObject *object, size_t above)
 }
 
 /* How many levels above the next node is the container that this object is? 0: it is
- * none of these, or that makes no difference. */
+ * not one of these, or that makes no difference. */
 static size_t find_above(const Walk *w, const PyObject *object)
 {
     size_t above = w->cycles ? w->depth : 0;

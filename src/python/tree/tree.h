@@ -25,7 +25,7 @@ typedef struct TreeNode {
     PyObject *object; /* of a container: itself */
     PyObject *keys;   /* of a dictionary: a list */
     Plan *plan;       /* of a container with fields */
-    size_t above;     /* the leaf is the container so many levels above; 0: it is not */
+    size_t above;     /* the leaf is the container that many levels up; 0: it is not */
 } TreeNode;
 
 typedef struct Tree {

@@ -299,7 +299,7 @@ static bool run_others(ThreadState *ts, VarId id)
            evaluate_pending(ts, id);
 }
 
-/* The array to write to, where so many references do not make it shared. */
+/* The array to write to, where 'ignored' references do not make it shared. */
 static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
 {
     TRY(run_others(ts, id), 0);
@@ -853,7 +853,7 @@ static VarId rounding_error(ThreadState *ts, VarId old, VarId value)
 }
 
 /* The sum is an atomic addition that tells what it found, so the rounding error is
- * known exactly, whoever else adds to the same entry; the error itself is added as
+ * known exactly, even if others add to the same entry; the error itself is added as
  * usual. */
 bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId value,
                               VarId index, VarId mask)

@@ -114,7 +114,7 @@ static inline uint32_t assemble_position(const Assembly *assembly, VarId id)
 }
 /** It is there now, until the body ends that is being emitted, if any. */
 bool assemble_place(Assembly *assembly, VarId id, uint32_t position);
-/** Emit a literal that is no variable; its position or PROGRAM_NONE. */
+/** Emit a literal that is not a variable; its position or PROGRAM_NONE. */
 uint32_t assemble_constant(Assembly *assembly, VarType type, uint64_t bits);
 /** Make a slot in the root for the array behind a pointer; PROGRAM_NONE on errors. */
 uint32_t assemble_pointer(Assembly *assembly, const Var *pointer);

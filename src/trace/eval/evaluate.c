@@ -13,7 +13,7 @@
  *
  * No kernel runs meanwhile: those that the thread is to run itself wait for the lock to
  * be released. While the lock is released on the way another thread may evaluate the
- * same variables. Both compute the same bits, so whoever comes second drops its result.
+ * same variables. Both compute the same bits, so the second one drops its result.
  * Effects are taken out of the queues before, so each runs once.
  */
 #include "trace/eval/evaluate.h"

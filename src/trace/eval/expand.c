@@ -140,7 +140,7 @@ VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, Buffer *memory)
     return copies;
 }
 
-/* If out of memory, the copies stay, and whoever reads the target tries again. */
+/* If out of memory, the copies stay, and the next read of the target tries again. */
 bool expand_collapse(ThreadState *ts, VarId target)
 {
     Var *v = var_get(target);

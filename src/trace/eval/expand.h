@@ -25,11 +25,11 @@ enum {
     EXPAND_FLAGS = EXPAND_IF_IT_PAYS | EXPAND_ALWAYS
 };
 
-/** Copies are a multiple of so many entries apart: no workers share a cache line, and
+/** Copies are a multiple of this many entries apart: no workers share a cache line, and
  *  there is a whole number of packets (op_is_packet()) between them. */
 enum { EXPAND_LINE = 192 };
 
-/** Would private copies of this target pay for a reduction of so many values? */
+/** Would private copies of this target pay for a reduction of this many values? */
 bool expand_pays(const Var *target, uint64_t values);
 /** Can an index reach all entries of the copies? */
 bool expand_fits(const Var *target);

@@ -384,7 +384,7 @@ static bool claim_states(Assembly *b, VarId region)
 }
 
 /* The version from outside that an output was made from by writes, loops and
- * conditionals; 0 if it is none. */
+ * conditionals; 0 if there is none. */
 static VarId origin_of(VarId output, uint32_t scope)
 {
     while (output && var_get(output)->scope >= scope) {

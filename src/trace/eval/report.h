@@ -2,7 +2,7 @@
  * report.h -- what a launch reports to when it has ended
  *
  *     checks   bounds that were not kept: warnings; loops that ran too long: errors
- *     prints   values for whoever has asked for them (print.h)
+ *     prints   values for the code that has asked for them (print.h)
  *     history  the time it took
  *
  * A launch that is repeated reports to a copy (report_again()). Reports belong to one

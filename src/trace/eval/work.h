@@ -20,7 +20,7 @@
 #include "device/stream.h"
 #include "trace/graph/state.h"
 
-/** Memory of a device for so many bytes. It waits (the graph lock is released
+/** Memory of a device for this many bytes. It waits (the graph lock is released
  *  meanwhile) where too much is on its way, or if there is none left, before it tries
  *  again. NULL: error recorded. */
 Buffer *work_buffer(ThreadState *ts, uint8_t device, size_t bytes);
@@ -28,13 +28,13 @@ Buffer *work_buffer(ThreadState *ts, uint8_t device, size_t bytes);
  *  recorded. */
 bool work_buffers(ThreadState *ts, uint8_t device, uint32_t count, const size_t *bytes,
                   Buffer **buffers);
-/** After a failure: if memory was out, wait for what is on its way and give cached
+/** After a failure: if out of memory, wait for what is on its way and give cached
  *  memory back (the lock is released meanwhile); the thread's error is then the one
  *  from before. False: trying again is of no use. */
 bool work_recover(ThreadState *ts, const ErrorRecord *before);
 enum { WORK_OUTPUTS = 3 };
-/** A command that reads variables, which come into memory, and writes outputs of so
- *  many bytes (up to WORK_OUTPUTS): slots in this order, the variables' whole arrays.
+/** A command that reads variables, which come into memory, and writes outputs of
+ *  these sizes (up to WORK_OUTPUTS): slots in this order, the variables' whole arrays.
  *  'data' as in command_create(). All of one device. The lock may be released on the
  *  way. NULL: error recorded. */
 Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,

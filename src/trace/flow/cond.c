@@ -237,7 +237,7 @@ bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
 /* ------------------------------------------------------ arrays that are written to */
 
 /* Has a write to 'from' gone to 'to'? Arrays that are read in between change more than
- * once. Of the pairs, so many count. */
+ * once. Only the first 'count' ids of the pairs are looked at. */
 static bool became_among(const VarIds *pairs, uint32_t count, VarId from, VarId to)
 {
     for (uint32_t i = 0; i < count; i += 2) {

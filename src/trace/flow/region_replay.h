@@ -34,8 +34,8 @@ typedef struct ReplayCopy {
 /** Writes to an array that go to another one. */
 typedef struct ReplayTarget {
     VarId from, to; /* borrowed */
-    VarId distance; /* 'to' are private copies, so many entries apart: a UInt32; a
-                       reference, 0: it is not */
+    VarId distance; /* 'to' is private copies, which are this many entries apart: a
+                       UInt32; a reference, 0: it is not */
 } ReplayTarget;
 
 /** Accesses and regions, by when they were recorded. */
@@ -92,7 +92,7 @@ bool region_replay_set(RegionReplay *r, VarId old, VarId now);
 /** Writes to this array go to another one with as many entries. */
 bool region_replay_redirect(RegionReplay *r, VarId from, VarId to);
 /** Scatter-reductions to this array, which all of its writes have to be, go to its
- *  private copies (expand.h), so many entries apart (a UInt32, consumed). */
+ *  private copies (expand.h), 'distance' entries apart (a UInt32, consumed). */
 bool region_replay_expand(RegionReplay *r, VarId from, VarId copies, VarId distance);
 
 /** Record what this variable or effect needs, and itself. Effects that are met go to

@@ -42,7 +42,7 @@ static void link_operands(FoldTable *t, uint32_t place)
     }
 }
 
-/* What is no reduction any more is nobody's reader. */
+/* What is no longer a reduction is nobody's reader. */
 static void link_all(FoldTable *t)
 {
     memset(t->readers, 0, t->reader_count * sizeof *t->readers);
@@ -69,7 +69,7 @@ static bool reserve_readers(FoldTable *t)
 
 /* ------------------------------------------------------------------- the list */
 
-/* Leave out what is no reduction any more. Indices are given again and again, so that
+/* Leave out what is no longer a reduction. Indices are given again and again, so that
  * one may stand in the list often: the last time counts. Without memory all stay. */
 static void tidy(FoldTable *t)
 {

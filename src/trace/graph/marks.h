@@ -1,7 +1,7 @@
 /*
  * marks.h -- numbers that a walk over the graph keeps for variables
  *
- * Whoever walks takes marks of his own and returns them, so walks nest, may create
+ * A walk takes marks of its own and returns them, so walks nest, may create
  * variables on the way, and need not know of each other. Marks are an array with an
  * entry for each index; what carries another stamp than the current one is not marked,
  * which makes fresh marks a matter of counting up. A variable that is marked has to

@@ -36,7 +36,7 @@ VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
 
 void node_note_read(ThreadState *ts, VarId id);
 /** The thread reads a variable, which exists: a function that it records takes note if
- *  that is none of its own (freezing.h). For each operand, before folding and
+ *  that is not its own (freezing.h). For each operand, before folding and
  *  identities can make it disappear; node_usable() does it. */
 static inline void node_read(ThreadState *ts, VarId id)
 {

@@ -89,8 +89,8 @@ bool record_effect(ThreadState *ts, VarId effect);
 /** Is there a body that effects are kept in? */
 bool record_keeps(const ThreadState *ts);
 /** Conditionals whose sides are open learn that a write to 'from' went to 'to', the
- *  same array or a copy of it: pairs of one reference each in 'written'. False: memory
- *  is out. */
+ *  same array or a copy of it: pairs of one reference each in 'written'. False: out of
+ *  memory. */
 bool record_note_written(ThreadState *ts, VarId from, VarId to);
 /** References to an array that these pairs hold. */
 uint32_t record_written_holders(const ThreadState *ts, VarId id);

@@ -147,7 +147,7 @@ const VarId *region_targets(VarId effect, uint32_t *count);
  *  are gone if they depend on atomic operations). */
 void region_has_run(VarId region);
 /** Another region has taken the place of this one, or nothing has: it will never run.
- *  Whoever still holds its results has values, without effects. */
+ *  Those who still hold its results have values, without effects. */
 void region_replaced(VarId region);
 /** The same for all regions among the effects of a body. */
 void region_replaced_all(const VarIds *effects);

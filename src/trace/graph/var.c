@@ -27,7 +27,7 @@ VarTable var_table;
 
 /* ------------------------------------------------------------------ slots */
 
-/* Have room in the list of makers for so many chunks. */
+/* Have room in the list of makers for this many chunks. */
 static bool grow_makers(uint32_t chunks)
 {
     VarTable *t = &var_table;

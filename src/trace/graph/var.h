@@ -120,8 +120,8 @@ static inline Var *var_get(VarId id)
     return var_table.chunks[id >> VAR_CHUNK_BITS] + (id & (VAR_CHUNK - 1));
 }
 /** How many entries a variable has, to be compared with those of others, with 0 and 1,
- *  and given to new variables. Whoever computes with it, or tells it, needs a number:
- *  node_number(). */
+ *  and given to new variables. Code that computes with it, or reports it, needs a
+ *  number: node_number(). */
 static inline uint32_t var_lanes(const Var *v) { return v->own_lanes; }
 static inline uint32_t var_lanes_of(VarId id) { return var_lanes(var_get(id)); }
 /** The same as a number, for those who say which term of a recording it is: what they
@@ -197,8 +197,8 @@ static inline void var_take(VarId id, Var *v)
 /** Take that slot, filled in by now: one reference, operands gain a reference each. */
 void var_commit(VarId id);
 /** A fresh slot for a copy of '*proto' with one reference; operands gain a reference
- *  each. 'reuse': take the lowest free slot, else one never used. 0 if memory is
- *  out. */
+ *  each. 'reuse': take the lowest free slot, else one never used. 0 if out of
+ *  memory. */
 VarId var_create(const Var *proto, bool reuse);
 static inline void var_inc(VarId id) { var_get(id)->refs++; }
 void var_release(VarId id);

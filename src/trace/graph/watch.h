@@ -33,8 +33,8 @@ typedef struct Watch {
     void (*size_of)(ThreadState *ts, VarId id);
     /** An undefined variable is about to have this memory. */
     bool (*undefined)(ThreadState *ts, VarId id, Buffer *buffer);
-    /** The next command fills so many copies of a target (expand.h), of which there are
-     *  as many for other sizes, up to the limits that there are for these. */
+    /** The next command fills this many copies of a target (expand.h), of which there
+     *  are as many for other sizes, up to the limits that there are for these. */
     bool (*copies)(ThreadState *ts, VarId target, uint32_t copies);
     /** The next command combines these. */
     void (*combine)(ThreadState *ts, VarId target);

@@ -51,7 +51,7 @@ def crashes_by_itself() -> bool:
 
 
 class PythonFaults:
-    """Requests for Python's memory: so many in a row fail, from the n-th on.
+    """Requests for Python's memory: some in a row fail, from the n-th on.
 
     What Python keeps for reuse (lists of free tuples and floats, say) takes no request.
     There are no windows without an end: CPython 3.11 repeats for ever what it fails to

@@ -466,7 +466,7 @@ static inline bool native_operand_ends(const Native *n, const NativeValue *v)
  *  2^32? If it is the lower half of a number, the number itself may be in the register:
  *  the product has to ignore its upper half. */
 bool native_is_half(const NativeFunction *f, uint32_t at);
-/** Does a GATHER, in a kernel with packets of so many lanes, read entry 'lane / d' in
+/** Does a GATHER, in a kernel with packets of this many lanes, read entry 'lane / d' in
  *  all lanes, where entries have 32 or 64 bits and d is a literal, and not less than a
  *  packet? Then d, else 0. Its row needs no index. */
 uint32_t native_repeats(const Program *p, const Inst *inst, uint32_t lanes);
@@ -612,7 +612,7 @@ void native_memory_loop(Native *n, X86Label top);
 /** The back edge of a loop of the Program: to 'top', unless somebody wants the kernel
  *  to stop. From callables, too. */
 void native_memory_loop_back(Native *n, X86Label top);
-/** Around a loop of so many iterations at most: before its top; its back edge, behind
+/** Around a loop of at most 'most' iterations: before its top; its back edge, behind
  *  which the code goes on when they are over; and behind the loop. */
 void native_memory_count(Native *n, uint32_t most);
 void native_memory_count_back(Native *n, X86Label top);
@@ -638,8 +638,8 @@ void native_memory_reload(Native *n, NativeClass class, uint32_t bytes, NativeRe
                           NativeOperand from);
 /** The packet's entries of an array of the launch. */
 NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type);
-/** Entries of an array of the launch that a packet so many lanes further will load, or
- *  this one if that is beyond the end; 'value' is an input of 32 bits. */
+/** Entries of an array of the launch that a packet 'lanes' lanes further on will load,
+ *  or this one if that is beyond the end; 'value' is an input of 32 bits. */
 X86Mem native_memory_ahead(Native *n, uint32_t value, uint32_t lanes);
 /** Address in a slot of the launch's arguments, in a register. */
 NativeReg native_memory_address(Native *n, uint32_t slot);

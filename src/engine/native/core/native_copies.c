@@ -1,7 +1,7 @@
 /*
  * native_copies.c -- how many packets code computes side by side
  *
- * Whoever waits for a result could work on another packet meanwhile. The processor does
+ * While code waits for a result, it could work on another packet. The processor does
  * so by itself as far as it looks ahead, which is not far enough for
  *
  *   long chains   the next packet begins behind the end of this one

@@ -114,7 +114,7 @@ static inline uint32_t native_bytes(const Native *n, VarType type)
 
 /* ---- operands. 'k' is the number of the operand. */
 
-/** A value that is no mask, in a vector register, which must not be written. */
+/** A value that is not a mask, in a vector register, which must not be written. */
 static inline NativeReg native_use_value(Native *n, uint32_t value)
 {
     NativeValue *v = &n->values[value];

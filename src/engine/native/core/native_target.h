@@ -62,7 +62,7 @@ struct NativeRow {
 /* ---- targets */
 
 /** What a table row is found by:
- *     arithmetic (NEG ... SELECT)   [op][type of the first operand that is no mask;
+ *     arithmetic (NEG ... SELECT)   [op][type of the first operand that is not a mask;
  *                                    bool if all are]
  *     CAST                          casts[to][from]
  *     LOOKUP                        [op][type of the result]

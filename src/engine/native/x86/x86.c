@@ -200,7 +200,7 @@ static inline uint64_t mem_number(X86Mem mem)
     return bits;
 }
 
-/* The operand so many bytes further. */
+/* The operand 'distance' bytes further on. */
 static inline uint64_t move_mem(uint64_t bits, uint32_t distance)
 {
     return (bits & ~(uint64_t) UINT32_MAX) | ((uint32_t) bits + distance);
