@@ -7,7 +7,9 @@
 * files over 900 lines are named (a warning: it is where to look again);
 * every header compiles alone: the library's as C11, public ones as C99 and C++17 (those
   of the extension only if the headers of Python are there);
-* every source and test is listed in its meson.build.
+* every source and test is listed in its meson.build;
+* files that pages of docs/dev name exist;
+* folders have at most the lines that tools/budget.txt gives them.
 
 Prints ``file:line: message`` for each violation and exits with status 1.
 """
@@ -51,6 +53,10 @@ STRINGS = re.compile(r'"(?:\\.|[^"\\])*"')
 LITERALS = {".c", ".h", ".cpp", ".py", ".pyi"}
 # What a comment's next line begins with.
 LEADER = " *#/"
+
+# Names of files in documents; those in capitals stand for any.
+SOURCE = re.compile(r"`((?:[a-z_]\w*/)*[a-z_]\w*\.(?:c|h|def|inc|py))`")
+BUDGETED = {".c", ".h", ".def", ".inc", ".py"}
 
 # Headers that hold C++.
 CPP_HEADERS = {"array.h", "llvm.h", "cuda.h", "half.h"}
@@ -183,6 +189,30 @@ def check_listed() -> Iterator[str]:
                 yield f"{name(path)}:1: not listed in {build}/meson.build"
 
 
+def check_named() -> Iterator[str]:
+    """Yield names of sources in the developers' pages that no file has."""
+    folders = [ROOT / folder for folder in FOLDERS]
+    known = {path.name for folder in folders for path in folder.rglob("*")}
+    for page in sorted((ROOT / "docs/dev").glob("*.md")):
+        for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
+            for found in SOURCE.findall(line):
+                if Path(found).name not in known:
+                    yield f"{name(page)}:{number}: there is no {found}"
+
+
+def check_budget() -> Iterator[str]:
+    """Yield folders that have grown beyond their lines."""
+    for line in (ROOT / "tools/budget.txt").read_text("utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        folder, most = line.split()[:2]
+        paths = (ROOT / folder).rglob("*")
+        sources = [path for path in paths if path.suffix in BUDGETED]
+        lines = sum(path.read_text("utf-8").count("\n") for path in sources)
+        if lines > int(most):
+            yield f"{folder}: {lines} lines, more than the {most} of tools/budget.txt"
+
+
 def main() -> int:
     """Check the whole tree."""
     files = list(project_files())
@@ -190,7 +220,7 @@ def main() -> int:
     words = read_words()
     for path in [*files, *documents()]:
         errors += check_words(path, words)
-    errors += check_listed()
+    errors += [*check_listed(), *check_named(), *check_budget()]
     headers = [
         path
         for path in files
