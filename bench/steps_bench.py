@@ -9,6 +9,8 @@ filter              the gradient through a filter of 24 weights, 2^18 entries
 bodies              accelerations of 2,048 bodies
 logistic            the gradient of a logistic regression, 100,000 x 64
 layernorm, softmax  of the rows of 4,096 x 1,024
+variance, cumsum    of the columns of that
+slices              a[:, 1:] += b[:, :-1] of a copy of it (JAX: at[].add())
 network             the gradient of three layers, 1,024 x 256 x 256 x 10
 
 Each framework has the program that its users would write, with the same data in single
@@ -36,6 +38,15 @@ COLUMNS = np.arange(6, 66, 2)
 RECEIVERS = 8  # the row that they are in
 DT, DX = 1.2e-3, 10.0
 BODIES, ROWS, COLS = 2048, 4096, 1024
+TENSORS = (
+    "logistic",
+    "layernorm",
+    "softmax",
+    "network",
+    "variance",
+    "cumsum",
+    "slices",
+)
 LAYERS = ((256, 256), (256, 256), (256, 10))
 
 
@@ -68,6 +79,9 @@ DATA: dict[str, Callable[[], dict[str, Any]]] = {
     },
     "layernorm": lambda: {"y": numbers(ROWS, COLS)},
     "softmax": lambda: {"y": numbers(ROWS, COLS)},
+    "variance": lambda: {"y": numbers(ROWS, COLS)},
+    "cumsum": lambda: {"y": numbers(ROWS, COLS)},
+    "slices": lambda: {"y": numbers(ROWS, COLS), "b": numbers(ROWS, COLS, seed=1)},
     "network": lambda: {
         "x": numbers(1024, 256),
         **{f"w{k}": 0.05 * numbers(*s, seed=k + 1) for k, s in enumerate(LAYERS)},
@@ -131,6 +145,13 @@ def reference(name: str, d: dict[str, Any], weights: Any) -> float:
         result.insert(0, np.maximum(h0, 0).T @ g)
         result.insert(0, d["x"].T @ (g @ w[1].T * (h0 > 0)))
         result = np.concatenate([r.ravel() for r in result])
+    elif name == "variance":
+        result = d["y"].var(0)
+    elif name == "cumsum":
+        result = d["y"].cumsum(0)
+    elif name == "slices":
+        result = d["y"].copy()
+        result[:, 1:] += d["b"][:, :-1]
     else:
         y = d["y"]
         e = np.exp(y - y.max(1, keepdims=True))
@@ -152,10 +173,7 @@ def drjit(name: str, d: dict[str, Any]) -> Call:
 
     frozen = name.endswith("_frozen")
     v: dict[str, Any] = {
-        k: TensorXf(x)
-        if name in ("logistic", "layernorm", "softmax", "network")
-        else Float(x.ravel())
-        for k, x in d.items()
+        k: TensorXf(x) if name in TENSORS else Float(x.ravel()) for k, x in d.items()
     }
     dr.eval(v)
 
@@ -292,6 +310,20 @@ def drjit(name: str, d: dict[str, Any]) -> Call:
 
         return call
 
+    def variance() -> Any:
+        return lambda: done(dr.var(v["y"], axis=0).array)
+
+    def cumsum() -> Any:
+        return lambda: done(dr.cumsum(v["y"], axis=0).array)
+
+    def slices() -> Any:
+        def call() -> Any:
+            y = TensorXf(v["y"])
+            y[:, 1:] += v["b"][:, :-1]
+            return done(y.array)
+
+        return call
+
     def network() -> Any:
         def call() -> Any:
             w = [TensorXf(v[f"w{k}"]) for k in range(3)]
@@ -367,18 +399,29 @@ def jax(name: str, d: dict[str, Any]) -> Call:
     def softmax(y: Any) -> Any:
         return jax.nn.softmax(y, axis=1)
 
+    def variance(y: Any) -> Any:
+        return y.var(0)
+
+    def cumsum(y: Any) -> Any:
+        return y.cumsum(0)
+
+    def slices(y: Any) -> Any:
+        return y.at[:, 1:].add(v["b"][:, :-1])
+
     def network(w: Any) -> Any:
         y = jnp.maximum(jnp.maximum(v["x"] @ w[0], 0) @ w[1], 0) @ w[2]
         return jnp.square(y).sum()
 
     operands = {"heat": "u", "wave": "velocity", "filter": "x", "bodies": "p"}
-    operands |= {"logistic": "w", "layernorm": "y", "softmax": "y"}
+    operands |= {"logistic": "w"}
     function = locals()[name]
     if name in ("wave", "filter", "logistic", "network"):
         function = jax.grad(function)
     run = jax.jit(function)
     argument = (
-        [v[f"w{k}"] for k in range(3)] if name == "network" else v[operands[name]]
+        [v[f"w{k}"] for k in range(3)]
+        if name == "network"
+        else v[operands.get(name, "y")]
     )
 
     def call() -> Any:
