@@ -225,9 +225,10 @@ static void test_together(void **unused)
 }
 
 /* The same along the columns of matrices, of values one of which is wanted as well and
- * one is an array, beside a write. */
+ * one is an array, beside a write. If they are all of one type, rows are taken from
+ * tiles. */
 static uint32_t reduce_columns(uint32_t single, uint32_t whole, const JitAxis *axis,
-                               bool fused, uint32_t *results)
+                               bool alike, bool fused, uint32_t *results)
 {
     uint32_t size = (uint32_t) jit_var_size(single), count = 0;
     jit_set_flag(JitFlagFuseReductions, fused);
@@ -241,11 +242,11 @@ static uint32_t reduce_columns(uint32_t single, uint32_t whole, const JitAxis *a
     results[count++] = jit_var_axis_reduce(ReduceOpMax, a, axis);
     results[count++] = jit_var_axis_reduce(ReduceOpAdd, single, axis);
     results[count++] = jit_var_axis_reduce(ReduceOpMul, b, axis);
-    if (axis->extent % 3)
+    if (!alike) {
         results[count++] = jit_var_axis_reduce(ReduceOpMin, d, axis);
-    if (axis->extent % 2)
         results[count++] = jit_var_axis_reduce(ReduceOpAdd, half, axis);
-    results[count++] = jit_var_axis_reduce(ReduceOpOr, byte, axis);
+        results[count++] = jit_var_axis_reduce(ReduceOpOr, byte, axis);
+    }
     results[count++] = b; /* is stored */
     uint32_t zeros = literal_of(VarTypeUInt32, 0, size);
     results[count++] = jit_var_scatter(zeros, lanes, back, all, ReduceOpAdd,
@@ -257,13 +258,22 @@ static uint32_t reduce_columns(uint32_t single, uint32_t whole, const JitAxis *a
     return count;
 }
 
+static JitAxis column_axis;
+
+static uint32_t reduce_axis(uint32_t id, ReduceOp op, uint32_t block)
+{
+    (void) block;
+    return jit_var_axis_reduce(op, id, &column_axis);
+}
+
 static void test_columns(void **unused)
 {
     (void) unused;
     static const uint32_t shapes[][3] = { /* matrices, rows, columns */
         { 1, 2, 3 },      { 1, 64, 64 },   { 1, 65, 128 },   { 3, 100, 33 },
         { 2, 99, 320 },   { 1, 170, 1024 }, { 1, 5, 16384 }, { 1, 66000, 3 },
-        { 1, 65600, 64 }, { 2, 33, 2112 }, { 1, 4097, 64 },  { 35, 9, 640 }
+        { 1, 65600, 64 }, { 2, 33, 2112 }, { 1, 4097, 64 },  { 35, 9, 640 },
+        { 1, 300, 320 },  { 3, 130, 192 }
     };
     uint32_t before = jit_llvm_thread_count();
     for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
@@ -273,10 +283,19 @@ static void test_columns(void **unused)
         uint32_t single = stored_numbers(type_of(VarTypeFloat32), size);
         uint32_t whole = stored_numbers(type_of(VarTypeFloat64), size);
         OK(jit_llvm_set_thread_count((uint32_t) s % 4));
-        uint32_t results[2][TOGETHER], count = 0;
-        for (int fused = 0; fused < 2; ++fused)
-            count = reduce_columns(single, whole, &axis, fused, results[fused]);
-        check_results(results, count, shapes[s]);
+        for (int alike = 0; alike < 2; ++alike) {
+            uint32_t results[2][TOGETHER], count = 0;
+            for (int fused = 0; fused < 2; ++fused)
+                count = reduce_columns(single, whole, &axis, alike, fused,
+                                       results[fused]);
+            check_results(results, count, shapes[s]);
+        }
+        /* A single one: the widest panels. */
+        const TestType *types[] = { type_of(VarTypeFloat32), type_of(VarTypeFloat64),
+                                    type_of(VarTypeFloat16), type_of(VarTypeUInt8) };
+        column_axis = axis;
+        for (size_t i = 0; i < COUNT_OF(types); ++i)
+            check_same_bits(types[i], reduce_axis, ReduceOpAdd, size, rows);
         DROP(single, whole);
     }
     OK(jit_llvm_set_thread_count(before));

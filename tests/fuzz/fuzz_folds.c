@@ -202,10 +202,20 @@ static void step_reduce(Run *r)
     put(r, below(r, POOL), jit_var_reduce(a, draw_op(r, jit_var_type(a))));
 }
 
+/* Each lane gets the result at an index. Both references are taken over. */
+static void put_spread(Run *r, uint32_t results, uint32_t index)
+{
+    uint32_t spread = results ? jit_var_gather(results, index, ALWAYS) : 0;
+    jit_var_dec_ref(index);
+    if (results)
+        jit_var_dec_ref(results);
+    put(r, below(r, POOL), spread);
+}
+
 /* Each lane gets the result of its column. */
 static void step_columns(Run *r)
 {
-    static const uint32_t often[] = { 64, 128, 192, 4, 3 };
+    static const uint32_t often[] = { 64, 128, 192, 320, 3 };
     uint32_t block = draw_block(r), wide = widen(r, r->pool[below(r, POOL)]);
     uint32_t stride = often[below(r, COUNT_OF(often))];
     while (block % stride)
@@ -221,11 +231,7 @@ static void step_columns(Run *r)
     uint32_t index = drop(first, jit_var_add(first, column));
     jit_var_dec_ref(column);
     jit_var_dec_ref(columns);
-    uint32_t spread = results ? jit_var_gather(results, index, ALWAYS) : 0;
-    jit_var_dec_ref(index);
-    if (results)
-        jit_var_dec_ref(results);
-    put(r, below(r, POOL), spread);
+    put_spread(r, results, index);
 }
 
 /* Each lane gets the result of its block. */
@@ -237,11 +243,7 @@ static void step_blocks(Run *r)
     uint32_t size = jit_var_u32(CPU, block), lanes = jit_var_counter(CPU, r->lanes);
     uint32_t index = drop(size, jit_var_div(lanes, size));
     jit_var_dec_ref(lanes);
-    uint32_t spread = results ? jit_var_gather(results, index, ALWAYS) : 0;
-    jit_var_dec_ref(index);
-    if (results)
-        jit_var_dec_ref(results);
-    put(r, below(r, POOL), spread);
+    put_spread(r, results, index);
 }
 
 static void step_prefix(Run *r)

@@ -200,9 +200,8 @@ static bool plan_tiles(CpuJob *job, ColumnsJob *j)
     for (uint32_t i = 0; i < j->count; ++i) {
         Folding *f = &j->foldings[i];
         const size_t width = f->columns.width;
-        if (f->reduced)
-            bytes = place_value(j, i, columns_band(f->columns.kernel, width) * width,
-                                bytes);
+        if (f->reduced) /* the last panel may be narrower, and have more rows */
+            bytes = place_value(j, i, columns_band(f->columns.kernel, 1), bytes);
         f->totals = bytes;
         bytes += 2 * width * LANES_TOTALS;
     }
