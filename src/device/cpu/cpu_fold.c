@@ -486,7 +486,7 @@ static size_t find_step(size_t block)
 static uint32_t choose_unit(const FoldJob *j, uint32_t workers)
 {
     size_t size = j->launch.size, block = j->foldings[0].block;
-    if (size <= LANES_CHUNK && (workers <= 1 || block > LEAST))
+    if (size <= LANES_CHUNK && (workers <= 1 || block > LEAST || block == size))
         return (uint32_t) size;
     if (block == size || (block > LANES_CHUNK && block % LANES_CHUNK == 0))
         return LANES_CHUNK;
