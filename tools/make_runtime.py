@@ -24,8 +24,8 @@ ROOTS = {
     "EXPORT_ALWAYS": """
         base/alloc.c base/clock.c base/error.c base/interrupt.c base/log.c
         base/machine.c base/text.c base/thread.c
-        device/buffer.c device/command.c device/device.c device/outcome.c
-        device/redo.c device/stream.c device/uses.c
+        device/buffer.c device/collector.c device/command.c device/device.c
+        device/outcome.c device/queue.c device/redo.c device/stream.c device/uses.c
         device/cpu/combine.c device/cpu/cpu_batch.c device/cpu/cpu_chain.c
         device/cpu/cpu_device.c device/cpu/cpu_fold.c
         device/cpu/cpu_fold_columns.c device/cpu/cpu_hints.c device/cpu/cpu_job.c

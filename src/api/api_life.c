@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/profile.h"
 #include "base/text.h"
-#include "device/cpu/pool.h"
 #include "device/device.h"
 #include "device/stream.h"
 #include "kernel/cache.h"
@@ -127,7 +126,7 @@ uint32_t jit_shutdown(int light)
     api_leave();
     if (!light) {
         host_shutdown();
-        pool_stop();
+        device_stop();
     }
     log_write(LogLevelInfo, "jit_shutdown(): done");
     return leaks;

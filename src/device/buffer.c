@@ -466,16 +466,16 @@ void *buffer_host(const Buffer *buffer)
     return buffer->device->shares_memory ? buffer->address : NULL;
 }
 
-void buffer_read(const Buffer *buffer, size_t offset, void *dst, size_t bytes)
+bool buffer_read(const Buffer *buffer, size_t offset, void *dst, size_t bytes)
 {
-    buffer->device->read(buffer->device, dst, (const char *) buffer->address + offset,
-                         bytes);
+    Device *device = buffer->device;
+    return device->read(device, dst, (const char *) buffer->address + offset, bytes);
 }
 
-void buffer_write(Buffer *buffer, size_t offset, const void *src, size_t bytes)
+bool buffer_write(Buffer *buffer, size_t offset, const void *src, size_t bytes)
 {
-    buffer->device->write(buffer->device, (char *) buffer->address + offset, src,
-                          bytes);
+    Device *device = buffer->device;
+    return device->write(device, (char *) buffer->address + offset, src, bytes);
 }
 
 /* Serves where there is no memory for another record. */

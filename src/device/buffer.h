@@ -101,9 +101,11 @@ uint32_t buffer_guests(void);
 /** Its bytes if the host may touch them, NULL otherwise. */
 void *buffer_host(const Buffer *buffer);
 /** Copy to and from the host, at once: nothing that was submitted uses these bytes, see
- *  stream_sync_buffer(). */
-void buffer_read(const Buffer *buffer, size_t offset, void *dst, size_t bytes);
-void buffer_write(Buffer *buffer, size_t offset, const void *src, size_t bytes);
+ *  stream_sync_buffer(). False: the device could not; error recorded. */
+bool buffer_read(const Buffer *buffer, size_t offset, void *dst, size_t bytes)
+    __attribute__((warn_unused_result));
+bool buffer_write(Buffer *buffer, size_t offset, const void *src, size_t bytes)
+    __attribute__((warn_unused_result));
 /** Does foreign memory end so early in its page that 64 bytes more can be read? */
 bool buffer_ends_early(const Buffer *buffer);
 /** May kernels load whole vectors at the end of this buffer? Always for memory of

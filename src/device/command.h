@@ -164,8 +164,10 @@ struct Command {
     bool blocked;        /* waits for one of the points */
     bool gathered;       /* its thread holds small ones, too: see stream_hold() */
     bool small;          /* its device can run it in the calling thread at once */
-    uint32_t ready;      /* commands behind it that could begin with it, */
-    uint32_t joined;     /* ... and do: its device said so when it was started */
+    uint32_t joined;     /* commands behind it that began with it: its device said so
+                          * when it was started */
+    bool ended;          /* its device, which keeps order, has performed it, */
+    CommandResult result; /* ... with this result */
     bool again;          /* was interrupted before */
     bool stale;          /* and what it reads has changed since */
     uint32_t holders;    /* use of redo.c */

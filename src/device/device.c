@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "device/collector.h"
 #include "device/cpu/cpu_device.h"
 
 /* The devices of this build. */
@@ -40,6 +41,14 @@ Device *device_find(JitBackend backend, uint32_t number)
         if (device_at(i)->backend == backend && device_at(i)->number == number)
             return device_at(i);
     return NULL;
+}
+
+void device_stop(void)
+{
+    collector_stop();
+    for (uint32_t i = 0; device_at(i); ++i)
+        if (device_at(i)->stop)
+            device_at(i)->stop(device_at(i));
 }
 
 void device_init(void)

@@ -13,6 +13,20 @@ bool outcome_is_interrupted(const Command *c)
     return c->interrupts != interrupt_requests();
 }
 
+const ErrorRecord *outcome_spoiled(const Command *c)
+{
+    if (c->kind == COMMAND_HOST || c->kind == COMMAND_EVENT)
+        return NULL;
+    const Slot *slots = c->slots;
+    for (uint32_t i = 0, count = c->slot_count; i < count; i++) {
+        const ErrorRecord *failure =
+            slots[i].access & SLOT_READ ? buffer_failure(slots[i].buffer) : NULL;
+        if (failure)
+            return failure;
+    }
+    return NULL;
+}
+
 const ErrorRecord *outcome_cause(const Command *c)
 {
     if (c->kind == COMMAND_HOST || c->kind == COMMAND_EVENT)
@@ -25,14 +39,7 @@ const ErrorRecord *outcome_cause(const Command *c)
         return &buffer_lost;
     if (outcome_is_interrupted(c))
         return &buffer_interrupted;
-    const Slot *slots = c->slots;
-    for (uint32_t i = 0, count = c->slot_count; i < count; i++) {
-        const ErrorRecord *failure =
-            slots[i].access & SLOT_READ ? buffer_failure(slots[i].buffer) : NULL;
-        if (failure)
-            return failure;
-    }
-    return NULL;
+    return outcome_spoiled(c);
 }
 
 void outcome_fail(const Command *c, const ErrorRecord *error)

@@ -8,6 +8,8 @@
 
 /** Why a command whose turn has come will not be performed; NULL: it will. */
 const ErrorRecord *outcome_cause(const Command *command);
+/** Why what it reads is unusable; NULL: it is not. */
+const ErrorRecord *outcome_spoiled(const Command *command);
 /** Has somebody asked for work to stop since it was made? */
 bool outcome_is_interrupted(const Command *command);
 /** What it was to write is unusable, for this reason. */

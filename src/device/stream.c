@@ -5,9 +5,8 @@
  * given out (by the owning thread only), 'completed' the last one that has ended. It is
  * idle when they agree.
  *
- * The queue.  One mutex, 'lock', guards all queues and the sharing of buffers. The head
- * of each queue waits for points in other streams, is then started, and when its device
- * says that it has ended, the next one's turn comes.
+ * The queue.  One mutex guards all queues and the sharing of buffers. When commands of
+ * a queue are started and how they end is in queue.c.
  *
  * The fast path.  A small command of a stream that has nothing in its queue takes no
  * lock. It needs to know that no other stream touches its buffers (uses.c). The thread
@@ -21,8 +20,8 @@
  * each waits for earlier ones only. Submitting never waits, so a thread that holds a
  * lock can submit; it waits, and runs what it kept, without locks.
  *
- * Lock order: the device's own locks (pool.c, cpu_job.c) are taken inside of 'lock',
- * and the caches' lock (buffer.c) inside of those.
+ * Lock order: the device's own locks (pool.c, cpu_job.c) are taken inside of the
+ * queues' lock, and the caches' lock (buffer.c) inside of those.
  */
 #include "device/stream.h"
 
@@ -33,49 +32,17 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
 #include "base/thread.h"
+#include "device/collector.h"
 #include "device/device.h"
 #include "device/outcome.h"
+#include "device/queue.h"
 #include "device/redo.h"
 #include "device/uses.h"
 
-/* Bytes that commands on their way may write, all together: enough to keep threads
- * busy, and no more than memory can bear. */
-static const uint64_t most_bytes = (uint64_t) 256 << 20;
-static _Atomic uint64_t queued_bytes; /* the sum of 'bytes' of all streams */
-
-struct Stream {
-    /* 'submitted' and 'completed' are read by any thread. Completing has release order
-     * for the command's results; see the file's head for where sequential consistency
-     * is needed. */
-    _Atomic uint64_t submitted;
-    _Atomic uint64_t completed;
-    _Atomic uint64_t bytes;  /* that commands in the queue write */
-    _Atomic bool waited;     /* somebody waits for progress; partner of 'completed' */
-    _Atomic bool has_error;  /* 'error' is set */
-    _Atomic uint32_t refs;
-    Device *device;
-    bool orphan;             /* its thread has ended; free for a new one when idle */
-    bool held;               /* see stream_hold(), */
-    bool begins;             /* ... and it is its head's turn meanwhile */
-    _Atomic bool gathers;    /* small ones are held, too; asked without the lock */
-    uint64_t kept;           /* commands kept by the owning thread, its only reader */
-    void (*tap)(void *payload, const Command *command); /* likewise; NULL: none */
-    void *tap_payload;
-    Command *head, *tail;
-    Stream *next;            /* in 'streams' */
-    ErrorRecord error;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t progress = PTHREAD_COND_INITIALIZER; /* see tell_waiters() */
-static pthread_cond_t resumed = PTHREAD_COND_INITIALIZER;  /* 'halted' was cleared */
-/* All guarded by 'lock'. */
-static Stream *streams;
-static uint32_t sleeping;      /* threads in a wait for 'progress' */
-static uint64_t base_position; /* of new streams: beyond those of all freed ones */
-
+static pthread_cond_t resumed = PTHREAD_COND_INITIALIZER; /* 'halted' was cleared */
+static uint64_t base_position; /* of new streams: beyond those of all freed ones;
+                                  guarded by the lock */
 static _Atomic uint32_t stream_count; /* written under 'lock' */
 /* Written under 'lock'; on the fast path the partner of 'submitted'. */
 static _Atomic bool halted;
@@ -101,13 +68,13 @@ static _Thread_local struct {
 static void end_thread(void *unused)
 {
     (void) unused;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     for (uint32_t i = 0; i < DEVICE_MOST; i++) {
         if (mine.own[i] && mine.epoch == atomic_load(&epoch))
             mine.own[i]->orphan = true;
         mine.own[i] = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 static void fork_prepare(void);
@@ -143,7 +110,7 @@ bool stream_is_idle(const Stream *stream)
 
 static Stream *find_or_create(Device *device)
 {
-    for (Stream *s = streams; s; s = s->next) {
+    for (Stream *s = queues.streams; s; s = s->next) {
         if (s->orphan && s->device == device && stream_is_idle(s)) {
             s->orphan = s->held = s->begins = false;
             atomic_store(&s->has_error, false);
@@ -156,8 +123,8 @@ static Stream *find_or_create(Device *device)
     atomic_store(&s->completed, base_position);
     atomic_store(&s->refs, 1);
     s->device = device;
-    s->next = streams;
-    streams = s;
+    s->next = queues.streams;
+    queues.streams = s;
     atomic_fetch_add(&stream_count, 1);
     return s;
 }
@@ -175,14 +142,14 @@ Stream *stream_self(Device *device)
     if (known)
         return known;
     pthread_once(&once, initialise);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     if (mine.epoch != atomic_load(&epoch)) {
         for (uint32_t i = 0; i < DEVICE_MOST; i++)
             mine.own[i] = NULL;
         mine.epoch = atomic_load(&epoch);
     }
     Stream *stream = mine.own[device->index] = find_or_create(device);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
     if (stream && key_valid)
         (void) pthread_setspecific(key, stream);
     return stream;
@@ -214,7 +181,7 @@ bool stream_is_tapped(const Stream *stream)
 
 bool stream_is_registered(const Stream *stream)
 {
-    for (const Stream *s = streams; s; s = s->next) {
+    for (const Stream *s = queues.streams; s; s = s->next) {
         if (s == stream)
             return true;
     }
@@ -228,7 +195,7 @@ bool stream_has_queue(const Stream *stream)
 
 Stream *stream_after(const Stream *stream)
 {
-    return stream ? stream->next : streams;
+    return stream ? stream->next : queues.streams;
 }
 
 /* Give the command its number and enter it in its buffers, in one critical section. */
@@ -243,117 +210,10 @@ static void enter(Command *c)
 
 /* ------------------------------------------------------------------- the end */
 
-static void note_error(Stream *stream, const ErrorRecord *error)
-{
-    pthread_mutex_lock(&lock);
-    if (!atomic_load(&stream->has_error)) {
-        stream->error = *error;
-        atomic_store(&stream->has_error, true);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
 void stream_fail(const Command *command, const ErrorRecord *error)
 {
     outcome_fail(command, error);
-    note_error(command->stream, error);
-}
-
-/* What is to be done once a command has ended, before others may know of it: a thread
- * that has waited for it finds its memory free. */
-static void conclude(Command *c, const CommandResult *outcome, bool interrupted)
-{
-    CommandResult result = *outcome;
-    if (!result.error)
-        result.error = c->cause;
-    if (!result.error && interrupted && c->kind != COMMAND_HOST &&
-        c->kind != COMMAND_EVENT)
-        result.error = &buffer_interrupted;
-    if (result.error) {
-        outcome_fail(c, result.error == &buffer_interrupted && !redo_keep(c)
-                            ? &buffer_lost : result.error);
-        note_error(c->stream, result.error);
-    }
-    c->drop = NULL;
-    if (c->done)
-        c->done(c->payload, c, &result);
-    c->device->discard(c->device, c);
-    c->prepared = false;
-    command_let_go(c);
-}
-
-/* ---------------------------------------------------------------- the queue */
-
-/* Have the commands that it has to wait for ended? If not, their streams tell. */
-static bool has_points_behind(Command *c)
-{
-    for (; c->point_count; c->point_count--) {
-        StreamPoint p = c->points[c->point_count - 1];
-        if (stream_passed(p.stream, p.seq))
-            continue;
-        /* Either we see its completion now, or it sees 'waited' then. */
-        atomic_store(&p.stream->waited, true);
-        if (!stream_passed(p.stream, p.seq))
-            return false;
-    }
-    return true;
-}
-
-/* How many of those behind it could begin, too? Many if it repeats itself. */
-static uint32_t count_ready(const Command *c)
-{
-    enum { FEW = 8, MANY = 1024 };
-    uint32_t count = 0, most = c->next && command_repeats(c, c->next) ? MANY : FEW;
-    for (Command *n = c->next; n && count < most; n = n->next, count++)
-        if (n->again || !has_points_behind(n) || outcome_cause(n))
-            break;
-    return count;
-}
-
-/* The head of a queue: start it, or note what it waits for. */
-static void start(Command *c)
-{
-    c->stream->begins = c->stream->held;
-    if (c->stream->held)
-        return;
-    c->blocked = !has_points_behind(c);
-    if (c->blocked)
-        return;
-    c->cause = outcome_cause(c);
-    c->ready = c->cause || c->again ? 0 : count_ready(c);
-    c->device->start(c->device, c);
-    if (sleeping)
-        pthread_cond_broadcast(&progress);
-}
-
-/* A stream somebody waits for has moved on. */
-static void tell_waiters(Stream *stream)
-{
-    if (!atomic_load(&stream->waited))
-        return;
-    atomic_store(&stream->waited, false);
-    for (Stream *s = streams; s; s = s->next) {
-        if (s->head && s->head->blocked)
-            start(s->head);
-    }
-    pthread_cond_broadcast(&progress);
-}
-
-static void count_bytes(Stream *stream, uint64_t bytes)
-{
-    atomic_fetch_add_explicit(&stream->bytes, bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&queued_bytes, bytes, memory_order_relaxed);
-}
-
-static void append(Stream *stream, Command *c)
-{
-    c->next = NULL;
-    if (stream->tail)
-        stream->tail->next = c;
-    else
-        stream->head = c;
-    stream->tail = c;
-    count_bytes(stream, outcome_bytes(c));
+    queue_note_error(command->stream, error);
 }
 
 void stream_complete(Command *c, const CommandResult *results)
@@ -366,20 +226,16 @@ void stream_complete(Command *c, const CommandResult *results)
     for (uint32_t i = 0; i < count; i++) {
         last = i ? last->next : c;
         bytes += outcome_bytes(last);
-        conclude(last, &results[i], interrupted);
+        queue_conclude(last, &results[i], interrupted);
     }
     stream_execute(outer);
 
-    pthread_mutex_lock(&lock);
-    count_bytes(stream, -bytes);
-    stream->head = last->next;
-    if (!stream->head)
-        stream->tail = NULL;
-    atomic_store(&stream->completed, last->last);
+    pthread_mutex_lock(&queues.lock);
+    queue_drop_head(stream, last, bytes);
     if (stream->head)
-        start(stream->head);
-    tell_waiters(stream);
-    pthread_mutex_unlock(&lock);
+        queue_start(stream->head);
+    queue_tell(stream);
+    pthread_mutex_unlock(&queues.lock);
     for (Command *next; count-- > 0; c = next) {
         next = c->next;
         command_free(c);
@@ -420,12 +276,12 @@ static void pass(Stream *stream, uint64_t seq)
         atomic_load_explicit(&stream->submitted, memory_order_relaxed) ==
             seq + stream->kept)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     Command *head = stream->head;
     if (head && head->seq == seq + 1)
-        start(head);
-    tell_waiters(stream);
-    pthread_mutex_unlock(&lock);
+        queue_start(head);
+    queue_tell(stream);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 /* A command takes too long: its device goes on with it, and what is kept behind it
@@ -433,15 +289,15 @@ static void pass(Stream *stream, uint64_t seq)
 static void hand_over(Stream *stream, Command *c)
 {
     Command *rest = mine.kept_first, *others = NULL, **end = &others, *queue;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     queue = stream->head;
     stream->head = stream->tail = NULL;
-    append(stream, c);
+    queue_append(stream, c);
     mine.kept_last = NULL;
     while (rest) {
         Command *next = rest->next;
         if (rest->stream == stream) {
-            append(stream, rest);
+            queue_append(stream, rest);
             stream->kept--;
             thread_self.kept--;
         } else {
@@ -458,9 +314,9 @@ static void hand_over(Stream *stream, Command *c)
             stream->tail = stream->tail->next;
     }
     c->device->start(c->device, c);
-    if (sleeping)
-        pthread_cond_broadcast(&progress);
-    pthread_mutex_unlock(&lock);
+    if (queues.sleeping)
+        pthread_cond_broadcast(&queues.progress);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 static void wait_points(const Command *c);
@@ -477,7 +333,7 @@ static void run_kept(Stream *stream, Command *c)
         hand_over(stream, c);
         return;
     }
-    conclude(c, &result, outcome_is_interrupted(c));
+    queue_conclude(c, &result, outcome_is_interrupted(c));
     stream_execute(outer);
     uint64_t last = c->last;
     command_free(c);
@@ -511,12 +367,14 @@ static bool help(Stream *stream)
 {
     Device *device = stream->device;
     const Command *head = stream->head;
+    if (device->depth)
+        return collector_help(device);
     if (!head || !device->help)
         return false;
     const Stream *which = head->blocked ? NULL : stream;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
     bool helped = device->help(device, which);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     return helped;
 }
 
@@ -526,9 +384,9 @@ static void run_kept_meanwhile(void)
 {
     if (!thread_self.kept || mine.executing)
         return;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
     stream_run();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
 }
 
 /* With the lock held. */
@@ -537,23 +395,25 @@ static void let_go(Stream *stream)
     stream->held = false;
     atomic_store_explicit(&stream->gathers, false, memory_order_relaxed);
     if (stream->begins && stream->head)
-        start(stream->head);
+        queue_start(stream->head);
     stream->begins = false;
 }
 
 void stream_hold(Stream *stream, bool small)
 {
-    pthread_mutex_lock(&lock);
+    if (stream->device->depth)
+        return;
+    pthread_mutex_lock(&queues.lock);
     stream->held = true;
     atomic_store_explicit(&stream->gathers, small, memory_order_relaxed);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 void stream_let_go(Stream *stream)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     let_go(stream);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 /* Wait with the lock held. Inside of a command of the same stream the wait could not
@@ -574,29 +434,29 @@ static void wait_locked(Stream *stream, uint64_t position)
             continue;
         }
         if (spin) {
-            pthread_mutex_unlock(&lock);
+            pthread_mutex_unlock(&queues.lock);
             uint64_t since = clock_ns();
             while (!stream_passed(stream, position) && device->poll(device, since))
                 ;
-            pthread_mutex_lock(&lock);
+            pthread_mutex_lock(&queues.lock);
             spin = false;
             continue;
         }
         atomic_store(&stream->waited, true);
         if (stream_passed(stream, position))
             break;
-        sleeping++;
-        pthread_cond_wait(&progress, &lock);
-        sleeping--;
+        queues.sleeping++;
+        pthread_cond_wait(&queues.progress, &queues.lock);
+        queues.sleeping--;
     }
 }
 
 static void wait_points(const Command *c)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     for (uint32_t i = 0; i < c->point_count; i++)
         wait_locked(c->points[i].stream, c->points[i].seq);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 void stream_wait(Stream *stream, uint64_t position)
@@ -604,52 +464,52 @@ void stream_wait(Stream *stream, uint64_t position)
     stream_run();
     if (stream_passed(stream, position))
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     wait_locked(stream, position);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 void stream_sync_all(void)
 {
     stream_run();
-    pthread_mutex_lock(&lock);
-    for (Stream *s = streams; s; s = s->next)
+    pthread_mutex_lock(&queues.lock);
+    for (Stream *s = queues.streams; s; s = s->next)
         wait_locked(s, stream_position(s));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 bool stream_all_idle(void)
 {
     bool all = true;
-    pthread_mutex_lock(&lock);
-    for (const Stream *s = streams; s; s = s->next)
+    pthread_mutex_lock(&queues.lock);
+    for (const Stream *s = queues.streams; s; s = s->next)
         all = all && (stream_is_idle(s) || s == mine.executing);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
     return all;
 }
 
 void stream_run_queued(void)
 {
-    pthread_mutex_lock(&lock);
-    for (Stream *s = streams; s;) {
+    pthread_mutex_lock(&queues.lock);
+    for (Stream *s = queues.streams; s;) {
         if (s->head && device_threads(s->device) == 0 && s != mine.executing) {
             wait_locked(s, stream_position(s));
-            s = streams; /* commands may have submitted commands */
+            s = queues.streams; /* commands may have submitted commands */
         } else {
             s = s->next;
         }
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 /* The thread is told of this error: it need not be told again. */
 static void forget_error(Stream *stream, const ErrorRecord *error)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     if (atomic_load(&stream->has_error) && stream->error.code == error->code &&
         strcmp(stream->error.message, error->message) == 0)
         atomic_store(&stream->has_error, false);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 /* Is in the buffer what should be? */
@@ -676,7 +536,7 @@ bool stream_sync_buffer(const Buffer *buffer)
         if (atomic_load(&buffer->owner) == own)
             return check_failure(own, failure);
     }
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     StreamPoint write;
     bool passed = true;
     while (passed && (write = uses_last_write(buffer)).stream) {
@@ -684,7 +544,7 @@ bool stream_sync_buffer(const Buffer *buffer)
         passed = stream_passed(write.stream, write.seq);
     }
     const ErrorRecord *failure = buffer_failure(buffer);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
     stream_run(); /* what was executed on the way may have submitted something */
     if (passed)
         return check_failure(own, failure);
@@ -694,9 +554,7 @@ bool stream_sync_buffer(const Buffer *buffer)
 
 bool stream_is_congested(const Stream *stream, uint64_t bytes)
 {
-    return stream_has_queued(stream) &&
-           atomic_load_explicit(&queued_bytes, memory_order_relaxed) + bytes >
-               most_bytes;
+    return queue_is_congested(stream, bytes);
 }
 
 bool stream_has_queued(const Stream *stream)
@@ -707,21 +565,21 @@ bool stream_has_queued(const Stream *stream)
 void stream_relieve(Stream *stream, uint64_t bytes)
 {
     stream_run();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     while (stream_is_congested(stream, bytes) && stream->head &&
            mine.executing != stream)
         wait_locked(stream, stream->head->seq);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 bool stream_check(Stream *stream)
 {
     if (!atomic_load(&stream->has_error))
         return true;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     error_restore(&stream->error);
     atomic_store(&stream->has_error, false);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
     return false;
 }
 
@@ -732,36 +590,42 @@ bool stream_check(Stream *stream)
 static void wait_resumed(void)
 {
     while (atomic_load(&halted) && !mine.executing)
-        pthread_cond_wait(&resumed, &lock);
+        pthread_cond_wait(&resumed, &queues.lock);
 }
 
 static bool submit_slow(Stream *stream, Command *c)
 {
     uint32_t room = COMMAND_POINTS;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     wait_resumed();
     while (atomic_load(&stream_count) > room) {
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&queues.lock);
         room = atomic_load(&stream_count);
         if (!command_reserve_points(c, room)) {
             command_free(c);
             return false;
         }
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&queues.lock);
         wait_resumed();
     }
     enter(c);
+    if (c->device->depth) {
+        queue_append(stream, c);
+        queue_run_ahead(stream);
+        pthread_mutex_unlock(&queues.lock);
+        return true;
+    }
     bool alone = device_threads(c->device) == 0 && !stream->head;
     bool own = c->small && !c->gathered && !stream->head && !c->point_count;
     if (alone || (own && stream_passed(stream, c->seq - 1 - stream->kept))) {
         keep(stream, c);
     } else {
-        append(stream, c);
+        queue_append(stream, c);
         /* If the one before is run by this thread, its end starts this one. */
         if (stream->head == c && stream_passed(stream, c->seq - 1))
-            start(c);
+            queue_start(c);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
     return true;
 }
 
@@ -782,7 +646,9 @@ static void void_announced(Stream *stream, uint64_t seq)
 
 bool stream_prepare(Command *c)
 {
-    c->prepared = c->prepared || c->device->prepare(c->device, c);
+    Device *device = c->device;
+    c->prepared = c->prepared || ((!device->depth || collector_start(device)) &&
+                                  device->prepare(device, c));
     return c->prepared;
 }
 
@@ -818,17 +684,17 @@ bool stream_submit(Stream *stream, Command *c)
 static void halt_locked(void)
 {
     stream_run();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&queues.lock);
     while (atomic_load(&halted))
-        pthread_cond_wait(&resumed, &lock);
+        pthread_cond_wait(&resumed, &queues.lock);
     atomic_store(&halted, true);
     /* Commands may submit commands, so go round until all are idle at once. */
-    for (Stream *s = streams; s;) {
+    for (Stream *s = queues.streams; s;) {
         if (stream_is_idle(s)) {
             s = s->next;
         } else {
             wait_locked(s, stream_position(s));
-            s = streams;
+            s = queues.streams;
         }
     }
 }
@@ -837,7 +703,7 @@ static void resume_locked(void)
 {
     atomic_store(&halted, false);
     pthread_cond_broadcast(&resumed);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&queues.lock);
 }
 
 void stream_shutdown(void)
@@ -845,8 +711,8 @@ void stream_shutdown(void)
     if (mine.executing)
         return;
     halt_locked();
-    Stream *s = streams;
-    streams = NULL;
+    Stream *s = queues.streams;
+    queues.streams = NULL;
     atomic_store(&stream_count, 0);
     while (s) {
         Stream *next = s->next;
@@ -864,7 +730,7 @@ void stream_shutdown(void)
 static void fork_prepare(void)
 {
     if (mine.executing)
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&queues.lock);
     else
         halt_locked();
     redo_fork_lock();
@@ -876,7 +742,7 @@ static void fork_parent(void)
     buffer_fork_unlock();
     redo_fork_unlock();
     if (mine.executing)
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&queues.lock);
     else
         resume_locked();
 }
@@ -884,16 +750,15 @@ static void fork_parent(void)
 static void fork_child(void)
 {
     /* The other threads, those asleep here among them, are in the parent only. */
-    pthread_cond_init(&progress, NULL);
+    pthread_cond_init(&queues.progress, NULL);
     pthread_cond_init(&resumed, NULL);
-    sleeping = 0;
-    uint64_t bytes = 0; /* of others, nothing goes on */
-    for (Stream *s = streams; s; s = s->next) {
+    queues.sleeping = 0;
+    for (Stream *s = queues.streams; s; s = s->next) {
         s->orphan = true;
         for (uint32_t i = 0; i < DEVICE_MOST; i++)
             s->orphan = s->orphan && s != mine.own[i];
-        bytes += s->orphan ? 0 : s->bytes;
     }
-    atomic_store(&queued_bytes, bytes);
+    queue_recount(); /* of other threads, nothing goes on */
+    collector_fork_child();
     fork_parent();
 }

@@ -131,8 +131,11 @@ void stream_prepare_fork(void);
 /** What a command has written is wrong: its 'done' says so, before others may know that
  *  it has ended. */
 void stream_fail(const Command *command, const ErrorRecord *error);
+/** How many of the commands behind this one, which is being started, could begin with
+ *  it? 'most' at most. With the lock of the streams held. */
+uint32_t stream_count_ready(const Command *command, uint32_t most);
 /** A command that was started has ended, with those that have joined it: a result for
- *  each. Without locks, by any thread. */
+ *  each. Without locks, by any thread. Not for devices that are asked. */
 void stream_complete(Command *command, const CommandResult *results);
 /** The calling thread begins or ends to execute commands of this stream (NULL: of
  *  none); what it was inside of before. */

@@ -51,11 +51,11 @@ static void put_constants(const ExportPlan *p, Text *out)
     for (uint32_t i = 0; i < r->constant_count; ++i) {
         const Buffer *buffer = r->constants[i];
         void *data = alloc_get(buffer->size);
-        if (!data) {
+        if (!data || !buffer_read(buffer, 0, data, buffer->size)) {
+            alloc_free(data);
             out->failed = true;
             return;
         }
-        buffer_read(buffer, 0, data, buffer->size);
         put_constant(p, out, "constant", i, data, buffer->size);
         alloc_free(data);
     }

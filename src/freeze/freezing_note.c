@@ -141,12 +141,14 @@ bool freezing_read(ThreadState *ts, VarId id, size_t first, size_t count)
         TRY(freezing_exceeds(ts, id, first + count - 1), false);
     void *data = alloc_get(count * entry);
     TRY(data, false);
-    buffer_read(v->value.buffer, first * entry, data, count * entry);
-    freezing_note_decision(ts);
-    recorder_content(&ts->freezing->recorder, v->value.buffer, first * entry, data,
-                     count * entry);
+    bool ok = buffer_read(v->value.buffer, first * entry, data, count * entry);
+    if (ok) {
+        freezing_note_decision(ts);
+        recorder_content(&ts->freezing->recorder, v->value.buffer, first * entry, data,
+                         count * entry);
+    }
     alloc_free(data);
-    return true;
+    return ok;
 }
 
 void freezing_refuse(ThreadState *ts, const char *why)

@@ -40,11 +40,12 @@ static void launch_done(void *payload, const Command *command,
     End *end = payload;
     if (end->kernel)
         tier_account(end->kernel, result->ns);
-    if (end->report_count && !result->error)
-        buffer_read(command->slots[command->slot_count - 1].buffer, 0, end->reports,
-                    end->report_count * sizeof(CheckReport));
     ErrorRecord wrong;
     wrong.code = JIT_OK;
+    if (end->report_count && !result->error &&
+        !buffer_read(command->slots[command->slot_count - 1].buffer, 0, end->reports,
+                     end->report_count * sizeof(CheckReport)))
+        error_save(&wrong);
     if (end->done)
         end->done(end->payload,
                   &(LaunchResult) {
@@ -92,7 +93,10 @@ static bool add_reports(Command *c, const LaunchSpec *spec, const End *end)
     uint32_t slot = c->slot_count - 1;
     Buffer *buffer = buffer_get(c->device, bytes);
     TRY(buffer, false);
-    buffer_write(buffer, 0, end->reports, bytes);
+    if (!buffer_write(buffer, 0, end->reports, bytes)) {
+        buffer_release(buffer);
+        return false;
+    }
     command_set_slot(c, slot, buffer, 0, bytes, SLOT_READ_WRITE);
     c->slots[slot].word = spec->kernel->program->param_count - 1;
     buffer_release(buffer);

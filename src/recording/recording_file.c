@@ -34,9 +34,11 @@ static bool put_constants(const Recording *r, Text *out)
         size_t size = r->constants[i]->size;
         void *copy = alloc_get(size);
         TRY(copy, false);
-        buffer_read(r->constants[i], 0, copy, size);
-        bytes_put_block(out, copy, size);
+        bool ok = buffer_read(r->constants[i], 0, copy, size);
+        if (ok)
+            bytes_put_block(out, copy, size);
         alloc_free(copy);
+        TRY(ok, false);
     }
     return true;
 }
@@ -184,8 +186,8 @@ static bool take_constants(Recording *r, ByteReader *in)
         const void *data = bytes_take_block(in, &size);
         Buffer *buffer = data && size ? buffer_get(r->device, size) : NULL;
         TRY(buffer, false);
-        buffer_write(buffer, 0, data, size);
         r->constants[r->constant_count++] = buffer;
+        TRY(buffer_write(buffer, 0, data, size), false);
     }
     return true;
 }

@@ -59,7 +59,7 @@ static bool decides_otherwise(const Recording *a, const Recording *b)
 
 /* --------------------------------------------------------------- constants */
 
-/* 1, 0, -1: out of memory. */
+/* 1, 0, -1: error recorded. */
 static int same_buffer(const Buffer *a, const Buffer *b)
 {
     if (a->size != b->size)
@@ -67,9 +67,9 @@ static int same_buffer(const Buffer *a, const Buffer *b)
     char *data = a != b ? alloc_get(2 * a->size) : NULL;
     if (!data)
         return a == b ? 1 : -1;
-    buffer_read(a, 0, data, a->size);
-    buffer_read(b, 0, data + a->size, b->size);
-    const int same = memcmp(data, data + a->size, a->size) == 0;
+    int same = -1;
+    if (buffer_read(a, 0, data, a->size) && buffer_read(b, 0, data + a->size, b->size))
+        same = memcmp(data, data + a->size, a->size) == 0;
     alloc_free(data);
     return same;
 }

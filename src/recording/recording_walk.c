@@ -108,26 +108,25 @@ static Replay read_number(const Walk *w, uint32_t k)
     uint64_t place = (uint64_t) w->values[read->place] * sizeof(uint32_t);
     uint32_t value;
     TRY(place < buffer->size && buffer->size - place >= sizeof(value), REPLAY_REFUSED);
-    TRY(w->calls->wait(w->who, buffer), REPLAY_FAILED);
-    buffer_read(buffer, (size_t) place, &value, sizeof(value));
+    TRY(w->calls->wait(w->who, buffer) &&
+        buffer_read(buffer, (size_t) place, &value, sizeof(value)), REPLAY_FAILED);
     TRY(value <= (uint64_t) w->values[f->size] * f->unit, REPLAY_REFUSED);
     w->values[read->width] = value;
     return w->calls->set_sizes(w->who, k + 1);
 }
 
 /* Are these bytes of a buffer as they were? Nothing is on its way to it. */
-static bool is_equal(const Buffer *buffer, size_t offset, const unsigned char *expected,
-                     size_t bytes)
+static Replay compare(const Buffer *buffer, size_t offset,
+                      const unsigned char *expected, size_t bytes)
 {
     unsigned char part[4096];
-    TRY(offset + bytes <= buffer->size, false);
+    TRY(offset + bytes <= buffer->size, REPLAY_REFUSED);
     for (size_t at = 0, count; at < bytes; at += count) {
         count = bytes - at < sizeof(part) ? bytes - at : sizeof(part);
-        buffer_read(buffer, offset + at, part, count);
-        if (memcmp(part, expected + at, count) != 0)
-            return false;
+        TRY(buffer_read(buffer, offset + at, part, count), REPLAY_FAILED);
+        TRY(memcmp(part, expected + at, count) == 0, REPLAY_REFUSED);
     }
-    return true;
+    return REPLAY_DONE;
 }
 
 static Replay check_content(const Walk *w, uint32_t k)
@@ -138,10 +137,11 @@ static Replay check_content(const Walk *w, uint32_t k)
     TRY(taken == REPLAY_DONE, taken);
     Buffer *buffer = w->buffers[content->array];
     TRY(w->calls->wait(w->who, buffer), REPLAY_FAILED);
-    if (is_equal(buffer, content->offset, r->content + content->first, content->bytes))
-        return REPLAY_DONE;
-    w->calls->differs(w->who, k);
-    return REPLAY_REFUSED;
+    Replay result = compare(buffer, content->offset, r->content + content->first,
+                            content->bytes);
+    if (result == REPLAY_REFUSED)
+        w->calls->differs(w->who, k);
+    return result;
 }
 
 /* What is read behind the commands so far. */
@@ -178,8 +178,8 @@ static Replay refuse_loop(const Walk *w, uint32_t loop)
 static bool read_byte(const Walk *w, uint32_t array, bool *set)
 {
     unsigned char byte = 0;
-    TRY(w->calls->wait(w->who, w->buffers[array]), false);
-    buffer_read(w->buffers[array], 0, &byte, sizeof(byte));
+    TRY(w->calls->wait(w->who, w->buffers[array]) &&
+        buffer_read(w->buffers[array], 0, &byte, sizeof(byte)), false);
     *set = byte != 0;
     return true;
 }

@@ -11,8 +11,12 @@
  *               an address, or leaves a buffer out of a command, crashes
  *     commands  run in a thread of their device, one at a time: those of one stream in
  *               order, streams by lot, after a while
+ *     order     is the device's: FAR_DEPTH commands of a stream are started ahead (4;
+ *               0: the host orders them), which have to name points that it knows; what
+ *               has ended is reported late, streams by lot
  *     errors    the n-th command fails on demand and leaves garbage where it was to
- *               write
+ *               write; what was started behind it and reads that is performed in vain,
+ *               and does not say so
  *     workers   blocks of a launch run under changing worker numbers
  */
 #ifndef TESTS_FAR_DEVICE_H
@@ -37,13 +41,15 @@ enum {
     FAR_PADDING = 64,
     FAR_WORKERS = 3,
     FAR_DEVICES = 2,
-    FAR_MOST = 1 << 16 /* allocations, commands in the queue */
+    FAR_MOST = 1 << 16, /* allocations, commands in the queue */
+    FAR_STREAMS = 256
 };
 
 /* An allocation with its guard pages. */
 typedef struct FarMemory {
     char *pages, *address;
     size_t size, bytes; /* of 'pages', and from 'address' on */
+    bool spoiled;       /* what was to be written here was not */
 } FarMemory;
 
 /* What the CPU's functions need for a job, and behind that: */
@@ -58,11 +64,15 @@ typedef struct FarState {
     FarMemory memory[FAR_MOST];
     uint32_t count;
     size_t used, limit; /* bytes; 0: no limit */
+    uint32_t copies_until_failure; /* 0: none fails */
 
     pthread_mutex_t queue_lock; /* guards what follows */
     pthread_cond_t changed;
     Command *queue[FAR_MOST];
-    uint32_t queued;
+    uint32_t queued, most_queued; /* at once, so far */
+    Ended ended[FAR_MOST]; /* and not reported */
+    uint32_t ended_count;
+    StreamPoint performed[FAR_STREAMS]; /* the last one of each stream */
     bool begun, held;  /* the thread was made; it is to wait */
     uint32_t delay_us; /* before each command, at most */
     uint64_t random;
@@ -168,25 +178,38 @@ static inline void far_copy(FarState *far, void *dst, const void *src,
     while (atomic_load(&far->copies_wait))
         nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
     pthread_mutex_lock(&far->lock);
-    const FarMemory *m = far_find(far, address);
+    FarMemory *m = far_find(far, address);
     if (m)
         far_protect(m, protection);
+    if (m && protection & PROT_WRITE)
+        m->spoiled = false;
     memcpy(dst, src, bytes);
     if (m)
         far_protect(m, PROT_NONE);
     pthread_mutex_unlock(&far->lock);
 }
 
-static inline void far_read(Device *device, void *dst, const void *address,
+/* Copies fail on demand, after they were made. */
+static inline bool far_may_copy(FarState *far)
+{
+    pthread_mutex_lock(&far->lock);
+    bool fails = far->copies_until_failure && --far->copies_until_failure == 0;
+    pthread_mutex_unlock(&far->lock);
+    return !fails || error_set(JIT_ERROR_SYSTEM, "far device: a copy was told to fail");
+}
+
+static inline bool far_read(Device *device, void *dst, const void *address,
                             size_t bytes)
 {
     far_copy(far_of(device), dst, address, address, bytes, PROT_READ);
+    return far_may_copy(far_of(device));
 }
 
-static inline void far_write(Device *device, void *address, const void *src,
+static inline bool far_write(Device *device, void *address, const void *src,
                              size_t bytes)
 {
     far_copy(far_of(device), address, src, address, bytes, PROT_READ | PROT_WRITE);
+    return far_may_copy(far_of(device));
 }
 
 static inline size_t far_memory_size(Device *device)
@@ -241,33 +264,116 @@ static inline bool far_is_to_fail(FarState *far, const Command *c)
     return counts && far->fail_after && --far->fail_after == 0;
 }
 
-static inline void far_spoil(const Command *c)
+/* With 'lock' held, and the memory open. */
+static inline void far_spoil(FarState *far, const Command *c)
 {
-    for (uint32_t i = 0; i < c->slot_count; ++i)
-        if (c->slots[i].access & SLOT_WRITE)
-            memset(command_address(c, i), 0xee, c->slots[i].bytes);
+    for (uint32_t i = 0; i < c->slot_count; ++i) {
+        if (!(c->slots[i].access & SLOT_WRITE))
+            continue;
+        memset(command_address(c, i), 0xee, c->slots[i].bytes);
+        FarMemory *m = far_find(far, c->slots[i].buffer->address);
+        if (m)
+            m->spoiled = true;
+    }
 }
 
-static inline void far_execute(FarState *far, Command *c, bool fails)
+/* Does it read what was not written? With 'lock' held. */
+static inline bool far_is_vain(FarState *far, const Command *c)
+{
+    bool vain = false;
+    for (uint32_t i = 0; i < c->slot_count; ++i) {
+        FarMemory *m = far_find(far, c->slots[i].buffer->address);
+        vain = vain || (m && m->spoiled && c->slots[i].access & SLOT_READ);
+    }
+    for (uint32_t i = 0; !vain && i < c->slot_count; ++i) {
+        FarMemory *m = far_find(far, c->slots[i].buffer->address);
+        if (m && c->slots[i].access & SLOT_WRITE)
+            m->spoiled = false;
+    }
+    return vain;
+}
+
+/* Commands that will not be performed are started by a host that orders them only. */
+static inline CommandResult far_execute(FarState *far, Command *c, bool fails)
 {
     CommandResult result = { .error = fails && !c->cause ? &far_error : NULL };
     bool host = c->kind == COMMAND_HOST || c->kind == COMMAND_EVENT;
     Stream *outer = stream_execute(c->stream);
+    if (c->device->depth && (c->cause || c->kind == COMMAND_HOST))
+        far_abort("a command was started that is not for the device");
     far_check_slots(c);
     if (!host) {
         pthread_mutex_lock(&far->lock);
         far_open(far, c, true);
     }
-    if (result.error)
-        far_spoil(c);
+    if (result.error || (!c->cause && far_is_vain(far, c)))
+        far_spoil(far, c);
     else if (!c->cause && !cpu_job_run(c->device, c, &result))
         far_abort("a command was to be shared");
     if (!host) {
         far_open(far, c, false);
         pthread_mutex_unlock(&far->lock);
     }
-    stream_complete(c, &result);
     stream_execute(outer);
+    return result;
+}
+
+/* ------------------------------------------------------------------- order */
+
+/* Have all commands of the device up to this one been performed? It is not asked about
+ * others. With 'queue_lock' held. */
+static inline bool far_has_passed(FarState *far, StreamPoint point)
+{
+    for (uint32_t i = 0; i < far->queued; ++i)
+        if (far->queue[i]->stream == point.stream && far->queue[i]->seq <= point.seq)
+            return false;
+    for (uint32_t i = 0; i < FAR_STREAMS && far->performed[i].stream; ++i)
+        if (far->performed[i].stream == point.stream &&
+            far->performed[i].seq >= point.seq)
+            return true;
+    far_abort("a command is to wait for one that was not started");
+    return true;
+}
+
+static inline void far_note_performed(FarState *far, const Command *c)
+{
+    uint32_t i = 0;
+    while (i < FAR_STREAMS && far->performed[i].stream &&
+           far->performed[i].stream != c->stream)
+        ++i;
+    if (i == FAR_STREAMS)
+        far_abort("too many streams");
+    far->performed[i] = (StreamPoint) { c->stream, c->seq };
+}
+
+/* May it be performed, and before all others of its stream? */
+static inline bool far_has_turn(FarState *far, const Command *c)
+{
+    for (uint32_t i = 0; i < far->queued; ++i)
+        if (far->queue[i]->stream == c->stream && far->queue[i]->seq < c->seq)
+            return false;
+    for (uint32_t i = 0; c->device->depth && i < c->point_count; ++i)
+        if (!far_has_passed(far, c->points[i]))
+            return false;
+    return true;
+}
+
+/* One of those whose turn it is. */
+static inline uint32_t far_choose(FarState *far)
+{
+    uint32_t chosen = FAR_MOST, count = 0;
+    for (uint32_t i = 0; i < far->queued; ++i)
+        if (far_has_turn(far, far->queue[i]) && !far_random(far, ++count))
+            chosen = i;
+    if (chosen == FAR_MOST)
+        far_abort("all commands wait for others");
+    return chosen;
+}
+
+static inline void far_sleep(uint32_t us)
+{
+    if (us)
+        nanosleep(&(struct timespec){ .tv_nsec = us * 1000L }, NULL);
 }
 
 static inline void *far_work(void *state)
@@ -282,19 +388,56 @@ static inline void *far_work(void *state)
         uint32_t most = far_random(far, 16) ? delay / 4 + 1 : 4 * delay;
         uint32_t us = delay ? far_random(far, most) : 0;
         pthread_mutex_unlock(&far->queue_lock);
-        if (us)
-            nanosleep(&(struct timespec){ .tv_nsec = us * 1000L }, NULL);
+        far_sleep(us);
         pthread_mutex_lock(&far->queue_lock);
-        uint32_t i = far_random(far, far->queued);
-        Command *c = far->queue[i];
-        far->queue[i] = far->queue[--far->queued];
+        Command *c = far->queue[far_choose(far)];
         bool fails = far_is_to_fail(far, c);
         far->failed += fails;
         far->ran[c->kind]++;
         pthread_mutex_unlock(&far->queue_lock);
-        far_execute(far, c, fails);
+        Ended ended = { c, far_execute(far, c, fails) };
+        pthread_mutex_lock(&far->queue_lock);
+        uint32_t i = 0;
+        while (far->queue[i] != c)
+            ++i;
+        far->queue[i] = far->queue[--far->queued];
+        far_note_performed(far, c);
+        if (c->device->depth)
+            far->ended[far->ended_count++] = ended;
+        pthread_mutex_unlock(&far->queue_lock);
+        if (!c->device->depth)
+            stream_complete(c, &ended.result);
+        else
+            pthread_cond_broadcast(&far->changed);
     }
     return NULL;
+}
+
+/* Some of what has ended, not always all of it. */
+static inline uint32_t far_collect(Device *device, Ended *ended, uint32_t most)
+{
+    FarState *far = far_of(device);
+    uint32_t count = 0, kept = 0;
+    pthread_mutex_lock(&far->queue_lock);
+    if (!far->ended_count) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_timedwait(&far->changed, &far->queue_lock, &until);
+    }
+    const Stream *late = far->ended_count && !far_random(far, 4)
+                             ? far->ended[0].command->stream : NULL;
+    for (uint32_t i = 0; i < far->ended_count; ++i) {
+        if (count < most && far->ended[i].command->stream != late)
+            ended[count++] = far->ended[i];
+        else
+            far->ended[kept++] = far->ended[i];
+    }
+    far->ended_count = kept;
+    pthread_mutex_unlock(&far->queue_lock);
+    return count;
 }
 
 static inline FarJob *far_job(CpuJob *job)
@@ -336,6 +479,8 @@ static inline void far_start(Device *device, Command *c)
     if (far->queued == FAR_MOST)
         far_abort("too many commands");
     far->queue[far->queued++] = c;
+    if (far->queued > far->most_queued)
+        far->most_queued = far->queued;
     pthread_cond_broadcast(&far->changed);
     pthread_mutex_unlock(&far->queue_lock);
 }
@@ -361,6 +506,8 @@ static inline uint32_t far_workers(Device *device)
         .prepare = far_prepare,                      \
         .discard = cpu_job_discard,                  \
         .start = far_start,                          \
+        .collect = far_collect,                      \
+        .most_bytes = (uint64_t) 256 << 20,          \
         .workers = far_workers                       \
     }
 
@@ -392,6 +539,9 @@ static inline void far_register(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, far_watch_fork);
     (void) cpu_device();
+    const char *depth = getenv("FAR_DEPTH");
+    for (uint32_t i = 0; i < FAR_DEVICES; ++i)
+        far_devices[i].depth = depth ? (uint32_t) atoi(depth) : 4;
     for (uint32_t i = 0; i < FAR_DEVICES; ++i)
         device_register(&far_devices[i]);
 }
@@ -404,6 +554,14 @@ static inline void far_fail(FarState *far, int kind, uint32_t n)
     far->fail_after = n;
     far->failed = 0;
     pthread_mutex_unlock(&far->queue_lock);
+}
+
+/* The n-th copy between host and device from now on fails; 0: none does. */
+static inline void far_fail_copy(FarState *far, uint32_t n)
+{
+    pthread_mutex_lock(&far->lock);
+    far->copies_until_failure = n;
+    pthread_mutex_unlock(&far->lock);
 }
 
 /* Commands are not begun, or are again. */
@@ -427,6 +585,25 @@ static inline void far_set_limit(FarState *far, size_t bytes)
     pthread_mutex_lock(&far->lock);
     far->limit = bytes;
     pthread_mutex_unlock(&far->lock);
+}
+
+/* How many commands the device has. */
+static inline uint32_t far_queued(FarState *far)
+{
+    pthread_mutex_lock(&far->queue_lock);
+    uint32_t count = far->queued;
+    pthread_mutex_unlock(&far->queue_lock);
+    return count;
+}
+
+/* How many it had at once since the last call, at most. */
+static inline uint32_t far_most_queued(FarState *far)
+{
+    pthread_mutex_lock(&far->queue_lock);
+    uint32_t count = far->most_queued;
+    far->most_queued = far->queued;
+    pthread_mutex_unlock(&far->queue_lock);
+    return count;
 }
 
 /* How many commands of a kind have been begun so far. */

@@ -155,13 +155,13 @@ static bool is_plain(const CpuJob *job)
            !job->patient && !c->launch.workers && c->size;
 }
 
-static uint32_t count_alike(const CpuJob *job)
+static uint32_t count_alike(const CpuJob *job, uint32_t ready)
 {
     const Command *head = job->command, *c = head->next;
     uint32_t count = 1;
     if (!is_plain(job))
         return 1;
-    for (; count <= head->ready; ++count, c = c->next)
+    for (; count <= ready; ++count, c = c->next)
         if (!is_plain(c->job) || c->launch.code != head->launch.code ||
             c->interrupts != head->interrupts)
             break;
@@ -212,9 +212,9 @@ static void stream(const CpuBatch *batch)
             return;
 }
 
-void cpu_batch_begin(CpuJob *job)
+void cpu_batch_begin(CpuJob *job, uint32_t ready)
 {
-    uint32_t count = count_alike(job);
+    uint32_t count = count_alike(job, ready);
     if (count == 1)
         return;
     ErrorRecord before;

@@ -15,11 +15,13 @@
 
 #include "device/cpu/cpu_job.h"
 
-/** A command's turn has come. Of the commands that could begin with it (Command.ready),
- *  have its job run those that are launches of its kernel and have nothing to do with
+enum { CPU_BATCH = 1024 /* launches behind the first, at most */ };
+
+/** A command's turn has come. Of the 'ready' commands that could begin with it, have
+ *  its job run those that are launches of its kernel and have nothing to do with
  *  each other: Command.joined. Without memory these are none. With the lock of the
  *  streams held. */
-void cpu_batch_begin(CpuJob *job);
+void cpu_batch_begin(CpuJob *job, uint32_t ready);
 /** Its command has ended: what became of that and of those that have joined it, in
  *  memory of the batch. An error is that of all. */
 const CommandResult *cpu_batch_results(struct CpuBatch *batch);

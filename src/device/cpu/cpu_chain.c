@@ -289,14 +289,14 @@ static bool can_join(const CpuChain *chain, const Command *c)
 }
 
 /* Those that can be; the wishes of all. */
-static Wish collect(CpuChain *chain, CpuJob *job)
+static Wish collect(CpuChain *chain, CpuJob *job, uint32_t ready)
 {
     const Command *head = job->command, *c = head;
     Wish wish = join_wishes((Wish) { 1, UINT32_MAX, 0 }, job, 1);
     chain->jobs[0] = job;
     chain->scale[0] = chain->count = 1;
     chain->timed = head->timed;
-    while (chain->count <= head->ready && chain->count < CPU_CHAIN) {
+    while (chain->count <= ready && chain->count < CPU_CHAIN) {
         c = c->next;
         if (!can_join(chain, c))
             break;
@@ -325,17 +325,17 @@ static void widen(CpuChain *chain, uint32_t workers)
     }
 }
 
-void cpu_chain_begin(CpuJob *job)
+void cpu_chain_begin(CpuJob *job, uint32_t ready)
 {
     Command *head = job->command;
-    if (!job->range || !head->ready)
+    if (!job->range || !ready)
         return;
     ErrorRecord before;
     error_save(&before);
     CpuChain *chain = alloc_zero(1, sizeof *chain);
     uint32_t workers = 1;
     if (chain) {
-        Wish wish = collect(chain, job);
+        Wish wish = collect(chain, job, ready);
         workers = count_workers(&wish);
         widen(chain, workers);
     }

@@ -16,10 +16,10 @@
 
 enum { CPU_CHAIN = 8 /* commands, at most */ };
 
-/** A command's turn has come. Of the commands that could begin with it (Command.ready),
- *  have its job run as many as can be: Command.joined. Without memory these are none.
- *  With the lock of the streams held. */
-void cpu_chain_begin(CpuJob *job);
+/** A command's turn has come. Of the 'ready' commands that could begin with it, have
+ *  its job run as many as can be: Command.joined. Without memory these are none. With
+ *  the lock of the streams held. */
+void cpu_chain_begin(CpuJob *job, uint32_t ready);
 /** It has ended: what became of it and of the commands that have joined it. An error
  *  is that of all, and copied to '*wrong'. */
 void cpu_chain_results(const CpuJob *job, CommandResult *results, ErrorRecord *wrong);

@@ -34,16 +34,18 @@ static void release(Device *device, void *address, size_t bytes)
         cpu_pages_release(address, bytes);
 }
 
-static void read_memory(Device *device, void *dst, const void *address, size_t bytes)
+static bool read_memory(Device *device, void *dst, const void *address, size_t bytes)
 {
     (void) device;
     memcpy(dst, address, bytes);
+    return true;
 }
 
-static void write_memory(Device *device, void *address, const void *src, size_t bytes)
+static bool write_memory(Device *device, void *address, const void *src, size_t bytes)
 {
     (void) device;
     memcpy(address, src, bytes);
+    return true;
 }
 
 static size_t memory(Device *device)
@@ -56,6 +58,12 @@ static uint32_t count_threads(Device *device)
 {
     (void) device;
     return pool_workers();
+}
+
+static void stop(Device *device)
+{
+    (void) device;
+    pool_stop();
 }
 
 static uint32_t bound_workers(Device *device)
@@ -75,6 +83,7 @@ static Device cpu = { .backend = JitBackendLLVM,
                       .code = CODE_CPU,
                       .shares_memory = true,
                       .folds = true,
+                      .most_bytes = (uint64_t) 256 << 20,
                       .job_bytes = sizeof(CpuJob) + CPU_JOB_ROOM,
                       .allocate = allocate,
                       .release = release,
@@ -87,6 +96,7 @@ static Device cpu = { .backend = JitBackendLLVM,
                       .start = cpu_job_start,
                       .help = cpu_job_help,
                       .threads = count_threads,
+                      .stop = stop,
                       .workers = bound_workers,
                       .poll = poll };
 

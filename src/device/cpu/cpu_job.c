@@ -248,15 +248,25 @@ static void enter(CpuJob *job)
         offer(job);
 }
 
+/* Have it run commands behind it, too. */
+static void gather(CpuJob *job)
+{
+    const Command *c = job->command;
+    bool repeated = c->next && command_repeats(c, c->next);
+    uint32_t ready = stream_count_ready(c, repeated ? CPU_BATCH : CPU_CHAIN);
+    if (!ready)
+        return;
+    cpu_batch_begin(job, ready);
+    if (!job->batch)
+        cpu_chain_begin(job, ready);
+}
+
 void cpu_job_start(Device *device, Command *command)
 {
     (void) device;
     CpuJob *job = job_of(command);
-    if (command->ready && !command->cause) {
-        cpu_batch_begin(job);
-        if (!job->batch)
-            cpu_chain_begin(job);
-    }
+    if (!atomic_load_explicit(&job->next_block, memory_order_relaxed))
+        gather(job);
     pthread_mutex_lock(&lock);
     offer(job);
     pthread_mutex_unlock(&lock);

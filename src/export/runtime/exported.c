@@ -237,7 +237,7 @@ static Buffer *take_input(const Call *c, uint32_t k)
         return given;
     Buffer *copy = buffer_get(c->f->recording->device, bytes);
     if (copy)
-        buffer_write(copy, 0, c->in[k].address, bytes);
+        memcpy(buffer_host(copy), c->in[k].address, bytes);
     buffer_release(given);
     return copy;
 }
@@ -365,7 +365,7 @@ static bool add_checks(const Call *c, const FrozenCommand *f, Command *command)
     for (uint32_t i = 0; i < count; ++i) {
         const Width bound = r->bounds[f->launch.bound + i];
         const CheckReport report = { .bound = (uint64_t) c->walk.values[bound] };
-        buffer_write(buffer, i * sizeof(report), &report, sizeof(report));
+        ((CheckReport *) buffer_host(buffer))[i] = report;
     }
     command_set_slot(command, slot, buffer, 0, count * sizeof(CheckReport),
                      SLOT_READ_WRITE);
@@ -431,7 +431,7 @@ static void fill_output(const Call *c, uint32_t k)
                              ? c->f->recording->constants[output->number]
                              : c->walk.buffers[output->number];
     if (from->address != c->out[k].address)
-        buffer_read(from, 0, c->out[k].address, bytes);
+        memcpy(c->out[k].address, buffer_host(from), bytes);
 }
 
 static bool make_outputs(const Call *c)

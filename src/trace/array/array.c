@@ -107,8 +107,9 @@ VarId array_mem_copy(ThreadState *ts, uint8_t device, VarType type, const void *
                                  size);
     Buffer *buffer = work_buffer(ts, device, size * type_info[type].size);
     TRY(buffer, 0);
-    buffer_write(buffer, 0, ptr, size * type_info[type].size);
-    VarId id = node_buffer(ts, device, type, (uint32_t) size, buffer);
+    VarId id = 0;
+    if (buffer_write(buffer, 0, ptr, size * type_info[type].size))
+        id = node_buffer(ts, device, type, (uint32_t) size, buffer);
     if (!id)
         buffer_release(buffer);
     if (!id || freezing_constant(ts, id))
@@ -510,9 +511,8 @@ bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst)
     }
     var_inc(id); /* what is read is shared: nobody writes to it in place */
     bool ok = evaluate_var(ts, id) &&
-              await_entries(ts, id, offset, 1, "jit_var_read()");
-    if (ok)
-        buffer_read(var_get(id)->value.buffer, offset * entry, dst, entry);
+              await_entries(ts, id, offset, 1, "jit_var_read()") &&
+              buffer_read(var_get(id)->value.buffer, offset * entry, dst, entry);
     var_dec(id);
     return ok;
 }
@@ -532,7 +532,7 @@ VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
     const Var *v = var_get(written);
     uint32_t entry = type_info[v->type].size;
     if (work_entries(ts, written)) {
-        buffer_write(v->value.buffer, offset * entry, src, entry);
+        memcpy((char *) buffer_host(v->value.buffer) + offset * entry, src, entry);
         buffer_count_write(v->value.buffer);
         return written;
     }

@@ -46,8 +46,7 @@ static bool known_index(const Access *a, VarId index, uint32_t *entry)
     }
     if (v->op == OP_EVALUATED) {
         TRY(work_wait(a->ts, v->value.buffer, a->function), false);
-        buffer_read(var_get(index)->value.buffer, 0, entry, sizeof(*entry));
-        return true;
+        return buffer_read(var_get(index)->value.buffer, 0, entry, sizeof(*entry));
     }
     const Op op = (Op) v->op;
     VarId operands[3];

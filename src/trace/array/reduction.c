@@ -322,9 +322,8 @@ bool reduction_count(ThreadState *ts, Command *c, uint32_t slot, uint32_t *count
 {
     Buffer *number = c->slots[slot].buffer;
     buffer_retain(number);
-    bool ok = work_perform(ts, c) && work_wait(ts, number, function);
-    if (ok)
-        buffer_read(number, 0, count, sizeof *count);
+    bool ok = work_perform(ts, c) && work_wait(ts, number, function) &&
+              buffer_read(number, 0, count, sizeof *count);
     buffer_release(number);
     return ok;
 }
@@ -374,8 +373,8 @@ static bool compress_computed(ThreadState *ts, VarId mask, uint32_t spare,
     }
     var_dec(all);
     TRY(out->number && work_wait(ts, out->number, function), false);
-    buffer_read(out->number, (size_t) size * sizeof out->count, &out->count,
-                sizeof out->count);
+    TRY(buffer_read(out->number, (size_t) size * sizeof out->count, &out->count,
+                    sizeof out->count), false);
     out->place = mask;
     return true;
 }

@@ -94,8 +94,8 @@ bool show_entries(ThreadState *ts, VarId id, Text *out)
     const Buffer *buffer = v->value.buffer;
     if (!buffer_host(buffer)) {
         data = copy = alloc_get(buffer->size);
-        if (copy)
-            buffer_read(buffer, 0, copy, buffer->size);
+        if (copy && !buffer_read(buffer, 0, copy, buffer->size))
+            data = NULL;
     }
     if (data)
         put_entries(out, (VarType) v->type, node_number(ts, evaluated), data,

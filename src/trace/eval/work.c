@@ -251,13 +251,13 @@ static bool carry(const Buffer *from, Buffer *to, size_t bytes)
 {
     enum { PART = 1 << 20 };
     void *part = alloc_get(PART);
-    for (size_t at = 0; part && at < bytes; at += PART) {
+    bool ok = part != NULL;
+    for (size_t at = 0; ok && at < bytes; at += PART) {
         size_t count = bytes - at < PART ? bytes - at : PART;
-        buffer_read(from, at, part, count);
-        buffer_write(to, at, part, count);
+        ok = buffer_read(from, at, part, count) && buffer_write(to, at, part, count);
     }
     alloc_free(part);
-    return part != NULL;
+    return ok;
 }
 
 bool work_transfer(ThreadState *ts, Buffer *from, Buffer *to, size_t bytes)

@@ -43,7 +43,7 @@ static bool refuse_id(ThreadState *ts, VarId ids, uint32_t bound)
     Buffer *buffer = var_get(ids)->value.buffer;
     for (uint32_t i = 0, id; work_wait(ts, buffer, function) && i < var_lanes_of(ids);
          ++i) {
-        buffer_read(buffer, i * sizeof id, &id, sizeof id);
+        TRY(buffer_read(buffer, i * sizeof id, &id, sizeof id), false);
         if (id > bound)
             return error_set(JIT_ERROR_ARGUMENT,
                              "%s: lane %u has the instance id %u, expected at most %u",
@@ -79,10 +79,12 @@ static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorte
         sorted->lanes = alloc_get(bytes[0] + sorted->count * record);
     else if (error_code() == JIT_ERROR_ARGUMENT)
         refuse_id(ts, ids, bound);
-    if (sorted->lanes) {
-        sorted->found = sorted->lanes + size;
-        buffer_read(results->slots[1].buffer, 0, sorted->lanes, bytes[0]);
-        buffer_read(results->slots[3].buffer, 0, sorted->found, sorted->count * record);
+    sorted->found = sorted->lanes ? sorted->lanes + size : NULL;
+    bool ok = sorted->lanes &&
+              buffer_read(results->slots[1].buffer, 0, sorted->lanes, bytes[0]) &&
+              buffer_read(results->slots[3].buffer, 0, sorted->found,
+                          sorted->count * record);
+    if (ok) {
         freezing_read_buffer(ts, results->slots[1].buffer, sorted->lanes, bytes[0]);
         freezing_read_buffer(ts, results->slots[2].buffer, &sorted->count,
                              sizeof(sorted->count));
@@ -90,7 +92,7 @@ static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorte
                              sorted->count * record);
     }
     command_free(results);
-    return sorted->lanes != NULL;
+    return ok;
 }
 
 /* The positions of the lanes that call an instance. */

@@ -63,8 +63,7 @@ static bool read_recorded(ThreadState *ts, VarId id, uint8_t *value)
     TRY(evaluate_var(ts, id), false);
     Buffer *buffer = var_get(id)->value.buffer;
     TRY(work_wait(ts, buffer, "jit_var_loop_cond()"), false);
-    buffer_read(buffer, 0, value, sizeof(*value));
-    return true;
+    return buffer_read(buffer, 0, value, sizeof(*value));
 }
 
 static bool is_any_active(ThreadState *ts, const Loop *loop, VarId active, bool *any)
