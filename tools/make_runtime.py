@@ -29,7 +29,8 @@ ROOTS = {
         device/cpu/combine.c device/cpu/cpu_batch.c device/cpu/cpu_chain.c
         device/cpu/cpu_device.c device/cpu/cpu_fold.c
         device/cpu/cpu_fold_columns.c device/cpu/cpu_hints.c device/cpu/cpu_job.c
-        device/cpu/cpu_launch.c device/cpu/cpu_pages.c device/cpu/pool.c
+        device/cpu/cpu_launch.c device/cpu/cpu_pages.c
+        device/cpu/cpu_prints.c device/cpu/pool.c
         device/cpu/reduce.c device/cpu/reduce_columns.c device/cpu/reduce_lanes.c
         device/cpu/scan.c device/cpu/scan_columns.c device/cpu/transfer.c
         engine/native/core/native_launch.c

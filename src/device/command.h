@@ -126,9 +126,10 @@ struct Command {
     size_t data_size;
 
     union {
-        struct { Code *code; uint32_t workers, words, folds; } launch; /* the reference
-                             is owned; worker numbers stay below 'workers', 0: any
-                             number; 'data': the words, then Folds */
+        struct { Code *code; uint32_t workers, words, folds,
+                 prints; } launch; /* the reference is owned; worker numbers stay
+                             below 'workers', 0: any number; 'prints': the slot of a
+                             PrintArea + 1, 0: none; 'data': the words, then Folds */
         struct { uint64_t bits; uint32_t item_size; } fill; /* FILL, POKE */
         struct { ReduceOp op; VarType type; size_t block, stride;
                  bool exclusive, reverse; } reduce; /* REDUCE, PREFIX; 'stride': from

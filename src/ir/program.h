@@ -61,7 +61,8 @@ typedef enum ParamKind {
     PARAM_OUTPUT,  /* address of an array with an entry a lane, written by one STORE */
     PARAM_POINTER, /* address for gathers and scatters, 'written' if for these */
     PARAM_VALUE,   /* the bits of a value (a generalised literal), in the low bytes */
-    PARAM_PRINT,   /* address of a PrintLog, if anything is printed; at most one */
+    PARAM_PRINT,   /* where prints go: address of a PrintLog for code of the CPU;
+                    * if anything is printed; at most one */
     PARAM_REPORT   /* address of CheckReport[check_count]; last slot, if any */
 } ParamKind;
 
@@ -84,8 +85,8 @@ typedef struct CheckReport {
     uint64_t bound;
 } CheckReport;
 
-/** Where PRINT instructions report values; made by the launch. 'append' is thread-safe:
- *  'lanes' lanes from number 'begin' on, one mask byte for each, and the printed values
+/** How code of the CPU reports printed values (device/cpu/cpu_prints.h). 'append' is
+ *  thread-safe: 'lanes' lanes from number 'begin' on, one mask byte for each, and the printed values
  *  as arrays with an entry a lane. */
 typedef struct PrintLog PrintLog;
 struct PrintLog {

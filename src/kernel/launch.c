@@ -17,7 +17,8 @@
 /* What is to be done when a launch has ended. */
 typedef struct End {
     Kernel *kernel;   /* a reference, if its time is to be accounted; else NULL */
-    PrintLog *prints; /* NULL if nothing is printed */
+    PrintArea *prints; /* how their area begins; NULL if nothing is printed */
+    size_t prints_size;
     void (*done)(void *payload, const LaunchResult *result);
     void *payload;
     uint32_t report_count;
@@ -30,8 +31,17 @@ static void free_end(void *payload)
     if (!end)
         return;
     cache_release(end->kernel);
-    print_log_free(end->prints);
+    alloc_free(end->prints);
     alloc_free(end);
+}
+
+/* What was printed before the launch was interrupted is worth reading, too. */
+static PrintRecords *read_prints(const End *end, const Command *command,
+                                 const CommandResult *result)
+{
+    bool any = !result->error || result->error->code == JIT_ERROR_INTERRUPTED;
+    const Slot *slot = &command->slots[command->launch.prints - 1];
+    return print_log_read(end->prints, end->prints_size, any ? slot->buffer : NULL);
 }
 
 static void launch_done(void *payload, const Command *command,
@@ -46,13 +56,16 @@ static void launch_done(void *payload, const Command *command,
         !buffer_read(command->slots[command->slot_count - 1].buffer, 0, end->reports,
                      end->report_count * sizeof(CheckReport)))
         error_save(&wrong);
+    PrintRecords *prints = end->prints ? read_prints(end, command, result) : NULL;
+    if (end->prints && !prints && !wrong.code)
+        error_save(&wrong);
     if (end->done)
         end->done(end->payload,
                   &(LaunchResult) {
                       .error = result->error, .ns = result->ns,
                       .reports = end->reports, .report_count = end->report_count,
-                      .prints = end->prints ? print_log_finish(end->prints) : NULL,
-                      .wrong = &wrong });
+                      .prints = prints, .wrong = &wrong });
+    print_log_free(prints);
     if (wrong.code && !result->error)
         stream_fail(command, &wrong);
     free_end(end);
@@ -67,7 +80,8 @@ static bool make_end(const LaunchSpec *spec, bool account, End **out)
     End *end = alloc_zero(1, sizeof *end + checks * sizeof(CheckReport));
     TRY(end, false);
     if (spec->program->print_count) {
-        end->prints = print_log_make(spec->program, PRINT_LOG_BYTES);
+        end->prints = print_log_area(spec->program, PRINT_LOG_BYTES,
+                                     &end->prints_size);
         if (!end->prints) {
             alloc_free(end);
             return false;
@@ -86,21 +100,31 @@ static bool make_end(const LaunchSpec *spec, bool account, End **out)
     return true;
 }
 
-/* An array for the reports, as the last slot. */
-static bool add_reports(Command *c, const LaunchSpec *spec, const End *end)
+/* A slot of 'bytes' that begin with this, for what kernels report. */
+static bool add_reports(Command *c, uint32_t slot, uint32_t word, const void *begin,
+                        size_t size, size_t bytes)
 {
-    size_t bytes = end->report_count * sizeof(CheckReport);
-    uint32_t slot = c->slot_count - 1;
     Buffer *buffer = buffer_get(c->device, bytes);
     TRY(buffer, false);
-    if (!buffer_write(buffer, 0, end->reports, bytes)) {
-        buffer_release(buffer);
-        return false;
-    }
-    command_set_slot(c, slot, buffer, 0, bytes, SLOT_READ_WRITE);
-    c->slots[slot].word = spec->kernel->program->param_count - 1;
+    bool ok = buffer_write(buffer, 0, begin, size);
+    if (ok)
+        command_set_slot(c, slot, buffer, 0, bytes, SLOT_READ_WRITE);
+    c->slots[slot].word = word;
     buffer_release(buffer);
-    return true;
+    return ok;
+}
+
+/* Behind the arrays: what is printed, then the checks. */
+static bool add_all_reports(Command *c, const Program *program, const End *end)
+{
+    const size_t checks = end->report_count * sizeof(CheckReport);
+    uint32_t slot = c->slot_count - (end->report_count != 0);
+    c->launch.prints = end->prints ? slot : 0;
+    TRY(!end->prints ||
+        add_reports(c, slot - 1, program_find_param(program, PARAM_PRINT), end->prints,
+                    end->prints_size, end->prints_size + PRINT_LOG_BYTES), false);
+    return !checks || add_reports(c, slot, program->param_count - 1, end->reports,
+                                  checks, checks);
 }
 
 static void fill_args(uint64_t *args, const LaunchSpec *spec)
@@ -123,7 +147,7 @@ static bool complete(Command *c, const LaunchSpec *spec)
     bool account = code == &kernel->base && tier_is_open(kernel);
     End *end = NULL;
     if (!make_end(spec, account, &end) ||
-        (spec->program->check_count && !add_reports(c, spec, end))) {
+        (end && !add_all_reports(c, kernel->program, end))) {
         command_free(c);
         free_end(end);
         return false;
@@ -133,9 +157,6 @@ static bool complete(Command *c, const LaunchSpec *spec)
     c->launch.code = code_retain(code->code);
     if (!end)
         return true;
-    if (end->prints)
-        ((uint64_t *) c->data)[program_find_param(kernel->program, PARAM_PRINT)] =
-            (uint64_t) (uintptr_t) end->prints;
     c->timed = spec->done || account;
     c->once = end->prints != NULL;
     c->done = launch_done;
@@ -149,7 +170,8 @@ Command *launch_create(const LaunchSpec *spec)
     const Kernel *kernel = spec->kernel;
     uint32_t words = kernel->program->param_count;
     Command *c = command_create(spec->device, COMMAND_LAUNCH, spec->size,
-                                spec->array_count + (spec->program->check_count != 0),
+                                spec->array_count + (spec->program->check_count != 0) +
+                                    (spec->program->print_count != 0),
                                 words * sizeof(uint64_t) +
                                     spec->fold_count * sizeof(Fold));
     TRY(c, NULL);

@@ -1,142 +1,66 @@
 /*
  * print_log.c -- see print_log.h
  *
- * One buffer holds everything: records grow from its start, their values from its end
- * towards them.
- *
- *     | record 0 | record 1 | ... -->      <-- ... | values of 1 | values of 0 |
- *
- * A lane runs in one thread, so the order of appending under the lock is, for records
- * of one lane, that of execution. Sorting by (print, lane, order) restores it.
+ * A lane runs in one thread, so for records of one lane the order in which they took
+ * their room is that of execution. Sorting by (print, lane, order) restores it.
  */
 #include "kernel/print_log.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 
-typedef struct Log {
-    PrintLog face; /* first: a PrintLog * points to the whole */
-    pthread_mutex_t lock;
-    PrintRecords out; /* 'count' and 'lost' as of now */
-    uint32_t room;    /* words of 'values' that are free, counted from the start */
-    PrintRecord *records;
-    uint64_t *values; /* the same memory */
-} Log;
-
-enum { RECORD_WORDS = sizeof(PrintRecord) / sizeof(uint64_t) };
-
 /* ------------------------------------------------------------------- layout */
 
-typedef struct Layout {
-    uint32_t *begins; /* at first: number of values of print k at k + 1 */
-    uint8_t *types;   /* NULL: count them only */
-} Layout;
+static void count_values(const Program *p, uint32_t *counts)
+{
+    for (uint32_t i = 0; i < p->inst_count; ++i)
+        if (p->insts[i].op == OP_PRINT)
+            counts[p->insts[i].aux] = p->insts[i].count - 1u;
+}
 
-static void note_prints(const Program *p, Layout *layout)
+static void note_types(const Program *p, PrintArea *area)
 {
     for (uint32_t i = 0; i < p->inst_count; ++i) {
         const Inst *inst = &p->insts[i];
         if (inst->op != OP_PRINT)
             continue;
         const uint32_t *args = program_args(p, inst);
-        uint32_t *begin = &layout->begins[inst->aux];
-        if (!layout->types)
-            begin[1] = inst->count - 1u;
-        else
-            for (uint32_t k = 0; k < begin[1] - begin[0]; ++k)
-                layout->types[begin[0] + k] = p->insts[args[k + 1]].type;
+        uint8_t *types = print_area_types(area) + print_area_begins(area)[inst->aux];
+        for (uint32_t k = 0; k < inst->count - 1u; ++k)
+            types[k] = p->insts[args[k + 1]].type;
     }
 }
 
-static void note_all_prints(const Program *root, Layout *layout)
+PrintArea *print_log_area(const Program *program, size_t bytes, size_t *size)
 {
-    note_prints(root, layout);
-    for (uint32_t i = 0; i < root->callable_count; ++i)
-        note_prints(root->callables[i], layout);
-}
-
-static bool make_layout(const Program *root, Layout *layout)
-{
-    layout->types = NULL;
-    layout->begins = alloc_zero((size_t) root->print_count + 1, sizeof(uint32_t));
-    TRY(layout->begins, false);
-    note_all_prints(root, layout);
-    for (uint32_t i = 0; i < root->print_count; ++i)
-        layout->begins[i + 1] += layout->begins[i];
-    layout->types = alloc_get(layout->begins[root->print_count]);
-    TRY(layout->types, false);
-    note_all_prints(root, layout);
-    return true;
-}
-
-/* ------------------------------------------------------------------- append */
-
-static void append(PrintLog *face, uint32_t print, uint32_t begin, uint32_t lanes,
-                   const uint8_t *mask, const void *const *values)
-{
-    Log *log = (Log *) (void *) face;
-    uint32_t count;
-    const uint8_t *types = print_log_types(&log->out, print, &count);
-    pthread_mutex_lock(&log->lock);
-    for (uint32_t i = 0; i < lanes; ++i) {
-        if (!mask[i])
-            continue;
-        uint64_t used = ((uint64_t) log->out.count + 1) * RECORD_WORDS;
-        if (used + count > log->room) {
-            log->out.lost++;
-            log->out.lost_of[print]++;
-            continue;
-        }
-        log->room -= count;
-        log->records[log->out.count] = (PrintRecord){
-            .print = print, .lane = begin + i, .order = log->out.count,
-            .first = log->room
-        };
-        log->out.count++;
-        for (uint32_t k = 0; k < count; ++k) {
-            size_t size = type_info[types[k]].size;
-            uint64_t word = 0;
-            memcpy(&word, (const char *) values[k] + i * size, size);
-            log->values[log->room + k] = word;
-        }
+    const uint32_t prints = program->print_count;
+    uint32_t *counts = alloc_zero((size_t) prints + 1, sizeof(uint32_t)), values = 0;
+    TRY(counts, NULL);
+    count_values(program, counts);
+    for (uint32_t i = 0; i < program->callable_count; ++i)
+        count_values(program->callables[i], counts);
+    for (uint32_t i = 0; i < prints; ++i)
+        values += counts[i];
+    *size = print_area_head(prints, values);
+    PrintArea *area = alloc_zero(1, *size);
+    if (area) {
+        area->words = (uint32_t) (bytes / sizeof(uint64_t));
+        area->prints = prints;
+        uint32_t *begins = print_area_begins(area);
+        for (uint32_t i = 0; i < prints; ++i)
+            begins[i + 1] = begins[i] + counts[i];
+        note_types(program, area);
+        for (uint32_t i = 0; i < program->callable_count; ++i)
+            note_types(program->callables[i], area);
     }
-    pthread_mutex_unlock(&log->lock);
+    alloc_free(counts);
+    return area;
 }
 
-/* -------------------------------------------------------------------- whole */
-
-PrintLog *print_log_make(const Program *program, size_t bytes)
-{
-    Log *log = alloc_zero(1, sizeof(Log));
-    TRY(log, NULL);
-    Layout layout;
-    bool ok = make_layout(program, &layout);
-    log->values = alloc_aligned(bytes);
-    uint64_t *lost = alloc_zero(program->print_count, sizeof(uint64_t));
-    if (!ok || !log->values || !lost) {
-        alloc_free(lost);
-        alloc_free(layout.begins);
-        alloc_free(layout.types);
-        alloc_free(log->values);
-        alloc_free(log);
-        return NULL;
-    }
-    log->face.append = append;
-    pthread_mutex_init(&log->lock, NULL);
-    log->records = (PrintRecord *) (void *) log->values;
-    log->room = (uint32_t) (bytes / sizeof(uint64_t));
-    log->out = (PrintRecords){ .records = log->records,
-                               .values = log->values,
-                               .lost_of = lost,
-                               .print_count = program->print_count,
-                               .begins = layout.begins,
-                               .types = layout.types };
-    return &log->face;
-}
+/* ------------------------------------------------------------------- reading */
 
 static int compare(const void *a, const void *b)
 {
@@ -148,22 +72,74 @@ static int compare(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-const PrintRecords *print_log_finish(PrintLog *face)
+/* What a device has written is taken as it is if it makes sense. */
+static bool makes_sense(const PrintArea *area, const PrintRecord *records,
+                        uint32_t count, uint32_t first_value)
 {
-    Log *log = (Log *) (void *) face;
-    qsort(log->records, log->out.count, sizeof(PrintRecord), compare);
-    return &log->out;
+    const uint32_t *begins = print_area_begins((PrintArea *) area);
+    for (uint32_t i = 0; i < count; ++i) {
+        const PrintRecord *r = &records[i];
+        TRY(r->print < area->prints && r->first >= first_value, false);
+        TRY(begins[r->print + 1] - begins[r->print] <= area->words - r->first, false);
+    }
+    return true;
 }
 
-void print_log_free(PrintLog *face)
+/* The records, with their values behind them, in one piece of memory. */
+static bool read_records(const PrintArea *area, size_t size, const Buffer *buffer,
+                         PrintRecords *out)
 {
-    if (!face)
+    PrintArea found;
+    TRY(buffer_read(buffer, 0, &found, sizeof found), false);
+    const uint64_t used = atomic_load(&found.used), values = used >> 32;
+    const uint64_t records = (uint32_t) used;
+    const size_t words = (size_t) (records * PRINT_RECORD_WORDS + values);
+    TRY(found.words == area->words && found.prints == area->prints &&
+        words <= area->words, true);
+    uint64_t *copy = alloc_get((words + 1) * sizeof(uint64_t));
+    TRY(copy, false);
+    uint64_t *tail = copy + records * PRINT_RECORD_WORDS;
+    PrintRecord *list = (PrintRecord *) (void *) copy;
+    const uint32_t first = area->words - (uint32_t) values;
+    out->records = list;
+    TRY(buffer_read(buffer, sizeof(PrintArea), (void *) out->lost_of,
+                    area->prints * sizeof(uint64_t)) &&
+        (!records || buffer_read(buffer, size, list, records * sizeof *list)) &&
+        (!values || buffer_read(buffer, size + first * sizeof(uint64_t), tail,
+                                (size_t) values * sizeof(uint64_t))), false);
+    if (!makes_sense(area, list, (uint32_t) records, first)) {
+        memset((void *) out->lost_of, 0, area->prints * sizeof(uint64_t));
+        return true;
+    }
+    qsort(list, records, sizeof *list, compare);
+    out->count = (uint32_t) records;
+    out->values = tail;
+    out->first_value = first;
+    for (uint32_t i = 0; i < area->prints; ++i)
+        out->lost += out->lost_of[i];
+    return true;
+}
+
+PrintRecords *print_log_read(const PrintArea *area, size_t size, const Buffer *buffer)
+{
+    PrintRecords *out = alloc_zero(1, sizeof *out + size);
+    TRY(out, NULL);
+    PrintArea *copy = (PrintArea *) (void *) (out + 1);
+    memcpy(copy, area, size);
+    out->print_count = area->prints;
+    out->lost_of = (const uint64_t *) (const void *) print_area_lost(copy);
+    out->begins = print_area_begins(copy);
+    out->types = print_area_types(copy);
+    if (!buffer || read_records(area, size, buffer, out))
+        return out;
+    print_log_free(out);
+    return NULL;
+}
+
+void print_log_free(PrintRecords *records)
+{
+    if (!records)
         return;
-    Log *log = (Log *) (void *) face;
-    pthread_mutex_destroy(&log->lock);
-    alloc_free((void *) log->out.begins);
-    alloc_free((void *) log->out.types);
-    alloc_free(log->out.lost_of);
-    alloc_free(log->values);
-    alloc_free(log);
+    alloc_free((void *) records->records);
+    alloc_free(records);
 }

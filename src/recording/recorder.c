@@ -481,7 +481,9 @@ void recorder_note(void *recorder, const Command *c)
         return;
     if (c->kind == COMMAND_LAUNCH)
         f.launch = r->launch;
-    f.count = c->slot_count - (f.launch.checks != 0); /* the reports are no array */
+    f.count = c->slot_count - (f.launch.checks != 0); /* reports are not arrays */
+    if (c->kind == COMMAND_LAUNCH && c->launch.prints)
+        --f.count;
     if (kinds[c->kind].refused)
         recorder_refuse(r, kinds[c->kind].refused);
     else if (!add_command(&(Note) { r, c, &f }))

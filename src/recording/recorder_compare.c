@@ -161,7 +161,9 @@ static bool is_address(const Recording *r, const FrozenCommand *f, size_t word)
     for (uint32_t i = 0; i < f->count; ++i)
         if (r->uses[f->first + i].word == word)
             return true;
-    return f->launch.checks && word + 1 == f->launch.kernel->program->param_count;
+    const Program *program = f->launch.kernel ? f->launch.kernel->program : NULL;
+    return program && ((f->launch.checks && word + 1 == program->param_count) ||
+                       word == program_find_param(program, PARAM_PRINT));
 }
 
 static bool same_data(const Recording *r, const FrozenCommand *f, const Command *a,

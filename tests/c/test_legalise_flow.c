@@ -10,7 +10,7 @@
 #include "legalise_engines.h"
 
 #include "ir/program_identity.h"
-#include "kernel/print_log.h"
+#include "print_util.h"
 
 static const Engine *const engines[] = { &poor, &avx2, &no_bytes, &no_packets };
 enum { ENGINE_COUNT = sizeof engines / sizeof *engines, SIZE = 1111, SLOTS = 8 };
@@ -99,7 +99,7 @@ static void same_regions(const Program *a, const Program *b)
 
 static void same_records(PrintLog *log_a, PrintLog *log_b)
 {
-    const PrintRecords *a = print_log_finish(log_a), *b = print_log_finish(log_b);
+    const PrintRecords *a = prints_finish(log_a), *b = prints_finish(log_b);
     assert_int_equal(a->count, b->count);
     assert_true(a->count > 0);
     for (uint32_t i = 0; i < a->count; ++i) {
@@ -130,7 +130,7 @@ static void execute(Run *r, const Program *p, void *const *inputs)
             r->arrays[i] = alloc_zero(4 * SIZE, 8);
             r->slots[i] = (uintptr_t) r->arrays[i];
         } else if (param->kind == PARAM_PRINT) {
-            r->log = print_log_make(p, PRINT_LOG_BYTES);
+            r->log = prints_make(p, PRINT_LOG_BYTES);
             assert_non_null(r->log);
             r->slots[i] = (uintptr_t) r->log;
         } else {
@@ -144,7 +144,7 @@ static void end_run(Run *r)
 {
     for (uint32_t i = 0; i < SLOTS; ++i)
         alloc_free(r->arrays[i]);
-    print_log_free(r->log);
+    prints_free(r->log);
 }
 
 /* All engines; the caller has the results of the original in 'first'. */
@@ -472,7 +472,7 @@ static void test_memory(void **state)
         fill(inputs[0], types[t]);
         Run r;
         compare(p, inputs, &r);
-        const PrintRecords *records = print_log_finish(r.log);
+        const PrintRecords *records = prints_finish(r.log);
         assert_int_equal(records->count, 2 * SIZE);
         const uint8_t *bytes = inputs[0], *sums = r.arrays[3];
         for (uint32_t lane = 0; lane < SIZE && types[t] == VarTypeUInt8; ++lane) {

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "fake_engine.h"
-#include "kernel/print_log.h"
+#include "print_util.h"
 
 /* A Program whose prints have these numbers of values, of all types in turn, the last
  * one in a callable. */
@@ -45,7 +45,7 @@ static Program *printing(const uint32_t *values, uint32_t count)
 
 static PrintLog *make(const Program *p, size_t bytes)
 {
-    PrintLog *log = print_log_make(p, bytes);
+    PrintLog *log = prints_make(p, bytes);
     assert_non_null(log);
     return log;
 }
@@ -71,7 +71,7 @@ static void test_types(void **state)
     log->append(log, 2, 7, 1, mask, values);
     log->append(log, 0, 50, 2, mask, NULL);
 
-    const PrintRecords *r = print_log_finish(log);
+    const PrintRecords *r = prints_finish(log);
     assert_int_equal(r->count, 5);
     assert_int_equal(r->lost, 0);
     assert_int_equal(r->print_count, 3);
@@ -99,8 +99,8 @@ static void test_types(void **state)
         }
     }
     assert_true(print_log_values(r, &r->records[4])[2] == 3); /* entry 0 of array 2 */
-    print_log_free(log);
-    print_log_free(NULL);
+    prints_free(log);
+    prints_free(NULL);
 }
 
 static void append_one(PrintLog *log, uint32_t print, uint32_t lane, uint8_t value)
@@ -121,14 +121,14 @@ static void test_order(void **state)
             uint32_t at = (i * 77 + round * 31) % (LANES * PRINTS); /* gcd is 1 */
             append_one(log, at % PRINTS, at / PRINTS, (uint8_t) round);
         }
-    const PrintRecords *r = print_log_finish(log);
+    const PrintRecords *r = prints_finish(log);
     assert_int_equal(r->count, PRINTS * LANES * ROUNDS);
     for (uint32_t i = 0; i < r->count; ++i) {
         assert_int_equal(r->records[i].print, i / (LANES * ROUNDS));
         assert_int_equal(r->records[i].lane, i / ROUNDS % LANES);
         assert_int_equal(print_log_values(r, &r->records[i])[0], i % ROUNDS);
     }
-    print_log_free(log);
+    prints_free(log);
     program_free(p);
 }
 
@@ -149,7 +149,7 @@ static void test_bounds(void **state)
         PrintLog *log = make(p, bytes);
         log->append(log, 0, 5, LANES, mask, values);
         log->append(log, 0, 5 + LANES, 1, mask, values);
-        const PrintRecords *r = print_log_finish(log);
+        const PrintRecords *r = prints_finish(log);
         size_t fits = bytes / each < LANES + 1 ? bytes / each : LANES + 1;
         assert_int_equal(r->count, fits);
         assert_int_equal(r->lost, LANES + 1 - fits);
@@ -159,17 +159,17 @@ static void test_bounds(void **state)
                         r->count * sizeof(PrintRecord));
             assert_true((r->records[i].first + TYPES) * sizeof(uint64_t) <= bytes);
         }
-        print_log_free(log);
+        prints_free(log);
     }
     /* A record that is too long does not keep shorter ones out. */
     Program *q = printing((uint32_t[]){ TYPES, 0 }, 2);
     PrintLog *log = make(q, 2 * sizeof(PrintRecord));
     log->append(log, 0, 0, 1, mask, values);
     log->append(log, 1, 0, 3, mask, values);
-    const PrintRecords *r = print_log_finish(log);
+    const PrintRecords *r = prints_finish(log);
     assert_int_equal(r->count, 2);
     assert_int_equal(r->lost, 2);
-    print_log_free(log);
+    prints_free(log);
     program_free(p);
     program_free(q);
 }
@@ -216,7 +216,7 @@ static void test_threads(void **state)
     }
     for (uint32_t i = 0; i < THREADS; ++i)
         pthread_join(threads[i], NULL);
-    const PrintRecords *r = print_log_finish(log);
+    const PrintRecords *r = prints_finish(log);
     uint32_t at = 0;
     for (uint32_t lane = 0; lane < THREADS * PACKETS * PACKET; ++lane)
         for (uint32_t turn = 0; turn < TURNS && lane % 3; ++turn, ++at) {
@@ -225,7 +225,7 @@ static void test_threads(void **state)
         }
     assert_int_equal(r->count, at);
     assert_int_equal(r->lost, 0);
-    print_log_free(log);
+    prints_free(log);
     program_free(p);
 }
 
@@ -340,11 +340,11 @@ static void test_hostile(void **state)
     for (uint64_t n = 1;; ++n) {
         assert_true(n < 100);
         alloc_fail_at(n);
-        PrintLog *log = print_log_make(p, 1000);
+        PrintLog *log = prints_make(p, 1000);
         bool failed = alloc_steps() >= n;
         alloc_fail_at(0);
         assert_int_equal(log == NULL, failed);
-        print_log_free(log);
+        prints_free(log);
         if (!failed)
             break;
         assert_int_equal(error_code(), JIT_ERROR_MEMORY);

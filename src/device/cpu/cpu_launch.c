@@ -237,6 +237,12 @@ bool cpu_launch_prepare(CpuJob *job)
     job->workers = job->small ? 1 : pool_worker_bound();
     if (c->launch.workers && c->launch.workers < job->workers)
         job->workers = c->launch.workers;
+    if (c->launch.prints) {
+        const uint32_t slot = c->launch.prints - 1;
+        cpu_prints_begin(&launch->prints, command_address(c, slot));
+        args[c->slots[slot].word] = (uint64_t) (uintptr_t) &launch->prints.log;
+        bytes -= c->slots[slot].bytes;
+    }
     launch->code = code;
     launch->args = args;
     launch->size = size;

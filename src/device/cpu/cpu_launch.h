@@ -8,6 +8,7 @@
 
 #include "device/cpu/cpu_code.h"
 #include "device/cpu/cpu_job.h"
+#include "device/cpu/cpu_prints.h"
 
 /** How a launch is cut. */
 typedef struct CpuLaunch {
@@ -18,6 +19,7 @@ typedef struct CpuLaunch {
     Buffer *scratch;       /* NULL if none is needed */
     size_t scratch_stride; /* bytes for each worker */
     uint32_t size, block;  /* lanes */
+    CpuPrints prints;      /* if it prints */
 } CpuLaunch;
 
 /** Compute lanes begin ... end-1 as a worker, with these arguments. */
