@@ -94,7 +94,7 @@ JIT_EXPORT bool jit_freeze_start(JitBackend backend, size_t count,
 JIT_EXPORT JitRecording *jit_freeze_stop(size_t count, const uint32_t *outputs);
 /** Give up what the calling thread records; without a recording nothing happens. */
 JIT_EXPORT void jit_freeze_abort(void);
-/** Leave out what is done between these two. Its results are no part of the
+/** Leave out what is done between these two. Its results are not part of the
  *  recording. */
 JIT_EXPORT bool jit_freeze_pause(void);
 JIT_EXPORT bool jit_freeze_resume(void);
