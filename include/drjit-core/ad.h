@@ -1,11 +1,11 @@
 /*
  * drjit-core/ad.h -- derivatives of what is traced (C99, usable from C++)
  *
- * A graph beside the trace says how results depend on what they were computed from. A
- * *tracked* variable is 64 bits: its node in that graph in the upper half, the variable
- * of jit.h in the lower one. With an upper half of 0 it is a plain variable, so every
- * function here takes either; those that have a plain result from plain operands cost
- * what the function of jit.h costs.
+ * A graph, separate from the trace, says how results depend on what they were computed
+ * from. A *tracked* variable is 64 bits: its node in that graph in the upper half, the
+ * variable of jit.h in the lower one. With an upper half of 0 it is a plain variable,
+ * so every function here takes either; those that have a plain result from plain
+ * operands cost what the function of jit.h costs.
  *
  *      uint64_t x = ad_var_track(jit_var_mem_copy(...));  derivatives with respect to x
  *      uint64_t y = ad_var_mul(x, x);
@@ -20,8 +20,8 @@
  * thread.
  *
  * What is differentiated: floats. Results of other types are plain. The rule of each
- * operation stands in src/ad/rule/ad_rules.def; a zero gradient times an infinite or
- * NaN weight is zero (docs/dev/differentiation.md).
+ * operation is in src/ad/rule/ad_rules.def; a zero gradient times an infinite or NaN
+ * weight is zero (docs/dev/differentiation.md).
  *
  * Sizes: the gradient of a variable has its size. An operand with one entry of an
  * operation with many gets the sum.
@@ -45,7 +45,7 @@ extern "C" {
 
 /** The direction in which gradients go. */
 typedef enum ADMode {
-    ADModePrimal = 0,  /**< no derivatives: no valid argument here */
+    ADModePrimal = 0,  /**< no derivatives: not a valid argument here */
     ADModeForward = 1, /**< from inputs to results */
     ADModeBackward = 2 /**< from results to inputs */
 } ADMode;
@@ -53,7 +53,7 @@ typedef enum ADMode {
 /** What a traversal clears, bits. */
 typedef enum ADFlag {
     ADFlagClearNone = 0,
-    ADFlagClearEdges = 1,    /**< edges that were passed: values that they hold, too */
+    ADFlagClearEdges = 1,    /**< edges that were passed, with their values */
     ADFlagClearInput = 2,    /**< gradients of the nodes where it began */
     ADFlagClearInterior = 4, /**< gradients of nodes that it has passed */
     ADFlagClearVertices = 6, /**< both: only nodes where it ended, and those that were
@@ -83,19 +83,20 @@ JIT_EXPORT void ad_var_dec_ref(uint64_t index);
 
 /* ---------------------------------------------------------------- tracking */
 
-/** The same variable with a node of its own, which depends on nothing: derivatives by
- *  it can be asked for. A new reference to both. Plain (one more reference) if it is no
- *  float, or in a scope that suspends everything. */
+/** The same variable with a node of its own, which depends on nothing: derivatives with
+ *  respect to it are available. A new reference to both. Plain (one more reference) if
+ *  it is not a float, or in a scope that suspends everything. */
 JIT_EXPORT uint64_t ad_var_track(uint32_t index);
 /** The same for an array without entries of that type (see above). 0: error recorded,
  *  or plain. */
 JIT_EXPORT uint64_t ad_var_track_none(JitBackend backend, VarType type);
-/** Derivatives by it are wanted: what ad_var_track() makes of its variable if it is not
- *  tracked, else a new reference. In the body of a loop that is being recorded, what
- *  depends on a state which is not tracked before the loop counts as not tracked,
- *  although ad_grad_enabled() is true: if the state turns out to be, since an iteration
- *  makes it depend on what is tracked, ad_var_loop_end() fails, or the end of what is
- *  recorded around the loop. ad_var_track() of a copy without node is for this case. */
+/** Derivatives with respect to it are wanted: the result of ad_var_track() for its
+ *  variable if it is not tracked, otherwise a new reference. In the body of a loop that
+ *  is being recorded, what depends on a state which is not tracked before the loop
+ *  counts as not tracked, although ad_grad_enabled() is true: if the state turns out to
+ *  be, since an iteration makes it depend on what is tracked, ad_var_loop_end() fails,
+ *  or the end of what is recorded around the loop. ad_var_track() of a copy without
+ *  node is for this case. */
 JIT_EXPORT uint64_t ad_var_enable(uint64_t index);
 /** The variable without its node: a new reference. */
 JIT_EXPORT uint64_t ad_var_detach(uint64_t index);
@@ -104,7 +105,7 @@ JIT_EXPORT uint64_t ad_var_detach(uint64_t index);
  *  the end of the loop, and results of the others have no node. */
 JIT_EXPORT bool ad_grad_enabled(uint64_t index);
 
-/** Is it tracked without depending on anything? So it is where derivatives were
+/** Is it tracked without depending on anything? That is the case where derivatives were
  *  enabled, or where a traversal has cleared the edges that led here. */
 JIT_EXPORT bool ad_is_leaf(uint64_t index);
 
@@ -128,14 +129,15 @@ JIT_EXPORT bool ad_set_grad(uint64_t index, uint64_t value);
 /** Traversals in the bodies of loops, conditionals and calls, recorded or not: reverse,
  *  gradients stop at variables from before the body, and wait there, summed up over
  *  active lanes and iterations, until the loop, conditional or call is complete. Then
- *  they go on, as behind a scope that isolates (ADScopeIsolate). Where a body is
- *  recorded, a variable with one entry is one of each lane, and it is an error if a
- *  gradient would have to wait that the body asks for, sets or clears, that has a
+ *  they propagate further, as after a scope that isolates (ADScopeIsolate). Where a
+ *  body is recorded, a variable with one entry is one of each lane, and it is an error
+ *  if a gradient would have to wait that the body asks for, sets or clears, that has a
  *  derivative of its own (ADFlagCreateGraph), or that is one of a state which the loop
  *  changes.
  *
- *  A variable from before the body, with a node of the body's, so that its gradient is
- *  another one. Others stay what they are. A new reference. */
+ *  A variable from before the body, with a node that belongs to the body, so that it
+ *  has a gradient of its own. Other variables are returned as they are. A new
+ *  reference. */
 JIT_EXPORT uint64_t ad_var_enter(uint64_t index);
 /** Is the thread in such a body? */
 JIT_EXPORT bool ad_in_body(void);
@@ -155,13 +157,13 @@ JIT_EXPORT bool ad_traverse(ADMode mode, uint32_t flags);
 
 /** What an operation within a scope does with nodes. */
 typedef enum ADScope {
-    ADScopeSuspend = 0, /**< it takes no notice of these (none given: of all) */
-    ADScopeResume = 1,  /**< it does again */
+    ADScopeSuspend = 0, /**< it ignores these (none given: all) */
+    ADScopeResume = 1,  /**< it takes notice of them again */
     ADScopeIsolate = 2, /**< reverse traversals stop at variables from before the scope,
                              and go on at its end; forward ones bring tangents to these,
                              whose gradients stay what they were if they go on */
     ADScopeClose = 3    /**< the same, but forward traversals to certain results begin
-                             at these: what they have is all that there is */
+                             at these: only the tangents that they have count */
 } ADScope;
 /** Begin a scope within the thread's current one. */
 JIT_EXPORT bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices);
@@ -174,12 +176,12 @@ JIT_EXPORT bool ad_scope_admit_variable(uint64_t index);
 /** Have it suspend a variable that was made in a scope further in. */
 JIT_EXPORT bool ad_scope_suspend_variable(uint64_t index);
 /** Within a callback of a custom operation: was this variable suspended where the
- *  operation was made? Then it is no mistake if a gradient for it is lost. */
+ *  operation was made? Then losing a gradient for it is not a mistake. */
 JIT_EXPORT bool ad_scope_suspended_before(uint64_t index);
 /** Is the thread in a scope that is closed (ADScopeClose)? What runs there has run
- *  before, and its mistakes are known. */
+ *  before, and its mistakes have been reported. */
 JIT_EXPORT bool ad_scope_is_closed(void);
-/** Has a reverse traversal stopped at this variable, to go on behind the scope? */
+/** Has a reverse traversal stopped at this variable, to continue after the scope? */
 JIT_EXPORT bool ad_scope_keeps(uint64_t index);
 /** Have the innermost scope, which isolates, go on from these variables at its end, as
  *  if reverse traversals had stopped there. */
@@ -219,8 +221,8 @@ JIT_EXPORT uint64_t ad_var_replace_grad(uint64_t a, uint64_t b);
 
 /** A copy in memory of its own, with the same node. */
 JIT_EXPORT uint64_t ad_var_copy(uint64_t index);
-/** One entry as often as wanted; the first entries; all of them in opposite order, one
- *  after the other, each of them that often. */
+/** One entry, repeated; the first entries; all entries in opposite order; the array
+ *  repeated; each entry repeated. */
 JIT_EXPORT uint64_t ad_var_resize(uint64_t index, size_t size);
 JIT_EXPORT uint64_t ad_var_shrink(uint64_t index, size_t size);
 JIT_EXPORT uint64_t ad_var_reverse(uint64_t index);
@@ -232,7 +234,7 @@ JIT_EXPORT uint64_t ad_var_repeat(uint64_t index, size_t count);
  *  jit_var_block_reduce(), so that the result does not depend on threads. */
 JIT_EXPORT uint64_t ad_var_broadcast(uint64_t source, uint32_t index, size_t inner);
 
-/** 'mode' says how the reverse derivative, a scatter-addition, is to be done. With
+/** 'mode' says how the reverse derivative, a scatter-addition, is done. With
  *  ReduceModePermute no entry is read twice: it is a plain scatter. */
 JIT_EXPORT uint64_t ad_var_gather(uint64_t source, uint32_t index, uint32_t mask,
                                   ReduceMode mode);
@@ -241,11 +243,11 @@ JIT_EXPORT bool ad_var_gather_packet(size_t n, uint64_t source, uint32_t index,
 /** jit_var_matvec() and jit_var_outer(): 'array' is that of the matrix, whose own field
  *  is ignored. What is added is in an array as well, from entry 'first' on (0: nothing
  *  is), which may be the same one. 'gradient' (0: none) is a tracked array of the same
- *  size, of any precision, that takes the place of the array in derivatives: thousands
- *  of lanes add to an entry. The reverse derivative of a product is a product with the
- *  transpose, and sums of outer products; those of Float16 are made in Float32 outside
- *  of recorded bodies. Under JitFlagDeterministic, sums over lanes are a product of
- *  matrices. */
+ *  size, of any precision, that takes the place of the array in derivatives, since
+ *  thousands of lanes add to an entry. The reverse derivative of a product is a product
+ *  with the transpose, and sums of outer products; those of Float16 are made in Float32
+ *  outside of recorded bodies. Under JitFlagDeterministic, sums over lanes are a
+ *  product of matrices. */
 JIT_EXPORT bool ad_var_matvec(uint64_t array, const JitMatrix *matrix,
                               const uint64_t *x, uint64_t bias, size_t first,
                               uint64_t gradient, uint64_t *out);
@@ -293,7 +295,7 @@ JIT_EXPORT uint64_t ad_var_axis_prefix_reduce(ReduceOp op, uint64_t index,
 JIT_EXPORT uint64_t ad_var_transpose(uint64_t index, const JitTranspose *axes);
 /** By the permutation that sorts. */
 JIT_EXPORT uint64_t ad_var_sort(uint64_t index, size_t block_size, int descending);
-/** Products of matrices; derivatives by both. */
+/** Products of matrices; derivatives with respect to both. */
 JIT_EXPORT uint64_t ad_var_batched_gemm(uint64_t a, uint64_t b, const JitGemm *shape);
 
 /* ------------------------------------------------------------ control flow */
@@ -316,11 +318,11 @@ JIT_EXPORT bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
                             const uint32_t *ids, const uint32_t *callable_of,
                             uint64_t *results);
 
-/** What is known of a loop's number of iterations, if it is no bound. */
+/** What is known of a loop's number of iterations, if it is not a bound. */
 typedef enum ADLoopIterations {
     ADLoopUnbounded = -2, /**< nothing: they are counted when they have to be */
-    ADLoopSums = -1 /**< floats are only added to: reverse derivatives need none of
-                               the values that there were; an error if they do */
+    ADLoopSums = -1 /**< floats are only added to: reverse derivatives need no values of
+                               states; an error if they do */
 } ADLoopIterations;
 /** Loops that run at once (without JitFlagSymbolicLoops) are differentiated as what
  *  they have computed: each iteration keeps what its derivative needs.
@@ -344,8 +346,8 @@ typedef enum ADLoopIterations {
  *
  *  Arrays that a recorded loop accesses by position may be read, be added to, and be
  *  overwritten by scatters. Reverse, a loop that overwrites one runs once more, to find
- *  out who has written each entry last; within another recording, and where it is a
- *  region in the body that overwrites, this is not done, and is an error.
+ *  out which write to each entry was the last; within another recording, and where it
+ *  is a region in the body that overwrites, this is not done, and is an error.
  *
  *  'differentiated' says which states may have derivatives; NULL: all floats. In the
  *  body these are tracked; results are if the state was tracked before, or if an
@@ -356,7 +358,7 @@ JIT_EXPORT uint32_t ad_var_loop_start(JitBackend backend, const char *name,
 /** How many bytes the reverse derivative of a loop may take for states of its
  *  iterations; at first a quarter of the machine's memory. One for all threads. Half of
  *  it is for a tape and half for checkpoints if a whole tape does not fit; a tape of
- *  one iteration and log n checkpoints there are in any case. */
+ *  one iteration and log n checkpoints are allowed in any case. */
 JIT_EXPORT void ad_set_tape_limit(size_t bytes);
 JIT_EXPORT size_t ad_tape_limit(void);
 /** The condition; lanes that are done taken out, which is not done with tracked states;
@@ -364,7 +366,7 @@ JIT_EXPORT size_t ad_tape_limit(void);
 JIT_EXPORT int ad_var_loop_cond(uint32_t loop, uint32_t condition);
 JIT_EXPORT bool ad_var_loop_compress(uint32_t loop, uint64_t *state);
 JIT_EXPORT int ad_var_loop_end(uint32_t loop, uint64_t *state);
-/** jit_record_end(), for recordings that were begun by one of these functions, too. */
+/** jit_record_end(), also for recordings that were begun by one of these functions. */
 JIT_EXPORT bool ad_record_end(JitBackend backend, uint32_t record, int cleanup);
 
 /* --------------------------------------------------------- custom operations */
@@ -382,17 +384,17 @@ typedef struct ADCustom {
     /** Called once, when the operation is not needed any more, or if ad_custom()
      *  fails or nothing is tracked. In any thread, without locks. */
     void (*release)(void *payload);
-    /** For each output, for each input: does it depend on it? Copied. Traversals by one
-     *  output take no notice of other inputs then. NULL: all do. */
+    /** For each output, for each input: does it depend on it? Copied. Traversals
+     *  through one output then ignore other inputs. NULL: all do. */
     const bool *depends;
 } ADCustom;
-/** Connect 'outputs' (plain variables, replaced by tracked ones; those that are no
+/** Connect 'outputs' (plain variables, replaced by tracked ones; those that are not
  *  floats stay plain) with 'inputs'. If no input is tracked, nothing is connected.
  *  False: error. */
 JIT_EXPORT bool ad_custom(const ADCustom *op, void *payload, size_t n_in,
                           const uint64_t *inputs, size_t n_out, uint64_t *outputs);
-/** Is this thread within a traversal with ADFlagCreateGraph? What a custom operation
- *  then gives is to be tracked; otherwise what it gives is taken as plain. */
+/** Is this thread within a traversal with ADFlagCreateGraph? Then a custom operation
+ *  has to return tracked gradients; otherwise they are taken as plain. */
 JIT_EXPORT bool ad_traverse_is_tracked(void);
 /** For collectors of cycles: which operations would be released if these references
  *  were dropped? 'note' is called, with the lock of the graph held, with the payload of
@@ -404,40 +406,39 @@ JIT_EXPORT bool ad_custom_released_with(size_t n, const uint64_t *indices,
 
 /* -------------------------------------------------------------- inspection */
 
-/** Name a node in ad_whos() and ad_graphviz(). The string is copied, behind the
- *  thread's prefixes (jit_prefix_push()); NULL removes it. Without a node nothing
- *  happens. */
+/** Name a node in ad_whos() and ad_graphviz(). The string is copied, after the thread's
+ *  prefixes (jit_prefix_push()); NULL removes it. Without a node nothing happens. */
 JIT_EXPORT bool ad_var_set_label(uint64_t index, const char *label);
 /** NULL: none. Valid until it is changed, or the node released. */
 JIT_EXPORT const char *ad_var_label(uint64_t index);
-/** The nodes there are as text: types, sizes, references, operations, and labels (or,
- *  in debug mode, the line that made them). Valid until the thread's next such call. */
+/** All nodes as text: types, sizes, references, operations, and labels (or, in debug
+ *  mode, the line that made them). Valid until the thread's next such call. */
 JIT_EXPORT const char *ad_whos(void);
 /** The graph in the language of GraphViz: inputs, outputs, labelled nodes and those
  *  with a gradient have colours, and a dashed box is around what was made in a scope of
  *  the thread that isolates. Valid until the thread's next such call. */
 JIT_EXPORT const char *ad_graphviz(void);
-/** The ways, as text, that gradients take between a result and an input of a
- *  computation; or why there is none: operations without a derivative, from the trace
- *  as far as it is not evaluated, edges that a traversal has cleared, and, noted in
- *  debug mode (JitFlagDebug), where values were detached or suspended. That mode adds
- *  source lines, too. Valid until the thread's next such call. */
+/** The paths, as text, that gradients take between a result and an input of a
+ *  computation; or why there is no path: operations without a derivative, from the
+ *  trace as far as it is not evaluated, edges that a traversal has cleared, and, noted
+ *  in debug mode (JitFlagDebug), where values were detached or suspended. That mode
+ *  also adds source lines. Valid until the thread's next such call. */
 JIT_EXPORT const char *ad_explain(uint64_t result, uint64_t input);
-/** Has a traversal cleared all edges by which gradients could go from here, so that
- *  ad_enqueue() finds none? */
+/** Has a traversal cleared all edges along which gradients could propagate from here,
+ *  so that ad_enqueue() finds none? */
 JIT_EXPORT bool ad_is_cut(ADMode mode, uint64_t index);
 /** Do results depend on tracked variables that are older than some inputs, other than
  *  by way of these? 1 or 0; -1 if out of memory. */
 JIT_EXPORT int ad_depends_beyond(size_t n_results, const uint64_t *results,
                                  size_t n_inputs, const uint64_t *inputs);
-/** Which inputs do results depend on, by edges that have not been cleared? Inputs are
- *  not looked behind. False: out of memory. */
+/** Which inputs do results depend on, along edges that have not been cleared? The
+ *  search stops at inputs. False: out of memory. */
 JIT_EXPORT bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
                            const uint64_t *inputs, bool *reached);
-/** Has anything that these variables depend on, by edges that have not been cleared, a
- *  gradient? 1 or 0; -1 if out of memory. */
+/** Does anything that these variables depend on, along edges that have not been
+ *  cleared, have a gradient? 1 or 0; -1 if out of memory. */
 JIT_EXPORT int ad_has_grad_behind(size_t n, const uint64_t *indices);
-/** How many nodes there are. */
+/** The number of nodes. */
 JIT_EXPORT size_t ad_node_count(void);
 
 #if defined(__cplusplus)

@@ -301,7 +301,7 @@ template <JitBackend Backend_, typename T> struct JitArray {
         return *this;
     }
 
-    /** Have it computed by the thread's next evaluation; was there something to do? */
+    /** Let the thread's next evaluation compute it; was there something to do? */
     bool schedule() const {
         return detail::check_maybe([this] { return jit_var_schedule(m_index); });
     }
@@ -657,8 +657,8 @@ template <typename A> A empty(size_t size = 1) {
     return A::steal(jit_var_undefined(A::Backend, A::Type, size));
 }
 
-/** 'size' entries of 'value' in memory: kernels that use it serve every other value
- *  too. */
+/** 'size' entries of 'value' in memory: kernels that use it also serve every other
+ *  value. */
 template <typename A>
 A opaque(detail::same<typename A::value_type> value, size_t size = 1) {
     return A::literal(value, size, true);
@@ -783,8 +783,8 @@ void scatter_add(A &target, const detail::same<A> &value, const I &index,
     scatter_reduce(ReduceOpAdd, target, value, index, mask);
 }
 
-/** Atomically add 1 to target[index]; returns the numbers from before, each once. They
- *  are to be used in the same kernel (see jit_var_scatter_inc). */
+/** Atomically add 1 to target[index]; returns the former numbers, each once. They have
+ *  to be used in the same kernel (see jit_var_scatter_inc). */
 template <typename A, typename I, std::enable_if_t<detail::is_array<A>, int> = 0>
 A scatter_inc(A &target, const I &index, const detail::same<mask_t<A>> &mask = true) {
     detail::check_index<A, I>();
@@ -796,8 +796,8 @@ A scatter_inc(A &target, const I &index, const detail::same<mask_t<A>> &mask = t
     return A::steal(previous);
 }
 
-/** Atomically replace target[index] by 'value'; returns what was there. To be used in
- *  the same kernel. */
+/** Atomically replace target[index] by 'value'; returns the former entry, to be
+ *  used in the same kernel. */
 template <typename A, typename I, std::enable_if_t<detail::is_array<A>, int> = 0>
 A scatter_exch(A &target, const detail::same<A> &value, const I &index,
                const detail::same<mask_t<A>> &mask = true) {
@@ -810,8 +810,8 @@ A scatter_exch(A &target, const detail::same<A> &value, const I &index,
     return A::steal(previous);
 }
 
-/** Atomically replace target[index] by 'value' where it equals 'compare'; returns what
- *  was there and which lanes succeeded. To be used in the same kernel. */
+/** Atomically replace target[index] by 'value' where it equals 'compare'; returns the
+ *  former entry and which lanes succeeded, to be used in the same kernel. */
 template <typename A, typename I, std::enable_if_t<detail::is_array<A>, int> = 0>
 std::pair<A, mask_t<A>> scatter_cas(A &target, const detail::same<A> &compare,
                                     const detail::same<A> &value, const I &index,
@@ -827,8 +827,7 @@ std::pair<A, mask_t<A>> scatter_cas(A &target, const detail::same<A> &compare,
 
 /* -------------------------------------------------------------- evaluation */
 
-/** Have the arrays computed by the thread's next evaluation; was there something to
- *  do? */
+/** Let the thread's next evaluation compute the arrays; was there something to do? */
 template <typename... As, std::enable_if_t<(detail::is_array<As> && ...), int> = 0>
 bool schedule(const As &...arrays) {
     bool scheduled = false;

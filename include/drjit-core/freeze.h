@@ -16,9 +16,9 @@ extern "C" {
 /* ---------------------------------------------------------------- freezing */
 
 /* What a program does between jit_freeze_start() and jit_freeze_stop() is traced and
- * performed as ever. Meanwhile the commands that the thread has its device perform are
- * noted: kernels, copies, reductions, scans, sorting, ... jit_freeze_replay() performs
- * them again with other inputs, and traces nothing.
+ * performed as usual. Meanwhile the commands that the thread submits are recorded:
+ * kernels, copies, reductions, scans, sorting, ... jit_freeze_replay() performs them
+ * again with other inputs, and traces nothing.
  *
  *     if (jit_freeze_start(JitBackendLLVM, 1, &x)) {
  *         uint32_t y = f(x);
@@ -26,15 +26,15 @@ extern "C" {
  *     }
  *     jit_freeze_replay(recording, 1, &other_x, &other_y);
  *
- * Inputs and outputs are all that may come in and go out. The use of a variable that
- * is no input and was not made by what is recorded, but before or by another thread, is
- * a *foreign read*: a literal's, too, also where its value, size or state is asked for,
- * or an operation leaves nothing of it (x * 1). All goes on with the right values, and
- * jit_freeze_stop() fails with JIT_ERROR_UNSUPPORTED. jit_freeze_foreign() has these
- * variables: they are what has to be an input. What the function makes and somebody
- * keeps beyond its outputs is what jit_freeze_escaped() finds. An input that the
- * function scatters to is copied first and stays as it is; what becomes of it is an
- * output.
+ * Inputs and outputs are all that may come in and go out. The use of a variable that is
+ * not an input and was made before the recording or by another thread is a *foreign
+ * read*. This includes literals, also where only their value, size or state is asked
+ * for, or where an operation is simplified away (x * 1). The function continues with
+ * the right values, and jit_freeze_stop() fails with JIT_ERROR_UNSUPPORTED.
+ * jit_freeze_foreign() lists these variables: they have to become inputs. What the
+ * function makes and somebody keeps beyond its outputs is what jit_freeze_escaped()
+ * finds. An input that the function scatters to is copied first and stays as it is;
+ * what becomes of it is an output.
  *
  * Sizes. A recording serves inputs of other sizes. It knows where the size of each
  * array comes from: an input, the number of entries that a mask selects, and what is
@@ -94,17 +94,17 @@ JIT_EXPORT bool jit_freeze_start(JitBackend backend, size_t count,
 JIT_EXPORT JitRecording *jit_freeze_stop(size_t count, const uint32_t *outputs);
 /** Give up what the calling thread records; without a recording nothing happens. */
 JIT_EXPORT void jit_freeze_abort(void);
-/** Leave out what is done between these two. Its results are no part of the
+/** Leave out what is done between these two. Its results are not part of the
  *  recording. */
 JIT_EXPORT bool jit_freeze_pause(void);
 JIT_EXPORT bool jit_freeze_resume(void);
-/** A copy of an array in memory as it is now, which is no part of the recording: for
- *  who may have to give up, and wants the array back. 0 on errors. */
+/** A copy of an array in memory as it is now, which is not part of the recording: for
+ *  code that may have to give up, and then needs the array. 0 on errors. */
 JIT_EXPORT uint32_t jit_freeze_copy(uint32_t index);
 
-/** What is recorded reads these variables (0: none) in a way that nothing else shows:
- *  they are compared, or returned. jit_freeze_stop() does the same for its outputs.
- *  Where nothing is recorded nothing happens. False: one does not exist. */
+/** The recording reads these variables (0: none) in a way that nothing else shows: they
+ *  are compared, or returned. jit_freeze_stop() does the same for its outputs. Where
+ *  nothing is recorded nothing happens. False: one does not exist. */
 JIT_EXPORT bool jit_freeze_note(size_t count, const uint32_t *indices);
 /** The foreign variables that were read so far, in the order of their first reads: how
  *  many there are. At most 'capacity' of them are filled in (borrowed: they live until
@@ -120,12 +120,12 @@ JIT_EXPORT size_t jit_freeze_foreign(size_t capacity, uint32_t *indices);
 /** To be called just before jit_freeze_stop(): variables that were made by what is
  *  recorded, and have references that nothing accounts for. Those of operands of its
  *  variables, of what is scheduled or queued, of mask stacks and of the graph of
- *  derivatives are known; 'known' has an entry for each that the caller knows of, so
- *  that an index may occur several times (0: none). What custom operations
- *  (ADCustom) hold, and variables of other threads, is not known. How many there are,
- *  of which at most 'capacity' are filled in (borrowed), in ascending order; SIZE_MAX
- *  on errors: a variable does not exist, nothing is recorded (JIT_ERROR_STATE), out of
- *  memory. */
+ *  derivatives are accounted for; 'known' has an entry for each reference that the
+ *  caller accounts for, so that an index may occur several times (0: none). What custom
+ *  operations (ADCustom) hold, and variables of other threads, is not known. How many
+ *  there are, of which at most 'capacity' are filled in (borrowed), in ascending order;
+ *  SIZE_MAX on errors: a variable does not exist, nothing is recorded
+ *  (JIT_ERROR_STATE), out of memory. */
 JIT_EXPORT size_t jit_freeze_escaped(size_t count, const uint32_t *known,
                                      size_t capacity, uint32_t *indices);
 
@@ -149,10 +149,10 @@ JIT_EXPORT int jit_freeze_dry_run(JitRecording *recording, size_t count,
 JIT_EXPORT bool jit_freeze_check(const JitRecording *known);
 /** Do two recordings do the same for all inputs that they serve? Inputs and outputs,
  *  commands, kernels with all literals, constants, sizes as expressions, and conditions
- *  are compared; numbers that sizes were, and whom prints report to, do not count.
- *  1: they do. 0: they do not. 2: they do not, and may have reason to: they were made
- *  for other sizes, by which work is cut, or the host has read something else, or has
- *  run loops. -1: an error. */
+ *  are compared; the sizes at the time of recording, and callbacks of prints, do not
+ *  count. 1: they do. 0: they do not. 2: they do not, but may have reason to differ:
+ *  they were made for other sizes, by which work is cut, or the host has read something
+ *  else, or has run loops. -1: an error. */
 JIT_EXPORT int jit_freeze_same(const JitRecording *a, const JitRecording *b);
 /** Numbers of inputs and outputs. */
 JIT_EXPORT size_t jit_freeze_input_count(const JitRecording *recording);
@@ -163,11 +163,11 @@ JIT_EXPORT const char *jit_freeze_str(JitRecording *recording);
 /** What an exported function does about indices that lie outside of the arrays they are
  *  for. Sizes of arrays that are used lane by lane or as a whole are always checked. */
 typedef enum JitExportBounds {
-    JitExportBoundsCaller, /* nothing: they are up to who calls it */
+    JitExportBoundsCaller, /* nothing: they are up to the caller */
     JitExportBoundsPin,    /* inputs, on whose sizes those of arrays that are accessed
                               by index depend, need to have the sizes of the recording;
-                              what is right for these is up to the caller still, if
-                              indices come from the contents of inputs */
+                              indices that come from the contents of inputs are
+                              still up to the caller */
     JitExportBoundsCheck   /* each index is checked. The recording was made with
                               JitFlagDebug */
 } JitExportBounds;
@@ -209,7 +209,7 @@ JIT_EXPORT void jit_freeze_destroy(JitRecording *recording);
  * found in the cache, when they are loaded.
  *
  * What is repeated is trusted with addresses. So a block is authenticated with the key
- * of the disk cache (DRJIT_CACHE_DIR), and only who has that key can load it. Without a
+ * of the disk cache (DRJIT_CACHE_DIR), and can be loaded only with that key. Without a
  * key, because the disk cache is off or libsodium not there, saving and loading fail.
  */
 
@@ -257,21 +257,21 @@ JIT_EXPORT int jit_freeze_size_test(JitSizeRelation relation, JitSize a, JitSize
  *  reductions, prefix reductions and sorting, 'count' of jit_var_tile() and
  *  jit_var_repeat(). Those of matrix products are in JitGemm. */
 JIT_EXPORT bool jit_freeze_size_next(JitSize size);
-/** It has the size of this variable. That of one that depends on a body which is being
- *  recorded, and so is not known yet, can be passed on in no other way without binding
- *  the recording. Without a recording nothing happens. */
+/** It has the size of this variable. This is the only way to pass on the size of a
+ *  variable that depends on a body which is being recorded, and so is not known yet,
+ *  without binding the recording. Without a recording nothing happens. */
 JIT_EXPORT bool jit_freeze_size_like(uint32_t index);
 /** The value of a size as an Int64 of one entry, which kernels read from memory. (Of
  *  the size of a variable, jit_var_opaque_width() is a UInt32.) */
 JIT_EXPORT uint32_t jit_freeze_size_var(JitBackend backend, JitSize size);
 /** Where kernels compute with sizes, as in jit_var_reverse(): let them read these from
- *  memory (true), which costs some time, or bind the recording to them (false, as at
- *  the start). */
+ *  memory (true), which costs some time, or bind the recording to them (false, the
+ *  default). */
 JIT_EXPORT bool jit_freeze_set_general(bool general);
 /** Which of the two? False also where nothing is recorded. */
 JIT_EXPORT bool jit_freeze_is_general(void);
-/** Bind the recording to the sizes of all inputs, as what depends on them in a way that
- *  is not known does. */
+/** Bind the recording to the sizes of all inputs: for code that depends on them in a
+ *  way that the library does not know. */
 JIT_EXPORT bool jit_freeze_bind(void);
 
 #if defined(__cplusplus)

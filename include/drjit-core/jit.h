@@ -65,10 +65,9 @@ JIT_EXPORT bool jit_has_backend(JitBackend backend);
 
 /** Wait for all work, and for calls of other threads to end, report variables and
  *  memory that are still referenced (with their labels, at LogLevelWarn) and release
- *  everything but those. Other threads may go on: as long as this takes, what they want
- *  to have evaluated is refused. With 'light' nonzero,
- *  kernels and caches stay. Returns the number of leaked variables. jit_init() works
- *  afterwards. */
+ *  everything but those. Other threads may go on: until it returns, their evaluations
+ *  are refused. With 'light' nonzero, kernels and caches stay. Returns the number of
+ *  leaked variables. jit_init() works afterwards. */
 JIT_EXPORT uint32_t jit_shutdown(int light);
 /** To be called before exit() if other threads may go on: waits for kernels that are
  *  being compiled, and from then on an evaluation that needs a new one is an error
@@ -80,10 +79,10 @@ JIT_EXPORT void jit_prepare_exit(void);
  *  progress included; it does so at the next end of a block of lanes or iteration of a
  *  loop. What it was to write is not computed: reading that fails with
  *  JIT_ERROR_INTERRUPTED, and so do calls that wait for it, and what depends on it.
- *  Who evaluates it again (jit_var_eval(), jit_var_schedule()) has it computed after
- *  all. That cannot be done for scatters into arrays, prints, or with JitFlagDebug, nor
- *  where an array it depends on was overwritten since: then it stays failed. What is
- *  begun later is not affected. Async-signal-safe. */
+ *  Evaluating it again (jit_var_eval(), jit_var_schedule()) computes it. That is not
+ *  possible for scatters into arrays, prints, or with JitFlagDebug, nor where an array
+ *  it depends on was overwritten since: then it stays failed. Work that begins later is
+ *  not affected. Async-signal-safe. */
 JIT_EXPORT void jit_interrupt(void);
 
 /** Wait until all work enqueued by this thread has finished, including reductions that
@@ -104,9 +103,9 @@ JIT_EXPORT bool jit_sync_all_devices(void);
 
 /* --------------------------------------------------------------------- log */
 
-/** Receives log lines. Called without any lock held, in the thread that logged; also
- *  in the midst of an evaluation, whose writes it cannot have others overtake: then
- *  evaluating such is an error. */
+/** Receives log lines. Called without any lock held, in the thread that logged. In the
+ *  middle of an evaluation, it cannot evaluate other writes, since these would overtake
+ *  those of the evaluation: that is an error. */
 typedef void (*LogCallback)(LogLevel level, const char *message);
 
 /** Level of messages written to stderr. It starts at LogLevelInfo; the first jit_init()
@@ -114,13 +113,13 @@ typedef void (*LogCallback)(LogLevel level, const char *message);
  *  info, infosym, debug, trace), if that is set. */
 JIT_EXPORT void jit_set_log_level_stderr(LogLevel level);
 JIT_EXPORT LogLevel jit_log_level_stderr(void);
-/** Have a function write what goes to stderr otherwise (NULL: stderr again). What it
- *  causes to be logged itself goes to stderr. */
+/** A function that writes what otherwise goes to stderr (NULL: stderr again). Messages
+ *  that it causes itself go to stderr. */
 JIT_EXPORT void jit_set_log_output(LogCallback write);
 /** Send messages up to 'level' to 'callback' also (NULL: to none). */
 JIT_EXPORT void jit_set_log_level_callback(LogLevel level, LogCallback callback);
 JIT_EXPORT LogLevel jit_log_level_callback(void);
-/** Write a message of one's own to the log. */
+/** Write a message to the log. */
 JIT_EXPORT void jit_log(LogLevel level, const char *format, ...) JIT_PRINTF(2, 3);
 
 /* ------------------------------------------------------------------- flags */
@@ -188,8 +187,8 @@ JIT_EXPORT void jit_malloc_clear_statistics(void);
 /** Return unused cached memory to the operating system. */
 JIT_EXPORT void jit_flush_malloc_cache(void);
 /** Most bytes of unused memory that are kept for later arrays: a quarter of the
- *  machine's memory unless set, with at least 1. What was not used for some ten seconds
- *  is returned sooner or later in any case. */
+ *  machine's memory unless set, with at least 1. What has not been used for about ten
+ *  seconds is returned eventually in any case. */
 JIT_EXPORT bool jit_set_malloc_cache_limit(JitBackend backend, size_t bytes);
 JIT_EXPORT size_t jit_malloc_cache_limit(JitBackend backend);
 /** Release all kernels held in memory (not the ones on disk). Waits for running
@@ -250,7 +249,7 @@ JIT_EXPORT uint32_t jit_var_new_counter(JitBackend backend, size_t size);
 /** An array on the caller's own memory, aligned to the entry size. With 'free' nonzero
  *  the library calls C's free() when the last user is done, otherwise the memory must
  *  outlive the variable and all queued work: jit_var_mem_map_release() tells when that
- *  is. On failure nothing is freed. */
+ *  is the case. On failure nothing is freed. */
 JIT_EXPORT uint32_t jit_var_mem_map(JitBackend backend, VarType type, void *ptr,
                                     size_t size, int free);
 /** The same, but 'release(ptr, payload)' is called once neither the variable nor queued
@@ -267,9 +266,9 @@ JIT_EXPORT uint32_t jit_var_mem_share(JitBackend backend, VarType type, void *pt
                                       size_t size,
                                       void (*release)(void *ptr, void *payload),
                                       void *payload);
-/** Wait for what this thread has submitted that reads such memory: its owner may write
- *  to it then. What fails there is told where it always is. One load if there is
- *  none. */
+/** Wait for submitted work of this thread that reads such memory: afterwards its owner
+ *  may write to it. Failures are reported where they always are. One load if there is
+ *  no such work. */
 JIT_EXPORT void jit_sync_guests(void);
 /** An array holding a copy of 'size' entries at 'ptr'; the copy is done on return. */
 JIT_EXPORT uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr,
@@ -410,8 +409,7 @@ JIT_EXPORT uint32_t jit_var_select(uint32_t m, uint32_t a, uint32_t b);
 /** Functions of floats, in radians where there are angles. Results are within 1 ulp of
  *  the exact value for every argument, subnormal ones and results included; odd
  *  functions are odd bit for bit; zeros, infinities and NaN as in Annex F of the C
- *  standard. All engines give the same bits. How far off each is stands in
- *  docs/accuracy.md. */
+ *  standard. All engines give the same bits. docs/accuracy.md has the error of each. */
 JIT_EXPORT uint32_t jit_var_sin(uint32_t a);
 JIT_EXPORT uint32_t jit_var_cos(uint32_t a);
 JIT_EXPORT uint32_t jit_var_tan(uint32_t a);
@@ -470,8 +468,8 @@ typedef struct JitHostOperand {
 } JitHostOperand;
 /** Compute 'op' on n host values. 'type' is the type of the first operand (of the
  *  second for a selection). The result has the type that jit_var_op() gives: 'type',
- *  Bool for comparisons, twice the width for the wide product. All
- *  operands have this type but for the mask of a selection. */
+ *  Bool for comparisons, twice the width for the wide product. All operands have this
+ *  type, except the mask of a selection. */
 JIT_EXPORT bool jit_host_op(JitOp op, VarType type, size_t n,
                             const JitHostOperand *operands, void *result);
 /** jit_var_cast() of n host values. */
@@ -489,8 +487,8 @@ JIT_EXPORT bool jit_host_prefix_reduce(ReduceOp op, VarType type, size_t n,
 /* -------------------------------------------------------------- memory ops */
 
 /** source[index] where mask is set, 0 elsewhere. 'index' is Int32 or UInt32, 'mask'
- *  Bool (0: always). Evaluates the source, unless that is a reduction that waits or
- *  computed from some with few operations: then it waits, too. Positions beyond the
+ *  Bool (0: always). Evaluates the source, unless that is a reduction that waits, or
+ *  computed from such with few operations: then it waits as well. Positions beyond the
  *  source are undefined, unless JitFlagDebug is set: then they read 0 and are reported.
  *  A source with one entry gives it for all positions. */
 JIT_EXPORT uint32_t jit_var_gather(uint32_t source, uint32_t index, uint32_t mask);
@@ -502,7 +500,7 @@ JIT_EXPORT bool jit_var_gather_packet(size_t n, uint32_t source, uint32_t index,
  *  where mask is set. Returns the written variable, to be used instead of 'target' from
  *  now on: it is 'target' itself (one more reference) if nobody else holds it, else a
  *  copy. Runs with the next evaluation and before every later read. If several lanes
- *  write one entry without reducing, one of them wins. */
+ *  write one entry without reducing, one of them wins; which one is unspecified. */
 JIT_EXPORT uint32_t jit_var_scatter(uint32_t target, uint32_t value, uint32_t index,
                                     uint32_t mask, ReduceOp op, ReduceMode mode);
 /** n scatters to target[index * n + k] from values[k], as jit_var_gather_packet. */
@@ -510,8 +508,8 @@ JIT_EXPORT uint32_t jit_var_scatter_packet(size_t n, uint32_t target,
                                            const uint32_t *values, uint32_t index,
                                            uint32_t mask, ReduceOp op, ReduceMode mode);
 /** A small matrix that all lanes share: 'rows' times 'columns' entries, row by row from
- *  entry 'offset' of an array of floats on, 1 to 8192 of each. 'transpose': what is
- *  meant is the transpose of what stands there, which has 'columns' rows. */
+ *  entry 'offset' of an array of floats on, 1 to 8192 of each. 'transpose': the matrix
+ *  is the transpose of what is stored, which has 'columns' rows. */
 typedef struct JitMatrix {
     uint32_t array;
     size_t offset, rows, columns;
@@ -532,8 +530,8 @@ JIT_EXPORT uint32_t jit_var_outer(const JitMatrix *matrix, const uint32_t *left,
                                   const uint32_t *right, uint32_t mask);
 /** Atomically add 1 to the UInt32 array '*target' at 'index' and return the previous
  *  values (undefined where masked). '*target' is replaced if it had to be copied, its
- *  old reference released. Increments of one evaluation come in any order. The result
- *  exists in one kernel only: see jit_var_scatter_exch. */
+ *  old reference released. The order of increments in one evaluation is unspecified.
+ *  The result exists in one kernel only: see jit_var_scatter_exch. */
 JIT_EXPORT uint32_t jit_var_scatter_inc(uint32_t *target, uint32_t index,
                                         uint32_t mask);
 /** Atomically replace (*target)[index] by 'value', returning previous values (0 where
@@ -553,8 +551,8 @@ JIT_EXPORT bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceO
  *  errors that the sums have left out (start it with zeros). Adding both arrays at the
  *  end gives compensated sums (Kahan, Neumaier). f32 and f64. Targets are replaced if
  *  they had to be copied, their old references released; both may hold one variable
- *  (equal literals are merged), and become two. Additions of one evaluation come in any
- *  order. */
+ *  (equal literals are merged), and become two. The order of additions in one
+ *  evaluation is unspecified. */
 JIT_EXPORT bool jit_var_scatter_add_kahan(uint32_t *target_1, uint32_t *target_2,
                                           uint32_t value, uint32_t index,
                                           uint32_t mask);
@@ -566,10 +564,9 @@ JIT_EXPORT uint32_t jit_var_write(uint32_t index, size_t offset, const void *src
  *  Returns the variable to use from now on (a new reference). Masks are one byte an
  *  entry. */
 JIT_EXPORT uint32_t jit_var_data(uint32_t index, void **ptr);
-/** The same for memory that somebody is going to write to. Readers of the variable
- *  must not see that: if there are references other than 'own', which are the caller's,
- *  and those that are lent, the result is a copy. jit_var_take_back() drops the
- *  reference. */
+/** The same for memory that will be written to. Readers of the variable must not see
+ *  that: if there are references other than the caller's 'own' ones and those that are
+ *  lent, the result is a copy. jit_var_take_back() drops the reference. */
 JIT_EXPORT uint32_t jit_var_lend(uint32_t index, uint32_t own, void **ptr);
 /** The memory is not written to any more. */
 JIT_EXPORT void jit_var_take_back(uint32_t index);
@@ -606,7 +603,7 @@ JIT_EXPORT uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index,
 typedef struct JitAxis {
     size_t extent, stride;
     /** While a function is recorded, which of its sizes (JitSize in freeze.h, 0: none)
-     *  these two are. NULL: both are nothing but numbers. */
+     *  these two are. NULL: both are plain numbers. */
     const uint64_t *sizes;
 } JitAxis;
 /** Reduce that axis: entry i of the result is that of the entries i % stride, + stride,
@@ -637,9 +634,9 @@ typedef struct JitTranspose {
  *  stream work. Errors: rows * columns * items is 0 or does not divide the size. */
 JIT_EXPORT uint32_t jit_var_transpose(uint32_t index, const JitTranspose *axes);
 /** Sort consecutive blocks of 'block_size' entries (which divides the size; 0: the
- *  whole array), upwards or with 'descending' downwards. Integers, floats and Bool. NaN
- *  counts as larger than everything else; -0 and +0 are equal and keep their order, as
- *  all equal entries do. Runs as stream work. */
+ *  whole array), in ascending order, or with 'descending' in descending order.
+ *  Integers, floats and Bool. NaN counts as larger than everything else; -0 and +0 are
+ *  equal and keep their order, as all equal entries do. Runs as stream work. */
 JIT_EXPORT uint32_t jit_var_sort(uint32_t index, size_t block_size, int descending);
 /** The permutation that sorts: UInt32 positions within the array, so that gathering
  *  from them gives jit_var_sort(). Stable: equal entries keep their order, in both
@@ -659,8 +656,8 @@ typedef struct JitGemm {
     const size_t *batch_stride_a, *batch_stride_b;
     /** While a function is recorded, which of its sizes (JitSize in freeze.h, 0: none)
      *  m, n, k, lda and ldb are, and then, for each batch axis, its extent,
-     *  batch_stride_a and batch_stride_b. What is left out above is not looked at.
-     *  NULL: all are nothing but numbers. */
+     *  batch_stride_a and batch_stride_b. Those of fields that are 0 or NULL above are
+     *  ignored. NULL: all are plain numbers. */
     const uint64_t *sizes;
 } JitGemm;
 /** C[i] = op(A[i]) @ op(B[i]) for each index i of the batch, as stream work. 'a' and
@@ -705,8 +702,8 @@ JIT_EXPORT bool jit_aggregate(JitBackend backend, void *dst,
  *  argument, or 0 if that is not a variable. */
 JIT_EXPORT uint32_t jit_var_inc_ref(uint32_t index);
 JIT_EXPORT void jit_var_dec_ref(uint32_t index);
-/** The same for many at once, 0 among them is passed over. False: one that is to get a
- *  reference is not a variable, and none has got any. */
+/** The same for many at once; indices that are 0 are skipped. False: one that is to get
+ *  a reference is not a variable, and no references were added. */
 JIT_EXPORT bool jit_var_inc_refs(size_t count, const uint32_t *indices);
 JIT_EXPORT void jit_var_dec_refs(size_t count, const uint32_t *indices);
 JIT_EXPORT uint32_t jit_var_inc_ref_ext(uint32_t index);
@@ -720,16 +717,17 @@ JIT_EXPORT size_t jit_var_size(uint32_t index);
 JIT_EXPORT size_t jit_var_peek_size(uint32_t index);
 JIT_EXPORT VarType jit_var_type(uint32_t index);
 JIT_EXPORT VarState jit_var_state(uint32_t index);
-/** The same, and a recording takes no note of it (jit_freeze_foreign()): for the
- *  bookkeeping of a caller that keeps variables. */
+/** The same, but not noted by a recording (jit_freeze_foreign()): for the bookkeeping
+ *  of a caller that keeps variables. */
 JIT_EXPORT VarState jit_var_peek_state(uint32_t index);
 /** Number of queued writes (scatters and the like) of all threads. An operation on an
- *  array with such (VarStateDirty) has them evaluated first: a caller that must not be
- *  kept for so long, since it holds a lock of its own, looks before. One load. */
+ *  array with queued writes (VarStateDirty) evaluates them first: a caller that must
+ *  not wait for so long, since it holds a lock of its own, can check this before. One
+ *  load. */
 JIT_EXPORT uint32_t jit_pending_writes(void);
-/** Would an operation that needs the entries of an array end at once? It is small and
- *  in memory, or a literal, and nothing that was queued comes before. For the same
- *  callers: if not, they have time to let others go first. */
+/** Would an operation that needs the entries of an array return at once? True if it is
+ *  small and in memory, or a literal, and nothing is queued before it. For the same
+ *  callers: if not, they can release their lock meanwhile. */
 JIT_EXPORT bool jit_var_at_hand(uint32_t index);
 /** Everything about a variable at once. */
 typedef struct VarInfo {
@@ -773,8 +771,8 @@ JIT_EXPORT const char *jit_var_graphviz(void);
 
 /* -------------------------------------------------------------- evaluation */
 
-/** Have this variable computed by the thread's next evaluation. Returns true if there
- *  was something to schedule. Literals stay literals. */
+/** Let the thread's next evaluation compute this variable. Returns true if there was
+ *  something to schedule. Literals stay literals. */
 JIT_EXPORT bool jit_var_schedule(uint32_t index);
 /** The same for literals too. Returns the variable to use (a new reference; a copy if a
  *  literal is shared); *rv says whether something was scheduled. */

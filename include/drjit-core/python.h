@@ -3,7 +3,7 @@
  *
  * An extension module that traces with jit.h exchanges variables with Python programs
  * through this header, and gives them its own objects as instance arrays: arrays whose
- * entries are such objects, and whose methods run in each lane that of its object.
+ * entries are such objects, and whose methods call, in each lane, that of its object.
  *
  *     static const JitPython *drjit;
  *
@@ -16,7 +16,7 @@
  *                                         wrap, unwrap };
  *         PyObject *shape_ptr = drjit->instance_array(&spec);
  *
- * examples/extension/ has a whole one. Everything here is to be called with the GIL
+ * examples/extension/ has a complete one. Everything here has to be called with the GIL
  * held, and not before the module 'drjit' can be imported.
  */
 #ifndef DRJIT_CORE_PYTHON_H
@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-/** Objects of an extension that can be entries of arrays. They stand in the registry
+/** Objects of an extension that can be entries of arrays. They are in the registry
  *  (jit_registry_put()) of a variant and domain. */
 typedef struct JitInstanceClass {
     const char *name;    /**< of the type of arrays: "ShapePtr" */

@@ -17,10 +17,10 @@ extern "C" {
 
 /* Loops and conditionals are traced as such: their bodies are recorded once, with
  * placeholders for values that only exist while the kernel runs, and become its control
- * flow. What they consist of is what results and side effects need. Every function that
- * fails here ends the recording it belongs to and drops all that was recorded in it:
- * queue, mask stack and scope of the thread are as they were before, and variables that
- * the caller holds stay valid. jit_record_end() gives up a recording for other reasons.
+ * flow. They consist of what results and side effects need. Every function that fails
+ * here ends the recording it belongs to and drops all that was recorded in it: queue,
+ * mask stack and scope of the thread are as they were before, and variables that the
+ * caller holds stay valid. jit_record_end() gives up a recording for other reasons.
  *
  * Inside of a body
  *   - what depends on a placeholder cannot be evaluated or read: an error, after which
@@ -28,28 +28,28 @@ extern "C" {
  *   - every gather, scatter, ... is masked by the lanes that execute it;
  *   - an array that the body has written to cannot be read before the region has ended
  *     (JIT_ERROR_STATE). One that it has read before writing to it is copied then: all
- *     reads, in all iterations, see what was in it before the region. Those of a
- *     conditional that runs at once can be read: the true side comes first.
+ *     reads, in all iterations, see what was in it before the region. In a conditional
+ *     that runs at once they can be read: the true side comes first.
  *
  * Sizes: the region has the common size of condition, mask stack, states and outputs
  * (which are equal or 1), and so have its results. */
 
-/** Begin to record what follows apart, in a scope of its own: scatters and the like are
- *  kept in a list of their own until jit_record_end(). The name is for messages and may
- *  be NULL. The handle, 0 on errors. */
+/** Begin to record what follows separately, in a scope of its own: side effects such as
+ *  scatters are kept in a list of their own until jit_record_end(). The name is for
+ *  messages and may be NULL. The handle, 0 on errors. */
 JIT_EXPORT uint32_t jit_record_begin(JitBackend backend, const char *name);
 /** The same for what runs at once: nothing in it is symbolic. Arrays that are written
- *  to can be read, which has the writes performed; with 'cleanup', jit_record_end()
- *  then gives the arrays back what was in them. */
+ *  to can be read, which performs the writes; with 'cleanup', jit_record_end() then
+ *  restores the content of the arrays. */
 JIT_EXPORT uint32_t jit_record_begin_evaluated(JitBackend backend, const char *name);
 /** Number of side effects that the innermost recording (of any kind) has, or that the
  *  thread has queued if it is recording nothing. */
 JIT_EXPORT uint32_t jit_record_checkpoint(JitBackend backend);
 /** Drop all side effects of the innermost recording from this checkpoint on. */
 JIT_EXPORT bool jit_record_rollback(JitBackend backend, uint32_t checkpoint);
-/** End a recording. With 'cleanup' its side effects are dropped; else they become those
- *  of what is around it. Loops, conditionals and calls are given up in this way, with
- *  all recordings inside of them: for these 'cleanup' must be nonzero. */
+/** End a recording. With 'cleanup' its side effects are dropped; otherwise they become
+ *  those of the recording around it. Loops, conditionals and calls are given up in this
+ *  way, with all recordings inside of them: for these 'cleanup' must be nonzero. */
 JIT_EXPORT bool jit_record_end(JitBackend backend, uint32_t record, int cleanup);
 
 /** Variables of different scopes are never found equal by value numbering. The scope of
@@ -87,13 +87,12 @@ JIT_EXPORT uint32_t jit_var_loop_start(JitBackend backend, const char *name, siz
  *  needed, call jit_var_loop_end() at once. -1: error. */
 JIT_EXPORT int jit_var_loop_cond(uint32_t loop, uint32_t condition);
 /** To be called when the body is to be traced, before it. With JitFlagCompressLoops,
- *  and without JitFlagSymbolicLoops, this may take lanes out that are done: state[] is
+ *  and without JitFlagSymbolicLoops, this may take out lanes that are done: state[] is
  *  replaced by arrays with an entry for each lane that is left, which
  *  jit_var_loop_end() undoes when the loop is done. The first iteration has all lanes.
  *  Arrays with an entry for each lane have to be states then; and if the body gathers
  *  from or scatters to a state that has as many entries as there are lanes, or the loop
- *  is part of a recording, no lane is ever taken out. False: error, the loop is given
- *  up. */
+ *  is part of a recording, no lane is taken out. False: error, the loop is given up. */
 JIT_EXPORT bool jit_var_loop_compress(uint32_t loop, uint32_t *state);
 /** The body is complete, state[] holds the next states. 1: the loop is done, state[]
  *  (whose old references are released) holds the results. 0: once more, from the
@@ -105,15 +104,15 @@ JIT_EXPORT bool jit_in_loop(void);
 
 /** Begin a conditional: what is traced from here on is its true side, up to the first
  *  jit_var_cond_append(); what follows is the false side, up to the second one. With a
- *  literal condition the side that nobody takes is dropped, and the other one is part
- *  of what is around it. Without JitFlagSymbolicConditionals both sides are traced as
- *  if they were straight-line code, under masks. The handle, 0 on errors. */
+ *  literal condition the side that is not taken is dropped, and the other one becomes
+ *  part of the surrounding code. Without JitFlagSymbolicConditionals both sides are
+ *  traced as if they were straight-line code, under masks. The handle, 0 on errors. */
 JIT_EXPORT uint32_t jit_var_cond_start(const char *name, uint32_t condition);
 /** End a side; 'outputs' are its 'n' results: as many, and of the same types, on both
  *  sides. */
 JIT_EXPORT bool jit_var_cond_append(uint32_t cond, size_t n, const uint32_t *outputs);
-/** End the conditional: 'results' receives one variable for each output. What is the
- *  same variable on both sides is that variable. */
+/** End the conditional: 'results' receives one variable for each output. An output that
+ *  is the same variable on both sides is that variable. */
 JIT_EXPORT bool jit_var_cond_end(uint32_t cond, uint32_t *results);
 
 /* ------------------------------------------------------------------- calls */
@@ -130,23 +129,23 @@ JIT_EXPORT bool jit_var_cond_end(uint32_t cond, uint32_t *results);
  *
  * Many instances can have one callable: the ids themselves can be an input, by which it
  * gathers what belongs to the instance. With JitFlagMergeFunctions callables that
- * differ only in values (literals, arrays of one entry) become one, too. Other
+ * differ only in values (literals, arrays of one entry) become one as well. Other
  * variables from outside can be used without being inputs. With JitFlagOptimizeCalls
- * literal inputs stay literals in the callables, and outputs that are the same
- * everywhere leave the call, and one that can reach one callable only is a conditional.
- * Local arrays of up to 1024 entries can be inputs and outputs: they are copied. Others
- * from outside cannot be used in callables.
- * Calls can be nested 64 deep. As with loops, a function that fails ends the recording.
- * Without JitFlagSymbolicCalls, callers use jit_var_call_reduce() instead. */
+ * literal inputs stay literals in the callables, outputs that are the same everywhere
+ * leave the call, and a call that can reach only one callable is a conditional. Local
+ * arrays of up to 1024 entries can be inputs and outputs: they are copied. Others from
+ * outside cannot be used in callables. Calls can be nested 64 deep. As with loops, a
+ * function that fails ends the recording. Without JitFlagSymbolicCalls, callers use
+ * jit_var_call_reduce() instead. */
 
 /** Begin a call in lanes where 'mask' (0: always) and the mask stack are set, and its
  *  first callable. The handle, 0 on errors. */
 JIT_EXPORT uint32_t jit_var_call_start(JitBackend backend, const char *name,
                                        uint32_t mask);
-/** Make a variable from outside an input: what stands for it in the callables (a new
- *  reference). An error does not end the recording. */
+/** Make a variable from outside an input: the placeholder for it in the callables (a
+ *  new reference). An error does not end the recording. */
 JIT_EXPORT uint32_t jit_var_call_input(uint32_t call, uint32_t value);
-/** The mask of lanes that execute a callable; it is on top of the mask stack, too. */
+/** The mask of lanes that execute a callable; it is also on top of the mask stack. */
 JIT_EXPORT uint32_t jit_var_call_mask(uint32_t call);
 /** End a callable and begin the next, which may remain empty. All callables have
  *  outputs of the same number and types. */
@@ -181,10 +180,10 @@ JIT_EXPORT void jit_var_call_release(JitCallBucket *buckets, uint32_t count);
 /* Each thread has a stack of masks. The one on top is combined (and) into the mask of
  * every gather, scatter, atomic, access of local memory and print that the thread
  * traces from then on, and is that of the regions that it records. A mask of size 1
- * serves any size. One of another size is about the operations of as many lanes, and
- * those of one: others are not masked. In bodies that are recorded their sizes must
- * agree. The bodies of loops, conditionals and calls push the mask of the lanes that
- * execute them. */
+ * serves any size. A mask of another size applies to operations with as many lanes, and
+ * to those with one: others are not masked. In bodies that are recorded their sizes
+ * must agree. The bodies of loops, conditionals and calls push the mask of the lanes
+ * that execute them. */
 
 /** Put a mask on top of the stack, which holds a reference to it. Inside the body of a
  *  loop, conditional or call it is combined with the one that was on top. (In bodies
@@ -193,7 +192,8 @@ JIT_EXPORT void jit_var_call_release(JitCallBucket *buckets, uint32_t count);
  *  works on other lanes.) */
 JIT_EXPORT bool jit_var_mask_push(JitBackend backend, uint32_t mask);
 /** Take the top off. An error if there is none, or none that was pushed since the
- *  innermost open body began. A body that leaves masks behind is an error, too. */
+ *  innermost open body began. A body that leaves masks on the stack is also an error.
+ *  */
 JIT_EXPORT bool jit_var_mask_pop(JitBackend backend);
 /** The mask on top (a new reference), 0 without an error if there is none. */
 JIT_EXPORT uint32_t jit_var_mask_peek(JitBackend backend);
@@ -245,11 +245,11 @@ typedef struct JitPrintRecords {
  *  outside: 'n' values of any types (equal sizes or 1; n may be 0), in lanes in which
  *  'mask' (0: always) and the mask stack are set, each time this place is reached. It
  *  runs with the next evaluation, like a write to memory. After each launch that has
- *  come by, 'callback' gets at most 'limit' records (SIZE_MAX: all). A launch keeps a
- *  megabyte of records, of all its prints together; which are lost beyond that is left
- *  to chance. Finally it gets NULL, once, when nothing more can come: the payload is
- *  not needed any more. It is called without locks in any thread and must not wait for
- *  work of the library. An assertion is a print of the lanes that fail it. */
+ *  reached it, 'callback' gets at most 'limit' records (SIZE_MAX: all). A launch keeps
+ *  a megabyte of records, of all its prints together; which ones are lost beyond that
+ *  is unspecified. Finally it gets NULL, once, when no more records can come and the
+ *  payload is no longer needed. It is called without locks in any thread and must not
+ *  wait for work of the library. An assertion is a print of the lanes that fail it. */
 JIT_EXPORT bool jit_var_print(uint32_t mask, uint32_t n, const uint32_t *values,
                               size_t limit,
                               void (*callback)(const JitPrintRecords *records,

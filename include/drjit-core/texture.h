@@ -1,5 +1,5 @@
 /*
- * drjit-core/texture.h -- values on a grid, and what is between them
+ * drjit-core/texture.h -- values on a grid, and interpolation between them
  * (C99, usable from C++)
  *
  * A part of drjit-core/jit.h, which includes it and whose conventions hold here.
@@ -27,14 +27,14 @@ extern "C" {
  *     jit_tex_copy_from(t, pixels);
  *     jit_tex_lookup(t, (uint32_t[]){ x, y }, 0, rgb);
  *
- * NaN and infinite positions read some point of the grid. A texture may be looked up by
- * several threads at the same time, but not while one of them changes its content.
- * Those that are left at jit_shutdown() hold their content. */
+ * NaN and infinite positions read an unspecified point of the grid. A texture may be
+ * looked up by several threads at the same time, but not while one of them changes its
+ * content. Those that are left at jit_shutdown() hold their content. */
 
-/** What is between points: the nearest one, or their linear interpolation. */
+/** Values between points: the nearest one, or linear interpolation. */
 typedef enum JitTexFilter { JitTexFilterNearest, JitTexFilterLinear } JitTexFilter;
 
-/** What is beyond the grid: the grid again, its border, or its mirror image. */
+/** Values beyond the grid: the grid again, its border, or its mirror image. */
 typedef enum JitTexWrap {
     JitTexWrapRepeat,
     JitTexWrapClamp,

@@ -30,7 +30,7 @@
 typedef enum JitBackend {
     JitBackendNone = 0,
     JitBackendCUDA = 1, /**< NVIDIA GPUs (not part of this version) */
-    JitBackendLLVM = 2  /**< the CPU, whichever engine serves it */
+    JitBackendLLVM = 2  /**< the CPU, with any engine */
 } JitBackend;
 
 /** Entry types, in promotion order. VarTypeBaseInt and VarTypeBaseFloat stand for
@@ -44,8 +44,8 @@ typedef enum VarType {
     VarTypeCount = 16
 } VarType;
 
-/** Operations accepted by jit_var_op(). The semantics of each stand beside the function
- *  of the same name below and in src/ir/ops.def. */
+/** Operations accepted by jit_var_op(). The function of the same name in jit.h and
+ *  src/ir/ops.def define each. */
 typedef enum JitOp {
     /* unary */
     JitOpNeg, JitOpNot, JitOpSqrt, JitOpRcp, JitOpAbs,
@@ -83,13 +83,13 @@ typedef enum ReduceMode {
     ReduceModeExpand = 4,      /**< a private copy of the target per thread */
     ReduceModePermute = 5,     /**< every target is written exactly once */
     ReduceModeCount = 6,
-    /** Beside those, for scatters with ReduceOpIdentity to a new, undefined array: all
-     *  writes until it is complete have this mode, and together they write no entry
-     *  twice. So one kernel may do several of them. */
+    /** In addition to those, for scatters with ReduceOpIdentity to a new, undefined
+     *  array: all writes until it is complete have this mode, and together they write
+     *  no entry twice. So one kernel may do several of them. */
     ReduceModeParts = 7
 } ReduceMode;
 
-/** What currently stands behind a variable. */
+/** What a variable currently is. */
 typedef enum VarState {
     VarStateInvalid = 0, VarStateUndefined = 1, VarStateLiteral = 2,
     VarStateUnevaluated = 3, VarStateEvaluated = 4, VarStateDirty = 5,

@@ -147,7 +147,7 @@ def __getattr__(name: str) -> object:
                 continue
             try:
                 names[other] = _find(other)
-            except Exception:  # whatever it is, who asks for this name will see it
+            except Exception:  # using this name will raise it
                 failed.add(home)
         if not failed:
             names.pop("__getattr__", None)

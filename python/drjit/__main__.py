@@ -15,7 +15,7 @@ def main(arguments: Sequence[str]) -> int:
     measures = bench.add_subparsers(dest="measure", required=True)
     roofline = measures.add_parser(
         "roofline",
-        help="copy bandwidth, peak of multiply-adds, and typical kernels beside them",
+        help="copy bandwidth, peak of multiply-adds, and typical kernels",
     )
     roofline.add_argument(
         "-o",

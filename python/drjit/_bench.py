@@ -1,4 +1,4 @@
-"""``python -m drjit bench``: typical kernels beside the peaks of the machine."""
+"""``python -m drjit bench``: typical kernels and the peaks of the machine."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class VarType(Enum):
 
 
 class VarState(Enum):
-    """What currently stands behind an array; see :attr:`drjit.ArrayBase.state`."""
+    """What an array currently is; see :attr:`drjit.ArrayBase.state`."""
 
     __module__ = "drjit"
 

@@ -1,7 +1,7 @@
 """MIP maps: the content of a texture at coarser and coarser resolutions.
 
 Level 0 is the content. Along each axis a level has half as many texels as the one
-before, rounded down, until it is one. All levels are one array, one behind the other,
+before, rounded down, until it is one. All levels are one array, one after the other,
 so that lanes which look at different levels gather from one source::
 
     | level 0                       | level 1       | 2     |   |1|

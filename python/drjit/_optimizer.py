@@ -90,7 +90,7 @@ class Parameter(NamedTuple):
 class Step:
     """What the parameters of one step have in common: a value is computed once.
 
-    Numbers become entries of memory, so that another learning rate is no other kernel.
+    Numbers become entries of memory, so a new learning rate needs no new kernel.
     """
 
     def __init__(self) -> None:

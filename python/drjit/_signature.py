@@ -1,7 +1,7 @@
 """Signatures of functions, whatever their annotations refer to.
 
 From Python 3.14 on annotations are evaluated when they are asked for, which
-``inspect.signature`` does: it would raise what that raises. Here nobody needs them.
+``inspect.signature`` does: it would raise what that raises. They are not needed here.
 """
 
 from __future__ import annotations

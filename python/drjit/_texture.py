@@ -201,7 +201,7 @@ class Texture:
         return self._tensor.array
 
     def set_tensor(self, tensor: Any, migrate: bool = False) -> None:
-        """Replace the content by that of a tensor, whose shape may be another one."""
+        """Replace the content by that of a tensor, whose shape may differ."""
         self._tensor = self._checked("set_tensor", tensor)
         self.update_inplace()
 

@@ -196,7 +196,7 @@ def _enter(
     near, _ = _span(o, d, end, res)
     start = o + d * near
     o = dr.replace_grad(dr.clip(dr.detach(start), 0, res), start)
-    # From there on: what is left of a ray from afar is no difference of large numbers.
+    # From there on: the rest of a ray from afar is not a difference of large numbers.
     inv = _reciprocal(d)
     ways = dr.select(inv == 0, dr.inf, (dr.select(d > 0, res, 0) - o) * inv)
     length = dr.minimum(dr.min(ways), end - near)

@@ -74,7 +74,7 @@ def set_leak_warnings(arg: bool, /) -> None:
     """Report variables that still have references after Python has freed everything.
 
     They go to the log (level ``Warn``) at the end of the process. Off by default,
-    since harmless references are reported, too.
+    since harmless references are also reported.
 
     Source: API reference, ``drjit.detail.set_leak_warnings``.
     """

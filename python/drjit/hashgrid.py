@@ -352,7 +352,7 @@ class HashEncoding:
 
     @staticmethod
     def _join(a: Any, b: Any) -> Any:
-        """The hash of what two products of coordinates and factors stand for."""
+        """The hash of two products of coordinates and factors."""
         return a + b
 
     def _steps(self, level: int) -> list[int]:

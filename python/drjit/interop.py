@@ -23,8 +23,8 @@ def flatten(a: Any, /) -> tuple[Any, ...]:
 def unflatten(desc: Any, /, *flat: Any) -> Any:
     """The PyTree of a description from :func:`flatten` and as many leaves.
 
-    TypeError if the first argument is no such description, ValueError if the number of
-    leaves is another.
+    TypeError if the first argument is not such a description, ValueError if the number
+    of leaves is another.
     """
     if not isinstance(desc, Structure):
         raise TypeError(

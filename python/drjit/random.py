@@ -47,7 +47,7 @@ class Generator:
     """
 
     # The counter is an array (of one entry, or as many as there are lanes) if the seed
-    # is, or behind a frozen function.
+    # is, or after a frozen function.
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
         "_seed": object,
         "_counter": object,

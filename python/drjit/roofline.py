@@ -1,4 +1,4 @@
-"""How fast kernels are, beside what the machine can do.
+"""How fast kernels are, compared with what the machine can do.
 
 The kernel history says what each kernel reads, writes and computes, and how long it
 took. :func:`rate` makes speeds of that, as fractions of two peaks: the speed at which

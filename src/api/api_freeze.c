@@ -386,7 +386,7 @@ static Widths *find_size(ThreadState *ts, const char *function, JitSize size,
     return NULL;
 }
 
-/* The lanes of a body are no term before it is complete. */
+/* The lanes of a body are not a term before it is complete. */
 static JitSize size_handle(ThreadState *ts, VarId id)
 {
     Width width = freezing_size(ts, id);

@@ -382,7 +382,7 @@ static bool interpolate(Trace *t, const Taps *taps, uint32_t corners, uint32_t *
     return true;
 }
 
-/* The positions' type; false: they are no positions. */
+/* The positions' type; false: they are not positions. */
 static bool start(Trace *t, const JitTexture *texture, const char *function,
                   const uint32_t *pos, uint32_t mask, bool integers)
 {

@@ -1,5 +1,5 @@
 /*
- * list.c -- the engines of this build; see engine.h
+ * engine.c -- the engines of this build; see engine.h
  */
 #include <string.h>
 

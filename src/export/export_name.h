@@ -23,7 +23,7 @@ void export_name_put_field(Text *out, const char *text);
  *  begins another one; what is escaped follows a backslash, as in Python. Behind 200
  *  bytes stands "...". */
 void export_name_put_comment(Text *out, const char *text);
-/** Append a text for what stands between quotes, bytes that are no plain characters as
+/** Append a text for what stands between quotes, bytes that are not plain characters as
  *  escapes of C. */
 void export_name_put_string(Text *out, const char *text);
 

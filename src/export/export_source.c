@@ -110,7 +110,7 @@ static void put_kernels(const ExportPlan *p, Text *out)
     close_table(out);
 }
 
-/* The functions of steps are no constants. */
+/* The functions of steps are not constants. */
 static void put_link(const ExportPlan *p, Text *out)
 {
     char place[64];

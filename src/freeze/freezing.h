@@ -2,7 +2,7 @@
  * freezing.h -- functions that are recorded, to be repeated without tracing
  *
  *     freezing_start()   inputs: arrays in memory, literals
- *     ... the function is traced and evaluated as ever ...
+ *     ... the function is traced and evaluated as usual ...
  *     freezing_stop()    outputs ─► Frozen
  *     freezing_replay()  other inputs ─► outputs; nothing is traced
  *
@@ -111,7 +111,7 @@ void freezing_abort(ThreadState *ts);
 /** What is submitted until then is not recorded: inputs of it later on are an error. */
 bool freezing_pause(ThreadState *ts);
 bool freezing_resume(ThreadState *ts);
-/** A copy of an array in memory that is no part of it. 0: error recorded. */
+/** A copy of an array in memory that is not part of it. 0: error recorded. */
 VarId freezing_copy(ThreadState *ts, VarId id);
 
 /** Do it again: a reference for each output. REFUSED: it was not recorded for such
@@ -251,8 +251,8 @@ void freezing_hint(ThreadState *ts, Width width, size_t size);
 /** The hint for a variable of that size, which is taken; 0: there is none. Functions
  *  that make variables with sizes of their callers take it, also before failing. */
 Width freezing_take_hint(ThreadState *ts, size_t size);
-/** The hint for a number that is no size of a variable, which is taken: a constant if
- *  there is none. 0: nothing is recorded, or out of memory. */
+/** The hint for a number that is not a size of a variable, which is taken: a constant
+ *  if there is none. 0: nothing is recorded, or out of memory. */
 Width freezing_take_number(ThreadState *ts, size_t number);
 /** Does a kernel read such a number from memory? If not, the recording depends on it.
  *  False: out of memory. */

@@ -1,5 +1,5 @@
 /*
- * text.c -- Programs as text
+ * program_text.c -- Programs as text
  *
  *     %4:f32 = add %2, %3
  *

@@ -336,7 +336,7 @@ static void test_misuse(void **unused)
     assert_false(jit_var_call(call, self, 1, NULL, NULL, &result));
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_call()", "size", "4", "5");
 
-    /* Placeholders have no value; a local array that is no input stays outside. */
+    /* Placeholders have no value; a local array that is not an input stays outside. */
     call = jit_var_call_start(CPU, "symbolic", ALWAYS);
     uint32_t a = jit_var_call_input(call, self), b = jit_var_neg(a);
     assert_false(jit_var_eval(b));

@@ -668,7 +668,7 @@ static void test_wide_sizes(void **unused)
         OK(jit_var_read(out[0], 0, &found));
         assert_int_equal(found, n * n);
         jit_var_dec_ref(out[0]);
-        /* Memory for counters of 16 GiB is no part of this. */
+        /* Memory for counters of 16 GiB is not part of this. */
         const int fits = n < 65536;
         assert_int_equal(jit_freeze_dry_run(whole, INPUTS, in), fits);
         if (n == 2000) {

@@ -2,7 +2,7 @@
  * test_freeze_foreign.c -- variables that a recording reads and has from elsewhere
  *
  * Each row of a table uses a variable in one way. Within a recording of which that
- * variable is no input, the result has to be that of the same call outside, the
+ * variable is not an input, the result has to be that of the same call outside, the
  * variable has to be found, and nothing else, and the recording has to be refused with
  * a message that names it; as an input it is not foreign. The variable is in memory,
  * not computed yet, or a literal.

@@ -242,7 +242,7 @@ static void test_shifted(void **state)
                 }
 }
 
-/* An index that is no sum of the lane and its quotients is like any other. */
+/* An index that is not a sum of the lane and its quotients is like any other. */
 static void test_others(void **state)
 {
     (void) state;

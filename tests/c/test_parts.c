@@ -152,7 +152,7 @@ static void test_promise(void **unused)
     }
 }
 
-/* What comes when the array is complete is no part: it has to come later. */
+/* What comes when the array is complete is not one of them: it has to come later. */
 static void test_written_later(void **unused)
 {
     (void) unused;

@@ -86,7 +86,7 @@ uint32_t maker_guard_2(Maker *m, Op op, VarType type, uint32_t a, uint32_t b);
 uint32_t maker_guard_literal(Maker *m, VarType type, uint64_t bits);
 /** The instruction at this position of the Program was appended otherwise. */
 void maker_note(Maker *m, uint32_t at, bool fixed);
-/** Put a value into its pool; take a value of this type; one that is no NaN. */
+/** Put a value into its pool; take a value of this type; one that is not a NaN. */
 void maker_remember(Maker *m, uint32_t at);
 uint32_t maker_pick(Maker *m, VarType type);
 uint32_t maker_pick_number(Maker *m, VarType type);

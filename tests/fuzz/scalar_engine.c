@@ -350,7 +350,7 @@ static Word argument(const Lane *lane, const Frame *frame, const Step *s)
     return value(&call, s->inst->aux ? s->inst->aux + 1 : 0);
 }
 
-/* An instruction that is no mark. */
+/* An instruction that is not a mark. */
 static void execute(const Lane *lane, const Frame *frame, uint32_t at)
 {
     const Step s = step_at(lane, frame, at);

@@ -109,7 +109,7 @@ static uint32_t packet_index(uint32_t index, uint32_t n, uint32_t k)
     return sum;
 }
 
-/* Packets from arrays that are no whole number of packets. */
+/* Packets from arrays that are not a whole number of packets. */
 static bool gather_singly(uint32_t n, uint32_t source, uint32_t index, uint32_t mask,
                           uint32_t *out)
 {
@@ -539,7 +539,7 @@ static uint32_t trace_value(const Trace *x, uint32_t at)
         return literal(type, x->p->literals[inst->aux]);
     case OP_LOAD:
         return hold(x->t->slots[inst->aux]);
-    case OP_PARAM: /* a pointer to a table is no value */
+    case OP_PARAM: /* a pointer to a table is not a value */
         return x->t->random->program->params[inst->aux].kind == PARAM_VALUE
                    ? hold(x->t->slots[inst->aux])
                    : literal(type, 0);

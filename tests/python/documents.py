@@ -30,7 +30,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 LANGUAGES = {"python", "c", "cpp", "sh", "text"}
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# What stands around a block of C or C++ that is no program: the end of the body reports
+# What is put around a block of C or C++ that is not a program: the end reports
 # a reference that the block has forgotten.
 FRAMES = {
     "c": """\

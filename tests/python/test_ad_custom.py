@@ -1,7 +1,7 @@
 """Operations whose derivatives the user writes: drjit.CustomOp, drjit.custom().
 
 What must hold beyond the examples of the reference: PyTrees, names and positions,
-variables that are no arguments, exceptions, traversals within callbacks, regions.
+variables that are not arguments, exceptions, traversals within callbacks, regions.
 test_ad_custom_graph.py has derivatives of derivatives, and cycles with the graph.
 """
 

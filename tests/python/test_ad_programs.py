@@ -111,7 +111,7 @@ class Program:
 
     def call(self) -> str:
         """An expression of what callables are given, and of what is around them that
-        is no value of a lane."""
+        is not a value of a lane."""
         counters, self.counters = self.counters, []
         text = self.expression()
         self.counters = counters

@@ -1,6 +1,6 @@
 """Which states of a recorded loop are tracked is known when its body is complete.
 
-Those that no tracked value reaches come out untracked and are no part of the
+Those that no tracked value reaches come out untracked and are not part of the
 derivative: also where they meet tracked ones in conditionals, calls and loops of the
 body, whose results do not all depend on all that these are given.
 """
@@ -140,7 +140,7 @@ def test_arrays_that_the_loop_makes_tracked(
     scatter: Any, reads: bool, is_state: bool, mode: str
 ) -> None:
     """What an iteration writes is what the next one overwrites: an array that is not
-    tracked before the loop is no exception. A loop that runs at once reads what the
+    tracked before the loop is not an exception. A loop that runs at once reads what the
     last iteration has written, which a recorded one cannot."""
     p = Float64(2)
     dr.enable_grad(p)

@@ -320,7 +320,7 @@ def test_each_component_is_a_seed() -> None:
 
 
 class Scaled(dr.CustomOp):
-    """x times a parameter that is no argument."""
+    """x times a parameter that is not an argument."""
 
     parameter: Any = None
 

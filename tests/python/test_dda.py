@@ -533,7 +533,7 @@ def test_second_derivatives() -> None:
 
 
 def test_products_have_derivatives() -> None:
-    """Of a state that is no sum, with and without a bound."""
+    """Of a state that is not a sum, with and without a bound."""
     sigma = np.random.default_rng(4).uniform(0.5, 2, (3, 4))
 
     def light(o: Any, d: Any, low: Any, sigma: Any, **hints: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Attributes of objects that are no PyTrees: read freely, changed outside only."""
+"""Attributes of objects that are not PyTrees: read freely, changed outside only."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def loop(body: Callable[..., Any], *state: Any, mode: str, turns: int = 3) -> An
 
 
 def test_a_write_of_no_lane_leaves_the_target_as_it_is() -> None:
-    """It is no other array, so that a conditional may pass it through in any size."""
+    """It is the same array, so that a conditional may pass it through in any size."""
     for mask in (Bool(False), Bool(True) & False):
         target = dr.arange(UInt, 20)
         dr.eval(target)
@@ -170,7 +170,7 @@ def test_evaluated_loops_see_what_was_written(body: Any) -> None:
 
 
 # Functions that read an array as a whole, or entries of it on the host: what they give
-# is no part of the loop.
+# is not part of the loop.
 WHOLE: dict[str, Callable[[Any], Any]] = {
     "sum": dr.sum,
     "max": dr.max,

@@ -300,7 +300,7 @@ def at_page(size: int, ends: bool) -> Float:
 @pytest.mark.parametrize("flag", [CHECK_NONE, CHECK_ALL])
 @pytest.mark.parametrize("ends", [False, True])
 def test_ends_of_pages(ends: bool, flag: Any) -> None:
-    """Where memory lies is no difference: what ends a page is copied, since kernels
+    """Where memory lies makes no difference: what ends a page is copied, since kernels
     read beyond it. Checks do not compare these."""
     f = dr.freeze(lambda x: (x * 2 + 1, x))
     with dr.scoped_set_flag(flag, True):

@@ -577,7 +577,7 @@ def test_objects_without_a_format() -> None:
 
 
 class Scaled:
-    """Its factor is no field, but is read."""
+    """Its factor is not a field, but is read."""
 
     DRJIT_STRUCT = {"x": Float}  # noqa: RUF012
 

@@ -754,7 +754,7 @@ def test_forward_to_the_outside() -> None:
 
 
 def test_gradients_that_have_derivatives() -> None:
-    """They are no part of a recording."""
+    """They are not part of a recording."""
 
     @dr.freeze
     def f(x: Any) -> None:

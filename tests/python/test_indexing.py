@@ -1,4 +1,4 @@
-"""a[key], v.xyw, views, iteration and the members of arrays that are no tensors."""
+"""a[key], v.xyw, views, iteration and the members of arrays that are not tensors."""
 
 from __future__ import annotations
 

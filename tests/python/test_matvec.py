@@ -73,7 +73,7 @@ def test_values(kind: Any, shape: tuple[int, int], transpose: bool) -> None:
 
 
 def test_the_sum_is_rounded_once() -> None:
-    """1 + 2^-11 is no f16, so each sum of two would be rounded to 1."""
+    """1 + 2^-11 is not an f16, so each sum of two would be rounded to 1."""
     small = 2.0**-11
     y = product(Float16([1, small, small]), 0, 1, 3, False, [Float16(1)] * 3)
     assert y[0] == 1 + 2 * small

@@ -146,7 +146,7 @@ def test_packed_mapping() -> None:
     hidden = np.arange(0, 16, 2)
     right = np.arange(16, 40).reshape(3, 8) @ hidden + np.arange(40, 43)
     assert np.array_equal(values(y)[:, 0], right)
-    first, second = nn.pack(mlp(), mlp())  # parts of one buffer are no parameters
+    first, second = nn.pack(mlp(), mlp())  # parts of one buffer are not parameters
     assert list(first) == list(second) == []
     assert first.layers[0].weights.buffer is second.layers[0].weights.buffer
     both = nn.Sequential(nn.pack(mlp()), nn.pack(nn.Linear(3, 1).alloc(TensorXf)))

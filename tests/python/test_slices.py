@@ -118,7 +118,7 @@ LARGE = [
     ((512, 20, 40), (1, 2, 0)),
     ((2, 3, 64, 512), (0, 1, 3, 2)),
     ((20, 40, 512), (2, 1, 0)),  # in no two groups of axes
-    ((700, 201), (1, 0)),  # columns that are no whole tiles
+    ((700, 201), (1, 0)),  # columns that are not whole tiles
     ((8, 32768), (1, 0)),  # few rows
 ]
 

@@ -1,6 +1,6 @@
 """Random programs under ``@dr.syntax``: loops, conditionals, jumps, calls, local
 arrays, gathers and scatters, nested in each other. Some have an object with fields that
-are no arrays, operands of NumPy on either side, two names of one array, or bodies that
+are not arrays, operands of NumPy on either side, two names of one array, or bodies that
 read what they write to. Those have to be evaluated; recorded, they may be refused.
 
 Hypothesis writes the text of a function. Undecorated, it is run by plain Python for one

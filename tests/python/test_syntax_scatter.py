@@ -30,7 +30,7 @@ SCATTERS = """
 def test_arrays_that_are_scattered_to_are_the_callers(
     name: str, symbolic: bool
 ) -> None:
-    """They are no part of a state, whatever else refers to their variables."""
+    """They are not part of a state, whatever else refers to their variables."""
     text = SCATTERS.replace("SCATTER", name)
     names = {"dr": dr, "drjit": dr, "add_to": dr.scatter_add}
     function = define(textwrap.dedent(text), Float=Float, UInt=UInt, **names)

@@ -173,7 +173,7 @@ def test_classes_cannot_be_exchanged_with_those_of_plain_arrays() -> None:
 
 
 def test_array_of_special_types_is_a_copy(m):
-    """As in the published package: the parts of t.array are no parts of these."""
+    """As in the published package: the parts of t.array are not parts of these."""
     for special in (
         m.Matrix2f(1, 2, 3, 4),
         m.Complex2f(1, 2),

@@ -193,11 +193,11 @@ class CustomOp:
         self._out.write(self._result, value)
 
     def add_input(self, arg: Any, /) -> None:
-        """For ``eval()``: the operation depends on these variables, too."""
+        """For ``eval()``: the operation also depends on these variables."""
         self._implicit_in.append(arg)
 
     def add_output(self, arg: Any, /) -> None:
-        """For ``eval()``: these variables depend on the operation, too."""
+        """For ``eval()``: these variables also depend on the operation."""
         self._implicit_out.append(arg)
 
     def _propagate(
@@ -305,7 +305,7 @@ def custom(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     ``cls`` is a subclass of :class:`drjit.CustomOp`. Its ``eval()`` gets the other
     arguments, detached, and what it returns depends on all of them. ``forward()`` and
     ``backward()`` are called by traversals. They may trace, evaluate and differentiate;
-    an exception ends the traversal. TypeError if ``cls`` is no such class.
+    an exception ends the traversal. TypeError if ``cls`` is not such a class.
     """
     if not (isinstance(cls, type) and issubclass(cls, CustomOp)):
         raise TypeError(

@@ -55,14 +55,14 @@ class Framework(Protocol):
         """A tensor with the entries of one of ours."""
 
     def take(self, tensor: Any) -> Any:
-        """The entries, in memory that nobody else writes to."""
+        """The entries, in memory that nothing else writes to."""
 
     def record(
         self, function: Function, tensors: list[Any], wanted: list[bool]
     ) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
         """The results, and a function that can be called repeatedly.
 
-        It turns gradients of the results, None for those that are no floats, into
+        It turns gradients of the results, None for those that are not floats, into
         those of the wanted arguments, None for those that no result depends on.
         """
 

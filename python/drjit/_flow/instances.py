@@ -3,7 +3,7 @@
 A class derived from :py:class:`Instance` has a domain: the objects that arrays of it
 have been made of, each with a number. An instance array is an array of these numbers,
 a subclass of ``UInt``, so it is gathered, selected, or carried through loops like other
-arrays. 0 is nobody. A number belongs to one object for good.
+arrays. 0 is no object. A number belongs to one object for good.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Domain:
         return objects
 
     def remove(self, instance: Any) -> bool:
-        """Forget an object: its number stands for nobody from now on."""
+        """Forget an object: its number refers to no object from now on."""
         with self.lock:
             number = self._numbers.pop(id(instance), None)
             if number is None:

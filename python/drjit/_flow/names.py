@@ -36,7 +36,7 @@ class Effect:
         self.changes: set[str] | frozenset[str] = _NONE  # attributes, entries are
         self.binds: set[str] = set()  # are assigned when it is through
         self.unbinds: set[str] | frozenset[str] = _NONE  # may be deleted
-        self.ends = False  # what stands behind it is never reached
+        self.ends = False  # what comes after it is never reached
 
     def scatter_to(self, name: str) -> None:
         self.uses.add(name)

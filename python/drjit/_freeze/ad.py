@@ -174,7 +174,7 @@ class Nodes(NamedTuple):
 
 
 class Call:
-    """A call, as it began. No PyTree, so its arrays are no inputs of operations."""
+    """A call, as it began. No PyTree, so its arrays are not inputs of operations."""
 
     ends: Ends  # once it is over
 

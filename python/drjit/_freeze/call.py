@@ -54,7 +54,7 @@ class Printed(NamedTuple):
 
 @contextlib.contextmanager
 def aside() -> Iterator[None]:
-    """What is done within is no part of a function that is being recorded."""
+    """What is done within is not part of a function that is being recorded."""
     if not _core.flag(JitFlag.FreezingScope):
         yield
         return
@@ -68,7 +68,7 @@ def aside() -> Iterator[None]:
 def note_print(show: Callable[[Any, Any], None], settings: Any, values: Any) -> None:
     """Have a function that is being recorded call ``show(settings, values)`` each time.
 
-    ``values`` is a PyTree. The first call is made at once, what it does is no part of
+    ``values`` is a PyTree. The first call is made at once, what it does is not part of
     the recording. Those of repetitions come when everything else has been launched. To
     be saved, ``show`` has to be found by its name.
     """

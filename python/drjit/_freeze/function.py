@@ -247,7 +247,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         Raises RuntimeError if there is no recording, if it has kernels that were not
         made by the ``native`` engine, if there is no place for it in C (prints,
         instances of classes), if indices are to be checked and it was made without
-        ``JitFlag.Debug``, if ``name`` is no identifier or one that the C library or
+        ``JitFlag.Debug``, if ``name`` is not an identifier or one that the C library or
         what runs the kernels declares, or if a file cannot be written; ValueError if
         ``bounds`` is another text.
         """

@@ -99,7 +99,7 @@ class Kept:
         return next((each for each in known if each.due(snapshot)), None)
 
     def differs(self, known: Any, now: Any) -> bool:
-        """Is a function recorded as something else than it was? ``now``: a recording,
+        """Is a function now recorded as something different? ``now``: a recording,
         or why there is none, which may be due to sizes or contents of arrays. Sets the
         next check, or counts the difference."""
         same = 2 if isinstance(now, str) else now.same(known)

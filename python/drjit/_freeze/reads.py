@@ -234,7 +234,7 @@ class _Walk:
             self._look_into_object(value, label)
 
     def _follow_whole(self, value: Any, label: str) -> None:
-        """Look at what a value leads to that is no part of an input."""
+        """Look at what a value leads to that is not part of an input."""
         if id(value) not in self._met and _core._is_container(value):
             self._met[id(value)] = value
             self._look_into_object(value, label)

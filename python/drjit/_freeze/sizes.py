@@ -1,6 +1,6 @@
 """Sizes of arrays that functions have in hand while they are recorded.
 
-They are no ``int`` (``_core._Size``), and stay among what is recorded. What a function
+They are not ``int`` (``_core._Size``), and stay among what is recorded. What a function
 leaves behind, as its result or elsewhere, has plain numbers in their place, as it has
 when the recording is repeated:
 

@@ -36,7 +36,7 @@ def clamp(value: Any, min: Any, max: Any, /) -> Any:
 
 
 class _Options:
-    """Tolerances of a comparison; None stands for those of the operands' precision."""
+    """Tolerances of a comparison; None: those of the operands' precision."""
 
     def __init__(
         self, fn: str, rtol: float | None, atol: float | None, equal_nan: bool

@@ -18,10 +18,10 @@ def sh_eval(d: Any, order: int) -> list[Any]:
 
     ``d`` is a unit vector: a floating point array with three components. The result is
     a list of ``(order + 1)**2`` values in the component type of ``d``; that of degree l
-    and index -l <= m <= l stands at position ``l * (l + 1) + m``. The functions are
+    and index -l <= m <= l is at position ``l * (l + 1) + m``. The functions are
     orthonormal and contain the Condon-Shortley phase.
 
-    Raises ``TypeError`` for another vector or an ``order`` that is no integer, and
+    Raises ``TypeError`` for other vectors or an ``order`` that is not an integer, and
     ``RuntimeError`` if ``order`` is not between 0 and 10.
 
     Source: P.-P. Sloan, "Efficient Spherical Harmonic Evaluation", Journal of Computer

@@ -251,7 +251,7 @@ def normalize(arg: T, /) -> T:
 def hypot(a: Any, b: Any) -> Any:
     """Return ``sqrt(a**2 + b**2)``, also where a square is out of range.
 
-    Infinite if either argument is, also beside a NaN, as in IEEE 754.
+    Infinite if either argument is, even if the other is NaN, as in IEEE 754.
     """
     return _core._hypot(a, b)
 

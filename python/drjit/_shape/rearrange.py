@@ -370,7 +370,7 @@ def stack(arrays: Sequence[Any], /, axis: int = 0) -> Any:
 
 
 def _at_least(tensor: Any, ndim: int, before: int, after: int) -> Any:
-    """Pad the shape with ones: ``before`` in front for vectors, ``after`` behind.
+    """Pad the shape with ones: ``before`` for vectors in front, ``after`` at the end.
 
     Scalars become vectors of one entry first. Shapes of ``ndim`` axes stay as is.
     """

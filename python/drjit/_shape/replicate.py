@@ -105,7 +105,7 @@ def _positions(value: Any, size: int, repeats: Any) -> Any:
         return small()
     if not dr.is_jit_v(value):
         return small([k for k in range(size) for _ in range(wide[k])])
-    # An entry of the result comes from the first run that ends behind it.
+    # An entry of the result comes from the first run that ends after it.
     lane = dr.arange(type(wide), total)
     return dr.binary_search(
         0, size, lambda k: gather_whole(type(wide), ends, small(k)) <= lane

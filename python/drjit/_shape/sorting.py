@@ -147,7 +147,7 @@ def binary_search(start: int, end: int, pred: Callable[[Any], Any]) -> Any:
     The predicate is evaluated ``floor(log2(end - start) + 1)`` times. Returns ``start``
     where it is always false and ``end`` where it is always true: a Python integer if
     the predicate gives booleans, else an Int32 array (Int64 if the bounds need it).
-    Errors: TypeError for bounds that are no integers.
+    Errors: TypeError for bounds that are not integers.
     """
     for name, bound in (("start", start), ("end", end)):
         if is_array(bound):

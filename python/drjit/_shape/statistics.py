@@ -40,7 +40,7 @@ dr: Any = drjit
 def _operand(fn: str, value: Any) -> Any:
     """``value``, with iterables other than arrays turned into lists.
 
-    Errors: TypeError for text and mappings, whose elements are no numbers.
+    Errors: TypeError for text and mappings, whose elements are not numbers.
     """
     if is_array(value) or isinstance(value, (list, tuple, bool, int, float)):
         return value

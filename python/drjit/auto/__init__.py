@@ -1,6 +1,6 @@
 """The array types of the best backend there is: ``llvm``, or what was set.
 
-``drjit.set_backend`` changes which; names are looked up anew each time.
+``drjit.set_backend`` changes which; names are looked up each time.
 """
 
 from __future__ import annotations

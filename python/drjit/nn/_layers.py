@@ -36,7 +36,7 @@ class Sequential(Module):
 
     Args:
         args: modules.
-        prefix: stands in front of the names of all parameters, as in
+        prefix: put before the names of all parameters, as in
             ``"mlp.layers.0.weights"``, so that an optimiser can have several networks.
     """
 

@@ -35,7 +35,7 @@ class MatrixLayout(str, Enum):
 
 
 class MatrixView:
-    """A matrix in a buffer that may hold others, too. Made by :py:func:`view`,
+    """A matrix in a buffer that may also hold others. Made by :py:func:`view`,
     :py:func:`pack` and :py:func:`unpack`.
 
     ``A[2:4, 1:]``, ``A[1]`` and ``A[:, 0]`` are views of parts: rows and columns are
@@ -46,14 +46,14 @@ class MatrixView:
 
     __module__ = "drjit.nn"
 
-    buffer: Any  #: The array with the entries, others before and behind them.
+    buffer: Any  #: The array with the entries, perhaps among others.
     dtype: Any  #: The type of the entries, a ``drjit.VarType``.
     layout: MatrixLayout  #: How the entries are arranged.
     shape: tuple[int, int]  #: Rows and columns in the buffer; a vector is one column.
     offset: int  #: The index of the first entry in the buffer.
     size: int  #: The number of entries from the first to the last.
     stride: int  #: The distance of rows in the buffer, in entries.
-    transpose: bool  #: Does the view stand for the transpose? Nothing else changes.
+    transpose: bool  #: Does the view represent the transpose?
 
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
         "layout": MatrixLayout,

@@ -9,7 +9,7 @@
  *     D_2(op, x, y)
  *     D_UNLESS_ZERO(x, y)   0 where x is 0, else y
  *     D_REPLACE_GRAD(x, y)  x, whose derivatives are those of y, its equal
- *     D_TRIGAMMA(x)         the derivative of digamma, which is no operation
+ *     D_TRIGAMMA(x)         the derivative of digamma, which is not an operation
  *
  * so the same text is an expression over doubles in a test, over instructions of a
  * Program in a pass, over variables in a trace. Each word is written once in the

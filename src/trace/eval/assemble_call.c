@@ -55,7 +55,7 @@ uint32_t assemble_call_input(Assembly *b, VarId id)
         VarId given = id;
         if (stands_in(id, frame->region))
             given = region_part(var_get(frame->region), PART_INPUTS, &unused)[v->aux];
-        number = frame->operand_count - 1; /* the callable's number is no ARG */
+        number = frame->operand_count - 1; /* the callable's number is not an ARG */
         TRY(add_operand(frame, given), PROGRAM_NONE);
         marks_set(frame->numbers, id, number);
     }

@@ -31,8 +31,8 @@ static uint64_t entries_for(const Var *target)
 
 bool expand_pays(const Var *target, uint64_t values)
 {
-    /* Entries for whose filling and folding a write makes up that is no atomic one; and
-     * how many writes there have to be, as few take microseconds in any way. */
+    /* Entries for whose filling and folding a write makes up that is not an atomic one;
+     * and how many writes there have to be, as few take microseconds in any way. */
     enum { WORTH = 6, LEAST = 8192 };
     uint64_t entries = entries_for(target);
     return values >= LEAST && var_lanes(target) <= state.expand_threshold &&

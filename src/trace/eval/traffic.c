@@ -3,8 +3,8 @@
  *
  * A launch is one walk over its Program and the callables, which counts entries for
  * each parameter; the slots of the command say which arrays these are, as several may
- * be one, and how large. Slots that are no parameter (of reductions, and of all other
- * commands) are read or written as a whole.
+ * be one, and how large. Slots that are not a parameter (of reductions, and of all
+ * other commands) are read or written as a whole.
  */
 #include "trace/eval/traffic.h"
 

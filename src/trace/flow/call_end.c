@@ -404,7 +404,7 @@ static bool make_results(Ending *e)
         return make_zero_results(e);
     TRY(call_merge_settle(call) && take_common_outputs(e) && call_merge(e->ts, call) &&
         look_up_instances(e) && select_common_outputs(e), false);
-    /* Literals are no inputs, as in call_input(). */
+    /* Literals are not inputs, as in call_input(). */
     VarId offset = e->offset;
     if (offset && !(var_get(offset)->op == OP_LITERAL &&
                     state_flag(e->ts, JitFlagOptimizeCalls)))

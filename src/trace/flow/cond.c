@@ -458,7 +458,7 @@ static bool make_results(ThreadState *ts, const Cond *cond, VarId *results)
     return !failed;
 }
 
-/* Effects of sides that are no region's run like those around the conditional. */
+/* Effects of sides that are not a region's run like those around the conditional. */
 static bool hand_over(ThreadState *ts, const Cond *cond)
 {
     for (uint32_t i = 0; i < SIDES; ++i)

@@ -26,7 +26,7 @@
 #include "trace/graph/local.h"
 #include "trace/graph/print.h"
 
-/* Values of marks that are no places in copies[]. */
+/* Values of marks that are not places in copies[]. */
 enum { NOT_YET, ITSELF, FIRST_COPY };
 
 /* ------------------------------------------------------------------ begin, end */

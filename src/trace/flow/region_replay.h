@@ -44,7 +44,7 @@ typedef struct ReplaySerial {
     VarId id;
 } ReplaySerial;
 
-/** Scopes that bodies had, also such as are no regions any more, and what they are
+/** Scopes that bodies had, also of regions that are gone, and what they are
  *  now. */
 typedef struct ReplayScope {
     uint32_t before, now;
@@ -104,7 +104,7 @@ bool region_replay_effect(RegionReplay *r, VarId effect);
 /** The effects and outputs of one body of a region, whose placeholders have
  *  substitutes. */
 bool region_replay_body(RegionReplay *r, VarId region, uint32_t body);
-/** The same for a body that is no region's. 'out' receives the outputs. */
+/** The same for a body that is not a region's. 'out' receives the outputs. */
 bool region_replay_recorded(RegionReplay *r, const RecordedBody *body,
                             RecordedBody *out);
 /** A whole region, in a replay that was begun with its scope. */

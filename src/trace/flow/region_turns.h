@@ -16,7 +16,7 @@ enum {
     REGION_MOST_TURNS = 1 << 20 /* no more are counted, so that products fit */
 };
 
-/** Expected iterations of a region that is complete; 1 if it is no loop. */
+/** Expected iterations of a region that is complete; 1 if it is not a loop. */
 uint32_t region_turns(VarId region);
 
 #endif

@@ -130,7 +130,7 @@ void extra_drop(VarId id, Var *v)
     else
         alloc_free(e->call);
     VarId expanded = e->expanded;
-    VarIds values = e->values; /* which are no tables themselves */
+    VarIds values = e->values; /* which are not tables themselves */
     alloc_free(e->label);
     drop_losses(e->losses);
     memset(e, 0, sizeof(*e));

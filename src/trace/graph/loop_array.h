@@ -42,7 +42,7 @@ typedef struct Loop {
     uint32_t width;    /* lanes that there were */
     VarId kept;        /* positions of the active lanes; owned */
     VarId lanes;       /* which lanes are left, 0: all; owned */
-    VarId present;     /* mask of those that are no padding, 0: all; owned */
+    VarId present;     /* mask of those that are not padding, 0: all; owned */
     uint32_t count;
     LoopState states[];
 } Loop;

@@ -40,8 +40,8 @@ struct Body {
     uint32_t mask_mark;   /* for mask_close() */
     VarIds effects;       /* in order, one reference each */
     uint32_t results;     /* of the region, as far as it is known: states, outputs */
-    bool has_values;      /* its variables can be evaluated: it is no region's. Nor are
-                             effects kept until its end if what they write is read */
+    bool has_values;      /* its variables can be evaluated: it is not a region's. Nor
+                             are effects kept to its end if what they write is read */
     VarIds *before;       /* effects of sides that are complete; NULL: none */
     VarIds backups;       /* pairs of one reference each: an array that effects of the
                              body have been performed on, and a copy from before that */

@@ -69,7 +69,7 @@ typedef struct TraceRegion {
     VarId *results;        /* the RESULT variables; weak: 0 where none is */
     VarId *targets;        /* arrays that it writes, one entry for each queued write, */
     uint32_t target_count; /* ... inner regions included; held by these */
-    bool essential;        /* has effects that are no writes to arrays: prints */
+    bool essential;        /* has effects that are not writes to arrays: prints */
     bool draws;            /* a body uses the result of an atomic operation */
     uint64_t serial;       /* when it was complete (local.h) */
     bool *fixed;           /* LOOP: the state never changes: it is its input */

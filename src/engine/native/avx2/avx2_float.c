@@ -24,7 +24,7 @@ bool avx2_float_copysign(Native *n, const NativeRow *row)
 
 /* ---- smaller and larger */
 
-/* to = a where 'a' is no NaN, else b. */
+/* to = a where 'a' is not a NaN, else b. */
 static void prefer_number(Native *n, VarType type, NativeReg to, NativeReg a,
                           NativeReg value, NativeReg b)
 {

@@ -2,8 +2,8 @@
  * avx512_divide.c -- integer division, in floats
  *
  * Vector units divide floats only. 24 bits (53) of precision are enough for quotients
- * of 16 (32) bits: an exact quotient that is no integer lies too far below the next one
- * for rounding to reach that. Conversions back truncate, give MIN for MIN / -1 by
+ * of 16 (32) bits: an exact quotient that is not an integer lies too far below the next
+ * one for rounding to reach that. Conversions back truncate, give MIN for MIN / -1 by
  * themselves (what does not fit becomes MIN), and 0 for divisors 0 under a zeroing
  * mask. Remainders follow as a - a / b * b, which is a for b = 0.
  *

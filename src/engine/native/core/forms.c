@@ -162,7 +162,7 @@ bool forms_fma(Native *n, const NativeRow *row)
  * MIN and MAX: one operand ('over': b of MIN, a of MAX) is the result where the other
  * is NaN. Else VMINPS(b, a) is right: it gives a where they are equal or b is NaN, as
  * does VMAXPS(a, b) with b. A literal spares the test: if it is the other operand
- * because it is no NaN; if it is 'over', as second source, unless zeros could meet.
+ * because it is not a NaN; if it is 'over', as second source, unless zeros could meet.
  */
 bool forms_choose_literal(Native *n, const NativeRow *row)
 {

@@ -102,12 +102,12 @@ void forms_extend(Native *n, VarType type, NativeReg to, NativeReg from);
 
 /** Is operand k, of a number's type, a literal? Its bits, those above its width 0. */
 bool forms_is_literal(const Native *n, uint32_t k, uint64_t *bits);
-/** Is operand k, of type Float32 or Float64, a literal that is no NaN? Its bits without
- *  the sign. */
+/** Is operand k, of type Float32 or Float64, a literal that is not a NaN? Its bits
+ *  without the sign. */
 bool forms_is_number(const Native *n, uint32_t k, uint64_t *magnitude);
 
-/** a / d = ((a + down) * m) >> (32 + p) for all 32-bit a, where d is no power of two;
- *  'm' has 32 bits. */
+/** a / d = ((a + down) * m) >> (32 + p) for all 32-bit a, where d is not a power of
+ *  two; 'm' has 32 bits. */
 typedef struct FormsFactor {
     uint64_t m;
     uint32_t p;

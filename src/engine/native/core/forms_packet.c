@@ -14,9 +14,9 @@
  * of a row has those of two lanes. If only one of these items is used, its entries are
  * loaded alone.
  *
- * Of packets whose size is no multiple of 16 bytes, the last part is two moves of 8 and
- * 4 bytes, or one of them: nothing behind the packet is touched, and on a Zen 4 this
- * takes as long as masked moves (stores with masks of AVX2: 0.4 of the time).
+ * Of packets whose size is not a multiple of 16 bytes, the last part is two moves of 8
+ * and 4 bytes, or one of them: nothing behind the packet is touched, and on a Zen 4
+ * this takes as long as masked moves (stores with masks of AVX2: 0.4 of the time).
  *
  * Of 16-bit entries, two are a word, which is loaded alone, and taken apart by shifts.
  *

@@ -11,7 +11,7 @@
  *
  * So q is computed once for the packet, with the units for integers, which are idle
  * meanwhile, and one entry is loaded for all lanes; few packets get a second one. Such
- * an index is no step (native_build.c).
+ * an index is not a step (native_build.c).
  *
  * Row q + 1 may not exist where the lanes behind 'end' are those of no entry.
  */

@@ -23,8 +23,8 @@
  * rename a value have the number of that value (root[]).
  *
  * The steps of the root are its uniform instructions, which run once, and then those of
- * a packet, a loop around all others. What costs nothing to compute again is no step:
- * literals, the lane counter, entries of input arrays and parameters that can be
+ * a packet, a loop around all others. What costs nothing to compute again is not a
+ * step: literals, the lane counter, entries of input arrays and parameters that can be
  * broadcast are made when an instruction uses them (NativeSource).
  */
 #ifndef ENGINE_NATIVE_CORE_NATIVE_H
@@ -285,7 +285,7 @@ struct Native {
     uint32_t area_most;   /* ... and the size that it needs */
     uint32_t outputs; /* vector registers in which callables keep their first outputs */
     X86Label *entries; /* of callables */
-    X86Label left;     /* the end of the kernel, for who leaves a loop early */
+    X86Label left;     /* the end of the kernel, for a loop that is left early */
     uint32_t extensions; /* of the CPU beyond the target's, that the code uses: isa.h */
     bool may_last;     /* are there loops? */
     bool counts;       /* is this in a loop of which NativeRegion.most is known? */

@@ -37,7 +37,7 @@ typedef struct Builder {
 
 enum { SPECIAL = 1 };
 
-/* Where values come from, and so which operations are no steps. */
+/* Where values come from, and so which operations are not steps. */
 #define SOURCE(op) \
     ((op) == OP_LITERAL || (op) == OP_UNDEFINED ? NATIVE_LITERAL \
      : (op) == OP_COUNTER                       ? NATIVE_COUNTER \

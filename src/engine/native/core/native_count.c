@@ -211,7 +211,7 @@ static bool is_only_test(const Search *s)
     return true;
 }
 
-/* Another number for the value at a position, which is no step. */
+/* Another number for the value at a position, which is not a step. */
 static void rename_value(const Search *s, uint32_t at, uint32_t value)
 {
     s->f->root[at] = value;

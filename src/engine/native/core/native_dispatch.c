@@ -14,7 +14,7 @@
  * the first lane that is left. A callable writes its outputs in the lanes of its mask
  * only; they were 0 before. It leaves the address of the area where it was.
  *
- * If no callable calls another one, the first outputs that are no masks are not in the
+ * If no callable calls another one, the first outputs that are not masks are not in the
  * area but in registers that callables use for nothing else (Native.outputs).
  */
 #include "engine/native/core/forms.h"
