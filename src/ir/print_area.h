@@ -1,8 +1,8 @@
 /*
  * print_area.h -- memory that the PRINT instructions of a launch report to
  *
- *     | PrintArea | lost | begins | types | record 0 | record 1 | ... --> <-- ... values
- *       fixed       u64    u32      u8      in 'words' 64-bit words
+ *   | PrintArea | lost | begins | types | record 0 | record 1 | ... --> <-- ... values
+ *     fixed       u64    u32      u8      in 'words' 64-bit words
  *
  * The launch writes what is in front of the records; kernels append from any number of
  * lanes at once: one compare-and-swap of 'used' takes room for a record and its values,
