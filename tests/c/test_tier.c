@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device/cpu/cpu_describe.h"
 #include "device/cpu/cpu_launch.h"
 #include "fake_engine.h"
-#include "kernel/cost.h"
 
 /* ------------------------------------------------------------------ launches */
 
@@ -106,12 +106,18 @@ static Program *calling(Program *callable, uint32_t times)
     return p;
 }
 
-static const Engine priced = { .name = "priced", .lane_ps = 7, .step_ps = 1100 };
+static const CpuCode priced = { .lane_ps = 7, .step_ps = 1100 };
+
+static CpuCost cost_of(const Program *p, CpuCode code)
+{
+    cpu_describe(cpu_device(), p, &code.code);
+    return code.cost;
+}
 
 /* What a Program costs beyond another of the same form. Frees both. */
 static CpuCost difference(Program *p, Program *q)
 {
-    CpuCost a = cost_find(p, &priced), b = cost_find(q, &priced);
+    CpuCost a = cost_of(p, priced), b = cost_of(q, priced);
     assert_true(a.lane > b.lane && a.step > b.step);
     assert_int_equal(a.loops, b.loops);
     program_free(p);
@@ -140,9 +146,9 @@ static void test_costs(void **state)
         assert_true(more.lane == one.lane && more.step == one.step);
     }
     /* No product of costs and lanes overflows. */
-    static const Engine dear = { .lane_ps = UINT16_MAX, .step_ps = UINT16_MAX };
+    const CpuCode dear = { .lane_ps = UINT16_MAX, .step_ps = UINT16_MAX };
     Program *p = deep(5, 1000000);
-    CpuCost most = cost_find(p, &dear);
+    CpuCost most = cost_of(p, dear);
     assert_true(most.lane <= UINT64_MAX / UINT32_MAX / 2);
     assert_true(most.step <= UINT64_MAX / UINT32_MAX / 2);
     program_free(p);
@@ -457,11 +463,13 @@ static void test_forced(void **state)
     assert_null(cache_forced_engine());
     assert_true(cache_environment(cpu_device(), NULL) != environment);
     environment = cache_environment(cpu_device(), NULL);
-    assert_true(target_set(NULL, NULL, 8));
-    assert_true(cache_environment(cpu_device(), target_get()) != environment);
-    assert_true(target_set(NULL, NULL, 0));
-    assert_true(cache_environment(cpu_device(), target_get()) == environment);
     const Device other = { .index = 5 };
+    const Device *device = cpu_device();
+    assert_true(target_set(device, NULL, NULL, 8));
+    assert_true(cache_environment(device, target_get(device)) != environment);
+    assert_null(target_get(&other));
+    assert_true(target_set(device, NULL, NULL, 0));
+    assert_true(cache_environment(device, target_get(device)) == environment);
     assert_true(cache_environment(&other, NULL) != environment);
     fast_state.estimate = 1u << 30;
     run_affine(3, 5, 1000);

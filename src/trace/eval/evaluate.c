@@ -170,8 +170,7 @@ static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
     *hit = kernel != NULL;
     if (!kernel) {
         begin_pause(ts, b);
-        kernel = cache_get(b->program, key, b->device, b->size,
-                           literal_origin, b);
+        kernel = cache_get(b->program, key, b->size, literal_origin, b);
         state_resume(ts);
     }
     if (kernel && tier_is_due(kernel, b->size, launch_predict(kernel, b->size))) {
@@ -357,7 +356,7 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
                     b->folds[0].op == FOLD_COMPRESS, hit = false, ok;
     Kernel *kernel = NULL;
     if (computes) {
-        ProgramKey key = cache_key(w->program, b->device, target_get());
+        ProgramKey key = cache_key(w->program, b->device, target_get(b->device));
         uint64_t codegen_ns = timed ? clock_ns() - start : 0;
         log_launch(b, &key, codegen_ns);
         kernel = get_kernel(ts, b, &key, &hit);
