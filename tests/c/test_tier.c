@@ -154,6 +154,51 @@ static void test_costs(void **state)
     program_free(p);
 }
 
+static uint32_t descriptions;
+
+static void note_description(Device *device, const Program *program, Code *code)
+{
+    (void) device;
+    ((CpuCode *) (void *) code)->cost.lane = program->inst_count;
+    descriptions++;
+}
+
+static uint64_t foretell(Device *device, const Code *code, uint32_t lanes)
+{
+    assert_int_equal(device->index, 5);
+    return lanes * ((const CpuCode *) (const void *) code)->cost.lane;
+}
+
+/* A device is told of each code for it, and says what that costs; or it does not. */
+static void test_descriptions(void **state)
+{
+    (void) state;
+    Device other = *cpu_device();
+    other.index = 5;
+    other.describe = note_description;
+    other.predict = foretell;
+    descriptions = 0;
+    choose(NULL);
+    Program *p = affine(3, 5);
+    ProgramKey key = cache_key(p, &other, NULL);
+    Kernel *kernel = cache_get(p, &key, 1, NULL, NULL);
+    assert_int_equal(descriptions, 1);
+    assert_true(p->inst_count > 1);
+    assert_int_equal(launch_predict(kernel, 10), 10 * p->inst_count);
+    cache_upgrade(kernel);
+    assert_int_equal(descriptions, 2);
+    other.predict = NULL;
+    assert_int_equal(launch_predict(kernel, 10), 0);
+    other.describe = NULL;
+    cache_flush();
+    Kernel *again = cache_get(p, &key, 1, NULL, NULL);
+    assert_int_equal(descriptions, 2);
+    cache_release(again);
+    cache_release(kernel);
+    cache_flush();
+    program_free(p);
+}
+
 static void test_sizes(void **state)
 {
     (void) state;
@@ -476,7 +521,14 @@ static void test_forced(void **state)
     assert_int_equal(slow_state.compiles, 1);
 
     Program *p = affine(3, 5);
+    const Engine *base, *better; /* the choice is for what it makes code for */
     choose("fast");
+    assert_true(tier_engines(p, CODE_CPU, &base, &better) && base == &fast);
+    for (uint32_t i = 0; i < 2; ++i) {
+        assert_false(tier_engines(p, (CodeKind) (CODE_CPU + 1), &base, &better));
+        assert_int_equal(error_code(), JIT_ERROR_UNSUPPORTED);
+        choose(i ? "fast" : NULL);
+    }
     fast_state.missing = true;
     assert_null(get(p));
     assert_int_equal(error_code(), JIT_ERROR_SYSTEM);
@@ -704,6 +756,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_done, setup, teardown),
         cmocka_unit_test_setup_teardown(test_costs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_descriptions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flush_while_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade, setup, teardown),
