@@ -202,8 +202,8 @@ static void test_kernels(void **unused)
 }
 
 /* What a device can do is asked of it (the head of far_device.h): how many commands of
- * a kind it takes to reduce a computed value twice, to scan it, and to add to entries in
- * private copies. */
+ * a kind it takes to reduce a computed value twice, to scan one, and to add to entries
+ * in private copies. */
 static void check_answers(uint32_t device, const uint32_t *expected)
 {
     static const CommandKind kinds[] = { COMMAND_LAUNCH, COMMAND_REDUCE, COMMAND_PREFIX,
@@ -215,7 +215,8 @@ static void check_answers(uint32_t device, const uint32_t *expected)
     for (uint32_t k = 0; k < COUNT_OF(kinds); ++k)
         before[k] = far_count(far, kinds[k]);
     uint32_t y = compute(x), ten = number_on(device, 10), bucket = jit_var_mod(x, ten);
-    uint32_t sum = jit_var_reduce(y, ReduceOpAdd), most = jit_var_reduce(y, ReduceOpMax);
+    uint32_t sum = jit_var_reduce(y, ReduceOpAdd);
+    uint32_t most = jit_var_reduce(y, ReduceOpMax);
     (void) jit_var_schedule(sum); /* number 1 has reduced both by now */
     (void) jit_var_schedule(most);
     OK(jit_eval());

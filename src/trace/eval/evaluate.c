@@ -195,18 +195,13 @@ static size_t output_bytes(const Assembly *b, uint32_t output)
 /* Let what is on its way be written before there is too much of it. */
 static void relieve(ThreadState *ts, Assembly *b)
 {
-    Stream *stream = stream_self(b->device);
-    if (!stream || !stream_has_queued(stream) ||
-        state_flag(ts, JitFlagForbidSynchronization))
-        return;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < b->output_count; ++i)
         bytes += output_bytes(b, i);
-    if (!stream_is_congested(stream, bytes))
+    if (!work_is_congested(ts, b->device, bytes))
         return;
-    begin_pause(ts, b);
-    stream_relieve(stream, bytes);
-    state_resume(ts);
+    hold(b);
+    work_relieve(ts, b->device, bytes);
 }
 
 static void drop_outputs(Assembly *b, uint32_t count)

@@ -13,15 +13,19 @@
 #include "trace/graph/node.h"
 #include "trace/graph/watch.h"
 
-/* Let what is on its way be written before there is too much of it. */
-static void relieve(ThreadState *ts, Device *device, size_t bytes)
+bool work_is_congested(const ThreadState *ts, Device *device, uint64_t bytes)
 {
-    Stream *stream = stream_self(device);
-    if (!stream || !stream_is_congested(stream, bytes) ||
-        state_flag(ts, JitFlagForbidSynchronization))
+    const Stream *stream = stream_self(device);
+    return stream && stream_is_congested(stream, bytes) &&
+           !state_flag(ts, JitFlagForbidSynchronization);
+}
+
+void work_relieve(ThreadState *ts, Device *device, uint64_t bytes)
+{
+    if (!work_is_congested(ts, device, bytes))
         return;
     state_pause(ts);
-    stream_relieve(stream, bytes);
+    stream_relieve(stream_self(device), bytes);
     state_resume(ts);
 }
 
@@ -34,7 +38,7 @@ bool work_buffers(ThreadState *ts, uint8_t index, uint32_t count, const size_t *
         sum += bytes[i];
     ErrorRecord before;
     error_save(&before);
-    relieve(ts, device, sum);
+    work_relieve(ts, device, sum);
     return buffer_get_all(device, count, bytes, buffers) ||
            (work_recover(ts, &before) &&
             buffer_get_all(device, count, bytes, buffers));
