@@ -3,8 +3,8 @@
 
 The library is cut into layers (docs/dev/architecture.md), one folder of ``src`` each;
 some have rooms of their own. A file may include headers of its own room and of what
-stands below it in LAYERS; SEAMS are the files that name what is above them. Public
-headers know nothing of ``src``. The Python
+stands below it in LAYERS, unless only the rooms in KNOWN_BY know that; SEAMS are the
+files that name what is above them. Public headers know nothing of ``src``. The Python
 extension in ``src/python`` is a user of the library like any other: it sees its own
 headers and the public ones, and nothing sees it. Its arrays hold more than variables of
 the library, so only files in VARIABLES handle bare ones; backends stand in its table of
@@ -65,6 +65,8 @@ STRANGERS = [
     ("engine/llvm", "engine/native"),
     ("engine/native/avx512", "engine/native/avx2"),
 ]
+# Rooms that nobody else knows but what begins so: all others ask a struct of functions.
+KNOWN_BY = {"device/cpu": ("device/cpu", "engine", "export/runtime", "api")}
 # Seams: a table that lists what is above it, by file.
 SEAMS = {
     "src/engine/engine.c": ("engine/interp", "engine/native/core", "engine/llvm"),
@@ -191,6 +193,8 @@ def check_direction(file: Path, include: Include) -> str | None:
         return None
     if layers.index(other) > layers.index(own):
         return where + f"'{own}' includes '{other}', which is above it"
+    if other in KNOWN_BY and not own.startswith(KNOWN_BY[other]):
+        return where + f"'{own}' includes '{other}', which KNOWN_BY does not allow"
     for one, another in STRANGERS:
         if own.startswith(one) and other.startswith(another):
             return where + f"'{own}' includes '{other}', which is beside it"

@@ -3,6 +3,7 @@
  */
 #include "api/api.h"
 #include "base/error.h"
+#include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_launch.h"
 #include "device/cpu/pool.h"
 #include "engine/llvm/llvm_engine.h"
@@ -36,12 +37,23 @@ uint32_t jit_llvm_thread_count(void) { return pool_size(); }
 
 bool jit_llvm_set_target(const char *cpu, const char *features, uint32_t width)
 {
-    return target_set(cpu, features, width);
+    return target_set(cpu_device(), cpu, features, width);
 }
 
-const char *jit_llvm_target_cpu(void) { return llvm_target_cpu(); }
-const char *jit_llvm_target_features(void) { return llvm_target_features(); }
-uint32_t jit_llvm_vector_width(void) { return llvm_vector_width(); }
+const char *jit_llvm_target_cpu(void)
+{
+    return llvm_target_cpu(target_get(cpu_device()));
+}
+
+const char *jit_llvm_target_features(void)
+{
+    return llvm_target_features(target_get(cpu_device()));
+}
+
+uint32_t jit_llvm_vector_width(void)
+{
+    return llvm_vector_width(target_get(cpu_device()));
+}
 
 bool jit_llvm_set_block_size(uint32_t size)
 {

@@ -28,7 +28,7 @@ static void enable(Device *device)
     log_write(LogLevelInfo, "jit_init(): detecting devices ..");
     state.backends |= (uint32_t) device->backend;
     log_write(LogLevelInfo, "jit_init(): enabling the %s (%u threads)", device->name,
-              device->workers(device));
+              device->workers ? device->workers(device) : 0);
 }
 
 bool jit_init(uint32_t backends)

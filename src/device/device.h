@@ -31,7 +31,12 @@
 #include "device/command.h"
 #include "drjit-core/jit.h"
 
-enum { DEVICE_MOST = 8 };
+struct Program;
+
+enum {
+    DEVICE_MOST = 8,
+    DEVICE_AT_ONCE = 1 << 14 /* bytes: to be read or written in a microsecond or two */
+};
 
 /** A command that has ended. */
 typedef struct Ended {
@@ -46,7 +51,6 @@ struct Device {
     const char *name;    /* for logs */
     CodeKind code;       /* which engines make code for it */
     bool shares_memory;  /* the host may read and write its memory by address */
-    bool folds;          /* it can reduce what a launch computes */
     size_t job_bytes;    /* memory behind each command, for the device */
     uint64_t most_bytes; /* that commands on their way write, all together, before those
                           * who submit more wait: enough to keep it busy, and no more
@@ -105,11 +109,40 @@ struct Device {
     uint32_t (*threads)(Device *device);
     /** Optional. End these threads. */
     void (*stop)(Device *device);
-    /** Required. Worker numbers in its launches stay below this, which may change. */
-    uint32_t (*workers)(Device *device);
     /** Optional. One step of polling by a thread that waits since 'since' (clock_ns());
      *  false: it should go to sleep. */
     bool (*poll)(Device *device, uint64_t since);
+
+    /* ---- what those who make launches have to know of it */
+
+    /** Optional. Code was made for a Program: note in it what launches are to know of
+     *  that. */
+    void (*describe)(Device *device, const struct Program *program, Code *code);
+    /** Optional (NULL: nobody knows, 0). Nanoseconds that a launch of this many lanes
+     *  is expected to take in one thread. */
+    uint64_t (*predict)(Device *device, const Code *code, uint32_t lanes);
+    /** Optional (NULL: none). Can a launch of this many lanes reduce values in this way
+     *  as it computes them, beside 'count' others (0: none): 'first', and what it took
+     *  beside that? Sources and targets do not matter. A recorded launch is repeated
+     *  with other sizes without being asked for again. */
+    bool (*folds)(Device *device, uint64_t lanes, const Fold *fold, const Fold *first,
+                  uint32_t count);
+    /** Optional (NULL, or 0: it has none). Worker numbers in its launches stay below
+     *  this, which may change. A worker computes one lane after the other, so that a
+     *  scatter-reduction into its own copy of an array needs no atomic operation. */
+    uint32_t (*workers)(Device *device);
+
+    /* ---- what the host does at once in memory that it shares, of at most
+     *      DEVICE_AT_ONCE bytes an array: required if 'shares_memory' */
+
+    /** Repeat an item of 1, 2, 4 or 8 bytes. */
+    void (*fill)(void *dst, size_t bytes, uint64_t bits, uint32_t item_size);
+    /** Reduce 'count' blocks, in the order of COMMAND_REDUCE. */
+    void (*reduce)(ReduceOp op, VarType type, const void *in, size_t block,
+                   size_t count, void *out);
+    /** The dot product of arrays of 'size' entries, or one, in that of COMMAND_DOT. */
+    void (*dot)(VarType type, const void *a, bool a_scalar, const void *b,
+                bool b_scalar, size_t size, void *out);
 };
 
 /** Stop all threads that serve devices; they start again on demand. All streams are

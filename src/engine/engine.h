@@ -78,10 +78,6 @@ typedef struct Engine {
      *  PrintIR and golden files. */
     bool (*write_ir)(const Program *program, const CodeSpec *spec, Text *out);
 
-    /** Required and optional (0). Picoseconds that an operation takes, about: for each
-     *  lane, and once for every CPU_STEP lanes on top of that. */
-    uint16_t lane_ps, step_ps;
-
     /** Required. Expected time of compile(), in nanoseconds, for the choice of
      *  engine. */
     uint64_t (*compile_estimate)(const Program *program);

@@ -18,7 +18,7 @@
 /* Both are stored with release order when the target is complete, and read with acquire
  * order. */
 static _Atomic(Target *) list;
-static _Atomic(const Target *) current;
+static _Atomic(const Target *) current[DEVICE_MOST]; /* by Device.index */
 
 /* Features are "+name" or "-name", separated by commas. */
 static bool valid_names(const char *cpu, const char *features)
@@ -84,7 +84,8 @@ static void enter(Target *target)
         ;
 }
 
-bool target_set(const char *cpu, const char *features, uint32_t width)
+bool target_set(const Device *device, const char *cpu, const char *features,
+                uint32_t width)
 {
     if (!valid_names(cpu, features))
         return error_set(JIT_ERROR_ARGUMENT, "jit_llvm_set_target(): \"%.80s\", "
@@ -104,11 +105,11 @@ bool target_set(const char *cpu, const char *features, uint32_t width)
             enter(created);
         target = target ? target : created;
     }
-    atomic_store_explicit(&current, target, memory_order_release);
+    atomic_store_explicit(&current[device->index], target, memory_order_release);
     return true;
 }
 
-const Target *target_get(void)
+const Target *target_get(const Device *device)
 {
-    return atomic_load_explicit(&current, memory_order_acquire);
+    return atomic_load_explicit(&current[device->index], memory_order_acquire);
 }

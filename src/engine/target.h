@@ -3,13 +3,15 @@
  *
  * A target is a value that never changes: choosing another one makes another value. A
  * kernel's key holds the target it was looked for with, and its code is made for
- * that one, whatever is chosen meanwhile. The host is NULL.
+ * that one, whatever is chosen meanwhile. Each device has its own. The host is NULL.
  */
 #ifndef ENGINE_TARGET_H
 #define ENGINE_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "device/device.h"
 
 enum { TARGET_WIDTH_MAX = 64 };
 
@@ -21,10 +23,11 @@ typedef struct Target {
     struct Target *next; /* list of all */
 } Target;
 
-/** Have keys name this target from now on; NULL, NULL, 0: the host. False: error
- *  recorded, nothing has changed. */
-bool target_set(const char *cpu, const char *features, uint32_t width);
-/** The target chosen last. */
-const Target *target_get(void);
+/** Have keys for a device name this target from now on; NULL, NULL, 0: the host. False:
+ *  error recorded, nothing has changed. */
+bool target_set(const Device *device, const char *cpu, const char *features,
+                uint32_t width);
+/** The target chosen last for a device. */
+const Target *target_get(const Device *device);
 
 #endif

@@ -25,8 +25,9 @@ enum { PREFIX_EXCLUSIVE = 1, PREFIX_REVERSE = 2 };
 bool reduce_rule_defined(ReduceOp op, VarType type);
 /** Neutral element as bits, zero-extended. False if not defined. Identity: 0. */
 bool reduce_rule_identity(ReduceOp op, VarType type, uint64_t *bits);
-/** May code that computes values add them to partial results itself (CpuCode.adds)?
- *  'fold' is a ReduceOp or FOLD_...: for what one instruction of a CPU does. */
+/** May code that computes values which are only reduced (Param.reduced) combine them
+ *  itself, so that nobody sees them? 'fold' is a ReduceOp or FOLD_...: those for which
+ *  that takes one instruction of a machine. */
 bool reduce_rule_adds(uint32_t fold, VarType type);
 /** Can values that are computed for one reduction serve another one? */
 bool reduce_rule_shares(uint32_t fold, uint32_t other, VarType type);

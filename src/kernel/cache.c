@@ -52,7 +52,6 @@ typedef struct Pending {
 /* What is to be compiled. */
 typedef struct Order {
     ProgramKey key;
-    const Device *device;
     uint32_t lanes; /* of the launch that wants it */
     const Program *program;
     Hash128 traced_skeleton;
@@ -132,10 +131,10 @@ uint64_t cache_environment(const Device *device, const Target *target)
     return named + 2 * (uint64_t) device->index;
 }
 
-ProgramKey cache_key(const Program *program, const Device *device, const Target *target)
+ProgramKey cache_key(const Program *program, Device *device, const Target *target)
 {
     ProgramHash hash = program_hash(program, cache_environment(device, target));
-    return (ProgramKey) { hash.skeleton, hash.full, target };
+    return (ProgramKey) { hash.skeleton, hash.full, device, target };
 }
 
 static uint32_t read_bound(void)
@@ -229,7 +228,8 @@ static bool compile_base(Kernel *kernel, const Order *order, const Engine **bett
 {
     const Engine *base;
     do {
-        TRY(tier_engines(order->program, order->device->code, &base, better), false);
+        TRY(tier_engines(order->program, order->key.device->code, &base, better),
+            false);
         kernel->base = tier_plan(base, order->program, order->lanes);
         if (compile_code(order->program, &order->key, &kernel->base,
                          &kernel->from_disk))
@@ -440,17 +440,17 @@ static bool order_general(Order *order, const Program *program, const ProgramKey
     order->program = order->general;
     order->traced = program;
     order->traced_skeleton = key->skeleton;
-    order->key = cache_key(order->general, order->device, key->target);
+    order->key = cache_key(order->general, key->device, key->target);
     return true;
 }
 
 /* A kernel for what the sibling has served, too. */
 static Kernel *get_general(const Program *program, const ProgramKey *key,
-                           const Device *device, uint32_t lanes, const Kernel *sibling,
-                           LiteralOrigin origin, void *context)
+                           uint32_t lanes, const Kernel *sibling, LiteralOrigin origin,
+                           void *context)
 {
     const Program *before = sibling->traced ? sibling->traced : sibling->program;
-    Order order = { .device = device, .lanes = lanes };
+    Order order = { .lanes = lanes };
     Kernel *kernel = NULL;
     bool fresh = false;
     order.positions =
@@ -466,10 +466,9 @@ static Kernel *get_general(const Program *program, const ProgramKey *key,
 }
 
 Kernel *cache_get_general(const Program *program, const ProgramKey *key,
-                          const uint32_t *positions, uint32_t count,
-                          const Device *device, uint32_t lanes)
+                          const uint32_t *positions, uint32_t count, uint32_t lanes)
 {
-    Order order = { .device = device, .lanes = lanes, .position_count = count };
+    Order order = { .lanes = lanes, .position_count = count };
     Kernel *kernel = NULL;
     bool fresh;
     cache_init();
@@ -483,8 +482,8 @@ Kernel *cache_get_general(const Program *program, const ProgramKey *key,
     return kernel;
 }
 
-Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *device,
-                  uint32_t lanes, LiteralOrigin origin, void *context)
+Kernel *cache_get(const Program *program, const ProgramKey *key, uint32_t lanes,
+                  LiteralOrigin origin, void *context)
 {
     cache_init();
     pthread_mutex_lock(&lock);
@@ -497,11 +496,10 @@ Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *d
     }
     pthread_mutex_unlock(&lock);
     if (sibling) {
-        kernel = get_general(program, key, device, lanes, sibling, origin, context);
+        kernel = get_general(program, key, lanes, sibling, origin, context);
         cache_release(sibling);
     } else if (!kernel) {
         Order order = { .key = *key,
-                        .device = device,
                         .lanes = lanes,
                         .program = program,
                         .traced_skeleton = key->skeleton };

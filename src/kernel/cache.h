@@ -35,7 +35,8 @@
 typedef struct ProgramKey {
     Hash128 skeleton; /* literal values left out */
     Hash128 full;
-    const Target *target; /* what code is to be made for; part of both */
+    Device *device;       /* that it runs on, */
+    const Target *target; /* and what code is to be made for; parts of both */
 } ProgramKey;
 
 /** Code of one kernel by one engine. */
@@ -83,22 +84,20 @@ void cache_init(void);
  *  fingerprint instead.) */
 uint64_t cache_environment(const Device *device, const Target *target);
 /** Name of the kernel that computes a Program on a device with code for this target. */
-ProgramKey cache_key(const Program *program, const Device *device,
-                     const Target *target);
+ProgramKey cache_key(const Program *program, Device *device, const Target *target);
 /** Kernel for this Program if it is ready now; retained, NULL on a miss. May be called
  *  with the graph lock held. Generalised kernels count as hits. */
 Kernel *cache_find(const Program *program, const ProgramKey *key);
-/** Find or make it, for a launch of this many lanes on a device: waits for a running
- *  compile, generalises, reads the disk cache, compiles. Call without locks. 'program'
- *  is copied if kept, or shared (program_share). 'origin' (may be NULL) names literals
- *  in the log. Retained; NULL: error recorded, also in threads that waited for it. */
-Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *device,
-                  uint32_t lanes, LiteralOrigin origin, void *context);
+/** Find or make it, for a launch of this many lanes: waits for a running compile,
+ *  generalises, reads the disk cache, compiles. Call without locks. 'program' is copied
+ *  if kept, or shared (program_share). 'origin' (may be NULL) names literals in the
+ *  log. Retained; NULL: error recorded, also in threads that waited for it. */
+Kernel *cache_get(const Program *program, const ProgramKey *key, uint32_t lanes,
+                  LiteralOrigin origin, void *context);
 /** The same for a Program whose literals at these positions (ascending) are parameters,
  *  as after a near miss. The generalised Program is verified. */
 Kernel *cache_get_general(const Program *program, const ProgramKey *key,
-                          const uint32_t *positions, uint32_t count,
-                          const Device *device, uint32_t lanes);
+                          const uint32_t *positions, uint32_t count, uint32_t lanes);
 void cache_retain(Kernel *kernel);
 void cache_release(Kernel *kernel);
 /** Drop all kernels from the table (running ones are freed when they finish); the

@@ -13,10 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "device/cpu/cpu_code.h"
-#include "kernel/cost.h"
 #include "kernel/disk.h"
-#include "kernel/spans.h"
 #include "lower/legalise.h"
 
 typedef struct Identity {
@@ -114,11 +111,8 @@ bool compile_code(const Program *program, const ProgramKey *key, KernelCode *out
     alloc_free(identity.data);
     if (!code)
         return false;
-    if (engine->code == CODE_CPU) {
-        CpuCode *cpu = (CpuCode *) (void *) code;
-        cpu->cost = cost_find(program, engine);
-        cpu->spans = spans_find(program);
-    }
+    if (key->device->describe)
+        key->device->describe(key->device, program, code);
     out->code = code;
     return true;
 }

@@ -13,7 +13,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "device/cpu/cpu_code.h"
 #include "ir/program.h"
 #include "lower/legalise.h"
 
@@ -116,7 +115,7 @@ static bool apply_kernel(Op op, VarType type, size_t count,
     const Code *code = find_kernel(op, type);
     TRY(code, false);
     const uint32_t arity = op_info[op].arity, size = type_info[type].size;
-    void *scratch = alloc_aligned(cpu_code_scratch(code));
+    void *scratch = alloc_aligned(interp_scratch(code));
     TRY(scratch, false);
     Staging staging;
     uint64_t args[MOST_OPERANDS + 1];
@@ -127,7 +126,7 @@ static bool apply_kernel(Op op, VarType type, size_t count,
         uint32_t part = count - first < BLOCK ? (uint32_t) (count - first) : BLOCK;
         for (uint32_t i = 0; i < arity; ++i)
             stage(staging.operand[i], &operands[i], size, first, part);
-        cpu_code_run(code, args, 0, part, 0, scratch);
+        interp_run(code, args, part, scratch);
         memcpy((char *) result + first * size, staging.result, (size_t) part * size);
     }
     alloc_free(scratch);

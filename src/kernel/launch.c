@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "device/cpu/cpu_code.h"
 #include "device/stream.h"
 #include "kernel/tier.h"
 
@@ -200,10 +199,6 @@ Command *launch_again(const Command *pattern, uint64_t size, const LaunchSpec *l
 
 uint64_t launch_predict(const Kernel *kernel, uint32_t size)
 {
-    const KernelCode *code = tier_code(kernel);
-    if (code->engine->code != CODE_CPU)
-        return 0;
-    const CpuCost *cost = &((const CpuCode *) (const void *) code->code)->cost;
-    uint64_t steps = (size + (uint64_t) CPU_STEP - 1) / CPU_STEP;
-    return (cost->lane * size + cost->step * steps) / 1000;
+    Device *device = kernel->key.device;
+    return device->predict ? device->predict(device, tier_code(kernel)->code, size) : 0;
 }

@@ -174,27 +174,24 @@ static bool engines_for_statements(const Program *program, CodeKind code,
     return false;
 }
 
-static const Engine *interpreter(void)
-{
-    uint32_t last = 0;
-    while (engine_list[last + 1])
-        ++last;
-    return engine_list[last];
-}
-
-/* Of those that compile in no time, the first that can be used; else the
- * interpreter. */
+/* Of those that compile in no time, the first that can be used; else the last of all,
+ * which interprets. NULL: there is none for such code. */
 static const Engine *first_engine(CodeKind code)
 {
-    for (uint32_t i = 0; engine_list[i]; ++i)
-        if (engine_list[i]->instant && engine_list[i]->code == code &&
-            engine_list[i] != atomic_load(&unusable) && engine_list[i]->available())
-            return engine_list[i];
+    const Engine *last = NULL;
+    for (uint32_t i = 0; engine_list[i]; ++i) {
+        const Engine *engine = engine_list[i];
+        if (engine->code != code)
+            continue;
+        if (engine->instant && engine != atomic_load(&unusable) && engine->available())
+            return engine;
+        last = engine;
+    }
     error_clear();
-    return interpreter();
+    return last;
 }
 
-/* The first of those that take their time; the interpreter if there are none. */
+/* The first of those that take their time. */
 static const Engine *compiling_engine(CodeKind code)
 {
     uint32_t i = 0;
@@ -209,6 +206,8 @@ bool tier_engines(const Program *program, CodeKind code, const Engine **base,
     const Engine *forced;
     *base = *better = NULL;
     TRY(tier_forced_engine(&forced), false);
+    if (forced && forced->code != code)
+        forced = NULL;
     if (has_statements(program))
         return engines_for_statements(program, code, forced, base);
     if (forced) {
@@ -216,6 +215,9 @@ bool tier_engines(const Program *program, CodeKind code, const Engine **base,
         return require(forced, "the engine chosen by DRJIT_CPU_ENGINE cannot be used");
     }
     *base = first_engine(code);
+    if (!*base)
+        return error_set(JIT_ERROR_UNSUPPORTED, "jit_eval(): this build has no engine "
+                         "for the device");
     if ((*base)->instant)
         return true;
     TRY(require(*base, "no engine can be used"), false);

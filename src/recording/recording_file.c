@@ -217,9 +217,9 @@ static Kernel *make_kernel(const Recording *r, const Program *program, uint32_t 
                            const uint32_t *positions, uint32_t count)
 {
     TRY(check_program(program) && check_positions(program, positions, count), NULL);
-    ProgramKey key = cache_key(program, r->device, target_get());
-    return count ? cache_get_general(program, &key, positions, count, r->device, lanes)
-                 : cache_get(program, &key, r->device, lanes, NULL, NULL);
+    ProgramKey key = cache_key(program, r->device, target_get(r->device));
+    return count ? cache_get_general(program, &key, positions, count, lanes)
+                 : cache_get(program, &key, lanes, NULL, NULL);
 }
 
 static Kernel *take_kernel(const Recording *r, ByteReader *in)

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "device/cpu/cpu_code.h"
+#include "device/cpu/cpu_device.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
@@ -164,7 +165,7 @@ static inline void show(const Program *p, const char *what, const char *engine)
 
 static inline Code *compile(const Engine *engine, const Program *p, const char *what)
 {
-    CodeSpec spec = { .hash = test_hash, .target = target_get() };
+    CodeSpec spec = { .hash = test_hash, .target = target_get(cpu_device()) };
     Code *code = engine->compile(p, &spec);
     if (!code) {
         show(p, what, engine->name);
@@ -276,14 +277,14 @@ static inline void check_targets(void (*all)(void))
 {
     NEEDS_LLVM();
     for (uint32_t width = 1; width <= 64; width *= 2) {
-        assert_true(target_set(NULL, NULL, width));
+        assert_true(target_set(cpu_device(), NULL, NULL, width));
         all();
     }
 #if defined(__x86_64__)
-    assert_true(target_set("haswell", NULL, 8));
+    assert_true(target_set(cpu_device(), "haswell", NULL, 8));
     all();
 #endif
-    assert_true(target_set(NULL, NULL, 0));
+    assert_true(target_set(cpu_device(), NULL, NULL, 0));
 }
 
 /* The main() of these tests: in this process, and in one with the other target of the

@@ -239,7 +239,8 @@ static inline void slow_free(Code *code)
 {
     fake_free(&slow_state, code);
 }
-static const CpuCode slow_code = { .code = { 1, slow_free }, .run = slow_launch };
+static const CpuCode slow_code = { .code = { 1, slow_free }, .run = slow_launch,
+                                   .lane_ps = 50 };
 static inline Code *slow_compile(const Program *program, const CodeSpec *spec)
 {
     (void) spec;
@@ -256,7 +257,6 @@ static const Engine slow = { .name = "slow",
                              .fingerprint = fake_fingerprint,
                              .supports = slow_supports,
                              .compile = slow_compile,
-                             .lane_ps = 50,
                              .code_size = fake_size,
                              .compile_estimate = slow_estimate };
 
@@ -281,7 +281,8 @@ static inline void fast_free(Code *code)
 {
     fake_free(&fast_state, code);
 }
-static const CpuCode fast_code = { .code = { 1, fast_free }, .run = fast_launch };
+static const CpuCode fast_code = { .code = { 1, fast_free }, .run = fast_launch,
+                                   .lane_ps = 50 };
 static inline Code *fast_compile(const Program *program, const CodeSpec *spec)
 {
     (void) spec;
@@ -319,7 +320,6 @@ static const Engine fast = { .name = "fast",
                              .fingerprint = fake_fingerprint,
                              .supports = fast_supports,
                              .compile = fast_compile,
-                             .lane_ps = 50,
                              .code_size = fake_size,
                              .compile_estimate = fast_estimate,
                              .save = fast_save,
@@ -396,10 +396,10 @@ static inline Program *statement(const char *text)
 
 static inline Kernel *get(const Program *p)
 {
-    const Device *device = cpu_device();
+    Device *device = cpu_device();
     ProgramKey key = cache_key(p, device, NULL);
     Kernel *kernel = cache_find(p, &key);
-    return kernel ? kernel : cache_get(p, &key, device, 1, NULL, NULL);
+    return kernel ? kernel : cache_get(p, &key, 1, NULL, NULL);
 }
 
 /* Submit and, if the thread is to run it itself, run. */

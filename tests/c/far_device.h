@@ -18,6 +18,9 @@
  *               write; what was started behind it and reads that is performed in vain,
  *               and does not say so
  *     workers   blocks of a launch run under changing worker numbers
+ *     answers   they differ from each other and from the CPU: a launch on number 0
+ *               reduces one value, in blocks of consecutive lanes, and number 0 has no
+ *               workers that could have copies; on number 1 it reduces none
  */
 #ifndef TESTS_FAR_DEVICE_H
 #define TESTS_FAR_DEVICE_H
@@ -32,6 +35,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "device/cpu/cpu_describe.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_job.h"
 #include "device/stream.h"
@@ -491,7 +495,16 @@ static inline uint32_t far_workers(Device *device)
     return FAR_WORKERS;
 }
 
-#define FAR_DEVICE(count, text)                      \
+static inline bool far_folds(Device *device, uint64_t lanes, const Fold *fold,
+                             const Fold *first, uint32_t count)
+{
+    (void) device;
+    (void) lanes;
+    (void) first;
+    return !count && fold->op < ReduceOpCount && fold->stride == 1;
+}
+
+#define FAR_DEVICE(count, text, ...)                 \
     {                                                \
         .backend = JitBackendCUDA,                   \
         .number = count,                             \
@@ -508,11 +521,14 @@ static inline uint32_t far_workers(Device *device)
         .start = far_start,                          \
         .collect = far_collect,                      \
         .most_bytes = (uint64_t) 256 << 20,          \
-        .workers = far_workers                       \
+        .describe = cpu_describe,                    \
+        __VA_ARGS__                                  \
     }
 
-static Device far_devices[FAR_DEVICES] = { FAR_DEVICE(0, "far device"),
-                                           FAR_DEVICE(1, "second far device") };
+static Device far_devices[FAR_DEVICES] = {
+    FAR_DEVICE(0, "far device", .folds = far_folds),
+    FAR_DEVICE(1, "second far device", .workers = far_workers)
+};
 
 /* ------------------------------------------------------------ for the tests */
 

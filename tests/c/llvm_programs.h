@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "device/cpu/cpu_code.h"
+#include "device/cpu/cpu_device.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
@@ -166,7 +167,7 @@ static inline void run(const Engine *engine, const Program *program,
                        const uint64_t *args, uint32_t begin, uint32_t end)
 {
     Code *code = engine->compile(
-        program, &(CodeSpec){ .hash = test_hash, .target = target_get() });
+        program, &(CodeSpec){ .hash = test_hash, .target = target_get(cpu_device()) });
     if (!code) {
         Text text = { 0 };
         program_write(program, &text);

@@ -210,12 +210,12 @@ static void test_hit(void **state)
     Program *p = affine(3, 5), *q = chain(4);
     ProgramKey key = cache_key(p, cpu_device(), NULL);
     assert_null(cache_find(p, &key));
-    Kernel *a = cache_get(p, &key, cpu_device(), 1, NULL, NULL);
+    Kernel *a = cache_get(p, &key, 1, NULL, NULL);
     assert_non_null(a);
     assert_string_equal(a->base.engine->name, "slow");
     assert_ptr_not_equal(a->program, p);
     Kernel *b = cache_find(p, &key);
-    Kernel *c = cache_get(p, &key, cpu_device(), 1, NULL, NULL), *d = get(q);
+    Kernel *c = cache_get(p, &key, 1, NULL, NULL), *d = get(q);
     assert_ptr_equal(a, b);
     assert_ptr_equal(a, c);
     assert_ptr_not_equal(a, d);
@@ -241,13 +241,13 @@ static void test_hit(void **state)
 static void test_collision(void **state)
 {
     (void) state;
-    ProgramKey forged = { { 1, 2 }, { 3, 4 }, NULL };
+    ProgramKey forged = { { 1, 2 }, { 3, 4 }, cpu_device(), NULL };
     Program *programs[6];
     Kernel *kernels[6];
     for (uint32_t i = 0; i < 6; ++i) {
         programs[i] = chain(i + 1);
         assert_null(cache_find(programs[i], &forged));
-        kernels[i] = cache_get(programs[i], &forged, cpu_device(), 1, NULL, NULL);
+        kernels[i] = cache_get(programs[i], &forged, 1, NULL, NULL);
         assert_non_null(kernels[i]);
     }
     assert_int_equal(cache_size(), 6);
@@ -366,14 +366,15 @@ static void test_table(void **state)
     for (uint32_t step = 0; step < STEPS; ++step) {
         seed = seed * 1664525u + 1013904223u;
         uint32_t number = (seed >> 16) % 170;
-        ProgramKey key = { { number / 2 % 61, number }, { number % 37, number }, NULL };
+        ProgramKey key = { { number / 2 % 61, number }, { number % 37, number },
+                           cpu_device(), NULL };
         uint32_t at = 0;
         while (at < count && last[at] != number)
             ++at;
         Kernel *kernel = cache_find(p, &key);
         assert_int_equal(kernel != NULL, at < count);
         if (!kernel)
-            kernel = cache_get(p, &key, cpu_device(), 1, NULL, NULL);
+            kernel = cache_get(p, &key, 1, NULL, NULL);
         assert_int_equal(kernel->key.full.high, number);
         cache_release(kernel);
         if (at == count)
@@ -404,7 +405,7 @@ static void test_generalise(void **state)
     ProgramKey key = cache_key(p, cpu_device(), NULL);
     assert_null(cache_find(p, &key));
     char context[] = "context";
-    Kernel *kernel = cache_get(p, &key, cpu_device(), 1, origin, context);
+    Kernel *kernel = cache_get(p, &key, 1, origin, context);
     assert_non_null(kernel);
     assert_int_equal(kernel->value_count, 1);
     assert_int_equal(kernel->value_literals[0], 0);
@@ -525,7 +526,7 @@ static void test_hostile(void **state)
         Program *p = affine(2, 1);
         ProgramKey key = cache_key(p, cpu_device(), NULL);
         alloc_fail_at(n);
-        Kernel *kernel = cache_get(p, &key, cpu_device(), 1, NULL, NULL);
+        Kernel *kernel = cache_get(p, &key, 1, NULL, NULL);
         ok = alloc_steps() < n;
         alloc_fail_at(0);
         if (!kernel)

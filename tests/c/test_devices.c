@@ -201,6 +201,45 @@ static void test_kernels(void **unused)
     jit_kernel_history_release(e, 4);
 }
 
+/* What a device can do is asked of it (the head of far_device.h): how many commands of
+ * a kind it takes to reduce a computed value twice, to scan one, and to add to entries
+ * in private copies. */
+static void check_answers(uint32_t device, const uint32_t *expected)
+{
+    static const CommandKind kinds[] = { COMMAND_LAUNCH, COMMAND_REDUCE, COMMAND_PREFIX,
+                                         COMMAND_COMBINE };
+    FarState *far = &far_states[device];
+    uint32_t before[COUNT_OF(kinds)], zero = 0, x = counter_on(device, N);
+    uint32_t many = jit_var_literal(FAR, VarTypeUInt32, &zero, 10, 1);
+    OK(jit_sync_thread());
+    for (uint32_t k = 0; k < COUNT_OF(kinds); ++k)
+        before[k] = far_count(far, kinds[k]);
+    uint32_t y = compute(x), ten = number_on(device, 10), bucket = jit_var_mod(x, ten);
+    uint32_t sum = jit_var_reduce(y, ReduceOpAdd);
+    uint32_t most = jit_var_reduce(y, ReduceOpMax);
+    (void) jit_var_schedule(sum); /* number 1 has reduced both by now */
+    (void) jit_var_schedule(most);
+    OK(jit_eval());
+    uint32_t z = jit_var_add(x, x);
+    uint32_t sums = jit_var_block_prefix_reduce(ReduceOpAdd, z, N, 0, 0);
+    advance(&many, jit_var_scatter(many, x, bucket, ALWAYS, ReduceOpAdd,
+                                   ReduceModeExpand));
+    assert_int_equal(entry(sum, 0), 3 * (N * (N - 1) / 2) + 7 * N);
+    assert_int_equal(entry(most, 0), 3 * (N - 1) + 7);
+    assert_int_equal(entry(sums, 50), 50 * 51);
+    assert_int_equal(entry(many, 4), N / 10 * 4 + 10 * (N / 10 * (N / 10 - 1) / 2));
+    for (uint32_t k = 0; k < COUNT_OF(kinds); ++k)
+        assert_int_equal(far_count(far, kinds[k]) - before[k], expected[k]);
+    DROP(x, many, y, ten, bucket, sum, most, z, sums);
+}
+
+static void test_answers(void **unused)
+{
+    (void) unused;
+    check_answers(0, (const uint32_t[]) { 3, 1, 1, 0 });
+    check_answers(1, (const uint32_t[]) { 3, 2, 1, 1 });
+}
+
 /* What fails on one device leaves the other alone. */
 static void test_failure(void **unused)
 {
@@ -550,8 +589,8 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         TEST_DEVICES(test_choice),         TEST_DEVICES(test_creation),
         TEST_DEVICES(test_one_evaluation), TEST_DEVICES(test_kernels),
-        TEST_DEVICES(test_failure),        TEST_DEVICES(test_migration),
-        TEST_DEVICES(test_memory_migration),
+        TEST_DEVICES(test_answers),        TEST_DEVICES(test_failure),
+        TEST_DEVICES(test_migration),      TEST_DEVICES(test_memory_migration),
         TEST_DEVICES(test_memory_operations),
         TEST_DEVICES(test_regions),        TEST_DEVICES(test_mixed_operands)
     };

@@ -4,6 +4,7 @@
  */
 #include "engine_regions.h"
 #include "device/cpu/cpu_code.h"
+#include "device/cpu/cpu_device.h"
 
 /* ---- calls */
 
@@ -637,7 +638,7 @@ static void test_saved(void **state)
     Code *code = compile(&llvm_engine, p, "everything");
     const void *data;
     size_t size, scratch = cpu_code_scratch(code);
-    assert_true(scratch >= 20 * 4 * llvm_vector_width());
+    assert_true(scratch >= 20 * 4 * llvm_vector_width(target_get(cpu_device())));
     assert_true(llvm_engine.save(code, &data, &size));
     Code *again = llvm_engine.load(data, size);
     assert_non_null(again);
@@ -694,7 +695,7 @@ static void test_memory_failures(void **state)
     for (uint64_t n = 1;; n++) {
         alloc_fail_at(n);
         Code *code = llvm_engine.compile(
-            p, &(CodeSpec){ .hash = test_hash, .target = target_get() });
+            p, &(CodeSpec){ .hash = test_hash, .target = target_get(cpu_device()) });
         bool reached = alloc_steps() >= n;
         alloc_fail_at(0);
         if (code) {

@@ -416,14 +416,14 @@ static void test_statements(void **state)
 static void test_targets(void **state)
 {
     (void) state;
-    assert_false(target_set("bad name", NULL, 0));
-    assert_false(target_set(NULL, "avx2", 0));
-    assert_false(target_set(NULL, NULL, 12));
-    assert_false(target_set(NULL, NULL, 128));
-    uint64_t before = llvm_engine.fingerprint(target_get());
+    assert_false(target_set(cpu_device(), "bad name", NULL, 0));
+    assert_false(target_set(cpu_device(), NULL, "avx2", 0));
+    assert_false(target_set(cpu_device(), NULL, NULL, 12));
+    assert_false(target_set(cpu_device(), NULL, NULL, 128));
+    uint64_t before = llvm_engine.fingerprint(target_get(cpu_device()));
     for (uint32_t width = 1; width <= 64; width *= 2) {
-        assert_true(target_set(NULL, NULL, width));
-        assert_int_equal(llvm_vector_width(), width);
+        assert_true(target_set(cpu_device(), NULL, NULL, width));
+        assert_int_equal(llvm_vector_width(target_get(cpu_device())), width);
         test_op(OP_MIN, VarTypeFloat64);
         test_op(OP_SHR, VarTypeInt8);
         test_op(OP_DIV, VarTypeInt32);
@@ -432,16 +432,16 @@ static void test_targets(void **state)
         test_gather(NULL);
     }
 #if defined(__x86_64__)
-    assert_true(target_set("haswell", NULL, 8));
-    assert_string_equal(llvm_target_cpu(), "haswell");
-    assert_true(llvm_engine.fingerprint(target_get()) != before);
+    assert_true(target_set(cpu_device(), "haswell", NULL, 8));
+    assert_string_equal(llvm_target_cpu(target_get(cpu_device())), "haswell");
+    assert_true(llvm_engine.fingerprint(target_get(cpu_device())) != before);
     test_arithmetic(NULL);
     test_conversions(NULL);
     test_gather(NULL);
     test_scatter(NULL);
 #endif
-    assert_true(target_set(NULL, NULL, 0));
-    assert_true(llvm_engine.fingerprint(target_get()) == before);
+    assert_true(target_set(cpu_device(), NULL, NULL, 0));
+    assert_true(llvm_engine.fingerprint(target_get(cpu_device())) == before);
 }
 
 /* What a process without a usable library says. */
@@ -455,7 +455,8 @@ static void without_library(const char *path, const char *expected)
         bool good = !llvm_engine.available() && error_code() == JIT_ERROR_UNSUPPORTED &&
                     strstr(error_message(), expected) &&
                     strstr(error_message(), path) &&
-                    !llvm_version(&major, &minor, &patch) && llvm_vector_width() > 0;
+                    !llvm_version(&major, &minor, &patch) &&
+                    llvm_vector_width(NULL) > 0;
         if (!good) {
             fprintf(stderr, "message: %s\n", error_message());
         }
@@ -625,8 +626,8 @@ int main(void)
     }
     int major, minor, patch;
     llvm_version(&major, &minor, &patch);
-    printf("LLVM %d.%d.%d, %s, %u lanes\n", major, minor, patch, llvm_target_cpu(),
-           llvm_vector_width());
+    printf("LLVM %d.%d.%d, %s, %u lanes\n", major, minor, patch,
+           llvm_target_cpu(NULL), llvm_vector_width(NULL));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arithmetic),    cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_leaves),        cmocka_unit_test(test_long_bodies),

@@ -483,7 +483,7 @@ static void test_counted_turns(void **unused)
 {
     (void) unused;
     enum { LANES = 1024, ENTRIES = 60000, COPY = 60096, WORTH = 6 };
-    Device *device = device_find(CPU, 0);
+    Device *device = device_find(CPU, IS_FAR ? (uint32_t) MALLOC_DEVICE : 0);
     const uint32_t each = WORTH * LANES; /* entries that a turn is worth */
     const uint32_t enough = (device->workers(device) * COPY + each - 1) / each;
     const Turns all[] = {

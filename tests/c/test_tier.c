@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device/cpu/cpu_describe.h"
 #include "device/cpu/cpu_launch.h"
 #include "fake_engine.h"
-#include "kernel/cost.h"
 
 /* ------------------------------------------------------------------ launches */
 
@@ -106,12 +106,18 @@ static Program *calling(Program *callable, uint32_t times)
     return p;
 }
 
-static const Engine priced = { .name = "priced", .lane_ps = 7, .step_ps = 1100 };
+static const CpuCode priced = { .lane_ps = 7, .step_ps = 1100 };
+
+static CpuCost cost_of(const Program *p, CpuCode code)
+{
+    cpu_describe(cpu_device(), p, &code.code);
+    return code.cost;
+}
 
 /* What a Program costs beyond another of the same form. Frees both. */
 static CpuCost difference(Program *p, Program *q)
 {
-    CpuCost a = cost_find(p, &priced), b = cost_find(q, &priced);
+    CpuCost a = cost_of(p, priced), b = cost_of(q, priced);
     assert_true(a.lane > b.lane && a.step > b.step);
     assert_int_equal(a.loops, b.loops);
     program_free(p);
@@ -140,11 +146,56 @@ static void test_costs(void **state)
         assert_true(more.lane == one.lane && more.step == one.step);
     }
     /* No product of costs and lanes overflows. */
-    static const Engine dear = { .lane_ps = UINT16_MAX, .step_ps = UINT16_MAX };
+    const CpuCode dear = { .lane_ps = UINT16_MAX, .step_ps = UINT16_MAX };
     Program *p = deep(5, 1000000);
-    CpuCost most = cost_find(p, &dear);
+    CpuCost most = cost_of(p, dear);
     assert_true(most.lane <= UINT64_MAX / UINT32_MAX / 2);
     assert_true(most.step <= UINT64_MAX / UINT32_MAX / 2);
+    program_free(p);
+}
+
+static uint32_t descriptions;
+
+static void note_description(Device *device, const Program *program, Code *code)
+{
+    (void) device;
+    ((CpuCode *) (void *) code)->cost.lane = program->inst_count;
+    descriptions++;
+}
+
+static uint64_t foretell(Device *device, const Code *code, uint32_t lanes)
+{
+    assert_int_equal(device->index, 5);
+    return lanes * ((const CpuCode *) (const void *) code)->cost.lane;
+}
+
+/* A device is told of each code for it, and says what that costs; or it does not. */
+static void test_descriptions(void **state)
+{
+    (void) state;
+    Device other = *cpu_device();
+    other.index = 5;
+    other.describe = note_description;
+    other.predict = foretell;
+    descriptions = 0;
+    choose(NULL);
+    Program *p = affine(3, 5);
+    ProgramKey key = cache_key(p, &other, NULL);
+    Kernel *kernel = cache_get(p, &key, 1, NULL, NULL);
+    assert_int_equal(descriptions, 1);
+    assert_true(p->inst_count > 1);
+    assert_int_equal(launch_predict(kernel, 10), 10 * p->inst_count);
+    cache_upgrade(kernel);
+    assert_int_equal(descriptions, 2);
+    other.predict = NULL;
+    assert_int_equal(launch_predict(kernel, 10), 0);
+    other.describe = NULL;
+    cache_flush();
+    Kernel *again = cache_get(p, &key, 1, NULL, NULL);
+    assert_int_equal(descriptions, 2);
+    cache_release(again);
+    cache_release(kernel);
+    cache_flush();
     program_free(p);
 }
 
@@ -457,18 +508,27 @@ static void test_forced(void **state)
     assert_null(cache_forced_engine());
     assert_true(cache_environment(cpu_device(), NULL) != environment);
     environment = cache_environment(cpu_device(), NULL);
-    assert_true(target_set(NULL, NULL, 8));
-    assert_true(cache_environment(cpu_device(), target_get()) != environment);
-    assert_true(target_set(NULL, NULL, 0));
-    assert_true(cache_environment(cpu_device(), target_get()) == environment);
     const Device other = { .index = 5 };
+    const Device *device = cpu_device();
+    assert_true(target_set(device, NULL, NULL, 8));
+    assert_true(cache_environment(device, target_get(device)) != environment);
+    assert_null(target_get(&other));
+    assert_true(target_set(device, NULL, NULL, 0));
+    assert_true(cache_environment(device, target_get(device)) == environment);
     assert_true(cache_environment(&other, NULL) != environment);
     fast_state.estimate = 1u << 30;
     run_affine(3, 5, 1000);
     assert_int_equal(slow_state.compiles, 1);
 
     Program *p = affine(3, 5);
+    const Engine *base, *better; /* the choice is for what it makes code for */
     choose("fast");
+    assert_true(tier_engines(p, CODE_CPU, &base, &better) && base == &fast);
+    for (uint32_t i = 0; i < 2; ++i) {
+        assert_false(tier_engines(p, (CodeKind) (CODE_CPU + 1), &base, &better));
+        assert_int_equal(error_code(), JIT_ERROR_UNSUPPORTED);
+        choose(i ? "fast" : NULL);
+    }
     fast_state.missing = true;
     assert_null(get(p));
     assert_int_equal(error_code(), JIT_ERROR_SYSTEM);
@@ -696,6 +756,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_done, setup, teardown),
         cmocka_unit_test_setup_teardown(test_costs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_descriptions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flush_while_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade, setup, teardown),

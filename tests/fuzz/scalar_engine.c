@@ -97,7 +97,8 @@ static Code *scalar_compile(const Program *program, const CodeSpec *spec)
     (void) spec;
     EngineCode *code = alloc_zero(1, sizeof *code);
     TRY(code, NULL);
-    code->cpu = (CpuCode){ .code = { 1, scalar_free }, .run = scalar_launch };
+    code->cpu = (CpuCode){ .code = { 1, scalar_free }, .run = scalar_launch,
+                           .lane_ps = 1000 };
     uint32_t count = program->callable_count;
     code->program = program_copy(program);
     code->bodies = alloc_zero(count + 1, sizeof(Body));
@@ -582,6 +583,5 @@ const Engine scalar_engine = { .name = "scalar",
                                .fingerprint = scalar_fingerprint,
                                .supports = scalar_supports,
                                .compile = scalar_compile,
-                               .lane_ps = 1000,
                                .code_size = scalar_code_size,
                                .compile_estimate = scalar_compile_estimate };

@@ -64,10 +64,13 @@ struct CpuCode {
     void (*run)(const CpuCode *code, const uint64_t *args, uint32_t begin, uint32_t end,
                 uint32_t worker, uint32_t requests, void *scratch);
     size_t scratch; /* bytes for each worker */
-    bool adds;      /* knows CPU_PARTIALS, for what reduce_rule_adds() allows */
+    bool adds;      /* knows CPU_PARTIALS, where reduce_rule_adds() */
     uint64_t streams; /* arguments, a bit each, that may be CPU_STREAMED */
-    CpuCost cost;   /* filled in by the code that requests it, */
-    CpuSpans spans; /* ... or left out */
+    /* Picoseconds that an operation takes, about: for each lane, and once for every
+     * CPU_STEP lanes on top of that. */
+    uint16_t lane_ps, step_ps;
+    CpuCost cost;   /* both are filled in by Device.describe() */
+    CpuSpans spans;
 };
 
 /** Run code in the calling thread. */

@@ -11,9 +11,14 @@
 
 #include "base/alloc.h"
 #include "base/machine.h"
+#include "device/cpu/cpu_describe.h"
+#include "device/cpu/cpu_fold.h"
 #include "device/cpu/cpu_job.h"
+#include "device/cpu/cpu_launch.h"
 #include "device/cpu/cpu_pages.h"
 #include "device/cpu/pool.h"
+#include "device/cpu/reduce.h"
+#include "device/cpu/transfer.h"
 #include "device/stream.h"
 
 enum { PADDING = 64 };
@@ -82,7 +87,6 @@ static Device cpu = { .backend = JitBackendLLVM,
                       .name = "CPU",
                       .code = CODE_CPU,
                       .shares_memory = true,
-                      .folds = true,
                       .most_bytes = (uint64_t) 256 << 20,
                       .job_bytes = sizeof(CpuJob) + CPU_JOB_ROOM,
                       .allocate = allocate,
@@ -97,8 +101,14 @@ static Device cpu = { .backend = JitBackendLLVM,
                       .help = cpu_job_help,
                       .threads = count_threads,
                       .stop = stop,
+                      .poll = poll,
+                      .describe = cpu_describe,
+                      .predict = cpu_launch_predict,
+                      .folds = cpu_fold_takes,
                       .workers = bound_workers,
-                      .poll = poll };
+                      .fill = transfer_fill,
+                      .reduce = reduce_small,
+                      .dot = reduce_small_dot };
 
 static void parent_after_fork(void) { cpu_job_fork_unlock(false); }
 static void child_after_fork(void) { cpu_job_fork_unlock(true); }

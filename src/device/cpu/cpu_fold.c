@@ -502,14 +502,22 @@ static bool is_reverse(const Fold *fold)
     return fold->op == FOLD_PREFIX && fold->flags & PREFIX_REVERSE;
 }
 
-/* Would units of the first reduction not be those of all? */
-static bool find_difference(const Fold *folds, uint32_t count)
+/* Would units of one reduction not be those of the other, or in another order? */
+static bool differ(const Fold *a, const Fold *b)
 {
-    for (uint32_t i = 1; i < count; ++i)
-        if (folds[i].block != folds[0].block ||
-            is_reverse(&folds[i]) != is_reverse(&folds[0]))
-            return true;
-    return false;
+    return a->block != b->block || is_reverse(a) != is_reverse(b);
+}
+
+/* If there is just one unit, it suits all. */
+bool cpu_fold_takes(Device *device, uint64_t lanes, const Fold *fold, const Fold *first,
+                    uint32_t count)
+{
+    (void) device;
+    if (!count)
+        return true;
+    bool one = lanes <= LANES_CHUNK && fold->stride == 1;
+    return fold->op != FOLD_COMPRESS && first->op != FOLD_COMPRESS &&
+           fold->stride == first->stride && (one || !differ(fold, first));
 }
 
 static_assert((int) SCAN_PART == LANES_CHUNK, "parts of long blocks are units");
@@ -541,9 +549,10 @@ static bool note_folds(FoldJob *j, const Command *c, uint32_t workers)
     const Fold *folds = command_folds(c);
     if (folds[0].op == FOLD_COMPRESS)
         return begin_compression(j, c, &folds[0]);
-    for (uint32_t i = 0; i < c->launch.folds; ++i)
+    for (uint32_t i = 0; i < c->launch.folds; ++i) {
         note_fold(j, c, &folds[i]);
-    j->differ = find_difference(folds, c->launch.folds);
+        j->differ |= differ(&folds[i], &folds[0]);
+    }
     j->unit = j->differ ? (uint32_t) c->size : choose_unit(j, workers);
     return get_partials(j, c) && begin_scans(j, c);
 }

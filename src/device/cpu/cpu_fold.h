@@ -6,6 +6,9 @@
 
 #include "device/cpu/cpu_job.h"
 
+/** Device.folds. */
+bool cpu_fold_takes(Device *device, uint64_t lanes, const Fold *fold, const Fold *first,
+                    uint32_t count);
 /** Bytes of the job's state, which begins with a CpuLaunch. */
 size_t cpu_fold_state_size(const Command *command);
 /** Go on with the plan of a launch that has folds (Command.launch.folds) and lanes.

@@ -64,6 +64,12 @@ static uint64_t predict(const CpuCost *cost, uint32_t size)
     return cost->lane * size + cost->step * steps;
 }
 
+uint64_t cpu_launch_predict(Device *device, const Code *code, uint32_t lanes)
+{
+    (void) device;
+    return predict(&((const CpuCode *) (const void *) code)->cost, lanes) / 1000;
+}
+
 /* Lanes of a block: several for each worker, none that is over in no time. */
 static uint32_t choose_block(const CpuJob *job, const CpuCost *cost, uint32_t size,
                              uint64_t predicted)

@@ -22,6 +22,9 @@ typedef struct CpuLaunch {
     CpuPrints prints;      /* if it prints */
 } CpuLaunch;
 
+/** Device.predict. */
+uint64_t cpu_launch_predict(struct Device *device, const Code *code, uint32_t lanes);
+
 /** Compute lanes begin ... end-1 as a worker, with these arguments. */
 void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t *args,
                       uint32_t begin, uint32_t end, uint32_t worker);

@@ -204,7 +204,7 @@ static size_t plan(Reduction *r)
     return (blocks + r->blocks_per_unit - 1) / r->blocks_per_unit;
 }
 
-_Static_assert((int) REDUCE_SMALL <= (int) LANES_CHUNK, "a chunk, by the rule above");
+_Static_assert((int) DEVICE_AT_ONCE <= (int) LANES_CHUNK, "a chunk, as said above");
 
 void reduce_small(ReduceOp op, VarType type, const void *in, size_t block, size_t count,
                   void *out)

@@ -224,12 +224,20 @@ static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
     }
 }
 
+void interp_run(const Code *code, const uint64_t *args, uint32_t lanes, void *scratch)
+{
+    cpu_code_run(code, args, 0, lanes, 0, scratch);
+}
+
+size_t interp_scratch(const Code *code) { return cpu_code_scratch(code); }
+
 static Code *compile(const Program *program, const CodeSpec *spec)
 {
     (void) spec;
     EngineCode *code = alloc_zero(1, sizeof(EngineCode));
     TRY(code, NULL);
-    code->cpu = (CpuCode){ .code = { 1, release }, .run = launch };
+    code->cpu = (CpuCode){ .code = { 1, release }, .run = launch, .lane_ps = 50,
+                           .step_ps = 4000 };
     if (!interp_build(&code->code, program, interp_table())) {
         release(&code->cpu.code);
         return NULL;
@@ -259,8 +267,6 @@ const Engine interp_engine = { .name = "interp",
                                .supports = supports,
                                .compile = compile,
                                .code_size = code_size,
-                               .lane_ps = 50,
-                               .step_ps = 4000,
                                .compile_estimate = compile_estimate };
 
 /* ---- folding */

@@ -8,6 +8,11 @@
 
 extern const Engine interp_engine;
 
+/** Compute lanes 0 ... lanes-1 with code of this engine in the calling thread, with
+ *  scratch memory of interp_scratch() bytes, aligned to 64. 'args' as for a launch. */
+void interp_run(const Code *code, const uint64_t *args, uint32_t lanes, void *scratch);
+size_t interp_scratch(const Code *code);
+
 /** The loops over lanes in use: those of the best instruction set here, or of the one
  *  that DRJIT_INTERP_ISA names. */
 const struct LaneTable *interp_table(void);

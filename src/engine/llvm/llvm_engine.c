@@ -72,23 +72,29 @@ static const char *host_features(void)
 }
 
 /* Features of the host go with the host's CPU name only. */
-static const char *cpu_of(const Target *target)
+const char *llvm_target_cpu(const Target *target)
 {
     return target && target->cpu ? target->cpu : host_cpu();
 }
 
-static const char *features_of(const Target *target)
+const char *llvm_target_features(const Target *target)
 {
     return target && target->features ? target->features
            : target && target->cpu    ? ""
                                       : host_features();
 }
 
+uint32_t llvm_vector_width(const Target *target)
+{
+    return target && target->width ? target->width : host_width();
+}
+
 static LlvmShape shape_of(const Target *target)
 {
     LlvmShape shape = { 0 };
-    shape.width = target && target->width ? target->width : host_width();
-    shape.vector_memory = strstr(features_of(target), "+avx512f") && shape.width >= 8;
+    shape.width = llvm_vector_width(target);
+    shape.vector_memory =
+        shape.width >= 8 && strstr(llvm_target_features(target), "+avx512f");
     return shape;
 }
 
@@ -100,22 +106,6 @@ bool llvm_version(int *major, int *minor, int *patch)
     *minor = library->minor;
     *patch = library->patch;
     return true;
-}
-
-const char *llvm_target_cpu(void)
-{
-    return cpu_of(target_get());
-}
-
-const char *llvm_target_features(void)
-{
-    return features_of(target_get());
-}
-
-uint32_t llvm_vector_width(void)
-{
-    const Target *target = target_get();
-    return target && target->width ? target->width : host_width();
 }
 
 /* ---- engine */
@@ -140,7 +130,7 @@ static uint64_t fingerprint(const Target *target)
 {
     const LlvmLibrary *library = llvm_load();
     TRY(library, 0);
-    const char *cpu = cpu_of(target), *features = features_of(target);
+    const char *cpu = llvm_target_cpu(target), *features = llvm_target_features(target);
     uint32_t numbers[5] = { (uint32_t) library->major, (uint32_t) library->minor,
                             (uint32_t) library->patch, shape_of(target).width,
                             ENGINE_REVISION };
@@ -220,7 +210,8 @@ static Code *load_code(const void *data, size_t size)
     size_t stack = own_stack(&code->object);
     code->cpu = (CpuCode){ .code = { 1, release }, .run = stack ? launch_deep : launch,
                            .scratch = stack ? stack_offset(&code->object) + stack
-                                            : (size_t) code->object.number };
+                                            : (size_t) code->object.number,
+                           .lane_ps = 20 };
     return &code->cpu.code;
 }
 
@@ -253,8 +244,8 @@ static Code *compile(const Program *program, const CodeSpec *spec)
     size_t size = 0;
     uint64_t start = clock_ns();
     if (llvm_ir_write(program, spec->hash, shape_of(target), &text) &&
-        llvm_compile(text.data, text.size, cpu_of(target), features_of(target), &object,
-                     &size)) {
+        llvm_compile(text.data, text.size, llvm_target_cpu(target),
+                     llvm_target_features(target), &object, &size)) {
         code = load_code(object, size);
         note_compile_time(clock_ns() - start, count_insts(program));
     }
@@ -298,5 +289,4 @@ const Engine llvm_engine = { .name = "llvm",
                              .load = load_code,
                              .code_size = code_size,
                              .write_ir = write_ir,
-                             .lane_ps = 20,
                              .compile_estimate = compile_estimate };

@@ -16,10 +16,10 @@ extern const Engine llvm_engine;
 /** Version of the loaded libLLVM (loads it). False, error recorded, if there is none.
  */
 bool llvm_version(int *major, int *minor, int *patch);
-/** What the chosen target (target.h) means; the host's names are asked of libLLVM. */
-const char *llvm_target_cpu(void);
-const char *llvm_target_features(void);
+/** What a target means; the host's names are asked of libLLVM. */
+const char *llvm_target_cpu(const Target *target);
+const char *llvm_target_features(const Target *target);
 /** Lanes of a packet. Does not load libLLVM. */
-uint32_t llvm_vector_width(void);
+uint32_t llvm_vector_width(const Target *target);
 
 #endif

@@ -4,7 +4,6 @@
 #include "trace/array/reduction.h"
 
 #include "base/error.h"
-#include "device/cpu/reduce.h"
 #include "ir/reduce_rule.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
@@ -84,39 +83,42 @@ static VarId block_result(ThreadState *ts, Command *c, VarId id, Width block,
 static VarId reduce_at_once(ThreadState *ts, ReduceOp op, VarId id, size_t block)
 {
     const void *in = work_entries(ts, id);
-    TRY(in && block <= REDUCE_SMALL, 0);
+    TRY(in, 0);
     VarType type = (VarType) var_get(id)->type;
     size_t count = var_entries(var_get(id)) / block;
     Buffer *out = work_buffer_now(id, count * type_info[type].size);
     TRY(out, 0);
-    reduce_small(op, type, in, block, count, buffer_host(out));
+    out->device->reduce(op, type, in, block, count, buffer_host(out));
     return give_buffer(ts, id, (uint32_t) count, out);
 }
 
 static VarId dot_at_once(ThreadState *ts, VarId a, VarId b, uint32_t size)
 {
     const void *x = work_entries(ts, a), *y = work_entries(ts, b);
-    TRY(x && y && size <= REDUCE_SMALL, 0);
+    TRY(x && y, 0);
     VarType type = (VarType) var_get(a)->type;
     Buffer *out = work_buffer_now(a, type_info[type].size);
     TRY(out, 0);
-    reduce_small_dot(type, x, var_lanes_of(a) == 1, y, var_lanes_of(b) == 1, size,
+    out->device->dot(type, x, var_lanes_of(a) == 1, y, var_lanes_of(b) == 1, size,
                      buffer_host(out));
     return give_buffer(ts, a, 1, out);
 }
 
 /* May a reduction wait, to be performed with what computes its operands? */
-static bool may_wait(const ThreadState *ts, const VarId *ids, uint32_t count)
+static bool may_wait(const ThreadState *ts, const Var *fold)
 {
-    const Var *v = var_get(ids[0]);
-    bool ok = state_flag(ts, JitFlagFuseReductions) && !record_is_symbolic(ts) &&
-              var_device(v)->folds;
-    for (uint32_t i = 0; ok && i < count; ++i) {
-        const Var *w = var_get(ids[i]);
+    const Var *v = var_get(fold->dep[0]);
+    Device *device = var_device(v);
+    bool ok = device->folds && state_flag(ts, JitFlagFuseReductions) &&
+              !record_is_symbolic(ts);
+    for (uint32_t i = 0; ok && i < 2 && fold->dep[i]; ++i) {
+        const Var *w = var_get(fold->dep[i]);
         ok = w->op != OP_LITERAL && w->op != OP_UNDEFINED &&
              var_lanes(w) == var_lanes(v) && !(w->flags & VAR_SYMBOLIC);
     }
-    return ok;
+    TRY(ok, false);
+    const Fold work = fold_work(fold);
+    return device->folds(device, var_lanes(v), &work, NULL, 0);
 }
 
 /* A reduction that was made waits. All that do hold a share of the memory at most. */
@@ -136,13 +138,13 @@ static VarId wait_with_others(ThreadState *ts, VarId id)
 }
 
 /* 'widths' say which sizes of what is recorded block and stride are. */
-static VarId reduce_later(ThreadState *ts, Var fold, const Width *widths)
+static VarId reduce_later(ThreadState *ts, Var *fold, const Width *widths)
 {
-    freezing_fold(ts, &fold, widths);
-    return wait_with_others(ts, fold.value.literal
-                                    ? node_new(ts, &fold)
-                                    : node_operation(ts, fold.head, var_lanes(&fold),
-                                                     fold.dep_pair[0], 0));
+    freezing_fold(ts, fold, widths);
+    return wait_with_others(ts, fold->value.literal
+                                    ? node_new(ts, fold)
+                                    : node_operation(ts, fold->head, var_lanes(fold),
+                                                     fold->dep_pair[0], 0));
 }
 
 /* What a command writes that combines entries along an axis. */
@@ -184,12 +186,11 @@ VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, const ReductionAxis
         return id;
     }
     VarId done = axis->stride == 1 ? reduce_at_once(ts, op, id, block) : 0;
-    if (!done && may_wait(ts, &id, 1))
-        return reduce_later(ts, fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block,
-                                            (uint32_t) axis->stride),
-                            axis->widths);
     TRY(!done, done);
-    return reduce_stored(ts, op, id, axis);
+    Var fold = fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block,
+                           (uint32_t) axis->stride);
+    return may_wait(ts, &fold) ? reduce_later(ts, &fold, axis->widths)
+                               : reduce_stored(ts, op, id, axis);
 }
 
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
@@ -239,11 +240,10 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
     uint32_t size;
     TRY(node_common_size(both, 2, function, &size), 0);
     VarId done = dot_at_once(ts, a, b, size);
-    if (!done && may_wait(ts, both, 2))
-        return reduce_later(ts,
-                            fold_reduce(OP_DOT, ReduceOpIdentity, both, 2, size, 1),
-                            (const Width[]){ FREEZING_LANES, 0 });
     TRY(!done, done);
+    Var fold = fold_reduce(OP_DOT, ReduceOpIdentity, both, 2, size, 1);
+    if (may_wait(ts, &fold))
+        return reduce_later(ts, &fold, (const Width[]){ FREEZING_LANES, 0 });
     uint32_t size_a = var_lanes_of(a), size_b = var_lanes_of(b);
     size_t entry = type_info[type].size;
     Command *c = work_command(ts, COMMAND_DOT, size, both, 2, &entry, 1, 0);
@@ -266,12 +266,11 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
         var_inc(id);
         return id;
     }
-    if (axis->stride == 1 && var_get(id)->op != OP_EVALUATED && may_wait(ts, &id, 1)) {
-        uint32_t flags = (exclusive ? PREFIX_EXCLUSIVE : 0u) |
-                         (reverse ? PREFIX_REVERSE : 0u);
-        return reduce_later(ts, fold_prefix(id, op, flags, (uint32_t) axis->extent),
-                            axis->widths);
-    }
+    Var fold = fold_prefix(id, op, (exclusive ? PREFIX_EXCLUSIVE : 0u) |
+                                       (reverse ? PREFIX_REVERSE : 0u),
+                           (uint32_t) axis->extent);
+    if (axis->stride == 1 && var_get(id)->op != OP_EVALUATED && may_wait(ts, &fold))
+        return reduce_later(ts, &fold, axis->widths);
     size_t bytes = (size_t) size * type_info[type].size;
     Command *c = work_command(ts, COMMAND_PREFIX, size, &id, 1, &bytes, 1, 0);
     TRY(c, 0);
@@ -345,8 +344,8 @@ static Buffer *compress_at_once(ThreadState *ts, VarId mask, uint32_t *count)
 /* Is there a kernel to come that computes the mask and can compress it? */
 static bool computes_mask(const ThreadState *ts, VarId mask)
 {
-    const Var *v = var_get(mask);
-    return v->op != OP_EVALUATED && var_lanes(v) < UINT32_MAX && may_wait(ts, &mask, 1);
+    const Var *v = var_get(mask), fold = { .op = OP_COMPRESS, .dep = { mask } };
+    return v->op != OP_EVALUATED && var_lanes(v) < UINT32_MAX && may_wait(ts, &fold);
 }
 
 /* The positions of the set bits, and where their number is. */

@@ -525,21 +525,11 @@ static bool add_source(Assembly *b, const Group *group, VarId id, uint32_t reduc
 
 static bool add_fold(Assembly *b, const Group *group, VarId id)
 {
-    const Var *v = var_get(id);
-    bool dot = v->op == OP_DOT;
     Fold *fold = &b->folds[b->fold_count++];
-    uint32_t kind = fold_kind(v);
-    uint32_t reduced = dot && v->dep[0] == v->dep[1] ? (uint32_t) FOLD_SQUARES : kind;
-    *fold = (Fold) { .block = fold_block(v), .stride = fold_stride(v),
-                     .source = { 0, FOLD_NONE },
-                     .op = (uint8_t) kind, .type = var_get(v->dep[0])->type };
-    if (v->op == OP_PREFIX) {
-        fold->rule = (uint8_t) fold_rule(v);
-        fold->flags = (uint8_t) fold_flags(v);
-    }
-    TRY(add_source(b, group, v->dep[0], reduced, &fold->source[0]), false);
-    if (dot)
-        TRY(add_source(b, group, v->dep[1], reduced, &fold->source[1]), false);
+    *fold = fold_work(var_get(id));
+    const uint32_t reduced = fold_reduced(fold);
+    for (uint32_t k = 0; k < 2 && fold->source[k] != FOLD_NONE; ++k)
+        TRY(add_source(b, group, fold->source[k], reduced, &fold->source[k]), false);
     fold->target = b->output_count;
     return add_output(b, id, SLOT_NO_WORD);
 }

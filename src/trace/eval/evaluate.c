@@ -170,8 +170,7 @@ static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
     *hit = kernel != NULL;
     if (!kernel) {
         begin_pause(ts, b);
-        kernel = cache_get(b->program, key, b->device, b->size,
-                           literal_origin, b);
+        kernel = cache_get(b->program, key, b->size, literal_origin, b);
         state_resume(ts);
     }
     if (kernel && tier_is_due(kernel, b->size, launch_predict(kernel, b->size))) {
@@ -196,18 +195,13 @@ static size_t output_bytes(const Assembly *b, uint32_t output)
 /* Let what is on its way be written before there is too much of it. */
 static void relieve(ThreadState *ts, Assembly *b)
 {
-    Stream *stream = stream_self(b->device);
-    if (!stream || !stream_has_queued(stream) ||
-        state_flag(ts, JitFlagForbidSynchronization))
-        return;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < b->output_count; ++i)
         bytes += output_bytes(b, i);
-    if (!stream_is_congested(stream, bytes))
+    if (!work_is_congested(ts, b->device, bytes))
         return;
-    begin_pause(ts, b);
-    stream_relieve(stream, bytes);
-    state_resume(ts);
+    hold(b);
+    work_relieve(ts, b->device, bytes);
 }
 
 static void drop_outputs(Assembly *b, uint32_t count)
@@ -357,7 +351,7 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
                     b->folds[0].op == FOLD_COMPRESS, hit = false, ok;
     Kernel *kernel = NULL;
     if (computes) {
-        ProgramKey key = cache_key(w->program, b->device, target_get());
+        ProgramKey key = cache_key(w->program, b->device, target_get(b->device));
         uint64_t codegen_ns = timed ? clock_ns() - start : 0;
         log_launch(b, &key, codegen_ns);
         kernel = get_kernel(ts, b, &key, &hit);

@@ -22,11 +22,11 @@ uint64_t expand_stride(const Var *target)
     return (entries + EXPAND_LINE - 1) / EXPAND_LINE * EXPAND_LINE;
 }
 
-/* Entries of all copies. */
+/* Entries of all copies; 0: its device has no workers that could have one each. */
 static uint64_t entries_for(const Var *target)
 {
     Device *device = var_device(target);
-    return expand_stride(target) * device->workers(device);
+    return device->workers ? expand_stride(target) * device->workers(device) : 0;
 }
 
 bool expand_pays(const Var *target, uint64_t values)
@@ -36,7 +36,7 @@ bool expand_pays(const Var *target, uint64_t values)
     enum { WORTH = 6, LEAST = 8192 };
     uint64_t entries = entries_for(target);
     return values >= LEAST && var_lanes(target) <= state.expand_threshold &&
-           entries <= WORTH * values;
+           entries && entries <= WORTH * values;
 }
 
 VarId expand_copies_of(VarId target)
@@ -78,7 +78,8 @@ static VarId make_copies(ThreadState *ts, VarId target, uint64_t identity,
 
 bool expand_fits(const Var *target)
 {
-    return entries_for(target) <= INT32_MAX;
+    const uint64_t entries = entries_for(target);
+    return entries && entries <= INT32_MAX;
 }
 
 Buffer *expand_memory(ThreadState *ts, VarId target)

@@ -31,7 +31,7 @@ enum { EXPAND_LINE = 192 };
 
 /** Would private copies of this target pay for a reduction of this many values? */
 bool expand_pays(const Var *target, uint64_t values);
-/** Can an index reach all entries of the copies? */
+/** Can there be copies on its device, and an index reach all of their entries? */
 bool expand_fits(const Var *target);
 /** The distance of copies in entries. */
 uint64_t expand_stride(const Var *target);

@@ -21,8 +21,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "device/command.h"
-#include "device/cpu/reduce.h"
+#include "device/device.h"
 #include "trace/graph/access.h"
 #include "trace/graph/fold.h"
 #include "trace/graph/region.h"
@@ -55,28 +54,24 @@ static Group *find_group(Schedule *s, const Var *v, uint32_t from)
     return add_group(s, var_lanes(v), v->device);
 }
 
-/* May a reduction of blocks join those that are there? Their units are the same, and
- * are taken in one order, unless there is just one. */
-static bool takes_fold(const Group *group, const Var *v, uint32_t block)
+/* May a reduction join those that are there? */
+static bool takes_fold(const Group *group, const Fold *fold)
 {
-    if (!group->fold_count)
-        return true;
-    const bool same = group->block == block && group->stride == fold_stride(v) &&
-                      group->reverse == fold_is_reverse(v);
-    const bool one = group->size <= REDUCE_SMALL && group->stride == 1 &&
-                     fold_stride(v) == 1;
-    return group->fold_count < LAUNCH_FOLDS && !group->compresses &&
-           v->op != OP_COMPRESS && (same || one);
+    Device *device = device_at(group->device);
+    return !group->fold_count ||
+           (group->fold_count < LAUNCH_FOLDS &&
+            device->folds(device, group->size, fold, &group->first, group->fold_count));
 }
 
 /* The first group for a reduction, at or behind 'from'. */
-static Group *find_fold_group(Schedule *s, const Var *v, uint32_t block, uint32_t from)
+static Group *find_fold_group(Schedule *s, const Var *v, const Fold *fold,
+                              uint32_t from)
 {
     uint32_t lanes = fold_lanes(v);
     for (uint32_t i = from; i < s->group_count; ++i) {
         Group *group = &s->groups[i];
         if (group->size == lanes && group->device == v->device &&
-            takes_fold(group, v, block))
+            takes_fold(group, fold))
             return group;
     }
     return add_group(s, lanes, v->device);
@@ -300,16 +295,12 @@ static bool place_fold(const Placing *p, VarId id, Need *need)
 {
     Schedule *s = p->schedule;
     const Var *v = var_get(id);
-    uint32_t block = fold_block(v);
-    Group *group = find_fold_group(s, v, block, *need ? group_of(*need) : 0);
+    const Fold fold = fold_work(v);
+    Group *group = find_fold_group(s, v, &fold, *need ? group_of(*need) : 0);
     TRY(add_root(group, id), false);
     var_inc(id);
-    if (!group->fold_count++) {
-        group->block = block;
-        group->stride = fold_stride(v);
-        group->reverse = fold_is_reverse(v);
-    }
-    group->compresses = v->op == OP_COMPRESS;
+    if (!group->fold_count++)
+        group->first = fold;
     *need = need_behind((uint32_t) (group - s->groups));
     return true;
 }

@@ -11,6 +11,7 @@
 #ifndef TRACE_EVAL_SCHEDULE_H
 #define TRACE_EVAL_SCHEDULE_H
 
+#include "device/command.h"
 #include "trace/graph/state.h"
 
 typedef struct Group {
@@ -20,12 +21,9 @@ typedef struct Group {
                      theirs; one reference each */
     uint32_t root_count, root_capacity;
     uint32_t effect_count; /* how many of them are effects */
-    uint32_t fold_count;   /* how many are reductions */
-    bool compresses;       /* one of them has the kernel for itself: OP_COMPRESS */
-    bool reverse;          /* they begin with the last lane */
-    uint32_t block;        /* their entries for each result; this and 'reverse' are
-                              those of all if there is more than a chunk of lanes, */
-    uint32_t stride;       /* and this in any case: from one of them to the next */
+    uint32_t fold_count;   /* how many are reductions, */
+    Fold first;            /* and one of them, beside which the device takes the others
+                              (Device.folds) */
 } Group;
 
 typedef struct Schedule {

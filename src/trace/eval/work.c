@@ -7,22 +7,25 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "device/cpu/transfer.h"
 #include "device/uses.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/history.h"
 #include "trace/graph/node.h"
 #include "trace/graph/watch.h"
 
-/* Let what is on its way be written before there is too much of it. */
-static void relieve(ThreadState *ts, Device *device, size_t bytes)
+bool work_is_congested(const ThreadState *ts, Device *device, uint64_t bytes)
 {
-    Stream *stream = stream_self(device);
-    if (!stream || !stream_is_congested(stream, bytes) ||
-        state_flag(ts, JitFlagForbidSynchronization))
+    const Stream *stream = stream_self(device);
+    return stream && stream_is_congested(stream, bytes) &&
+           !state_flag(ts, JitFlagForbidSynchronization);
+}
+
+void work_relieve(ThreadState *ts, Device *device, uint64_t bytes)
+{
+    if (!work_is_congested(ts, device, bytes))
         return;
     state_pause(ts);
-    stream_relieve(stream, bytes);
+    stream_relieve(stream_self(device), bytes);
     state_resume(ts);
 }
 
@@ -35,7 +38,7 @@ bool work_buffers(ThreadState *ts, uint8_t index, uint32_t count, const size_t *
         sum += bytes[i];
     ErrorRecord before;
     error_save(&before);
-    relieve(ts, device, sum);
+    work_relieve(ts, device, sum);
     return buffer_get_all(device, count, bytes, buffers) ||
            (work_recover(ts, &before) &&
             buffer_get_all(device, count, bytes, buffers));
@@ -88,8 +91,6 @@ Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
     return c;
 }
 
-enum { SMALL = 1 << 14 }; /* bytes: to be read or written in a microsecond or two */
-
 /* Does nothing in the streams come before a command that uses the buffer now? */
 static bool nothing_before(const Buffer *buffer, const Stream *own)
 {
@@ -100,7 +101,8 @@ bool work_is_at_hand(VarId id)
 {
     const Var *v = var_get(id);
     const Buffer *buffer = v->op == OP_EVALUATED ? v->value.buffer : NULL;
-    return evaluate_is_done(v) && var_lanes(v) <= SMALL / type_info[v->type].size &&
+    return evaluate_is_done(v) &&
+           var_lanes(v) <= DEVICE_AT_ONCE / type_info[v->type].size &&
            nothing_before(buffer, stream_self(var_device(v)));
 }
 
@@ -109,7 +111,7 @@ bool work_is_at_hand(VarId id)
 static void *without_command(const ThreadState *ts, const Buffer *buffer)
 {
     const Stream *own = stream_self(buffer->device);
-    if (buffer->size > SMALL || state_flag(ts, JitFlagKernelHistory) ||
+    if (buffer->size > DEVICE_AT_ONCE || state_flag(ts, JitFlagKernelHistory) ||
         !nothing_before(buffer, own) || stream_is_tapped(own))
         return NULL;
     /* Asked last: a command marks what it was to write before it ends. */
@@ -194,7 +196,7 @@ bool work_fill_rest(ThreadState *ts, Buffer *buffer, size_t offset, uint64_t bit
     size_t size = buffer->size - offset;
     unsigned char *now = without_command(ts, buffer);
     if (now) {
-        transfer_fill(now + offset, size, bits, item_size);
+        buffer->device->fill(now + offset, size, bits, item_size);
         buffer_count_write(buffer);
         return true;
     }

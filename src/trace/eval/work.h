@@ -20,6 +20,10 @@
 #include "device/stream.h"
 #include "trace/graph/state.h"
 
+/** Is so much on its way to a device that who writes 'bytes' more has to wait? */
+bool work_is_congested(const ThreadState *ts, Device *device, uint64_t bytes);
+/** If so, wait until enough has been written; the lock is released meanwhile. */
+void work_relieve(ThreadState *ts, Device *device, uint64_t bytes);
 /** Memory of a device for this many bytes. It waits (the graph lock is released
  *  meanwhile) where too much is on its way, or if there is none left, before it tries
  *  again. NULL: error recorded. */

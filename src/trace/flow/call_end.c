@@ -115,8 +115,8 @@ static bool complete_mask(const Ending *e)
 static bool find_size(Ending *e)
 {
     const Call *call = e->call;
-    RecordSize s = { "jit_var_call(): call", call->body.name, 1, 0,
-                     call->body.device };
+    RecordSize s = { "jit_var_call(): call", call->body.name, call->body.device, 1,
+                     { 0 } };
     TRY(record_join_sizes(&s, (VarId[]){ call->mask, e->targets->self }, 2) &&
         record_join_sizes(&s, call->inputs.ids, call->inputs.count), false);
     for (uint32_t i = 0; i < call->kind_count; ++i)

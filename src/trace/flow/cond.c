@@ -370,8 +370,8 @@ static bool has_arrays(const Cond *cond)
 /* The common size of condition, mask, outputs and effects. */
 static bool find_size(const Cond *cond, uint32_t *size)
 {
-    RecordSize s = { "jit_var_cond_end(): conditional", cond->body.name, 1, 0,
-                     cond->body.device };
+    RecordSize s = { "jit_var_cond_end(): conditional", cond->body.name,
+                     cond->body.device, 1, { 0 } };
     TRY(record_join_sizes(&s, (VarId[]){ cond->condition, cond->mask }, 2), false);
     for (uint32_t i = 0; i < SIDES; ++i) {
         const VarIds *effects = &cond->side[i].effects;

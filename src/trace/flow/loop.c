@@ -17,7 +17,6 @@
  */
 #include "trace/flow/loop.h"
 
-#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -480,55 +479,21 @@ static bool simplify(ThreadState *ts, Loop *loop)
 
 /* ------------------------------------------------------------------- sizes */
 
-/* A part of the loop, which a message calls 'what' with its number. */
-typedef struct Part {
-    VarId id;
-    const char *what;
-    uint32_t number;
-} Part;
-
-static bool fail_sizes(const Loop *loop, const Part *widest, const Part *part)
-{
-    char name[64], first[64];
-    snprintf(name, sizeof(name), part->what, part->number);
-    snprintf(first, sizeof(first), widest->what, widest->number);
-    return error_set(JIT_ERROR_ARGUMENT,
-                     "jit_var_loop_end(): loop '%s': %s has %u entries and %s has "
-                     "%u, expected equal sizes or 1",
-                     loop->body.name, name,
-                     node_number(thread_self.state, part->id), first,
-                     node_number(thread_self.state, widest->id));
-}
-
-/* Join the size of one more part with that of the widest so far. */
-static bool join_size(const Loop *loop, Part *widest, VarId id, const char *what,
-                      uint32_t number)
-{
-    uint32_t n = var_lanes_of(id), size = var_lanes_of(widest->id);
-    Part part = { id, what, number };
-    if (n == 1 || n == size)
-        return true;
-    if (size != 1)
-        return fail_sizes(loop, widest, &part);
-    *widest = part;
-    return true;
-}
-
 static bool find_size(const Loop *loop, uint32_t *size)
 {
-    Part widest = { loop->mask, "the mask", 0 };
-    TRY(join_size(loop, &widest, loop->condition, "the condition", 0), false);
+    RecordSize all = { "jit_var_loop_end(): loop", loop->body.name, loop->body.device,
+                       1, { 0 } };
+    TRY(record_join_size(&all, loop->mask, "the mask", 0) &&
+        record_join_size(&all, loop->condition, "the condition", 0), false);
     for (uint32_t i = 0; i < loop->count; ++i) {
         const LoopState *s = &loop->states[i];
-        if (s->fixed)
-            continue;
-        TRY(join_size(loop, &widest, s->initial, "initial state %u", i), false);
-        TRY(join_size(loop, &widest, s->next, "state %u", i), false);
+        TRY(s->fixed || (record_join_size(&all, s->initial, "initial state %u", i) &&
+                         record_join_size(&all, s->next, "state %u", i)), false);
     }
     for (uint32_t i = 0; i < loop->body.effects.count; ++i)
-        TRY(join_size(loop, &widest, loop->body.effects.ids[i], "side effect %u", i),
+        TRY(record_join_size(&all, loop->body.effects.ids[i], "side effect %u", i),
             false);
-    *size = var_lanes_of(widest.id);
+    *size = all.size;
     return true;
 }
 

@@ -62,8 +62,8 @@ static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t 
 {
     const Var *v = var_get(f->region);
     const char *name = v->region->name;
-    RecordSize s = { "region_replay(): region", name ? name : "unnamed", 1, 0,
-                     v->device };
+    RecordSize s = { "region_replay(): region", name ? name : "unnamed", v->device, 1,
+                     { 0 } };
     TRY(record_join_sizes(&s, (VarId[]){ given->mask, given->condition }, 2), false);
     for (uint32_t k = 0; k < given->count; ++k)
         TRY(is_fixed(given, k) || record_join_sizes(&s, &given->inputs[k], 1), false);

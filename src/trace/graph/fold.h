@@ -16,7 +16,7 @@
 #ifndef TRACE_GRAPH_FOLD_H
 #define TRACE_GRAPH_FOLD_H
 
-#include "ir/reduce_rule.h"
+#include "device/command.h"
 #include "trace/graph/var.h"
 
 static inline bool fold_is(const Var *v)
@@ -80,28 +80,27 @@ static inline uint32_t fold_stride(const Var *v)
     const uint32_t stride = (uint32_t) v->value.literal;
     return v->op == OP_REDUCE && stride ? stride : 1;
 }
-/** As Fold.op, of a reduction. */
-static inline uint32_t fold_kind(const Var *v)
+/** What a launch is to do that performs it; its sources are operands here. */
+static inline Fold fold_work(const Var *v)
 {
-    switch (v->op) {
-        case OP_DOT: return FOLD_DOT;
-        case OP_COMPRESS: return FOLD_COMPRESS;
-        case OP_PREFIX: return FOLD_PREFIX;
-        default: return v->aux & 255;
-    }
+    const bool prefix = v->op == OP_PREFIX;
+    const uint32_t rule = v->aux & 255;
+    return (Fold) {
+        .block = fold_block(v), .stride = fold_stride(v),
+        .source = { v->dep[0], v->op == OP_DOT ? v->dep[1] : FOLD_NONE },
+        .op = (uint8_t) (prefix                ? (uint32_t) FOLD_PREFIX
+                         : v->op == OP_DOT      ? (uint32_t) FOLD_DOT
+                         : v->op == OP_COMPRESS ? (uint32_t) FOLD_COMPRESS
+                                                : rule),
+        .type = var_get(v->dep[0])->type,
+        .rule = (uint8_t) (prefix ? rule : 0),
+        .flags = (uint8_t) (prefix ? v->aux >> 8 & 255 : 0)
+    };
 }
-/** As Fold.rule, .flags, of a prefix reduction. */
-static inline uint32_t fold_rule(const Var *v) { return v->aux & 255; }
-static inline uint32_t fold_flags(const Var *v) { return v->aux >> 8 & 255; }
 /** References to its operand whose owners do not need that once it is performed. */
 static inline uint32_t fold_spare(const Var *v)
 {
     return v->op == OP_COMPRESS ? v->aux : 0;
-}
-/** Does it begin with the last lane? */
-static inline bool fold_is_reverse(const Var *v)
-{
-    return v->op == OP_PREFIX && fold_flags(v) & PREFIX_REVERSE;
 }
 
 typedef struct WaitingFold {

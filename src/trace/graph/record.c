@@ -3,6 +3,8 @@
  */
 #include "trace/graph/record.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -284,31 +286,45 @@ bool record_outputs(RecordedBody *out, size_t count, const VarId *ids)
     return true;
 }
 
-/* What stands in front of the number of a variable that a user never sees. */
-static const char *role_of(VarId id)
+/* What a message calls a part of a region. */
+static void name_part(char *out, size_t size, const RecordPart *part)
 {
-    const Op op = var_get(id)->op;
-    return op == OP_PRINT ? "print " : var_get(id)->type == VarTypeVoid ? "write " : "";
+    const Var *v = var_get(part->id);
+    if (part->role)
+        snprintf(out, size, part->role, part->number);
+    else
+        snprintf(out, size, "%sr%u", v->op == OP_PRINT           ? "print "
+                                     : v->type == VarTypeVoid ? "write "
+                                                              : "", part->id);
+}
+
+bool record_join_size(RecordSize *s, VarId id, const char *role, uint32_t number)
+{
+    const RecordPart part = { id, role, number };
+    const Var *v = var_get(id);
+    uint32_t n = var_lanes(v);
+    TRY(v->device == s->device ||
+        node_same_device(s->device, v->device, "%s '%s': operands", s->what, s->name),
+        false);
+    if (n == 1 || n == s->size)
+        return true;
+    if (s->size != 1) {
+        char first[64], name[64];
+        name_part(first, sizeof first, &s->first);
+        name_part(name, sizeof name, &part);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s '%s': %s has %u entries and %s has %u entries, expected "
+                         "equal sizes or 1", s->what, s->name, first, s->size, name, n);
+    }
+    s->size = n;
+    s->first = part;
+    return true;
 }
 
 bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; ++i) {
-        const Var *v = var_get(ids[i]);
-        uint32_t n = var_lanes(v);
-        TRY(v->device == s->device ||
-            node_same_device(s->device, v->device, "%s '%s': operands", s->what,
-                             s->name), false);
-        if (n == 1 || n == s->size)
-            continue;
-        if (s->size != 1)
-            return error_set(JIT_ERROR_ARGUMENT,
-                             "%s '%s': %sr%u has %u entries and %sr%u has %u, expected "
-                             "equal sizes or 1", s->what, s->name, role_of(s->first),
-                             s->first, s->size, role_of(ids[i]), ids[i], n);
-        s->size = n;
-        s->first = ids[i];
-    }
+    for (uint32_t i = 0; i < count; ++i)
+        TRY(record_join_size(s, ids[i], NULL, 0), false);
     return true;
 }
 

@@ -101,15 +101,24 @@ bool record_written_before(const ThreadState *ts, VarId from, VarId to);
 bool record_is_symbolic(const ThreadState *ts);
 /** Note the outputs of a body. False: out of memory. */
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids);
-/** The number of lanes that what a region is made of has in common, and its device. */
+/** What a region is made of: in messages 'role' with its number ("state %u"), or the
+ *  variable if that is NULL. */
+typedef struct RecordPart {
+    VarId id;
+    const char *role;
+    uint32_t number;
+} RecordPart;
+/** The number of lanes that all parts have in common, and their device. */
 typedef struct RecordSize {
     const char *what, *name; /* for messages */
-    uint32_t size;           /* as far as known, first 1 */
-    VarId first;             /* that had it */
     uint8_t device;
+    uint32_t size;           /* as far as known, first 1 */
+    RecordPart first;        /* that had it */
 } RecordSize;
-/** These are on the device and have one entry or as many as those before, or else: an
+/** This is on the device and has one entry or as many as those before, or else: an
  *  error. */
+bool record_join_size(RecordSize *s, VarId id, const char *role, uint32_t number);
+/** The same for some variables. */
 bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count);
 bool record_join_body(RecordSize *s, const RecordedBody *body);
 /** Let go of a body; it may be used anew. */

@@ -321,7 +321,7 @@ static Code *compile(const Program *program, const CodeSpec *spec)
     if (code) {
         Code *base = &code->native.cpu.code;
         code->native.cpu = (CpuCode){ .code = { 1, release }, .run = native_launch,
-                                      .adds = true };
+                                      .adds = true, .lane_ps = 20 };
         if (!make_code(code, n, program, spec->hash)) {
             release(base);
             code = NULL;
@@ -418,5 +418,4 @@ const Engine native_engine = { .name = "native",
                                .heeds_lanes = native_copies_heed_lanes,
                                .code_size = code_size,
                                .write_ir = write_ir,
-                               .lane_ps = 20,
                                .compile_estimate = compile_estimate };

@@ -1,11 +1,61 @@
 /*
- * spans.c -- see spans.h
+ * cpu_describe.c -- see cpu_describe.h
+ *
+ * Costs are sums over instructions, of which the engine says how long they take.
  *
  * Arrays that are loaded and stored have an entry for each lane. One that is gathered
  * from may have an entry for each row of lanes, if every gather's index is the number
  * of the lane divided by the same number; any other use of its address says nothing.
  */
-#include "kernel/spans.h"
+#include "device/cpu/cpu_describe.h"
+
+#include "device/cpu/cpu_code.h"
+#include "ir/program.h"
+
+enum {
+    /* Picoseconds (measured on Zen 4, in cache). */
+    COST_STREAM = 40,  /* a lane of a load or store, beyond the operation as such */
+    COST_RANDOM = 500, /* a lane of a gather or scatter, likewise */
+    MOST_COST = 1 << 30 /* of a lane: times lanes, there is no overflow */
+};
+
+/* Local arrays are in the caches. */
+#define ACCESS_COST(group, memory)                                  \
+    ((memory) == MEMORY_NONE || (group) == GROUP_LOCAL ? 0          \
+     : (group) == GROUP_MEMORY                         ? COST_RANDOM \
+                                                       : COST_STREAM)
+
+static const uint16_t access_cost[OP_COUNT] = {
+#define OP(name, text, group, arity, roles, operands, result, aux, memory, flags) \
+    [OP_##name] = ACCESS_COST(GROUP_##group, MEMORY_##memory),
+#include "ir/ops.def"
+#undef OP
+};
+
+static void add_body(CpuCode *code, const Program *p)
+{
+    uint64_t memory = 0, operations = 0;
+    for (uint32_t i = 0; i < p->inst_count; ++i) {
+        /* Nobody could predict a branch. */
+        uint64_t each = !(p->insts[i].flags & INST_UNIFORM);
+        memory += -each & access_cost[p->insts[i].op];
+        operations += each;
+    }
+    code->cost.lane += memory + operations * code->lane_ps;
+    code->cost.step += (uint64_t) p->inst_count * code->step_ps;
+}
+
+/* Bodies of loops and callables count once each. */
+static void find_cost(CpuCode *code, const Program *p)
+{
+    CpuCost *cost = &code->cost;
+    *cost = (CpuCost) { .loops = program_may_last(p) };
+    add_body(code, p);
+    for (uint32_t i = 0; i < p->callable_count; ++i)
+        add_body(code, p->callables[i]);
+    cost->lane = cost->lane < MOST_COST ? cost->lane : MOST_COST;
+    cost->step = cost->step < MOST_COST ? cost->step : MOST_COST;
+}
 
 static CpuSpan *find(CpuSpans *spans, uint32_t word)
 {
@@ -61,7 +111,7 @@ static void note_pointers(CpuSpans *spans, const Program *p, const Inst *inst)
     }
 }
 
-CpuSpans spans_find(const Program *p)
+static CpuSpans find_spans(const Program *p)
 {
     CpuSpans spans = { 0 };
     for (uint32_t i = 0; i < p->inst_count && !p->callable_count; ++i) {
@@ -75,4 +125,12 @@ CpuSpans spans_find(const Program *p)
     if (spans.full)
         spans.count = 0;
     return spans;
+}
+
+void cpu_describe(Device *device, const Program *program, Code *code)
+{
+    CpuCode *cpu = (CpuCode *) (void *) code;
+    (void) device;
+    find_cost(cpu, program);
+    cpu->spans = find_spans(program);
 }
