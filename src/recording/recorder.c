@@ -439,8 +439,10 @@ static bool add_command(const Note *n)
         TRY(add_use(n, i), false);
     n->f->pattern = command_like(n->c, n->c->size);
     TRY(n->f->pattern, false);
-    if (n->f->launch.kernel)
+    if (n->f->launch.kernel) {
         cache_retain(n->f->launch.kernel);
+        recording_bind(out, n->f);
+    }
     out->commands[out->command_count++] = *n->f;
     return true;
 }
