@@ -50,7 +50,7 @@ typedef enum SlotExtent {
     EXTENT_ITEMS_OR_ONE, /* or a single one for all items */
     EXTENT_ONE,
     EXTENT_BLOCKS,       /* one for each block */
-    EXTENT_RECORDS,      /* ... for each bucket of each block, but not more than items */
+    EXTENT_RECORDS,      /* one for each bucket of each block, up to its size */
     EXTENT_COPIES,       /* from the first one of the first copy to the last one */
     EXTENT_FIRST_MATRIX, /* to the last one of this operand of a product */
     EXTENT_SECOND_MATRIX
