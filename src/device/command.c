@@ -289,17 +289,18 @@ static bool has_blocks(const Command *c, uint64_t block, uint64_t stride)
 static bool has_folds(const Command *c)
 {
     const Fold *fold = command_folds(c), *end = fold + c->launch.folds;
-    bool strided = false, others = false;
+    uint64_t stride = 1;
+    uint32_t op = 0;
     for (; fold < end; ++fold) {
         TRY(has_blocks(c, fold->block, fold->stride), false);
         if (fold->op <= FOLD_DOT &&
             c->size / fold->block * type_info[fold->type].size >
                 c->slots[fold->target].bytes)
             return false;
-        strided |= fold->stride > 1;
-        others |= fold->op >= ReduceOpCount;
+        stride = fold->stride > stride ? fold->stride : stride;
+        op = fold->op > op ? fold->op : op;
     }
-    return !(strided && others);
+    return stride == 1 || op < ReduceOpCount;
 }
 
 /* Is the result of a product as large as its matrices say? */
@@ -316,7 +317,6 @@ static bool has_matrices(const Command *c)
 static bool fits_itself(const Command *c)
 {
     switch (c->kind) {
-    case COMMAND_LAUNCH: return has_folds(c);
     case COMMAND_REDUCE:
     case COMMAND_PREFIX: return has_blocks(c, c->reduce.block, c->reduce.stride);
     case COMMAND_SORT: return has_blocks(c, c->sort.block, 1);
@@ -335,7 +335,11 @@ bool command_fits(const Command *c)
 {
     const SlotInfo *slots = command_info[c->kind].slots;
     const bool bytes = c->kind == COMMAND_COPY || c->kind == COMMAND_FILL;
-    bool fits = c->size && (bytes || c->size <= UINT32_MAX) && fits_itself(c);
+    if (!c->size || (c->size > UINT32_MAX && !bytes))
+        return false;
+    if (c->kind == COMMAND_LAUNCH)
+        return has_folds(c);
+    bool fits = fits_itself(c);
     for (uint32_t i = 0; fits && slots[0].access && i < c->slot_count; ++i)
         fits = has_extent(c, &slots[i], i) && is_apart(c, &slots[i], i);
     return fits;
