@@ -8,22 +8,36 @@
 #include "base/alloc.h"
 #include "base/interrupt.h"
 #include "device/device.h"
+#include "ir/type.h"
 
 const CommandInfo command_info[COMMAND_COUNT] = {
-#define SIZES(first, count) offsetof(Command, first), count
-#define NO_SIZES 0, 0
-#define COMMAND(name, text, history, inputs, ...) \
-    [COMMAND_##name] = { text, history, inputs, __VA_ARGS__ },
+#define COMMAND(name, text, history, inputs, flops, slots, parameters)          \
+    [COMMAND_##name] = { text, history, inputs, flops, { slots { 0 } },         \
+                         { parameters 0 } },
+#define NONE
+#define SLOT(access, entry, extent, over, optional) \
+    { access, ENTRY_##entry, EXTENT_##extent, over, optional },
+#define READ(entry, extent) SLOT(SLOT_READ, entry, extent, false, false)
+#define WRITE(entry, extent) SLOT(SLOT_WRITE, entry, extent, false, false)
+#define OVERWRITE(entry, extent) SLOT(SLOT_WRITE, entry, extent, true, false)
+#define CHANGE(entry, extent) SLOT(SLOT_READ_WRITE, entry, extent, true, false)
+#define MAY_READ(entry, extent) SLOT(SLOT_READ, entry, extent, false, true)
+#define MAY_WRITE(entry, extent) SLOT(SLOT_WRITE, entry, extent, false, true)
+#define SIZE(member) offsetof(Command, member),
+#define BITS(member) offsetof(Command, member),
+#define BELOW(...)
+#define BYTES(member)
+#define COUNT(member)
+#define FACTOR(member)
+#define FLAG(member)
+#define FLOATING(member)
+#define NUMBER(member)
+#define OP(member)
+#define SUM(member)
+#define TYPE(member)
 #include "device/commands.def"
-#undef COMMAND
-#undef SIZES
-#undef NO_SIZES
 };
-_Static_assert(sizeof(size_t) == sizeof(uint64_t), "all of them are of one type");
-_Static_assert(offsetof(Command, reduce.stride) ==
-                   offsetof(Command, reduce.block) + sizeof(size_t), "one by one");
-_Static_assert(offsetof(Command, transpose.items) ==
-                   offsetof(Command, transpose.rows) + 2 * sizeof(size_t), "likewise");
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are of one type");
 
 enum { ALIGNMENT = 16 };
 
@@ -179,6 +193,156 @@ bool command_repeats(const Command *first, const Command *second)
                 first->slots[i].buffer == second->slots[k].buffer)
                 return false;
     return true;
+}
+
+/* ------------------------------------------------------------------- extents */
+
+static uint64_t saturated_add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t saturated_product(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* From the first to the last entry of a matrix, in all of the batch. */
+static uint64_t matrix_extent(const GemmShape *s, bool first)
+{
+    bool transpose = first ? s->transpose_a : s->transpose_b;
+    size_t rows = first ? s->m : s->k, columns = first ? s->k : s->n;
+    uint64_t count = transpose ? rows : columns;
+    uint64_t steps = (transpose ? columns : rows) - 1;
+    count = saturated_add(count, saturated_product(steps, first ? s->row_a : s->row_b));
+    for (uint32_t i = 0; i < s->axes; ++i) {
+        const GemmAxis *axis = &s->axis[i];
+        steps = saturated_product(axis->extent - 1,
+                                  first ? axis->stride_a : axis->stride_b);
+        count = saturated_add(count, steps);
+    }
+    return count;
+}
+
+static uint64_t record_extent(const Command *c)
+{
+    uint64_t blocks = (c->size - 1) / c->permutation.block + 1;
+    uint64_t records = saturated_product(blocks, c->permutation.buckets);
+    return records < c->size ? records : c->size;
+}
+
+/* Entries that a slot has to have; a command whose parameters fit each other. */
+static uint64_t find_extent(const Command *c, uint32_t extent)
+{
+    switch (extent) {
+    case EXTENT_ONE: return 1;
+    case EXTENT_BLOCKS: return c->size / c->reduce.block;
+    case EXTENT_RECORDS: return record_extent(c);
+    case EXTENT_COPIES:
+        return saturated_add(c->size, saturated_product(c->combine.copies - 1u,
+                                                        c->combine.stride));
+    case EXTENT_FIRST_MATRIX: return matrix_extent(c->data, true);
+    case EXTENT_SECOND_MATRIX: return matrix_extent(c->data, false);
+    default: return c->size;
+    }
+}
+
+uint32_t command_entry(const Command *c, uint32_t slot)
+{
+    const uint32_t entry = command_info[c->kind].slots[slot].entry;
+    if (entry == ENTRY_ITEM)
+        return c->fill.item_size;
+    if (entry == ENTRY_RESULT && c->sort.positions)
+        return sizeof(uint32_t);
+    return entry >= ENTRY_TYPE ? type_info[command_type(c)].size : entry;
+}
+
+static inline bool has_extent(const Command *c, const SlotInfo *info, uint32_t slot)
+{
+    const uint64_t bytes = c->slots[slot].bytes, entry = command_entry(c, slot);
+    const bool all = info->extent <= EXTENT_FIXED;
+    return bytes / entry >= (all ? c->size : find_extent(c, info->extent)) ||
+           (info->extent == EXTENT_ITEMS_OR_ONE && bytes == entry);
+}
+
+/* Is a buffer that is written no other slot's? */
+static inline bool is_apart(const Command *c, const SlotInfo *info, uint32_t slot)
+{
+    const uint32_t count = info->over || info->access == SLOT_READ ? 0 : c->slot_count;
+    for (uint32_t i = 0; i < count; ++i)
+        if (i != slot && c->slots[i].buffer == c->slots[slot].buffer)
+            return false;
+    return true;
+}
+
+/* Does it consist of whole blocks? With a stride, these are columns. */
+static bool has_blocks(const Command *c, uint64_t block, uint64_t stride)
+{
+    uint64_t matrix = saturated_product(block, stride);
+    return matrix && c->size % matrix == 0;
+}
+
+/* The same of all that a launch reduces, among which nothing else has columns beside
+ * it; and are results as large as that? */
+static bool has_folds(const Command *c)
+{
+    const Fold *fold = command_folds(c), *end = fold + c->launch.folds;
+    uint64_t stride = 1;
+    uint32_t op = 0;
+    for (; fold < end; ++fold) {
+        TRY(has_blocks(c, fold->block, fold->stride), false);
+        if (fold->op <= FOLD_DOT &&
+            c->size / fold->block * type_info[fold->type].size >
+                c->slots[fold->target].bytes)
+            return false;
+        stride = fold->stride > stride ? fold->stride : stride;
+        op = fold->op > op ? fold->op : op;
+    }
+    return stride == 1 || op < ReduceOpCount;
+}
+
+/* Is the result of a product as large as its matrices say? */
+static bool has_matrices(const Command *c)
+{
+    const GemmShape *s = c->data;
+    uint64_t size = saturated_product(s->m, s->n);
+    for (uint32_t i = 0; i < s->axes; ++i)
+        size = saturated_product(size, s->axis[i].extent);
+    return s->k && size && size == c->size;
+}
+
+/* Do size and parameters fit each other? */
+static bool fits_itself(const Command *c)
+{
+    switch (c->kind) {
+    case COMMAND_REDUCE:
+    case COMMAND_PREFIX: return has_blocks(c, c->reduce.block, c->reduce.stride);
+    case COMMAND_SORT: return has_blocks(c, c->sort.block, 1);
+    case COMMAND_TRANSPOSE:
+        return has_blocks(c, saturated_product(c->transpose.rows, c->transpose.columns),
+                          c->transpose.items);
+    case COMMAND_GEMM: return has_matrices(c);
+    case COMMAND_ORDERED: /* its target consists of entries with a number */
+        return c->slots[2].bytes % type_info[c->ordered.type].size == 0 &&
+               c->slots[2].bytes / type_info[c->ordered.type].size <= UINT32_MAX;
+    default: return true;
+    }
+}
+
+bool command_fits(const Command *c)
+{
+    const SlotInfo *slots = command_info[c->kind].slots;
+    const bool bytes = c->kind == COMMAND_COPY || c->kind == COMMAND_FILL;
+    if (!c->size || (c->size > UINT32_MAX && !bytes))
+        return false;
+    if (c->kind == COMMAND_LAUNCH)
+        return has_folds(c);
+    bool fits = fits_itself(c);
+    for (uint32_t i = 0; fits && slots[0].access && i < c->slot_count; ++i)
+        fits = has_extent(c, &slots[i], i) && is_apart(c, &slots[i], i);
+    return fits;
 }
 
 void command_write(const Command *c, Text *out)

@@ -37,20 +37,50 @@ typedef enum CommandKind {
     COMMAND_COUNT
 } CommandKind;
 
-typedef struct CommandInfo {
-    const char *name;
-    int history;     /* KernelType or COMMAND_NO_HISTORY */
-    uint32_t inputs; /* for the history */
-    size_t first_size; /* offset in Command of the parameters that are sizes */
-    uint32_t sizes;    /* how many there are, one behind the other */
-} CommandInfo;
-extern const CommandInfo command_info[COMMAND_COUNT];
-
 typedef enum SlotAccess {
     SLOT_READ = 1,
     SLOT_WRITE = 2, /* all bytes, whatever was there before */
     SLOT_READ_WRITE = 3
 } SlotAccess;
+
+/** How many entries a slot has, by the command's size and parameters. */
+typedef enum SlotExtent {
+    EXTENT_ITEMS,        /* its size, and */
+    EXTENT_FIXED,        /* of which a recording has a number only; */
+    EXTENT_ITEMS_OR_ONE, /* or a single one for all items */
+    EXTENT_ONE,
+    EXTENT_BLOCKS,       /* one for each block */
+    EXTENT_RECORDS,      /* one for each bucket of each block, up to its size */
+    EXTENT_COPIES,       /* from the first one of the first copy to the last one */
+    EXTENT_FIRST_MATRIX, /* to the last one of this operand of a product */
+    EXTENT_SECOND_MATRIX
+} SlotExtent;
+
+/** Bytes of an entry in a slot; these are not numbers: see commands.def. */
+enum {
+    ENTRY_1 = 1, ENTRY_4 = 4, ENTRY_16 = 16, ENTRY_TYPE, ENTRY_ITEM, ENTRY_RESULT
+};
+
+/** A slot of all commands of a kind. */
+typedef struct SlotInfo {
+    uint8_t access; /* SlotAccess; 0: there is none */
+    uint8_t entry, extent;
+    bool over;      /* what is written may be what is read */
+    bool optional;
+} SlotInfo;
+
+/** A row of commands.def. */
+enum { COMMAND_SLOTS = 4, COMMAND_SIZES = 3 };
+typedef struct CommandInfo {
+    const char *name;
+    int history;     /* KernelType or COMMAND_NO_HISTORY */
+    uint32_t inputs; /* for the history, as are */
+    uint32_t flops;
+    SlotInfo slots[COMMAND_SLOTS + 1]; /* none: there may be any */
+    uint16_t sizes[COMMAND_SIZES + 1]; /* offsets of parameters that are sizes; 0: no
+                                          more */
+} CommandInfo;
+extern const CommandInfo command_info[COMMAND_COUNT];
 
 typedef struct Slot {
     Buffer *buffer; /* a reference */
@@ -131,7 +161,8 @@ struct Command {
                              below 'workers', 0: any number; 'prints': the slot of a
                              PrintArea + 1, 0: none; 'data': the words, then Folds */
         struct { uint64_t bits; uint32_t item_size; } fill; /* FILL, POKE */
-        struct { ReduceOp op; VarType type; size_t block, stride;
+        /* Types, and operations behind them, stand in one place: command_type(). */
+        struct { VarType type; ReduceOp op; size_t block, stride;
                  bool exclusive, reverse; } reduce; /* REDUCE, PREFIX; 'stride': from
                              one entry of a block to the next */
         struct { VarType type; } dot;
@@ -140,9 +171,9 @@ struct Command {
         struct { VarType type; size_t rows, columns, items; } transpose; /* of arrays of
                              (any, rows, columns, items) entries */
         struct { VarType type; } gemm; /* 'data': a GemmShape */
-        struct { ReduceOp op; VarType type; size_t stride;
+        struct { VarType type; ReduceOp op; size_t stride;
                  uint32_t copies; } combine;
-        struct { ReduceOp op; VarType type; } ordered; /* Add, Mul; of floats */
+        struct { VarType type; ReduceOp op; } ordered; /* Add, Mul; of floats */
         struct { void (*call)(void *payload); void *payload; } host;
     };
 
@@ -194,6 +225,17 @@ static inline void *command_address(const Command *command, uint32_t slot)
     const Slot *s = &command->slots[slot];
     return (char *) s->buffer->address + s->offset;
 }
+/** The type of entries, of kinds that have one. */
+static inline VarType command_type(const Command *command)
+{
+    return command->reduce.type;
+}
+/** Bytes of an entry in a slot of the row of its kind. */
+uint32_t command_entry(const Command *command, uint32_t slot);
+/** Has each slot all that the command reads and writes of it, as its row, its size and
+ *  its parameters say? And do these fit each other: is it made of whole blocks, ...? Of
+ *  launches: what they reduce; the rest is up to the kernel. */
+bool command_fits(const Command *command);
 /** The folds of a launch. */
 static inline Fold *command_folds(const Command *command)
 {

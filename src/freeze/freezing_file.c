@@ -229,10 +229,16 @@ static bool is_many(const Widths *w, Width width)
     return false;
 }
 
-/* Arrays and sizes that are inputs. */
+/* Arrays and sizes that are inputs. Vectors are loaded at the end of those that lanes
+ * of a launch have entries of. */
 static bool check_inputs(const Frozen *f)
 {
     const Recording *r = &f->recording;
+    for (uint32_t i = 0; i < r->use_count; ++i) {
+        const FrozenArray *a = &r->arrays[r->uses[i].array];
+        if (a->kind == FROZEN_INPUT && a->number < f->input_count && r->uses[i].lane)
+            f->inputs[a->number].padded = true;
+    }
     for (uint32_t i = 0; i < r->array_count; ++i) {
         const FrozenArray *a = &r->arrays[i];
         if (a->kind != FROZEN_INPUT)
@@ -285,7 +291,8 @@ static bool check_array(const Recording *r, const FrozenOutput *out, bool *taken
 {
     if (out->number == RECORDER_UNKNOWN)
         return true; /* nothing, as its size has to be */
-    if (!recording_has_result(r, out->number) || taken[out->number])
+    if (out->number >= r->array_count || r->arrays[out->number].kind < FROZEN_MADE ||
+        taken[out->number])
         return false;
     taken[out->number] = true;
     return true; /* its size is looked at when it is repeated */

@@ -77,7 +77,9 @@ static Replay check_inputs(Repeat *p)
         REPLAY_REFUSED);
     sizes[0] = 0;
     sizes[1] = 1;
-    memset(sizes + 2, 0xff, frozen->input_count * sizeof(*sizes)); /* -1 */
+    /* -1, also of terms, which are not known yet */
+    memset(sizes + 2, 0xff, (frozen->input_count + frozen->recording.widths.count) *
+                                sizeof(*sizes));
     for (uint32_t k = 0; k < frozen->input_count; ++k) {
         const FrozenInput *spec = &frozen->inputs[k];
         const Var *v = hold_input(p, k);

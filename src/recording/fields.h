@@ -17,7 +17,13 @@
 typedef enum FieldSpace {
     OF_NUMBERS,  /* any number */
     OF_POSITIVE, /* any but 0 */
-    OF_TYPES,    /* VarType, of arrays */
+    OF_FOUND,    /* in no file: it follows from the rest */
+    OF_TYPES,    /* VarType, of arrays; */
+    OF_FACTORS,  /* that can be multiplied; */
+    OF_FLOATS,   /* of floats */
+    OF_OPS,      /* ReduceOp */
+    OF_SUMS,     /* Add or Mul */
+    OF_BYTES,    /* 1, 2, 4, 8 */
     OF_SIZES,    /* a term: 1, 2, ... */
     OF_SIZES_OR_0,
     OF_ARRAYS,   /* of the recording, as all that follow: 0, 1, ... */

@@ -2,9 +2,10 @@
  * recorder.c -- what commands of a recording do, with which arrays; see recording.h
  *
  * For each command: which arrays does it read? What is its size, as a Width, and what
- * are those of its results? The second question has a function for each kind of command
- * (kinds[]). Where one has no answer, the sizes of the inputs are pinned, and from then
- * on what cannot be told is a constant.
+ * are those of its results? The second question is answered by the row of its kind
+ * (device/commands.def), and for launches by what they reduce. Where there is no
+ * answer, the sizes of the inputs are pinned, and from then on what cannot be told is a
+ * constant.
  */
 #include <string.h>
 
@@ -208,7 +209,7 @@ static bool note_extents(const Note *n)
     return true;
 }
 
-/* ------------------------------------------------------------ kinds of commands */
+/* ----------------------------------------------------------- sizes of commands */
 
 /* Who submits the command has said what its size is. */
 static bool sized_by_caller(const Note *n)
@@ -241,107 +242,43 @@ static Extent result_of_launch(const Note *n, uint32_t slot)
     return (Extent) { n->f->size, (uint32_t) (c->slots[slot].bytes / c->size) };
 }
 
-static bool note_copy(const Note *n)
+/* It follows from an array that has an entry for each item, if what is written begins
+ * where its array does. */
+static bool sized_by_arrays(const Note *n)
 {
-    return sized_by(n, 0, 1) && !n->c->slots[1].offset;
+    const Command *c = n->c;
+    const SlotInfo *slots = command_info[c->kind].slots;
+    const uint32_t count = slots[0].access ? c->slot_count : 0;
+    for (uint32_t i = 0; i < count; ++i)
+        if (slots[i].access != SLOT_READ && c->slots[i].offset)
+            return false;
+    for (uint32_t i = 0; i < count; ++i)
+        if (slots[i].access == SLOT_READ &&
+            (slots[i].extent == EXTENT_ITEMS ||
+             slots[i].extent == EXTENT_ITEMS_OR_ONE) &&
+            sized_by(n, i, command_entry(c, i)))
+            return true;
+    return false;
 }
 
-static Extent result_of_copy(const Note *n, uint32_t slot)
+/* What a new array in a slot is. False: nothing is known of it. */
+static bool find_result(const Note *n, uint32_t slot, Extent *out)
 {
-    (void) slot;
-    return (Extent) { n->f->size, n->f->unit };
+    const SlotInfo *slots = command_info[n->c->kind].slots;
+    if (n->c->kind == COMMAND_LAUNCH) {
+        *out = result_of_launch(n, slot);
+        return true;
+    }
+    TRY(slots[0].access, false);
+    const uint32_t entry = command_entry(n->c, slot);
+    switch (slots[slot].extent) {
+    case EXTENT_ITEMS: *out = (Extent) { n->f->size, n->f->unit * entry }; break;
+    case EXTENT_BLOCKS: *out = blocks_of(n, 0, entry); break;
+    case EXTENT_ONE: *out = (Extent) { constant(n->r, 1), entry }; break;
+    default: return false;
+    }
+    return true;
 }
-
-static Extent result_of_fill(const Note *n, uint32_t slot)
-{
-    (void) slot;
-    return (Extent) { n->f->size, n->c->fill.item_size };
-}
-
-static bool note_reduce(const Note *n)
-{
-    return sized_by(n, 0, type_info[n->c->reduce.type].size);
-}
-
-static Extent result_of_reduce(const Note *n, uint32_t slot)
-{
-    (void) slot;
-    return blocks_of(n, 0, type_info[n->c->reduce.type].size);
-}
-
-static bool note_dot(const Note *n)
-{
-    uint32_t entry = type_info[n->c->dot.type].size;
-    return sized_by(n, 0, entry) || sized_by(n, 1, entry);
-}
-
-static Extent result_of_dot(const Note *n, uint32_t slot)
-{
-    (void) slot;
-    return (Extent) { constant(n->r, 1), type_info[n->c->dot.type].size };
-}
-
-static Extent result_of_prefix(const Note *n, uint32_t slot)
-{
-    (void) slot;
-    return (Extent) { n->f->size, n->f->unit * type_info[n->c->reduce.type].size };
-}
-
-static bool note_sort(const Note *n)
-{
-    return sized_by(n, 0, type_info[n->c->sort.type].size);
-}
-
-static Extent result_of_sort(const Note *n, uint32_t slot)
-{
-    (void) slot;
-    VarType type = n->c->sort.positions ? VarTypeUInt32 : n->c->sort.type;
-    return (Extent) { n->f->size, n->f->unit * type_info[type].size };
-}
-
-static bool note_transpose(const Note *n)
-{
-    return sized_by(n, 0, type_info[n->c->transpose.type].size);
-}
-
-static Extent result_of_transpose(const Note *n, uint32_t slot)
-{
-    (void) slot;
-    return (Extent) { n->f->size, n->f->unit * type_info[n->c->transpose.type].size };
-}
-
-static Extent result_of_gemm(const Note *n, uint32_t slot)
-{
-    (void) slot;
-    return (Extent) { n->f->size, type_info[n->c->gemm.type].size };
-}
-
-static bool note_compress(const Note *n) { return sized_by(n, 0, 1); }
-
-static Extent result_of_compress(const Note *n, uint32_t slot)
-{
-    return (Extent) { slot == 1 ? n->f->size : constant(n->r, 1), sizeof(uint32_t) };
-}
-
-/* How a command's size follows from its arrays, NULL or false: it does not; and what a
- * new array in a slot is, NULL: nothing is known of it. */
-static const struct {
-    bool (*note)(const Note *n);
-    Extent (*result)(const Note *n, uint32_t slot);
-    const char *refused;
-} kinds[COMMAND_COUNT] = {
-    [COMMAND_LAUNCH] = { NULL, result_of_launch, NULL },
-    [COMMAND_COPY] = { note_copy, result_of_copy, NULL },
-    [COMMAND_FILL] = { NULL, result_of_fill, NULL },
-    [COMMAND_REDUCE] = { note_reduce, result_of_reduce, NULL },
-    [COMMAND_DOT] = { note_dot, result_of_dot, NULL },
-    [COMMAND_PREFIX] = { note_reduce, result_of_prefix, NULL },
-    [COMMAND_COMPRESS] = { note_compress, result_of_compress, NULL },
-    [COMMAND_SORT] = { note_sort, result_of_sort, NULL },
-    [COMMAND_TRANSPOSE] = { note_transpose, result_of_transpose, NULL },
-    [COMMAND_GEMM] = { NULL, result_of_gemm, NULL },
-    [COMMAND_HOST] = { NULL, NULL, "a function of the host is called" },
-};
 
 /* ------------------------------------------------------------------ commands */
 
@@ -376,9 +313,8 @@ static bool add_result(const Note *n, uint32_t slot, bool known)
     const Widths *w = &n->r->recording.widths;
     size_t bytes = s->buffer->size;
     Extent extent = { 0, 0 };
-    bool whole = known && kinds[n->c->kind].result && s->bytes == bytes && !s->offset;
-    if (whole)
-        extent = kinds[n->c->kind].result(n, slot);
+    bool whole = known && s->bytes == bytes && !s->offset &&
+                 find_result(n, slot, &extent);
     if (whole && extent.width &&
         (uint64_t) width_value(w, extent.width) * extent.entry != bytes)
         whole = false;
@@ -425,8 +361,7 @@ static bool add_command(const Note *n)
     Recording *out = &n->r->recording;
     TRY(vec_reserve(&out->commands, &out->command_capacity, out->command_count + 1,
                     sizeof(FrozenCommand)), false);
-    bool known = sized_by_caller(n) ||
-                 (kinds[n->c->kind].note && kinds[n->c->kind].note(n));
+    bool known = sized_by_caller(n) || sized_by_arrays(n);
     if (!known) {
         n->f->size = unknown(n->r, n->c->size);
         n->f->unit = 1;
@@ -439,8 +374,10 @@ static bool add_command(const Note *n)
         TRY(add_use(n, i), false);
     n->f->pattern = command_like(n->c, n->c->size);
     TRY(n->f->pattern, false);
-    if (n->f->launch.kernel)
+    if (n->f->launch.kernel) {
         cache_retain(n->f->launch.kernel);
+        recording_bind(out, n->f);
+    }
     out->commands[out->command_count++] = *n->f;
     return true;
 }
@@ -484,8 +421,8 @@ void recorder_note(void *recorder, const Command *c)
     f.count = c->slot_count - (f.launch.checks != 0); /* reports are not arrays */
     if (c->kind == COMMAND_LAUNCH && c->launch.prints)
         --f.count;
-    if (kinds[c->kind].refused)
-        recorder_refuse(r, kinds[c->kind].refused);
+    if (c->kind == COMMAND_HOST)
+        recorder_refuse(r, "a function of the host is called");
     else if (!add_command(&(Note) { r, c, &f }))
         fail(r);
     r->size = r->extents = 0;

@@ -52,6 +52,8 @@ typedef struct FrozenUse {
     Width width; /* its bytes: width * entry */
     uint32_t entry;
     uint32_t access, word;
+    uint16_t lane, once; /* of a launch: bytes that each lane uses of it, and that one
+                            does for all; recording_bind() */
     size_t offset;
 } FrozenUse;
 
@@ -239,10 +241,12 @@ static inline uint64_t recording_size(const FrozenCommand *f, const int64_t *val
 {
     return (uint64_t) values[f->size] * f->unit;
 }
+/** Find out what the lanes of a launch use of each array. */
+void recording_bind(const Recording *r, const FrozenCommand *f);
 /** Fill in all else that sizes and buffers of arrays decide, in a command that is like
- *  the pattern. Inputs are locked, or the caller's alone. False: it does not consist of
- *  whole blocks, or something that it uses does not lie within its array. What was
- *  recorded has guards for that; of what was loaded it is not known before. */
+ *  the pattern. Inputs are locked, or the caller's alone. False: its parameters do not
+ *  fit each other, or something that it reads or writes does not lie within its array.
+ *  What was recorded has guards for that; of what was loaded it is not known before. */
 bool recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
                     Buffer *const *buffers, const int64_t *values);
 /** A command for these buffers of arrays; a launch tells 'done' of its end, which may

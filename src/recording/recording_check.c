@@ -1,343 +1,225 @@
 /*
- * recording_check.c -- do the parts of a recording that was read from a file fit each
- * other?
+ * recording_check.c -- may a recording that was read from a file be repeated?
  *
- * That all references exist is known. Here the commands are followed in order, as they
- * are when it is repeated, blocks of loops once: each uses arrays that are there, and
- * sizes that are known by then; and the arrays are as large as what the command reads
- * and writes of them. Behind a loop, nothing is there that its block makes, as in a
- * repetition without an iteration. Two sizes are equal for all inputs if they are one
- * term, or guards say so, which makes classes of terms.
+ * That all references exist is known from the tables. Here is what a repetition relies
+ * on beside that: only what is made is written, loops lie within each other, launches
+ * have what their kernels expect. Whether arrays are as large as what is read and
+ * written of them is looked at each time a command is made (recording_fill()), of all
+ * recordings. An array that nobody has written has any contents, and a size that is not
+ * known yet is negative, which no array and no command is (recording_walk.c).
  */
-#include <string.h>
+#include "ir/reduce_rule.h"
+#include "ir/type.h"
+#include "kernel/cache.h"
+#include "recording/recording_fields.h"
+#include "recording/recording_file.h"
 
-#include "base/alloc.h"
-#include "base/error.h"
-#include "recording/recording_check.h"
-
-/* -------------------------------------------------------------------- sizes */
-
-static void join(const Check *c, Width a, Width b)
+/* Is it an array of which a repetition has references of its own? */
+static bool is_made(const Recording *r, uint32_t array)
 {
-    Width from = c->same[a], to = c->same[b];
-    for (uint32_t i = 1; i < c->r->widths.count; ++i)
-        if (c->same[i] == from)
-            c->same[i] = to;
+    return r->arrays[array].kind >= FROZEN_MADE;
 }
 
-/* It is at least so much. */
-static void exceed(const Check *c, Width width, int64_t value)
+static bool has_part(uint64_t first, uint64_t count, uint64_t all)
 {
-    int64_t *least = &c->least[c->same[width]];
-    if (*least < value)
-        *least = value;
+    return first <= all && count <= all - first;
 }
 
-/* It is always the same. */
-static void fix(const Check *c, Width width, int64_t value)
+/* ----------------------------------------------------------------- launches */
+
+/* Commands of a file may share uses. */
+static void need(uint16_t *bytes, uint32_t least)
 {
-    if (value >= 0)
-        c->fixed[c->same[width]] = value;
-    exceed(c, width, value);
+    if (*bytes < least)
+        *bytes = (uint16_t) least;
 }
 
-/* What is known of a term that is computed from others. */
-static void make_joined(const Check *c, Width width)
+/* Non-uniform loads are of an entry for each lane. */
+static void bind_loads(const Recording *r, const FrozenCommand *f, const Program *p)
 {
-    const WidthTerm *term = &c->r->widths.terms[width];
-    Width a = c->same[term->a], b = c->same[term->b];
-    int64_t value;
-    if (c->fixed[a] >= 0 && c->fixed[b] >= 0 &&
-        width_apply(term->op, c->fixed[a], c->fixed[b], &value))
-        fix(c, width, value);
-    bool grows = term->op == WIDTH_ADD || term->op == WIDTH_MUL ||
-                 (term->op == WIDTH_DIV && c->fixed[b] > 0);
-    if (grows && c->least[a] >= 0 && c->least[b] >= 0 &&
-        width_apply(term->op, c->least[a], c->least[b], &value))
-        exceed(c, width, value);
-}
-
-/* Has a guard been looked at by now? */
-static bool is_checked(const Check *c, const WidthGuard *guard)
-{
-    return check_is_known(c, guard->a) && check_is_known(c, guard->b);
-}
-
-/* By what is known by now: anew for each number that is read. */
-static void make_classes(const Check *c)
-{
-    const Widths *w = &c->r->widths;
-    for (uint32_t i = 1; i < w->count; ++i) {
-        c->same[i] = i;
-        c->fixed[i] = -1;
-        c->least[i] = INT64_MIN;
+    for (uint32_t i = 0; i < p->inst_count; ++i) {
+        const Inst *inst = &p->insts[i];
+        if (inst->op != OP_LOAD || inst->flags & INST_UNIFORM)
+            continue;
+        for (uint32_t k = f->first; k < f->first + f->count; ++k)
+            if (r->uses[k].word == inst->aux)
+                need(&r->uses[k].lane, type_info[inst->type].size);
     }
-    for (uint32_t i = 0; i < w->guard_count; ++i)
-        if (w->guards[i].relation == WIDTH_EQUAL && is_checked(c, &w->guards[i]))
-            join(c, w->guards[i].a, w->guards[i].b);
-    for (uint32_t i = 1; i < w->count; ++i)
-        if (w->terms[i].op == WIDTH_CONSTANT)
-            fix(c, i, w->terms[i].value);
-        else if (w->terms[i].op < WIDTH_ADD)
-            exceed(c, i, 0);
-    for (uint32_t i = 0; i < w->guard_count; ++i) {
-        const WidthGuard *guard = &w->guards[i];
-        if (guard->relation == WIDTH_NOT_LESS && width_is_constant(w, guard->b) &&
-            is_checked(c, guard))
-            exceed(c, guard->a, width_value(w, guard->b));
+}
+
+static void bind_fold(const Recording *r, const FrozenCommand *f, const Fold *fold)
+{
+    FrozenUse *uses = &r->uses[f->first], *target = &uses[fold->target];
+    const uint32_t size = type_info[fold->type].size;
+    for (uint32_t i = 0; i < 2; ++i)
+        if (!(fold->source[i] & FOLD_TILE)) /* nor FOLD_NONE */
+            need(&uses[fold->source[i]].lane, size);
+    if (fold->op == FOLD_PREFIX)
+        need(&target->lane, size);
+    if (fold->op == FOLD_COMPRESS) { /* the number comes behind the positions */
+        need(&target->lane, sizeof(uint32_t));
+        need(&target->once, sizeof(uint32_t));
     }
-    for (uint32_t i = 1; i < w->count; ++i)
-        if (w->terms[i].op >= WIDTH_ADD)
-            make_joined(c, i);
 }
 
-/* --------------------------------------------------------------------- uses */
-
-/* Is it made by the block of a loop? */
-static bool in_block(const Check *c, const FrozenLoop *loop, uint32_t array)
+void recording_bind(const Recording *r, const FrozenCommand *f)
 {
-    return c->since[array] >= loop->first + 2;
+    const Program *p = f->launch.kernel->program;
+    bind_loads(r, f, p);
+    for (uint32_t i = 0; i < p->callable_count; ++i)
+        bind_loads(r, f, p->callables[i]);
+    for (uint32_t i = f->first; i < f->first + f->count; ++i) {
+        FrozenUse *use = &r->uses[i];
+        const Param *param = use->word < p->param_count ? &p->params[use->word] : NULL;
+        if (param && param->kind == PARAM_OUTPUT)
+            need(&use->lane, type_info[param->type].size);
+        if (param && param->kind == PARAM_INPUT && !use->lane)
+            need(&use->once, type_info[param->type].size);
+    }
+    for (uint32_t i = 0; i < f->pattern->launch.folds; ++i)
+        bind_fold(r, f, &command_folds(f->pattern)[i]);
 }
 
-/* Is it the state of the loop? */
-static bool is_state(const Check *c, const FrozenLoop *loop, uint32_t array)
+/* Is a slot an argument that is an address, and written if that one is? */
+static bool check_word(const FrozenCommand *f, const FrozenUse *use)
 {
-    for (uint32_t i = 0; i < loop->states; ++i)
-        if (c->r->states[loop->state + i].array == array)
-            return true;
-    return false;
+    const Program *program = f->launch.kernel->program;
+    if (use->word == SLOT_NO_WORD)
+        return true;
+    TRY(use->word < program->param_count && !use->offset, false);
+    const Param *param = &program->params[use->word];
+    bool writes = param->kind == PARAM_OUTPUT || param->written;
+    return param->kind <= PARAM_POINTER && (!writes || use->access & SLOT_WRITE);
 }
 
-/* Is there an array, or one that need not be written, from some point on, behind all
- * commands up to 'last'? */
-static bool is_there(const Check *c, uint32_t array, uint32_t point, uint32_t last)
+/* What is reduced: a tile, or an array. */
+static bool check_source(const FrozenCommand *f, const Fold *fold, uint32_t source)
 {
-    const FrozenArray *a = &c->r->arrays[array];
-    if (a->kind == FROZEN_MADE && !c->since[array] && a->number == FROZEN_UNDEFINED)
-        c->since[array] = point;
-    return a->kind == FROZEN_INPUT || a->kind == FROZEN_CONSTANT ||
-           (a->kind == FROZEN_MADE && c->since[array] && a->last >= last);
+    const Program *program = f->launch.kernel->program;
+    if (!(source & FOLD_TILE) || source == FOLD_NONE)
+        return source == FOLD_NONE || source < f->count;
+    TRY((source & ~FOLD_TILE) < program->param_count, false);
+    const Param *param = &program->params[source & ~FOLD_TILE];
+    return param->kind == PARAM_OUTPUT && param->reduced && param->type == fold->type &&
+           reduce_rule_shares(param->reduced, fold_reduced(fold), (VarType) fold->type);
 }
 
-static bool check_use(const Check *c, const FrozenUse *use, uint32_t command)
+/* Is there such a reduction? */
+static bool check_rule(const Fold *fold)
 {
-    const FrozenArray *a = &c->r->arrays[use->array];
-    bool made = a->kind == FROZEN_MADE;
-    if (!check_is_known(c, use->width) || !check_is_known(c, a->width))
-        return false;
-    if (made && use->access == SLOT_WRITE && !c->since[use->array])
-        c->since[use->array] = command + 2;
-    if (!use->access || !is_there(c, use->array, command + 2, command) ||
-        (!made && use->access != SLOT_READ))
-        return false;
-    for (uint32_t i = c->inside; made && i != RECORDER_UNKNOWN;
-         i = recording_outer(c->r, i)) {
-        const FrozenLoop *loop = &c->r->loops[i];
-        if (in_block(c, loop, use->array))
-            return true;
-        if (a->last < loop->end || /* the next iteration needs it, too */
-            (use->access != SLOT_READ && is_state(c, loop, use->array)))
-            return false;
+    if (fold->op == FOLD_COMPRESS)
+        return fold->type == VarTypeBool;
+    ReduceOp op = fold->op == FOLD_DOT      ? ReduceOpAdd
+                  : fold->op == FOLD_PREFIX ? (ReduceOp) fold->rule
+                                            : (ReduceOp) fold->op;
+    return fold->op < FOLD_COUNT && fold->op != FOLD_SQUARES &&
+           reduce_rule_defined(op, (VarType) fold->type);
+}
+
+static bool check_fold(const Recording *r, const FrozenCommand *f, const Fold *fold)
+{
+    return check_rule(fold) && fold->target < f->count &&
+           r->uses[f->first + fold->target].access & SLOT_WRITE &&
+           (fold->op != FOLD_COMPRESS || f->pattern->launch.folds == 1) &&
+           fold->source[0] != FOLD_NONE &&
+           (fold->op == FOLD_DOT) == (fold->source[1] != FOLD_NONE) &&
+           check_source(f, fold, fold->source[0]) &&
+           check_source(f, fold, fold->source[1]);
+}
+
+/* Which arguments are addresses, and have an array? */
+static bool has_arrays(const Recording *r, const FrozenCommand *f)
+{
+    const Program *program = f->launch.kernel->program;
+    for (uint32_t slot = 0; slot < program->param_count; ++slot) {
+        bool found = program->params[slot].kind > PARAM_POINTER;
+        for (uint32_t i = 0; !found && i < f->count; ++i)
+            found = r->uses[f->first + i].word == slot;
+        for (uint32_t i = 0; !found && i < f->pattern->launch.folds; ++i) {
+            const Fold *fold = &command_folds(f->pattern)[i];
+            found = fold->source[0] == (FOLD_TILE | slot) ||
+                    fold->source[1] == (FOLD_TILE | slot);
+        }
+        TRY(found, false);
     }
     return true;
 }
 
-static bool check_array(const Check *c, const FrozenArray *a)
+static bool check_launch(const Recording *r, const FrozenCommand *f)
 {
-    const Recording *r = c->r;
-    int64_t width = c->fixed[c->same[a->width]];
-    return a->kind != FROZEN_CONSTANT ||
-           (a->number < r->constant_count && width >= 0 &&
-            (uint64_t) width * a->entry <= r->constants[a->number]->size);
+    const FrozenLaunch *launch = &f->launch;
+    const Program *program = launch->kernel->program;
+    TRY(f->pattern->launch.words == program->param_count &&
+            launch->checks == program->check_count &&
+            has_part(launch->bound, launch->checks, r->bound_count) &&
+            (!launch->checks || program_find_param(program, PARAM_REPORT) ==
+                                    program->param_count - 1), false);
+    for (uint32_t i = 0; i < f->count; ++i)
+        TRY(check_word(f, &r->uses[f->first + i]), false);
+    for (uint32_t i = 0; i < f->pattern->launch.folds; ++i)
+        TRY(check_fold(r, f, &command_folds(f->pattern)[i]), false);
+    TRY(has_arrays(r, f), false);
+    recording_bind(r, f);
+    return true;
+}
+
+/* ----------------------------------------------------------------- commands */
+
+/* Is each array used as its slot is in all commands of the kind? */
+static bool check_slots(const Recording *r, const FrozenCommand *f)
+{
+    const SlotInfo *slots = command_info[f->pattern->kind].slots;
+    for (uint32_t i = 0; i < f->count; ++i)
+        TRY(r->uses[f->first + i].access == slots[i].access, false);
+    return true;
+}
+
+static bool is_bool(const bool *value) { return *(const unsigned char *) value <= 1; }
+
+static bool check_command(const Recording *r, const FrozenCommand *f)
+{
+    const Command *p = f->pattern;
+    TRY(has_part(f->extent, recording_extents(p), r->extent_count), false);
+    if (p->kind == COMMAND_LAUNCH)
+        return check_launch(r, f);
+    TRY(!f->launch.checks && !f->launch.report && check_slots(r, f), false);
+    const GemmShape *s = p->kind == COMMAND_GEMM ? p->data : NULL;
+    return !s || (is_bool(&s->transpose_a) && is_bool(&s->transpose_b));
 }
 
 /* -------------------------------------------------------------------- whole */
 
-/* What is read after 'behind' commands, each time before their arrays are given up. */
-static bool check_reads(Check *c, uint32_t behind)
+/* Does a loop lie within the one around it, and its block within that one's? */
+static bool check_loop(const Recording *r, uint32_t number)
 {
-    const Recording *r = c->r;
-    uint32_t last = behind ? behind - 1 : 0, reads = c->reads;
-    for (; c->reads < r->read_count && r->reads[c->reads].behind == behind;
-         ++c->reads) {
-        const FrozenRead *read = &r->reads[c->reads];
-        const WidthTerm *term = &r->widths.terms[read->width];
-        if (term->op != WIDTH_READ || term->a != c->reads ||
-            !check_is_known(c, read->place) ||
-            r->arrays[read->array].kind != FROZEN_MADE ||
-            !is_there(c, read->array, behind + 1, last) ||
-            !recording_writer(r, behind, read->array))
-            return false;
-    }
-    if (c->reads != reads)
-        make_classes(c);
-    for (; c->contents < r->content_count && r->contents[c->contents].behind == behind;
-         ++c->contents) {
-        const FrozenContent *content = &r->contents[c->contents];
-        if (!is_there(c, content->array, behind + 1, last) ||
-            content->offset > SIZE_MAX - content->bytes ||
-            content->first > r->content_bytes ||
-            content->bytes > r->content_bytes - content->first)
-            return false;
-    }
-    return true;
-}
-
-static bool check_command(const Check *c, uint32_t number)
-{
-    const FrozenCommand *f = &c->r->commands[number];
-    if (!check_is_known(c, f->size))
-        return false;
-    for (uint32_t i = 0; i < f->count; ++i)
-        if (!check_use(c, &c->r->uses[f->first + i], number))
-            return false;
-    return check_parameters(c, f);
-}
-
-static bool same_bytes(const Check *c, uint32_t array, uint32_t other)
-{
-    const FrozenArray *a = &c->r->arrays[array], *b = &c->r->arrays[other];
-    return a->entry == b->entry && check_is_known(c, a->width) &&
-           check_is_known(c, b->width) && c->same[a->width] == c->same[b->width];
-}
-
-/* A byte that is there, made by a command behind a point: is there an iteration? */
-static bool check_byte(const Check *c, uint32_t array, uint32_t since, uint32_t last)
-{
-    const FrozenArray *a = &c->r->arrays[array];
-    return a->kind == FROZEN_MADE && c->since[array] >= since && a->last >= last &&
-           c->fixed[c->same[a->width]] >= 1;
-}
-
-/* Is a loop where it can be, in the one around it? */
-static bool check_loop(const Check *c, const FrozenLoop *loop)
-{
-    const Recording *r = c->r;
-    const uint32_t inside = c->inside;
-    const uint32_t end = inside == RECORDER_UNKNOWN
-                             ? r->loop_count : inside + 1 + r->loops[inside].inner;
-    if (loop->end < loop->first || loop->end > r->command_count || loop->least > 1 ||
-        loop->least > loop->most || loop->inner > end - c->loops ||
-        loop->arrays > loop->arrays_end || loop->arrays_end > r->array_count ||
-        loop->state > r->state_count || loop->states > r->state_count - loop->state)
-        return false;
-    if (!loop->most && (loop->end > loop->first || loop->inner || loop->states))
-        return false;
-    return inside == RECORDER_UNKNOWN || (loop->first > r->loops[inside].first &&
-                                          loop->end <= r->loops[inside].end);
-}
-
-/* Arrays are what the state is in the beginning. */
-static bool enter_loop(Check *c)
-{
-    const Recording *r = c->r;
-    const uint32_t number = c->loops++;
     const FrozenLoop *loop = &r->loops[number];
-    TRY(check_loop(c, loop) && check_byte(c, loop->enter, 1, UINT32_MAX), false);
-    for (uint32_t i = loop->arrays; i < loop->arrays_end; ++i)
-        if (c->since[i])
-            return false;
-    for (uint32_t i = 0; i < loop->states; ++i) {
-        const FrozenState *s = &r->states[loop->state + i];
-        if (r->arrays[s->array].kind != FROZEN_MADE || c->since[s->array] ||
-            !is_there(c, s->initial, loop->first + 1, loop->first))
-            return false;
-        if (same_bytes(c, s->array, s->initial))
-            c->since[s->array] = loop->first + 1;
-    }
-    if (loop->most)
-        c->inside = number;
-    return true;
+    const uint32_t outer = recording_outer(r, number);
+    const FrozenLoop *around = outer == RECORDER_UNKNOWN ? NULL : &r->loops[outer];
+    const uint32_t end = around ? outer + 1 + around->inner : r->loop_count;
+    TRY(loop->first <= loop->end && loop->end <= r->command_count &&
+            loop->inner <= end - number - 1 && loop->arrays <= loop->arrays_end &&
+            loop->arrays_end <= r->array_count &&
+            has_part(loop->state, loop->states, r->state_count), false);
+    TRY(!around || (loop->first >= around->first && loop->end <= around->end), false);
+    return loop->most <= 1 || loop->first < loop->end; /* or it could go on for ever */
 }
 
-/* It is read whether there is another iteration, and what the block has made becomes
- * the state, which is there also before an iteration if it has the same size. All else
- * that the block has made is gone. */
-static bool leave_loop(Check *c)
+bool recording_check(const Recording *r)
 {
-    const Recording *r = c->r;
-    const FrozenLoop *loop = &r->loops[c->inside];
-    TRY(c->loops == c->inside + 1 + loop->inner, false); /* all of them were met */
-    const bool single = loop->again == loop->enter;
-    TRY(single ? loop->most == 1
-               : check_byte(c, loop->again, loop->first + 2, loop->end - 1), false);
-    for (uint32_t i = 0; i < loop->states; ++i) {
-        const FrozenState *s = &r->states[loop->state + i];
-        if (r->arrays[s->next].kind != FROZEN_MADE || !in_block(c, loop, s->next) ||
-            r->arrays[s->next].last != UINT32_MAX || !same_bytes(c, s->array, s->next))
-            return false;
-        if (!c->since[s->array] && loop->most > 1)
-            return false;
-        if (loop->least)
-            c->since[s->array] = loop->first + 1;
-    }
-    for (uint32_t i = 0; i < r->array_count; ++i) {
-        const bool own = i >= loop->arrays && i < loop->arrays_end;
-        if (!own && in_block(c, loop, i) && r->arrays[i].number != FROZEN_UNDEFINED)
-            return false;
-        if (own)
-            c->since[i] = 0;
-    }
-    c->inside = recording_outer(r, c->inside);
-    return true;
-}
-
-static bool check_commands(Check *c)
-{
-    const Recording *r = c->r;
-    bool ok = check_reads(c, 0);
-    uint32_t i = 0;
-    for (bool more = true; ok && more;) {
-        if (recording_enters(r, c->loops, c->inside, i))
-            ok = enter_loop(c);
-        else if (recording_leaves(r, c->inside, i))
-            ok = leave_loop(c);
-        else if ((more = i < r->command_count))
-            ok = check_command(c, i++);
-        if (c->inside == RECORDER_UNKNOWN)
-            ok = ok && check_reads(c, i);
-    }
-    return ok && c->inside == RECORDER_UNKNOWN && c->loops == r->loop_count &&
-           c->reads == r->read_count && c->contents == r->content_count;
-}
-
-static bool check_all(Check *c)
-{
-    const Recording *r = c->r;
-    make_classes(c);
     for (uint32_t i = 0; i < r->array_count; ++i)
-        if (!check_array(c, &r->arrays[i]))
-            return false;
-    return check_commands(c);
-}
-
-bool recording_check(Recording *r)
-{
-    TRY(width_check(&r->widths, r->read_count), false);
-    Check c = { .r = r, .inside = RECORDER_UNKNOWN };
-    c.same = alloc_zero(r->widths.count + 1, sizeof(Width));
-    c.fixed = alloc_zero(r->widths.count + 1, sizeof(int64_t));
-    c.least = alloc_zero(r->widths.count + 1, sizeof(int64_t));
-    c.since = alloc_zero(r->array_count + 1, sizeof(uint32_t));
-    bool ok = c.same && c.fixed && c.least && c.since && check_all(&c);
-    alloc_free(c.same);
-    alloc_free(c.fixed);
-    alloc_free(c.least);
-    alloc_free(c.since);
-    return ok;
-}
-
-bool recording_has_result(const Recording *r, uint32_t array)
-{
-    if (array >= r->array_count || r->arrays[array].kind != FROZEN_MADE ||
-        r->arrays[array].last != UINT32_MAX)
-        return false;
-    for (uint32_t i = 0; i < r->loop_count; ++i)
-        if (array >= r->loops[i].arrays && array < r->loops[i].arrays_end)
-            return false;
-    bool made = r->arrays[array].number == FROZEN_UNDEFINED ||
-                recording_writer(r, r->command_count, array);
+        TRY(r->arrays[i].kind != FROZEN_CONSTANT ||
+                r->arrays[i].number < r->constant_count, false);
+    for (uint32_t i = 0; i < r->use_count; ++i)
+        TRY(r->uses[i].access == SLOT_READ ||
+                (r->uses[i].access && is_made(r, r->uses[i].array)), false);
+    for (uint32_t i = 0; i < r->content_count; ++i)
+        TRY(has_part(r->contents[i].first, r->contents[i].bytes, r->content_bytes),
+            false);
     for (uint32_t i = 0; i < r->state_count; ++i)
-        made |= r->states[i].array == array;
-    return made;
+        TRY(is_made(r, r->states[i].array) && is_made(r, r->states[i].next), false);
+    for (uint32_t i = 0; i < r->loop_count; ++i)
+        TRY(check_loop(r, i), false);
+    for (uint32_t i = 0; i < r->command_count; ++i)
+        TRY(check_command(r, &r->commands[i]), false);
+    return true;
 }

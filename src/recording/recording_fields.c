@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* 'late' follows from the rest. */
 static const Field term_fields[] = {
     FIELD(WidthTerm, op, OF_ENUM + WIDTH_OPS),
     FIELD(WidthTerm, a, OF_NUMBERS),
     FIELD(WidthTerm, b, OF_NUMBERS),
+    FIELD(WidthTerm, late, OF_FOUND),
     FIELD(WidthTerm, value, OF_NUMBERS),
 };
 _Static_assert(sizeof(WidthTerm) == 24, "a field has no row");
@@ -36,6 +36,8 @@ static const Field use_fields[] = {
     FIELD(FrozenUse, entry, OF_POSITIVE),
     FIELD(FrozenUse, access, OF_ENUM + SLOT_READ_WRITE + 1),
     FIELD(FrozenUse, word, OF_NUMBERS),
+    FIELD(FrozenUse, lane, OF_FOUND),
+    FIELD(FrozenUse, once, OF_FOUND),
     FIELD(FrozenUse, offset, OF_NUMBERS),
 };
 _Static_assert(sizeof(FrozenUse) == 32, "a field has no row");
@@ -124,69 +126,40 @@ _Static_assert(sizeof recording_lists / sizeof *recording_lists == RECORDING_LIS
                "a list has no row");
 _Static_assert(sizeof(Recording) == 240, "what has been added is to be saved, too");
 
-static const Field launch_fields[] = {
-    FIELD(Command, launch.workers, OF_NUMBERS),
-    FIELD(Command, launch.words, OF_NUMBERS),
-    FIELD(Command, launch.folds, OF_ENUM + LAUNCH_FOLDS + 1),
-};
-static const Field fill_fields[] = {
-    FIELD(Command, fill.bits, OF_NUMBERS),
-    FIELD(Command, fill.item_size, OF_ENUM + sizeof(uint64_t) + 1),
-};
-static const Field reduce_fields[] = {
-    FIELD(Command, reduce.op, OF_ENUM + ReduceOpCount),
-    FIELD(Command, reduce.type, OF_TYPES),
-    FIELD(Command, reduce.block, OF_POSITIVE),
-    FIELD(Command, reduce.stride, OF_POSITIVE),
-    FIELD(Command, reduce.exclusive, OF_BOOLS),
-    FIELD(Command, reduce.reverse, OF_BOOLS),
-};
-static const Field dot_fields[] = { FIELD(Command, dot.type, OF_TYPES) };
-static const Field permutation_fields[] = {
-    FIELD(Command, permutation.block, OF_POSITIVE),
-    FIELD(Command, permutation.buckets, OF_POSITIVE),
-};
-static const Field sort_fields[] = {
-    FIELD(Command, sort.type, OF_TYPES),
-    FIELD(Command, sort.block, OF_POSITIVE),
-    FIELD(Command, sort.descending, OF_BOOLS),
-    FIELD(Command, sort.positions, OF_BOOLS),
-};
-static const Field transpose_fields[] = {
-    FIELD(Command, transpose.type, OF_TYPES),
-    FIELD(Command, transpose.rows, OF_POSITIVE),
-    FIELD(Command, transpose.columns, OF_POSITIVE),
-    FIELD(Command, transpose.items, OF_POSITIVE),
-};
-static const Field gemm_fields[] = { FIELD(Command, gemm.type, OF_TYPES) };
-static const Field combine_fields[] = {
-    FIELD(Command, combine.op, OF_ENUM + ReduceOpCount),
-    FIELD(Command, combine.type, OF_TYPES),
-    FIELD(Command, combine.stride, OF_NUMBERS),
-    FIELD(Command, combine.copies, OF_POSITIVE),
-};
-
-static const Field ordered_fields[] = {
-    FIELD(Command, ordered.op, OF_ENUM + ReduceOpCount),
-    FIELD(Command, ordered.type, OF_TYPES),
-};
+/* Parameters: behind those of each kind, a row without a size. */
+#define NONE
+#define BELOW(member, most) FIELD(Command, member, OF_ENUM + (most)),
+#define BITS(member) FIELD(Command, member, OF_NUMBERS),
+#define BYTES(member) FIELD(Command, member, OF_BYTES),
+#define COUNT(member) FIELD(Command, member, OF_POSITIVE),
+#define FACTOR(member) FIELD(Command, member, OF_FACTORS),
+#define FLAG(member) FIELD(Command, member, OF_BOOLS),
+#define FLOATING(member) FIELD(Command, member, OF_FLOATS),
+#define NUMBER(member) FIELD(Command, member, OF_NUMBERS),
+#define OP(member) FIELD(Command, member, OF_OPS),
+#define SIZE(member) FIELD(Command, member, OF_POSITIVE),
+#define SUM(member) FIELD(Command, member, OF_SUMS),
+#define TYPE(member) FIELD(Command, member, OF_TYPES),
+#define COMMAND(name, text, history, inputs, flops, slots, parameters) \
+    static const Field fields_of_##name[] = { parameters { 0, 0, 0, NULL } };
+#include "device/commands.def"
+#undef COMMAND
 
 const RecordingKind recording_kinds[COMMAND_COUNT] = {
-    [COMMAND_LAUNCH] = { true, 0, UINT32_MAX, FIELDS(launch_fields) },
-    [COMMAND_COPY] = { true, 2, 2, NULL, 0 },
-    [COMMAND_FILL] = { true, 1, 1, FIELDS(fill_fields) },
-    [COMMAND_POKE] = { true, 1, 1, FIELDS(fill_fields) },
-    [COMMAND_REDUCE] = { true, 2, 2, FIELDS(reduce_fields) },
-    [COMMAND_DOT] = { true, 3, 3, FIELDS(dot_fields) },
-    [COMMAND_PREFIX] = { true, 2, 2, FIELDS(reduce_fields) },
-    [COMMAND_COMPRESS] = { true, 3, 3, NULL, 0 },
-    [COMMAND_PERMUTATION] = { true, 3, 4, FIELDS(permutation_fields) },
-    [COMMAND_SORT] = { true, 2, 2, FIELDS(sort_fields) },
-    [COMMAND_TRANSPOSE] = { true, 2, 2, FIELDS(transpose_fields) },
-    [COMMAND_GEMM] = { true, 3, 3, FIELDS(gemm_fields) },
-    [COMMAND_COMBINE] = { true, 2, 2, FIELDS(combine_fields) },
-    [COMMAND_ORDERED] = { true, 3, 4, FIELDS(ordered_fields) },
+#define COMMAND(name, ...)                                                         \
+    [COMMAND_##name] = { fields_of_##name,                                         \
+                         sizeof(fields_of_##name) / sizeof(*fields_of_##name) - 1 },
+#include "device/commands.def"
 };
+
+bool recording_can_keep(CommandKind kind, uint32_t count)
+{
+    const SlotInfo *slots = command_info[kind].slots;
+    uint32_t least = 0, most = 0;
+    for (; most < COMMAND_SLOTS && slots[most].access; ++most)
+        least += !slots[most].optional;
+    return kind == COMMAND_LAUNCH || (most && count >= least && count <= most);
+}
 
 uint32_t recording_count(const Recording *r, size_t list)
 {

@@ -27,14 +27,14 @@ enum {
 };
 extern const RecordingList recording_lists[RECORDING_LISTS];
 
-/** Parameters of a kind of command, and how many arrays it uses. */
+/** Parameters of a kind of command. */
 typedef struct RecordingKind {
-    bool known;           /* others cannot be saved */
-    uint32_t least, most; /* slots */
     const Field *fields;
     size_t field_count;
 } RecordingKind;
 extern const RecordingKind recording_kinds[COMMAND_COUNT];
+/** Can commands of this kind, with this many arrays, be saved? */
+bool recording_can_keep(CommandKind kind, uint32_t count);
 
 /** How many elements a list has; one of them. */
 uint32_t recording_count(const Recording *r, size_t list);

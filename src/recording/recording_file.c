@@ -106,7 +106,8 @@ static bool put_command(const Recording *r, uint32_t i, const uint32_t *numbers,
     const FrozenCommand *f = &r->commands[i];
     CommandKind kind = f->pattern->kind;
     const RecordingKind *known = &recording_kinds[kind];
-    if (!known->known || (kind == COMMAND_LAUNCH && !f->launch.kernel))
+    if (!recording_can_keep(kind, f->count) ||
+        (kind == COMMAND_LAUNCH && !f->launch.kernel))
         return error_set(JIT_ERROR_UNSUPPORTED, "%s: the recording cannot be saved: "
                          "it has a command of the kind '%s'", function,
                          command_info[kind].name);
@@ -251,6 +252,16 @@ static bool data_fits(const Command *c)
     return c->data_size == size;
 }
 
+/* Is an operation that a row names defined for the type? */
+static bool check_op(const Command *c, const RecordingKind *kind)
+{
+    bool defined = true;
+    for (size_t i = 0; i < kind->field_count; ++i)
+        if (kind->fields[i].space == OF_OPS)
+            defined = reduce_rule_defined(c->reduce.op, command_type(c));
+    return defined;
+}
+
 /* The pattern of a command; the tables have said how many arrays it has. */
 static bool take_command(Recording *r, FrozenCommand *f, ByteReader *in,
                          const FieldCounts *counts, Kernel *const *kernels,
@@ -260,10 +271,11 @@ static bool take_command(Recording *r, FrozenCommand *f, ByteReader *in,
     uint32_t number = (uint32_t) bytes_take(in, sizeof(uint32_t));
     TRY(head.kind < COMMAND_COUNT, false);
     const RecordingKind *kind = &recording_kinds[head.kind];
-    TRY(kind->known && f->count >= kind->least && f->count <= kind->most &&
-            f->first <= r->use_count && f->count <= r->use_count - f->first,
+    TRY(recording_can_keep(head.kind, f->count) && f->first <= r->use_count &&
+            f->count <= r->use_count - f->first,
         false);
-    TRY(fields_take(in, &head, counts, kind->fields, kind->field_count), false);
+    TRY(fields_take(in, &head, counts, kind->fields, kind->field_count) &&
+            check_op(&head, kind), false);
     size_t size;
     const void *data = bytes_take_block(in, &size);
     TRY(data, false);
@@ -305,7 +317,8 @@ bool recording_take(Recording *r, Device *device, const char *function, ByteRead
     counts->of[OF_SIZES] = 0;
     error_clear();
     if (take_lists(r, in, counts) && take_content(r, in) && take_constants(r, in) &&
-        take_commands(r, in, counts) && !in->failed && recording_check(r))
+        take_commands(r, in, counts) && !in->failed &&
+        width_check(&r->widths, r->read_count) && recording_check(r))
         return true;
     if (error_code() == JIT_OK)
         error_set(JIT_ERROR_ARGUMENT, "%s: the recording is not well-formed", function);

@@ -7,8 +7,9 @@
  * docs/dev/freezing.md has the layout.
  *
  * What is read may be any bytes. Whether numbers and references exist is checked by the
- * tables, whether they fit each other by recording_check(); what Programs do when they
- * run is not, which is why files are authenticated (freeze/freezing_file.h).
+ * tables, what a repetition relies on beside by recording_check(), and sizes when it is
+ * repeated (recording_fill()). What Programs do with indices is not checked, which is
+ * why files are authenticated (freeze/freezing_file.h).
  */
 #ifndef RECORDING_RECORDING_FILE_H
 #define RECORDING_RECORDING_FILE_H
@@ -25,9 +26,7 @@ bool recording_put(const Recording *r, const char *function, Text *out);
 bool recording_take(Recording *r, Device *device, const char *function, ByteReader *in,
                     FieldCounts *counts);
 
-/** Do the parts of a recording that was read fit each other? */
-bool recording_check(Recording *r);
-/** Is it an array that commands make, and that is there in the end? */
-bool recording_has_result(const Recording *r, uint32_t array);
+/** May a recording that was read be repeated, if its sizes turn out right? */
+bool recording_check(const Recording *r);
 
 #endif

@@ -37,7 +37,7 @@ static Replay take_arrays(const Walk *w, const FrozenCommand *f)
     const FrozenUse *uses = w->recording->uses + f->first;
     uint32_t arrays[BUFFER_BATCH], i = 0;
     size_t bytes[BUFFER_BATCH];
-    Replay result = w->values[f->size] < 0 ? REPLAY_REFUSED : REPLAY_DONE;
+    Replay result = w->values[f->size] <= 0 ? REPLAY_REFUSED : REPLAY_DONE;
     while (result == REPLAY_DONE && i < f->count) {
         uint32_t count = 0;
         for (; i < f->count && count < BUFFER_BATCH; ++i) {
@@ -56,7 +56,7 @@ static Replay take_arrays(const Walk *w, const FrozenCommand *f)
 /* Give up the reference of an array, if it has one. */
 static inline void drop(const Walk *w, uint32_t array)
 {
-    if (w->buffers[array] && w->recording->arrays[array].kind == FROZEN_MADE)
+    if (w->buffers[array] && w->recording->arrays[array].kind >= FROZEN_MADE)
         buffer_release(w->buffers[array]);
     w->buffers[array] = NULL;
 }
@@ -68,7 +68,7 @@ static void drop_arrays(const Walk *w, uint32_t command)
     const FrozenUse *uses = w->recording->uses + f->first;
     for (uint32_t i = 0, count = f->count; i < count; ++i) {
         const FrozenArray *array = &arrays[uses[i].array];
-        if (array->last == command && array->kind == FROZEN_MADE)
+        if (array->last == command && array->kind >= FROZEN_MADE)
             drop(w, uses[i].array);
     }
 }
@@ -78,7 +78,7 @@ void walk_end(const Walk *w)
     const FrozenArray *arrays = w->recording->arrays;
     Buffer *const *buffers = w->buffers;
     for (uint32_t i = 0, count = w->recording->array_count; i < count; ++i)
-        if (buffers[i] && arrays[i].kind == FROZEN_MADE)
+        if (buffers[i] && arrays[i].kind >= FROZEN_MADE)
             buffer_release(buffers[i]);
 }
 
@@ -107,7 +107,8 @@ static Replay read_number(const Walk *w, uint32_t k)
     Buffer *buffer = w->buffers[read->array];
     uint64_t place = (uint64_t) w->values[read->place] * sizeof(uint32_t);
     uint32_t value;
-    TRY(place < buffer->size && buffer->size - place >= sizeof(value), REPLAY_REFUSED);
+    TRY(buffer && place < buffer->size && buffer->size - place >= sizeof(value),
+        REPLAY_REFUSED);
     TRY(w->calls->wait(w->who, buffer) &&
         buffer_read(buffer, (size_t) place, &value, sizeof(value)), REPLAY_FAILED);
     TRY(value <= (uint64_t) w->values[f->size] * f->unit, REPLAY_REFUSED);
@@ -120,7 +121,7 @@ static Replay compare(const Buffer *buffer, size_t offset,
                       const unsigned char *expected, size_t bytes)
 {
     unsigned char part[4096];
-    TRY(offset + bytes <= buffer->size, REPLAY_REFUSED);
+    TRY(offset <= buffer->size && bytes <= buffer->size - offset, REPLAY_REFUSED);
     for (size_t at = 0, count; at < bytes; at += count) {
         count = bytes - at < sizeof(part) ? bytes - at : sizeof(part);
         TRY(buffer_read(buffer, offset + at, part, count), REPLAY_FAILED);
@@ -175,13 +176,15 @@ static Replay refuse_loop(const Walk *w, uint32_t loop)
     return REPLAY_REFUSED;
 }
 
-static bool read_byte(const Walk *w, uint32_t array, bool *set)
+static Replay read_byte(const Walk *w, uint32_t array, bool *set)
 {
     unsigned char byte = 0;
-    TRY(w->calls->wait(w->who, w->buffers[array]) &&
-        buffer_read(w->buffers[array], 0, &byte, sizeof(byte)), false);
+    Buffer *buffer = w->buffers[array];
+    TRY(buffer && buffer->size, REPLAY_REFUSED);
+    TRY(w->calls->wait(w->who, buffer) && buffer_read(buffer, 0, &byte, sizeof(byte)),
+        REPLAY_FAILED);
     *set = byte != 0;
-    return true;
+    return REPLAY_DONE;
 }
 
 /* On behind a loop, and those in it. */
@@ -202,8 +205,9 @@ static Replay enter_loop(Walk *w)
     const FrozenState *states = w->recording->states + loop->state;
     bool enter;
     Replay result = walk_take(w, loop->enter);
+    if (result == REPLAY_DONE)
+        result = read_byte(w, loop->enter, &enter);
     TRY(result == REPLAY_DONE, result);
-    TRY(read_byte(w, loop->enter, &enter), REPLAY_FAILED);
     TRY(enter >= loop->least && enter <= loop->most, refuse_loop(w, number));
     for (uint32_t i = 0; i < loop->states; ++i) {
         result = walk_take(w, states[i].initial); /* it may be undefined */
@@ -226,7 +230,7 @@ static void advance(const Walk *w, const FrozenLoop *loop)
         w->buffers[states[i].next] = NULL;
     }
     for (uint32_t i = loop->arrays; i < loop->arrays_end; ++i)
-        if (w->recording->arrays[i].kind == FROZEN_MADE)
+        if (w->recording->arrays[i].kind >= FROZEN_MADE)
             drop(w, i);
 }
 
@@ -236,8 +240,9 @@ static Replay end_iteration(Walk *w)
     const uint32_t number = w->inside;
     const FrozenLoop *loop = &w->recording->loops[number];
     bool again = false;
-    TRY(loop->again == loop->enter || read_byte(w, loop->again, &again),
-        REPLAY_FAILED);
+    const Replay result = loop->again == loop->enter
+                              ? REPLAY_DONE : read_byte(w, loop->again, &again);
+    TRY(result == REPLAY_DONE, result);
     advance(w, loop);
     if (!again)
         return leave_loop(w, number);

@@ -79,19 +79,8 @@ void cpu_job_fork_unlock(bool child);
 
 /* The kinds of commands, each in its own file: plan the job. */
 extern bool (*const cpu_kinds[COMMAND_COUNT])(CpuJob *job);
-bool cpu_launch_prepare(CpuJob *job);
-bool transfer_prepare_copy(CpuJob *job);
-bool transfer_prepare_fill(CpuJob *job);
-bool transfer_prepare_aggregate(CpuJob *job);
-bool combine_prepare(CpuJob *job);
-bool ordered_prepare(CpuJob *job);
-bool reduce_prepare(CpuJob *job);
-bool reduce_prepare_dot(CpuJob *job);
-bool scan_prepare(CpuJob *job);
-bool scan_prepare_compress(CpuJob *job);
-bool mkperm_prepare(CpuJob *job);
-bool sort_prepare(CpuJob *job);
-bool transpose_prepare(CpuJob *job);
-bool gemm_prepare(CpuJob *job);
+#define CPU_KIND(name, function) bool function(CpuJob *job);
+#include "device/cpu/cpu_kinds.def"
+#undef CPU_KIND
 
 #endif

@@ -27,21 +27,8 @@ static bool prepare_event(CpuJob *job)
 }
 
 bool (*const cpu_kinds[COMMAND_COUNT])(CpuJob *job) = {
-    [COMMAND_LAUNCH] = cpu_launch_prepare,
-    [COMMAND_COPY] = transfer_prepare_copy,
-    [COMMAND_FILL] = transfer_prepare_fill,
-    [COMMAND_POKE] = transfer_prepare_fill,
-    [COMMAND_REDUCE] = reduce_prepare,
-    [COMMAND_DOT] = reduce_prepare_dot,
-    [COMMAND_PREFIX] = scan_prepare,
-    [COMMAND_COMPRESS] = scan_prepare_compress,
-    [COMMAND_PERMUTATION] = mkperm_prepare,
-    [COMMAND_SORT] = sort_prepare,
-    [COMMAND_TRANSPOSE] = transpose_prepare,
-    [COMMAND_GEMM] = gemm_prepare,
-    [COMMAND_AGGREGATE] = transfer_prepare_aggregate,
-    [COMMAND_COMBINE] = combine_prepare,
-    [COMMAND_ORDERED] = ordered_prepare,
+#define CPU_KIND(name, function) [COMMAND_##name] = function,
+#include "device/cpu/cpu_kinds.def"
     [COMMAND_HOST] = prepare_host,
     [COMMAND_EVENT] = prepare_event,
 };

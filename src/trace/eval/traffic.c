@@ -227,20 +227,11 @@ static bool add_launch(const Command *command, const Program *program, Traffic *
 
 static uint64_t other_flops(const Command *c)
 {
-    switch (c->kind) {
-    case COMMAND_REDUCE:
-    case COMMAND_PREFIX:
-        return fold_flops(c->reduce.op, c->reduce.type) * c->size;
-    case COMMAND_DOT:
-        return fold_flops(FOLD_DOT, c->dot.type) * c->size;
-    case COMMAND_ORDERED:
-        return c->size;
-    case COMMAND_GEMM:
-        return fold_flops(FOLD_DOT, c->gemm.type) * c->size *
-               ((const GemmShape *) c->data)->k;
-    default:
+    const uint64_t each = command_info[c->kind].flops;
+    if (!each || !is_float(command_type(c)))
         return 0;
-    }
+    return each * c->size *
+           (c->kind == COMMAND_GEMM ? ((const GemmShape *) c->data)->k : 1);
 }
 
 bool traffic_find(const Command *command, const Program *program, Traffic *out)
