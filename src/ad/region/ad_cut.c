@@ -209,7 +209,7 @@ static bool cut_edges(Cut *c, NodeId id)
             outer = array_behind(c, edge, &before);
         if (!outer || (is_inner(c, outer) && !before))
             continue;
-        AdEntry *entry = ad_region_find_entry(c->open->t, outer, access_of(edge));
+        AdEntry *entry = ad_template_find_entry(c->open->t, outer, access_of(edge));
         TRY(entry, false);
         entry->before |= before;
         ad_graph_set_source(e, entry->node);

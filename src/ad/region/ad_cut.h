@@ -10,7 +10,8 @@
 #ifndef AD_REGION_AD_CUT_H
 #define AD_REGION_AD_CUT_H
 
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
+#include "ad/rule/ad_operation.h"
 
 /** Cut off what the outputs of the region and its arrays depend on. False: error
  *  recorded. */

@@ -8,6 +8,7 @@
 #include "ad/graph/ad_plain.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/region/ad_cut.h"
+#include "ad/region/ad_placeholder.h"
 #include "ad/region/ad_region.h"
 #include "ad/region/ad_sides.h"
 #include "ad/traverse/ad_wait.h"
@@ -66,14 +67,14 @@ uint32_t ad_var_cond_start(const char *name, uint32_t condition)
     const bool bodies = has_bodies(condition);
     if (bodies && !follows())
         return jit_var_cond_start(name, condition);
-    VarId around = ad_region_mask();
+    VarInfo info = { 0 };
+    bool ok = jit_var_peek_info(condition, &info);
+    VarId around = jit_var_mask_peek(info.backend);
     uint32_t handle = jit_var_cond_start(name, condition);
     if (!handle) {
         jit_var_dec_ref(around);
         return 0;
     }
-    VarInfo info;
-    bool ok = jit_var_peek_info(condition, &info);
     state_lock();
     AdOpen *open =
         ad_region_open(handle, REGION_IF, var_get(condition)->device, around, name);
@@ -235,7 +236,7 @@ uint32_t ad_var_call_start(JitBackend backend, const char *name, uint32_t mask)
 {
     if (!follows())
         return jit_var_call_start(backend, name, mask);
-    VarId around = ad_region_mask();
+    VarId around = jit_var_mask_peek(backend);
     uint32_t handle = jit_var_call_start(backend, name, mask);
     uint32_t active = handle ? jit_var_call_mask(handle) : 0;
     state_lock();
@@ -280,7 +281,7 @@ uint64_t ad_var_call_input(uint32_t call, uint64_t value)
         if (placeholder == index)
             ad_graph_ref(ad_var_node(result = value));
         else
-            result = ad_region_input(open->t, value, placeholder);
+            result = ad_placeholder_input(open->t, value, placeholder);
     }
     state_unlock();
     if (!ok || !result)
@@ -337,7 +338,7 @@ bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
         state_lock();
         open->t->condition = self;
         var_inc(self);
-        ok = ad_region_set_targets(open->t, n_instances, ids, callable_of);
+        ok = ad_template_set_targets(open->t, n_instances, ids, callable_of);
         state_unlock();
         if (ok)
             return close_region(call, n, results);

@@ -4,6 +4,7 @@
 #include "ad/region/ad_placeholder.h"
 
 #include "ad/graph/ad_scope.h"
+#include "ad/rule/ad_rule.h"
 #include "base/error.h"
 #include "base/vec.h"
 
@@ -17,7 +18,7 @@ static void set_outer(AdEntry *entry, uint64_t outer)
     ad_graph_ref(entry->outer_node);
 }
 
-void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
+void ad_placeholder_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
 {
     if (ad_scope_gives(outer))
         set_outer(&t->entries[which], outer);
@@ -38,13 +39,13 @@ static NodeId new_entry(AdTemplate *t, VarId like)
     return node;
 }
 
-NodeId ad_region_new_entry(AdTemplate *t, VarId like)
+NodeId ad_placeholder_entry(AdTemplate *t, VarId like)
 {
     NodeId node = new_entry(t, like);
     return node && (ad_scope_refuses() || ad_scope_admit(node)) ? node : 0;
 }
 
-uint64_t ad_region_input(AdTemplate *t, uint64_t outer, VarId placeholder)
+uint64_t ad_placeholder_input(AdTemplate *t, uint64_t outer, VarId placeholder)
 {
     NodeId node = new_entry(t, ad_var_index(outer));
     TRY(node, 0);
@@ -61,7 +62,7 @@ uint64_t ad_region_input(AdTemplate *t, uint64_t outer, VarId placeholder)
     return (uint64_t) node << 32 | placeholder;
 }
 
-uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
+uint64_t ad_placeholder_state(AdTemplate *t, uint64_t initial, VarId placeholder,
                          bool differentiated)
 {
     TRY(vec_reserve(&t->states, &t->state_capacity, t->state_count + 1,
@@ -70,7 +71,7 @@ uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
     uint64_t leaf = placeholder;
     AdState own = { .placeholder = placeholder, .initial = ad_var_index(initial) };
     if (differentiated) {
-        TRY(leaf = ad_region_input(t, initial, placeholder), 0);
+        TRY(leaf = ad_placeholder_input(t, initial, placeholder), 0);
         own.entry = t->entry_count;
         t->entries[own.entry - 1].state = 1 + t->state_count;
     }
@@ -78,6 +79,19 @@ uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
     var_inc(own.initial);
     t->states[t->state_count++] = own;
     return leaf;
+}
+
+bool ad_placeholder_own_node(uint64_t *leaf)
+{
+    NodeId id = ad_var_node(*leaf);
+    AdNode like = *ad_graph_node(id);
+    NodeId own =
+        ad_graph_new_node((JitBackend) like.backend, (VarType) like.type, like.size);
+    TRY(own, false);
+    *leaf = (uint64_t) own << 32 | ad_var_index(*leaf);
+    bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0);
+    ad_graph_unref(id);
+    return ok;
 }
 
 /* ---------------------------------------------------------------- suspended states */

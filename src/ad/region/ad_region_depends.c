@@ -6,6 +6,7 @@
  */
 #include "ad/region/ad_region_depends.h"
 
+#include "ad/rule/ad_operation.h"
 #include <stdlib.h>
 #include <string.h>
 

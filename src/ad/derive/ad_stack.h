@@ -27,10 +27,10 @@
  *
  * Functions take the lock themselves.
  */
-#ifndef AD_LOOP_AD_STACK_H
-#define AD_LOOP_AD_STACK_H
+#ifndef AD_DERIVE_AD_STACK_H
+#define AD_DERIVE_AD_STACK_H
 
-#include "ad/loop/ad_run.h"
+#include "ad/derive/ad_run.h"
 
 typedef struct AdStack {
     LoopDerivative *d;

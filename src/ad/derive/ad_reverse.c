@@ -33,16 +33,15 @@
  * If the body gives the adjoint of each state on as it is (states are only added to),
  * the order does not matter: one loop of the states and sums is enough.
  */
-#include "ad/loop/ad_reverse.h"
+#include "ad/derive/ad_reverse.h"
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
-#include "ad/loop/ad_room.h"
-#include "ad/loop/ad_stack.h"
-#include "ad/loop/ad_tape.h"
+#include "ad/derive/ad_room.h"
+#include "ad/derive/ad_stack.h"
+#include "ad/derive/ad_tape.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "trace/graph/access.h"
 
 typedef struct Reverse {
     LoopDerivative *d;
@@ -81,7 +80,7 @@ static bool list_sums(Reverse *r)
 {
     const LoopDerivative *d = r->d;
     for (uint32_t i = 0; i < d->t->entry_count; i++) {
-        if (!ad_derive_loop_is_summed(d, i) || !d->out[i])
+        if (!ad_run_is_summed(d, i) || !d->out[i])
             continue;
         uint32_t place = r->adjoints + r->sums;
         TRY(r->values[place] = zero_like(d->out[i]), false);
@@ -97,7 +96,7 @@ static bool list_adjoints(Reverse *r)
     for (uint32_t k = 0; k < d->t->state_count; k++) {
         if (!d->slots[k])
             continue;
-        TRY(r->values[r->adjoints] = ad_derive_loop_given(d, k), false);
+        TRY(r->values[r->adjoints] = ad_run_given(d, k), false);
         r->roots[r->adjoints++] = d->out[d->t->states[k].entry - 1];
     }
     return true;
@@ -202,7 +201,7 @@ static bool set_states(Reverse *r, AdRun *run, uint32_t number, uint32_t begin)
 static bool go_through(Reverse *r, AdRun *run, uint32_t begin)
 {
     const LoopDerivative *d = r->d;
-    uint32_t number = ad_tape_step(ad_var_index(ad_run_get(run, 0)), -1);
+    uint32_t number = ad_run_step(ad_var_index(ad_run_get(run, 0)), -1);
     TRY(ad_run_set(run, 0, number) && set_states(r, run, number, begin), false);
     if (d->number)
         TRY(ad_run_set_number(run, d->number, number), false);
@@ -234,7 +233,7 @@ static bool go_back(Reverse *r, uint32_t number, uint32_t begin)
     int again = 0;
     bool ok = ad_run_open(&run, r->d, false, NULL, all, others);
     alloc_free(others);
-    uint32_t zero = jit_var_u32(ad_derive_loop_backend(r->d->t), 0);
+    uint32_t zero = jit_var_u32(ad_template_backend(r->d->t), 0);
     uint32_t more = 0;
     if (ok && zero)
         more = jit_var_gt(ad_var_index(ad_run_get(&run, 0)), begin ? begin : zero);
@@ -263,7 +262,7 @@ typedef struct Part {
 /* In memory, so that kernels do not differ by it. */
 static uint32_t constant(const Reverse *r, uint32_t value)
 {
-    return jit_var_literal(ad_derive_loop_backend(r->d->t), VarTypeUInt32, &value, 1,
+    return jit_var_literal(ad_template_backend(r->d->t), VarTypeUInt32, &value, 1,
                            1);
 }
 
@@ -343,7 +342,7 @@ static bool go_back_with_checkpoints(Reverse *r, uint32_t most)
 static bool run_again(Reverse *r, uint32_t *number)
 {
     AdCheckpoint start = { 0 };
-    start.number = jit_var_u32(ad_derive_loop_backend(r->d->t), 0);
+    start.number = jit_var_u32(ad_template_backend(r->d->t), 0);
     jit_var_dec_ref(*number);
     *number = 0;
     bool ok = start.number && ad_tape_run(&r->tape, &start, 0, 0, NULL, number);
@@ -433,11 +432,8 @@ static bool check_later(const AdTemplate *t, uint32_t *number)
 {
     if (t->max_iterations < 0 || t->max_iterations >= UINT32_MAX)
         return true;
-    state_lock();
-    uint32_t most = (uint32_t) t->max_iterations;
-    VarId fine = access_check_loop(state_thread(), *number, most, t->name);
-    state_unlock();
-    uint32_t zero = jit_var_u32(ad_derive_loop_backend(t), 0);
+    uint32_t fine = ad_run_check(t, *number);
+    uint32_t zero = jit_var_u32(ad_template_backend(t), 0);
     uint32_t checked = fine && zero ? jit_var_select(fine, *number, zero) : 0;
     jit_var_dec_ref(fine);
     jit_var_dec_ref(zero);

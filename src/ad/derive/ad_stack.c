@@ -1,11 +1,11 @@
 /*
  * ad_stack.c -- see ad_stack.h
  */
-#include "ad/loop/ad_stack.h"
+#include "ad/derive/ad_stack.h"
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
-#include "ad/loop/ad_room.h"
+#include "ad/derive/ad_room.h"
 #include "base/alloc.h"
 #include "base/error.h"
 
@@ -239,7 +239,7 @@ static size_t choose_depth(const AdStack *s, uint64_t most)
 bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most)
 {
     const AdTemplate *t = d->t;
-    JitBackend backend = ad_derive_loop_backend(t);
+    JitBackend backend = ad_template_backend(t);
     *s = (AdStack){ .d = d };
     s->depth = choose_depth(s, most);
     if (s->depth < LEAST_DEPTH || !ad_room_take(room_for(s, s->depth)))

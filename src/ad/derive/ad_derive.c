@@ -1,23 +1,23 @@
 /*
  * ad_derive.c -- see ad_derive.h
  */
-#include "ad/region/ad_derive.h"
+#include "ad/derive/ad_derive.h"
 
-#include <string.h>
-
-#include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
-#include "ad/graph/ad_scope.h"
+#include "ad/derive/ad_bodies.h"
+#include "ad/derive/ad_derive_loop.h"
+#include "ad/derive/ad_overwrite.h"
+#include "ad/graph/ad_hooks.h"
 #include "ad/region/ad_cut.h"
-#include "ad/region/ad_loop_hooks.h"
-#include "ad/region/ad_overwrite.h"
+#include "ad/region/ad_holders.h"
+#include "ad/region/ad_placeholder.h"
+#include "ad/region/ad_region.h"
+#include "ad/region/ad_sides.h"
+#include "ad/rule/ad_depends.h"
 #include "ad/traverse/ad_gradient.h"
 #include "ad/traverse/ad_traverse.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "trace/flow/call.h"
-#include "trace/flow/cond.h"
-#include "trace/graph/mask.h"
 
 /* What is under way. Lists have an entry for each entry of the template (reverse) or
  * for each tracked result (forward). */
@@ -51,16 +51,6 @@ static NodeId given_node(const Derivation *d, uint32_t body, uint32_t k)
     return array->body == body ? array->node : 0;
 }
 
-bool ad_derive_give(NodeId node, uint64_t *given, bool moves)
-{
-    if (!node || !*given)
-        return true;
-    uint64_t value = moves ? *given : ad_var_inc_ref(*given);
-    if (moves)
-        *given = 0;
-    return ad_gradient_accumulate(node, value);
-}
-
 /* Is number 'k' of the given gradients an array that this body writes to? */
 static bool moves(const Derivation *d, uint32_t body, uint32_t k)
 {
@@ -78,7 +68,7 @@ static bool set_given(const Derivation *d, uint32_t body)
 {
     for (uint32_t k = 0; k < d->given_count; k++)
         if (d->given[k])
-            TRY(ad_derive_give(given_node(d, body, k), &d->given[k], moves(d, body, k)),
+            TRY(ad_bodies_give(given_node(d, body, k), &d->given[k], moves(d, body, k)),
                 false);
     return true;
 }
@@ -172,63 +162,6 @@ static void clear_nodes(const Derivation *d, bool arrays)
         ad_var_dec_ref(ad_gradient_take(t->arrays[k].node));
 }
 
-static void abandon_reopened(ThreadState *ts, Body *body)
-{
-    (void) ts;
-    ((AdReopened *) body)->abandoned = true;
-    var_ids_drop(&body->effects);
-}
-
-bool ad_derive_reopen(AdReopened *reopened, const AdTemplate *t, uint32_t which)
-{
-    *reopened =
-        (AdReopened){ .body = { .abandon = abandon_reopened, .name = t->name } };
-    state_lock();
-    bool ok = record_open(state_thread(), &reopened->body, BODY_SIDE, t->device,
-                          t->bodies[which].active);
-    state_unlock();
-    return ok;
-}
-
-bool ad_derive_close(AdReopened *reopened, bool ok, RecordedBody *out)
-{
-    ThreadState *ts = state_thread();
-    state_lock();
-    if (ok)
-        ok = record_close_into(ts, &reopened->body, out, "ad_traverse()");
-    else if (!reopened->abandoned)
-        record_abandon(ts, &reopened->body);
-    state_unlock();
-    return ok;
-}
-
-void ad_derive_release(RecordedBody *body)
-{
-    region_replaced_all(&body->effects);
-    record_release(body);
-}
-
-bool ad_derive_begin_arrays(const AdTemplate *t, uint64_t *made)
-{
-    for (uint32_t k = 0; k < t->entry_count; k++)
-        if (made[k]) {
-            uint64_t before = made[k];
-            made[k] = 0;
-            TRY(ad_gradient_accumulate(t->entries[k].node, before), false);
-        }
-    return true;
-}
-
-ReplayGap *ad_derive_gaps(const AdTemplate *t, uint32_t scope)
-{
-    ReplayGap *gaps = alloc_get((t->gap_count + 1) * sizeof(ReplayGap));
-    for (uint32_t i = 0; gaps && i < t->gap_count; i++)
-        gaps[i] = t->gaps[i];
-    if (gaps)
-        gaps[t->gap_count] = (ReplayGap){ t->end, scope };
-    return gaps;
-}
-
 /* Trace the derivative of one body, with its variables. */
 static bool derive_body(Derivation *d, uint32_t b)
 {
@@ -237,9 +170,9 @@ static bool derive_body(Derivation *d, uint32_t b)
     if (d->handle)
         ad_open_find(d->handle)->body = b;
     state_unlock();
-    TRY(ad_derive_reopen(&reopened, d->t, b), false);
+    TRY(ad_bodies_reopen(&reopened, d->t, b), false);
     if (!d->gaps)
-        d->gaps = ad_derive_gaps(d->t, reopened.body.scope);
+        d->gaps = ad_bodies_gaps(d->t, reopened.body.scope);
     Ends ends = { 0 };
     bool ok = d->gaps && find_ends(&ends, d, b) && set_given(d, b) &&
               ad_traverse_within(d->mode, ends.nodes, ends.count, ends.wanted,
@@ -248,7 +181,7 @@ static bool derive_body(Derivation *d, uint32_t b)
     if (ok)
         take_made(d, b);
     clear_nodes(d, false);
-    return ad_derive_close(&reopened, ok, &d->bodies[b]);
+    return ad_bodies_close(&reopened, ok, &d->bodies[b]);
 }
 
 /* ---------------------------------------------------------------- the region */
@@ -288,15 +221,7 @@ static bool record_region(Derivation *d, const uint32_t *which, uint32_t count,
         ok = ok &&
              (!open || ad_region_add_body(open, t->bodies[b].active, count, outputs));
     }
-    bool masked = ok && t->around && mask_push(state_thread(), t->around);
-    if (ok && (masked || !t->around))
-        ok = t->block               ? ad_derive_block(t, d->bodies, d->gaps, results)
-             : t->kind == REGION_IF ? ad_derive_cond(t, d->bodies, d->gaps, results)
-                                    : ad_derive_call(t, d->bodies, d->gaps, results);
-    else
-        ok = false;
-    if (masked)
-        ok = mask_pop(state_thread()) && ok;
+    ok = ok && ad_bodies_record(t, d->bodies, d->gaps, results);
     state_unlock();
     alloc_free(outputs);
     return ok;
@@ -331,29 +256,16 @@ static bool share_given(const Derivation *d, AdOpen *open)
         var_inc(t->placeholders.ids[i]);
         TRY(var_ids_take(&own->placeholders, t->placeholders.ids[i]), false);
     }
-    return ad_region_share_arrays(own, t) && ad_region_share_entries(own, t, false) &&
-           ad_region_set_targets(own, t->target_count, t->ids, t->callable_of);
-}
-
-/* The gradient of an outer variable with one entry is a sum over all lanes. */
-static bool widen(const Derivation *d, uint32_t k, uint64_t *result)
-{
-    if (d->mode != ADModeBackward || d->t->size.count == 1 || !*result ||
-        jit_var_peek_size(ad_var_index(*result)) != 1 || ad_local_is(*result))
-        return true;
-    if (ad_graph_node(d->t->entries[k].node)->size != 1)
-        return true;
-    uint64_t wide = ad_moves_resize(*result, d->t->size);
-    ad_var_dec_ref(*result);
-    *result = wide;
-    return wide != 0;
+    return ad_template_share_arrays(own, t) &&
+           ad_template_share_entries(own, t, false) &&
+           ad_template_set_targets(own, t->target_count, t->ids, t->callable_of);
 }
 
 static bool derive_bodies(Derivation *d)
 {
     const AdTemplate *t = d->t;
     AdThread *own = ad_thread();
-    bool arrays = d->mode == ADModeBackward && ad_derive_has_arrays(t, d->given);
+    bool arrays = d->mode == ADModeBackward && ad_bodies_has_arrays(t, d->given);
     TRY(own && (!arrays || ad_overwrite_find(d->t, &d->last)), false);
     AdLast *before = own->last;
     own->last = d->last.step_count ? &d->last : before;
@@ -372,7 +284,7 @@ static bool derive(Derivation *d)
     uint64_t *results = alloc_zero(d->results + 1, sizeof(uint64_t));
     VarId *plain = alloc_zero(d->results + 1, sizeof(VarId));
     bool ok = which && results && plain &&
-              (d->mode == ADModeForward || ad_derive_begin_arrays(t, d->made));
+              (d->mode == ADModeForward || ad_bodies_begin_arrays(t, d->made));
     ok = ok && derive_bodies(d);
     clear_nodes(d, true);
     ok = ok && make_outputs(d, which, &count) && record_region(d, which, count, plain);
@@ -382,14 +294,14 @@ static bool derive(Derivation *d)
         state_lock();
         AdOpen *open = ad_open_find(d->handle);
         if (ok && open)
-            ok = ad_region_set_gaps(open->t, d->gaps, t->gap_count + 1) &&
+            ok = ad_template_set_gaps(open->t, d->gaps, t->gap_count + 1) &&
                  ad_region_close(d->handle, results);
         state_unlock();
     }
     for (uint32_t i = 0; i < count; i++)
         d->made[which[i]] = results[i];
-    for (uint32_t i = 0; i < count && ok; i++)
-        ok = widen(d, which[i], &d->made[which[i]]);
+    for (uint32_t i = 0; d->mode == ADModeBackward && i < count && ok; i++)
+        ok = ad_bodies_widen(t, which[i], &d->made[which[i]]);
     /* Arrays of all bodies; those that none has begun with are there yet. */
     for (uint32_t k = 0; d->mode == ADModeBackward && k < t->entry_count; k++)
         if (t->entries[k].array) {
@@ -403,39 +315,23 @@ static bool derive(Derivation *d)
     return ok;
 }
 
-bool ad_derive_wants_arrays(const AdTemplate *t, const bool *wanted)
-{
-    bool any = !wanted;
-    for (uint32_t i = 0; i < t->array_count && !any; i++)
-        any = wanted[t->tracked_count + i];
-    return any;
-}
-
-bool ad_derive_has_arrays(const AdTemplate *t, const uint64_t *given)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < t->array_count; i++)
-        any |= given[t->tracked_count + i] != 0;
-    return any;
-}
-
 bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
                const bool *wanted)
 {
     if (ad_traverse_is_tracked()) {
         state_lock();
-        ad_region_find_outer(t);
+        ad_template_find_outer(t);
         state_unlock();
     }
     if (t->kind == REGION_LOOP)
-        return ad_loop_hooks.derive(t, mode, given, made, wanted);
+        return ad_derive_loop(t, mode, given, made, wanted);
     bool forward = mode == ADModeForward;
     uint32_t n_out = t->tracked_count + t->array_count;
     Derivation d = {
         .t = t,
         .mode = mode,
         .tracked = ad_traverse_is_tracked(),
-        .arrays = ad_derive_wants_arrays(t, wanted),
+        .arrays = ad_bodies_wants_arrays(t, wanted),
         .given = given,
         .made = made,
         .given_count = forward ? t->entry_count : n_out,
@@ -466,7 +362,7 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
         for (uint32_t k = 0; d.gradients[b] && k < d.results; k++)
             ad_graph_release(d.gradients[b][k]);
         alloc_free(d.gradients[b]);
-        ad_derive_release(&d.bodies[b]);
+        ad_bodies_release(&d.bodies[b]);
     }
     state_unlock();
     ad_last_free(&d.last);
@@ -476,91 +372,28 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
     return ok;
 }
 
-/* ---------------------------------------------------------------- recording again */
+/* ---------------------------------------------------------------- calls from below */
 
-/* Record a body in the one that is open. */
-static bool record_body(ThreadState *ts, const AdTemplate *t, const RecordedBody *body,
-                        VarId active, const VarId *inputs, const ReplayGap *gaps,
-                        RecordedBody *out)
+static bool stands_for(const AdOpen *open, NodeId id, AdStandsFor *found)
 {
-    RegionReplay r;
-    TRY(region_replay_begin(&r, ts, t->scope), false);
-    r.effect_scope = body->scope;
-    r.gaps = gaps;
-    r.gap_count = t->gap_count + 1;
-    VarId mask = mask_top(ts);
-    bool ok = !active || !mask || region_replay_set(&r, active, mask);
-    for (uint32_t i = 0; i < t->placeholders.count && ok; i++)
-        ok = region_replay_set(&r, t->placeholders.ids[i], inputs[i]);
-    ok = ok && region_replay_recorded(&r, body, out);
-    region_replay_end(&r);
-    return ok;
-}
-
-bool ad_derive_cond(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
-                    VarId *results)
-{
-    ThreadState *ts = state_thread();
-    uint32_t handle = cond_start(ts, t->name, t->condition);
-    TRY(handle, false);
-    for (uint32_t b = 0; b < 2; b++) {
-        RecordedBody out = { 0 };
-        bool ok = record_body(ts, t, &bodies[b], t->bodies[b].active, NULL, gaps, &out);
-        if (!ok) {
-            record_release(&out);
-            ad_region_give_up(handle);
-            return false;
-        }
-        ok = cond_append(ts, handle, out.outputs.count, out.outputs.ids);
-        record_release(&out);
-        TRY(ok, false);
+    for (uint32_t i = 0; i < open->t->entry_count; i++) {
+        const AdEntry *e = &open->t->entries[i];
+        if (e->node != id)
+            continue;
+        *found = (AdStandsFor){ e->outer ? e->outer_node : 0, e->state != 0 };
+        return true;
     }
-    return cond_end(ts, handle, results);
-}
-
-bool ad_derive_block(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
-                     VarId *results)
-{
-    RecordedBody out = { 0 };
-    bool ok = record_body(state_thread(), t, bodies, t->bodies[0].active, t->inputs.ids,
-                          gaps, &out);
-    for (uint32_t i = 0; i < out.outputs.count && ok; i++)
-        var_inc(results[i] = out.outputs.ids[i]);
-    record_release(&out);
-    return ok;
-}
-
-static bool call_bodies(ThreadState *ts, const AdTemplate *t, uint32_t handle,
-                        RecordedBody *bodies, const ReplayGap *gaps,
-                        const VarIds *inputs)
-{
-    for (uint32_t b = 0; b < t->body_count; b++) {
-        RecordedBody out = { 0 };
-        bool ok = record_body(ts, t, &bodies[b], t->bodies[b].active, inputs->ids, gaps,
-                              &out);
-        ok = ok && call_append(ts, handle, out.outputs.count, out.outputs.ids);
-        record_release(&out);
-        TRY(ok, false);
-    }
-    return true;
-}
-
-bool ad_derive_call(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
-                    VarId *results)
-{
-    ThreadState *ts = state_thread();
-    uint32_t handle = call_start(ts, t->device, t->name, t->mask);
-    TRY(handle, false);
-    VarIds inputs = { 0 };
-    bool ok = true;
-    for (uint32_t i = 0; i < t->inputs.count && ok; i++)
-        ok = var_ids_take(&inputs, call_input(ts, handle, t->inputs.ids[i]));
-    ok = ok && call_bodies(ts, t, handle, bodies, gaps, &inputs);
-    var_ids_drop(&inputs);
-    const CallTargets targets = { t->condition, t->target_count, t->ids,
-                                  t->callable_of };
-    if (ok)
-        return call_end(ts, handle, &targets, results);
-    ad_region_give_up(handle);
     return false;
 }
+
+const AdHooks ad_hooks = {
+    .drop_open = ad_region_drop,
+    .traverse_from = ad_traverse_from,
+    .stands_for = stands_for,
+    .add_holders = ad_holders_add,
+    .follow = ad_sides_follow,
+    .resume = ad_placeholder_resume,
+    .resumed = ad_placeholder_resumed,
+    .go_through = ad_depends_follow,
+    .derive = ad_derive,
+};
