@@ -46,7 +46,7 @@
 typedef struct Reverse {
     LoopDerivative *d;
     AdTape tape;
-    AdStack stack;     /* instead, if it has values */
+    AdStack stack;     /* instead */
     uint64_t *values;  /* of adjoints, and sums behind; references */
     uint64_t *roots;   /* what the body makes of them */
     uint64_t *found;   /* room for what it has made */
@@ -105,7 +105,7 @@ static bool list_adjoints(Reverse *r)
 static bool reverse_begin(Reverse *r, LoopDerivative *d)
 {
     size_t most = (size_t) d->t->state_count + d->t->entry_count + 1;
-    *r = (Reverse){ .d = d };
+    *r = (Reverse){ .d = d, .stack = { .d = d } };
     r->values = alloc_zero(most, sizeof(uint64_t));
     r->roots = alloc_zero(most, sizeof(uint64_t));
     r->found = alloc_zero(most, sizeof(uint64_t));
@@ -184,11 +184,11 @@ static bool record_sums(Reverse *r)
 static bool set_states(Reverse *r, AdRun *run, uint32_t number, uint32_t begin)
 {
     uint32_t n = r->d->t->state_count;
-    bool ok = r->tape.length ? ad_tape_read(&r->tape, number, begin, r->states)
-              : r->stack.count
-                  ? ad_stack_compute(&r->stack, run, 1 + r->adjoints + r->sums, number,
-                                     r->tape.needed, r->states)
-                  : ad_tape_compute(&r->tape, number, r->states);
+    TRY(ad_tape_bytes(&r->tape), true);
+    bool ok = r->tape.length
+                  ? ad_tape_read(&r->tape, number, begin, r->states)
+                  : ad_stack_compute(&r->stack, run, 1 + r->adjoints + r->sums, number,
+                                     r->tape.needed, r->states);
     ok = ok && ad_run_set_states(run, r->states);
     for (uint32_t k = 0; k < n; k++) {
         ad_var_dec_ref(r->states[k]);
@@ -393,37 +393,24 @@ static bool has_local(const Reverse *r)
     return false;
 }
 
-/* All in one kernel, whose results are looked at before anybody else does: have lanes
- * made more iterations than there may be? */
-static bool go_back_at_once(Reverse *r, uint32_t *number)
+/* On a tape with room for 'most' iterations, which is a bound, or how many were counted.
+ * In lanes, all is one kernel. If it is a bound, results are looked at before anybody
+ * else does. Else, arrays have few different lengths, so that kernels are few. */
+static bool go_back_fitting(Reverse *r, size_t most, bool bounded, uint32_t *number)
 {
-    uint32_t most;
-    TRY(run_again(r, number) && go_back(r, *number, 0), false);
-    for (uint32_t i = 0; i < r->adjoints + r->sums; i++)
-        jit_var_schedule(ad_var_index(r->values[i]));
-    return most_iterations(*number, &most) && check_bound(r->d->t, most);
-}
-
-/* With at most 'length' iterations, which is a bound. */
-static bool go_back_bounded(Reverse *r, size_t length, uint32_t *number)
-{
-    bool in_lanes = false;
-    if (!has_local(r)) /* which could not be evaluated */
-        TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
-    return in_lanes ? go_back_at_once(r, number) : go_back_with_tape(r, length, number);
-}
-
-/* With as many iterations as were counted. Local arrays have few different lengths, so
- * that kernels are few. */
-static bool go_back_counted(Reverse *r, uint32_t most, uint32_t *number)
-{
-    size_t length = 1;
-    bool in_lanes;
+    size_t length = bounded ? most : 1;
     while (length < most)
         length *= 2;
-    TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
-    return in_lanes ? run_again(r, number) && go_back(r, *number, 0)
-                    : go_back_with_tape(r, most, number);
+    bool in_lanes = false;
+    if (!bounded || !has_local(r)) /* which could not be evaluated */
+        TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
+    if (!in_lanes)
+        return go_back_with_tape(r, most, number);
+    TRY(run_again(r, number) && go_back(r, *number, 0), false);
+    for (uint32_t i = 0; bounded && i < r->adjoints + r->sums; i++)
+        jit_var_schedule(ad_var_index(r->values[i]));
+    uint32_t made;
+    return !bounded || (most_iterations(*number, &made) && check_bound(r->d->t, made));
 }
 
 /* The launch fails in which lanes make more iterations than there may be. Until then
@@ -471,12 +458,12 @@ static bool choose(Reverse *r, uint32_t *number)
     if (!can_count() || r->tape.local)
         return go_back_in_kernel(r, number);
     if (t->max_iterations > 0 && fits(r, (size_t) t->max_iterations))
-        return go_back_bounded(r, (size_t) t->max_iterations, number);
+        return go_back_fitting(r, (size_t) t->max_iterations, true, number);
     uint32_t most;
     TRY(run_again(r, number) && most_iterations(*number, &most) && check_bound(t, most),
         false);
     if (most && fits(r, most))
-        return go_back_counted(r, most, number);
+        return go_back_fitting(r, most, false, number);
     bool parts = most && !r->d->tracked && !r->tape.local_states && !has_local(r);
     if (parts)
         return go_back_with_checkpoints(r, most);

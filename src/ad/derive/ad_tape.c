@@ -323,30 +323,6 @@ bool ad_tape_run(AdTape *tape, const AdCheckpoint *from, uint32_t begin, uint32_
     return ok;
 }
 
-bool ad_tape_compute(const AdTape *tape, uint32_t number, uint64_t *states)
-{
-    const AdTemplate *t = tape->d->t;
-    uint64_t zero = jit_var_u32(ad_template_backend(t), 0);
-    AdRun run;
-    int again = 0;
-    bool ok = ad_run_open(&run, tape->d, true, NULL, 1, &zero);
-    uint32_t before = ok ? jit_var_lt(ad_var_index(ad_run_get(&run, 0)), number) : 0;
-    ok = before && ad_run_condition(&run, false, before, &again);
-    jit_var_dec_ref(before);
-    if (ok && again)
-        ok = ad_run_body(&run, false, 0, NULL, NULL) &&
-             ad_run_set(&run, 0, ad_run_step(ad_var_index(ad_run_get(&run, 0)), 1));
-    ok = ad_run_end(&run, ok);
-    for (uint32_t k = 0, i = 0; k < t->state_count && ok; k++)
-        if (t->states[k].changes) {
-            if (tape->needed[k])
-                states[k] = ad_var_inc_ref(run.values[i]);
-            i++;
-        }
-    ad_run_free(&run);
-    return ok;
-}
-
 /* ---------------------------------------------------------------- checkpoints */
 
 bool ad_tape_origin(const AdTape *tape, AdCheckpoint *c)

@@ -64,8 +64,6 @@ bool ad_tape_run(AdTape *tape, const AdCheckpoint *from, uint32_t begin, uint32_
 /** The states with which iteration 'number' begins, by state; new references. */
 bool ad_tape_read(const AdTape *tape, uint32_t number, uint32_t begin,
                   uint64_t *states);
-/** The same without a tape: computed from the beginning. */
-bool ad_tape_compute(const AdTape *tape, uint32_t number, uint64_t *states);
 
 /** Where the loop begins, in memory. */
 bool ad_tape_origin(const AdTape *tape, AdCheckpoint *c);
