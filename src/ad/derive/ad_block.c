@@ -49,19 +49,12 @@ bool ad_block_end(AdBlock *b)
     return true;
 }
 
-static bool hold_in(VarIds *list, VarId id)
-{
-    var_inc(id);
-    return var_ids_take(list, id);
-}
-
 bool ad_block_input(AdBlock *b, VarId placeholder, uint64_t value, uint32_t entry)
 {
     AdTemplate *t = template_of(b);
     if (entry)
         ad_placeholder_set_outer(t, entry - 1, value);
-    return hold_in(&t->inputs, ad_var_index(value)) &&
-           hold_in(&t->placeholders, placeholder);
+    return ad_template_add_input(t, ad_var_index(value), placeholder);
 }
 
 bool ad_block_close(AdBlock *b, VarId active, uint32_t n, const uint64_t *outputs,

@@ -7,6 +7,9 @@
 #include "ad/array/ad_moves.h"
 #include "ad/region/ad_region.h"
 #include "ad/traverse/ad_gradient.h"
+#include "ad/traverse/ad_traverse.h"
+#include "base/alloc.h"
+#include "base/error.h"
 #include "trace/flow/call.h"
 #include "trace/flow/cond.h"
 #include "trace/graph/mask.h"
@@ -48,6 +51,69 @@ bool ad_bodies_widen(const AdTemplate *t, uint32_t entry, uint64_t *gradient)
     uint64_t wide = ad_moves_resize(*gradient, t->size);
     ad_var_dec_ref(*gradient);
     return (*gradient = wide) != 0;
+}
+
+/* ---------------------------------------------------------------- traversals */
+
+NodeId *ad_bodies_ends(const AdTemplate *t, uint32_t count)
+{
+    return alloc_get((count + t->array_count + t->family_array_count + 1) *
+                     sizeof(NodeId));
+}
+
+static void add_arrays(NodeId *ends, uint32_t *count, const AdTemplate *t,
+                       uint32_t body, bool visible)
+{
+    for (uint32_t k = 0; k < t->array_count; k++)
+        if (t->arrays[k].body == body && t->arrays[k].visible == visible)
+            ends[(*count)++] = t->arrays[k].node;
+}
+
+/* Arrays of other bodies are where this one begins. */
+static void add_stops(NodeId *stops, uint32_t *count, const AdArray *arrays, uint32_t n,
+                      uint32_t body)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (arrays[k].body != body)
+            stops[(*count)++] = arrays[k].node;
+}
+
+bool ad_bodies_go_through(const AdTemplate *t, uint32_t body, ADMode mode, NodeId *ends,
+                          uint32_t count, bool arrays, bool tracked)
+{
+    if (arrays)
+        add_arrays(ends, &count, t, body, true);
+    const uint32_t wanted = count; /* the others' gradients nobody looks at */
+    if (arrays)
+        add_arrays(ends, &count, t, body, false);
+    uint32_t stops = 0;
+    add_stops(ends + count, &stops, t->arrays, t->array_count, body);
+    add_stops(ends + count, &stops, t->family_arrays, t->family_array_count, body);
+    const bool ok =
+        ad_traverse_within(mode, ends, count, wanted, ends + count, stops, tracked);
+    alloc_free(ends);
+    return ok;
+}
+
+static void forget(NodeId node)
+{
+    if (node)
+        ad_var_dec_ref(ad_gradient_take(node));
+}
+
+void ad_bodies_clear(const AdTemplate *t, uint32_t body, bool arrays)
+{
+    for (uint32_t k = 0; k < t->entry_count; k++)
+        if (arrays || !t->entries[k].array)
+            forget(t->entries[k].node);
+    for (uint32_t k = 0; k < t->n_out; k++)
+        forget(ad_var_node(t->bodies[body].outputs[k]));
+}
+
+void ad_bodies_clear_arrays(const AdTemplate *t)
+{
+    for (uint32_t k = 0; k < t->array_count; k++)
+        forget(t->arrays[k].node);
 }
 
 /* ---------------------------------------------------------------- opened again */
@@ -130,27 +196,6 @@ static bool record_body(ThreadState *ts, const AdTemplate *t, const RecordedBody
     return ok;
 }
 
-static bool record_cond(const AdTemplate *t, RecordedBody *bodies,
-                        const ReplayGap *gaps, VarId *results)
-{
-    ThreadState *ts = state_thread();
-    uint32_t handle = cond_start(ts, t->name, t->condition);
-    TRY(handle, false);
-    for (uint32_t b = 0; b < 2; b++) {
-        RecordedBody out = { 0 };
-        bool ok = record_body(ts, t, &bodies[b], t->bodies[b].active, NULL, gaps, &out);
-        if (!ok) {
-            record_release(&out);
-            ad_region_give_up(handle);
-            return false;
-        }
-        ok = cond_append(ts, handle, out.outputs.count, out.outputs.ids);
-        record_release(&out);
-        TRY(ok, false);
-    }
-    return cond_end(ts, handle, results);
-}
-
 static bool record_block(const AdTemplate *t, RecordedBody *bodies,
                          const ReplayGap *gaps, VarId *results)
 {
@@ -163,19 +208,32 @@ static bool record_block(const AdTemplate *t, RecordedBody *bodies,
     return ok;
 }
 
-static bool call_bodies(ThreadState *ts, const AdTemplate *t, uint32_t handle,
-                        RecordedBody *bodies, const ReplayGap *gaps,
-                        const VarIds *inputs)
+/* All bodies, in the conditional or call that is open. */
+static bool append_bodies(ThreadState *ts, const AdTemplate *t, uint32_t handle,
+                          RecordedBody *bodies, const ReplayGap *gaps,
+                          const VarId *inputs)
 {
-    for (uint32_t b = 0; b < t->body_count; b++) {
+    bool ok = true;
+    for (uint32_t b = 0; b < t->body_count && ok; b++) {
         RecordedBody out = { 0 };
-        bool ok = record_body(ts, t, &bodies[b], t->bodies[b].active, inputs->ids, gaps,
-                              &out);
-        ok = ok && call_append(ts, handle, out.outputs.count, out.outputs.ids);
+        ok = record_body(ts, t, &bodies[b], t->bodies[b].active, inputs, gaps, &out) &&
+             (t->kind == REGION_IF
+                  ? cond_append(ts, handle, out.outputs.count, out.outputs.ids)
+                  : call_append(ts, handle, out.outputs.count, out.outputs.ids));
         record_release(&out);
-        TRY(ok, false);
     }
-    return true;
+    if (!ok)
+        ad_region_give_up(handle);
+    return ok;
+}
+
+static bool record_cond(const AdTemplate *t, RecordedBody *bodies,
+                        const ReplayGap *gaps, VarId *results)
+{
+    ThreadState *ts = state_thread();
+    uint32_t handle = cond_start(ts, t->name, t->condition);
+    return handle && append_bodies(ts, t, handle, bodies, gaps, NULL) &&
+           cond_end(ts, handle, results);
 }
 
 static bool record_call(const AdTemplate *t, RecordedBody *bodies,
@@ -188,14 +246,13 @@ static bool record_call(const AdTemplate *t, RecordedBody *bodies,
     bool ok = true;
     for (uint32_t i = 0; i < t->inputs.count && ok; i++)
         ok = var_ids_take(&inputs, call_input(ts, handle, t->inputs.ids[i]));
-    ok = ok && call_bodies(ts, t, handle, bodies, gaps, &inputs);
+    if (!ok)
+        ad_region_give_up(handle);
+    ok = ok && append_bodies(ts, t, handle, bodies, gaps, inputs.ids);
     var_ids_drop(&inputs);
     const CallTargets targets = { t->condition, t->target_count, t->ids,
                                   t->callable_of };
-    if (ok)
-        return call_end(ts, handle, &targets, results);
-    ad_region_give_up(handle);
-    return false;
+    return ok && call_end(ts, handle, &targets, results);
 }
 
 bool ad_bodies_record(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,

@@ -20,6 +20,18 @@ bool ad_bodies_has_arrays(const AdTemplate *t, const uint64_t *given);
  *  moves. */
 bool ad_bodies_give(NodeId node, uint64_t *given, bool moves);
 
+/** Room for the nodes that a traversal begins with: arrays, and this many others.
+ *  NULL: out of memory. */
+NodeId *ad_bodies_ends(const AdTemplate *t, uint32_t count);
+/** Go through a body, from these nodes, whose list is freed, and with 'arrays' from
+ *  those that it writes to. False: error recorded. */
+bool ad_bodies_go_through(const AdTemplate *t, uint32_t body, ADMode mode, NodeId *ends,
+                          uint32_t count, bool arrays, bool tracked);
+/** Forget what is left of it in outputs and entries, with 'arrays' also in entries that
+ *  are arrays; in those that bodies write to. */
+void ad_bodies_clear(const AdTemplate *t, uint32_t body, bool arrays);
+void ad_bodies_clear_arrays(const AdTemplate *t);
+
 /** A body of the template, as it were open again: what is traced until its end can use
  *  its variables, and becomes a recorded body. Without lock. */
 typedef struct AdReopened {

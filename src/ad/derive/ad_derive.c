@@ -73,48 +73,6 @@ static bool set_given(const Derivation *d, uint32_t body)
     return true;
 }
 
-/* Nodes at the end of one body, and behind them arrays of others, where it begins. */
-typedef struct Ends {
-    NodeId *nodes; /* owned */
-    uint32_t count, stops;
-    uint32_t wanted; /* the first ones, whose gradients are looked at */
-} Ends;
-
-static void add_arrays(Ends *ends, const AdTemplate *t, uint32_t body, bool visible)
-{
-    for (uint32_t k = 0; k < t->array_count; k++)
-        if (t->arrays[k].body == body && t->arrays[k].visible == visible)
-            ends->nodes[ends->count++] = t->arrays[k].node;
-}
-
-static void add_stops(Ends *ends, const AdArray *arrays, uint32_t count, uint32_t body)
-{
-    for (uint32_t k = 0; k < count; k++)
-        if (arrays[k].body != body)
-            ends->nodes[ends->count + ends->stops++] = arrays[k].node;
-}
-
-static bool find_ends(Ends *ends, const Derivation *d, uint32_t body)
-{
-    const AdTemplate *t = d->t;
-    uint32_t most = t->tracked_count + t->array_count + t->family_array_count;
-    *ends = (Ends){ .nodes = alloc_get((most + 1) * sizeof(NodeId)) };
-    TRY(ends->nodes, false);
-    for (uint32_t k = 0; k < t->tracked_count; k++) {
-        NodeId node = ad_var_node(t->bodies[body].outputs[t->tracked[k]]);
-        if (node)
-            ends->nodes[ends->count++] = node;
-    }
-    if (d->arrays)
-        add_arrays(ends, t, body, true);
-    ends->wanted = ends->count;
-    if (d->arrays)
-        add_arrays(ends, t, body, false);
-    add_stops(ends, t->arrays, t->array_count, body);
-    add_stops(ends, t->family_arrays, t->family_array_count, body);
-    return true;
-}
-
 static uint64_t look_at(NodeId node)
 {
     state_lock();
@@ -145,21 +103,17 @@ static void take_made(Derivation *d, uint32_t body)
     }
 }
 
-/* Forget gradients that a body has left, in the end those of arrays, too. */
-static void clear_nodes(const Derivation *d, bool arrays)
+/* From the results of a body. */
+static bool go_through(const Derivation *d, uint32_t body)
 {
     const AdTemplate *t = d->t;
-    for (uint32_t k = 0; k < t->entry_count; k++)
-        if (d->mode == ADModeForward || !t->entries[k].array)
-            ad_var_dec_ref(ad_gradient_take(t->entries[k].node));
-    for (uint32_t i = 0; i < t->body_count; i++)
-        for (uint32_t k = 0; k < t->tracked_count; k++) {
-            NodeId node = ad_var_node(t->bodies[i].outputs[t->tracked[k]]);
-            if (node)
-                ad_var_dec_ref(ad_gradient_take(node));
-        }
-    for (uint32_t k = 0; arrays && k < t->array_count; k++)
-        ad_var_dec_ref(ad_gradient_take(t->arrays[k].node));
+    NodeId *ends = ad_bodies_ends(t, t->tracked_count);
+    TRY(ends, false);
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < t->tracked_count; k++)
+        if ((ends[count] = ad_var_node(t->bodies[body].outputs[t->tracked[k]])))
+            count++;
+    return ad_bodies_go_through(t, body, d->mode, ends, count, d->arrays, d->tracked);
 }
 
 /* Trace the derivative of one body, with its variables. */
@@ -173,14 +127,10 @@ static bool derive_body(Derivation *d, uint32_t b)
     TRY(ad_bodies_reopen(&reopened, d->t, b), false);
     if (!d->gaps)
         d->gaps = ad_bodies_gaps(d->t, reopened.body.scope);
-    Ends ends = { 0 };
-    bool ok = d->gaps && find_ends(&ends, d, b) && set_given(d, b) &&
-              ad_traverse_within(d->mode, ends.nodes, ends.count, ends.wanted,
-                                 ends.nodes + ends.count, ends.stops, d->tracked);
-    alloc_free(ends.nodes);
+    bool ok = d->gaps && set_given(d, b) && go_through(d, b);
     if (ok)
         take_made(d, b);
-    clear_nodes(d, false);
+    ad_bodies_clear(d->t, b, d->mode == ADModeForward);
     return ad_bodies_close(&reopened, ok, &d->bodies[b]);
 }
 
@@ -250,12 +200,9 @@ static bool share_given(const Derivation *d, AdOpen *open)
         var_inc(t->condition);
     if (t->mask)
         var_inc(t->mask);
-    for (uint32_t i = 0; i < t->inputs.count; i++) {
-        var_inc(t->inputs.ids[i]);
-        TRY(var_ids_take(&own->inputs, t->inputs.ids[i]), false);
-        var_inc(t->placeholders.ids[i]);
-        TRY(var_ids_take(&own->placeholders, t->placeholders.ids[i]), false);
-    }
+    for (uint32_t i = 0; i < t->inputs.count; i++)
+        TRY(ad_template_add_input(own, t->inputs.ids[i], t->placeholders.ids[i]),
+            false);
     return ad_template_share_arrays(own, t) &&
            ad_template_share_entries(own, t, false) &&
            ad_template_set_targets(own, t->target_count, t->ids, t->callable_of);
@@ -286,7 +233,7 @@ static bool derive(Derivation *d)
     bool ok = which && results && plain &&
               (d->mode == ADModeForward || ad_bodies_begin_arrays(t, d->made));
     ok = ok && derive_bodies(d);
-    clear_nodes(d, true);
+    ad_bodies_clear_arrays(t);
     ok = ok && make_outputs(d, which, &count) && record_region(d, which, count, plain);
     for (uint32_t i = 0; i < count; i++)
         results[i] = plain[i];

@@ -96,27 +96,18 @@ static bool give_all(const LoopDerivative *d)
     return true;
 }
 
+/* From what becomes of the states. */
 static bool go_through(const LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
-    NodeId *ends = alloc_get((t->state_count + t->array_count + 1) * sizeof(NodeId));
+    NodeId *ends = ad_bodies_ends(t, t->state_count);
     TRY(ends, false);
     uint32_t count = 0;
     for (uint32_t k = 0; k < t->state_count; k++)
-        if (d->slots[k] && output_node(t, k))
-            ends[count++] = output_node(t, k);
-    uint32_t wanted = count;
-    for (int visible = 1; d->arrays && visible >= 0; visible--) {
-        for (uint32_t i = 0; i < t->array_count; i++)
-            if (t->arrays[i].visible == visible)
-                ends[count++] = t->arrays[i].node;
-        if (visible)
-            wanted = count;
-    }
-    bool ok = ad_traverse_within(d->forward ? ADModeForward : ADModeBackward, ends,
-                                 count, wanted, NULL, 0, d->tracked);
-    alloc_free(ends);
-    return ok;
+        if (d->slots[k] && (ends[count] = output_node(t, k)))
+            count++;
+    return ad_bodies_go_through(t, 0, d->forward ? ADModeForward : ADModeBackward, ends,
+                                count, d->arrays, d->tracked);
 }
 
 /* What the body has made; arrays are complete with it. */
@@ -132,18 +123,6 @@ static void take_all(LoopDerivative *d)
     for (uint32_t i = 0; !d->forward && i < t->entry_count; i++)
         *(t->entries[i].array ? &d->made[i] : &d->out[i]) =
             ad_gradient_take(t->entries[i].node);
-}
-
-static void clear_all(const LoopDerivative *d)
-{
-    const AdTemplate *t = d->t;
-    for (uint32_t i = 0; i < t->entry_count; i++)
-        ad_var_dec_ref(ad_gradient_take(t->entries[i].node));
-    for (uint32_t k = 0; k < t->state_count; k++)
-        if (output_node(t, k))
-            ad_var_dec_ref(ad_gradient_take(output_node(t, k)));
-    for (uint32_t i = 0; i < t->array_count; i++)
-        ad_var_dec_ref(ad_gradient_take(t->arrays[i].node));
 }
 
 /* Trace the derivative of the body, with its variables. */
@@ -164,7 +143,8 @@ static bool derive_body(LoopDerivative *d)
     }
     if (ok)
         take_all(d);
-    clear_all(d);
+    ad_bodies_clear(d->t, 0, true);
+    ad_bodies_clear_arrays(d->t);
     return ad_bodies_close(&reopened, ok, &d->body);
 }
 

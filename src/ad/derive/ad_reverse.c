@@ -262,8 +262,7 @@ typedef struct Part {
 /* In memory, so that kernels do not differ by it. */
 static uint32_t constant(const Reverse *r, uint32_t value)
 {
-    return jit_var_literal(ad_template_backend(r->d->t), VarTypeUInt32, &value, 1,
-                           1);
+    return jit_var_literal(ad_template_backend(r->d->t), VarTypeUInt32, &value, 1, 1);
 }
 
 /* Go back through a part that fits on the tape. */

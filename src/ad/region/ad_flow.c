@@ -109,12 +109,7 @@ bool ad_var_cond_append(uint32_t cond, size_t n, const uint64_t *outputs)
     }
     ok = ok && jit_var_cond_append(cond, n, plain.ids);
     ad_plain_free(&plain);
-    if (!ok) {
-        state_lock();
-        ad_region_give_up(cond);
-        state_unlock();
-    }
-    return ok;
+    return ad_region_check(cond, ok);
 }
 
 static bool is_pending(uint64_t leaf)
@@ -258,12 +253,6 @@ uint32_t ad_var_call_start(JitBackend backend, const char *name, uint32_t mask)
     return open ? handle : 0;
 }
 
-static bool hold_in(VarIds *list, VarId id)
-{
-    var_inc(id);
-    return var_ids_take(list, id);
-}
-
 uint64_t ad_var_call_input(uint32_t call, uint64_t value)
 {
     uint32_t index = ad_var_index(value);
@@ -273,10 +262,8 @@ uint64_t ad_var_call_input(uint32_t call, uint64_t value)
     uint64_t result = placeholder;
     state_lock();
     bool ok = true;
-    if (open && placeholder != index) {
-        ok = hold_in(&open->t->inputs, index) &&
-             hold_in(&open->t->placeholders, placeholder);
-    }
+    if (open && placeholder != index)
+        ok = ad_template_add_input(open->t, index, placeholder);
     if (ok && open && !ad_graph_is_plain(value)) {
         if (placeholder == index)
             ad_graph_ref(ad_var_node(result = value));
@@ -314,12 +301,7 @@ bool ad_var_call_append(uint32_t call, size_t n, const uint64_t *outputs)
               (!open || add_callable(open, call, n, outputs)) &&
               jit_var_call_append(call, n, plain.ids);
     ad_plain_free(&plain);
-    if (!ok) {
-        state_lock();
-        ad_region_give_up(call);
-        state_unlock();
-    }
-    return ok;
+    return ad_region_check(call, ok);
 }
 
 bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
@@ -344,9 +326,7 @@ bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
             return close_region(call, n, results);
         drop_all(n, results);
     }
-    state_lock();
-    ad_region_give_up(call);
-    state_unlock();
+    ad_region_check(call, false);
     return ok;
 }
 

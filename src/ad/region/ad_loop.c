@@ -224,12 +224,7 @@ bool ad_var_loop_compress(uint32_t handle, uint64_t *states)
     for (size_t k = 0; k < n && ok; k++)
         states[k] = plain.ids[k];
     ad_plain_free(&plain);
-    if (!ok) {
-        state_lock();
-        ad_region_give_up(handle);
-        state_unlock();
-    }
-    return ok;
+    return ad_region_check(handle, ok);
 }
 
 /* Is it an array that the iteration has written to, in lanes that are not done only? */
@@ -449,10 +444,6 @@ int ad_var_loop_end(uint32_t handle, uint64_t *states)
                                        : end_recorded(open, states);
     if (status > 0 && !ad_wait_go_on())
         status = -1;
-    if (status < 0) {
-        state_lock();
-        ad_region_give_up(handle);
-        state_unlock();
-    }
+    ad_region_check(handle, status >= 0);
     return status;
 }

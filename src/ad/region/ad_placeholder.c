@@ -26,12 +26,10 @@ void ad_placeholder_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
 
 static NodeId new_entry(AdTemplate *t, VarId like)
 {
-    const Var *v = var_get(like);
     TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
                     sizeof(AdEntry)),
         0);
-    NodeId node = ad_graph_new_node(var_device(v)->backend, (VarType) v->type,
-                                    var_lanes(v));
+    NodeId node = ad_graph_new_for(like);
     TRY(node, 0);
     ad_graph_node(node)->flags |= NODE_ENTRY;
     ad_size_note_always(node, like);
@@ -84,9 +82,7 @@ uint64_t ad_placeholder_state(AdTemplate *t, uint64_t initial, VarId placeholder
 bool ad_placeholder_own_node(uint64_t *leaf)
 {
     NodeId id = ad_var_node(*leaf);
-    AdNode like = *ad_graph_node(id);
-    NodeId own =
-        ad_graph_new_node((JitBackend) like.backend, (VarType) like.type, like.size);
+    NodeId own = ad_graph_new_like(id);
     TRY(own, false);
     *leaf = (uint64_t) own << 32 | ad_var_index(*leaf);
     bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0);

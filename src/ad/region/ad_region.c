@@ -116,6 +116,16 @@ void ad_region_give_up(uint32_t handle)
         }
 }
 
+bool ad_region_check(uint32_t handle, bool ok)
+{
+    if (!ok) {
+        state_lock();
+        ad_region_give_up(handle);
+        state_unlock();
+    }
+    return ok;
+}
+
 static void join_size(AdTemplate *t, VarId id)
 {
     const uint32_t size = id ? var_lanes_of(id) : 1;
@@ -359,14 +369,12 @@ static bool split_arrays(AdOpen *open)
     TRY(t->arrays, false);
     for (uint32_t i = 0; i < open->write_count; i++) {
         NodeId outer = open->writes[i].node;
-        AdNode like = *ad_graph_node(outer);
-        NodeId inner = ad_graph_new_node((JitBackend) like.backend, (VarType) like.type,
-                                         like.size);
+        NodeId inner = ad_graph_new_like(outer);
         TRY(inner, false);
         t->arrays[t->array_count++] =
             (AdArray){ inner, 0, open->writes[i].body, true, false };
         uint64_t serial = ad_graph_node(inner)->serial;
-        ad_graph_node(inner)->serial = like.serial;
+        ad_graph_node(inner)->serial = ad_graph_node(outer)->serial;
         ad_graph_node(outer)->serial = serial;
         ad_graph_move_edges(outer, inner);
         t->arrays[i].visible = ad_open_is_visible(open, i);
@@ -433,13 +441,12 @@ static void forget_outer(AdEntry *entry)
 static bool connect_before(AdEntry *entry, AdOperation *op, NodeId node, uint32_t which)
 {
     if (ad_graph_node(entry->outer_node)->flags & NODE_ENTRY) {
-        AdNode like = *ad_graph_node(entry->outer_node);
-        NodeId own = ad_graph_new_node((JitBackend) like.backend, (VarType) like.type,
-                                       like.size);
+        const uint64_t serial = ad_graph_node(entry->outer_node)->serial;
+        NodeId own = ad_graph_new_like(entry->outer_node);
         TRY(own, false);
-        ad_graph_node(own)->serial = like.serial;
+        ad_graph_node(own)->serial = serial;
         forget_outer(entry);
-        entry->outer = like.serial;
+        entry->outer = serial;
         entry->outer_node = own;
         entry->held = true;
     }
@@ -502,9 +509,7 @@ static bool connect(AdOpen *open, uint64_t *results)
         uint64_t *result = &results[t->tracked[i]];
         if (!(ok = widen_result(t, result)))
             break;
-        const Var *v = var_get((VarId) *result);
-        NodeId out =
-            ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
+        NodeId out = ad_graph_new_for((VarId) *result);
         if (out)
             ad_size_note_always(out, (VarId) *result);
         ok = out && admit(out) && ad_operation_add_output(op, node, out, i);

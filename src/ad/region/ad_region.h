@@ -55,6 +55,8 @@ void ad_region_abandon(uint32_t handle);
 /** Give up the recording itself, too, if it has not been, and all that is open inside
  *  of it. */
 void ad_region_give_up(uint32_t handle);
+/** ... unless all is well, which is returned. Without lock. */
+bool ad_region_check(uint32_t handle, bool ok);
 /** The region turned out to be none: what was tracked is part of what is around it.
  *  False: out of memory. */
 bool ad_region_dissolve(uint32_t handle);

@@ -69,6 +69,14 @@ JitBackend ad_template_backend(const AdTemplate *t)
     return jit_var_peek_info(t->condition, &info) ? info.backend : JitBackendNone;
 }
 
+bool ad_template_add_input(AdTemplate *t, VarId input, VarId placeholder)
+{
+    var_inc(input);
+    TRY(var_ids_take(&t->inputs, input), false);
+    var_inc(placeholder);
+    return var_ids_take(&t->placeholders, placeholder);
+}
+
 static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
 {
     uint32_t *copy = alloc_get((count + 1) * sizeof(uint32_t));
@@ -116,15 +124,6 @@ static bool lookup_grow(AdTemplate *t)
     return true;
 }
 
-/* A node without edges that stands for a variable of this kind. */
-static NodeId entry_node(JitBackend backend, VarType type, size_t size)
-{
-    NodeId node = ad_graph_new_node(backend, type, size);
-    if (node)
-        ad_graph_node(node)->flags |= NODE_ENTRY;
-    return node;
-}
-
 AdEntry *ad_template_find_entry(AdTemplate *t, NodeId outer, AdAccess access)
 {
     uint64_t serial = ad_graph_node(outer)->serial;
@@ -136,9 +135,9 @@ AdEntry *ad_template_find_entry(AdTemplate *t, NodeId outer, AdAccess access)
     TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
                     sizeof(AdEntry)),
         NULL);
-    AdNode like = *ad_graph_node(outer);
-    NodeId node = entry_node((JitBackend) like.backend, (VarType) like.type, like.size);
+    NodeId node = ad_graph_new_like(outer);
     TRY(node, NULL);
+    ad_graph_node(node)->flags |= NODE_ENTRY;
     const bool array = access != ACCESS_VALUE;
     ad_graph_node(node)->serial = serial + array;
     ad_size_note_same(node, outer);

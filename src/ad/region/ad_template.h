@@ -112,6 +112,8 @@ void ad_template_drop_outer(AdTemplate *t);
 /** The backend that it is recorded for. Without lock. */
 JitBackend ad_template_backend(const AdTemplate *t);
 
+/** A placeholder stands for this input. False: out of memory. */
+bool ad_template_add_input(AdTemplate *t, VarId input, VarId placeholder);
 /** The instances of a call; lists are copied and may be NULL. False: out of memory. */
 bool ad_template_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
                              const uint32_t *callable_of);
