@@ -392,9 +392,10 @@ static bool has_local(const Reverse *r)
     return false;
 }
 
-/* On a tape with room for 'most' iterations, which is a bound, or how many were counted.
- * In lanes, all is one kernel. If it is a bound, results are looked at before anybody
- * else does. Else, arrays have few different lengths, so that kernels are few. */
+/* On a tape with room for 'most' iterations, which is a bound, or as many as were
+ * counted. In lanes, all is one kernel. With a bound, results are looked at before
+ * anybody else does; without, arrays have few different lengths, so that kernels are
+ * few. */
 static bool go_back_fitting(Reverse *r, size_t most, bool bounded, uint32_t *number)
 {
     size_t length = bounded ? most : 1;
