@@ -323,14 +323,10 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
 
 static bool stands_for(const AdOpen *open, NodeId id, AdStandsFor *found)
 {
-    for (uint32_t i = 0; i < open->t->entry_count; i++) {
-        const AdEntry *e = &open->t->entries[i];
-        if (e->node != id)
-            continue;
+    const AdEntry *e = ad_template_entry_of(open->t, id);
+    if (e)
         *found = (AdStandsFor){ e->outer ? e->outer_node : 0, e->state != 0 };
-        return true;
-    }
-    return false;
+    return e != NULL;
 }
 
 const AdHooks ad_hooks = {

@@ -28,6 +28,8 @@ bool ad_cut_is_before(const AdEdge *e);
 enum { AD_CUT_ANY_BODY = UINT32_MAX };
 /** Does this body write to the array that an entry stands for, be it in a region? */
 bool ad_cut_is_written(const AdTemplate *t, NodeId entry, uint32_t body);
+/** The region that an edge leads into, or out of; NULL: none. */
+AdTemplate *ad_cut_region(const AdEdge *e);
 /** AdOperation.arrival of regions: gradients of arrays that are read are arrays that
  *  are added to. */
 AdArrival ad_cut_arrival(const void *payload, uint32_t input);

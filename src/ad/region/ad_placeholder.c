@@ -61,7 +61,7 @@ uint64_t ad_placeholder_input(AdTemplate *t, uint64_t outer, VarId placeholder)
 }
 
 uint64_t ad_placeholder_state(AdTemplate *t, uint64_t initial, VarId placeholder,
-                         bool differentiated)
+                              bool differentiated)
 {
     TRY(vec_reserve(&t->states, &t->state_capacity, t->state_count + 1,
                     sizeof(AdState)),
@@ -99,10 +99,9 @@ static AdEntry *find_entry(NodeId id)
     if (!(ad_graph_node(id)->flags & NODE_ENTRY))
         return NULL;
     for (uint32_t i = t->open_count; i > t->derived_open; i--) {
-        const AdTemplate *own = t->open[i - 1].t;
-        for (uint32_t k = 0; k < own->entry_count; k++)
-            if (own->entries[k].node == id)
-                return &own->entries[k];
+        AdEntry *found = ad_template_entry_of(t->open[i - 1].t, id);
+        if (found)
+            return found;
     }
     return NULL;
 }
@@ -184,8 +183,8 @@ bool ad_placeholder_pass(const AdTemplate *t, uint32_t which, NodeId operation)
         return true;
     size_t resumed, others;
     count_edges(entry->node, &resumed, &others);
-    const bool changes = t->kind == REGION_LOOP && entry->state &&
-                         t->states[entry->state - 1].changes;
+    const bool changes =
+        t->kind == REGION_LOOP && entry->state && t->states[entry->state - 1].changes;
     if (!resumed)
         return true;
     if (others || changes)

@@ -256,7 +256,7 @@ static bool own_outputs(AdOpen *open)
                 ad_set_has(&taken, id))
                 ok = ad_placeholder_own_node(leaf);
             else
-                ok = ad_set_add(&taken, id) != AD_SET_NONE;
+                ok = ad_set_put(&taken, id);
         }
     alloc_free(taken.nodes);
     return ok;

@@ -124,6 +124,14 @@ static bool lookup_grow(AdTemplate *t)
     return true;
 }
 
+AdEntry *ad_template_entry_of(const AdTemplate *t, NodeId node)
+{
+    for (uint32_t i = 0; i < t->entry_count; i++)
+        if (t->entries[i].node == node)
+            return &t->entries[i];
+    return NULL;
+}
+
 AdEntry *ad_template_find_entry(AdTemplate *t, NodeId outer, AdAccess access)
 {
     uint64_t serial = ad_graph_node(outer)->serial;

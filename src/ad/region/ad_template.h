@@ -130,6 +130,8 @@ void ad_template_find_outer(AdTemplate *t);
 /** The list is copied. False: out of memory. */
 bool ad_template_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count);
 
+/** The entry that has this node; NULL: none has. */
+AdEntry *ad_template_entry_of(const AdTemplate *t, NodeId node);
 /** The entry for an outer node, made when it is first met; NULL: out of memory. Its
  *  serial number is the outer node's, or the next: it comes before all of the
  *  bodies. */
