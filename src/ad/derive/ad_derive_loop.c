@@ -322,19 +322,15 @@ bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
         ad_var_dec_ref(made[i]);
         made[i] = 0;
     }
-    for (uint32_t i = 0; d.out && i < d.out_count; i++)
-        ad_var_dec_ref(d.out[i]);
-    for (uint32_t k = 0; d.slots && k < t->state_count; k++)
-        ad_var_dec_ref(d.slots[k]);
+    ad_run_drop_list(d.out_count, d.out);
+    ad_run_drop_list(t->state_count, d.slots);
     state_lock();
     ad_block_drop(&d.block);
     ad_bodies_release(&d.body);
     state_unlock();
     ad_last_free(&d.last);
     jit_var_dec_ref(d.number);
-    alloc_free(d.slots);
     alloc_free(d.slot_entries);
-    alloc_free(d.out);
     alloc_free(d.gaps);
     return ok;
 }

@@ -64,11 +64,9 @@ static uint64_t zero_like(uint64_t leaf)
 
 static void reverse_free(Reverse *r)
 {
-    for (uint32_t i = 0; r->values && i < r->adjoints + r->sums; i++)
-        ad_var_dec_ref(r->values[i]);
+    ad_run_drop_list(r->adjoints + r->sums, r->values);
     ad_tape_free(&r->tape);
     ad_stack_free(&r->stack);
-    alloc_free(r->values);
     alloc_free(r->roots);
     alloc_free(r->found);
     alloc_free(r->states);

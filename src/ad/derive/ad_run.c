@@ -362,17 +362,18 @@ bool ad_run_end(AdRun *run, bool ok)
     return ok;
 }
 
+void ad_run_drop_list(size_t n, uint64_t *list)
+{
+    for (size_t i = 0; list && i < n; i++)
+        ad_var_dec_ref(list[i]);
+    alloc_free(list);
+}
+
 void ad_run_free(AdRun *run)
 {
-    for (uint32_t i = 0; run->values && i < run->count; i++)
-        ad_var_dec_ref(run->values[i]);
-    for (uint32_t k = 0; run->states && run->slots && k < run->d->t->state_count; k++) {
-        ad_var_dec_ref(run->states[k]);
-        ad_var_dec_ref(run->slots[k]);
-    }
-    alloc_free(run->values);
-    alloc_free(run->states);
-    alloc_free(run->slots);
+    ad_run_drop_list(run->count, run->values);
+    ad_run_drop_list(run->d->t->state_count, run->states);
+    ad_run_drop_list(run->d->t->state_count, run->slots);
 }
 
 bool ad_run_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,

@@ -68,6 +68,8 @@ bool ad_run_set(AdRun *run, uint32_t i, uint64_t value);
 /** 'ok': the results are in values[]. */
 bool ad_run_end(AdRun *run, bool ok);
 void ad_run_free(AdRun *run);
+/** Let go of a list, and of the references in it; NULL is fine. */
+void ad_run_drop_list(size_t n, uint64_t *list);
 
 /** number + step, of type UInt32; new references. */
 uint32_t ad_run_step(uint32_t number, int step);

@@ -259,9 +259,7 @@ bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most)
 
 void ad_stack_free(AdStack *s)
 {
-    for (uint32_t i = 0; i < s->count; i++)
-        ad_var_dec_ref(s->values[i]);
-    alloc_free(s->values);
+    ad_run_drop_list(s->count, s->values);
 }
 
 /* ---------------------------------------------------------------- computing */
@@ -274,9 +272,7 @@ typedef struct Level {
 
 static void drop_level(const AdStack *s, Level *level)
 {
-    for (uint32_t k = 0; level->states && k < s->d->t->state_count; k++)
-        ad_var_dec_ref(level->states[k]);
-    alloc_free(level->states);
+    ad_run_drop_list(s->d->t->state_count, level->states);
     jit_var_dec_ref(level->top);
     jit_var_dec_ref(level->position);
 }

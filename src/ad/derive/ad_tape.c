@@ -84,11 +84,9 @@ bool ad_tape_begin(AdTape *tape, LoopDerivative *d)
 
 void ad_tape_free(AdTape *tape)
 {
-    for (uint32_t k = 0; tape->arrays && k < tape->d->t->state_count; k++)
-        ad_var_dec_ref(tape->arrays[k]);
+    ad_run_drop_list(tape->d->t->state_count, tape->arrays);
     jit_var_dec_ref(tape->lanes);
     alloc_free(tape->needed);
-    alloc_free(tape->arrays);
 }
 
 /* Of the states that are needed, or that change, in all lanes. */
@@ -348,9 +346,7 @@ bool ad_tape_store(const AdTape *tape, AdCheckpoint *c)
 
 void ad_tape_drop(const AdTape *tape, AdCheckpoint *c)
 {
-    for (uint32_t k = 0; c->states && k < tape->d->t->state_count; k++)
-        ad_var_dec_ref(c->states[k]);
-    alloc_free(c->states);
+    ad_run_drop_list(tape->d->t->state_count, c->states);
     jit_var_dec_ref(c->number);
     *c = (AdCheckpoint){ 0 };
 }

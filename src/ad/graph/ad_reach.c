@@ -12,6 +12,18 @@ static uint64_t serial_of(uint64_t leaf)
     return ad_graph_node(ad_var_node(leaf))->serial;
 }
 
+/* Inputs are the first nodes of the set. Which is the oldest? False: out of memory. */
+static bool list_inputs(AdSet *s, size_t n, const uint64_t *inputs, uint64_t *oldest)
+{
+    *oldest = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        TRY(ad_set_put(s, ad_var_node(inputs[i])), false);
+        if (ad_var_node(inputs[i]) && serial_of(inputs[i]) < *oldest)
+            *oldest = serial_of(inputs[i]);
+    }
+    return true;
+}
+
 /* Is there a source among the edges that lead to a node which is older? The others are
  * listed. -1: out of memory. */
 static int follow(AdSet *s, NodeId id, uint64_t oldest)
@@ -28,12 +40,8 @@ static int follow(AdSet *s, NodeId id, uint64_t oldest)
 static int depends(AdSet *s, size_t n_results, const uint64_t *results, size_t n_inputs,
                    const uint64_t *inputs)
 {
-    uint64_t oldest = UINT64_MAX;
-    for (size_t i = 0; i < n_inputs; ++i) {
-        TRY(ad_set_put(s, ad_var_node(inputs[i])), -1);
-        if (ad_var_node(inputs[i]) && serial_of(inputs[i]) < oldest)
-            oldest = serial_of(inputs[i]);
-    }
+    uint64_t oldest;
+    TRY(list_inputs(s, n_inputs, inputs, &oldest), -1);
     uint32_t known = s->count;
     for (size_t i = 0; i < n_results; ++i) {
         TRY(ad_set_put(s, ad_var_node(results[i])), -1);
@@ -110,13 +118,8 @@ bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
     TRY(met, false);
     state_lock();
     AdSet s = ad_set_begin();
-    uint64_t oldest = UINT64_MAX;
-    bool ok = true;
-    for (size_t i = 0; ok && i < n_inputs; i++) {
-        ok = ad_set_put(&s, ad_var_node(inputs[i]));
-        if (ad_var_node(inputs[i]) && serial_of(inputs[i]) < oldest)
-            oldest = serial_of(inputs[i]);
-    }
+    uint64_t oldest;
+    bool ok = list_inputs(&s, n_inputs, inputs, &oldest);
     uint32_t known = s.count;
     for (size_t i = 0; ok && i < n_results; i++)
         ok = ad_set_put(&s, ad_var_node(results[i]));
