@@ -4,7 +4,9 @@
 The library is cut into layers (docs/dev/architecture.md), one folder of ``src`` each;
 some have rooms of their own. A file may include headers of its own room and of what
 stands below it in LAYERS, unless only the rooms in KNOWN_BY know that; SEAMS are the
-files that name what is above them. Public headers know nothing of ``src``. The Python
+files that name what is above them. In ORDERED rooms modules are in an order as well, and
+what derivatives may see of the tracer is listed. Public headers know nothing of ``src``.
+The Python
 extension in ``src/python`` is a user of the library like any other: it sees its own
 headers and the public ones, and nothing sees it. Its arrays hold more than variables of
 the library, so only files in VARIABLES handle bare ones; backends stand in its table of
@@ -58,8 +60,33 @@ LAYERS = [
     "ad/debug",
     "ad/traverse",
     "ad/region",
-    "ad/loop",
+    "ad/derive",
 ]
+# Rooms of which the files are in an order, too: no two modules (sources with headers)
+# include each other, be it by way of others.
+ORDERED = ("ad/array", "ad/debug", "ad/region", "ad/derive")
+# Derivatives stand on the public headers. This is what they see of the tracer besides,
+# and what for; nothing else between src/ad and src/ir is their business.
+DERIVATIVES = "ad"
+DERIVATIVES_MAY_SEE = {
+    "src/trace/graph/state.h": "the lock, and variables by number",
+    "src/trace/graph/node.h": "reads that a recording notes; nodes made with the lock",
+    "src/trace/graph/arith.h": "arithmetic with the lock",
+    "src/trace/graph/mask.h": "the mask stack with the lock; masks of a size",
+    "src/trace/graph/record.h": "bodies that are opened again",
+    "src/trace/graph/holders.h": "variables that derivatives hold are counted",
+    "src/trace/graph/extra.h": "why a result is not tracked, beside the variable",
+    "src/trace/graph/local.h": "local arrays that begin as anything",
+    "src/trace/graph/loop_array.h": "states of a loop that are arrays it writes to",
+    "src/trace/graph/access.h": "launches that fail where a bound is exceeded",
+    "src/trace/array/array.h": "a literal result with as many lanes as its region",
+    "src/trace/flow/region_replay.h": "bodies that are recorded again",
+    "src/trace/flow/cond.h": "conditionals made of these, with the lock",
+    "src/trace/flow/call.h": "... and calls, on a device",
+    "src/freeze/freezing.h": "sizes of gradients; what recordings of functions assume",
+    "src/lower/math/derivative.h": "derivatives of functions are rows of their table",
+    "src/lower/math/math.def": "... this one",
+}
 # Rooms that stand beside each other although one line is above the other.
 STRANGERS = [
     ("engine/llvm", "engine/native"),
@@ -226,6 +253,50 @@ def check_sizes(file: Path) -> Iterator[str]:
             yield f"{own}:{number}: var_entries() is for those that ENTRIES_FILES lists"
 
 
+def check_derivatives(file: Path, include: Include) -> str | None:
+    """Say that derivatives see what is not their business, if they do."""
+    own, other = layer(file), layer(include.target)
+    if own is None or other is None or own.split("/")[0] != DERIVATIVES:
+        return None
+    below = LAYERS.index("lanes") <= LAYERS.index(other) <= LAYERS.index("api")
+    if not below or name(include.target) in DERIVATIVES_MAY_SEE:
+        return None
+    return (
+        f"{name(file)}:{include.line}: derivatives stand on jit.h: "
+        f"{name(include.target)} is not in DERIVATIVES_MAY_SEE"
+    )
+
+
+def find_unseen(graph: dict[Path, list[Include]]) -> Iterator[str]:
+    """Yield a message for each header that derivatives may see, and do not."""
+    seen = {
+        name(include.target)
+        for file, includes in graph.items()
+        if (layer(file) or "").split("/")[0] == DERIVATIVES
+        for include in includes
+    }
+    for header in DERIVATIVES_MAY_SEE:
+        if header not in seen:
+            yield f"tools/lint_layers.py:1: no derivative includes {header}"
+
+
+def modules_of(graph: dict[Path, list[Include]]) -> dict[Path, list[Include]]:
+    """The includes of each source and its header together, within ORDERED rooms.
+
+    A module stands for itself under the name of its header."""
+    modules: dict[Path, list[Include]] = {}
+    for file, includes in graph.items():
+        if layer(file) not in ORDERED:
+            continue
+        own = file.with_suffix(".h")
+        modules.setdefault(own, []).extend(
+            include
+            for include in includes
+            if layer(include.target) == layer(file) and include.target != own
+        )
+    return modules
+
+
 def find_equal_stems(files: list[Path]) -> Iterator[str]:
     """Yield a message for each stem that two pairs of source and header share."""
     seen: dict[str, Path] = {}
@@ -278,10 +349,13 @@ def main() -> int:
         errors += check_sizes(file)
         graph[file] = list(read_includes(file, errors))
         for include in graph[file]:
-            message = check_direction(file, include)
-            if message:
-                errors.append(message)
+            for check in (check_direction, check_derivatives):
+                message = check(file, include)
+                if message:
+                    errors.append(message)
     errors += find_cycles(graph)
+    errors += find_cycles(modules_of(graph))
+    errors += find_unseen(graph)
     errors += find_equal_stems(files)
     for error in errors:
         print(error)

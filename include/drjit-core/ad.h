@@ -331,12 +331,12 @@ typedef enum ADLoopIterations {
  *  other: forward, of its states and their tangents. Reverse, the states that are
  *  needed are computed again and kept for all iterations, on a tape, of which there are
  *  at most 'max_iterations', an ADLoopIterations or a bound, beyond which the traversal
- *  fails. A short tape (4 KiB for each lane) is made of local arrays. Where a tape
+ *  fails. A short tape (32 KiB for each lane) is made of local arrays. Where a tape
  *  would be larger than ad_set_tape_limit() allows, parts of it are computed from
  *  checkpoints: of n iterations each is run O(log n) times.
  *
  *  Within another recording nothing can be evaluated. There a bound gives a tape of
- *  local arrays (16 KiB for each lane), and a launch in which lanes exceed it fails:
+ *  local arrays (32 KiB for each lane), and a launch in which lanes exceed it fails:
  *  what it was to write cannot be read. Without a bound, or if the tape would be
  *  larger, and where states that are needed are local arrays, they are computed from
  *  checkpoints in local arrays (16 KiB), O(log n) times; so they are beyond the limit

@@ -26,4 +26,14 @@ static inline bool vec_reserve(void *data, uint32_t *capacity, uint32_t count,
     return count <= *capacity || vec_grow(data, capacity, count, element_size);
 }
 
+/** Append an id to a list of them. False: out of memory (error recorded). */
+static inline bool vec_push(uint32_t **list, uint32_t *count, uint32_t *capacity,
+                            uint32_t id)
+{
+    if (!vec_reserve(list, capacity, *count + 1, sizeof(uint32_t)))
+        return false;
+    (*list)[(*count)++] = id;
+    return true;
+}
+
 #endif

@@ -24,9 +24,7 @@ bool ad_untracked_begin(VarId result, uint64_t *target, NodeId *before)
     *before = 0;
     if (!ad_open_in_order())
         return true;
-    const Var *v = var_get(result);
-    *before =
-        ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
+    *before = ad_graph_new_for(result);
     TRY(*before && ad_scope_admit(*before), false);
     *target = (uint64_t) *before << 32 | ad_var_index(*target);
     return true;

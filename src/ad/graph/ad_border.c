@@ -95,12 +95,12 @@ static bool add_behind(AdSet *set, const AdBorder *b, NodeId id, bool *only)
     AdStandsFor f;
     if (ad_border_stands_for(id, &f)) {
         *only = f.outer || f.state;
-        return !f.outer || ad_set_add(set, f.outer) != AD_SET_NONE;
+        return ad_set_put(set, f.outer);
     }
     EdgeId e = ad_graph_node(id)->in;
     *only = e && !ad_border_is_outside(b, id);
     for (; e && *only; e = ad_graph_edge(e)->next_in)
-        TRY(ad_set_add(set, ad_graph_edge(e)->source) != AD_SET_NONE, false);
+        TRY(ad_set_put(set, ad_graph_edge(e)->source), false);
     return true;
 }
 
@@ -109,7 +109,7 @@ bool ad_border_is_assumed(NodeId id, bool *assumed)
     AdBorder b = ad_border();
     *assumed = b.recorded;
     AdSet set = ad_set_begin();
-    bool ok = !*assumed || ad_set_add(&set, id) != AD_SET_NONE;
+    bool ok = !*assumed || ad_set_put(&set, id);
     for (uint32_t i = 0; i < set.count && ok && *assumed; i++)
         ok = add_behind(&set, &b, set.nodes[i], assumed);
     alloc_free(set.nodes);
@@ -119,10 +119,7 @@ bool ad_border_is_assumed(NodeId id, bool *assumed)
 bool ad_border_take_plain(NodeId id)
 {
     AdOpen *open = ad_border_recorded();
-    TRY(vec_reserve(&open->plain, &open->plain_capacity, open->plain_count + 1,
-                    sizeof(NodeId)),
-        false);
-    open->plain[open->plain_count++] = id;
+    TRY(vec_push(&open->plain, &open->plain_count, &open->plain_capacity, id), false);
     ad_graph_ref(id);
     return true;
 }

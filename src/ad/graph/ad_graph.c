@@ -305,6 +305,18 @@ NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size)
     return id;
 }
 
+NodeId ad_graph_new_for(VarId variable)
+{
+    const Var *v = var_get(variable);
+    return ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
+}
+
+NodeId ad_graph_new_like(NodeId id)
+{
+    const AdNode like = *ad_graph_node(id);
+    return ad_graph_new_node((JitBackend) like.backend, (VarType) like.type, like.size);
+}
+
 /* The number of an edge that is not used; 0: error recorded. */
 static EdgeId take_edge(size_t slot)
 {

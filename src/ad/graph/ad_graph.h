@@ -134,6 +134,9 @@ static inline bool ad_graph_is_closed(NodeId id)
 
 /** A new node with one reference; 0: out of memory. */
 NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size);
+/** ... for something like this variable, or like this node. */
+NodeId ad_graph_new_for(VarId variable);
+NodeId ad_graph_new_like(NodeId id);
 static inline void ad_graph_ref(NodeId id)
 {
     ad_graph_node(id)->refs++;

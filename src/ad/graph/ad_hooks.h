@@ -1,8 +1,8 @@
 /*
- * ad_hooks.h -- what the graph needs of the rooms above it
+ * ad_hooks.h -- what rooms below need of those above them
  *
- * The table is declared here and defined in ad_region.c, so that the graph names
- * nothing above it.
+ * The table is declared here and defined in ad_derive.c, so that the rooms below name
+ * nothing above them.
  */
 #ifndef AD_GRAPH_AD_HOOKS_H
 #define AD_GRAPH_AD_HOOKS_H
@@ -33,6 +33,9 @@ typedef struct AdHooks {
     /** ad_placeholder_resumed(): such a scope, whose nodes begin here, is left. With
      *  the lock. */
     void (*resumed)(uint64_t serial);
+    /** ad_derive(): the derivative of a region. Without lock. */
+    bool (*derive)(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
+                   const bool *wanted);
 } AdHooks;
 
 extern const AdHooks ad_hooks;

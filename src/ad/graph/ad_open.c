@@ -117,11 +117,8 @@ bool ad_open_note_write(uint64_t leaf)
 
 static bool add_untracked(AdOpen *open, VarId variable)
 {
-    TRY(vec_reserve(&open->untracked, &open->untracked_capacity,
-                    open->untracked_count + 1, sizeof(VarId)),
-        false);
-    open->untracked[open->untracked_count++] = variable;
-    return true;
+    return vec_push(&open->untracked, &open->untracked_count, &open->untracked_capacity,
+                    variable);
 }
 
 bool ad_open_note_untracked(VarId variable)

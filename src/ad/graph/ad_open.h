@@ -13,8 +13,8 @@
 
 #include "ad/graph/ad_thread.h"
 
-typedef struct AdTemplate AdTemplate; /* ad_region.h */
-typedef struct AdLoop AdLoop;         /* ad_loop.c */
+typedef struct AdTemplate AdTemplate; /* ad_template.h */
+typedef struct AdLoop AdLoop;         /* ad_region.h */
 
 /** An array that a body writes to: it may depend on those of bodies recorded before. */
 typedef struct AdArray {

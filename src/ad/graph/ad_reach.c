@@ -12,10 +12,16 @@ static uint64_t serial_of(uint64_t leaf)
     return ad_graph_node(ad_var_node(leaf))->serial;
 }
 
-/* List a node unless it was. False: out of memory. */
-static bool list(AdSet *s, uint64_t leaf)
+/* Inputs are the first nodes of the set. Which is the oldest? False: out of memory. */
+static bool list_inputs(AdSet *s, size_t n, const uint64_t *inputs, uint64_t *oldest)
 {
-    return !ad_var_node(leaf) || ad_set_add(s, ad_var_node(leaf)) != AD_SET_NONE;
+    *oldest = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        TRY(ad_set_put(s, ad_var_node(inputs[i])), false);
+        if (ad_var_node(inputs[i]) && serial_of(inputs[i]) < *oldest)
+            *oldest = serial_of(inputs[i]);
+    }
+    return true;
 }
 
 /* Is there a source among the edges that lead to a node which is older? The others are
@@ -26,23 +32,19 @@ static int follow(AdSet *s, NodeId id, uint64_t oldest)
         NodeId source = ad_graph_edge(e)->source;
         if (ad_graph_node(source)->serial < oldest)
             return 1;
-        TRY(ad_set_add(s, source) != AD_SET_NONE, -1);
+        TRY(ad_set_put(s, source), -1);
     }
     return 0;
 }
 
-static int depends(AdSet *s, size_t n_results, const uint64_t *results,
-                   size_t n_inputs, const uint64_t *inputs)
+static int depends(AdSet *s, size_t n_results, const uint64_t *results, size_t n_inputs,
+                   const uint64_t *inputs)
 {
-    uint64_t oldest = UINT64_MAX;
-    for (size_t i = 0; i < n_inputs; ++i) {
-        TRY(list(s, inputs[i]), -1);
-        if (ad_var_node(inputs[i]) && serial_of(inputs[i]) < oldest)
-            oldest = serial_of(inputs[i]);
-    }
+    uint64_t oldest;
+    TRY(list_inputs(s, n_inputs, inputs, &oldest), -1);
     uint32_t known = s->count;
     for (size_t i = 0; i < n_results; ++i) {
-        TRY(list(s, results[i]), -1);
+        TRY(ad_set_put(s, ad_var_node(results[i])), -1);
         if (ad_var_node(results[i]) && serial_of(results[i]) < oldest)
             return 1;
     }
@@ -116,20 +118,15 @@ bool ad_reached(size_t n_results, const uint64_t *results, size_t n_inputs,
     TRY(met, false);
     state_lock();
     AdSet s = ad_set_begin();
-    uint64_t oldest = UINT64_MAX;
-    bool ok = true;
-    for (size_t i = 0; ok && i < n_inputs; i++) {
-        ok = list(&s, inputs[i]);
-        if (ad_var_node(inputs[i]) && serial_of(inputs[i]) < oldest)
-            oldest = serial_of(inputs[i]);
-    }
+    uint64_t oldest;
+    bool ok = list_inputs(&s, n_inputs, inputs, &oldest);
     uint32_t known = s.count;
     for (size_t i = 0; ok && i < n_results; i++)
-        ok = list(&s, results[i]);
+        ok = ad_set_put(&s, ad_var_node(results[i]));
     ok = ok && mark(&s, known, oldest, met);
     for (size_t i = 0; ok && i < n_inputs; i++)
-        reached[i] = ad_var_node(inputs[i]) &&
-                     met[ad_set_add(&s, ad_var_node(inputs[i]))];
+        reached[i] =
+            ad_var_node(inputs[i]) && met[ad_set_add(&s, ad_var_node(inputs[i]))];
     state_unlock();
     alloc_free(s.nodes);
     alloc_free(met);
@@ -143,7 +140,7 @@ static int look_behind(AdSet *s, NodeId id)
         NodeId source = ad_graph_edge(e)->source;
         if (ad_graph_node(source)->grad)
             return 1;
-        TRY(ad_set_add(s, source) != AD_SET_NONE, -1);
+        TRY(ad_set_put(s, source), -1);
     }
     return 0;
 }
@@ -154,7 +151,7 @@ int ad_has_grad_behind(size_t n, const uint64_t *indices)
     AdSet s = ad_set_begin();
     int found = 0;
     for (size_t i = 0; !found && i < n; i++)
-        found = list(&s, indices[i]) ? 0 : -1;
+        found = ad_set_put(&s, ad_var_node(indices[i])) ? 0 : -1;
     for (uint32_t i = 0; !found && i < s.count; i++)
         found = look_behind(&s, s.nodes[i]);
     state_unlock();

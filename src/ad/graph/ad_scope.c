@@ -92,11 +92,8 @@ bool ad_scope_suspend(NodeId id)
 bool ad_scope_postpone(NodeId id)
 {
     AdScopeState *s = ad_scope_current();
-    TRY(vec_reserve(&s->waiting, &s->waiting_capacity, s->waiting_count + 1,
-                    sizeof(NodeId)),
-        false);
+    TRY(vec_push(&s->waiting, &s->waiting_count, &s->waiting_capacity, id), false);
     ad_graph_ref(id);
-    s->waiting[s->waiting_count++] = id;
     return true;
 }
 

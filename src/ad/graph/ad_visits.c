@@ -67,11 +67,7 @@ static bool walk_push(Walk *w, NodeId id)
 {
     bool before;
     TRY(see(w->visits, id, &before), false);
-    if (before)
-        return true;
-    TRY(vec_reserve(&w->stack, &w->capacity, w->depth + 1, sizeof(NodeId)), false);
-    w->stack[w->depth++] = id;
-    return true;
+    return before || vec_push(&w->stack, &w->depth, &w->capacity, id);
 }
 
 static bool note_stop(AdVisits *v, NodeId id)

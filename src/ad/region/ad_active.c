@@ -36,26 +36,17 @@ static bool reached(const Reach *r, NodeId id)
 
 static bool reach_push(Reach *r, NodeId id)
 {
-    return ad_set_add(&r->seen, id) != AD_SET_NONE;
+    return ad_set_put(&r->seen, id);
 }
 
 /* ---------------------------------------------------------------- regions */
 
-/* The template of an operation that an edge holds; NULL: it is not that of a region. */
-static AdTemplate *template_of(const AdEdge *e)
-{
-    if (e->rule != RULE_INTO && e->rule != RULE_OUT_OF)
-        return NULL;
-    const AdOperation *op = ad_operation_of(e->held);
-    return op->arrival == ad_cut_arrival ? op->payload : NULL;
-}
-
-/* That of a node; NULL: it is no region. */
+/* The template of an operation; NULL: it is not that of a region. */
 static AdTemplate *template_at(NodeId id)
 {
     const AdNode *node = ad_graph_node(id);
     bool is_operation = node->flags & NODE_OPERATION && node->in;
-    return is_operation ? template_of(ad_graph_edge(node->in)) : NULL;
+    return is_operation ? ad_cut_region(ad_graph_edge(node->in)) : NULL;
 }
 
 /* The entry of a loop's state that changes; 0: it has none. */
@@ -88,15 +79,12 @@ static bool reach_all(Reach *r)
     while (r->walked < r->seen.count) {
         NodeId id = r->seen.nodes[r->walked++];
         if (template_at(id)) {
-            TRY(vec_reserve(&r->inner, &r->inner_capacity, r->inner_count + 1,
-                            sizeof(NodeId)),
-                false);
-            r->inner[r->inner_count++] = id;
+            TRY(vec_push(&r->inner, &r->inner_count, &r->inner_capacity, id), false);
             continue;
         }
         for (EdgeId e = ad_graph_node(id)->out; e; e = ad_graph_edge(e)->next_out) {
             const AdEdge *edge = ad_graph_edge(e);
-            const AdTemplate *into = template_of(edge);
+            const AdTemplate *into = ad_cut_region(edge);
             TRY(!into || reach_push(r, into->entries[edge->slot].node), false);
             TRY(reach_push(r, edge->target), false);
         }
@@ -121,12 +109,11 @@ static bool reach_states(Reach *r, const AdTemplate *t)
  * looked for in there. */
 static bool reach_before_edge(Reach *r, const AdEdge *edge)
 {
-    const AdTemplate *inner = edge->rule == RULE_OUT_OF ? template_of(edge) : NULL;
+    const AdTemplate *inner = edge->rule == RULE_OUT_OF ? ad_cut_region(edge) : NULL;
     if (inner && edge->slot >= inner->tracked_count)
         return reach_push(r, edge->source) &&
                reach_push(r, inner->arrays[edge->slot - inner->tracked_count].node);
-    return edge->rule != RULE_MOVES || edge->slot != 0 ||
-           reach_push(r, edge->source);
+    return edge->rule != RULE_MOVES || edge->slot != 0 || reach_push(r, edge->source);
 }
 
 static bool reach_before(Reach *r, const AdTemplate *t)
@@ -192,9 +179,7 @@ static bool keep(Reach *r, NodeId id)
     if (*kept)
         return true;
     *kept = true;
-    TRY(vec_reserve(&r->stack, &r->capacity, r->depth + 1, sizeof(NodeId)), false);
-    r->stack[r->depth++] = id;
-    return true;
+    return vec_push(&r->stack, &r->depth, &r->capacity, id);
 }
 
 /* Go back from outputs and arrays that were reached. Others are plain. */

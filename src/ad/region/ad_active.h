@@ -11,7 +11,7 @@
 #ifndef AD_REGION_AD_ACTIVE_H
 #define AD_REGION_AD_ACTIVE_H
 
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
 
 /** Find the states of a loop, which was cut off (ad_cut.h), that depend on what is
  *  tracked, as they begin or by what iterations make of them, and the arrays that do:

@@ -57,12 +57,8 @@ static bool set_mark(Cut *c, NodeId id, uint8_t mark)
 
 static bool cut_push(Cut *c, uint8_t mark, NodeId id)
 {
-    if (has_mark(c, id, mark))
-        return true;
-    TRY(vec_reserve(&c->stack, &c->capacity, c->depth + 1, sizeof(NodeId)), false);
-    TRY(set_mark(c, id, mark), false);
-    c->stack[c->depth++] = id;
-    return true;
+    return has_mark(c, id, mark) ||
+           (set_mark(c, id, mark) && vec_push(&c->stack, &c->depth, &c->capacity, id));
 }
 
 static bool is_inner(const Cut *c, NodeId id)
@@ -84,6 +80,14 @@ AdArrival ad_cut_arrival(const void *payload, uint32_t input)
                             : ARRIVES_ARRAY;
 }
 
+AdTemplate *ad_cut_region(const AdEdge *e)
+{
+    if (e->rule != RULE_INTO && e->rule != RULE_OUT_OF)
+        return NULL;
+    const AdOperation *op = ad_operation_of(e->held);
+    return op->arrival == ad_cut_arrival ? op->payload : NULL;
+}
+
 /* How an operation accesses it; of a region, see ad_cut_arrival(). */
 static AdArrival arrival_of(const AdEdge *e)
 {
@@ -95,9 +99,8 @@ bool ad_cut_is_before(const AdEdge *e)
 {
     if (e->rule != RULE_INTO)
         return e->before;
-    const AdOperation *op = ad_operation_of(e->held);
-    return op->arrival == ad_cut_arrival && arrival_of(e) != ARRIVES_VALUE &&
-           ((const AdTemplate *) op->payload)->entries[e->slot].before;
+    const AdTemplate *t = ad_cut_region(e);
+    return t && arrival_of(e) != ARRIVES_VALUE && t->entries[e->slot].before;
 }
 
 /* Is the target of an edge an array of this body? */
@@ -171,17 +174,6 @@ static bool cut_walk(Cut *c, uint8_t mark, bool (*visit)(Cut *c, NodeId id))
     return true;
 }
 
-/* The state of a loop that has this entry; NULL: no state has. */
-static const AdState *find_state(const AdTemplate *t, NodeId node)
-{
-    for (uint32_t k = 0; k < t->state_count; k++) {
-        uint32_t entry = t->states[k].entry;
-        if (entry && t->entries[entry - 1].node == node)
-            return &t->states[k];
-    }
-    return NULL;
-}
-
 /* What an edge from an entry of the template comes from instead: a state that is
  * accessed by position is the array that it was before the loop. With 'before' there is
  * none that is tracked, and the edge is from what iterations write to it. 0: it
@@ -191,10 +183,11 @@ static NodeId array_behind(const Cut *c, const AdEdge *edge, bool *before)
     if (access_of(edge) == ACCESS_VALUE)
         return 0;
     const AdTemplate *t = c->open->t;
-    const AdState *s = find_state(t, edge->source);
-    const AdEntry *entry = s ? &t->entries[s->entry - 1] : NULL;
-    *before = entry && !entry->outer && s->array;
-    return !entry ? 0 : *before ? edge->source : entry->outer ? entry->outer_node : 0;
+    const AdEntry *entry = ad_template_entry_of(t, edge->source);
+    if (!entry || !entry->state || t->kind != REGION_LOOP)
+        return 0;
+    *before = !entry->outer && t->states[entry->state - 1].array;
+    return *before ? edge->source : entry->outer ? entry->outer_node : 0;
 }
 
 /* Edges that come from outside come from entries. */
@@ -209,7 +202,7 @@ static bool cut_edges(Cut *c, NodeId id)
             outer = array_behind(c, edge, &before);
         if (!outer || (is_inner(c, outer) && !before))
             continue;
-        AdEntry *entry = ad_region_find_entry(c->open->t, outer, access_of(edge));
+        AdEntry *entry = ad_template_find_entry(c->open->t, outer, access_of(edge));
         TRY(entry, false);
         entry->before |= before;
         ad_graph_set_source(e, entry->node);
@@ -233,12 +226,8 @@ static bool push_roots(Cut *c, uint8_t mark)
 
 static bool note_whole(Cut *c, NodeId id)
 {
-    if (!ad_cut_is_whole(id))
-        return true;
-    TRY(vec_reserve(&c->whole, &c->whole_capacity, c->whole_count + 1, sizeof(NodeId)),
-        false);
-    c->whole[c->whole_count++] = id;
-    return true;
+    return !ad_cut_is_whole(id) ||
+           vec_push(&c->whole, &c->whole_count, &c->whole_capacity, id);
 }
 
 /* It cannot depend on what differs from iteration to iteration, or call to call. */

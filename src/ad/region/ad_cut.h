@@ -10,7 +10,8 @@
 #ifndef AD_REGION_AD_CUT_H
 #define AD_REGION_AD_CUT_H
 
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
+#include "ad/rule/ad_operation.h"
 
 /** Cut off what the outputs of the region and its arrays depend on. False: error
  *  recorded. */
@@ -27,6 +28,8 @@ bool ad_cut_is_before(const AdEdge *e);
 enum { AD_CUT_ANY_BODY = UINT32_MAX };
 /** Does this body write to the array that an entry stands for, be it in a region? */
 bool ad_cut_is_written(const AdTemplate *t, NodeId entry, uint32_t body);
+/** The region that an edge leads into, or out of; NULL: none. */
+AdTemplate *ad_cut_region(const AdEdge *e);
 /** AdOperation.arrival of regions: gradients of arrays that are read are arrays that
  *  are added to. */
 AdArrival ad_cut_arrival(const void *payload, uint32_t input);

@@ -8,6 +8,7 @@
 #include "ad/graph/ad_plain.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/region/ad_cut.h"
+#include "ad/region/ad_placeholder.h"
 #include "ad/region/ad_region.h"
 #include "ad/region/ad_sides.h"
 #include "ad/traverse/ad_wait.h"
@@ -66,14 +67,14 @@ uint32_t ad_var_cond_start(const char *name, uint32_t condition)
     const bool bodies = has_bodies(condition);
     if (bodies && !follows())
         return jit_var_cond_start(name, condition);
-    VarId around = ad_region_mask();
+    VarInfo info = { 0 };
+    bool ok = jit_var_peek_info(condition, &info);
+    VarId around = jit_var_mask_peek(info.backend);
     uint32_t handle = jit_var_cond_start(name, condition);
     if (!handle) {
         jit_var_dec_ref(around);
         return 0;
     }
-    VarInfo info;
-    bool ok = jit_var_peek_info(condition, &info);
     state_lock();
     AdOpen *open =
         ad_region_open(handle, REGION_IF, var_get(condition)->device, around, name);
@@ -108,12 +109,7 @@ bool ad_var_cond_append(uint32_t cond, size_t n, const uint64_t *outputs)
     }
     ok = ok && jit_var_cond_append(cond, n, plain.ids);
     ad_plain_free(&plain);
-    if (!ok) {
-        state_lock();
-        ad_region_give_up(cond);
-        state_unlock();
-    }
-    return ok;
+    return ad_region_check(cond, ok);
 }
 
 static bool is_pending(uint64_t leaf)
@@ -235,7 +231,7 @@ uint32_t ad_var_call_start(JitBackend backend, const char *name, uint32_t mask)
 {
     if (!follows())
         return jit_var_call_start(backend, name, mask);
-    VarId around = ad_region_mask();
+    VarId around = jit_var_mask_peek(backend);
     uint32_t handle = jit_var_call_start(backend, name, mask);
     uint32_t active = handle ? jit_var_call_mask(handle) : 0;
     state_lock();
@@ -257,12 +253,6 @@ uint32_t ad_var_call_start(JitBackend backend, const char *name, uint32_t mask)
     return open ? handle : 0;
 }
 
-static bool hold_in(VarIds *list, VarId id)
-{
-    var_inc(id);
-    return var_ids_take(list, id);
-}
-
 uint64_t ad_var_call_input(uint32_t call, uint64_t value)
 {
     uint32_t index = ad_var_index(value);
@@ -272,15 +262,13 @@ uint64_t ad_var_call_input(uint32_t call, uint64_t value)
     uint64_t result = placeholder;
     state_lock();
     bool ok = true;
-    if (open && placeholder != index) {
-        ok = hold_in(&open->t->inputs, index) &&
-             hold_in(&open->t->placeholders, placeholder);
-    }
+    if (open && placeholder != index)
+        ok = ad_template_add_input(open->t, index, placeholder);
     if (ok && open && !ad_graph_is_plain(value)) {
         if (placeholder == index)
             ad_graph_ref(ad_var_node(result = value));
         else
-            result = ad_region_input(open->t, value, placeholder);
+            result = ad_placeholder_input(open->t, value, placeholder);
     }
     state_unlock();
     if (!ok || !result)
@@ -313,12 +301,7 @@ bool ad_var_call_append(uint32_t call, size_t n, const uint64_t *outputs)
               (!open || add_callable(open, call, n, outputs)) &&
               jit_var_call_append(call, n, plain.ids);
     ad_plain_free(&plain);
-    if (!ok) {
-        state_lock();
-        ad_region_give_up(call);
-        state_unlock();
-    }
-    return ok;
+    return ad_region_check(call, ok);
 }
 
 bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
@@ -337,15 +320,13 @@ bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
         state_lock();
         open->t->condition = self;
         var_inc(self);
-        ok = ad_region_set_targets(open->t, n_instances, ids, callable_of);
+        ok = ad_template_set_targets(open->t, n_instances, ids, callable_of);
         state_unlock();
         if (ok)
             return close_region(call, n, results);
         drop_all(n, results);
     }
-    state_lock();
-    ad_region_give_up(call);
-    state_unlock();
+    ad_region_check(call, false);
     return ok;
 }
 

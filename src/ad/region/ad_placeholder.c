@@ -4,6 +4,7 @@
 #include "ad/region/ad_placeholder.h"
 
 #include "ad/graph/ad_scope.h"
+#include "ad/rule/ad_rule.h"
 #include "base/error.h"
 #include "base/vec.h"
 
@@ -17,7 +18,7 @@ static void set_outer(AdEntry *entry, uint64_t outer)
     ad_graph_ref(entry->outer_node);
 }
 
-void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
+void ad_placeholder_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
 {
     if (ad_scope_gives(outer))
         set_outer(&t->entries[which], outer);
@@ -25,12 +26,10 @@ void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
 
 static NodeId new_entry(AdTemplate *t, VarId like)
 {
-    const Var *v = var_get(like);
     TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
                     sizeof(AdEntry)),
         0);
-    NodeId node = ad_graph_new_node(var_device(v)->backend, (VarType) v->type,
-                                    var_lanes(v));
+    NodeId node = ad_graph_new_for(like);
     TRY(node, 0);
     ad_graph_node(node)->flags |= NODE_ENTRY;
     ad_size_note_always(node, like);
@@ -38,13 +37,13 @@ static NodeId new_entry(AdTemplate *t, VarId like)
     return node;
 }
 
-NodeId ad_region_new_entry(AdTemplate *t, VarId like)
+NodeId ad_placeholder_entry(AdTemplate *t, VarId like)
 {
     NodeId node = new_entry(t, like);
     return node && (ad_scope_refuses() || ad_scope_admit(node)) ? node : 0;
 }
 
-uint64_t ad_region_input(AdTemplate *t, uint64_t outer, VarId placeholder)
+uint64_t ad_placeholder_input(AdTemplate *t, uint64_t outer, VarId placeholder)
 {
     NodeId node = new_entry(t, ad_var_index(outer));
     TRY(node, 0);
@@ -61,8 +60,8 @@ uint64_t ad_region_input(AdTemplate *t, uint64_t outer, VarId placeholder)
     return (uint64_t) node << 32 | placeholder;
 }
 
-uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
-                         bool differentiated)
+uint64_t ad_placeholder_state(AdTemplate *t, uint64_t initial, VarId placeholder,
+                              bool differentiated)
 {
     TRY(vec_reserve(&t->states, &t->state_capacity, t->state_count + 1,
                     sizeof(AdState)),
@@ -70,7 +69,7 @@ uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
     uint64_t leaf = placeholder;
     AdState own = { .placeholder = placeholder, .initial = ad_var_index(initial) };
     if (differentiated) {
-        TRY(leaf = ad_region_input(t, initial, placeholder), 0);
+        TRY(leaf = ad_placeholder_input(t, initial, placeholder), 0);
         own.entry = t->entry_count;
         t->entries[own.entry - 1].state = 1 + t->state_count;
     }
@@ -78,6 +77,17 @@ uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
     var_inc(own.initial);
     t->states[t->state_count++] = own;
     return leaf;
+}
+
+bool ad_placeholder_own_node(uint64_t *leaf)
+{
+    NodeId id = ad_var_node(*leaf);
+    NodeId own = ad_graph_new_like(id);
+    TRY(own, false);
+    *leaf = (uint64_t) own << 32 | ad_var_index(*leaf);
+    bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0);
+    ad_graph_unref(id);
+    return ok;
 }
 
 /* ---------------------------------------------------------------- suspended states */
@@ -89,10 +99,9 @@ static AdEntry *find_entry(NodeId id)
     if (!(ad_graph_node(id)->flags & NODE_ENTRY))
         return NULL;
     for (uint32_t i = t->open_count; i > t->derived_open; i--) {
-        const AdTemplate *own = t->open[i - 1].t;
-        for (uint32_t k = 0; k < own->entry_count; k++)
-            if (own->entries[k].node == id)
-                return &own->entries[k];
+        AdEntry *found = ad_template_entry_of(t->open[i - 1].t, id);
+        if (found)
+            return found;
     }
     return NULL;
 }
@@ -174,8 +183,8 @@ bool ad_placeholder_pass(const AdTemplate *t, uint32_t which, NodeId operation)
         return true;
     size_t resumed, others;
     count_edges(entry->node, &resumed, &others);
-    const bool changes = t->kind == REGION_LOOP && entry->state &&
-                         t->states[entry->state - 1].changes;
+    const bool changes =
+        t->kind == REGION_LOOP && entry->state && t->states[entry->state - 1].changes;
     if (!resumed)
         return true;
     if (others || changes)

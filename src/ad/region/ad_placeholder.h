@@ -21,7 +21,24 @@
 #ifndef AD_REGION_AD_PLACEHOLDER_H
 #define AD_REGION_AD_PLACEHOLDER_H
 
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
+
+/** Entry number 'which' stands for this variable if it is tracked. */
+void ad_placeholder_set_outer(AdTemplate *t, uint32_t which, uint64_t outer);
+/** A new entry that stands for nothing yet, for a placeholder that is like this
+ *  variable. Its node, 0: out of memory. */
+NodeId ad_placeholder_entry(AdTemplate *t, VarId like);
+/** ... for the placeholder of 'outer', whose reference moves: the placeholder with that
+ *  node. The entry stands for 'outer' if that is tracked. */
+uint64_t ad_placeholder_input(AdTemplate *t, uint64_t outer, VarId placeholder);
+/** The next state of a loop, which begins with 'initial'. If it is 'differentiated' it
+ *  has an entry of its own, also where 'initial' is not tracked. The placeholder,
+ *  whose reference moves, is tracked then. 0: out of memory. */
+uint64_t ad_placeholder_state(AdTemplate *t, uint64_t initial, VarId placeholder,
+                              bool differentiated);
+/** A tracked leaf gets a node of its own, as a placeholder has, which depends on the
+ *  one that it had. False: out of memory. */
+bool ad_placeholder_own_node(uint64_t *leaf);
 
 /** A scope begins that resumes these, or all (n is 0): is a suspended state among
  *  them? */

@@ -3,83 +3,46 @@
  */
 #include "ad/region/ad_region.h"
 
-#include <string.h>
-
 #include "ad/graph/ad_hooks.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/graph/ad_set.h"
 #include "ad/region/ad_active.h"
 #include "ad/region/ad_cut.h"
-#include "ad/region/ad_derive.h"
-#include "ad/region/ad_holders.h"
-#include "ad/region/ad_loop_hooks.h"
 #include "ad/region/ad_placeholder.h"
 #include "ad/region/ad_region_depends.h"
 #include "ad/region/ad_settle.h"
-#include "ad/region/ad_sides.h"
 #include "ad/rule/ad_rule.h"
-#include "ad/traverse/ad_traverse.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/array/array.h"
-#include "trace/graph/mask.h"
 
-/* ---------------------------------------------------------------- templates */
-
-/* The operation has its inputs, whose edges hold them. */
-static void drop_outer(AdTemplate *t)
+uint64_t *ad_region_hold_list(size_t n, const uint64_t *list)
 {
-    for (uint32_t i = 0; i < t->entry_count; i++)
-        if (t->entries[i].held) {
-            ad_graph_unref(t->entries[i].outer_node);
-            t->entries[i].held = false;
-        }
+    uint64_t *copy = alloc_get((n + 1) * sizeof(uint64_t));
+    for (size_t i = 0; copy && i < n; i++) {
+        copy[i] = list[i];
+        ad_graph_hold(list[i]);
+    }
+    return copy;
 }
 
-static void template_free(AdTemplate *t)
+void ad_region_drop_list(size_t n, uint64_t *list)
 {
-    for (uint32_t i = 0; i < t->body_count; i++) {
-        uint64_t *outputs = t->bodies[i].outputs;
-        for (uint32_t k = 0; outputs != t->untracked && k < t->n_out; k++)
-            ad_graph_release(outputs[k]);
-        var_drop(t->bodies[i].active);
-        if (outputs != t->untracked)
-            alloc_free(outputs);
-    }
-    for (uint32_t k = 0; t->passed && k < t->n_out; k++)
-        ad_graph_release(t->passed[k]);
-    alloc_free(t->passed);
-    alloc_free(t->untracked);
-    drop_outer(t);
-    for (uint32_t i = 0; i < t->entry_count; i++)
-        ad_graph_unref(t->entries[i].node);
-    for (uint32_t i = 0; i < t->array_count; i++)
-        ad_graph_unref(t->arrays[i].node);
-    for (uint32_t i = 0; i < t->family_array_count; i++)
-        ad_graph_unref(t->family_arrays[i].node);
-    for (uint32_t k = 0; k < t->state_count; k++) {
-        var_drop(t->states[k].placeholder);
-        var_drop(t->states[k].initial);
-    }
-    var_drop(t->condition);
-    var_drop(t->mask);
-    var_drop(t->around);
-    var_drop(t->testing);
-    var_ids_drop(&t->inputs);
-    var_ids_drop(&t->placeholders);
-    alloc_free(t->bodies);
-    alloc_free(t->entries);
-    alloc_free(t->arrays);
-    alloc_free(t->family_arrays);
-    alloc_free(t->tracked);
-    alloc_free(t->lookup);
-    alloc_free(t->ids);
-    alloc_free(t->callable_of);
-    alloc_free(t->states);
-    alloc_free(t->gaps);
-    alloc_free(t->name);
-    alloc_free(t);
+    for (size_t i = 0; list && i < n; i++)
+        ad_graph_release(list[i]);
+    alloc_free(list);
+}
+
+void ad_region_free_loop(AdLoop *loop)
+{
+    if (!loop)
+        return;
+    ad_region_drop_list(loop->n, loop->initial);
+    ad_region_drop_list(loop->n, loop->own);
+    ad_region_drop_list(loop->n, loop->before);
+    var_drop(loop->active);
+    alloc_free(loop);
 }
 
 void ad_region_drop(AdOpen *open)
@@ -94,49 +57,16 @@ void ad_region_drop(AdOpen *open)
     for (uint32_t i = 0; i < open->plain_count; i++)
         ad_graph_unref(open->plain[i]);
     alloc_free(open->plain);
-    ad_loop_hooks.release(open->loop);
+    ad_region_free_loop(open->loop);
     if (open->t)
-        template_free(open->t);
+        ad_template_free(open->t);
 }
-
-static bool stands_for(const AdOpen *open, NodeId id, AdStandsFor *found)
-{
-    for (uint32_t i = 0; i < open->t->entry_count; i++) {
-        const AdEntry *e = &open->t->entries[i];
-        if (e->node != id)
-            continue;
-        *found = (AdStandsFor){ e->outer ? e->outer_node : 0, e->state != 0 };
-        return true;
-    }
-    return false;
-}
-
-const AdHooks ad_hooks = {
-    .drop_open = ad_region_drop,
-    .traverse_from = ad_traverse_from,
-    .stands_for = stands_for,
-    .add_holders = ad_holders_add,
-    .follow = ad_sides_follow,
-    .resume = ad_placeholder_resume,
-    .resumed = ad_placeholder_resumed,
-    .go_through = ad_depends_follow,
-};
 
 static VarId hold(VarId id)
 {
     if (id)
         var_inc(id);
     return id;
-}
-
-VarId ad_region_mask(void)
-{
-    const ThreadState *ts = state_thread();
-    TRY(ts, 0);
-    state_lock();
-    VarId mask = hold(mask_top(ts));
-    state_unlock();
-    return mask;
 }
 
 AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId around,
@@ -161,7 +91,7 @@ AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId a
     };
     if (ad_open_push(&open))
         return ad_open_find(handle);
-    template_free(t);
+    ad_template_free(t);
     return NULL;
 }
 
@@ -184,6 +114,16 @@ void ad_region_give_up(uint32_t handle)
             record_abandon(ts, body);
             break;
         }
+}
+
+bool ad_region_check(uint32_t handle, bool ok)
+{
+    if (!ok) {
+        state_lock();
+        ad_region_give_up(handle);
+        state_unlock();
+    }
+    return ok;
 }
 
 static void join_size(AdTemplate *t, VarId id)
@@ -297,174 +237,6 @@ bool ad_region_add_callable(AdOpen *open, VarId active, size_t n,
     return true;
 }
 
-static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
-{
-    uint32_t *copy = alloc_get((count + 1) * sizeof(uint32_t));
-    if (copy)
-        memcpy(copy, numbers, count * sizeof(uint32_t));
-    return copy;
-}
-
-bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
-                           const uint32_t *callable_of)
-{
-    t->target_count = count;
-    if (ids)
-        TRY(t->ids = copy_numbers(ids, count), false);
-    if (callable_of)
-        TRY(t->callable_of = copy_numbers(callable_of, count), false);
-    return true;
-}
-
-/* ---------------------------------------------------------------- entries */
-
-static uint32_t lookup_place(const AdTemplate *t, uint64_t outer, AdAccess access)
-{
-    uint32_t mask = t->lookup_capacity - 1;
-    uint32_t i = (uint32_t) ((3 * outer + access) * 0x9e3779b97f4a7c15u >> 32) & mask;
-    for (; t->lookup[i]; i = (i + 1) & mask) {
-        const AdEntry *e = &t->entries[t->lookup[i] - 1];
-        if (e->outer == outer && e->access == access)
-            break;
-    }
-    return i;
-}
-
-static bool lookup_grow(AdTemplate *t)
-{
-    uint32_t capacity = t->lookup_capacity ? 2 * t->lookup_capacity : 16;
-    uint32_t *lookup = alloc_zero(capacity, sizeof(uint32_t));
-    TRY(lookup, false);
-    alloc_free(t->lookup);
-    t->lookup = lookup;
-    t->lookup_capacity = capacity;
-    for (uint32_t i = 0; i < t->entry_count; i++)
-        if (!t->entries[i].placeholder)
-            lookup[lookup_place(t, t->entries[i].outer, t->entries[i].access)] = i + 1;
-    return true;
-}
-
-/* A node without edges that stands for a variable of this kind. */
-static NodeId entry_node(JitBackend backend, VarType type, size_t size)
-{
-    NodeId node = ad_graph_new_node(backend, type, size);
-    if (node)
-        ad_graph_node(node)->flags |= NODE_ENTRY;
-    return node;
-}
-
-AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, AdAccess access)
-{
-    uint64_t serial = ad_graph_node(outer)->serial;
-    if (2 * (t->entry_count + 1) > t->lookup_capacity)
-        TRY(lookup_grow(t), NULL);
-    uint32_t place = lookup_place(t, serial, access);
-    if (t->lookup[place])
-        return &t->entries[t->lookup[place] - 1];
-    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
-                    sizeof(AdEntry)),
-        NULL);
-    AdNode like = *ad_graph_node(outer);
-    NodeId node = entry_node((JitBackend) like.backend, (VarType) like.type, like.size);
-    TRY(node, NULL);
-    const bool array = access != ACCESS_VALUE;
-    ad_graph_node(node)->serial = serial + array;
-    ad_size_note_same(node, outer);
-    ad_graph_ref(outer);
-    AdEntry *entry = &t->entries[t->entry_count++];
-    *entry = (AdEntry){ .outer = serial,
-                        .outer_node = outer,
-                        .node = node,
-                        .access = access,
-                        .array = array,
-                        .held = true };
-    t->lookup[place] = t->entry_count;
-    return entry;
-}
-
-/* Another template's entry, whose outer node has to be there. */
-static bool share_entry(AdTemplate *t, const AdTemplate *from, AdEntry e)
-{
-    if (e.outer && (!ad_graph_has_node(e.outer_node) ||
-                    ad_graph_node(e.outer_node)->serial != e.outer))
-        return error_set(JIT_ERROR_STATE,
-                         "ad_traverse(): region '%s': an input is not tracked any "
-                         "more",
-                         from->name);
-    if (2 * (t->entry_count + 1) > t->lookup_capacity)
-        TRY(lookup_grow(t), false);
-    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
-                    sizeof(AdEntry)),
-        false);
-    if (e.outer)
-        ad_graph_ref(e.outer_node);
-    ad_graph_ref(e.node);
-    e.held = e.outer != 0;
-    t->entries[t->entry_count++] = e;
-    if (!e.placeholder)
-        t->lookup[lookup_place(t, e.outer, e.access)] = t->entry_count;
-    return true;
-}
-
-bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs)
-{
-    for (uint32_t i = 0; i < from->entry_count; i++) {
-        AdEntry e = from->entries[i];
-        if (inputs && e.state && from->states[e.state - 1].changes) {
-            e.outer = 0;
-            e.outer_node = 0;
-            e.forgotten = false;
-        }
-        TRY(share_entry(t, from, e), false);
-    }
-    return true;
-}
-
-bool ad_region_share_arrays(AdTemplate *t, const AdTemplate *from)
-{
-    uint32_t count = from->array_count + from->family_array_count;
-    TRY(t->family_arrays = alloc_get((count + 1) * sizeof(AdArray)), false);
-    for (uint32_t i = 0; i < count; i++) {
-        const AdArray *array = i < from->array_count
-                                   ? &from->arrays[i]
-                                   : &from->family_arrays[i - from->array_count];
-        ad_graph_ref(array->node);
-        t->family_arrays[t->family_array_count++] = *array;
-    }
-    return true;
-}
-
-void ad_region_find_outer(AdTemplate *t)
-{
-    for (EdgeId e = ad_graph_node(t->operation)->in; e; e = ad_graph_edge(e)->next_in) {
-        const AdEdge *edge = ad_graph_edge(e);
-        AdEntry *entry = &t->entries[edge->slot];
-        entry->outer_node = edge->source;
-        entry->outer = ad_graph_node(edge->source)->serial;
-    }
-}
-
-bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count)
-{
-    TRY(t->gaps = alloc_get((count + 1) * sizeof(ReplayGap)), false);
-    memcpy(t->gaps, gaps, count * sizeof(ReplayGap));
-    t->gap_count = count;
-    return true;
-}
-
-bool ad_region_own_node(uint64_t *leaf)
-{
-    NodeId id = ad_var_node(*leaf);
-    AdNode like = *ad_graph_node(id);
-    NodeId own =
-        ad_graph_new_node((JitBackend) like.backend, (VarType) like.type, like.size);
-    TRY(own, false);
-    *leaf = (uint64_t) own << 32 | ad_var_index(*leaf);
-    bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0);
-    ad_graph_unref(id);
-    return ok;
-}
-
 /* ---------------------------------------------------------------- closing */
 
 /* An output whose node is from outside, an entry, or that of another output gets a node
@@ -482,9 +254,9 @@ static bool own_outputs(AdOpen *open)
                 continue;
             if (!ad_cut_is_inside(open, id) || ad_cut_is_whole(id) ||
                 ad_set_has(&taken, id))
-                ok = ad_region_own_node(leaf);
+                ok = ad_placeholder_own_node(leaf);
             else
-                ok = ad_set_add(&taken, id) != AD_SET_NONE;
+                ok = ad_set_put(&taken, id);
         }
     alloc_free(taken.nodes);
     return ok;
@@ -597,14 +369,12 @@ static bool split_arrays(AdOpen *open)
     TRY(t->arrays, false);
     for (uint32_t i = 0; i < open->write_count; i++) {
         NodeId outer = open->writes[i].node;
-        AdNode like = *ad_graph_node(outer);
-        NodeId inner = ad_graph_new_node((JitBackend) like.backend, (VarType) like.type,
-                                         like.size);
+        NodeId inner = ad_graph_new_like(outer);
         TRY(inner, false);
         t->arrays[t->array_count++] =
             (AdArray){ inner, 0, open->writes[i].body, true, false };
         uint64_t serial = ad_graph_node(inner)->serial;
-        ad_graph_node(inner)->serial = like.serial;
+        ad_graph_node(inner)->serial = ad_graph_node(outer)->serial;
         ad_graph_node(outer)->serial = serial;
         ad_graph_move_edges(outer, inner);
         t->arrays[i].visible = ad_open_is_visible(open, i);
@@ -614,13 +384,13 @@ static bool split_arrays(AdOpen *open)
 
 static bool go_forward(void *payload, uint64_t *in, uint64_t *out, const bool *wanted)
 {
-    return ad_derive(payload, ADModeForward, in, out, wanted);
+    return ad_hooks.derive(payload, ADModeForward, in, out, wanted);
 }
 
 /* The list is that of ad_operation_run(), which lets regions take references. */
 static bool go_backward(void *payload, uint64_t *in, const uint64_t *out)
 {
-    return ad_derive(payload, ADModeBackward, (uint64_t *) out, in, NULL);
+    return ad_hooks.derive(payload, ADModeBackward, (uint64_t *) out, in, NULL);
 }
 
 static const char *kind_of(const AdTemplate *t)
@@ -638,7 +408,7 @@ static const char *kind_of(const AdTemplate *t)
 static void release_template(void *payload)
 {
     state_lock();
-    template_free(payload);
+    ad_template_free(payload);
     state_unlock();
 }
 
@@ -671,13 +441,12 @@ static void forget_outer(AdEntry *entry)
 static bool connect_before(AdEntry *entry, AdOperation *op, NodeId node, uint32_t which)
 {
     if (ad_graph_node(entry->outer_node)->flags & NODE_ENTRY) {
-        AdNode like = *ad_graph_node(entry->outer_node);
-        NodeId own = ad_graph_new_node((JitBackend) like.backend, (VarType) like.type,
-                                       like.size);
+        const uint64_t serial = ad_graph_node(entry->outer_node)->serial;
+        NodeId own = ad_graph_new_like(entry->outer_node);
         TRY(own, false);
-        ad_graph_node(own)->serial = like.serial;
+        ad_graph_node(own)->serial = serial;
         forget_outer(entry);
-        entry->outer = like.serial;
+        entry->outer = serial;
         entry->outer_node = own;
         entry->held = true;
     }
@@ -740,9 +509,7 @@ static bool connect(AdOpen *open, uint64_t *results)
         uint64_t *result = &results[t->tracked[i]];
         if (!(ok = widen_result(t, result)))
             break;
-        const Var *v = var_get((VarId) *result);
-        NodeId out =
-            ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
+        NodeId out = ad_graph_new_for((VarId) *result);
         if (out)
             ad_size_note_always(out, (VarId) *result);
         ok = out && admit(out) && ad_operation_add_output(op, node, out, i);
@@ -764,7 +531,7 @@ static bool connect(AdOpen *open, uint64_t *results)
     while (!ok && ad_graph_node(node)->in)
         ad_graph_drop_edge(ad_graph_node(node)->in);
     if (ok) {
-        drop_outer(t);
+        ad_template_drop_outer(t);
         op->payload = t;
         t->operation = node;
         op->kind = kind_of(t);

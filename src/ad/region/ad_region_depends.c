@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ad/graph/ad_set.h"
+#include "ad/rule/ad_operation.h"
 #include "base/alloc.h"
 
 typedef struct Place {
@@ -31,24 +32,19 @@ static int compare(const void *a, const void *b)
     return (x->serial > y->serial) - (x->serial < y->serial);
 }
 
-static bool add(Bits *b, NodeId id)
-{
-    return !id || ad_set_add(&b->nodes, id) != AD_SET_NONE;
-}
-
 /* All that outputs depend on, in order. */
 static bool collect(Bits *b)
 {
     const AdTemplate *t = b->t;
     for (uint32_t i = 0; i < t->body_count; i++)
         for (uint32_t k = 0; k < t->n_out; k++)
-            TRY(add(b, ad_var_node(t->bodies[i].outputs[k])), false);
+            TRY(ad_set_put(&b->nodes, ad_var_node(t->bodies[i].outputs[k])), false);
     for (uint32_t i = 0; i < t->entry_count; i++)
-        TRY(add(b, t->entries[i].node), false);
+        TRY(ad_set_put(&b->nodes, t->entries[i].node), false);
     for (uint32_t i = 0; i < b->nodes.count; i++)
         for (EdgeId e = ad_graph_node(b->nodes.nodes[i])->in; e;
              e = ad_graph_edge(e)->next_in)
-            TRY(add(b, ad_graph_edge(e)->source), false);
+            TRY(ad_set_put(&b->nodes, ad_graph_edge(e)->source), false);
     TRY(b->order = alloc_get((b->nodes.count + 1) * sizeof(Place)), false);
     for (uint32_t i = 0; i < b->nodes.count; i++)
         b->order[i] = (Place){ ad_graph_node(b->nodes.nodes[i])->serial, i };

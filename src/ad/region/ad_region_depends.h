@@ -6,7 +6,7 @@
 #ifndef AD_REGION_AD_REGION_DEPENDS_H
 #define AD_REGION_AD_REGION_DEPENDS_H
 
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
 #include "ad/rule/ad_depends.h"
 
 /** For the operation of a region that is cut off, by entry. NULL: each output depends

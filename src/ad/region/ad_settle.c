@@ -16,26 +16,13 @@ typedef struct Closing {
     AdBorder border;
 } Closing;
 
-static bool add_node(AdSet *set, NodeId id)
-{
-    return !id || ad_set_add(set, id) != AD_SET_NONE;
-}
-
 /* An entry of the loop: what it stands for, which for a state depends on the iteration.
  * False: out of memory. */
 static bool add_behind_entry(AdSet *set, const AdTemplate *t, const AdEntry *entry)
 {
     const uint64_t *outputs = t->bodies[0].outputs;
-    return add_node(set, entry->outer ? entry->outer_node : 0) &&
-           add_node(set, entry->state ? ad_var_node(outputs[entry->state - 1]) : 0);
-}
-
-static const AdEntry *entry_of(const AdTemplate *t, NodeId node)
-{
-    for (uint32_t i = 0; i < t->entry_count; i++)
-        if (t->entries[i].node == node)
-            return &t->entries[i];
-    return NULL;
+    return ad_set_put(set, entry->outer ? entry->outer_node : 0) &&
+           ad_set_put(set, entry->state ? ad_var_node(outputs[entry->state - 1]) : 0);
 }
 
 /* A gradient is lost on its way to this node: an error if it is tracked. Nodes of
@@ -64,7 +51,7 @@ static bool lose_all(const Closing *c, AdSet *set)
 {
     const AdTemplate *t = c->open->t;
     for (uint32_t i = 0; i < set->count; i++) {
-        const AdEntry *entry = entry_of(t, set->nodes[i]);
+        const AdEntry *entry = ad_template_entry_of(t, set->nodes[i]);
         if (entry) {
             TRY(add_behind_entry(set, t, entry), false);
             continue;
@@ -74,7 +61,7 @@ static bool lose_all(const Closing *c, AdSet *set)
         TRY(lose(c, node, &more), false);
         for (EdgeId e = ad_graph_node(node)->in; e && more;
              e = ad_graph_edge(e)->next_in)
-            TRY(add_node(set, ad_graph_edge(e)->source), false);
+            TRY(ad_set_put(set, ad_graph_edge(e)->source), false);
     }
     return true;
 }
@@ -84,9 +71,9 @@ static bool note_lost(const Closing *c, NodeId id, bool all)
 {
     const AdTemplate *t = c->open->t;
     AdSet set = ad_set_begin();
-    bool ok = add_node(&set, id);
+    bool ok = ad_set_put(&set, id);
     for (uint32_t i = 0; i < t->entry_count && all && ok; i++)
-        ok = add_node(&set, t->entries[i].node);
+        ok = ad_set_put(&set, t->entries[i].node);
     ok = ok && lose_all(c, &set);
     alloc_free(set.nodes);
     return ok;
@@ -120,7 +107,7 @@ static bool leave_state(const Closing *c, const AdEntry *entry, const AdWaiting 
 static bool leave_placeholder(const Closing *c, uint32_t which)
 {
     AdWaiting w = c->kept->waiting[which];
-    const AdEntry *entry = entry_of(c->open->t, w.node);
+    const AdEntry *entry = ad_template_entry_of(c->open->t, w.node);
     if (!entry || !entry->state)
         return true;
     NodeId to;
@@ -193,25 +180,25 @@ static bool refuse_plain(const AdOpen *open)
 static bool look_behind(AdOpen *open, AdSet *set, NodeId id, bool before)
 {
     const AdNode *node = ad_graph_node(id);
-    const AdEntry *entry = entry_of(open->t, id);
+    const AdEntry *entry = ad_template_entry_of(open->t, id);
     if (entry)
-        return add_node(set, entry->outer ? entry->outer_node : 0);
+        return ad_set_put(set, entry->outer ? entry->outer_node : 0);
     if (node->flags & NODE_ENTRY || node->serial < open->border)
         return ad_border_recorded() ? ad_border_take_plain(id) : refuse_plain(open);
     /* Tracked by the body itself, which is no matter of the iterations behind. */
     if (!node->in && !(before && !(node->flags & NODE_CUT_IN)))
         return refuse_plain(open);
     for (EdgeId e = node->in; e; e = ad_graph_edge(e)->next_in)
-        TRY(add_node(set, ad_graph_edge(e)->source), false);
+        TRY(ad_set_put(set, ad_graph_edge(e)->source), false);
     return true;
 }
 
 /* A state is what the iteration before has made of it. */
 static bool look_before(const AdOpen *open, AdSet *set, NodeId id)
 {
-    const AdEntry *entry = entry_of(open->t, id);
+    const AdEntry *entry = ad_template_entry_of(open->t, id);
     return !entry || !entry->state ||
-           add_node(set, ad_var_node(open->t->bodies[0].outputs[entry->state - 1]));
+           ad_set_put(set, ad_var_node(open->t->bodies[0].outputs[entry->state - 1]));
 }
 
 bool ad_settle_plain(AdOpen *open)
@@ -219,7 +206,7 @@ bool ad_settle_plain(AdOpen *open)
     AdSet set = ad_set_begin();
     bool ok = true;
     for (uint32_t i = 0; i < open->plain_count && ok; i++)
-        ok = add_node(&set, open->plain[i]);
+        ok = ad_set_put(&set, open->plain[i]);
     for (uint32_t i = 0; i < set.count && ok; i++)
         ok = look_behind(open, &set, set.nodes[i], false);
     uint32_t same = set.count;

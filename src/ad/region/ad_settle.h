@@ -6,7 +6,7 @@
 #ifndef AD_REGION_AD_SETTLE_H
 #define AD_REGION_AD_SETTLE_H
 
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
 
 /** The construct, which is out of the list of those that are open, is complete: what
  *  waits at its placeholders waits at what they stand for. False: error recorded. */

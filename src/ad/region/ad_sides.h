@@ -9,7 +9,7 @@
 #ifndef AD_REGION_AD_SIDES_H
 #define AD_REGION_AD_SIDES_H
 
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
 
 /** The body that is recorded has made this of an array (borrowed), and one before has
  *  made 'last' of it: the writes of the former follow. False: error recorded. */

@@ -58,9 +58,7 @@ static EdgeId edge_to(NodeId operation, uint32_t entry)
 /* The region whose output an edge is; NULL: it is not an output. */
 static AdTemplate *region_behind(const AdEdge *edge)
 {
-    const AdOperation *op =
-        edge->rule == RULE_OUT_OF ? ad_operation_of(edge->held) : NULL;
-    return op && op->arrival == ad_cut_arrival ? op->payload : NULL;
+    return edge->rule == RULE_OUT_OF ? ad_cut_region(edge) : NULL;
 }
 
 /* What was written to; 0: it is not tracked. */

@@ -11,7 +11,7 @@
 #define AD_REGION_AD_WRITES_H
 
 #include "ad/array/ad_last.h"
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
 
 /** What has made an array as it is behind a write. */
 typedef struct AdWrite {

@@ -26,9 +26,7 @@ static NodeId admitted(NodeId node)
 /* The node of a result: 0 if out of memory. */
 static NodeId make_node(VarId result)
 {
-    const Var *v = var_get(result);
-    return admitted(
-        ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v)));
+    return admitted(ad_graph_new_for(result));
 }
 
 static uint64_t with_node(VarId result, NodeId node, bool ok)

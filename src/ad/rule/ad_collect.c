@@ -34,11 +34,8 @@ static bool drop_node(Trial *t, NodeId id)
 {
     const uint32_t count = drop(t, (uint64_t) id << 1 | 1); /* no address is odd */
     TRY(count, false);
-    if (count < ad_graph_node(id)->refs)
-        return true;
-    TRY(vec_reserve(&t->gone, &t->capacity, t->count + 1, sizeof(NodeId)), false);
-    t->gone[t->count++] = id;
-    return true;
+    return count < ad_graph_node(id)->refs ||
+           vec_push(&t->gone, &t->count, &t->capacity, id);
 }
 
 static bool drop_leaf(Trial *t, uint64_t leaf)

@@ -69,12 +69,8 @@ bool ad_depends_follow(const AdEdge *by, bool forward, uint64_t turn, AdEdges *l
         const AdEdge *edge = ad_graph_edge(e);
         const bool reached = forward ? ad_depends(d, edge->slot, by->slot)
                                      : ad_depends(d, by->slot, edge->slot);
-        if (reached && take(d, edge->slot)) {
-            TRY(vec_reserve(&list->edges, &list->capacity, list->count + 1,
-                            sizeof(EdgeId)),
-                false);
-            list->edges[list->count++] = e;
-        }
+        if (reached && take(d, edge->slot))
+            TRY(vec_push(&list->edges, &list->count, &list->capacity, e), false);
         e = forward ? edge->next_out : edge->next_in;
     }
     return true;

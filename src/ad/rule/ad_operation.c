@@ -287,8 +287,7 @@ static bool connect_outputs(AdOperation *op, NodeId node, size_t n, uint64_t *ou
         const Var *v = var_get(ad_var_index(outputs[i]));
         if (v->type < VarTypeFloat16)
             continue;
-        NodeId out =
-            ad_graph_new_node(var_device(v)->backend, (VarType) v->type, var_lanes(v));
+        NodeId out = ad_graph_new_for(ad_var_index(outputs[i]));
         if (!out)
             break;
         ad_size_note_always(out, ad_var_index(outputs[i]));

@@ -12,7 +12,7 @@
 #define AD_REGION_AD_OVERWRITE_H
 
 #include "ad/array/ad_last.h"
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
 
 /** Who writes last, if that is needed and the thread does not know it yet; else '*last'
  *  has no steps. The region runs for that. False: error recorded, as it is if it is

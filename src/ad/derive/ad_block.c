@@ -1,8 +1,10 @@
 /*
  * ad_block.c -- see ad_block.h
  */
-#include "ad/loop/ad_block.h"
+#include "ad/derive/ad_block.h"
 
+#include "ad/region/ad_placeholder.h"
+#include "ad/region/ad_region.h"
 #include "base/error.h"
 
 bool ad_block_open(AdBlock *b, const AdTemplate *t)
@@ -16,7 +18,7 @@ bool ad_block_open(AdBlock *b, const AdTemplate *t)
     open->t->family = t->family;
     open->t->scope = t->scope;
     open->t->size = t->size;
-    if (ad_region_share_entries(open->t, t, true))
+    if (ad_template_share_entries(open->t, t, true))
         return true;
     ad_block_drop(b);
     return false;
@@ -30,7 +32,7 @@ static AdTemplate *template_of(AdBlock *b)
 
 uint64_t ad_block_slot(AdBlock *b, VarId like, VarId placeholder)
 {
-    NodeId node = ad_region_new_entry(template_of(b), like);
+    NodeId node = ad_placeholder_entry(template_of(b), like);
     if (!node) {
         var_dec(placeholder);
         return 0;
@@ -47,19 +49,12 @@ bool ad_block_end(AdBlock *b)
     return true;
 }
 
-static bool hold_in(VarIds *list, VarId id)
-{
-    var_inc(id);
-    return var_ids_take(list, id);
-}
-
 bool ad_block_input(AdBlock *b, VarId placeholder, uint64_t value, uint32_t entry)
 {
     AdTemplate *t = template_of(b);
     if (entry)
-        ad_region_set_outer(t, entry - 1, value);
-    return hold_in(&t->inputs, ad_var_index(value)) &&
-           hold_in(&t->placeholders, placeholder);
+        ad_placeholder_set_outer(t, entry - 1, value);
+    return ad_template_add_input(t, ad_var_index(value), placeholder);
 }
 
 bool ad_block_close(AdBlock *b, VarId active, uint32_t n, const uint64_t *outputs,
@@ -71,7 +66,7 @@ bool ad_block_close(AdBlock *b, VarId active, uint32_t n, const uint64_t *output
     }
     AdOpen *open = ad_open_find(b->handle);
     bool ok = ad_region_add_body(open, active, n, outputs) &&
-              ad_region_set_gaps(open->t, gaps, gap_count);
+              ad_template_set_gaps(open->t, gaps, gap_count);
     ok = ok && ad_region_close(b->handle, results);
     ad_block_drop(b);
     return ok;

@@ -33,21 +33,20 @@
  * If the body gives the adjoint of each state on as it is (states are only added to),
  * the order does not matter: one loop of the states and sums is enough.
  */
-#include "ad/loop/ad_reverse.h"
+#include "ad/derive/ad_reverse.h"
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
-#include "ad/loop/ad_room.h"
-#include "ad/loop/ad_stack.h"
-#include "ad/loop/ad_tape.h"
+#include "ad/derive/ad_room.h"
+#include "ad/derive/ad_stack.h"
+#include "ad/derive/ad_tape.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "trace/graph/access.h"
 
 typedef struct Reverse {
     LoopDerivative *d;
     AdTape tape;
-    AdStack stack;     /* instead, if it has values */
+    AdStack stack;     /* instead */
     uint64_t *values;  /* of adjoints, and sums behind; references */
     uint64_t *roots;   /* what the body makes of them */
     uint64_t *found;   /* room for what it has made */
@@ -65,11 +64,9 @@ static uint64_t zero_like(uint64_t leaf)
 
 static void reverse_free(Reverse *r)
 {
-    for (uint32_t i = 0; r->values && i < r->adjoints + r->sums; i++)
-        ad_var_dec_ref(r->values[i]);
+    ad_run_drop_list(r->adjoints + r->sums, r->values);
     ad_tape_free(&r->tape);
     ad_stack_free(&r->stack);
-    alloc_free(r->values);
     alloc_free(r->roots);
     alloc_free(r->found);
     alloc_free(r->states);
@@ -81,7 +78,7 @@ static bool list_sums(Reverse *r)
 {
     const LoopDerivative *d = r->d;
     for (uint32_t i = 0; i < d->t->entry_count; i++) {
-        if (!ad_derive_loop_is_summed(d, i) || !d->out[i])
+        if (!ad_run_is_summed(d, i) || !d->out[i])
             continue;
         uint32_t place = r->adjoints + r->sums;
         TRY(r->values[place] = zero_like(d->out[i]), false);
@@ -97,7 +94,7 @@ static bool list_adjoints(Reverse *r)
     for (uint32_t k = 0; k < d->t->state_count; k++) {
         if (!d->slots[k])
             continue;
-        TRY(r->values[r->adjoints] = ad_derive_loop_given(d, k), false);
+        TRY(r->values[r->adjoints] = ad_run_given(d, k), false);
         r->roots[r->adjoints++] = d->out[d->t->states[k].entry - 1];
     }
     return true;
@@ -106,7 +103,7 @@ static bool list_adjoints(Reverse *r)
 static bool reverse_begin(Reverse *r, LoopDerivative *d)
 {
     size_t most = (size_t) d->t->state_count + d->t->entry_count + 1;
-    *r = (Reverse){ .d = d };
+    *r = (Reverse){ .d = d, .stack = { .d = d } };
     r->values = alloc_zero(most, sizeof(uint64_t));
     r->roots = alloc_zero(most, sizeof(uint64_t));
     r->found = alloc_zero(most, sizeof(uint64_t));
@@ -185,11 +182,11 @@ static bool record_sums(Reverse *r)
 static bool set_states(Reverse *r, AdRun *run, uint32_t number, uint32_t begin)
 {
     uint32_t n = r->d->t->state_count;
-    bool ok = r->tape.length ? ad_tape_read(&r->tape, number, begin, r->states)
-              : r->stack.count
-                  ? ad_stack_compute(&r->stack, run, 1 + r->adjoints + r->sums, number,
-                                     r->tape.needed, r->states)
-                  : ad_tape_compute(&r->tape, number, r->states);
+    TRY(ad_tape_bytes(&r->tape), true);
+    bool ok = r->tape.length
+                  ? ad_tape_read(&r->tape, number, begin, r->states)
+                  : ad_stack_compute(&r->stack, run, 1 + r->adjoints + r->sums, number,
+                                     r->tape.needed, r->states);
     ok = ok && ad_run_set_states(run, r->states);
     for (uint32_t k = 0; k < n; k++) {
         ad_var_dec_ref(r->states[k]);
@@ -202,7 +199,7 @@ static bool set_states(Reverse *r, AdRun *run, uint32_t number, uint32_t begin)
 static bool go_through(Reverse *r, AdRun *run, uint32_t begin)
 {
     const LoopDerivative *d = r->d;
-    uint32_t number = ad_tape_step(ad_var_index(ad_run_get(run, 0)), -1);
+    uint32_t number = ad_run_step(ad_var_index(ad_run_get(run, 0)), -1);
     TRY(ad_run_set(run, 0, number) && set_states(r, run, number, begin), false);
     if (d->number)
         TRY(ad_run_set_number(run, d->number, number), false);
@@ -234,7 +231,7 @@ static bool go_back(Reverse *r, uint32_t number, uint32_t begin)
     int again = 0;
     bool ok = ad_run_open(&run, r->d, false, NULL, all, others);
     alloc_free(others);
-    uint32_t zero = jit_var_u32(ad_derive_loop_backend(r->d->t), 0);
+    uint32_t zero = jit_var_u32(ad_template_backend(r->d->t), 0);
     uint32_t more = 0;
     if (ok && zero)
         more = jit_var_gt(ad_var_index(ad_run_get(&run, 0)), begin ? begin : zero);
@@ -263,8 +260,7 @@ typedef struct Part {
 /* In memory, so that kernels do not differ by it. */
 static uint32_t constant(const Reverse *r, uint32_t value)
 {
-    return jit_var_literal(ad_derive_loop_backend(r->d->t), VarTypeUInt32, &value, 1,
-                           1);
+    return jit_var_literal(ad_template_backend(r->d->t), VarTypeUInt32, &value, 1, 1);
 }
 
 /* Go back through a part that fits on the tape. */
@@ -343,7 +339,7 @@ static bool go_back_with_checkpoints(Reverse *r, uint32_t most)
 static bool run_again(Reverse *r, uint32_t *number)
 {
     AdCheckpoint start = { 0 };
-    start.number = jit_var_u32(ad_derive_loop_backend(r->d->t), 0);
+    start.number = jit_var_u32(ad_template_backend(r->d->t), 0);
     jit_var_dec_ref(*number);
     *number = 0;
     bool ok = start.number && ad_tape_run(&r->tape, &start, 0, 0, NULL, number);
@@ -394,37 +390,25 @@ static bool has_local(const Reverse *r)
     return false;
 }
 
-/* All in one kernel, whose results are looked at before anybody else does: have lanes
- * made more iterations than there may be? */
-static bool go_back_at_once(Reverse *r, uint32_t *number)
+/* On a tape with room for 'most' iterations, which is a bound, or as many as were
+ * counted. In lanes, all is one kernel. With a bound, results are looked at before
+ * anybody else does; without, arrays have few different lengths, so that kernels are
+ * few. */
+static bool go_back_fitting(Reverse *r, size_t most, bool bounded, uint32_t *number)
 {
-    uint32_t most;
-    TRY(run_again(r, number) && go_back(r, *number, 0), false);
-    for (uint32_t i = 0; i < r->adjoints + r->sums; i++)
-        jit_var_schedule(ad_var_index(r->values[i]));
-    return most_iterations(*number, &most) && check_bound(r->d->t, most);
-}
-
-/* With at most 'length' iterations, which is a bound. */
-static bool go_back_bounded(Reverse *r, size_t length, uint32_t *number)
-{
-    bool in_lanes = false;
-    if (!has_local(r)) /* which could not be evaluated */
-        TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
-    return in_lanes ? go_back_at_once(r, number) : go_back_with_tape(r, length, number);
-}
-
-/* With as many iterations as were counted. Local arrays have few different lengths, so
- * that kernels are few. */
-static bool go_back_counted(Reverse *r, uint32_t most, uint32_t *number)
-{
-    size_t length = 1;
-    bool in_lanes;
+    size_t length = bounded ? most : 1;
     while (length < most)
         length *= 2;
-    TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
-    return in_lanes ? run_again(r, number) && go_back(r, *number, 0)
-                    : go_back_with_tape(r, most, number);
+    bool in_lanes = false;
+    if (!bounded || !has_local(r)) /* which could not be evaluated */
+        TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
+    if (!in_lanes)
+        return go_back_with_tape(r, most, number);
+    TRY(run_again(r, number) && go_back(r, *number, 0), false);
+    for (uint32_t i = 0; bounded && i < r->adjoints + r->sums; i++)
+        jit_var_schedule(ad_var_index(r->values[i]));
+    uint32_t made;
+    return !bounded || (most_iterations(*number, &made) && check_bound(r->d->t, made));
 }
 
 /* The launch fails in which lanes make more iterations than there may be. Until then
@@ -433,11 +417,8 @@ static bool check_later(const AdTemplate *t, uint32_t *number)
 {
     if (t->max_iterations < 0 || t->max_iterations >= UINT32_MAX)
         return true;
-    state_lock();
-    uint32_t most = (uint32_t) t->max_iterations;
-    VarId fine = access_check_loop(state_thread(), *number, most, t->name);
-    state_unlock();
-    uint32_t zero = jit_var_u32(ad_derive_loop_backend(t), 0);
+    uint32_t fine = ad_run_check(t, *number);
+    uint32_t zero = jit_var_u32(ad_template_backend(t), 0);
     uint32_t checked = fine && zero ? jit_var_select(fine, *number, zero) : 0;
     jit_var_dec_ref(fine);
     jit_var_dec_ref(zero);
@@ -475,12 +456,12 @@ static bool choose(Reverse *r, uint32_t *number)
     if (!can_count() || r->tape.local)
         return go_back_in_kernel(r, number);
     if (t->max_iterations > 0 && fits(r, (size_t) t->max_iterations))
-        return go_back_bounded(r, (size_t) t->max_iterations, number);
+        return go_back_fitting(r, (size_t) t->max_iterations, true, number);
     uint32_t most;
     TRY(run_again(r, number) && most_iterations(*number, &most) && check_bound(t, most),
         false);
     if (most && fits(r, most))
-        return go_back_counted(r, most, number);
+        return go_back_fitting(r, most, false, number);
     bool parts = most && !r->d->tracked && !r->tape.local_states && !has_local(r);
     if (parts)
         return go_back_with_checkpoints(r, most);

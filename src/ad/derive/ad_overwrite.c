@@ -7,15 +7,15 @@
  * bound says so, the region runs once before that, with bodies that write to nothing
  * but the largest number of iterations.
  */
-#include "ad/region/ad_overwrite.h"
+#include "ad/derive/ad_overwrite.h"
 
-#include "ad/region/ad_derive.h"
-#include "ad/region/ad_loop_hooks.h"
+#include "ad/array/ad_moves.h"
+#include "ad/derive/ad_bodies.h"
+#include "ad/derive/ad_room.h"
+#include "ad/derive/ad_run.h"
 #include "ad/region/ad_writes.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "trace/graph/access.h"
-#include "trace/graph/mask.h"
 
 typedef struct Run {
     AdLast *last;
@@ -71,14 +71,14 @@ static bool record_bodies(Run *run, uint32_t region, RecordedBody *bodies,
     bool ok = true;
     for (uint32_t b = 0; b < t->body_count && ok; b++) {
         AdReopened reopened;
-        TRY(ad_derive_reopen(&reopened, t, b), false);
+        TRY(ad_bodies_reopen(&reopened, t, b), false);
         if (!*gaps)
-            *gaps = ad_derive_gaps(t, reopened.body.scope);
+            *gaps = ad_bodies_gaps(t, reopened.body.scope);
         ok = *gaps != NULL;
         if (ok && t->kind == REGION_LOOP)
             ok = new_number(&run->last->regions[region]);
         ok = ok && record_steps(run, region, b);
-        ok = ad_derive_close(&reopened, ok, &bodies[b]);
+        ok = ad_bodies_close(&reopened, ok, &bodies[b]);
     }
     return ok;
 }
@@ -98,12 +98,8 @@ static bool note_most(const Run *run, uint32_t region, uint32_t count)
 {
     const AdTemplate *t = run->last->regions[region].t;
     uint32_t *most = &run->most[region], fine = 0;
-    if (!run->counts) {
-        state_lock();
-        fine = access_check_loop(state_thread(), count, bound_of(t), t->name);
-        state_unlock();
-        TRY(fine, false);
-    }
+    if (!run->counts)
+        TRY(fine = ad_run_check(t, count), false);
     uint32_t first = ad_moves_u32(count, 0), next = 0;
     if (first)
         next = jit_var_scatter(*most, count, first, fine, ReduceOpMax, ReduceModeAuto);
@@ -119,7 +115,7 @@ static bool record_loop(Run *run, uint32_t region, RecordedBody *body, ReplayGap
 {
     const AdLastRegion *own = &run->last->regions[region];
     uint32_t count = 0;
-    bool ok = ad_loop_hooks.repeat(own->t, body, gaps, own->iteration, &count);
+    bool ok = ad_run_repeat(own->t, body, gaps, own->iteration, &count);
     if (region == 0) {
         run->count = count;
         return ok;
@@ -130,22 +126,6 @@ static bool record_loop(Run *run, uint32_t region, RecordedBody *body, ReplayGap
     return ok;
 }
 
-/* A conditional or call. */
-static bool record_branches(const AdTemplate *t, RecordedBody *bodies,
-                            const ReplayGap *gaps)
-{
-    VarId none;
-    state_lock();
-    bool masked = t->around && mask_push(state_thread(), t->around);
-    bool ok = (masked || !t->around) &&
-              (t->kind == REGION_IF ? ad_derive_cond(t, bodies, gaps, &none)
-                                    : ad_derive_call(t, bodies, gaps, &none));
-    if (masked)
-        ok = mask_pop(state_thread()) && ok;
-    state_unlock();
-    return ok;
-}
-
 static bool record_region(Run *run, uint32_t region)
 {
     AdTemplate *t = run->last->regions[region].t;
@@ -153,12 +133,14 @@ static bool record_region(Run *run, uint32_t region)
     TRY(bodies, false);
     ReplayGap *gaps = NULL;
     bool ok = record_bodies(run, region, bodies, &gaps);
-    if (ok)
-        ok = t->kind == REGION_LOOP ? record_loop(run, region, bodies, gaps)
-                                    : record_branches(t, bodies, gaps);
+    if (ok && t->kind == REGION_LOOP)
+        ok = record_loop(run, region, bodies, gaps);
+    VarId none;
     state_lock();
+    if (ok && t->kind != REGION_LOOP)
+        ok = ad_bodies_record(t, bodies, gaps, &none);
     for (uint32_t b = 0; b < t->body_count; b++)
-        ad_derive_release(&bodies[b]);
+        ad_bodies_release(&bodies[b]);
     state_unlock();
     alloc_free(bodies);
     alloc_free(gaps);
@@ -293,14 +275,6 @@ static bool number_steps(AdLast *last, uint64_t *total)
 
 /* ---------------------------------------------------------------- who writes last */
 
-static bool is_recorded(void)
-{
-    for (const Body *b = state_thread()->body; b; b = b->outer)
-        if (b->kind != BODY_EVALUATED)
-            return true;
-    return false;
-}
-
 static bool refuse(const AdTemplate *t, const char *why)
 {
     static const char *const kinds[] = {
@@ -317,7 +291,7 @@ static bool check_needed(const AdLast *last, const AdTarget *targets)
     for (uint32_t i = 0; i < last->array_count; i++)
         if (targets[i].needed && targets[i].divided)
             return refuse(last->regions[0].t, "where it is two arrays afterwards");
-    return !last->step_count || !is_recorded() ||
+    return !last->step_count || !ad_room_is_recorded() ||
            refuse(last->regions[0].t, "where a body is recorded");
 }
 

@@ -3,27 +3,17 @@
  *
  * Forward, the derivative of a loop is one loop, of the states and their tangents.
  */
-#include "ad/loop/ad_derive_loop.h"
+#include "ad/derive/ad_derive_loop.h"
 
-#include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
-#include "ad/graph/ad_scope.h"
-#include "ad/loop/ad_reverse.h"
-#include "ad/loop/ad_run.h"
-#include "ad/loop/ad_tape.h"
-#include "ad/region/ad_cut.h"
-#include "ad/region/ad_derive.h"
-#include "ad/rule/ad_rule.h"
+#include "ad/derive/ad_bodies.h"
+#include "ad/derive/ad_overwrite.h"
+#include "ad/derive/ad_reverse.h"
+#include "ad/derive/ad_run.h"
 #include "ad/traverse/ad_gradient.h"
 #include "ad/traverse/ad_traverse.h"
 #include "base/alloc.h"
 #include "base/error.h"
-
-JitBackend ad_derive_loop_backend(const AdTemplate *t)
-{
-    VarInfo info;
-    return jit_var_peek_info(t->condition, &info) ? info.backend : JitBackendNone;
-}
 
 /* ---------------------------------------------------------------- the body */
 
@@ -33,27 +23,9 @@ static bool is_carried(const AdState *s)
     return s->active && s->changes;
 }
 
-bool ad_derive_loop_is_summed(const LoopDerivative *d, uint32_t entry)
-{
-    const AdEntry *e = &d->t->entries[entry];
-    return !e->array && (!e->state || !d->t->states[e->state - 1].changes);
-}
-
 static NodeId output_node(const AdTemplate *t, uint32_t k)
 {
     return ad_var_node(t->bodies[0].outputs[k]);
-}
-
-uint64_t ad_derive_loop_given(const LoopDerivative *d, uint32_t k)
-{
-    const AdTemplate *t = d->t;
-    uint64_t given = 0;
-    for (uint32_t i = 0; !d->forward && i < t->tracked_count; i++)
-        if (t->tracked[i] == k)
-            given = d->given[i];
-    if (d->forward)
-        given = d->given[t->states[k].entry - 1];
-    return given ? ad_var_inc_ref(given) : ad_moves_number(t->states[k].initial, 0);
 }
 
 /* With the lock. */
@@ -109,42 +81,33 @@ static bool give_all(const LoopDerivative *d)
     const AdTemplate *t = d->t;
     TRY(begin_tangents(d), false);
     for (uint32_t i = 0; d->forward && i < t->entry_count; i++)
-        if (!t->entries[i].state || ad_derive_loop_is_summed(d, i))
-            TRY(ad_derive_give(t->entries[i].node, &d->given[i], t->entries[i].written),
+        if (!t->entries[i].state || ad_run_is_summed(d, i))
+            TRY(ad_bodies_give(t->entries[i].node, &d->given[i], t->entries[i].written),
                 false);
     for (uint32_t k = 0; k < t->state_count; k++)
         if (d->slots[k])
-            TRY(ad_derive_give(d->forward ? t->entries[t->states[k].entry - 1].node
+            TRY(ad_bodies_give(d->forward ? t->entries[t->states[k].entry - 1].node
                                           : output_node(t, k),
                                &d->slots[k], false),
                 false);
     for (uint32_t i = 0; !d->forward && i < t->array_count; i++)
-        TRY(ad_derive_give(t->arrays[i].node, &d->given[t->tracked_count + i], false),
+        TRY(ad_bodies_give(t->arrays[i].node, &d->given[t->tracked_count + i], false),
             false);
     return true;
 }
 
+/* From what becomes of the states. */
 static bool go_through(const LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
-    NodeId *ends = alloc_get((t->state_count + t->array_count + 1) * sizeof(NodeId));
+    NodeId *ends = ad_bodies_ends(t, t->state_count);
     TRY(ends, false);
     uint32_t count = 0;
     for (uint32_t k = 0; k < t->state_count; k++)
-        if (d->slots[k] && output_node(t, k))
-            ends[count++] = output_node(t, k);
-    uint32_t wanted = count;
-    for (int visible = 1; d->arrays && visible >= 0; visible--) {
-        for (uint32_t i = 0; i < t->array_count; i++)
-            if (t->arrays[i].visible == visible)
-                ends[count++] = t->arrays[i].node;
-        if (visible)
-            wanted = count;
-    }
-    bool ok = ad_traverse_within(d->forward ? ADModeForward : ADModeBackward, ends,
-                                 count, wanted, NULL, 0, d->tracked);
-    alloc_free(ends);
-    return ok;
+        if (d->slots[k] && (ends[count] = output_node(t, k)))
+            count++;
+    return ad_bodies_go_through(t, 0, d->forward ? ADModeForward : ADModeBackward, ends,
+                                count, d->arrays, d->tracked);
 }
 
 /* What the body has made; arrays are complete with it. */
@@ -162,38 +125,27 @@ static void take_all(LoopDerivative *d)
             ad_gradient_take(t->entries[i].node);
 }
 
-static void clear_all(const LoopDerivative *d)
-{
-    const AdTemplate *t = d->t;
-    for (uint32_t i = 0; i < t->entry_count; i++)
-        ad_var_dec_ref(ad_gradient_take(t->entries[i].node));
-    for (uint32_t k = 0; k < t->state_count; k++)
-        if (output_node(t, k))
-            ad_var_dec_ref(ad_gradient_take(output_node(t, k)));
-    for (uint32_t i = 0; i < t->array_count; i++)
-        ad_var_dec_ref(ad_gradient_take(t->arrays[i].node));
-}
-
 /* Trace the derivative of the body, with its variables. */
 static bool derive_body(LoopDerivative *d)
 {
     AdReopened reopened;
-    TRY(ad_derive_reopen(&reopened, d->t, 0), false);
-    d->gaps = ad_derive_gaps(d->t, reopened.body.scope);
+    TRY(ad_bodies_reopen(&reopened, d->t, 0), false);
+    d->gaps = ad_bodies_gaps(d->t, reopened.body.scope);
     AdThread *own = ad_thread();
     AdLast *before = own ? own->last : NULL;
     bool ok = own && d->gaps && make_slots(d);
     if (ok) {
         own->last = d->last.step_count ? &d->last : before;
         ok = (d->forward || (ad_overwrite_number(d->t, &d->number) &&
-                             ad_derive_begin_arrays(d->t, d->made))) &&
+                             ad_bodies_begin_arrays(d->t, d->made))) &&
              give_all(d) && go_through(d);
         own->last = before;
     }
     if (ok)
         take_all(d);
-    clear_all(d);
-    return ad_derive_close(&reopened, ok, &d->body);
+    ad_bodies_clear(d->t, 0, true);
+    ad_bodies_clear_arrays(d->t);
+    return ad_bodies_close(&reopened, ok, &d->body);
 }
 
 /* Writes of one iteration are followed by those of the next: the adjoint of an array
@@ -227,7 +179,7 @@ static bool list_tangents(const LoopDerivative *d, uint64_t *first, uint64_t *ro
     for (uint32_t k = 0, m = 0; k < d->t->state_count; k++)
         if (d->slots[k]) {
             roots[m] = d->out[k];
-            TRY(first[m++] = ad_derive_loop_given(d, k), false);
+            TRY(first[m++] = ad_run_given(d, k), false);
         }
     return true;
 }
@@ -244,8 +196,7 @@ static bool record_tangents(AdRun *run, const uint64_t *roots, uint64_t *found)
     bool ok = true;
     for (uint32_t i = 0; i < m; i++)
         ok = ad_run_set(run, i,
-                        found[i] ? found[i]
-                                 : ad_moves_number(ad_run_get(run, i), 0)) &&
+                        found[i] ? found[i] : ad_moves_number(ad_run_get(run, i), 0)) &&
              ok;
     return ok;
 }
@@ -293,20 +244,12 @@ static bool record_forward(LoopDerivative *d)
 
 /* ---------------------------------------------------------------- both */
 
-/* The gradient of an outer variable with one entry is a sum over all lanes. */
+/* Gradients of outer variables have the lanes of the loop. */
 static bool widen(const LoopDerivative *d)
 {
-    const AdTemplate *t = d->t;
-    for (uint32_t i = 0; !d->forward && i < t->entry_count; i++) {
-        if (!d->made[i] || t->entries[i].array || t->size.count == 1 ||
-            jit_var_peek_size(ad_var_index(d->made[i])) != 1 ||
-            ad_local_is(d->made[i]) ||
-            ad_graph_node(t->entries[i].node)->size != 1)
-            continue;
-        uint64_t wide = ad_moves_resize(d->made[i], t->size);
-        ad_var_dec_ref(d->made[i]);
-        TRY(d->made[i] = wide, false);
-    }
+    for (uint32_t i = 0; i < d->t->entry_count; i++)
+        if (!d->t->entries[i].array)
+            TRY(ad_bodies_widen(d->t, i, &d->made[i]), false);
     return true;
 }
 
@@ -323,30 +266,6 @@ static bool end_block(LoopDerivative *d)
     state_lock();
     bool ok = ad_block_end(&d->block);
     state_unlock();
-    return ok;
-}
-
-bool ad_derive_loop_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
-                           uint32_t iteration, uint32_t *count)
-{
-    LoopDerivative d = { .t = t, .body = *body, .gaps = gaps };
-    AdRun run;
-    int again = 0;
-    uint64_t zero = jit_var_u32(ad_derive_loop_backend(t), 0);
-    uint32_t number = 0;
-    bool ok = ad_run_open(&run, &d, true, NULL, 1, &zero) &&
-              ad_run_condition(&run, true, 0, &again);
-    if (ok && again) {
-        number = jit_var_inc_ref(ad_var_index(ad_run_get(&run, 0)));
-        ok = ad_run_set_number(&run, iteration, number) &&
-             ad_run_body(&run, true, 0, NULL, NULL) &&
-             ad_run_set(&run, 0, ad_tape_step(number, 1));
-    }
-    ok = ad_run_end(&run, ok);
-    jit_var_dec_ref(number);
-    if (ok)
-        *count = jit_var_inc_ref(ad_var_index(ad_run_get(&run, 0)));
-    ad_run_free(&run);
     return ok;
 }
 
@@ -370,7 +289,7 @@ static bool check_hidden(const LoopDerivative *d, const bool *wanted)
 
 static bool derive(LoopDerivative *d)
 {
-    bool arrays = !d->forward && ad_derive_has_arrays(d->t, d->given);
+    bool arrays = !d->forward && ad_bodies_has_arrays(d->t, d->given);
     TRY((!arrays || ad_overwrite_find(d->t, &d->last)) &&
             (!d->tracked || open_block(d)) && derive_body(d) &&
             (!d->tracked || end_block(d)),
@@ -388,7 +307,7 @@ bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
     uint32_t n_out = t->tracked_count + t->array_count;
     LoopDerivative d = { .t = t,
                          .forward = forward,
-                         .arrays = ad_derive_wants_arrays(t, wanted),
+                         .arrays = ad_bodies_wants_arrays(t, wanted),
                          .tracked = ad_traverse_is_tracked(),
                          .given = given,
                          .made = made,
@@ -397,25 +316,21 @@ bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
     d.slots = alloc_zero(t->state_count + 1, sizeof(uint64_t));
     d.slot_entries = alloc_zero(t->state_count + 1, sizeof(uint32_t));
     d.out = alloc_zero(d.out_count + 1, sizeof(uint64_t));
-    bool ok = d.slots && d.slot_entries && d.out && check_hidden(&d, wanted) &&
-              derive(&d);
+    bool ok =
+        d.slots && d.slot_entries && d.out && check_hidden(&d, wanted) && derive(&d);
     for (uint32_t i = 0; i < d.made_count && !ok; i++) {
         ad_var_dec_ref(made[i]);
         made[i] = 0;
     }
-    for (uint32_t i = 0; d.out && i < d.out_count; i++)
-        ad_var_dec_ref(d.out[i]);
-    for (uint32_t k = 0; d.slots && k < t->state_count; k++)
-        ad_var_dec_ref(d.slots[k]);
+    ad_run_drop_list(d.out_count, d.out);
+    ad_run_drop_list(t->state_count, d.slots);
     state_lock();
     ad_block_drop(&d.block);
-    ad_derive_release(&d.body);
+    ad_bodies_release(&d.body);
     state_unlock();
     ad_last_free(&d.last);
     jit_var_dec_ref(d.number);
-    alloc_free(d.slots);
     alloc_free(d.slot_entries);
-    alloc_free(d.out);
     alloc_free(d.gaps);
     return ok;
 }

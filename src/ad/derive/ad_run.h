@@ -15,10 +15,10 @@
  *
  * Functions take the lock themselves.
  */
-#ifndef AD_LOOP_AD_RUN_H
-#define AD_LOOP_AD_RUN_H
+#ifndef AD_DERIVE_AD_RUN_H
+#define AD_DERIVE_AD_RUN_H
 
-#include "ad/loop/ad_derive_loop.h"
+#include "ad/derive/ad_loop_derivative.h"
 
 typedef struct AdRun {
     LoopDerivative *d;
@@ -37,6 +37,11 @@ typedef struct AdRun {
 /** What state k was before the loop, tracked if the derivative is to be. A new
  *  reference. */
 uint64_t ad_run_initial(const LoopDerivative *d, uint32_t k);
+/** The gradient with which the slot of a state begins: a new reference; 0: error
+ *  recorded. */
+uint64_t ad_run_given(const LoopDerivative *d, uint32_t k);
+/** Is an entry's gradient summed up over the iterations? */
+bool ad_run_is_summed(const LoopDerivative *d, uint32_t entry);
 /** Begin. With 'states' (or, if there are none to begin with, the initial ones) if they
  *  are wanted; in any case with 'others', whose references move. False: error recorded;
  *  ad_run_end() and ad_run_free() are due all the same. */
@@ -63,5 +68,19 @@ bool ad_run_set(AdRun *run, uint32_t i, uint64_t value);
 /** 'ok': the results are in values[]. */
 bool ad_run_end(AdRun *run, bool ok);
 void ad_run_free(AdRun *run);
+/** Let go of a list, and of the references in it; NULL is fine. */
+void ad_run_drop_list(size_t n, uint64_t *list);
+
+/** number + step, of type UInt32; new references. */
+uint32_t ad_run_step(uint32_t number, int step);
+/** The launch fails in which lanes make more iterations than 'max_iterations', which is
+ *  a bound: the mask of the others, where each has made 'count'. A new reference; 0:
+ *  error recorded. */
+uint32_t ad_run_check(const AdTemplate *t, uint32_t count);
+/** Run a loop again with a body that was recorded in the place of its own and has
+ *  effects only. 'iteration': a placeholder in it for the number of the iteration.
+ *  '*count' receives how many each lane has made, a new reference. */
+bool ad_run_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
+                   uint32_t iteration, uint32_t *count);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * ad_stack.c -- see ad_stack.h
  */
-#include "ad/loop/ad_stack.h"
+#include "ad/derive/ad_stack.h"
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
-#include "ad/loop/ad_room.h"
+#include "ad/derive/ad_room.h"
 #include "base/alloc.h"
 #include "base/error.h"
 
@@ -239,7 +239,7 @@ static size_t choose_depth(const AdStack *s, uint64_t most)
 bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most)
 {
     const AdTemplate *t = d->t;
-    JitBackend backend = ad_derive_loop_backend(t);
+    JitBackend backend = ad_template_backend(t);
     *s = (AdStack){ .d = d };
     s->depth = choose_depth(s, most);
     if (s->depth < LEAST_DEPTH || !ad_room_take(room_for(s, s->depth)))
@@ -259,9 +259,7 @@ bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most)
 
 void ad_stack_free(AdStack *s)
 {
-    for (uint32_t i = 0; i < s->count; i++)
-        ad_var_dec_ref(s->values[i]);
-    alloc_free(s->values);
+    ad_run_drop_list(s->count, s->values);
 }
 
 /* ---------------------------------------------------------------- computing */
@@ -274,25 +272,27 @@ typedef struct Level {
 
 static void drop_level(const AdStack *s, Level *level)
 {
-    for (uint32_t k = 0; level->states && k < s->d->t->state_count; k++)
-        ad_var_dec_ref(level->states[k]);
-    alloc_free(level->states);
+    ad_run_drop_list(s->d->t->state_count, level->states);
     jit_var_dec_ref(level->top);
     jit_var_dec_ref(level->position);
 }
 
-/* The topmost checkpoint that is not behind iteration 'number'. The last one before was
- * that of the next iteration, so that one at most is popped. */
+/* The topmost checkpoint that is not behind iteration 'number', without a stack the
+ * beginning. The last one before was that of the next iteration, so that one at most is
+ * popped. */
 static bool find_level(const AdStack *s, const AdRun *run, uint32_t first,
                        uint32_t number, Level *level)
 {
     const AdTemplate *t = s->d->t;
+    *level = (Level){ 0 };
+    if (!s->count)
+        return (level->position = ad_moves_u32(number, 0)) != 0;
     uint32_t top = ad_var_index(ad_run_get(run, first + TOP));
     uint32_t positions = ad_var_index(ad_run_get(run, first + POSITIONS));
     uint32_t last = jit_array_read(positions, top, 0);
     uint32_t behind = last ? jit_var_gt(last, number) : 0;
     jit_var_dec_ref(last);
-    *level = (Level){ .states = alloc_zero(t->state_count + 1, sizeof(uint64_t)) };
+    level->states = alloc_zero(t->state_count + 1, sizeof(uint64_t));
     level->top = select(behind, apply_number(JitOpSub, top, 1), jit_var_inc_ref(top));
     jit_var_dec_ref(behind);
     TRY(level->top && level->states, false);
@@ -335,6 +335,7 @@ static bool compute_iteration(const AdStack *s, AdRun *run, uint32_t number)
     TRY(ad_run_body(run, false, 0, NULL, NULL), false);
     uint32_t now = ad_var_index(ad_run_get(run, NUMBER));
     TRY(ad_run_set(run, NUMBER, apply_number(JitOpAdd, now, 1)), false);
+    TRY(s->count, true);
     now = ad_var_index(ad_run_get(run, NUMBER));
     uint32_t before = ad_var_index(ad_run_get(run, MIDDLE));
     uint32_t there = jit_var_eq(now, before);
@@ -368,16 +369,17 @@ static bool take_results(const AdStack *s, const AdRun *from, AdRun *run,
 static bool open_loop(const AdStack *s, const AdRun *run, uint32_t first,
                       uint32_t number, const Level *level, AdRun *computing)
 {
-    uint64_t *others = alloc_get((STACK + s->count) * sizeof(uint64_t));
+    const uint32_t n = s->count ? STACK + s->count : 1;
+    uint64_t *others = alloc_get(n * sizeof(uint64_t));
     TRY(others, false);
     others[NUMBER] = jit_var_inc_ref(level->position);
-    others[MIDDLE] = middle(level->position, number);
-    for (uint32_t i = 0; i < s->count; i++)
-        others[STACK + i] = ad_var_inc_ref(ad_run_get(run, first + i));
-    ad_var_dec_ref(others[STACK + TOP]);
-    others[STACK + TOP] = jit_var_inc_ref(level->top);
-    bool ok =
-        ad_run_open(computing, s->d, true, level->states, STACK + s->count, others);
+    if (s->count)
+        others[MIDDLE] = middle(level->position, number);
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t value = i == TOP ? level->top : ad_run_get(run, first + i);
+        others[STACK + i] = ad_var_inc_ref(value);
+    }
+    bool ok = ad_run_open(computing, s->d, true, level->states, n, others);
     alloc_free(others);
     return ok;
 }

@@ -1,14 +1,14 @@
 /*
  * ad_tape.c -- see ad_tape.h
  */
-#include "ad/loop/ad_tape.h"
+#include "ad/derive/ad_tape.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
-#include "ad/loop/ad_room.h"
+#include "ad/derive/ad_room.h"
 #include "base/alloc.h"
 #include "base/error.h"
 
@@ -84,11 +84,9 @@ bool ad_tape_begin(AdTape *tape, LoopDerivative *d)
 
 void ad_tape_free(AdTape *tape)
 {
-    for (uint32_t k = 0; tape->arrays && k < tape->d->t->state_count; k++)
-        ad_var_dec_ref(tape->arrays[k]);
+    ad_run_drop_list(tape->d->t->state_count, tape->arrays);
     jit_var_dec_ref(tape->lanes);
     alloc_free(tape->needed);
-    alloc_free(tape->arrays);
 }
 
 /* Of the states that are needed, or that change, in all lanes. */
@@ -138,7 +136,7 @@ bool ad_tape_allocate(AdTape *tape, size_t length)
     const AdSize size = { .count = length * t->size.count };
     tape->length = length;
     jit_var_dec_ref(tape->lanes);
-    tape->lanes = jit_var_counter(ad_derive_loop_backend(t), t->size.count);
+    tape->lanes = jit_var_counter(ad_template_backend(t), t->size.count);
     TRY(tape->lanes, false);
     for (uint32_t k = 0; k < t->state_count; k++) {
         if (!tape->needed[k])
@@ -175,23 +173,11 @@ bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, bool *fits)
     return true;
 }
 
-uint32_t ad_tape_step(uint32_t number, int step)
-{
-    VarInfo info;
-    TRY(jit_var_peek_info(number, &info), 0);
-    uint32_t one = jit_var_u32(info.backend, 1);
-    uint32_t next = !one       ? 0
-                    : step > 0 ? jit_var_add(number, one)
-                               : jit_var_sub(number, one);
-    jit_var_dec_ref(one);
-    return next;
-}
-
 /* Where the entries of an iteration are. */
 static uint32_t tape_index(const AdTape *tape, uint32_t number, uint32_t begin)
 {
     const AdTemplate *t = tape->d->t;
-    uint32_t stride = jit_var_u32(ad_derive_loop_backend(t), (uint32_t) t->size.count);
+    uint32_t stride = jit_var_u32(ad_template_backend(t), (uint32_t) t->size.count);
     uint32_t place = begin ? jit_var_sub(number, begin) : jit_var_inc_ref(number);
     uint32_t index = stride && place ? jit_var_fma(place, stride, tape->lanes) : 0;
     jit_var_dec_ref(stride);
@@ -206,7 +192,7 @@ static bool write_states(AdTape *tape, const AdRun *run, uint32_t begin)
     uint32_t number = ad_var_index(ad_run_get(run, 0));
     uint32_t index = tape_index(tape, number, begin);
     size_t entries = tape->length * t->size.count;
-    uint32_t end = jit_var_u32(ad_derive_loop_backend(t), (uint32_t) entries);
+    uint32_t end = jit_var_u32(ad_template_backend(t), (uint32_t) entries);
     uint32_t fits = index && end ? jit_var_lt(index, end) : 0;
     bool ok = fits != 0;
     for (uint32_t k = 0; k < t->state_count && ok; k++) {
@@ -272,7 +258,7 @@ static bool run_iteration(AdTape *tape, AdRun *run, uint32_t begin)
     bool written = !tape->length || (tape->in_lanes ? write_in_lanes(tape, run)
                                                     : write_states(tape, run, begin));
     return written && ad_run_body(run, false, 0, NULL, NULL) &&
-           ad_run_set(run, 0, ad_tape_step(ad_var_index(ad_run_get(run, 0)), 1));
+           ad_run_set(run, 0, ad_run_step(ad_var_index(ad_run_get(run, 0)), 1));
 }
 
 /* Its results. */
@@ -335,36 +321,12 @@ bool ad_tape_run(AdTape *tape, const AdCheckpoint *from, uint32_t begin, uint32_
     return ok;
 }
 
-bool ad_tape_compute(const AdTape *tape, uint32_t number, uint64_t *states)
-{
-    const AdTemplate *t = tape->d->t;
-    uint64_t zero = jit_var_u32(ad_derive_loop_backend(t), 0);
-    AdRun run;
-    int again = 0;
-    bool ok = ad_run_open(&run, tape->d, true, NULL, 1, &zero);
-    uint32_t before = ok ? jit_var_lt(ad_var_index(ad_run_get(&run, 0)), number) : 0;
-    ok = before && ad_run_condition(&run, false, before, &again);
-    jit_var_dec_ref(before);
-    if (ok && again)
-        ok = ad_run_body(&run, false, 0, NULL, NULL) &&
-             ad_run_set(&run, 0, ad_tape_step(ad_var_index(ad_run_get(&run, 0)), 1));
-    ok = ad_run_end(&run, ok);
-    for (uint32_t k = 0, i = 0; k < t->state_count && ok; k++)
-        if (t->states[k].changes) {
-            if (tape->needed[k])
-                states[k] = ad_var_inc_ref(run.values[i]);
-            i++;
-        }
-    ad_run_free(&run);
-    return ok;
-}
-
 /* ---------------------------------------------------------------- checkpoints */
 
 bool ad_tape_origin(const AdTape *tape, AdCheckpoint *c)
 {
     const AdTemplate *t = tape->d->t;
-    *c = (AdCheckpoint){ .number = jit_var_u32(ad_derive_loop_backend(t), 0) };
+    *c = (AdCheckpoint){ .number = jit_var_u32(ad_template_backend(t), 0) };
     TRY(c->states = alloc_zero(t->state_count + 1, sizeof(uint64_t)), false);
     for (uint32_t k = 0; k < t->state_count; k++)
         if (t->states[k].changes)
@@ -384,9 +346,7 @@ bool ad_tape_store(const AdTape *tape, AdCheckpoint *c)
 
 void ad_tape_drop(const AdTape *tape, AdCheckpoint *c)
 {
-    for (uint32_t k = 0; c->states && k < tape->d->t->state_count; k++)
-        ad_var_dec_ref(c->states[k]);
-    alloc_free(c->states);
+    ad_run_drop_list(tape->d->t->state_count, c->states);
     jit_var_dec_ref(c->number);
     *c = (AdCheckpoint){ 0 };
 }

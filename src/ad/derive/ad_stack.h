@@ -27,20 +27,21 @@
  *
  * Functions take the lock themselves.
  */
-#ifndef AD_LOOP_AD_STACK_H
-#define AD_LOOP_AD_STACK_H
+#ifndef AD_DERIVE_AD_STACK_H
+#define AD_DERIVE_AD_STACK_H
 
-#include "ad/loop/ad_run.h"
+#include "ad/derive/ad_run.h"
 
 typedef struct AdStack {
     LoopDerivative *d;
     size_t depth;     /* entries */
-    uint32_t count;   /* of values; 0: there is none */
+    uint32_t count;   /* of values; 0: there are no checkpoints but the beginning */
     uint64_t *values; /* with which it begins; references, owned */
 } AdStack;
 
 /** Have one with an entry for the beginning, for that many iterations at most (0: not
- *  known). There is none if there is room for next to none. False: error recorded;
+ *  known). Without that, or if there is next to no room, states are computed from the
+ *  beginning. False: error recorded;
  *  ad_stack_free() is due all the same. */
 bool ad_stack_begin(AdStack *s, LoopDerivative *d, uint64_t most);
 void ad_stack_free(AdStack *s);

@@ -21,7 +21,7 @@
 #ifndef AD_LOOP_AD_BLOCK_H
 #define AD_LOOP_AD_BLOCK_H
 
-#include "ad/region/ad_region.h"
+#include "ad/region/ad_template.h"
 
 typedef struct AdBlock {
     AdOpen open; /* while it is put aside */

@@ -15,10 +15,10 @@
  *
  * Functions take the lock themselves.
  */
-#ifndef AD_LOOP_AD_TAPE_H
-#define AD_LOOP_AD_TAPE_H
+#ifndef AD_DERIVE_AD_TAPE_H
+#define AD_DERIVE_AD_TAPE_H
 
-#include "ad/loop/ad_run.h"
+#include "ad/derive/ad_run.h"
 
 typedef struct AdTape {
     LoopDerivative *d;
@@ -64,8 +64,6 @@ bool ad_tape_run(AdTape *tape, const AdCheckpoint *from, uint32_t begin, uint32_
 /** The states with which iteration 'number' begins, by state; new references. */
 bool ad_tape_read(const AdTape *tape, uint32_t number, uint32_t begin,
                   uint64_t *states);
-/** The same without a tape: computed from the beginning. */
-bool ad_tape_compute(const AdTape *tape, uint32_t number, uint64_t *states);
 
 /** Where the loop begins, in memory. */
 bool ad_tape_origin(const AdTape *tape, AdCheckpoint *c);
@@ -76,7 +74,5 @@ void ad_tape_drop(const AdTape *tape, AdCheckpoint *c);
 /** Have this in memory after the next evaluation, be it a literal; the reference moves,
  *  and what is there instead is plain. */
 bool ad_tape_force(uint64_t *leaf);
-/** number + step, of type UInt32; new references. */
-uint32_t ad_tape_step(uint32_t number, int step);
 
 #endif

@@ -1,11 +1,12 @@
 /*
  * ad_run.c -- see ad_run.h
  */
-#include "ad/loop/ad_run.h"
+#include "ad/derive/ad_run.h"
 
 #include "ad/graph/ad_scope.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/graph/access.h"
 #include "trace/graph/mask.h"
 
 /* ---------------------------------------------------------------- begin */
@@ -23,6 +24,24 @@ uint64_t ad_run_initial(const LoopDerivative *d, uint32_t k)
     ad_graph_hold(leaf);
     state_unlock();
     return leaf;
+}
+
+uint64_t ad_run_given(const LoopDerivative *d, uint32_t k)
+{
+    const AdTemplate *t = d->t;
+    uint64_t given = 0;
+    for (uint32_t i = 0; !d->forward && i < t->tracked_count; i++)
+        if (t->tracked[i] == k)
+            given = d->given[i];
+    if (d->forward)
+        given = d->given[t->states[k].entry - 1];
+    return given ? ad_var_inc_ref(given) : ad_moves_number(t->states[k].initial, 0);
+}
+
+bool ad_run_is_summed(const LoopDerivative *d, uint32_t entry)
+{
+    const AdEntry *e = &d->t->entries[entry];
+    return !e->array && (!e->state || !d->t->states[e->state - 1].changes);
 }
 
 static bool is_array_state(const AdState *s)
@@ -80,9 +99,8 @@ static bool start(AdRun *run)
     int64_t most = t->max_iterations >= 0 ? t->max_iterations : ADLoopUnbounded;
     int symbolic = jit_flag(JitFlagSymbolicLoops);
     jit_set_flag(JitFlagSymbolicLoops, 1);
-    run->handle =
-        ad_var_loop_start(ad_derive_loop_backend(t), t->name, most, run->count,
-                          run->values, tracked);
+    run->handle = ad_var_loop_start(ad_template_backend(t), t->name, most, run->count,
+                                    run->values, tracked);
     jit_set_flag(JitFlagSymbolicLoops, symbolic);
     alloc_free(tracked);
     return run->handle != 0;
@@ -94,7 +112,7 @@ bool ad_run_open(AdRun *run, LoopDerivative *d, bool wanted, const uint64_t *sta
     const AdTemplate *t = d->t;
     *run = (AdRun){ .d = d };
     TRY(take_values(run, wanted, states, count, others), false);
-    run->masked = t->around && jit_var_mask_push(ad_derive_loop_backend(t), t->around);
+    run->masked = t->around && jit_var_mask_push(ad_template_backend(t), t->around);
     TRY((run->masked || !t->around) && start(run), false);
     state_lock();
     run->replays = region_replay_begin(&run->replay, state_thread(), t->scope);
@@ -301,11 +319,32 @@ bool ad_run_set(AdRun *run, uint32_t i, uint64_t value)
     return true;
 }
 
+uint32_t ad_run_check(const AdTemplate *t, uint32_t count)
+{
+    state_lock();
+    VarId fine =
+        access_check_loop(state_thread(), count, (uint32_t) t->max_iterations, t->name);
+    state_unlock();
+    return fine;
+}
+
+uint32_t ad_run_step(uint32_t number, int step)
+{
+    VarInfo info;
+    TRY(jit_var_peek_info(number, &info), 0);
+    uint32_t one = jit_var_u32(info.backend, 1);
+    uint32_t next = !one       ? 0
+                    : step > 0 ? jit_var_add(number, one)
+                               : jit_var_sub(number, one);
+    jit_var_dec_ref(one);
+    return next;
+}
+
 /* ---------------------------------------------------------------- end */
 
 bool ad_run_end(AdRun *run, bool ok)
 {
-    JitBackend backend = ad_derive_loop_backend(run->d->t);
+    JitBackend backend = ad_template_backend(run->d->t);
     if (ok && run->handle) {
         ok = ad_var_loop_end(run->handle, run->values) == 1;
         run->handle = 0;
@@ -323,15 +362,40 @@ bool ad_run_end(AdRun *run, bool ok)
     return ok;
 }
 
+void ad_run_drop_list(size_t n, uint64_t *list)
+{
+    for (size_t i = 0; list && i < n; i++)
+        ad_var_dec_ref(list[i]);
+    alloc_free(list);
+}
+
 void ad_run_free(AdRun *run)
 {
-    for (uint32_t i = 0; run->values && i < run->count; i++)
-        ad_var_dec_ref(run->values[i]);
-    for (uint32_t k = 0; run->states && run->slots && k < run->d->t->state_count; k++) {
-        ad_var_dec_ref(run->states[k]);
-        ad_var_dec_ref(run->slots[k]);
+    ad_run_drop_list(run->count, run->values);
+    ad_run_drop_list(run->d->t->state_count, run->states);
+    ad_run_drop_list(run->d->t->state_count, run->slots);
+}
+
+bool ad_run_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
+                   uint32_t iteration, uint32_t *count)
+{
+    LoopDerivative d = { .t = t, .body = *body, .gaps = gaps };
+    AdRun run;
+    int again = 0;
+    uint64_t zero = jit_var_u32(ad_template_backend(t), 0);
+    uint32_t number = 0;
+    bool ok = ad_run_open(&run, &d, true, NULL, 1, &zero) &&
+              ad_run_condition(&run, true, 0, &again);
+    if (ok && again) {
+        number = jit_var_inc_ref(ad_var_index(ad_run_get(&run, 0)));
+        ok = ad_run_set_number(&run, iteration, number) &&
+             ad_run_body(&run, true, 0, NULL, NULL) &&
+             ad_run_set(&run, 0, ad_run_step(number, 1));
     }
-    alloc_free(run->values);
-    alloc_free(run->states);
-    alloc_free(run->slots);
+    ok = ad_run_end(&run, ok);
+    jit_var_dec_ref(number);
+    if (ok)
+        *count = jit_var_inc_ref(ad_var_index(ad_run_get(&run, 0)));
+    ad_run_free(&run);
+    return ok;
 }

@@ -1,7 +1,7 @@
 /*
  * ad_room.c -- see ad_room.h
  */
-#include "ad/loop/ad_room.h"
+#include "ad/derive/ad_room.h"
 
 #include "ad/graph/ad_thread.h"
 #include "base/error.h"

@@ -14,59 +14,13 @@
  */
 #include "ad/graph/ad_plain.h"
 #include "ad/graph/ad_scope.h"
-#include "ad/loop/ad_derive_loop.h"
-#include "ad/region/ad_loop_hooks.h"
 #include "ad/region/ad_placeholder.h"
+#include "ad/region/ad_region.h"
 #include "ad/traverse/ad_wait.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/graph/loop_array.h"
 #include "trace/graph/mask.h"
-
-/* What the thread knows of a loop, with its AdOpen. */
-struct AdLoop {
-    JitBackend backend;
-    bool evaluated;
-    size_t n;
-    uint64_t *initial; /* references: the states as they were given */
-    uint64_t *own;     /* references, NULL if recorded: those with nodes of their own */
-    uint64_t *before;  /* references: the states with which the body began */
-    VarId active;      /* a reference: of a recorded one, the mask of its body, or 0 */
-};
-
-static void drop_list(size_t n, uint64_t *list)
-{
-    for (size_t i = 0; list && i < n; i++)
-        ad_graph_release(list[i]);
-    alloc_free(list);
-}
-
-static void free_loop(AdLoop *loop)
-{
-    if (!loop)
-        return;
-    drop_list(loop->n, loop->initial);
-    drop_list(loop->n, loop->own);
-    drop_list(loop->n, loop->before);
-    var_drop(loop->active);
-    alloc_free(loop);
-}
-
-const AdLoopHooks ad_loop_hooks = {
-    .derive = ad_derive_loop,
-    .repeat = ad_derive_loop_repeat,
-    .release = free_loop,
-};
-
-static uint64_t *hold_list(size_t n, const uint64_t *list)
-{
-    uint64_t *copy = alloc_get((n + 1) * sizeof(uint64_t));
-    for (size_t i = 0; copy && i < n; i++) {
-        copy[i] = list[i];
-        ad_graph_hold(list[i]);
-    }
-    return copy;
-}
 
 /* The first state that begins as state 'k' does. */
 static size_t first_like(const AdLoop *loop, size_t k)
@@ -81,7 +35,7 @@ static size_t first_like(const AdLoop *loop, size_t k)
  * them. What is suspended stays so. */
 static bool make_own(AdLoop *loop)
 {
-    TRY(loop->own = hold_list(loop->n, loop->initial), false);
+    TRY(loop->own = ad_region_hold_list(loop->n, loop->initial), false);
     for (size_t k = 0; k < loop->n; k++) {
         uint64_t *leaf = &loop->own[k];
         const size_t first = ad_graph_is_plain(*leaf) ? k : first_like(loop, k);
@@ -91,7 +45,7 @@ static bool make_own(AdLoop *loop)
             ad_graph_hold(*leaf);
         } else if (!ad_graph_is_plain(*leaf)) {
             const bool tracks = ad_scope_tracks(*leaf);
-            TRY(ad_region_own_node(leaf), false);
+            TRY(ad_placeholder_own_node(leaf), false);
             NodeId own = ad_var_node(*leaf);
             TRY(tracks ? ad_scope_admit(own) : ad_scope_suspend(own), false);
         } else if (ad_var_node(*leaf)) {
@@ -109,10 +63,10 @@ static AdLoop *make_loop(JitBackend backend, size_t n, const uint64_t *states)
     loop->backend = backend;
     loop->evaluated = !jit_flag(JitFlagSymbolicLoops);
     loop->n = n;
-    loop->initial = hold_list(n, states);
+    loop->initial = ad_region_hold_list(n, states);
     if (loop->initial && (!loop->evaluated || make_own(loop)))
         return loop;
-    free_loop(loop);
+    ad_region_free_loop(loop);
     return NULL;
 }
 
@@ -141,7 +95,7 @@ static bool begin_recorded(AdTemplate *t, const AdLoop *loop, const uint32_t *gi
         bool own = v->type >= VarTypeFloat16 &&
                    (!differentiated || differentiated[k]) &&
                    may_track(loop->initial[k]);
-        uint64_t leaf = ad_region_state(t, loop->initial[k], given[k], own);
+        uint64_t leaf = ad_placeholder_state(t, loop->initial[k], given[k], own);
         TRY(leaf, false);
         states[k] = leaf;
     }
@@ -157,7 +111,7 @@ static bool begin_states(AdOpen *open, const uint32_t *given,
         begin_evaluated(loop, given, states);
     else
         TRY(begin_recorded(open->t, loop, given, differentiated, states), false);
-    return (loop->before = hold_list(loop->n, states)) != NULL;
+    return (loop->before = ad_region_hold_list(loop->n, states)) != NULL;
 }
 
 /* References to nodes of states whose variables the core has taken over. */
@@ -216,7 +170,7 @@ uint32_t ad_var_loop_start(JitBackend backend, const char *name, int64_t max_ite
         return start_plain(backend, name, n, states);
     AdPlain plain;
     bool room = ad_plain_of(&plain, n, states);
-    VarId around = ad_region_mask();
+    VarId around = jit_var_mask_peek(backend);
     uint32_t handle =
         loop && room ? jit_var_loop_start(backend, name, n, plain.ids) : 0;
     state_lock();
@@ -224,7 +178,7 @@ uint32_t ad_var_loop_start(JitBackend backend, const char *name, int64_t max_ite
         handle ? open_loop(loop, handle, name, max_iterations, around) : NULL;
     var_drop(around);
     if (!open)
-        free_loop(loop);
+        ad_region_free_loop(loop);
     if (handle)
         drop_nodes(n, states);
     for (size_t k = 0; handle && k < n; k++)
@@ -270,12 +224,7 @@ bool ad_var_loop_compress(uint32_t handle, uint64_t *states)
     for (size_t k = 0; k < n && ok; k++)
         states[k] = plain.ids[k];
     ad_plain_free(&plain);
-    if (!ok) {
-        state_lock();
-        ad_region_give_up(handle);
-        state_unlock();
-    }
-    return ok;
+    return ad_region_check(handle, ok);
 }
 
 /* Is it an array that the iteration has written to, in lanes that are not done only? */
@@ -342,8 +291,8 @@ static int end_evaluated(AdOpen *open, uint64_t *states)
     ad_plain_free(&plain);
     state_lock();
     if (status == 0) {
-        drop_list(n, loop->before);
-        loop->before = hold_list(n, states);
+        ad_region_drop_list(n, loop->before);
+        loop->before = ad_region_hold_list(n, states);
         status = loop->before ? 0 : -1;
         open->border = ad_graph_serial();
     } else if (status > 0) {
@@ -431,7 +380,7 @@ static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *resu
              (is_kept(results[k], unentered) &&
               ad_var_index(outputs[k]) != ad_var_index(loop->before[k]))))
             ad_graph_ref(ad_var_node(states[k] = loop->initial[k]));
-    free_loop(loop);
+    ad_region_free_loop(loop);
     return ok;
 }
 
@@ -439,7 +388,7 @@ static int end_recorded(AdOpen *open, uint64_t *states)
 {
     size_t n = open->loop->n;
     uint32_t handle = open->handle;
-    uint64_t *outputs = hold_list(n, states);
+    uint64_t *outputs = ad_region_hold_list(n, states);
     AdPlain plain;
     int status = -1;
     bool ok = ad_plain_of(&plain, n, states) && outputs;
@@ -455,7 +404,7 @@ static int end_recorded(AdOpen *open, uint64_t *states)
         if (!close_recorded(open, outputs, plain.ids, states))
             status = -1;
     }
-    drop_list(n, outputs);
+    ad_region_drop_list(n, outputs);
     state_unlock();
     ad_plain_free(&plain);
     return status;
@@ -495,10 +444,6 @@ int ad_var_loop_end(uint32_t handle, uint64_t *states)
                                        : end_recorded(open, states);
     if (status > 0 && !ad_wait_go_on())
         status = -1;
-    if (status < 0) {
-        state_lock();
-        ad_region_give_up(handle);
-        state_unlock();
-    }
+    ad_region_check(handle, status >= 0);
     return status;
 }
