@@ -291,6 +291,34 @@ static size_t checks(const uint32_t *in, uint32_t *out)
     return 2;
 }
 
+static size_t pokes(const uint32_t *in, uint32_t *out)
+{
+    const float value = 7;
+    uint32_t sum = take(jit_var_add, same(in[0]), same(in[1]));
+    OK(jit_var_eval(sum));
+    out[0] = jit_var_write(sum, 0, &value);
+    jit_var_dec_ref(sum);
+    return 1;
+}
+
+/* The mask is in memory. */
+static size_t compresses(const uint32_t *in, uint32_t *out)
+{
+    uint32_t mask = take(jit_var_lt, same(in[0]), same(in[1]));
+    OK(jit_var_eval(mask));
+    out[0] = jit_var_compress(mask);
+    jit_var_dec_ref(mask);
+    return 1;
+}
+
+static size_t adds_in_order(const uint32_t *in, uint32_t *out)
+{
+    jit_set_flag(JitFlagDeterministic, 1);
+    out[0] = jit_var_scatter(in[1], in[0], in[2], ALWAYS, ReduceOpAdd, ReduceModeAuto);
+    jit_set_flag(JitFlagDeterministic, 0);
+    return 1;
+}
+
 /* By private copies of the target. */
 static size_t expands(const uint32_t *in, uint32_t *out)
 {
@@ -398,6 +426,9 @@ static const struct {
     { "reads", reads, true },
     { "checks", checks, true },
     { "expands", expands, true },
+    { "pokes", pokes, false },
+    { "compresses", compresses, true },
+    { "adds_in_order", adds_in_order, true },
     { "multiplies", multiplies, false },
     { "multiplies_all", multiplies_all, true },
     { "eight_blocks", eight_blocks, true },

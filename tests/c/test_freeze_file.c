@@ -343,7 +343,8 @@ static bool is_safe(Function call)
 {
     static const Function safe[] = {
         arithmetic, two_kernels, sums, blocks, prefixes, selects_briefly, scans, pinned,
-        vanishes, counts_along, reads, multiplies, multiplies_all, eight_blocks
+        vanishes, counts_along, reads, multiplies, multiplies_all, eight_blocks, pokes,
+        compresses
     };
     for (size_t i = 0; i < COUNT_OF(safe); ++i)
         if (safe[i] == call)
