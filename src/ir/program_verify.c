@@ -63,6 +63,8 @@ static bool check_operands(const Verifier *v, uint32_t at, const Inst *inst)
         if (v->part && !v->open[v->part[args[i]]])
             return fault(at, inst, "operand %u is %%%u, in a body that has ended",
                          i + 1, args[i]);
+        if (program_item_count(&p->insts[args[i]]) && inst->op != OP_PACKET_ITEM)
+            return fault(at, inst, "operand %u is all of a packet", i + 1);
         bool local = op_role((Op) inst->op, i) == ROLE_LOCAL;
         if ((p->insts[args[i]].op == OP_LOCAL) != local)
             return fault(at, inst, "operand %u is %sa local array", i + 1,
@@ -78,13 +80,6 @@ static bool check_slot(const Verifier *v, uint32_t at, const Inst *inst)
     if (inst->aux >= root->param_count)
         return fault(at, inst, "slot %u of %u", inst->aux, root->param_count);
     ParamKind kind = (ParamKind) root->params[inst->aux].kind;
-    const Param *param = &root->params[inst->aux];
-    bool reduces = param->reduced && param->reduced < ReduceOpCount;
-    if (param->reduced >= FOLD_COUNT || (param->reduced && kind != PARAM_OUTPUT) ||
-        (reduces && !reduce_rule_defined((ReduceOp) param->reduced,
-                                         (VarType) param->type)))
-        return fault(at, inst, "slot %u: reduction %u is not defined for %s", inst->aux,
-                     param->reduced, type_info[param->type].name);
     bool fits = inst->op == OP_LOAD    ? kind == PARAM_INPUT
                 : inst->op == OP_STORE ? kind == PARAM_OUTPUT
                                        : kind == PARAM_POINTER || kind == PARAM_VALUE;
@@ -553,15 +548,28 @@ static bool verify(const Program *p, const Program *root, uint32_t self)
     return ok;
 }
 
+/* Is there such a reduction of what is stored there, if any? */
+static bool check_reduced(const Param *param)
+{
+    TRY(param->reduced, true);
+    return param->kind == PARAM_OUTPUT && param->reduced < FOLD_COUNT &&
+           (param->reduced >= ReduceOpCount ||
+            reduce_rule_defined((ReduceOp) param->reduced, (VarType) param->type));
+}
+
 static bool check_params(const Program *p)
 {
     for (uint32_t i = 0; i < p->param_count; ++i) {
         const Param *param = &p->params[i];
         bool typed = param->kind < PARAM_PRINT;
         if (param->kind > PARAM_REPORT ||
-            (typed && !type_valid((VarType) param->type)))
+            (typed ? !type_valid((VarType) param->type) : param->type != VarTypeVoid))
             return error_set(JIT_ERROR_ARGUMENT, "program_verify(): slot %u is of kind "
                              "%u and type %u", i, param->kind, param->type);
+        if (!check_reduced(param))
+            return error_set(JIT_ERROR_ARGUMENT, "program_verify(): slot %u: reduction "
+                             "%u is not defined for %s", i, param->reduced,
+                             type_info[param->type].name);
     }
     return true;
 }

@@ -153,7 +153,7 @@ static bool check_word(const Check *c, const FrozenCommand *f, const FrozenUse *
                       covers_bytes(c, use, type_info[param->type].size);
 }
 
-/* What is reduced: a tile, an array with an entry for each lane or one; or nothing. */
+/* What is reduced: a tile, an array with an entry for each lane; or nothing. */
 static bool check_source(const Check *c, const FrozenCommand *f, const Fold *fold,
                          uint32_t source)
 {
@@ -173,9 +173,7 @@ static bool check_source(const Check *c, const FrozenCommand *f, const Fold *fol
     if (source >= f->count)
         return false;
     const FrozenUse *use = &c->r->uses[f->first + source];
-    uint32_t size = type_info[fold->type].size;
-    return covers(c, use, f->size, (uint64_t) f->unit * size) ||
-           (use->entry == size && c->fixed[c->same[use->width]] == 1);
+    return covers(c, use, f->size, (uint64_t) f->unit * type_info[fold->type].size);
 }
 
 /* Is there such a reduction? */
