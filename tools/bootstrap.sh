@@ -118,7 +118,8 @@ look_for() {
         test) look_for_build; look_for_cpp; look_for_libllvm; look_for_libsodium
               need_library cmocka libcmocka-dev; need_library mpfr libmpfr-dev
               look_for_zydis ;;
-        fuzz) have clang || lacks "clang, of which libFuzzer is a part" "clang libclang-rt-dev" ;;
+        fuzz) have clang ||
+                  lacks "clang, which has libFuzzer" "clang libclang-rt-dev" ;;
         python) look_for_build; look_for_python_headers; look_for_venv ;;
         demo) look_for_build; look_for_cpp; look_for_libllvm; look_for_python_headers
               look_for_venv; need_library libpng libpng-dev ;;

@@ -333,7 +333,8 @@ static const Row rows[] = {
     { matrix, { { 0, ARG0, 9, 6 } }, "%9 = store: operand 1 is all of a packet" },
 
     /* arrays of the launch */
-    { matrix, { { 0, SLOT_WRITTEN, 3, 0 } }, "%8 = outer: slot 3 is not to be written" },
+    { matrix, { { 0, SLOT_WRITTEN, 3, 0 } },
+      "%8 = outer: slot 3 is not to be written" },
     { matrix, { { 0, SLOT_KIND, 3, PARAM_VALUE } },
       "%6 = matvec: operand 1 is not the address of an array" },
     { matrix, { { 0, OP, 5, OP_UNDEFINED }, { 0, AUX, 5, 0 }, { 0, FLAGS, 5, 0 } },

@@ -2,8 +2,9 @@
  * bytes_program.c -- any bytes as a Program: refused, or it runs within its arrays
  *
  * A target for libFuzzer and for bytes_replay.c. What the verifier accepts is compiled
- * by the engine `native`, which is not run since the sanitizer does not see what machine
- * code does, and run by an interpreter (fence.h) on arrays that end with the last lane.
+ * by the engine `native`, and not run there, since the sanitizer does not see what
+ * machine code does; it is run by an interpreter (fence.h) on arrays that end with the
+ * last lane.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  *                                    %7 and %3, %6
  *                                    %8 gather %1, %2, %7
  *
- * The parameters that are new stand behind the others, but before that of reports, which
- * is the last one. A launch sets them from the addresses that it gets.
+ * The parameters that are new stand behind the others, but before that of reports,
+ * which is the last one. A launch sets them from the addresses that it gets.
  */
 #include "fence.h"
 
@@ -110,7 +110,6 @@ static bool add_fence(const Mason *m, const Inst *inst, uint32_t *args)
     const uint32_t mask = find_role(inst, ROLE_MASK);
     if (*m->count == FENCES)
         return false;
-    const uint8_t flags = inst->flags;
     uint32_t index = args[at], slot = m->first + *m->count;
     m->fences[(*m->count)++] = describe(m, inst);
     if (m->to->insts[index].type == VarTypeInt32)
@@ -121,9 +120,8 @@ static bool add_fence(const Mason *m, const Inst *inst, uint32_t *args)
     const uint8_t both = m->to->insts[index].flags & INST_UNIFORM;
     uint32_t within = put_two(m, OP_LT, VarTypeBool, both, index, limit);
     if (mask != OP_NO_OPERAND) {
-        args[mask] = put_two(m, OP_AND, VarTypeBool,
-                             flags | (both & m->to->insts[args[mask]].flags), args[mask],
-                             within);
+        const uint8_t all = both & m->to->insts[args[mask]].flags;
+        args[mask] = put_two(m, OP_AND, VarTypeBool, all, args[mask], within);
         return true;
     }
     /* Entry 0, since something has to be read. */
