@@ -102,7 +102,7 @@ static void make_entry(void)
     enum { MAC = 56, ROOM = 1 << 16 }; /* docs/dev/cache-format.md */
     static uint8_t bytes[ROOM];
     const Program *program = NULL;
-    RandomProgram *random = random_program_new(1, OPERATIONS);
+    RandomProgram *random = random_program_new(9, 2);
     const void *data = "no code";
     size_t size = 7;
     Code *code = NULL;
