@@ -181,9 +181,9 @@ static bool check_rule(const Fold *fold)
 {
     if (fold->op == FOLD_COMPRESS)
         return true;
-    ReduceOp op = fold->op == FOLD_DOT      ? ReduceOpAdd
-                  : fold->op == FOLD_PREFIX ? (ReduceOp) fold->rule
-                                            : (ReduceOp) fold->op;
+    if (fold->op == FOLD_DOT)
+        return type_info[fold->type].is_float;
+    ReduceOp op = fold->op == FOLD_PREFIX ? (ReduceOp) fold->rule : (ReduceOp) fold->op;
     return fold->op < FOLD_COUNT && reduce_rule_defined(op, (VarType) fold->type);
 }
 
@@ -333,8 +333,7 @@ static bool check_dot(const Check *c, const FrozenCommand *f)
     VarType type = f->pattern->dot.type;
     uint64_t entry = type_info[type].size;
     return covers_or_one(c, f, 0, entry) && covers_or_one(c, f, 1, entry) &&
-           reduce_rule_defined(ReduceOpMul, type) &&
-           covers_bytes(c, slot(c, f, 2), entry);
+           type_info[type].is_float && covers_bytes(c, slot(c, f, 2), entry);
 }
 
 static bool check_compress(const Check *c, const FrozenCommand *f)

@@ -376,6 +376,30 @@ static void test_short_source(void **unused)
     jit_freeze_free(block);
 }
 
+/* There are no dot products of integers. */
+static void test_dot_type(void **unused)
+{
+    (void) unused;
+    size_t size, changed = 0;
+    JitRecording *recording = record_number(5, 64); /* sums */
+    uint8_t *block = save_one(recording, &size);
+    jit_freeze_destroy(recording);
+    for (size_t at = HEADER; at + sizeof(Fold) <= size; ++at) {
+        Fold fold;
+        memcpy(&fold, block + at, sizeof(fold));
+        if (fold.block != 64 || fold.stride != 1 || fold.op != FOLD_DOT)
+            continue;
+        fold.type = VarTypeInt32; /* as large as f32 */
+        memcpy(block + at, &fold, sizeof(fold));
+        seal(block, size);
+        assert_null(jit_freeze_load(CPU, block, size, 0));
+        CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "not well-formed");
+        ++changed;
+    }
+    assert_int_equal(changed, 1);
+    jit_freeze_free(block);
+}
+
 /* ------------------------------------------------------------------- errors */
 
 static void test_errors(void **unused)
@@ -467,6 +491,7 @@ static int tests(void)
         TEST(test_general),   TEST(test_processes),
         TEST(test_damage),    TEST(test_mutations),
         TEST(test_header),    TEST(test_short_source),
+        TEST(test_dot_type),
         TEST(test_errors),    TEST(test_key),
     };
     return cmocka_run_group_tests(list, NULL, NULL);
