@@ -17,7 +17,10 @@
 #                     5,000 of each kind as frozen functions (FREEZE_PROGRAMS=),
 #                     100,000 with state that changes between calls (STATE_PROGRAMS=),
 #                     500 of these exported (STATE_EXPORTS=),
-#                     20,000 on whole arrays, against NumPy (ARRAY_PROGRAMS=, ARRAY_SEED=)
+#                     20,000 on whole arrays, against NumPy (ARRAY_PROGRAMS=, ARRAY_SEED=);
+#                     last of all, make fuzz-bytes
+#     make fuzz-bytes files that anybody may have written: libFuzzer, which clang has, for
+#                     ten minutes (FUZZ_SECONDS=), then each single-bit change of a corpus
 #     make exhaustive errors of the math functions: every argument of f16 and f32, 10^8
 #                     of f64; takes hours, goes on where it was stopped (ACCURACY_COUNT=)
 #     make bench      measure; results go to bench/results/. Its halves: bench-core and
@@ -43,6 +46,7 @@ RELEASE ?=
 MEASURES ?=
 FUZZ_PROGRAMS ?= 1000000
 FUZZ_FOLDS ?= 5000
+FUZZ_SECONDS ?= 600
 FOLD_PROGRAMS ?= 2000
 FOLD_SEED ?= 1
 FLOW_PROGRAMS ?= 10000
@@ -70,17 +74,19 @@ SANITIZED = -Dtests=enabled -Dexamples=disabled -Db_lundef=false -Doptimization=
 # The package is tested with the interpreter of .venv, where bootstrap.sh puts pytest.
 PYTHON = -Dpython=enabled -Dpython_path=$(CURDIR)/.venv/bin/python
 
-# $(call configure,FOLDER,OPTIONS): set a build folder up, or give it options it lacks.
+# $(call configure,FOLDER,OPTIONS,ENVIRONMENT): set a build folder up, or give it options
+# it lacks.
 define configure
 @if [ ! -f $(1)/build.ninja ]; then \
-    $(MESON) setup $(1) $(2) && echo '$(strip $(2))' > $(1)/options-of-make; \
+    $(3) $(MESON) setup $(1) $(2) && echo '$(strip $(2))' > $(1)/options-of-make; \
 elif ! grep -qxF -e '$(strip $(2))' $(1)/options-of-make; then \
     $(MESON) configure $(1) $(2) && echo '$(strip $(2))' >> $(1)/options-of-make; \
 fi
 endef
 
-.PHONY: all build demo test check asan tsan hostile hostile-quick pythons fuzz exhaustive \
-        bench bench-core bench-python golden lint docs wheel install fresh clean distclean
+.PHONY: all build demo test check asan tsan hostile hostile-quick pythons fuzz fuzz-bytes \
+        exhaustive bench bench-core bench-python golden lint docs wheel install fresh \
+        clean distclean
 
 # Benchmarks beside each other would measure each other; ninja uses the cores.
 .NOTPARALLEL:
@@ -164,6 +170,14 @@ fuzz:
 	PYTHONPATH=$(BUILD)/py FOLD_PROGRAMS=$(FOLD_PROGRAMS) FOLD_SEED=$(FOLD_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_fold_programs.py
+	@$(MAKE) --no-print-directory fuzz-bytes
+
+fuzz-bytes:
+	@tools/bootstrap.sh test fuzz
+	$(call configure,build-fuzz,$(SANITIZED) -Dpython=disabled -Dlibfuzzer=true \
+	    -Db_sanitize=address$(,)undefined,CC=clang CXX=clang++)
+	@ninja -C build-fuzz bytes
+	tools/fuzz_bytes.sh build-fuzz $(FUZZ_SECONDS)
 
 # All types are measured, even if the first shows a violation.
 exhaustive:
@@ -232,7 +246,8 @@ fresh:
 	tools/fresh.sh $(SUITE)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-hostile build-pythons build-release dist
+	rm -rf $(BUILD) build-asan build-tsan build-hostile build-fuzz build-pythons \
+	    build-release dist
 
 distclean: clean
 	rm -rf .venv .venv-* demo-output

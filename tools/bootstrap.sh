@@ -1,7 +1,7 @@
 #!/bin/sh
 # bootstrap.sh -- install what a target of the Makefile needs and this machine lacks
 #
-#     tools/bootstrap.sh build|test|python|demo|lint|bench|docs ...
+#     tools/bootstrap.sh build|test|fuzz|python|demo|lint|bench|docs ...
 #
 # Everything is looked for first, so a second run costs little and needs neither
 # privileges nor a network. Missing system packages are installed with apt-get (as root
@@ -118,6 +118,8 @@ look_for() {
         test) look_for_build; look_for_cpp; look_for_libllvm; look_for_libsodium
               need_library cmocka libcmocka-dev; need_library mpfr libmpfr-dev
               look_for_zydis ;;
+        fuzz) have clang ||
+                  lacks "clang, which has libFuzzer" "clang libclang-rt-dev" ;;
         python) look_for_build; look_for_python_headers; look_for_venv ;;
         demo) look_for_build; look_for_cpp; look_for_libllvm; look_for_python_headers
               look_for_venv; need_library libpng libpng-dev ;;

@@ -159,6 +159,16 @@ bool freezing_save(ThreadState *ts, Frozen *const *frozen, uint32_t count,
 
 /* ------------------------------------------------------------------ loading */
 
+/* Behind the note are as many recordings as there should be, and nothing else. */
+static bool is_filled(const FrozenBlock *block)
+{
+    ByteReader in = block->recordings;
+    size_t size;
+    for (uint32_t i = 0; i < block->count && !in.failed; ++i)
+        (void) bytes_take_block(&in, &size);
+    return bytes_complete(&in) && !bytes_get((const uint8_t *) in.data + 32, 8);
+}
+
 bool freezing_open(const void *data, size_t size, const char *function,
                    FrozenBlock *block)
 {
@@ -184,8 +194,8 @@ bool freezing_open(const void *data, size_t size, const char *function,
         .recordings = { .data = data, .size = size, .at = HEADER_SIZE },
         .count = (uint32_t) bytes_get(bytes + 12, sizeof(uint32_t)) };
     block->note = bytes_take_block(&block->recordings, &block->note_size);
-    return block->note ||
-           error_set(JIT_ERROR_ARGUMENT, "%s: the note does not fit", function);
+    return is_filled(block) ||
+           error_set(JIT_ERROR_ARGUMENT, "%s: the block is not well-formed", function);
 }
 
 static bool take_inputs(Frozen *f, const Device *device, ByteReader *in,

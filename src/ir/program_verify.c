@@ -63,6 +63,8 @@ static bool check_operands(const Verifier *v, uint32_t at, const Inst *inst)
         if (v->part && !v->open[v->part[args[i]]])
             return fault(at, inst, "operand %u is %%%u, in a body that has ended",
                          i + 1, args[i]);
+        if (program_item_count(&p->insts[args[i]]) && inst->op != OP_PACKET_ITEM)
+            return fault(at, inst, "operand %u is all of a packet", i + 1);
         bool local = op_role((Op) inst->op, i) == ROLE_LOCAL;
         if ((p->insts[args[i]].op == OP_LOCAL) != local)
             return fault(at, inst, "operand %u is %sa local array", i + 1,
@@ -78,13 +80,6 @@ static bool check_slot(const Verifier *v, uint32_t at, const Inst *inst)
     if (inst->aux >= root->param_count)
         return fault(at, inst, "slot %u of %u", inst->aux, root->param_count);
     ParamKind kind = (ParamKind) root->params[inst->aux].kind;
-    const Param *param = &root->params[inst->aux];
-    bool reduces = param->reduced && param->reduced < ReduceOpCount;
-    if (param->reduced >= FOLD_COUNT || (param->reduced && kind != PARAM_OUTPUT) ||
-        (reduces && !reduce_rule_defined((ReduceOp) param->reduced,
-                                         (VarType) param->type)))
-        return fault(at, inst, "slot %u: reduction %u is not defined for %s", inst->aux,
-                     param->reduced, type_info[param->type].name);
     bool fits = inst->op == OP_LOAD    ? kind == PARAM_INPUT
                 : inst->op == OP_STORE ? kind == PARAM_OUTPUT
                                        : kind == PARAM_POINTER || kind == PARAM_VALUE;
@@ -158,10 +153,23 @@ static bool expect_index(const Program *p, uint32_t at, const Inst *inst, uint32
     return fault(at, inst, "the index is %s", type_info[found].name);
 }
 
+/* Operand k is the address of an array that the launch has, to be written if it is. */
+static bool check_pointer(const Verifier *v, uint32_t at, const Inst *inst, uint32_t k)
+{
+    const Inst *operand = &v->p->insts[program_args(v->p, inst)[k]];
+    const Param *param =
+        operand->op == OP_PARAM ? &v->root->params[operand->aux] : NULL;
+    if (!param || param->kind != PARAM_POINTER || !(operand->flags & INST_UNIFORM))
+        return fault(at, inst, "operand %u is not the address of an array", k + 1);
+    return param->written || !(op_info[inst->op].memory & MEMORY_WRITES) ||
+           fault(at, inst, "slot %u is not to be written", operand->aux);
+}
+
 /* Operand k is what its role says; 'type' is that of the operation. */
-static bool check_role(const Program *p, uint32_t at, const Inst *inst, uint32_t k,
+static bool check_role(const Verifier *v, uint32_t at, const Inst *inst, uint32_t k,
                        VarType type)
 {
+    const Program *p = v->p;
     const Inst *operand = &p->insts[program_args(p, inst)[k]];
     switch (op_role((Op) inst->op, k)) {
     case ROLE_VALUE:
@@ -172,9 +180,7 @@ static bool check_role(const Program *p, uint32_t at, const Inst *inst, uint32_t
     case ROLE_INDEX:
         return expect_index(p, at, inst, k);
     case ROLE_POINTER:
-        return expect(p, at, inst, k, VarTypePointer) &&
-               (operand->flags & INST_UNIFORM ||
-                fault(at, inst, "the pointer is not uniform"));
+        return expect(p, at, inst, k, VarTypePointer) && check_pointer(v, at, inst, k);
     case ROLE_TABLE:
         return expect(p, at, inst, k, type) &&
                (operand->op == OP_LITERAL ||
@@ -240,7 +246,7 @@ static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
         if (!(info->operands >> type & 1))
             return fault(at, inst, "not defined for %s", type_info[type].name);
     for (uint32_t k = 0; k < inst->count; ++k)
-        if (!check_role(p, at, inst, k, type))
+        if (!check_role(v, at, inst, k, type))
             return false;
     /* That of OUTER may be an input of a callable, which is never marked. */
     if (inst->op == OP_MATVEC &&
@@ -248,6 +254,9 @@ static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
         return fault(at, inst, "the index is not uniform");
     if (inst->op == OP_STORE)
         return expect(p, at, inst, 0, (VarType) v->root->params[inst->aux].type);
+    if (inst->op == OP_LOAD && inst->type != v->root->params[inst->aux].type)
+        return fault(at, inst, "slot %u is %s", inst->aux,
+                     type_info[v->root->params[inst->aux].type].name);
     if (inst->op == OP_LOCAL_MOVE &&
         p->insts[inst->arg[0]].aux != p->insts[inst->arg[1]].aux)
         return fault(at, inst, "arrays of %u and %u entries",
@@ -539,15 +548,28 @@ static bool verify(const Program *p, const Program *root, uint32_t self)
     return ok;
 }
 
+/* Is there such a reduction of what is stored there, if any? */
+static bool check_reduced(const Param *param)
+{
+    TRY(param->reduced, true);
+    return param->kind == PARAM_OUTPUT && param->reduced < FOLD_COUNT &&
+           (param->reduced >= ReduceOpCount ||
+            reduce_rule_defined((ReduceOp) param->reduced, (VarType) param->type));
+}
+
 static bool check_params(const Program *p)
 {
     for (uint32_t i = 0; i < p->param_count; ++i) {
         const Param *param = &p->params[i];
         bool typed = param->kind < PARAM_PRINT;
         if (param->kind > PARAM_REPORT ||
-            (typed && !type_valid((VarType) param->type)))
+            (typed ? !type_valid((VarType) param->type) : param->type != VarTypeVoid))
             return error_set(JIT_ERROR_ARGUMENT, "program_verify(): slot %u is of kind "
                              "%u and type %u", i, param->kind, param->type);
+        if (!check_reduced(param))
+            return error_set(JIT_ERROR_ARGUMENT, "program_verify(): slot %u: reduction "
+                             "%u is not defined for %s", i, param->reduced,
+                             type_info[param->type].name);
     }
     return true;
 }

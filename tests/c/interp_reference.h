@@ -236,8 +236,9 @@ static inline void add_output(Program *p, VarType type, uint32_t value)
 
 static inline uint32_t add_pointer(Program *p, VarType type)
 {
-    return add(p, OP_PARAM, VarTypePointer, program_add_param(p, PARAM_POINTER, type),
-               0);
+    uint32_t slot = program_add_param(p, PARAM_POINTER, type);
+    p->params[slot].written = 1; /* if somebody does */
+    return add(p, OP_PARAM, VarTypePointer, slot, 0);
 }
 
 static inline void run_range(const Program *p, const uint64_t *args, uint32_t begin,

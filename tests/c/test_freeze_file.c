@@ -9,6 +9,7 @@
 #include "freeze_util.h"
 
 #include "base/bytes.h"
+#include "device/command.h"
 #include "freeze/freezing.h"
 #include "kernel/disk_folder.h"
 
@@ -388,6 +389,78 @@ static void test_mutations(void **unused)
     assert_true(slow || (tried.repeated > tried.done && tried.done > 100));
 }
 
+/* Each bit of the header is looked at. */
+static void test_header(void **unused)
+{
+    (void) unused;
+    size_t size;
+    JitRecording *recording = record_number(0, 64);
+    uint8_t *block = save_one(recording, &size);
+    jit_freeze_destroy(recording);
+    for (size_t bit = 0; bit < 8 * MAC; ++bit) {
+        block[bit / 8] ^= (uint8_t) (1u << bit % 8);
+        OK(disk_folder_seal(block, MAC, block + HEADER, size - HEADER, block + MAC));
+        if (jit_freeze_load(CPU, block, size, 0))
+            fail_msg("bit %zu was not missed", bit);
+        assert_int_equal(jit_error(), JIT_ERROR_ARGUMENT);
+        block[bit / 8] ^= (uint8_t) (1u << bit % 8);
+    }
+    jit_freeze_free(block);
+}
+
+/* What a launch reduces is an array with an entry for each lane, or a tile: here it is
+ * made an array with one entry, the result of another reduction. */
+static void test_short_source(void **unused)
+{
+    (void) unused;
+    size_t size, changed = 0;
+    JitRecording *recording = record_number(5, 64); /* sums */
+    uint8_t *block = save_one(recording, &size);
+    jit_freeze_destroy(recording);
+    for (size_t at = HEADER; at + 2 * sizeof(Fold) <= size; ++at) {
+        Fold fold[2];
+        memcpy(fold, block + at, sizeof(fold));
+        if (fold[0].block != 64 || fold[1].block != 64 || fold[0].stride != 1 ||
+            fold[1].stride != 1 || fold[0].source[1] != FOLD_NONE)
+            continue;
+        uint32_t before = fold[0].source[0];
+        fold[0].source[0] = fold[1].target;
+        memcpy(block + at, fold, sizeof(fold));
+        seal(block, size);
+        assert_null(jit_freeze_load(CPU, block, size, 0));
+        CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "not well-formed");
+        fold[0].source[0] = before;
+        memcpy(block + at, fold, sizeof(fold));
+        ++changed;
+    }
+    assert_true(changed > 0);
+    jit_freeze_free(block);
+}
+
+/* There are no dot products of integers. */
+static void test_dot_type(void **unused)
+{
+    (void) unused;
+    size_t size, changed = 0;
+    JitRecording *recording = record_number(5, 64); /* sums */
+    uint8_t *block = save_one(recording, &size);
+    jit_freeze_destroy(recording);
+    for (size_t at = HEADER; at + sizeof(Fold) <= size; ++at) {
+        Fold fold;
+        memcpy(&fold, block + at, sizeof(fold));
+        if (fold.block != 64 || fold.stride != 1 || fold.op != FOLD_DOT)
+            continue;
+        fold.type = VarTypeInt32; /* as large as f32 */
+        memcpy(block + at, &fold, sizeof(fold));
+        seal(block, size);
+        assert_null(jit_freeze_load(CPU, block, size, 0));
+        CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "not well-formed");
+        ++changed;
+    }
+    assert_int_equal(changed, 1);
+    jit_freeze_free(block);
+}
+
 /* ------------------------------------------------------------------- errors */
 
 static void test_errors(void **unused)
@@ -478,6 +551,8 @@ static int tests(void)
         TEST(test_functions), TEST(test_kernels),
         TEST(test_general),   TEST(test_processes),
         TEST(test_damage),    TEST(test_mutations),
+        TEST(test_header),    TEST(test_short_source),
+        TEST(test_dot_type),
         TEST(test_errors),    TEST(test_key),
     };
     return cmocka_run_group_tests(list, NULL, NULL);

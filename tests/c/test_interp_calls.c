@@ -34,6 +34,7 @@ static void test_calls(void **state)
         uint32_t targets[8], number = add_input(p, U32), x = add_input(p, U32);
         uint32_t mask = add_input(p, BOOL), lane = counter(p);
         uint32_t slot = program_add_param(p, PARAM_POINTER, U32);
+        p->params[slot].written = 1;
         for (uint32_t k = 0; k < target_count; ++k)
             targets[k] = callable(p, make_callable(10 * k + 3, slot, k));
         if (target_count == 8) { /* a target may occur twice, in any order */
@@ -169,6 +170,7 @@ static void test_call_edges(void **state)
     enum { DEPTH = 300 };
     Program *p = new_program();
     uint32_t to = program_add_param(p, PARAM_POINTER, U32), last = 0;
+    p->params[to].written = 1;
     uint32_t mask = add_input(p, BOOL), x = add_input(p, U32), one = u32(p, 1);
     Program *silent = new_program();
     uint32_t set = add(silent, OP_ARG, BOOL, 0, 0);

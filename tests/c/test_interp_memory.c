@@ -245,7 +245,6 @@ static void check_scatter(ReduceOp op, ReduceMode mode, VarType type, uint32_t n
     uint32_t to = add_pointer(p, type), index = add_input(p, VarTypeUInt32);
     uint32_t mask = add_input(p, VarTypeBool), value = add_input(p, type);
     uint32_t aux = (uint32_t) op | (uint32_t) mode << 8;
-    p->params[0].written = 1;
     if (packet)
         add(p, OP_SCATTER_PACKET, VarTypeVoid, aux, 5, to, index, mask, value, value);
     else

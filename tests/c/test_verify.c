@@ -225,6 +225,7 @@ static Program *matrix(void)
 {
     Program *p = begin_program();
     uint32_t slot = program_add_param(p, PARAM_POINTER, F32);
+    p->params[slot].written = 1;
     LEAF(OP_PARAM, VarTypePointer, slot);
     ADD(OP_MATVEC, F32, 2 | MATVEC_ADDS, 5, 3, 4, 4, 4, 4);
     ADD(OP_PACKET_ITEM, F32, 1, 6);
@@ -240,6 +241,7 @@ typedef enum Field {
     NOTHING, OP, TYPE, FLAGS, COUNT, AUX, ARG0, ARG1, ARG2, ARG3, /* instruction 'at' */
     KIND, BEGIN, MIDDLE, END, TARGETS, TARGET_COUNT,              /* region 'at' */
     EXTRA,                                                        /* extra[at] */
+    SLOT_KIND, SLOT_TYPE, SLOT_WRITTEN, SLOT_REDUCED,             /* params[at] */
     INSTS, PARAMS, REGIONS, CHECKS, PRINTS                        /* numbers of these */
 } Field;
 
@@ -272,6 +274,10 @@ static void apply(Program *root, const Change *change)
     case TARGETS: region->targets = v; break;
     case TARGET_COUNT: region->target_count = v; break;
     case EXTRA: p->extra[change->at] = v; break;
+    case SLOT_KIND: root->params[change->at].kind = (uint8_t) v; break;
+    case SLOT_TYPE: root->params[change->at].type = (uint8_t) v; break;
+    case SLOT_REDUCED: root->params[change->at].reduced = (uint8_t) v; break;
+    case SLOT_WRITTEN: root->params[change->at].written = (uint8_t) v; break;
     case INSTS: p->inst_count = v; break;
     case PARAMS: p->param_count = v; break;
     case REGIONS: p->region_count = v; break;
@@ -323,6 +329,25 @@ static const Row rows[] = {
       "%8 = outer: 6 operands" },
     { matrix, { { 0, ARG2, 8, 4 } },
       "%8 = outer: operand 3 is float32, expected bool" },
+
+    { matrix, { { 0, ARG0, 9, 6 } }, "%9 = store: operand 1 is all of a packet" },
+
+    /* arrays of the launch */
+    { matrix, { { 0, SLOT_WRITTEN, 3, 0 } },
+      "%8 = outer: slot 3 is not to be written" },
+    { matrix, { { 0, SLOT_KIND, 3, PARAM_VALUE } },
+      "%6 = matvec: operand 1 is not the address of an array" },
+    { matrix, { { 0, OP, 5, OP_UNDEFINED }, { 0, AUX, 5, 0 }, { 0, FLAGS, 5, 0 } },
+      "%6 = matvec: operand 1 is not the address of an array" },
+    { matrix, { { 0, FLAGS, 5, 0 } },
+      "%6 = matvec: operand 1 is not the address of an array" },
+    { memory, { { 0, OP, 0, OP_LOAD }, { 0, SLOT_KIND, 0, PARAM_INPUT },
+                { 0, SLOT_TYPE, 0, F32 } }, "%0 = load: slot 0 is float32" },
+    { matrix, { { 0, SLOT_TYPE, 2, 200 } }, "slot 2 is of kind 4 and type 200" },
+    { matrix, { { 0, SLOT_REDUCED, 1, 64 } },
+      "slot 1: reduction 64 is not defined for float32" },
+    { matrix, { { 0, SLOT_REDUCED, 3, ReduceOpAdd } },
+      "slot 3: reduction 1 is not defined for float32" },
 
     /* local arrays */
     { memory, { { 0, AUX, 5, 0 } }, "%5 = local: no entries" },

@@ -24,6 +24,7 @@ from drjit._freeze.notes import named
 Rows = list[tuple[Any, ...]]
 
 _VERSION = 4
+_TOLD = {"name": str, "closure": bool, "state": bool}  # of a function, beside these
 _DIRECT = (bool, int, str, type(None))
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
 
@@ -320,40 +321,57 @@ def load(
         _, data = _core._freeze_inspect(block)
     except RuntimeError as error:
         raise RuntimeError(f"drjit.load_frozen(): '{path}': {error}") from None
-    note = json.loads(data)
-    if note.get("version") != _VERSION:
+    try:
+        return _parts(block, json.loads(data), backend, unordered)
+    except _Version:
         raise RuntimeError(
             f"drjit.load_frozen(): '{path}' was written by another version"
-        )
-    try:
-        codes = [
-            (entry["code"], [_take_row(row) for row in entry["inputs"]])
-            for entry in note["recordings"]
-        ]
-        found = [
-            _core._freeze_load(
-                block,
-                number,
-                (backend or JitBackend.LLVM).value,
-                (
-                    codes[number][1],
-                    [tuple(row) for row in entry["variables"]],
-                    [_take_row(row) for row in entry["outputs"]],
-                    entry["repeated"],
-                ),
-                [tuple(row) for row in entry["changes"]],
-                tuple(entry["objects"]),
-                tuple(entry["sizes"]),
-                entry["suspended"],
-                unordered,
-            )
-            for number, entry in enumerate(note["recordings"])
-        ]
+        ) from None
     except (ImportError, AttributeError, KeyError) as error:
         raise RuntimeError(
             f"drjit.load_frozen(): '{path}' needs something that is not there: {error}"
         ) from error
-    return note, found, codes
+    except (RuntimeError, TypeError, ValueError, LookupError, OverflowError) as error:
+        raise RuntimeError(
+            f"drjit.load_frozen(): '{path}' is not well-formed: {error}"
+        ) from error
+
+
+class _Version(Exception):
+    """Of a note."""
+
+
+def _parts(
+    block: bytes, note: dict[str, Any], backend: JitBackend | None, unordered: bool
+) -> tuple[dict[str, Any], list[tuple[Any, Any]], list[tuple[str, Rows]]]:
+    """See `load()`."""
+    if note.get("version") != _VERSION:
+        raise _Version
+    codes = [
+        (entry["code"], [_take_row(row) for row in entry["inputs"]])
+        for entry in note["recordings"]
+    ]
+    found = [
+        _core._freeze_load(
+            block,
+            number,
+            (backend or JitBackend.LLVM).value,
+            (
+                codes[number][1],
+                [tuple(row) for row in entry["variables"]],
+                [_take_row(row) for row in entry["outputs"]],
+                entry["repeated"],
+            ),
+            [tuple(row) for row in entry["changes"]],
+            tuple(entry["objects"]),
+            tuple(entry["sizes"]),
+            entry["suspended"],
+            unordered,
+        )
+        for number, entry in enumerate(note["recordings"])
+    ]
+    told = {key: kind(note[key]) for key, kind in _TOLD.items()}
+    return told, found, codes
 
 
 # ---------------------------------------------------------------- what does not fit
