@@ -20,8 +20,8 @@ enum { KERNEL_TYPES = KernelTypeHostFunc + 1 };
 static PyObject *has_backend(PyObject *module, PyObject *arg)
 {
     long backend;
-    if (!enum_read(state_of_module(module), "has_backend", "JitBackend", arg, 4,
-                   &backend))
+    if (!enum_read(state_of_module(module), "has_backend", "JitBackend", arg,
+                   BACKEND_LIMIT, &backend))
         return NULL;
     return PyLong_FromLong(jit_has_backend((JitBackend) backend));
 }

@@ -544,6 +544,55 @@ static Array *from_tensor(const Conversion *c, Array *from)
     return target;
 }
 
+/* ---------------------------------------------------------------- backends */
+
+static Leaf migrate(Leaf leaf, void *backend)
+{
+    return leaf_migrate(leaf, *(JitBackend *) backend);
+}
+
+static bool move_leaves(const Conversion *c, Array *target, const Array *from)
+{
+    JitBackend backend = (JitBackend) c->info->backend;
+    for (size_t i = 0; i < array_count(from); i++) {
+        const Leaf leaf = array_leaves(from)[i];
+        if (leaf_node(leaf) && c->info->diff)
+            return convert_array_fail(c, PyExc_TypeError,
+                                      "the input of type %s is tracked: derivatives do "
+                                      "not go from one backend to another; use "
+                                      "drjit.detach()",
+                                      from->info->name);
+        const Leaf moved =
+            leaf_is_empty(leaf) ? 0 : evaluate_call(migrate, leaf, &backend);
+        if (!moved && !leaf_is_empty(leaf))
+            return convert_array_fail_core(c);
+        array_set_leaf(target, i, moved);
+    }
+    return true;
+}
+
+/* The array, or a copy on the backend of the type; a new reference. Only constructors
+ * move arrays. */
+static Array *on_backend(const Conversion *c, Array *from)
+{
+    const TypeInfo *to = c->info, *source = from->info;
+    if (!to->jit || !source->jit || to->backend == source->backend)
+        return (Array *) Py_NewRef((PyObject *) from);
+    if (c->operation) {
+        convert_array_fail(c, PyExc_TypeError,
+                           "an input is of type %s, expected an array of the backend "
+                           "of %s; the constructor of a type moves arrays to it",
+                           source->name, to->name);
+        return NULL;
+    }
+    reads_note_whole(from);
+    const uint16_t id = type_in_family(source, family_with(to->family, false));
+    Array *moved = array_new_like(&to->state->types[id], from);
+    if (moved && !move_leaves(c, moved, from))
+        Py_CLEAR(moved);
+    return moved;
+}
+
 /* ---------------------------------------------------------------- entry points */
 
 Array *convert_array_start(const Conversion *c, size_t count)
@@ -558,8 +607,8 @@ static bool is_single(Array *a)
            (!a->info->jit || !leaf_is_empty(array_leaf(a)));
 }
 
-bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
-                        size_t first, Array *from)
+static bool fill(const Conversion *c, Array *target, const TypeInfo *to, size_t first,
+                 Array *from)
 {
     const TypeInfo *source = from->info;
     const bool has_room = to->dynamic || to->leaves;
@@ -582,6 +631,15 @@ bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
                  : fill_part(c, target, to, first, from, source, 0);
 }
 
+bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
+                        size_t first, Array *from)
+{
+    Array *there = on_backend(c, from);
+    const bool ok = there && fill(c, target, to, first, there);
+    Py_XDECREF((PyObject *) there);
+    return ok;
+}
+
 /* All of a new target that is not a tensor, from an array that is not one either. */
 static bool fill_whole(const Conversion *c, Array *target, Array *from)
 {
@@ -600,7 +658,7 @@ static bool fill_whole(const Conversion *c, Array *target, Array *from)
         !to->jit && is_one_dimensional(to) && source->jit && !source->ndim;
     if (lanes && (to->dynamic || leaf_size(array_leaf(from)) == array_count(target)))
         return unpack(c, target, array_leaf(from), (VarType) source->entry);
-    return convert_array_fill(c, target, to, 0, from);
+    return fill(c, target, to, 0, from);
 }
 
 /* Leaves of a dynamic target that is made from this array. */
@@ -642,8 +700,8 @@ Array *convert_family(const TypeInfo *like, Array *a, const char *operation)
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation)
 {
     const Conversion c = { info, operation, false };
-    Py_INCREF((PyObject *) from); /* evaluation lets other threads run */
-    Array *result = convert(&c, from);
-    Py_DECREF((PyObject *) from);
+    Array *there = on_backend(&c, from); /* evaluation lets other threads run */
+    Array *result = there ? convert(&c, there) : NULL;
+    Py_XDECREF((PyObject *) there);
     return result;
 }

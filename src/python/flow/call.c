@@ -189,7 +189,7 @@ static PyObject *run_symbolic(Call *call)
     Recording recording;
     recording_begin(&recording, call->operation);
     call->handle =
-        ad_var_call_start(type_backend(call->state), call->label, call->mask);
+        ad_var_call_start(call->backend, call->label, call->mask);
     if (!call->handle) {
         error_from_core(call->operation, NULL, 0);
     } else if (make_inputs(call)) {
@@ -200,7 +200,7 @@ static PyObject *run_symbolic(Call *call)
             result = end_symbolic(call);
     }
     if (call->handle)
-        ad_record_end(type_backend(call->state), call->handle, 1);
+        ad_record_end(call->backend, call->handle, 1);
     recording_end(&recording);
     return result;
 }
@@ -302,6 +302,7 @@ static bool read_index(Call *call, PyObject *object)
             "'index' is of type %s, expected an int or a Jit-compiled 1D "
             "32-bit unsigned integer array",
             Py_TYPE(object)->tp_name);
+    call->backend = (JitBackend) info->backend;
     const uint32_t index = array_index((Array *) object);
     if (!index)
         return true; /* there are no lanes */
@@ -362,7 +363,7 @@ static bool take_mask(Call *call, PyObject *args, PyObject *named)
         PyObject *instead;
         if (PyBool_Check(mask)) {
             call->mask =
-                mask == Py_True ? 0 : jit_var_bool(type_backend(call->state), false);
+                mask == Py_True ? 0 : jit_var_bool(call->backend, false);
             instead = Py_NewRef(Py_True);
         } else {
             const TypeInfo *info = ((Array *) mask)->info;
@@ -556,6 +557,7 @@ static PyObject *dispatch(PyObject *module, PyObject *args)
                           &PyTuple_Type, &instances, &call.target, &PyList_Type, &list,
                           &PyDict_Type, &named, &mode_object, &label))
         return NULL;
+    call.backend = (JitBackend) ((Array *) ids)->info->backend;
     call.ids = jit_var_inc_ref(array_index((Array *) ids));
     if (!call.ids)
         return error_raise(PyExc_RuntimeError, call.operation, NULL, 0,

@@ -163,7 +163,7 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
     if (result && cond->symbolic)
         note_arguments(cond);
     if (cond->handle)
-        ad_record_end(type_backend(cond->state), cond->handle, 1);
+        ad_record_end(((Array *) condition)->info->backend, cond->handle, 1);
     tracker_close(&cond->args);
     tracker_close(&cond->yes);
     tracker_close(&cond->no);

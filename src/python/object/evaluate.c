@@ -18,7 +18,8 @@ bool evaluate_read(Leaf index, size_t offset, void *entry)
 }
 
 /* Beside the caller's reference there is one while waiting. */
-static bool evaluate_memory(Leaf index, bool lend, Leaf *evaluated, void **data)
+static bool evaluate_memory(Leaf index, bool host, bool lend, Leaf *evaluated,
+                            void **data)
 {
     *evaluated = 0;
     *data = NULL;
@@ -26,7 +27,11 @@ static bool evaluate_memory(Leaf index, bool lend, Leaf *evaluated, void **data)
         return true;
     leaf_ref(index);
     WAIT_BEGIN_IF(!leaf_at_hand(index))
-    *evaluated = lend ? leaf_lend(index, 2, data) : leaf_data(index, data);
+    const Leaf there = host ? leaf_on_host(index) : leaf_ref(index);
+    *evaluated = !there ? 0
+                 : lend ? leaf_lend(there, there == index ? 3 : 1, data)
+                        : leaf_data(there, data);
+    leaf_unref(there);
     if (*evaluated && !jit_sync_thread()) {
         if (lend)
             leaf_gather_whole_back(*evaluated);
@@ -41,12 +46,12 @@ static bool evaluate_memory(Leaf index, bool lend, Leaf *evaluated, void **data)
 
 bool evaluate_data(Leaf index, Leaf *evaluated, void **data)
 {
-    return evaluate_memory(index, false, evaluated, data);
+    return evaluate_memory(index, true, false, evaluated, data);
 }
 
-bool evaluate_lend(Leaf index, Leaf *evaluated, void **data)
+bool evaluate_lend(Leaf index, bool host, Leaf *evaluated, void **data)
 {
-    return evaluate_memory(index, true, evaluated, data);
+    return evaluate_memory(index, host, true, evaluated, data);
 }
 
 bool evaluate_scheduled(void)
