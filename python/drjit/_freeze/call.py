@@ -21,7 +21,6 @@ from drjit._freeze.reads import Found, walk
 from drjit._freeze.sizes import WantsNumbers, explain, release, settle
 from drjit._freeze.unsure import sets, unsure_of, unsure_of_names
 
-
 # The next call can be repeated, or one elsewhere.
 IN_BODY = "it is called within a loop or conditional that is evaluated"
 ONLY_NOW = "its code was seen only now to read"

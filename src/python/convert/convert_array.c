@@ -235,12 +235,6 @@ static bool matrix_of_other_size(const TypeInfo *to, const TypeInfo *from)
 
 /* ------------------------------------------------------------- one-dimensional data */
 
-/* The entries of a variable in memory, without the GIL; empty: NULL. */
-static bool variable_data(const Conversion *c, Leaf leaf, Leaf *evaluated, void **data)
-{
-    return evaluate_data(leaf, evaluated, data) || convert_array_fail_core(c);
-}
-
 /* A one-dimensional array of drjit.scalar into one variable. */
 static bool pack(const Conversion *c, Array *target, size_t t, const Array *from)
 {
@@ -267,15 +261,17 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
 }
 
 /* One variable into a one-dimensional array of drjit.scalar with as many entries. */
-static bool unpack(const Conversion *c, Array *target, Leaf leaf, VarType type)
+static bool unpack(const Conversion *c, Array *target, Leaf leaf,
+                   const TypeInfo *from)
 {
     Leaf evaluated;
     void *data;
-    if (!variable_data(c, leaf, &evaluated, &data))
-        return false;
+    if (!evaluate_data(from, leaf, &evaluated, &data))
+        return convert_array_fail_core(c);
+    const VarType type = (VarType) target->info->entry;
     const bool ok =
-        !evaluated || jit_host_cast(type, (VarType) target->info->entry, 0,
-                                    array_count(target), data, array_data(target));
+        !evaluated || jit_host_cast((VarType) from->entry, type, 0, array_count(target),
+                                    data, array_data(target));
     leaf_unref(evaluated);
     return ok || convert_array_fail_core(c);
 }
@@ -428,7 +424,7 @@ static bool copy_storage(const Conversion *c, Array *target, Array *from, size_t
     const Leaf joined = array_count(from) == 1
                             ? leaf_ref(array_leaves(from)[0])
                             : join(from, size, flip);
-    const bool ok = joined ? unpack(c, target, joined, (VarType) from->info->entry)
+    const bool ok = joined ? unpack(c, target, joined, from->info)
                            : convert_array_fail_core(c);
     leaf_unref(joined);
     return ok;
@@ -571,13 +567,15 @@ static bool move_leaves(const Conversion *c, Array *target, const Array *from)
     return true;
 }
 
-/* The array, or a copy on the backend of the type; a new reference. Only constructors
- * move arrays. */
-static Array *on_backend(const Conversion *c, Array *from)
+static bool is_elsewhere(const Conversion *c, const Array *from)
+{
+    return c->info->jit && from->info->jit && c->info->backend != from->info->backend;
+}
+
+/* A copy on the backend of the type. Only constructors move arrays. */
+static Array *move(const Conversion *c, Array *from)
 {
     const TypeInfo *to = c->info, *source = from->info;
-    if (!to->jit || !source->jit || to->backend == source->backend)
-        return (Array *) Py_NewRef((PyObject *) from);
     if (c->operation) {
         convert_array_fail(c, PyExc_TypeError,
                            "an input is of type %s, expected an array of the backend "
@@ -634,7 +632,9 @@ static bool fill(const Conversion *c, Array *target, const TypeInfo *to, size_t 
 bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
                         size_t first, Array *from)
 {
-    Array *there = on_backend(c, from);
+    if (!is_elsewhere(c, from))
+        return fill(c, target, to, first, from);
+    Array *there = move(c, from);
     const bool ok = there && fill(c, target, to, first, there);
     Py_XDECREF((PyObject *) there);
     return ok;
@@ -657,7 +657,7 @@ static bool fill_whole(const Conversion *c, Array *target, Array *from)
     const bool lanes =
         !to->jit && is_one_dimensional(to) && source->jit && !source->ndim;
     if (lanes && (to->dynamic || leaf_size(array_leaf(from)) == array_count(target)))
-        return unpack(c, target, array_leaf(from), (VarType) source->entry);
+        return unpack(c, target, array_leaf(from), source);
     return fill(c, target, to, 0, from);
 }
 
@@ -700,8 +700,9 @@ Array *convert_family(const TypeInfo *like, Array *a, const char *operation)
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation)
 {
     const Conversion c = { info, operation, false };
-    Array *there = on_backend(&c, from); /* evaluation lets other threads run */
-    Array *result = there ? convert(&c, there) : NULL;
+    Array *there = is_elsewhere(&c, from) ? move(&c, from)
+                                          : (Array *) Py_NewRef((PyObject *) from);
+    Array *result = there ? convert(&c, there) : NULL; /* other threads may run */
     Py_XDECREF((PyObject *) there);
     return result;
 }

@@ -81,7 +81,8 @@ static bool export_variable(Array *a, int place, Memory *m, Owner *owner,
     const bool moved = place != exchange_place(a);
     const bool literal = leaf && leaf_peek_state(leaf) == VarStateLiteral;
     reads_note_whole(a);
-    if (!evaluate_lend(leaf, place == PLACE_HOST, &owner->variable, &m->data)) {
+    if (!evaluate_lend(a->info, leaf, place == PLACE_HOST, &owner->variable,
+                       &m->data)) {
         PyObject *self = (PyObject *) a;
         error_from_core(operation, &self, 1);
         return false;
@@ -147,7 +148,7 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operati
         Leaf leaf = array_leaves(a)[i], evaluated;
         size_t size = leaf ? leaf_size(leaf) : 0;
         void *data;
-        if (!evaluate_data(leaf, &evaluated, &data)) {
+        if (!evaluate_data(info, leaf, &evaluated, &data)) {
             owner_release(owner);
             error_from_core(operation, &self, 1);
             return false;

@@ -91,7 +91,8 @@ Tracker *call_take_returned(Call *call, PyObject *result)
         tracker_close(returned);
     const bool ok =
         tracker_open(returned, result) &&
-        (returned == &call->first || tracker_follows(&call->first, returned, true));
+        (returned == &call->first ? tracker_check_backend(returned, call->index)
+                                  : tracker_follows(&call->first, returned, true));
     return ok ? returned : NULL;
 }
 
@@ -279,7 +280,9 @@ static PyObject *run(Call *call, PyObject *pair)
                              .copied = true };
     call->args = call->first = call->next = copied;
     call->args.labels = call->state->call_labels;
-    if (tracker_open(&call->args, pair) && find_flat(call) && find_size(call)) {
+    if (tracker_open(&call->args, pair) &&
+        tracker_check_backend(&call->args, call->index) && find_flat(call) &&
+        find_size(call)) {
         note_arguments(call);
         result = call->symbolic ? run_symbolic(call) : call_run_evaluated(call);
     }
@@ -302,6 +305,7 @@ static bool read_index(Call *call, PyObject *object)
             "'index' is of type %s, expected an int or a Jit-compiled 1D "
             "32-bit unsigned integer array",
             Py_TYPE(object)->tp_name);
+    call->index = info;
     call->backend = (JitBackend) info->backend;
     const uint32_t index = array_index((Array *) object);
     if (!index)
@@ -557,7 +561,8 @@ static PyObject *dispatch(PyObject *module, PyObject *args)
                           &PyTuple_Type, &instances, &call.target, &PyList_Type, &list,
                           &PyDict_Type, &named, &mode_object, &label))
         return NULL;
-    call.backend = (JitBackend) ((Array *) ids)->info->backend;
+    call.index = ((Array *) ids)->info;
+    call.backend = (JitBackend) call.index->backend;
     call.ids = jit_var_inc_ref(array_index((Array *) ids));
     if (!call.ids)
         return error_raise(PyExc_RuntimeError, call.operation, NULL, 0,

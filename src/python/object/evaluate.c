@@ -17,8 +17,9 @@ bool evaluate_read(Leaf index, size_t offset, void *entry)
     return ok;
 }
 
-/* Beside the caller's reference there is one while waiting. */
-static bool evaluate_memory(Leaf index, bool host, bool lend, Leaf *evaluated,
+/* Beside the caller's reference there is one while waiting. 'moves': what is wanted is
+ * a copy that the host can read. */
+static bool evaluate_memory(Leaf index, bool moves, bool lend, Leaf *evaluated,
                             void **data)
 {
     *evaluated = 0;
@@ -27,11 +28,13 @@ static bool evaluate_memory(Leaf index, bool host, bool lend, Leaf *evaluated,
         return true;
     leaf_ref(index);
     WAIT_BEGIN_IF(!leaf_at_hand(index))
-    const Leaf there = host ? leaf_on_host(index) : leaf_ref(index);
-    *evaluated = !there ? 0
-                 : lend ? leaf_lend(there, there == index ? 3 : 1, data)
-                        : leaf_data(there, data);
-    leaf_unref(there);
+    const Leaf there =
+        moves ? leaf_migrate(index, type_backend_at(PLACE_HOST)) : index;
+    if (there)
+        *evaluated = lend ? leaf_lend(there, moves ? 1 : 2, data)
+                          : leaf_data(there, data);
+    if (moves)
+        leaf_unref(there);
     if (*evaluated && !jit_sync_thread()) {
         if (lend)
             leaf_gather_whole_back(*evaluated);
@@ -44,14 +47,15 @@ static bool evaluate_memory(Leaf index, bool host, bool lend, Leaf *evaluated,
     return *evaluated;
 }
 
-bool evaluate_data(Leaf index, Leaf *evaluated, void **data)
+bool evaluate_data(const TypeInfo *info, Leaf index, Leaf *evaluated, void **data)
 {
-    return evaluate_memory(index, true, false, evaluated, data);
+    return evaluate_memory(index, !info->on_host, false, evaluated, data);
 }
 
-bool evaluate_lend(Leaf index, bool host, Leaf *evaluated, void **data)
+bool evaluate_lend(const TypeInfo *info, Leaf index, bool host, Leaf *evaluated,
+                   void **data)
 {
-    return evaluate_memory(index, host, true, evaluated, data);
+    return evaluate_memory(index, host && !info->on_host, true, evaluated, data);
 }
 
 bool evaluate_scheduled(void)

@@ -423,13 +423,6 @@ Leaf leaf_migrate(Leaf leaf, JitBackend backend)
     return leaf_of(jit_init(backend) ? jit_var_migrate(leaf_index(leaf), backend) : 0);
 }
 
-Leaf leaf_on_host(Leaf leaf)
-{
-    return type_memory_place(leaf_backend(leaf)) == PLACE_HOST
-               ? leaf_ref(leaf)
-               : leaf_migrate(leaf, type_backend_at(PLACE_HOST));
-}
-
 Leaf leaf_lend(Leaf leaf, uint32_t own, void **data)
 {
     return leaf_with_node(jit_var_lend(leaf_index(leaf), own, data), leaf);

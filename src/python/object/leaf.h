@@ -352,8 +352,6 @@ Leaf leaf_data(Leaf leaf, void **data);
 /** The same entries on the device of a backend; the leaf itself if they are there. The
  *  result has no derivative. */
 Leaf leaf_migrate(Leaf leaf, JitBackend backend);
-/** The leaf itself if the host can read its memory, else a copy there. */
-Leaf leaf_on_host(Leaf leaf);
 /** As leaf_data(), lent to somebody who writes to it (jit_var_lend()). */
 Leaf leaf_lend(Leaf leaf, uint32_t own, void **data);
 void leaf_gather_whole_back(Leaf leaf);

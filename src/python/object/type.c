@@ -254,6 +254,7 @@ static bool fill(State *state, Family family, int shape, int entry)
     t->entry = (uint8_t) type;
     t->entry_size = (uint8_t) type_entry_size(type);
     t->jit = family_row(family);
+    t->on_host = backends[family_row(family)].place == PLACE_HOST;
     t->diff = family_is_diff(family);
     t->leaf_size = t->jit ? sizeof(Leaf) : t->entry_size;
     t->ndim = s->ndim;

@@ -52,6 +52,7 @@ typedef struct TypeInfo {
     uint8_t entry_size;     /* of an entry in memory, in bytes */
     uint8_t leaf_size; /* bytes a leaf takes in an Array: 8 if jit, else entry_size */
     bool jit;
+    bool on_host;           /* the host can read its memory */
     bool diff;              /* has derivatives: each type of such a family */
     bool dynamic;           /* ArrayX...: the first extent is given by each array */
     int8_t ndim;            /* extents over leaves (0 for LEAF and TENSOR) */

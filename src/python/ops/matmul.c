@@ -468,7 +468,8 @@ PyObject *matmul_apply(State *state, PyObject *const *args, bool at, bool bt)
     Array *a = array_of(args[0]), *b = array_of(args[1]);
     if (!a || !b)
         Py_RETURN_NOTIMPLEMENTED;
-    if (!promote_fits("matmul", args, 2, family_merge(a->info->family, b->info->family)))
+    const Family family = family_merge(a->info->family, b->info->family);
+    if (!promote_fits("matmul", args, 2, family))
         return NULL;
     bool tensor_a = a->info->kind == KIND_TENSOR;
     bool tensor_b = b->info->kind == KIND_TENSOR;
