@@ -550,7 +550,7 @@ static Leaf migrate(Leaf leaf, void *backend)
 static bool move_leaves(const Conversion *c, Array *target, const Array *from)
 {
     JitBackend backend = (JitBackend) c->info->backend;
-    for (size_t i = 0; i < array_count(from); i++) {
+    for (size_t i = 0; i < array_count(target); i++) {
         const Leaf leaf = array_leaves(from)[i];
         if (leaf_node(leaf) && c->info->diff)
             return convert_array_fail(c, PyExc_TypeError,
@@ -586,8 +586,10 @@ static Array *move(const Conversion *c, Array *from)
     reads_note_whole(from);
     const uint16_t id = type_in_family(source, family_with(to->family, false));
     Array *moved = array_new_like(&to->state->types[id], from);
+    Py_INCREF((PyObject *) from); /* evaluation lets other threads run */
     if (moved && !move_leaves(c, moved, from))
         Py_CLEAR(moved);
+    Py_DECREF((PyObject *) from);
     return moved;
 }
 

@@ -203,8 +203,7 @@ static bool is_variable(const Array *a)
 
 int exchange_place(const Array *a)
 {
-    return is_variable(a) ? type_memory_place((JitBackend) a->info->backend)
-                          : PLACE_HOST;
+    return is_variable(a) ? a->info->place : PLACE_HOST;
 }
 
 bool exchange_export(Array *a, int place, Memory *m, Owner *owner,

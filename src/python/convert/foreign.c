@@ -322,6 +322,7 @@ static Array *make_on_device(Borrowed *s, const TypeInfo *info)
     if (!there || !can_copy_at_once(s, s->memory.type))
         return wrong_shape(s, info);
     s->shared = true;
+    s->memory.read_only = false; /* it is not written to */
     Array *tensor = type_class(there) ? make_tensor(s, there) : NULL;
     Array *made = tensor ? convert_array(info, tensor, NULL) : NULL;
     Py_XDECREF((PyObject *) tensor);
@@ -409,7 +410,8 @@ Array *convert_map(const TypeInfo *info, PyObject *object)
         return NULL;
     const size_t count = opening == BORROW_OPEN ? memory_size(&s.memory) : 0;
     Array *a = NULL;
-    if (count && !s.memory.read_only && can_copy_at_once(&s, info->entry)) {
+    const bool here = s.memory.place == PLACE_HOST;
+    if (here && count && !s.memory.read_only && can_copy_at_once(&s, info->entry)) {
         Leaf leaf = share_entries(&s, info, count, true);
         a = leaf ? array_new_leaf(info, leaf) : NULL;
     } else {

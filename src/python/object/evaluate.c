@@ -49,13 +49,14 @@ static bool evaluate_memory(Leaf index, bool moves, bool lend, Leaf *evaluated,
 
 bool evaluate_data(const TypeInfo *info, Leaf index, Leaf *evaluated, void **data)
 {
-    return evaluate_memory(index, !info->on_host, false, evaluated, data);
+    return evaluate_memory(index, info->place != PLACE_HOST, false, evaluated, data);
 }
 
 bool evaluate_lend(const TypeInfo *info, Leaf index, bool host, Leaf *evaluated,
                    void **data)
 {
-    return evaluate_memory(index, host && !info->on_host, true, evaluated, data);
+    const bool moves = host && info->place != PLACE_HOST;
+    return evaluate_memory(index, moves, true, evaluated, data);
 }
 
 bool evaluate_scheduled(void)

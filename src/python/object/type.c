@@ -84,14 +84,6 @@ JitBackend type_backend_at(int place)
     return JitBackendNone;
 }
 
-int type_memory_place(JitBackend backend)
-{
-    int row = TRACED_COUNT;
-    while (row && backends[row].backend != backend)
-        row--;
-    return backends[row].place;
-}
-
 /* ---------------------------------------------------------------- entry types */
 
 /* Names, and what other libraries know a type by: its nature and its size. */
@@ -251,10 +243,10 @@ static bool fill(State *state, Family family, int shape, int entry)
     t->family = (uint8_t) family;
     t->kind = (uint8_t) s->kind;
     t->backend = (uint8_t) backends[family_row(family)].backend;
+    t->place = (uint8_t) backends[family_row(family)].place;
     t->entry = (uint8_t) type;
     t->entry_size = (uint8_t) type_entry_size(type);
     t->jit = family_row(family);
-    t->on_host = backends[family_row(family)].place == PLACE_HOST;
     t->diff = family_is_diff(family);
     t->leaf_size = t->jit ? sizeof(Leaf) : t->entry_size;
     t->ndim = s->ndim;

@@ -48,11 +48,11 @@ typedef struct TypeInfo {
     uint8_t family;         /* Family */
     uint8_t kind;           /* Kind */
     uint8_t backend;        /* JitBackend; JitBackendNone for drjit.scalar */
+    uint8_t place;          /* where its memory is, as in backends.def */
     uint8_t entry;          /* VarType of the entries */
     uint8_t entry_size;     /* of an entry in memory, in bytes */
     uint8_t leaf_size; /* bytes a leaf takes in an Array: 8 if jit, else entry_size */
     bool jit;
-    bool on_host;           /* the host can read its memory */
     bool diff;              /* has derivatives: each type of such a family */
     bool dynamic;           /* ArrayX...: the first extent is given by each array */
     int8_t ndim;            /* extents over leaves (0 for LEAF and TENSOR) */
@@ -85,8 +85,7 @@ bool type_touch_family(State *state, Family family, PyObject *module_dict);
  *  (borrowed). NULL: exception. */
 PyTypeObject *type_class(const TypeInfo *info);
 
-/** Where a backend's memory is, as DLPack numbers the kinds of devices; the host's. */
-int type_memory_place(JitBackend backend);
+/** A place of memory, as DLPack numbers the kinds of devices. */
 enum { PLACE_HOST = 1 };
 /** The backend whose memory is there, JitBackendNone if there is none. */
 JitBackend type_backend_at(int place);
