@@ -44,12 +44,16 @@ CLASSES = ROOT / "tools/classes.pyi.in"
 TYPES = ROOT / "src/python/object/types.def"
 OPERATIONS = ROOT / "src/python/ops/apply.def"
 
-# Modules of array types, in the order of promotion.
-FAMILIES = {
-    "scalar": "scalar.pyi",
-    "llvm": "llvm/__init__.pyi",
-    "llvm.ad": "llvm/ad.pyi",
-}
+BACKENDS = re.findall(
+    r'^BACKEND\(\w+, "(\w+)"',
+    (ROOT / "src/python/object/backends.def").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+
+# Modules of array types, those of a backend in the order of promotion.
+FAMILIES = {"scalar": "scalar.pyi"}
+for _name in BACKENDS:
+    FAMILIES |= {_name: f"{_name}/__init__.pyi", f"{_name}.ad": f"{_name}/ad.pyi"}
 
 # Entry types from the lowest to the highest in promotion, as suffixes of class names.
 ORDER = ["b", "i8", "u8", "i", "u", "i64", "u64", "f16", "f", "f64"]
@@ -302,8 +306,8 @@ def NAME(value: T, min: T, max: T) -> T: ...
 ARRAY = "ArrayBase[SelfT, SelfCpT, ValT, ValCpT, RedT, MaskT]"
 
 # Declared in stubs.pyi.in.
-DECLARED = {"ArrayT", "MaskT", "AnyArray", "ArrayBase", "Instance", "scalar", "llvm"}
-DECLARED |= {"auto", "convolve", "resample"}
+DECLARED = {"ArrayT", "MaskT", "AnyArray", "ArrayBase", "Instance", "scalar"}
+DECLARED |= {"auto", "convolve", "resample", *BACKENDS}
 
 # What a module of traced arrays has beside them.
 EVENT = """\
@@ -496,9 +500,9 @@ def compatible(table: Table, family: str, shape: Shape, suffix: str) -> list[str
         parts.append((family, table.value(shape), suffix))
     if shape.kind in ("COMPLEX", "QUATERNION"):
         union.append(table.name(table.plain(shape.dims), suffix))
-    families = list(FAMILIES)
-    if family != families[0]:
-        parts.append((families[families.index(family) - 1], shape, suffix))
+    if family != "scalar":
+        before = family.removesuffix(".ad") if ".ad" in family else "scalar"
+        parts.append((before, shape, suffix))
     lower = shape.suffixes.index(suffix)
     if lower > 0:
         parts.append((family, shape, shape.suffixes[lower - 1]))
@@ -546,7 +550,8 @@ def family_stub(table: Table, family: str) -> str:
             unions.append(f"_{name}Cp: TypeAlias = Union[{union}]")
     if family != "scalar":
         inside = f"{family}.ad" in FAMILIES
-        out.append(EVENT if inside else "from drjit.llvm import Event as Event")
+        outer = family.removesuffix(".ad")
+        out.append(EVENT if inside else f"from drjit.{outer} import Event as Event")
         out += ["from . import ad as ad"] if inside else []
     else:
         out += [f"{name}: TypeAlias = _int" for name in ("Int16", "UInt16")]
@@ -638,7 +643,7 @@ def promoted(name: str, parameters: str = "a, b", plain: str = "T") -> str:
 # How the reference writes types, and how a stub has to.
 REWRITES = [
     (r"drjit\.scalar\.(\w+)", r"scalar.\1"),
-    (r"drjit\.llvm\.(\w+)", r"llvm.\1"),
+    (rf"drjit\.({'|'.join(BACKENDS)})\.(\w+)", r"\1.\2"),
     (r"\b(?:drjit|dr)\.ArrayBase\b(?!\[)|\bArrayBase\b(?!\[)", "AnyArray"),
     (r"\bdrjit\.", ""),
     (r"\b(?:collections\.abc|typing)\.", ""),
@@ -722,7 +727,7 @@ def unknown_names(form: str) -> set[str]:
         if isinstance(node, ast.Attribute) and node.attr in ("cuda", "ad", "nn")
     }
     known = {*dir(builtins), "Any", "Literal", "Sequence", "Callable", "types"}
-    known |= {"scalar", "llvm", "T", "ArrayT", "AnyArray"}
+    known |= {"scalar", "T", "ArrayT", "AnyArray", *BACKENDS}
     known |= {"ADFlag", "ADMode", "ReduceOp", "ReduceMode", "JitFlag"}
     known |= {"JitBackend", "VarType", "VarState", "LogLevel", "KernelType"}
     return names - known
@@ -765,12 +770,12 @@ def open_stub() -> str:
 
 def auto_stub() -> str:
     """The stub of drjit.auto, whose types are those of the best backend there is."""
-    return "from drjit.llvm import *\n"
+    return f"from drjit.{BACKENDS[0]} import *\n"
 
 
 def auto_ad_stub() -> str:
     """The same of drjit.auto.ad."""
-    return "from drjit.llvm.ad import *\n"
+    return f"from drjit.{BACKENDS[0]}.ad import *\n"
 
 
 def file_names() -> list[str]:

@@ -20,7 +20,7 @@ if _path.exists(_path.join(__path__[0], "libdrjit-extra.so")):
     )
 
 from ._core import *  # noqa: E402,F403  # the functions written in C
-from ._core import _LazyFunction, __version__  # noqa: E402
+from ._core import _families, _LazyFunction, __version__  # noqa: E402
 from ._lazy import module as _module  # noqa: E402
 
 Dynamic = -1
@@ -107,12 +107,11 @@ for _home, _names in _FUNCTIONS.items():
 __all__ = [name for name in globals() if name[0] != "_"]  # noqa: PLE0605
 __all__ += _HOME
 
-for _name in (
-    "ad auto auto.ad config dda detail hashgrid interop llvm llvm.ad nn opt random "
-    "scalar"
-).split():
+for _name in "ad auto auto.ad config dda detail hashgrid interop nn opt random".split():
     _module(f"{__name__}.{_name}")
-del _home, _names, _name
+for _name in _families():
+    _module(_name)
+del _families, _home, _names, _name
 
 
 def _find(name: str) -> object:

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Sequence
 
 import drjit as dr
-from drjit import _core
+from drjit import _core, _family
 
 from ._errors import ShapeError
 from ._shape.axes import gather_whole
@@ -187,9 +187,7 @@ class Generator:
 
     def _numbers(self, result: Any, size: int, draw: Any) -> Iterator[Any]:
         traced = dr.is_jit_v(result)
-        module: Any = dr.llvm if traced else dr.scalar
-        if dr.is_diff_v(result):
-            module = module.ad
+        module = _family.module_of(type(result))
         lane = dr.arange(module.UInt, size) if traced else 0
         while True:
             number = self._count(module, traced)

@@ -1,13 +1,15 @@
 """Fixtures that the tests of the Python package share.
 
 With the environment variable DRJIT_TEST_AD, ``drjit.llvm`` stands for ``drjit.llvm.ad``
-in all tests. With ``DRJIT_TEST_FEW``, a third of the random programs is made, where
+in all tests, and with DRJIT_TEST_FAR for ``drjit.cuda``, which far/ has. With
+``DRJIT_TEST_FEW``, a third of the random programs is made, where
 more would find little: with other versions of Python, and under the address sanitizer.
 """
 
 from __future__ import annotations
 
 import gc
+import importlib.util
 import operator
 import os
 import sys
@@ -29,6 +31,19 @@ if os.environ.get("DRJIT_TEST_AD"):
     vars(types)["ad"] = types
     sys.modules["drjit.llvm"] = vars(dr)["llvm"] = types
     FAMILIES.remove("llvm")
+
+if os.environ.get("DRJIT_TEST_FAR"):
+    # Its modules are the files of drjit.llvm, under another name.
+    own = vars(dr)["host_llvm"] = dr.llvm
+    spec = importlib.util.spec_from_file_location(
+        "drjit.cuda", str(own.__file__), submodule_search_locations=own.__path__
+    )
+    assert spec and spec.loader
+    far = sys.modules["drjit.cuda"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(far)
+    vars(far)["ad"] = importlib.import_module("drjit.cuda.ad")
+    vars(dr)["cuda"] = vars(dr)["llvm"] = sys.modules["drjit.llvm"] = far
+    sys.modules["drjit.llvm.ad"] = far.ad
 
 sys.path.insert(0, str(Path(__file__).parent))  # for what tests share
 

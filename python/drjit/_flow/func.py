@@ -9,14 +9,11 @@ from typing import Any, TypeVar
 
 import drjit as dr
 
+from .. import _family
+
 _core: Any = importlib.import_module("drjit._core")
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _is_traced(args: Any) -> bool:
-    nodes = _core._tree_nodes("func", args)
-    return any(keys is None and dr.is_jit_v(node) for node, keys in nodes)
 
 
 def func(f: F | None = None, *, backend: dr.JitBackend | None = None) -> Any:
@@ -48,8 +45,11 @@ def func(f: F | None = None, *, backend: dr.JitBackend | None = None) -> Any:
 
     @functools.wraps(f)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if backend is None and not _is_traced((args, kwargs)):
-            return f(*args, **kwargs)
+        module = _family.traced_in("func", (args, kwargs))
+        if module is None:
+            if backend is None:
+                return f(*args, **kwargs)
+            module = _family.of_backend(backend)
         flag = dr.JitFlag.OptimizeCalls
         optimise = dr.flag(flag)
 
@@ -58,7 +58,7 @@ def func(f: F | None = None, *, backend: dr.JitBackend | None = None) -> Any:
                 return f(*args, **kwargs)
 
         with dr.scoped_set_flag(flag, False):  # it would remove a call of one function
-            only = dr.llvm.UInt(1)
+            only = module.UInt(1)
             return _core._dispatch(only, (f,), call, [*args], kwargs, None, f.__name__)
 
     return wrapper

@@ -16,6 +16,7 @@ import weakref
 
 import drjit as dr
 
+from .. import _family
 from .._shape.axes import gather_whole
 
 TYPE_CHECKING = False  # that of typing, which takes long to import
@@ -36,7 +37,7 @@ class Domain:
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
-        self.array: Any = None  # the type of arrays, made when it is asked for
+        self.arrays: dict[Any, Any] = {}  # modules, and the types of arrays there
         self.lock = threading.Lock()
         self._numbers: dict[int, int] = {}  # by id(): the object is alive
         self._base = 0  # up to this number, all have been removed
@@ -106,8 +107,9 @@ class Instance:
     """Base of classes whose objects can be entries of arrays.
 
     A class that is derived from ``Instance`` directly begins a family of classes, and
-    ``dr.array_t(cls)`` is the type of arrays of their objects. Methods and attributes
-    of the objects are those of the array, too:
+    ``dr.array_t(cls)`` is the type of arrays of their objects, of the backend that
+    ``drjit.auto`` stands for. Methods and attributes of the objects are those of the
+    array, too:
 
     >>> class Shape(dr.Instance):
     ...     def __init__(self, size):
@@ -144,12 +146,11 @@ class Instance:
                 "drjit.array_t(): the argument is drjit.Instance, expected a class "
                 "derived from it"
             )
-        domain = cls._drjit_domain
-        if domain.array is None:
+        domain, module = cls._drjit_domain, _family.best()
+        if module not in domain.arrays:
             made = make_array_type(f"{domain.cls.__name__}Ptr", domain.cls, domain)
-            with domain.lock:
-                domain.array = domain.array or made
-        return domain.array
+            domain.arrays.setdefault(module, made)
+        return domain.arrays[module]
 
 
 def dispatch(
@@ -235,10 +236,10 @@ _NUMBERS: tuple[tuple[Any, Any, tuple[str, ...]], ...] = (
 )
 
 
-def _table(name: str, leaves: tuple[str, ...], entries: list[Any]) -> Any:
+def _table(module: Any, name: str, leaves: tuple[str, ...], entries: list[Any]) -> Any:
     for leaf in leaves:
         try:
-            return getattr(dr.llvm, leaf)(entries)
+            return getattr(module, leaf)(entries)
         except (OverflowError, TypeError) as error:
             failure = error
     raise OverflowError(
@@ -256,13 +257,15 @@ def make_array_type(name: str, family: Any, domain: Any) -> Any:
     A domain has ``cls`` and the methods ``number``, ``find`` and ``objects``, as above.
     """
     _families.add(family)
+    module = _family.best()
     members = {
         "__slots__": (),
         "__module__": family.__module__,
         "__doc__": f"An array of {family.__name__} objects: see drjit.Instance.",
         "_domain": domain,
+        "_module": module,
     }
-    return type(name, (InstanceArray, dr.llvm.UInt), members)
+    return type(name, (InstanceArray, module.UInt), members)
 
 
 class InstanceArray:
@@ -271,6 +274,7 @@ class InstanceArray:
     __slots__ = ()
 
     _domain: ClassVar[Any]
+    _module: ClassVar[Any]  # of array types, of the numbers
 
     def __init__(self, *args: Any) -> None:
         """Take objects and ``None``, a sequence of them, or an array of this type."""
@@ -304,7 +308,7 @@ class InstanceArray:
 
     def _numbers(self, base: int) -> Any:
         """The numbers of the objects as positions in a table that begins at a base."""
-        numbers = dr.llvm.UInt(self)
+        numbers = self._module.UInt(self)
         if not base or not len(numbers):
             return numbers
         return dr.select(numbers > base, numbers - base, 0)
@@ -314,8 +318,8 @@ class InstanceArray:
         numbers = self._numbers(base)
         if None not in objects:
             return numbers
-        there = dr.llvm.Bool([False, *(each is not None for each in objects)])
-        return dr.select(gather_whole(dr.llvm.Bool, there, numbers), numbers, 0)
+        there = self._module.Bool([False, *(each is not None for each in objects)])
+        return dr.select(gather_whole(type(there), there, numbers), numbers, 0)
 
     # ---------------------------------------------------------- the objects' members
 
@@ -364,7 +368,7 @@ class InstanceArray:
             if values and all(isinstance(value, numbers) for value in values):
                 found = iter(values)
                 entries = [zero if each is None else next(found) for each in objects]
-                table = _table(name, leaves, [zero, *entries])
+                table = _table(self._module, name, leaves, [zero, *entries])
                 return gather_whole(type(table), table, self._numbers(base))
         get = operator.attrgetter(name)
         return self._call(get, (), {}, None, self._label(name))

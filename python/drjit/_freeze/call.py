@@ -14,14 +14,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from drjit import _core
-from drjit._enums import JitBackend, JitFlag
+from drjit._enums import JitFlag
 from drjit._freeze.ad import Run
 from drjit._freeze.names import learn, listener
 from drjit._freeze.reads import Found, walk
 from drjit._freeze.sizes import WantsNumbers, explain, release, settle
 from drjit._freeze.unsure import sets, unsure_of, unsure_of_names
-
-_LLVM = JitBackend.LLVM.value
 
 # The next call can be repeated, or one elsewhere.
 IN_BODY = "it is called within a loop or conditional that is evaluated"
@@ -167,13 +165,12 @@ class Invocation:
         """``numbers``: sizes are ints meanwhile."""
         frozen = self.frozen
         noted: Noted = ([], [])
-        backend = _LLVM if frozen._backend is None else frozen._backend.value
         sizes: list[Any] = []
         left: list[Any] = []  # what the function leaves behind
         run = self.function if type(self.function) is Run else None
         roots = [left, self.inputs, noted, run.left if run else None]
         begun = _core._freeze_start(
-            self.snapshot, backend, settings, frozen._allow_reads, numbers
+            self.snapshot, frozen._backend, settings, frozen._allow_reads, numbers
         )
         if not begun:
             self.call()

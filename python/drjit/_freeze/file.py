@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from drjit import _core
+from drjit import _core, _family
 from drjit._enums import JitBackend
 from drjit._freeze.notes import named
 
@@ -355,7 +355,7 @@ def _parts(
         _core._freeze_load(
             block,
             number,
-            (backend or JitBackend.LLVM).value,
+            _family.number_of(backend),
             (
                 codes[number][1],
                 [tuple(row) for row in entry["variables"]],

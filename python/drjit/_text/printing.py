@@ -645,6 +645,7 @@ def _prints_later(
     output: Any,
 ) -> bool:
     """Have the next evaluation print, if any argument may have to be computed."""
+    from .. import _family
     from .._flow import regions as _regions
 
     at_once = str, int, float, complex, type(None)
@@ -669,5 +670,6 @@ def _prints_later(
         if text is not None:
             output.write(text)
 
-    _regions.report(show, dr.llvm.UInt(0))
+    module = _family.traced_in("print", (args, kwargs, active)) or _family.best()
+    _regions.report(show, module.UInt(0))
     return True

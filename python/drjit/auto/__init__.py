@@ -1,4 +1,4 @@
-"""The array types of the best backend there is: ``llvm``, or what was set.
+"""The array types of the best backend there is, or of what was set.
 
 ``drjit.set_backend`` changes which; names are looked up each time.
 """
@@ -10,11 +10,12 @@ from types import ModuleType
 
 import drjit as dr
 
+from .._family import MODULES
+
 TYPE_CHECKING = False  # that of typing, which takes long to import
 if TYPE_CHECKING:
     from typing import Any
 
-_ORDER = ("llvm", "scalar")
 _chosen: str | None = None
 
 
@@ -22,15 +23,15 @@ def _module() -> ModuleType:
     """The module that the names of this one stand for."""
     global _chosen
     if _chosen is None:
-        for name in _ORDER:
+        for name in MODULES:
             try:
-                importlib.import_module("drjit." + name)
+                importlib.import_module(name)
             except RuntimeError:
                 continue  # the backend cannot be initialised on this machine
             _chosen = name
             break
     assert _chosen is not None  # drjit.scalar works everywhere
-    return importlib.import_module("drjit." + _chosen)
+    return importlib.import_module(_chosen)
 
 
 def set_backend(arg: str | dr.JitBackend, /) -> None:
@@ -39,20 +40,21 @@ def set_backend(arg: str | dr.JitBackend, /) -> None:
     Raises ``ValueError`` for other names, ``RuntimeError`` if there is no such backend.
     """
     global _chosen
-    names = {dr.JitBackend.LLVM: "llvm", dr.JitBackend.CUDA: "cuda",
-             dr.JitBackend.Invalid: "scalar"}  # fmt: skip
-    name = names.get(arg, "") if isinstance(arg, dr.JitBackend) else arg
-    if name not in ("cuda", "llvm", "scalar"):
+    names = {each: each.name.lower() for each in dr.JitBackend}
+    names[dr.JitBackend.Invalid] = "scalar"
+    name = names[arg] if isinstance(arg, dr.JitBackend) else arg
+    if name not in names.values():
+        expected = ", ".join(map(repr, names.values()))
         raise ValueError(
-            f"drjit.set_backend(): the argument is {arg!r}, expected 'cuda', 'llvm', "
-            "'scalar' or a JitBackend"
+            f"drjit.set_backend(): the argument is {arg!r}, expected a JitBackend or "
+            f"one of {expected}"
         )
-    if name == "cuda":
+    if f"drjit.{name}" not in MODULES:
         raise RuntimeError(
-            "drjit.set_backend(): there is no CUDA backend in this version"
+            f"drjit.set_backend(): there is no {name.upper()} backend in this version"
         )
-    importlib.import_module("drjit." + name)
-    _chosen = name
+    importlib.import_module(f"drjit.{name}")
+    _chosen = f"drjit.{name}"
 
 
 def __getattr__(name: str) -> Any:

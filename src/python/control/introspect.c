@@ -169,7 +169,7 @@ static bool read_backend(PyObject *module, const char *operation, PyObject *obje
 {
     long number;
     bool ok = enum_read(state_of_module(module), operation, "JitBackend", object,
-                        BACKEND_COUNT, &number);
+                        BACKEND_LIMIT, &number);
     *backend = ok ? (JitBackend) number : JitBackendNone;
     return ok;
 }

@@ -20,8 +20,8 @@ enum { KERNEL_TYPES = KernelTypeHostFunc + 1 };
 static PyObject *has_backend(PyObject *module, PyObject *arg)
 {
     long backend;
-    if (!enum_read(state_of_module(module), "has_backend", "JitBackend", arg, 4,
-                   &backend))
+    if (!enum_read(state_of_module(module), "has_backend", "JitBackend", arg,
+                   BACKEND_LIMIT, &backend))
         return NULL;
     return PyLong_FromLong(jit_has_backend((JitBackend) backend));
 }
@@ -55,13 +55,6 @@ static PyObject *flag(PyObject *module, PyObject *arg)
 
 /* ---------------------------------------------------------------- kernel history */
 
-static bool set_item(PyObject *dict, const char *key, PyObject *value)
-{
-    bool ok = value && PyDict_SetItemString(dict, key, value) == 0;
-    Py_XDECREF(value);
-    return ok;
-}
-
 /* A text stream, as programs that print the IR expect. */
 static PyObject *text_stream(const char *text)
 {
@@ -72,42 +65,38 @@ static PyObject *text_stream(const char *text)
     return stream;
 }
 
-static bool describe_kernel(PyObject *d, const KernelHistoryEntry *e)
+/* What only kernels have. */
+static PyObject *describe_kernel(const KernelHistoryEntry *e)
 {
     char hash[33];
     snprintf(hash, sizeof(hash), "%016llx%016llx", (unsigned long long) e->hash[1],
              (unsigned long long) e->hash[0]);
-    return set_item(d, "hash", PyUnicode_FromString(hash)) &&
-           set_item(d, "ir", text_stream(e->ir)) &&
-           set_item(d, "engine", PyUnicode_FromString(e->engine ? e->engine : "")) &&
-           set_item(d, "uses_optix", PyLong_FromLong(0)) &&
-           set_item(d, "cache_hit", PyLong_FromLong(e->cache_hit)) &&
-           set_item(d, "cache_disk", PyLong_FromLong(e->cache_disk)) &&
-           set_item(d, "operation_count",
-                    PyLong_FromUnsignedLong(e->operation_count)) &&
-           set_item(d, "has_loops", PyBool_FromLong(e->has_loops)) &&
-           set_item(d, "codegen_time", PyFloat_FromDouble(e->codegen_time)) &&
-           set_item(d, "backend_time", PyFloat_FromDouble(e->backend_time));
+    return Py_BuildValue(
+        "{ss sN ss si si si sI sN sd sd}", "hash", hash, "ir", text_stream(e->ir),
+        "engine", e->engine ? e->engine : "", "uses_optix", 0,
+        "cache_hit", e->cache_hit, "cache_disk", e->cache_disk,
+        "operation_count", e->operation_count,
+        "has_loops", PyBool_FromLong(e->has_loops),
+        "codegen_time", e->codegen_time, "backend_time", e->backend_time);
 }
 
 static PyObject *describe(State *state, const KernelHistoryEntry *e)
 {
-    PyObject *d = PyDict_New();
-    if (d && set_item(d, "backend", enum_make(state, "JitBackend", e->backend)) &&
-        set_item(d, "type", enum_make(state, "KernelType", e->type)) &&
-        set_item(d, "size", PyLong_FromSize_t(e->size)) &&
-        set_item(d, "input_count", PyLong_FromUnsignedLong(e->input_count)) &&
-        set_item(d, "output_count", PyLong_FromUnsignedLong(e->output_count)) &&
-        set_item(d, "bytes_read", PyLong_FromUnsignedLongLong(e->bytes_read)) &&
-        set_item(d, "bytes_written", PyLong_FromUnsignedLongLong(e->bytes_written)) &&
-        set_item(d, "flops", PyLong_FromUnsignedLongLong(e->flops)) &&
-        set_item(d, "execution_time", PyFloat_FromDouble(e->execution_time)) &&
-        set_item(d, "recording_mode",
-                 enum_make(state, "KernelRecordingMode", e->recording_mode)) &&
-        (e->type != KernelTypeJIT || describe_kernel(d, e)))
-        return d;
-    Py_XDECREF(d);
-    return NULL;
+    PyObject *d = Py_BuildValue(
+        "{sN sN sn sI sI sK sK sK sd sN}",
+        "backend", enum_make(state, "JitBackend", e->backend),
+        "type", enum_make(state, "KernelType", e->type),
+        "size", (Py_ssize_t) e->size,
+        "input_count", e->input_count, "output_count", e->output_count,
+        "bytes_read", (unsigned long long) e->bytes_read,
+        "bytes_written", (unsigned long long) e->bytes_written,
+        "flops", (unsigned long long) e->flops, "execution_time", e->execution_time,
+        "recording_mode", enum_make(state, "KernelRecordingMode", e->recording_mode));
+    PyObject *more = d && e->type == KernelTypeJIT ? describe_kernel(e) : NULL;
+    if (d && e->type == KernelTypeJIT && (!more || PyDict_Update(d, more) < 0))
+        Py_CLEAR(d);
+    Py_XDECREF(more);
+    return d;
 }
 
 /* The kinds of entries that the caller wants, as bits; all if it names none. */

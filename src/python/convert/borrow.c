@@ -47,6 +47,7 @@ static bool read_buffer(Borrowed *s)
         !read_format(b->format, b->itemsize, m))
         return false;
     m->data = b->buf;
+    m->place = PLACE_HOST;
     m->read_only = b->readonly;
     m->ndim = b->ndim;
     Py_ssize_t row_major = b->itemsize; /* ctypes gives no strides, though asked to */

@@ -235,12 +235,6 @@ static bool matrix_of_other_size(const TypeInfo *to, const TypeInfo *from)
 
 /* ------------------------------------------------------------- one-dimensional data */
 
-/* The entries of a variable in memory, without the GIL; empty: NULL. */
-static bool variable_data(const Conversion *c, Leaf leaf, Leaf *evaluated, void **data)
-{
-    return evaluate_data(leaf, evaluated, data) || convert_array_fail_core(c);
-}
-
 /* A one-dimensional array of drjit.scalar into one variable. */
 static bool pack(const Conversion *c, Array *target, size_t t, const Array *from)
 {
@@ -267,15 +261,17 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
 }
 
 /* One variable into a one-dimensional array of drjit.scalar with as many entries. */
-static bool unpack(const Conversion *c, Array *target, Leaf leaf, VarType type)
+static bool unpack(const Conversion *c, Array *target, Leaf leaf,
+                   const TypeInfo *from)
 {
     Leaf evaluated;
     void *data;
-    if (!variable_data(c, leaf, &evaluated, &data))
-        return false;
+    if (!evaluate_data(from, leaf, &evaluated, &data))
+        return convert_array_fail_core(c);
+    const VarType type = (VarType) target->info->entry;
     const bool ok =
-        !evaluated || jit_host_cast(type, (VarType) target->info->entry, 0,
-                                    array_count(target), data, array_data(target));
+        !evaluated || jit_host_cast((VarType) from->entry, type, 0, array_count(target),
+                                    data, array_data(target));
     leaf_unref(evaluated);
     return ok || convert_array_fail_core(c);
 }
@@ -428,7 +424,7 @@ static bool copy_storage(const Conversion *c, Array *target, Array *from, size_t
     const Leaf joined = array_count(from) == 1
                             ? leaf_ref(array_leaves(from)[0])
                             : join(from, size, flip);
-    const bool ok = joined ? unpack(c, target, joined, (VarType) from->info->entry)
+    const bool ok = joined ? unpack(c, target, joined, from->info)
                            : convert_array_fail_core(c);
     leaf_unref(joined);
     return ok;
@@ -544,6 +540,59 @@ static Array *from_tensor(const Conversion *c, Array *from)
     return target;
 }
 
+/* ---------------------------------------------------------------- backends */
+
+static Leaf migrate(Leaf leaf, void *backend)
+{
+    return leaf_migrate(leaf, *(JitBackend *) backend);
+}
+
+static bool move_leaves(const Conversion *c, Array *target, const Array *from)
+{
+    JitBackend backend = (JitBackend) c->info->backend;
+    for (size_t i = 0; i < array_count(target); i++) {
+        const Leaf leaf = array_leaves(from)[i];
+        if (leaf_node(leaf) && c->info->diff)
+            return convert_array_fail(c, PyExc_TypeError,
+                                      "the input of type %s is tracked: derivatives do "
+                                      "not go from one backend to another; use "
+                                      "drjit.detach()",
+                                      from->info->name);
+        const Leaf moved =
+            leaf_is_empty(leaf) ? 0 : evaluate_call(migrate, leaf, &backend);
+        if (!moved && !leaf_is_empty(leaf))
+            return convert_array_fail_core(c);
+        array_set_leaf(target, i, moved);
+    }
+    return true;
+}
+
+static bool is_elsewhere(const Conversion *c, const Array *from)
+{
+    return c->info->jit && from->info->jit && c->info->backend != from->info->backend;
+}
+
+/* A copy on the backend of the type. Only constructors move arrays. */
+static Array *move(const Conversion *c, Array *from)
+{
+    const TypeInfo *to = c->info, *source = from->info;
+    if (c->operation) {
+        convert_array_fail(c, PyExc_TypeError,
+                           "an input is of type %s, expected an array of the backend "
+                           "of %s; the constructor of a type moves arrays to it",
+                           source->name, to->name);
+        return NULL;
+    }
+    reads_note_whole(from);
+    const uint16_t id = type_in_family(source, family_with(to->family, false));
+    Array *moved = array_new_like(&to->state->types[id], from);
+    Py_INCREF((PyObject *) from); /* evaluation lets other threads run */
+    if (moved && !move_leaves(c, moved, from))
+        Py_CLEAR(moved);
+    Py_DECREF((PyObject *) from);
+    return moved;
+}
+
 /* ---------------------------------------------------------------- entry points */
 
 Array *convert_array_start(const Conversion *c, size_t count)
@@ -558,8 +607,8 @@ static bool is_single(Array *a)
            (!a->info->jit || !leaf_is_empty(array_leaf(a)));
 }
 
-bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
-                        size_t first, Array *from)
+static bool fill(const Conversion *c, Array *target, const TypeInfo *to, size_t first,
+                 Array *from)
 {
     const TypeInfo *source = from->info;
     const bool has_room = to->dynamic || to->leaves;
@@ -582,6 +631,17 @@ bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
                  : fill_part(c, target, to, first, from, source, 0);
 }
 
+bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
+                        size_t first, Array *from)
+{
+    if (!is_elsewhere(c, from))
+        return fill(c, target, to, first, from);
+    Array *there = move(c, from);
+    const bool ok = there && fill(c, target, to, first, there);
+    Py_XDECREF((PyObject *) there);
+    return ok;
+}
+
 /* All of a new target that is not a tensor, from an array that is not one either. */
 static bool fill_whole(const Conversion *c, Array *target, Array *from)
 {
@@ -599,8 +659,8 @@ static bool fill_whole(const Conversion *c, Array *target, Array *from)
     const bool lanes =
         !to->jit && is_one_dimensional(to) && source->jit && !source->ndim;
     if (lanes && (to->dynamic || leaf_size(array_leaf(from)) == array_count(target)))
-        return unpack(c, target, array_leaf(from), (VarType) source->entry);
-    return convert_array_fill(c, target, to, 0, from);
+        return unpack(c, target, array_leaf(from), source);
+    return fill(c, target, to, 0, from);
 }
 
 /* Leaves of a dynamic target that is made from this array. */
@@ -642,8 +702,9 @@ Array *convert_family(const TypeInfo *like, Array *a, const char *operation)
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation)
 {
     const Conversion c = { info, operation, false };
-    Py_INCREF((PyObject *) from); /* evaluation lets other threads run */
-    Array *result = convert(&c, from);
-    Py_DECREF((PyObject *) from);
+    Array *there = is_elsewhere(&c, from) ? move(&c, from)
+                                          : (Array *) Py_NewRef((PyObject *) from);
+    Array *result = there ? convert(&c, there) : NULL; /* other threads may run */
+    Py_XDECREF((PyObject *) there);
     return result;
 }

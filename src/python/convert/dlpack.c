@@ -1,5 +1,5 @@
 /*
- * dlpack.c -- DLPack, versions 0.8 and 1.x, CPU memory
+ * dlpack.c -- DLPack, versions 0.8 and 1.x
  *
  * The structures are those of the DLPack standard (Apache TVM/DMLC), restated here
  * because it consists of nothing but them. A capsule named "dltensor"
@@ -10,7 +10,7 @@
 
 #include "python/object/error.h"
 
-enum { DEVICE_CPU = 1, DEVICE_CUDA_HOST = 3 };
+enum { PLACE_PINNED = 3 }; /* memory of the host that a GPU reaches, too */
 enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_COMPLEX = 5, CODE_BOOL = 6 };
 
 /* As type_entry_nature() gives them; of complex numbers, their parts. */
@@ -122,13 +122,13 @@ static bool own_copy(Memory *m, Owner *owner)
     return true;
 }
 
-PyObject *dlpack_export(Array *a, bool versioned, bool copy)
+PyObject *dlpack_export(Array *a, int place, bool versioned, bool copy)
 {
     Memory m;
     Package *p = PyMem_Calloc(1, sizeof(Package));
     if (!p)
         return PyErr_NoMemory();
-    if (!exchange_export(a, &m, &p->owner, ".__dlpack__")) {
+    if (!exchange_export(a, copy ? PLACE_HOST : place, &m, &p->owner, ".__dlpack__")) {
         PyMem_Free(p);
         return NULL;
     }
@@ -141,7 +141,7 @@ PyObject *dlpack_export(Array *a, bool versioned, bool copy)
         p->shape[i] = m.shape[i];
         p->strides[i] = m.strides[i] / (Py_ssize_t) memory_entry_size(&m);
     }
-    DLTensor tensor = {.data = m.data, .device = {DEVICE_CPU, 0}, .ndim = m.ndim,
+    DLTensor tensor = {.data = m.data, .device = {m.place, 0}, .ndim = m.ndim,
                        .type = data_type(&m), .shape = p->shape, .strides = p->strides};
     p->plain = (DLManagedTensor) {tensor, p, delete_plain};
     p->versioned = (DLManagedTensorVersioned){
@@ -187,7 +187,8 @@ static bool read_layout(const DLTensor *t, Memory *m)
 
 static bool read_tensor(const DLTensor *t, bool read_only, PyObject *object, Memory *m)
 {
-    if (t->device.type != DEVICE_CPU && t->device.type != DEVICE_CUDA_HOST)
+    m->place = t->device.type == PLACE_PINNED ? PLACE_HOST : t->device.type;
+    if (!type_backend_at(m->place))
         return error_raise(PyExc_BufferError, "ArrayBase.__init__", &object, 1,
                            "the array is on a device of type %d, expected CPU memory",
                            (int) t->device.type);

@@ -71,21 +71,25 @@ static void set_shape_of_tensor(Array *a, Memory *m)
 /* One variable. Evaluating a literal makes another variable, and so does lending one
  * that is read; the array takes it over, so that both see later changes of the memory.
  * But a body that is being recorded would have to see the array change. */
-static bool export_variable(Array *a, Memory *m, Owner *owner, const char *operation)
+static bool export_variable(Array *a, int place, Memory *m, Owner *owner,
+                            const char *operation)
 {
     Leaf leaf = array_leaf(a);
     size_t size = leaf ? leaf_size(leaf) : 0;
     const bool recorded =
         jit_flag(JitFlagSymbolicScope) || jit_flag(JitFlagFreezingScope);
+    const bool moved = place != exchange_place(a);
     const bool literal = leaf && leaf_peek_state(leaf) == VarStateLiteral;
     reads_note_whole(a);
-    if (!evaluate_lend(leaf, &owner->variable, &m->data)) {
+    if (!evaluate_lend(a->info, leaf, place == PLACE_HOST, &owner->variable,
+                       &m->data)) {
         PyObject *self = (PyObject *) a;
         error_from_core(operation, &self, 1);
         return false;
     }
+    m->place = place;
     if (!leaf_is_empty(leaf) && array_leaf(a) == leaf && owner->variable != leaf &&
-        (literal || !recorded)) {
+        !moved && (literal || !recorded)) {
         leaf_ref(owner->variable);
         array_set_leaf(a, 0, owner->variable);
     }
@@ -144,7 +148,7 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operati
         Leaf leaf = array_leaves(a)[i], evaluated;
         size_t size = leaf ? leaf_size(leaf) : 0;
         void *data;
-        if (!evaluate_data(leaf, &evaluated, &data)) {
+        if (!evaluate_data(info, leaf, &evaluated, &data)) {
             owner_release(owner);
             error_from_core(operation, &self, 1);
             return false;
@@ -192,17 +196,28 @@ static bool export_entries(Array *a, Memory *m, Owner *owner)
     return true;
 }
 
-bool exchange_export(Array *a, Memory *m, Owner *owner, const char *operation)
+static bool is_variable(const Array *a)
+{
+    return a->info->jit && (a->info->kind == KIND_LEAF || a->info->kind == KIND_TENSOR);
+}
+
+int exchange_place(const Array *a)
+{
+    return is_variable(a) ? a->info->place : PLACE_HOST;
+}
+
+bool exchange_export(Array *a, int place, Memory *m, Owner *owner,
+                     const char *operation)
 {
     const TypeInfo *info = a->info;
     memset(owner, 0, sizeof(*owner));
+    m->place = PLACE_HOST;
     m->type = info->entry;
     m->complex = info->kind == KIND_COMPLEX;
     m->read_only = false;
-    bool ok = !info->jit ? export_entries(a, m, owner)
-              : info->kind == KIND_LEAF || info->kind == KIND_TENSOR
-                  ? export_variable(a, m, owner, operation)
-                  : export_leaves(a, m, owner, operation);
+    bool ok = is_variable(a) ? export_variable(a, place, m, owner, operation)
+              : info->jit    ? export_leaves(a, m, owner, operation)
+                             : export_entries(a, m, owner);
     if (!ok)
         return false;
     set_row_major(m);
@@ -245,7 +260,7 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
         PyErr_NoMemory();
         return -1;
     }
-    if (!exchange_export((Array *) self, &e->memory, &e->owner, ".numpy")) {
+    if (!exchange_export((Array *) self, PLACE_HOST, &e->memory, &e->owner, ".numpy")) {
         PyMem_Free(e);
         return -1;
     }
@@ -424,7 +439,9 @@ static PyObject *tensorflow(PyObject *self, PyObject *unused)
 {
     (void) unused;
     PyObject *module = PyImport_ImportModule("tensorflow.experimental.dlpack");
-    PyObject *capsule = module ? dlpack_export((Array *) self, false, false) : NULL;
+    Array *a = (Array *) self;
+    PyObject *capsule =
+        module ? dlpack_export(a, exchange_place(a), false, false) : NULL;
     PyObject *made =
         capsule ? PyObject_CallMethod(module, "from_dlpack", "O", capsule) : NULL;
     Py_XDECREF(capsule);
@@ -452,24 +469,26 @@ static PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n,
     PyObject *values[4];
     if (!arguments_parse(&signature, args, n, names, values))
         return NULL;
+    const int own = exchange_place((Array *) self);
+    long place = own;
     if (values[2] && values[2] != Py_None) {
-        long device = PyTuple_Check(values[2]) && PyTuple_GET_SIZE(values[2]) == 2
-                          ? PyLong_AsLong(PyTuple_GET_ITEM(values[2], 0)) : -1;
+        place = PyTuple_Check(values[2]) && PyTuple_GET_SIZE(values[2]) == 2
+                    ? PyLong_AsLong(PyTuple_GET_ITEM(values[2], 0)) : -1;
         if (PyErr_Occurred())
             return NULL;
-        if (device != 1)
+        if (place != own && place != PLACE_HOST)
             return error_raise(PyExc_BufferError, ".__dlpack__", &self, 1,
-                               "the array is in CPU memory (1, 0), not on %R",
-                               values[2]);
+                               "the array is in %s memory (%d, 0), not on %R",
+                               own == PLACE_HOST ? "CPU" : "device", own, values[2]);
     }
-    return dlpack_export((Array *) self, wants_versioned(values[1]),
+    return dlpack_export((Array *) self, (int) place, wants_versioned(values[1]),
                          values[3] == Py_True);
 }
 
 static PyObject *dlpack_device(PyObject *self, PyObject *unused)
 {
-    (void) self, (void) unused;
-    return Py_BuildValue("(ii)", 1, 0);
+    (void) unused;
+    return Py_BuildValue("(ii)", exchange_place((Array *) self), 0);
 }
 
 #define KEYWORDS METH_FASTCALL | METH_KEYWORDS
@@ -499,7 +518,7 @@ PyMethodDef exchange_methods[] = {
       "DLPack "
       "capsule with the array's memory." },
     { "__dlpack_device__", dlpack_device, METH_NOARGS,
-      "__dlpack_device__()\n--\n\nWhere the memory is: (1, 0), the CPU." },
+      "__dlpack_device__()\n--\n\nWhere the memory is; (1, 0): the CPU." },
     { NULL, NULL, 0, NULL },
 };
 

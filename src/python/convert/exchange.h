@@ -19,6 +19,7 @@ typedef struct Memory {
     VarType type;
     bool complex;     /* entries are pairs of 'type' */
     bool read_only;
+    int place;        /* kind of device, as DLPack numbers them */
     int ndim;
     Py_ssize_t shape[EXCHANGE_MAX_DIMS], strides[EXCHANGE_MAX_DIMS]; /* in bytes */
 } Memory;
@@ -45,12 +46,16 @@ typedef struct Owner {
 void owner_release(Owner *owner);
 
 /** The entries of an array as memory, evaluated: in place where the array is one leaf,
- *  a tensor, or of drjit.scalar; else a copy with the lanes innermost. False:
- *  exception. */
-bool exchange_export(Array *a, Memory *memory, Owner *owner, const char *operation);
+ *  a tensor, or of drjit.scalar, and that is its place; else a copy with the lanes
+ *  innermost, which the host can read. False: exception. */
+bool exchange_export(Array *a, int place, Memory *memory, Owner *owner,
+                     const char *operation);
+
+/** Where the entries of an array are or, if it is nested, a copy of them will be. */
+int exchange_place(const Array *a);
 
 /** A capsule for __dlpack__. 'versioned' selects the structure of DLPack 1.x. */
-PyObject *dlpack_export(Array *a, bool versioned, bool copy);
+PyObject *dlpack_export(Array *a, int place, bool versioned, bool copy);
 
 /** The memory behind an object with __dlpack__; *keeper (new reference) keeps it
  *  alive. False: exception, or without one if looking the method up says that there

@@ -313,9 +313,27 @@ static Array *make_from_number(const Borrowed *s, const TypeInfo *info)
     return a;
 }
 
+/* Memory that the host cannot read: an array of the backend that can. */
+static Array *make_on_device(Borrowed *s, const TypeInfo *info)
+{
+    const JitBackend backend = type_backend_at(s->memory.place);
+    const TypeInfo *there = type_of_backend(info->state, backend, KIND_TENSOR,
+                                            s->memory.type);
+    if (!there || !can_copy_at_once(s, s->memory.type))
+        return wrong_shape(s, info);
+    s->shared = true;
+    s->memory.read_only = false; /* it is not written to */
+    Array *tensor = type_class(there) ? make_tensor(s, there) : NULL;
+    Array *made = tensor ? convert_array(info, tensor, NULL) : NULL;
+    Py_XDECREF((PyObject *) tensor);
+    return made;
+}
+
 static Array *make(Borrowed *s, const TypeInfo *info)
 {
     const Memory *m = &s->memory;
+    if (m->place != PLACE_HOST)
+        return make_on_device(s, info);
     if (info->kind == KIND_TENSOR)
         return m->complex ? wrong_shape(s, info) : make_tensor(s, info);
     if (m->ndim == 0)
@@ -392,7 +410,8 @@ Array *convert_map(const TypeInfo *info, PyObject *object)
         return NULL;
     const size_t count = opening == BORROW_OPEN ? memory_size(&s.memory) : 0;
     Array *a = NULL;
-    if (count && !s.memory.read_only && can_copy_at_once(&s, info->entry)) {
+    const bool here = s.memory.place == PLACE_HOST;
+    if (here && count && !s.memory.read_only && can_copy_at_once(&s, info->entry)) {
         Leaf leaf = share_entries(&s, info, count, true);
         a = leaf ? array_new_leaf(info, leaf) : NULL;
     } else {

@@ -4,7 +4,8 @@
  * An operand is described by a Meta: family, kind, entry type and extents. Metas of all
  * operands are merged one after the other:
  *
- *   family   scalar combines with all, jit wins
+ *   family   scalar combines with all; one backend and derivatives if one has them; two
+ *            backends are an error
  *   entry    the larger one; VarType lists the entry types in promotion order, Python's
  *            int and float included (VarTypeBaseInt, VarTypeBaseFloat)
  *   extents  aligned at the front; 1 broadcasts, dynamic wins, others must agree
@@ -23,10 +24,10 @@
 #include "python/object/error.h"
 #include "python/object/size.h"
 
-enum { META_DIMS = 8, NO_FAMILY = -1, PROMOTE_NEVER = 0xffff };
+enum { META_DIMS = 8, PROMOTE_NEVER = 0xffff };
 
 typedef struct Meta {
-    int family; /* Family or NO_FAMILY */
+    int family; /* Family or FAMILY_NONE */
     Kind kind;
     VarType entry; /* VarTypeBaseInt, VarTypeBaseFloat: a Python number */
     bool loose;    /* a sequence or foreign array, which fits any kind */
@@ -49,7 +50,7 @@ static void describe_type(const TypeInfo *info, Meta *m)
 
 static void describe_number(int class, Meta *m)
 {
-    m->family = NO_FAMILY;
+    m->family = FAMILY_NONE;
     m->kind = KIND_LEAF;
     m->entry = class == OPERAND_BOOL  ? VarTypeBool
                : class == OPERAND_INT ? VarTypeBaseInt
@@ -64,7 +65,7 @@ static bool describe_memory(const Memory *memory, Meta *m)
 {
     if (memory->ndim > META_DIMS)
         return false;
-    m->family = NO_FAMILY;
+    m->family = FAMILY_NONE;
     m->kind = KIND_LEAF;
     m->entry = memory->complex ? VarTypeBaseFloat : memory->type;
     m->loose = true;
@@ -79,7 +80,7 @@ static bool describe(PyObject *operand, Meta *m);
 /* Entries of a sequence must have one shape; their entry types and families merge. */
 static bool describe_items(PyObject *items, Meta *m)
 {
-    Meta all = { .family = NO_FAMILY, .kind = KIND_LEAF, .entry = VarTypeBaseInt };
+    Meta all = { .family = FAMILY_NONE, .kind = KIND_LEAF, .entry = VarTypeBaseInt };
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
     for (Py_ssize_t i = 0; i < n; i++) {
         Meta item;
@@ -90,8 +91,7 @@ static bool describe_items(PyObject *items, Meta *m)
             all = item;
             continue;
         }
-        if (item.family > all.family)
-            all.family = item.family;
+        all.family = family_merge(all.family, item.family);
         if (item.entry > all.entry)
             all.entry = item.entry;
         if (item.ndim == 0)
@@ -154,7 +154,7 @@ static bool describe(PyObject *operand, Meta *m)
 /* Beside a jit array, the last axis of what has no family runs over lanes. */
 static void drop_lanes(Meta *m, int family)
 {
-    if (m->family == NO_FAMILY && m->ndim && family > FAMILY_SCALAR)
+    if (m->family == FAMILY_NONE && m->ndim && family > FAMILY_SCALAR)
         m->ndim--;
     if (m->ndim == 0 && m->kind == KIND_ARRAY)
         m->kind = KIND_LEAF;
@@ -211,15 +211,14 @@ static bool merge_kind(const Meta *a, const Meta *b, const Meta *merged, Kind *k
 static bool merge(Meta *a, const Meta *b)
 {
     Meta before = *a;
-    if (b->family > a->family)
-        a->family = b->family;
+    a->family = family_merge(a->family, b->family);
     if (b->entry > a->entry)
         a->entry = b->entry;
     a->loose = a->loose && b->loose;
     if (a->kind == KIND_TENSOR || b->kind == KIND_TENSOR) {
         const Meta *other = before.kind == KIND_TENSOR ? b : &before;
         bool ok = other->kind == KIND_TENSOR || other->ndim == 0 ||
-                  other->family == NO_FAMILY;
+                  other->family == FAMILY_NONE;
         a->kind = KIND_TENSOR;
         a->ndim = 0;
         return ok;
@@ -239,8 +238,8 @@ static uint16_t settle(const Meta *m)
             return TYPE_NONE;
         dims[i] = (int8_t) m->dims[i];
     }
-    if (m->ndim > 3 || entry == VarTypeInt16 || entry == VarTypeUInt16 ||
-        entry == VarTypePointer)
+    if (m->family == FAMILY_MIXED || m->ndim > 3 || entry == VarTypeInt16 ||
+        entry == VarTypeUInt16 || entry == VarTypePointer)
         return TYPE_NONE;
     return type_find((Family) m->family, m->kind, m->ndim, dims, entry);
 }
@@ -256,7 +255,7 @@ int promote_class(PyObject *operand)
         return class;
     if (!describe(operand, &m))
         return -1;
-    if (m.family == NO_FAMILY) {
+    if (m.family == FAMILY_NONE) {
         m.family = FAMILY_SCALAR;
         m.kind = m.ndim ? KIND_ARRAY : KIND_LEAF;
         if (m.ndim == 1)
@@ -288,11 +287,20 @@ const TypeInfo *promote_pair(State *state, int a, int b)
         describe_class(state, a, &x);
         describe_class(state, b, &y);
         uint16_t id = TYPE_NONE;
-        if ((x.family != NO_FAMILY || y.family != NO_FAMILY) && merge(&x, &y))
+        if (family_merge(x.family, y.family) != FAMILY_NONE && merge(&x, &y))
             id = settle(&x);
         *known = id == TYPE_NONE ? PROMOTE_NEVER : (uint16_t) (id + 1);
     }
     return *known == PROMOTE_NEVER ? NULL : &state->types[*known - 1];
+}
+
+bool promote_fits(const char *operation, PyObject *const *args, Py_ssize_t n,
+                  int family)
+{
+    return family != FAMILY_MIXED ||
+           error_raise(PyExc_TypeError, operation, args, n,
+                       "the operands are arrays of different backends, expected one; "
+                       "the constructor of a type moves them to its backend");
 }
 
 enum { OPERAND_LIMIT = 8 };
@@ -316,9 +324,10 @@ static Promotion merge_all(const char *operation, PyObject *const *args,
     for (Py_ssize_t i = 0; i < n; i++) {
         if (!describe(args[i], &metas[i]))
             return PROMOTION_NONE;
-        if (metas[i].family > family)
-            family = metas[i].family;
+        family = family_merge(family, metas[i].family);
     }
+    if (!promote_fits(operation, args, n, family))
+        return PROMOTION_ERROR;
     for (Py_ssize_t i = 0; i < n; i++) {
         drop_lanes(&metas[i], family);
         if (i == 0)
@@ -335,7 +344,7 @@ static Promotion merge_all(const char *operation, PyObject *const *args,
 static Promotion finish(State *state, const char *operation, PyObject *const *args,
                         Py_ssize_t n, const Meta *m, const TypeInfo **info)
 {
-    if (m->family == NO_FAMILY)
+    if (m->family == FAMILY_NONE)
         return PROMOTION_NONE;
     uint16_t id = settle(m);
     if (id == TYPE_NONE) {
@@ -366,7 +375,7 @@ Promotion promote_operands(State *state, const char *operation, PyObject *const 
             return PROMOTION_FOUND;
     }
     Meta all;
-    Promotion found = merge_all(operation, args, n, NO_FAMILY, &all);
+    Promotion found = merge_all(operation, args, n, FAMILY_NONE, &all);
     return found == PROMOTION_FOUND ? finish(state, operation, args, n, &all, info)
                                     : found;
 }
@@ -376,14 +385,15 @@ Promotion promote_select(State *state, const char *operation, PyObject *const *a
 {
     *info = NULL;
     Meta mask, values, whole;
-    int family = NO_FAMILY, families[3];
+    int family = FAMILY_NONE, families[3];
     for (int i = 0; i < 3; i++) {
         if (!describe(args[i], &mask))
             return PROMOTION_NONE;
         families[i] = mask.family;
-        if (mask.family > family)
-            family = mask.family;
+        family = family_merge(family, mask.family);
     }
+    if (!promote_fits(operation, args, 3, family))
+        return PROMOTION_ERROR;
     Promotion found = merge_all(operation, args + 1, 2, family, &values);
     if (found == PROMOTION_FOUND)
         found = merge_all(operation, args, 1, family, &mask);
@@ -396,16 +406,16 @@ Promotion promote_select(State *state, const char *operation, PyObject *const *a
     whole = values;
     if (mask.kind == KIND_TENSOR || values.kind == KIND_TENSOR) {
         /* Tensors take any shape of what belongs to no family, see merge(). */
-        if (families[0] == NO_FAMILY)
-            mask.family = NO_FAMILY;
-        if (families[1] == NO_FAMILY && families[2] == NO_FAMILY)
-            whole.family = NO_FAMILY;
+        if (families[0] == FAMILY_NONE)
+            mask.family = FAMILY_NONE;
+        if (families[1] == FAMILY_NONE && families[2] == FAMILY_NONE)
+            whole.family = FAMILY_NONE;
     }
     bool ok;
     if (is_special(values.kind)) { /* one mask for all, or one for each component */
         ok = mask.kind == KIND_LEAF ||
              (mask.kind == KIND_ARRAY && same_dims(&mask, &values));
-        whole.family = mask.family > values.family ? mask.family : values.family;
+        whole.family = family_merge(mask.family, values.family);
     } else {
         ok = merge(&whole, &mask);
     }

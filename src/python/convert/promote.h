@@ -41,6 +41,11 @@ Promotion promote_operands(State *state, const char *operation, PyObject *const 
 Promotion promote_select(State *state, const char *operation, PyObject *const *args,
                          const TypeInfo **info);
 
+/** Is this family of operands (family_merge()) one? False: a TypeError that names
+ *  them. */
+bool promote_fits(const char *operation, PyObject *const *args, Py_ssize_t n,
+                  int family);
+
 /** Common type of two array types or operand classes; NULL without exception. */
 const TypeInfo *promote_pair(State *state, int a, int b);
 

@@ -91,7 +91,8 @@ Tracker *call_take_returned(Call *call, PyObject *result)
         tracker_close(returned);
     const bool ok =
         tracker_open(returned, result) &&
-        (returned == &call->first || tracker_follows(&call->first, returned, true));
+        (returned == &call->first ? tracker_check_backend(returned, call->index)
+                                  : tracker_follows(&call->first, returned, true));
     return ok ? returned : NULL;
 }
 
@@ -189,7 +190,7 @@ static PyObject *run_symbolic(Call *call)
     Recording recording;
     recording_begin(&recording, call->operation);
     call->handle =
-        ad_var_call_start(type_backend(call->state), call->label, call->mask);
+        ad_var_call_start(call->backend, call->label, call->mask);
     if (!call->handle) {
         error_from_core(call->operation, NULL, 0);
     } else if (make_inputs(call)) {
@@ -200,7 +201,7 @@ static PyObject *run_symbolic(Call *call)
             result = end_symbolic(call);
     }
     if (call->handle)
-        ad_record_end(type_backend(call->state), call->handle, 1);
+        ad_record_end(call->backend, call->handle, 1);
     recording_end(&recording);
     return result;
 }
@@ -279,7 +280,9 @@ static PyObject *run(Call *call, PyObject *pair)
                              .copied = true };
     call->args = call->first = call->next = copied;
     call->args.labels = call->state->call_labels;
-    if (tracker_open(&call->args, pair) && find_flat(call) && find_size(call)) {
+    if (tracker_open(&call->args, pair) &&
+        tracker_check_backend(&call->args, call->index) && find_flat(call) &&
+        find_size(call)) {
         note_arguments(call);
         result = call->symbolic ? run_symbolic(call) : call_run_evaluated(call);
     }
@@ -302,6 +305,8 @@ static bool read_index(Call *call, PyObject *object)
             "'index' is of type %s, expected an int or a Jit-compiled 1D "
             "32-bit unsigned integer array",
             Py_TYPE(object)->tp_name);
+    call->index = info;
+    call->backend = (JitBackend) info->backend;
     const uint32_t index = array_index((Array *) object);
     if (!index)
         return true; /* there are no lanes */
@@ -362,7 +367,7 @@ static bool take_mask(Call *call, PyObject *args, PyObject *named)
         PyObject *instead;
         if (PyBool_Check(mask)) {
             call->mask =
-                mask == Py_True ? 0 : jit_var_bool(type_backend(call->state), false);
+                mask == Py_True ? 0 : jit_var_bool(call->backend, false);
             instead = Py_NewRef(Py_True);
         } else {
             const TypeInfo *info = ((Array *) mask)->info;
@@ -556,6 +561,8 @@ static PyObject *dispatch(PyObject *module, PyObject *args)
                           &PyTuple_Type, &instances, &call.target, &PyList_Type, &list,
                           &PyDict_Type, &named, &mode_object, &label))
         return NULL;
+    call.index = ((Array *) ids)->info;
+    call.backend = (JitBackend) call.index->backend;
     call.ids = jit_var_inc_ref(array_index((Array *) ids));
     if (!call.ids)
         return error_raise(PyExc_RuntimeError, call.operation, NULL, 0,

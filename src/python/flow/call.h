@@ -12,6 +12,8 @@ enum { MOST_LEAVES = 16 };
 typedef struct Call {
     State *state;
     const char *operation, *label;
+    const TypeInfo *index; /* the type of the lanes' instances */
+    JitBackend backend;    /* of it */
     bool symbolic;
     PyObject *functions;   /* a tuple, so nobody changes it */
     PyObject *target;      /* what is called, with entries of 'functions' as its first

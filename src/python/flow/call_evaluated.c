@@ -12,19 +12,18 @@
 bool call_push_mask(Call *call, uint32_t lanes)
 {
     static const uint64_t yes = 1, no = 0;
-    const JitBackend backend = type_backend(call->state);
     const size_t none = call->size ? call->size : 1;
     const size_t size = lanes ? jit_var_size(lanes) : none;
     const uint32_t mask =
-        jit_var_literal(backend, VarTypeBool, lanes ? &yes : &no, size, 0);
-    const bool ok = mask && jit_var_mask_push(backend, mask);
+        jit_var_literal(call->backend, VarTypeBool, lanes ? &yes : &no, size, 0);
+    const bool ok = mask && jit_var_mask_push(call->backend, mask);
     jit_var_dec_ref(mask);
     return ok || error_from_core(call->operation, NULL, 0);
 }
 
 bool call_pop_mask(Call *call)
 {
-    return jit_var_mask_pop(type_backend(call->state)) ||
+    return jit_var_mask_pop(call->backend) ||
            (!PyErr_Occurred() && error_from_core(call->operation, NULL, 0));
 }
 
@@ -67,7 +66,7 @@ static bool select_lanes(Call *call, uint32_t lanes)
 static bool find_lanes(const Call *call, uint32_t instance, uint32_t *mine,
                        uint32_t *position)
 {
-    const uint32_t id = jit_var_u32(type_backend(call->state), instance);
+    const uint32_t id = jit_var_u32(call->backend, instance);
     const uint32_t same = id ? jit_var_eq(call->ids, id) : 0;
     const uint32_t called =
         same && call->mask ? jit_var_and(same, call->mask) : jit_var_inc_ref(same);
@@ -229,7 +228,7 @@ static bool run_nobody(Call *call, Variables *results)
     for (size_t i = 0; ok && i < values.count; i++) {
         const VarType type = jit_var_type(leaf_index(values.ids[i]));
         const Leaf none = leaf_of(
-            jit_var_literal(type_backend(call->state), type, &zero, call->size, 0));
+            jit_var_literal(call->backend, type, &zero, call->size, 0));
         ok = none && variables_append(results, none);
         if (!none)
             error_from_core(call->operation, NULL, 0);
@@ -242,9 +241,8 @@ static bool run_nobody(Call *call, Variables *results)
 /* The ids with 0 in the place of those that do not exist, in all lanes. */
 static uint32_t existing_ids(const Call *call)
 {
-    const JitBackend backend = type_backend(call->state);
-    const uint32_t bound = jit_var_u32(backend, call->bound);
-    const uint32_t zero = jit_var_u32(backend, 0);
+    const uint32_t bound = jit_var_u32(call->backend, call->bound);
+    const uint32_t zero = jit_var_u32(call->backend, 0);
     const uint32_t exists = bound ? jit_var_le(call->ids, bound) : 0;
     const uint32_t ids = exists && zero ? jit_var_select(exists, call->ids, zero) : 0;
     const uint32_t all = ids ? jit_var_resize(ids, call->size) : 0;
@@ -304,14 +302,13 @@ static PyObject *run_isolated(Call *call)
 
 PyObject *call_run_evaluated(Call *call)
 {
-    const JitBackend backend = type_backend(call->state);
-    const uint32_t record = jit_record_begin_evaluated(backend, call->label);
+    const uint32_t record = jit_record_begin_evaluated(call->backend, call->label);
     if (!record)
         return error_from_core(call->operation, NULL, 0), NULL;
     PyObject *result = run_isolated(call), *raised = result ? NULL : error_fetch();
     bool ok;
     WAIT_BEGIN
-    ok = jit_record_end(backend, record, !result);
+    ok = jit_record_end(call->backend, record, !result);
     WAIT_END
     if (!result)
         error_restore(raised);

@@ -21,7 +21,8 @@ typedef struct Cond {
     bool strict, symbolic;
     uint32_t handle; /* 0: the core has ended it */
     uint32_t mask;   /* the condition */
-    size_t size;     /* of it */
+    size_t size;     /* of it, and its type */
+    const TypeInfo *info;
     Tracker args, yes, no;
     Watch watch;
     PyObject *last; /* what the false side has returned; NULL: nothing yet */
@@ -29,6 +30,7 @@ typedef struct Cond {
 
 static bool start_cond(Cond *cond, PyObject *condition)
 {
+    cond->info = ((Array *) condition)->info;
     cond->mask = construct_mask(condition);
     cond->size = jit_var_peek_size(cond->mask);
     const bool symbolic = construct_set(JitFlagSymbolicConditionals, cond->symbolic);
@@ -154,8 +156,10 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
         recording_begin(&recording, operation);
     if (tracker_open(&cond->args, args) && watch_begin(&cond->watch, &cond->args) &&
         start_cond(cond, condition) &&
-        trace_side(cond, true_fn, &cond->yes) && append_side(cond, &cond->yes) &&
-        trace_side(cond, false_fn, &cond->no) &&
+        tracker_check_backend(&cond->args, cond->info) &&
+        trace_side(cond, true_fn, &cond->yes) &&
+        tracker_check_backend(&cond->yes, cond->info) &&
+        append_side(cond, &cond->yes) && trace_side(cond, false_fn, &cond->no) &&
         tracker_follows(&cond->yes, &cond->no, cond->strict) &&
         tracker_align(&cond->yes, &cond->no) &&
         append_side(cond, &cond->no) && !(result = end_cond(cond)))
@@ -163,7 +167,7 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
     if (result && cond->symbolic)
         note_arguments(cond);
     if (cond->handle)
-        ad_record_end(type_backend(cond->state), cond->handle, 1);
+        ad_record_end((JitBackend) cond->info->backend, cond->handle, 1);
     tracker_close(&cond->args);
     tracker_close(&cond->yes);
     tracker_close(&cond->no);

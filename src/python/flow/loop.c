@@ -23,6 +23,7 @@ typedef struct Loop {
     State *state;
     PyObject *initial, *condition, *body; /* borrowed */
     const char *label;
+    const TypeInfo *like; /* a type of its backend */
     bool strict, symbolic, compress;
     long long max_iterations; /* or an ADLoopIterations */
     uint32_t handle; /* 0: the core has ended it */
@@ -60,6 +61,25 @@ static bool *find_differentiated(const Tracker *t)
     return found;
 }
 
+/* The backend is that of the condition, if it has been called, or else of the state;
+ * where that has no arrays, of the condition. */
+static bool find_backend(Loop *loop)
+{
+    const Tracker *start = loop->start;
+    for (size_t i = 0; !loop->like && i < start->tree.leaf_count; i++)
+        loop->like = start->leaves[i].count ? start->leaves[i].info : NULL;
+    if (loop->like)
+        return tracker_check_backend(start, loop->like);
+    PyObject *first = PyObject_Call(loop->condition, loop->initial, NULL);
+    const bool ok = first && construct_condition(loop->state, first) == CONDITION_ARRAY;
+    if (ok)
+        loop->like = ((Array *) first)->info;
+    else if (first)
+        construct_refuse(operation, "the loop condition", first);
+    Py_XDECREF(first);
+    return ok;
+}
+
 static bool start_loop(Loop *loop)
 {
     const size_t bytes = loop->start->variables.count * sizeof(Leaf);
@@ -75,9 +95,9 @@ static bool start_loop(Loop *loop)
     const bool compress = construct_set(JitFlagCompressLoops, loop->compress);
     WAIT_BEGIN_IF(may_evaluate(loop))
     loop->handle =
-        ad_var_loop_start(type_backend(loop->state), loop->label, loop->max_iterations,
-                          loop->start->variables.count, loop->start->variables.ids,
-                          differentiated);
+        ad_var_loop_start((JitBackend) loop->like->backend, loop->label,
+                          loop->max_iterations, loop->start->variables.count,
+                          loop->start->variables.ids, differentiated);
     WAIT_END
     construct_set(JitFlagSymbolicLoops, symbolic);
     construct_set(JitFlagCompressLoops, compress);
@@ -296,7 +316,7 @@ static PyObject *run_traced(Loop *loop)
     if (!loop->symbolic)
         undo_begin(&loop->undo);
     if (tracker_open(start, loop->initial) && watch_begin(&loop->watch, start) &&
-        start_loop(loop)) {
+        find_backend(loop) && start_loop(loop)) {
         for (size_t i = 0; i < start->tree.leaf_count; i++)
             start->leaves[i].origin =
                 (Py_ssize_t) (start->apart ? i : start->leaves[i].first_use);
@@ -310,7 +330,7 @@ static PyObject *run_traced(Loop *loop)
     if (status > 0 && !(result = tracker_commit(start, loop->now, NULL)))
         tracker_restore(start);
     if (loop->handle)
-        ad_record_end(type_backend(loop->state), loop->handle, 1);
+        ad_record_end((JitBackend) loop->like->backend, loop->handle, 1);
     for (int i = 0; i < 3; i++)
         tracker_close(&loop->trackers[i]);
     watch_end(&loop->watch);
@@ -375,6 +395,8 @@ static PyObject *run(Loop *loop, Mode mode)
             return run_scalar(loop, first);
         if (kind == CONDITION_OTHER)
             construct_refuse(operation, "the loop condition", first);
+        else
+            loop->like = ((Array *) first)->info;
         Py_DECREF(first);
         if (kind == CONDITION_OTHER)
             return NULL;

@@ -9,10 +9,8 @@
 static PyObject *is_recording(PyObject *module, PyObject *unused)
 {
     (void) unused;
-    const uint32_t top = jit_var_mask_peek(type_backend(state_of_module(module)));
-    const bool symbolic = top && jit_var_state(top) == VarStateSymbolic;
-    jit_var_dec_ref(top);
-    return PyBool_FromLong(symbolic);
+    (void) module;
+    return PyBool_FromLong(jit_flag(JitFlagSymbolicScope));
 }
 
 static PyObject *masked(PyObject *module, PyObject *mask)

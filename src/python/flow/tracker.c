@@ -744,6 +744,23 @@ bool tracker_fail(const Tracker *t, size_t size)
     return error_from_core(t->operation, NULL, 0);
 }
 
+bool tracker_check_backend(const Tracker *t, const TypeInfo *like)
+{
+    size_t i = 0;
+    while (i < t->tree.leaf_count &&
+           (!t->leaves[i].count || t->leaves[i].info->backend == like->backend))
+        ++i;
+    if (i == t->tree.leaf_count)
+        return true;
+    PyObject *name = tracker_name(t, t->leaves[i].place);
+    if (name)
+        error_raise(PyExc_TypeError, t->operation, NULL, 0,
+                    "%U is of type %s, expected an array of the backend of %s", name,
+                    t->leaves[i].info->name, like->name);
+    Py_XDECREF(name);
+    return false;
+}
+
 /* As many zeros as 'like' has variables. */
 static bool append_zeros(const Tracker *before, const TrackedLeaf *like,
                          Variables *variables)

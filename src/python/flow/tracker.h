@@ -124,6 +124,10 @@ bool tracker_match(const Tracker *before, PyObject *object, Leaf *ids);
  *  variables. False: exception. */
 bool tracker_align(const Tracker *before, Tracker *after);
 
+/** Are all of the backend of this type? False: a TypeError that names one that is
+ *  not. */
+bool tracker_check_backend(const Tracker *t, const TypeInfo *like);
+
 /** Raise an error that names the first variable which fits neither 'size' nor 1.
  *  Returns false. */
 bool tracker_fail_size(const Tracker *t, size_t size);

@@ -83,19 +83,34 @@ Frozen *frozen_new(State *state)
 
 /* ---------------------------------------------------------------- recording */
 
+/* That of the inputs; where there are none, a JitBackend, or (None) the best one. */
+static bool find_backend(const Snapshot *s, PyObject *given, JitBackend *backend)
+{
+    *backend = collection_backend(&s->inputs);
+    if (*backend != JitBackendNone)
+        return true;
+    PyObject *module = PyImport_ImportModule("drjit._family");
+    PyObject *number =
+        module ? PyObject_CallMethod(module, "number_of", "O", given) : NULL;
+    *backend = number ? (JitBackend) PyLong_AsLong(number) : JitBackendNone;
+    Py_XDECREF(module);
+    Py_XDECREF(number);
+    return !PyErr_Occurred();
+}
+
 /* (snapshot, backend, general, may arrays be read?, numbers): begin to record.
  * 'general' may be a recording, which is checked. False: in the body of a loop or
  * conditional. */
 static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     const Snapshot *s = snapshot_argument(module, args, n, 5);
-    const long backend = s ? PyLong_AsLong(args[1]) : -1;
     const bool general = s && args[2] == Py_True;
     const JitRecording *known = s && Py_TYPE(args[2]) == s->state->frozen
                                     ? ((Frozen *) args[2])->recording
                                     : NULL;
     const int reads = s ? PyObject_IsTrue(args[3]) : -1;
-    if (reads < 0 || (backend == -1 && PyErr_Occurred()) ||
+    JitBackend backend;
+    if (reads < 0 || !find_backend(s, args[1], &backend) ||
         !snapshot_keep_contents((Snapshot *) args[0]) ||
         !snapshot_own_literals((Snapshot *) args[0]) ||
         !size_begin(s->state, args[4] == Py_True))
@@ -104,7 +119,7 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     size_t count;
     const uint32_t *ids = snapshot_ids(s, &count);
     WAIT_BEGIN
-    ok = jit_freeze_start((JitBackend) backend, count, ids) &&
+    ok = jit_freeze_start(backend, count, ids) &&
          (!general || jit_freeze_set_general(true)) &&
          (!known || jit_freeze_check(known));
     WAIT_END

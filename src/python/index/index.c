@@ -704,7 +704,7 @@ static PyObject *iterate(PyObject *self)
     if (is_leaf(a)) {
         void *data;
         reads_note_whole(a);
-        if (!evaluate_data(array_leaf(a), &it->variable, &data)) {
+        if (!evaluate_data(a->info, array_leaf(a), &it->variable, &data)) {
             Py_DECREF((PyObject *) it);
             return error_from_core(".__iter__", &self, 1);
         }

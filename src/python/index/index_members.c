@@ -462,7 +462,7 @@ static PyObject *entries_of(Array *a, size_t i)
     Leaf evaluated;
     void *data;
     reads_note_whole(a);
-    if (!evaluate_data(array_leaves(a)[i], &evaluated, &data))
+    if (!evaluate_data(a->info, array_leaves(a)[i], &evaluated, &data))
         return error_from_core(".__reduce__", &(PyObject *){ (PyObject *) a }, 1);
     const size_t size = evaluated ? leaf_size(evaluated) : 0;
     PyObject *bytes = PyBytes_FromStringAndSize(data, (Py_ssize_t) (size * entry));

@@ -207,7 +207,7 @@ static bool load_columns(Printer *p, Array *a)
         Leaf leaf = array_leaves(a)[i];
         size_t size = leaf ? leaf_size(leaf) : 0;
         void *data;
-        if (!evaluate_data(leaf, &c->variable, &data)) {
+        if (!evaluate_data(a->info, leaf, &c->variable, &data)) {
             error_from_core(".__repr__", (PyObject **) &a, 1);
             return false;
         }

@@ -13,6 +13,9 @@ void enum_clear(State *state);
 /** The member of an enumeration ("VarType", "ReduceOp", ...) with this value. */
 PyObject *enum_make(State *state, const char *name, long value);
 
+/** Members of JitBackend have values below this one. */
+enum { BACKEND_LIMIT = 4 };
+
 /** The value of a member, or of a plain int, in [0, limit). False with a TypeError or
  *  ValueError that names the enumeration. */
 bool enum_read(State *state, const char *operation, const char *name, PyObject *member,

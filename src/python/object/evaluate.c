@@ -17,8 +17,10 @@ bool evaluate_read(Leaf index, size_t offset, void *entry)
     return ok;
 }
 
-/* Beside the caller's reference there is one while waiting. */
-static bool evaluate_memory(Leaf index, bool lend, Leaf *evaluated, void **data)
+/* Beside the caller's reference there is one while waiting. 'moves': what is wanted is
+ * a copy that the host can read. */
+static bool evaluate_memory(Leaf index, bool moves, bool lend, Leaf *evaluated,
+                            void **data)
 {
     *evaluated = 0;
     *data = NULL;
@@ -26,7 +28,13 @@ static bool evaluate_memory(Leaf index, bool lend, Leaf *evaluated, void **data)
         return true;
     leaf_ref(index);
     WAIT_BEGIN_IF(!leaf_at_hand(index))
-    *evaluated = lend ? leaf_lend(index, 2, data) : leaf_data(index, data);
+    const Leaf there =
+        moves ? leaf_migrate(index, type_backend_at(PLACE_HOST)) : index;
+    if (there)
+        *evaluated = lend ? leaf_lend(there, moves ? 1 : 2, data)
+                          : leaf_data(there, data);
+    if (moves)
+        leaf_unref(there);
     if (*evaluated && !jit_sync_thread()) {
         if (lend)
             leaf_gather_whole_back(*evaluated);
@@ -39,14 +47,16 @@ static bool evaluate_memory(Leaf index, bool lend, Leaf *evaluated, void **data)
     return *evaluated;
 }
 
-bool evaluate_data(Leaf index, Leaf *evaluated, void **data)
+bool evaluate_data(const TypeInfo *info, Leaf index, Leaf *evaluated, void **data)
 {
-    return evaluate_memory(index, false, evaluated, data);
+    return evaluate_memory(index, info->place != PLACE_HOST, false, evaluated, data);
 }
 
-bool evaluate_lend(Leaf index, Leaf *evaluated, void **data)
+bool evaluate_lend(const TypeInfo *info, Leaf index, bool host, Leaf *evaluated,
+                   void **data)
 {
-    return evaluate_memory(index, true, evaluated, data);
+    const bool moves = host && info->place != PLACE_HOST;
+    return evaluate_memory(index, moves, true, evaluated, data);
 }
 
 bool evaluate_scheduled(void)

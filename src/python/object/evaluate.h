@@ -11,14 +11,17 @@
 /** Read one entry of a variable. False: the core's error is set. */
 bool evaluate_read(Leaf index, size_t offset, void *entry);
 
-/** Evaluate a variable and wait: '*evaluated' (new reference) is the variable with the
- *  data, the pointer is to its first entry and valid while that reference is held. An
- *  empty variable gives NULL and index 0. False: the core's error is set. */
-bool evaluate_data(Leaf index, Leaf *evaluated, void **data);
+/** Evaluate a variable of arrays of this type and wait: '*evaluated' (new reference) is
+ *  the variable with the data, or a copy of it if the host cannot read these; the
+ *  pointer is to its first entry and valid while that reference is held. An empty
+ *  variable gives NULL and index 0. False: the core's error is set. */
+bool evaluate_data(const TypeInfo *info, Leaf index, Leaf *evaluated, void **data);
 
 /** The same for memory that others write to, which those that read the variable do not
- *  see: leaf_gather_whole_back() drops the reference. */
-bool evaluate_lend(Leaf index, Leaf *evaluated, void **data);
+ *  see: leaf_gather_whole_back() drops the reference. If not 'host', it is where the
+ *  variable has it. */
+bool evaluate_lend(const TypeInfo *info, Leaf index, bool host, Leaf *evaluated,
+                   void **data);
 
 /** Evaluate all that is scheduled. False: the core's error is set. */
 bool evaluate_scheduled(void);

@@ -417,6 +417,12 @@ Leaf leaf_data(Leaf leaf, void **data)
     return leaf_with_node(jit_var_data(leaf_index(leaf), data), leaf);
 }
 
+Leaf leaf_migrate(Leaf leaf, JitBackend backend)
+{
+    /* The backend that entries go to may be one that nothing has used so far. */
+    return leaf_of(jit_init(backend) ? jit_var_migrate(leaf_index(leaf), backend) : 0);
+}
+
 Leaf leaf_lend(Leaf leaf, uint32_t own, void **data)
 {
     return leaf_with_node(jit_var_lend(leaf_index(leaf), own, data), leaf);

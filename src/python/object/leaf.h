@@ -347,9 +347,12 @@ bool leaf_eval(Leaf leaf);
 bool leaf_eval_writes(Leaf leaf);
 /** One entry. False: the core's error is set. */
 bool leaf_read(Leaf leaf, size_t offset, void *entry);
-/** The variable in memory and the address of its first entry. */
+/** The variable in memory and the address of its first entry, on its device. */
 Leaf leaf_data(Leaf leaf, void **data);
-/** The same, lent to somebody who writes to it (jit_var_lend()). */
+/** The same entries on the device of a backend; the leaf itself if they are there. The
+ *  result has no derivative. */
+Leaf leaf_migrate(Leaf leaf, JitBackend backend);
+/** As leaf_data(), lent to somebody who writes to it (jit_var_lend()). */
 Leaf leaf_lend(Leaf leaf, uint32_t own, void **data);
 void leaf_gather_whole_back(Leaf leaf);
 /** The variable with that name. */

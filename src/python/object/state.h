@@ -49,7 +49,7 @@ struct State {
     struct Size *sizes;             /* those that are alive */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];
-    PyObject *events[BACKEND_COUNT]; /* classes of events, NULL until needed */
+    PyObject *events[TRACED_COUNT]; /* classes of events, NULL until needed */
     /* Result of promoting two operand classes, filled lazily: 0 not yet known, else
        id + 1, or PROMOTE_NEVER. See promote.c. */
     uint16_t (*promotion)[OPERAND_COUNT];

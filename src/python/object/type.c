@@ -55,20 +55,34 @@ static const Shape shapes[] = {
 
 enum { SHAPE_COUNT = sizeof(shapes) / sizeof(*shapes) };
 
-typedef struct FamilyRow {
-    const char *module, *event; /* class of events, NULL: none */
+typedef struct Backend {
     JitBackend backend;
-    Family diff, detached; /* the same types with derivatives, and without */
-} FamilyRow;
+    const char *name, *modules[2], *event; /* of types without and with derivatives;
+                                              the class of events */
+    int place;
+} Backend;
 
-static const FamilyRow families[FAMILY_COUNT] = {
-    [FAMILY_SCALAR] = { "drjit.scalar", NULL, JitBackendNone, FAMILY_SCALAR,
-                        FAMILY_SCALAR },
-    [FAMILY_LLVM] = { "drjit.llvm", "drjit.llvm.Event", JitBackendLLVM, FAMILY_LLVM_AD,
-                      FAMILY_LLVM },
-    [FAMILY_LLVM_AD] = { "drjit.llvm.ad", "drjit.llvm.Event", JitBackendLLVM,
-                         FAMILY_LLVM_AD, FAMILY_LLVM },
+static const Backend backends[TRACED_COUNT + 1] = { /* as family_row() counts */
+    { JitBackendNone, "scalar", {"drjit.scalar", NULL}, NULL, PLACE_HOST },
+#define BACKEND(id, name, place)                                                \
+    {JitBackend##id, name, {"drjit." name, "drjit." name ".ad"}, \
+     "drjit." name ".Event", place},
+#include "python/object/backends.def"
+#undef BACKEND
 };
+
+static const char *module_of(int family)
+{
+    return backends[family_row(family)].modules[family_is_diff(family)];
+}
+
+JitBackend type_backend_at(int place)
+{
+    for (int i = 1; i <= TRACED_COUNT; i++)
+        if (backends[i].place == place)
+            return backends[i].backend;
+    return JitBackendNone;
+}
 
 /* ---------------------------------------------------------------- entry types */
 
@@ -111,14 +125,6 @@ const char *type_entry_name(VarType type)
 {
     const char *name = entry_texts[type].name;
     return name ? name : "void"; /* no array has such entries */
-}
-
-JitBackend type_backend(const State *state)
-{
-    int found = FAMILY_LLVM;
-    for (int family = FAMILY_COUNT - 1; family > FAMILY_SCALAR; family--)
-        found = state->family_ready[family] ? family : found;
-    return families[found].backend;
 }
 
 /* ---------------------------------------------------------------- finding types */
@@ -164,6 +170,16 @@ uint16_t type_find(Family family, Kind kind, int ndim, const int8_t *dims,
     return TYPE_NONE;
 }
 
+const TypeInfo *type_of_backend(const State *state, JitBackend backend, Kind kind,
+                                VarType entry)
+{
+    int family = family_with(FAMILY_COUNT - 1, false);
+    while (family > FAMILY_SCALAR && backends[family_row(family)].backend != backend)
+        family -= 2;
+    const uint16_t id = type_find((Family) family, kind, 0, NULL, entry);
+    return family > FAMILY_SCALAR && id != TYPE_NONE ? &state->types[id] : NULL;
+}
+
 uint16_t type_with_entry(const TypeInfo *info, VarType entry)
 {
     uint16_t id = type_find(info->family, info->kind, info->ndim, info->dims, entry);
@@ -174,12 +190,12 @@ uint16_t type_with_entry(const TypeInfo *info, VarType entry)
 
 const TypeInfo *type_diff(const TypeInfo *info)
 {
-    return &info->state->types[type_in_family(info, families[info->family].diff)];
+    return &info->state->types[type_in_family(info, family_with(info->family, true))];
 }
 
 const TypeInfo *type_detached(const TypeInfo *info)
 {
-    return &info->state->types[type_in_family(info, families[info->family].detached)];
+    return &info->state->types[type_in_family(info, family_with(info->family, false))];
 }
 
 /* ---------------------------------------------------------------- descriptors */
@@ -226,11 +242,12 @@ static bool fill(State *state, Family family, int shape, int entry)
     t->id = id;
     t->family = (uint8_t) family;
     t->kind = (uint8_t) s->kind;
-    t->backend = (uint8_t) families[family].backend;
+    t->backend = (uint8_t) backends[family_row(family)].backend;
+    t->place = (uint8_t) backends[family_row(family)].place;
     t->entry = (uint8_t) type;
     t->entry_size = (uint8_t) type_entry_size(type);
-    t->jit = families[family].backend != JitBackendNone;
-    t->diff = families[family].detached != family;
+    t->jit = family_row(family);
+    t->diff = family_is_diff(family);
     t->leaf_size = t->jit ? sizeof(Leaf) : t->entry_size;
     t->ndim = s->ndim;
     memcpy(t->dims, s->dims, sizeof(t->dims));
@@ -245,7 +262,7 @@ static bool fill(State *state, Family family, int shape, int entry)
         s->kind == KIND_TENSOR || s->kind == KIND_LEAF ? s->kind : KIND_ARRAY;
     t->mask = type_find(family, mask_kind, s->ndim, s->dims, VarTypeBool);
 
-    const char *module = families[family].module;
+    const char *module = module_of(family);
     const char *suffix =
         s->kind == KIND_LEAF ? entries[entry].leaf : entries[entry].suffix;
     size_t size = strlen(module) + strlen(s->prefix) + strlen(suffix) + 2;
@@ -267,8 +284,9 @@ bool type_init(State *state)
                 if (shapes[shape].entries >> entry & 1 &&
                     !fill(state, family, shape, entry))
                     return false;
-    state->class_capacity =
-        1024; /* more than twice the number of types, a power of two */
+    state->class_capacity = 1;
+    while (state->class_capacity < 2 * TYPE_COUNT)
+        state->class_capacity *= 2;
     state->classes = PyMem_Calloc(state->class_capacity, sizeof(ClassEntry));
     if (!state->classes)
         PyErr_NoMemory();
@@ -293,7 +311,7 @@ void type_clear(State *state)
         drop_free_list(t);
         Py_CLEAR(t->py);
     }
-    for (int i = 0; i < BACKEND_COUNT; i++)
+    for (int i = 0; i < TRACED_COUNT; i++)
         Py_CLEAR(state->events[i]);
     for (size_t i = 0; state->classes && i < state->class_capacity; i++)
         state->classes[i].cls = NULL;
@@ -307,7 +325,7 @@ int type_traverse(State *state, visitproc visit, void *arg)
         for (uint32_t k = 0; k < t->free_count; k++)
             Py_VISIT(t->py);
     }
-    for (int i = 0; i < BACKEND_COUNT; i++)
+    for (int i = 0; i < TRACED_COUNT; i++)
         Py_VISIT(state->events[i]);
     return 0;
 }
@@ -376,12 +394,14 @@ static PyObject *meta_text(const TypeInfo *t)
         [KIND_QUATERNION] = "  is_quaternion=1,\n",
         [KIND_TENSOR] = "  is_tensor=1,\n",
     };
-    char dims[SHAPE_TEXT];
+    char dims[SHAPE_TEXT], backend[SHAPE_TEXT] = "";
     write_shape(t, dims);
+    if (t->jit)
+        PyOS_snprintf(backend, sizeof(backend), "  backend=%s,\n",
+                      backends[family_row(t->family)].name);
     return PyUnicode_FromFormat("ArrayMeta[\n  type=%s,\n%s%s%s%s  shape=(%s)\n]",
                                 type_entry_name(t->entry),
-                                t->jit ? "  backend=llvm,\n" : "",
-                                t->jit ? "  is_jit=1,\n" : "",
+                                backend, t->jit ? "  is_jit=1,\n" : "",
                                 traits[t->kind] ? traits[t->kind] : "",
                                 t->diff ? "  is_diff=1,\n" : "", dims);
 }
@@ -469,9 +489,9 @@ static bool make_classes(State *state, Family family)
 {
     if (state->family_ready[family])
         return true;
-    JitBackend backend = families[family].backend;
+    JitBackend backend = backends[family_row(family)].backend;
     if (backend != JitBackendNone && !jit_init(backend)) {
-        error_from_core(families[family].module, NULL, 0);
+        error_from_core(strchr(module_of(family), '.') + 1, NULL, 0);
         return false;
     }
     for (int i = 0; i < TYPES_PER_FAMILY; i++) {
@@ -504,10 +524,10 @@ static PyObject *class_or_number(const TypeInfo *t)
 /* Families with one backend have one class of events. */
 static bool bind_event_class(State *state, Family family, PyObject *module_dict)
 {
-    const FamilyRow *row = &families[family];
+    const Backend *row = &backends[family_row(family)];
     if (!row->event)
         return true;
-    PyObject **cls = &state->events[row->backend];
+    PyObject **cls = &state->events[family_row(family) - 1];
     if (!*cls)
         *cls = event_make_class(state, row->event, row->backend);
     return *cls && PyDict_SetItemString(module_dict, "Event", *cls) == 0;
@@ -546,7 +566,7 @@ static PyObject *publish(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "sO!", &name, &PyDict_Type, &dict))
         return NULL;
     for (int i = 0; i < FAMILY_COUNT; i++)
-        if (strcmp(families[i].module, name) == 0) {
+        if (strcmp(module_of(i), name) == 0) {
             if (!type_touch_family(state_of_module(module), i, dict))
                 return NULL;
             Py_RETURN_NONE;
@@ -554,7 +574,24 @@ static PyObject *publish(PyObject *module, PyObject *args)
     return PyErr_Format(PyExc_ValueError, "drjit._publish(): no module '%s'", name);
 }
 
+/* _families(): the modules of array types with their backends (numbers), those of the
+ * best one first. */
+static PyObject *list_families(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    PyObject *found = PyDict_New();
+    for (int i = 1; found && i <= FAMILY_COUNT; i++) { /* drjit.scalar last */
+        const int family = i % FAMILY_COUNT;
+        PyObject *number = PyLong_FromLong(backends[family_row(family)].backend);
+        if (!number || PyDict_SetItemString(found, module_of(family), number) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(number);
+    }
+    return found;
+}
+
 PyMethodDef type_functions[] = {
+    {"_families", list_families, METH_NOARGS, NULL},
     {"_publish", publish, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -12,6 +12,7 @@
 #define PYTHON_TYPE_H
 
 #include "python/object/compat.h"
+#include "python/object/family.h"
 #include "drjit-core/jit.h"
 
 typedef struct State State;
@@ -26,16 +27,8 @@ typedef enum Kind {
     KIND_COUNT
 } Kind;
 
-/* In the order of promotion: an operation on two families is one of the later. */
-typedef enum Family {
-    FAMILY_SCALAR,
-    FAMILY_LLVM,
-    FAMILY_LLVM_AD, /* the same types, with derivatives */
-    FAMILY_COUNT
-} Family;
-
 enum { TYPES_PER_FAMILY = 146, TYPE_COUNT = FAMILY_COUNT * TYPES_PER_FAMILY,
-       TYPE_NONE = 0xffff, DYNAMIC = -1, BACKEND_COUNT = JitBackendLLVM + 1,
+       TYPE_NONE = 0xffff, DYNAMIC = -1,
 #ifdef Py_REF_DEBUG /* such builds of Python count objects where they are made */
        FREE_LIST_LIMIT = 0
 #else
@@ -55,6 +48,7 @@ typedef struct TypeInfo {
     uint8_t family;         /* Family */
     uint8_t kind;           /* Kind */
     uint8_t backend;        /* JitBackend; JitBackendNone for drjit.scalar */
+    uint8_t place;          /* where its memory is, as in backends.def */
     uint8_t entry;          /* VarType of the entries */
     uint8_t entry_size;     /* of an entry in memory, in bytes */
     uint8_t leaf_size; /* bytes a leaf takes in an Array: 8 if jit, else entry_size */
@@ -91,14 +85,20 @@ bool type_touch_family(State *state, Family family, PyObject *module_dict);
  *  (borrowed). NULL: exception. */
 PyTypeObject *type_class(const TypeInfo *info);
 
-/** The backend of traced arrays, where there is none to tell: that of the first family
- *  in use. */
-JitBackend type_backend(const State *state);
+/** A place of memory, as DLPack numbers the kinds of devices. */
+enum { PLACE_HOST = 1 };
+/** The backend whose memory is there, JitBackendNone if there is none. */
+JitBackend type_backend_at(int place);
 
 /** Id of the type with this shape and entry type, TYPE_NONE if there is none. 'dims'
  *  has ndim extents over leaves. */
 uint16_t type_find(Family family, Kind kind, int ndim, const int8_t *dims,
                    VarType entry);
+
+/** The type without derivatives of a backend's variables, a leaf or a tensor; NULL:
+ *  there is none. */
+const TypeInfo *type_of_backend(const State *state, JitBackend backend, Kind kind,
+                                VarType entry);
 
 /** The same shape (and kind, where such a type exists; else KIND_ARRAY) with another
  *  entry type; TYPE_NONE if there is none. */

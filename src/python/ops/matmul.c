@@ -107,8 +107,7 @@ static uint16_t result_type(const Side *a, const Side *b)
     const Side *larger = a->info->entry >= b->info->entry ? a : b;
     const Side *elements = a->info->ndim - a->axes >= b->info->ndim - b->axes ? a : b;
     VarType entry = (VarType) larger->info->entry;
-    Family family = (Family) (a->info->family > b->info->family ? a->info->family
-                                                                : b->info->family);
+    Family family = family_merge(a->info->family, b->info->family);
     int axes = a->axes + b->axes - 2, ndim = axes;
     int8_t dims[4];
     for (int i = 0; i < axes; i++)
@@ -469,6 +468,9 @@ PyObject *matmul_apply(State *state, PyObject *const *args, bool at, bool bt)
     Array *a = array_of(args[0]), *b = array_of(args[1]);
     if (!a || !b)
         Py_RETURN_NOTIMPLEMENTED;
+    const Family family = family_merge(a->info->family, b->info->family);
+    if (!promote_fits("matmul", args, 2, family))
+        return NULL;
     bool tensor_a = a->info->kind == KIND_TENSOR;
     bool tensor_b = b->info->kind == KIND_TENSOR;
     if (tensor_a && tensor_b)

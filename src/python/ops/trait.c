@@ -27,15 +27,20 @@ static const TypeInfo *info_of(PyObject *module, PyObject *arg)
     return type_of_class(state_of_module(module), class_of(arg));
 }
 
+/* Python's class of such entries (new reference). */
+static PyObject *class_of_entry(unsigned entry)
+{
+    return Py_NewRef((PyObject *) (entry == VarTypeBool      ? &PyBool_Type
+                                   : entry >= VarTypeFloat16 ? &PyFloat_Type
+                                                             : &PyLong_Type));
+}
+
 /* The class of a descriptor (new reference): Python's own for leaves of
  * drjit.scalar. */
 static PyObject *class_object(const TypeInfo *t)
 {
-    if (t->jit || t->kind != KIND_LEAF)
-        return Py_XNewRef((PyObject *) type_class(t));
-    return Py_NewRef((PyObject *) (type_is_mask(t)    ? &PyBool_Type
-                                   : type_is_float(t) ? &PyFloat_Type
-                                                      : &PyLong_Type));
+    return t->jit || t->kind != KIND_LEAF ? Py_XNewRef((PyObject *) type_class(t))
+                                          : class_of_entry(t->entry);
 }
 
 static PyObject *class_by_id(const TypeInfo *like, unsigned id)
@@ -55,59 +60,14 @@ static unsigned python_scalar(PyTypeObject *cls)
                                   : 0;
 }
 
-static bool is_array(const TypeInfo *t) { return t; }
-static bool is_half(const TypeInfo *t) { return t->entry == VarTypeFloat16; }
-static bool is_integral(const TypeInfo *t)
-{
-    return !type_is_float(t) && !type_is_mask(t);
-}
-static bool is_arithmetic(const TypeInfo *t) { return !type_is_mask(t); }
-static bool is_signed(const TypeInfo *t) { return type_is_signed(t->entry); }
-static bool is_unsigned(const TypeInfo *t) { return !type_is_signed(t->entry); }
-static bool is_jit(const TypeInfo *t) { return t->jit; }
-static bool is_diff(const TypeInfo *t) { return t->diff; }
-static bool is_vector(const TypeInfo *t) { return t->kind == KIND_ARRAY; }
-static bool is_complex(const TypeInfo *t) { return t->kind == KIND_COMPLEX; }
-static bool is_matrix(const TypeInfo *t) { return t->kind == KIND_MATRIX; }
-static bool is_quaternion(const TypeInfo *t) { return t->kind == KIND_QUATERNION; }
-static bool is_tensor(const TypeInfo *t) { return t->kind == KIND_TENSOR; }
-
-static bool is_dynamic(const TypeInfo *t)
-{
-    return t->jit || t->dynamic || t->kind == KIND_TENSOR;
-}
-
-static PyObject *answer(PyObject *module, PyObject *arg,
-                        bool (*holds)(const TypeInfo *), unsigned scalars)
-{
-    const TypeInfo *t = info_of(module, arg);
-    return PyBool_FromLong(t ? holds(t)
-                             : (python_scalar(class_of(arg)) & scalars) != 0);
-}
-
-#define TRAIT(name, holds, scalars)                            \
-    static PyObject *name##_v(PyObject *module, PyObject *arg) \
-    {                                                          \
-        return answer(module, arg, holds, scalars);            \
+#define TRAIT(name, holds, scalars, doc)                                      \
+    static PyObject *name##_v(PyObject *module, PyObject *arg)                \
+    {                                                                         \
+        const TypeInfo *t = info_of(module, arg);                             \
+        return PyBool_FromLong(t ? (holds)                                    \
+                                 : python_scalar(class_of(arg)) & (scalars)); \
     }
-
-TRAIT(is_array, is_array, 0)
-TRAIT(is_mask, type_is_mask, OF_BOOL)
-TRAIT(is_half, is_half, 0)
-TRAIT(is_float, type_is_float, OF_FLOAT)
-TRAIT(is_integral, is_integral, OF_INT)
-TRAIT(is_arithmetic, is_arithmetic, OF_INT | OF_FLOAT)
-TRAIT(is_signed, is_signed, OF_INT | OF_FLOAT)
-TRAIT(is_unsigned, is_unsigned, OF_BOOL)
-TRAIT(is_dynamic, is_dynamic, 0)
-TRAIT(is_jit, is_jit, 0)
-TRAIT(is_diff, is_diff, 0)
-TRAIT(is_vector, is_vector, 0)
-TRAIT(is_complex, is_complex, 0)
-TRAIT(is_matrix, is_matrix, 0)
-TRAIT(is_quaternion, is_quaternion, 0)
-TRAIT(is_tensor, is_tensor, 0)
-TRAIT(is_special, type_is_special, 0)
+#include "python/ops/trait.def"
 #undef TRAIT
 
 static PyObject *is_struct_v(PyObject *module, PyObject *arg)
@@ -157,19 +117,12 @@ static PyObject *itemsize_v(PyObject *module, PyObject *arg)
 
 /* ---------------------------------------------------------------- type -> type */
 
-static PyObject *scalar_class(const TypeInfo *t)
-{
-    return Py_NewRef((PyObject *) (type_is_mask(t)    ? &PyBool_Type
-                                   : type_is_float(t) ? &PyFloat_Type
-                                                      : &PyLong_Type));
-}
-
 static PyObject *value_t(PyObject *module, PyObject *arg)
 {
     const TypeInfo *t = info_of(module, arg);
     if (!t)
         return Py_NewRef((PyObject *) class_of(arg));
-    return t->ndim == 0 ? scalar_class(t) : class_by_id(t, t->value);
+    return t->ndim == 0 ? class_of_entry(t->entry) : class_by_id(t, t->value);
 }
 
 static PyObject *mask_t(PyObject *module, PyObject *arg)
@@ -181,7 +134,7 @@ static PyObject *mask_t(PyObject *module, PyObject *arg)
 static PyObject *scalar_t(PyObject *module, PyObject *arg)
 {
     const TypeInfo *t = info_of(module, arg);
-    return t ? scalar_class(t) : Py_NewRef((PyObject *) class_of(arg));
+    return t ? class_of_entry(t->entry) : Py_NewRef((PyObject *) class_of(arg));
 }
 
 static PyObject *array_t(PyObject *module, PyObject *arg)
@@ -264,32 +217,13 @@ static PyObject *with_entry(PyObject *module, PyObject *arg, const char *operati
 {
     const TypeInfo *t = info_of(module, arg);
     if (!t)
-        return Py_NewRef((PyObject *) (entry == VarTypeBool     ? &PyBool_Type
-                                       : entry >= VarTypeFloat16 ? &PyFloat_Type
-                                                                 : &PyLong_Type));
+        return class_of_entry(entry);
     uint16_t id = t->entry == entry
                       ? t->id
                       : type_find(t->family, t->kind, t->ndim, t->dims, entry);
     return id == TYPE_NONE ? no_such_type(operation, arg, type_entry_name(entry))
                            : class_by_id(t, id);
 }
-
-#define SIZED(name, entry)                                           \
-    static PyObject *name##_array_t(PyObject *module, PyObject *arg) \
-    {                                                                \
-        return with_entry(module, arg, #name "_array_t", entry);     \
-    }
-
-SIZED(int8, VarTypeInt8)
-SIZED(uint8, VarTypeUInt8)
-SIZED(int32, VarTypeInt32)
-SIZED(uint32, VarTypeUInt32)
-SIZED(int64, VarTypeInt64)
-SIZED(uint64, VarTypeUInt64)
-SIZED(float16, VarTypeFloat16)
-SIZED(float32, VarTypeFloat32)
-SIZED(float64, VarTypeFloat64)
-#undef SIZED
 
 /* Signed integers, unsigned ones, or floats of the same size. */
 static PyObject *same_size(PyObject *module, PyObject *arg, const char *operation,
@@ -305,20 +239,19 @@ static PyObject *same_size(PyObject *module, PyObject *arg, const char *operatio
     return with_entry(module, arg, operation, entry);
 }
 
-static PyObject *int_array_t(PyObject *module, PyObject *arg)
-{
-    return same_size(module, arg, "int_array_t", 'i');
-}
-
-static PyObject *uint_array_t(PyObject *module, PyObject *arg)
-{
-    return same_size(module, arg, "uint_array_t", 'u');
-}
-
-static PyObject *float_array_t(PyObject *module, PyObject *arg)
-{
-    return same_size(module, arg, "float_array_t", 'f');
-}
+#define ENTRY(name, type, doc)                                \
+    static PyObject *name(PyObject *module, PyObject *arg)    \
+    {                                                         \
+        return with_entry(module, arg, #name, VarType##type); \
+    }
+#define SIZED(name, nature, doc)                           \
+    static PyObject *name(PyObject *module, PyObject *arg) \
+    {                                                      \
+        return same_size(module, arg, #name, nature);      \
+    }
+#include "python/ops/trait.def"
+#undef ENTRY
+#undef SIZED
 
 static bool read_entry(PyObject *module, const char *operation, PyObject *arg,
                        VarType *entry)
@@ -552,58 +485,14 @@ static PyObject *expr_t(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return result;
 }
 
-#define V(name, doc) {#name "_v", name##_v, METH_O, #name "_v(arg, /)\n--\n\n" doc}
-#define T(name, doc) {#name, name, METH_O, #name "(arg, /)\n--\n\n" doc}
-
 PyMethodDef trait_functions[] = {
-    V(is_array, "Is it an array or tensor, or such a type?"),
-    V(is_mask, "Are the entries booleans?"),
-    V(is_half, "Are the entries half precision numbers?"),
-    V(is_float, "Are the entries floating point numbers?"),
-    V(is_integral, "Are the entries integers?"),
-    V(is_arithmetic, "Are the entries numbers (not booleans)?"),
-    V(is_signed, "Are the entries signed?"),
-    V(is_unsigned, "Are the entries unsigned integers or booleans?"),
-    V(is_dynamic, "Is there an extent that the type leaves open?"),
-    V(is_jit, "Is the computation traced by a just-in-time compiler?"),
-    V(is_diff, "Does the type track derivatives?"),
-    V(is_vector, "Is it an array with plain vector semantics?"),
-    V(is_complex, "Is it a complex number type?"),
-    V(is_matrix, "Is it a matrix type?"),
-    V(is_quaternion, "Is it a quaternion type?"),
-    V(is_tensor, "Is it a tensor type?"),
-    V(is_special, "Is it a matrix, complex number or quaternion type?"),
-    V(is_struct, "Is it a class with DRJIT_STRUCT? (A data class is not.)"),
-    { "type_v", type_v, METH_O, "type_v(arg, /)\n--\n\nEntry type (a VarType)." },
-    { "backend_v", backend_v, METH_O,
-      "backend_v(arg, /)\n--\n\nBackend (a JitBackend)." },
-    { "size_v", size_v, METH_O,
-      "size_v(arg, /)\n--\n\nFirst extent; -1 if dynamic, 1 if no array." },
-    { "depth_v", depth_v, METH_O,
-      "depth_v(arg, /)\n--\n\nNumber of nested extents; 0 if no array." },
-    { "itemsize_v", itemsize_v, METH_O,
-      "itemsize_v(arg, /)\n--\n\nBytes of an entry." },
-    T(value_t, "Type of arg[0]; the argument's own type if it is no array."),
-    T(mask_t, "Type of comparison results."),
-    T(scalar_t, "Python type of the entries."),
-    T(array_t, "Plain array type with the same contents."),
-    T(leaf_t, "The innermost type that is still an array."),
-    T(matrix_t, "Matrix type of the same size, or None."),
-    T(tensor_t, "Tensor type with the same entries, or None."),
-    T(detached_t, "The same type without derivatives."),
-    T(diff_array_t, "The same type with derivatives."),
-    T(int_array_t, "Same shape, signed integers of the same size."),
-    T(uint_array_t, "Same shape, unsigned integers of the same size."),
-    T(float_array_t, "Same shape, floating point numbers of the same size."),
-    T(int8_array_t, "Same shape, entries int8."),
-    T(uint8_array_t, "Same shape, entries uint8."),
-    T(int32_array_t, "Same shape, entries int32."),
-    T(uint32_array_t, "Same shape, entries uint32."),
-    T(int64_array_t, "Same shape, entries int64."),
-    T(uint64_array_t, "Same shape, entries uint64."),
-    T(float16_array_t, "Same shape, entries float16."),
-    T(float32_array_t, "Same shape, entries float32."),
-    T(float64_array_t, "Same shape, entries float64."),
+#define ROW(name, function, doc) \
+    { name, function, METH_O, name "(arg, /)\n--\n\n" doc },
+#define TRAIT(name, holds, scalars, doc) ROW(#name "_v", name##_v, doc)
+#define OTHER(name, doc) ROW(#name, name, doc)
+#define ENTRY(name, type, doc) ROW(#name, name, doc)
+#define SIZED(name, nature, doc) ROW(#name, name, doc)
+#include "python/ops/trait.def"
     { "replace_type_t", METHOD(replace_type_t), METH_FASTCALL,
       "replace_type_t(arg, type, /)\n--\n\nSame shape with entries of another "
       "VarType." },

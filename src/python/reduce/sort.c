@@ -130,25 +130,23 @@ static Leaf run_permutation(Leaf leaf, void *argument)
 {
     Permutation *p = argument;
     p->ok = false;
-    void *keys;
+    void *keys, *out;
     size_t size = leaf_size(leaf);
     jit_error_clear();
     if (!keys_valid(leaf, p->buckets))
         return 0;
-    Leaf evaluated = leaf_data(leaf, &keys), result = 0;
-    if (!evaluated)
-        return 0;
-    JitBackend backend = (JitBackend) p->info->backend;
-    uint32_t *out = jit_malloc(backend, size * sizeof(*out));
-    if (out && jit_sync_thread())
-        jit_block_mkperm(backend, keys, (uint32_t) size, p->block, p->buckets, out,
-                         NULL, &p->ok);
-    if (p->ok)
-        result = leaf_copy(p->info, out, size);
-    p->ok = result;
-    jit_free(out);
+    Leaf evaluated = leaf_data(leaf, &keys);
+    Leaf undefined = evaluated ? leaf_undefined(p->info, size) : 0;
+    Leaf result = undefined ? leaf_data(undefined, &out) : 0;
+    if (result && jit_sync_thread())
+        jit_block_mkperm((JitBackend) p->info->backend, keys, (uint32_t) size, p->block,
+                         p->buckets, out, NULL, &p->ok);
     leaf_unref(evaluated);
-    return result;
+    leaf_unref(undefined);
+    if (p->ok)
+        return result;
+    leaf_unref(result);
+    return 0;
 }
 
 static PyObject *block_mkperm(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

@@ -254,13 +254,7 @@ static const TypeInfo *type_of_variable(State *state, Leaf leaf)
     VarInfo info;
     if (leaf == 0 || !leaf_info(leaf, &info))
         return NULL;
-    for (int family = 0; family < FAMILY_COUNT; family++) {
-        uint16_t id = type_find((Family) family, KIND_LEAF, 0, NULL, info.type);
-        if (state->family_ready[family] && id != TYPE_NONE && state->types[id].jit &&
-            state->types[id].backend == info.backend)
-            return &state->types[id];
-    }
-    return NULL;
+    return type_of_backend(state, info.backend, KIND_LEAF, info.type);
 }
 
 /* The array of one variable. */
