@@ -64,7 +64,9 @@ _FUNCTIONS = {
         "row_stack split squeeze stack swapaxes take take_interp transpose upsample "
         "vstack"
     ),
+    "_shape.replicate": "repeat tile",
     "_shape.resample": "convolve resample",
+    "_shape.reshape": "reshape",
     "_shape.sorting": "argsort binary_search sort",
     "_shape.statistics": (
         "all_nested all_or any_nested any_or argmax argmin block_prefix_sum count "
