@@ -56,6 +56,7 @@ _FUNCTIONS = {
         "quat_to_matrix rotate slerp trace transform_compose transform_decompose "
         "unit_angle"
     ),
+    "_math.norms": "abs_dot norm squared_norm",
     "_math.scalar_math": "mulsign sign sqr square",
     "_math.special": "cot erfc",
     "_shape.grids": "meshgrid",
