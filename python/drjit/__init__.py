@@ -60,6 +60,7 @@ _FUNCTIONS = {
     "_math.scalar_math": "mulsign sign sqr square",
     "_math.special": "cot erfc",
     "_shape.grids": "meshgrid",
+    "_shape.ranges": "arange linspace",
     "_shape.rearrange": (
         "array_split column_stack concat dstack expand_dims hstack moveaxis reverse "
         "row_stack split squeeze stack swapaxes take take_interp transpose upsample "

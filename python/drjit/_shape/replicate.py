@@ -16,6 +16,7 @@ from .axes import (
     ShapeError,
     axis_index,
     check_entries,
+    counter,
     entries_of,
     gather_whole,
     is_array,
@@ -70,7 +71,7 @@ def _replicated(fn: str, value: Any, count: int) -> Any:
         return value
     size = len(value)
     check_entries(fn, size * count)
-    lane = dr.arange(dr.uint32_array_t(type(value)), size * count)
+    lane = counter(dr.uint32_array_t(type(value)), size * count)
     if not size:
         return value
     return dr.gather(type(value), value, lane % size if fn == "tile" else lane // count)
@@ -165,7 +166,7 @@ def _positions(value: Any, size: int, repeats: Any) -> Any:
     if not dr.is_jit_v(value):
         return small([k for k in range(size) for _ in range(wide[k])])
     # An entry of the result comes from the first run that ends behind it.
-    lane = dr.arange(type(wide), total)
+    lane = counter(type(wide), total)
     return dr.binary_search(
         0, size, lambda k: gather_whole(type(wide), ends, small(k)) <= lane
     )

@@ -18,7 +18,7 @@ from operator import index
 import drjit
 
 from .._core import ArrayBase, is_array_v, is_jit_v, is_tensor_v, tensor_t, width
-from .axes import gather_whole, is_dynamic_1d
+from .axes import counter, gather_whole, is_dynamic_1d
 
 TYPE_CHECKING = False  # that of typing, which takes long to import
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _shrunk(value: Any, size: int, count: int) -> Any:
         _fail(RuntimeError, f"cannot shrink {size} entries to {count}", value)
     if is_jit_v(value):
         return _core._shrink(value, int(count))
-    lanes = dr.arange(dr.uint32_array_t(type(value)), count)
+    lanes = counter(dr.uint32_array_t(type(value)), count)
     return gather_whole(type(value), value, lanes)
 
 
