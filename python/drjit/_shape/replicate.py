@@ -12,6 +12,7 @@ import operator
 
 import drjit
 
+from .._core import ArrayBase, is_jit_v, is_tensor_v
 from .axes import (
     ShapeError,
     axis_index,
@@ -65,7 +66,7 @@ def _replicated(fn: str, value: Any, count: int) -> Any:
     """A flat or nested array with a number of copies."""
     if count == 1:
         return value
-    if dr.is_jit_v(value):
+    if is_jit_v(value):
         return (_core._tile if fn == "tile" else _core._repeat)(value, count)
     if not is_dynamic_1d(value):
         return value
@@ -89,6 +90,8 @@ def tile(value: Any, count: Any = None, *, reps: Any = None) -> Any:
         count = _integer("tile", count)
         if count == 1:
             return value
+    if isinstance(value, ArrayBase):
+        return _tile_leaf(value, count)
     return _core._tree_map("tile", lambda leaf: _tile_leaf(leaf, count), value)
 
 
@@ -104,6 +107,8 @@ def repeat(
     count = count if repeats is None else repeats
     if _is_single(count):
         count = _integer("repeat", count)
+    if isinstance(value, ArrayBase):
+        return _repeat_leaf(value, count, axis)
     return _core._tree_map(
         "repeat", lambda leaf: _repeat_leaf(leaf, count, axis), value
     )
@@ -111,8 +116,10 @@ def repeat(
 
 def _tile_leaf(value: Any, count: Any) -> Any:
     """Copies of an array side by side, along the last axes, one number for each."""
-    if not is_array(value):
+    if not isinstance(value, ArrayBase):
         return value
+    if type(count) is int and not is_tensor_v(value):
+        return _replicated("tile", value, count)
     counts = [count] if _is_single(count) else list(count)
     counts = [_integer("tile", number) for number in counts]
     if not is_tensor(value):
@@ -174,9 +181,11 @@ def _positions(value: Any, size: int, repeats: Any) -> Any:
 
 def _repeat_leaf(value: Any, repeats: Any, axis: Any) -> Any:
     """Each entry several times: the same number for all, or one for each."""
-    if not is_array(value):
+    if not isinstance(value, ArrayBase):
         return value
-    if not is_tensor(value):
+    if not is_tensor_v(value):
+        if type(repeats) is int and axis is None:
+            return _replicated("repeat", value, repeats)
         axis_index("repeat", 0 if axis is None else axis, 1)
         if _is_single(repeats):
             return _replicated("repeat", value, repeats)

@@ -17,7 +17,17 @@ from operator import index
 
 import drjit
 
-from .._core import ArrayBase, is_array_v, is_jit_v, is_tensor_v, tensor_t, width
+from .._core import (
+    ArrayBase,
+    array_t,
+    is_array_v,
+    is_jit_v,
+    is_tensor_v,
+    ravel,
+    size_v,
+    tensor_t,
+    width,
+)
 from .axes import counter, gather_whole, is_dynamic_1d
 
 TYPE_CHECKING = False  # that of typing, which takes long to import
@@ -145,8 +155,8 @@ def _other(
     value: Any, dtype: type, extents: list[int], free: int, order: str, shrink: bool
 ) -> Any:
     """An array of another type with the entries of a value."""
-    storage = dr.array_t(tensor_t(dtype))
-    flat = dr.ravel(value, order) if isinstance(value, ArrayBase) else value
+    storage = array_t(tensor_t(dtype))
+    flat = ravel(value, order) if isinstance(value, ArrayBase) else value
     if type(flat) is not storage:
         flat = storage(flat)
     if dtype is storage:
@@ -154,7 +164,7 @@ def _other(
     shape = _resolve(flat, width(flat), extents, free)
     if is_tensor_v(dtype):
         return dtype(flat, shape)
-    dynamic = dr.size_v(dtype) == dr.Dynamic
+    dynamic = size_v(dtype) < 0
     if dynamic and len(shape) != 2:
         _fail_layout(flat, dtype)
     made = _core._unravel(dtype, flat, order, shape[0] if dynamic else -1)
@@ -179,8 +189,8 @@ def _typed(
 
 def _untyped(value: Any, shape: Any, order: str = "A", shrink: bool = False) -> Any:
     extents, free = _read(shape, order, shrink)
-    if is_tensor_v(value):
-        return _tensor(value, extents, free, order, shrink)
+    if isinstance(value, ArrayBase):
+        return _leaf(value, extents, free, order, shrink)
     return _core._tree_map(
         "reshape", lambda leaf: _leaf(leaf, extents, free, order, shrink), value
     )
