@@ -5,8 +5,8 @@ and remainders of them are sizes again, as far as 64 bits have room, and
 comparisons become conditions of the recording. Whatever else needs the number (a hash,
 a float, ...) binds the recording to it: ``index(size)``.
 
-The class is none of int's, since C code reads these without a call. Its objects say
-that they are of class int, and do what an int does.
+The class does not derive from int, since C code reads these without a call. Its objects
+say that they are of class int, and do what an int does.
 """
 
 from __future__ import annotations

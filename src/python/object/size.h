@@ -3,8 +3,8 @@
  * know where they come from (drjit-core/freeze.h)
  *
  * The class of these is written in Python (drjit._freeze.size), on handles and what the
- * core does with them. It is none of int's, since C code reads its objects without a
- * call. Whatever needs the number (__index__, ...) binds the recording to it.
+ * core does with them. It does not derive from int, since C code reads its objects
+ * without a call. Whatever needs the number (__index__, ...) binds the recording to it.
  */
 #ifndef PYTHON_SIZE_H
 #define PYTHON_SIZE_H
