@@ -108,14 +108,14 @@ def _resolve(value: Any, size: int, extents: list[int], free: int) -> tuple[int,
     return tuple(extents)
 
 
-def _shrunk(value: Any, size: int, count: int) -> Any:
-    """The first entries of each leaf."""
+def _shrunk(value: Any, array: Any, size: int, count: int) -> Any:
+    """The first entries of each leaf of an array, or of that of a tensor."""
     if count > size:
         _fail(RuntimeError, f"cannot shrink {size} entries to {count}", value)
-    if is_jit_v(value):
-        return _core._shrink(value, int(count))
-    lanes = counter(dr.uint32_array_t(type(value)), count)
-    return gather_whole(type(value), value, lanes)
+    if is_jit_v(array):
+        return _core._shrink(array, int(count))
+    lanes = counter(dr.uint32_array_t(type(array)), count)
+    return gather_whole(type(array), array, lanes)
 
 
 def _tensor(value: Any, extents: list[int], free: int, order: str, shrink: bool) -> Any:
@@ -123,7 +123,7 @@ def _tensor(value: Any, extents: list[int], free: int, order: str, shrink: bool)
         _fail(RuntimeError, "'order' is 'F', tensors have 'C' only", value)
     flat = value.array
     if shrink and free < 0:
-        flat, shape = _shrunk(flat, width(flat), prod(extents)), tuple(extents)
+        flat, shape = _shrunk(value, flat, width(flat), prod(extents)), tuple(extents)
     else:
         shape = _resolve(value, width(flat), extents, free)
     return type(value)(flat, shape)
@@ -134,7 +134,7 @@ def _same(value: Any, extents: list[int], free: int, shrink: bool) -> Any:
     shape = _core._shape_of(value)
     if shrink and free < 0 and (is_jit_v(value) or is_dynamic_1d(value)):
         if len(extents) == 1 or tuple(extents[:-1]) == shape[:-1]:
-            return _shrunk(value, shape[-1], extents[-1])
+            return _shrunk(value, value, shape[-1], extents[-1])
     if (
         len(shape) != len(extents)
         or _resolve(value, prod(shape), extents, free) != shape
