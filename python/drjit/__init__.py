@@ -56,15 +56,19 @@ _FUNCTIONS = {
         "quat_to_matrix rotate slerp trace transform_compose transform_decompose "
         "unit_angle"
     ),
+    "_math.norms": "abs_dot norm squared_norm",
     "_math.scalar_math": "mulsign sign sqr square",
     "_math.special": "cot erfc",
     "_shape.grids": "meshgrid",
+    "_shape.ranges": "arange linspace",
     "_shape.rearrange": (
         "array_split column_stack concat dstack expand_dims hstack moveaxis reverse "
         "row_stack split squeeze stack swapaxes take take_interp transpose upsample "
         "vstack"
     ),
+    "_shape.replicate": "repeat tile",
     "_shape.resample": "convolve resample",
+    "_shape.reshape": "reshape",
     "_shape.sorting": "argsort binary_search sort",
     "_shape.statistics": (
         "all_nested all_or any_nested any_or argmax argmin block_prefix_sum count "

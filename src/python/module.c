@@ -267,6 +267,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->reads);
     Py_VISIT(state->frozen);
     Py_VISIT(state->size);
+    Py_VISIT(state->size_class);
     Py_VISIT(state->log_callback);
     int stop = enum_traverse(state, visit, arg);
     return stop ? stop : type_traverse(state, visit, arg);
@@ -300,6 +301,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->snapshot);
     Py_CLEAR(state->reads);
     Py_CLEAR(state->frozen);
+    Py_CLEAR(state->size_class);
     Py_CLEAR(state->size);
     Py_CLEAR(state->array_base);
     type_clear(state);

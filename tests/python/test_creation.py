@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import drjit as dr
 import drjit.llvm as llvm
@@ -343,3 +345,27 @@ def test_structures_without_defaults(name: str) -> None:
     with pytest.raises(TypeError, match="Faulty could not be constructed") as info:
         make(Faulty)
     assert "own" in str(info.value.__cause__)
+
+
+def test_fields_that_change_are_seen() -> None:
+    """What is known of the fields of a class is kept until they are others."""
+
+    class Struct:
+        DRJIT_STRUCT: ClassVar[dict[str, Any]] = {"a": llvm.Float, "b": llvm.Int}
+
+    def types(cls: Any = Struct) -> list[type]:
+        made = dr.zeros(cls, 2)
+        return [type(getattr(made, name)) for name in cls.DRJIT_STRUCT]
+
+    for _ in range(2):
+        assert types() == [llvm.Float, llvm.Int]
+    Struct.DRJIT_STRUCT["a"] = llvm.UInt
+    assert types() == [llvm.UInt, llvm.Int]
+    Struct.DRJIT_STRUCT = {"b": llvm.Int, "a": llvm.UInt}
+    assert types() == [llvm.Int, llvm.UInt]
+    Struct.DRJIT_STRUCT = {"c": llvm.Array2f}
+    assert types() == [llvm.Array2f]
+    gone = weakref.ref(Struct)
+    del Struct, types
+    gc.collect()
+    assert gone() is None

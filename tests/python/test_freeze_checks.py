@@ -4,6 +4,7 @@ what it does is compared with what was recorded."""
 from __future__ import annotations
 
 import random
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +43,20 @@ def test_what_is_not_certain() -> None:
     settings.factor = 3.0  # type: ignore[attr-defined]
     found = [bool(dr.all(f(ramp(4)) == ramp(4) * 3)[0]) for _ in range(5)]
     assert found[2:] == [True] * 3 and f.n_recordings == 1
+
+
+def test_first_imports_are_certain() -> None:
+    """As those of functions of this package that are written in Python."""
+
+    @dr.freeze
+    def f(x: Float) -> Float:
+        import colorsys
+
+        return x * colorsys.rgb_to_hsv(1, 0, 0)[2]
+
+    sys.modules.pop("colorsys", None)
+    assert dr.all(f(ramp(4)) == ramp(4))
+    assert "colorsys" in sys.modules and "not certain" not in f.explain()
 
 
 NAME = "ask" + "ed"  # who looks for names in code does not find it

@@ -573,7 +573,7 @@ Named = collections.namedtuple("Named", "a b")
 
 def sizes_within(value: Any, depth: int = 0) -> bool:
     """Is there a size somewhere in a value?"""
-    if type(value) is dr._core._Size:
+    if isinstance(value, dr._core._Size):
         return True
     if depth > 6 or isinstance(value, (dr.ArrayBase, str)):
         return False

@@ -311,7 +311,7 @@ def test_causes_of_components() -> None:
 
 
 def test_functions_belong_to_the_public_module() -> None:
-    for name in ("sin", "gather", "sum", "reshape"):
+    for name in ("sin", "gather", "sum", "ravel"):
         function = getattr(dr, name)
         assert function.__module__ == "drjit"
         assert pickle.loads(pickle.dumps(function)) is function

@@ -1,6 +1,6 @@
 """Sizes of arrays that functions have in hand while they are recorded.
 
-They are not ``int`` (``_core._Size``), and stay among what is recorded. What a function
+They are not ``int`` (:py:mod:`.size`), and stay among what is recorded. What a function
 leaves behind, as its result or elsewhere, has plain numbers in their place, as it has
 when the recording is repeated:
 
@@ -23,7 +23,7 @@ from typing import Any
 
 from drjit import _core
 
-_Size = _core._Size
+from .size import Size as _Size
 
 # Exceptions that may say "this is no int". Others are the function's own, which is not
 # called once more for them.

@@ -84,7 +84,9 @@ def _unsure_of_code(name: str, module: str) -> str | None:
     """The same of a function in Python that does not count."""
     top = module.partition(".")[0]
     names = _UNSAFE_CODE.get(top)
-    if names is None:
+    if module == "importlib._bootstrap":
+        safe = True  # an import: the next time, the module is there
+    elif names is None:
         safe = top in _PURE or top.startswith("namedtuple_")
     else:
         safe = name not in names

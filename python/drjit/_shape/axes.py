@@ -26,6 +26,9 @@ _core: Any = importlib.import_module("drjit._core")
 # conditional or loop that runs at once, which is about its lanes, is set aside.
 run_whole = _core._whole
 
+# counter(dtype, size) is arange(dtype, size).
+counter = _core._counter
+
 # Positions are 32-bit: an array with more entries cannot be gathered from.
 _MAX_ENTRIES = 2**32 - 1
 

@@ -9,6 +9,7 @@ import drjit
 from .axes import (
     ShapeError,
     check_entries,
+    counter,
     entries_of,
     gather_whole,
     is_dynamic_1d,
@@ -62,7 +63,7 @@ def meshgrid(*args: Any, indexing: str = "xy") -> tuple[Any, ...]:
             result[k] = type(args[k])(dr.empty(type(flat), 0))
             continue
         inner //= entries_of(flat)
-        index = dr.arange(dr.uint32_array_t(type(flat)), count) // inner
+        index = counter(dr.uint32_array_t(type(flat)), count) // inner
         if rank > 0:
             index = index % entries_of(flat)
         result[k] = type(args[k])(gather_whole(type(flat), flat, index))

@@ -20,6 +20,7 @@ from .axes import (
     axis_index,
     axis_tuple,
     check_entries,
+    counter,
     deprecated,
     entries_of,
     gather_whole,
@@ -45,7 +46,7 @@ _core: Any = importlib.import_module("drjit._core")
 
 def _positions(array: Any, count: int) -> Any:
     """The sequence 0, 1, ..., count - 1 in the UInt32 array type next to ``array``."""
-    return dr.arange(dr.uint32_array_t(type(array)), count)
+    return counter(dr.uint32_array_t(type(array)), count)
 
 
 def _with_shape(tensor: Any, array: Any, shape: Sequence[int]) -> Any:

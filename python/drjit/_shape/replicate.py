@@ -1,20 +1,23 @@
-"""tile() and repeat() beyond one number for flat and nested arrays.
+"""tile() and repeat(): arrays, or each of their entries, several times.
 
-The extension walks the PyTrees and calls ``tile_leaf`` and ``repeat_leaf`` for tensors,
-for sequences of numbers, and where an axis is given. Their tensors follow NumPy.
+A number of copies is along the trailing dynamic axis of arrays. Tensors, sequences of
+numbers and axes follow NumPy.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
 
 import drjit
 
+from .._core import ArrayBase, is_jit_v, is_tensor_v
 from .axes import (
     ShapeError,
     axis_index,
     check_entries,
+    counter,
     entries_of,
     gather_whole,
     is_array,
@@ -31,11 +34,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 dr: Any = drjit
+_core: Any = importlib.import_module("drjit._core")
 
 
 def _integer(fn: str, value: Any) -> int:
     try:
-        number = operator.index(value)
+        # An int may be a size of what is being recorded, which stays one.
+        number: int = value if isinstance(value, int) else operator.index(value)
     except TypeError as error:
         raise TypeError(
             f"drjit.{fn}(): 'count' is of type {type_name(value)}, expected an integer "
@@ -47,17 +52,79 @@ def _integer(fn: str, value: Any) -> int:
 
 
 def _is_single(value: Any) -> bool:
-    """Is it one number, rather than a sequence of them?"""
+    """Is it one number, or no sequence of them?"""
+    if (
+        type(value) is int
+        or isinstance(value, str)
+        or not hasattr(value, "__getitem__")
+    ):
+        return True
     return hasattr(value, "__index__") and not getattr(value, "shape", ())
 
 
-def tile_leaf(value: Any, count: Any) -> Any:
+def _replicated(fn: str, value: Any, count: int) -> Any:
+    """A flat or nested array with a number of copies."""
+    if count == 1:
+        return value
+    if is_jit_v(value):
+        return (_core._tile if fn == "tile" else _core._repeat)(value, count)
+    if not is_dynamic_1d(value):
+        return value
+    size = len(value)
+    check_entries(fn, size * count)
+    lane = counter(dr.uint32_array_t(type(value)), size * count)
+    if not size:
+        return value
+    return dr.gather(type(value), value, lane % size if fn == "tile" else lane // count)
+
+
+def tile(value: Any, count: Any = None, *, reps: Any = None) -> Any:
+    """The whole ``count`` times along the trailing dynamic axis: a b a b a b.
+
+    Goes through PyTrees. A sequence has a count for each of the last axes, of tensors
+    and of flat arrays, which become tensors; there may be more counts than axes.
+    ``reps`` is NumPy's name of ``count``.
+    """
+    count = count if reps is None else reps
+    if _is_single(count):
+        count = _integer("tile", count)
+        if count == 1:
+            return value
+    if isinstance(value, ArrayBase):
+        return _tile_leaf(value, count)
+    return _core._tree_map("tile", lambda leaf: _tile_leaf(leaf, count), value)
+
+
+def repeat(
+    value: Any, count: Any = None, axis: int | None = None, *, repeats: Any = None
+) -> Any:
+    """Each entry ``count`` times along the trailing dynamic axis: a a a b b b.
+
+    Goes through PyTrees. Tensors: along an axis, or flattened. A sequence or array of
+    integers has a count for each entry along the axis; it is evaluated. ``repeats`` is
+    NumPy's name of ``count``.
+    """
+    count = count if repeats is None else repeats
+    if _is_single(count):
+        count = _integer("repeat", count)
+    if isinstance(value, ArrayBase):
+        return _repeat_leaf(value, count, axis)
+    return _core._tree_map(
+        "repeat", lambda leaf: _repeat_leaf(leaf, count, axis), value
+    )
+
+
+def _tile_leaf(value: Any, count: Any) -> Any:
     """Copies of an array side by side, along the last axes, one number for each."""
+    if not isinstance(value, ArrayBase):
+        return value
+    if type(count) is int and not is_tensor_v(value):
+        return _replicated("tile", value, count)
     counts = [count] if _is_single(count) else list(count)
     counts = [_integer("tile", number) for number in counts]
     if not is_tensor(value):
         if len(counts) <= 1:
-            return dr.tile(value, counts[0] if counts else 1)
+            return _replicated("tile", value, counts[0] if counts else 1)
         if not is_dynamic_1d(value):
             raise TypeError(
                 f"drjit.tile(): 'count' has {len(counts)} elements, expected one: "
@@ -106,20 +173,24 @@ def _positions(value: Any, size: int, repeats: Any) -> Any:
     if not dr.is_jit_v(value):
         return small([k for k in range(size) for _ in range(wide[k])])
     # An entry of the result comes from the first run that ends after it.
-    lane = dr.arange(type(wide), total)
+    lane = counter(type(wide), total)
     return dr.binary_search(
         0, size, lambda k: gather_whole(type(wide), ends, small(k)) <= lane
     )
 
 
-def repeat_leaf(value: Any, repeats: Any, axis: Any) -> Any:
+def _repeat_leaf(value: Any, repeats: Any, axis: Any) -> Any:
     """Each entry several times: the same number for all, or one for each."""
-    if not is_tensor(value):
+    if not isinstance(value, ArrayBase):
+        return value
+    if not is_tensor_v(value):
+        if type(repeats) is int and axis is None:
+            return _replicated("repeat", value, repeats)
         axis_index("repeat", 0 if axis is None else axis, 1)
         if _is_single(repeats):
-            return dr.repeat(value, _integer("repeat", repeats))
+            return _replicated("repeat", value, repeats)
         if is_nested(value) and dr.is_jit_v(value):
-            parts = [repeat_leaf(part, repeats, None) for part in uniform(value)]
+            parts = [_repeat_leaf(part, repeats, None) for part in uniform(value)]
             return type(value)(parts)
         if not is_dynamic_1d(value):
             return value
@@ -133,7 +204,7 @@ def repeat_leaf(value: Any, repeats: Any, axis: Any) -> Any:
     if not _is_single(repeats):
         positions = _positions(value.array, shape[axis], repeats)
         return _take_entries("repeat", value, positions, (entries_of(positions),), axis)
-    number = _integer("repeat", repeats)
+    number = repeats
     outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     stride = shape[axis] * inner
     shape[axis] *= number

@@ -25,6 +25,7 @@ from .axes import (
     ShapeError,
     axis_tuple,
     check_entries,
+    counter,
     gather_whole,
     integer,
     is_array,
@@ -276,7 +277,7 @@ def _in_memory(
     """Each pass reads what the one before has written."""
     unsigned = dr.uint32_array_t(type(flat))
     for p in passes:
-        lane = dr.arange(unsigned, p.result(transposed))
+        lane = counter(unsigned, p.result(transposed))
         read = _reader(flat, working)
         flat = _tap_sum(p, transposed, working, lane, None, mode, read)
     return flat
@@ -303,7 +304,7 @@ def _nested(
     for p in passes:
         read = sums(p, read)
     unsigned = dr.uint32_array_t(type(flat))
-    return read(dr.arange(unsigned, passes[-1].result(transposed)), None)
+    return read(counter(unsigned, passes[-1].result(transposed)), None)
 
 
 def _run(

@@ -18,6 +18,7 @@ from .axes import (
     axis_index,
     axis_tuple,
     check_entries,
+    counter,
     deprecated,
     entries_of,
     is_array,
@@ -351,7 +352,7 @@ def _arg_flat(fn: str, flat: Any, size: int, inner: int) -> Any:
         tensor = dr.tensor_t(type(entries))(entries, shape)
         return dr.min(tensor, axis=1, keepdims=True)
 
-    position = dr.arange(index_t, entries_of(flat)) // inner % size
+    position = counter(index_t, entries_of(flat)) // inner % size
     key = _ordered(flat)
     if fn == "argmax":
         key = ~key

@@ -147,6 +147,19 @@ bool size_begin(const State *state, bool numbers)
     return set_mode(state, numbers ? NUMBERS : NONE_MADE);
 }
 
+/* The class, which is written in Python; NULL: exception. */
+static PyTypeObject *class_of_sizes(State *state)
+{
+    if (state->size_class)
+        return state->size_class;
+    PyObject *module = PyImport_ImportModule("drjit._freeze.size");
+    PyObject *cls = module ? PyObject_GetAttrString(module, "Size") : NULL;
+    Py_XDECREF(module);
+    if (cls)
+        Py_XSETREF(state->size_class, (PyTypeObject *) cls);
+    return (PyTypeObject *) cls;
+}
+
 /* An object with the value of a handle, or the number. NULL: exception. */
 static PyObject *make(State *state, JitSize handle)
 {
@@ -157,7 +170,8 @@ static PyObject *make(State *state, JitSize handle)
     }
     if (PyErr_Occurred() || (mode == NONE_MADE && !set_mode(state, SOME_MADE)))
         return NULL;
-    Size *size = (Size *) state->size->tp_alloc(state->size, 0);
+    PyTypeObject *cls = class_of_sizes(state);
+    Size *size = cls ? (Size *) cls->tp_alloc(cls, 0) : NULL;
     if (!size)
         return NULL;
     size->handle = handle;
@@ -320,41 +334,6 @@ static PyObject *size_index(PyObject *self)
     return bind(self);
 }
 
-/* What a function of the number gives. */
-static PyObject *of_number(PyObject *self, unaryfunc function)
-{
-    PyObject *number = bind(self);
-    PyObject *result = number ? function(number) : NULL;
-    Py_XDECREF(number);
-    return result;
-}
-
-static PyObject *size_float(PyObject *self)
-{
-    return of_number(self, PyNumber_Float);
-}
-
-static PyObject *size_text(PyObject *self)
-{
-    return of_number(self, PyObject_Repr);
-}
-
-static Py_hash_t size_hash(PyObject *self)
-{
-    PyObject *number = bind(self);
-    const Py_hash_t hash = number ? PyObject_Hash(number) : -1;
-    Py_XDECREF(number);
-    return hash;
-}
-
-static int size_bool(PyObject *self)
-{
-    const Size *size = (const Size *) self;
-    if (test(JitSizeEqual, size->handle, size_constant(0)) < 0)
-        Py_XDECREF(bind(self));
-    return size->value != 0;
-}
-
 /* ---------------------------------------------------------------- operators */
 
 /* The handle of an operand, also of an int; 0: it has none. Other classes that are ints
@@ -370,480 +349,46 @@ static JitSize handle_of(PyObject *object)
     return overflow ? 0 : size_constant(value);
 }
 
-static State *state_of(PyObject *a, PyObject *b)
+/* Like jit_freeze_size_op(); None: there is no such size. */
+static PyObject *size_operate(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    return ((const Size *) (size_is(a) ? a : b))->state;
-}
-
-/* The operation on numbers. */
-static PyObject *plain(PyObject *a, PyObject *b, binaryfunc operation)
-{
-    PyObject *x = size_number_of(a), *y = x ? size_number_of(b) : NULL;
-    PyObject *result = y ? operation(x, y) : NULL;
-    Py_XDECREF(x);
-    Py_XDECREF(y);
-    return result;
-}
-
-/* Arrays have operators of their own. */
-static bool beside_array(PyObject *a, PyObject *b)
-{
-    return array_of(a) || array_of(b);
-}
-
-static PyObject *operate(PyObject *a, PyObject *b, JitSizeOp op, binaryfunc operation)
-{
-    if (beside_array(a, b))
-        Py_RETURN_NOTIMPLEMENTED;
-    const JitSize result = size_combine(op, handle_of(a), handle_of(b));
-    return result ? make(state_of(a, b), result) : plain(a, b, operation);
-}
-
-#define OPERATOR(name, op, operation)                      \
-    static PyObject *size_##name(PyObject *a, PyObject *b) \
-    {                                                      \
-        return operate(a, b, op, operation);               \
-    }
-OPERATOR(add, JitSizeAdd, PyNumber_Add)
-OPERATOR(subtract, JitSizeSub, PyNumber_Subtract)
-OPERATOR(multiply, JitSizeMul, PyNumber_Multiply)
-OPERATOR(floor_divide, JitSizeDiv, PyNumber_FloorDivide)
-OPERATOR(remainder, JitSizeMod, PyNumber_Remainder)
-#undef OPERATOR
-
-#define PLAIN(name, operation)                             \
-    static PyObject *size_##name(PyObject *a, PyObject *b) \
-    {                                                      \
-        if (beside_array(a, b))                            \
-            Py_RETURN_NOTIMPLEMENTED;                      \
-        return plain(a, b, operation);                     \
-    }
-PLAIN(true_divide, PyNumber_TrueDivide)
-PLAIN(and, PyNumber_And)
-PLAIN(or, PyNumber_Or)
-PLAIN(xor, PyNumber_Xor)
-#undef PLAIN
-
-static PyObject *size_divmod(PyObject *a, PyObject *b)
-{
-    if (beside_array(a, b))
-        Py_RETURN_NOTIMPLEMENTED;
-    const JitSize x = handle_of(a), y = handle_of(b);
-    const JitSize quotient = size_combine(JitSizeDiv, x, y);
-    const JitSize rest = size_combine(JitSizeMod, x, y);
-    if (!quotient || !rest)
-        return plain(a, b, PyNumber_Divmod);
-    State *state = state_of(a, b);
-    PyObject *first = make(state, quotient), *second = make(state, rest);
-    PyObject *both = first && second ? PyTuple_Pack(2, first, second) : NULL;
-    Py_XDECREF(first);
-    Py_XDECREF(second);
-    return both;
-}
-
-/* A small exponent, or number of bits; -1: it is not one. */
-static int small(PyObject *object, int most)
-{
-    int overflow = 1;
-    const long value =
-        PyLong_CheckExact(object) ? PyLong_AsLongAndOverflow(object, &overflow) : 0;
-    return overflow || value < 0 || value > most ? -1 : (int) value;
-}
-
-/* By a power of two. */
-static PyObject *shift(PyObject *a, PyObject *b, JitSizeOp op, binaryfunc operation)
-{
-    if (beside_array(a, b))
-        Py_RETURN_NOTIMPLEMENTED;
-    const int bits = size_is(a) ? small(b, 62) : -1;
-    const JitSize factor = bits >= 0 ? size_constant((int64_t) 1 << bits) : 0;
-    const JitSize result = size_combine(op, handle_of(a), factor);
-    return result ? make(state_of(a, b), result) : plain(a, b, operation);
-}
-
-static PyObject *size_lshift(PyObject *a, PyObject *b)
-{
-    return shift(a, b, JitSizeMul, PyNumber_Lshift);
-}
-
-static PyObject *size_rshift(PyObject *a, PyObject *b)
-{
-    return shift(a, b, JitSizeDiv, PyNumber_Rshift);
-}
-
-static PyObject *size_power(PyObject *a, PyObject *b, PyObject *modulus)
-{
-    if (beside_array(a, b))
-        Py_RETURN_NOTIMPLEMENTED;
-    const int exponent = size_is(a) && modulus == Py_None ? small(b, 8) : -1;
-    JitSize result = exponent > 0 ? ((const Size *) a)->handle : 0;
-    for (int i = 1; i < exponent; i++)
-        result = size_combine(JitSizeMul, result, ((const Size *) a)->handle);
-    if (result)
-        return make(state_of(a, b), result);
-    PyObject *x = size_number_of(a), *y = x ? size_number_of(b) : NULL;
-    PyObject *z = y ? size_number_of(modulus) : NULL;
-    PyObject *power = z ? PyNumber_Power(x, y, z) : NULL;
-    Py_XDECREF(x);
-    Py_XDECREF(y);
-    Py_XDECREF(z);
-    return power;
-}
-
-/* number - size */
-static PyObject *less_than(PyObject *self, int64_t number, unaryfunc function)
-{
-    const Size *size = (const Size *) self;
+    const long op = n == 3 ? PyLong_AsLong(args[0]) : -1;
+    if (PyErr_Occurred())
+        return NULL;
     const JitSize result =
-        size_combine(JitSizeSub, size_constant(number), size->handle);
-    return result ? make(size->state, result) : of_number(self, function);
+        op < 0 ? 0
+               : size_combine((JitSizeOp) op, handle_of(args[1]), handle_of(args[2]));
+    return result ? make(state_of_module(module), result) : Py_NewRef(Py_None);
 }
 
-static PyObject *size_negative(PyObject *self)
+/* Like jit_freeze_size_test(); None: it is not possible. */
+static PyObject *size_relate(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    return less_than(self, 0, PyNumber_Negative);
-}
-
-static PyObject *size_invert(PyObject *self)
-{
-    return less_than(self, -1, PyNumber_Invert);
-}
-
-static PyObject *size_absolute(PyObject *self)
-{
-    const Size *size = (const Size *) self;
-    const int negative = test(JitSizeLess, size->handle, size_constant(0));
-    return negative < 0 ? of_number(self, PyNumber_Absolute)
-           : negative   ? size_negative(self)
-                        : Py_NewRef(self);
-}
-
-static PyObject *size_itself(PyObject *self)
-{
-    return Py_NewRef(self);
-}
-
-static PyObject *size_richcompare(PyObject *self, PyObject *other, int op)
-{
-    /* a > b is b < a; the contrary of each relation stands beside it. */
-    static const struct {
-        JitSizeRelation relation;
-        bool turned;
-    } as[] = { [Py_LT] = { JitSizeLess, false },  [Py_LE] = { JitSizeNotLess, true },
-               [Py_EQ] = { JitSizeEqual, false }, [Py_NE] = { JitSizeNotEqual, false },
-               [Py_GT] = { JitSizeLess, true },   [Py_GE] = { JitSizeNotLess, false } };
-    if (beside_array(self, other))
-        Py_RETURN_NOTIMPLEMENTED;
-    const JitSize x = handle_of(self), y = handle_of(other);
-    const int result = as[op].turned ? test(as[op].relation, y, x)
-                                     : test(as[op].relation, x, y);
-    if (result >= 0)
-        return PyBool_FromLong(result);
-    PyObject *a = size_number_of(self), *b = a ? size_number_of(other) : NULL;
-    PyObject *compared = b ? PyObject_RichCompare(a, b, op) : NULL;
-    Py_XDECREF(a);
-    Py_XDECREF(b);
-    return compared;
-}
-
-/* ---------------------------------------------------------------- members */
-
-/* What else an int has: methods, attributes. Asking for others depends on nothing. */
-static PyObject *size_getattr(PyObject *self, PyObject *name)
-{
-    PyObject *result = PyObject_GenericGetAttr(self, name);
-    if (result || !PyErr_ExceptionMatches(PyExc_AttributeError))
-        return result;
-    PyErr_Clear();
-    PyObject *number = class_defines(&PyLong_Type, name) ? bind(self)
-                                                         : PyLong_FromLong(0);
-    result = number ? PyObject_GetAttr(number, name) : NULL;
-    Py_XDECREF(number);
-    return result;
-}
-
-static PyObject *size_format(PyObject *self, PyObject *text)
-{
-    PyObject *number = bind(self);
-    PyObject *result = number ? PyObject_Format(number, text) : NULL;
-    Py_XDECREF(number);
-    return result;
-}
-
-/* math.floor(), conjugate(), copies, ... */
-static PyObject *method_itself(PyObject *self, PyObject *unused)
-{
-    (void) unused;
-    return Py_NewRef(self);
-}
-
-/* It is a whole number: only digits in front of the point can be rounded. */
-static PyObject *size_round(PyObject *self, PyObject *const *args, Py_ssize_t n)
-{
-    if (n == 0 || (n == 1 && (args[0] == Py_None || small(args[0], 1000) >= 0)))
-        return Py_NewRef(self);
-    PyObject *number = bind(self);
-    PyObject *method =
-        number ? PyObject_GetAttrString(number, "__round__") : NULL;
-    PyObject *result = method ? PyObject_Vectorcall(method, args, (size_t) n, NULL)
-                              : NULL;
-    Py_XDECREF(method);
-    Py_XDECREF(number);
-    return result;
-}
-
-/* A copy that is read from a file is the number. */
-static PyObject *size_reduce(PyObject *self, PyObject *unused)
-{
-    (void) unused;
-    PyObject *number = bind(self);
-    return number ? Py_BuildValue("O(N)", (PyObject *) &PyLong_Type, number) : NULL;
-}
-
-/* isinstance(size, int) */
-static PyObject *size_class(PyObject *self, void *unused)
-{
-    (void) self;
-    (void) unused;
-    return Py_NewRef((PyObject *) &PyLong_Type);
-}
-
-static PyObject *member_itself(PyObject *self, void *unused)
-{
-    (void) unused;
-    return Py_NewRef(self);
-}
-
-static PyObject *member_zero(PyObject *self, void *unused)
-{
-    (void) self;
-    (void) unused;
-    return PyLong_FromLong(0);
-}
-
-static PyObject *member_one(PyObject *self, void *unused)
-{
-    (void) self;
-    (void) unused;
-    return PyLong_FromLong(1);
-}
-
-/* ---------------------------------------------------------------- NumPy */
-
-static PyObject *numbers_within(PyObject *object);
-
-static PyObject *numbers_of_tuple(PyObject *tuple)
-{
-    PyObject *result = PyTuple_New(PyTuple_GET_SIZE(tuple));
-    for (Py_ssize_t i = 0; result && i < PyTuple_GET_SIZE(tuple); i++) {
-        PyObject *item = numbers_within(PyTuple_GET_ITEM(tuple, i));
-        if (item)
-            PyTuple_SET_ITEM(result, i, item);
-        else
-            Py_CLEAR(result);
-    }
-    return result;
-}
-
-static PyObject *numbers_of_dict(PyObject *dict)
-{
-    PyObject *result = PyDict_New(), *key, *value;
-    Py_ssize_t at = 0;
-    while (result && PyDict_Next(dict, &at, &key, &value)) {
-        PyObject *item = numbers_within(value);
-        if (!item || PyDict_SetItem(result, key, item) < 0)
-            Py_CLEAR(result);
-        Py_XDECREF(item);
-    }
-    return result;
-}
-
-/* Sizes in arguments as ints, also in lists and tuples. */
-static PyObject *numbers_within(PyObject *object)
-{
-    const bool list = PyList_CheckExact(object), tuple = PyTuple_CheckExact(object);
-    if (!list && !tuple && !PyDict_CheckExact(object))
-        return size_number_of(object);
-    if (Py_EnterRecursiveCall(" in arguments of NumPy"))
+    (void) module;
+    const long relation = n == 3 ? PyLong_AsLong(args[0]) : -1;
+    if (PyErr_Occurred())
         return NULL;
-    PyObject *items = list ? PyList_AsTuple(object) : Py_NewRef(object);
-    PyObject *result = !items         ? NULL
-                       : list || tuple ? numbers_of_tuple(items)
-                                       : numbers_of_dict(items);
-    if (result && list)
-        Py_SETREF(result, PySequence_List(result));
-    Py_XDECREF(items);
-    Py_LeaveRecursiveCall();
-    return result;
-}
-
-/* function(*args, **kwargs) with ints in the place of sizes. */
-static PyObject *call_with_numbers(PyObject *function, PyObject *args, PyObject *kwargs)
-{
-    PyObject *plain_args = args ? numbers_within(args) : NULL;
-    PyObject *named = plain_args && kwargs ? numbers_within(kwargs) : NULL;
-    PyObject *result = plain_args && (named || !kwargs)
-                           ? PyObject_Call(function, plain_args, named)
-                           : NULL;
-    Py_XDECREF(plain_args);
-    Py_XDECREF(named);
-    return result;
-}
-
-/* __array__(dtype=None, copy=None) */
-static PyObject *size_array(PyObject *self, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = { "dtype", "copy", NULL };
-    PyObject *dtype = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype,
-                                     &copy))
-        return NULL;
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *number = numpy ? bind(self) : NULL;
-    PyObject *result =
-        number ? PyObject_CallMethod(numpy, "array", "OO", number, dtype) : NULL;
-    Py_XDECREF(number);
-    Py_XDECREF(numpy);
-    return result;
-}
-
-static PyObject *power_of(PyObject *a, PyObject *b)
-{
-    return PyNumber_Power(a, b, Py_None);
-}
-
-/* The operator that a function of NumPy stands for: a scalar of NumPy beside an int
- * does not call it, and may round otherwise. NULL: there is none. */
-static binaryfunc operator_of(PyObject *ufunc, PyObject *inputs)
-{
-    static const struct {
-        const char *name;
-        binaryfunc function;
-    } rows[] = { { "add", PyNumber_Add },
-                 { "subtract", PyNumber_Subtract },
-                 { "multiply", PyNumber_Multiply },
-                 { "divide", PyNumber_TrueDivide },
-                 { "true_divide", PyNumber_TrueDivide },
-                 { "floor_divide", PyNumber_FloorDivide },
-                 { "remainder", PyNumber_Remainder },
-                 { "power", power_of } };
-    const char *cls =
-        PyTuple_GET_SIZE(inputs) == 2 ? Py_TYPE(PyTuple_GET_ITEM(inputs, 0))->tp_name
-                                      : "";
-    if (strncmp(cls, "numpy.", 6) != 0 || strcmp(cls, "numpy.ndarray") == 0)
-        return NULL;
-    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
-    binaryfunc found = NULL;
-    const bool text = name && PyUnicode_Check(name);
-    for (size_t i = 0; text && i < sizeof(rows) / sizeof(*rows); i++)
-        if (PyUnicode_CompareWithASCIIString(name, rows[i].name) == 0)
-            found = rows[i].function;
-    PyErr_Clear();
-    Py_XDECREF(name);
-    return found;
-}
-
-/* __array_ufunc__(ufunc, "__call__" or another method, *inputs, **kwargs) */
-static PyObject *size_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
-{
-    (void) self;
-    PyObject *ufunc, *name;
-    PyObject *first = PyTuple_GetSlice(args, 0, 2);
-    PyObject *inputs = PyTuple_GetSlice(args, 2, PyTuple_GET_SIZE(args));
-    PyObject *result = NULL;
-    if (first && inputs && PyArg_ParseTuple(first, "OU", &ufunc, &name)) {
-        const bool call = PyUnicode_CompareWithASCIIString(name, "__call__") == 0;
-        const binaryfunc operation =
-            call && (!kwargs || !PyDict_GET_SIZE(kwargs)) ? operator_of(ufunc, inputs)
-                                                          : NULL;
-        PyObject *function = PyObject_GetAttr(ufunc, name);
-        result = !function   ? NULL
-                 : operation ? plain(PyTuple_GET_ITEM(inputs, 0),
-                                     PyTuple_GET_ITEM(inputs, 1), operation)
-                             : call_with_numbers(function, inputs, kwargs);
-        Py_XDECREF(function);
-    }
-    Py_XDECREF(first);
-    Py_XDECREF(inputs);
-    return result;
-}
-
-/* __array_function__(function, types, args, kwargs) */
-static PyObject *size_array_function(PyObject *self, PyObject *all)
-{
-    (void) self;
-    PyObject *function, *types, *args, *kwargs;
-    return PyArg_ParseTuple(all, "OOO!O!", &function, &types, &PyTuple_Type, &args,
-                            &PyDict_Type, &kwargs)
-               ? call_with_numbers(function, args, kwargs)
-               : NULL;
+    const int result = relation < 0 ? -1
+                                    : test((JitSizeRelation) relation,
+                                           handle_of(args[1]), handle_of(args[2]));
+    return result < 0 ? Py_NewRef(Py_None) : PyBool_FromLong(result);
 }
 
 /* ---------------------------------------------------------------- the class */
-
-static PyMethodDef size_methods[] = {
-    { "__format__", size_format, METH_O, "as that of int" },
-    { "__round__", METHOD(size_round), METH_FASTCALL, "as that of int" },
-    { "__trunc__", method_itself, METH_NOARGS, "the number" },
-    { "__floor__", method_itself, METH_NOARGS, "the number" },
-    { "__ceil__", method_itself, METH_NOARGS, "the number" },
-    { "__copy__", method_itself, METH_NOARGS, "the number" },
-    { "__deepcopy__", method_itself, METH_O, "the number" },
-    { "conjugate", method_itself, METH_NOARGS, "the number" },
-    { "__reduce__", size_reduce, METH_NOARGS, "a copy is the number" },
-    { "__array__", METHOD(size_array), METH_VARARGS | METH_KEYWORDS, "see NumPy" },
-    { "__array_ufunc__", METHOD(size_array_ufunc), METH_VARARGS | METH_KEYWORDS,
-      "see NumPy" },
-    { "__array_function__", size_array_function, METH_VARARGS, "see NumPy" },
-    { NULL, NULL, 0, NULL },
-};
-
-static PyGetSetDef size_members[] = {
-    { "__class__", size_class, NULL, "int", NULL },
-    { "real", member_itself, NULL, "the number", NULL },
-    { "imag", member_zero, NULL, "0", NULL },
-    { "numerator", member_itself, NULL, "the number", NULL },
-    { "denominator", member_one, NULL, "1", NULL },
-    { NULL, NULL, NULL, NULL, NULL },
-};
 
 bool size_bind(State *state)
 {
     PyType_Slot slots[] = {
         SLOT(Py_tp_dealloc, size_dealloc),
         SLOT(Py_tp_traverse, size_traverse),
-        { Py_tp_methods, size_methods },
-        { Py_tp_getset, size_members },
-        SLOT(Py_tp_getattro, size_getattr),
-        SLOT(Py_tp_repr, size_text),
-        SLOT(Py_tp_hash, size_hash),
-        SLOT(Py_tp_richcompare, size_richcompare),
         SLOT(Py_nb_index, size_index),
         SLOT(Py_nb_int, size_index),
-        SLOT(Py_nb_float, size_float),
-        SLOT(Py_nb_bool, size_bool),
-        SLOT(Py_nb_add, size_add),
-        SLOT(Py_nb_subtract, size_subtract),
-        SLOT(Py_nb_multiply, size_multiply),
-        SLOT(Py_nb_floor_divide, size_floor_divide),
-        SLOT(Py_nb_remainder, size_remainder),
-        SLOT(Py_nb_true_divide, size_true_divide),
-        SLOT(Py_nb_divmod, size_divmod),
-        SLOT(Py_nb_lshift, size_lshift),
-        SLOT(Py_nb_rshift, size_rshift),
-        SLOT(Py_nb_and, size_and),
-        SLOT(Py_nb_or, size_or),
-        SLOT(Py_nb_xor, size_xor),
-        SLOT(Py_nb_power, size_power),
-        SLOT(Py_nb_negative, size_negative),
-        SLOT(Py_nb_invert, size_invert),
-        SLOT(Py_nb_positive, size_itself),
-        SLOT(Py_nb_absolute, size_absolute),
         { 0, NULL },
     };
     PyType_Spec spec = { .name = "drjit._core._Size",
                          .basicsize = sizeof(Size),
                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                  Py_TPFLAGS_BASETYPE |
                                   Py_TPFLAGS_DISALLOW_INSTANTIATION,
                          .slots = slots };
     state->size = (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
@@ -860,6 +405,10 @@ PyMethodDef size_functions[] = {
       "_sizes_alive()\n\nThose of what the thread records; None: there was none" },
     { "_references", references, METH_O,
       "_references(list)\n\nReferences to its entries, beside its own" },
+    { "_size_combine", METHOD(size_operate), METH_FASTCALL,
+      "_size_combine(op, a, b)\n\nA size, or None: there is no such" },
+    { "_size_relate", METHOD(size_relate), METH_FASTCALL,
+      "_size_relate(relation, a, b)\n\nTrue, False, or None: it is not possible" },
     { "_size_plain", plain_number, METH_O,
       "_size_plain(object)\n\nA size as an int, without binding the recording; others "
       "as they are" },

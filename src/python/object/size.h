@@ -2,20 +2,16 @@
  * size.h -- sizes of arrays while a frozen function is being recorded: numbers that
  * know where they come from (drjit-core/freeze.h)
  *
- * Sums, differences, products, quotients and remainders of them are sizes again, as
- * far as 64 bits have room, and comparisons become conditions of the recording.
- * Whatever else needs the number (__index__, __float__, a hash, ...) binds the
- * recording to it.
- *
- * The class is none of int's, since C code reads these without a call. Its objects say
- * that they are of class int, and do what an int does.
+ * The class of these is written in Python (drjit._freeze.size), on handles and what the
+ * core does with them. It does not derive from int, since C code reads its objects
+ * without a call. Whatever needs the number (__index__, ...) binds the recording to it.
  */
 #ifndef PYTHON_SIZE_H
 #define PYTHON_SIZE_H
 
 #include "python/object/array.h"
 
-/** Make the class. */
+/** Make the base of the class: a handle. */
 bool size_bind(State *state);
 /** The size of a variable: one of these while a function is being recorded, else an
  *  int. NULL: exception. */

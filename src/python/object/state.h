@@ -46,6 +46,7 @@ struct State {
     PyTypeObject *frozen;           /* their recordings */
     PyTypeObject *reads;            /* what else they read: reads.h */
     PyTypeObject *size;             /* sizes that are being recorded: size.h */
+    PyTypeObject *size_class;       /* the one written in Python; NULL: not yet */
     struct Size *sizes;             /* those that are alive */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];

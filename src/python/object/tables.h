@@ -20,7 +20,7 @@ extern PyMethodDef matvec_functions[];       /* with '_': drjit._matvec */
 extern PyMethodDef lazy_function_functions[]; /* with '_': drjit._freeze */
 extern PyMethodDef reads_functions[];        /* with '_': drjit._freeze.reads */
 extern PyMethodDef reduce_functions[];       /* reduce, sum, block_reduce, ... */
-extern PyMethodDef reshape_functions[];      /* ravel, unravel, reshape, tile, ... */
+extern PyMethodDef reshape_functions[];      /* ravel, unravel, ... */
 extern PyMethodDef sort_functions[];         /* with '_': drjit._shape.sorting */
 extern PyMethodDef tensor_functions[];       /* slice_index */
 extern PyMethodDef trait_functions[];        /* is_array_v, value_t, ... */

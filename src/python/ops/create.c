@@ -1,12 +1,10 @@
 /*
- * create.c -- zeros, ones, full, opaque, empty, arange, linspace, and ..._like
+ * create.c -- zeros, ones, full, opaque, empty, ..._like, and what arange is made of
  *
  * A Fill says what every leaf becomes; make() builds one array from it and a shape, and
  * build_from_class() calls that for every array of a structure. Results are literals
  * (opaque: in memory; empty: undefined), which take no memory.
  */
-#include <math.h>
-
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
@@ -402,7 +400,7 @@ static PyObject *full_like(PyObject *module, PyObject *args)
     return like(module, tree, "full_like", Py_NewRef(value), MODE_VALUE);
 }
 
-/* ---------------------------------------------------------------- sequences */
+/* ---------------------------------------------------------------- counters */
 
 /* A one-dimensional type whose entries count; NULL: exception. */
 static const TypeInfo *sequence_type(PyObject *module, const char *operation,
@@ -421,107 +419,25 @@ static const TypeInfo *sequence_type(PyObject *module, const char *operation,
     return NULL;
 }
 
-/* A new one-dimensional array or tensor whose storage is a variable (stolen, jit). */
-static Array *wrap(const TypeInfo *info, Extent n, Leaf leaf)
+static PyObject *check_sequence(PyObject *module, PyObject *args)
 {
-    Extents shape;
-    extents_set_numbers(&shape, 0, NULL);
-    extents_append(&shape, n);
-    Array *a = info->kind == KIND_TENSOR ? extents_new_tensor(info, &shape)
-               : info->jit               ? array_new(info)
-                                         : array_new_dynamic(info, n.n);
-    if (a && info->jit)
-        array_set_leaf(a, 0, leaf);
-    else
-        leaf_unref(leaf);
-    return a;
+    const char *operation;
+    PyObject *cls;
+    int only_floats;
+    return PyArg_ParseTuple(args, "sOp:_check_sequence", &operation, &cls,
+                            &only_floats) &&
+                   sequence_type(module, operation, cls, only_floats)
+               ? Py_NewRef(Py_None)
+               : NULL;
 }
 
-/* a * b + c with literals b and c of this type; consumes a. */
-static Leaf affine(JitBackend backend, VarType type, Leaf a, const void *b,
-                   const void *c)
-{
-    const Leaf factor = leaf_constant(backend, type, b);
-    const Leaf start = leaf_constant(backend, type, c);
-    const Leaf result = a && factor && start ? leaf_fma(a, factor, start) : 0;
-    leaf_unref(a);
-    leaf_unref(factor);
-    leaf_unref(start);
-    return result;
-}
-
-/* The lane number in another type. */
-static Leaf lane_as(JitBackend backend, VarType type, Extent n)
-{
-    const Leaf lane = leaf_counter(backend, extent_next(n));
-    const Leaf cast = lane ? leaf_cast(lane, type) : 0;
-    leaf_unref(lane);
-    return cast;
-}
-
-/* The same in another type and at least n entries; consumes. */
-static Leaf finish(Leaf leaf, VarType type, Extent n)
-{
-    const Leaf cast = leaf ? leaf_cast(leaf, type) : 0;
-    const Leaf wide = cast ? leaf_resize(cast, extent_next(n)) : 0;
-    leaf_unref(leaf);
-    leaf_unref(cast);
-    return wide;
-}
-
-/* ---------------------------------------------------------------- arange */
-
-static Array *arange_entries(const TypeInfo *info, long long start, long long step,
-                             size_t n)
-{
-    Array *a = wrap(info, extent_of(n), 0);
-    const size_t entry = info->entry_size;
-    for (size_t i = 0; i < n && a; i++) {
-        const int64_t value = start + (long long) i * step;
-        if (!jit_host_cast(VarTypeInt64, (VarType) info->entry, 0, 1, &value,
-                           (char *) array_data(a) + i * entry)) {
-            error_from_core("arange", NULL, 0);
-            Py_CLEAR(a);
-        }
-    }
-    return a;
-}
-
-/* Computed in integers, 32 bits wide where that is enough, and rounded once. */
-static Array *arange_traced(const TypeInfo *info, long long start, long long step,
-                            Extent size)
-{
-    const JitBackend backend = (JitBackend) info->backend;
-    const size_t n = size.n;
-    const long long last = start + (long long) (n ? n - 1 : 0) * step;
-    const bool narrow =
-        start == (int32_t) start && last == (int32_t) last && step == (int32_t) step;
-    const int32_t start32 = (int32_t) start, step32 = (int32_t) step;
-    const VarType type = narrow ? VarTypeInt32 : VarTypeInt64;
-    Leaf leaf = 0;
-    if (n && start == 0 && step == 1) {
-        leaf = lane_as(backend, (VarType) info->entry, size);
-        if (!leaf)
-            return (Array *) error_from_core("arange", NULL, 0);
-    } else if (n) {
-        leaf = affine(backend, type, lane_as(backend, type, size),
-                      narrow ? (const void *) &step32 : &step,
-                      narrow ? (const void *) &start32 : &start);
-        leaf = finish(leaf, (VarType) info->entry, size);
-        if (!leaf)
-            return (Array *) error_from_core("arange", NULL, 0);
-    }
-    return wrap(info, size, leaf);
-}
-
-/* Do both ends fit into the entries? */
+/* Do the entries have room for a number? */
 static bool check_fit(const TypeInfo *info, long long value)
 {
-    if (type_is_float(info))
-        return true;
     uint64_t bits;
     PyObject *number = PyLong_FromLongLong(value);
-    const bool ok = number && convert_number((VarType) info->entry, number, &bits);
+    const bool ok = number && (type_is_float(info) ||
+                               convert_number((VarType) info->entry, number, &bits));
     Py_XDECREF(number);
     if (!ok)
         error_raise(PyExc_OverflowError, "arange", NULL, 0,
@@ -529,271 +445,74 @@ static bool check_fit(const TypeInfo *info, long long value)
     return ok;
 }
 
-/* Number of values, -1 with an exception. */
-static long long arange_size(long long start, long long stop, long long step)
+/* The argument of arange(dtype, size). Those of what is being recorded stay sizes, but
+ * not for narrow entries. */
+static bool read_size(const TypeInfo *info, PyObject *object, Extent *n)
 {
-    long long distance, size;
-    if (step == 0) {
-        error_raise(PyExc_ValueError, "arange", NULL, 0,
-                    "'step' is 0, expected another number");
-        return -1;
-    }
-    if (__builtin_sub_overflow(stop, start, &distance) || step == INT64_MIN ||
-        distance == INT64_MIN) {
-        error_raise(PyExc_OverflowError, "arange", NULL, 0,
-                    "the range does not fit into 64 bits");
-        return -1;
-    }
-    size = distance / step + (distance % step != 0 && (distance < 0) == (step < 0));
-    if (distance != 0 && (distance < 0) != (step < 0)) {
-        error_raise(PyExc_RuntimeError, "arange", NULL, 0,
-                    "the size is negative: from %lld to %lld in steps of %lld", start,
-                    stop, step);
-        return -1;
-    }
-    if (size > UINT32_MAX) {
-        error_raise(PyExc_OverflowError, "arange", NULL, 0,
-                    "the size is %lld, expected at most 2^32 - 1", size);
-        return -1;
-    }
-    return size;
-}
-
-/* An integer argument (also NumPy's); false: exception. */
-static bool read_integer(const char *operation, PyObject *object, long long *value)
-{
-    PyObject *integer = PyNumber_Index(object);
-    *value = integer ? PyLong_AsLongLong(integer) : -1;
-    Py_XDECREF(integer);
-    if (*value != -1 || !PyErr_Occurred())
+    Py_ssize_t value;
+    if (info->jit && info->entry_size >= 4 && size_is(object) &&
+        extent_read(object, &value, n))
         return true;
-    error_raise(PyErr_ExceptionMatches(PyExc_OverflowError) ? PyExc_OverflowError
-                                                            : PyExc_TypeError,
-                operation, &object, 1, "expected an integer of 64 bits");
+    value = PyNumber_AsSsize_t(object, PyExc_OverflowError);
+    if (value == -1 && PyErr_Occurred()) {
+        error_raise(PyErr_ExceptionMatches(PyExc_OverflowError) ? PyExc_OverflowError
+                                                                : PyExc_TypeError,
+                    "arange", &object, 1, "expected an integer of 64 bits");
+        return false;
+    }
+    *n = extent_of((size_t) value);
+    if (value >= 0 && value <= UINT32_MAX)
+        return value == 0 || check_fit(info, value - 1);
+    if (value < 0)
+        error_raise(PyExc_RuntimeError, "arange", NULL, 0,
+                    "the size is negative: from 0 to %zd in steps of 1", value);
+    else
+        error_raise(PyExc_OverflowError, "arange", NULL, 0,
+                    "the size is %zd, expected at most 2^32 - 1", value);
     return false;
 }
 
-/* v: dtype, start, stop, step; of arange(dtype, size) the size is the stop. */
-static bool arange_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *names,
-                             PyObject **v)
+/* The number of the lane in each of n lanes. 0: the core's error is set. */
+static Leaf lane_as(const TypeInfo *info, Extent n)
 {
-    static const char *const parameters[] = { "dtype", "start", "stop", "step" };
-    static const char *const brief_parameters[] = { "dtype", "size" };
-    static const Signature signature = { "arange", parameters, 4, 1, 0 };
-    static const Signature brief_signature = { "arange", brief_parameters, 2, 2, 0 };
-    bool brief = nargs == 2 && !names;
-    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
-        brief |=
-            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "size") == 0;
-    v[1] = v[2] = v[3] = NULL;
-    if (brief) {
-        PyObject *short_form[2];
-        if (!arguments_parse(&brief_signature, args, nargs, names, short_form))
-            return false;
-        v[0] = short_form[0];
-        v[2] = short_form[1];
-        return true;
-    }
-    if (!arguments_parse(&signature, args, nargs, names, v))
-        return false;
-    if (!v[2])
-        error_raise(PyExc_TypeError, "arange", NULL, 0,
-                    "expected (dtype, size) or (dtype, start, stop, step=1)");
-    return v[2];
-}
-
-/* 0, 1, ... up to a size of a recording, whatever that is? Not for narrow entries. */
-static bool arange_sized(const TypeInfo *info, PyObject **v, Extent *n)
-{
-    Py_ssize_t value;
-    return info->jit && info->entry_size >= 4 && !v[1] && !v[3] &&
-           size_is(v[2]) && extent_read(v[2], &value, n);
-}
-
-static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                        PyObject *names)
-{
-    PyObject *v[4];
-    if (!arange_arguments(args, nargs, names, v))
-        return NULL;
-    const TypeInfo *info = sequence_type(module, "arange", v[0], false);
-    long long start = 0, stop = 0, step = 1;
-    Extent n = { 0, 0 };
-    if (!info)
-        return NULL;
-    const bool sized = arange_sized(info, v, &n);
-    stop = (long long) n.n;
-    if ((v[1] && !read_integer("arange", v[1], &start)) ||
-        (!sized && !read_integer("arange", v[2], &stop)) ||
-        (v[3] && !read_integer("arange", v[3], &step)))
-        return NULL;
-    const long long size = arange_size(start, stop, step);
-    if (size < 0 || (size && (!check_fit(info, start) ||
-                              !check_fit(info, start + (size - 1) * step))))
-        return NULL;
-    if (!sized)
-        n = extent_of((size_t) size);
-    return as_class((PyTypeObject *) v[0],
-                    info->jit ? arange_traced(info, start, step, n)
-                              : arange_entries(info, start, step, n.n));
-}
-
-/* ---------------------------------------------------------------- linspace */
-
-typedef struct Interval {
-    double first, last, step;
-    Extent n;
-    bool closed; /* entry n - 1 is exactly 'last' */
-} Interval;
-
-/* A number of the working precision. */
-static Leaf working_number(JitBackend backend, VarType type, double value)
-{
-    const float narrow = (float) value;
-    return leaf_constant(backend, type,
-                         type == VarTypeFloat64 ? (const void *) &value : &narrow);
-}
-
-/* n, or n - 1 if the interval is closed. */
-static Leaf count_steps(JitBackend backend, const Interval *s)
-{
-    if (!s->n.size)
-        return leaf_u32(backend, (uint32_t) (s->n.n - s->closed));
-    const Leaf n = extent_times(backend, s->n, 1);
-    const Leaf less = leaf_u32(backend, s->closed);
-    const Leaf steps = n && less ? leaf_sub(n, less) : 0;
-    leaf_unref(n);
-    leaf_unref(less);
-    return steps;
-}
-
-/* The step, which is computed in double precision. */
-static Leaf step_width(JitBackend backend, VarType type, const Interval *s, Leaf steps)
-{
-    if (!s->n.size)
-        return working_number(backend, type, s->step);
-    const Leaf length = working_number(backend, VarTypeFloat64, s->last - s->first);
-    const Leaf count = leaf_cast(steps, VarTypeFloat64);
-    const Leaf width = length && count ? leaf_div(length, count) : 0;
-    const Leaf result = width ? leaf_cast(width, type) : 0;
-    leaf_unref(length);
-    leaf_unref(count);
-    leaf_unref(width);
-    return result;
-}
-
-/* The entries in working precision: fma(i, step, first). */
-static Leaf trace_interval(const TypeInfo *info, VarType type, const Interval *s)
-{
-    const JitBackend backend = (JitBackend) info->backend;
-    const Leaf lane = leaf_counter(backend, extent_next(s->n));
-    const Leaf number = lane ? leaf_cast(lane, type) : 0;
-    const Leaf steps = number ? count_steps(backend, s) : 0;
-    const Leaf step = steps ? step_width(backend, type, s, steps) : 0;
-    const Leaf first = working_number(backend, type, s->first);
-    Leaf leaf = step && first ? leaf_fma(number, step, first) : 0;
-    if (leaf && s->closed) {
-        const Leaf last = working_number(backend, type, s->last);
-        const Leaf is_end = last ? leaf_eq(lane, steps) : 0;
-        const Leaf chosen = is_end ? leaf_select(is_end, last, leaf) : 0;
-        leaf_unref(last);
-        leaf_unref(is_end);
-        leaf_unref(leaf);
-        leaf = chosen;
-    }
+    const Leaf lane = leaf_counter((JitBackend) info->backend, extent_next(n));
+    const Leaf cast = lane ? leaf_cast(lane, (VarType) info->entry) : 0;
     leaf_unref(lane);
-    leaf_unref(number);
-    leaf_unref(steps);
-    leaf_unref(step);
-    leaf_unref(first);
-    return finish(leaf, (VarType) info->entry, s->n);
+    return cast;
 }
 
-static bool compute_interval(const TypeInfo *info, VarType type, const Interval *s,
-                             char *entries)
+static bool store_entries(Array *a)
 {
-    for (size_t i = 0; i < s->n.n; i++) {
-        const bool end = s->closed && i == s->n.n - 1;
-        const double wide = end ? s->last : fma((double) i, s->step, s->first);
-        const float narrow = end ? (float) s->last
-                                 : fmaf((float) i, (float) s->step, (float) s->first);
-        if (!jit_host_cast(type, (VarType) info->entry, 0, 1,
-                           type == VarTypeFloat64 ? (const void *) &wide : &narrow,
-                           entries + i * info->entry_size))
+    const size_t entry = a->info->entry_size;
+    for (size_t i = 0; i < array_count(a); i++)
+        if (!jit_host_cast(VarTypeUInt64, (VarType) a->info->entry, 0, 1, &i,
+                           (char *) array_data(a) + i * entry))
             return false;
-    }
     return true;
 }
 
-static bool read_bound(const char *parameter, PyObject *object, double *value)
+/* arange(dtype, size) */
+static PyObject *counter(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!array_of(object)) {
-        *value = PyFloat_AsDouble(object);
-        if (*value != -1 || !PyErr_Occurred())
-            return true;
-        if (!PyErr_ExceptionMatches(PyExc_TypeError))
-            return false;
-    }
-    error_raise(PyExc_TypeError, "linspace", &object, 1, "expected a number as '%s'",
-                parameter);
-    return false;
-}
-
-/* A number of entries that does not fit: an error of drjit that is a ValueError. */
-static PyObject *refuse_count(long long n)
-{
-    PyObject *axes = PyImport_ImportModule("drjit._shape.axes");
-    PyObject *cls = axes ? PyObject_GetAttrString(axes, "ShapeError") : NULL;
-    if (cls)
-        error_raise(cls, "linspace", NULL, 0,
-                    n < 0 ? "'num' is %lld, expected 0 or more"
-                          : "'num' is %lld, expected at most 2^32 - 1",
-                    n);
-    Py_XDECREF(axes);
-    Py_XDECREF(cls);
-    return NULL;
-}
-
-static PyObject *linspace(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *names)
-{
-    static const char *const parameters[] = { "dtype", "start", "stop", "num",
-                                              "endpoint" };
-    static const Signature signature = { "linspace", parameters, 5, 4, 0 };
-    PyObject *v[5];
-    Interval s;
-    long long n;
-    Py_ssize_t value;
-    if (!arguments_parse(&signature, args, nargs, names, v))
+    Extents shape;
+    Extent n;
+    const TypeInfo *info =
+        nargs == 2 ? sequence_type(module, "arange", args[0], false) : NULL;
+    if (!info || !read_size(info, args[1], &n))
         return NULL;
-    const TypeInfo *info = sequence_type(module, "linspace", v[0], true);
-    const int endpoint = !info ? -1 : v[4] ? PyObject_IsTrue(v[4]) : 1;
-    if (endpoint < 0 || !read_bound("start", v[1], &s.first) ||
-        !read_bound("stop", v[2], &s.last))
-        return NULL;
-    if (info->jit && size_is(v[3]) &&
-        extent_read(v[3], &value, &s.n))
-        n = (long long) s.n.n;
-    else if (read_integer("linspace", v[3], &n))
-        s.n = extent_of((size_t) n);
-    else
-        return NULL;
-    if (n < 0 || n > UINT32_MAX)
-        return refuse_count(n);
-    const long long steps = endpoint ? n - 1 : n;
-    s.step = steps > 0 ? (s.last - s.first) / (double) steps : 0;
-    s.closed = endpoint && n > 1;
-    const VarType type =
-        info->entry == VarTypeFloat64 ? VarTypeFloat64 : VarTypeFloat32;
-    const Leaf leaf = info->jit && n ? trace_interval(info, type, &s) : 0;
-    if (info->jit && n && !leaf)
-        return error_from_core("linspace", NULL, 0);
-    Array *a = wrap(info, s.n, leaf);
-    if (a && !info->jit && !compute_interval(info, type, &s, array_data(a))) {
+    extents_set_numbers(&shape, 0, NULL);
+    extents_append(&shape, n);
+    Array *a = info->kind == KIND_TENSOR ? extents_new_tensor(info, &shape)
+               : info->jit               ? array_new(info)
+                                         : array_new_dynamic(info, extent_number(n));
+    const Leaf leaf = a && info->jit && n.n ? lane_as(info, n) : 0;
+    if (a && (info->jit ? n.n && !leaf : !store_entries(a))) {
         Py_CLEAR(a);
-        return error_from_core("linspace", NULL, 0);
+        return error_from_core("arange", NULL, 0);
     }
-    return as_class((PyTypeObject *) v[0], a);
+    if (leaf)
+        array_set_leaf(a, 0, leaf);
+    return as_class((PyTypeObject *) args[0], a);
 }
 
 /* ---------------------------------------------------------------- table */
@@ -818,15 +537,10 @@ PyMethodDef create_functions[] = {
       "opaque($module, /, dtype, value, shape=1)\n--\n\nAs full(), evaluated: kernels "
       "do not "
       "contain the value, so another value needs no other kernel." },
-    { "arange", KEYWORDS(arange),
-      "arange(dtype, start=None, stop=None, step=1, *, size=None)\n--\n\n"
-      "arange(dtype, size) or arange(dtype, start, stop, step=1): the integers start, "
-      "start + step, ... before 'stop' as a one-dimensional array." },
-    { "linspace", KEYWORDS(linspace),
-      "linspace(dtype, start, stop, num, endpoint=True)\n--\n\n"
-      "'num' evenly spaced floats. "
-      "The first is 'start', the last exactly 'stop', or one step before it if "
-      "'endpoint' is False." },
+    { "_counter", METHOD(counter), METH_FASTCALL,
+      "_counter(dtype, size)\n\nThe numbers of the lanes." },
+    { "_check_sequence", check_sequence, METH_VARARGS,
+      "_check_sequence(operation, dtype, only_floats)" },
     { "zeros_like", zeros_like, METH_O,
       "zeros_like($module, arg, /)\n--\n\nZeros with the type and shape of 'arg'." },
     { "ones_like", ones_like, METH_O,

@@ -1,5 +1,5 @@
 /*
- * dot.c -- inner products and norms
+ * dot.c -- inner products, of which drjit._math.norms makes norms
  *
  * A nested array contracts its first axis: a product of the first elements, then one
  * fused multiply-add for each further one. A flat just-in-time array is reduced over
@@ -171,22 +171,14 @@ static PyObject *reduce_flat(const Array *a, const Array *b, PyObject *const *ar
     return NULL;
 }
 
-/* module.sum(a * b, axis=axis, mode=mode, keepdims=keepdims) */
-static PyObject *sum_of_products(PyObject *module, PyObject *a, PyObject *b,
-                                 PyObject *axis, PyObject *mode, PyObject *keepdims)
+/* module.sum(a * b, 0) */
+static PyObject *sum_of_products(PyObject *module, PyObject *const *args)
 {
-    PyObject *product = PyNumber_Multiply(a, b);
-    PyObject *sum = product ? PyObject_GetAttrString(module, "sum") : NULL;
-    PyObject *positional = sum ? PyTuple_Pack(1, product) : NULL;
-    PyObject *named = positional ? Py_BuildValue("{sOsOsO}", "axis", axis, "mode", mode,
-                                                 "keepdims", keepdims)
-                                 : NULL;
-    PyObject *result = named ? PyObject_Call(sum, positional, named) : NULL;
+    PyObject *product = PyNumber_Multiply(args[0], args[1]);
+    PyObject *sum =
+        product ? PyObject_CallMethod(module, "sum", "Oi", product, 0) : NULL;
     Py_XDECREF(product);
-    Py_XDECREF(sum);
-    Py_XDECREF(positional);
-    Py_XDECREF(named);
-    return result;
+    return sum;
 }
 
 static PyObject *dot_tensors(PyObject *module, PyObject *const *args)
@@ -212,12 +204,7 @@ static PyObject *dot_tensors(PyObject *module, PyObject *const *args)
     }
     if (tensors && ((const Tensor *) a)->ndim != ((const Tensor *) b)->ndim)
         return dot_sequences(args[0], args[1], args);
-    PyObject *first = PyLong_FromLong(0);
-    PyObject *result =
-        first ? sum_of_products(module, args[0], args[1], first, Py_None, Py_False)
-              : NULL;
-    Py_XDECREF(first);
-    return result;
+    return sum_of_products(module, args);
 }
 
 /* ---------------------------------------------------------------- entry */
@@ -294,102 +281,7 @@ static PyObject *dot_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
                         n);
 }
 
-static PyObject *call(PyObject *module, const char *name, PyObject *arg)
-{
-    PyObject *function = PyObject_GetAttrString(module, name);
-    PyObject *result = function ? PyObject_CallOneArg(function, arg) : NULL;
-    Py_XDECREF(function);
-    return result;
-}
-
-static PyObject *dot_abs_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
-{
-    PyObject *dot = dot_dot(module, args, n);
-    PyObject *result = dot ? call(module, "abs", dot) : NULL;
-    Py_XDECREF(dot);
-    return result;
-}
-
-/* sum_of_products of a value with itself. Products of complex numbers and quaternions
- * are no squares, so that these are turned into the arrays that hold them. */
-static PyObject *sum_of_squares(PyObject *module, PyObject *value, PyObject *axis,
-                                PyObject *mode, PyObject *keepdims)
-{
-    const Array *a = array_of(value);
-    PyObject *plain = NULL;
-    if (a && (a->info->kind == KIND_COMPLEX || a->info->kind == KIND_QUATERNION)) {
-        PyObject *cls = call(module, "array_t", value);
-        plain = cls ? PyObject_CallOneArg(cls, value) : NULL;
-        Py_XDECREF(cls);
-        if (!plain)
-            return NULL;
-        value = plain;
-    }
-    PyObject *result = sum_of_products(module, value, value, axis, mode, keepdims);
-    Py_XDECREF(plain);
-    return result;
-}
-
-static bool is_tensor(PyObject *object)
-{
-    const Array *a = array_of(object);
-    return a && a->info->kind == KIND_TENSOR;
-}
-
-static PyObject *dot_squared_norm(PyObject *module, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = { "value", "axis", "mode", "keepdims", NULL };
-    PyObject *value, *axis = Py_Ellipsis, *mode = Py_None, *keepdims = Py_False;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:drjit.squared_norm", names,
-                                     &value, &axis, &mode, &keepdims))
-        return NULL;
-    bool plain = axis == Py_Ellipsis && mode == Py_None && keepdims == Py_False;
-    if (!plain || (is_tensor(value) && ((Tensor *) value)->ndim != 1))
-        return sum_of_squares(module, value, axis, mode, keepdims);
-    PyObject *const pair[] = { value, value };
-    return dot_pair(module, pair);
-}
-
-/* Of an array in drjit.scalar: rounded like an entry, as in the other families. */
-static PyObject *entry_root(const TypeInfo *info, PyObject *number)
-{
-    uint64_t bits = 0;
-    const JitHostOperand operand = { &bits, 1 };
-    if (!convert_number((VarType) info->entry, number, &bits))
-        return NULL;
-    if (!jit_host_op(JitOpSqrt, (VarType) info->entry, 1, &operand, &bits))
-        return error_from_core("norm", NULL, 0);
-    return convert_entry((VarType) info->entry, &bits);
-}
-
-static PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
-{
-    PyObject *value = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0)
-                      : kwargs ? PyDict_GetItemString(kwargs, "value")
-                               : NULL;
-    const Array *a = value ? array_of(value) : NULL;
-    if (a && PyTuple_GET_SIZE(args) + (kwargs ? PyDict_GET_SIZE(kwargs) : 0) == 1 &&
-        (a->info->kind == KIND_COMPLEX || a->info->kind == KIND_QUATERNION))
-        return call(module, "abs", (PyObject *) a); /* squares may overflow */
-    PyObject *squared = dot_squared_norm(module, args, kwargs);
-    PyObject *result = NULL;
-    if (a && squared && PyFloat_Check(squared))
-        result = entry_root(a->info, squared);
-    else if (squared)
-        result = call(module, "sqrt", squared);
-    Py_XDECREF(squared);
-    return result;
-}
-
 PyMethodDef dot_functions[] = {
     { "dot", METHOD(dot_dot), METH_FASTCALL, "dot(a, b, /)\n--\n\nInner product." },
-    { "abs_dot", METHOD(dot_abs_dot), METH_FASTCALL,
-      "abs_dot(a, b, /)\n--\n\nAbsolute value of the inner product." },
-    { "squared_norm", METHOD(dot_squared_norm), METH_VARARGS | METH_KEYWORDS,
-      "squared_norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
-      "Sum of the squares along the given axes." },
-    { "norm", METHOD(dot_norm), METH_VARARGS | METH_KEYWORDS,
-      "norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
-      "Square root of the sum of the squares along the given axes." },
     { NULL, NULL, 0, NULL },
 };

@@ -1,5 +1,5 @@
 /*
- * reshape.c -- ravel, unravel, tile, repeat
+ * reshape.c -- ravel, unravel, and what drjit._shape makes reshape, tile, repeat of
  *
  * Two orders of a nested array with L leaves of width W (lanes) in a flat one:
  *
@@ -7,12 +7,8 @@
  *     'F'   leaf i, lane k              ->  k * L + f(i), where f(i) counts leaves with
  * the first axis fastest: for Array3f the components of a vector follow each other
  *
- * reshape_any.c does reshape(). Both are made of the functions declared in reshape.h.
+ * In arrays that get another number of lanes, components of one entry stay so.
  */
-#include "python/object/shape.h"
-#include "python/object/reads.h"
-#include "python/reduce/reshape.h"
-
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
 #include "python/memory/access.h"
@@ -20,10 +16,12 @@
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/reads.h"
+#include "python/object/shape.h"
 #include "python/object/tables.h"
-#include "python/tree/tree.h"
 
-bool reshape_order(const char *operation, PyObject *object, char *order)
+/* 'A', 'C' or 'F' ('A' if object is NULL). False: exception. */
+static bool read_order(const char *operation, PyObject *object, char *order)
 {
     *order = 'A';
     if (!object)
@@ -144,15 +142,14 @@ static Leaf *ordered_leaves(const Array *a, char order)
     return leaves;
 }
 
-static Array *ravel_jit(const char *operation, const TypeInfo *flat, Array *a,
-                        char order)
+static Array *ravel_jit(const TypeInfo *flat, Array *a, char order)
 {
     size_t size, n = array_count(a);
-    if (!shape_peek(a, &size, operation) || !check_total(operation, n, size))
+    if (!shape_peek(a, &size, "ravel") || !check_total("ravel", n, size))
         return NULL;
     if (n * size == 0) {
         Array *none = array_set_none(array_new_leaf(flat, 0), (int) n, array_leaves(a));
-        return none ? none : (Array *) error_from_core(operation, (PyObject **) &a, 1);
+        return none ? none : (Array *) error_from_core("ravel", (PyObject **) &a, 1);
     }
     const Extent width = extent_of_leaf(shape_widest(a, size), size);
     Leaf *leaves = ordered_leaves(a, order);
@@ -169,7 +166,7 @@ static Array *ravel_jit(const char *operation, const TypeInfo *flat, Array *a,
     if (ok)
         return array_new_leaf(flat, target);
     leaf_unref(target);
-    error_from_core(operation, (PyObject **) &a, 1);
+    error_from_core("ravel", (PyObject **) &a, 1);
     return NULL;
 }
 
@@ -184,24 +181,24 @@ static Array *ravel_scalar(const TypeInfo *flat, Array *a, char order)
     return result;
 }
 
-Array *reshape_ravel(State *state, const char *operation, Array *a, char order)
+static Array *ravel_array(State *state, Array *a, char order)
 {
     const TypeInfo *info = a->info;
     if (info->kind == KIND_TENSOR) {
         if (order != 'F')
             return array_view(a, &state->types[info->array], 0);
-        error_raise(PyExc_RuntimeError, operation, (PyObject **) &a, 1,
+        error_raise(PyExc_RuntimeError, "ravel", (PyObject **) &a, 1,
                     "'order' is 'F', tensors have 'C' only");
         return NULL;
     }
     if (access_is_flat(info))
         return (Array *) Py_NewRef((PyObject *) a);
     reads_note_whole(a);
-    if (!evaluate_writes(operation, (PyObject **) &a, 1))
+    if (!evaluate_writes("ravel", (PyObject **) &a, 1))
         return NULL;
     const TypeInfo *flat = access_flat(state, info, (VarType) info->entry);
     char resolved = order == 'A' ? 'F' : order;
-    return info->jit ? ravel_jit(operation, flat, a, resolved)
+    return info->jit ? ravel_jit(flat, a, resolved)
                      : ravel_scalar(flat, a, resolved);
 }
 
@@ -214,10 +211,10 @@ static PyObject *ravel(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     PyObject *v[2];
     char order;
     if (!arguments_parse(&signature, args, nargs, names, v) ||
-        !reshape_order("ravel", v[1], &order))
+        !read_order("ravel", v[1], &order))
         return NULL;
     if (array_check(state, v[0]))
-        return (PyObject *) reshape_ravel(state, "ravel", (Array *) v[0], order);
+        return (PyObject *) ravel_array(state, (Array *) v[0], order);
     if (promote_number(v[0]) >= 0)
         return Py_NewRef(v[0]);
     return error_raise(PyExc_TypeError, "ravel", &v[0], 1,
@@ -271,8 +268,10 @@ static void unravel_scalar(Array *result, const Array *flat, char order)
                size);
 }
 
-Array *reshape_unravel(const char *operation, PyTypeObject *cls, const TypeInfo *info,
-                       size_t leaves, Array *flat, char order)
+/* A nested array with that many leaves from a flat one with the same entries. */
+static Array *unravel_array(const char *operation, PyTypeObject *cls,
+                            const TypeInfo *info, size_t leaves, Array *flat,
+                            char order)
 {
     const Extent size = access_extent(flat), parts = extent_of(leaves);
     if (leaves ? !extent_divides(parts, size) || (!info->jit && size.n != leaves)
@@ -311,7 +310,7 @@ static PyObject *unravel(PyObject *module, PyObject *const *args, Py_ssize_t nar
     PyObject *v[3];
     char order;
     if (!arguments_parse(&signature, args, nargs, names, v) ||
-        !reshape_order("unravel", v[2], &order))
+        !read_order("unravel", v[2], &order))
         return NULL;
     const TypeInfo *info =
         PyType_Check(v[0]) ? type_of_class(state, (PyTypeObject *) v[0]) : NULL;
@@ -330,47 +329,68 @@ static PyObject *unravel(PyObject *module, PyObject *const *args, Py_ssize_t nar
     if (flat && info == wanted)
         result = (Array *) Py_NewRef((PyObject *) flat);
     else if (flat)
-        result = reshape_unravel("unravel", (PyTypeObject *) v[0], info, info->leaves,
+        result = unravel_array("unravel", (PyTypeObject *) v[0], info, info->leaves,
                                  flat, order);
     Py_XDECREF(flat);
     return (PyObject *) result;
 }
 
-/* ---------------------------------------------------------------- tile, repeat */
-
-typedef struct Replicate {
-    State *state;
-    const char *operation;
-    PyObject *counts, *axis; /* borrowed; no axis: NULL */
-    bool one;                /* 'counts' is one number: */
-    Extent count;
-    bool each; /* every entry, not the whole */
-} Replicate;
-
-/* leaf_tile() and leaf_repeat() gather, so they may have to compute the input. */
-static Leaf run_replicate(Leaf leaf, void *argument)
+/* For a nested type of any number of components: drjit._shape.reshape knows it. */
+static PyObject *unravel_parts(PyObject *module, PyObject *args)
 {
-    const Replicate *r = argument;
-    const size_t count = extent_next(r->count);
-    return r->each ? leaf_repeat(leaf, count) : leaf_tile(leaf, count);
+    PyObject *cls, *flat, *text;
+    Py_ssize_t parts;
+    char order;
+    if (!PyArg_ParseTuple(args, "O!OOn:_unravel", &PyType_Type, &cls, &flat, &text,
+                          &parts) ||
+        !read_order("reshape", text, &order))
+        return NULL;
+    const TypeInfo *info = type_of_class(state_of_module(module), (PyTypeObject *) cls);
+    return (PyObject *) unravel_array("reshape", (PyTypeObject *) cls, info,
+                                        parts < 0 ? info->leaves : (size_t) parts,
+                                        (Array *) flat, order);
 }
 
-static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
-                           Array *result)
+/* ---------------------------------------------------------------- other sizes */
+
+/* How many entries the leaves of an array get. */
+typedef struct Resize {
+    const char *operation;
+    Leaf (*function)(Leaf leaf, size_t count);
+    Extent count;
+} Resize;
+
+/* For reshape(), which names itself. */
+static PyObject *shape_of(PyObject *module, PyObject *array)
+{
+    (void) module;
+    return shape_of_array((Array *) array, "reshape");
+}
+
+/* Some of these gather, so they may have to compute the input. */
+static Leaf run_resize(Leaf leaf, void *argument)
+{
+    const Resize *r = argument;
+    return r->function(leaf, extent_next(r->count));
+}
+
+static bool resize_leaf(const Resize *r, Array *a, size_t i, size_t width,
+                        Array *result)
 {
     Leaf leaf = array_leaves(a)[i], out = 0;
-    if (leaf_is_empty(leaf) || r->count.n == 0) {
+    const size_t size = leaf ? leaf_peek_size(leaf) : 0;
+    if (size == 0 || r->count.n == 0) {
         const bool ok = leaf_none(a->info, 1, &leaf, &out);
         array_set_leaf(result, i, out);
         return ok || error_from_core(r->operation, (PyObject **) &a, 1);
     }
-    if (leaf_peek_size(leaf) == 1 && width != 1) {
+    if (size == 1 && (width != 1 || r->function == leaf_shrink)) {
         array_set_leaf(result, i, leaf_ref(leaf)); /* equal entries, any number */
         return true;
     }
-    if (!check_total(r->operation, r->count.n, leaf_peek_size(leaf)))
+    if (r->function != leaf_shrink && !check_total(r->operation, r->count.n, size))
         return false;
-    out = evaluate_call(run_replicate, leaf, (void *) r);
+    out = evaluate_call(run_resize, leaf, (void *) r);
     if (out)
         array_set_leaf(result, i, out);
     else
@@ -378,103 +398,43 @@ static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
     return out;
 }
 
-static PyObject *replicate_jit(const Replicate *r, Array *a)
+/* (array, count) */
+static PyObject *resize(PyObject *args, Resize *r)
 {
+    PyObject *array, *count;
     size_t width;
+    if (!PyArg_ParseTuple(args, "OO", &array, &count) ||
+        !extent_argument(r->operation, "count", count, &r->count))
+        return NULL;
+    Array *a = (Array *) array;
     reads_note_whole(a);
     if (!shape_peek(a, &width, r->operation))
         return NULL;
-    Array *result = array_new_like(a->info, a);
+    const bool same = r->function == leaf_shrink;
+    Array *result = access_make(same ? Py_TYPE(array) : a->info->py, a->info, a);
+    /* While the GIL is released, another thread may give 'a' more leaves. */
     for (size_t i = 0; result && i < array_count(result); i++)
-        if (!replicate_leaf(r, a, i, width, result))
+        if (!resize_leaf(r, a, i, width, result))
             Py_CLEAR(result);
     return (PyObject *) result;
 }
 
-static PyObject *replicate_scalar(const Replicate *r, Array *a)
+static PyObject *tile(PyObject *module, PyObject *args)
 {
-    size_t n = array_count(a), size = a->info->entry_size, count = r->count.n;
-    size_t total = n * count;
-    if (!check_total(r->operation, n, count))
-        return NULL;
-    Array *result = array_new_dynamic(a->info, total);
-    for (size_t i = 0; result && i < total; i++)
-        memcpy((char *) array_data(result) + i * size,
-               (char *) array_data(a) + (r->each ? i / count : i % n) * size, size);
-    return (PyObject *) result;
+    (void) module;
+    return resize(args, &(Resize) { .operation = "tile", .function = leaf_tile });
 }
 
-/* Tensors, sequences of numbers, and axes: see drjit._shape.replicate. */
-static PyObject *replicate_axes(const Replicate *r, PyObject *leaf)
+static PyObject *repeat(PyObject *module, PyObject *args)
 {
-    PyObject *module = PyImport_ImportModule("drjit._shape.replicate");
-    PyObject *result =
-        !module   ? NULL
-        : r->each ? PyObject_CallMethod(module, "repeat_leaf", "OOO", leaf, r->counts,
-                                        r->axis ? r->axis : Py_None)
-                  : PyObject_CallMethod(module, "tile_leaf", "OO", leaf, r->counts);
-    Py_XDECREF(module);
-    return result;
+    (void) module;
+    return resize(args, &(Resize) { .operation = "repeat", .function = leaf_repeat });
 }
 
-static PyObject *replicate(void *context, PyObject *const *leaves)
+static PyObject *shrink(PyObject *module, PyObject *args)
 {
-    const Replicate *r = context;
-    Array *a = (Array *) leaves[0];
-    if (!array_check(r->state, leaves[0]))
-        return Py_NewRef(leaves[0]);
-    if (a->info->kind == KIND_TENSOR || !r->one || r->axis)
-        return replicate_axes(r, leaves[0]);
-    if (r->count.n == 1)
-        return Py_NewRef(leaves[0]);
-    if (!a->info->jit && !access_is_flat(a->info))
-        return Py_NewRef(leaves[0]);
-    return a->info->jit ? replicate_jit(r, a) : replicate_scalar(r, a);
-}
-
-static bool has_name(PyObject *names, const char *name)
-{
-    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0)
-            return true;
-    return false;
-}
-
-static PyObject *replicate_tree(PyObject *module, PyObject *const *args,
-                                Py_ssize_t nargs, PyObject *names,
-                                const char *operation, bool each)
-{
-    const char *const other = each ? "repeats" : "reps"; /* as NumPy has it */
-    const char *const parameters[] = { "value",
-                                       has_name(names, other) ? other : "count",
-                                       "axis" };
-    const Signature signature = { operation, parameters, each ? 3 : 2, 2, 0 };
-    PyObject *v[3] = { NULL };
-    Replicate r = { .state = state_of_module(module),
-                    .operation = operation,
-                    .each = each };
-    if (!arguments_parse(&signature, args, nargs, names, v))
-        return NULL;
-    r.counts = v[1];
-    r.axis = v[2] == Py_None ? NULL : v[2];
-    r.one = PyUnicode_Check(v[1]) || !PySequence_Check(v[1]);
-    if (r.one && !extent_argument(operation, "count", v[1], &r.count))
-        return NULL;
-    if (r.one && r.count.n == 1 && !each)
-        return Py_NewRef(v[0]);
-    return tree_map(r.state, operation, &v[0], 1, replicate, &r);
-}
-
-static PyObject *tile(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                      PyObject *names)
-{
-    return replicate_tree(module, args, nargs, names, "tile", false);
-}
-
-static PyObject *repeat(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                        PyObject *names)
-{
-    return replicate_tree(module, args, nargs, names, "repeat", true);
+    (void) module;
+    return resize(args, &(Resize) { .operation = "reshape", .function = leaf_shrink });
 }
 
 #define FAST METH_FASTCALL | METH_KEYWORDS
@@ -491,25 +451,15 @@ PyMethodDef reshape_functions[] = {
     { "unravel", METHOD(unravel), FAST,
       "unravel(dtype, array, order='A')\n--\n\n"
       "The inverse of ravel(): an instance of 'dtype' from a flat array." },
-    { "reshape", METHOD(reshape_function), FAST,
-      "reshape(dtype, value, shape, order='A', shrink=False)\n--\n\n"
-      "Rearrange the entries of arrays, tensors and PyTrees into another shape, one "
-      "extent\n"
-      "of which may be -1, and type. With shrink=True, only the first entries are "
-      "kept." },
-    { "tile", METHOD(tile), FAST,
-      "tile(value, count)\n--\n\n"
-      "The whole 'count' times along the trailing dynamic axis: a b a b a b. Goes "
-      "through\n"
-      "PyTrees. A sequence has a count for each of the last axes, of tensors and of "
-      "flat\n"
-      "arrays, which become tensors; there may be more counts than axes." },
-    { "repeat", METHOD(repeat), FAST,
-      "repeat(value, count, axis=None)\n--\n\n"
-      "Each entry 'count' times along the trailing dynamic axis: a a a b b b. Goes "
-      "through\n"
-      "PyTrees. Tensors: along an axis, or flattened. A sequence or array of integers "
-      "has a\n"
-      "count for each entry along the axis; it is evaluated." },
+    { "_unravel", unravel_parts, METH_VARARGS,
+      "_unravel(dtype, array, order, parts)\n\nThe same; of a dynamic type with that "
+      "many components." },
+    { "_shape_of", shape_of, METH_O, "_shape_of(array)" },
+    { "_shrink", shrink, METH_VARARGS,
+      "_shrink(array, count)\n\nThe first entries of each component." },
+    { "_tile", tile, METH_VARARGS,
+      "_tile(array, count)\n\nEach component as a whole, several times." },
+    { "_repeat", repeat, METH_VARARGS,
+      "_repeat(array, count)\n\nEach entry several times." },
     { NULL, NULL, 0, NULL },
 };

@@ -277,117 +277,41 @@ typedef struct Build {
     void *context;
 } Build;
 
-/* The class that a field's annotation names: "from __future__ import annotations" makes
- * strings of them, which typing resolves. Returns a dictionary {name: class} or
- * NULL. */
-static PyObject *resolved_hints(PyObject *cls)
-{
-    PyObject *typing = PyImport_ImportModule("typing");
-    PyObject *hints =
-        typing ? PyObject_CallMethod(typing, "get_type_hints", "O", cls) : NULL;
-    Py_XDECREF(typing);
-    return hints;
-}
-
-/* Is it a type that build_node() makes an instance of? */
-static bool is_made(const Build *b, PyObject *type)
-{
-    return PyType_Check(type) && (type_of_class(b->state, (PyTypeObject *) type) ||
-                                  plan_has_fields(b->state, type) ||
-                                  type == (PyObject *) &PyFloat_Type ||
-                                  type == (PyObject *) &PyLong_Type ||
-                                  type == (PyObject *) &PyBool_Type);
-}
-
-/* Is a type given by name only? Before Python 3.14 that is a string; from then on it
- * is an object of this class if there was no such type when the field was made. */
-static bool is_name(PyObject *given)
-{
-    return PyUnicode_Check(given) || strcmp(Py_TYPE(given)->tp_name, "ForwardRef") == 0;
-}
-
-/* The type of a field; NULL: exception. */
-static PyObject *field_type(const Build *b, PyObject *cls, PyObject *name,
-                            PyObject *given)
-{
-    if (given && !is_name(given))
-        return Py_NewRef(given);
-    PyObject *hints = resolved_hints(cls);
-    PyObject *type = hints ? Py_XNewRef(PyDict_GetItemWithError(hints, name)) : NULL;
-    if (!type && !PyErr_Occurred())
-        error_raise(PyExc_TypeError, b->operation, NULL, 0,
-                    "%s.%S has %s, and no annotation", ((PyTypeObject *) cls)->tp_name,
-                    name, given ? "a type that is given by name" : "no type");
-    Py_XDECREF(hints);
-    return type;
-}
-
-/* Must the constructor of a data class be given this field? -1: exception. */
-static int is_required(PyObject *cls, PyObject *name)
-{
-    PyObject *fields = PyObject_GetAttrString(cls, "__dataclass_fields__");
-    PyObject *field = fields ? PyObject_GetItem(fields, name) : NULL;
-    PyObject *module = field ? PyImport_ImportModule("dataclasses") : NULL;
-    PyObject *missing = module ? PyObject_GetAttrString(module, "MISSING") : NULL;
-    PyObject *value = missing ? PyObject_GetAttrString(field, "default") : NULL;
-    PyObject *factory = value ? PyObject_GetAttrString(field, "default_factory") : NULL;
-    PyObject *init = factory ? PyObject_GetAttrString(field, "init") : NULL;
-    int required = init ? PyObject_IsTrue(init) : -1;
-    if (required > 0)
-        required = value == missing && factory == missing;
-    Py_XDECREF(fields);
-    Py_XDECREF(field);
-    Py_XDECREF(module);
-    Py_XDECREF(missing);
-    Py_XDECREF(value);
-    Py_XDECREF(factory);
-    Py_XDECREF(init);
-    return required;
-}
-
 static PyObject *build_node(const Build *b, PyObject *cls, int depth);
 
-/* What field i is to be, from its type (NULL: not known yet). Fields of other types
- * keep what the constructor gives them; a data class without a default gets what its
- * type makes of nothing. */
-static bool build_field(const Build *b, const Plan *plan, Py_ssize_t i, PyObject *given,
-                        int depth, PyObject **value)
+/* What each field is to be (drjit._fields.values()): a list. */
+static PyObject *field_values(const Build *b, const Plan *plan)
 {
-    PyObject *name = PyTuple_GET_ITEM(plan->names, i), *cls = (PyObject *) plan->cls;
-    PyObject *type = field_type(b, cls, name, given);
-    bool ok = type;
-    if (type && is_made(b, type)) {
-        *value = build_node(b, type, depth + 1);
-        ok = *value;
-    } else if (type && plan->kind != NODE_STRUCT) {
-        int required = plan->kind == NODE_DATACLASS ? is_required(cls, name) : 1;
-        *value = required > 0 ? PyObject_CallNoArgs(type) : NULL;
-        ok = *value || required == 0;
-        if (required > 0 && !*value)
-            error_raise(PyExc_TypeError, b->operation, NULL, 0,
-                        "%s.%S has no default, and %R makes none", plan->cls->tp_name,
-                        name, type);
-    }
-    Py_XDECREF(type);
-    return ok;
+    PyObject *module = PyImport_ImportModule("drjit._fields");
+    PyObject *all = module ? PyObject_CallMethod(module, "values", "zOO", b->operation,
+                                                 plan->cls, plan->names)
+                           : NULL;
+    Py_XDECREF(module);
+    return all;
 }
 
 static PyObject *build_fields(const Build *b, const Plan *plan, int depth)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(plan->names);
     PyObject **values = PyMem_Calloc((size_t) count + 1, sizeof(*values));
-    PyObject *types = values ? plan_types(b->operation, plan) : PyErr_NoMemory();
-    bool ok = types;
+    PyObject *all = values ? field_values(b, plan) : PyErr_NoMemory();
+    bool ok = all;
     for (Py_ssize_t i = 0; ok && i < count; i++) {
-        PyObject *given = types == Py_None ? NULL : PyTuple_GET_ITEM(types, i);
-        ok = build_field(b, plan, i, given, depth, &values[i]);
+        PyObject *pair = PyList_GET_ITEM(all, i);
+        if (pair == Py_None)
+            continue; /* what the constructor gives */
+        PyObject *entry = PyTuple_GET_ITEM(pair, 1);
+        values[i] = PyTuple_GET_ITEM(pair, 0) == Py_True
+                        ? build_node(b, entry, depth + 1)
+                        : Py_NewRef(entry);
+        ok = values[i];
     }
     PyObject *made =
         ok ? build_instance(b->operation, plan, plan->cls, values, NULL) : NULL;
     for (Py_ssize_t i = 0; values && i < count; i++)
         Py_XDECREF(values[i]);
     PyMem_Free(values);
-    Py_XDECREF(types);
+    Py_XDECREF(all);
     return made;
 }
 

@@ -7,41 +7,6 @@
 
 /* ---------------------------------------------------------------- fields of a class */
 
-/* [(name, type), ...] of a data class. */
-static PyObject *fields_of_dataclass(PyTypeObject *cls)
-{
-    PyObject *module = PyImport_ImportModule("dataclasses");
-    PyObject *all = module ? PyObject_CallMethod(module, "fields", "O", cls) : NULL;
-    Py_ssize_t n = all ? PyTuple_Size(all) : -1;
-    PyObject *pairs = n >= 0 ? PyList_New(n) : NULL;
-    for (Py_ssize_t i = 0; i < n && pairs; i++) {
-        PyObject *field = PyTuple_GET_ITEM(all, i);
-        PyObject *name = PyObject_GetAttrString(field, "name");
-        PyObject *type = name ? PyObject_GetAttrString(field, "type") : NULL;
-        PyObject *pair = type ? PyTuple_Pack(2, name, type) : NULL;
-        Py_XDECREF(name);
-        Py_XDECREF(type);
-        if (pair)
-            PyList_SET_ITEM(pairs, i, pair);
-        else
-            Py_CLEAR(pairs);
-    }
-    Py_XDECREF(all);
-    Py_XDECREF(module);
-    return pairs;
-}
-
-static PyObject *fields_of_struct(const char *operation, PyTypeObject *cls,
-                                  PyObject *fields)
-{
-    if (PyDict_Check(fields))
-        return PyDict_Items(fields);
-    return error_raise(PyExc_TypeError, operation, NULL, 0,
-                       "%s.DRJIT_STRUCT is of another type, expected a dictionary "
-                       "{name: type}",
-                       cls->tp_name);
-}
-
 /* The attribute that makes a class what it is (borrowed). */
 static PyObject *find_source(State *state, PyTypeObject *cls, NodeKind *kind)
 {
@@ -61,56 +26,27 @@ static PyObject *find_source(State *state, PyTypeObject *cls, NodeKind *kind)
 
 /* ---------------------------------------------------------------- making a plan */
 
-/* Entry k of each of the (name, type) pairs of a class, as a tuple. */
-static PyObject *entries_of(const char *operation, PyTypeObject *cls, NodeKind kind,
-                            PyObject *source, int k)
-{
-    PyObject *pairs = kind == NODE_STRUCT ? fields_of_struct(operation, cls, source)
-                                          : fields_of_dataclass(cls);
-    Py_ssize_t n = pairs ? PyList_GET_SIZE(pairs) : 0;
-    PyObject *entries = pairs ? PyTuple_New(n) : NULL;
-    for (Py_ssize_t i = 0; entries && i < n; i++)
-        PyTuple_SET_ITEM(entries, i,
-                         Py_NewRef(PyTuple_GET_ITEM(PyList_GET_ITEM(pairs, i), k)));
-    Py_XDECREF(pairs);
-    return entries;
-}
-
-static PyObject *names_of(const char *operation, PyTypeObject *cls, NodeKind kind,
-                          PyObject *source)
+/* (names, accepted, late); see drjit._fields. */
+static PyObject *analyse(const char *operation, PyTypeObject *cls, NodeKind kind,
+                         PyObject *source)
 {
     if (kind == NODE_NAMED_TUPLE)
-        return Py_NewRef(source);
-    PyObject *names = entries_of(operation, cls, kind, source, 0);
-    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
-        if (!PyUnicode_Check(PyTuple_GET_ITEM(names, i))) {
-            error_raise(PyExc_TypeError, operation, NULL, 0,
-                        "the fields of %s are named by strings, got %R", cls->tp_name,
-                        PyTuple_GET_ITEM(names, i));
-            Py_CLEAR(names);
-        }
-    return names;
+        return Py_BuildValue("(OOO)", source, Py_None, Py_None);
+    PyObject *module = PyImport_ImportModule("drjit._fields");
+    PyObject *found =
+        module ? PyObject_CallMethod(
+                     module, kind == NODE_STRUCT ? "of_struct" : "of_dataclass", "zOO",
+                     operation, cls, source)
+               : NULL;
+    Py_XDECREF(module);
+    return found;
 }
 
-/* Which fields does the constructor of a data class take? */
-static bool divide_fields(Plan *plan, PyObject *source)
+/* An entry of a tuple (new reference); NULL: None. */
+static PyObject *entry_of(PyObject *tuple, Py_ssize_t i)
 {
-    PyObject *sets[2] = { PyList_New(0), PyList_New(0) };
-    bool ok = sets[0] && sets[1];
-    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(plan->names); i++) {
-        PyObject *name = PyTuple_GET_ITEM(plan->names, i);
-        PyObject *field = PyObject_GetItem(source, name);
-        PyObject *init = field ? PyObject_GetAttrString(field, "init") : NULL;
-        int accepted = init ? PyObject_IsTrue(init) : -1;
-        ok = accepted >= 0 && PyList_Append(sets[!accepted], name) == 0;
-        Py_XDECREF(field);
-        Py_XDECREF(init);
-    }
-    plan->accepted = ok ? PyList_AsTuple(sets[0]) : NULL;
-    plan->late = ok ? PyList_AsTuple(sets[1]) : NULL;
-    Py_XDECREF(sets[0]);
-    Py_XDECREF(sets[1]);
-    return plan->accepted && plan->late;
+    PyObject *entry = PyTuple_GET_ITEM(tuple, i);
+    return entry == Py_None ? NULL : Py_NewRef(entry);
 }
 
 static Plan *make_plan(const char *operation, PyTypeObject *cls, NodeKind kind,
@@ -124,26 +60,17 @@ static Plan *make_plan(const char *operation, PyTypeObject *cls, NodeKind kind,
     *plan = (Plan){ .references = 1, .kind = kind, .cls = cls, .source = source };
     Py_INCREF(source);
     plan->reference = PyWeakref_NewRef((PyObject *) cls, NULL);
-    plan->names = plan->reference ? names_of(operation, cls, kind, source) : NULL;
-    bool ok = plan->names && (kind != NODE_DATACLASS || divide_fields(plan, source));
+    PyObject *found = plan->reference ? analyse(operation, cls, kind, source) : NULL;
     Py_DECREF(source);
-    if (ok)
-        return plan;
-    plan_release(plan);
-    return NULL;
-}
-
-PyObject *plan_types(const char *operation, const Plan *plan)
-{
-    if (plan->kind == NODE_NAMED_TUPLE)
-        return Py_NewRef(Py_None);
-    PyObject *types = entries_of(operation, plan->cls, plan->kind, plan->source, 1);
-    if (types && PyTuple_GET_SIZE(types) != PyTuple_GET_SIZE(plan->names)) {
-        error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "the fields of %s have changed", plan->cls->tp_name);
-        Py_CLEAR(types);
+    if (!found) {
+        plan_release(plan);
+        return NULL;
     }
-    return types;
+    plan->names = entry_of(found, 0);
+    plan->accepted = entry_of(found, 1);
+    plan->late = entry_of(found, 2);
+    Py_DECREF(found);
+    return plan;
 }
 
 void plan_release(Plan *plan)

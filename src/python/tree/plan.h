@@ -60,10 +60,6 @@ bool plan_has_fields(State *state, PyObject *cls);
 /** Is the object a container? Without exceptions. */
 bool plan_is_container(State *state, PyObject *object);
 
-/** The types of the fields as the class gives them, perhaps by name: a tuple, or None
- *  for named tuples (new reference). NULL: exception. */
-PyObject *plan_types(const char *operation, const Plan *plan);
-
 void plan_release(Plan *plan);
 
 /** Forget all plans. */
