@@ -4,15 +4,14 @@
 The library is cut into layers (docs/dev/architecture.md), one folder of ``src`` each;
 some have rooms of their own. A file may include headers of its own room and of what
 stands below it in LAYERS, unless only the rooms in KNOWN_BY know that; SEAMS are the
-files that name what is above them. In ORDERED rooms modules are in an order as well, and
-what derivatives may see of the tracer is listed. Public headers know nothing of ``src``.
-The Python
-extension in ``src/python`` is a user of the library like any other: it sees its own
-headers and the public ones, and nothing sees it. Its arrays hold more than variables of
-the library, so only files in VARIABLES handle bare ones; backends stand in its table of
-types. The size of a variable has accessors (var.h, node.h): the field itself is for
-those, and who computes with a size takes it as a number. Stems of files are unique in
-the library, as functions have them as their prefix.
+files that name what is above them. In ORDERED rooms modules are in an order as well,
+and what derivatives may see of the tracer is listed. Public headers know nothing of
+``src``. The Python extension in ``src/python`` is a user of the library like any other:
+it sees its own headers and the public ones, and nothing sees it. Its arrays hold more
+than variables of the library, so only files in VARIABLES handle bare ones; backends
+stand in its table of types. The size of a variable has accessors (var.h, node.h): the
+field itself is for those, and who computes with a size takes it as a number. Stems of
+files are unique in the library, as functions have them as their prefix.
 Prints ``file:line: message`` for each violation and exits with status 1.
 """
 
@@ -93,7 +92,7 @@ STRANGERS = [
     ("engine/native/avx512", "engine/native/avx2"),
 ]
 # Rooms that nobody else knows but what begins so: all others ask a struct of functions.
-KNOWN_BY = {"device/cpu": ("device/cpu", "engine", "export/runtime", "api")}
+KNOWN_BY = {"device/cpu": ("device/cpu", "engine", "export", "api")}
 # Seams: a table that lists what is above it, by file.
 SEAMS = {
     "src/engine/engine.c": ("engine/interp", "engine/native/core", "engine/llvm"),
