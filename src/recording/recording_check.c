@@ -109,9 +109,9 @@ static bool check_rule(const Fold *fold)
 {
     if (fold->op == FOLD_COMPRESS)
         return fold->type == VarTypeBool;
-    ReduceOp op = fold->op == FOLD_DOT      ? ReduceOpAdd
-                  : fold->op == FOLD_PREFIX ? (ReduceOp) fold->rule
-                                            : (ReduceOp) fold->op;
+    if (fold->op == FOLD_DOT)
+        return fold->type < VarTypeCount && type_info[fold->type].is_float;
+    ReduceOp op = fold->op == FOLD_PREFIX ? (ReduceOp) fold->rule : (ReduceOp) fold->op;
     return fold->op < FOLD_COUNT && fold->op != FOLD_SQUARES &&
            reduce_rule_defined(op, (VarType) fold->type);
 }

@@ -408,6 +408,19 @@ static void test_header(void **unused)
     jit_freeze_free(block);
 }
 
+/* Can it be loaded, or not even that, but not repeated? */
+static bool is_refused(const uint8_t *block, size_t size)
+{
+    uint32_t in[INPUTS];
+    make_inputs(64, in);
+    JitRecording *loaded = jit_freeze_load(CPU, block, size, 0);
+    bool refused = !loaded || !repeat(loaded, in);
+    jit_error_clear();
+    jit_freeze_destroy(loaded);
+    drop_all(in, INPUTS);
+    return refused;
+}
+
 /* What a launch reduces is an array with an entry for each lane, or a tile: here it is
  * made an array with one entry, the result of another reduction. */
 static void test_short_source(void **unused)
@@ -417,6 +430,7 @@ static void test_short_source(void **unused)
     JitRecording *recording = record_number(5, 64); /* sums */
     uint8_t *block = save_one(recording, &size);
     jit_freeze_destroy(recording);
+    assert_false(is_refused(block, size));
     for (size_t at = HEADER; at + 2 * sizeof(Fold) <= size; ++at) {
         Fold fold[2];
         memcpy(fold, block + at, sizeof(fold));
@@ -427,8 +441,7 @@ static void test_short_source(void **unused)
         fold[0].source[0] = fold[1].target;
         memcpy(block + at, fold, sizeof(fold));
         seal(block, size);
-        assert_null(jit_freeze_load(CPU, block, size, 0));
-        CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "not well-formed");
+        assert_true(is_refused(block, size));
         fold[0].source[0] = before;
         memcpy(block + at, fold, sizeof(fold));
         ++changed;
@@ -453,8 +466,7 @@ static void test_dot_type(void **unused)
         fold.type = VarTypeInt32; /* as large as f32 */
         memcpy(block + at, &fold, sizeof(fold));
         seal(block, size);
-        assert_null(jit_freeze_load(CPU, block, size, 0));
-        CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_load()", "not well-formed");
+        assert_true(is_refused(block, size));
         ++changed;
     }
     assert_int_equal(changed, 1);
