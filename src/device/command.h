@@ -179,6 +179,7 @@ struct Command {
 
     bool timed;       /* somebody wants to know how long it takes */
     bool once;        /* is not to be repeated if it is interrupted */
+    bool judged;      /* 'done' may find that what it has written is wrong */
     CommandDone done; /* NULL: nobody is to be told */
     void (*drop)(void *payload); /* called instead if it is never performed, or NULL */
     void *payload;

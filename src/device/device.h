@@ -101,6 +101,11 @@ struct Device {
      *  for the first about a millisecond at most. A command that was performed in vain,
      *  as what it reads is unusable, need not say so. */
     uint32_t (*collect)(Device *device, Ended *ended, uint32_t most);
+    /** Optional (NULL: it performs one command at a time). Does it pay to have these
+     *  launches there before the first of them is started? One of 'lanes' lanes with
+     *  one of 'next' lanes behind it; several of one kernel, one of them of 'lanes'. */
+    bool (*chains)(uint64_t lanes, uint64_t next);
+    bool (*batches)(uint64_t lanes);
     /** Optional. Have the calling thread take part in the command of this stream (NULL:
      *  of any) that was started. False, at once, if there is nothing to do. */
     bool (*help)(Device *device, const struct Stream *stream);

@@ -167,7 +167,7 @@ static bool are_points_begun(Command *c)
 /* Has it to have the stream to itself? */
 static bool wants_alone(Command *c)
 {
-    if (c->kind == COMMAND_HOST || c->again)
+    if (c->kind == COMMAND_HOST || c->again || c->judged)
         return true;
     c->cause = outcome_cause(c);
     return c->cause != NULL;

@@ -14,9 +14,9 @@
  *
  * With the second policy a command may have been performed although one before it has
  * failed. The host finds that when it ends, since commands end in order: what it was to
- * write is marked then. Host functions, commands that are performed once more
- * and those that will not be performed have the stream to themselves: nothing else of
- * it is under way.
+ * write is marked then. Host functions, commands that are performed once more or whose
+ * 'done' may find that they have written something wrong, and those that will not be
+ * performed have the stream to themselves: nothing else of it is under way.
  */
 #ifndef DEVICE_QUEUE_H
 #define DEVICE_QUEUE_H

@@ -399,9 +399,16 @@ static void let_go(Stream *stream)
     stream->begins = false;
 }
 
-void stream_hold(Stream *stream, bool small)
+bool stream_go_together(const Device *device, uint64_t lanes, uint64_t next)
 {
-    if (stream->device->depth)
+    return device->chains && device->chains(lanes, next);
+}
+
+void stream_hold(Stream *stream, bool repeated, uint64_t lanes)
+{
+    const Device *device = stream->device;
+    const bool small = repeated && device->batches && device->batches(lanes);
+    if (!device->chains && !device->batches)
         return;
     pthread_mutex_lock(&queues.lock);
     stream->held = true;

@@ -47,23 +47,13 @@ bool stream_submit(Stream *stream, Command *command);
 bool stream_prepare(Command *command);
 /** What the calling thread submits from now on is begun when it is let go, or when
  *  somebody waits for it: commands that its device can begin together are there then.
- *  It has to be let go soon. 'small': so are commands that the thread would run itself,
- *  as together they may be worth sharing (cpu_batch.h). */
-void stream_hold(Stream *stream, bool small);
+ *  It has to be let go soon. 'repeated': launches of one kernel follow, the first of
+ *  'lanes' lanes; if the device says that it pays, commands are held that the thread
+ *  would run itself, too. Does nothing where commands are never begun together. */
+void stream_hold(Stream *stream, bool repeated, uint64_t lanes);
 void stream_let_go(Stream *stream);
-/** Is that worth while for launches of one kernel, each of this many lanes? */
-static inline bool stream_is_worth_gathering(uint64_t lanes)
-{
-    return lanes > 4096;
-}
-/** Can that be of use for commands on this many lanes, one after the other? Short ones
- *  are over before. */
-static inline bool stream_go_together(uint64_t lanes, uint64_t next)
-{
-    enum { LONG = 1 << 16 };
-    uint64_t most = lanes > next ? lanes : next, least = lanes > next ? next : lanes;
-    return most >= LONG && least && most % least == 0;
-}
+/** Can that be of use for launches on this many lanes, one after the other? */
+bool stream_go_together(const Device *device, uint64_t lanes, uint64_t next);
 /** Run what was kept for the calling thread (thread_self.kept commands). Without
  *  locks. */
 void stream_run(void);

@@ -158,6 +158,7 @@ static bool complete(Command *c, const LaunchSpec *spec)
         return true;
     c->timed = spec->done || account;
     c->once = end->prints != NULL;
+    c->judged = end->report_count != 0;
     c->done = launch_done;
     c->drop = free_end;
     c->payload = end;

@@ -269,7 +269,7 @@ static bool is_continued(const Walk *w, uint32_t command)
     const FrozenCommand *f = &r->commands[command], *next = f + 1;
     return command + 1 < r->command_count && next->launch.kernel &&
            (next->launch.kernel == f->launch.kernel ||
-            stream_go_together((uint64_t) w->values[f->size],
+            stream_go_together(r->device, (uint64_t) w->values[f->size],
                                (uint64_t) w->values[next->size]));
 }
 
@@ -280,8 +280,7 @@ static bool hold(Walk *w, uint32_t command)
     TRY(w->held, false);
     const FrozenCommand *f = &w->recording->commands[command];
     bool repeated = f->launch.kernel && f->launch.kernel == f[1].launch.kernel;
-    uint64_t lanes = recording_size(f, w->values);
-    stream_hold(w->held, repeated && stream_is_worth_gathering(lanes));
+    stream_hold(w->held, repeated, recording_size(f, w->values));
     return true;
 }
 

@@ -35,6 +35,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "device/cpu/cpu_describe.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_job.h"
@@ -314,6 +315,8 @@ static inline CommandResult far_execute(FarState *far, Command *c, bool fails)
         far_spoil(far, c);
     else if (!c->cause && !cpu_job_run(c->device, c, &result))
         far_abort("a command was to be shared");
+    else if (!c->cause && c->interrupts != interrupt_requests())
+        far_spoil(far, c); /* it may have stopped half way */
     if (!host) {
         far_open(far, c, false);
         pthread_mutex_unlock(&far->lock);

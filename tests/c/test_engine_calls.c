@@ -437,9 +437,9 @@ static Program *everything(void)
 {
     Program *p = new_program(), *c = new_program();
     uint32_t x = input(p, VarTypeUInt32);
-    uint32_t log = program_add_param(p, PARAM_PRINT, VarTypeUInt64);
+    uint32_t log = program_add_param(p, PARAM_PRINT, VarTypeVoid);
     uint32_t result = program_add_param(p, PARAM_OUTPUT, VarTypeUInt32);
-    program_add_param(p, PARAM_REPORT, VarTypeUInt64);
+    program_add_param(p, PARAM_REPORT, VarTypeVoid);
     p->check_count = 2;
     p->print_count = 2;
     (void) log;

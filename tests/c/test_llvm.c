@@ -345,7 +345,7 @@ static void test_check(void **state)
                                   (uint32_t[]){ mask, index });
         add_output(program, ok);
         program->check_count = 1;
-        program_add_param(program, PARAM_REPORT, VarTypeUInt64);
+        program_add_param(program, PARAM_REPORT, VarTypeVoid);
         uint8_t *masks = new_array(VarTypeBool, LANES), out[LANES];
         uint32_t *indices = new_array(VarTypeUInt32, LANES);
         CheckReport report = { 0, 0, bounds[i] };

@@ -212,6 +212,12 @@ static void stream(const CpuBatch *batch)
             return;
 }
 
+bool cpu_batch_pays(uint64_t lanes)
+{
+    enum { LEAST = 4096 };
+    return lanes > LEAST;
+}
+
 void cpu_batch_begin(CpuJob *job, uint32_t ready)
 {
     uint32_t count = count_alike(job, ready);

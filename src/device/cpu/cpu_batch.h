@@ -17,6 +17,8 @@
 
 enum { CPU_BATCH = 1024 /* launches behind the first, at most */ };
 
+/** Is a launch of this many lanes worth sharing, if others of its kernel follow? */
+bool cpu_batch_pays(uint64_t lanes);
 /** A command's turn has come. Of the 'ready' commands that could begin with it, have
  *  its job run those that are launches of its kernel and have nothing to do with
  *  each other: Command.joined. Without memory these are none. With the lock of the

@@ -325,6 +325,13 @@ static void widen(CpuChain *chain, uint32_t workers)
     }
 }
 
+bool cpu_chain_pays(uint64_t lanes, uint64_t next)
+{
+    enum { LONG = 1 << 16 };
+    uint64_t most = lanes > next ? lanes : next, least = lanes > next ? next : lanes;
+    return most >= LONG && least && most % least == 0;
+}
+
 void cpu_chain_begin(CpuJob *job, uint32_t ready)
 {
     Command *head = job->command;

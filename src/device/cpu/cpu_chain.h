@@ -16,6 +16,9 @@
 
 enum { CPU_CHAIN = 8 /* commands, at most */ };
 
+/** Can launches of these numbers of lanes be a chain worth having? Short ones are over
+ *  before. */
+bool cpu_chain_pays(uint64_t lanes, uint64_t next);
 /** A command's turn has come. Of the 'ready' commands that could begin with it, have
  *  its job run as many as can be: Command.joined. Without memory these are none. With
  *  the lock of the streams held. */

@@ -13,6 +13,8 @@
 #include "base/machine.h"
 #include "device/cpu/cpu_describe.h"
 #include "device/cpu/cpu_fold.h"
+#include "device/cpu/cpu_batch.h"
+#include "device/cpu/cpu_chain.h"
 #include "device/cpu/cpu_job.h"
 #include "device/cpu/cpu_launch.h"
 #include "device/cpu/cpu_pages.h"
@@ -98,6 +100,8 @@ static Device cpu = { .backend = JitBackendLLVM,
                       .discard = cpu_job_discard,
                       .run = cpu_job_run,
                       .start = cpu_job_start,
+                      .chains = cpu_chain_pays,
+                      .batches = cpu_batch_pays,
                       .help = cpu_job_help,
                       .threads = count_threads,
                       .stop = stop,

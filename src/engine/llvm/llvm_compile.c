@@ -88,13 +88,15 @@ static void keep_diagnostic(LlvmDiagnostic *diagnostic, void *data)
     Job *job = data;
     bool error = job->library->GetDiagInfoSeverity(diagnostic) == SEVERITY_ERROR;
     char *text = job->library->GetDiagInfoDescription(diagnostic);
-    const char *found = strstr(text, frame);
-    if (error && !job->diagnostic[0]) {
-        snprintf(job->diagnostic, sizeof job->diagnostic, "%s", text);
+    const char *found = text ? strstr(text, frame) : NULL;
+    if ((error || !text) && !job->diagnostic[0]) {
+        snprintf(job->diagnostic, sizeof job->diagnostic, "%s",
+                 text ? text : "out of memory");
     } else if (!error && found) {
         job->stack += strtoull(found + strlen(frame), NULL, 10);
     }
-    job->library->DisposeMessage(text);
+    if (text)
+        job->library->DisposeMessage(text);
 }
 
 /* Ask for a warning about the size of each frame, which keep_diagnostic() reads:

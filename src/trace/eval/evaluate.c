@@ -444,7 +444,7 @@ static bool is_continued(const Schedule *schedule, uint32_t number)
 {
     const Group *group = &schedule->groups[number], *next = group + 1;
     return number + 1 < schedule->group_count && next->device == group->device &&
-           stream_go_together(group->size, next->size);
+           stream_go_together(device_at(group->device), group->size, next->size);
 }
 
 static bool run_continued(ThreadState *ts, Workspace *w, const Schedule *schedule,
@@ -454,7 +454,7 @@ static bool run_continued(ThreadState *ts, Workspace *w, const Schedule *schedul
     bool more = ts->holding || is_continued(schedule, number);
     Stream *stream = more || *held ? stream_self(device_at(group->device)) : NULL;
     if (stream && more)
-        stream_hold(stream, ts->holding && stream_is_worth_gathering(group->size));
+        stream_hold(stream, ts->holding, group->size);
     bool ok = run_group(ts, w, group);
     if (stream && !(more && ok))
         stream_let_go(stream);
