@@ -35,12 +35,12 @@ static void free_end(void *payload)
 }
 
 /* What was printed before the launch was interrupted is worth reading, too. */
-static PrintRecords *read_prints(const End *end, const Command *command,
-                                 const CommandResult *result)
+static void read_prints(const End *end, const Command *command,
+                        const CommandResult *result, PrintRecords *out)
 {
     bool any = !result->error || result->error->code == JIT_ERROR_INTERRUPTED;
     const Slot *slot = &command->slots[command->launch.prints - 1];
-    return print_log_read(end->prints, end->prints_size, any ? slot->buffer : NULL);
+    print_log_read(end->prints, end->prints_size, any ? slot->buffer : NULL, out);
 }
 
 static void launch_done(void *payload, const Command *command,
@@ -55,16 +55,16 @@ static void launch_done(void *payload, const Command *command,
         !buffer_read(command->slots[command->slot_count - 1].buffer, 0, end->reports,
                      end->report_count * sizeof(CheckReport)))
         error_save(&wrong);
-    PrintRecords *prints = end->prints ? read_prints(end, command, result) : NULL;
-    if (end->prints && !prints && !wrong.code)
-        error_save(&wrong);
+    PrintRecords prints = { .copy = NULL };
+    if (end->prints)
+        read_prints(end, command, result, &prints);
     if (end->done)
         end->done(end->payload,
                   &(LaunchResult) {
                       .error = result->error, .ns = result->ns,
                       .reports = end->reports, .report_count = end->report_count,
-                      .prints = prints, .wrong = &wrong });
-    print_log_free(prints);
+                      .prints = end->prints ? &prints : NULL, .wrong = &wrong });
+    print_log_free(&prints);
     if (wrong.code && !result->error)
         stream_fail(command, &wrong);
     free_end(end);

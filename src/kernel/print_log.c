@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/log.h"
 
 /* ------------------------------------------------------------------- layout */
 
@@ -73,10 +74,10 @@ static int compare(const void *a, const void *b)
 }
 
 /* What a device has written is taken as it is if it makes sense. */
-static bool makes_sense(const PrintArea *area, const PrintRecord *records,
-                        uint32_t count, uint32_t first_value)
+static bool makes_sense(PrintArea *area, const PrintRecord *records, uint32_t count,
+                        uint32_t first_value)
 {
-    const uint32_t *begins = print_area_begins((PrintArea *) area);
+    const uint32_t *begins = print_area_begins(area);
     for (uint32_t i = 0; i < count; ++i) {
         const PrintRecord *r = &records[i];
         TRY(r->print < area->prints && r->first >= first_value, false);
@@ -85,61 +86,71 @@ static bool makes_sense(const PrintArea *area, const PrintRecord *records,
     return true;
 }
 
-/* The records, with their values behind them, in one piece of memory. */
-static bool read_records(const PrintArea *area, size_t size, const Buffer *buffer,
+/* The words of records and values: where they are, or as copies. */
+static bool find_words(const Buffer *buffer, size_t size, size_t record_words,
+                       size_t first, size_t value_words, PrintRecords *out,
+                       uint64_t **records)
+{
+    char *host = buffer_host(buffer);
+    if (host) {
+        *records = (uint64_t *) (void *) (host + size);
+        out->values = *records + first;
+        return true;
+    }
+    uint64_t *copy = alloc_get((record_words + value_words + 1) * sizeof(uint64_t));
+    TRY(copy, false);
+    out->copy = *records = copy;
+    out->values = copy + record_words;
+    return (!record_words || buffer_read(buffer, size, copy,
+                                         record_words * sizeof(uint64_t))) &&
+           (!value_words || buffer_read(buffer, size + first * sizeof(uint64_t),
+                                        copy + record_words,
+                                        value_words * sizeof(uint64_t)));
+}
+
+/* False: error recorded. */
+static bool read_records(PrintArea *area, size_t size, const Buffer *buffer,
                          PrintRecords *out)
 {
     PrintArea found;
     TRY(buffer_read(buffer, 0, &found, sizeof found), false);
     const uint64_t used = atomic_load(&found.used), values = used >> 32;
-    const uint64_t records = (uint32_t) used;
-    const size_t words = (size_t) (records * PRINT_RECORD_WORDS + values);
+    const uint32_t count = (uint32_t) used;
+    const uint64_t record_words = (uint64_t) count * PRINT_RECORD_WORDS;
     TRY(found.words == area->words && found.prints == area->prints &&
-        words <= area->words, true);
-    uint64_t *copy = alloc_get((words + 1) * sizeof(uint64_t));
-    TRY(copy, false);
-    uint64_t *tail = copy + records * PRINT_RECORD_WORDS;
-    PrintRecord *list = (PrintRecord *) (void *) copy;
+        record_words + values <= area->words, true);
     const uint32_t first = area->words - (uint32_t) values;
+    uint64_t *words;
+    TRY(find_words(buffer, size, (size_t) record_words, first, (size_t) values, out,
+                   &words), false);
+    PrintRecord *list = (PrintRecord *) (void *) words;
+    TRY(makes_sense(area, list, count, first), true);
+    TRY(buffer_read(buffer, sizeof(PrintArea), (void *) print_area_lost(area),
+                    area->prints * sizeof(uint64_t)), false);
+    qsort(list, count, sizeof *list, compare);
     out->records = list;
-    TRY(buffer_read(buffer, sizeof(PrintArea), (void *) out->lost_of,
-                    area->prints * sizeof(uint64_t)) &&
-        (!records || buffer_read(buffer, size, list, records * sizeof *list)) &&
-        (!values || buffer_read(buffer, size + first * sizeof(uint64_t), tail,
-                                (size_t) values * sizeof(uint64_t))), false);
-    if (!makes_sense(area, list, (uint32_t) records, first)) {
-        memset((void *) out->lost_of, 0, area->prints * sizeof(uint64_t));
-        return true;
-    }
-    qsort(list, records, sizeof *list, compare);
-    out->count = (uint32_t) records;
-    out->values = tail;
+    out->count = count;
     out->first_value = first;
     for (uint32_t i = 0; i < area->prints; ++i)
         out->lost += out->lost_of[i];
     return true;
 }
 
-PrintRecords *print_log_read(const PrintArea *area, size_t size, const Buffer *buffer)
+void print_log_read(PrintArea *area, size_t size, const Buffer *buffer,
+                    PrintRecords *out)
 {
-    PrintRecords *out = alloc_zero(1, sizeof *out + size);
-    TRY(out, NULL);
-    PrintArea *copy = (PrintArea *) (void *) (out + 1);
-    memcpy(copy, area, size);
-    out->print_count = area->prints;
-    out->lost_of = (const uint64_t *) (const void *) print_area_lost(copy);
-    out->begins = print_area_begins(copy);
-    out->types = print_area_types(copy);
-    if (!buffer || read_records(area, size, buffer, out))
-        return out;
-    print_log_free(out);
-    return NULL;
+    *out = (PrintRecords) {
+        .print_count = area->prints,
+        .lost_of = (const uint64_t *) (const void *) print_area_lost(area),
+        .begins = print_area_begins(area),
+        .types = print_area_types(area)
+    };
+    if (buffer && !read_records(area, size, buffer, out))
+        log_write(LogLevelWarn, "jit_var_print(): what was printed is lost: %s",
+                  error_message());
 }
 
 void print_log_free(PrintRecords *records)
 {
-    if (!records)
-        return;
-    alloc_free((void *) records->records);
-    alloc_free(records);
+    alloc_free(records->copy);
 }

@@ -32,6 +32,7 @@ typedef struct PrintRecords {
     uint32_t first_value;
     const uint32_t *begins; /* print_count + 1 positions in types[] */
     const uint8_t *types;   /* VarType of the values of all prints */
+    void *copy;             /* of records and values; NULL: they are in the buffer */
 } PrintRecords;
 
 /** Values of a record, the bits of each in the low bytes of a word. */
@@ -54,9 +55,12 @@ static inline const uint8_t *print_log_types(const PrintRecords *records,
  *  memory. */
 PrintArea *print_log_area(const Program *program, size_t bytes, size_t *size);
 /** Nobody appends any more to the area that a buffer begins with (NULL: nothing was
- *  printed): the records. 'area' is what it began with. NULL: error recorded. */
-PrintRecords *print_log_read(const PrintArea *area, size_t size, const Buffer *buffer);
-/** NULL is fine. */
+ *  printed): the records. 'area' is what it began with, and has to stay, as the buffer
+ *  has. Takes memory only if the host cannot see that of the device; what is lost for
+ *  want of it, or as the device cannot be read, the log says. */
+void print_log_read(PrintArea *area, size_t size, const Buffer *buffer,
+                    PrintRecords *out);
+/** Give back what the records hold. */
 void print_log_free(PrintRecords *records);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct TestPrints {
     PrintArea *area;
     size_t size;
     Buffer *buffer;
-    PrintRecords *records;
+    PrintRecords records;
 } TestPrints;
 
 static inline PrintLog *prints_make(const Program *p, size_t bytes)
@@ -34,10 +34,9 @@ static inline PrintLog *prints_make(const Program *p, size_t bytes)
 static inline const PrintRecords *prints_finish(PrintLog *log)
 {
     TestPrints *t = (TestPrints *) (void *) log;
-    print_log_free(t->records);
-    t->records = print_log_read(t->area, t->size, t->buffer);
-    assert_non_null(t->records);
-    return t->records;
+    print_log_free(&t->records);
+    print_log_read(t->area, t->size, t->buffer, &t->records);
+    return &t->records;
 }
 
 static inline void prints_free(PrintLog *log)
@@ -45,7 +44,7 @@ static inline void prints_free(PrintLog *log)
     TestPrints *t = (TestPrints *) (void *) log;
     if (!t)
         return;
-    print_log_free(t->records);
+    print_log_free(&t->records);
     buffer_release(t->buffer);
     alloc_free(t->area);
     alloc_free(t);
