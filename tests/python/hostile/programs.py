@@ -155,7 +155,7 @@ def reductions() -> Any:
     ]
 
 
-@gives([[3, 12], (2, 1), 10, [1, 2, 3, 4], 4])
+@gives([[3, 12], (2, 1), 10, 4])
 def tensors() -> Any:
     t = llvm.TensorXf([[0, 1, 2], [3, 4, 5]])
     s = scalar.TensorXf([[1, 2], [3, 4]])
@@ -163,7 +163,6 @@ def tensors() -> Any:
         dr.sum(t, axis=1).numpy().tolist(),
         dr.max(t, axis=1, keepdims=True).shape,
         dr.sum(s, axis=None).array[0],
-        dr.reshape(s, (4,)).numpy().tolist(),
         (s @ s)[0, 1].array[0] - 6,
     ]
 
@@ -179,7 +178,10 @@ def matrices() -> Any:
     ]
 
 
-@gives([2, 2, [[1, 3], [2, 4]], [3, 2, 1], 29, [1, 2, 3], 1], interpreted=True)
+@gives(
+    [2, 2, [[1, 3], [2, 4]], [3, 2, 1], 29, [1, 2, 3], 1, [1, 2, 3, 4]],
+    interpreted=True,
+)
 def written_in_python() -> Any:
     s, x = scalar.TensorXf([[1, 2], [3, 4]]), llvm.Float(1, 2, 5)
     turned = dr.quat_apply(scalar.Quaternion4f(0, 0, 0, 1), scalar.Array3f(1, 2, 3))
@@ -191,6 +193,7 @@ def written_in_python() -> Any:
         dr.trace(llvm.Matrix2f(7, 10, 15, 22))[0],
         list(turned),
         round(dr.norm(scalar.Array3f(0, 0.6, 0.8)), 5),
+        dr.reshape(s, (4,)).numpy().tolist(),
     ]
 
 
