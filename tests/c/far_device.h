@@ -17,6 +17,7 @@
  *     errors    the n-th command fails on demand and leaves garbage where it was to
  *               write; what was started behind it and reads that is performed in vain,
  *               and does not say so
+ *     code      is of a kind of its own (far_code.h), but for FAR_CPU_CODE
  *     workers   blocks of a launch run under changing worker numbers
  *     answers   they differ from each other and from the CPU: a launch on number 0
  *               reduces one value, in blocks of consecutive lanes, and number 0 has no
@@ -459,9 +460,36 @@ static inline void far_run_block(CpuJob *job, uint32_t block, uint32_t worker)
     far_job(job)->run(job, block, block % job->workers);
 }
 
+#if defined(FAR_CPU_CODE)
+enum { FAR_CODE = CODE_CPU };
+static inline Code *far_open_code(Code *code)
+{
+    return code;
+}
+#else
+#include "far_code.h"
+enum { FAR_CODE = CODE_FAR };
+static inline Code *far_open_code(Code *code)
+{
+    return far_code_inner(code);
+}
+#endif
+
+static inline void far_describe(Device *device, const Program *program, Code *code)
+{
+    cpu_describe(device, program, far_open_code(code));
+}
+
+/* The CPU's functions see the code that is in the box; the command keeps it. */
 static inline bool far_prepare(Device *device, Command *c)
 {
-    if (!cpu_job_prepare(device, c))
+    Code *code = c->kind == COMMAND_LAUNCH ? c->launch.code : NULL;
+    if (code)
+        c->launch.code = far_open_code(code);
+    bool ok = cpu_job_prepare(device, c);
+    if (code)
+        c->launch.code = code;
+    if (!ok)
         return false;
     CpuJob *job = c->job;
     far_job(job)->run = job->run;
@@ -512,7 +540,7 @@ static inline bool far_folds(Device *device, uint64_t lanes, const Fold *fold,
         .backend = JitBackendCUDA,                   \
         .number = count,                             \
         .name = text,                                \
-        .code = CODE_CPU,                            \
+        .code = (CodeKind) FAR_CODE,                            \
         .job_bytes = FAR_CPU_JOB + sizeof(FarJob),   \
         .allocate = far_allocate,                    \
         .release = far_release,                      \
@@ -524,7 +552,7 @@ static inline bool far_folds(Device *device, uint64_t lanes, const Fold *fold,
         .start = far_start,                          \
         .collect = far_collect,                      \
         .most_bytes = (uint64_t) 256 << 20,          \
-        .describe = cpu_describe,                    \
+        .describe = far_describe,                    \
         __VA_ARGS__                                  \
     }
 

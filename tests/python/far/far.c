@@ -5,6 +5,7 @@
  * backend, drjit.cuda, whose memory the host cannot touch: a test that passes there
  * does not assume the CPU (DRJIT_TEST_FAR in conftest.py).
  */
+#define FAR_CPU_CODE /* the engines are the library's */
 #include "c/far_device.h"
 
 __attribute__((constructor)) static void make_known(void)
