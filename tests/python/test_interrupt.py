@@ -82,3 +82,25 @@ def test_nothing_runs(handlers: None) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(1)
     assert (Float(1, 2) + 1)[1] == 3
+
+
+def test_frozen_loop(handlers: None) -> None:
+    """One that the host runs, of commands that are over before anybody can ask."""
+
+    @dr.freeze
+    def count(x: Float, step: Float) -> Float:
+        return dr.while_loop(
+            (x, step),
+            lambda x, step: x < 10,
+            lambda x, step: (x + step, step),
+            mode="evaluated",
+        )[0]
+
+    for x, step in ((0, 3), (1, 3), (1, 2)):
+        assert dr.all(count(Float(x, x + 2), Float(step)) >= 10)
+    recorded = count.n_recordings
+    assert isinstance(
+        interrupted(lambda: count(Float(1, 2), Float(0))), KeyboardInterrupt
+    )
+    assert dr.all(count(Float(1, 3), Float(2)) == Float(11, 11))
+    assert count.n_recordings == recorded
