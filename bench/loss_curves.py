@@ -149,7 +149,7 @@ def main() -> int:
         return 0
     for name in options.examples or PROGRAMS:
         if name not in PROGRAMS:
-            parser.error(f"{name!r} is no example, expected {', '.join(PROGRAMS)}")
+            parser.error(f"{name!r} is not an example, expected {', '.join(PROGRAMS)}")
         ours, peer = (
             curve(interpreter, name, options.turns, options.epsilon)
             for interpreter in (options.ours, options.peer)

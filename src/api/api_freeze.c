@@ -381,8 +381,8 @@ static Widths *find_size(ThreadState *ts, const char *function, JitSize size,
     TRY(w, NULL);
     if ((*width = freezing_term(ts, size)) != 0)
         return w;
-    error_set(JIT_ERROR_ARGUMENT, "%s: 0x%llx is no size of this recording", function,
-              (unsigned long long) size);
+    error_set(JIT_ERROR_ARGUMENT, "%s: 0x%llx is not a size of this recording",
+              function, (unsigned long long) size);
     return NULL;
 }
 

@@ -128,8 +128,8 @@ static bool visit(Sizing *s, VarId id)
     if (f->over_count && v->op != OP_EVALUATED && v->op != OP_LITERAL &&
         freezing_loop_is_over(s->ts, v->scope))
         recorder_refuse(&s->ts->freezing->recorder, "what the body of an evaluated "
-                        "loop leaves uncomputed in an object that is no state is used "
-                        "behind the loop");
+                        "loop leaves uncomputed in an object that is not a state is "
+                        "used behind the loop");
     if (v->op == OP_POINTER && !v->dep[0]) {
         recorder_refuse(&s->ts->freezing->recorder, "an address is used");
     } else if (v->op == OP_POINTER) {

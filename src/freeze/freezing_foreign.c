@@ -48,7 +48,7 @@ const VarIds *freezing_foreign(const ThreadState *ts)
 Width freezing_foreign_width(ThreadState *ts, VarId id)
 {
     if (var_maker(id) == ts->recording)
-        freezing_refuse(ts, "memory is used that is no array of the recording");
+        freezing_refuse(ts, "memory is used that is not an array of the recording");
     else
         node_read(ts, id);
     return freezing_number(ts, var_lanes_of(id));

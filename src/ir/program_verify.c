@@ -184,7 +184,7 @@ static bool check_role(const Verifier *v, uint32_t at, const Inst *inst, uint32_
     case ROLE_TABLE:
         return expect(p, at, inst, k, type) &&
                (operand->op == OP_LITERAL ||
-                fault(at, inst, "operand %u is no literal", k + 1));
+                fault(at, inst, "operand %u is not a literal", k + 1));
     case ROLE_NUMBER:
         return expect(p, at, inst, k,
                       type_info[type].size == 4 ? VarTypeUInt32 : VarTypeUInt64);
@@ -364,7 +364,8 @@ static bool begin_region(Verifier *v, uint32_t at, const Inst *inst)
         (inst->count != 2 || !expect(p, at, inst, 1, VarTypeBool)))
         return fault(at, inst, "a conditional has a mask and a condition");
     if (region->kind != REGION_CALL && region->target_count)
-        return fault(at, inst, "%u targets, and it is no call", region->target_count);
+        return fault(at, inst, "%u targets, and it is not a call",
+                     region->target_count);
     if (region->kind == REGION_CALL && !check_call(v, at, inst, region))
         return false;
     v->stack[v->depth++] = inst->aux;

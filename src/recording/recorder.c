@@ -350,7 +350,8 @@ static bool check_slots(const Note *n, bool known)
         else if (!a && s->access == SLOT_WRITE)
             TRY(add_result(n, i, known), false);
         else if (!a)
-            recorder_refuse(n->r, "memory is used that is no array of the recording");
+            recorder_refuse(n->r,
+                            "memory is used that is not an array of the recording");
         TRY(!n->r->refused, true);
     }
     return true;
@@ -515,7 +516,7 @@ void recorder_content(Recorder *r, const Buffer *buffer, size_t offset,
         return;
     if (array == RECORDER_UNKNOWN ||
         r->recording.arrays[array].kind == FROZEN_LOST) {
-        recorder_refuse(r, "memory is read that is no array of the recording");
+        recorder_refuse(r, "memory is read that is not an array of the recording");
         return;
     }
     recorder_keep_until_now(r, array);

@@ -91,7 +91,7 @@ static bool is_fresh(const Closing *c)
     return true;
 }
 
-/* Buffers of single iterations are no arrays of the recording behind the loop, but for
+/* Buffers of single iterations are not arrays of the recording behind the loop, but for
  * the final state, which may be that from before the block. */
 static bool rename_buffers(const Closing *c)
 {

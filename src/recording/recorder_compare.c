@@ -21,7 +21,7 @@
 #include "ir/program.h"
 #include "kernel/cache.h"
 
-/* Values of Pair.to that are no arrays. */
+/* Values of Pair.to that are not arrays. */
 enum {
     NOT_MET = UINT32_MAX,
     AS_BEFORE = UINT32_MAX - 1 /* the state of a loop that has not gone round there */
@@ -242,7 +242,7 @@ static uint32_t find_slot(const Pair *pair, const FrozenCommand *f,
     return RECORDER_UNKNOWN;
 }
 
-/* The parameters that are no arrays of the recording come in the same order. */
+/* The parameters that are not arrays of the recording come in the same order. */
 static bool find_values(const Pair *pair, const FrozenCommand *f,
                         const FrozenCommand *g, uint32_t *params)
 {

@@ -57,7 +57,7 @@ static uint32_t find_array(Recorder *r, const Buffer *buffer)
 {
     uint32_t array = recorder_find(r, buffer);
     if (array == RECORDER_UNKNOWN)
-        recorder_refuse(r, "the state of an evaluated loop is no array of the "
+        recorder_refuse(r, "the state of an evaluated loop is not an array of the "
                            "recording");
     else if (r->recording.arrays[array].kind == FROZEN_LOST)
         recorder_refuse(r, recorder_lost);

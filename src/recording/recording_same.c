@@ -11,7 +11,7 @@
 
 /* ------------------------------------------------------------------- lists */
 
-/* Of a term that is no constant, the value is that of one day. */
+/* Of a term that is not a constant, the value is that of one recording. */
 static bool same_element(const RecordingList *list, const void *a, const void *b)
 {
     if (list->fields != recording_lists[0].fields)

@@ -475,7 +475,8 @@ static inline Code *far_open_code(Code *code)
 }
 #endif
 
-static inline void far_describe(Device *device, const Program *program, Code *code)
+static inline void far_describe(Device *device, const struct Program *program,
+                                Code *code)
 {
     cpu_describe(device, program, far_open_code(code));
 }

@@ -446,7 +446,7 @@ static void test_sizes(void **unused)
     assert_false(jit_freeze_size_like(0));
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "r0 is not a variable");
     assert_int_equal(jit_freeze_size_value(12345), 0);
-    CHECK_ERROR(JIT_ERROR_ARGUMENT, "no size of this recording");
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "not a size of this recording");
     OK(jit_freeze_size_next(product));
     out = jit_var_counter(CPU, 192);
     JitRecording *recording = jit_freeze_stop(1, &out);
@@ -647,7 +647,7 @@ static void test_wide_sizes(void **unused)
     OK(jit_freeze_size_next(square));
     out[1] = jit_var_counter(CPU, 1000000);
     assert_int_equal(jit_freeze_size_var(CPU, 1), 0);
-    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_size_var()", "no size of this");
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_freeze_size_var()", "not a size of this");
     JitRecording *whole = jit_freeze_stop(2, out);
     OK(whole);
     DROP(out[0], out[1]);

@@ -344,7 +344,7 @@ static void test_unknown_memory(void **unused)
         out = jit_var_add(in[2], own);
         assert_int_equal(jit_freeze_foreign(0, NULL), 0);
         assert_null(jit_freeze_stop(1, &out));
-        CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "memory is used that is no array");
+        CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "memory is used that is not an array");
         compare(out, in[2], "mapped", 0, SIZE);
         DROP(out, own);
         OK(jit_freeze_start(CPU, INPUTS, in));
@@ -356,7 +356,7 @@ static void test_unknown_memory(void **unused)
     out = jit_var_neg(sum);
     assert_int_equal(jit_freeze_foreign(0, NULL), 0);
     assert_null(jit_freeze_stop(1, &out));
-    CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "memory is used that is no array");
+    CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "memory is used that is not an array");
     DROP(out, sum);
     drop_all(in, INPUTS);
 }

@@ -300,7 +300,7 @@ static void test_no_literal(void **state)
     add(p, OP_LOOKUP, VarTypeUInt32, 0, 3, index, a, index);
     error_clear();
     assert_false(program_verify(p));
-    assert_non_null(strstr(error_message(), "operand 3 is no literal"));
+    assert_non_null(strstr(error_message(), "operand 3 is not a literal"));
     program_free(p);
 }
 

@@ -827,7 +827,7 @@ TRACKED = [
 
 @pytest.mark.parametrize("program", TRACKED)
 def test_enable_grad_of_what_turns_out_to_be_tracked(program: Any) -> None:
-    """It was no leaf: its gradient would have had to go on."""
+    """It was not a leaf: its gradient would have had to go on."""
     p, x = Float64(2), Float64(0.5, 1.5)
     dr.enable_grad(p)
     with pytest.raises(RuntimeError, match=r"enable_grad\(\).*detach"):

@@ -508,7 +508,7 @@ def test_refused() -> None:
         (one_object, "iterations of an evaluated loop are different"),
         (single_iterations_kept, "of one iteration"),
         (counts_in_python, "iterations of an evaluated loop are different"),
-        (left_in_an_object, "an object that is no state"),
+        (left_in_an_object, "an object that is not a state"),
         (sizes_in_body, "read in its body"),
     ):
         frozen = dr.freeze(function)

@@ -74,7 +74,7 @@ def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
             f"drjit.{function}(<{kind.__module__}.{kind.__name__}>): the array is not "
             "tracked, since it depends on nothing that drjit.enable_grad() was called "
             "for, or on what is suspended; drjit.explain_grad() says where derivatives "
-            "got lost, and with ADFlag.AllowNoGrad that is no error"
+            "got lost, and with ADFlag.AllowNoGrad that is not an error"
         )
     if mode is dr.ADMode.Backward:
         # In the body of a loop, conditional or call: what is from before it has a
@@ -123,7 +123,7 @@ def _reach(function: str, look: Any, go: Any, args: tuple[Any, ...], flags: Any)
         raise RuntimeError(
             f"drjit.{function}(): the arguments are not tracked, since they depend on "
             "nothing that drjit.enable_grad() was called for, or on what is suspended; "
-            "with ADFlag.AllowNoGrad that is no error"
+            "with ADFlag.AllowNoGrad that is not an error"
         )
     _core._enqueue(function, look, *args)
     dr.traverse(go, bits)

@@ -3,7 +3,7 @@
 A class derived from :py:class:`Instance` has a domain: the objects that arrays of it
 have been made of, each with a number. An instance array is an array of these numbers,
 a subclass of ``UInt``, so it is gathered, selected, or carried through loops like other
-arrays. 0 is no object. A number belongs to one object for good.
+arrays. 0 is not an object. A number belongs to one object for good.
 """
 
 from __future__ import annotations

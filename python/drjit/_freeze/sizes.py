@@ -25,8 +25,8 @@ from drjit import _core
 
 from .size import Size as _Size
 
-# Exceptions that may say "this is no int". Others are the function's own, which is not
-# called once more for them.
+# Exceptions that may say "this is not an int". Others are the function's own, which is
+# not called once more for them.
 _OF_TYPES = (TypeError, AttributeError, OverflowError)
 
 _ROUNDS = 16  # of tuples in tuples that are replaced where nothing is known of them

@@ -34,7 +34,7 @@ def squared_norm(
     if axis is ... and mode is None and keepdims is False:
         if not is_tensor_v(value) or value.ndim == 1:
             return dot(value, value)
-    # Products of complex numbers and quaternions are no squares.
+    # Products of complex numbers and quaternions are not squares.
     if is_complex_v(value) or is_quaternion_v(value):
         value = array_t(type(value))(value)
     return sum(value * value, axis=axis, mode=mode, keepdims=keepdims)

@@ -42,7 +42,7 @@ typedef struct AdLastRegion {
     uint32_t step;        /* that it is, unless it is the outermost one */
     uint64_t stride;      /* of a loop */
     uint32_t iteration;   /* placeholder of its number in the body that is traced; 0: it
-                             is no loop; a reference */
+                             is not a loop; a reference */
 } AdLastRegion;
 
 /** An array that is written to. */

@@ -128,7 +128,7 @@ uint64_t ad_var_broadcast(uint64_t source, uint32_t index, size_t inner)
     bool ok;
     const uint32_t mask = ad_moves_mask(index, 0, 0, NULL, &ok);
     jit_var_dec_ref(mask);
-    /* In a body entries are no rows; and the node of one entry sums up by itself. */
+    /* In a body entries are not rows; and the node of one entry sums up by itself. */
     if (mask || ad_thread_in_body() || jit_var_peek_size(ad_var_index(source)) == 1)
         return ad_var_gather(source, index, 0, ReduceModeAuto);
     const uint32_t result = jit_var_gather(ad_var_index(source), index, 0);

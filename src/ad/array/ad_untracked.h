@@ -7,7 +7,7 @@
  * tracked, too, since they may overwrite what is. Where nothing tracked is written to
  * the array in the end, it turns out not to depend on any (ad_active.h).
  *
- * A reduction without derivative, or a write where nothing is tracked, is no part of
+ * A reduction without derivative, or a write where nothing is tracked, is not part of
  * the graph: it is noted, and the array is marked (AdArray.hidden) if it is tracked
  * when the loop is complete. Then its derivative is an error.
  */

@@ -347,7 +347,7 @@ static const char *plain_reason(const Var *v, uint32_t k)
     if (ad_rule_reason(op))
         return ad_rule_reason(op);
     if (v->type != VarTypeVoid && v->type != VarTypePointer && v->type < VarTypeFloat16)
-        return "the result is no float";
+        return "the result is not a float";
     bool any = false;
     for (uint32_t i = 0; i < 3; i++)
         any |= ad_rule_of(op, i) != RULE_NONE;

@@ -269,7 +269,7 @@ static bool end_block(LoopDerivative *d)
     return ok;
 }
 
-/* Of arrays with writes that are no part of the graph there is no derivative. */
+/* Of arrays with writes that are not part of the graph there is no derivative. */
 static bool check_hidden(const LoopDerivative *d, const bool *wanted)
 {
     const AdTemplate *t = d->t;

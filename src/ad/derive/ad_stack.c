@@ -133,7 +133,7 @@ static uint64_t copy_entries(const Copying *c)
     return 0;
 }
 
-/* The number of entries of state k on the stack's array, 0: it is no local array. */
+/* The number of entries of state k on the stack's array, 0: it is not a local array. */
 static size_t length_of(const AdStack *s, uint32_t k)
 {
     uint32_t initial = s->d->t->states[k].initial;

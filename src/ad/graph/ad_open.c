@@ -86,7 +86,7 @@ static bool follows(NodeId node, NodeId before)
 }
 
 /* Two sides may write to a state of the loop around, each as it is before the body.
- * Where sides are no bodies, the graph is that of what was computed. */
+ * Where sides are not bodies, the graph is that of what was computed. */
 static bool put_in_order(const AdOpen *open, uint64_t leaf)
 {
     VarId variable = ad_var_index(leaf);

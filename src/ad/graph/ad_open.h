@@ -22,7 +22,7 @@ typedef struct AdArray {
     VarId variable; /* as long as the region is open */
     uint32_t body;  /* which */
     bool visible;   /* from outside: it is an output of the operation */
-    bool hidden;    /* there are other writes to it, which are no part of the graph */
+    bool hidden;    /* there are other writes to it, which are not part of the graph */
 } AdArray;
 
 /** A region that the thread is recording with its part of the graph. */
@@ -31,14 +31,14 @@ typedef struct AdOpen {
     uint64_t border;  /* nodes of the bodies have this or a greater serial number; of
                          a loop that runs at once, those of the iteration */
     uint32_t body;    /* that is being recorded */
-    bool straight;    /* the sides of the conditional are no bodies */
+    bool straight;    /* the sides of the conditional are not bodies */
     bool sides;       /* they are */
     AdTemplate *t;    /* owned */
     const char *name; /* that of the template */
     AdLoop *loop;     /* owned; NULL: it is not a loop */
     AdArray *writes;  /* so far */
     uint32_t write_count, write_capacity;
-    VarId *untracked; /* arrays with further writes, which are no part of the graph */
+    VarId *untracked; /* arrays with further writes, which are not part of the graph */
     uint32_t untracked_count, untracked_capacity;
     AdWaiting *waiting; /* for the end of it (ad_border.h) */
     uint32_t waiting_count, waiting_capacity;
@@ -84,8 +84,8 @@ const AdArray *ad_open_last_write(const AdOpen *open, VarId variable);
  *  behind that? */
 bool ad_open_is_visible(const AdOpen *open, uint32_t which);
 /** What this one, which is not in the list any more, has written to, that around it has
- *  written to as well. Writes of sides that are no bodies are those of the body around;
- *  of others, what is left of them outside. */
+ *  written to as well. Writes of sides that are not bodies are those of the body
+ *  around; of others, what is left of them outside. */
 bool ad_open_pass_writes(AdOpen *open);
 
 /** The tracked array that a write has made (borrowed). */

@@ -50,7 +50,7 @@ static inline bool ad_set_has(const AdSet *s, NodeId id)
 
 /** Its place; it is appended if it is not in the set. AD_SET_NONE: out of memory. */
 uint32_t ad_set_add(AdSet *s, NodeId id);
-/** Have it in the set; 0 is no node. False: out of memory. */
+/** Have it in the set; 0 is not a node. False: out of memory. */
 static inline bool ad_set_put(AdSet *s, NodeId id)
 {
     return !id || ad_set_add(s, id) != AD_SET_NONE;

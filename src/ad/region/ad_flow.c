@@ -168,7 +168,7 @@ static bool check_arrays(const AdOpen *open, size_t n, const uint64_t *results)
     return true;
 }
 
-/* The results of a conditional whose sides are no bodies: a selection. */
+/* The results of a conditional whose sides are not bodies: a selection. */
 static bool select_results(AdOpen *open, size_t n, uint64_t *results)
 {
     const AdTemplate *t = open->t;

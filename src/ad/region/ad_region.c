@@ -140,7 +140,7 @@ static VarIds effects_of(const AdOpen *open)
     return body && body->handle == open->handle ? body->effects : (VarIds){ 0 };
 }
 
-/* Atomic exchanges are no part of the graph. */
+/* Atomic exchanges are not part of the graph. */
 static bool note_exchanges(const AdOpen *open)
 {
     const VarIds effects = effects_of(open);
@@ -179,7 +179,7 @@ static void add_body(AdOpen *open, VarId active, size_t n, uint64_t *outputs)
     open->body = t->body_count;
 }
 
-/* What is suspended is no output. If all sides return it, it is what they were
+/* What is suspended is not an output. If all sides return it, it is what they were
  * given. */
 static bool note_passed(AdTemplate *t, const uint64_t *outputs)
 {
@@ -276,7 +276,7 @@ static bool passes_through(const AdOpen *open, uint32_t k, uint64_t result)
            ad_graph_node(node)->serial < open->border && !ad_cut_is_inside(open, node);
 }
 
-/* Results that are arrays which were written to are no values of lanes. */
+/* Results that are arrays which were written to are not values of lanes. */
 static void take_arrays(const AdOpen *open, uint64_t *results)
 {
     const AdTemplate *t = open->t;

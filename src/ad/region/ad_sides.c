@@ -91,7 +91,7 @@ bool ad_sides_follow(const AdOpen *open, uint64_t leaf, NodeId last)
                      "ad_var_scatter(): r%u is an array that another body of "
                      "region '%s' has written to, other than by scatters with Identity "
                      "or Add: its derivative is not available; scatter to an array "
-                     "that is no argument",
+                     "that is not an argument",
                      ad_var_index(leaf), open->name);
 }
 
@@ -119,7 +119,7 @@ bool ad_sides_join(AdOpen *open, size_t k)
                          "ad_var_cond_end(): conditional '%s': output %zu is an array "
                          "that both sides have written to, other than by scatters with "
                          "Identity or Add: its derivative is not available; scatter to "
-                         "an array that is no argument",
+                         "an array that is not an argument",
                          open->t->name, k);
     if (!joined && last && second.first)
         TRY(put_behind(last, &second), false);

@@ -252,7 +252,7 @@ uint64_t ad_var_track(uint32_t index)
         } else if (ad_thread_is_debugging()) {
             ad_loss_note(index, "enable_grad()",
                                ad_scope_refuses() ? "all is suspended"
-                                                  : "it is no float");
+                                                  : "it is not a float");
         }
     }
     state_unlock();

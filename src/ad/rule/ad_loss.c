@@ -42,7 +42,7 @@ void ad_loss_note_result(Op op, uint32_t n, const uint64_t *operands, uint64_t r
     VarId id = ad_var_index(result);
     const char *reason = ad_rule_reason(op);
     if (!reason && var_get(id)->type < VarTypeFloat16)
-        reason = "the result is no float";
+        reason = "the result is not a float";
     for (uint32_t i = 0; reason && i < n; i++)
         if (ad_scope_tracks(operands[i]))
             note(id, ad_var_node(operands[i]), op_info[op].name, reason, NULL);

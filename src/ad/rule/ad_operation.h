@@ -70,7 +70,7 @@ void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,
                        uint64_t gradient);
 /** Turn gradients of one side into those of the other. Those that were there are
  *  dropped. If it lends, they are those of the givers again meanwhile: operations of
- *  users ask for gradients of variables that are no arguments. 'node' is that of the
+ *  users ask for gradients of variables that are not arguments. 'node' is that of the
  *  operation. Forward, outputs whose nodes are not in 'reached' are not wanted. Without
  *  lock. */
 bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,

@@ -63,7 +63,7 @@ typedef struct Folding {
     bool adds;               /* its value may be partial results */
     const LaneKernel *kernel;
     const LaneDot *dot;   /* NULL if there is one operand */
-    Scan *scan;           /* NULL if it is no prefix reduction */
+    Scan *scan;           /* NULL if it is not a prefix reduction */
     const char *array[2]; /* operands in memory; NULL: a value */
     uint32_t value[2];    /* the number of that */
     size_t block, chunks; /* entries of a block, chunks of each */

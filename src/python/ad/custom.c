@@ -2,7 +2,7 @@
  * custom.c -- see custom.h; functions for drjit._ad.custom
  *
  * What an operation keeps may depend on its results: operation, array, node, operation.
- * Arrays are unknown to the garbage collector, and nodes are no objects; so where only
+ * Arrays are unknown to the garbage collector, and nodes are not objects; so where only
  * such a cycle keeps an operation (cycle.h), its Operation says that it refers to
  * itself, in the name of the graph.
  */

@@ -14,9 +14,9 @@
  *            tensors with tensors and flat arrays
  *
  * A list of numbers or a NumPy array has no family of its own. Beside a jit array its
- * last axis runs over lanes, which are no extent of a type; beside scalar arrays it is
- * one. What numbers become if nothing else decides (Int32, Float32) is settled at the
- * end.
+ * last axis runs over lanes, which are not an extent of a type; beside scalar arrays it
+ * is one. What numbers become if nothing else decides (Int32, Float32) is settled at
+ * the end.
  */
 #include "python/convert/promote.h"
 
@@ -131,7 +131,7 @@ bool promote_is_single(PyObject *operand)
     return a ? a->info->kind == KIND_LEAF : promote_number(operand) >= 0;
 }
 
-/* False: it is no operand. Runs no code of others. */
+/* False: it is not an operand. Runs no code of others. */
 static bool describe(PyObject *operand, Meta *m)
 {
     const Array *a = array_of(operand);

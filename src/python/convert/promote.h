@@ -28,7 +28,7 @@ const TypeInfo *promote(State *state, const char *operation, PyObject *const *ar
 
 typedef enum Promotion {
     PROMOTION_ERROR = -1, /* exception */
-    PROMOTION_NONE = 0,   /* an object is no operand, none is an array; no exception */
+    PROMOTION_NONE = 0,   /* not operands, or none is an array; no exception */
     PROMOTION_FOUND = 1
 } Promotion;
 

@@ -12,7 +12,7 @@
 
 enum { MOST_ENTRIES = 64, MOST_FUNCTIONS = 8 };
 
-/* Are its variables these? Whether one is tracked is no value. */
+/* Are its variables these? Whether one is tracked does not count. */
 static bool has_values(const Tracker *t, PyObject *object, const Leaf *ids,
                        size_t count)
 {

@@ -591,7 +591,7 @@ PyMethodDef call_functions[] = {
       "Then each\n"
       "function of the sequence 'targets' is called at most once, with arrays for its "
       "lanes.\n"
-      "All return PyTrees of the same structure and types; values that are no traced "
+      "All return PyTrees of the same structure and types; values that are not traced "
       "arrays\n"
       "have to be equal:\n"
       "\n"

@@ -52,7 +52,7 @@ static bool check_returned(const Tracker *t, PyObject *returned)
         count);
 }
 
-/* Has a side changed what is not part of the state? That is no mistake if all lanes
+/* Has a side changed what is not part of the state? That is not a mistake if all lanes
  * take it. */
 static bool check_objects(Cond *cond, const Tracker *returned)
 {
@@ -269,7 +269,7 @@ PyMethodDef cond_functions[] = {
       "both return\n"
       "in the place of an argument, perhaps changed in place, is the caller's object. "
       "Values\n"
-      "that are no traced arrays have to be equal on both sides, if 'strict'; else "
+      "that are not traced arrays have to be equal on both sides, if 'strict'; else "
       "that of the\n"
       "false side is the result. Scatters and other side effects happen in the lanes "
       "of their\n"

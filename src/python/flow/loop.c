@@ -513,7 +513,7 @@ PyMethodDef loop_functions[] = {
       "them. What\n"
       "the body changes in place is the caller's object in the end; what it replaces "
       "is a new\n"
-      "one. Objects that are no traced arrays pass through; they must stay equal if "
+      "one. Objects that are not traced arrays pass through; they must stay equal if "
       "'strict'.\n"
       "Scatters and other side effects happen in lanes that are in the loop only.\n"
       "\n"

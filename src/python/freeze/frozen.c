@@ -135,7 +135,7 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     return NULL;
 }
 
-/* What is done until _freeze_resume() is no part of the recording. */
+/* What is done until _freeze_resume() is not part of the recording. */
 static PyObject *pause_or_resume(bool (*call)(void))
 {
     bool ok;
@@ -415,7 +415,7 @@ PyMethodDef frozen_functions[] = {
     { "_freeze_reads", frozen_reads, METH_O,
       "_freeze_reads(allow)\n\nsee drjit._freeze" },
     { "_freeze_foreign", frozen_foreign, METH_NOARGS,
-      "_freeze_foreign()\n\nindices of what was read and is no input" },
+      "_freeze_foreign()\n\nindices of what was read and is not an input" },
     { "_freeze_stop", METHOD(frozen_stop), METH_FASTCALL,
       "_freeze_stop(snapshot, inputs, reads, printing result, result)\n\nsee "
       "drjit._freeze" },

@@ -219,7 +219,7 @@ static JitFreezeInput *take_variables(PyObject *list)
                               &in->type, &literal, &padded, &bits)) {
             PyMem_Free(inputs);
             if (!PyErr_Occurred())
-                fail("a variable is no tuple");
+                fail("a variable is not a tuple");
             return NULL;
         }
         in->literal = literal != 0;
@@ -244,7 +244,7 @@ static bool check_changes(const Frozen *f, const Collection *in, const Collectio
 {
     const Tree *tree = &out->tree;
     if (tree->nodes[0].kind != NODE_TUPLE || tree->nodes[0].count != 2)
-        return fail("the outputs are no pair");
+        return fail("the outputs are not a pair");
     TreePlace at = { 1, 0 };
     tree_skip(tree, &at);
     if (tree->nodes[at.node].kind != NODE_LIST ||
@@ -276,7 +276,7 @@ static bool take_changes(Frozen *f, PyObject *list)
         PyObject *row = PyList_GET_ITEM(list, i);
         if (!PyTuple_Check(row) ||
             !PyArg_ParseTuple(row, "np:_freeze_load", &leaf, &replaced))
-            return PyErr_Occurred() ? false : fail("a change is no tuple");
+            return PyErr_Occurred() ? false : fail("a change is not a tuple");
         f->changes[f->change_count++] = (Change){ (size_t) leaf, replaced != 0 };
     }
     return true;
@@ -342,7 +342,7 @@ static bool take_repeated(Collection *c, PyObject *list)
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *pair = PyList_GET_ITEM(list, i);
         if (!PyLong_Check(pair))
-            return fail("a repeated object is no pair of numbers");
+            return fail("a repeated object is not a pair of numbers");
         c->repeated[i] = PyLong_AsUnsignedLongLongMask(pair);
         c->repeated_count++;
     }

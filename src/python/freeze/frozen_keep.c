@@ -457,7 +457,7 @@ static bool is_repeatable(const Snapshot *s, PyObject *object)
     return value && !PyObject_HasAttrString((PyObject *) Py_TYPE(object), "__dlpack__");
 }
 
-/* Is an attribute that is no field the same each time? */
+/* Is an attribute that is not a field the same each time? */
 static bool is_fixed(const Snapshot *s, PyObject *value)
 {
     const bool named = PyType_Check(value) || PyModule_Check(value) ||
@@ -469,7 +469,7 @@ static bool is_fixed(const Snapshot *s, PyObject *value)
            is_repeatable(s, value);
 }
 
-/* The first of some attributes that is no field, and may be another one each time. */
+/* The first of some attributes that is not a field, and may differ each time. */
 static PyObject *find_further(const Snapshot *s, const Plan *plan, PyObject *attributes)
 {
     Py_ssize_t position = 0;
@@ -497,7 +497,7 @@ static PyObject *find_unlike(const Snapshot *s, const Plan *plan, PyObject *obje
     PyObject *reason = !further ? NULL
                                 : PyUnicode_FromFormat(
                                       "a result is an object of type %s, whose "
-                                      "attribute '%S' is no field", type, further);
+                                      "attribute '%S' is not a field", type, further);
     Py_XDECREF(attributes);
     return reason;
 }

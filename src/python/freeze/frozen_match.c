@@ -353,7 +353,7 @@ static bool are_repeated(const Match *m)
 }
 
 /* Are extents the sizes that they were, and equal to each other where they were? Those
- * that are no variable's go in as literals. */
+ * that are not variable's go in as literals. */
 static bool add_extents(Match *m)
 {
     const size_t variables = m->o->c.id_count;

@@ -137,7 +137,7 @@ static bool *find_fixed(const Frozen *f, const Tree *outputs)
     return fixed;
 }
 
-/* What an object is a part of; NULL: it is no part of an array. */
+/* What an object is a part of; NULL: it is not part of an array. */
 static Array *whole_of(const Frozen *f, const TreeNode *node, PyObject *object)
 {
     return node->kind == NODE_LEAF && array_check(f->state, object)

@@ -72,7 +72,7 @@ static bool same_entries(const Array *a, const Array *b)
                0;
 }
 
-/* Values that are no arrays of the core. 1, 0, -1: exception. */
+/* Values that are not arrays of the core. 1, 0, -1: exception. */
 static int same_value(const State *state, PyObject *a, PyObject *b)
 {
     if (a == b || Py_TYPE(a) != Py_TYPE(b))

@@ -23,7 +23,7 @@
 #include "python/freeze/collection.h"
 #include "python/freeze/size_classes.h"
 
-enum { OUTLINE_NUMBER = UINT32_MAX }; /* an extent that is no size of an input */
+enum { OUTLINE_NUMBER = UINT32_MAX }; /* an extent that is not a size of an input */
 
 typedef struct Outline {
     PyObject_HEAD

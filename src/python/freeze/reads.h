@@ -39,7 +39,7 @@ bool reads_check(const State *state, PyObject *object);
 /** The inputs as they are now, a new list. NotImplemented: something else stands where
  *  there is no input. NULL: exception. */
 PyObject *reads_inputs(PyObject *reads);
-/** Inputs may have objects with attributes that are no part of them, and rows about
+/** Inputs may have objects with attributes that are not part of them, and rows about
  *  these. Is this, number 'number' of the objects with fields that a walk through the
  *  inputs meets, the one that they are about? Any is, if there are no such rows. */
 bool reads_is_about(const PyObject *reads, Py_ssize_t number, PyObject *object);

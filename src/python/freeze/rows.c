@@ -306,7 +306,7 @@ static PyObject *take_array(Collection *c, PyObject *row, Py_ssize_t number,
         !(place->info = type_of_class(c->state, (PyTypeObject *) cls)) ||
         !place->info->jit ||
         (PyTuple_Check(shape) && PyTuple_GET_SIZE(shape) > TENSOR_MAX_DIMS)) {
-        fail(number, "it is no class of arrays");
+        fail(number, "it is not a class of arrays");
         return NULL;
     }
     Array *made = make_array((PyTypeObject *) cls, place->info, shape, count);
@@ -332,7 +332,7 @@ static PyObject *take_entries(const Collection *c, PyObject *row, Py_ssize_t num
                                ? type_of_class(c->state, (PyTypeObject *) cls)
                                : NULL;
     if (!info || info->jit || info->kind == KIND_TENSOR || !info->leaf_size) {
-        fail(number, "it is no class of scalar arrays");
+        fail(number, "it is not a class of scalar arrays");
         return NULL;
     }
     const Py_ssize_t count = size / (Py_ssize_t) info->leaf_size;
@@ -354,7 +354,7 @@ static PyObject *take_content(PyObject *row, Py_ssize_t number)
         return NULL;
     if (cls == (PyObject *) &PySet_Type && PyFrozenSet_CheckExact(content))
         return PySet_New(content);
-    fail(number, "it is no content of a set");
+    fail(number, "it is not a content of a set");
     return NULL;
 }
 
@@ -366,7 +366,7 @@ static const char *kind_of(PyObject *row, Py_ssize_t number)
                          : NULL;
     if (kind && PyUnicode_Check(kind))
         return PyUnicode_AsUTF8(kind);
-    fail(number, "it is no tuple with a kind");
+    fail(number, "it is not a tuple with a kind");
     return NULL;
 }
 

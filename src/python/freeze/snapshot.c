@@ -99,7 +99,7 @@ static bool has_literals(const Snapshot *s)
     return false;
 }
 
-/* Have all variables that are no literals in memory. */
+/* Have all variables that are not literals in memory. */
 static bool evaluate(Snapshot *s)
 {
     const Collection *c = &s->inputs;

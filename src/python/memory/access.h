@@ -23,7 +23,8 @@ void access_start(Access *access, State *state, const char *operation, PyObject 
 void access_end(Access *access);
 
 /** The fourth argument may be a mode, as programs for the published package have it:
- *  then it goes to its place. A member is no int, and no mask. False: exception. */
+ *  then it goes to its place. A member is neither an int nor a mask. False:
+ *  exception. */
 bool access_sort_mode(State *state, PyObject **active, PyObject **mode);
 
 /** Positions and mask for a family (borrowed from 'access'; *mask is NULL if all lanes

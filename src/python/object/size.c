@@ -22,7 +22,7 @@ bool size_is(PyObject *object)
     return number && number->nb_index == size_index;
 }
 
-/* 1, 0; -1: it is no size of what is being recorded now. */
+/* 1, 0; -1: it is not a size of what is being recorded now. */
 static int test(JitSizeRelation relation, JitSize a, JitSize b)
 {
     const int result = a && b ? jit_freeze_size_test(relation, a, b) : -1;

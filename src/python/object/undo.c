@@ -68,8 +68,8 @@ void undo_end(Undo *undo, bool ok)
     undo->entries = NULL;
 }
 
-/* What is given back. A recorded function gets a copy that is no part of the recording:
- * else the write would go to an array of this iteration. 0: exception. */
+/* What is given back. A recorded function gets a copy that is not part of the
+ * recording: else the write would go to an array of this iteration. 0: exception. */
 static Leaf saved(Leaf before)
 {
     const uint32_t id = leaf_name(before);

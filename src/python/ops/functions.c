@@ -466,7 +466,7 @@ static PyObject *select_object(PyObject *const *leaves)
     if (same)
         return same < 0 ? NULL : Py_NewRef(leaves[0]);
     return error_raise(PyExc_RuntimeError, "select", leaves, 2,
-                       "found two different objects that are no arrays, expected "
+                       "found two different objects that are not arrays, expected "
                        "arrays");
 }
 
