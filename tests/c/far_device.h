@@ -399,6 +399,7 @@ static inline void *far_work(void *state)
         far_sleep(us);
         pthread_mutex_lock(&far->queue_lock);
         Command *c = far->queue[far_choose(far)];
+        const bool reported = c->device->depth != 0; /* it is gone once that is done */
         bool fails = far_is_to_fail(far, c);
         far->failed += fails;
         far->ran[c->kind]++;
@@ -410,13 +411,13 @@ static inline void *far_work(void *state)
             ++i;
         far->queue[i] = far->queue[--far->queued];
         far_note_performed(far, c);
-        if (c->device->depth)
+        if (reported)
             far->ended[far->ended_count++] = ended;
         pthread_mutex_unlock(&far->queue_lock);
-        if (!c->device->depth)
-            stream_complete(c, &ended.result);
-        else
+        if (reported)
             pthread_cond_broadcast(&far->changed);
+        else
+            stream_complete(c, &ended.result);
     }
     return NULL;
 }
