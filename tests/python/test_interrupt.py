@@ -99,6 +99,7 @@ def test_frozen_loop(handlers: None) -> None:
     for x, step in ((0, 3), (1, 3), (1, 2)):
         assert dr.all(count(Float(x, x + 2), Float(step)) >= 10)
     recorded = count.n_recordings
+    time.sleep(0.05)  # waits look at the handler, which a test has set, each 10 ms
     assert isinstance(
         interrupted(lambda: count(Float(1, 2), Float(0))), KeyboardInterrupt
     )
