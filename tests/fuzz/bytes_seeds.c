@@ -185,8 +185,7 @@ static void make_words(void)
         if (type_valid((VarType) i))
             put_number(file, "type", type_info[i].name, i);
     for (uint32_t i = 0; i < COMMAND_COUNT; ++i)
-        if (recording_kinds[i].known)
-            put_number(file, "command", command_info[i].name, i);
+        put_number(file, "command", command_info[i].name, i);
     put_number(file, "number", "none", UINT32_MAX);
     put_number(file, "number", "tile", FOLD_TILE);
     put_word(file, "magic", "code", "djc-code", 8);
