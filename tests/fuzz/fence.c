@@ -303,7 +303,8 @@ static Code *compile(const Program *program, const CodeSpec *spec)
     const CpuCode *cpu = (const CpuCode *) (const void *) inner;
     *code = (FencedCode){ .cpu = { .code = { 1, release }, .run = run,
                                    .scratch = cpu->scratch, .adds = cpu->adds,
-                                   .streams = cpu->streams },
+                                   .streams = cpu->streams,
+                                   .lane_ps = cpu->lane_ps, .step_ps = cpu->step_ps },
                           .inner = inner, .words = program->param_count, .count = count,
                           .reports = has_reports(program) };
     memcpy(code->fences, fences, count * sizeof(Fence));
@@ -331,8 +332,7 @@ static uint64_t compile_estimate(const Program *program)
 const Engine fenced_engine = {
     .name = "interp", .code = CODE_CPU, .available = available,
     .fingerprint = fingerprint, .supports = supports, .compile = compile,
-    .code_size = code_size, .lane_ps = 50, .step_ps = 4000,
-    .compile_estimate = compile_estimate,
+    .code_size = code_size, .compile_estimate = compile_estimate,
 };
 
 /* ---- what lasts */
