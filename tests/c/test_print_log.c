@@ -340,11 +340,12 @@ static void test_hostile(void **state)
     for (uint64_t n = 1;; ++n) {
         assert_true(n < 100);
         alloc_fail_at(n);
-        PrintLog *log = prints_make(p, 1000);
+        size_t size;
+        PrintArea *area = print_log_area(p, 1000, &size);
         bool failed = alloc_steps() >= n;
         alloc_fail_at(0);
-        assert_int_equal(log == NULL, failed);
-        prints_free(log);
+        assert_int_equal(area == NULL, failed);
+        alloc_free(area);
         if (!failed)
             break;
         assert_int_equal(error_code(), JIT_ERROR_MEMORY);
