@@ -213,9 +213,11 @@ static Replay enter_loop(Walk *w)
     for (uint32_t i = 0; i < loop->states; ++i) {
         result = walk_take(w, states[i].initial); /* it may be undefined */
         TRY(result == REPLAY_DONE, result);
+        Buffer *initial = w->buffers[states[i].initial];
+        TRY(initial, REPLAY_REFUSED);
+        buffer_retain(initial);
         drop(w, states[i].array);
-        w->buffers[states[i].array] = w->buffers[states[i].initial];
-        buffer_retain(w->buffers[states[i].array]);
+        w->buffers[states[i].array] = initial;
     }
     w->inside = number;
     return enter ? REPLAY_DONE : leave_loop(w, number);
