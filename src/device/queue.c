@@ -116,7 +116,7 @@ static bool has_points_behind(Command *c)
     return true;
 }
 
-uint32_t stream_count_ready(const Command *c, uint32_t most)
+uint32_t queue_count_ready(const Command *c, uint32_t most)
 {
     uint32_t count = 0;
     if (c->cause || c->again)

@@ -44,7 +44,7 @@ struct Stream {
     void (*tap)(void *payload, const Command *command); /* likewise; NULL: none */
     void *tap_payload;
     Command *head, *tail;
-    Stream *next;            /* in queue.streams */
+    Stream *next;            /* in queues.streams */
     ErrorRecord error;
 
     /* ordered by the device */
@@ -68,6 +68,8 @@ extern Queues queues;
 
 /** The command's turn has come: have its device start it, or note what it waits for. */
 void queue_start(Command *head);
+/** stream_count_ready(). */
+uint32_t queue_count_ready(const Command *head, uint32_t most);
 /** Start what can be started of a stream whose device keeps order. */
 void queue_run_ahead(Stream *stream);
 /** Append a command. */
@@ -87,7 +89,7 @@ void queue_end_head(Stream *stream);
 /** Note the first error that the thread of a stream is to be told of. Without the
  *  lock. */
 void queue_note_error(Stream *stream, const ErrorRecord *error);
-/** How much of what is on its way its commands write, without the lock. */
+/** stream_is_congested(), without the lock. */
 bool queue_is_congested(const Stream *stream, uint64_t bytes);
 /** After a fork, in the child: only the streams of this thread are left. */
 void queue_recount(void);

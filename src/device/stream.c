@@ -43,8 +43,8 @@
 static pthread_cond_t resumed = PTHREAD_COND_INITIALIZER; /* 'halted' was cleared */
 static uint64_t base_position; /* of new streams: beyond those of all freed ones;
                                   guarded by the lock */
-static _Atomic uint32_t stream_count; /* written under 'lock' */
-/* Written under 'lock'; on the fast path the partner of 'submitted'. */
+static _Atomic uint32_t stream_count; /* written with the lock held */
+/* Written with the lock held; on the fast path the partner of 'submitted'. */
 static _Atomic bool halted;
 /* Raised by stream_shutdown(): thread-local pointers of older epochs are void. */
 static _Atomic uint32_t epoch = 1;
@@ -559,14 +559,14 @@ bool stream_sync_buffer(const Buffer *buffer)
                      "after it in its own stream");
 }
 
+uint32_t stream_count_ready(const Command *command, uint32_t most)
+{
+    return queue_count_ready(command, most);
+}
+
 bool stream_is_congested(const Stream *stream, uint64_t bytes)
 {
     return queue_is_congested(stream, bytes);
-}
-
-bool stream_has_queued(const Stream *stream)
-{
-    return atomic_load_explicit(&stream->bytes, memory_order_relaxed) != 0;
 }
 
 void stream_relieve(Stream *stream, uint64_t bytes)

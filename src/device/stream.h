@@ -70,8 +70,6 @@ bool stream_sync_buffer(const Buffer *buffer);
 void stream_relieve(Stream *stream, uint64_t bytes);
 /** Would that wait? */
 bool stream_is_congested(const Stream *stream, uint64_t bytes);
-/** Is there anything in its queue? */
-bool stream_has_queued(const Stream *stream);
 
 /** Position in a stream: its number of submitted commands. */
 uint64_t stream_position(const Stream *stream);
