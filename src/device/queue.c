@@ -66,10 +66,18 @@ void queue_drop_head(Stream *stream, Command *last, uint64_t bytes)
 
 /* ------------------------------------------------------------------- the end */
 
-void queue_note_error(Stream *stream, const ErrorRecord *error)
+/* The thread was told of the request that has interrupted this command. */
+static bool is_old_news(const Command *c, const ErrorRecord *error)
 {
+    return error->code == JIT_ERROR_INTERRUPTED &&
+           (int32_t) (c->interrupts - c->stream->told) < 0;
+}
+
+void queue_note_error(const Command *c, const ErrorRecord *error)
+{
+    Stream *stream = c->stream;
     pthread_mutex_lock(&queues.lock);
-    if (!atomic_load(&stream->has_error)) {
+    if (!atomic_load(&stream->has_error) && !is_old_news(c, error)) {
         stream->error = *error;
         atomic_store(&stream->has_error, true);
     }
@@ -89,7 +97,7 @@ void queue_conclude(Command *c, const CommandResult *outcome, bool interrupted)
     if (result.error) {
         outcome_fail(c, result.error == &buffer_interrupted && !redo_keep(c)
                             ? &buffer_lost : result.error);
-        queue_note_error(c->stream, result.error);
+        queue_note_error(c, result.error);
     }
     c->drop = NULL;
     if (c->done)

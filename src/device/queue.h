@@ -46,6 +46,7 @@ struct Stream {
     Command *head, *tail;
     Stream *next;            /* in queues.streams */
     ErrorRecord error;
+    uint32_t told;           /* interrupt_requests() when its thread was told of one */
 
     /* ordered by the device */
     Command *ahead;          /* the first that is not under way, NULL: all are */
@@ -88,7 +89,7 @@ bool queue_may_end_head(Stream *stream);
 void queue_end_head(Stream *stream);
 /** Note the first error that the thread of a stream is to be told of. Without the
  *  lock. */
-void queue_note_error(Stream *stream, const ErrorRecord *error);
+void queue_note_error(const Command *command, const ErrorRecord *error);
 /** stream_is_congested(), without the lock. */
 bool queue_is_congested(const Stream *stream, uint64_t bytes);
 /** After a fork, in the child: only the streams of this thread are left. */

@@ -32,6 +32,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/thread.h"
 #include "device/collector.h"
 #include "device/device.h"
@@ -213,7 +214,7 @@ static void enter(Command *c)
 void stream_fail(const Command *command, const ErrorRecord *error)
 {
     outcome_fail(command, error);
-    queue_note_error(command->stream, error);
+    queue_note_error(command, error);
 }
 
 void stream_complete(Command *c, const CommandResult *results)
@@ -509,10 +510,12 @@ void stream_run_queued(void)
     pthread_mutex_unlock(&queues.lock);
 }
 
-/* The thread is told of this error: it need not be told again. */
-static void forget_error(Stream *stream, const ErrorRecord *error)
+void stream_tell(Stream *stream, const ErrorRecord *error)
 {
+    error_restore(error);
     pthread_mutex_lock(&queues.lock);
+    if (error->code == JIT_ERROR_INTERRUPTED)
+        stream->told = interrupt_requests();
     if (atomic_load(&stream->has_error) && stream->error.code == error->code &&
         strcmp(stream->error.message, error->message) == 0)
         atomic_store(&stream->has_error, false);
@@ -525,8 +528,9 @@ static bool check_failure(Stream *own, const ErrorRecord *failure)
     if (!failure)
         return true;
     if (own)
-        forget_error(own, failure);
-    error_restore(failure);
+        stream_tell(own, failure);
+    else
+        error_restore(failure);
     return false;
 }
 
@@ -584,9 +588,9 @@ bool stream_check(Stream *stream)
     if (!atomic_load(&stream->has_error))
         return true;
     pthread_mutex_lock(&queues.lock);
-    error_restore(&stream->error);
-    atomic_store(&stream->has_error, false);
+    ErrorRecord error = stream->error;
     pthread_mutex_unlock(&queues.lock);
+    stream_tell(stream, &error);
     return false;
 }
 

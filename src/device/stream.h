@@ -88,6 +88,10 @@ static inline void stream_sync(Stream *stream)
 void stream_retain(Stream *stream);
 void stream_release(Stream *stream);
 
+/** Make this error the calling thread's, whose stream this is. It is not told of it
+ *  again: neither by the command that has failed, nor, if it is an interruption, by
+ *  others that were interrupted by the same request. */
+void stream_tell(Stream *stream, const ErrorRecord *error);
 /** Make the first error of a command of this stream that nobody was told of yet the
  *  calling thread's; true if there is none. */
 bool stream_check(Stream *stream);

@@ -181,8 +181,10 @@ static bool submit(void *payload, uint32_t number)
     }
     Command *c = recording_repeat(r, number, p->walk.buffers, p->walk.values,
                                   report ? report_done : NULL, report);
-    if (c)
+    if (c) {
+        c->interrupts = p->walk.interrupts;
         add_history(p, f, c, report);
+    }
     if (c && work_submit(p->ts, c)) {
         state.launches += f->launch.kernel != NULL;
         return true;

@@ -318,25 +318,17 @@ bool recording_leaves(const Recording *r, uint32_t inside, uint32_t command)
     return inside != RECORDER_UNKNOWN && r->loops[inside].end == command;
 }
 
-/* Commands that are over at once do not see requests that come in between. */
-static Replay interrupt_walk(void)
-{
-    error_restore(&buffer_interrupted);
-    return REPLAY_FAILED;
-}
-
 Replay walk_run(Walk *w)
 {
     const Recording *r = w->recording;
-    const uint32_t requests = interrupt_requests();
+    w->interrupts = interrupt_requests();
     w->inside = RECORDER_UNKNOWN;
     Replay result = read_all(w);
     for (bool more = true; result == REPLAY_DONE && more;) {
         if (recording_enters(r, w->loop, w->inside, w->command))
             result = enter_loop(w);
         else if (recording_leaves(r, w->inside, w->command))
-            result = interrupt_requests() == requests ? end_iteration(w)
-                                                      : interrupt_walk();
+            result = end_iteration(w);
         else if ((more = w->command < r->command_count))
             result = step(w);
     }

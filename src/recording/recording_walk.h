@@ -24,7 +24,8 @@ typedef struct WalkCalls {
      *  for each, or none. False: error recorded. */
     bool (*take)(void *who, uint32_t count, const uint32_t *arrays, const size_t *bytes,
                  Buffer **buffers);
-    /** Make a command, and submit it. False: error recorded. */
+    /** Make a command with the interrupts of the walk, and submit it. False: error
+     *  recorded. */
     bool (*submit)(void *who, uint32_t command);
     /** Wait until nothing is on its way to a buffer. False: error recorded. */
     bool (*wait)(void *who, Buffer *buffer);
@@ -45,6 +46,7 @@ typedef struct Walk {
     void *who;
     uint32_t command, reads, contents, loop; /* where it is: what comes next */
     uint32_t inside; /* the innermost loop around that; RECORDER_UNKNOWN: none */
+    uint32_t interrupts; /* interrupt_requests() when it began: its commands have it */
     Stream *held; /* until a command is submitted that its device may begin together
                      with those before (stream_hold()); NULL: none is */
 } Walk;

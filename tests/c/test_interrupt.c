@@ -386,6 +386,33 @@ static void test_changed_arrays(void **unused)
     DROP(d, where, nine, zero);
 }
 
+/* One request is reported once, whatever it has interrupted. */
+static void test_told_once(void **unused)
+{
+    (void) unused;
+    uint32_t one = jit_var_u32(CPU, 1), a = fill_u32(3, 1), b = fill_u32(5, 2);
+    uint32_t value = 0;
+    hold();
+    advance(&a, jit_var_add(a, one));
+    OK(jit_var_eval(a));
+    advance(&b, jit_var_add(b, one));
+    OK(jit_var_eval(b));
+    jit_interrupt();
+    atomic_store(&go_on, true);
+    assert_false(jit_var_read(a, 0, &value));
+    CHECK_ERROR(JIT_ERROR_INTERRUPTED, "was interrupted");
+    assert_true(jit_sync_thread());
+    check_interrupted(b);
+    jit_error_clear();
+
+    uint32_t c = fill_u32(3, 1); /* another request, another report */
+    hold();
+    advance(&c, jit_var_add(c, one));
+    OK(jit_var_eval(c));
+    interrupt_held();
+    DROP(a, b, c, one);
+}
+
 /* A chain of many: what it takes grows with its length only, and no walk is deep. */
 static void test_long_chain(void **unused)
 {
@@ -414,7 +441,8 @@ static int tests(void)
     const struct CMUnitTest list[] = {
         TEST(test_one_lane), TEST(test_many_lanes), TEST(test_calls_of_engines),
         TEST(test_callables), TEST(test_later_work), TEST(test_loop_again),
-        TEST(test_results_again), TEST(test_changed_arrays), TEST(test_long_chain)
+        TEST(test_results_again), TEST(test_changed_arrays), TEST(test_told_once),
+        TEST(test_long_chain)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

@@ -395,6 +395,7 @@ static bool submit(void *call, uint32_t number)
     const FrozenCommand *f = &c->f->recording->commands[number];
     Command *command = command_like(f->pattern, recording_size(f, c->walk.values));
     TRY(command, false);
+    command->interrupts = c->walk.interrupts;
     if (!recording_fill(c->f->recording, f, command, c->walk.buffers, c->walk.values)) {
         command_free(command);
         return error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes do not fit: command %u "
