@@ -5,9 +5,8 @@
  *     ok = jit_eval();
  *     WAIT_END
  *
- * In between, Ctrl-C stops what the core computes (jit_interrupt()): the call fails,
- * and error_from_core() raises the KeyboardInterrupt. For that the handler of SIGINT is
- * wrapped; the one that Python or the program has installed is called all the same.
+ * In between, Ctrl-C stops what the core computes (interrupt.h): the call fails, and
+ * error_from_core() raises the KeyboardInterrupt.
  */
 #ifndef PYTHON_WAIT_H
 #define PYTHON_WAIT_H

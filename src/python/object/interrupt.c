@@ -1,0 +1,170 @@
+/*
+ * interrupt.c -- see interrupt.h
+ */
+#include "python/object/interrupt.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "drjit-core/jit.h"
+
+/* The watcher looks each 10 ms, and sleeps after a tenth of a second without waits. */
+enum { LOOK_NS = 10000000, QUIET_LOOKS = 10 };
+
+static _Thread_local int is_main = -1; /* is this the main thread? -1: not known yet */
+static volatile sig_atomic_t depth; /* how many waits the main thread is in */
+static _Atomic uint32_t begun;      /* how many it has begun */
+static _Atomic bool watched;        /* the watcher will look at a wait that begins now */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static bool created;
+static struct sigaction handlers[2];             /* the one before may still run */
+static struct sigaction *_Atomic wrapped = handlers; /* the handler behind ours */
+
+/* ------------------------------------------------------------------ handler */
+
+static void on_interrupt(int signal, siginfo_t *info, void *context)
+{
+    const struct sigaction *behind = atomic_load(&wrapped);
+    if (behind->sa_flags & SA_SIGINFO)
+        behind->sa_sigaction(signal, info, context);
+    else if (behind->sa_handler != SIG_DFL && behind->sa_handler != SIG_IGN)
+        behind->sa_handler(signal);
+    if (depth) /* last: Python knows of the signal when the wait ends */
+        jit_interrupt();
+}
+
+/* A handler that does nothing of its own is left alone: then a signal ends the program,
+ * or is ignored. */
+static void install(void)
+{
+    struct sigaction now, ours = { .sa_sigaction = on_interrupt };
+    if (sigaction(SIGINT, NULL, &now) != 0)
+        return;
+    bool is_simple = !(now.sa_flags & SA_SIGINFO);
+    if (is_simple && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN))
+        return;
+    if (!is_simple && now.sa_sigaction == on_interrupt)
+        return;
+    struct sigaction *behind = &handlers[atomic_load(&wrapped) == handlers];
+    *behind = now;
+    atomic_store(&wrapped, behind);
+    ours.sa_flags = (now.sa_flags & ~SA_RESETHAND) | SA_SIGINFO;
+    ours.sa_mask = now.sa_mask;
+    (void) sigaction(SIGINT, &ours, NULL);
+}
+
+/* ------------------------------------------------------------------ watcher */
+
+/* Sleep until a wait begins that is not among those seen. */
+static void sleep_long(uint32_t seen)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&watched, false); /* before 'begun' is read: see begin_wait */
+    if (atomic_load(&begun) != seen)
+        atomic_store(&watched, true);
+    while (!atomic_load(&watched))
+        pthread_cond_wait(&wake, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+/* One look at a wait is enough: the main thread changes no handler meanwhile. */
+static void *watch(void *unused)
+{
+    (void) unused;
+    uint32_t seen = atomic_load(&begun);
+    for (uint32_t quiet = 0;;) {
+        (void) nanosleep(&(struct timespec){ 0, LOOK_NS }, NULL);
+        uint32_t number = atomic_load(&begun);
+        if (number != seen && depth) {
+            pthread_mutex_lock(&lock);
+            install();
+            pthread_mutex_unlock(&lock);
+        }
+        quiet = number == seen ? quiet + 1 : 0;
+        seen = number;
+        if (quiet == QUIET_LOOKS) {
+            sleep_long(seen);
+            quiet = 0;
+        }
+    }
+    return NULL;
+}
+
+static void fork_prepare(void) { pthread_mutex_lock(&lock); }
+static void fork_parent(void) { pthread_mutex_unlock(&lock); }
+
+/* The watcher is not in the child, where this thread is the main one. */
+static void fork_child(void)
+{
+    is_main = true;
+    pthread_mutex_unlock(&lock);
+    wake = (pthread_cond_t) PTHREAD_COND_INITIALIZER;
+    atomic_store(&watched, false);
+    created = false;
+}
+
+/* Signals are for the program's own threads. */
+static bool create(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool ok = pthread_create(&thread, NULL, watch, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (ok)
+        pthread_detach(thread);
+    return ok;
+}
+
+/* Look at this wait here, and have the next ones looked at. If there is no thread to be
+ * had, each wait comes here. */
+static void begin_to_watch(void)
+{
+    pthread_mutex_lock(&lock);
+    install();
+    if (created || (created = create())) {
+        atomic_store(&watched, true);
+        pthread_cond_signal(&wake);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* -------------------------------------------------------------------- waits */
+
+static void register_fork(void)
+{
+    (void) pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+static bool find_main(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_fork);
+    is_main = getpid() == (pid_t) syscall(SYS_gettid);
+    return is_main;
+}
+
+void interrupt_begin_wait(void)
+{
+    if (is_main < 0 ? !find_main() : !is_main)
+        return;
+    depth = depth + 1;
+    atomic_fetch_add(&begun, 1); /* before 'watched' is read: see sleep_long */
+    if (!atomic_load(&watched))
+        begin_to_watch();
+}
+
+void interrupt_end_wait(void)
+{
+    if (is_main)
+        depth = depth - 1;
+}
