@@ -17,10 +17,10 @@
 /* The watcher looks each 10 ms, and sleeps after a tenth of a second without waits. */
 enum { LOOK_NS = 10000000, QUIET_LOOKS = 10 };
 
-static _Thread_local int is_main = -1; /* is this the main thread? -1: not known yet */
+static _Thread_local int is_main = -1; /* is it the main thread? -1: not known yet */
 static volatile sig_atomic_t depth; /* how many waits the main thread is in */
 static _Atomic uint32_t begun;      /* how many it has begun */
-static _Atomic bool watched;        /* the watcher will look at a wait that begins now */
+static _Atomic bool watched;        /* the watcher sees a wait that begins now */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
