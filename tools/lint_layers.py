@@ -123,10 +123,10 @@ EXTENSION_LAYERS = [
 # Files of the extension that handle bare variables: the layer below all others, control
 # flow, and what is about no array (flags, events, source lines).
 VARIABLES = re.compile(
-    r"(leaf|jit|event|source|size|collection|snapshot)\.[ch]|"
+    r"(var|jit|event|source|size|flattened_inputs|snapshot)\.[ch]|"
     r"frozen(_escapes|_keep|_match)?\.[ch]|array\.h"
 )
-VARIABLE = re.compile(r"\b(jit_var_\w+|leaf_index|array_index)\(")
+VARIABLE = re.compile(r"\b(jit_var_\w+|var_jit|array_index)\(")
 BACKEND = re.compile(r"\bJitBackendLLVM\b")
 
 # The size of a variable: its field, which new nodes are initialised with; lanes that
@@ -235,7 +235,7 @@ def check_variables(file: Path) -> Iterator[str]:
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         match = None if handles else VARIABLE.search(line)
         if match:
-            yield f"{name(file)}:{number}: {match[1]}() is for leaf.* and control flow"
+            yield f"{name(file)}:{number}: {match[1]}() is for var.* and control flow"
         if file.stem != "type" and BACKEND.search(line):
             yield f"{name(file)}:{number}: the backend comes from the type"
 

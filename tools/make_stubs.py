@@ -405,13 +405,13 @@ class Table:
     def plain(self, dims: tuple[int, ...]) -> Shape:
         """The ordinary array (or leaf) with these extents."""
         for shape in self.shapes:
-            if shape.dims == dims and shape.kind in ("ARRAY", "LEAF"):
+            if shape.dims == dims and shape.kind in ("ARRAY", "FLAT"):
                 return shape
         raise KeyError(dims)
 
     def value(self, shape: Shape) -> Shape:
         """The shape of an entry of an array."""
-        if shape.kind in ("LEAF", "TENSOR"):
+        if shape.kind in ("FLAT", "TENSOR"):
             return shape
         # The rows of a matrix and the entries of a matrix of arrays are plain arrays.
         return self.plain(shape.dims[1:])
@@ -447,9 +447,9 @@ def base_classes(table: Table, shape: Shape, suffix: str) -> list[str]:
     value_shape = table.value(shape)
     value = table.name(value_shape, suffix)
     value_compatible = f"_{value}Cp"
-    if shape.kind == "LEAF":
+    if shape.kind == "FLAT":
         value = "_" + python_leaf(suffix)
-    reduced = name if shape.kind in ("LEAF", "TENSOR") else value
+    reduced = name if shape.kind in ("FLAT", "TENSOR") else value
     mask = table.name(table.mask(shape), "b")
     quoted = [f"'{text}'" for text in (name, f"_{name}Cp", value, value_compatible)]
     quoted += [f"'{reduced}'", f"'{mask}'"]
@@ -490,11 +490,11 @@ def compatible(table: Table, family: str, shape: Shape, suffix: str) -> list[str
     out: unions of unions would grow exponentially in a type checker.
     """
     name = table.name(shape, suffix)
-    if family == "scalar" and shape.kind == "LEAF":
+    if family == "scalar" and shape.kind == "FLAT":
         return [f"_{python_leaf(suffix)}"]
     union = [name]
     parts = []
-    if shape.kind != "LEAF":
+    if shape.kind != "FLAT":
         parts.append((family, table.plain(()), suffix))
     if shape.kind == "ARRAY" and len(shape.dims) > 1:
         parts.append((family, table.value(shape), suffix))
@@ -537,13 +537,13 @@ def family_stub(table: Table, family: str) -> str:
     for shape in table.shapes:
         for suffix in shape.suffixes:
             name = table.name(shape, suffix)
-            if family == "scalar" and shape.kind == "LEAF":
+            if family == "scalar" and shape.kind == "FLAT":
                 out.append(f"{name}: TypeAlias = _{python_leaf(suffix)}")
             else:
                 bases = ", ".join(base_classes(table, shape, suffix))
                 members = matrix_members(table, shape, suffix)
                 out.append(f"class {name}({bases}):\n{members or '    ...'}")
-            if shape.kind == "LEAF" and suffix in table.aliases:
+            if shape.kind == "FLAT" and suffix in table.aliases:
                 out.append(f"{table.aliases[suffix]}: TypeAlias = {name}")
             names = compatible(table, family, shape, suffix)
             union = ", ".join(f"'{text}'" for text in names)

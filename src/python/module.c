@@ -12,7 +12,7 @@
 #include "python/convert/operand.h"
 #include "python/flow/local.h"
 #include "python/flow/registry.h"
-#include "python/freeze/caller.h"
+#include "python/freeze/frozen_function.h"
 #include "python/freeze/frozen.h"
 #include "python/freeze/listener.h"
 #include "python/freeze/reads.h"
@@ -245,7 +245,7 @@ static int module_exec(PyObject *module)
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
         !flag_scope_bind(module) || !local_bind(state) || !custom_bind(state) ||
         !size_bind(state) || !snapshot_bind(state) || !frozen_bind(state) ||
-        !caller_bind(state) || !listener_bind(module) || !reads_bind(state) ||
+        !frozen_function_bind(state) || !listener_bind(module) || !reads_bind(state) ||
         !registry_bind(module) || !operand_bind(state) ||
         !lazy_function_bind(module) || !prepare_exit() || add_build(module) < 0)
         return -1;
@@ -262,7 +262,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->local);
     Py_VISIT(state->operand);
     Py_VISIT(state->operation);
-    Py_VISIT(state->outline);
+    Py_VISIT(state->input_spec);
     Py_VISIT(state->snapshot);
     Py_VISIT(state->reads);
     Py_VISIT(state->frozen);
@@ -297,7 +297,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->local);
     Py_CLEAR(state->operand);
     Py_CLEAR(state->operation);
-    Py_CLEAR(state->outline);
+    Py_CLEAR(state->input_spec);
     Py_CLEAR(state->snapshot);
     Py_CLEAR(state->reads);
     Py_CLEAR(state->frozen);

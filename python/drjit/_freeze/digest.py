@@ -151,7 +151,7 @@ class _Walk:
     ) -> str:
         """What counts of a value: functions and classes that it is, or has by one of
         these names; and which plain values."""
-        while isinstance(value, _core._Caller):  # a frozen function
+        while isinstance(value, _core._FrozenFunctionBase):  # a frozen function
             value = value._function
         value = _core._lazy_target(value)
         kind = type(value)

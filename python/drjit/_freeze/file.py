@@ -2,7 +2,7 @@
 
 The core gives and takes authenticated bytes (``_core._freeze_save()``), with a note in
 them. That says in JSON what belongs to Python: of each recording the rows of its inputs
-and outputs (``src/python/freeze/rows.h``), in which classes stand as "module:name".
+and outputs (``src/python/freeze/spec_codec.h``), in which classes are "module:name".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Functions that are recorded once, and repeated without being called: ``freeze``.
 
-``_core._Caller`` does what is done each time: it finds the recording that fits the
-inputs, repeats it, and puts the result together. Here is what is done when there is
-none: which literals become opaque, whether the function is recorded
+``_core._FrozenFunctionBase`` does what is done each time: it finds the recording that
+fits the inputs, repeats it, and puts the result together. Here is what is done when
+there is none: which literals become opaque, whether the function is recorded
 (:mod:`drjit._freeze.call`), what is kept, and warnings, if that happens too often.
 """
 
@@ -75,7 +75,7 @@ class Recorded(NamedTuple):
     instances: bool  # it has looked at the instances of a class
 
 
-class FrozenFunction(_core._Caller):  # type: ignore[misc]
+class FrozenFunction(_core._FrozenFunctionBase):  # type: ignore[misc]
     """What :func:`drjit.freeze` makes of a function: call it like that one.
 
     ``n_recordings`` says how often the function was recorded, ``n_cached_recordings``
@@ -119,7 +119,7 @@ class FrozenFunction(_core._Caller):  # type: ignore[misc]
         self.clear()
 
     def _remember(self, recording: Any) -> None:
-        """For ``_core._Caller``: one that fitted is among the latest."""
+        """For ``_core._FrozenFunctionBase``: one that fitted is among the latest."""
         self._kept.prefer(recording)
 
     def clear(self) -> None:

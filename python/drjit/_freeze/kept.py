@@ -21,7 +21,8 @@ _DIFFERENCES = 3
 
 
 class Kept:
-    """``_core._Caller`` reads ``by_key`` and ``recent``: they stay what they are.
+    """``_core._FrozenFunctionBase`` reads ``by_key`` and ``recent``: they stay the same
+    objects.
 
     Threads may call one function at a time: what is iterated over is a copy, lists that
     others may see are exchanged as a whole, and what another thread has removed is

@@ -547,7 +547,7 @@ class _Walk:
         self._look_at_fields(value, label, known or set())
         self._is_about_inputs |= known is not None and len(self._found.rows) != before
         self._follow(cls, cls.__name__)
-        if isinstance(value, _core._Caller):  # a frozen function
+        if isinstance(value, _core._FrozenFunctionBase):  # a frozen function
             self._follow_whole(value._function, label)
         else:
             self._follow_whole((_fields(value) or {}).get("__wrapped__"), label)

@@ -74,7 +74,7 @@ static PyObject *wrap_gradients(const TypeInfo *const *infos, const uint64_t *gr
     PyObject *list = PyList_New((Py_ssize_t) n);
     for (size_t i = 0; list && i < n; i++) {
         PyObject *own =
-            gradients[i] ? (PyObject *) array_new_leaf(infos[i], leaf_ref(gradients[i]))
+            gradients[i] ? (PyObject *) array_new_leaf(infos[i], var_ref(gradients[i]))
                          : Py_NewRef(Py_None);
         if (own)
             PyList_SET_ITEM(list, (Py_ssize_t) i, own);
@@ -91,9 +91,9 @@ static void unwrap_gradients(PyObject *list, uint64_t *gradients, size_t n)
     const bool tracked = ad_traverse_is_tracked();
     for (size_t i = 0; i < n; i++) {
         PyObject *own = PyList_GET_ITEM(list, (Py_ssize_t) i);
-        gradients[i] = own == Py_None ? 0 : leaf_ref(array_leaf((Array *) own));
+        gradients[i] = own == Py_None ? 0 : var_ref(array_var((Array *) own));
         if (!tracked)
-            gradients[i] = leaf_plain(gradients[i]);
+            gradients[i] = var_plain(gradients[i]);
     }
 }
 
@@ -228,7 +228,7 @@ static uint64_t *with_entries(const Leaves *in)
 {
     uint64_t *leaves = PyMem_New(uint64_t, in->count + 1);
     for (size_t i = 0; leaves && i < in->count; i++)
-        leaves[i] = leaf_is_empty(in->leaves[i]) ? 0 : in->leaves[i];
+        leaves[i] = var_is_empty(in->leaves[i]) ? 0 : in->leaves[i];
     return leaves ? leaves : (uint64_t *) PyErr_NoMemory();
 }
 
@@ -238,13 +238,13 @@ static bool connect_others(const TypeInfo *const *infos, const Leaves *in, Leave
 {
     bool ok = true;
     for (size_t i = 0; ok && i < out->count; i++)
-        if (leaf_is_empty(out->leaves[i]))
-            ok = leaf_none(infos[i], (int) in->count, in->leaves, &out->leaves[i]);
+        if (var_is_empty(out->leaves[i]))
+            ok = var_none(infos[i], (int) in->count, in->leaves, &out->leaves[i]);
     for (size_t k = 0; ok && k < in->count; k++)
-        for (size_t i = 0; ok && leaf_is_empty(in->leaves[k]) && i < out->count; i++)
-            if (!leaf_is_empty(out->leaves[i]))
+        for (size_t i = 0; ok && var_is_empty(in->leaves[k]) && i < out->count; i++)
+            if (!var_is_empty(out->leaves[i]))
                 ok = (out->leaves[i] =
-                          leaf_of_none(out->leaves[i], 1, &in->leaves[k])) != 0;
+                          var_of_none(out->leaves[i], 1, &in->leaves[k])) != 0;
     return ok;
 }
 
@@ -263,7 +263,7 @@ static bool connect(State *state, const char *name, PyObject *op, PyObject *inpu
     ok = ok && tree_visit(state, "custom", inputs, note_infos, &next) &&
               tree_visit(state, "custom", outputs, note_infos, &next);
     for (size_t i = 0; i < out->count; i++)
-        out->leaves[i] = leaf_plain(out->leaves[i]);
+        out->leaves[i] = var_plain(out->leaves[i]);
     uint64_t *given = ok ? with_entries(in) : NULL;
     ok = given;
     if (ok) {
@@ -316,7 +316,7 @@ static PyObject *split(PyObject *module, PyObject *object)
     PyObject *list = PyList_New((Py_ssize_t) array_count(a));
     for (size_t i = 0; list && i < array_count(a); i++) {
         PyObject *own = (PyObject *) array_new_leaf(&state->types[a->info->leaf],
-                                                    leaf_ref(array_leaves(a)[i]));
+                                                    var_ref(array_leaves(a)[i]));
         if (own)
             PyList_SET_ITEM(list, (Py_ssize_t) i, own);
         else
@@ -334,7 +334,7 @@ static bool assign(Array *a, PyObject *list)
     for (size_t i = 0; i < array_count(a); i++) {
         Array *own = array_of(PyList_GET_ITEM(list, (Py_ssize_t) i));
         if (own)
-            array_set_leaf(a, i, leaf_ref(array_leaf(own)));
+            array_set_leaf(a, i, var_ref(array_var(own)));
     }
     return true;
 }

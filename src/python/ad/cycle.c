@@ -171,7 +171,7 @@ static void note_released(void *context, void *payload)
 }
 
 /* The nodes that would go: of arrays that are not kept. */
-static size_t list_leaves(const Search *s, Leaf *leaves)
+static size_t list_leaves(const Search *s, VarIndex *leaves)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -179,7 +179,7 @@ static size_t list_leaves(const Search *s, Leaf *leaves)
         if (!a || a->root || !a->info->diff)
             continue;
         for (size_t k = 0; k < array_count(a); k++)
-            if (leaf_node(array_leaves(a)[k])) {
+            if (var_node(array_leaves(a)[k])) {
                 if (leaves)
                     leaves[n] = array_leaves(a)[k];
                 n++;
@@ -192,7 +192,7 @@ static size_t list_leaves(const Search *s, Leaf *leaves)
 static bool ask_core(Search *s, void (*note)(void *context, void *payload))
 {
     const size_t n = list_leaves(s, NULL);
-    Leaf *leaves = n ? PyMem_RawMalloc(n * sizeof(*leaves)) : NULL;
+    VarIndex *leaves = n ? PyMem_RawMalloc(n * sizeof(*leaves)) : NULL;
     if (!leaves)
         return false;
     list_leaves(s, leaves);

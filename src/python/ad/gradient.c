@@ -15,16 +15,16 @@
 
 /* ---------------------------------------------------------------- arrays */
 
-static Leaf zeros_like(const TypeInfo *info, Leaf like)
+static VarIndex zeros_like(const TypeInfo *info, VarIndex like)
 {
     const uint64_t zero = 0;
-    return leaf_literal_like(info, &zero, like);
+    return var_literal_like(info, &zero, like);
 }
 
-static Leaf read_gradient(Leaf leaf, void *unused)
+static VarIndex read_gradient(VarIndex var, void *unused)
 {
     (void) unused;
-    return ad_grad(leaf);
+    return ad_grad(var);
 }
 
 Array *gradient_get(Array *a, bool preserve_type)
@@ -34,14 +34,14 @@ Array *gradient_get(Array *a, bool preserve_type)
     if (!a->info->jit)
         return result;
     for (size_t i = 0; result && i < array_count(result); i++) {
-        const Leaf leaf = i < array_count(a) ? array_leaves(a)[i] : 0;
-        if (leaf_is_empty(leaf))
+        const VarIndex var = i < array_count(a) ? array_leaves(a)[i] : 0;
+        if (var_is_empty(var))
             continue;
-        Leaf own = gradient_is_float(a->info) && leaf_node(leaf)
-                       ? evaluate_call(read_gradient, leaf, NULL)
-                       : zeros_like(info, leaf);
+        VarIndex own = gradient_is_float(a->info) && var_node(var)
+                       ? evaluate_call(read_gradient, var, NULL)
+                       : zeros_like(info, var);
         if (own && !preserve_type)
-            own = leaf_plain(own);
+            own = var_plain(own);
         if (own) {
             array_set_leaf(result, i, own);
         } else {
@@ -53,11 +53,11 @@ Array *gradient_get(Array *a, bool preserve_type)
 }
 
 typedef struct Store {
-    Leaf target;
+    VarIndex target;
     bool ok;
 } Store;
 
-static Leaf add_gradient(Leaf value, void *argument)
+static VarIndex add_gradient(VarIndex value, void *argument)
 {
     Store *s = argument;
     s->ok = ad_accum_grad(s->target, value);
@@ -71,10 +71,10 @@ typedef struct Fate {
                   suspended where the custom operation was made that runs */
 } Fate;
 
-static bool is_zero(Leaf leaf)
+static bool is_zero(VarIndex leaf)
 {
     VarInfo info;
-    return leaf_info(leaf, &info) && info.state == VarStateLiteral && info.literal == 0;
+    return var_info(leaf, &info) && info.state == VarStateLiteral && info.literal == 0;
 }
 
 /* Warn if gradients were lost, and none stored. False: exception. */
@@ -87,7 +87,7 @@ static bool warn_of_loss(const char *operation, const Fate *fate)
 }
 
 /* A number as the gradient of an ArrayX has one component, which stands for all. */
-static Leaf component(const Array *source, size_t i)
+static VarIndex component(const Array *source, size_t i)
 {
     return array_leaves(source)[array_count(source) == 1 ? 0 : i];
 }
@@ -106,9 +106,9 @@ static bool fits(const char *operation, const char *path, const Array *a,
         return false;
     }
     for (size_t i = 0; i < n && a->info->jit; i++) {
-        const Leaf target = array_leaves(a)[i], value = component(source, i);
-        const size_t size = leaf_node(target) && value ? leaf_peek_size(target) : 1;
-        const size_t given = size != 1 ? leaf_peek_size(value) : 1;
+        const VarIndex target = array_leaves(a)[i], value = component(source, i);
+        const size_t size = var_node(target) && value ? var_peek_size(target) : 1;
+        const size_t given = size != 1 ? var_peek_size(value) : 1;
         if (given != 1 && given != size) {
             error_raise(PyExc_RuntimeError, operation, NULL, 0,
                         "the gradient%s%s has %zu entries, expected %zu or 1", of, path,
@@ -135,17 +135,17 @@ static bool accumulate(const char *operation, Array *a, const Array *source, int
 {
     bool ok = true;
     for (size_t i = 0; ok && a->info->jit && i < array_count(a); i++) {
-        Store s = { leaf_ref(array_leaves(a)[i]), true };
-        const Leaf given = component(source, i);
-        const Leaf own = how & STORE_TRACKED ? given : leaf_detached(given);
+        Store s = { var_ref(array_leaves(a)[i]), true };
+        const VarIndex given = component(source, i);
+        const VarIndex own = how & STORE_TRACKED ? given : var_detached(given);
         const bool tracked = ad_grad_enabled(s.target);
         if (tracked && own)
             evaluate_call(add_gradient, own, &s);
         fate->stored |= tracked;
         fate->lost |= !tracked && own && gradient_is_float(a->info) &&
-                      leaf_peek_size(s.target) && !is_zero(own) &&
+                      var_peek_size(s.target) && !is_zero(own) &&
                       !ad_scope_suspended_before(s.target);
-        leaf_unref(s.target);
+        var_unref(s.target);
         ok = s.ok;
     }
     if (!ok)
@@ -205,15 +205,15 @@ static bool visit_all(Walk *w, PyObject *const *args, Py_ssize_t n, TreeVisit vi
     return true;
 }
 
-/* The leaf with a node, or without. False: the core's error is set. */
-static bool set_node(const TypeInfo *info, Leaf leaf, bool enabled, Leaf *own)
+/* The variable with a node, or without. False: the core's error is set. */
+static bool set_node(const TypeInfo *info, VarIndex var, bool enabled, VarIndex *own)
 {
-    if (!leaf_is_empty(leaf)) {
-        *own = enabled ? ad_var_enable(leaf) : ad_var_detach(leaf);
+    if (!var_is_empty(var)) {
+        *own = enabled ? ad_var_enable(var) : ad_var_detach(var);
         return *own;
     }
-    if (!enabled || leaf_node(leaf) || ad_scope_suspends_all()) {
-        *own = enabled ? leaf_ref(leaf) : 0;
+    if (!enabled || var_node(var) || ad_scope_suspends_all()) {
+        *own = enabled ? var_ref(var) : 0;
         return true;
     }
     *own = ad_var_track_none((JitBackend) info->backend, (VarType) info->entry);
@@ -225,11 +225,11 @@ static bool enable_leaf(void *context, PyObject *object)
     const Walk *w = context;
     Array *a = tracked_array(w, object);
     for (size_t i = 0; a && i < array_count(a); i++) {
-        const Leaf leaf = array_leaves(a)[i];
-        Leaf own;
-        if (!w->flag && !leaf_node(leaf))
+        const VarIndex var = array_leaves(a)[i];
+        VarIndex own;
+        if (!w->flag && !var_node(var))
             continue;
-        if (!set_node(a->info, leaf, w->flag, &own))
+        if (!set_node(a->info, var, w->flag, &own))
             return error_from_core(w->operation, NULL, 0);
         array_set_leaf(a, i, own);
     }
@@ -436,7 +436,7 @@ static PyObject *enter(PyObject *module, PyObject *arg)
     const Array *a = (const Array *) arg;
     Array *result = array_new_like(a->info, a);
     for (size_t i = 0; result && i < array_count(a); i++) {
-        const Leaf own = ad_var_enter(array_leaves(a)[i]);
+        const VarIndex own = ad_var_enter(array_leaves(a)[i]);
         array_set_leaf(result, i, own);
         if (!own && array_leaves(a)[i]) {
             error_from_core("backward", &arg, 1);
@@ -447,11 +447,11 @@ static PyObject *enter(PyObject *module, PyObject *arg)
 }
 
 /* The value of x with the node of y, one of which has no entries. */
-static bool without_entries(const TypeInfo *info, Leaf x, Leaf y, Leaf *own)
+static bool without_entries(const TypeInfo *info, VarIndex x, VarIndex y, VarIndex *own)
 {
-    if (leaf_is_empty(x))
-        return leaf_none(info, 1, &y, own);
-    *own = leaf_of_none(leaf_plain(leaf_ref(x)), 1, &y);
+    if (var_is_empty(x))
+        return var_none(info, 1, &y, own);
+    *own = var_of_none(var_plain(var_ref(x)), 1, &y);
     return *own;
 }
 
@@ -469,9 +469,9 @@ static PyObject *replace_grad(PyObject *module, PyObject *const *args, Py_ssize_
         return Py_NewRef(args[0]);
     Array *result = array_new_like(a->info, a);
     for (size_t i = 0; result && i < array_count(a); i++) {
-        const Leaf x = array_leaves(a)[i], y = array_leaves(b)[i];
-        Leaf own = 0;
-        const bool ok = leaf_is_empty(x) || leaf_is_empty(y)
+        const VarIndex x = array_leaves(a)[i], y = array_leaves(b)[i];
+        VarIndex own = 0;
+        const bool ok = var_is_empty(x) || var_is_empty(y)
                             ? without_entries(a->info, x, y, &own)
                             : (own = ad_var_replace_grad(x, y)) != 0;
         if (!ok) {

@@ -9,16 +9,16 @@
 void leaves_drop(Leaves *l)
 {
     while (l->count)
-        leaf_unref(l->leaves[--l->count]);
+        var_unref(l->leaves[--l->count]);
     PyMem_Free(l->leaves);
     l->leaves = NULL;
 }
 
-bool leaves_add(Leaves *l, Leaf leaf)
+bool leaves_add(Leaves *l, VarIndex var)
 {
     if (l->count == l->capacity) {
         const size_t capacity = 2 * l->capacity + 8;
-        Leaf *leaves = PyMem_Realloc(l->leaves, capacity * sizeof(*leaves));
+        VarIndex *leaves = PyMem_Realloc(l->leaves, capacity * sizeof(*leaves));
         if (!leaves) {
             PyErr_NoMemory();
             return false;
@@ -26,7 +26,7 @@ bool leaves_add(Leaves *l, Leaf leaf)
         l->leaves = leaves;
         l->capacity = capacity;
     }
-    l->leaves[l->count++] = leaf_ref(leaf);
+    l->leaves[l->count++] = var_ref(var);
     return true;
 }
 

@@ -9,12 +9,12 @@
 /* A zeroed one with its state set is empty. */
 typedef struct Leaves {
     State *state;
-    Leaf *leaves; /* references */
+    VarIndex *leaves; /* references */
     size_t count, capacity;
 } Leaves;
 
 /** Add a leaf (a new reference to it). False: exception. */
-bool leaves_add(Leaves *l, Leaf leaf);
+bool leaves_add(Leaves *l, VarIndex leaf);
 /** Add those of float arrays with derivatives, in order; an empty one is 0. */
 bool leaves_collect(Leaves *l, const char *operation, PyObject *tree);
 /** Give up all. */

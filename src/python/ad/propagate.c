@@ -5,7 +5,7 @@
 #include "python/object/enums.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 #include "python/object/warn.h"
 
 /* ---------------------------------------------------------------- traversals */
@@ -76,9 +76,9 @@ static PyObject *traverse(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "iI", &mode, &flags))
         return NULL;
     bool ok;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = ad_traverse((ADMode) mode, flags);
-    WAIT_END
+    GIL_RELEASE_END
     if (!ok)
         return failed("traverse");
     if (PyErr_Occurred()) /* of a callback whose traversal went on */
@@ -121,9 +121,9 @@ static PyObject *scope_leave(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "ip", &kind, &go_on))
         return NULL;
     bool ok;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = ad_scope_leave(go_on);
-    WAIT_END
+    GIL_RELEASE_END
     if (!ok || PyErr_Occurred())
         return failed(scope_names[kind]);
     Py_RETURN_NONE;
@@ -175,7 +175,7 @@ static PyObject *scope_keep(PyObject *module, PyObject *tree)
 static PyObject *scope_keeps(PyObject *module, PyObject *array)
 {
     return PyBool_FromLong(array_check(state_of_module(module), array) &&
-                           ad_scope_keeps(array_leaf((Array *) array)));
+                           ad_scope_keeps(array_var((Array *) array)));
 }
 
 /* _scope_crossed(): an ADCrossing. */
@@ -189,7 +189,7 @@ static PyObject *scope_crossed(PyObject *module, PyObject *unused)
 static PyObject *is_leaf(PyObject *module, PyObject *array)
 {
     return PyBool_FromLong(array_check(state_of_module(module), array) &&
-                           ad_is_leaf(array_leaf((Array *) array)));
+                           ad_is_leaf(array_var((Array *) array)));
 }
 
 /* ---------------------------------------------------------------- inspection */
@@ -219,7 +219,7 @@ static PyObject *explain(PyObject *module, PyObject *args)
     PyObject *a, *b;
     if (!PyArg_ParseTuple(args, "O!O!", state->array_base, &a, state->array_base, &b))
         return NULL;
-    return text(ad_explain(array_leaf((Array *) a), array_leaf((Array *) b)),
+    return text(ad_explain(array_var((Array *) a), array_var((Array *) b)),
                 "explain_grad");
 }
 

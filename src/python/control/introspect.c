@@ -7,7 +7,7 @@
 #include "python/object/enums.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 #include "python/tree/tree.h"
 
 /* ---------------------------------------------------------------- variables */
@@ -56,7 +56,8 @@ static const char *name_of(const Callback *c)
 }
 
 /* A variable of the leaf's type, with its node or none. 0: exception. */
-static Leaf given_leaf(const Callback *c, const Array *a, Leaf old, PyObject *number)
+static VarIndex given_leaf(const Callback *c, const Array *a, VarIndex old,
+                           PyObject *number)
 {
     if (!PyLong_Check(number)) {
         error_raise(PyExc_TypeError, name_of(c), NULL, 0,
@@ -65,10 +66,10 @@ static Leaf given_leaf(const Callback *c, const Array *a, Leaf old, PyObject *nu
                     Py_TYPE(number)->tp_name);
         return 0;
     }
-    const Leaf given = PyLong_AsUnsignedLongLongMask(number);
+    const VarIndex given = PyLong_AsUnsignedLongLongMask(number);
     VarInfo info;
-    const bool fits = (!leaf_node(given) || leaf_node(given) == leaf_node(old)) &&
-                      leaf_name(given) && leaf_info(given, &info) &&
+    const bool fits = (!var_node(given) || var_node(given) == var_node(old)) &&
+                      var_number(given) && var_info(given, &info) &&
                       info.type == (VarType) a->info->entry &&
                       info.backend == (JitBackend) a->info->backend;
     if (!fits)
@@ -86,13 +87,14 @@ static bool call_back(void *context, PyObject *leaf)
         return true;
     Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
-        const Leaf old = array_leaves(a)[i];
-        if (leaf_is_empty(old))
+        const VarIndex old = array_leaves(a)[i];
+        if (var_is_empty(old))
             continue;
         PyObject *result = PyObject_CallFunction(c->function, "Kss", old, "", "");
-        const Leaf given = result && c->replaces ? given_leaf(c, a, old, result) : 0;
+        const VarIndex given =
+            result && c->replaces ? given_leaf(c, a, old, result) : 0;
         if (given && i < array_count(a))
-            array_set_leaf(a, i, leaf_ref(given));
+            array_set_leaf(a, i, var_ref(given));
         Py_XDECREF(result);
         if (PyErr_Occurred())
             return false;
@@ -128,8 +130,8 @@ static bool find_symbolic(void *context, PyObject *leaf)
         return true;
     const Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
-        Leaf index = array_leaves(a)[i];
-        s->found |= !leaf_is_empty(index) && leaf_state(index) == VarStateSymbolic;
+        VarIndex index = array_leaves(a)[i];
+        s->found |= !var_is_empty(index) && var_state(index) == VarStateSymbolic;
     }
     return true;
 }
@@ -203,9 +205,9 @@ static PyObject *llvm_version(PyObject *module, PyObject *unused)
     int major, minor, patch;
     bool ok;
     (void) module, (void) unused;
-    WAIT_BEGIN /* may load the library */
+    GIL_RELEASE_BEGIN /* may load the library */
         ok = jit_llvm_version(&major, &minor, &patch);
-    WAIT_END return ok ? Py_BuildValue("(iii)", major, minor, patch)
+    GIL_RELEASE_END return ok ? Py_BuildValue("(iii)", major, minor, patch)
                                    : error_from_core("detail.llvm_version", NULL, 0);
 }
 

@@ -11,7 +11,7 @@
 #include "python/object/error.h"
 #include "python/object/state.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 enum { KERNEL_TYPES = KernelTypeHostFunc + 1 };
 
@@ -133,9 +133,9 @@ static PyObject *kernel_history(PyObject *module, PyObject *const *args, Py_ssiz
         return NULL;
     KernelHistoryEntry *entries;
     size_t count;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     count = jit_kernel_history(&entries);
-    WAIT_END
+    GIL_RELEASE_END
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < count; i++) {
         if (!(wanted >> entries[i].type & 1))
@@ -152,9 +152,9 @@ static PyObject *kernel_history(PyObject *module, PyObject *const *args, Py_ssiz
 static PyObject *kernel_history_clear(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     jit_kernel_history_clear();
-    WAIT_END
+    GIL_RELEASE_END
     Py_RETURN_NONE;
 }
 
@@ -165,9 +165,9 @@ static PyObject *sync_thread(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
     bool ok;
-    WAIT_BEGIN_IF(jit_sync_pending())
+    GIL_RELEASE_BEGIN_IF(jit_sync_pending())
     ok = jit_sync_thread(); /* in any case: it says what has failed */
-    WAIT_END
+    GIL_RELEASE_END
     if (!ok)
         return error_from_core("sync_thread", NULL, 0);
     Py_RETURN_NONE;
@@ -186,18 +186,18 @@ static PyObject *launch_hold(PyObject *module, PyObject *arg)
 static PyObject *flush_kernel_cache(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     jit_flush_kernel_cache();
-    WAIT_END
+    GIL_RELEASE_END
     Py_RETURN_NONE;
 }
 
 static PyObject *flush_malloc_cache(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     jit_flush_malloc_cache();
-    WAIT_END
+    GIL_RELEASE_END
     Py_RETURN_NONE;
 }
 
@@ -217,9 +217,9 @@ static PyObject *set_thread_count(PyObject *module, PyObject *arg)
         return error_raise(PyExc_ValueError, "set_thread_count", NULL, 0,
                            "'count' is %zu, expected at most 2^32 - 1", count);
     bool ok;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = jit_llvm_set_thread_count(count ? (uint32_t) count : 1);
-    WAIT_END
+    GIL_RELEASE_END
     if (!ok)
         return error_from_core("set_thread_count", NULL, 0);
     Py_RETURN_NONE;

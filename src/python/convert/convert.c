@@ -251,7 +251,7 @@ static bool fill_leaf_items(const Conversion *c, Array *target, size_t leaf,
 {
     const TypeInfo *info = target->info;
     const VarType type = (VarType) info->entry;
-    Leaf index = 0;
+    VarIndex index = 0;
     if (n) {
         char *buffer = PyMem_Malloc(n * info->entry_size);
         if (!buffer) {
@@ -260,7 +260,7 @@ static bool fill_leaf_items(const Conversion *c, Array *target, size_t leaf,
         }
         bool ok = convert_fill_buffer(c, type, items, n, buffer);
         if (ok) {
-            index = n == 1 ? leaf_literal(info, buffer, 1) : leaf_copy(info, buffer, n);
+            index = n == 1 ? var_literal(info, buffer, 1) : var_copy(info, buffer, n);
             ok = index || convert_array_fail_core(c);
         }
         PyMem_Free(buffer);
@@ -279,11 +279,11 @@ static bool fill_number(const Conversion *c, Array *target, size_t leaf,
     if (!store_number((VarType) info->entry, number, only, &bits))
         return fail_element(c, number);
     if (!info->jit) {
-        memcpy((char *) array_data(target) + leaf * info->leaf_size, &bits,
-               info->leaf_size);
+        memcpy((char *) array_data(target) + leaf * info->var_size, &bits,
+               info->var_size);
         return true;
     }
-    const Leaf index = leaf_literal(info, &bits, 1);
+    const VarIndex index = var_literal(info, &bits, 1);
     if (!index)
         return convert_array_fail_core(c);
     array_set_leaf(target, leaf, index);

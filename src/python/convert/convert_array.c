@@ -82,8 +82,8 @@ static bool fail_type(const Conversion *c, const Array *from)
 /* Read the only entry of a variable, in the entry type of 'to'. */
 static bool read_value(const Conversion *c, const Array *from, size_t f, Value *value)
 {
-    const Leaf leaf = array_leaves(from)[f];
-    const size_t size = leaf ? leaf_peek_size(leaf) : 0;
+    const VarIndex var = array_leaves(from)[f];
+    const size_t size = var ? var_peek_size(var) : 0;
     if (size != 1)
         return convert_array_fail(
             c, PyExc_TypeError,
@@ -91,7 +91,7 @@ static bool read_value(const Conversion *c, const Array *from, size_t f, Value *
             from->info->name, size);
     *value = 0;
     reads_note_whole(from);
-    return evaluate_read(leaf, 0, value) || convert_array_fail_core(c);
+    return evaluate_read(var, 0, value) || convert_array_fail_core(c);
 }
 
 /* target[t] = from[f], with a cast between entry types and families. One without
@@ -103,7 +103,7 @@ static bool fill_leaf(const Conversion *c, Array *target, size_t t, const Array 
     Value value, cast;
     reads_note_copy(from, f, 1);
     if (source->jit && source->leaf == target->info->leaf) {
-        array_set_leaf(target, t, leaf_copied(array_leaves(from)[f]));
+        array_set_leaf(target, t, var_copied(array_leaves(from)[f]));
         return true;
     }
     if (source->jit && !target->info->jit) {
@@ -242,7 +242,7 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
     const size_t n = array_count(from);
     if (n == 1)
         return fill_leaf(c, target, t, from, 0);
-    Leaf leaf = 0;
+    VarIndex var = 0;
     if (n) {
         void *buffer = PyMem_Malloc(n * to->entry_size);
         if (!buffer) {
@@ -251,28 +251,28 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
         }
         if (jit_host_cast((VarType) from->info->entry, (VarType) to->entry, 0, n,
                           array_data(from), buffer))
-            leaf = leaf_copy(to, buffer, n);
+            var = var_copy(to, buffer, n);
         PyMem_Free(buffer);
-        if (!leaf)
+        if (!var)
             return convert_array_fail_core(c);
     }
-    array_set_leaf(target, t, leaf);
+    array_set_leaf(target, t, var);
     return true;
 }
 
 /* One variable into a one-dimensional array of drjit.scalar with as many entries. */
-static bool unpack(const Conversion *c, Array *target, Leaf leaf,
+static bool unpack(const Conversion *c, Array *target, VarIndex var,
                    const TypeInfo *from)
 {
-    Leaf evaluated;
+    VarIndex evaluated;
     void *data;
-    if (!evaluate_data(from, leaf, &evaluated, &data))
+    if (!evaluate_data(from, var, &evaluated, &data))
         return convert_array_fail_core(c);
     const VarType type = (VarType) target->info->entry;
     const bool ok =
         !evaluated || jit_host_cast((VarType) from->entry, type, 0, array_count(target),
                                     data, array_data(target));
-    leaf_unref(evaluated);
+    var_unref(evaluated);
     return ok || convert_array_fail_core(c);
 }
 
@@ -285,36 +285,37 @@ static bool is_one_dimensional(const TypeInfo *info)
 
 /* Write 'part' to target[lane * step + start] for all lanes; consumes the references to
  * the target and 'start' and returns the written variable. */
-static Leaf put(JitBackend backend, Leaf target, Leaf part, Extent lanes, size_t step,
-                Leaf start)
+static VarIndex put(JitBackend backend, VarIndex target, VarIndex part, Extent lanes,
+                    size_t step, VarIndex start)
 {
-    const Leaf lane = leaf_counter(backend, extent_next(lanes));
-    const Leaf factor = leaf_u32(backend, (uint32_t) step);
-    const Leaf position = lane && factor && start ? leaf_fma(lane, factor, start) : 0;
-    const Leaf next = position
-                          ? leaf_scatter_whole(target, part, position, ReduceOpIdentity,
-                                               ReduceModeParts)
-                          : 0;
-    leaf_unref(lane);
-    leaf_unref(factor);
-    leaf_unref(start);
-    leaf_unref(position);
-    leaf_unref(target);
+    const VarIndex lane = var_counter(backend, extent_next(lanes));
+    const VarIndex factor = var_u32(backend, (uint32_t) step);
+    const VarIndex position =
+        lane && factor && start ? var_fma(lane, factor, start) : 0;
+    const VarIndex next = position
+                              ? var_scatter_whole(target, part, position,
+                                                  ReduceOpIdentity, ReduceModeParts)
+                              : 0;
+    var_unref(lane);
+    var_unref(factor);
+    var_unref(start);
+    var_unref(position);
+    var_unref(target);
     return next;
 }
 
-Leaf convert_array_concat(const TypeInfo *leaf, const Leaf *parts, const size_t *sizes,
-                          size_t n)
+VarIndex convert_array_concat(const TypeInfo *leaf, const VarIndex *parts,
+                              const size_t *sizes, size_t n)
 {
     const JitBackend backend = (JitBackend) leaf->backend;
     size_t total = 0, offset = 0;
     for (size_t i = 0; i < n; i++)
         total += sizes[i];
-    Leaf target = leaf_undefined(leaf, total);
+    VarIndex target = var_undefined(leaf, total);
     for (size_t i = 0; i < n && target; i++) {
         if (sizes[i])
             target = put(backend, target, parts[i], extent_of(sizes[i]), 1,
-                         leaf_u32(backend, (uint32_t) offset));
+                         var_u32(backend, (uint32_t) offset));
         offset += sizes[i];
     }
     return target;
@@ -337,17 +338,17 @@ static size_t flipped(const TypeInfo *info, size_t n, size_t i)
 
 /* All leaves of an array, of 'size' entries, in one variable: leaf after leaf, or lane
  * after lane. */
-static Leaf join(const Array *from, size_t size, bool flip)
+static VarIndex join(const Array *from, size_t size, bool flip)
 {
     const TypeInfo *info = from->info;
     const JitBackend backend = (JitBackend) info->backend;
     const size_t n = array_count(from);
     const Extent width = extent_of_leaf(shape_widest(from, size / n), size / n);
-    Leaf target =
-        leaf_undefined(info, extent_next(extent_mul(width, extent_of(n))));
+    VarIndex target =
+        var_undefined(info, extent_next(extent_mul(width, extent_of(n))));
     for (size_t i = 0; i < n && target; i++)
         target = put(backend, target, array_leaves(from)[i], width, flip ? n : 1,
-                     flip ? leaf_u32(backend, (uint32_t) flipped(info, n, i))
+                     flip ? var_u32(backend, (uint32_t) flipped(info, n, i))
                           : extent_times(backend, width, i));
     return target;
 }
@@ -373,11 +374,11 @@ static bool fill_storage(const Conversion *c, Array *target, Array *from, size_t
                                   "the tensor has %zu entries, expected at most 2^32 - "
                                   "1",
                                   size);
-    const Leaf joined =
-        n == 1 ? leaf_ref(array_leaves(from)[0]) : join(from, size, flip);
-    Leaf storage = 0;
+    const VarIndex joined =
+        n == 1 ? var_ref(array_leaves(from)[0]) : join(from, size, flip);
+    VarIndex storage = 0;
     const bool ok = joined && value_cast(from->info, target->info, joined, &storage);
-    leaf_unref(joined);
+    var_unref(joined);
     if (!ok)
         return convert_array_fail_core(c);
     array_set_leaf(target, 0, storage);
@@ -401,10 +402,10 @@ static bool fill_entries(const Conversion *c, Array *target, const Array *from,
 /* Without entries. */
 static bool copy_none(const Conversion *c, Array *target, const Array *from)
 {
-    Leaf leaf;
-    if (!leaf_none(target->info, (int) array_count(from), array_leaves(from), &leaf))
+    VarIndex var;
+    if (!var_none(target->info, (int) array_count(from), array_leaves(from), &var))
         return convert_array_fail_core(c);
-    array_set_leaf(target, 0, leaf);
+    array_set_leaf(target, 0, var);
     return true;
 }
 
@@ -421,12 +422,12 @@ static bool copy_storage(const Conversion *c, Array *target, Array *from, size_t
                                : pack(c, target, 0, from);
     if (!from->info->jit)
         return fill_entries(c, target, from, flip);
-    const Leaf joined = array_count(from) == 1
-                            ? leaf_ref(array_leaves(from)[0])
+    const VarIndex joined = array_count(from) == 1
+                            ? var_ref(array_leaves(from)[0])
                             : join(from, size, flip);
     const bool ok = joined ? unpack(c, target, joined, from->info)
                            : convert_array_fail_core(c);
-    leaf_unref(joined);
+    var_unref(joined);
     return ok;
 }
 
@@ -482,27 +483,27 @@ static bool check_tensor_shape(const Conversion *c, const TypeInfo *to,
     return true;
 }
 
-/* Leaf i of the target = entries [i * width, (i + 1) * width) of the storage. */
-static bool split(const Conversion *c, Array *target, Leaf storage, Extent width)
+/* VarIndex i of the target = entries [i * width, (i + 1) * width) of the storage. */
+static bool split(const Conversion *c, Array *target, VarIndex storage, Extent width)
 {
     const JitBackend backend = (JitBackend) target->info->backend;
     const size_t n = array_count(target);
     for (size_t i = 0; i < n; i++) {
-        Leaf leaf = 0;
+        VarIndex var = 0;
         if (n == 1) {
-            leaf = leaf_ref(storage);
+            var = var_ref(storage);
         } else {
-            const Leaf lane = leaf_counter(backend, extent_next(width));
-            const Leaf start = extent_times(backend, width, i);
-            const Leaf position = lane && start ? leaf_add(lane, start) : 0;
-            leaf = position ? leaf_gather_whole(storage, position) : 0;
-            leaf_unref(lane);
-            leaf_unref(start);
-            leaf_unref(position);
+            const VarIndex lane = var_counter(backend, extent_next(width));
+            const VarIndex start = extent_times(backend, width, i);
+            const VarIndex position = lane && start ? var_add(lane, start) : 0;
+            var = position ? var_gather_whole(storage, position) : 0;
+            var_unref(lane);
+            var_unref(start);
+            var_unref(position);
         }
-        if (!leaf)
+        if (!var)
             return convert_array_fail_core(c);
-        array_set_leaf(target, i, leaf);
+        array_set_leaf(target, i, var);
     }
     return true;
 }
@@ -530,7 +531,7 @@ static Array *from_tensor(const Conversion *c, Array *from)
     if (c->info->jit) {
         Array *storage = array_new(&c->info->state->types[c->info->leaf]);
         ok = storage && copy_storage(c, storage, from, size, false) &&
-             split(c, target, array_leaf(storage), width);
+             split(c, target, array_var(storage), width);
         Py_XDECREF(storage);
     } else {
         ok = copy_storage(c, target, from, size, false);
@@ -542,25 +543,25 @@ static Array *from_tensor(const Conversion *c, Array *from)
 
 /* ---------------------------------------------------------------- backends */
 
-static Leaf migrate(Leaf leaf, void *backend)
+static VarIndex migrate(VarIndex var, void *backend)
 {
-    return leaf_migrate(leaf, *(JitBackend *) backend);
+    return var_migrate(var, *(JitBackend *) backend);
 }
 
 static bool move_leaves(const Conversion *c, Array *target, const Array *from)
 {
     JitBackend backend = (JitBackend) c->info->backend;
     for (size_t i = 0; i < array_count(target); i++) {
-        const Leaf leaf = array_leaves(from)[i];
-        if (leaf_node(leaf) && c->info->diff)
+        const VarIndex var = array_leaves(from)[i];
+        if (var_node(var) && c->info->diff)
             return convert_array_fail(c, PyExc_TypeError,
                                       "the input of type %s is tracked: derivatives do "
                                       "not go from one backend to another; use "
                                       "drjit.detach()",
                                       from->info->name);
-        const Leaf moved =
-            leaf_is_empty(leaf) ? 0 : evaluate_call(migrate, leaf, &backend);
-        if (!moved && !leaf_is_empty(leaf))
+        const VarIndex moved =
+            var_is_empty(var) ? 0 : evaluate_call(migrate, var, &backend);
+        if (!moved && !var_is_empty(var))
             return convert_array_fail_core(c);
         array_set_leaf(target, i, moved);
     }
@@ -604,7 +605,7 @@ Array *convert_array_start(const Conversion *c, size_t count)
 static bool is_single(Array *a)
 {
     return a->info->kind == KIND_TENSOR && array_tensor(a)->ndim == 0 &&
-           (!a->info->jit || !leaf_is_empty(array_leaf(a)));
+           (!a->info->jit || !var_is_empty(array_var(a)));
 }
 
 static bool fill(const Conversion *c, Array *target, const TypeInfo *to, size_t first,
@@ -612,7 +613,7 @@ static bool fill(const Conversion *c, Array *target, const TypeInfo *to, size_t 
 {
     const TypeInfo *source = from->info;
     const bool has_room = to->dynamic || to->leaves;
-    if (!has_room && !source->ndim && source->jit && !leaf_is_empty(array_leaf(from)))
+    if (!has_room && !source->ndim && source->jit && !var_is_empty(array_var(from)))
         return convert_array_fail_size(c, 0, 1);
     if (is_single(from)) {
         const size_t n = to->dynamic ? array_count(target) : to->leaves;
@@ -658,8 +659,8 @@ static bool fill_whole(const Conversion *c, Array *target, Array *from)
                                   source->name);
     const bool lanes =
         !to->jit && is_one_dimensional(to) && source->jit && !source->ndim;
-    if (lanes && (to->dynamic || leaf_size(array_leaf(from)) == array_count(target)))
-        return unpack(c, target, array_leaf(from), source);
+    if (lanes && (to->dynamic || var_size(array_var(from)) == array_count(target)))
+        return unpack(c, target, array_var(from), source);
     return fill(c, target, to, 0, from);
 }
 
@@ -671,8 +672,8 @@ static size_t count_for(const TypeInfo *to, const Array *from)
         return count_of(source, from);
     if (to->jit || !source->jit)
         return 1; /* of drjit.scalar: a tensor with one entry */
-    const Leaf index = array_leaf(from);
-    return index ? leaf_size(index) : 0;
+    const VarIndex index = array_var(from);
+    return index ? var_size(index) : 0;
 }
 
 static Array *convert(const Conversion *c, Array *from)

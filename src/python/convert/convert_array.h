@@ -36,8 +36,8 @@ bool convert_array_zero(const Conversion *c, Array *target, size_t first, size_t
 
 /** One variable with the entries of several after each other. Part i has sizes[i]
  *  entries (a variable of size 1 is repeated). 0: the core's error is set. */
-Leaf convert_array_concat(const TypeInfo *leaf, const Leaf *parts, const size_t *sizes,
-                          size_t n);
+VarIndex convert_array_concat(const TypeInfo *leaf, const VarIndex *parts,
+                              const size_t *sizes, size_t n);
 
 /** A tensor of the entries of a plain or special array; with 'flip', its axes in
  *  opposite order. */

@@ -23,10 +23,10 @@ typedef struct Collection {
     bool complete; /* an entry was reached: 'levels' is the number of axes */
     char *buffer;  /* numbers since the last part */
     size_t used, capacity;
-    Leaf *parts; /* owned variables (jit) */
+    VarIndex *parts; /* owned variables (jit) */
     size_t *sizes;
     size_t part_count, part_capacity;
-    Leaf none; /* of a part without entries, the first one; owned */
+    VarIndex none; /* of a part without entries, the first one; owned */
 } Collection;
 
 /* ---------------------------------------------------------------- storage */
@@ -50,24 +50,24 @@ static bool reserve(Collection *all, size_t more)
 }
 
 /* Add a variable, whose reference is consumed. */
-static bool add_part(Collection *all, Leaf leaf, size_t size)
+static bool add_part(Collection *all, VarIndex var, size_t size)
 {
     if (all->part_count == all->part_capacity) {
         const size_t capacity = 2 * all->part_capacity + 4;
-        Leaf *parts = PyMem_Realloc(all->parts, capacity * sizeof(Leaf));
+        VarIndex *parts = PyMem_Realloc(all->parts, capacity * sizeof(VarIndex));
         if (parts)
             all->parts = parts;
         size_t *sizes =
             parts ? PyMem_Realloc(all->sizes, capacity * sizeof(size_t)) : NULL;
         if (!sizes) {
-            leaf_unref(leaf);
+            var_unref(var);
             PyErr_NoMemory();
             return false;
         }
         all->sizes = sizes;
         all->part_capacity = capacity;
     }
-    all->parts[all->part_count] = leaf;
+    all->parts[all->part_count] = var;
     all->sizes[all->part_count++] = size;
     return true;
 }
@@ -78,13 +78,13 @@ static bool flush(Collection *all)
     const TypeInfo *info = all->c->info;
     if (!all->used)
         return true;
-    const Leaf leaf = all->used == 1 ? leaf_literal(info, all->buffer, 1)
-                                     : leaf_copy(info, all->buffer, all->used);
-    if (!leaf)
+    const VarIndex var = all->used == 1 ? var_literal(info, all->buffer, 1)
+                                     : var_copy(info, all->buffer, all->used);
+    if (!var)
         return convert_array_fail_core(all->c);
     const size_t size = all->used;
     all->used = 0;
-    return add_part(all, leaf, size);
+    return add_part(all, var, size);
 }
 
 /* ---------------------------------------------------------------- walk */
@@ -141,12 +141,12 @@ static bool add_tensor(Collection *all, size_t level, Array *tensor)
     if (!set_complete(all, level + ndim) || !array_shape_size(ndim, shape, &size))
         return false;
     if (!size && all->c->info->jit && !all->none)
-        all->none = leaf_ref(array_leaf(tensor));
+        all->none = var_ref(array_var(tensor));
     if (!size)
         return true;
     if (all->c->info->jit) {
         reads_note_copy(tensor, 0, 1);
-        return flush(all) && add_part(all, leaf_ref(array_leaf(tensor)), size);
+        return flush(all) && add_part(all, var_ref(array_var(tensor)), size);
     }
     if (!reserve(all, size))
         return false;
@@ -216,17 +216,17 @@ static Array *finish(Collection *all)
             memcpy(array_data(tensor), all->buffer, all->used * info->entry_size);
         return tensor;
     }
-    Leaf storage = 0;
+    VarIndex storage = 0;
     bool ok = true;
     if (!all->part_count)
-        ok = leaf_none(info, 1, &all->none, &storage);
+        ok = var_none(info, 1, &all->none, &storage);
     else if (all->part_count == 1)
-        storage = leaf_copied(all->parts[0]);
+        storage = var_copied(all->parts[0]);
     else
         storage =
             convert_array_concat(info, all->parts, all->sizes, all->part_count);
     if (all->part_count)
-        ok = (storage = leaf_of_none(storage, 1, &all->none)) != 0;
+        ok = (storage = var_of_none(storage, 1, &all->none)) != 0;
     if (!ok) {
         convert_array_fail_core(all->c);
         Py_DECREF((PyObject *) tensor);
@@ -251,7 +251,7 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
             return NULL;
         }
         if (c->info->jit)
-            array_set_leaf(made, 0, leaf_copied(array_leaf(entry)));
+            array_set_leaf(made, 0, var_copied(array_var(entry)));
         else
             memcpy(array_data(made), array_data(entry), c->info->entry_size);
         Py_DECREF((PyObject *) entry);
@@ -260,8 +260,8 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
     Collection all = { .c = c };
     Array *tensor = add_value(&all, 0, value) ? finish(&all) : NULL;
     for (size_t i = 0; i < all.part_count; i++)
-        leaf_unref(all.parts[i]);
-    leaf_unref(all.none);
+        var_unref(all.parts[i]);
+    var_unref(all.none);
     PyMem_Free(all.parts);
     PyMem_Free(all.sizes);
     PyMem_Free(all.buffer);
@@ -321,10 +321,10 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
                            "could not make the storage of the tensor from the input");
         return NULL;
     }
-    const Leaf leaf = info->jit ? array_leaf(storage) : 0;
-    const size_t size = leaf ? leaf_peek_size(leaf) : 0;
+    const VarIndex var = info->jit ? array_var(storage) : 0;
+    const size_t size = var ? var_peek_size(var) : 0;
     const Extent got = !info->jit ? extent_of(array_count(storage))
-                                  : extent_of_leaf(leaf, size);
+                                  : extent_of_leaf(var, size);
     Array *tensor = NULL;
     if (!extent_equal(got, expected))
         convert_array_fail(c, PyExc_TypeError,
@@ -332,9 +332,9 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
                            expected.n);
     else
         tensor = extents_new_tensor(info, &shape);
-    reads_note_copy(storage, 0, leaf != 0);
-    if (tensor && leaf)
-        array_set_leaf(tensor, 0, leaf_copied(leaf));
+    reads_note_copy(storage, 0, var != 0);
+    if (tensor && var)
+        array_set_leaf(tensor, 0, var_copied(var));
     else if (tensor && !info->jit && got.n)
         memcpy(array_data(tensor), array_data(storage), got.n * info->entry_size);
     Py_DECREF((PyObject *) storage);

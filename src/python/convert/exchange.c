@@ -50,7 +50,7 @@ static void set_row_major(Memory *m)
 void owner_release(Owner *owner)
 {
     if (owner->variable)
-        leaf_gather_whole_back(owner->variable);
+        var_gather_whole_back(owner->variable);
     if (owner->block)
         block_unref(owner->block);
     Py_CLEAR(owner->object);
@@ -74,23 +74,23 @@ static void set_shape_of_tensor(Array *a, Memory *m)
 static bool export_variable(Array *a, int place, Memory *m, Owner *owner,
                             const char *operation)
 {
-    Leaf leaf = array_leaf(a);
-    size_t size = leaf ? leaf_size(leaf) : 0;
+    VarIndex var = array_var(a);
+    size_t size = var ? var_size(var) : 0;
     const bool recorded =
         jit_flag(JitFlagSymbolicScope) || jit_flag(JitFlagFreezingScope);
     const bool moved = place != exchange_place(a);
-    const bool literal = leaf && leaf_peek_state(leaf) == VarStateLiteral;
+    const bool literal = var && var_peek_state(var) == VarStateLiteral;
     reads_note_whole(a);
-    if (!evaluate_lend(a->info, leaf, place == PLACE_HOST, &owner->variable,
+    if (!evaluate_lend(a->info, var, place == PLACE_HOST, &owner->variable,
                        &m->data)) {
         PyObject *self = (PyObject *) a;
         error_from_core(operation, &self, 1);
         return false;
     }
     m->place = place;
-    if (!leaf_is_empty(leaf) && array_leaf(a) == leaf && owner->variable != leaf &&
+    if (!var_is_empty(var) && array_var(a) == var && owner->variable != var &&
         !moved && (literal || !recorded)) {
-        leaf_ref(owner->variable);
+        var_ref(owner->variable);
         array_set_leaf(a, 0, owner->variable);
     }
     if (a->info->kind == KIND_TENSOR) {
@@ -122,8 +122,8 @@ static void copy_leaf(char *target, size_t step, const char *source, size_t size
         memcpy(target + i * step * entry_size, source + i * source_step, entry_size);
 }
 
-/* Evaluate all leaves with one kernel, then put them behind each other: [leaf][lane],
- * or [lane][part] for complex numbers. */
+/* Evaluate all leaves with one kernel, then put them behind each other:
+ * [variable][lane], or [lane][part] for complex numbers. */
 static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operation)
 {
     const TypeInfo *info = a->info;
@@ -143,12 +143,12 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operati
     m->data = target;
     for (size_t i = 0; i < count; i++)
         if (array_leaves(a)[i])
-            (void) leaf_schedule(array_leaves(a)[i]);
+            (void) var_schedule(array_leaves(a)[i]);
     for (size_t i = 0; i < count; i++) {
-        Leaf leaf = array_leaves(a)[i], evaluated;
-        size_t size = leaf ? leaf_size(leaf) : 0;
+        VarIndex var = array_leaves(a)[i], evaluated;
+        size_t size = var ? var_size(var) : 0;
         void *data;
-        if (!evaluate_data(info, leaf, &evaluated, &data)) {
+        if (!evaluate_data(info, var, &evaluated, &data)) {
             owner_release(owner);
             error_from_core(operation, &self, 1);
             return false;
@@ -157,7 +157,7 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operati
         if (fits && lanes)
             copy_leaf(target + (m->complex ? i : i * lanes) * info->entry_size, step,
                       data, size, lanes, info->entry_size);
-        leaf_unref(evaluated);
+        var_unref(evaluated);
         if (!fits) {
             owner_release(owner);
             error_raise(PyExc_RuntimeError, operation, &self, 1,
@@ -198,7 +198,7 @@ static bool export_entries(Array *a, Memory *m, Owner *owner)
 
 static bool is_variable(const Array *a)
 {
-    return a->info->jit && (a->info->kind == KIND_LEAF || a->info->kind == KIND_TENSOR);
+    return a->info->jit && (a->info->kind == KIND_FLAT || a->info->kind == KIND_TENSOR);
 }
 
 int exchange_place(const Array *a)
@@ -416,7 +416,7 @@ static PyObject *map_memory(PyObject *module, PyObject *args)
         return NULL;
     const TypeInfo *info =
         type_of_class(state_of_module(module), (PyTypeObject *) cls);
-    if (!info || !info->jit || info->kind != KIND_LEAF)
+    if (!info || !info->jit || info->kind != KIND_FLAT)
         return PyErr_Format(PyExc_TypeError,
                             "_map_memory(): found %R, expected a traced flat type",
                             cls);

@@ -38,7 +38,7 @@ bool memory_is_contiguous(const Memory *m);
 /** What keeps the memory of an exported array: one reference to a variable, to a block,
  *  or to the array itself (static arrays of drjit.scalar). */
 typedef struct Owner {
-    Leaf variable;
+    VarIndex variable;
     void *block;
     PyObject *object;
 } Owner;

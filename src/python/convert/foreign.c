@@ -13,7 +13,7 @@
 #include "python/convert/operand.h"
 #include "python/object/deferred.h"
 #include "python/object/error.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 /* ---------------------------------------------------------------- copying */
 
@@ -85,18 +85,18 @@ static bool can_copy_at_once(const Borrowed *s, VarType type)
 }
 
 /* A copy of that many entries. 0: exception, or there are none. */
-static Leaf copy_entries(const Borrowed *s, const TypeInfo *info, const void *entries,
-                         size_t count)
+static VarIndex copy_entries(const Borrowed *s, const TypeInfo *info,
+                             const void *entries, size_t count)
 {
     if (!count)
         return 0;
-    Leaf leaf;
-    WAIT_BEGIN
-    leaf = leaf_copy(info, entries, count);
-    WAIT_END
-    if (!leaf)
+    VarIndex var;
+    GIL_RELEASE_BEGIN
+    var = var_copy(info, entries, count);
+    GIL_RELEASE_END
+    if (!var)
         error_from_core("ArrayBase.__init__", &s->object, 1);
-    return leaf;
+    return var;
 }
 
 /* Memory that a variable refers to. It is given back with the GIL. */
@@ -119,7 +119,8 @@ static void release(void *entries, void *payload)
 }
 
 /* The memory itself, which is not ours to close any more. 'writes': to it, too. */
-static Leaf share_entries(Borrowed *s, const TypeInfo *info, size_t count, bool writes)
+static VarIndex share_entries(Borrowed *s, const TypeInfo *info, size_t count,
+                              bool writes)
 {
     Loan *loan = PyMem_Malloc(sizeof(*loan));
     if (!loan) {
@@ -127,12 +128,12 @@ static Leaf share_entries(Borrowed *s, const TypeInfo *info, size_t count, bool 
         return 0;
     }
     *loan = (Loan){ .work.run = end_loan, .source = *s };
-    Leaf leaf = writes ? leaf_map(info, s->memory.data, count, release, loan)
-                       : leaf_share(info, s->memory.data, count, release, loan);
-    if (leaf) {
+    VarIndex var = writes ? var_map(info, s->memory.data, count, release, loan)
+                       : var_share(info, s->memory.data, count, release, loan);
+    if (var) {
         s->buffer.obj = NULL;
         s->keeper = NULL;
-        return leaf;
+        return var;
     }
     PyMem_Free(loan);
     error_from_core("ArrayBase.__init__", &s->object, 1);
@@ -140,7 +141,7 @@ static Leaf share_entries(Borrowed *s, const TypeInfo *info, size_t count, bool 
 }
 
 /* A variable with these entries; 0 with an exception, or for none without. */
-static Leaf variable_of(Borrowed *s, const TypeInfo *info)
+static VarIndex variable_of(Borrowed *s, const TypeInfo *info)
 {
     size_t count = memory_size(&s->memory) << s->memory.complex;
     if (s->shared && !s->memory.read_only && count && can_copy_at_once(s, info->entry))
@@ -148,9 +149,9 @@ static Leaf variable_of(Borrowed *s, const TypeInfo *info)
     if (can_copy_at_once(s, info->entry))
         return copy_entries(s, info, s->memory.data, count);
     void *entries = contiguous_copy(s, info->entry);
-    Leaf leaf = entries ? copy_entries(s, info, entries, count) : 0;
+    VarIndex var = entries ? copy_entries(s, info, entries, count) : 0;
     PyMem_Free(entries);
-    return leaf;
+    return var;
 }
 
 /* ---------------------------------------------------------------- building arrays */
@@ -189,8 +190,8 @@ static Array *wrong_shape(const Borrowed *s, const TypeInfo *info)
 
 static Array *make_flat(Borrowed *s, const TypeInfo *info)
 {
-    Leaf leaf = variable_of(s, info);
-    return PyErr_Occurred() ? NULL : array_new_leaf(info, leaf);
+    VarIndex var = variable_of(s, info);
+    return PyErr_Occurred() ? NULL : array_new_leaf(info, var);
 }
 
 static Array *make_tensor(Borrowed *s, const TypeInfo *info)
@@ -202,11 +203,11 @@ static Array *make_tensor(Borrowed *s, const TypeInfo *info)
     if (!a)
         return NULL;
     if (info->jit) {
-        Leaf leaf = variable_of(s, info);
+        VarIndex var = variable_of(s, info);
         if (PyErr_Occurred())
             Py_CLEAR(a);
         else
-            array_set_leaf(a, 0, leaf);
+            array_set_leaf(a, 0, var);
         return a;
     }
     void *entries = contiguous_copy(s, info->entry);
@@ -237,7 +238,7 @@ static bool fill_leaves(Array *a, const Borrowed *s, const char *entries, size_t
     for (size_t i = 0; ok && i < count && lanes; i++) {
         const uint64_t zero = 0;
         if (real_only && i == 1) {
-            Leaf none = leaf_literal(info, &zero, 1);
+            VarIndex none = var_literal(info, &zero, 1);
             array_set_leaf(a, 1, none);
             if (!none)
                 error_from_core("ArrayBase.__init__", &s->object, 1);
@@ -250,7 +251,7 @@ static bool fill_leaves(Array *a, const Borrowed *s, const char *entries, size_t
                 memcpy(part + lane * size, entries + (lane * count + i) * size, size);
             source = part;
         }
-        Leaf index = leaf_copy(info, source, lanes);
+        VarIndex index = var_copy(info, source, lanes);
         ok = index;
         if (ok)
             array_set_leaf(a, i, index);
@@ -338,7 +339,7 @@ static Array *make(Borrowed *s, const TypeInfo *info)
         return m->complex ? wrong_shape(s, info) : make_tensor(s, info);
     if (m->ndim == 0)
         return make_from_number(s, info);
-    if (info->kind == KIND_LEAF)
+    if (info->kind == KIND_FLAT)
         return m->ndim == 1 && !m->complex ? make_flat(s, info) : wrong_shape(s, info);
     return make_nested(s, info);
 }
@@ -412,8 +413,8 @@ Array *convert_map(const TypeInfo *info, PyObject *object)
     Array *a = NULL;
     const bool here = s.memory.place == PLACE_HOST;
     if (here && count && !s.memory.read_only && can_copy_at_once(&s, info->entry)) {
-        Leaf leaf = share_entries(&s, info, count, true);
-        a = leaf ? array_new_leaf(info, leaf) : NULL;
+        VarIndex var = share_entries(&s, info, count, true);
+        a = var ? array_new_leaf(info, var) : NULL;
     } else {
         error_raise(PyExc_TypeError, "ArrayBase.__init__", &object, 1,
                     "the memory cannot be written to as entries of %s", info->name);

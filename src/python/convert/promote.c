@@ -51,7 +51,7 @@ static void describe_type(const TypeInfo *info, Meta *m)
 static void describe_number(int class, Meta *m)
 {
     m->family = FAMILY_NONE;
-    m->kind = KIND_LEAF;
+    m->kind = KIND_FLAT;
     m->entry = class == OPERAND_BOOL  ? VarTypeBool
                : class == OPERAND_INT ? VarTypeBaseInt
                                       : VarTypeBaseFloat;
@@ -66,7 +66,7 @@ static bool describe_memory(const Memory *memory, Meta *m)
     if (memory->ndim > META_DIMS)
         return false;
     m->family = FAMILY_NONE;
-    m->kind = KIND_LEAF;
+    m->kind = KIND_FLAT;
     m->entry = memory->complex ? VarTypeBaseFloat : memory->type;
     m->loose = true;
     m->ndim = memory->ndim;
@@ -80,7 +80,7 @@ static bool describe(PyObject *operand, Meta *m);
 /* Entries of a sequence must have one shape; their entry types and families merge. */
 static bool describe_items(PyObject *items, Meta *m)
 {
-    Meta all = { .family = FAMILY_NONE, .kind = KIND_LEAF, .entry = VarTypeBaseInt };
+    Meta all = { .family = FAMILY_NONE, .kind = KIND_FLAT, .entry = VarTypeBaseInt };
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
     for (Py_ssize_t i = 0; i < n; i++) {
         Meta item;
@@ -128,7 +128,7 @@ int promote_number(PyObject *operand)
 bool promote_is_single(PyObject *operand)
 {
     const Array *a = array_of(operand);
-    return a ? a->info->kind == KIND_LEAF : promote_number(operand) >= 0;
+    return a ? a->info->kind == KIND_FLAT : promote_number(operand) >= 0;
 }
 
 /* False: it is not an operand. Runs no code of others. */
@@ -157,8 +157,8 @@ static void drop_lanes(Meta *m, int family)
     if (m->family == FAMILY_NONE && m->ndim && family > FAMILY_SCALAR)
         m->ndim--;
     if (m->ndim == 0 && m->kind == KIND_ARRAY)
-        m->kind = KIND_LEAF;
-    else if (m->ndim && m->kind == KIND_LEAF)
+        m->kind = KIND_FLAT;
+    else if (m->ndim && m->kind == KIND_FLAT)
         m->kind = KIND_ARRAY;
 }
 
@@ -195,7 +195,7 @@ static bool same_dims(const Meta *a, const Meta *b)
 
 static bool merge_kind(const Meta *a, const Meta *b, const Meta *merged, Kind *kind)
 {
-    if (a->kind == KIND_LEAF || b->kind == KIND_LEAF || a->kind == b->kind) {
+    if (a->kind == KIND_FLAT || b->kind == KIND_FLAT || a->kind == b->kind) {
         *kind = a->kind > b->kind ? a->kind : b->kind;
         return true;
     }
@@ -257,7 +257,7 @@ int promote_class(PyObject *operand)
         return -1;
     if (m.family == FAMILY_NONE) {
         m.family = FAMILY_SCALAR;
-        m.kind = m.ndim ? KIND_ARRAY : KIND_LEAF;
+        m.kind = m.ndim ? KIND_ARRAY : KIND_FLAT;
         if (m.ndim == 1)
             m.dims[0] = DYNAMIC;
     }
@@ -413,7 +413,7 @@ Promotion promote_select(State *state, const char *operation, PyObject *const *a
     }
     bool ok;
     if (is_special(values.kind)) { /* one mask for all, or one for each component */
-        ok = mask.kind == KIND_LEAF ||
+        ok = mask.kind == KIND_FLAT ||
              (mask.kind == KIND_ARRAY && same_dims(&mask, &values));
         whole.family = family_merge(mask.family, values.family);
     } else {

@@ -21,15 +21,15 @@ static bool trace(const TypeInfo *info, JitOp op, const Value *args, Value *resu
 {
     int n = arity(op), empty = 0;
     for (int i = 0; i < n; i++)
-        empty += leaf_is_empty(args[i]);
+        empty += var_is_empty(args[i]);
     if (empty) {
         int many = 0;
         for (int i = 0; i < n; i++)
-            many += !leaf_is_empty(args[i]) && leaf_peek_size(args[i]) != 1;
+            many += !var_is_empty(args[i]) && var_peek_size(args[i]) != 1;
         if (!many)
-            return leaf_none(info, n, args, result);
+            return var_none(info, n, args, result);
     }
-    *result = leaf_op(op, n, args);
+    *result = var_op(op, n, args);
     return *result;
 }
 
@@ -49,10 +49,10 @@ bool value_op(const TypeInfo *info, JitOp op, const Value *args, Value *result)
 
 Value value_of(const Array *a, size_t i)
 {
-    const char *leaf = (const char *) array_data(a) + i * a->info->leaf_size;
+    const char *leaf = (const char *) array_data(a) + i * a->info->var_size;
     uint64_t bits = 0;
-    memcpy(&bits, leaf, a->info->leaf_size);
-    return a->info->jit ? leaf_copied(bits) : bits;
+    memcpy(&bits, leaf, a->info->var_size);
+    return a->info->jit ? var_copied(bits) : bits;
 }
 
 void value_store(Array *a, size_t i, Value value)
@@ -60,14 +60,14 @@ void value_store(Array *a, size_t i, Value value)
     if (a->info->jit)
         array_set_leaf(a, i, value);
     else
-        memcpy((char *) array_data(a) + i * a->info->leaf_size, &value,
-               a->info->leaf_size);
+        memcpy((char *) array_data(a) + i * a->info->var_size, &value,
+               a->info->var_size);
 }
 
 void value_release(const TypeInfo *info, Value value)
 {
     if (info->jit)
-        leaf_unref(value);
+        var_unref(value);
 }
 
 PyObject *value_wrap(const TypeInfo *info, Value value)
@@ -81,7 +81,7 @@ bool value_constant(const TypeInfo *info, uint64_t bits, Value *result)
 {
     *result = bits;
     if (info->jit)
-        *result = leaf_literal(info, &bits, 1);
+        *result = var_literal(info, &bits, 1);
     return !info->jit || *result;
 }
 
@@ -89,11 +89,11 @@ bool value_cast(const TypeInfo *from, const TypeInfo *to, Value value, Value *re
 {
     if (from->jit) {
         if (!to->diff)
-            value = leaf_detached(value);
-        if (leaf_is_empty(value))
-            return leaf_none(to, 1, &value, result);
-        *result = from->entry == to->entry ? leaf_copied(value)
-                                           : leaf_cast(value, (VarType) to->entry);
+            value = var_detached(value);
+        if (var_is_empty(value))
+            return var_none(to, 1, &value, result);
+        *result = from->entry == to->entry ? var_copied(value)
+                                           : var_cast(value, (VarType) to->entry);
         return *result;
     }
     uint64_t bits = 0;

@@ -12,7 +12,7 @@
 #include "python/object/array.h"
 
 /** A jit family: a leaf (owned by the holder of the Value). drjit.scalar: bits. */
-typedef Leaf Value;
+typedef VarIndex Value;
 
 /** result = op(args...). 'info' is any type with these leaves (its family and entry
  *  type count; for SELECT those of the value operands). The arguments are borrowed.
@@ -34,7 +34,7 @@ static inline bool value_op3(const TypeInfo *info, JitOp op, Value a, Value b, V
     return value_op(info, op, args, result);
 }
 
-/** Leaf i of an array (a new reference in jit families). Never fails. */
+/** VarIndex i of an array (a new reference in jit families). Never fails. */
 Value value_of(const Array *a, size_t i);
 
 /** Store into leaf i; the value is consumed. */
@@ -42,7 +42,7 @@ void value_store(Array *a, size_t i, Value value);
 
 void value_release(const TypeInfo *info, Value value);
 
-/** A leaf as an object: a LEAF array, or a Python number. The value is consumed. */
+/** A leaf as an object: a FLAT array, or a Python number. The value is consumed. */
 PyObject *value_wrap(const TypeInfo *info, Value value);
 
 /** A constant of the entry type of 'info' from its bits (zero-extended). */

@@ -13,7 +13,7 @@
 enum { MOST_ENTRIES = 64, MOST_FUNCTIONS = 8 };
 
 /* Are its variables these? Whether one is tracked does not count. */
-static bool has_values(const Tracker *t, PyObject *object, const Leaf *ids,
+static bool has_values(const Tracker *t, PyObject *object, const VarIndex *ids,
                        size_t count)
 {
     const Array *array = array_of(object);
@@ -22,7 +22,7 @@ static bool has_values(const Tracker *t, PyObject *object, const Leaf *ids,
     if (array_count(array) != count)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (leaf_index(array_leaves(array)[i]) != leaf_index(ids[i]))
+        if (var_jit(array_leaves(array)[i]) != var_jit(ids[i]))
             return false;
     return true;
 }
@@ -47,7 +47,7 @@ bool alias_begin(Aliases *aliases, const Tracker *given)
     if (!aliases->references)
         return PyErr_NoMemory();
     for (size_t i = 0; i < count; i++)
-        aliases->references[i] = jit_var_ref(leaf_index(given->variables.ids[i]));
+        aliases->references[i] = jit_var_ref(var_jit(given->variables.ids[i]));
     return true;
 }
 
@@ -84,7 +84,7 @@ static bool is_used(const Aliases *aliases, const Tracker *given,
         if (leaf->fresh && returned->tree.leaves[k] == leaf->fresh)
             return true;
     for (size_t k = leaf->first; k < leaf->first + leaf->count; k++)
-        if (jit_var_ref(leaf_index(given->variables.ids[k])) > aliases->references[k])
+        if (jit_var_ref(var_jit(given->variables.ids[k])) > aliases->references[k])
             return true;
     return is_changed(given, i);
 }
@@ -294,7 +294,7 @@ bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *ca
     return ok;
 }
 
-bool alias_check_caller(const Tracker *caller, const Leaf *before,
+bool alias_check_caller(const Tracker *caller, const VarIndex *before,
                         const Tracker *returned)
 {
     for (size_t k = 0; k < returned->tree.leaf_count; k++) {

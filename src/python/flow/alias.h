@@ -34,7 +34,7 @@ bool alias_check(const Aliases *aliases, const Tracker *given, const Tracker *ca
 /** Have the caller's arrays in the places of 'returned' still the variables 'before'
  *  (in the order of the tracker's)? A body that has written to one by another name
  *  has not changed what stands for it. False: a RuntimeError. */
-bool alias_check_caller(const Tracker *caller, const Leaf *before,
+bool alias_check_caller(const Tracker *caller, const VarIndex *before,
                         const Tracker *returned);
 void alias_end(Aliases *aliases);
 

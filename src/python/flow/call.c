@@ -13,7 +13,7 @@
 #include "python/object/reads.h"
 #include "python/object/recording.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 /* ---------------------------------------------------------------- functions */
 
@@ -97,7 +97,7 @@ Tracker *call_take_returned(Call *call, PyObject *result)
 }
 
 /* The result: the template with these variables, whose references it takes. */
-static PyObject *make_result(Call *call, Leaf *ids)
+static PyObject *make_result(Call *call, VarIndex *ids)
 {
     Variables *variables = &call->first.variables;
     const size_t count = variables->count;
@@ -113,10 +113,10 @@ static bool make_inputs(Call *call)
 {
     Variables *variables = &call->args.variables;
     for (size_t i = 0; i < variables->count; i++) {
-        const Leaf input = ad_var_call_input(call->handle, variables->ids[i]);
+        const VarIndex input = ad_var_call_input(call->handle, variables->ids[i]);
         if (!input)
             return error_from_core(call->operation, NULL, 0);
-        leaf_unref(variables->ids[i]);
+        var_unref(variables->ids[i]);
         variables->ids[i] = input;
     }
     return true;
@@ -124,13 +124,13 @@ static bool make_inputs(Call *call)
 
 /* The variables (borrowed from the result) that a function has returned, if it is seen
  * at once that they are like the template's; else NULL. */
-static const Leaf *match_returned(Call *call, PyObject *result)
+static const VarIndex *match_returned(Call *call, PyObject *result)
 {
     if (!call->returned || jit_pending_writes()) /* these take time to evaluate */
         return NULL;
     const size_t count = call->first.variables.count;
     if (!call->matched)
-        call->matched = PyMem_New(Leaf, count + 1);
+        call->matched = PyMem_New(VarIndex, count + 1);
     return call->matched && tracker_match(&call->first, result, call->matched)
                ? call->matched
                : NULL;
@@ -138,7 +138,7 @@ static const Leaf *match_returned(Call *call, PyObject *result)
 
 static bool append_function(Call *call, PyObject *result)
 {
-    const Leaf *matched = match_returned(call, result);
+    const VarIndex *matched = match_returned(call, result);
     bool ok = false;
     if (matched &&
         ad_var_call_append(call->handle, call->first.variables.count, matched))
@@ -147,10 +147,10 @@ static bool append_function(Call *call, PyObject *result)
     if (!returned)
         return false;
     if (!matched) {
-        WAIT_BEGIN_IF(jit_pending_writes()) /* else nothing is evaluated */
+        GIL_RELEASE_BEGIN_IF(jit_pending_writes()) /* else nothing is evaluated */
         ok = ad_var_call_append(call->handle, returned->variables.count,
                                 returned->variables.ids);
-        WAIT_END
+        GIL_RELEASE_END
     }
     if (ok)
         return true;
@@ -168,14 +168,14 @@ static bool trace_function(Call *call, uint32_t callable)
 
 static PyObject *end_symbolic(Call *call)
 {
-    Leaf *ids = PyMem_Calloc(call->first.variables.count + 1, sizeof(*ids));
+    VarIndex *ids = PyMem_Calloc(call->first.variables.count + 1, sizeof(*ids));
     if (!ids)
         return PyErr_NoMemory();
     bool ok;
-    WAIT_BEGIN_IF(jit_pending_writes()) /* else nothing is evaluated */
+    GIL_RELEASE_BEGIN_IF(jit_pending_writes()) /* else nothing is evaluated */
     ok = ad_var_call(call->handle, call->ids, call->instances, call->numbers, NULL,
                      ids);
-    WAIT_END
+    GIL_RELEASE_END
     call->handle = 0;
     if (ok)
         return make_result(call, ids);
@@ -216,14 +216,14 @@ static bool find_size(Call *call)
     if (call->mask && call->size == 1)
         call->size = jit_var_peek_size(call->mask);
     for (size_t i = 0; i < variables->count && call->size == 1; i++)
-        call->size = leaf_peek_size(variables->ids[i]);
+        call->size = var_peek_size(variables->ids[i]);
     const size_t mask = call->mask ? jit_var_peek_size(call->mask) : 1;
     if (mask != 1 && mask != call->size)
         return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
                            "the mask has %zu entries, expected %zu or 1", mask,
                            call->size);
     for (size_t i = 0; i < variables->count; i++) {
-        const size_t own = leaf_peek_size(variables->ids[i]);
+        const size_t own = var_peek_size(variables->ids[i]);
         if (own != 1 && own != call->size)
             return tracker_fail_size(&call->args, call->size);
     }
@@ -299,7 +299,7 @@ static bool read_index(Call *call, PyObject *object)
 {
     const TypeInfo *info =
         array_check(call->state, object) ? ((Array *) object)->info : NULL;
-    if (!info || !info->jit || info->kind != KIND_LEAF || info->entry != VarTypeUInt32)
+    if (!info || !info->jit || info->kind != KIND_FLAT || info->entry != VarTypeUInt32)
         return error_raise(
             PyExc_RuntimeError, call->operation, NULL, 0,
             "'index' is of type %s, expected an int or a Jit-compiled 1D "
@@ -348,7 +348,7 @@ static bool is_mask(const Call *call, PyObject *object)
         return true;
     const TypeInfo *info =
         array_check(call->state, object) ? ((Array *) object)->info : NULL;
-    return info && info->jit && info->kind == KIND_LEAF && type_is_mask(info);
+    return info && info->jit && info->kind == KIND_FLAT && type_is_mask(info);
 }
 
 /* Take the mask out of the arguments, in which True stands instead: the one named
@@ -372,7 +372,7 @@ static bool take_mask(Call *call, PyObject *args, PyObject *named)
         } else {
             const TypeInfo *info = ((Array *) mask)->info;
             call->mask = jit_var_inc_ref(array_index((Array *) mask));
-            instead = (PyObject *) array_new_leaf(info, leaf_literal(info, &yes, 1));
+            instead = (PyObject *) array_new_leaf(info, var_literal(info, &yes, 1));
             if (!call->mask) {
                 Py_CLEAR(instead);
                 error_raise(PyExc_RuntimeError, call->operation, NULL, 0,

@@ -32,7 +32,7 @@ typedef struct Call {
     Variables spread;      /* of an evaluated call: theirs; of local arrays, entries */
     Tracker first, next;   /* what the functions have returned */
     size_t returned;       /* number of functions that have */
-    Leaf *matched;         /* room for what one has returned; NULL: not yet */
+    VarIndex *matched;         /* room for what one has returned; NULL: not yet */
 } Call;
 
 /** Call a function with arrays, and containers, of its own. NULL: exception. */

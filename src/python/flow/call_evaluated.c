@@ -7,7 +7,7 @@
 #include "python/flow/call.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 bool call_push_mask(Call *call, uint32_t lanes)
 {
@@ -28,15 +28,15 @@ bool call_pop_mask(Call *call)
 }
 
 /* What is suspended keeps its derivative, for functions that resume. */
-static Leaf gather_lanes(Leaf id, uint32_t lanes)
+static VarIndex gather_lanes(VarIndex id, uint32_t lanes)
 {
-    const bool suspended = leaf_node(id) && !ad_grad_enabled(id);
+    const bool suspended = var_node(id) && !ad_grad_enabled(id);
     if (suspended && !ad_scope_enter(ADScopeResume, 0, NULL))
         return 0;
-    const Leaf entries = ad_var_gather(id, lanes, 0, ReduceModePermute);
+    const VarIndex entries = ad_var_gather(id, lanes, 0, ReduceModePermute);
     if (!suspended || (ad_scope_leave(true) && ad_scope_suspend_variable(entries)))
         return entries;
-    leaf_unref(entries);
+    var_unref(entries);
     return 0;
 }
 
@@ -46,14 +46,14 @@ static bool select_lanes(Call *call, uint32_t lanes)
     Variables own = { 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < call->spread.count; i++) {
-        const Leaf id = call->spread.ids[i];
-        const Leaf entries = !lanes || leaf_size(id) == 1
-                                 ? leaf_ref(id)
+        const VarIndex id = call->spread.ids[i];
+        const VarIndex entries = !lanes || var_size(id) == 1
+                                 ? var_ref(id)
                                  : gather_lanes(id, lanes);
         ok = entries && variables_append(&own, entries);
         if (!entries)
             error_from_core(call->operation, NULL, 0);
-        leaf_unref(entries);
+        var_unref(entries);
     }
     const size_t size = lanes ? jit_var_size(lanes) : call->size;
     ok = ok && tracker_unite(&call->args, &own, size);
@@ -84,21 +84,21 @@ static bool find_lanes(const Call *call, uint32_t instance, uint32_t *mine,
 
 /* 'value' in its lanes, the entries of 'others' (0: zeros) elsewhere; a new reference.
  * What has been scattered could not be read everywhere, so values are gathered. */
-static Leaf merge(Leaf value, Leaf others, uint32_t mine, uint32_t position)
+static VarIndex merge(VarIndex value, VarIndex others, uint32_t mine, uint32_t position)
 {
     static const uint64_t zero;
-    const bool one = leaf_size(value) == 1;
-    const Leaf own =
-        one ? leaf_ref(value) : ad_var_gather(value, position, mine, ReduceModePermute);
+    const bool one = var_size(value) == 1;
+    const VarIndex own =
+        one ? var_ref(value) : ad_var_gather(value, position, mine, ReduceModePermute);
     if (!own || (!one && !others))
         return own;
-    const Leaf rest =
-        others ? leaf_ref(others)
-               : leaf_of(jit_var_literal(leaf_backend(value),
-                                         jit_var_type(leaf_index(value)), &zero, 1, 0));
-    const Leaf both = rest ? leaf_select(leaf_of(mine), own, rest) : 0;
-    leaf_unref(own);
-    leaf_unref(rest);
+    const VarIndex rest =
+        others ? var_ref(others)
+               : var_of(jit_var_literal(var_backend(value),
+                                        jit_var_type(var_jit(value)), &zero, 1, 0));
+    const VarIndex both = rest ? var_select(var_of(mine), own, rest) : 0;
+    var_unref(own);
+    var_unref(rest);
     return both;
 }
 
@@ -110,20 +110,20 @@ static bool merge_lanes(const Call *call, const Tracker *returned,
     const size_t size = jit_var_size(bucket->index);
     uint32_t mine = 0, position = 0;
     for (size_t i = 0; i < values->count; i++) {
-        const size_t own = leaf_size(values->ids[i]);
+        const size_t own = var_size(values->ids[i]);
         if (own != 1 && own != size)
             return tracker_fail_size(returned, size);
     }
     bool ok = find_lanes(call, bucket->id, &mine, &position);
     for (size_t i = 0; ok && i < values->count; i++) {
-        const Leaf before = i < results->count ? results->ids[i] : 0;
-        const Leaf merged = merge(values->ids[i], before, mine, position);
+        const VarIndex before = i < results->count ? results->ids[i] : 0;
+        const VarIndex merged = merge(values->ids[i], before, mine, position);
         ok = merged && (before || variables_append(results, merged));
         if (ok && before) {
-            leaf_unref(before);
+            var_unref(before);
             results->ids[i] = merged;
         } else {
-            leaf_unref(merged);
+            var_unref(merged);
         }
     }
     jit_var_dec_ref(mine);
@@ -167,9 +167,9 @@ static bool end_isolation(const Call *call)
 {
     PyObject *raised = error_fetch();
     bool ok;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = ad_scope_leave(raised == NULL);
-    WAIT_END
+    GIL_RELEASE_END
     if (raised) {
         error_restore(raised);
         return false;
@@ -226,13 +226,13 @@ static bool run_nobody(Call *call, Variables *results)
     Variables values = { 0 };
     bool ok = call_bucket(call, 0, NULL, &values);
     for (size_t i = 0; ok && i < values.count; i++) {
-        const VarType type = jit_var_type(leaf_index(values.ids[i]));
-        const Leaf none = leaf_of(
+        const VarType type = jit_var_type(var_jit(values.ids[i]));
+        const VarIndex none = var_of(
             jit_var_literal(call->backend, type, &zero, call->size, 0));
         ok = none && variables_append(results, none);
         if (!none)
             error_from_core(call->operation, NULL, 0);
-        leaf_unref(none);
+        var_unref(none);
     }
     variables_drop(&values);
     return ok;
@@ -260,13 +260,13 @@ static bool sort_lanes(Call *call, JitCallBucket **buckets, uint32_t *count)
     bool ok = true;
     const uint32_t ids = jit_flag(JitFlagDebug) ? jit_var_resize(call->ids, call->size)
                                                 : existing_ids(call);
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     for (size_t i = 0; i < call->spread.count; i++)
-        leaf_schedule(call->spread.ids[i]);
+        var_schedule(call->spread.ids[i]);
     ok = ids && jit_var_call_reduce(NULL, NULL, call->bound, ids, call->mask,
                                     buckets, count);
     jit_var_dec_ref(ids);
-    WAIT_END
+    GIL_RELEASE_END
     return ok || error_from_core(call->operation, NULL, 0);
 }
 
@@ -307,9 +307,9 @@ PyObject *call_run_evaluated(Call *call)
         return error_from_core(call->operation, NULL, 0), NULL;
     PyObject *result = run_isolated(call), *raised = result ? NULL : error_fetch();
     bool ok;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = jit_record_end(call->backend, record, !result);
-    WAIT_END
+    GIL_RELEASE_END
     if (!result)
         error_restore(raised);
     if (ok || !result)

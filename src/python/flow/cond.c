@@ -11,7 +11,7 @@
 #include "python/object/reads.h"
 #include "python/object/recording.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 static const char operation[] = "if_stmt";
 
@@ -112,7 +112,7 @@ static PyObject *end_cond(Cond *cond)
 {
     Variables *results = &cond->no.variables;
     const size_t count = results->count;
-    Leaf *ids = PyMem_Calloc(count + 1, sizeof(*ids));
+    VarIndex *ids = PyMem_Calloc(count + 1, sizeof(*ids));
     if (!ids)
         return PyErr_NoMemory();
     const bool ok = ad_var_cond_end(cond->handle, ids);
@@ -139,8 +139,8 @@ static void note_arguments(const Cond *cond)
         const TrackedLeaf *leaf = &t->leaves[i];
         const size_t count = array && !leaf->local ? array_count(array) : 0;
         for (size_t k = 0; k < count && k < leaf->count; k++)
-            if (leaf_name(array_leaves(array)[k]) ==
-                leaf_name(t->variables.ids[leaf->first + k]))
+            if (var_number(array_leaves(array)[k]) ==
+                var_number(t->variables.ids[leaf->first + k]))
                 reads_note_copy(array, k, 1);
     }
 }

@@ -74,7 +74,7 @@ Condition construct_condition(State *state, PyObject *object)
         return CONDITION_OTHER;
     if (!info->jit)
         return CONDITION_BOOL;
-    return info->kind == KIND_LEAF || info->kind == KIND_TENSOR ? CONDITION_ARRAY
+    return info->kind == KIND_FLAT || info->kind == KIND_TENSOR ? CONDITION_ARRAY
                                                                 : CONDITION_OTHER;
 }
 
@@ -114,7 +114,7 @@ PyObject *construct_without_entries(State *state, const char *operation,
 uint32_t construct_lanes(State *state, const char *operation, PyObject *mask)
 {
     const TypeInfo *info = array_check(state, mask) ? ((Array *) mask)->info : NULL;
-    if (!info || !info->jit || info->kind != KIND_LEAF || !type_is_mask(info)) {
+    if (!info || !info->jit || info->kind != KIND_FLAT || !type_is_mask(info)) {
         error_raise(PyExc_TypeError, operation, NULL, 0,
                     "the mask is of type %s, expected a just-in-time compiled Bool",
                     Py_TYPE(mask)->tp_name);

@@ -18,20 +18,20 @@ bool local_check(const State *state, PyObject *object)
 }
 
 PyObject *local_new(State *state, const TypeInfo *info, size_t count,
-                    const Leaf *ids)
+                    const VarIndex *ids)
 {
     Local *local = (Local *) state->local->tp_alloc(state->local, 0);
     if (!local)
         return NULL;
     local->info = info;
     state->references++;
-    local->ids = PyMem_Calloc(count + 1, sizeof(Leaf));
+    local->ids = PyMem_Calloc(count + 1, sizeof(VarIndex));
     if (!local->ids) {
         Py_DECREF(local);
         return PyErr_NoMemory();
     }
     for (; local->count < count; local->count++)
-        local->ids[local->count] = leaf_ref(ids[local->count]);
+        local->ids[local->count] = var_ref(ids[local->count]);
     return (PyObject *) local;
 }
 
@@ -40,10 +40,10 @@ static State *state_of(const Local *local)
     return local->info->state;
 }
 
-static void release_ids(Leaf *ids, size_t count)
+static void release_ids(VarIndex *ids, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        leaf_unref(ids[i]);
+        var_unref(ids[i]);
     PyMem_Free(ids);
 }
 
@@ -86,12 +86,12 @@ static size_t leaf_count(const char *operation, const TypeInfo *info,
 }
 
 /* One local array, all entries of which are 'value' (0: zeros). */
-static Leaf make_array(const TypeInfo *info, size_t length, Leaf value)
+static VarIndex make_array(const TypeInfo *info, size_t length, VarIndex value)
 {
     uint32_t zeros = jit_array_create(info->backend, info->entry, length, 1);
     if (!zeros || !value)
-        return leaf_of(zeros);
-    const Leaf filled = ad_array_init(zeros, value);
+        return var_of(zeros);
+    const VarIndex filled = ad_array_init(zeros, value);
     jit_var_dec_ref(zeros);
     return filled;
 }
@@ -100,12 +100,12 @@ static Leaf make_array(const TypeInfo *info, size_t length, Leaf value)
 static PyObject *make_local(State *state, const char *operation, const TypeInfo *info,
                             size_t count, size_t length, const Array *value)
 {
-    Leaf *ids = PyMem_Calloc(count, sizeof(Leaf));
+    VarIndex *ids = PyMem_Calloc(count, sizeof(VarIndex));
     if (!ids)
         return PyErr_NoMemory();
     size_t made = 0;
     for (; made < count; made++) {
-        const Leaf start = value ? array_leaves(value)[made] : 0;
+        const VarIndex start = value ? array_leaves(value)[made] : 0;
         ids[made] = make_array(info, length, start);
         if (!ids[made])
             break;
@@ -168,7 +168,7 @@ static PyObject *read_entry(const Local *local, const char *operation, uint32_t 
     if (!entry)
         return NULL;
     for (size_t i = 0; i < local->count; i++) {
-        const Leaf id = ad_array_read(local->ids[i], index, mask);
+        const VarIndex id = ad_array_read(local->ids[i], index, mask);
         if (!id) {
             Py_DECREF(entry);
             return error_from_core(operation, NULL, 0);
@@ -215,7 +215,7 @@ static Array *take_entry(const Local *local, const char *operation, PyObject *va
 static bool write_entry(Local *local, const char *operation, uint32_t index,
                         uint32_t mask, const Array *value)
 {
-    Leaf *ids = PyMem_Calloc(local->count, sizeof(Leaf));
+    VarIndex *ids = PyMem_Calloc(local->count, sizeof(VarIndex));
     if (!ids) {
         PyErr_NoMemory();
         return false;
@@ -281,16 +281,16 @@ static PyObject *assign(PyObject *self, PyObject *other)
                            "same type",
                            Py_TYPE(other)->tp_name);
     for (size_t i = 0; i < local->count; i++) {
-        const Leaf former = local->ids[i];
-        local->ids[i] = leaf_ref(from->ids[i]);
-        leaf_unref(former);
+        const VarIndex former = local->ids[i];
+        local->ids[i] = var_ref(from->ids[i]);
+        var_unref(former);
     }
     Py_RETURN_NONE;
 }
 
 static Py_ssize_t length_of(PyObject *self)
 {
-    return (Py_ssize_t) jit_array_length(leaf_index(((Local *) self)->ids[0]));
+    return (Py_ssize_t) jit_array_length(var_jit(((Local *) self)->ids[0]));
 }
 
 /* Another one like it, of zeros. */

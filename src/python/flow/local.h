@@ -10,7 +10,7 @@
 typedef struct Local {
     PyObject_HEAD const TypeInfo *info; /* of an entry */
     size_t count;                       /* leaves of an entry */
-    Leaf *ids;                          /* current versions, one reference each */
+    VarIndex *ids;                          /* current versions, one reference each */
 } Local;
 
 /** Make their class and put it into the module. */
@@ -19,6 +19,6 @@ bool local_check(const State *state, PyObject *object);
 /** A local array with entries of this type and 'count' versions, to which references
  *  are taken. NULL: exception. */
 PyObject *local_new(State *state, const TypeInfo *info, size_t count,
-                    const Leaf *ids);
+                    const VarIndex *ids);
 
 #endif

@@ -15,7 +15,7 @@
 #include "python/object/size.h"
 #include "python/object/tables.h"
 #include "python/object/undo.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 static const char operation[] = "while_loop";
 
@@ -32,7 +32,7 @@ typedef struct Loop {
     Tracker *start; /* of the caller's state */
     Watch watch;
     Aliases aliases;
-    Leaf *before;   /* variables of the caller's arrays, without references */
+    VarIndex *before;   /* variables of the caller's arrays, without references */
     Undo undo;      /* of one that runs at once */
     Reads reads;
     Tracker *now;   /* what the last body has returned; at first 'start' */
@@ -82,7 +82,7 @@ static bool find_backend(Loop *loop)
 
 static bool start_loop(Loop *loop)
 {
-    const size_t bytes = loop->start->variables.count * sizeof(Leaf);
+    const size_t bytes = loop->start->variables.count * sizeof(VarIndex);
     loop->before = PyMem_Malloc(bytes + 1);
     if (!loop->before)
         return PyErr_NoMemory();
@@ -93,12 +93,12 @@ static bool start_loop(Loop *loop)
         return false;
     const bool symbolic = construct_set(JitFlagSymbolicLoops, loop->symbolic);
     const bool compress = construct_set(JitFlagCompressLoops, loop->compress);
-    WAIT_BEGIN_IF(may_evaluate(loop))
+    GIL_RELEASE_BEGIN_IF(may_evaluate(loop))
     loop->handle =
         ad_var_loop_start((JitBackend) loop->like->backend, loop->label,
                           loop->max_iterations, loop->start->variables.count,
                           loop->start->variables.ids, differentiated);
-    WAIT_END
+    GIL_RELEASE_END
     construct_set(JitFlagSymbolicLoops, symbolic);
     construct_set(JitFlagCompressLoops, compress);
     PyMem_Free(differentiated);
@@ -123,13 +123,13 @@ static int give_condition(Loop *loop, PyObject *condition)
     const uint32_t mask = construct_mask(condition);
     int again;
     loop->size = jit_var_peek_size(mask);
-    WAIT_BEGIN_IF(may_evaluate(loop))
+    GIL_RELEASE_BEGIN_IF(may_evaluate(loop))
     again = ad_var_loop_cond(loop->handle, mask);
     if (again > 0 && variables->count &&
         !ad_var_loop_compress(loop->handle, variables->ids))
         again = -1;
     jit_var_dec_ref(mask);
-    WAIT_END
+    GIL_RELEASE_END
     if (again < 0)
         fail_step(loop);
     return again;
@@ -224,9 +224,9 @@ static void note_left_alone(const Tracker *now, Tracker *next)
         bool same = !leaf->local && leaf->origin == (Py_ssize_t) i &&
                     leaf->count == given->count;
         for (size_t k = 0; same && k < leaf->count; k++) {
-            const Leaf id = next->variables.ids[leaf->first + k];
+            const VarIndex id = next->variables.ids[leaf->first + k];
             same = id == now->variables.ids[given->first + k] &&
-                   jit_var_peek_state(leaf_index(id)) != VarStateDirty;
+                   jit_var_peek_state(var_jit(id)) != VarStateDirty;
         }
         leaf->left_alone = same;
     }
@@ -277,9 +277,9 @@ static bool trace_body(Loop *loop, PyObject *args)
 static int end_iteration(Loop *loop)
 {
     int status;
-    WAIT_BEGIN_IF(may_evaluate(loop))
+    GIL_RELEASE_BEGIN_IF(may_evaluate(loop))
     status = ad_var_loop_end(loop->handle, loop->now->variables.ids);
-    WAIT_END
+    GIL_RELEASE_END
     if (status >= 0)
         tracker_unite_names(loop->now);
     if (status > 0)

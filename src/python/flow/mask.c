@@ -19,10 +19,10 @@ static PyObject *masked(PyObject *module, PyObject *mask)
         return error_raise(PyExc_TypeError, "_masked", &mask, 1,
                            "expected a mask array");
     const Array *array = (Array *) mask;
-    const Leaf own = access_variable(array);
-    const uint32_t all = jit_var_mask_apply(leaf_index(own), leaf_size(own));
-    leaf_unref(own);
-    return all ? (PyObject *) array_new_leaf(array->info, leaf_of(all))
+    const VarIndex own = access_variable(array);
+    const uint32_t all = jit_var_mask_apply(var_jit(own), var_size(own));
+    var_unref(own);
+    return all ? (PyObject *) array_new_leaf(array->info, var_of(all))
                : error_from_core("_masked", NULL, 0);
 }
 
@@ -34,14 +34,14 @@ static PyObject *whole(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     const Array *array = (const Array *) args[0];
     Whole aside = { JitBackendNone, true };
     if (array->info->jit) {
-        const Leaf own = access_variable(array);
-        aside = leaf_whole_begin(own);
-        leaf_unref(own);
+        const VarIndex own = access_variable(array);
+        aside = var_whole_begin(own);
+        var_unref(own);
     }
     if (!aside.ok)
         return error_from_core("_whole", NULL, 0);
     PyObject *result = PyObject_Vectorcall(args[1], args + 2, (size_t) nargs - 2, NULL);
-    leaf_whole_end(aside);
+    var_whole_end(aside);
     return result;
 }
 

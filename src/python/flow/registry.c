@@ -108,7 +108,7 @@ static const TypeInfo *leaf_type(PyTypeObject *cls)
 {
     State *state = type_state(cls);
     const TypeInfo *info = state ? type_of_class(state, cls) : NULL;
-    if (info && info->jit && info->kind == KIND_LEAF)
+    if (info && info->jit && info->kind == KIND_FLAT)
         return info;
     PyErr_Format(PyExc_TypeError,
                  "drjit: found the type %s, expected that of a one-dimensional traced "
@@ -134,14 +134,14 @@ static PyObject *make_array(PyTypeObject *type, uint32_t index)
     if (!index)
         error_from_core(type->tp_name, NULL, 0);
     if (info && (jit_var_type(index) != (VarType) info->entry ||
-                 leaf_backend(leaf_of(index)) != (JitBackend) info->backend)) {
+                 var_backend(var_of(index)) != (JitBackend) info->backend)) {
         PyErr_Format(PyExc_TypeError, "%s: found a variable of %s entries, expected %s",
                      info->name, type_entry_name(jit_var_type(index)),
                      type_entry_name((VarType) info->entry));
         info = NULL;
     }
     if (info)
-        return (PyObject *) array_new_leaf(info, leaf_of(index));
+        return (PyObject *) array_new_leaf(info, var_of(index));
     jit_var_dec_ref(index);
     return NULL;
 }

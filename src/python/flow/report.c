@@ -127,7 +127,7 @@ static PyObject *start_report(const char *operation, PyObject *function, uint32_
         return PyErr_NoMemory();
     }
     for (size_t i = 0; i < values->count; i++)
-        plain[i] = leaf_index(values->ids[i]);
+        plain[i] = var_jit(values->ids[i]);
     receiver->function = Py_NewRef(function);
     const bool ok = jit_var_print(mask, (uint32_t) values->count, plain, limit, receive,
                                   receiver);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "python/flow/local.h"
-#include "python/flow/places.h"
+#include "python/flow/leaf_map.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/tree/compatible.h"
@@ -19,8 +19,8 @@ typedef struct Parts {
     const TypeInfo *info;
     bool local;
     size_t count;
-    const Leaf *leaves;  /* of an array */
-    const Leaf *ids; /* of a local array */
+    const VarIndex *leaves;  /* of an array */
+    const VarIndex *ids; /* of a local array */
 } Parts;
 
 /* False: the object has no variables. */
@@ -44,7 +44,7 @@ static bool find_parts(const State *state, PyObject *object, Parts *parts)
 }
 
 /* 0: an empty leaf. */
-static Leaf part(const Parts *parts, size_t i)
+static VarIndex part(const Parts *parts, size_t i)
 {
     return parts->local ? parts->ids[i] : parts->leaves[i];
 }
@@ -97,14 +97,14 @@ static bool fail_size(const Tracker *t, size_t place, PyObject *object, size_t f
 /* The first leaf of those that are the same object. */
 static bool find_first_uses(Tracker *t)
 {
-    Places places;
+    LeafMap places;
     if (t->tree.leaf_count < 2)
         return true;
-    if (!places_make(&places, t->tree.leaf_count))
+    if (!leaf_map_make(&places, t->tree.leaf_count))
         return false;
     for (size_t i = 0; i < t->tree.leaf_count; i++)
-        t->leaves[i].first_use = places_add(&places, t->tree.leaves[i], i);
-    places_free(&places);
+        t->leaves[i].first_use = leaf_map_add(&places, t->tree.leaves[i], i);
+    leaf_map_free(&places);
     return true;
 }
 
@@ -143,12 +143,12 @@ static bool add_variables(Tracker *t, TrackedLeaf *leaf, PyObject *object)
     leaf->local = parts.local;
     leaf->count = parts.count;
     for (size_t i = 0; i < parts.count; i++) {
-        const Leaf id = part(&parts, i);
-        if (leaf_is_empty(id) && t->empties) {
+        const VarIndex id = part(&parts, i);
+        if (var_is_empty(id) && t->empties) {
             leaf->count = 0;
             return true;
         }
-        if (leaf_is_empty(id)) {
+        if (var_is_empty(id)) {
             t->failed_empty = true;
             return fail_empty(t, leaf, object);
         }
@@ -198,7 +198,7 @@ void tracker_close(Tracker *t)
 /* ---------------------------------------------------------------- fresh arrays */
 
 /* An array like another one, with these variables. */
-static PyObject *make_like(const Tracker *t, PyObject *like, const Leaf *ids,
+static PyObject *make_like(const Tracker *t, PyObject *like, const VarIndex *ids,
                            size_t count)
 {
     Parts parts;
@@ -208,21 +208,21 @@ static PyObject *make_like(const Tracker *t, PyObject *like, const Leaf *ids,
                            "an array was resized while it was in use");
     if (parts.local)
         return local_new(t->state, parts.info, count, ids);
-    if (Py_TYPE(like) == parts.info->py && parts.info->kind == KIND_LEAF)
-        return (PyObject *) array_new_leaf(parts.info, leaf_ref(ids[0]));
+    if (Py_TYPE(like) == parts.info->py && parts.info->kind == KIND_FLAT)
+        return (PyObject *) array_new_leaf(parts.info, var_ref(ids[0]));
     Array *made = access_make(Py_TYPE(like), parts.info, (const Array *) like);
     if (made && t->copied && parts.info->kind == KIND_TENSOR) {
-        const size_t lanes = count ? leaf_size(ids[0]) : 0;
+        const size_t lanes = count ? var_size(ids[0]) : 0;
         if (!array_set_shape(made, 1, &lanes))
             Py_CLEAR(made);
     }
     for (size_t i = 0; made && i < count; i++)
-        array_set_leaf(made, i, leaf_ref(ids[i]));
+        array_set_leaf(made, i, var_ref(ids[i]));
     return (PyObject *) made;
 }
 
 /* Let an array have other variables. Code of the user's may have changed it. */
-static void set_variables(const Tracker *t, PyObject *object, const Leaf *ids,
+static void set_variables(const Tracker *t, PyObject *object, const VarIndex *ids,
                           size_t count)
 {
     Parts parts;
@@ -230,19 +230,19 @@ static void set_variables(const Tracker *t, PyObject *object, const Leaf *ids,
     for (size_t i = 0; i < parts.count && i < count; i++) {
         if (part(&parts, i) == ids[i])
             continue;
-        leaf_ref(ids[i]);
+        var_ref(ids[i]);
         if (parts.local) {
-            Leaf *own = &((Local *) object)->ids[i];
-            const Leaf former = *own;
+            VarIndex *own = &((Local *) object)->ids[i];
+            const VarIndex former = *own;
             *own = ids[i];
-            leaf_unref(former);
+            var_unref(former);
         } else {
             array_set_leaf((Array *) object, i, ids[i]);
         }
     }
 }
 
-bool tracker_has(const Tracker *t, PyObject *object, const Leaf *ids, size_t count)
+bool tracker_has(const Tracker *t, PyObject *object, const VarIndex *ids, size_t count)
 {
     Parts parts;
     find_parts(t->state, object, &parts);
@@ -256,7 +256,7 @@ bool tracker_has(const Tracker *t, PyObject *object, const Leaf *ids, size_t cou
 
 PyObject *tracker_give(Tracker *t)
 {
-    const Leaf *ids = t->variables.ids;
+    const VarIndex *ids = t->variables.ids;
     const size_t count = t->tree.leaf_count;
     PyObject *few[FEW], *result = NULL;
     PyObject **leaves = count > FEW ? PyMem_New(PyObject *, count) : few;
@@ -286,7 +286,7 @@ PyObject *tracker_give(Tracker *t)
 
 bool tracker_give_leaves(const Tracker *t, PyObject **leaves)
 {
-    const Leaf *ids = t->variables.ids;
+    const VarIndex *ids = t->variables.ids;
     for (size_t i = 0; i < t->tree.leaf_count; i++) {
         const TrackedLeaf *leaf = &t->leaves[i];
         PyObject *object = t->tree.leaves[i];
@@ -307,20 +307,20 @@ bool tracker_give_leaves(const Tracker *t, PyObject **leaves)
 
 void tracker_unite_names(Tracker *t)
 {
-    Leaf *ids = t->variables.ids;
+    VarIndex *ids = t->variables.ids;
     for (size_t i = 0; !t->apart && i < t->tree.leaf_count; i++) {
         const TrackedLeaf *leaf = &t->leaves[i], *first = &t->leaves[leaf->first_use];
         for (size_t k = 0; leaf != first && k < leaf->count; k++) {
-            const Leaf former = ids[leaf->first + k];
-            ids[leaf->first + k] = leaf_ref(ids[first->first + k]);
-            leaf_unref(former);
+            const VarIndex former = ids[leaf->first + k];
+            ids[leaf->first + k] = var_ref(ids[first->first + k]);
+            var_unref(former);
         }
     }
 }
 
 void tracker_set(const Tracker *t)
 {
-    const Leaf *ids = t->variables.ids;
+    const VarIndex *ids = t->variables.ids;
     for (size_t i = 0; i < t->tree.leaf_count; i++) {
         const TrackedLeaf *leaf = &t->leaves[i];
         if (leaf->fresh)
@@ -420,18 +420,18 @@ PyObject *tracker_unfit(PyObject *result, PyObject *returned)
 
 bool tracker_trace(Tracker *returned, const Tracker *given)
 {
-    Places places;
-    if (!places_make(&places, given->tree.leaf_count))
+    LeafMap places;
+    if (!leaf_map_make(&places, given->tree.leaf_count))
         return false;
     for (size_t i = 0; i < given->tree.leaf_count; i++)
         if (given->leaves[i].fresh)
-            places_add(&places, given->leaves[i].fresh, i);
+            leaf_map_add(&places, given->leaves[i].fresh, i);
     for (size_t i = 0; i < returned->tree.leaf_count; i++) {
-        const Place *found = places_find(&places, returned->tree.leaves[i]);
+        const Place *found = leaf_map_find(&places, returned->tree.leaves[i]);
         returned->leaves[i].origin =
             found->object ? (Py_ssize_t) found->leaf : NO_ORIGIN;
     }
-    places_free(&places);
+    leaf_map_free(&places);
     return true;
 }
 
@@ -463,7 +463,7 @@ static bool append_entries(Variables *spread, uint32_t array)
     for (size_t k = 0; ok && k < length; k++) {
         const uint32_t position = make_position(array, k);
         const uint32_t entry = position ? jit_array_read(array, position, 0) : 0;
-        ok = entry && variables_append(spread, leaf_of(entry));
+        ok = entry && variables_append(spread, var_of(entry));
         if (!entry)
             error_from_core("Local.read", NULL, 0);
         jit_var_dec_ref(position);
@@ -478,8 +478,8 @@ bool tracker_spread(const Tracker *t, Variables *spread)
     for (size_t i = 0; ok && i < t->tree.leaf_count; i++) {
         const TrackedLeaf *leaf = &t->leaves[i];
         for (size_t k = 0; ok && k < leaf->count; k++) {
-            const Leaf id = t->variables.ids[leaf->first + k];
-            ok = leaf->local ? append_entries(spread, leaf_index(id))
+            const VarIndex id = t->variables.ids[leaf->first + k];
+            ok = leaf->local ? append_entries(spread, var_jit(id))
                              : variables_append(spread, id);
         }
     }
@@ -487,7 +487,8 @@ bool tracker_spread(const Tracker *t, Variables *spread)
 }
 
 /* A local array like another one with these entries: a new reference. 0: exception. */
-static uint32_t unite(uint32_t like, const Leaf *entries, size_t length, size_t lanes)
+static uint32_t unite(uint32_t like, const VarIndex *entries, size_t length,
+                      size_t lanes)
 {
     VarInfo info;
     uint32_t array = jit_var_info(like, &info)
@@ -496,7 +497,7 @@ static uint32_t unite(uint32_t like, const Leaf *entries, size_t length, size_t 
     for (size_t k = 0; array && k < length; k++) {
         const uint32_t position = make_position(like, k);
         const uint32_t next =
-            position ? jit_array_write(array, position, leaf_index(entries[k]), 0) : 0;
+            position ? jit_array_write(array, position, var_jit(entries[k]), 0) : 0;
         jit_var_dec_ref(position);
         jit_var_dec_ref(array);
         array = next;
@@ -514,13 +515,13 @@ bool tracker_unite(Tracker *t, const Variables *spread, size_t lanes)
     for (size_t i = 0; ok && i < t->tree.leaf_count; i++) {
         const TrackedLeaf *leaf = &t->leaves[i];
         for (size_t k = 0; ok && k < leaf->count; k++) {
-            const uint32_t like = leaf_index(t->variables.ids[leaf->first + k]);
+            const uint32_t like = var_jit(t->variables.ids[leaf->first + k]);
             const size_t length = leaf->local ? jit_array_length(like) : 1;
-            const Leaf *ids = spread->ids + next;
-            const Leaf id = leaf->local ? leaf_of(unite(like, ids, length, lanes))
-                                        : leaf_ref(ids[0]);
+            const VarIndex *ids = spread->ids + next;
+            const VarIndex id = leaf->local ? var_of(unite(like, ids, length, lanes))
+                                        : var_ref(ids[0]);
             ok = id && variables_append(&united, id);
-            leaf_unref(id);
+            var_unref(id);
             next += length;
         }
     }
@@ -605,8 +606,8 @@ static bool compare_arrays(const Change *c, const TrackedLeaf *from,
                                ", which is not permitted");
     }
     for (size_t i = 0; !from->local && !c->before->copied && i < from->count; i++) {
-        const size_t one = leaf_peek_size(c->before->variables.ids[from->first + i]);
-        const size_t two = leaf_peek_size(c->after->variables.ids[to->first + i]);
+        const size_t one = var_peek_size(c->before->variables.ids[from->first + i]);
+        const size_t two = var_peek_size(c->after->variables.ids[to->first + i]);
         if (one != two && one != 1 && two != 1)
             return fail_size(c->before, c->place, c->from, one, two);
     }
@@ -643,7 +644,7 @@ static bool compare_objects(const Change *c, bool strict)
 
 static size_t entries_of(const Tracker *t, const TrackedLeaf *leaf)
 {
-    return leaf->count ? leaf_peek_size(t->variables.ids[leaf->first]) : 0;
+    return leaf->count ? var_peek_size(t->variables.ids[leaf->first]) : 0;
 }
 
 static bool compare_leaves(const Change *c, const TrackedLeaf *from,
@@ -697,7 +698,7 @@ static PyObject *const *leaves_of(const Tree *like, PyObject *const *object)
     return ((PyTupleObject *) *object)->ob_item;
 }
 
-bool tracker_match(const Tracker *before, PyObject *object, Leaf *ids)
+bool tracker_match(const Tracker *before, PyObject *object, VarIndex *ids)
 {
     PyObject *const *leaves = leaves_of(&before->tree, &object);
     for (size_t i = 0; leaves && i < before->tree.leaf_count; i++) {
@@ -710,7 +711,7 @@ bool tracker_match(const Tracker *before, PyObject *object, Leaf *ids)
         if (array->info != like->info || array_count(array) != like->count)
             return false;
         for (size_t k = 0; k < like->count; k++)
-            if (leaf_is_empty(ids[like->first + k] = array_leaves(array)[k]))
+            if (var_is_empty(ids[like->first + k] = array_leaves(array)[k]))
                 return false;
     }
     return leaves;
@@ -721,7 +722,7 @@ bool tracker_fail_size(const Tracker *t, size_t size)
     for (size_t i = 0; size > 1 && i < t->tree.leaf_count; i++) {
         const TrackedLeaf *leaf = &t->leaves[i];
         for (size_t k = 0; k < leaf->count; k++) {
-            const size_t own = leaf_peek_size(t->variables.ids[leaf->first + k]);
+            const size_t own = var_peek_size(t->variables.ids[leaf->first + k]);
             if (own == size || own == 1)
                 continue;
             PyObject *name = tracker_name(t, leaf->place);
@@ -767,11 +768,11 @@ static bool append_zeros(const Tracker *before, const TrackedLeaf *like,
 {
     static const uint64_t zero;
     for (size_t i = 0; i < like->count; i++) {
-        const Leaf id = before->variables.ids[like->first + i];
-        const Leaf none = leaf_of(jit_var_literal(
-            leaf_backend(id), jit_var_type(leaf_index(id)), &zero, 1, 0));
+        const VarIndex id = before->variables.ids[like->first + i];
+        const VarIndex none = var_of(jit_var_literal(
+            var_backend(id), jit_var_type(var_jit(id)), &zero, 1, 0));
         const bool ok = none && variables_append(variables, none);
-        leaf_unref(none);
+        var_unref(none);
         if (!ok)
             return none ? false : error_from_core(before->operation, NULL, 0);
     }
@@ -842,7 +843,7 @@ static PyObject *final_leaf(const Tracker *initial, const Tracker *after, size_t
                             const TrackedLeaf **claims)
 {
     const TrackedLeaf *leaf = &after->leaves[i];
-    const Leaf *ids = after->variables.ids;
+    const VarIndex *ids = after->variables.ids;
     PyObject *object = after->tree.leaves[i];
     if (!leaf->count || leaf->unbound ||
         (leaf->origin == NO_ORIGIN && Py_REFCNT(object) == 1 &&

@@ -25,12 +25,12 @@
 /** Variables, with the nodes of their derivatives; one reference each. Starts as { 0
  *  }. */
 typedef struct Variables {
-    Leaf *ids;
+    VarIndex *ids;
     size_t count, capacity;
 } Variables;
 
 /** Append a variable, to which a reference is taken. False: exception. */
-bool variables_append(Variables *variables, Leaf id);
+bool variables_append(Variables *variables, VarIndex id);
 void variables_drop(Variables *variables);
 
 enum { NO_ORIGIN = -1 };
@@ -84,7 +84,7 @@ void tracker_unite_names(Tracker *t);
 void tracker_set(const Tracker *t);
 
 /** Has an array, or a local one, these variables? */
-bool tracker_has(const Tracker *t, PyObject *object, const Leaf *ids, size_t count);
+bool tracker_has(const Tracker *t, PyObject *object, const VarIndex *ids, size_t count);
 
 /** Does the object stand for a variable that is not assigned? */
 bool tracker_unbound(PyObject *object);
@@ -117,7 +117,7 @@ bool tracker_follows(const Tracker *before, const Tracker *after, bool strict);
  *  structure and types as the tree of a tracker whose containers are copies? Its
  *  variables (borrowed) are as many as the tracker's. False (no exception): it has not,
  *  or takes a closer look. */
-bool tracker_match(const Tracker *before, PyObject *object, Leaf *ids);
+bool tracker_match(const Tracker *before, PyObject *object, VarIndex *ids);
 
 /** Let 'after' have as many variables as 'before', which it follows: a leaf that is not
  *  assigned in one of them is not assigned from now on, and has zeros in the place of

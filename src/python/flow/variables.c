@@ -3,11 +3,11 @@
  */
 #include "python/flow/tracker.h"
 
-bool variables_append(Variables *variables, Leaf id)
+bool variables_append(Variables *variables, VarIndex id)
 {
     if (variables->count == variables->capacity) {
         size_t capacity = variables->capacity ? 2 * variables->capacity : 8;
-        Leaf *ids = PyMem_Realloc(variables->ids, capacity * sizeof(*ids));
+        VarIndex *ids = PyMem_Realloc(variables->ids, capacity * sizeof(*ids));
         if (!ids) {
             PyErr_NoMemory();
             return false;
@@ -15,14 +15,14 @@ bool variables_append(Variables *variables, Leaf id)
         variables->ids = ids;
         variables->capacity = capacity;
     }
-    variables->ids[variables->count++] = leaf_ref(id);
+    variables->ids[variables->count++] = var_ref(id);
     return true;
 }
 
 void variables_drop(Variables *variables)
 {
     for (size_t i = 0; i < variables->count; i++)
-        leaf_unref(variables->ids[i]);
+        var_unref(variables->ids[i]);
     PyMem_Free(variables->ids);
     *variables = (Variables){ 0 };
 }

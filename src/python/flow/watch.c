@@ -21,7 +21,7 @@ struct Watched {
     size_t first, end;
     PyObject *skipped;   /* names of attributes that are part of the tree; NULL: none */
     PyObject *object;    /* a reference */
-    Leaf *ids;           /* of an array: what it had, else NULL */
+    VarIndex *ids;           /* of an array: what it had, else NULL */
     bool *held;          /* these are references: those of bodies must not make an array
                             look shared that is scattered to */
     size_t count;
@@ -32,9 +32,9 @@ static bool is_array(const Watch *watch, PyObject *object)
     return array_check(watch->state, object) && ((Array *) object)->info->jit;
 }
 
-static bool is_in_memory(Leaf id)
+static bool is_in_memory(VarIndex id)
 {
-    const VarState state = leaf_peek_state(id);
+    const VarState state = var_peek_state(id);
     return state == VarStateEvaluated || state == VarStateDirty;
 }
 
@@ -51,9 +51,9 @@ static bool note_array(Watched *item)
     for (size_t i = 0; i < item->count; i++) {
         item->ids[i] = array_leaves(array)[i];
         item->held[i] =
-            !leaf_is_empty(item->ids[i]) && !is_in_memory(item->ids[i]);
+            !var_is_empty(item->ids[i]) && !is_in_memory(item->ids[i]);
         if (item->held[i])
-            leaf_ref(item->ids[i]);
+            var_ref(item->ids[i]);
     }
     return true;
 }
@@ -239,7 +239,7 @@ void watch_end(Watch *watch)
         Watched *item = &watch->items[i];
         for (size_t k = 0; item->ids && k < item->count; k++)
             if (item->held && item->held[k])
-                leaf_unref(item->ids[k]);
+                var_unref(item->ids[k]);
         PyMem_Free(item->ids);
         PyMem_Free(item->held);
         Py_XDECREF(item->container);
@@ -263,9 +263,9 @@ static PyObject *current(const Watched *item, PyObject *container)
 }
 
 /* A value that a body has left behind, which nobody can use outside, may go. */
-static bool is_stale(const Watch *watch, Leaf id)
+static bool is_stale(const Watch *watch, VarIndex id)
 {
-    return !watch->inside && leaf_peek_state(id) == VarStateSymbolic;
+    return !watch->inside && var_peek_state(id) == VarStateSymbolic;
 }
 
 static bool is_changed(const Watch *watch, const Watched *item)
@@ -277,10 +277,10 @@ static bool is_changed(const Watch *watch, const Watched *item)
     if (array_count(array) != item->count)
         return true;
     for (size_t i = 0; i < item->count; i++) {
-        const Leaf before = item->ids[i], after = array_leaves(array)[i];
-        const bool same = before == after && (item->held[i] || leaf_is_empty(before) ||
+        const VarIndex before = item->ids[i], after = array_leaves(array)[i];
+        const bool same = before == after && (item->held[i] || var_is_empty(before) ||
                                               is_in_memory(after));
-        if (same || (after && leaf_peek_state(after) == VarStateDirty) ||
+        if (same || (after && var_peek_state(after) == VarStateDirty) ||
             (item->held[i] && is_stale(watch, before)))
             continue;
         return true;
@@ -292,14 +292,14 @@ static bool is_changed(const Watch *watch, const Watched *item)
 static bool is_of_body(const Watch *watch, const Tracker *t, const Array *array)
 {
     for (size_t i = 0; i < array_count(array); i++) {
-        const Leaf leaf = array_leaves(array)[i];
-        const VarState state = leaf_peek_state(leaf);
-        if (leaf && is_stale(watch, leaf))
+        const VarIndex var = array_leaves(array)[i];
+        const VarState state = var_peek_state(var);
+        if (var && is_stale(watch, var))
             return false;
-        if (leaf && (state == VarStateSymbolic || state == VarStateUnevaluated))
+        if (var && (state == VarStateSymbolic || state == VarStateUnevaluated))
             return true;
         for (size_t k = 0; state != VarStateLiteral && k < t->variables.count; k++)
-            if (leaf && leaf == t->variables.ids[k])
+            if (var && var == t->variables.ids[k])
                 return true;
     }
     return false;

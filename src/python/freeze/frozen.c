@@ -4,12 +4,12 @@
 #include "python/freeze/frozen.h"
 
 #include "python/freeze/frozen_export.h"
-#include "python/freeze/rows.h"
+#include "python/freeze/spec_codec.h"
 #include "python/freeze/snapshot.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 static const char name[] = "freeze";
 
@@ -86,7 +86,7 @@ Frozen *frozen_new(State *state)
 /* That of the inputs; where there are none, a JitBackend, or (None) the best one. */
 static bool find_backend(const Snapshot *s, PyObject *given, JitBackend *backend)
 {
-    *backend = collection_backend(&s->inputs);
+    *backend = flattened_backend(&s->inputs);
     if (*backend != JitBackendNone)
         return true;
     PyObject *module = PyImport_ImportModule("drjit._family");
@@ -118,11 +118,11 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
     bool ok;
     size_t count;
     const uint32_t *ids = snapshot_ids(s, &count);
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = jit_freeze_start(backend, count, ids) &&
          (!general || jit_freeze_set_general(true)) &&
          (!known || jit_freeze_check(known));
-    WAIT_END
+    GIL_RELEASE_END
     if (!ok && jit_error() == JIT_ERROR_STATE)
         Py_RETURN_FALSE;
     if (!ok)
@@ -139,9 +139,9 @@ static PyObject *frozen_start(PyObject *module, PyObject *const *args, Py_ssize_
 static PyObject *pause_or_resume(bool (*call)(void))
 {
     bool ok;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = call();
-    WAIT_END
+    GIL_RELEASE_END
     if (!ok)
         return error_from_core(name, NULL, 0);
     Py_RETURN_NONE;
@@ -179,7 +179,7 @@ typedef struct Given {
 
 /* A variable of the outputs: its reference moves; the second time there is a new
  * one. */
-static Leaf take_output(const Given *g, uint32_t number)
+static VarIndex take_output(const Given *g, uint32_t number)
 {
     if (!number)
         return 0;
@@ -187,7 +187,7 @@ static Leaf take_output(const Given *g, uint32_t number)
     if (g->taken[number - 1])
         jit_var_inc_ref(id);
     g->taken[number - 1] = true;
-    return leaf_of(id);
+    return var_of(id);
 }
 
 static size_t given_size(const Frozen *f, const Given *g, uint32_t number)
@@ -210,7 +210,7 @@ static PyObject *make_array(const Frozen *f, size_t leaf, const Given *g)
     const OutputLeaf *out = &f->leaves[leaf];
     const TypeInfo *info = out->info;
     const uint32_t *numbers = f->numbers + out->first;
-    if (out->cls == info->py && info->kind == KIND_LEAF)
+    if (out->cls == info->py && info->kind == KIND_FLAT)
         return (PyObject *) array_new_leaf(info, take_output(g, numbers[0]));
     Array *made = access_make(out->cls, info, out->like);
     if (made && out->sizes && !set_shape(f, out, g, made))
@@ -327,9 +327,9 @@ PyObject *frozen_repeat(const Frozen *f, const uint32_t *inputs, size_t input_co
         return PyErr_NoMemory();
     }
     int done;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     done = jit_freeze_replay(f->recording, input_count, inputs, g.ids);
-    WAIT_END
+    GIL_RELEASE_END
     PyObject *result = done > 0 ? make_result(f, &g, objects) : NULL;
     ((Frozen *) f)->repeated += done > 0;
     for (size_t i = 0; done > 0 && i < count; i++)
@@ -362,7 +362,8 @@ static PyObject *frozen_foreign(PyObject *module, PyObject *unused)
     if (!ids)
         return PyErr_NoMemory();
     const size_t found = jit_freeze_foreign(count, ids); /* of this thread: the same */
-    PyObject *list = rows_numbers(ids, found < count ? found : count, sizeof(*ids));
+    PyObject *list =
+        spec_rows_numbers(ids, found < count ? found : count, sizeof(*ids));
     PyMem_Free(ids);
     return list;
 }

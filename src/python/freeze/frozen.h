@@ -54,7 +54,7 @@ typedef struct Frozen {
     size_t change_count;
     bool in_tuples;     /* it replaces some there */
     bool direct;        /* its result may be handed out as it is */
-    Outline *inputs;
+    InputSpec *inputs;
     Py_ssize_t repeated, check; /* after how many repetitions the function is to
                                   be checked; or FROZEN_... */
     PyObject *reads;           /* where the function reads besides its arguments:
@@ -99,23 +99,23 @@ PyObject *frozen_untouched(PyObject *module, PyObject *const *args, Py_ssize_t n
  *  inputs. False: exception. */
 bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs);
 /** The same from lists with a number for each node of the outputs, or each leaf. */
-bool frozen_take_objects(Frozen *f, const Collection *inputs, PyObject *same,
+bool frozen_take_objects(Frozen *f, const FlattenedInputs *inputs, PyObject *same,
                          PyObject *given, PyObject *parts);
 /** Why variables that a recording has made are not where they are looked for: 'inputs'
  *  as they are now, outputs, and literals that stand for sizes. A str; NULL: they are,
  *  or an exception. */
 PyObject *frozen_find_escaped(const State *state, const Tree *inputs,
-                              const Collection *outputs, const uint32_t *sizes,
+                              const FlattenedInputs *outputs, const uint32_t *sizes,
                               size_t size_count);
-/** The outputs as a collection, with empty arrays; nodes are those of the recording.
- *  Free it after failure too. False: exception. */
-bool frozen_outputs(const Frozen *f, Collection *outputs);
-void frozen_outputs_free(Collection *outputs);
+/** The outputs, flattened, with empty arrays; nodes are those of the recording. Free it
+ *  after failure too. False: exception. */
+bool frozen_outputs(const Frozen *f, FlattenedInputs *outputs);
+void frozen_outputs_free(FlattenedInputs *outputs);
 /** A leaf that is not an array of the core. Those of drjit.scalar, and sets, belong to
  *  the caller. A new reference; NULL: exception. */
 PyObject *frozen_own_leaf(const State *state, PyObject *leaf);
 /** What is to be known of the outputs' arrays, whose extents are numbers; for outputs
  *  that were read from a file. False: exception. */
-bool frozen_keep_leaves(Frozen *f, const Collection *outputs);
+bool frozen_keep_leaves(Frozen *f, const FlattenedInputs *outputs);
 
 #endif

@@ -54,7 +54,7 @@ static bool add_leaves(Known *known, size_t more)
         return PyErr_NoMemory() != NULL;
     for (size_t i = 0; i < kept; i++)
         for (size_t k = 0; k < array_count(known->roots[i]); k++)
-            known->ids[known->count++] = leaf_index(array_leaves(known->roots[i])[k]);
+            known->ids[known->count++] = var_jit(array_leaves(known->roots[i])[k]);
     return true;
 }
 
@@ -80,7 +80,7 @@ static PyObject *find_kept(void)
 /* Why variables have escaped that do not belong to these trees. 'kept': further
  * arrays, NULL: none. */
 static PyObject *say_why(const State *state, const Tree *inputs,
-                         const Collection *outputs, const uint32_t *sizes,
+                         const FlattenedInputs *outputs, const uint32_t *sizes,
                          size_t size_count, PyObject *kept)
 {
     Known known = { 0 };
@@ -118,7 +118,7 @@ static PyObject *say_why(const State *state, const Tree *inputs,
 }
 
 PyObject *frozen_find_escaped(const State *state, const Tree *inputs,
-                              const Collection *outputs, const uint32_t *sizes,
+                              const FlattenedInputs *outputs, const uint32_t *sizes,
                               size_t size_count)
 {
     PyObject *reason = say_why(state, inputs, outputs, sizes, size_count, NULL);

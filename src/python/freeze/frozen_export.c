@@ -5,7 +5,7 @@
 
 #include "python/object/error.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 /* -------------------------------------------------------------------- paths */
 
@@ -30,7 +30,7 @@ static bool put(PyObject **list, size_t place, PyObject *path)
 
 static PyObject *input_extents(const Frozen *f)
 {
-    const Outline *o = f->inputs;
+    const InputSpec *o = f->inputs;
     PyObject *list = PyList_New((Py_ssize_t) o->extra);
     size_t extent = 0, next = o->c.id_count; /* they come in order */
     for (size_t leaf = 0; list && extent < o->extent_count; leaf++) {
@@ -73,11 +73,11 @@ static PyObject *changed_paths(const Frozen *f)
 PyObject *frozen_export_paths(PyObject *self, PyObject *unused)
 {
     const Frozen *f = (Frozen *) self;
-    Collection outputs;
-    PyObject *made = frozen_outputs(f, &outputs) ? collection_paths(&outputs) : NULL;
+    FlattenedInputs outputs;
+    PyObject *made = frozen_outputs(f, &outputs) ? flattened_paths(&outputs) : NULL;
     (void) unused;
     frozen_outputs_free(&outputs);
-    PyObject *lists[] = { collection_paths(&f->inputs->c), input_extents(f), made,
+    PyObject *lists[] = { flattened_paths(&f->inputs->c), input_extents(f), made,
                           output_sizes(f), changed_paths(f) };
     enum { COUNT = sizeof(lists) / sizeof(*lists) };
     PyObject *paths = PyTuple_New(COUNT);
@@ -147,9 +147,9 @@ static PyObject *export_library(PyObject *module, PyObject *args)
         ok = read_function(state_of_module(module),
                            PyList_GET_ITEM(list, (Py_ssize_t) i), &functions[i]);
     if (ok) {
-        WAIT_BEGIN
+        GIL_RELEASE_BEGIN
         ok = jit_freeze_export(folder, count, functions);
-        WAIT_END
+        GIL_RELEASE_END
         if (!ok)
             error_from_core("FrozenFunction.export", NULL, 0);
     }

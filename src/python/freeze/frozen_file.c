@@ -4,10 +4,10 @@
 #include "python/freeze/frozen.h"
 #include "python/freeze/frozen_match.h"
 #include "python/freeze/reads.h"
-#include "python/freeze/rows.h"
+#include "python/freeze/spec_codec.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 static const char name[] = "freeze";
 
@@ -17,22 +17,22 @@ static PyObject *frozen_rows(PyObject *self, void *unused)
 {
     const Frozen *f = (Frozen *) self;
     (void) unused;
-    return rows_of_inputs(&f->inputs->c, f->inputs->described);
+    return spec_rows_of_inputs(&f->inputs->c, f->inputs->described);
 }
 
 static PyObject *frozen_repeated(PyObject *self, void *unused)
 {
     (void) unused;
-    const Collection *c = &((Frozen *) self)->inputs->c;
-    return rows_numbers(c->repeated, c->repeated_count, sizeof(*c->repeated));
+    const FlattenedInputs *c = &((Frozen *) self)->inputs->c;
+    return spec_rows_numbers(c->repeated, c->repeated_count, sizeof(*c->repeated));
 }
 
 static PyObject *frozen_output_rows(PyObject *self, void *unused)
 {
     const Frozen *f = (Frozen *) self;
-    Collection outputs;
+    FlattenedInputs outputs;
     (void) unused;
-    PyObject *rows = frozen_outputs(f, &outputs) ? rows_make(&outputs) : NULL;
+    PyObject *rows = frozen_outputs(f, &outputs) ? spec_rows_make(&outputs) : NULL;
     frozen_outputs_free(&outputs);
     return rows;
 }
@@ -43,7 +43,7 @@ static PyObject *sizes_of(const OutputLeaf *out)
     if (!out->sizes)
         return Py_NewRef(Py_None);
     const size_t count = out->like ? array_tensor(out->like)->ndim : 1;
-    return rows_numbers(out->sizes, count, sizeof(*out->sizes));
+    return spec_rows_numbers(out->sizes, count, sizeof(*out->sizes));
 }
 
 static PyObject *frozen_sizes(PyObject *self, void *unused)
@@ -113,9 +113,10 @@ static PyObject *frozen_objects(PyObject *self, void *unused)
     for (size_t i = 0; i < count; i++)
         if (f->given[i])
             given[i] = (uint32_t) f->returned[f->given[i] - 1] + 1;
-    PyObject *all = Py_BuildValue("NNN", rows_numbers(f->same, count, sizeof(*given)),
-                                  rows_numbers(given, count, sizeof(*given)),
-                                  rows_numbers(given + count, leaves, sizeof(*given)));
+    PyObject *all =
+        Py_BuildValue("NNN", spec_rows_numbers(f->same, count, sizeof(*given)),
+                      spec_rows_numbers(given, count, sizeof(*given)),
+                      spec_rows_numbers(given + count, leaves, sizeof(*given)));
     PyMem_Free(given);
     return all;
 }
@@ -132,7 +133,7 @@ static int frozen_set_reads(PyObject *self, PyObject *reads, void *unused)
 
 PyGetSetDef frozen_file_members[] = {
     { "rows", frozen_rows, NULL, "of the inputs, and their variables", NULL },
-    { "repeated", frozen_repeated, NULL, "Collection.repeated of these", NULL },
+    { "repeated", frozen_repeated, NULL, "FlattenedInputs.repeated of these", NULL },
     { "output_rows", frozen_output_rows, NULL, "of the outputs", NULL },
     { "changes", frozen_changes, NULL, "[(leaf of the inputs, replaced?)]", NULL },
     { "sizes", frozen_sizes, NULL, "(number, [which, of outputs' extents])", NULL },
@@ -168,10 +169,10 @@ static PyObject *frozen_save(PyObject *module, PyObject *args)
     } else {
         void *block;
         size_t size;
-        WAIT_BEGIN
+        GIL_RELEASE_BEGIN
         block = jit_freeze_save((size_t) count, recordings, note.buf, (size_t) note.len,
                                 &size);
-        WAIT_END
+        GIL_RELEASE_END
         result = block ? PyBytes_FromStringAndSize(block, (Py_ssize_t) size)
                        : error_from_core(name, NULL, 0);
         jit_freeze_free(block);
@@ -203,7 +204,7 @@ static bool fail(const char *what)
     return error_raise(PyExc_ValueError, name, NULL, 0, "a saved recording: %s", what);
 }
 
-/* The variables of the inputs, as rows_of_inputs() gives them. NULL: exception. */
+/* The variables of the inputs, as spec_rows_of_inputs() gives them. NULL: exception. */
 static JitFreezeInput *take_variables(PyObject *list)
 {
     const Py_ssize_t count = PyList_GET_SIZE(list);
@@ -230,7 +231,7 @@ static JitFreezeInput *take_variables(PyObject *list)
     return inputs;
 }
 
-static bool check_numbers(const Collection *c, size_t count)
+static bool check_numbers(const FlattenedInputs *c, size_t count)
 {
     for (size_t i = 0; i < c->number_count; i++)
         if (c->numbers[i] > count)
@@ -240,7 +241,8 @@ static bool check_numbers(const Collection *c, size_t count)
 
 /* What has changed stands in a list, the second part of the outputs; arrays that are
  * not replaced are arrays in both. */
-static bool check_changes(const Frozen *f, const Collection *in, const Collection *out)
+static bool check_changes(const Frozen *f, const FlattenedInputs *in,
+                          const FlattenedInputs *out)
 {
     const Tree *tree = &out->tree;
     if (tree->nodes[0].kind != NODE_TUPLE || tree->nodes[0].count != 2)
@@ -298,7 +300,7 @@ static bool take_leaf_sizes(const Frozen *f, OutputLeaf *out, PyObject *leaf,
     out->sizes = PyMem_Calloc(count + 1, sizeof(*out->sizes));
     if (!out->sizes)
         return PyErr_NoMemory() != NULL;
-    if (rows_take_numbers(list, out->sizes, count, f->size_count) &&
+    if (spec_rows_take_numbers(list, out->sizes, count, f->size_count) &&
         !(number && !out->sizes[0]))
         return true;
     return PyErr_Occurred() ? false : fail("a size does not exist");
@@ -316,7 +318,8 @@ static bool take_sizes(const Frozen *f, PyObject *list)
 }
 
 /* The outputs' tree moves into 'f', arrays are None there. */
-static bool take_outputs(Frozen *f, Collection *out, size_t size_count, PyObject *sizes)
+static bool take_outputs(Frozen *f, FlattenedInputs *out, size_t size_count,
+                         PyObject *sizes)
 {
     const size_t count = jit_freeze_output_count(f->recording);
     if (size_count > count)
@@ -333,7 +336,7 @@ static bool take_outputs(Frozen *f, Collection *out, size_t size_count, PyObject
     return kept && take_sizes(f, sizes);
 }
 
-static bool take_repeated(Collection *c, PyObject *list)
+static bool take_repeated(FlattenedInputs *c, PyObject *list)
 {
     const Py_ssize_t count = PyList_GET_SIZE(list);
     c->repeated = PyMem_New(uint64_t, (size_t) count + 1);
@@ -349,9 +352,9 @@ static bool take_repeated(Collection *c, PyObject *list)
     return !PyErr_Occurred();
 }
 
-/* The outline of the inputs. False: exception. */
-static bool take_inputs(Frozen *f, Collection *in, PyObject *variables, bool suspended,
-                        bool unordered)
+/* The input spec of the inputs. False: exception. */
+static bool take_inputs(Frozen *f, FlattenedInputs *in, PyObject *variables,
+                        bool suspended, bool unordered)
 {
     const size_t count = (size_t) PyList_GET_SIZE(variables);
     JitFreezeInput *described = check_numbers(in, count) ? take_variables(variables)
@@ -359,7 +362,7 @@ static bool take_inputs(Frozen *f, Collection *in, PyObject *variables, bool sus
     SizeClasses sizes = { 0 };
     in->id_count = count;
     if (described)
-        f->inputs = outline_new(in, described, true, suspended, unordered, &sizes);
+        f->inputs = input_spec_new(in, described, true, suspended, unordered, &sizes);
     size_classes_free(&sizes);
     PyMem_Free(described);
     if (!f->inputs)
@@ -390,23 +393,23 @@ static PyObject *frozen_load(PyObject *module, PyObject *args)
     Frozen *f = frozen_new(state);
     if (!f)
         return NULL;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     f->recording = jit_freeze_load((JitBackend) backend, PyBytes_AS_STRING(block),
                                    (size_t) PyBytes_GET_SIZE(block), (size_t) number);
-    WAIT_END
-    Collection in = { 0 }, out = { 0 };
+    GIL_RELEASE_END
+    FlattenedInputs in = { 0 }, out = { 0 };
     PyObject *result = NULL;
     if (!f->recording)
         error_from_core(name, NULL, 0);
-    else if (rows_take(state, inputs, &in) && take_repeated(&in, repeated) &&
-             rows_take(state, outputs, &out) &&
+    else if (spec_rows_take(state, inputs, &in) && take_repeated(&in, repeated) &&
+             spec_rows_take(state, outputs, &out) &&
              take_changes(f, changes) && check_changes(f, &in, &out) &&
              take_outputs(f, &out, (size_t) size_count, sizes) &&
              frozen_take_objects(f, &in, same, given, parts) &&
              take_inputs(f, &in, variables, suspended, unordered))
         result = PyTuple_Pack(2, (PyObject *) f->inputs, (PyObject *) f);
-    collection_free(&in);
-    collection_free(&out);
+    flattened_free(&in);
+    flattened_free(&out);
     Py_DECREF(f);
     return result;
 }

@@ -1,7 +1,7 @@
 /*
  * frozen_keep.c -- the end of a recording: what is kept of a call that was recorded
  *
- * Of the inputs, an outline; of the result, and of what the function has changed among
+ * Of the inputs, their spec; of the result, and of what the function has changed among
  * the inputs, a tree and where variables and sizes come from. Which of these are
  * tracked is not looked at: drjit._freeze.ad notes it.
  */
@@ -9,11 +9,11 @@
 #include "python/freeze/exact.h"
 #include "python/freeze/frozen_match.h"
 #include "python/freeze/reads.h"
-#include "python/freeze/rows.h"
+#include "python/freeze/spec_codec.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/lazy_function.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 #include "python/tree/build.h"
 
 static const char name[] = "freeze";
@@ -23,7 +23,7 @@ static const char name[] = "freeze";
 /* Has the array that was a leaf of the inputs other variables now? */
 static bool is_other(const Snapshot *s, size_t leaf)
 {
-    const CollectedLeaf *place = &s->inputs.places[leaf];
+    const FlattenedLeaf *place = &s->inputs.places[leaf];
     if (!place->info)
         return false;
     const Array *array = array_of(s->inputs.tree.leaves[leaf]);
@@ -31,7 +31,7 @@ static bool is_other(const Snapshot *s, size_t leaf)
         return true;
     for (size_t i = 0; i < place->count; i++) {
         const uint32_t number = s->inputs.numbers[place->first + i];
-        if (leaf_index(array_leaves(array)[i]) !=
+        if (var_jit(array_leaves(array)[i]) !=
             (number ? s->inputs.ids[number - 1] : 0))
             return true;
     }
@@ -138,7 +138,7 @@ static PyObject *find_changes(Frozen *f, const Snapshot *s, const Tree *now)
 /* The outputs of the core: variables, then a literal for each size that the result
  * has. */
 typedef struct Outputs {
-    const Collection *c;
+    const FlattenedInputs *c;
     JitBackend backend;
     uint32_t *ids; /* references of the literals only */
     JitSize *sizes;
@@ -183,7 +183,7 @@ static uint32_t output_size(Outputs *o, Extent extent)
             return (uint32_t) i + 1;
     if (!reserve_size(o))
         return UINT32_MAX;
-    const uint32_t id = leaf_index(leaf_entries(o->backend, extent_next(extent)));
+    const uint32_t id = var_jit(var_of_size(o->backend, extent_next(extent)));
     if (!id) {
         error_from_core(name, NULL, 0);
         return UINT32_MAX;
@@ -196,11 +196,11 @@ static uint32_t output_size(Outputs *o, Extent extent)
 /* Extents and the entries of the storage have to agree when it is repeated. */
 static void check_storage(const Array *tensor, const Extents *shape)
 {
-    const Leaf leaf = tensor->info->jit ? array_leaf(tensor) : 0;
+    const VarIndex var = tensor->info->jit ? array_var(tensor) : 0;
     Extent total;
-    if (!leaf || !extents_total(shape, &total))
+    if (!var || !extents_total(shape, &total))
         PyErr_Clear(); /* there are no such tensors */
-    else if (!extent_equal(extent_of_leaf(leaf, leaf_peek_size(leaf)), total))
+    else if (!extent_equal(extent_of_leaf(var, var_peek_size(var)), total))
         extent_number(total); /* one entry for all */
 }
 
@@ -237,7 +237,7 @@ static bool keep_number(Frozen *f, Outputs *o, size_t leaf)
 /* An array of the result, without its variables. */
 static bool keep_leaf(Frozen *f, Outputs *o, size_t leaf)
 {
-    const CollectedLeaf *place = &o->c->places[leaf];
+    const FlattenedLeaf *place = &o->c->places[leaf];
     OutputLeaf *out = &f->leaves[leaf];
     PyObject *object = o->c->tree.leaves[leaf];
     if (!place->info)
@@ -291,7 +291,7 @@ static bool has_fields(const Tree *tree)
 
 /* A tree like that of the outputs, in which arrays are None, so that it keeps none of
  * them alive. */
-static bool keep_tree(Frozen *f, const Collection *c)
+static bool keep_tree(Frozen *f, const FlattenedInputs *c)
 {
     const size_t count = c->tree.leaf_count;
     PyObject **leaves = PyMem_New(PyObject *, count + 1);
@@ -309,7 +309,7 @@ static bool keep_tree(Frozen *f, const Collection *c)
     if (made == count && !has_fields(&c->tree)) {
         f->tree.leaves = leaves;
         f->tree.leaf_count = made;
-        return outline_nodes(&f->tree, &c->tree);
+        return input_spec_nodes(&f->tree, &c->tree);
     }
     if (made == count)
         ok = keep_containers(f, &c->tree, leaves);
@@ -322,7 +322,7 @@ static bool keep_tree(Frozen *f, const Collection *c)
 /* What is to be known of the arrays, whose tree is in 'f' already. */
 static bool keep_leaves(Frozen *f, Outputs *o)
 {
-    const Collection *c = o->c;
+    const FlattenedInputs *c = o->c;
     f->leaves = PyMem_Calloc(c->tree.leaf_count + 1, sizeof(*f->leaves));
     f->numbers = PyMem_New(uint32_t, c->number_count + 1);
     if (!f->leaves || !f->numbers)
@@ -339,7 +339,7 @@ static bool keep_leaves(Frozen *f, Outputs *o)
     return ok;
 }
 
-bool frozen_keep_leaves(Frozen *f, const Collection *outputs)
+bool frozen_keep_leaves(Frozen *f, const FlattenedInputs *outputs)
 {
     Outputs o = { .c = outputs };
     const size_t count = outputs->tree.node_count;
@@ -352,13 +352,15 @@ bool frozen_keep_leaves(Frozen *f, const Collection *outputs)
     return ok;
 }
 
-/* ---------------------------------------------------------------- outlines */
+/* ---------------------------------------------------------------- input specs */
 
-bool frozen_outputs(const Frozen *f, Collection *outputs)
+bool frozen_outputs(const Frozen *f, FlattenedInputs *outputs)
 {
     const size_t count = f->tree.leaf_count;
-    *outputs = (Collection){ .state = f->state, .tree = f->tree, .numbers = f->numbers,
-                             .id_count = f->output_count };
+    *outputs = (FlattenedInputs){ .state = f->state,
+                                  .tree = f->tree,
+                                  .numbers = f->numbers,
+                                  .id_count = f->output_count };
     outputs->tree.leaf_count = 0;
     outputs->tree.leaves = PyMem_New(PyObject *, count + 1);
     outputs->places = PyMem_Calloc(count + 1, sizeof(*outputs->places));
@@ -369,9 +371,9 @@ bool frozen_outputs(const Frozen *f, Collection *outputs)
         const OutputLeaf *out = &f->leaves[i];
         PyObject *leaf = out->cls
                              ? (PyObject *) access_make(out->cls, out->info, out->like)
-                             : rows_of_object(f->state, f->tree.leaves[i], true);
+                             : spec_rows_of_object(f->state, f->tree.leaves[i], true);
         if (out->cls)
-            outputs->places[i] = (CollectedLeaf){ out->info, out->first, out->count };
+            outputs->places[i] = (FlattenedLeaf){ out->info, out->first, out->count };
         ok = leaf;
         if (ok)
             outputs->tree.leaves[outputs->tree.leaf_count++] = leaf;
@@ -379,7 +381,7 @@ bool frozen_outputs(const Frozen *f, Collection *outputs)
     return ok;
 }
 
-void frozen_outputs_free(Collection *outputs)
+void frozen_outputs_free(FlattenedInputs *outputs)
 {
     while (outputs->tree.leaf_count)
         Py_DECREF(outputs->tree.leaves[--outputs->tree.leaf_count]);
@@ -392,9 +394,9 @@ void frozen_outputs_free(Collection *outputs)
 /* End the recording: the outputs of the core. A str says why it cannot be repeated. */
 static PyObject *stop_core(Frozen *f, const Outputs *o)
 {
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     f->recording = jit_freeze_stop(o->c->id_count + o->size_count, o->ids);
-    WAIT_END
+    GIL_RELEASE_END
     if (f->recording)
         return Py_NewRef((PyObject *) f);
     if (jit_error() != JIT_ERROR_UNSUPPORTED)
@@ -516,7 +518,7 @@ static PyObject *find_all_unlike(const Frozen *f, const Snapshot *s)
 
 /* A part of an array of which a repetition makes an array of its own; NULL: it is
  * not one. */
-static const Array *own_part(const Frozen *f, const Collection *c, size_t leaf)
+static const Array *own_part(const Frozen *f, const FlattenedInputs *c, size_t leaf)
 {
     PyObject *object = c->tree.leaves[leaf];
     const Array *a = c->places[leaf].info ? array_of(object) : NULL;
@@ -524,7 +526,7 @@ static const Array *own_part(const Frozen *f, const Collection *c, size_t leaf)
 }
 
 /* Are there a part of an array and a part of that, but not the array itself? */
-static bool has_parts_of_parts(const Frozen *f, const Collection *c)
+static bool has_parts_of_parts(const Frozen *f, const FlattenedInputs *c)
 {
     for (size_t i = 0; i < c->tree.leaf_count; i++) {
         const Array *a = own_part(f, c, i);
@@ -582,7 +584,7 @@ static PyObject *find_made_within(const Snapshot *s, PyObject *plain, PyObject *
 
 static bool keep_outputs(Frozen *f, const Snapshot *s, Outputs *o)
 {
-    f->inputs = (Outline *) Py_NewRef((PyObject *) s->outline);
+    f->inputs = (InputSpec *) Py_NewRef((PyObject *) s->spec);
     return keep_tree(f, o->c) && keep_leaves(f, o) &&
            frozen_keep_objects(f, &s->inputs.tree, &o->c->tree) &&
            frozen_match_keep(f);
@@ -592,12 +594,12 @@ static bool keep_outputs(Frozen *f, const Snapshot *s, Outputs *o)
 static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *result,
                       PyObject *plain)
 {
-    Collection outputs = { 0 };
+    FlattenedInputs outputs = { 0 };
     PyObject *changed = find_changes(f, s, now);
     PyObject *both = changed ? PyTuple_Pack(2, result, changed) : NULL;
     PyObject *ended = NULL;
-    Outputs core = { .c = &outputs, .backend = collection_backend(&s->inputs) };
-    if (both && collection_take(&outputs, f->state, name, both)) {
+    Outputs core = { .c = &outputs, .backend = flattened_backend(&s->inputs) };
+    if (both && flattened_take(&outputs, f->state, name, both)) {
         ended = result == plain ? find_made(s, &outputs.tree)
                                 : find_made_within(s, plain, changed);
         if (!ended && !PyErr_Occurred() && has_moved(f, s, now, &outputs.tree))
@@ -620,7 +622,7 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
             ended = stop_core(f, &core);
     }
     free_outputs(&core);
-    collection_free(&outputs);
+    flattened_free(&outputs);
     Py_XDECREF(both);
     Py_XDECREF(changed);
     return ended;

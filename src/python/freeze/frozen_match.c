@@ -5,7 +5,7 @@
 
 #include "python/freeze/exact.h"
 #include "python/freeze/reads.h"
-#include "python/freeze/rows.h"
+#include "python/freeze/spec_codec.h"
 
 static const char name[] = "freeze";
 
@@ -54,13 +54,13 @@ typedef struct Within {
     const struct Within *outer;
 } Within;
 
-/* A walk through the outline and the inputs at the same time, and what it finds. */
+/* A walk through the input spec and the inputs at the same time, and what it finds. */
 typedef struct Match {
     const Frozen *f;
-    const Outline *o;
-    const TreeNode *nodes;    /* of the outline */
+    const InputSpec *o;
+    const TreeNode *nodes;    /* of the input spec */
     PyObject *const *leaves;
-    const CollectedLeaf *places;
+    const FlattenedLeaf *places;
     TreePlace at;             /* what comes next there */
     int depth;
     const Within *within;
@@ -89,7 +89,7 @@ static bool match_shape(Match *m, const Tensor *tensor, const Tensor *like)
         return false;
     for (size_t i = 0; i < like->ndim; i++) {
         const size_t extent = tensor->extents[i];
-        const bool number = m->o->extents[m->extent_count] == OUTLINE_NUMBER;
+        const bool number = m->o->extents[m->extent_count] == INPUT_SPEC_NUMBER;
         if (number ? extent != like->extents[i]
                    : extent < FIRST_CLASS || extent > UINT32_MAX)
             return false;
@@ -99,7 +99,7 @@ static bool match_shape(Match *m, const Tensor *tensor, const Tensor *like)
 }
 
 static bool match_array(Match *m, PyObject *object, PyObject *like,
-                        const CollectedLeaf *place)
+                        const FlattenedLeaf *place)
 {
     if (Py_TYPE(object) != Py_TYPE(like))
         return false;
@@ -109,11 +109,11 @@ static bool match_array(Match *m, PyObject *object, PyObject *like,
     if (place->info->kind == KIND_TENSOR &&
         !match_shape(m, (const Tensor *) a, (const Tensor *) like))
         return false;
-    const Leaf *leaves = array_leaves(a);
+    const VarIndex *leaves = array_leaves(a);
     const uint32_t *numbers = m->o->c.numbers + place->first;
     for (size_t i = 0; i < place->count; i++) {
-        const uint32_t id = leaf_index(leaves[i]), number = numbers[i];
-        if (leaf_node(leaves[i]) && !m->tracked)
+        const uint32_t id = var_jit(leaves[i]), number = numbers[i];
+        if (var_node(leaves[i]) && !m->tracked)
             return false;
         if (!id || !number || m->ids[number - 1]) { /* none, or one that was met */
             if (number ? m->ids[number - 1] != id || !id : id)
@@ -171,9 +171,9 @@ static bool match_row(const Match *m, PyObject *object, PyObject *mark)
             w = w->outer;
         return w && w->object == object;
     }
-    if (rows_is_reference(mark))
+    if (spec_rows_is_reference(mark))
         return weakref_is(PyTuple_GET_ITEM(mark, 1), object);
-    PyObject *own = rows_of_object(m->f->state, object, m->o->unordered);
+    PyObject *own = spec_rows_of_object(m->f->state, object, m->o->unordered);
     const bool fits = own && match_values(m, mark, own);
     Py_XDECREF(own);
     return fits;
@@ -188,7 +188,7 @@ static bool match_mark(const Match *m, PyObject *object, PyObject *mark)
 static bool match_leaf(Match *m, PyObject *object)
 {
     PyObject *like = m->leaves[m->at.leaf];
-    const CollectedLeaf *place = &m->places[m->at.leaf];
+    const FlattenedLeaf *place = &m->places[m->at.leaf];
     note_target(m, object);
     m->at.leaf++;
     return place->info ? match_array(m, object, like, place)
@@ -201,7 +201,7 @@ static inline bool match_child(Match *m, PyObject *object)
 {
     const TreeNode *node = &m->nodes[m->at.node];
     note_returned(m, object);
-    if (m->objects && collection_is_mutable(node, m->places[m->at.leaf].info))
+    if (m->objects && flattened_is_mutable(node, m->places[m->at.leaf].info))
         m->objects[m->at.node] = Py_NewRef(object);
     if (node->kind != NODE_LEAF)
         return match_node(m, object);
@@ -257,7 +257,7 @@ static bool is_same_class(Match *m, const TreeNode *node, PyObject *object)
     if (!plan_of_class(m->f->state, "freeze", Py_TYPE(object), &kind, &plan))
         return false;
     m->valid = plan;
-    plan_release(plan); /* the outline has a reference, if it is this one */
+    plan_release(plan); /* the input spec has a reference, if it is this one */
     return plan == node->plan;
 }
 
@@ -305,7 +305,7 @@ static bool match_node(Match *m, PyObject *object)
 
 /* ---------------------------------------------------------------- variables, sizes */
 
-static bool are_few_distinct(const Outline *o, const uint32_t *ids)
+static bool are_few_distinct(const InputSpec *o, const uint32_t *ids)
 {
     for (size_t i = 0; i < o->c.id_count; i++)
         for (size_t k = o->described[i].literal ? i : 0; k < i; k++)
@@ -315,7 +315,7 @@ static bool are_few_distinct(const Outline *o, const uint32_t *ids)
 }
 
 /* Does each number have a variable of its own? Literals may be equal. */
-static bool are_distinct(Outline *o, const uint32_t *ids)
+static bool are_distinct(InputSpec *o, const uint32_t *ids)
 {
     if (!o->slots)
         return are_few_distinct(o, ids);
@@ -340,12 +340,12 @@ static bool are_distinct(Outline *o, const uint32_t *ids)
 /* Are the same objects one? */
 static bool are_repeated(const Match *m)
 {
-    const Collection *c = &m->o->c;
+    const FlattenedInputs *c = &m->o->c;
     size_t count;
     if (!m->objects)
         return true;
     uint64_t *pairs =
-        collection_repeated(c->state, m->objects, c->tree.node_count, &count);
+        flattened_repeated(c->state, m->objects, c->tree.node_count, &count);
     const bool same = pairs && count == c->repeated_count &&
                       memcmp(pairs, c->repeated, count * sizeof(*pairs)) == 0;
     PyMem_Free(pairs);
@@ -359,13 +359,14 @@ static bool add_extents(Match *m)
     const size_t variables = m->o->c.id_count;
     for (size_t i = 0; i < m->extent_count; i++) {
         const uint32_t input = m->o->extents[i];
-        if (input == OUTLINE_NUMBER)
+        if (input == INPUT_SPEC_NUMBER)
             continue;
         if (input == m->count && input >= variables) {
-            const Leaf size = leaf_entries(collection_backend(&m->o->c), m->extents[i]);
+            const VarIndex size =
+                var_of_size(flattened_backend(&m->o->c), m->extents[i]);
             if (!size)
                 return false;
-            m->ids[m->count++] = leaf_index(size);
+            m->ids[m->count++] = var_jit(size);
         } else if (jit_var_peek_size(m->ids[input]) != m->extents[i]) {
             return false;
         }
@@ -435,7 +436,7 @@ static bool reserve(void *items, size_t count, size_t size)
 
 static bool begin(Match *m)
 {
-    const Outline *o = m->o;
+    const InputSpec *o = m->o;
     const size_t ids = o->c.id_count + o->extra;
     m->nodes = o->c.tree.nodes;
     m->leaves = o->c.tree.leaves;

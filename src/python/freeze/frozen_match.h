@@ -1,7 +1,7 @@
 /*
  * frozen_match.h -- do inputs fit a recording? Then it is repeated for them
  *
- * They are compared with the recording's outline as they are, without being taken
+ * They are compared with the recording's input spec as they are, without being taken
  * apart: nothing is made but a list of variables. Sizes, literals and what is in memory
  * are compared by the core.
  */
@@ -10,7 +10,7 @@
 
 #include "python/freeze/frozen.h"
 
-/** Find the places of changes in the outline, which the recording has already. False:
+/** Find the places of changes in the spec, which the recording has already. False:
  *  exception. */
 bool frozen_match_keep(Frozen *f);
 

@@ -10,7 +10,7 @@
 
 #include "python/freeze/exact.h"
 #include "python/freeze/finder.h"
-#include "python/freeze/rows.h"
+#include "python/freeze/spec_codec.h"
 #include "python/object/error.h"
 
 /* Can anybody tell whether it is the same object? */
@@ -199,7 +199,7 @@ static size_t leaf_of_node(const Tree *tree, size_t node)
 }
 
 /* Is there an array that an output can be a part of? */
-static bool has_whole(const Frozen *f, const Collection *inputs, size_t node,
+static bool has_whole(const Frozen *f, const FlattenedInputs *inputs, size_t node,
                       const OutputLeaf *out)
 {
     const size_t first = out->part - (size_t) 1;
@@ -224,7 +224,7 @@ static bool is_same_before(const Frozen *f, size_t node)
                               are_alike(&f->tree, f->same[node] - 1, node));
 }
 
-bool frozen_take_objects(Frozen *f, const Collection *inputs, PyObject *same,
+bool frozen_take_objects(Frozen *f, const FlattenedInputs *inputs, PyObject *same,
                          PyObject *given, PyObject *parts)
 {
     const size_t count = f->tree.node_count, leaves = f->tree.leaf_count;
@@ -232,9 +232,9 @@ bool frozen_take_objects(Frozen *f, const Collection *inputs, PyObject *same,
     bool ok = numbers && (size_t) PyList_GET_SIZE(same) == count &&
               (size_t) PyList_GET_SIZE(given) == count &&
               (size_t) PyList_GET_SIZE(parts) == leaves &&
-              rows_take_numbers(same, f->same, count, count) &&
-              rows_take_numbers(given, f->given, count, inputs->tree.node_count) &&
-              rows_take_numbers(parts, numbers, leaves, UINT32_MAX);
+              spec_rows_take_numbers(same, f->same, count, count) &&
+              spec_rows_take_numbers(given, f->given, count, inputs->tree.node_count) &&
+              spec_rows_take_numbers(parts, numbers, leaves, UINT32_MAX);
     bool *fixed = ok ? find_fixed(f, &f->tree) : NULL;
     for (size_t i = 0; ok && i < leaves; i++)
         f->leaves[i].part = numbers[i];

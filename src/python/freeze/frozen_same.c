@@ -11,7 +11,7 @@
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 static const char name[] = "freeze";
 
@@ -35,9 +35,9 @@ PyObject *frozen_due(PyObject *self, PyObject *snapshot)
     size_t count;
     const uint32_t *ids = snapshot_ids((const Snapshot *) snapshot, &count);
     int fits;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     fits = jit_freeze_dry_run(f->recording, count, ids);
-    WAIT_END
+    GIL_RELEASE_END
     return fits < 0 ? error_from_core(name, NULL, 0) : PyBool_FromLong(fits);
 }
 
@@ -68,7 +68,7 @@ static bool same_extents(const OutputLeaf *a, const OutputLeaf *b)
 static bool same_entries(const Array *a, const Array *b)
 {
     return a->info == b->info && array_count(a) == array_count(b) &&
-           memcmp(array_data(a), array_data(b), array_count(a) * a->info->leaf_size) ==
+           memcmp(array_data(a), array_data(b), array_count(a) * a->info->var_size) ==
                0;
 }
 
@@ -151,9 +151,9 @@ PyObject *frozen_same(PyObject *self, PyObject *other)
     if (Py_TYPE(other) != Py_TYPE(self))
         return error_raise(PyExc_TypeError, name, NULL, 0, "expected a recording");
     int core;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     core = jit_freeze_same(a->recording, b->recording);
-    WAIT_END
+    GIL_RELEASE_END
     if (core < 0)
         return error_from_core(name, NULL, 0);
     if (core != 1)

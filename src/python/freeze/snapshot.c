@@ -8,12 +8,12 @@
 
 #include "python/ad/gradient.h"
 #include "python/freeze/exact.h"
-#include "python/freeze/rows.h"
+#include "python/freeze/spec_codec.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/overlay.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 static const char name[] = "freeze";
 
@@ -30,9 +30,9 @@ static void snapshot_dealloc(PyObject *self)
     PyMem_Free(s->ids);
     size_classes_free(&s->sizes);
     Py_XDECREF(s->contents);
-    collection_free(&s->inputs);
+    flattened_free(&s->inputs);
     PyMem_Free(s->described);
-    Py_XDECREF((PyObject *) s->outline);
+    Py_XDECREF((PyObject *) s->spec);
     PyObject_GC_Del(self);
     state_unref(state);
     Py_DECREF(cls);
@@ -42,14 +42,14 @@ static int snapshot_traverse(PyObject *self, visitproc visit, void *arg)
 {
     const Snapshot *s = (Snapshot *) self;
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT((PyObject *) s->outline);
+    Py_VISIT((PyObject *) s->spec);
     Py_VISIT(s->contents);
     return tree_references(&s->inputs.tree, visit, arg);
 }
 
 static bool describe(Snapshot *s, bool *waiting)
 {
-    const Collection *c = &s->inputs;
+    const FlattenedInputs *c = &s->inputs;
     *waiting = false;
     if (!jit_freeze_describe(c->id_count, c->ids, s->described))
         return error_from_core(name, NULL, 0);
@@ -62,7 +62,7 @@ static bool describe(Snapshot *s, bool *waiting)
  * that inputs are not told apart by which happen to be equal. */
 static bool number_literals(Snapshot *s)
 {
-    Collection *c = &s->inputs;
+    FlattenedInputs *c = &s->inputs;
     const size_t first = c->id_count;
     bool *met = PyMem_Calloc(first + 1, sizeof(*met));
     JitFreezeInput *all = PyMem_Malloc((first + c->number_count + 1) * sizeof(*all));
@@ -77,7 +77,7 @@ static bool number_literals(Snapshot *s)
             continue;
         if (met[number - 1]) {
             all[c->id_count] = all[number - 1];
-            ok = collection_add(c, c->ids[number - 1], &c->numbers[i]);
+            ok = flattened_add(c, c->ids[number - 1], &c->numbers[i]);
         }
         met[number - 1] = true;
     }
@@ -102,7 +102,7 @@ static bool has_literals(const Snapshot *s)
 /* Have all variables that are not literals in memory. */
 static bool evaluate(Snapshot *s)
 {
-    const Collection *c = &s->inputs;
+    const FlattenedInputs *c = &s->inputs;
     bool waiting;
     if (!describe(s, &waiting))
         return false;
@@ -120,7 +120,7 @@ static bool evaluate(Snapshot *s)
 
 bool snapshot_keep_contents(Snapshot *s)
 {
-    const Collection *c = &s->inputs;
+    const FlattenedInputs *c = &s->inputs;
     Py_XSETREF(s->contents, PyList_New(0));
     for (size_t i = 0; s->contents && i < c->tree.leaf_count; i++) {
         PyObject *leaf = c->tree.leaves[i];
@@ -157,7 +157,7 @@ static bool make_extents(Snapshot *s)
     const size_t count = s->inputs.id_count;
     if (!sizes->extra)
         return true;
-    const JitBackend backend = collection_backend(&s->inputs);
+    const JitBackend backend = flattened_backend(&s->inputs);
     s->ids = PyMem_Calloc(count + sizes->extra, sizeof(*s->ids));
     if (!s->ids)
         return PyErr_NoMemory() != NULL;
@@ -165,7 +165,7 @@ static bool make_extents(Snapshot *s)
         memcpy(s->ids, s->inputs.ids, count * sizeof(*s->ids));
     const SizeClass *extents = sizes->classes + (sizes->count - sizes->extra);
     for (size_t i = 0; i < sizes->extra; i++) {
-        s->ids[count + i] = leaf_index(leaf_entries(backend, extents[i].size));
+        s->ids[count + i] = var_jit(var_of_size(backend, extents[i].size));
         if (!s->ids[count + i])
             return error_from_core(name, NULL, 0);
     }
@@ -174,7 +174,7 @@ static bool make_extents(Snapshot *s)
 
 bool snapshot_set_extents(const Snapshot *s)
 {
-    const Collection *c = &s->inputs;
+    const FlattenedInputs *c = &s->inputs;
     size_t count;
     const uint32_t *ids = snapshot_ids(s, &count);
     for (size_t leaf = 0; leaf < c->tree.leaf_count; leaf++) {
@@ -206,20 +206,20 @@ Snapshot *snapshot_take(State *state, PyObject *inputs, bool unordered)
     memset((char *) s + sizeof(PyObject), 0, sizeof(*s) - sizeof(PyObject));
     s->state = state;
     state->references++;
-    bool ok = collection_take(&s->inputs, state, name, inputs);
+    bool ok = flattened_take(&s->inputs, state, name, inputs);
     if (ok) {
         s->described = PyMem_Calloc(s->inputs.id_count + 1, sizeof(*s->described));
         ok = s->described ? evaluate(s) : (PyErr_NoMemory(), false);
         ok = ok && (!has_literals(s) || number_literals(s));
     }
     if (ok)
-        s->outline = outline_new(&s->inputs, s->described, true,
-                                 ad_scope_suspends_all(), unordered, &s->sizes);
-    if (s->outline && PyTuple_CheckExact(inputs) && PyTuple_GET_SIZE(inputs) >= 4)
-        s->outline->quick =
-            outline_quick(state, PyTuple_GET_ITEM(inputs, 0),
-                          PyTuple_GET_ITEM(inputs, 1), PyTuple_GET_ITEM(inputs, 3));
-    ok = s->outline && make_extents(s);
+        s->spec = input_spec_new(&s->inputs, s->described, true,
+                                    ad_scope_suspends_all(), unordered, &s->sizes);
+    if (s->spec && PyTuple_CheckExact(inputs) && PyTuple_GET_SIZE(inputs) >= 4)
+        s->spec->quick =
+            input_spec_quick(state, PyTuple_GET_ITEM(inputs, 0),
+                             PyTuple_GET_ITEM(inputs, 1), PyTuple_GET_ITEM(inputs, 3));
+    ok = s->spec && make_extents(s);
     PyObject_GC_Track(s);
     if (ok)
         return s;
@@ -241,7 +241,7 @@ const Snapshot *snapshot_argument(PyObject *module, PyObject *const *args,
 static PyObject *snapshot_key(PyObject *self, void *unused)
 {
     (void) unused;
-    return Py_NewRef((PyObject *) ((Snapshot *) self)->outline);
+    return Py_NewRef((PyObject *) ((Snapshot *) self)->spec);
 }
 
 static PyObject *snapshot_form(PyObject *self, void *unused)
@@ -249,8 +249,9 @@ static PyObject *snapshot_form(PyObject *self, void *unused)
     Snapshot *s = (Snapshot *) self;
     SizeClasses sizes = { 0 };
     (void) unused;
-    Outline *form = outline_new(&s->inputs, s->described, false, s->outline->suspended,
-                                s->outline->unordered, &sizes);
+    InputSpec *form =
+        input_spec_new(&s->inputs, s->described, false, s->spec->suspended,
+                       s->spec->unordered, &sizes);
     size_classes_free(&sizes);
     return (PyObject *) form;
 }
@@ -281,9 +282,9 @@ static PyObject *snapshot_literals(PyObject *self, void *unused)
 
 static PyObject *snapshot_rows(PyObject *self, void *unused)
 {
-    const Outline *o = ((Snapshot *) self)->outline;
+    const InputSpec *o = ((Snapshot *) self)->spec;
     (void) unused;
-    return rows_of_inputs(&o->c, o->described);
+    return spec_rows_of_inputs(&o->c, o->described);
 }
 
 static PyObject *path_of_leaf(const Snapshot *s, size_t leaf)
@@ -299,8 +300,8 @@ static PyObject *snapshot_path(PyObject *self, PyObject *number)
     size_t component;
     return PyErr_Occurred()
                ? NULL
-               : path_of_leaf(s, collection_find(&s->inputs, (uint32_t) wanted,
-                                                 &component));
+               : path_of_leaf(
+                     s, flattened_find(&s->inputs, (uint32_t) wanted, &component));
 }
 
 static PyObject *snapshot_leaf_path(PyObject *self, PyObject *number)
@@ -313,13 +314,13 @@ static PyObject *snapshot_leaf_path(PyObject *self, PyObject *number)
 static void replace_variable(const Snapshot *s, uint32_t number, uint32_t id)
 {
     for (size_t leaf = 0; leaf < s->inputs.tree.leaf_count; leaf++) {
-        const CollectedLeaf *place = &s->inputs.places[leaf];
+        const FlattenedLeaf *place = &s->inputs.places[leaf];
         Array *array = place->info ? array_of(s->inputs.tree.leaves[leaf]) : NULL;
         for (size_t i = 0; i < place->count; i++)
             if (s->inputs.numbers[place->first + i] == number && i < array_count(array))
                 array_set_leaf(
                     array, i,
-                    leaf_with_node(jit_var_inc_ref(id), array_leaves(array)[i]));
+                    var_with_node(jit_var_inc_ref(id), array_leaves(array)[i]));
     }
 }
 
@@ -327,15 +328,15 @@ static void replace_variable(const Snapshot *s, uint32_t number, uint32_t id)
 static uint32_t variable_now(const Snapshot *s, uint32_t number)
 {
     size_t component;
-    const size_t leaf = collection_find(&s->inputs, number, &component);
+    const size_t leaf = flattened_find(&s->inputs, number, &component);
     return leaf == SIZE_MAX ? 0
-                            : leaf_index(array_leaves(
+                            : var_jit(array_leaves(
                                   array_of(s->inputs.tree.leaves[leaf]))[component]);
 }
 
 bool snapshot_own_literals(Snapshot *s)
 {
-    Collection *c = &s->inputs;
+    FlattenedInputs *c = &s->inputs;
     for (size_t i = 0; i < c->id_count; i++) {
         if (!s->described[i].literal)
             continue;
@@ -365,9 +366,9 @@ static PyObject *snapshot_make_opaque(PyObject *self, PyObject *numbers)
             break;
         }
         uint32_t opaque;
-        WAIT_BEGIN
+        GIL_RELEASE_BEGIN
         opaque = jit_var_schedule_force(s->inputs.ids[n - 1], NULL);
-        WAIT_END
+        GIL_RELEASE_END
         if (!opaque) {
             Py_DECREF(list);
             return error_from_core(name, NULL, 0);
@@ -404,7 +405,7 @@ static PyObject *snapshot_parts(PyObject *module, PyObject *tree)
         const Array *a = gradient_array(state, flat.leaves[i]);
         for (size_t k = 0; ok && a && k < array_count(a); k++) {
             PyObject *part = (PyObject *) array_new_leaf(
-                &state->types[a->info->leaf], leaf_ref(array_leaves(a)[k]));
+                &state->types[a->info->leaf], var_ref(array_leaves(a)[k]));
             ok = part && PyList_Append(list, part) == 0;
             Py_XDECREF(part);
         }
@@ -418,14 +419,14 @@ static PyObject *snapshot_parts(PyObject *module, PyObject *tree)
 /* Let component k have the node of an array with one leaf; None: no node. */
 static bool set_node(const State *state, Array *a, size_t k, PyObject *like)
 {
-    const uint32_t variable = leaf_index(array_leaves(a)[k]);
+    const uint32_t variable = var_jit(array_leaves(a)[k]);
     if (like != Py_None && !array_check(state, like))
         return error_raise(PyExc_TypeError, name, NULL, 0, "expected an array");
-    const Leaf node = like == Py_None ? 0 : array_leaf(array_of(like));
+    const VarIndex node = like == Py_None ? 0 : array_var(array_of(like));
     if (variable)
-        array_set_leaf(a, k, leaf_with_node(jit_var_inc_ref(variable), node));
+        array_set_leaf(a, k, var_with_node(jit_var_inc_ref(variable), node));
     else
-        array_set_leaf(a, k, leaf_is_empty(node) ? leaf_ref(node) : 0);
+        array_set_leaf(a, k, var_is_empty(node) ? var_ref(node) : 0);
     return true;
 }
 
@@ -463,7 +464,7 @@ static Array *copy_once(PyObject *made, Array *array, bool detached)
     Array *copy = known || PyErr_Occurred() ? NULL : array_copy(array);
     for (size_t i = 0; copy && detached && array->info->jit && i < array_count(copy);
          i++)
-        array_set_leaf(copy, i, leaf_plain(leaf_ref(array_leaves(copy)[i])));
+        array_set_leaf(copy, i, var_plain(var_ref(array_leaves(copy)[i])));
     PyObject *const like[] = { (PyObject *) array };
     if (copy)
         copy = (Array *) array_finish(copy, like, 1);
@@ -532,11 +533,11 @@ static PyObject *snapshot_part_of(PyObject *module, PyObject *const *args, Py_ss
 static PyObject *snapshot_key_of(PyObject *module, PyObject *tree)
 {
     State *state = state_of_module(module);
-    Collection c = { 0 };
+    FlattenedInputs c = { 0 };
     SizeClasses sizes = { 0 };
     PyObject *key = NULL;
     JitFreezeInput *described = NULL;
-    bool ok = collection_take(&c, state, name, tree);
+    bool ok = flattened_take(&c, state, name, tree);
     if (ok) /* properties may make arrays */
         described = PyMem_Calloc(c.id_count + 1, sizeof(*described));
     if (ok && !described)
@@ -544,10 +545,10 @@ static PyObject *snapshot_key_of(PyObject *module, PyObject *tree)
     if (ok && !jit_freeze_describe(c.id_count, c.ids, described))
         ok = error_from_core(name, NULL, 0) != NULL;
     if (ok)
-        key = (PyObject *) outline_new(&c, described, true, false, false, &sizes);
+        key = (PyObject *) input_spec_new(&c, described, true, false, false, &sizes);
     PyMem_Free(described);
     size_classes_free(&sizes);
-    collection_free(&c);
+    flattened_free(&c);
     return key;
 }
 
@@ -612,10 +613,10 @@ bool snapshot_bind(State *state)
                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                   Py_TPFLAGS_DISALLOW_INSTANTIATION,
                          .slots = slots };
-    state->outline = outline_class(state);
+    state->input_spec = input_spec_class(state);
     state->snapshot =
         (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    return state->outline && state->snapshot &&
+    return state->input_spec && state->snapshot &&
            PyModule_AddObjectRef(state->module, "_Snapshot",
                                  (PyObject *) state->snapshot) == 0;
 }

@@ -1,18 +1,18 @@
 /*
  * snapshot.h -- the inputs of one call of a frozen function, taken apart: variables
- * that are in memory or literals, and an outline that says which recording fits
+ * that are in memory or literals, and an input spec that says which recording fits
  */
 #ifndef PYTHON_SNAPSHOT_H
 #define PYTHON_SNAPSHOT_H
 
-#include "python/freeze/outline.h"
+#include "python/freeze/input_spec.h"
 
 typedef struct Snapshot {
     PyObject_HEAD
     State *state;
-    Collection inputs;
+    FlattenedInputs inputs;
     JitFreezeInput *described; /* the variables */
-    Outline *outline;
+    InputSpec *spec;
     SizeClasses sizes;
     uint32_t *ids;   /* inputs of the core: the variables, borrowed, then literals with
                         as many entries as sizes.extra extents; NULL: there are none */

@@ -29,7 +29,7 @@ static const TypeInfo *component_of(const Array *a)
 
 static bool is_leaf(const Array *a)
 {
-    return a->info->kind == KIND_LEAF;
+    return a->info->kind == KIND_FLAT;
 }
 
 static bool has_components(const State *state, PyObject *object)
@@ -74,8 +74,8 @@ static bool repeats(Array *a)
  * depends on their number only as far as that the entry is there. */
 static bool find_entry(const Array *a, Py_ssize_t *i)
 {
-    const Leaf leaf = a->info->jit && is_leaf(a) ? array_leaf(a) : 0;
-    const size_t size = leaf ? leaf_peek_size(leaf) : 0;
+    const VarIndex var = a->info->jit && is_leaf(a) ? array_var(a) : 0;
+    const size_t size = var ? var_peek_size(var) : 0;
     if (size == 1)
         *i = 0;
     return *i >= 0 && (size_t) *i < size;
@@ -99,14 +99,14 @@ PyObject *index_get_item(Array *a, Py_ssize_t i)
     if (is_leaf(a)) {
         uint64_t bits = 0;
         reads_note_whole(a);
-        if (!evaluate_read(array_leaf(a), (size_t) i, &bits))
+        if (!evaluate_read(array_var(a), (size_t) i, &bits))
             return error_from_core(key_name(a, KEY_GET).text, NULL, 0);
         return convert_entry((VarType) info->entry, &bits);
     }
     const TypeInfo *component = component_of(a);
-    if (!info->jit && component->kind == KIND_LEAF)
+    if (!info->jit && component->kind == KIND_FLAT)
         return convert_entry((VarType) info->entry,
-                             (char *) array_data(a) + (size_t) i * info->leaf_size);
+                             (char *) array_data(a) + (size_t) i * info->var_size);
     return (PyObject *) array_view(a, component, (size_t) i * component->leaves);
 }
 
@@ -147,7 +147,7 @@ int index_set_item(Array *a, Py_ssize_t i, PyObject *value)
     }
     if (index_refuses(component, value))
         return index_fail_value(a, value);
-    if (!info->jit && component->kind == KIND_LEAF &&
+    if (!info->jit && component->kind == KIND_FLAT &&
         !array_check(info->state, value)) {
         uint64_t bits;
         if (!convert_number((VarType) info->entry, value, &bits))
@@ -156,7 +156,7 @@ int index_set_item(Array *a, Py_ssize_t i, PyObject *value)
             value_store(a, first, bits);
         return 0;
     }
-    if (!info->jit && component->kind == KIND_LEAF)
+    if (!info->jit && component->kind == KIND_FLAT)
         component =
             &info->state
                  ->types[type_find((Family) info->family, KIND_ARRAY, 1,
@@ -637,7 +637,7 @@ static int set_attribute(PyObject *self, PyObject *name, PyObject *value)
 typedef struct Iterator {
     PyObject_HEAD Array *array;
     size_t position;
-    Leaf variable;
+    VarIndex variable;
     size_t size; /* entries at 'data' */
     const char *data;
 } Iterator;
@@ -646,7 +646,7 @@ static void iterator_dealloc(PyObject *self)
 {
     Iterator *it = (Iterator *) self;
     PyTypeObject *cls = Py_TYPE(self);
-    leaf_unref(it->variable);
+    var_unref(it->variable);
     Py_XDECREF((PyObject *) it->array);
     cls->tp_free(self);
     Py_DECREF(cls);
@@ -704,12 +704,12 @@ static PyObject *iterate(PyObject *self)
     if (is_leaf(a)) {
         void *data;
         reads_note_whole(a);
-        if (!evaluate_data(a->info, array_leaf(a), &it->variable, &data)) {
+        if (!evaluate_data(a->info, array_var(a), &it->variable, &data)) {
             Py_DECREF((PyObject *) it);
             return error_from_core(".__iter__", &self, 1);
         }
         it->data = data;
-        it->size = it->variable ? leaf_size(it->variable) : 0;
+        it->size = it->variable ? var_size(it->variable) : 0;
     }
     return (PyObject *) it;
 }

@@ -8,7 +8,7 @@
 
 #include "python/object/array.h"
 
-/** a[i] for an integer i (negative counts from the end): a Python number for a LEAF, a
+/** a[i] for an integer i (negative counts from the end): a Python number for a FLAT, a
  *  view for a nested array, a tensor with one dimension less. */
 PyObject *index_get_item(Array *a, Py_ssize_t i);
 int index_set_item(Array *a, Py_ssize_t i, PyObject *value);

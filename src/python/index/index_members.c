@@ -93,10 +93,10 @@ static PyObject *zeros_of(Array *a, const char *operation)
     const size_t n = result && a->info->jit ? array_count(a) : 0;
     for (size_t i = 0; i < n && result; i++) {
         const uint64_t bits = 0;
-        const Leaf like = array_leaves(a)[i];
-        if (leaf_is_empty(like))
+        const VarIndex like = array_leaves(a)[i];
+        if (var_is_empty(like))
             continue;
-        const Leaf zero = leaf_literal_like(a->info, &bits, like);
+        const VarIndex zero = var_literal_like(a->info, &bits, like);
         array_set_leaf(result, i, zero);
         if (!zero) {
             error_from_core(operation, &(PyObject *){ (PyObject *) a }, 1);
@@ -250,7 +250,7 @@ static PyObject *get_index(PyObject *self, void *closure)
     (void) closure;
     Array *a = (Array *) self;
     return PyLong_FromUnsignedLong(
-        a->info->kind == KIND_LEAF ? leaf_name(array_leaf(a)) : 0);
+        a->info->kind == KIND_FLAT ? var_number(array_var(a)) : 0);
 }
 
 static PyObject *get_index_ad(PyObject *self, void *closure)
@@ -258,7 +258,7 @@ static PyObject *get_index_ad(PyObject *self, void *closure)
     (void) closure;
     Array *a = (Array *) self;
     return PyLong_FromUnsignedLong(
-        a->info->kind == KIND_LEAF ? leaf_node(array_leaf(a)) : 0);
+        a->info->kind == KIND_FLAT ? var_node(array_var(a)) : 0);
 }
 
 /* The common state of the leaves, Mixed if they differ. */
@@ -267,8 +267,8 @@ static VarState state_of(const Array *a)
     VarState state = VarStateInvalid;
     const size_t n = a->info->jit ? array_count(a) : 0;
     for (size_t i = 0; i < n; i++) {
-        const Leaf index = array_leaves(a)[i];
-        const VarState other = index ? leaf_state(index) : VarStateInvalid;
+        const VarIndex index = array_leaves(a)[i];
+        const VarState other = index ? var_state(index) : VarStateInvalid;
         if (i && other != state)
             return VarStateMixed;
         state = other;
@@ -292,13 +292,13 @@ static PyObject *get_label(PyObject *self, void *closure)
 {
     (void) closure;
     Array *a = (Array *) self;
-    const Leaf index = is_one_variable(a) ? array_leaf(a) : 0;
-    const char *label = !leaf_is_empty(index) ? leaf_label(index) : NULL;
+    const VarIndex index = is_one_variable(a) ? array_var(a) : 0;
+    const char *label = !var_is_empty(index) ? var_label(index) : NULL;
     if (label)
         return PyUnicode_FromString(label);
     /* Without a label: in debug mode, the line that made it. */
     uint32_t line = 0;
-    const char *file = !leaf_is_empty(index) ? leaf_location(index, &line) : NULL;
+    const char *file = !var_is_empty(index) ? var_location(index, &line) : NULL;
     return file ? PyUnicode_FromFormat("%s:%u", file, line) : Py_NewRef(Py_None);
 }
 
@@ -319,15 +319,15 @@ static int set_label(PyObject *self, PyObject *value, void *closure)
         return -1;
     const size_t n = a->info->jit ? array_count(a) : 0;
     for (size_t i = 0; i < n; i++) {
-        const Leaf index = array_leaves(a)[i];
+        const VarIndex index = array_leaves(a)[i];
         PyObject *numbered = label && !is_one_variable(a)
                                  ? PyUnicode_FromFormat("%s_%zu", label, i)
                                  : NULL;
         const char *text = numbered ? PyUnicode_AsUTF8(numbered) : label;
         const bool named = text || none;
-        const bool empty = leaf_is_empty(index);
-        const Leaf labelled = empty    ? leaf_ref(index)
-                              : named ? leaf_labelled(index, text)
+        const bool empty = var_is_empty(index);
+        const VarIndex labelled = empty    ? var_ref(index)
+                              : named ? var_labelled(index, text)
                                       : 0;
         Py_XDECREF(numbered);
         if (!empty && !labelled) {
@@ -347,7 +347,7 @@ static size_t entry_count(const Array *a)
 {
     size_t entries = a->info->jit ? 0 : array_count(a);
     for (size_t i = 0; a->info->jit && i < array_count(a); i++)
-        entries += array_leaves(a)[i] ? leaf_size(array_leaves(a)[i]) : 0;
+        entries += array_leaves(a)[i] ? var_size(array_leaves(a)[i]) : 0;
     return entries;
 }
 
@@ -362,7 +362,7 @@ static PyObject *item(PyObject *self, PyObject *unused)
                            entry_count(a));
     if (a->info->jit) {
         reads_note_whole(a);
-        if (!evaluate_read(array_leaf(a), 0, &bits))
+        if (!evaluate_read(array_var(a), 0, &bits))
             return error_from_core(".item", &self, 1);
     } else {
         bits = value_of(a, 0);
@@ -459,14 +459,14 @@ static PyObject *entries_of(Array *a, size_t i)
     if (!a->info->jit)
         return PyBytes_FromStringAndSize(array_data(a),
                                          (Py_ssize_t) (array_count(a) * entry));
-    Leaf evaluated;
+    VarIndex evaluated;
     void *data;
     reads_note_whole(a);
     if (!evaluate_data(a->info, array_leaves(a)[i], &evaluated, &data))
         return error_from_core(".__reduce__", &(PyObject *){ (PyObject *) a }, 1);
-    const size_t size = evaluated ? leaf_size(evaluated) : 0;
+    const size_t size = evaluated ? var_size(evaluated) : 0;
     PyObject *bytes = PyBytes_FromStringAndSize(data, (Py_ssize_t) (size * entry));
-    leaf_unref(evaluated);
+    var_unref(evaluated);
     return bytes;
 }
 
@@ -535,13 +535,13 @@ static bool restore_variable(Array *a, size_t i, PyObject *entries)
                  entry = a->info->entry_size;
     const size_t n = bytes / entry;
     const char *data = PyBytes_AS_STRING(entries);
-    Leaf index = 0;
+    VarIndex index = 0;
     if (n == 1) {
         uint64_t aligned = 0;
         memcpy(&aligned, data, entry);
-        index = leaf_literal(a->info, &aligned, 1);
+        index = var_literal(a->info, &aligned, 1);
     } else if (n) {
-        index = leaf_copy(a->info, data, n);
+        index = var_copy(a->info, data, n);
     }
     if (n && !index) {
         error_from_core(".__setstate__", &(PyObject *){ (PyObject *) a }, 1);

@@ -50,7 +50,7 @@ static inline bool key_is_positions(const State *state, PyObject *key)
         return false;
     const TypeInfo *info = ((Array *) key)->info;
     return !type_is_mask(info) && !type_is_float(info) &&
-           (info->kind == KIND_LEAF ||
+           (info->kind == KIND_FLAT ||
             (!info->jit && info->kind == KIND_ARRAY && info->ndim == 1));
 }
 

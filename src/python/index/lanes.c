@@ -15,13 +15,13 @@
 #include "python/convert/convert_array.h"
 #include "python/index/index.h"
 #include "python/index/key.h"
-#include "python/index/slice_places.h"
+#include "python/index/slice_indices.h"
 #include "python/memory/access.h"
 #include "python/memory/gather.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/reads.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 static PyObject *fail_core(const Array *a, int set)
 {
@@ -41,26 +41,26 @@ static int fail_changed(const Array *a)
  * thread. False: exception. */
 static bool settle(const Array *a)
 {
-    if (leaf_state(array_leaf(a)) != VarStateUnevaluated)
+    if (var_state(array_var(a)) != VarStateUnevaluated)
         return true;
-    if (!gather_prepare_target(key_name(a, KEY_SET).text, array_leaf(a)))
+    if (!gather_prepare_target(key_name(a, KEY_SET).text, array_var(a)))
         return false;
     bool ok;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = jit_sync_thread();
-    WAIT_END
+    GIL_RELEASE_END
     if (!ok)
         fail_core(a, KEY_SET);
     return ok;
 }
 
-static Leaf scatter_entry(const Array *a, size_t i, const Array *entry)
+static VarIndex scatter_entry(const Array *a, size_t i, const Array *entry)
 {
-    const Leaf at = leaf_u32((JitBackend) a->info->backend, (uint32_t) i);
-    const Leaf written = at ? leaf_scatter(array_leaf(a), array_leaf(entry), at, 0,
-                                           ReduceOpIdentity, ReduceModeAuto)
-                            : 0;
-    leaf_unref(at);
+    const VarIndex at = var_u32((JitBackend) a->info->backend, (uint32_t) i);
+    const VarIndex written = at ? var_scatter(array_var(a), array_var(entry), at, 0,
+                                              ReduceOpIdentity, ReduceModeAuto)
+                                : 0;
+    var_unref(at);
     return written;
 }
 
@@ -86,8 +86,8 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
     } else if (!extent_exceeds(access_extent(a), i)) {
         fail_changed(a);
     } else {
-        const Leaf written =
-            entry ? scatter_entry(a, i, entry) : leaf_write(array_leaf(a), i, &bits);
+        const VarIndex written =
+            entry ? scatter_entry(a, i, entry) : var_write(array_var(a), i, &bits);
         rv = written ? 0 : -1;
         if (written)
             array_set_leaf(a, 0, written);
@@ -102,10 +102,10 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
 
 /* The entries at these positions (0: none), which an index array gives lane by lane, or
  * a slice. */
-static PyObject *gather(Array *a, Leaf positions, bool slice)
+static PyObject *gather(Array *a, VarIndex positions, bool slice)
 {
-    const Leaf from = array_leaf(a);
-    Leaf result = 0;
+    const VarIndex from = array_var(a);
+    VarIndex result = 0;
     reads_note_gather(a);
     if (positions &&
         !(slice ? gather_whole(from, positions, 1, ReduceModeAuto, &result)
@@ -115,7 +115,7 @@ static PyObject *gather(Array *a, Leaf positions, bool slice)
 }
 
 /* Write to n positions in a leaf that had 'size' entries when they were made. */
-static int scatter(Array *a, size_t size, Leaf positions, Extent n, PyObject *value)
+static int scatter(Array *a, size_t size, VarIndex positions, Extent n, PyObject *value)
 {
     if (index_refuses(a->info, value))
         return index_fail_value(a, value);
@@ -125,7 +125,7 @@ static int scatter(Array *a, size_t size, Leaf positions, Extent n, PyObject *va
     int rv = -1;
     const bool ready =
         n.n == 0 || (reads_check_write(key_name(a, KEY_SET).text, a) &&
-                     gather_prepare_target(key_name(a, KEY_SET).text, array_leaf(a)));
+                     gather_prepare_target(key_name(a, KEY_SET).text, array_var(a)));
     const Extent found = access_extent(entries);
     if (!ready) {
         rv = -1;
@@ -137,8 +137,9 @@ static int scatter(Array *a, size_t size, Leaf positions, Extent n, PyObject *va
     } else if (n.n == 0) {
         rv = 0;
     } else {
-        const Leaf written = leaf_scatter(array_leaf(a), array_leaf(entries), positions,
-                                          0, ReduceOpIdentity, ReduceModeAuto);
+        const VarIndex written =
+            var_scatter(array_var(a), array_var(entries), positions, 0,
+                        ReduceOpIdentity, ReduceModeAuto);
         rv = written ? 0 : -1;
         if (written)
             array_set_leaf(a, 0, written);
@@ -153,24 +154,24 @@ static int scatter(Array *a, size_t size, Leaf positions, Extent n, PyObject *va
 
 /* The n positions (0: none) that a slice selects; false: exception. */
 static bool slice_lanes(const Array *a, PyObject *slice, int set, Extent *n,
-                        Leaf *positions)
+                        VarIndex *positions)
 {
     const JitBackend backend = (JitBackend) a->info->backend;
-    SlicePlaces p;
+    SliceIndices p;
     *positions = 0;
-    if (!slice_places(slice, access_extent(a), &p))
+    if (!slice_indices(slice, access_extent(a), &p))
         return false;
     *n = p.count;
     if (n->n == 0)
         return true;
-    const Leaf lane = leaf_counter(backend, extent_next(*n));
-    const Leaf factor = leaf_u32(backend, (uint32_t) (p.down ? -p.step : p.step));
-    const Leaf first = extent_times(backend, p.start, 1);
+    const VarIndex lane = var_counter(backend, extent_next(*n));
+    const VarIndex factor = var_u32(backend, (uint32_t) (p.down ? -p.step : p.step));
+    const VarIndex first = extent_times(backend, p.start, 1);
     if (lane && factor && first)
-        *positions = leaf_fma(lane, factor, first);
-    leaf_unref(lane);
-    leaf_unref(factor);
-    leaf_unref(first);
+        *positions = var_fma(lane, factor, first);
+    var_unref(lane);
+    var_unref(factor);
+    var_unref(first);
     if (!*positions)
         fail_core(a, set);
     return *positions;
@@ -179,49 +180,51 @@ static bool slice_lanes(const Array *a, PyObject *slice, int set, Extent *n,
 PyObject *lanes_get_slice(Array *a, PyObject *slice)
 {
     Extent n;
-    Leaf positions;
+    VarIndex positions;
     if (!slice_lanes(a, slice, KEY_GET, &n, &positions))
         return NULL;
     PyObject *result = gather(a, positions, true);
-    leaf_unref(positions);
+    var_unref(positions);
     return result;
 }
 
 int lanes_set_slice(Array *a, PyObject *slice, PyObject *value)
 {
     Extent n;
-    Leaf positions;
+    VarIndex positions;
     if (!slice_lanes(a, slice, KEY_SET, &n, &positions))
         return -1;
     const int rv = scatter(a, access_size(a), positions, n, value);
-    leaf_unref(positions);
+    var_unref(positions);
     return rv;
 }
 
 /* ---------------------------------------------------------------- positions */
 
-Leaf lanes_wrap(JitBackend backend, Leaf signed_index, Extent extent)
+VarIndex lanes_wrap(JitBackend backend, VarIndex signed_index, Extent extent)
 {
-    const Leaf index = leaf_cast(signed_index, VarTypeUInt32);
-    const Leaf zero = leaf_i32(backend, 0);
-    const Leaf size = extent_times(backend, extent, 1);
-    const Leaf negative = zero ? leaf_lt(signed_index, zero) : 0;
-    const Leaf wrapped = index && size ? leaf_add(index, size) : 0;
-    const Leaf result = negative && wrapped ? leaf_select(negative, wrapped, index) : 0;
-    leaf_unref(index);
-    leaf_unref(zero);
-    leaf_unref(size);
-    leaf_unref(negative);
-    leaf_unref(wrapped);
-    leaf_unref(signed_index);
+    const VarIndex index = var_cast(signed_index, VarTypeUInt32);
+    const VarIndex zero = var_i32(backend, 0);
+    const VarIndex size = extent_times(backend, extent, 1);
+    const VarIndex negative = zero ? var_lt(signed_index, zero) : 0;
+    const VarIndex wrapped = index && size ? var_add(index, size) : 0;
+    const VarIndex result =
+        negative && wrapped ? var_select(negative, wrapped, index) : 0;
+    var_unref(index);
+    var_unref(zero);
+    var_unref(size);
+    var_unref(negative);
+    var_unref(wrapped);
+    var_unref(signed_index);
     return result;
 }
 
 /* A position that is the same in all lanes and known must exist. */
-static bool check_literal(const Array *a, Leaf index, bool is_signed, Extent n, int set)
+static bool check_literal(const Array *a, VarIndex index, bool is_signed, Extent n,
+                          int set)
 {
     VarInfo info;
-    if (!leaf_info(index, &info) || info.state != VarStateLiteral)
+    if (!var_info(index, &info) || info.state != VarStateLiteral)
         return true;
     const long long found =
         is_signed ? (int32_t) info.literal : (long long) info.literal;
@@ -233,7 +236,7 @@ static bool check_literal(const Array *a, Leaf index, bool is_signed, Extent n, 
 }
 
 /* An index array as UInt32 positions; 0: exception. */
-static Leaf positions_of(const Array *a, Array *key, int set)
+static VarIndex positions_of(const Array *a, Array *key, int set)
 {
     const bool is_signed = type_is_signed((VarType) key->info->entry);
     const TypeInfo *wanted = &a->info->state->types[type_with_entry(
@@ -243,17 +246,17 @@ static Leaf positions_of(const Array *a, Array *key, int set)
     if (!whole)
         return 0;
     const Extent n = access_extent(a);
-    Leaf index = leaf_ref(array_leaf(whole));
+    VarIndex index = var_ref(array_var(whole));
     Py_DECREF((PyObject *) whole);
     if (n.n == 1 && set == KEY_GET) { /* it stands for any number of equal entries */
-        const Leaf none = leaf_cast(index, VarTypeUInt32);
-        const Leaf zero = leaf_u32(backend, 0);
-        leaf_unref(index);
-        index = none && zero ? leaf_and(none, zero) : 0;
-        leaf_unref(none);
-        leaf_unref(zero);
+        const VarIndex none = var_cast(index, VarTypeUInt32);
+        const VarIndex zero = var_u32(backend, 0);
+        var_unref(index);
+        index = none && zero ? var_and(none, zero) : 0;
+        var_unref(none);
+        var_unref(zero);
     } else if (!check_literal(a, index, is_signed, n, set)) {
-        leaf_unref(index);
+        var_unref(index);
         return 0;
     } else if (is_signed) {
         index = lanes_wrap(backend, index, n);
@@ -265,16 +268,16 @@ static Leaf positions_of(const Array *a, Array *key, int set)
 
 static bool is_empty(const Array *flat)
 {
-    return flat->info->jit ? leaf_is_empty(array_leaf(flat)) : !array_count(flat);
+    return flat->info->jit ? var_is_empty(array_var(flat)) : !array_count(flat);
 }
 
 PyObject *lanes_get(Array *a, Array *key)
 {
     if (is_empty(key))
         return gather(a, 0, false);
-    const Leaf positions = positions_of(a, key, KEY_GET);
+    const VarIndex positions = positions_of(a, key, KEY_GET);
     PyObject *result = positions ? gather(a, positions, false) : NULL;
-    leaf_unref(positions);
+    var_unref(positions);
     return result;
 }
 
@@ -282,11 +285,11 @@ int lanes_set(Array *a, Array *key, PyObject *value)
 {
     if (is_empty(key))
         return 0;
-    const Leaf positions = positions_of(a, key, KEY_SET);
+    const VarIndex positions = positions_of(a, key, KEY_SET);
     const int rv =
         positions ? scatter(a, access_size(a), positions,
-                            extent_of_leaf(positions, leaf_peek_size(positions)), value)
+                            extent_of_leaf(positions, var_peek_size(positions)), value)
                   : -1;
-    leaf_unref(positions);
+    var_unref(positions);
     return rv;
 }

@@ -8,8 +8,8 @@
 
 static inline size_t lanes_count(const Array *leaf)
 {
-    const Leaf index = array_leaf(leaf);
-    return index ? leaf_size(index) : 0;
+    const VarIndex index = array_var(leaf);
+    return index ? var_size(index) : 0;
 }
 
 /* Setters: 0, or -1 with an exception and the leaf as it was. */
@@ -26,6 +26,6 @@ int lanes_set(Array *a, Array *positions, PyObject *value);
 
 /** i < 0 ? i + extent : i, as UInt32, of an Int32 variable (consumed). 0: the core's
  *  error is set. */
-Leaf lanes_wrap(JitBackend backend, Leaf index, Extent extent);
+VarIndex lanes_wrap(JitBackend backend, VarIndex index, Extent extent);
 
 #endif

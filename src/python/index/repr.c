@@ -50,7 +50,7 @@ static void put(Text *t, const char *format, ...)
 typedef struct Column {
     const char *entries;
     size_t step;       /* 0: the same entry in all lanes */
-    Leaf variable;     /* keeps the memory (jit); owned */
+    VarIndex variable;     /* keeps the memory (jit); owned */
 } Column;
 
 typedef struct Printer {
@@ -169,7 +169,7 @@ static bool evaluate_all(Array *a)
 {
     bool any = false;
     for (size_t i = 0; i < array_count(a); i++)
-        any |= leaf_schedule(array_leaves(a)[i]);
+        any |= var_schedule(array_leaves(a)[i]);
     return !any || evaluate_scheduled();
 }
 
@@ -204,10 +204,10 @@ static bool load_columns(Printer *p, Array *a)
     }
     for (size_t i = 0; i < count && i < array_count(a); i++) {
         Column *c = &p->columns[i];
-        Leaf leaf = array_leaves(a)[i];
-        size_t size = leaf ? leaf_size(leaf) : 0;
+        VarIndex var = array_leaves(a)[i];
+        size_t size = var ? var_size(var) : 0;
         void *data;
-        if (!evaluate_data(a->info, leaf, &c->variable, &data)) {
+        if (!evaluate_data(a->info, var, &c->variable, &data)) {
             error_from_core(".__repr__", (PyObject **) &a, 1);
             return false;
         }
@@ -227,7 +227,7 @@ static bool load_columns(Printer *p, Array *a)
 static void release_columns(Printer *p)
 {
     for (size_t i = 0; i < p->column_count; i++)
-        leaf_unref(p->columns[i].variable);
+        var_unref(p->columns[i].variable);
     PyMem_Free(p->columns);
 }
 

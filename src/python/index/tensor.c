@@ -37,17 +37,17 @@ static bool is_whole(const Selection *s, const Array *a)
 
 static bool gather_traced(const Selection *s, Array *from, Array *to)
 {
-    Leaf result = 0;
+    VarIndex result = 0;
     reads_note_gather(from);
     if (is_whole(s, from)) {
-        result = leaf_ref(array_leaf(from));
+        result = var_ref(array_var(from));
     } else {
-        const Leaf places = tensor_select_trace(s);
+        const VarIndex places = tensor_select_trace(s);
         if (places && tensor_select_is_by_lanes(s))
-            gather_variables(array_leaf(from), places, 0, 1, ReduceModeAuto, &result);
+            gather_variables(array_var(from), places, 0, 1, ReduceModeAuto, &result);
         else if (places)
-            gather_whole(array_leaf(from), places, 1, ReduceModeAuto, &result);
-        leaf_unref(places);
+            gather_whole(array_var(from), places, 1, ReduceModeAuto, &result);
+        var_unref(places);
     }
     if (!result) {
         error_from_core(s->operation, NULL, 0);
@@ -149,7 +149,7 @@ static bool is_flat(const Selection *s, PyObject *value)
         return false;
     const Array *a = (Array *) value;
     const bool flat =
-        a->info->kind == KIND_LEAF ||
+        a->info->kind == KIND_FLAT ||
         (!a->info->jit && a->info->kind == KIND_ARRAY && a->info->ndim == 1);
     return flat &&
            (storage_size(a) == 1 || extent_equal(access_extent(a), s->total));
@@ -189,20 +189,20 @@ static bool check_single(const Selection *s, Array *value, PyObject *original)
 
 static bool scatter_traced(const Selection *s, Array *target, Array *value)
 {
-    Leaf written;
+    VarIndex written;
     if (!is_whole(s, target) && !reads_check_write(s->operation, target))
         return false;
     if (is_whole(s, target)) {
-        written = leaf_resize(array_leaf(value), extent_next(s->total));
+        written = var_resize(array_var(value), extent_next(s->total));
     } else {
-        const Leaf places = tensor_select_trace(s);
-        const Leaf rest = tensor_rest_copy(s, target, array_leaf(value));
-        written = places ? leaf_scatter(rest ? rest : array_leaf(target),
-                                        array_leaf(value), places, 0, ReduceOpIdentity,
-                                        ReduceModeAuto)
-                         : 0;
-        leaf_unref(places);
-        leaf_unref(rest);
+        const VarIndex places = tensor_select_trace(s);
+        const VarIndex rest = tensor_rest_copy(s, target, array_var(value));
+        written = places
+                      ? var_scatter(rest ? rest : array_var(target), array_var(value),
+                                    places, 0, ReduceOpIdentity, ReduceModeAuto)
+                      : 0;
+        var_unref(places);
+        var_unref(rest);
     }
     if (!written) {
         error_from_core(s->operation, NULL, 0);
@@ -267,7 +267,7 @@ int tensor_set(Array *a, PyObject *key, PyObject *value)
     const size_t size = storage_size(a);
     Array *made = ok ? prepare(&s, value) : NULL;
     if (made && s.total.n && a->info->jit && !is_whole(&s, a))
-        (void) gather_prepare_target(name.text, array_leaf(a));
+        (void) gather_prepare_target(name.text, array_var(a));
     const size_t found = made ? storage_size(made) : 0;
     ok = made && !PyErr_Occurred() && (found != 1 || check_single(&s, made, value));
     if (ok && (storage_size(a) != size || (found != 1 && found != s.total.n))) {
@@ -318,7 +318,7 @@ static bool read_shape(PyObject *tuple, Extents *shape)
 static Array *places_of(const Selection *s, const TypeInfo *info)
 {
     if (info->jit) {
-        const Leaf places = s->total.n ? tensor_select_trace(s) : 0;
+        const VarIndex places = s->total.n ? tensor_select_trace(s) : 0;
         if (s->total.n && !places)
             return (Array *) error_from_core(s->operation, NULL, 0);
         return array_new_leaf(info, places);
@@ -346,7 +346,7 @@ static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
                                      &PyTuple_Type, &indices))
         return NULL;
     const TypeInfo *info = type_of_class(state_of_module(module), (PyTypeObject *) cls);
-    const bool flat = info && (info->kind == KIND_LEAF ||
+    const bool flat = info && (info->kind == KIND_FLAT ||
                                (!info->jit && info->dynamic && info->ndim == 1));
     if (!flat || info->entry != VarTypeUInt32)
         return error_raise(PyExc_TypeError, "slice_index", NULL, 0,

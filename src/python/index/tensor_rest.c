@@ -73,35 +73,36 @@ static Selection select_box(const Selection *like, const Box *box)
 }
 
 /* The entries of a box; 'to' is replaced. */
-static bool copy_box(const Selection *like, const Box *box, Leaf from, Leaf *to)
+static bool copy_box(const Selection *like, const Box *box, VarIndex from, VarIndex *to)
 {
     const Selection s = select_box(like, box);
     if (!s.total.n)
         return true;
-    const Leaf places = tensor_select_trace(&s);
-    const Leaf entries = places ? leaf_gather_whole(from, places) : 0;
-    const Leaf written = entries ? leaf_scatter_whole(*to, entries, places,
-                                                      ReduceOpIdentity, ReduceModeAuto)
-                                 : 0;
-    leaf_unref(places);
-    leaf_unref(entries);
-    leaf_unref(*to);
+    const VarIndex places = tensor_select_trace(&s);
+    const VarIndex entries = places ? var_gather_whole(from, places) : 0;
+    const VarIndex written =
+        entries
+            ? var_scatter_whole(*to, entries, places, ReduceOpIdentity, ReduceModeAuto)
+            : 0;
+    var_unref(places);
+    var_unref(entries);
+    var_unref(*to);
     *to = written;
     return written != 0;
 }
 
 /* Is the storage an array in memory which somebody else has, and are there no
  * derivatives and no recordings, which would see other operations? */
-static bool is_shared(const Array *tensor, Leaf value)
+static bool is_shared(const Array *tensor, VarIndex value)
 {
-    const Leaf target = array_leaf(tensor);
-    return !leaf_node(target) && !leaf_node(value) &&
-           leaf_state(target) == VarStateEvaluated &&
-           leaf_is_shared(target) && !size_is_recording() &&
+    const VarIndex target = array_var(tensor);
+    return !var_node(target) && !var_node(value) &&
+           var_state(target) == VarStateEvaluated &&
+           var_is_shared(target) && !size_is_recording() &&
            !jit_flag(JitFlagSymbolicScope);
 }
 
-Leaf tensor_rest_copy(const Selection *s, const Array *tensor, Leaf value)
+VarIndex tensor_rest_copy(const Selection *s, const Array *tensor, VarIndex value)
 {
     enum { LEAST = 1 << 16, MOST_AXES = 3 }; /* entries; beyond, boxes are small */
     Extents shape;
@@ -109,12 +110,12 @@ Leaf tensor_rest_copy(const Selection *s, const Array *tensor, Leaf value)
     if (!is_shared(tensor, value))
         return 0;
     extents_of(tensor, &shape);
-    const Leaf from = array_leaf(tensor);
-    const size_t size = leaf_peek_size(from);
+    const VarIndex from = array_var(tensor);
+    const size_t size = var_peek_size(from);
     if (size < LEAST || s->total.n < size / 2 || shape.ndim > MOST_AXES ||
         !find_box(s, shape.dims, shape.ndim, &box))
         return 0;
-    Leaf to = leaf_undefined(s->info, size);
+    VarIndex to = var_undefined(s->info, size);
     Box rest = box;
     for (size_t i = 0; i < box.ndim; i++)
         rest.ranges[i] = (Range) { 0, shape.dims[i] };

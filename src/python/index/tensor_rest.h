@@ -11,6 +11,6 @@
  *  of 'value' to an array that somebody else has as well, most often the value itself
  *  (t[:, 1:] += 1): copying all of it first would take as long as the write.
  *  0: there is no need, it does not pay, or the core has failed, as the write will. */
-Leaf tensor_rest_copy(const Selection *s, const Array *tensor, Leaf value);
+VarIndex tensor_rest_copy(const Selection *s, const Array *tensor, VarIndex value);
 
 #endif

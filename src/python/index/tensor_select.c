@@ -16,7 +16,7 @@
 #include "python/convert/convert.h"
 #include "python/index/key.h"
 #include "python/index/lanes.h"
-#include "python/index/slice_places.h"
+#include "python/index/slice_indices.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/ops/broadcast.h"
@@ -41,7 +41,7 @@ static bool fail(const Selection *s, PyObject *type, const char *format, ...)
 void tensor_select_clear(Selection *s)
 {
     for (size_t i = 0; i < s->array_count; i++) {
-        leaf_unref(s->arrays[i].variable);
+        var_unref(s->arrays[i].variable);
         PyMem_Free(s->arrays[i].positions);
     }
     s->array_count = 0;
@@ -96,35 +96,36 @@ static bool fail_changed(const Selection *s)
 }
 
 /* The n entries of an index array as one UInt32 variable; 0: exception. */
-static Leaf key_variable(const Selection *s, const Key *key, size_t n, Extent extent)
+static VarIndex key_variable(const Selection *s, const Key *key, size_t n,
+                             Extent extent)
 {
     const TypeInfo *info = key->array->info;
     const bool is_signed = type_is_signed((VarType) info->entry);
     const VarType entry = is_signed ? VarTypeInt32 : VarTypeUInt32;
-    const Kind kind = info->kind == KIND_TENSOR ? KIND_TENSOR : KIND_LEAF;
+    const Kind kind = info->kind == KIND_TENSOR ? KIND_TENSOR : KIND_FLAT;
     Array *a = convert_array(
         type_at(s, type_find((Family) s->info->family, kind, 0, NULL, entry)),
         key->array, s->operation);
     if (!a)
         return 0;
-    Leaf index = leaf_ref(array_leaf(a));
+    VarIndex index = var_ref(array_var(a));
     Py_DECREF((PyObject *) a);
     VarInfo found;
-    if (extent.n == 0 || !index || leaf_peek_size(index) != n) {
+    if (extent.n == 0 || !index || var_peek_size(index) != n) {
         if (extent.n == 0)
             fail(s, PyExc_IndexError, "axis %zu has size 0, there is nothing to index",
                  key->axis);
         else
             fail_changed(s);
-        leaf_unref(index);
+        var_unref(index);
         return 0;
     }
-    if (leaf_info(index, &found) && found.state == VarStateLiteral) {
+    if (var_info(index, &found) && found.state == VarStateLiteral) {
         const long long value =
             is_signed ? (int32_t) found.literal : (long long) found.literal;
         if (!extent_exceeds(extent, (size_t) (value < 0 ? -(value + 1) : value))) {
             fail_bounds(s, value, key->axis, extent.n);
-            leaf_unref(index);
+            var_unref(index);
             return 0;
         }
     }
@@ -191,10 +192,10 @@ static bool expand(const Selection *s, IndexArray *array, const Extents *shape,
     if (extent_equal(spread.total, array->size))
         return true;
     if (s->info->jit) {
-        const Leaf places = spread.total.n ? tensor_select_trace(&spread) : 0;
-        const Leaf wide = places ? leaf_gather_whole(array->variable, places) : 0;
-        leaf_unref(places);
-        leaf_unref(array->variable);
+        const VarIndex places = spread.total.n ? tensor_select_trace(&spread) : 0;
+        const VarIndex wide = places ? var_gather_whole(array->variable, places) : 0;
+        var_unref(places);
+        var_unref(array->variable);
         array->variable = wide;
         if (!wide && spread.total.n) {
             error_from_core(s->operation, NULL, 0);
@@ -303,8 +304,8 @@ static bool add_integer(Selection *s, PyObject *key, size_t axis, Extent extent,
 
 static bool add_slice(Selection *s, PyObject *key, Extent extent, Extent stride)
 {
-    SlicePlaces p;
-    if (!slice_places(key, extent, &p))
+    SliceIndices p;
+    if (!slice_indices(key, extent, &p))
         return false;
     if (p.count.n)
         s->offset = extent_add(s->offset, extent_mul(p.start, stride));
@@ -534,11 +535,11 @@ bool tensor_select_is_by_lanes(const Selection *s)
 /* ---------------------------------------------------------------- traced places */
 
 /* An operation that consumes its operands; 0 if one of them is. */
-static Leaf combine_variables(JitOp op, Leaf a, Leaf b)
+static VarIndex combine_variables(JitOp op, VarIndex a, VarIndex b)
 {
-    const Leaf result = a && b ? leaf_op(op, 2, (Leaf[]){ a, b }) : 0;
-    leaf_unref(a);
-    leaf_unref(b);
+    const VarIndex result = a && b ? var_op(op, 2, (VarIndex[]){ a, b }) : 0;
+    var_unref(a);
+    var_unref(b);
     return result;
 }
 
@@ -548,65 +549,67 @@ static JitBackend backend_of(const Selection *s)
 }
 
 /* place += coordinate * stride; consumes 'place' and 'coordinate'. */
-static Leaf advance(const Selection *s, Leaf place, Leaf coordinate, Stride stride)
+static VarIndex advance(const Selection *s, VarIndex place, VarIndex coordinate,
+                        Stride stride)
 {
-    const Leaf distance =
+    const VarIndex distance =
         extent_times(backend_of(s), stride.distance, stride.down ? UINT32_MAX : 1);
-    const Leaf scaled = combine_variables(JitOpMul, coordinate, distance);
+    const VarIndex scaled = combine_variables(JitOpMul, coordinate, distance);
     return combine_variables(JitOpAdd, place, scaled);
 }
 
 /* Add what the index arrays say at a block coordinate (consumed; 0: the only one). */
-static Leaf advance_block(const Selection *s, Leaf place, Leaf coordinate, bool whole)
+static VarIndex advance_block(const Selection *s, VarIndex place, VarIndex coordinate,
+                              bool whole)
 {
     for (size_t i = 0; i < s->array_count; i++) {
         const IndexArray *array = &s->arrays[i];
         const bool direct = array->size.n == 1 || whole;
-        const Leaf index = direct ? leaf_ref(array->variable)
-                                  : leaf_gather_whole(array->variable, coordinate);
+        const VarIndex index = direct ? var_ref(array->variable)
+                                  : var_gather_whole(array->variable, coordinate);
         place = advance(s, place, index, (Stride) { array->stride, false });
     }
-    leaf_unref(coordinate);
+    var_unref(coordinate);
     return place;
 }
 
 /* The lane's coordinate along the last axis of those that are left: '*rest' becomes its
  * number along the others. */
-static Leaf take_coordinate(const Selection *s, Extent extent, Leaf *rest)
+static VarIndex take_coordinate(const Selection *s, Extent extent, VarIndex *rest)
 {
-    const Leaf n = extent_times(backend_of(s), extent, 1);
-    const Leaf lane = *rest ? leaf_ref(*rest) : 0;
-    *rest = combine_variables(JitOpDiv, *rest, n ? leaf_ref(n) : 0);
-    const Leaf multiple =
-        combine_variables(JitOpMul, *rest ? leaf_ref(*rest) : 0, n);
+    const VarIndex n = extent_times(backend_of(s), extent, 1);
+    const VarIndex lane = *rest ? var_ref(*rest) : 0;
+    *rest = combine_variables(JitOpDiv, *rest, n ? var_ref(n) : 0);
+    const VarIndex multiple =
+        combine_variables(JitOpMul, *rest ? var_ref(*rest) : 0, n);
     return combine_variables(JitOpSub, lane, multiple);
 }
 
-Leaf tensor_select_trace(const Selection *s)
+VarIndex tensor_select_trace(const Selection *s)
 {
     Axis axes[TENSOR_MAX_DIMS];
     const size_t n = merge(s, axes);
     bool seen = false;
-    Leaf place = extent_times(backend_of(s), s->offset, 1);
-    Leaf rest = leaf_counter(backend_of(s), extent_next(s->total));
+    VarIndex place = extent_times(backend_of(s), s->offset, 1);
+    VarIndex rest = var_counter(backend_of(s), extent_next(s->total));
     for (size_t i = n; i-- > 0;) {
-        const Leaf coordinate = i      ? take_coordinate(s, axes[i].extent, &rest)
-                                : rest ? leaf_ref(rest)
+        const VarIndex coordinate = i      ? take_coordinate(s, axes[i].extent, &rest)
+                                : rest ? var_ref(rest)
                                        : 0;
         if (axes[i].block)
             place = advance_block(s, place, coordinate, n == 1);
         else if (axes[i].stride.distance.n)
             place = advance(s, place, coordinate, axes[i].stride);
         else
-            leaf_unref(coordinate);
+            var_unref(coordinate);
         seen |= axes[i].block;
     }
     if (!seen)
         place = advance_block(s, place, 0, true);
     /* Without a lane number in it the expression has one entry: repeat it. */
-    Leaf result = place ? leaf_resize(place, extent_next(s->total)) : 0;
-    leaf_unref(place);
-    leaf_unref(rest);
+    VarIndex result = place ? var_resize(place, extent_next(s->total)) : 0;
+    var_unref(place);
+    var_unref(rest);
     return result;
 }
 

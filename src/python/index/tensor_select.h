@@ -16,7 +16,7 @@
 
 /** A broadcast index array: 1 entry, or one for each coordinate of the block. */
 typedef struct IndexArray {
-    Leaf variable;     /* jit: UInt32, owned */
+    VarIndex variable;     /* jit: UInt32, owned */
     size_t *positions; /* drjit.scalar: owned */
     Extent size;
     Extent stride;
@@ -63,11 +63,11 @@ bool tensor_select_is_prefix(const Selection *s);
  *  lane, of which some may not take part. */
 bool tensor_select_is_by_lanes(const Selection *s);
 
-/** Places as a UInt32 variable with 'total' entries (not 0). 0: the core's error is
+/** LeafMap as a UInt32 variable with 'total' entries (not 0). 0: the core's error is
  *  set. */
-Leaf tensor_select_trace(const Selection *s);
+VarIndex tensor_select_trace(const Selection *s);
 
-/** Places in memory, to be freed with PyMem_Free. NULL: exception. For drjit.scalar,
+/** LeafMap in memory, to be freed with PyMem_Free. NULL: exception. For drjit.scalar,
  *  where index arrays were checked. */
 size_t *tensor_select_list(const Selection *s);
 

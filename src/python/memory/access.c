@@ -43,7 +43,7 @@ const TypeInfo *access_flat(State *state, const TypeInfo *info, VarType entry)
 {
     const int8_t dims[] = { DYNAMIC };
     Family family = (Family) info->family;
-    uint16_t id = info->jit ? type_find(family, KIND_LEAF, 0, NULL, entry)
+    uint16_t id = info->jit ? type_find(family, KIND_FLAT, 0, NULL, entry)
                             : type_find(family, KIND_ARRAY, 1, dims, entry);
     return id == TYPE_NONE ? NULL : &state->types[id];
 }
@@ -96,14 +96,14 @@ size_t access_size(const Array *flat)
 {
     if (!flat->info->jit)
         return array_count(flat);
-    Leaf index = array_leaf(flat);
-    return index ? leaf_peek_size(index) : 0;
+    VarIndex index = array_var(flat);
+    return index ? var_peek_size(index) : 0;
 }
 
 Extent access_extent(const Array *flat)
 {
     const size_t size = access_size(flat);
-    return flat->info->jit ? extent_of_leaf(array_leaf(flat), size) : extent_of(size);
+    return flat->info->jit ? extent_of_leaf(array_var(flat), size) : extent_of(size);
 }
 
 bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lanes)
@@ -125,15 +125,15 @@ bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lan
     return true;
 }
 
-Leaf access_variable(const Array *flat)
+VarIndex access_variable(const Array *flat)
 {
-    Leaf index = flat ? array_leaf(flat) : 0;
-    return index ? leaf_ref(index) : 0;
+    VarIndex index = flat ? array_var(flat) : 0;
+    return index ? var_ref(index) : 0;
 }
 
-bool access_waits(Leaf index)
+bool access_waits(VarIndex index)
 {
-    VarState state = leaf_state(index);
+    VarState state = var_state(index);
     return state != VarStateLiteral && state != VarStateEvaluated;
 }
 

@@ -34,7 +34,7 @@ bool access_use(Access *access, const TypeInfo *like, Array **index, Array **mas
 /** Is it a dynamic one-dimensional array (Float, drjit.scalar.ArrayXf)? */
 static inline bool access_is_flat(const TypeInfo *info)
 {
-    return info->jit ? info->kind == KIND_LEAF
+    return info->jit ? info->kind == KIND_FLAT
                      : info->kind == KIND_ARRAY && info->dynamic;
 }
 
@@ -55,10 +55,10 @@ Extent access_extent(const Array *flat);
 bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lanes);
 
 /** The variable of a flat jit array, as a new reference (0 if it is empty or NULL). */
-Leaf access_variable(const Array *flat);
+VarIndex access_variable(const Array *flat);
 
 /** Would using this variable's data start or wait for a kernel? */
-bool access_waits(Leaf index);
+bool access_waits(VarIndex index);
 
 /** Raise the TypeError about tensors. Returns NULL. */
 void *access_no_tensors(const char *operation, const char *instead);

@@ -22,14 +22,14 @@ static Array *check_target(State *state, const char *operation, const char *name
     }
     Array *a = (Array *) object;
     const char *type = entry == VarTypeUInt32 ? "32 bit unsigned integer " : "1D ";
-    if (!a->info->jit || a->info->kind != KIND_LEAF ||
+    if (!a->info->jit || a->info->kind != KIND_FLAT ||
         (entry != VarTypeVoid && a->info->entry != entry)) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "'%s' is of type %s, expected a just-in-time compiled %sarray",
                     name, a->info->name, type);
         return NULL;
     }
-    if (leaf_is_empty(array_leaf(a))) {
+    if (var_is_empty(array_var(a))) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "'%s' is empty, expected at least one entry", name);
         return NULL;
@@ -56,32 +56,32 @@ typedef struct Atomic {
     Kinds kind;
     Array *targets[2]; /* borrowed */
     Array *compare, *value;
-    Leaf out[2];
+    VarIndex out[2];
 } Atomic;
 
 static bool run(const Access *a, Atomic *t, Array *index, Array *mask)
 {
-    Leaf *leaf = array_leaves(t->targets[0]);
-    Leaf target = *leaf, second = 0;
-    Leaf position = array_leaf(index), active = mask ? array_leaf(mask) : 0;
-    Leaf value = t->value ? array_leaf(t->value) : 0;
+    VarIndex *leaf = array_leaves(t->targets[0]);
+    VarIndex target = *leaf, second = 0;
+    VarIndex position = array_var(index), active = mask ? array_var(mask) : 0;
+    VarIndex value = t->value ? array_var(t->value) : 0;
     bool ok = false;
-    if (mask && leaf_is_empty(active)) {
+    if (mask && var_is_empty(active)) {
         error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
                     "'active' is empty, expected at least one entry");
         return false;
     }
     if (t->kind == INC) {
-        ok = (t->out[0] = leaf_scatter_inc(&target, position, active)) != 0;
+        ok = (t->out[0] = var_scatter_inc(&target, position, active)) != 0;
     } else if (t->kind == EXCHANGE) {
-        ok = (t->out[0] = leaf_scatter_exchange(&target, value, position, active)) != 0;
+        ok = (t->out[0] = var_scatter_exchange(&target, value, position, active)) != 0;
     } else if (t->kind == COMPARE) {
-        ok = leaf_scatter_cas(&target, array_leaf(t->compare), value, position, active,
-                              t->out);
+        ok = var_scatter_cas(&target, array_var(t->compare), value, position, active,
+                             t->out);
     } else {
-        Leaf *other = array_leaves(t->targets[1]);
+        VarIndex *other = array_leaves(t->targets[1]);
         second = *other;
-        ok = leaf_scatter_add_kahan(&target, &second, value, position, active);
+        ok = var_scatter_add_kahan(&target, &second, value, position, active);
         *other = second;
     }
     *leaf = target;
@@ -97,7 +97,7 @@ static bool check_plain(const char *operation, const Atomic *t)
     static const char *const names[] = { "target", "compare", "value" };
     const size_t count = t->kind == KAHAN ? 0 : sizeof(operands) / sizeof(*operands);
     for (size_t i = 0; i < count; i++)
-        if (operands[i] && ad_grad_enabled(array_leaf((Array *) operands[i])))
+        if (operands[i] && ad_grad_enabled(array_var((Array *) operands[i])))
             return error_raise(PyExc_RuntimeError, operation, NULL, 0,
                                "'%s' is tracked, and this operation has no derivative; "
                                "expected an array without, see drjit.detach()",
@@ -115,9 +115,9 @@ static bool perform(State *state, const char *operation, Atomic *t,
               reads_check_write(operation, t->targets[0]) &&
               (!t->targets[1] || reads_check_write(operation, t->targets[1])) &&
               access_use(&access, t->targets[0]->info, &index, &mask) &&
-              gather_prepare_target(operation, array_leaf(t->targets[0])) &&
+              gather_prepare_target(operation, array_var(t->targets[0])) &&
               (!t->targets[1] ||
-               gather_prepare_target(operation, array_leaf(t->targets[1]))) &&
+               gather_prepare_target(operation, array_var(t->targets[1]))) &&
               run(&access, t, index, mask);
     access_end(&access);
     Py_CLEAR(t->compare);

@@ -19,7 +19,7 @@
 #include "python/object/evaluate.h"
 #include "python/object/reads.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 #include "python/tree/tree.h"
 
 enum { PACKET_MAX = 64 };
@@ -34,81 +34,82 @@ size_t gather_packet_size(size_t n, size_t size)
     return 3 * p <= PACKET_MAX && n % (3 * p) == 0 && size % (3 * p) == 0 ? 3 * p : p;
 }
 
-size_t gather_packet_of(size_t n, Leaf array)
+size_t gather_packet_of(size_t n, VarIndex array)
 {
-    const Extent size = extent_of_leaf(array, leaf_peek_size(array));
+    const Extent size = extent_of_leaf(array, var_peek_size(array));
     const size_t p = gather_packet_size(n, size.n);
     extent_divides(extent_of(p), size); /* as long as it can be divided by that */
     return p;
 }
 
-Leaf gather_scaled_index(Leaf index, size_t scale, size_t shift)
+VarIndex gather_scaled_index(VarIndex index, size_t scale, size_t shift)
 {
     if (scale == 1)
-        return leaf_ref(index);
+        return var_ref(index);
     VarInfo info;
-    if (!leaf_info(index, &info))
+    if (!var_info(index, &info))
         return 0;
-    Leaf a = leaf_u32(info.backend, (uint32_t) scale);
-    Leaf b = leaf_u32(info.backend, (uint32_t) shift);
-    Leaf result = a && b ? leaf_fma(index, a, b) : 0;
-    leaf_unref(a);
-    leaf_unref(b);
+    VarIndex a = var_u32(info.backend, (uint32_t) scale);
+    VarIndex b = var_u32(info.backend, (uint32_t) shift);
+    VarIndex result = a && b ? var_fma(index, a, b) : 0;
+    var_unref(a);
+    var_unref(b);
     return result;
 }
 
-static bool gather_packets(Leaf source, Leaf index, Leaf mask, size_t n,
-                           ReduceMode mode, Leaf *out)
+static bool gather_packets(VarIndex source, VarIndex index, VarIndex mask, size_t n,
+                           ReduceMode mode, VarIndex *out)
 {
     size_t p = n == 1 ? 1 : gather_packet_of(n, source), done = 0;
     bool ok = true;
     for (size_t j = 0; j < n / p && ok; j++) {
-        Leaf position = gather_scaled_index(index, n / p, j);
+        VarIndex position = gather_scaled_index(index, n / p, j);
         if (p == 1)
             ok = position &&
-                 (out[done] = leaf_gather(source, position, mask, mode)) != 0;
+                 (out[done] = var_gather(source, position, mask, mode)) != 0;
         else
             ok = position &&
-                 leaf_gather_packet(p, source, position, mask, mode, out + done);
-        leaf_unref(position);
+                 var_gather_packet(p, source, position, mask, mode, out + done);
+        var_unref(position);
         done += ok ? p : 0;
     }
     while (!ok && done)
-        leaf_unref(out[--done]);
+        var_unref(out[--done]);
     return ok;
 }
 
-bool gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, ReduceMode mode,
-                      Leaf *out)
+bool gather_variables(VarIndex source, VarIndex index, VarIndex mask, size_t n,
+                      ReduceMode mode, VarIndex *out)
 {
     if (!access_waits(source))
         return gather_packets(source, index, mask, n, mode, out);
     bool ok; /* the caller owns references to all three */
-    leaf_ref(source);
-    WAIT_BEGIN ok = gather_packets(source, index, mask, n, mode, out);
-    leaf_unref(source);
-    WAIT_END return ok;
+    var_ref(source);
+    GIL_RELEASE_BEGIN ok = gather_packets(source, index, mask, n, mode, out);
+    var_unref(source);
+    GIL_RELEASE_END return ok;
 }
 
-bool gather_whole(Leaf source, Leaf index, size_t n, ReduceMode mode, Leaf *out)
+bool gather_whole(VarIndex source, VarIndex index, size_t n, ReduceMode mode,
+                  VarIndex *out)
 {
-    const Whole whole = leaf_whole_begin(source);
+    const Whole whole = var_whole_begin(source);
     const bool ok = whole.ok && gather_variables(source, index, 0, n, mode, out);
-    leaf_whole_end(whole);
+    var_whole_end(whole);
     return ok;
 }
 
-static Leaf start_evaluation(Leaf index, void *ok)
+static VarIndex start_evaluation(VarIndex index, void *ok)
 {
     jit_error_clear();
-    *(bool *) ok = leaf_eval(index) || jit_error() == JIT_OK;
+    *(bool *) ok = var_eval(index) || jit_error() == JIT_OK;
     return 0;
 }
 
-bool gather_prepare_target(const char *operation, Leaf index)
+bool gather_prepare_target(const char *operation, VarIndex index)
 {
     bool ok = true;
-    if (leaf_state(index) == VarStateUnevaluated)
+    if (var_state(index) == VarStateUnevaluated)
         evaluate_call(start_evaluation, index, &ok);
     if (!ok)
         error_from_core(operation, NULL, 0);
@@ -127,51 +128,51 @@ static size_t masked_lanes(const Access *a, const Array *index, const Array *mas
 }
 
 /* No lanes give leaves without entries, of the type of the source. */
-static bool gather_nothing(const Access *a, const TypeInfo *info, Leaf source, size_t n,
-                           Leaf *out)
+static bool gather_nothing(const Access *a, const TypeInfo *info, VarIndex source,
+                           size_t n, VarIndex *out)
 {
     bool ok = true;
     for (size_t k = 0; ok && k < n; k++)
-        ok = leaf_none(info, 1, &source, &out[k]);
+        ok = var_none(info, 1, &source, &out[k]);
     if (!ok)
         error_from_core(a->operation, NULL, 0);
     return ok;
 }
 
 /* Gather n variables from a leaf of an array of type 'info' into out[n]. */
-static bool gather_leaf(const Access *a, const TypeInfo *info, Leaf source,
-                        const Array *index, const Array *mask, size_t n, Leaf *out)
+static bool gather_leaf(const Access *a, const TypeInfo *info, VarIndex source,
+                        const Array *index, const Array *mask, size_t n, VarIndex *out)
 {
     bool ok;
     memset(out, 0, n * sizeof(*out));
     size_t lanes = masked_lanes(a, index, mask, &ok);
     if (!ok || lanes == 0)
         return ok && gather_nothing(a, info, source, n, out);
-    if (leaf_is_empty(source)) {
+    if (var_is_empty(source)) {
         error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
                     "'source' is empty, expected at least one entry");
         return false;
     }
-    Leaf position = access_variable(index), active = access_variable(mask);
+    VarIndex position = access_variable(index), active = access_variable(mask);
     ok = gather_variables(source, position, active, n, a->mode, out);
-    leaf_unref(position);
-    leaf_unref(active);
+    var_unref(position);
+    var_unref(active);
     if (!ok)
         error_from_core(a->operation, NULL, 0);
     return ok;
 }
 
-/* Every leaf of a jit array into the same place of the result. */
+/* Every variable of a jit array into the same place of the result. */
 static Array *gather_leaves(Access *a, PyTypeObject *cls, Array *source, Array *index,
                             Array *mask)
 {
     Array *result = access_make(cls, source->info, source);
     for (size_t i = 0; result && i < array_count(result); i++) {
-        Leaf leaf = i < array_count(source) ? array_leaves(source)[i] : 0;
-        Leaf out;
-        leaf_ref(leaf);
-        bool ok = gather_leaf(a, source->info, leaf, index, mask, 1, &out);
-        leaf_unref(leaf);
+        VarIndex var = i < array_count(source) ? array_leaves(source)[i] : 0;
+        VarIndex out;
+        var_ref(var);
+        bool ok = gather_leaf(a, source->info, var, index, mask, 1, &out);
+        var_unref(var);
         if (ok)
             array_set_leaf(result, i, out);
         else
@@ -295,14 +296,14 @@ static PyObject *gather_components(Access *a, PyTypeObject *cls, const TypeInfo 
     Array *result = new_components(cls, info, n);
     bool ok = result;
     if (ok && n && info->jit) {
-        Leaf *out = PyMem_New(Leaf, n), leaf = access_variable(source);
+        VarIndex *out = PyMem_New(VarIndex, n), leaf = access_variable(source);
         if (!out)
             PyErr_NoMemory();
         ok = out && gather_leaf(a, source->info, leaf, index, mask, n, out);
         for (size_t k = 0; k < n && ok; k++)
             array_set_leaf(result, k, out[k]);
         PyMem_Free(out);
-        leaf_unref(leaf);
+        var_unref(leaf);
     } else if (ok && n) {
         size_t lanes = masked_lanes(a, index, mask, &ok);
         if (ok && lanes != 1) {

@@ -7,7 +7,7 @@
 #include "python/object/evaluate.h"
 #include "python/object/reads.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 typedef struct Product {
     const State *state;
@@ -16,7 +16,7 @@ typedef struct Product {
     size_t first;        /* entry of the bias */
     JitMatrix matrix;
     size_t n, m;         /* entries of the vector, of the result */
-    Leaf *x, *out;
+    VarIndex *x, *out;
 } Product;
 
 /* Is it an array of the matrix' type? */
@@ -43,26 +43,26 @@ static bool read_vector(const Product *p, PyObject *list)
             read_array(p, "a component of 'x'", PyList_GET_ITEM(list, (Py_ssize_t) k));
         if (!array)
             return false;
-        p->x[k] = array_leaf(array);
+        p->x[k] = array_var(array);
     }
     return true;
 }
 
 static bool multiply(const Product *p)
 {
-    const Leaf source = array_leaf(p->array);
-    const Leaf bias = p->bias ? array_leaf(p->bias) : 0;
+    const VarIndex source = array_var(p->array);
+    const VarIndex bias = p->bias ? array_var(p->bias) : 0;
     bool ok;
-    const Leaf gradient = p->gradient ? array_leaf(p->gradient) : 0;
+    const VarIndex gradient = p->gradient ? array_var(p->gradient) : 0;
     if (!access_waits(source) && !(bias && access_waits(bias)))
-        return leaf_matvec(source, &p->matrix, p->x, bias, p->first, gradient, p->out);
-    leaf_ref(source);
-    leaf_ref(bias);
-    WAIT_BEGIN ok =
-        leaf_matvec(source, &p->matrix, p->x, bias, p->first, gradient, p->out);
-    leaf_unref(source);
-    leaf_unref(bias);
-    WAIT_END return ok;
+        return var_matvec(source, &p->matrix, p->x, bias, p->first, gradient, p->out);
+    var_ref(source);
+    var_ref(bias);
+    GIL_RELEASE_BEGIN ok =
+        var_matvec(source, &p->matrix, p->x, bias, p->first, gradient, p->out);
+    var_unref(source);
+    var_unref(bias);
+    GIL_RELEASE_END return ok;
 }
 
 static PyObject *make_result(const Product *p)
@@ -71,7 +71,7 @@ static PyObject *make_result(const Product *p)
     for (size_t i = 0; i < p->m; i++) {
         Array *array = list ? array_new_leaf(p->array->info, p->out[i]) : NULL;
         if (!list)
-            leaf_unref(p->out[i]);
+            var_unref(p->out[i]);
         else if (array)
             PyList_SET_ITEM(list, (Py_ssize_t) i, (PyObject *) array);
         else
@@ -84,7 +84,7 @@ static PyObject *run(Product *p, PyObject *const *v)
 {
     PyObject *list = PySequence_List(v[5]), *result = NULL;
     PyObject *arrays[] = { v[0], v[6] };
-    p->x = PyMem_Calloc(p->n + p->m + 1, sizeof(Leaf));
+    p->x = PyMem_Calloc(p->n + p->m + 1, sizeof(VarIndex));
     p->out = p->x + p->n;
     if (list && !p->x) {
         PyErr_NoMemory();

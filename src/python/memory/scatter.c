@@ -138,20 +138,20 @@ static bool collect_pairs(Scatter *s, PyObject *target, PyObject *value)
 /* ---------------------------------------------------------------- jit */
 
 typedef struct Operands {
-    Leaf *values; /* n of them */
+    VarIndex *values; /* n of them */
     size_t n;
-    Leaf index, mask;
+    VarIndex index, mask;
 } Operands;
 
 /* One write into leaf i of the target; the packet's values start at 'first'. */
 static bool write_packet(const Scatter *s, Array *target, size_t i, const Operands *o,
-                         size_t p, Leaf position, size_t first)
+                         size_t p, VarIndex position, size_t first)
 {
-    Leaf old = array_leaves(target)[i];
-    Leaf written =
-        p == 1 ? leaf_scatter(old, o->values[first], position, o->mask, s->op, s->mode)
-               : leaf_scatter_packet(p, old, o->values + first, position, o->mask,
-                                     s->op, s->mode);
+    VarIndex old = array_leaves(target)[i];
+    VarIndex written =
+        p == 1 ? var_scatter(old, o->values[first], position, o->mask, s->op, s->mode)
+               : var_scatter_packet(p, old, o->values + first, position, o->mask, s->op,
+                                    s->mode);
     if (!written) {
         error_from_core(s->access.operation, NULL, 0);
         return false;
@@ -163,8 +163,8 @@ static bool write_packet(const Scatter *s, Array *target, size_t i, const Operan
 static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands *o)
 {
     const char *operation = s->access.operation;
-    Leaf old = array_leaves(target)[i];
-    if (leaf_is_empty(old)) {
+    VarIndex old = array_leaves(target)[i];
+    if (var_is_empty(old)) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "'target' is empty, expected at least one entry");
         return false;
@@ -174,13 +174,13 @@ static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands
     size_t p = o->n == 1 ? 1 : gather_packet_of(o->n, old);
     bool ok = true;
     for (size_t j = 0; j < o->n / p && ok; j++) {
-        Leaf position = gather_scaled_index(o->index, o->n / p, j);
+        VarIndex position = gather_scaled_index(o->index, o->n / p, j);
         if (!position) {
             error_from_core(operation, NULL, 0);
             return false;
         }
         ok = write_packet(s, target, i, o, p, position, j * p);
-        leaf_unref(position);
+        var_unref(position);
     }
     return ok;
 }
@@ -192,9 +192,9 @@ static bool write_lanes(const Scatter *s, const Pair *pair, const Array *index,
     size_t sizes[3] = { access_size(index), mask ? access_size(mask) : 1, 1 };
     *lanes = 1;
     for (size_t k = 0; k < array_count(pair->value); k++) {
-        Leaf leaf = array_leaves(pair->value)[k];
+        VarIndex var = array_leaves(pair->value)[k];
         size_t part;
-        sizes[2] = leaf ? leaf_peek_size(leaf) : 0;
+        sizes[2] = var ? var_peek_size(var) : 0;
         if (!access_lanes(s->access.operation, sizes, 3, &part))
             return false;
         const size_t both[] = { *lanes, part };
@@ -212,7 +212,7 @@ static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
     if (!write_lanes(s, pair, index, mask, &lanes))
         return false;
     for (size_t i = 0; lanes && i < array_count(pair->target); i++)
-        if (leaf_is_empty(array_leaves(pair->target)[i])) {
+        if (var_is_empty(array_leaves(pair->target)[i])) {
             error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
                         "'target' is empty, expected at least one entry");
             return false;
@@ -228,15 +228,15 @@ static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
 
 /* Nothing is written, by values of which some may be tracked. */
 static bool write_nothing(const Scatter *s, Array *target, size_t i, size_t n,
-                          const Leaf *values)
+                          const VarIndex *values)
 {
-    const Leaf old = array_leaves(target)[i];
+    const VarIndex old = array_leaves(target)[i];
     const int m = (int) n;
-    Leaf own = 0;
-    const bool ok = leaf_node(old)       ? (own = leaf_ref(old)) != 0
-                    : leaf_is_empty(old) ? leaf_none(target->info, m, values, &own)
-                                         : (own = leaf_of_none(leaf_ref(old), m,
-                                                               values)) != 0;
+    VarIndex own = 0;
+    const bool ok = var_node(old) ? (own = var_ref(old)) != 0
+                    : var_is_empty(old)
+                        ? var_none(target->info, m, values, &own)
+                        : (own = var_of_none(var_ref(old), m, values)) != 0;
     if (ok)
         array_set_leaf(target, i, own);
     else
@@ -248,13 +248,13 @@ static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
                       const Array *mask)
 {
     size_t n = array_count(pair->value), lanes;
-    Leaf *values = PyMem_New(Leaf, n ? n : 1);
+    VarIndex *values = PyMem_New(VarIndex, n ? n : 1);
     if (!values) {
         PyErr_NoMemory();
         return false;
     }
     for (size_t k = 0; k < n; k++) /* held: the value may be the target */
-        values[k] = leaf_ref(array_leaves(pair->value)[k]);
+        values[k] = var_ref(array_leaves(pair->value)[k]);
     Operands all = { values, n, access_variable(index), access_variable(mask) };
     bool ok = write_lanes(s, pair, index, mask, &lanes);
     if (ok && !pair->components && array_count(pair->target) != n) {
@@ -273,9 +273,9 @@ static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
         }
     }
     for (size_t k = 0; k < n; k++)
-        leaf_unref(values[k]);
-    leaf_unref(all.index);
-    leaf_unref(all.mask);
+        var_unref(values[k]);
+    var_unref(all.index);
+    var_unref(all.mask);
     PyMem_Free(values);
     return ok;
 }

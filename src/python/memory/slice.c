@@ -40,10 +40,10 @@ static bool find_entry(const Slice *s, size_t size, size_t *entry)
 
 static bool read_leaf(const Slice *s, const Array *a, size_t i, void *entry)
 {
-    Leaf index = array_leaves(a)[i];
+    VarIndex index = array_leaves(a)[i];
     size_t offset;
     reads_note_whole(a);
-    if (!find_entry(s, index ? leaf_size(index) : 0, &offset))
+    if (!find_entry(s, index ? var_size(index) : 0, &offset))
         return false;
     if (!evaluate_read(index, offset, entry)) {
         error_from_core(s->access.operation, NULL, 0);
@@ -54,7 +54,7 @@ static bool read_leaf(const Slice *s, const Array *a, size_t i, void *entry)
 
 static PyObject *slice_jit(const Slice *s, Array *a)
 {
-    if (a->info->kind == KIND_LEAF) {
+    if (a->info->kind == KIND_FLAT) {
         uint64_t entry = 0;
         return read_leaf(s, a, 0, &entry)
                    ? convert_entry((VarType) a->info->entry, &entry)
@@ -64,8 +64,8 @@ static PyObject *slice_jit(const Slice *s, Array *a)
         &s->access.state->types[type_in_family(a->info, FAMILY_SCALAR)];
     Array *result = array_new_like(info, a);
     for (size_t i = 0; result && i < array_count(a); i++)
-        if (!leaf_is_empty(array_leaves(a)[i]))
-            leaf_schedule(array_leaves(a)[i]); /* one kernel for all */
+        if (!var_is_empty(array_leaves(a)[i]))
+            var_schedule(array_leaves(a)[i]); /* one kernel for all */
     for (size_t i = 0; result && i < array_count(result); i++)
         if (!read_leaf(s, a, i, (char *) array_data(result) + i * info->entry_size))
             Py_CLEAR(result);

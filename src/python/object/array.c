@@ -104,7 +104,7 @@ static void start_static(Array *a)
     const TypeInfo *info = a->info;
     a->data = inline_leaves(a);
     a->count = info->leaves;
-    memset(a->data, 0, (size_t) info->leaves * info->leaf_size);
+    memset(a->data, 0, (size_t) info->leaves * info->var_size);
 }
 
 /* A block for that many leaves; dynamic arrays and the tensors of drjit.scalar. */
@@ -113,7 +113,7 @@ static bool start_block(Array *a, size_t count)
     size_t bytes;
     a->count = 0;
     a->data = NULL;
-    if (__builtin_mul_overflow(count, a->info->leaf_size, &bytes) ||
+    if (__builtin_mul_overflow(count, a->info->var_size, &bytes) ||
         bytes > PY_SSIZE_T_MAX - sizeof(Block)) {
         PyErr_Format(PyExc_MemoryError, "%s: %zu entries exceed the address space",
                      a->info->name, count);
@@ -246,16 +246,16 @@ Array *array_new_like(const TypeInfo *info, const Array *like)
     return info->dynamic ? array_new_dynamic(info, array_count(like)) : array_new(info);
 }
 
-Array *array_new_leaf(const TypeInfo *info, Leaf leaf)
+Array *array_new_leaf(const TypeInfo *info, VarIndex var)
 {
     Array *a = allocate(info);
     if (!a) {
-        leaf_unref(leaf);
+        var_unref(var);
         return NULL;
     }
     a->data = inline_leaves(a);
     a->count = 1;
-    *(Leaf *) a->data = leaf;
+    *(VarIndex *) a->data = var;
     return a;
 }
 
@@ -314,32 +314,32 @@ Array *array_view(Array *parent, const TypeInfo *info, size_t first)
 
 /* ---------------------------------------------------------------- changing */
 
-void array_set_leaf(Array *a, size_t i, Leaf index)
+void array_set_leaf(Array *a, size_t i, VarIndex index)
 {
-    Leaf *leaf = &array_leaves(a)[i];
-    Leaf old = *leaf;
+    VarIndex *leaf = &array_leaves(a)[i];
+    VarIndex old = *leaf;
     *leaf = index;
-    leaf_unref(old);
+    var_unref(old);
 }
 
-Array *array_set_none(Array *a, int n, const Leaf *from)
+Array *array_set_none(Array *a, int n, const VarIndex *from)
 {
     for (size_t i = 0; a && a->info->jit && i < array_count(a); i++) {
-        Leaf leaf;
-        if (leaf_none(a->info, n, from, &leaf))
-            array_set_leaf(a, i, leaf);
+        VarIndex var;
+        if (var_none(a->info, n, from, &var))
+            array_set_leaf(a, i, var);
         else
             Py_CLEAR(a);
     }
     return a;
 }
 
-static void swap_leaves(Leaf *a, Leaf *b, size_t count)
+static void swap_leaves(VarIndex *a, VarIndex *b, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        Leaf leaf = a[i];
+        VarIndex var = a[i];
         a[i] = b[i];
-        b[i] = leaf;
+        b[i] = var;
     }
 }
 
@@ -348,7 +348,7 @@ static size_t storage_size(const Array *a)
 {
     if (!a->info->jit)
         return array_count(a);
-    return a->info->kind == KIND_LEAF ? leaf_size(array_leaf(a)) : 0;
+    return a->info->kind == KIND_FLAT ? var_size(array_var(a)) : 0;
 }
 
 /* The storage of a tensor, seen through a view, has as many entries as the shape
@@ -402,7 +402,7 @@ bool array_replace(Array *target, Array *source)
     } else if (info->jit) {
         swap_leaves(array_leaves(target), array_leaves(source), count);
     } else if (count) {
-        memcpy(array_data(target), array_data(source), count * info->leaf_size);
+        memcpy(array_data(target), array_data(source), count * info->var_size);
     }
     return true;
 }
@@ -416,10 +416,10 @@ Array *array_copy(const Array *a)
     if (a->info->jit) {
         for (size_t i = 0; i < count; i++) {
             array_leaves(copy)[i] = array_leaves(a)[i];
-            leaf_ref(array_leaves(a)[i]);
+            var_ref(array_leaves(a)[i]);
         }
     } else if (count) {
-        memcpy(copy->data, array_data(a), count * a->info->leaf_size);
+        memcpy(copy->data, array_data(a), count * a->info->var_size);
     }
     return copy;
 }
@@ -431,7 +431,7 @@ Array *array_duplicate(const Array *a)
         reads_note_copy(a, 0, array_count(a));
     for (size_t i = 0; copy && a->info->diff && a->info->jit && i < array_count(copy);
          i++)
-        array_set_leaf(copy, i, leaf_copied(array_leaves(a)[i]));
+        array_set_leaf(copy, i, var_copied(array_leaves(a)[i]));
     return copy;
 }
 
@@ -462,7 +462,7 @@ static void release_leaves(Array *a)
     }
     if (info->jit)
         for (size_t i = 0; i < a->count; i++)
-            leaf_unref(((Leaf *) a->data)[i]);
+            var_unref(((VarIndex *) a->data)[i]);
     if (a->data && (info->dynamic || (info->kind == KIND_TENSOR && !info->jit)))
         block_unref(a->data);
     if (info->kind != KIND_TENSOR)
@@ -504,8 +504,8 @@ void array_dealloc(PyObject *self)
     State *state = info->state;
     if (a->collected)
         PyObject_GC_UnTrack(self);
-    if (info->jit && info->kind == KIND_LEAF && !a->root) /* most of them */
-        leaf_unref(*(Leaf *) a->data);
+    if (info->jit && info->kind == KIND_FLAT && !a->root) /* most of them */
+        var_unref(*(VarIndex *) a->data);
     else
         release_leaves(a);
     if (!a->collected && info->py == cls && info->free_count < FREE_LIST_LIMIT) {

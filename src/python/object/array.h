@@ -9,8 +9,9 @@
  *                    exported buffers (drjit.scalar)
  *     TensorXf       one leaf (drjit.scalar: a block of entries) and a shape
  *
- * A leaf is a Leaf (just-in-time backends) or an entry in memory (drjit.scalar). Leaves
- * of nested arrays follow each other in row-major order. A view's root is never a view.
+ * A leaf is a VarIndex (just-in-time backends) or an entry in memory (drjit.scalar).
+ * Leaves of nested arrays follow each other in row-major order. A view's root is never
+ * a view.
  * The number of leaves of an array never shrinks, so a view stays within its root.
  * There is one view of a part as long as it lives (view.h). The GIL guards all fields.
  *
@@ -22,7 +23,7 @@
 #ifndef PYTHON_ARRAY_H
 #define PYTHON_ARRAY_H
 
-#include "python/object/leaf.h"
+#include "python/object/var.h"
 #include "python/object/state.h"
 
 typedef struct Array {
@@ -41,7 +42,7 @@ enum { TENSOR_INLINE_DIMS = 4, TENSOR_MAX_DIMS = 32 };
 
 typedef struct Tensor {
     Array array;
-    Leaf leaf;          /* jit only; array.data points here */
+    VarIndex leaf;          /* jit only; array.data points here */
     size_t ndim;
     size_t *extents;    /* as numbers: see extent.h. In 'small' or PyMem memory */
     JitSize *sizes;     /* of a recording, one for each axis; PyMem memory or NULL */
@@ -51,7 +52,7 @@ typedef struct Tensor {
 /* ---- making arrays. All leaves start as empty (jit) or zero (scalar). NULL:
  * exception. */
 
-/** A static type, or a LEAF of a jit family. */
+/** A static type, or a FLAT of a jit family. */
 Array *array_new(const TypeInfo *info);
 /** ArrayX...: 'count' leaves. */
 Array *array_new_dynamic(const TypeInfo *info, size_t count);
@@ -61,7 +62,7 @@ Array *array_new_tensor(const TypeInfo *info, size_t ndim, const size_t *shape);
  *  differ in entry type and family. */
 Array *array_new_like(const TypeInfo *info, const Array *like);
 /** One leaf of a jit family, which is stolen, also on failure. */
-Array *array_new_leaf(const TypeInfo *info, Leaf leaf);
+Array *array_new_leaf(const TypeInfo *info, VarIndex leaf);
 /** An empty object of a user's subclass (tp_alloc; __init__ is not called). */
 Array *array_new_subclass(PyTypeObject *cls, const TypeInfo *info, const Array *like);
 
@@ -91,7 +92,7 @@ static inline void *array_own(const Array *root)
 /** The first leaf; valid until Python code runs or the array is changed. */
 static inline void *array_data(const Array *a)
 {
-    return a->root ? (char *) array_own(a->root) + a->offset * a->info->leaf_size
+    return a->root ? (char *) array_own(a->root) + a->offset * a->info->var_size
                    : array_own(a);
 }
 
@@ -101,20 +102,20 @@ static inline size_t array_count(const Array *a)
     return a->root && a->info->dynamic ? a->root->count : a->count;
 }
 
-static inline Leaf *array_leaves(const Array *a)
+static inline VarIndex *array_leaves(const Array *a)
 {
-    return (Leaf *) array_data(a);
+    return (VarIndex *) array_data(a);
 }
 
 /** The same for the shortest way: NULL if some thread sees other leaves. */
-static inline const Leaf *array_plain_leaves(const Array *a)
+static inline const VarIndex *array_plain_leaves(const Array *a)
 {
     const Array *root = a->root ? a->root : a;
-    return root->overlaid ? NULL : (const Leaf *) root->data + a->offset;
+    return root->overlaid ? NULL : (const VarIndex *) root->data + a->offset;
 }
 
-/** The only leaf of a LEAF or jit tensor. */
-static inline Leaf array_leaf(const Array *a)
+/** The only leaf of a FLAT or jit tensor. */
+static inline VarIndex array_var(const Array *a)
 {
     return *array_leaves(a);
 }
@@ -122,7 +123,7 @@ static inline Leaf array_leaf(const Array *a)
 /** Its variable, for control flow. */
 static inline uint32_t array_index(const Array *a)
 {
-    return leaf_index(array_leaf(a));
+    return var_jit(array_var(a));
 }
 
 static inline Tensor *array_tensor(Array *a)
@@ -157,12 +158,12 @@ bool array_set_shape(Array *tensor, size_t ndim, const size_t *shape);
 /** Say which sizes its extents are (0: just numbers); see extent.h. */
 bool array_set_sizes(Array *tensor, const JitSize *sizes);
 
-/** Set leaf i of a jit array; 'leaf' is stolen, the previous one released. */
-void array_set_leaf(Array *a, size_t i, Leaf leaf);
-/** Leaves without entries (leaf_none()), made of n others. NULL is passed on; on
+/** Set variable i of a jit array; 'var' is stolen, the previous one released. */
+void array_set_leaf(Array *a, size_t i, VarIndex var);
+/** Leaves without entries (var_none()), made of n others. NULL is passed on; on
  *  failure the core's error is set, and the array released. In drjit.scalar nothing
  *  happens. */
-Array *array_set_none(Array *a, int n, const Leaf *from);
+Array *array_set_none(Array *a, int n, const VarIndex *from);
 
 /** Move the leaves (and the shape) of 'source' into 'target', which keeps its identity;
  *  both have the same info. Source is left empty. Into a view the leaves go to the

@@ -4,55 +4,56 @@
 #include "python/object/evaluate.h"
 
 #include "python/object/error.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
-bool evaluate_read(Leaf index, size_t offset, void *entry)
+bool evaluate_read(VarIndex index, size_t offset, void *entry)
 {
     bool ok;
-    leaf_ref(index);
-    WAIT_BEGIN_IF(!leaf_at_hand(index))
-    ok = leaf_read(index, offset, entry);
-    leaf_unref(index);
-    WAIT_END
+    var_ref(index);
+    GIL_RELEASE_BEGIN_IF(!var_at_hand(index))
+    ok = var_read(index, offset, entry);
+    var_unref(index);
+    GIL_RELEASE_END
     return ok;
 }
 
 /* Beside the caller's reference there is one while waiting. 'moves': what is wanted is
  * a copy that the host can read. */
-static bool evaluate_memory(Leaf index, bool moves, bool lend, Leaf *evaluated,
+static bool evaluate_memory(VarIndex index, bool moves, bool lend, VarIndex *evaluated,
                             void **data)
 {
     *evaluated = 0;
     *data = NULL;
-    if (leaf_is_empty(index))
+    if (var_is_empty(index))
         return true;
-    leaf_ref(index);
-    WAIT_BEGIN_IF(!leaf_at_hand(index))
-    const Leaf there =
-        moves ? leaf_migrate(index, type_backend_at(PLACE_HOST)) : index;
+    var_ref(index);
+    GIL_RELEASE_BEGIN_IF(!var_at_hand(index))
+    const VarIndex there =
+        moves ? var_migrate(index, type_backend_at(PLACE_HOST)) : index;
     if (there)
-        *evaluated = lend ? leaf_lend(there, moves ? 1 : 2, data)
-                          : leaf_data(there, data);
+        *evaluated = lend ? var_lend(there, moves ? 1 : 2, data)
+                          : var_data(there, data);
     if (moves)
-        leaf_unref(there);
+        var_unref(there);
     if (*evaluated && !jit_sync_thread()) {
         if (lend)
-            leaf_gather_whole_back(*evaluated);
+            var_gather_whole_back(*evaluated);
         else
-            leaf_unref(*evaluated);
+            var_unref(*evaluated);
         *evaluated = 0;
     }
-    leaf_unref(index);
-    WAIT_END
+    var_unref(index);
+    GIL_RELEASE_END
     return *evaluated;
 }
 
-bool evaluate_data(const TypeInfo *info, Leaf index, Leaf *evaluated, void **data)
+bool evaluate_data(const TypeInfo *info, VarIndex index, VarIndex *evaluated,
+                   void **data)
 {
     return evaluate_memory(index, info->place != PLACE_HOST, false, evaluated, data);
 }
 
-bool evaluate_lend(const TypeInfo *info, Leaf index, bool host, Leaf *evaluated,
+bool evaluate_lend(const TypeInfo *info, VarIndex index, bool host, VarIndex *evaluated,
                    void **data)
 {
     const bool moves = host && info->place != PLACE_HOST;
@@ -64,22 +65,22 @@ bool evaluate_scheduled(void)
     if (!jit_eval_pending())
         return true;
     bool ok;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = jit_eval();
-    WAIT_END
+    GIL_RELEASE_END
     return ok;
 }
 
-static bool evaluate_writes_into_leaf(Leaf leaf)
+static bool evaluate_writes_into_leaf(VarIndex var)
 {
     bool ok;
-    if (!leaf || leaf_peek_state(leaf) != VarStateDirty)
+    if (!var || var_peek_state(var) != VarStateDirty)
         return true;
-    leaf_ref(leaf);
-    WAIT_BEGIN
-    ok = leaf_eval_writes(leaf);
-    leaf_unref(leaf);
-    WAIT_END
+    var_ref(var);
+    GIL_RELEASE_BEGIN
+    ok = var_eval_writes(var);
+    var_unref(var);
+    GIL_RELEASE_END
     return ok;
 }
 
@@ -94,28 +95,28 @@ bool evaluate_writes_into(const char *operation, PyObject *const *args, Py_ssize
     return true;
 }
 
-Leaf evaluate_call(Leaf (*function)(Leaf index, void *argument), Leaf index,
-                   void *argument)
+VarIndex evaluate_call(VarIndex (*function)(VarIndex index, void *argument),
+                       VarIndex index, void *argument)
 {
-    Leaf result;
-    leaf_ref(index);
-    WAIT_BEGIN
+    VarIndex result;
+    var_ref(index);
+    GIL_RELEASE_BEGIN
     result = function(index, argument);
-    leaf_unref(index);
-    WAIT_END
+    var_unref(index);
+    GIL_RELEASE_END
     return result;
 }
 
-Leaf evaluate_command(Leaf (*function)(Leaf index, void *argument), Leaf index,
-                      Leaf second, void *argument)
+VarIndex evaluate_command(VarIndex (*function)(VarIndex index, void *argument),
+                          VarIndex index, VarIndex second, void *argument)
 {
-    Leaf result;
-    leaf_ref(index);
-    leaf_ref(second);
-    WAIT_BEGIN_IF(!leaf_at_hand(index) || (second && !leaf_at_hand(second)))
+    VarIndex result;
+    var_ref(index);
+    var_ref(second);
+    GIL_RELEASE_BEGIN_IF(!var_at_hand(index) || (second && !var_at_hand(second)))
     result = function(index, argument);
-    leaf_unref(index);
-    leaf_unref(second);
-    WAIT_END
+    var_unref(index);
+    var_unref(second);
+    GIL_RELEASE_END
     return result;
 }

@@ -9,18 +9,19 @@
 #include "python/object/array.h"
 
 /** Read one entry of a variable. False: the core's error is set. */
-bool evaluate_read(Leaf index, size_t offset, void *entry);
+bool evaluate_read(VarIndex index, size_t offset, void *entry);
 
 /** Evaluate a variable of arrays of this type and wait: '*evaluated' (new reference) is
  *  the variable with the data, or a copy of it if the host cannot read these; the
  *  pointer is to its first entry and valid while that reference is held. An empty
  *  variable gives NULL and index 0. False: the core's error is set. */
-bool evaluate_data(const TypeInfo *info, Leaf index, Leaf *evaluated, void **data);
+bool evaluate_data(const TypeInfo *info, VarIndex index, VarIndex *evaluated,
+                   void **data);
 
 /** The same for memory that others write to, which those that read the variable do not
- *  see: leaf_gather_whole_back() drops the reference. If not 'host', it is where the
+ *  see: var_gather_whole_back() drops the reference. If not 'host', it is where the
  *  variable has it. */
-bool evaluate_lend(const TypeInfo *info, Leaf index, bool host, Leaf *evaluated,
+bool evaluate_lend(const TypeInfo *info, VarIndex index, bool host, VarIndex *evaluated,
                    void **data);
 
 /** Evaluate all that is scheduled. False: the core's error is set. */
@@ -39,12 +40,12 @@ static inline bool evaluate_writes(const char *operation, PyObject *const *args,
 
 /** Any core function that takes a variable and may evaluate, for example a reduction:
  *  function(index, argument) without the GIL. */
-Leaf evaluate_call(Leaf (*function)(Leaf index, void *argument), Leaf index,
-                   void *argument);
+VarIndex evaluate_call(VarIndex (*function)(VarIndex index, void *argument),
+                       VarIndex index, void *argument);
 
 /** The same for a function that does nothing but give the core one command, which reads
  *  the leaf and a second one (or 0): it keeps the GIL where that does not take long. */
-Leaf evaluate_command(Leaf (*function)(Leaf index, void *argument), Leaf index,
-                      Leaf second, void *argument);
+VarIndex evaluate_command(VarIndex (*function)(VarIndex index, void *argument),
+                          VarIndex index, VarIndex second, void *argument);
 
 #endif

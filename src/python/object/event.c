@@ -5,7 +5,7 @@
 
 #include "python/object/arguments.h"
 #include "python/object/error.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 typedef struct Event {
     PyObject_HEAD
@@ -84,9 +84,9 @@ static PyObject *wait(PyObject *self, PyObject *unused)
     bool ok;
     if (!e->recorded)
         Py_RETURN_NONE;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     ok = jit_event_wait(e->event);
-    WAIT_END
+    GIL_RELEASE_END
     if (!ok)
         return error_from_core("Event.wait", NULL, 0);
     Py_RETURN_NONE;
@@ -107,9 +107,9 @@ static PyObject *elapsed_time(PyObject *self, PyObject *other)
         return NULL;
     double milliseconds;
     jit_error_clear();
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     milliseconds = jit_event_elapsed_time(start->event, end->event);
-    WAIT_END
+    GIL_RELEASE_END
     if (jit_error() != JIT_OK)
         return error_from_core("Event.elapsed_time", NULL, 0);
     return PyFloat_FromDouble(milliseconds);

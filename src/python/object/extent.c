@@ -41,9 +41,9 @@ bool extent_argument(const char *function, const char *name, PyObject *value,
     return arguments_count(function, name, value, &extent->n);
 }
 
-Extent extent_of_leaf(Leaf leaf, size_t n)
+Extent extent_of_leaf(VarIndex var, size_t n)
 {
-    return checked(n, leaf ? size_of_variable(leaf) : 0);
+    return checked(n, var ? size_of_variable(var) : 0);
 }
 
 PyObject *extent_object(State *state, Extent extent)
@@ -133,26 +133,26 @@ size_t extent_next(Extent extent)
 }
 
 /* The number of entries that a literal has. */
-static Leaf extent_variable(JitBackend backend, Extent extent)
+static VarIndex extent_variable(JitBackend backend, Extent extent)
 {
-    const Leaf like = leaf_entries(backend, extent_next(extent));
-    const Leaf variable = like ? leaf_opaque_width(like) : 0;
-    leaf_unref(like);
+    const VarIndex like = var_of_size(backend, extent_next(extent));
+    const VarIndex variable = like ? var_opaque_width(like) : 0;
+    var_unref(like);
     return variable;
 }
 
-Leaf extent_times(JitBackend backend, Extent extent, size_t factor)
+VarIndex extent_times(JitBackend backend, Extent extent, size_t factor)
 {
     if (factor == 0)
-        return leaf_u32(backend, 0);
+        return var_u32(backend, 0);
     if (!extent.size || !size_is_general())
-        return leaf_u32(backend, (uint32_t) (extent_number(extent) * factor));
-    const Leaf one = extent_variable(backend, extent);
-    const Leaf times = one && factor != 1 ? leaf_u32(backend, (uint32_t) factor) : 0;
-    const Leaf result = times ? leaf_op(JitOpMul, 2, (Leaf[]) { one, times })
-                        : factor == 1 ? leaf_ref(one) : 0;
-    leaf_unref(one);
-    leaf_unref(times);
+        return var_u32(backend, (uint32_t) (extent_number(extent) * factor));
+    const VarIndex one = extent_variable(backend, extent);
+    const VarIndex times = one && factor != 1 ? var_u32(backend, (uint32_t) factor) : 0;
+    const VarIndex result = times ? var_op(JitOpMul, 2, (VarIndex[]) { one, times })
+                        : factor == 1 ? var_ref(one) : 0;
+    var_unref(one);
+    var_unref(times);
     return result;
 }
 

@@ -42,7 +42,7 @@ bool extent_read(PyObject *object, Py_ssize_t *value, Extent *extent);
 bool extent_argument(const char *function, const char *name,
                      PyObject *value, Extent *extent);
 /** The size of a variable with n entries, as an extent. */
-Extent extent_of_leaf(Leaf leaf, size_t n);
+Extent extent_of_leaf(VarIndex var, size_t n);
 /** The integer, or object that is one, of Python (new reference). */
 PyObject *extent_object(State *state, Extent extent);
 
@@ -65,7 +65,7 @@ size_t extent_next(Extent extent);
 /** The number times another one (modulo 2^32) as a UInt32 variable for kernels to
  *  compute with: a literal, or one in memory if that is a size and the recording is
  *  general (size_is_general()). 0: the core's error is set. */
-Leaf extent_times(JitBackend backend, Extent extent, size_t factor);
+VarIndex extent_times(JitBackend backend, Extent extent, size_t factor);
 
 /* ---- all of a tensor, or of a shape */
 

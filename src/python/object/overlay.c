@@ -12,7 +12,7 @@
 
 typedef struct Entry {
     Array *array; /* strong, never a view; NULL: free */
-    Leaf *leaves;
+    VarIndex *leaves;
     size_t count;
     /* Of a tensor, what it is to have again. */
     bool shaped;
@@ -107,14 +107,14 @@ static Entry *add(Overlay *o, Array *root)
 {
     Entry *entry = &o->entries[o->count];
     const size_t count = array_count(root);
-    entry->leaves = PyMem_Calloc(count + 1, sizeof(Leaf));
+    entry->leaves = PyMem_Calloc(count + 1, sizeof(VarIndex));
     if (!entry->leaves) {
         PyErr_NoMemory();
         return NULL;
     }
     entry->count = count;
     for (size_t i = 0; i < count; i++)
-        entry->leaves[i] = leaf_ref(array_leaves(root)[i]);
+        entry->leaves[i] = var_ref(array_leaves(root)[i]);
     o->slots[slot_of(o, root)] = (uint32_t) ++o->count;
     entry->array = (Array *) Py_NewRef((PyObject *) root);
     return entry;
@@ -136,10 +136,10 @@ static bool put(Overlay *o, Array *array, const Array *source)
     if (!entry && !(entry = add(o, root)))
         return false;
     for (size_t i = 0; i < array_count(source); i++) {
-        Leaf *leaf = &entry->leaves[first + i];
-        const Leaf before = *leaf;
-        *leaf = leaf_ref(array_leaves(source)[i]);
-        leaf_unref(before);
+        VarIndex *leaf = &entry->leaves[first + i];
+        const VarIndex before = *leaf;
+        *leaf = var_ref(array_leaves(source)[i]);
+        var_unref(before);
     }
     return array->info->kind != KIND_TENSOR || array->root || entry->shaped ||
            take_shape(entry, source);
@@ -162,7 +162,7 @@ static void destroy(Overlay *o)
         if (entry->shaped)
             give_shape(entry);
         for (size_t k = 0; k < entry->count; k++)
-            leaf_unref(entry->leaves[k]);
+            var_unref(entry->leaves[k]);
         PyMem_Free(entry->leaves);
         entry->array->overlaid = is_overlaid(entry->array);
         Py_DECREF((PyObject *) entry->array);

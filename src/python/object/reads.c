@@ -118,28 +118,28 @@ static Read read_of(const Array *array, size_t i)
 {
     const Array *root = root_of(array);
     if (root->inner)
-        return (Read){ .number = leaf_name(array_leaves(array)[i]) };
+        return (Read){ .number = var_number(array_leaves(array)[i]) };
     return (Read){ .root = (Array *) root, .number = array->offset + i };
 }
 
 static bool is_state(const Reads *reads, uint32_t number)
 {
     for (size_t i = 0; i < reads->state_count; i++)
-        if (leaf_name(reads->states[i]) == number)
+        if (var_number(reads->states[i]) == number)
             return true;
     return false;
 }
 
 /* Can a variable be an array that is written to later on? */
-static bool may_be_target(Leaf leaf, bool literals)
+static bool may_be_target(VarIndex var, bool literals)
 {
-    const VarState state = leaf_peek_state(leaf);
+    const VarState state = var_peek_state(var);
     if (state == VarStateLiteral)
         return literals;
     if (state != VarStateSymbolic && state != VarStateUnevaluated)
         return true;
     const Reads *reads = innermost;
-    while (reads && !is_state(reads, leaf_name(leaf)))
+    while (reads && !is_state(reads, var_number(var)))
         reads = reads->outer;
     return reads;
 }
@@ -160,8 +160,8 @@ static void note(const Array *array, bool literals)
         return;
     const bool inner = root_of(array)->inner;
     for (size_t i = 0; i < array_count(array); i++) {
-        const Leaf leaf = array_leaves(array)[i];
-        if (!leaf_is_empty(leaf) && (!inner || may_be_target(leaf, literals)))
+        const VarIndex var = array_leaves(array)[i];
+        if (!var_is_empty(var) && (!inner || may_be_target(var, literals)))
             note_leaf(array, i);
     }
 }
@@ -171,8 +171,8 @@ void reads_note_copied(const Array *array, size_t first, size_t count)
     if (!innermost || !array->info->jit || root_of(array)->inner)
         return;
     for (size_t i = first; i < first + count; i++) {
-        const Leaf leaf = array_leaves(array)[i];
-        if (!leaf_is_empty(leaf) && !may_be_target(leaf, false))
+        const VarIndex var = array_leaves(array)[i];
+        if (!var_is_empty(var) && !may_be_target(var, false))
             note_leaf(array, i);
     }
 }
@@ -192,10 +192,10 @@ void reads_note_operands(PyObject *const *objects, Py_ssize_t n)
     }
 }
 
-void reads_note_state(Leaf state, const Array *array, size_t i)
+void reads_note_state(VarIndex state, const Array *array, size_t i)
 {
     const Read *found =
-        innermost && array->info->jit ? find(innermost, NULL, leaf_name(state)) : NULL;
+        innermost && array->info->jit ? find(innermost, NULL, var_number(state)) : NULL;
     if (!found || i >= array_count(array) || !array_leaves(array)[i])
         return;
     Read read = read_of(array, i);
@@ -221,10 +221,10 @@ bool reads_check_write(const char *operation, const Array *target)
         return true;
     for (const Reads *reads = innermost; in_recorded(reads); reads = reads->outer)
         for (size_t i = 0; i < array_count(target); i++) {
-            const Leaf leaf = array_leaves(target)[i];
+            const VarIndex var = array_leaves(target)[i];
             const Read *read = find(reads, root_of(target), target->offset + i);
-            if (!read && !leaf_is_empty(leaf))
-                read = find(reads, NULL, leaf_name(leaf));
+            if (!read && !var_is_empty(var))
+                read = find(reads, NULL, var_number(var));
             if (read)
                 return fail(operation, read);
         }

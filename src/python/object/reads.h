@@ -22,7 +22,7 @@ typedef struct Read Read;
 typedef struct Reads {
     struct Reads *outer; /* of the same thread */
     bool recorded;       /* of a recorded loop, which must not write to what it reads */
-    const Leaf *states;  /* its placeholders, while the body runs; borrowed */
+    const VarIndex *states;  /* its placeholders, while the body runs; borrowed */
     size_t state_count;
     Read *entries;       /* in no order */
     size_t count, capacity;
@@ -58,7 +58,7 @@ static inline void reads_note_copy(const Array *array, size_t first, size_t coun
 }
 /** The innermost loop has ended, whose state 'state' leaf i of this array was: code
  *  that has read the state has read the array. */
-void reads_note_state(Leaf state, const Array *array, size_t i);
+void reads_note_state(VarIndex state, const Array *array, size_t i);
 
 /** Has the body read an array from outside, as this object? */
 bool reads_has(const Reads *reads, PyObject *object);

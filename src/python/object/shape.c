@@ -15,10 +15,10 @@ static bool find_width(const Array *a, bool peek, size_t *width)
         return true;
     bool wide = false;
     for (size_t i = 0; i < n; i++) {
-        const Leaf index = array_leaves(a)[i];
+        const VarIndex index = array_leaves(a)[i];
         size_t size = 0;
         if (index)
-            size = peek ? leaf_peek_size(index) : leaf_size(index);
+            size = peek ? var_peek_size(index) : var_size(index);
         if (size != 1 && wide && size != *width)
             return false;
         if (size != 1 || !wide)
@@ -48,19 +48,19 @@ bool shape_peek(Array *a, size_t *width, const char *operation)
     return get_width(a, true, width, operation);
 }
 
-Leaf shape_widest(const Array *a, size_t width)
+VarIndex shape_widest(const Array *a, size_t width)
 {
     const bool records = size_is_recording();
-    Leaf found = 0;
+    VarIndex found = 0;
     for (size_t i = 0; a->info->jit && i < array_count(a); i++) {
-        const Leaf leaf = array_leaves(a)[i];
-        if (!leaf || leaf_peek_size(leaf) != width)
+        const VarIndex var = array_leaves(a)[i];
+        if (!var || var_peek_size(var) != width)
             continue;
         if (!records)
-            return leaf;
+            return var;
         if (found && width > 1) /* that both are so wide is assumed from now on */
-            size_compare(JitSizeEqual, size_of_variable(found), size_of_variable(leaf));
-        found = found ? found : leaf;
+            size_compare(JitSizeEqual, size_of_variable(found), size_of_variable(var));
+        found = found ? found : var;
     }
     return found;
 }

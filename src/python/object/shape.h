@@ -15,7 +15,7 @@ bool shape_width(Array *a, size_t *width, const char *operation);
 bool shape_peek(Array *a, size_t *width, const char *operation);
 
 /** A leaf with 'width' entries, 0: there is none. */
-Leaf shape_widest(const Array *a, size_t width);
+VarIndex shape_widest(const Array *a, size_t width);
 
 /** The extents, lanes included. False: RuntimeError if ragged. */
 bool shape_get(Array *a, Extents *shape, const char *operation);

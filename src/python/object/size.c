@@ -59,9 +59,9 @@ bool size_is_known(JitSize handle)
     return known;
 }
 
-JitSize size_of_variable(Leaf leaf)
+JitSize size_of_variable(VarIndex var)
 {
-    const JitSize handle = size_is_recording() ? jit_freeze_size(leaf_index(leaf)) : 0;
+    const JitSize handle = size_is_recording() ? jit_freeze_size(var_jit(var)) : 0;
     if (!handle && size_is_recording())
         size_pin_all();
     return without_error(handle);
@@ -77,9 +77,9 @@ JitSize size_number(size_t number)
     return number > INT64_MAX ? 0 : size_constant((int64_t) number);
 }
 
-Leaf size_leaf(JitBackend backend, JitSize handle)
+VarIndex size_leaf(JitBackend backend, JitSize handle)
 {
-    return leaf_of(jit_freeze_size_var(backend, handle));
+    return var_of(jit_freeze_size_var(backend, handle));
 }
 
 JitSize size_combine(JitSizeOp op, JitSize a, JitSize b)
@@ -211,11 +211,11 @@ PyObject *size_object(State *state, JitSize handle, size_t number)
     return handle ? make(state, handle) : PyLong_FromSize_t(number);
 }
 
-PyObject *size_of_leaf(State *state, Leaf leaf, size_t lanes)
+PyObject *size_of_leaf(State *state, VarIndex var, size_t lanes)
 {
-    if (!leaf || leaf_peek_size(leaf) != lanes || !size_is_recording())
+    if (!var || var_peek_size(var) != lanes || !size_is_recording())
         return PyLong_FromSize_t(lanes);
-    const JitSize handle = jit_freeze_size(leaf_index(leaf));
+    const JitSize handle = jit_freeze_size(var_jit(var));
     return handle ? make(state, handle) : error_from_core(NULL, NULL, 0);
 }
 

@@ -15,7 +15,7 @@
 bool size_bind(State *state);
 /** The size of a variable: one of these while a function is being recorded, else an
  *  int. NULL: exception. */
-PyObject *size_of_leaf(State *state, Leaf leaf, size_t lanes);
+PyObject *size_of_leaf(State *state, VarIndex var, size_t lanes);
 /** The same of a handle, 0: an int. */
 PyObject *size_object(State *state, JitSize handle, size_t number);
 /** The thread begins to record: 'numbers' says that there are to be ints instead, which
@@ -43,11 +43,11 @@ bool size_is_known(JitSize handle);
 /** Do kernels read sizes that they compute with? If not, the recording is bound to
  *  these. */
 bool size_is_general(void);
-JitSize size_of_variable(Leaf leaf);
+JitSize size_of_variable(VarIndex var);
 JitSize size_number(size_t number);
 JitSize size_constant(int64_t value);
 /** It as an Int64 in memory. 0: the core's error is set. */
-Leaf size_leaf(JitBackend backend, JitSize handle);
+VarIndex size_leaf(JitBackend backend, JitSize handle);
 JitSize size_combine(JitSizeOp op, JitSize a, JitSize b);
 /** It is assumed that a relation stays as it is. False: that is not possible. */
 bool size_compare(JitSizeRelation relation, JitSize a, JitSize b);

@@ -41,7 +41,7 @@ struct State {
     PyTypeObject *local;            /* local arrays of drjit._flow.regions */
     PyTypeObject *operand;          /* foreign arrays in operations: operand.h */
     PyTypeObject *operation;        /* custom operations in the graph: custom.h */
-    PyTypeObject *outline;          /* of inputs: outline.h */
+    PyTypeObject *input_spec;          /* of inputs: input_spec.h */
     PyTypeObject *snapshot;         /* inputs of frozen functions: frozen.h */
     PyTypeObject *frozen;           /* their recordings */
     PyTypeObject *reads;            /* what else they read: reads.h */

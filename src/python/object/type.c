@@ -213,7 +213,7 @@ static uint16_t leaf_count(const TypeInfo *info)
 static uint16_t value_type(const TypeInfo *info)
 {
     if (info->ndim == 0)
-        return info->id; /* a LEAF or a TENSOR */
+        return info->id; /* a FLAT or a TENSOR */
     if (info->ndim == 1)
         return info->leaf;
     return type_find(info->family, KIND_ARRAY, info->ndim - 1, info->dims + 1,
@@ -248,23 +248,23 @@ static bool fill(State *state, Family family, int shape, int entry)
     t->entry_size = (uint8_t) type_entry_size(type);
     t->jit = family_row(family);
     t->diff = family_is_diff(family);
-    t->leaf_size = t->jit ? sizeof(Leaf) : t->entry_size;
+    t->var_size = t->jit ? sizeof(VarIndex) : t->entry_size;
     t->ndim = s->ndim;
     memcpy(t->dims, s->dims, sizeof(t->dims));
     t->dynamic = s->ndim && s->dims[0] == DYNAMIC;
     t->leaves = leaf_count(t);
     if (t->jit && !t->dynamic && t->kind <= KIND_ARRAY)
-        t->shortcut = 1u << t->entry << (t->kind == KIND_LEAF ? 0 : SHORT_ARRAY_SHIFT);
-    t->leaf = type_find(family, KIND_LEAF, 0, NULL, type);
+        t->shortcut = 1u << t->entry << (t->kind == KIND_FLAT ? 0 : SHORT_ARRAY_SHIFT);
+    t->leaf = type_find(family, KIND_FLAT, 0, NULL, type);
     t->value = value_type(t);
     t->array = plain_array_type(t);
     Kind mask_kind =
-        s->kind == KIND_TENSOR || s->kind == KIND_LEAF ? s->kind : KIND_ARRAY;
+        s->kind == KIND_TENSOR || s->kind == KIND_FLAT ? s->kind : KIND_ARRAY;
     t->mask = type_find(family, mask_kind, s->ndim, s->dims, VarTypeBool);
 
     const char *module = module_of(family);
     const char *suffix =
-        s->kind == KIND_LEAF ? entries[entry].leaf : entries[entry].suffix;
+        s->kind == KIND_FLAT ? entries[entry].leaf : entries[entry].suffix;
     size_t size = strlen(module) + strlen(s->prefix) + strlen(suffix) + 2;
     char *name = PyMem_Malloc(size);
     if (!name) {
@@ -410,7 +410,7 @@ static PyObject *meta_text(const TypeInfo *t)
 static void write_doc(const TypeInfo *t, char *text, size_t size)
 {
     static const char *const kinds[KIND_COUNT] = {
-        [KIND_LEAF] = "An array of %s entries, of any length%s.",
+        [KIND_FLAT] = "An array of %s entries, of any length%s.",
         [KIND_ARRAY] = "A nested array of %s entries with the shape (%s).",
         [KIND_MATRIX] = "A matrix of %s entries with the shape (%s), row by row.",
         [KIND_COMPLEX] = "Complex numbers of %s parts with the shape (%s): real part, "
@@ -421,7 +421,7 @@ static void write_doc(const TypeInfo *t, char *text, size_t size)
     };
     char shape[SHAPE_TEXT], what[128];
     write_shape(t, shape);
-    if (t->kind == KIND_LEAF)
+    if (t->kind == KIND_FLAT)
         shape[0] = 0;
     snprintf(what, sizeof(what), kinds[t->kind], type_entry_name(t->entry), shape);
     snprintf(text, size,
@@ -437,7 +437,7 @@ static int basic_size(const TypeInfo *t)
 {
     if (t->kind == KIND_TENSOR)
         return (int) sizeof(Tensor);
-    size_t bytes = (size_t) t->leaves * t->leaf_size;
+    size_t bytes = (size_t) t->leaves * t->var_size;
     return (int) (sizeof(Array) + (bytes + 7) / 8 * 8);
 }
 
@@ -482,7 +482,7 @@ static bool make_class(State *state, TypeInfo *t)
 
 static bool is_leaf_of_scalar(const TypeInfo *t)
 {
-    return !t->jit && t->kind == KIND_LEAF;
+    return !t->jit && t->kind == KIND_FLAT;
 }
 
 static bool make_classes(State *state, Family family)

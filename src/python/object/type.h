@@ -5,7 +5,7 @@
  * types (promotion, mask type, value type, ...) are table look-ups. The Python classes
  * of a family are made when its module is first touched (type_touch_family), or the
  * first array of it is made (type_class); until then the descriptors exist with 'py'
- * NULL. The LEAF rows of drjit.scalar never have a class: they stand for Python's bool,
+ * NULL. The FLAT rows of drjit.scalar never have a class: they stand for Python's bool,
  * int and float with a given entry type.
  */
 #ifndef PYTHON_TYPE_H
@@ -18,7 +18,7 @@
 typedef struct State State;
 
 typedef enum Kind {
-    KIND_LEAF,       /* Float: one variable; of drjit.scalar: a Python number */
+    KIND_FLAT,       /* Float: one variable; of drjit.scalar: a Python number */
     KIND_ARRAY,      /* Array3f, ArrayXf, Array33f */
     KIND_MATRIX,     /* Matrix3f: row major */
     KIND_COMPLEX,    /* (real, imag) */
@@ -42,7 +42,7 @@ enum { SHORT_ARRAY_SHIFT = 16 };
 
 typedef struct TypeInfo {
     State *state;
-    PyTypeObject *py;       /* NULL: family not touched yet, or LEAF of drjit.scalar */
+    PyTypeObject *py;       /* NULL: family not touched yet, or FLAT of drjit.scalar */
     const char *name;       /* "drjit.llvm.Array3f"; static storage of the state */
     uint16_t id;
     uint8_t family;         /* Family */
@@ -51,19 +51,19 @@ typedef struct TypeInfo {
     uint8_t place;          /* where its memory is, as in backends.def */
     uint8_t entry;          /* VarType of the entries */
     uint8_t entry_size;     /* of an entry in memory, in bytes */
-    uint8_t leaf_size; /* bytes a leaf takes in an Array: 8 if jit, else entry_size */
+    uint8_t var_size; /* bytes a leaf takes in an Array: 8 if jit, else entry_size */
     bool jit;
     bool diff;              /* has derivatives: each type of such a family */
     bool dynamic;           /* ArrayX...: the first extent is given by each array */
-    int8_t ndim;            /* extents over leaves (0 for LEAF and TENSOR) */
+    int8_t ndim;            /* extents over leaves (0 for FLAT and TENSOR) */
     int8_t dims[3];
     uint16_t leaves; /* number of leaves; 0 for dynamic types; 1 for a jit TENSOR */
-    uint16_t leaf;          /* id of the LEAF with the same entry type, same family */
-    uint16_t value; /* id of self[i]; for a TENSOR its own id; for a LEAF itself */
+    uint16_t leaf;          /* id of the FLAT with the same entry type, same family */
+    uint16_t value; /* id of self[i]; for a TENSOR its own id; for a FLAT itself */
     uint16_t mask;          /* id of the mask type: comparison results */
     uint32_t shortcut; /* see SHORT_ARRAY_SHIFT; 0: all operators go the long way */
     uint16_t array; /* id of array_t: plain array of the same shape; for a TENSOR
-                               its 1D storage (jit: LEAF, scalar: ArrayX) */
+                               its 1D storage (jit: FLAT, scalar: ArrayX) */
     /* Dead objects of exactly this class, chained through Array.data. They keep their
        references to it. */
     void *free_list;

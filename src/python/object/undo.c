@@ -6,12 +6,12 @@
 #include <drjit-core/freeze.h>
 
 #include "python/object/error.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 struct UndoEntry {
     Array *root; /* strong, never a view */
     size_t leaf;
-    Leaf before; /* a reference */
+    VarIndex before; /* a reference */
 };
 
 unsigned undo_open;
@@ -25,7 +25,7 @@ static bool has(const Undo *undo, const Array *root, size_t leaf)
     return false;
 }
 
-static bool add(Undo *undo, Array *root, size_t leaf, Leaf before)
+static bool add(Undo *undo, Array *root, size_t leaf, VarIndex before)
 {
     if (has(undo, root, leaf))
         return true;
@@ -40,7 +40,7 @@ static bool add(Undo *undo, Array *root, size_t leaf, Leaf before)
         undo->capacity = capacity;
     }
     Py_INCREF((PyObject *) root);
-    undo->entries[undo->count++] = (UndoEntry){ root, leaf, leaf_ref(before) };
+    undo->entries[undo->count++] = (UndoEntry){ root, leaf, var_ref(before) };
     return true;
 }
 
@@ -58,10 +58,10 @@ void undo_end(Undo *undo, bool ok)
     while (undo->count) {
         const UndoEntry e = undo->entries[--undo->count];
         if (!ok)
-            array_set_leaf(e.root, e.leaf, leaf_ref(e.before));
+            array_set_leaf(e.root, e.leaf, var_ref(e.before));
         else if (innermost && !add(innermost, e.root, e.leaf, e.before))
             PyErr_Clear(); /* then the loop around cannot give it back */
-        leaf_unref(e.before);
+        var_unref(e.before);
         Py_DECREF((PyObject *) e.root);
     }
     PyMem_Free(undo->entries);
@@ -70,31 +70,31 @@ void undo_end(Undo *undo, bool ok)
 
 /* What is given back. A recorded function gets a copy that is not part of the
  * recording: else the write would go to an array of this iteration. 0: exception. */
-static Leaf saved(Leaf before)
+static VarIndex saved(VarIndex before)
 {
-    const uint32_t id = leaf_name(before);
+    const uint32_t id = var_number(before);
     JitFreezeInput is;
-    if (!jit_flag(JitFlagFreezingScope) || leaf_node(before) ||
+    if (!jit_flag(JitFlagFreezingScope) || var_node(before) ||
         !jit_freeze_describe(1, &id, &is) || !is.stored || !is.size)
-        return leaf_ref(before);
-    const Leaf held = leaf_ref(before);
+        return var_ref(before);
+    const VarIndex held = var_ref(before);
     uint32_t copy;
-    WAIT_BEGIN
+    GIL_RELEASE_BEGIN
     copy = jit_freeze_copy(id);
-    WAIT_END
-    leaf_unref(held);
+    GIL_RELEASE_END
+    var_unref(held);
     if (!copy)
         error_from_core("ArrayBase", NULL, 0);
-    return leaf_of(copy);
+    return var_of(copy);
 }
 
-static bool note_leaf(Array *root, size_t leaf, Leaf now)
+static bool note_leaf(Array *root, size_t leaf, VarIndex now)
 {
     if (has(innermost, root, leaf))
         return true;
-    const Leaf before = saved(now);
+    const VarIndex before = saved(now);
     const bool ok = before && add(innermost, root, leaf, before);
-    leaf_unref(before);
+    var_unref(before);
     return ok;
 }
 
@@ -105,7 +105,7 @@ bool undo_note(const Array *target)
         return true;
     bool ok = true;
     for (size_t i = 0; ok && i < array_count(target); i++)
-        if (!leaf_is_empty(array_leaves(target)[i]))
+        if (!var_is_empty(array_leaves(target)[i]))
             ok = note_leaf(root, target->offset + i, array_leaves(target)[i]);
     return ok;
 }

@@ -279,7 +279,7 @@ static bool take(Job *job, const TypeInfo *info, PyObject *arg, bool embed, Oper
         return take_converted(job, info, arg, o);
     if (a->info->kind == KIND_TENSOR)
         return take_tensor(job, info, a, o);
-    if (a->info->kind == KIND_LEAF)
+    if (a->info->kind == KIND_FLAT)
         return embed ? take_converted(job, info, arg, o) : take_leaf(job, info, a, o);
     return take_nested(job, info, a, o);
 }
@@ -292,13 +292,13 @@ static size_t position(const Operand *o, size_t i)
 }
 
 void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
-                 const Leaf *indices, int count)
+                 const VarIndex *indices, int count)
 {
     size_t empty = 0, other = 0;
     for (int k = 0; k < count; k++) {
-        empty += leaf_is_empty(indices[k]);
-        if (leaf_size(indices[k]) > other)
-            other = leaf_size(indices[k]);
+        empty += var_is_empty(indices[k]);
+        if (var_size(indices[k]) > other)
+            other = var_size(indices[k]);
     }
     if (empty && other)
         error_raise(PyExc_RuntimeError, operation, args, n,
@@ -310,16 +310,16 @@ void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
 }
 
 /* Ordering of masks: false is less than true. */
-static Leaf order_masks(JitOp op, const Leaf *in)
+static VarIndex order_masks(JitOp op, const VarIndex *in)
 {
     bool negate_first = op == JitOpLt || op == JitOpLe;
-    Leaf negated = leaf_not(in[negate_first ? 0 : 1]);
-    Leaf other = in[negate_first ? 1 : 0];
-    Leaf result = 0;
+    VarIndex negated = var_not(in[negate_first ? 0 : 1]);
+    VarIndex other = in[negate_first ? 1 : 0];
+    VarIndex result = 0;
     if (negated)
-        result = op == JitOpLt || op == JitOpGt ? leaf_and(negated, other)
-                                                : leaf_or(negated, other);
-    leaf_unref(negated);
+        result = op == JitOpLt || op == JitOpGt ? var_and(negated, other)
+                                                : var_or(negated, other);
+    var_unref(negated);
     return result;
 }
 
@@ -331,11 +331,11 @@ static bool orders_masks(const Job *job)
 
 /* An operand is at fault for leaf i. In a nested array that error becomes the cause of
  * the whole operation's. */
-static bool fail_leaf(const Job *job, size_t i, const Leaf *in)
+static bool fail_leaf(const Job *job, size_t i, const VarIndex *in)
 {
     const char *name = rows[job->which].name;
     const TypeInfo *info = job->info;
-    if (info->kind == KIND_LEAF || info->kind == KIND_TENSOR) {
+    if (info->kind == KIND_FLAT || info->kind == KIND_TENSOR) {
         apply_error(name, job->args, job->arity, in, job->arity);
         return false;
     }
@@ -353,10 +353,10 @@ static bool fail_leaf(const Job *job, size_t i, const Leaf *in)
 }
 
 /* With an operand that is empty, others of one entry have none for it either. */
-static bool is_empty(const Leaf *in, int arity)
+static bool is_empty(const VarIndex *in, int arity)
 {
     for (int k = 0; k < arity; k++)
-        if (!leaf_is_empty(in[k]) && leaf_peek_size(in[k]) != 1)
+        if (!var_is_empty(in[k]) && var_peek_size(in[k]) != 1)
             return false;
     return true;
 }
@@ -367,24 +367,24 @@ static bool compute_traced(const Job *job, Array *out)
     JitOp op = apply_op(job->which);
     bool masks = orders_masks(job);
     for (size_t i = 0; i < count; i++) {
-        Leaf in[3];
+        VarIndex in[3];
         int empty = 0;
         for (int k = 0; k < job->arity; k++) {
             const Operand *o = &job->operands[k];
             in[k] = o->array ? array_leaves(o->array)[position(o, i)] : o->value;
-            empty += leaf_is_empty(in[k]);
+            empty += var_is_empty(in[k]);
         }
         if (empty && is_empty(in, job->arity)) {
-            if (!leaf_none(out->info, job->arity, in, &array_leaves(out)[i]))
+            if (!var_none(out->info, job->arity, in, &array_leaves(out)[i]))
                 return fail_leaf(job, i, in);
             continue;
         }
-        Leaf leaf = empty   ? 0
+        VarIndex var = empty   ? 0
                     : masks ? order_masks(op, in)
-                            : leaf_op(op, job->arity, in);
-        if (!leaf)
+                            : var_op(op, job->arity, in);
+        if (!var)
             return fail_leaf(job, i, in);
-        array_leaves(out)[i] = leaf;
+        array_leaves(out)[i] = var;
     }
     return true;
 }
@@ -415,9 +415,9 @@ static bool compute_now(const Job *job, Array *out)
             for (int k = 0; k < job->arity; k++) {
                 const Operand *o = &job->operands[k];
                 if (o->array)
-                    in[k].data = data[k] + position(o, i) * o->array->info->leaf_size;
+                    in[k].data = data[k] + position(o, i) * o->array->info->var_size;
             }
-            ok = jit_host_op(op, type, 1, in, target + i * out->info->leaf_size);
+            ok = jit_host_op(op, type, 1, in, target + i * out->info->var_size);
         }
     }
     if (!ok)
@@ -482,7 +482,7 @@ static bool shape_error(const Job *job)
 
 static bool expand_traced(const Job *job, const Extents *shape, int k, Operand *o)
 {
-    Leaf index = o->array ? array_leaf(o->array) : o->value;
+    VarIndex index = o->array ? array_var(o->array) : o->value;
     index = broadcast_variable(index, &job->shapes[k], shape);
     if (!index) {
         fail(job);
@@ -517,10 +517,10 @@ static void read_shapes(Job *job)
             continue;
         }
         extents_set_numbers(&job->shapes[k], 0, NULL);
-        const Leaf leaf = job->info->jit ? o->value : 0;
-        const size_t size = leaf ? leaf_peek_size(leaf) : !job->info->jit;
+        const VarIndex var = job->info->jit ? o->value : 0;
+        const size_t size = var ? var_peek_size(var) : !job->info->jit;
         if (size != 1) /* a flat array */
-            extents_append(&job->shapes[k], extent_of_leaf(leaf, size));
+            extents_append(&job->shapes[k], extent_of_leaf(var, size));
     }
 }
 
@@ -556,10 +556,10 @@ static bool expand(Job *job, Extents *shape, Extent *size)
 /* A tensor whose entries are one repeated value has a variable of its full size. */
 static bool fill_size(const Job *job, Array *out, Extent size)
 {
-    Leaf index = array_leaf(out);
-    if (leaf_peek_size(index) == size.n)
+    VarIndex index = array_var(out);
+    if (var_peek_size(index) == size.n)
         return true;
-    index = leaf_resize(index, extent_next(size));
+    index = var_resize(index, extent_next(size));
     if (!index)
         fail(job);
     else
@@ -569,10 +569,10 @@ static bool fill_size(const Job *job, Array *out, Extent size)
 
 static Array *without_entries(const Job *job, Array *out)
 {
-    Leaf in[3];
+    VarIndex in[3];
     for (int k = 0; job->info->jit && k < job->arity; k++) {
         const Operand *o = &job->operands[k];
-        in[k] = o->array ? array_leaf(o->array) : o->value;
+        in[k] = o->array ? array_var(o->array) : o->value;
     }
     out = array_set_none(out, job->arity, in);
     if (!out)

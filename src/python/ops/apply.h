@@ -72,6 +72,6 @@ bool apply_number(const TypeInfo *info, PyObject *number, uint64_t *bits);
 
 /** Set the exception for a failed core operation on leaves with these sizes. */
 void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
-                 const Leaf *indices, int count);
+                 const VarIndex *indices, int count);
 
 #endif

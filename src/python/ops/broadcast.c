@@ -53,53 +53,54 @@ static size_t collapse(const Extents *from, const Extents *to, Axis *axes)
 }
 
 /* UInt32 number 'value' combined with 'a', which is consumed. */
-static Leaf with_constant(JitBackend backend, JitOp op, Leaf a, Extent value)
+static VarIndex with_constant(JitBackend backend, JitOp op, VarIndex a, Extent value)
 {
-    const Leaf operands[] = { a, extent_times(backend, value, 1) };
-    Leaf result = a && operands[1] ? leaf_op(op, 2, operands) : 0;
-    leaf_unref(operands[0]);
-    leaf_unref(operands[1]);
+    const VarIndex operands[] = { a, extent_times(backend, value, 1) };
+    VarIndex result = a && operands[1] ? var_op(op, 2, operands) : 0;
+    var_unref(operands[0]);
+    var_unref(operands[1]);
     return result;
 }
 
 /* Positions in the source of all entries of the target. 'lane' is consumed. */
-static Leaf source_positions(JitBackend backend, Leaf lane, const Axis *axes, size_t n)
+static VarIndex source_positions(JitBackend backend, VarIndex lane, const Axis *axes,
+                                 size_t n)
 {
-    Leaf position = leaf_u32(backend, 0);
+    VarIndex position = var_u32(backend, 0);
     for (size_t i = 0; i < n && lane && position; i++) {
         bool last = i + 1 == n;
         if (axes[i].stride.n) {
-            Leaf coordinate = leaf_ref(lane);
+            VarIndex coordinate = var_ref(lane);
             if (!last)
                 coordinate =
                     with_constant(backend, JitOpMod, coordinate, axes[i].extent);
             coordinate = with_constant(backend, JitOpMul, coordinate, axes[i].stride);
-            Leaf sum = coordinate ? leaf_add(coordinate, position) : 0;
-            leaf_unref(coordinate);
-            leaf_unref(position);
+            VarIndex sum = coordinate ? var_add(coordinate, position) : 0;
+            var_unref(coordinate);
+            var_unref(position);
             position = sum;
         }
         if (!last)
             lane = with_constant(backend, JitOpDiv, lane, axes[i].extent);
     }
     if (!lane) {
-        leaf_unref(position);
+        var_unref(position);
         position = 0;
     }
-    leaf_unref(lane);
+    var_unref(lane);
     return position;
 }
 
 typedef struct Gather {
-    Leaf positions;
+    VarIndex positions;
     Extent inner; /* entries of the blocks that are repeated, 0: of all */
 } Gather;
 
-static Leaf gather(Leaf leaf, void *argument)
+static VarIndex gather(VarIndex leaf, void *argument)
 {
     const Gather *g = argument;
     const size_t inner = g->inner.n ? extent_next(g->inner) : 0;
-    return leaf_broadcast(leaf, g->positions, inner);
+    return var_broadcast(leaf, g->positions, inner);
 }
 
 /* The target as far as one run of axes is repeated, from the last on, and the source
@@ -118,7 +119,7 @@ static bool first_run(const Extents *from, const Extents *to, Extents *middle)
     return run > 2;
 }
 
-static Leaf broadcast_once(Leaf leaf, const Extents *from, const Extents *to)
+static VarIndex broadcast_once(VarIndex var, const Extents *from, const Extents *to)
 {
     Axis axes[TENSOR_MAX_DIMS];
     size_t n = collapse(from, to, axes);
@@ -127,23 +128,23 @@ static Leaf broadcast_once(Leaf leaf, const Extents *from, const Extents *to)
     Extent size = extent_of(1);
     for (size_t d = 0; d < to->ndim; d++)
         size = extent_mul(size, extents_get(to, d));
-    JitBackend backend = leaf_backend(leaf);
-    Leaf lane = leaf_counter(backend, extent_next(size));
+    JitBackend backend = var_backend(var);
+    VarIndex lane = var_counter(backend, extent_next(size));
     g.positions = lane ? source_positions(backend, lane, axes, n) : 0;
-    Leaf result = g.positions ? evaluate_call(gather, leaf, &g) : 0;
-    leaf_unref(g.positions);
+    VarIndex result = g.positions ? evaluate_call(gather, var, &g) : 0;
+    var_unref(g.positions);
     return result;
 }
 
 /* With derivatives, one run of axes after the other: so each is a sum in reverse. */
-Leaf broadcast_variable(Leaf leaf, const Extents *from, const Extents *to)
+VarIndex broadcast_variable(VarIndex var, const Extents *from, const Extents *to)
 {
     Extents middle;
-    if (!leaf_node(leaf) || !first_run(from, to, &middle))
-        return broadcast_once(leaf, from, to);
-    const Leaf part = broadcast_once(leaf, from, &middle);
-    const Leaf result = part ? broadcast_variable(part, &middle, to) : 0;
-    leaf_unref(part);
+    if (!var_node(var) || !first_run(from, to, &middle))
+        return broadcast_once(var, from, to);
+    const VarIndex part = broadcast_once(var, from, &middle);
+    const VarIndex result = part ? broadcast_variable(part, &middle, to) : 0;
+    var_unref(part);
     return result;
 }
 

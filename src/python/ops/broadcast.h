@@ -14,7 +14,7 @@ bool broadcast_merge(Extents *all, const Extents *other);
 
 /** A variable of shape 'from' repeated to shape 'to' (a gather, which evaluates it
  *  without the GIL); 0: the core's error is set. */
-Leaf broadcast_variable(Leaf index, const Extents *from, const Extents *to);
+VarIndex broadcast_variable(VarIndex index, const Extents *from, const Extents *to);
 
 /** The same with entries in memory. */
 void broadcast_entries(size_t entry_size, const void *source, const Extents *from,

@@ -71,7 +71,7 @@ Value calc_detached(Calc *c, Value a)
 {
     if (!c->ok || !c->info->jit)
         return a;
-    return calc_keep(c, leaf_copied(leaf_detached(a)));
+    return calc_keep(c, var_copied(var_detached(a)));
 }
 
 Value calc_number(Calc *c, double number)

@@ -35,7 +35,7 @@ typedef struct Bits {
 static const TypeInfo *leaf_type(const Test *t, const TypeInfo *info, VarType entry)
 {
     return &t->state
-                ->types[type_find((Family) info->family, KIND_LEAF, 0, NULL, entry)];
+                ->types[type_find((Family) info->family, KIND_FLAT, 0, NULL, entry)];
 }
 
 static bool start(const Test *t, const TypeInfo *info, Bits *b)
@@ -56,7 +56,7 @@ static bool take_bits(const Bits *b, Value number, Value *bits)
         *bits = number;
         return true;
     }
-    *bits = leaf_reinterpret(number, (VarType) b->words->entry);
+    *bits = var_reinterpret(number, (VarType) b->words->entry);
     return *bits;
 }
 
@@ -81,7 +81,7 @@ static bool test_floats(const Test *t, const Array *a, Array *out)
     bool ok = true;
     for (size_t i = 0; i < array_count(a) && ok; i++) {
         Value leaf = value_of(a, i), result = 0;
-        bool empty = a->info->jit && leaf_is_empty(leaf);
+        bool empty = a->info->jit && var_is_empty(leaf);
         ok = empty || test_leaf(t, &b, leaf, &result);
         value_release(a->info, leaf);
         if (ok)
@@ -96,11 +96,11 @@ static bool answer_all(const Test *t, const Array *a, Array *out)
 {
     const uint64_t truth = t->op == JitOpLt;
     for (size_t i = 0; i < array_count(a); i++) {
-        Leaf leaf = a->info->jit ? array_leaves(a)[i] : 0;
+        VarIndex var = a->info->jit ? array_leaves(a)[i] : 0;
         Value result = a->info->jit ? 0 : truth;
-        if (leaf)
-            result = leaf_literal_like(out->info, &truth, leaf);
-        if (leaf && !result)
+        if (var)
+            result = var_literal_like(out->info, &truth, var);
+        if (var && !result)
             return false;
         value_store(out, i, result);
     }

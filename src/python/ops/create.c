@@ -108,9 +108,9 @@ static Array *outline(const Fill *f, const TypeInfo *info, Extent *lanes)
 
 /* ---------------------------------------------------------------- leaves */
 
-/* A leaf with these bits and as many entries as 'model' or, without one, the extent
+/* A variable with these bits and as many entries as 'model' or, without one, the extent
  * says; one without entries is empty. */
-static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, Leaf model,
+static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, VarIndex model,
                      Extent extent)
 {
     const TypeInfo *info = a->info;
@@ -118,17 +118,17 @@ static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, Leaf mode
         value_store(a, i, bits);
         return true;
     }
-    const bool known = !model || leaf_next_like(model);
-    const size_t lanes = model ? leaf_peek_size(model) : extent_next(extent);
-    const Leaf leaf = !lanes || !known         ? 0
-                      : f->mode == MODE_EMPTY  ? leaf_undefined(info, lanes)
-                      : f->mode == MODE_OPAQUE ? leaf_opaque(info, &bits, lanes)
-                                               : leaf_literal(info, &bits, lanes);
-    if (lanes && !leaf) {
+    const bool known = !model || var_next_like(model);
+    const size_t lanes = model ? var_peek_size(model) : extent_next(extent);
+    const VarIndex var = !lanes || !known         ? 0
+                      : f->mode == MODE_EMPTY  ? var_undefined(info, lanes)
+                      : f->mode == MODE_OPAQUE ? var_opaque(info, &bits, lanes)
+                                               : var_literal(info, &bits, lanes);
+    if (lanes && !var) {
         error_from_core(f->operation, NULL, 0);
         return false;
     }
-    array_set_leaf(a, i, leaf);
+    array_set_leaf(a, i, var);
     return true;
 }
 
@@ -145,7 +145,7 @@ static bool set_leaves(const Fill *f, Array *a, uint64_t bits, Extent lanes,
 {
     const size_t n = array_count(a);
     for (size_t i = 0; i < n; i++) {
-        const Leaf model = like && like->info->jit ? array_leaves(like)[i] : 0;
+        const VarIndex model = like && like->info->jit ? array_leaves(like)[i] : 0;
         if (!set_leaf(f, a, i, is_imaginary(a->info, i) ? 0 : bits, model,
                       like ? extent_of(0) : lanes))
             return false;
@@ -181,13 +181,13 @@ static bool set_from_value(const Fill *f, Array *a, Extent lanes)
             value_store(a, i, value_of(value, array_count(value) == 1 ? 0 : i));
             continue;
         }
-        const Leaf leaf = array_leaves(value)[i];
-        const bool some = !leaf_is_empty(leaf) && lanes.n;
-        Leaf wide = some ? leaf_resize(leaf, extent_next(lanes)) : 0;
+        const VarIndex var = array_leaves(value)[i];
+        const bool some = !var_is_empty(var) && lanes.n;
+        VarIndex wide = some ? var_resize(var, extent_next(lanes)) : 0;
         if (wide && f->mode == MODE_OPAQUE) {
             int scheduled;
-            const Leaf forced = leaf_schedule_force(wide, &scheduled);
-            leaf_unref(wide);
+            const VarIndex forced = var_schedule_force(wide, &scheduled);
+            var_unref(wide);
             wide = forced;
         }
         ok = wide || !lanes.n;
@@ -409,7 +409,7 @@ static const TypeInfo *sequence_type(PyObject *module, const char *operation,
     State *state = state_of_module(module);
     const TypeInfo *info =
         PyType_Check(cls) ? type_of_class(state, (PyTypeObject *) cls) : NULL;
-    const bool flat = info && (info->kind == KIND_LEAF || info->kind == KIND_TENSOR ||
+    const bool flat = info && (info->kind == KIND_FLAT || info->kind == KIND_TENSOR ||
                                (!info->jit && info->dynamic && info->ndim == 1));
     if (flat && !type_is_mask(info) && (!only_floats || type_is_float(info)))
         return info;
@@ -473,11 +473,11 @@ static bool read_size(const TypeInfo *info, PyObject *object, Extent *n)
 }
 
 /* The number of the lane in each of n lanes. 0: the core's error is set. */
-static Leaf lane_as(const TypeInfo *info, Extent n)
+static VarIndex lane_as(const TypeInfo *info, Extent n)
 {
-    const Leaf lane = leaf_counter((JitBackend) info->backend, extent_next(n));
-    const Leaf cast = lane ? leaf_cast(lane, (VarType) info->entry) : 0;
-    leaf_unref(lane);
+    const VarIndex lane = var_counter((JitBackend) info->backend, extent_next(n));
+    const VarIndex cast = lane ? var_cast(lane, (VarType) info->entry) : 0;
+    var_unref(lane);
     return cast;
 }
 
@@ -505,13 +505,13 @@ static PyObject *counter(PyObject *module, PyObject *const *args, Py_ssize_t nar
     Array *a = info->kind == KIND_TENSOR ? extents_new_tensor(info, &shape)
                : info->jit               ? array_new(info)
                                          : array_new_dynamic(info, extent_number(n));
-    const Leaf leaf = a && info->jit && n.n ? lane_as(info, n) : 0;
-    if (a && (info->jit ? n.n && !leaf : !store_entries(a))) {
+    const VarIndex var = a && info->jit && n.n ? lane_as(info, n) : 0;
+    if (a && (info->jit ? n.n && !var : !store_entries(a))) {
         Py_CLEAR(a);
         return error_from_core("arange", NULL, 0);
     }
-    if (leaf)
-        array_set_leaf(a, 0, leaf);
+    if (var)
+        array_set_leaf(a, 0, var);
     return as_class((PyTypeObject *) args[0], a);
 }
 

@@ -81,7 +81,7 @@ static PyObject *contract(const Array *x, const Array *y, PyObject *const *args)
                            "the elements of the operands have different shapes");
     size_t n = a.n == 1 ? b.n : a.n;
     Value value;
-    if (value_info->kind == KIND_LEAF)
+    if (value_info->kind == KIND_FLAT)
         return sum_products(info, &a, &b, n, 0, &value) ? value_wrap(info, value)
                                                         : fail(args);
     Array *out = array_new(value_info);
@@ -134,37 +134,37 @@ static PyObject *dot_sequences(PyObject *a, PyObject *b, PyObject *const *args)
 
 /* ---------------------------------------------------------------- flat arrays */
 
-static Leaf reduce_dot(Leaf a, void *b)
+static VarIndex reduce_dot(VarIndex a, void *b)
 {
-    return leaf_reduce_dot(a, *(Leaf *) b);
+    return var_reduce_dot(a, *(VarIndex *) b);
 }
 
-static Leaf reduce_add(Leaf a, void *unused)
+static VarIndex reduce_add(VarIndex a, void *unused)
 {
     (void) unused;
-    return leaf_reduce(a, ReduceOpAdd);
+    return var_reduce(a, ReduceOpAdd);
 }
 
 /* The sum over lanes; *result is a new reference. */
-static bool reduce_lanes(const TypeInfo *info, Leaf a, Leaf b, Leaf *result)
+static bool reduce_lanes(const TypeInfo *info, VarIndex a, VarIndex b, VarIndex *result)
 {
     const uint64_t zero = 0;
-    if (leaf_is_empty(a) && leaf_is_empty(b)) {
-        *result = leaf_of_none(leaf_literal(info, &zero, 1), 2, (Leaf[]) { a, b });
-    } else if (!leaf_is_empty(a) && !leaf_is_empty(b) && type_is_float(info) &&
-               leaf_peek_size(a) == leaf_peek_size(b)) {
+    if (var_is_empty(a) && var_is_empty(b)) {
+        *result = var_of_none(var_literal(info, &zero, 1), 2, (VarIndex[]) { a, b });
+    } else if (!var_is_empty(a) && !var_is_empty(b) && type_is_float(info) &&
+               var_peek_size(a) == var_peek_size(b)) {
         *result = evaluate_command(reduce_dot, a, b, &b);
     } else {
-        Leaf product = leaf_mul(a, b);
+        VarIndex product = var_mul(a, b);
         *result = product ? evaluate_call(reduce_add, product, NULL) : 0;
-        leaf_unref(product);
+        var_unref(product);
     }
     return *result;
 }
 
 static PyObject *reduce_flat(const Array *a, const Array *b, PyObject *const *args)
 {
-    Leaf in[] = { array_leaf(a), array_leaf(b) }, index;
+    VarIndex in[] = { array_var(a), array_var(b) }, index;
     if (reduce_lanes(a->info, in[0], in[1], &index))
         return (PyObject *) array_new_leaf(a->info, index);
     apply_error("dot", args, 2, in, 2);
@@ -191,9 +191,9 @@ static PyObject *dot_tensors(PyObject *module, PyObject *const *args)
         extents_of(a, &x);
         extents_of(b, &y);
         if (x.ndim == 1 && extents_equal(&x, &y)) {
-            Leaf index;
+            VarIndex index;
             Array *out = array_new_tensor(a->info, 0, NULL);
-            if (out && reduce_lanes(a->info, array_leaf(a), array_leaf(b), &index))
+            if (out && reduce_lanes(a->info, array_var(a), array_var(b), &index))
                 array_set_leaf(out, 0, index);
             else if (out) {
                 Py_CLEAR(out);
@@ -218,7 +218,7 @@ static PyObject *dot_arrays(PyObject *module, const Array *a, const Array *b,
                            "operation not supported for masks");
     if (info->kind == KIND_TENSOR)
         return dot_tensors(module, args);
-    return info->kind == KIND_LEAF && b->info->kind == KIND_LEAF
+    return info->kind == KIND_FLAT && b->info->kind == KIND_FLAT
                ? reduce_flat(a, b, args)
                : contract(a, b, args);
 }

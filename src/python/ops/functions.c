@@ -517,21 +517,21 @@ static PyObject *select_number(const Array *mask, const Array *a, PyObject *numb
                                bool first)
 {
     const TypeInfo *info = a->info;
-    Leaf literal = shortcut_literal(info, number);
+    VarIndex literal = shortcut_literal(info, number);
     Array *out = literal ? array_new(info) : NULL;
-    size_t stride = mask->info->kind != KIND_LEAF;
+    size_t stride = mask->info->kind != KIND_FLAT;
     for (size_t i = 0; out && i < info->leaves; i++) {
-        Leaf bit = array_leaves(mask)[i * stride];
-        Leaf leaf = array_leaves(a)[i];
-        Leaf index = bit && !leaf_is_empty(leaf)
-                         ? leaf_select(bit, first ? literal : leaf,
-                                       first ? leaf : literal)
-                         : 0;
+        VarIndex bit = array_leaves(mask)[i * stride];
+        VarIndex var = array_leaves(a)[i];
+        VarIndex index =
+            bit && !var_is_empty(var)
+                ? var_select(bit, first ? literal : var, first ? var : literal)
+                : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
     }
-    leaf_unref(literal);
+    var_unref(literal);
     return (PyObject *) out;
 }
 
@@ -548,20 +548,20 @@ static PyObject *select_short(PyObject *mask, PyObject *a, PyObject *b)
     const TypeInfo *info = x->info, *masks = m->info;
     if (!info->jit || info->dynamic || info->kind > KIND_QUATERNION ||
         masks->entry != VarTypeBool || masks->family != info->family ||
-        (masks->kind != KIND_LEAF && masks->id != info->mask))
+        (masks->kind != KIND_FLAT && masks->id != info->mask))
         return NULL;
     if (Py_TYPE(a) != Py_TYPE(b))
         return info->kind <= KIND_ARRAY ? select_number(m, x, first ? b : a, !first)
                                         : NULL;
-    const Leaf *values[] = { array_leaves(x), array_leaves((const Array *) b) },
+    const VarIndex *values[] = { array_leaves(x), array_leaves((const Array *) b) },
                *bits = array_leaves(m);
-    size_t stride = masks->kind != KIND_LEAF;
+    size_t stride = masks->kind != KIND_FLAT;
     Array *out = array_new(info);
     for (size_t i = 0; out && i < info->leaves; i++) {
-        Leaf in[] = { bits[i * stride], values[0][i], values[1][i] };
+        VarIndex in[] = { bits[i * stride], values[0][i], values[1][i] };
         const bool some =
-            in[0] && !leaf_is_empty(in[1]) && !leaf_is_empty(in[2]);
-        Leaf index = some ? leaf_select(in[0], in[1], in[2]) : 0;
+            in[0] && !var_is_empty(in[1]) && !var_is_empty(in[2]);
+        VarIndex index = some ? var_select(in[0], in[1], in[2]) : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
@@ -626,9 +626,9 @@ static bool reinterpret_leaves(const Array *from, Array *to)
         return jit_host_cast(source, target, 1, count, array_data(from),
                              array_data(to));
     for (size_t i = 0; i < count; i++) {
-        Leaf index = array_leaves(from)[i];
-        Leaf cast = !leaf_is_empty(index) ? leaf_reinterpret(index, target) : 0;
-        if (!leaf_is_empty(index) && !cast)
+        VarIndex index = array_leaves(from)[i];
+        VarIndex cast = !var_is_empty(index) ? var_reinterpret(index, target) : 0;
+        if (!var_is_empty(index) && !cast)
             return false;
         array_leaves(to)[i] = cast;
     }

@@ -58,8 +58,8 @@ static bool load(Side *side, const TypeInfo *info)
     for (size_t i = 0; i < side->info->leaves; i++) {
         Value leaf = 0;
         memcpy(&leaf,
-               (const char *) array_data(side->array) + i * side->info->leaf_size,
-               side->info->leaf_size);
+               (const char *) array_data(side->array) + i * side->info->var_size,
+               side->info->var_size);
         side->leaves[i] = side->info->jit ? leaf : leaf;
         if (side->converted && !value_cast(side->info, info, leaf, &side->leaves[i])) {
             while (i--)
@@ -118,7 +118,7 @@ static uint16_t result_type(const Side *a, const Side *b)
         return TYPE_NONE;
     bool matrix =
         axes == 2 && (a->info->kind == KIND_MATRIX || b->info->kind == KIND_MATRIX);
-    Kind kind = ndim == 0 ? KIND_LEAF : matrix ? KIND_MATRIX : KIND_ARRAY;
+    Kind kind = ndim == 0 ? KIND_FLAT : matrix ? KIND_MATRIX : KIND_ARRAY;
     return type_find(family, kind, ndim, dims, entry);
 }
 
@@ -133,7 +133,7 @@ static PyObject *multiply_loaded(const TypeInfo *info, const Side *a, const Side
     size_t rows = a->axes == 2 ? a->n : 1, columns = b->axes == 2 ? a->n : 1;
     size_t inner = a->inner > b->inner ? a->inner : b->inner;
     Value value;
-    if (info->kind == KIND_LEAF)
+    if (info->kind == KIND_FLAT)
         return sum_products(info, a, b, 0, 0, 0, &value) ? value_wrap(info, value)
                                                          : fail(args);
     Array *out = array_new(info);
@@ -296,31 +296,31 @@ static bool plan(Product *p, const Stack *a, const Stack *b, PyObject *const *ar
 }
 
 typedef struct GemmCall {
-    Leaf b;
+    VarIndex b;
     const JitGemm *shape;
 } GemmCall;
 
-static Leaf call_gemm(Leaf a, void *argument)
+static VarIndex call_gemm(VarIndex a, void *argument)
 {
     const GemmCall *call = argument;
-    return leaf_gemm(a, call->b, call->shape);
+    return var_gemm(a, call->b, call->shape);
 }
 
 static bool multiply_traced(const Product *p, Array *a, Array *b, Array *out,
                             PyObject *const *args)
 {
-    Leaf index;
+    VarIndex index;
     const uint64_t zero = 0;
-    const Leaf from[] = { array_leaf(a), array_leaf(b) };
+    const VarIndex from[] = { array_var(a), array_var(b) };
     bool ok = true;
     if (p->size.n == 0) {
-        ok = leaf_none(out->info, 2, from, &index);
+        ok = var_none(out->info, 2, from, &index);
     } else if (p->gemm.k == 0) {
-        index = leaf_of_none(leaf_literal(out->info, &zero, extent_next(p->size)), 2,
-                             from);
+        index =
+            var_of_none(var_literal(out->info, &zero, extent_next(p->size)), 2, from);
     } else {
-        GemmCall call = { array_leaf(b), &p->gemm };
-        index = evaluate_command(call_gemm, array_leaf(a), call.b, &call);
+        GemmCall call = { array_var(b), &p->gemm };
+        index = evaluate_command(call_gemm, array_var(a), call.b, &call);
     }
     if (!ok || (p->size.n && !index)) {
         fail(args);

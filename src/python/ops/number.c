@@ -23,26 +23,26 @@
 
 /* ---------------------------------------------------------------- the short way */
 
-typedef Leaf (*Function2)(Leaf a, Leaf b);
+typedef VarIndex (*Function2)(VarIndex a, VarIndex b);
 
 /* A leaf for each of the result's, or one for all. */
 typedef struct Leaves {
-    const Leaf *leaves;
+    const VarIndex *leaves;
     size_t step;
 } Leaves;
 
-static inline bool both(Leaf x, Leaf y)
+static inline bool both(VarIndex x, VarIndex y)
 {
-    return !leaf_is_empty(x) && !leaf_is_empty(y);
+    return !var_is_empty(x) && !var_is_empty(y);
 }
 
 /* False: there was an empty leaf or an error; the long way tells. */
 static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
-                         Leaf *out)
+                         VarIndex *out)
 {
     for (size_t i = 0; i < count; i++) {
-        Leaf x = a.leaves[i * a.step], y = b.leaves[i * b.step];
-        Leaf index = both(x, y) ? function(x, y) : 0;
+        VarIndex x = a.leaves[i * a.step], y = b.leaves[i * b.step];
+        VarIndex index = both(x, y) ? function(x, y) : 0;
         if (!index)
             return false;
         out[i] = index;
@@ -54,9 +54,9 @@ static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
 static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
                                  const TypeInfo *result)
 {
-    if (result->kind == KIND_LEAF) {
-        Leaf x = *a.leaves, y = *b.leaves;
-        Leaf index = both(x, y) ? function(x, y) : 0;
+    if (result->kind == KIND_FLAT) {
+        VarIndex x = *a.leaves, y = *b.leaves;
+        VarIndex index = both(x, y) ? function(x, y) : 0;
         return index ? (PyObject *) array_new_leaf(result, index) : NULL;
     }
     Array *out = array_new(result);
@@ -95,15 +95,15 @@ static PyObject *with_number(const Operator *o, const Array *a, PyObject *number
     uint64_t bits;
     if (!shortcut_number(info, number, divides, &bits))
         return NULL;
-    if (info->kind == KIND_LEAF) {
-        const Leaf x = array_leaf(a);
-        const Leaf index = x ? leaf_op_number(op, info, x, bits, swapped) : 0;
+    if (info->kind == KIND_FLAT) {
+        const VarIndex x = array_var(a);
+        const VarIndex index = x ? var_op_number(op, info, x, bits, swapped) : 0;
         return index ? (PyObject *) array_new_leaf(result, index) : NULL;
     }
     Array *out = array_new(result);
     for (size_t i = 0; out && i < info->leaves; i++) {
-        const Leaf x = array_leaves(a)[i];
-        const Leaf index = x ? leaf_op_number(op, info, x, bits, swapped) : 0;
+        const VarIndex x = array_leaves(a)[i];
+        const VarIndex index = x ? var_op_number(op, info, x, bits, swapped) : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
@@ -173,12 +173,12 @@ static PyObject *mixed(const Operator *o, PyObject *a, PyObject *b)
             result = with_number(o, (Array *) b, a, true);
     } else if (x && y && o->which != APPLY_AND /* a & mask selects */ &&
                x->leaf == y->leaf && accepts(o, x) && accepts(o, y) &&
-               (x->kind == KIND_LEAF || y->kind == KIND_LEAF) &&
-               (o->which != APPLY_TRUEDIV || x->kind == KIND_LEAF)) {
-        Leaves p = { array_leaves((Array *) a), x->kind != KIND_LEAF };
-        Leaves q = { array_leaves((Array *) b), y->kind != KIND_LEAF };
+               (x->kind == KIND_FLAT || y->kind == KIND_FLAT) &&
+               (o->which != APPLY_TRUEDIV || x->kind == KIND_FLAT)) {
+        Leaves p = { array_leaves((Array *) a), x->kind != KIND_FLAT };
+        Leaves q = { array_leaves((Array *) b), y->kind != KIND_FLAT };
         result =
-            compute2(o->function, p, q, result_info(o, x->kind == KIND_LEAF ? y : x));
+            compute2(o->function, p, q, result_info(o, x->kind == KIND_FLAT ? y : x));
     }
     return result || PyErr_Occurred() ? result : long_way(o, a, b);
 }
@@ -231,12 +231,12 @@ static PyObject *in_place(PyObject *a, PyObject *result)
     static PyObject *number_##name(PyObject *a, PyObject *b)                      \
     {                                                                             \
         static const Operator o = { APPLY_##id, entries, compares, op,            \
-                                    leaf_##core };                                \
+                                    var_##core };                                \
         const TypeInfo *info = single_info(a, b, entries);                        \
         if (info && !jit_pending_writes() && !reads_open) {                       \
-            const Leaf *x = array_plain_leaves((Array *) a),                      \
+            const VarIndex *x = array_plain_leaves((Array *) a),                      \
                        *y = array_plain_leaves((Array *) b);                      \
-            Leaf index = x && y && *x && *y ? leaf_##core(*x, *y) : 0;            \
+            VarIndex index = x && y && *x && *y ? var_##core(*x, *y) : 0;            \
             if (index)                                                            \
                 return (PyObject *) array_new_leaf(result_info(&o, info), index); \
         }                                                                         \
@@ -316,7 +316,7 @@ static bool read_entry(const Array *a, bool *truth)
     uint8_t byte = 0;
     if (a->info->jit) {
         reads_note_whole(a);
-        if (!evaluate_read(array_leaf(a), 0, &byte)) {
+        if (!evaluate_read(array_var(a), 0, &byte)) {
             PyObject *self = (PyObject *) a;
             error_from_core(".__bool__", &self, 1);
             return false;
@@ -350,9 +350,9 @@ static int number_bool(PyObject *self)
     }
     size_t size = array_count(a);
     if (info->jit)
-        size = array_leaf(a) ? leaf_size(array_leaf(a)) : 0;
+        size = array_var(a) ? var_size(array_var(a)) : 0;
     const bool symbolic =
-        size && info->jit && leaf_state(array_leaf(a)) == VarStateSymbolic;
+        size && info->jit && var_state(array_var(a)) == VarStateSymbolic;
     if (size != 1 && !symbolic) { /* of those there is more to say */
         error_raise(
             PyExc_RuntimeError, ".__bool__", &self, 1,
@@ -419,11 +419,11 @@ static Array *one_like(const Array *base)
     Py_XDECREF(number);
     for (size_t i = 0; ok && i < count; i++) {
         uint64_t bits = is_one(info, i) ? one : 0;
-        Leaf leaf = info->jit ? array_leaves(base)[i] : 0;
+        VarIndex var = info->jit ? array_leaves(base)[i] : 0;
         if (!info->jit) {
             value_store(out, i, bits);
-        } else if (leaf) {
-            Leaf index = leaf_literal_like(info, &bits, leaf);
+        } else if (var) {
+            VarIndex index = var_literal_like(info, &bits, var);
             array_leaves(out)[i] = index;
             if (!index)
                 error_from_core("power", NULL, 0);

@@ -31,7 +31,7 @@ static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
 static uint16_t type_beside(const TypeInfo *info, const Memory *m)
 {
     const Family family = (Family) info->family;
-    if (info->kind == KIND_TENSOR || info->kind == KIND_LEAF)
+    if (info->kind == KIND_TENSOR || info->kind == KIND_FLAT)
         return type_find(family, (Kind) info->kind, 0, NULL, m->type);
     const VarType entry = m->type >= VarTypeFloat16 ? m->type : (VarType) info->entry;
     const int8_t n = info->dims[0], dims[] = { n, n };

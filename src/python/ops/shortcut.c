@@ -46,18 +46,18 @@ bool shortcut_number(const TypeInfo *info, PyObject *number, bool invert,
     return true;
 }
 
-Leaf shortcut_literal(const TypeInfo *info, PyObject *number)
+VarIndex shortcut_literal(const TypeInfo *info, PyObject *number)
 {
     uint64_t bits;
-    return shortcut_number(info, number, false, &bits) ? leaf_literal(info, &bits, 1)
+    return shortcut_number(info, number, false, &bits) ? var_literal(info, &bits, 1)
                                                        : 0;
 }
 
 /* An operand of the short way. */
 typedef struct Operand {
-    const Leaf *leaves;
+    const VarIndex *leaves;
     size_t step;
-    Leaf literal;
+    VarIndex literal;
 } Operand;
 
 /* False: not for the short way. */
@@ -82,7 +82,7 @@ static const TypeInfo *find_type(int arity, PyObject *const *args)
     const TypeInfo *info = NULL;
     for (int k = 0; k < arity; k++) {
         const Array *a = array_of_exact_class(args[k]);
-        if (a && (!info || info->kind == KIND_LEAF))
+        if (a && (!info || info->kind == KIND_FLAT))
             info = a->info;
     }
     return info;
@@ -104,17 +104,17 @@ PyObject *shortcut_apply(Apply which, int arity, PyObject *const *args)
         taken++;
     Array *out = taken == arity ? array_new(info) : NULL;
     for (size_t i = 0; out && i < info->leaves; i++) {
-        Leaf in[3], index = 1;
+        VarIndex in[3], index = 1;
         for (int k = 0; k < arity; k++) {
             in[k] = operands[k].leaves[i * operands[k].step];
             index = in[k] ? index : 0;
         }
-        index = index ? leaf_op(apply_op(which), arity, in) : 0;
+        index = index ? var_op(apply_op(which), arity, in) : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
     }
     while (taken--)
-        leaf_unref(operands[taken].literal);
+        var_unref(operands[taken].literal);
     return (PyObject *) out;
 }

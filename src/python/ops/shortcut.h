@@ -11,7 +11,7 @@
 bool shortcut_number(const TypeInfo *info, PyObject *number, bool invert,
                      uint64_t *bits);
 /** A literal for it; 0 without exception: there is none. */
-Leaf shortcut_literal(const TypeInfo *info, PyObject *number);
+VarIndex shortcut_literal(const TypeInfo *info, PyObject *number);
 
 /** apply() for arrays of exactly one class with plain leaves in a just-in-time family,
  *  none of them empty, single variables with the same entries, and numbers. NULL

@@ -42,7 +42,7 @@ static bool stays_below(JitSize size, int64_t most)
 }
 
 /* A size of 32 bits as a variable. */
-static Leaf narrow_number(const TypeInfo *leaf, JitSize size)
+static VarIndex narrow_number(const TypeInfo *leaf, JitSize size)
 {
     const Extent extent = { (size_t) jit_freeze_size_value(size), size };
     return leaf->entry != VarTypeInt32 || stays_below(size, INT32_MAX)
@@ -51,7 +51,7 @@ static Leaf narrow_number(const TypeInfo *leaf, JitSize size)
 }
 
 /* Another one. It is rounded as Python rounds: to double precision first. */
-static Leaf wide_number(const TypeInfo *leaf, JitSize size)
+static VarIndex wide_number(const TypeInfo *leaf, JitSize size)
 {
     const VarType entry = (VarType) leaf->entry;
     const bool negative = jit_freeze_size_value(size) < 0;
@@ -61,23 +61,24 @@ static Leaf wide_number(const TypeInfo *leaf, JitSize size)
         return 0;
     if (entry == VarTypeInt32 && !stays_from(size, INT32_MIN))
         return 0;
-    const Leaf number = size_leaf((JitBackend) leaf->backend, size);
-    const Leaf exact =
-        number && type_is_float(leaf) ? leaf_cast(number, VarTypeFloat64)
-                                      : leaf_ref(number);
-    leaf_unref(number);
+    const VarIndex number = size_leaf((JitBackend) leaf->backend, size);
+    const VarIndex exact =
+        number && type_is_float(leaf) ? var_cast(number, VarTypeFloat64)
+                                      : var_ref(number);
+    var_unref(number);
     return exact;
 }
 
 /* A size as a variable of this type. 0: it stays a number, if there is no error. */
-static Leaf size_variable(const TypeInfo *leaf, JitSize size)
+static VarIndex size_variable(const TypeInfo *leaf, JitSize size)
 {
     const int64_t value = jit_freeze_size_value(size);
     const bool narrow = value >= 2 && value <= UINT32_MAX && size_stays_many(size);
     jit_error_clear();
-    const Leaf number = narrow ? narrow_number(leaf, size) : wide_number(leaf, size);
-    const Leaf cast = number ? leaf_cast(number, (VarType) leaf->entry) : 0;
-    leaf_unref(number);
+    const VarIndex number =
+        narrow ? narrow_number(leaf, size) : wide_number(leaf, size);
+    const VarIndex cast = number ? var_cast(number, (VarType) leaf->entry) : 0;
+    var_unref(number);
     return cast;
 }
 
@@ -91,12 +92,12 @@ static bool open_size(State *state, Apply *which, PyObject *const *args, int ari
     if (!size || (*which == APPLY_TRUEDIV && (!divisor || !type_is_float(info))))
         return false;
     const TypeInfo *leaf = &state->types[info->leaf];
-    Leaf cast = size_variable(leaf, size);
+    VarIndex cast = size_variable(leaf, size);
     if (!cast && jit_error() == JIT_OK)
         return false;
     if (cast && divisor) { /* as numbers do */
-        const Leaf inverse = leaf_op(JitOpRcp, 1, &cast);
-        leaf_unref(cast);
+        const VarIndex inverse = var_op(JitOpRcp, 1, &cast);
+        var_unref(cast);
         cast = inverse;
         *which = APPLY_MUL;
     }

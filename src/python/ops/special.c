@@ -334,12 +334,12 @@ PyObject *special_apply(const TypeInfo *info, Apply which, Array *const *args,
         PyObject *real = NULL;
         if (c.ok && count == 1) {
             if (info->jit)
-                leaf_ref(result[0]);
+                var_ref(result[0]);
             real = value_wrap(info, result[0]);
         }
         for (int e = 0; c.ok && count > 1 && e < count; e++) {
             if (info->jit)
-                leaf_ref(result[e]);
+                var_ref(result[e]);
             value_store(out, (size_t) (e * inner + s), result[e]);
         }
         calc_end(&c);

@@ -39,7 +39,7 @@ static PyObject *class_of_entry(unsigned entry)
  * drjit.scalar. */
 static PyObject *class_object(const TypeInfo *t)
 {
-    return t->jit || t->kind != KIND_LEAF ? Py_XNewRef((PyObject *) type_class(t))
+    return t->jit || t->kind != KIND_FLAT ? Py_XNewRef((PyObject *) type_class(t))
                                           : class_of_entry(t->entry);
 }
 
@@ -96,7 +96,7 @@ static PyObject *size_v(PyObject *module, PyObject *arg)
     const TypeInfo *t = info_of(module, arg);
     return PyLong_FromLong(!t                        ? 1
                            : t->kind == KIND_TENSOR ? 0
-                           : t->kind == KIND_LEAF   ? DYNAMIC
+                           : t->kind == KIND_FLAT   ? DYNAMIC
                                                     : t->dims[0]);
 }
 
@@ -296,7 +296,7 @@ static bool read_kind(const TypeInfo *t, PyObject *name, Kind *kind)
         [KIND_ARRAY] = "array", [KIND_MATRIX] = "matrix",
         [KIND_COMPLEX] = "complex", [KIND_QUATERNION] = "quaternion",
     };
-    *kind = t->kind == KIND_LEAF || t->kind == KIND_TENSOR ? KIND_ARRAY : t->kind;
+    *kind = t->kind == KIND_FLAT || t->kind == KIND_TENSOR ? KIND_ARRAY : t->kind;
     if (!name || name == Py_None)
         return true;
     for (int i = 0; i < KIND_COUNT && PyUnicode_Check(name); i++)
@@ -352,7 +352,7 @@ static PyObject *replace_shape_t(PyObject *module, PyObject *const *args, Py_ssi
     if (t->jit && ndim && dims[ndim - 1] == DYNAMIC)
         ndim--; /* the lanes are not an extent over leaves */
     if (ndim == 0 && t->jit)
-        kind = KIND_LEAF;
+        kind = KIND_FLAT;
     uint16_t id = ndim <= 3 && (ndim || t->jit)
                       ? type_find(t->family, kind, ndim, dims, t->entry)
                       : TYPE_NONE;

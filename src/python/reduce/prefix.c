@@ -46,66 +46,66 @@ static bool check_type(const Prefix *p, PyObject *value, const TypeInfo *info)
 /* ---------------------------------------------------------------- flat arrays */
 
 /* The variable with neutral elements appended up to that many entries. */
-static Leaf pad(Leaf leaf, ReduceOp op, size_t size)
+static VarIndex pad(VarIndex var, ReduceOp op, size_t size)
 {
     VarInfo info;
     uint64_t bits;
-    if (!leaf_info(leaf, &info) || !jit_reduce_identity(info.type, op, &bits))
+    if (!var_info(var, &info) || !jit_reduce_identity(info.type, op, &bits))
         return 0;
-    Leaf lane = leaf_counter(info.backend, size);
-    Leaf limit = leaf_u32(info.backend, (uint32_t) info.size);
-    Leaf inside = lane && limit ? leaf_lt(lane, limit) : 0;
-    Leaf neutral = leaf_constant(info.backend, info.type, &bits);
-    Leaf entries = inside ? leaf_gather(leaf, lane, inside, ReduceModeAuto) : 0;
-    Leaf result = entries && neutral ? leaf_select(inside, entries, neutral) : 0;
-    leaf_unref(lane);
-    leaf_unref(limit);
-    leaf_unref(inside);
-    leaf_unref(neutral);
-    leaf_unref(entries);
+    VarIndex lane = var_counter(info.backend, size);
+    VarIndex limit = var_u32(info.backend, (uint32_t) info.size);
+    VarIndex inside = lane && limit ? var_lt(lane, limit) : 0;
+    VarIndex neutral = var_constant(info.backend, info.type, &bits);
+    VarIndex entries = inside ? var_gather(var, lane, inside, ReduceModeAuto) : 0;
+    VarIndex result = entries && neutral ? var_select(inside, entries, neutral) : 0;
+    var_unref(lane);
+    var_unref(limit);
+    var_unref(inside);
+    var_unref(neutral);
+    var_unref(entries);
     return result;
 }
 
 /* Blocks of 0 entries: all of it is one. */
-static Leaf prefix_blocks(const Prefix *p, Leaf leaf, Extent block)
+static VarIndex prefix_blocks(const Prefix *p, VarIndex var, Extent block)
 {
-    return leaf_block_prefix_reduce(p->op, leaf, extent_next(block), p->exclusive,
-                                    p->reverse);
+    return var_block_prefix_reduce(p->op, var, extent_next(block), p->exclusive,
+                                   p->reverse);
 }
 
 /* The last block may be incomplete. */
-static Leaf run_prefix(Leaf leaf, void *argument)
+static VarIndex run_prefix(VarIndex var, void *argument)
 {
     const Prefix *p = argument;
-    if (!p->block.n || leaf_peek_size(leaf) % p->block.n == 0) /* the core sees to it */
-        return prefix_blocks(p, leaf, p->block);
-    size_t size = leaf_size(leaf), block = extent_number(p->block), rest = size % block;
-    Leaf padded = pad(leaf, p->op, size - rest + block);
-    Leaf reduced = padded ? prefix_blocks(p, padded, p->block) : 0;
-    Leaf result = reduced ? leaf_shrink(reduced, size) : 0;
-    leaf_unref(padded);
-    leaf_unref(reduced);
+    if (!p->block.n || var_peek_size(var) % p->block.n == 0) /* the core sees to it */
+        return prefix_blocks(p, var, p->block);
+    size_t size = var_size(var), block = extent_number(p->block), rest = size % block;
+    VarIndex padded = pad(var, p->op, size - rest + block);
+    VarIndex reduced = padded ? prefix_blocks(p, padded, p->block) : 0;
+    VarIndex result = reduced ? var_shrink(reduced, size) : 0;
+    var_unref(padded);
+    var_unref(reduced);
     return result;
 }
 
-/* The variable of leaf i of 'value' after the operation; false: exception. */
+/* The variable of variable i of 'value' after the operation; false: exception. */
 static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, size_t width,
-                        Leaf *out)
+                        VarIndex *out)
 {
-    Leaf leaf;
+    VarIndex var;
     *out = 0;
-    if (!reduce_leaf_variable(p->operation, value, i, width, &leaf))
+    if (!reduce_leaf_variable(p->operation, value, i, width, &var))
         return false;
-    if (!leaf)
-        return leaf_none(value->info, 1, &array_leaves(value)[i], out) ||
+    if (!var)
+        return var_none(value->info, 1, &array_leaves(value)[i], out) ||
                error_from_core(p->operation, (PyObject **) &value, 1);
     Prefix call = *p;
-    if (call.block.n > leaf_peek_size(leaf) && leaf_size(leaf)) {
+    if (call.block.n > var_peek_size(var) && var_size(var)) {
         (void) extent_number(call.block);
         call.block = extent_of(0);
     }
-    *out = evaluate_call(run_prefix, leaf, &call);
-    leaf_unref(leaf);
+    *out = evaluate_call(run_prefix, var, &call);
+    var_unref(var);
     if (!*out)
         error_from_core(p->operation, (PyObject **) &value, 1);
     return *out;
@@ -140,7 +140,7 @@ static PyObject *prefix_trailing(const Prefix *p, Array *value)
                              ? reduce_open(p->operation, value, &width)
                              : prefix_entries(p, value, array_data(result)));
     for (size_t i = 0; ok && value->info->jit && i < array_count(result); i++) {
-        Leaf out;
+        VarIndex out;
         ok = prefix_leaf(p, value, i, width, &out);
         if (ok)
             array_set_leaf(result, i, out);
@@ -152,7 +152,7 @@ static PyObject *prefix_trailing(const Prefix *p, Array *value)
 
 /* ---------------------------------------------------------------- over leaves */
 
-/* Leaf i, i + inner, ... are combined: extent of them, starting at 'first'. */
+/* VarIndex i, i + inner, ... are combined: extent of them, starting at 'first'. */
 static bool prefix_line(const Prefix *p, Array *value, Array *result, size_t first,
                         size_t extent, size_t inner)
 {
@@ -187,7 +187,7 @@ static bool prefix_line(const Prefix *p, Array *value, Array *result, size_t fir
         }
         if (!p->exclusive) { /* 'total' goes on and is stored */
             if (info->jit && total)
-                leaf_ref(total);
+                var_ref(total);
             value_store(result, place, total);
         }
     }
@@ -218,23 +218,23 @@ typedef struct Line {
 } Line;
 
 /* May wait: runs without the GIL. */
-static Leaf run_line(Leaf leaf, void *argument)
+static VarIndex run_line(VarIndex leaf, void *argument)
 {
     const Line *l = argument;
     const Prefix *p = &l->prefix;
     const Extent entries = extent_mul(extent_mul(l->outer, l->extent), l->inner);
-    Leaf wide = leaf_resize(leaf, extent_next(entries));
+    VarIndex wide = var_resize(leaf, extent_next(entries));
     /* All of it is one block. */
     const bool single = l->outer.n == 1 && l->inner.n == 1;
     const Extent extent = single ? extent_of(0) : l->extent;
     const uint64_t sizes[] = { l->extent.size, l->inner.size };
     const JitAxis axis = { l->extent.n, l->inner.n, sizes };
-    Leaf result = 0;
+    VarIndex result = 0;
     if (wide && l->inner.n == 1)
         result = prefix_blocks(p, wide, extent);
     else if (wide)
-        result = leaf_axis_prefix_reduce(p->op, wide, &axis, p->exclusive, p->reverse);
-    leaf_unref(wide);
+        result = var_axis_prefix_reduce(p->op, wide, &axis, p->exclusive, p->reverse);
+    var_unref(wide);
     return result;
 }
 
@@ -283,7 +283,7 @@ static PyObject *prefix_tensor(const Prefix *p, Array *value, size_t axis)
         return (PyObject *) result;
     bool ok;
     if (value->info->jit) {
-        Leaf out = evaluate_call(run_line, array_leaf(value), &line);
+        VarIndex out = evaluate_call(run_line, array_var(value), &line);
         ok = out;
         if (ok)
             array_set_leaf(result, 0, out);
@@ -447,32 +447,32 @@ static PyObject *block_prefix_leaf(void *context, PyObject *const *leaves)
 }
 
 /* The last block may be shorter. */
-static Leaf reduce_incomplete(const Prefix *p, const TypeInfo *info, Leaf leaf)
+static VarIndex reduce_incomplete(const Prefix *p, const TypeInfo *info, VarIndex var)
 {
-    const size_t peek = leaf_peek_size(leaf);
+    const size_t peek = var_peek_size(var);
     if (peek == 1 || peek % p->block.n == 0)
-        return reduce_variable(info, p->op, p->strategy, leaf, p->block);
-    const size_t size = leaf_size(leaf), block = extent_number(p->block);
+        return reduce_variable(info, p->op, p->strategy, var, p->block);
+    const size_t size = var_size(var), block = extent_number(p->block);
     if (block > size)
-        return reduce_variable(info, p->op, p->strategy, leaf, extent_of(size));
-    Leaf padded = pad(leaf, p->op, size - size % block + block);
-    Leaf result =
+        return reduce_variable(info, p->op, p->strategy, var, extent_of(size));
+    VarIndex padded = pad(var, p->op, size - size % block + block);
+    VarIndex result =
         padded ? reduce_variable(info, p->op, p->strategy, padded, p->block) : 0;
-    leaf_unref(padded);
+    var_unref(padded);
     return result;
 }
 
-/* Reduce blocks of a leaf. An array whose leaves all have one entry stays as it is: it
+/* Reduce blocks of a var. An array whose leaves all have one entry stays as it is: it
  * may stand for any number of lanes. */
 static bool reduce_leaf(const Prefix *p, Array *value, size_t i, size_t width,
                         Array *result)
 {
-    Leaf leaf, out;
-    if (!reduce_leaf_variable(p->operation, value, i, width, &leaf))
+    VarIndex var, out;
+    if (!reduce_leaf_variable(p->operation, value, i, width, &var))
         return false;
-    const bool ok = leaf ? (out = reduce_incomplete(p, value->info, leaf)) != 0
-                         : leaf_none(value->info, 1, &array_leaves(value)[i], &out);
-    leaf_unref(leaf);
+    const bool ok = var ? (out = reduce_incomplete(p, value->info, var)) != 0
+                         : var_none(value->info, 1, &array_leaves(value)[i], &out);
+    var_unref(var);
     if (ok)
         array_set_leaf(result, i, out);
     else
@@ -577,9 +577,9 @@ PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 /* ---------------------------------------------------------------- compress */
 
 /* A temporary mask has two references: of its array, and of evaluate_command(). */
-static Leaf run_compress(Leaf leaf, void *temporary)
+static VarIndex run_compress(VarIndex var, void *temporary)
 {
-    return leaf_compress(leaf, *(bool *) temporary ? 2 : 0);
+    return var_compress(var, *(bool *) temporary ? 2 : 0);
 }
 
 static PyObject *compress_entries(const TypeInfo *info, const Array *mask)
@@ -609,13 +609,13 @@ PyObject *prefix_compress(PyObject *module, PyObject *argument)
     const TypeInfo *info = access_flat(state, mask->info, VarTypeUInt32);
     if (!mask->info->jit)
         return compress_entries(info, mask);
-    Leaf index = array_leaf(mask), positions = 0;
+    VarIndex index = array_var(mask), positions = 0;
     bool temporary = argument_is_temporary(argument);
     reads_note_whole(mask);
     if (index && !(positions = evaluate_command(run_compress, index, 0, &temporary)))
         return error_from_core("compress", &argument, 1);
-    if (positions && leaf_peek_size(positions) == 0) { /* arrays know 0 as empty */
-        leaf_unref(positions);
+    if (positions && var_peek_size(positions) == 0) { /* arrays know 0 as empty */
+        var_unref(positions);
         positions = 0;
     }
     return (PyObject *) array_new_leaf(info, positions);

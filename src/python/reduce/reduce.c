@@ -411,11 +411,11 @@ static PyObject *reduce_identity(PyObject *module, PyObject *args)
     if (!jit_reduce_identity((VarType) info->entry, (ReduceOp) op, &bits))
         return error_from_core(operation, &type, 1);
     if (info->jit) {
-        Leaf leaf =
+        VarIndex var =
             size ? reduce_identity_variable(info, (ReduceOp) op,
                                             extent_of((size_t) size))
                  : 0;
-        return leaf || !size ? (PyObject *) array_new_leaf(info, leaf)
+        return var || !size ? (PyObject *) array_new_leaf(info, var)
                              : error_from_core(operation, &type, 1);
     }
     Array *result = array_new_dynamic(info, (size_t) size);

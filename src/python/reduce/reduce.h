@@ -34,25 +34,25 @@ JitOp reduce_step(ReduceOp op);
 
 /** Reduce blocks of that many entries of a variable (0: all, giving one entry). 'block'
  *  divides the size. A new reference; 0: the core's error is set. */
-Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf index,
-                     Extent block);
+VarIndex reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy,
+                         VarIndex index, Extent block);
 /** Does a reduction of a variable scatter its entries instead of evaluating it: what is
  *  asked for, or because evaluating takes too many bytes? */
 bool reduce_prefers_symbolic(const TypeInfo *info, ReduceOp op, Strategy strategy,
-                             Leaf leaf);
+                             VarIndex leaf);
 
 /** 'size' times the neutral element. 0: the core's error is set. */
-Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, Extent size);
+VarIndex reduce_identity_variable(const TypeInfo *info, ReduceOp op, Extent size);
 
 /** Before the leaves of a jit array are reduced one by one: have queued writes
  *  evaluated, and find out how many entries the widest of several has. False:
  *  exception. */
 bool reduce_open(const char *operation, const Array *value, size_t *width);
 
-/** Leaf i with 'width' entries (a new reference, 0 if the leaf is empty): a leaf of
+/** VarIndex i with 'width' entries (a new reference, 0 if the leaf is empty): a leaf of
  *  size 1 stands for equal entries. False: exception. */
 bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
-                          size_t width, Leaf *index);
+                          size_t width, VarIndex *index);
 
 /** The value of a reduction of nothing, as a Python number. */
 PyObject *reduce_identity_number(ReduceOp op);

@@ -18,12 +18,12 @@ static const size_t evaluate_limit = (size_t) 1 << 30; /* bytes */
 
 /* ---------------------------------------------------------------- variables */
 
-Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, Extent size)
+VarIndex reduce_identity_variable(const TypeInfo *info, ReduceOp op, Extent size)
 {
     uint64_t bits;
     if (!jit_reduce_identity((VarType) info->entry, op, &bits))
         return 0;
-    return leaf_literal(info, &bits, extent_next(size));
+    return var_literal(info, &bits, extent_next(size));
 }
 
 typedef struct Call {
@@ -31,60 +31,61 @@ typedef struct Call {
     Extent block;
 } Call;
 
-static Leaf run_evaluated(Leaf leaf, void *argument)
+static VarIndex run_evaluated(VarIndex leaf, void *argument)
 {
     const Call *call = argument;
-    return call->block.n ? leaf_block_reduce(call->op, leaf, extent_next(call->block))
-                         : leaf_reduce(leaf, call->op);
+    return call->block.n ? var_block_reduce(call->op, leaf, extent_next(call->block))
+                         : var_reduce(leaf, call->op);
 }
 
 /* Lane i is scattered to entry i / block. */
-static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, Extent block)
+static VarIndex run_symbolic(const TypeInfo *info, ReduceOp op, VarIndex index,
+                             Extent block)
 {
     JitBackend backend = (JitBackend) info->backend;
-    const Extent size = extent_of_leaf(index, leaf_peek_size(index));
-    Leaf target = reduce_identity_variable(
+    const Extent size = extent_of_leaf(index, var_peek_size(index));
+    VarIndex target = reduce_identity_variable(
         info, op, block.n ? extent_div(size, block) : extent_of(1));
-    Leaf position = 0, result = 0;
+    VarIndex position = 0, result = 0;
     if (block.n) {
-        Leaf counter = leaf_counter(backend, extent_next(size));
-        Leaf divisor = extent_times(backend, block, 1);
-        position = counter && divisor ? leaf_div(counter, divisor) : 0;
-        leaf_unref(counter);
-        leaf_unref(divisor);
+        VarIndex counter = var_counter(backend, extent_next(size));
+        VarIndex divisor = extent_times(backend, block, 1);
+        position = counter && divisor ? var_div(counter, divisor) : 0;
+        var_unref(counter);
+        var_unref(divisor);
     } else {
-        position = leaf_u32(backend, 0);
+        position = var_u32(backend, 0);
     }
     if (target && position)
-        result = leaf_scatter_whole(target, index, position, op, ReduceModeAuto);
-    leaf_unref(target);
-    leaf_unref(position);
+        result = var_scatter_whole(target, index, position, op, ReduceModeAuto);
+    var_unref(target);
+    var_unref(position);
     return result;
 }
 
 bool reduce_prefers_symbolic(const TypeInfo *info, ReduceOp op, Strategy strategy,
-                             Leaf leaf)
+                             VarIndex var)
 {
-    const size_t size = leaf_peek_size(leaf);
+    const size_t size = var_peek_size(var);
     const size_t most = evaluate_limit / info->entry_size - 1;
     if (strategy != STRATEGY_AUTO)
         return strategy == STRATEGY_SYMBOLIC;
     return (size > most || size_is_recording()) &&
-           leaf_state(leaf) == VarStateUnevaluated &&
+           var_state(var) == VarStateUnevaluated &&
            jit_can_scatter_reduce((JitBackend) info->backend, (VarType) info->entry,
                                   op) &&
-           extent_exceeds(extent_of_leaf(leaf, size), most);
+           extent_exceeds(extent_of_leaf(var, size), most);
 }
 
-Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf leaf,
-                     Extent block)
+VarIndex reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy,
+                         VarIndex var, Extent block)
 {
-    if (block.n == 1 || leaf_peek_size(leaf) == 1)
-        return leaf_ref(leaf);
-    if (reduce_prefers_symbolic(info, op, strategy, leaf))
-        return run_symbolic(info, op, leaf, block);
+    if (block.n == 1 || var_peek_size(var) == 1)
+        return var_ref(var);
+    if (reduce_prefers_symbolic(info, op, strategy, var))
+        return run_symbolic(info, op, var, block);
     Call call = { op, block };
-    return evaluate_command(run_evaluated, leaf, 0, &call);
+    return evaluate_command(run_evaluated, var, 0, &call);
 }
 
 bool reduce_open(const char *operation, const Array *value, size_t *width)
@@ -95,8 +96,8 @@ bool reduce_open(const char *operation, const Array *value, size_t *width)
         return false;
     const size_t count = array_count(value);
     for (size_t k = 0; count > 1 && k < count; k++) {
-        Leaf leaf = array_leaves(value)[k];
-        size_t size = leaf ? leaf_size(leaf) : 0;
+        VarIndex var = array_leaves(value)[k];
+        size_t size = var ? var_size(var) : 0;
         if (size != 1)
             *width = size;
     }
@@ -104,14 +105,14 @@ bool reduce_open(const char *operation, const Array *value, size_t *width)
 }
 
 bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
-                          size_t width, Leaf *index)
+                          size_t width, VarIndex *index)
 {
-    Leaf leaf = array_leaves(value)[i];
-    if (leaf_is_empty(leaf) || !width)
+    VarIndex var = array_leaves(value)[i];
+    if (var_is_empty(var) || !width)
         *index = 0;
-    else if (width == 1 || leaf_peek_size(leaf) != 1)
-        *index = leaf_ref(leaf);
-    else if (!(*index = leaf_resize(leaf, width)))
+    else if (width == 1 || var_peek_size(var) != 1)
+        *index = var_ref(var);
+    else if (!(*index = var_resize(var, width)))
         return error_from_core(operation, (PyObject *const *) &value, 1);
     return true;
 }
@@ -128,7 +129,7 @@ static const TypeInfo *remaining_type(const Reduction *r, Array *value,
     for (int i = 0; i < info->ndim; i++)
         if (!axes[i])
             dims[ndim++] = info->dims[i];
-    Kind kind = ndim ? KIND_ARRAY : KIND_LEAF;
+    Kind kind = ndim ? KIND_ARRAY : KIND_FLAT;
     uint16_t id =
         type_find((Family) info->family, kind, ndim, dims, (VarType) info->entry);
     if (id != TYPE_NONE)
@@ -220,7 +221,7 @@ static PyObject *over_leaves(const Reduction *r, Array *value, const bool *axes)
     if (!values || !started) {
         PyErr_NoMemory();
     } else if (reduce_leaves(r, value, axes, values, started)) {
-        if (left->kind == KIND_LEAF && !left->jit)
+        if (left->kind == KIND_FLAT && !left->jit)
             result = convert_entry((VarType) left->entry, &values[0]);
         else
             result = (PyObject *) array_new(left);
@@ -247,20 +248,20 @@ static PyObject *over_entries(const Reduction *r, Array *value)
     Array *result = array_new_like(value->info, value);
     const size_t count = result ? array_count(result) : 0;
     for (size_t i = 0; count > 1 && i < count; i++)
-        if (!leaf_is_empty(array_leaves(value)[i]))
-            leaf_schedule(array_leaves(value)[i]); /* one kernel for all */
+        if (!var_is_empty(array_leaves(value)[i]))
+            var_schedule(array_leaves(value)[i]); /* one kernel for all */
     for (size_t i = 0; result && i < count; i++) {
-        Leaf leaf, reduced;
-        if (!reduce_leaf_variable(r->operation, value, i, width, &leaf)) {
+        VarIndex var, reduced;
+        if (!reduce_leaf_variable(r->operation, value, i, width, &var)) {
             Py_CLEAR(result);
             break;
         }
-        reduced = leaf ? reduce_variable(value->info, r->op, r->strategy, leaf,
-                                         extent_of(0))
-                       : leaf_of_none(reduce_identity_variable(value->info, r->op,
-                                                               extent_of(1)),
-                                      1, &array_leaves(value)[i]);
-        leaf_unref(leaf);
+        reduced =
+            var ? reduce_variable(value->info, r->op, r->strategy, var, extent_of(0))
+                : var_of_none(
+                      reduce_identity_variable(value->info, r->op, extent_of(1)), 1,
+                      &array_leaves(value)[i]);
+        var_unref(var);
         if (reduced) {
             array_set_leaf(result, i, reduced);
         } else {

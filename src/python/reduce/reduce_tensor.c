@@ -17,7 +17,7 @@
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/reads.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 #include "python/reduce/reduce.h"
 
 typedef struct Group {
@@ -83,48 +83,48 @@ static bool in_order(const Plan *p)
 
 /* *lane = *lane / extent; returns the old *lane modulo extent, times factor. The last
  * (outermost) coordinate needs no modulo. 0: the core's error is set. */
-static Leaf take_coordinate(JitBackend backend, Leaf *lane, Extent extent,
-                            Extent factor, bool last)
+static VarIndex take_coordinate(JitBackend backend, VarIndex *lane, Extent extent,
+                                Extent factor, bool last)
 {
-    Leaf e = last ? leaf_u32(backend, 0) : extent_times(backend, extent, 1);
-    Leaf f = extent_times(backend, factor, 1);
-    Leaf part = 0, rest = 0, result = 0;
+    VarIndex e = last ? var_u32(backend, 0) : extent_times(backend, extent, 1);
+    VarIndex f = extent_times(backend, factor, 1);
+    VarIndex part = 0, rest = 0, result = 0;
     if (e && f) {
-        part = last ? leaf_ref(*lane) : leaf_mod(*lane, e);
-        rest = last ? leaf_ref(*lane) : leaf_div(*lane, e);
-        result = part && rest ? leaf_mul(part, f) : 0;
+        part = last ? var_ref(*lane) : var_mod(*lane, e);
+        rest = last ? var_ref(*lane) : var_div(*lane, e);
+        result = part && rest ? var_mul(part, f) : 0;
     }
     if (result) {
-        leaf_unref(*lane);
+        var_unref(*lane);
         *lane = rest;
         rest = 0;
     }
-    leaf_unref(part);
-    leaf_unref(rest);
-    leaf_unref(e);
-    leaf_unref(f);
+    var_unref(part);
+    var_unref(rest);
+    var_unref(e);
+    var_unref(f);
     return result;
 }
 
 /* Sum over the given groups, last one fastest, of (coordinate of the lane) * factor. */
-static Leaf linear_index(JitBackend backend, Extent size, int n, const Extent *extents,
-                         const Extent *factors)
+static VarIndex linear_index(JitBackend backend, Extent size, int n,
+                             const Extent *extents, const Extent *factors)
 {
-    Leaf lane = leaf_counter(backend, extent_next(size));
-    Leaf total = leaf_u32(backend, 0);
+    VarIndex lane = var_counter(backend, extent_next(size));
+    VarIndex total = var_u32(backend, 0);
     for (int i = n - 1; i >= 0 && lane && total; i--) {
-        Leaf part = take_coordinate(backend, &lane, extents[i], factors[i], i == 0);
-        Leaf sum = part ? leaf_add(total, part) : 0;
-        leaf_unref(part);
-        leaf_unref(total);
+        VarIndex part = take_coordinate(backend, &lane, extents[i], factors[i], i == 0);
+        VarIndex sum = part ? var_add(total, part) : 0;
+        var_unref(part);
+        var_unref(total);
         total = sum;
     }
-    leaf_unref(lane);
+    var_unref(lane);
     return total;
 }
 
 /* Where each entry of the input goes in the result. */
-static Leaf target_index(JitBackend backend, const Plan *p)
+static VarIndex target_index(JitBackend backend, const Plan *p)
 {
     Extent extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS], stride = extent_of(1);
     for (int i = p->count - 1; i >= 0; i--) {
@@ -142,16 +142,16 @@ typedef struct Call {
     const Plan *plan;
 } Call;
 
-static Leaf scatter_entries(const Call *c, Leaf index)
+static VarIndex scatter_entries(const Call *c, VarIndex index)
 {
     JitBackend backend = (JitBackend) c->info->backend;
     ReduceOp op = c->reduction->op;
-    Leaf target = reduce_identity_variable(c->info, op, c->plan->kept);
-    Leaf position = target ? target_index(backend, c->plan) : 0, result = 0;
+    VarIndex target = reduce_identity_variable(c->info, op, c->plan->kept);
+    VarIndex position = target ? target_index(backend, c->plan) : 0, result = 0;
     if (position)
-        result = leaf_scatter_whole(target, index, position, op, ReduceModeAuto);
-    leaf_unref(target);
-    leaf_unref(position);
+        result = var_scatter_whole(target, index, position, op, ReduceModeAuto);
+    var_unref(target);
+    var_unref(position);
     return result;
 }
 
@@ -171,27 +171,27 @@ static const Group *only_reduced(const Plan *p)
 typedef struct Columns {
     ReduceOp op;
     JitAxis axis;
-    Leaf position;
+    VarIndex position;
 } Columns;
 
-static Leaf run_columns(Leaf leaf, void *argument)
+static VarIndex run_columns(VarIndex leaf, void *argument)
 {
     const Columns *columns = argument;
-    return leaf_axis_reduce(columns->op, leaf, &columns->axis, columns->position);
+    return var_axis_reduce(columns->op, leaf, &columns->axis, columns->position);
 }
 
-static Leaf reduce_groups(const Call *c, Leaf leaf);
+static VarIndex reduce_groups(const Call *c, VarIndex var);
 
-static Leaf reduce_columns(const Call *c, Leaf leaf, const Group *group)
+static VarIndex reduce_columns(const Call *c, VarIndex var, const Group *group)
 {
     const uint64_t sizes[] = { group->extent.size, group->stride.size };
     Columns columns = { c->reduction->op,
                         { group->extent.n, group->stride.n, sizes }, 0 };
-    if (leaf_node(leaf) &&
+    if (var_node(var) &&
         !(columns.position = target_index((JitBackend) c->info->backend, c->plan)))
         return 0;
-    Leaf result = evaluate_command(run_columns, leaf, 0, &columns);
-    leaf_unref(columns.position);
+    VarIndex result = evaluate_command(run_columns, var, 0, &columns);
+    var_unref(columns.position);
     return result;
 }
 
@@ -225,13 +225,13 @@ static int first_reduced(const Plan *p)
     return i;
 }
 
-static Leaf run_exchange(Leaf leaf, void *axes)
+static VarIndex run_exchange(VarIndex var, void *axes)
 {
-    return leaf_transpose(leaf, axes);
+    return var_transpose(var, axes);
 }
 
 /* The first group that is reduced changes places with the kept one behind it. */
-static Leaf reduce_exchanged(const Call *c, Leaf leaf)
+static VarIndex reduce_exchanged(const Call *c, VarIndex var)
 {
     Plan plan = *c->plan;
     Group *g = &plan.groups[first_reduced(&plan)];
@@ -239,19 +239,19 @@ static Leaf reduce_exchanged(const Call *c, Leaf leaf)
     const Extent items = g[1].stride;
     const uint64_t sizes[] = { g[0].extent.size, g[1].extent.size, items.size };
     JitTranspose axes = { g[0].extent.n, g[1].extent.n, items.n, sizes };
-    Leaf turned = evaluate_command(run_exchange, leaf, 0, &axes), result = 0;
+    VarIndex turned = evaluate_command(run_exchange, var, 0, &axes), result = 0;
     g[0] = g[1];
     g[1] = first;
     arrange(&plan);
     if (turned)
         result = reduce_groups(&(Call){ c->reduction, c->info, &plan }, turned);
-    leaf_unref(turned);
+    var_unref(turned);
     return result;
 }
 
 /* The first group by itself, then the others: where the order of entries does not
  * matter. */
-static Leaf reduce_first(const Call *c, Leaf leaf)
+static VarIndex reduce_first(const Call *c, VarIndex var)
 {
     Plan plan = *c->plan, others = *c->plan;
     const int first = first_reduced(&plan);
@@ -262,43 +262,43 @@ static Leaf reduce_first(const Call *c, Leaf leaf)
     memmove(&others.groups[first], &others.groups[first + 1],
             (size_t) (others.count - first) * sizeof(Group));
     arrange(&others);
-    Leaf fewer = reduce_groups(&(Call){ c->reduction, c->info, &plan }, leaf);
+    VarIndex fewer = reduce_groups(&(Call){ c->reduction, c->info, &plan }, var);
     const Call rest = { c->reduction, c->info, &others };
-    Leaf result = fewer ? reduce_groups(&rest, fewer) : 0;
-    leaf_unref(fewer);
+    VarIndex result = fewer ? reduce_groups(&rest, fewer) : 0;
+    var_unref(fewer);
     return result;
 }
 
-static Leaf reduce_groups(const Call *c, Leaf leaf)
+static VarIndex reduce_groups(const Call *c, VarIndex var)
 {
     const Plan *p = c->plan;
     ReduceOp op = c->reduction->op;
     const Extent entries = entries_of(p);
     if (p->reduced.n == 1)
-        return leaf_ref(leaf);
-    if (leaf_peek_size(leaf) == 1 && entries.n > 1) { /* give it its real size */
-        Leaf wide = leaf_resize(leaf, extent_next(entries));
-        Leaf result = wide ? reduce_groups(c, wide) : 0;
-        leaf_unref(wide);
+        return var_ref(var);
+    if (var_peek_size(var) == 1 && entries.n > 1) { /* give it its real size */
+        VarIndex wide = var_resize(var, extent_next(entries));
+        VarIndex result = wide ? reduce_groups(c, wide) : 0;
+        var_unref(wide);
         return result;
     }
     /* All of it is one block. */
     const Extent block = p->kept.n == 1 ? extent_of(0) : p->reduced;
     if (in_order(p))
-        return reduce_variable(c->info, op, c->reduction->strategy, leaf, block);
-    if (reduce_prefers_symbolic(c->info, op, c->reduction->strategy, leaf))
-        return scatter_entries(c, leaf);
+        return reduce_variable(c->info, op, c->reduction->strategy, var, block);
+    if (reduce_prefers_symbolic(c->info, op, c->reduction->strategy, var))
+        return scatter_entries(c, var);
     const Group *group = only_reduced(p);
     if (group)
-        return reduce_columns(c, leaf, group);
+        return reduce_columns(c, var, group);
     const bool ordered = (op == ReduceOpAdd || op == ReduceOpMul) &&
                          type_is_float(c->info);
-    return ordered ? reduce_exchanged(c, leaf) : reduce_first(c, leaf);
+    return ordered ? reduce_exchanged(c, var) : reduce_first(c, var);
 }
 
 static bool store_variable(const Call *c, Array *value, Array *result)
 {
-    Leaf leaf = array_leaf(value), reduced = 0;
+    VarIndex var = array_var(value), reduced = 0;
     const char *operation = c->reduction->operation;
     if (c->plan->kept.n == 0)
         return true; /* nothing: the empty variable */
@@ -307,13 +307,13 @@ static bool store_variable(const Call *c, Array *value, Array *result)
                     "the result has more than 2^32 - 1 entries");
         return false;
     }
-    leaf_ref(leaf);
-    reduced = c->plan->reduced.n == 0 || leaf_is_empty(leaf)
-                  ? leaf_of_none(reduce_identity_variable(c->info, c->reduction->op,
-                                                          c->plan->kept),
-                                 1, &leaf)
-                  : reduce_groups(c, leaf);
-    leaf_unref(leaf);
+    var_ref(var);
+    reduced = c->plan->reduced.n == 0 || var_is_empty(var)
+                  ? var_of_none(reduce_identity_variable(c->info, c->reduction->op,
+                                                         c->plan->kept),
+                                1, &var)
+                  : reduce_groups(c, var);
+    var_unref(var);
     if (reduced)
         array_set_leaf(result, 0, reduced);
     else

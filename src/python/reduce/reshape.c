@@ -66,78 +66,77 @@ static bool check_total(const char *operation, size_t leaves, size_t width)
 /* ---------------------------------------------------------------- ravel */
 
 /* n UInt32 numbers, the first of which is n * i. */
-static Leaf counter_from(JitBackend backend, Extent n, size_t i)
+static VarIndex counter_from(JitBackend backend, Extent n, size_t i)
 {
-    Leaf counter = leaf_counter(backend, extent_next(n));
-    Leaf start = extent_times(backend, n, i);
-    Leaf result = counter && start ? leaf_add(counter, start) : 0;
-    leaf_unref(counter);
-    leaf_unref(start);
+    VarIndex counter = var_counter(backend, extent_next(n));
+    VarIndex start = extent_times(backend, n, i);
+    VarIndex result = counter && start ? var_add(counter, start) : 0;
+    var_unref(counter);
+    var_unref(start);
     return result;
 }
 
 /* '*target' is replaced; its old reference released. */
-static bool write_leaf(Leaf *target, Leaf value, Leaf position)
+static bool write_leaf(VarIndex *target, VarIndex value, VarIndex position)
 {
-    Leaf written = position
-                       ? leaf_scatter_whole(*target, value, position, ReduceOpIdentity,
-                                            ReduceModeParts)
-                       : 0;
+    VarIndex written = position ? var_scatter_whole(*target, value, position,
+                                                    ReduceOpIdentity, ReduceModeParts)
+                                : 0;
     if (written) {
-        leaf_unref(*target);
+        var_unref(*target);
         *target = written;
     }
     return written;
 }
 
-static bool ravel_c(JitBackend backend, Leaf *target, const Leaf *leaves, size_t n,
-                    Extent width)
+static bool ravel_c(JitBackend backend, VarIndex *target, const VarIndex *leaves,
+                    size_t n, Extent width)
 {
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
-        Leaf position = counter_from(backend, width, i);
+        VarIndex position = counter_from(backend, width, i);
         ok = write_leaf(target, leaves[i], position);
-        leaf_unref(position);
+        var_unref(position);
     }
     return ok;
 }
 
-static bool ravel_f(JitBackend backend, Leaf *target, const Leaf *leaves, size_t n,
-                    Extent width)
+static bool ravel_f(JitBackend backend, VarIndex *target, const VarIndex *leaves,
+                    size_t n, Extent width)
 {
     size_t p = gather_packet_size(n, n);
-    Leaf lanes = leaf_counter(backend, extent_next(width));
+    VarIndex lanes = var_counter(backend, extent_next(width));
     bool ok = lanes;
     for (size_t j = 0; j < n / p && ok; j++) {
-        Leaf position = gather_scaled_index(lanes, n / p, j), written = 0;
+        VarIndex position = gather_scaled_index(lanes, n / p, j), written = 0;
         if (position && p > 1)
-            written = leaf_scatter_packet(p, *target, leaves + j * p, position, 0,
-                                          ReduceOpIdentity, ReduceModeParts);
+            written = var_scatter_packet(p, *target, leaves + j * p, position, 0,
+                                         ReduceOpIdentity, ReduceModeParts);
         if (written) {
-            leaf_unref(*target);
+            var_unref(*target);
             *target = written;
         }
         ok = p > 1 ? written != 0 : write_leaf(target, leaves[j], position);
-        leaf_unref(position);
+        var_unref(position);
     }
-    leaf_unref(lanes);
+    var_unref(lanes);
     return ok;
 }
 
 /* The leaves of the array in the order of the result, one reference each. */
-static Leaf *ordered_leaves(const Array *a, char order)
+static VarIndex *ordered_leaves(const Array *a, char order)
 {
     size_t n = array_count(a);
-    Leaf *leaves = PyMem_New(Leaf, n ? n : 1);
+    VarIndex *leaves = PyMem_New(VarIndex, n ? n : 1);
     if (!leaves) {
         PyErr_NoMemory();
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
-        Leaf leaf = array_leaves(a)[i];
-        if (leaf)
-            leaf_ref(leaf);
-        leaves[order == 'C' ? i : fortran_place(a->info, n, i)] = leaf;
+        VarIndex var = array_leaves(a)[i];
+        if (var)
+            var_ref(var);
+        leaves[order == 'C' ? i : fortran_place(a->info, n, i)] = var;
     }
     return leaves;
 }
@@ -152,20 +151,20 @@ static Array *ravel_jit(const TypeInfo *flat, Array *a, char order)
         return none ? none : (Array *) error_from_core("ravel", (PyObject **) &a, 1);
     }
     const Extent width = extent_of_leaf(shape_widest(a, size), size);
-    Leaf *leaves = ordered_leaves(a, order);
+    VarIndex *leaves = ordered_leaves(a, order);
     if (!leaves)
         return NULL;
     JitBackend backend = (JitBackend) flat->backend;
-    Leaf target =
-        leaf_undefined(flat, extent_next(extent_mul(width, extent_of(n))));
+    VarIndex target =
+        var_undefined(flat, extent_next(extent_mul(width, extent_of(n))));
     bool ok = target &&
               (order == 'C' ? ravel_c : ravel_f)(backend, &target, leaves, n, width);
     for (size_t i = 0; i < n; i++)
-        leaf_unref(leaves[i]);
+        var_unref(leaves[i]);
     PyMem_Free(leaves);
     if (ok)
         return array_new_leaf(flat, target);
-    leaf_unref(target);
+    var_unref(target);
     error_from_core("ravel", (PyObject **) &a, 1);
     return NULL;
 }
@@ -227,21 +226,21 @@ static bool unravel_jit(const char *operation, Array *result, const Array *flat,
                         size_t n, Extent width, char order)
 {
     JitBackend backend = (JitBackend) flat->info->backend;
-    Leaf source = access_variable(flat);
-    Leaf *out = PyMem_Calloc(n, sizeof(*out));
+    VarIndex source = access_variable(flat);
+    VarIndex *out = PyMem_Calloc(n, sizeof(*out));
     bool ok = out;
     if (!out) {
         PyErr_NoMemory();
     } else if (order == 'F') {
-        Leaf lanes = leaf_counter(backend, extent_next(width));
+        VarIndex lanes = var_counter(backend, extent_next(width));
         ok = lanes && gather_whole(source, lanes, n, ReduceModePermute, out);
-        leaf_unref(lanes);
+        var_unref(lanes);
     } else {
         for (size_t i = 0; i < n && ok; i++) {
-            Leaf position = counter_from(backend, width, i);
+            VarIndex position = counter_from(backend, width, i);
             ok = position &&
                  gather_whole(source, position, 1, ReduceModePermute, out + i);
-            leaf_unref(position);
+            var_unref(position);
         }
     }
     if (out && !ok)
@@ -252,9 +251,9 @@ static bool unravel_jit(const char *operation, Array *result, const Array *flat,
         out[from] = 0;
     }
     for (size_t i = 0; out && i < n && order == 'C'; i++) /* of a failure */
-        leaf_unref(out[i]);
+        var_unref(out[i]);
     PyMem_Free(out);
-    leaf_unref(source);
+    var_unref(source);
     return ok;
 }
 
@@ -356,7 +355,7 @@ static PyObject *unravel_parts(PyObject *module, PyObject *args)
 /* How many entries the leaves of an array get. */
 typedef struct Resize {
     const char *operation;
-    Leaf (*function)(Leaf leaf, size_t count);
+    VarIndex (*function)(VarIndex leaf, size_t count);
     Extent count;
 } Resize;
 
@@ -368,29 +367,29 @@ static PyObject *shape_of(PyObject *module, PyObject *array)
 }
 
 /* Some of these gather, so they may have to compute the input. */
-static Leaf run_resize(Leaf leaf, void *argument)
+static VarIndex run_resize(VarIndex var, void *argument)
 {
     const Resize *r = argument;
-    return r->function(leaf, extent_next(r->count));
+    return r->function(var, extent_next(r->count));
 }
 
 static bool resize_leaf(const Resize *r, Array *a, size_t i, size_t width,
                         Array *result)
 {
-    Leaf leaf = array_leaves(a)[i], out = 0;
-    const size_t size = leaf ? leaf_peek_size(leaf) : 0;
+    VarIndex var = array_leaves(a)[i], out = 0;
+    const size_t size = var ? var_peek_size(var) : 0;
     if (size == 0 || r->count.n == 0) {
-        const bool ok = leaf_none(a->info, 1, &leaf, &out);
+        const bool ok = var_none(a->info, 1, &var, &out);
         array_set_leaf(result, i, out);
         return ok || error_from_core(r->operation, (PyObject **) &a, 1);
     }
-    if (size == 1 && (width != 1 || r->function == leaf_shrink)) {
-        array_set_leaf(result, i, leaf_ref(leaf)); /* equal entries, any number */
+    if (size == 1 && (width != 1 || r->function == var_shrink)) {
+        array_set_leaf(result, i, var_ref(var)); /* equal entries, any number */
         return true;
     }
-    if (r->function != leaf_shrink && !check_total(r->operation, r->count.n, size))
+    if (r->function != var_shrink && !check_total(r->operation, r->count.n, size))
         return false;
-    out = evaluate_call(run_resize, leaf, (void *) r);
+    out = evaluate_call(run_resize, var, (void *) r);
     if (out)
         array_set_leaf(result, i, out);
     else
@@ -410,7 +409,7 @@ static PyObject *resize(PyObject *args, Resize *r)
     reads_note_whole(a);
     if (!shape_peek(a, &width, r->operation))
         return NULL;
-    const bool same = r->function == leaf_shrink;
+    const bool same = r->function == var_shrink;
     Array *result = access_make(same ? Py_TYPE(array) : a->info->py, a->info, a);
     /* While the GIL is released, another thread may give 'a' more leaves. */
     for (size_t i = 0; result && i < array_count(result); i++)
@@ -422,19 +421,19 @@ static PyObject *resize(PyObject *args, Resize *r)
 static PyObject *tile(PyObject *module, PyObject *args)
 {
     (void) module;
-    return resize(args, &(Resize) { .operation = "tile", .function = leaf_tile });
+    return resize(args, &(Resize) { .operation = "tile", .function = var_tile });
 }
 
 static PyObject *repeat(PyObject *module, PyObject *args)
 {
     (void) module;
-    return resize(args, &(Resize) { .operation = "repeat", .function = leaf_repeat });
+    return resize(args, &(Resize) { .operation = "repeat", .function = var_repeat });
 }
 
 static PyObject *shrink(PyObject *module, PyObject *args)
 {
     (void) module;
-    return resize(args, &(Resize) { .operation = "reshape", .function = leaf_shrink });
+    return resize(args, &(Resize) { .operation = "reshape", .function = var_shrink });
 }
 
 #define FAST METH_FASTCALL | METH_KEYWORDS

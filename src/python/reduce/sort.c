@@ -9,7 +9,7 @@
 #include "python/object/extent.h"
 #include "python/object/reads.h"
 #include "python/object/tables.h"
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 typedef struct Sort {
     Extent block;
@@ -17,19 +17,19 @@ typedef struct Sort {
     bool positions;
 } Sort;
 
-static Leaf run_sort(Leaf leaf, void *argument)
+static VarIndex run_sort(VarIndex leaf, void *argument)
 {
     const Sort *s = argument;
     const size_t block = extent_next(s->block);
-    return s->positions ? leaf_argsort(leaf, block, s->descending)
-                        : leaf_sort(leaf, block, s->descending);
+    return s->positions ? var_argsort(leaf, block, s->descending)
+                        : var_sort(leaf, block, s->descending);
 }
 
 /* A flat jit array that is read, else a TypeError. */
 static Array *flat_operand(State *state, const char *operation, PyObject *object)
 {
     if (array_check(state, object) && ((Array *) object)->info->jit &&
-        ((Array *) object)->info->kind == KIND_LEAF) {
+        ((Array *) object)->info->kind == KIND_FLAT) {
         reads_note_whole((Array *) object);
         return (Array *) object;
     }
@@ -58,9 +58,9 @@ static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t 
     sort.descending = descending;
     const TypeInfo *info =
         positions ? access_flat(state, a->info, VarTypeUInt32) : a->info;
-    Leaf leaf = array_leaf(a), sorted = 0;
-    if (leaf_is_empty(leaf) ? !leaf_none(info, 1, &leaf, &sorted)
-                            : !(sorted = evaluate_call(run_sort, leaf, &sort)))
+    VarIndex var = array_var(a), sorted = 0;
+    if (var_is_empty(var) ? !var_none(info, 1, &var, &sorted)
+                          : !(sorted = evaluate_call(run_sort, var, &sort)))
         return error_from_core(operation, v, 1);
     return (PyObject *) array_new_leaf(info, sorted);
 }
@@ -77,9 +77,9 @@ static PyObject *argsort(PyObject *module, PyObject *const *args, Py_ssize_t nar
     return sort_array(module, args, nargs, names, true);
 }
 
-static Leaf run_transpose(Leaf leaf, void *axes)
+static VarIndex run_transpose(VarIndex var, void *axes)
 {
-    return leaf_transpose(leaf, axes);
+    return var_transpose(var, axes);
 }
 
 static PyObject *transpose(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -100,7 +100,7 @@ static PyObject *transpose(PyObject *module, PyObject *const *args, Py_ssize_t n
         return NULL;
     const uint64_t sizes[] = { axes[0].size, axes[1].size, axes[2].size };
     JitTranspose places = { axes[0].n, axes[1].n, axes[2].n, sizes };
-    Leaf turned = evaluate_call(run_transpose, array_leaf(a), &places);
+    VarIndex turned = evaluate_call(run_transpose, array_var(a), &places);
     if (!turned)
         return error_from_core(operation, v, 1);
     return (PyObject *) array_new_leaf(a->info, turned);
@@ -113,39 +113,39 @@ typedef struct Permutation {
 } Permutation;
 
 /* The keys must be below the number of buckets. */
-static bool keys_valid(Leaf leaf, uint32_t buckets)
+static bool keys_valid(VarIndex leaf, uint32_t buckets)
 {
-    Leaf limit = leaf_u32(leaf_backend(leaf), buckets);
-    Leaf wrong = limit ? leaf_ge(leaf, limit) : 0;
-    Leaf any = wrong ? leaf_any(wrong) : 0;
+    VarIndex limit = var_u32(var_backend(leaf), buckets);
+    VarIndex wrong = limit ? var_ge(leaf, limit) : 0;
+    VarIndex any = wrong ? var_any(wrong) : 0;
     uint8_t found = 1;
-    bool ok = any && leaf_read(any, 0, &found);
-    leaf_unref(limit);
-    leaf_unref(wrong);
-    leaf_unref(any);
+    bool ok = any && var_read(any, 0, &found);
+    var_unref(limit);
+    var_unref(wrong);
+    var_unref(any);
     return ok && !found;
 }
 
-static Leaf run_permutation(Leaf leaf, void *argument)
+static VarIndex run_permutation(VarIndex var, void *argument)
 {
     Permutation *p = argument;
     p->ok = false;
     void *keys, *out;
-    size_t size = leaf_size(leaf);
+    size_t size = var_size(var);
     jit_error_clear();
-    if (!keys_valid(leaf, p->buckets))
+    if (!keys_valid(var, p->buckets))
         return 0;
-    Leaf evaluated = leaf_data(leaf, &keys);
-    Leaf undefined = evaluated ? leaf_undefined(p->info, size) : 0;
-    Leaf result = undefined ? leaf_data(undefined, &out) : 0;
+    VarIndex evaluated = var_data(var, &keys);
+    VarIndex undefined = evaluated ? var_undefined(p->info, size) : 0;
+    VarIndex result = undefined ? var_data(undefined, &out) : 0;
     if (result && jit_sync_thread())
         jit_block_mkperm((JitBackend) p->info->backend, keys, (uint32_t) size, p->block,
                          p->buckets, out, NULL, &p->ok);
-    leaf_unref(evaluated);
-    leaf_unref(undefined);
+    var_unref(evaluated);
+    var_unref(undefined);
     if (p->ok)
         return result;
-    leaf_unref(result);
+    var_unref(result);
     return 0;
 }
 
@@ -170,10 +170,10 @@ static PyObject *block_mkperm(PyObject *module, PyObject *const *args, Py_ssize_
     if (block == 0 || block > UINT32_MAX || buckets == 0 || buckets > UINT32_MAX)
         return error_raise(PyExc_ValueError, operation, v, 1,
                            "expected 1 to 2^32 - 1 as 'block_size' and 'bucket_count'");
-    Leaf leaf = array_leaf(a), result = 0;
+    VarIndex var = array_var(a), result = 0;
     Permutation p = { a->info, (uint32_t) block, (uint32_t) buckets, true };
-    if (!leaf_is_empty(leaf))
-        result = evaluate_call(run_permutation, leaf, &p);
+    if (!var_is_empty(var))
+        result = evaluate_call(run_permutation, var, &p);
     if (!p.ok && jit_error() == JIT_OK)
         return error_raise(PyExc_ValueError, operation, v, 1,
                            "a key is out of bounds, expected keys below 'bucket_count' "

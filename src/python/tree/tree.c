@@ -249,21 +249,21 @@ static PyObject *receive_variable(PyObject *found, PyObject *const *args, Py_ssi
 }
 
 /* The type of arrays of this variable, NULL: there is none. */
-static const TypeInfo *type_of_variable(State *state, Leaf leaf)
+static const TypeInfo *type_of_variable(State *state, VarIndex var)
 {
     VarInfo info;
-    if (leaf == 0 || !leaf_info(leaf, &info))
+    if (var == 0 || !var_info(var, &info))
         return NULL;
-    return type_of_backend(state, info.backend, KIND_LEAF, info.type);
+    return type_of_backend(state, info.backend, KIND_FLAT, info.type);
 }
 
 /* The array of one variable. */
 static PyObject *make_array(State *state, PyObject *number)
 {
-    Leaf leaf = leaf_of((uint32_t) PyLong_AsUnsignedLongLongMask(number));
-    const TypeInfo *type = type_of_variable(state, leaf);
+    VarIndex var = var_of((uint32_t) PyLong_AsUnsignedLongLongMask(number));
+    const TypeInfo *type = type_of_variable(state, var);
     if (type)
-        return (PyObject *) array_new_leaf(type, leaf_ref(leaf));
+        return (PyObject *) array_new_leaf(type, var_ref(var));
     PyErr_Format(PyExc_ValueError,
                  "drjit: _traverse_1_cb_ro() gave %R, expected the index of a variable",
                  number);

@@ -3,7 +3,7 @@
  *
  *     Ray(o=Array3f(..), t=[Float(..), None])
  *
- *         nodes    DATACLASS 2 | LEAF | LIST 2 | LEAF | LEAF     parents come first
+ *         nodes    DATACLASS 2 | FLAT | LIST 2 | FLAT | FLAT     parents come first
  *         leaves   Array3f(..), Float(..), None
  *
  * plan.h says what is a container. Reading constructs no object; all walks keep their

@@ -36,8 +36,8 @@ static bool schedule_leaf(void *context, PyObject *leaf)
         return true;
     Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
-        Leaf own = array_leaves(a)[i];
-        s->any |= !leaf_is_empty(own) && leaf_schedule(own);
+        VarIndex own = array_leaves(a)[i];
+        s->any |= !var_is_empty(own) && var_schedule(own);
     }
     return true;
 }
@@ -73,11 +73,11 @@ static bool make_leaf_opaque(void *context, PyObject *leaf)
         return true;
     Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
-        Leaf own = array_leaves(a)[i];
+        VarIndex own = array_leaves(a)[i];
         int scheduled = 0;
-        if (leaf_is_empty(own))
+        if (var_is_empty(own))
             continue;
-        Leaf opaque = leaf_schedule_force(own, &scheduled);
+        VarIndex opaque = var_schedule_force(own, &scheduled);
         if (!opaque)
             return error_from_core(s->operation, &leaf, 1);
         array_set_leaf(a, i, opaque);
@@ -119,7 +119,7 @@ typedef struct Width {
     PyObject *const *args; /* for the error */
     Py_ssize_t n;
     size_t width;
-    Leaf leaf; /* one that is so wide, or 0 */
+    VarIndex leaf; /* one that is so wide, or 0 */
     bool any;
 } Width;
 
@@ -170,10 +170,10 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
     if (!shape_peek(a, &lanes, "opaque_width"))
         return NULL;
     const TypeInfo *leaf =
-        &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL, VarTypeUInt32)];
-    const Leaf wide = shape_widest(a, lanes);
+        &state->types[type_find(a->info->family, KIND_FLAT, 0, NULL, VarTypeUInt32)];
+    const VarIndex wide = shape_widest(a, lanes);
     const uint32_t none = 0;
-    const Leaf opaque = wide ? leaf_opaque_width(wide) : leaf_copy(leaf, &none, 1);
+    const VarIndex opaque = wide ? var_opaque_width(wide) : var_copy(leaf, &none, 1);
     if (!opaque)
         return error_from_core("opaque_width", &arg, 1);
     return (PyObject *) array_new_leaf(leaf, opaque);

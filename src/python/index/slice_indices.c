@@ -1,10 +1,10 @@
 /*
- * slice_places.c -- see slice_places.h
+ * slice_indices.c -- see slice_indices.h
  *
  * As Python computes it; of an axis whose extent is a size, start and count are
  * computed from the size where that is possible: x[1:], x[:-1], x[::2], x[::-1], ...
  */
-#include "python/index/slice_places.h"
+#include "python/index/slice_indices.h"
 
 /* A bound of a slice that runs upwards: the place, at most n. */
 static Extent bound(Extent n, Py_ssize_t i)
@@ -28,7 +28,7 @@ static Extent steps(Extent n, size_t step)
 
 /* Of more than one place; false: they have to be counted in numbers. */
 static bool compute(Extent n, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step,
-                    SlicePlaces *p)
+                    SliceIndices *p)
 {
     if (step < 0) {
         if (start != PY_SSIZE_T_MAX || stop != PY_SSIZE_T_MIN)
@@ -49,7 +49,7 @@ static bool compute(Extent n, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
     return true;
 }
 
-bool slice_places(PyObject *slice, Extent n, SlicePlaces *p)
+bool slice_indices(PyObject *slice, Extent n, SliceIndices *p)
 {
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(slice, &start, &stop, &step) < 0)

@@ -1,7 +1,7 @@
 /*
- * rows.c -- see rows.h
+ * spec_codec.c -- see spec_codec.h
  */
-#include "python/freeze/rows.h"
+#include "python/freeze/spec_codec.h"
 
 #include "python/freeze/exact.h"
 #include "python/memory/access.h"
@@ -20,7 +20,7 @@ enum { KINDS = sizeof kind_names / sizeof *kind_names };
 
 /* ---------------------------------------------------------------- rows */
 
-PyObject *rows_numbers(const void *numbers, size_t count, size_t bytes)
+PyObject *spec_rows_numbers(const void *numbers, size_t count, size_t bytes)
 {
     PyObject *list = PyList_New((Py_ssize_t) count);
     for (size_t i = 0; list && i < count; i++) {
@@ -58,15 +58,16 @@ static PyObject *tuple_of(PyObject *list)
     return tuple;
 }
 
-static PyObject *row_of_array(const Collection *c, const CollectedLeaf *place,
+static PyObject *row_of_array(const FlattenedInputs *c, const FlattenedLeaf *place,
                               PyObject *object)
 {
     const Tensor *t = place->info->kind == KIND_TENSOR ? array_tensor((Array *) object)
                                                        : NULL;
-    PyObject *shape = t ? tuple_of(rows_numbers(t->extents, t->ndim, sizeof(size_t)))
-                        : Py_NewRef(Py_None);
-    PyObject *numbers = tuple_of(
-        rows_numbers(c->numbers + place->first, place->count, sizeof(*c->numbers)));
+    PyObject *shape =
+        t ? tuple_of(spec_rows_numbers(t->extents, t->ndim, sizeof(size_t)))
+          : Py_NewRef(Py_None);
+    PyObject *numbers = tuple_of(spec_rows_numbers(c->numbers + place->first,
+                                                   place->count, sizeof(*c->numbers)));
     PyObject *row = NULL;
     if (numbers && shape)
         row = Py_BuildValue("sOOO", "array", numbers, (PyObject *) Py_TYPE(object),
@@ -79,19 +80,19 @@ static PyObject *row_of_array(const Collection *c, const CollectedLeaf *place,
 static PyObject *row_of_entries(const Array *a)
 {
     return Py_BuildValue("sOy#", "entries", (PyObject *) Py_TYPE(a), array_data(a),
-                         (Py_ssize_t) (array_count(a) * a->info->leaf_size));
+                         (Py_ssize_t) (array_count(a) * a->info->var_size));
 }
 
-bool rows_is_plain(PyObject *object)
+bool spec_rows_is_plain(PyObject *object)
 {
     return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
            PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
            PyUnicode_CheckExact(object);
 }
 
-PyObject *rows_of_object(const State *state, PyObject *object, bool unordered)
+PyObject *spec_rows_of_object(const State *state, PyObject *object, bool unordered)
 {
-    if (rows_is_plain(object))
+    if (spec_rows_is_plain(object))
         return Py_NewRef(object);
     if (size_is(object))
         return Py_BuildValue("sN", "value", size_plain(object));
@@ -114,12 +115,12 @@ PyObject *rows_of_object(const State *state, PyObject *object, bool unordered)
     return reference ? Py_BuildValue("sN", "object", reference) : NULL;
 }
 
-bool rows_is_reference(PyObject *row)
+bool spec_rows_is_reference(PyObject *row)
 {
     return PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(row, 0), "object") == 0;
 }
 
-PyObject *rows_of_cycle(size_t levels)
+PyObject *spec_rows_of_cycle(size_t levels)
 {
     return Py_BuildValue("sn", "cycle", (Py_ssize_t) levels);
 }
@@ -136,7 +137,7 @@ static PyObject *without_order(PyObject *row)
                : NULL;
 }
 
-/* Of what rows_of_object() has given. */
+/* Of what spec_rows_of_object() has given. */
 static PyObject *row_of_leaf(PyObject *leaf)
 {
     if (!PyTuple_CheckExact(leaf))
@@ -147,9 +148,9 @@ static PyObject *row_of_leaf(PyObject *leaf)
                                                                 : Py_NewRef(leaf);
 }
 
-PyObject *rows_make(const Collection *outline)
+PyObject *spec_rows_make(const FlattenedInputs *spec)
 {
-    const Collection *c = outline;
+    const FlattenedInputs *c = spec;
     PyObject *rows = PyList_New((Py_ssize_t) c->tree.node_count);
     for (size_t i = 0, leaf = 0; rows && i < c->tree.node_count; i++) {
         const TreeNode *node = &c->tree.nodes[i];
@@ -185,10 +186,11 @@ static PyObject *list_variables(const JitFreezeInput *inputs, size_t count)
     return list;
 }
 
-PyObject *rows_of_inputs(const Collection *outline, const JitFreezeInput *variables)
+PyObject *spec_rows_of_inputs(const FlattenedInputs *spec,
+                              const JitFreezeInput *variables)
 {
-    PyObject *rows = rows_make(outline);
-    PyObject *list = rows ? list_variables(variables, outline->id_count) : NULL;
+    PyObject *rows = spec_rows_make(spec);
+    PyObject *list = rows ? list_variables(variables, spec->id_count) : NULL;
     PyObject *both = list ? PyTuple_Pack(2, rows, list) : NULL;
     Py_XDECREF(rows);
     Py_XDECREF(list);
@@ -266,7 +268,8 @@ static Array *make_array(PyTypeObject *cls, const TypeInfo *info, PyObject *shap
     return made;
 }
 
-bool rows_take_numbers(PyObject *list, uint32_t *numbers, size_t count, size_t bound)
+bool spec_rows_take_numbers(PyObject *list, uint32_t *numbers, size_t count,
+                            size_t bound)
 {
     for (size_t i = 0; i < count; i++) {
         const size_t number =
@@ -278,8 +281,8 @@ bool rows_take_numbers(PyObject *list, uint32_t *numbers, size_t count, size_t b
     return true;
 }
 
-static bool take_numbers(Collection *c, PyObject *numbers, Py_ssize_t number,
-                         CollectedLeaf *place)
+static bool take_numbers(FlattenedInputs *c, PyObject *numbers, Py_ssize_t number,
+                         FlattenedLeaf *place)
 {
     place->first = c->number_count;
     place->count = (size_t) PyTuple_GET_SIZE(numbers);
@@ -289,12 +292,13 @@ static bool take_numbers(Collection *c, PyObject *numbers, Py_ssize_t number,
         return PyErr_NoMemory() != NULL;
     c->numbers = grown;
     c->number_count = wanted;
-    return rows_take_numbers(numbers, grown + place->first, place->count, UINT32_MAX) ||
+    return spec_rows_take_numbers(numbers, grown + place->first, place->count,
+                                  UINT32_MAX) ||
            (!PyErr_Occurred() && fail(number, "a variable does not exist"));
 }
 
-static PyObject *take_array(Collection *c, PyObject *row, Py_ssize_t number,
-                            CollectedLeaf *place)
+static PyObject *take_array(FlattenedInputs *c, PyObject *row, Py_ssize_t number,
+                            FlattenedLeaf *place)
 {
     const char *text;
     PyObject *numbers, *cls, *shape;
@@ -320,7 +324,8 @@ static PyObject *take_array(Collection *c, PyObject *row, Py_ssize_t number,
 }
 
 /* An array of drjit.scalar. */
-static PyObject *take_entries(const Collection *c, PyObject *row, Py_ssize_t number)
+static PyObject *take_entries(const FlattenedInputs *c, PyObject *row,
+                              Py_ssize_t number)
 {
     const char *text, *entries;
     PyObject *cls;
@@ -331,13 +336,13 @@ static PyObject *take_entries(const Collection *c, PyObject *row, Py_ssize_t num
     const TypeInfo *info = type_state((PyTypeObject *) cls)
                                ? type_of_class(c->state, (PyTypeObject *) cls)
                                : NULL;
-    if (!info || info->jit || info->kind == KIND_TENSOR || !info->leaf_size) {
+    if (!info || info->jit || info->kind == KIND_TENSOR || !info->var_size) {
         fail(number, "it is not a class of scalar arrays");
         return NULL;
     }
-    const Py_ssize_t count = size / (Py_ssize_t) info->leaf_size;
+    const Py_ssize_t count = size / (Py_ssize_t) info->var_size;
     Array *made = make_array((PyTypeObject *) cls, info, Py_None, count);
-    if (made && array_count(made) * info->leaf_size != (size_t) size) {
+    if (made && array_count(made) * info->var_size != (size_t) size) {
         Py_CLEAR(made);
         fail(number, "the number of entries does not fit");
     }
@@ -371,7 +376,7 @@ static const char *kind_of(PyObject *row, Py_ssize_t number)
 }
 
 /* An object; NULL without exception: the row is of a container. */
-static PyObject *take_leaf(Collection *c, const char *kind, PyObject *row,
+static PyObject *take_leaf(FlattenedInputs *c, const char *kind, PyObject *row,
                            Py_ssize_t number)
 {
     if (strcmp(kind, "array") == 0)
@@ -388,7 +393,7 @@ static PyObject *take_leaf(Collection *c, const char *kind, PyObject *row,
     return NULL;
 }
 
-static bool take_row(Collection *c, PyObject *row, Py_ssize_t number)
+static bool take_row(FlattenedInputs *c, PyObject *row, Py_ssize_t number)
 {
     Tree *tree = &c->tree;
     TreeNode *node = &tree->nodes[tree->node_count++];
@@ -400,12 +405,12 @@ static bool take_row(Collection *c, PyObject *row, Py_ssize_t number)
            (!PyErr_Occurred() && take_container(c->state, row, number, node));
 }
 
-bool rows_take(State *state, PyObject *rows, Collection *c)
+bool spec_rows_take(State *state, PyObject *rows, FlattenedInputs *c)
 {
     const Py_ssize_t count = PyList_Check(rows) ? PyList_GET_SIZE(rows) : 0;
     Py_ssize_t open = 1; /* nodes that are missing */
     const size_t room = (size_t) count + 1;
-    *c = (Collection){ .state = state };
+    *c = (FlattenedInputs){ .state = state };
     c->tree.nodes = PyMem_Calloc(room, sizeof(*c->tree.nodes));
     c->tree.leaves = PyMem_Calloc(room, sizeof(*c->tree.leaves));
     c->places = PyMem_Calloc(room, sizeof(*c->places));

@@ -1,10 +1,10 @@
 /*
- * outline.c -- see outline.h
+ * input_spec.c -- see input_spec.h
  */
-#include "python/freeze/outline.h"
+#include "python/freeze/input_spec.h"
 
 #include "python/freeze/exact.h"
-#include "python/freeze/rows.h"
+#include "python/freeze/spec_codec.h"
 #include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
@@ -13,10 +13,10 @@ enum {
     PARTS = 4,      /* of inputs, without those of derivatives */
     NAMED = 2,      /* which of them is what the function reads by name */
     FEW = 8,        /* variables that are compared with each other one by one */
-    QUICK_DEPTH = 8 /* of containers that outline_quick() looks into */
+    QUICK_DEPTH = 8 /* of containers that input_spec_quick() looks into */
 };
 
-/* ---------------------------------------------------------------- the collection */
+/* ---------------------------------------------------------------- flattened inputs */
 
 /* An empty array like this one. */
 static PyObject *empty_like(const TypeInfo *info, PyObject *array)
@@ -33,7 +33,7 @@ static PyObject *empty_like(const TypeInfo *info, PyObject *array)
     return (PyObject *) made;
 }
 
-bool outline_nodes(Tree *tree, const Tree *from)
+bool input_spec_nodes(Tree *tree, const Tree *from)
 {
     tree->nodes = PyMem_Calloc(from->node_count + 1, sizeof(*tree->nodes));
     if (!tree->nodes)
@@ -51,7 +51,7 @@ bool outline_nodes(Tree *tree, const Tree *from)
     return true;
 }
 
-static bool make_leaves(Tree *tree, const Collection *c, bool unordered)
+static bool make_leaves(Tree *tree, const FlattenedInputs *c, bool unordered)
 {
     const Tree *from = &c->tree;
     tree->leaves = PyMem_Calloc(from->leaf_count + 1, sizeof(*tree->leaves));
@@ -63,9 +63,9 @@ static bool make_leaves(Tree *tree, const Collection *c, bool unordered)
             continue;
         PyObject *leaf = from->leaves[tree->leaf_count], *made;
         const TypeInfo *info = c->places[tree->leaf_count].info;
-        made = node->above ? rows_of_cycle(node->above)
+        made = node->above ? spec_rows_of_cycle(node->above)
                : info      ? empty_like(info, leaf)
-                           : rows_of_object(c->state, leaf, unordered);
+                           : spec_rows_of_object(c->state, leaf, unordered);
         if (!made)
             return false;
         tree->leaves[tree->leaf_count++] = made;
@@ -84,22 +84,22 @@ static void *copy_of(const void *items, size_t count, size_t size)
     return copy;
 }
 
-bool outline_make(Collection *outline, const Collection *c, bool unordered)
+bool input_spec_make(FlattenedInputs *spec, const FlattenedInputs *c, bool unordered)
 {
-    *outline = (Collection){ .state = c->state, .number_count = c->number_count,
+    *spec = (FlattenedInputs){ .state = c->state, .number_count = c->number_count,
                              .id_count = c->id_count,
                              .repeated_count = c->repeated_count };
-    outline->places = copy_of(c->places, c->tree.leaf_count, sizeof(*c->places));
-    outline->numbers = copy_of(c->numbers, c->number_count, sizeof(*c->numbers));
-    outline->repeated = copy_of(c->repeated, c->repeated_count, sizeof(*c->repeated));
-    return outline->places && outline->numbers && outline->repeated &&
-           outline_nodes(&outline->tree, &c->tree) &&
-           make_leaves(&outline->tree, c, unordered);
+    spec->places = copy_of(c->places, c->tree.leaf_count, sizeof(*c->places));
+    spec->numbers = copy_of(c->numbers, c->number_count, sizeof(*c->numbers));
+    spec->repeated = copy_of(c->repeated, c->repeated_count, sizeof(*c->repeated));
+    return spec->places && spec->numbers && spec->repeated &&
+           input_spec_nodes(&spec->tree, &c->tree) &&
+           make_leaves(&spec->tree, c, unordered);
 }
 
 /* ---------------------------------------------------------------- variables, sizes */
 
-static size_t count_extents(const Collection *c)
+static size_t count_extents(const FlattenedInputs *c)
 {
     size_t count = 0;
     for (size_t i = 0; i < c->tree.leaf_count; i++)
@@ -108,7 +108,7 @@ static size_t count_extents(const Collection *c)
     return count;
 }
 
-static bool put_variables(Outline *o, bool literals, SizeClasses *sizes)
+static bool put_variables(InputSpec *o, bool literals, SizeClasses *sizes)
 {
     for (size_t i = 0; i < o->c.id_count; i++) {
         const JitFreezeInput *in = &o->described[i];
@@ -125,7 +125,7 @@ static bool put_variables(Outline *o, bool literals, SizeClasses *sizes)
 
 /* Extents of tensors are sizes that are inputs, too, behind the variables. A tensor
  * without entries may have some that no variable can have. */
-static bool put_shape(Outline *o, const Tensor *t, SizeClasses *sizes)
+static bool put_shape(InputSpec *o, const Tensor *t, SizeClasses *sizes)
 {
     for (size_t i = 0; i < t->ndim; i++) {
         const size_t extent = t->extents[i], before = sizes->count;
@@ -139,12 +139,12 @@ static bool put_shape(Outline *o, const Tensor *t, SizeClasses *sizes)
         sizes->extra += sizes->count - before;
         o->words[o->word_count++] = class << 1 | number;
         o->extents[o->extent_count++] =
-            number ? OUTLINE_NUMBER : sizes->classes[class - FIRST_CLASS].input;
+            number ? INPUT_SPEC_NUMBER : sizes->classes[class - FIRST_CLASS].input;
     }
     return true;
 }
 
-static bool put_sizes(Outline *o, const Collection *c, bool literals,
+static bool put_sizes(InputSpec *o, const FlattenedInputs *c, bool literals,
                       SizeClasses *sizes)
 {
     const size_t extents = count_extents(c);
@@ -188,16 +188,16 @@ static bool hash_of_mark(PyObject *mark, uint64_t *hash)
         return true;
     }
     PyObject *last = PyTuple_GET_ITEM(mark, PyTuple_GET_SIZE(mark) - 1);
-    if (rows_is_reference(mark))
+    if (spec_rows_is_reference(mark))
         *hash = (uintptr_t) last;
     else if (!PyComplex_CheckExact(last) && !exact_by_identity(last))
         *hash = (uint64_t) PyObject_Hash(last);
     return !PyErr_Occurred();
 }
 
-static bool make_hash(Outline *o)
+static bool make_hash(InputSpec *o)
 {
-    const Collection *c = &o->c;
+    const FlattenedInputs *c = &o->c;
     uint64_t hash = mix(c->id_count, o->suspended), own;
     for (size_t i = 0; i < o->word_count; i++)
         hash = mix(hash, o->words[i]);
@@ -253,7 +253,7 @@ static uint64_t mix_object(const State *state, uint64_t hash, PyObject *object,
     const Within within = { object, outer, outer ? outer->depth + 1 : 1 };
     const NodeKind kind = plain_kind(object);
     if (kind == NODE_LEAF) {
-        if (rows_is_plain(object))
+        if (spec_rows_is_plain(object))
             return mix(hash, hash_of_plain(object));
         const bool array = array_check(state, object) && array_of(object)->info->jit;
         return mix(hash, array ? (uintptr_t) Py_TYPE(object) : 0);
@@ -274,8 +274,8 @@ static uint64_t mix_object(const State *state, uint64_t hash, PyObject *object,
     return hash;
 }
 
-uint64_t outline_quick(const State *state, PyObject *args, PyObject *kwargs,
-                       PyObject *state_value)
+uint64_t input_spec_quick(const State *state, PyObject *args, PyObject *kwargs,
+                          PyObject *state_value)
 {
     const uint64_t hash = mix_object(state, 1, args, NULL);
     return mix_object(state, mix_object(state, hash, kwargs, NULL), state_value, NULL);
@@ -284,7 +284,7 @@ uint64_t outline_quick(const State *state, PyObject *args, PyObject *kwargs,
 /* ---------------------------------------------------------------- making one */
 
 /* Where what the function reads by name is among inputs. */
-static void find_parts(Outline *o)
+static void find_parts(InputSpec *o)
 {
     const Tree *tree = &o->c.tree;
     TreePlace at = { 1, 0 };
@@ -312,7 +312,7 @@ static bool runs_code(const Tree *tree)
     return false;
 }
 
-static bool make_slots(Outline *o)
+static bool make_slots(InputSpec *o)
 {
     size_t room = 1;
     while (room < 2 * o->c.id_count)
@@ -324,21 +324,22 @@ static bool make_slots(Outline *o)
     return o->slots || PyErr_NoMemory() != NULL;
 }
 
-Outline *outline_new(Collection *c, const JitFreezeInput *described, bool literals,
-                     bool suspended, bool unordered, SizeClasses *sizes)
+InputSpec *input_spec_new(FlattenedInputs *c, const JitFreezeInput *described,
+                          bool literals, bool suspended, bool unordered,
+                          SizeClasses *sizes)
 {
-    Outline *o = PyObject_GC_New(Outline, c->state->outline);
+    InputSpec *o = PyObject_GC_New(InputSpec, c->state->input_spec);
     if (!o)
         return NULL;
     memset((char *) o + sizeof(PyObject), 0, sizeof(*o) - sizeof(PyObject));
     o->suspended = suspended;
     o->unordered = unordered;
-    o->tells_objects = collection_tells_objects(c, described);
+    o->tells_objects = flattened_tells_objects(c, described);
     o->described = copy_of(described, c->id_count, sizeof(*described));
     bool ok = o->described &&
-              (!o->tells_objects || c->repeated || collection_find_repeated(c)) &&
-              outline_make(&o->c, c, unordered) && put_sizes(o, c, literals, sizes) &&
-              make_slots(o) && make_hash(o);
+              (!o->tells_objects || c->repeated || flattened_find_repeated(c)) &&
+              input_spec_make(&o->c, c, unordered) &&
+              put_sizes(o, c, literals, sizes) && make_slots(o) && make_hash(o);
     if (ok) {
         o->runs_code = runs_code(&o->c.tree);
         find_parts(o);
@@ -351,26 +352,26 @@ Outline *outline_new(Collection *c, const JitFreezeInput *described, bool litera
 
 /* ---------------------------------------------------------------- the class */
 
-static int outline_traverse(PyObject *self, visitproc visit, void *arg)
+static int input_spec_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    return tree_references(&((Outline *) self)->c.tree, visit, arg);
+    return tree_references(&((InputSpec *) self)->c.tree, visit, arg);
 }
 
-static int outline_clear(PyObject *self)
+static int input_spec_clear(PyObject *self)
 {
-    Outline *o = (Outline *) self;
-    collection_free(&o->c);
+    InputSpec *o = (InputSpec *) self;
+    flattened_free(&o->c);
     o->word_count = o->extent_count = o->extra = 0;
     return 0;
 }
 
-static void outline_dealloc(PyObject *self)
+static void input_spec_dealloc(PyObject *self)
 {
-    Outline *o = (Outline *) self;
+    InputSpec *o = (InputSpec *) self;
     PyTypeObject *cls = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    outline_clear(self);
+    input_spec_clear(self);
     PyMem_Free(o->described);
     PyMem_Free(o->words);
     PyMem_Free(o->extents);
@@ -379,9 +380,9 @@ static void outline_dealloc(PyObject *self)
     Py_DECREF(cls);
 }
 
-static Py_hash_t outline_hash(PyObject *self)
+static Py_hash_t input_spec_hash(PyObject *self)
 {
-    return ((Outline *) self)->hash;
+    return ((InputSpec *) self)->hash;
 }
 
 static bool equal_bytes(const void *a, const void *b, size_t count, size_t size)
@@ -403,7 +404,7 @@ static int nodes_equal(const Tree *a, const Tree *b)
     return equal;
 }
 
-static int leaves_equal(const Collection *a, const Collection *b)
+static int leaves_equal(const FlattenedInputs *a, const FlattenedInputs *b)
 {
     int equal = 1;
     for (size_t i = 0; equal > 0 && i < a->tree.leaf_count; i++) {
@@ -421,9 +422,9 @@ static int leaves_equal(const Collection *a, const Collection *b)
     return equal;
 }
 
-static int outlines_equal(const Outline *a, const Outline *b)
+static int outlines_equal(const InputSpec *a, const InputSpec *b)
 {
-    const Collection *x = &a->c, *y = &b->c;
+    const FlattenedInputs *x = &a->c, *y = &b->c;
     if (a->hash != b->hash || a->suspended != b->suspended ||
         a->word_count != b->word_count || x->number_count != y->number_count ||
         x->repeated_count != y->repeated_count ||
@@ -438,26 +439,26 @@ static int outlines_equal(const Outline *a, const Outline *b)
     return equal > 0 ? leaves_equal(x, y) : equal;
 }
 
-static PyObject *outline_compare(PyObject *self, PyObject *other, int op)
+static PyObject *input_spec_compare(PyObject *self, PyObject *other, int op)
 {
     if (Py_TYPE(self) != Py_TYPE(other) || (op != Py_EQ && op != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
-    const int equal = outlines_equal((Outline *) self, (Outline *) other);
+    const int equal = outlines_equal((InputSpec *) self, (InputSpec *) other);
     return equal < 0 ? NULL : PyBool_FromLong((op == Py_EQ) == (equal != 0));
 }
 
-PyTypeObject *outline_class(State *state)
+PyTypeObject *input_spec_class(State *state)
 {
     PyType_Slot slots[] = {
-        SLOT(Py_tp_traverse, outline_traverse),
-        SLOT(Py_tp_clear, outline_clear),
-        SLOT(Py_tp_dealloc, outline_dealloc),
-        SLOT(Py_tp_hash, outline_hash),
-        SLOT(Py_tp_richcompare, outline_compare),
+        SLOT(Py_tp_traverse, input_spec_traverse),
+        SLOT(Py_tp_clear, input_spec_clear),
+        SLOT(Py_tp_dealloc, input_spec_dealloc),
+        SLOT(Py_tp_hash, input_spec_hash),
+        SLOT(Py_tp_richcompare, input_spec_compare),
         { 0, NULL },
     };
     PyType_Spec spec = { .name = "drjit._core._Outline",
-                         .basicsize = sizeof(Outline),
+                         .basicsize = sizeof(InputSpec),
                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                   Py_TPFLAGS_DISALLOW_INSTANTIATION,
                          .slots = slots };

@@ -1,11 +1,11 @@
 /*
- * outline.h -- what inputs of a frozen function have in common if one recording is to
- * serve them
+ * input_spec.h -- what inputs of a frozen function have in common if one recording is
+ * to serve them
  *
- * It is a collection without its variables and objects. Where the tree has
+ * It is flattened inputs without its variables and objects. Where the tree has
  *
  *     an array           there is an empty one, of the same class and shape
- *     another leaf       its mark: the plain value that it is, or a row (rows.h)
+ *     another leaf       its mark: the plain value that it is, or a row (spec_codec.h)
  *     an object with     its class
  *     fields
  *
@@ -14,25 +14,25 @@
  * which are 1 or 0, and of objects which are the same one. What is compared by identity
  * is not kept alive, if that is possible.
  *
- * An Outline is a key of dictionaries. frozen_match.h compares it with inputs as they
+ * An InputSpec is a key of dictionaries. frozen_match.h compares it with inputs as they
  * are.
  */
-#ifndef PYTHON_OUTLINE_H
-#define PYTHON_OUTLINE_H
+#ifndef PYTHON_INPUT_SPEC_H
+#define PYTHON_INPUT_SPEC_H
 
-#include "python/freeze/collection.h"
+#include "python/freeze/flattened_inputs.h"
 #include "python/freeze/size_classes.h"
 
-enum { OUTLINE_NUMBER = UINT32_MAX }; /* an extent that is not a size of an input */
+enum { INPUT_SPEC_NUMBER = UINT32_MAX }; /* an extent that is not a size of an input */
 
-typedef struct Outline {
+typedef struct InputSpec {
     PyObject_HEAD
-    Collection c;
+    FlattenedInputs c;
     JitFreezeInput *described; /* the variables, as they were */
     uint64_t *words;           /* of these, and of extents: what is compared */
     size_t word_count;
     uint32_t *extents;         /* of tensors, in order: of which input of the core it is
-                                  the size, or OUTLINE_NUMBER */
+                                  the size, or INPUT_SPEC_NUMBER */
     size_t extent_count;
     size_t extra;              /* further inputs: literals with as many entries as an
                                   extent that no variable has as its size */
@@ -44,31 +44,33 @@ typedef struct Outline {
     TreePlace behind_named;    /* of (args, kwargs, ([inputs], values), state): state;
                                   node 0: inputs are no such four */
     Py_hash_t hash;
-    uint64_t quick;            /* outline_quick() of such inputs; 0: not known */
+    uint64_t quick;            /* input_spec_quick() of such inputs; 0: not known */
     /* A set of variables, for the time of one comparison: generation << 32 | variable,
      * where it is this generation. Open addressing; NULL: there are few. */
     uint64_t *slots;
     size_t mask;
     uint32_t generation;
-} Outline;
+} InputSpec;
 
 /** Make the class. */
-PyTypeObject *outline_class(State *state);
+PyTypeObject *input_spec_class(State *state);
 
-/** The outline of a collection whose variables are described. Fills in its 'repeated',
- *  if there are none yet, and its sizes, which were none. Without 'literals', it says
- *  neither their values nor their sizes. NULL: exception. */
-Outline *outline_new(Collection *c, const JitFreezeInput *described, bool literals,
-                     bool suspended, bool unordered, SizeClasses *sizes);
+/** The spec of flattened inputs whose variables are described. Fills in their
+ *  'repeated', if there are none yet, and the sizes. Without 'literals', it has neither
+ *  their values nor their sizes. NULL: exception. */
+InputSpec *input_spec_new(FlattenedInputs *c, const JitFreezeInput *described,
+                          bool literals, bool suspended, bool unordered,
+                          SizeClasses *sizes);
 /** A number that is equal for equal arguments, keyword arguments and states, as they
  *  are: most others have another one. Runs no code. */
-uint64_t outline_quick(const State *state, PyObject *args, PyObject *kwargs,
-                       PyObject *state_value);
+uint64_t input_spec_quick(const State *state, PyObject *args, PyObject *kwargs,
+                          PyObject *state_value);
 
-/** A collection without variables and objects. Free it with collection_free(), after
+/** Flattened inputs without variables and objects. Free it with flattened_free(), after
  *  failure too. False: exception. */
-bool outline_make(Collection *outline, const Collection *c, bool unordered);
+bool input_spec_make(FlattenedInputs *spec, const FlattenedInputs *c,
+                     bool unordered);
 /** Its nodes only, for a tree that has none. False: exception. */
-bool outline_nodes(Tree *tree, const Tree *from);
+bool input_spec_nodes(Tree *tree, const Tree *from);
 
 #endif

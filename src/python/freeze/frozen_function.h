@@ -1,11 +1,11 @@
 /*
- * caller.h -- how a frozen function is called: the base class of those that
+ * frozen_function.h -- how a frozen function is called: the base class of those that
  * drjit.freeze() makes
  *
  *     call ──► the recordings that fitted the last times   frozen_match.h
  *                 │ none fits
  *                 ▼
- *              another one that has fitted before           outline_quick()
+ *              another one that has fitted before           input_spec_quick()
  *                 │ none fits
  *                 ▼
  *              one that fits the inputs, taken apart        snapshot.h
@@ -13,12 +13,12 @@
  *                 ▼
  *              the function is recorded                     drjit._freeze
  */
-#ifndef PYTHON_CALLER_H
-#define PYTHON_CALLER_H
+#ifndef PYTHON_FROZEN_FUNCTION_H
+#define PYTHON_FROZEN_FUNCTION_H
 
 #include "python/object/state.h"
 
 /** Make the class and put it into the module. */
-bool caller_bind(State *state);
+bool frozen_function_bind(State *state);
 
 #endif

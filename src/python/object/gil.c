@@ -1,19 +1,19 @@
 /*
- * wait.c -- see wait.h
+ * gil.c -- see gil.h
  */
-#include "python/object/wait.h"
+#include "python/object/gil.h"
 
 #include "drjit-core/jit.h"
 #include "python/object/interrupt.h"
 
-PyThreadState *wait_begin(void)
+PyThreadState *gil_release(void)
 {
     PyThreadState *thread = PyEval_SaveThread();
     interrupt_begin_wait();
     return thread;
 }
 
-void wait_end(PyThreadState *thread)
+void gil_restore(PyThreadState *thread)
 {
     jit_sync_guests(); /* the program may write to its memory now */
     if (!thread)

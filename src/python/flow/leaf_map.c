@@ -1,9 +1,9 @@
 /*
- * places.c -- see places.h
+ * leaf_map.c -- see leaf_map.h
  */
-#include "python/flow/places.h"
+#include "python/flow/leaf_map.h"
 
-bool places_make(Places *places, size_t count)
+bool leaf_map_make(LeafMap *places, size_t count)
 {
     size_t slots = 2 * PLACES_FEW;
     places->few[0].object = NULL;
@@ -18,12 +18,12 @@ bool places_make(Places *places, size_t count)
     return places->slots;
 }
 
-void places_free(Places *places)
+void leaf_map_free(LeafMap *places)
 {
     PyMem_Free(places->slots);
 }
 
-Place *places_find(Places *places, const PyObject *object)
+Place *leaf_map_find(LeafMap *places, const PyObject *object)
 {
     if (!places->slots) {
         Place *place = places->few;
@@ -39,9 +39,9 @@ Place *places_find(Places *places, const PyObject *object)
     return &places->slots[slot & places->mask];
 }
 
-size_t places_add(Places *places, const PyObject *object, size_t leaf)
+size_t leaf_map_add(LeafMap *places, const PyObject *object, size_t leaf)
 {
-    Place *place = places_find(places, object);
+    Place *place = leaf_map_find(places, object);
     if (!place->object) {
         *place = (Place){ object, leaf };
         if (!places->slots)

@@ -1,7 +1,7 @@
 /*
- * collection.c -- see collection.h
+ * flattened_inputs.c -- see flattened_inputs.h
  */
-#include "python/freeze/collection.h"
+#include "python/freeze/flattened_inputs.h"
 
 #include "python/flow/local.h"
 #include "python/freeze/finder.h"
@@ -24,7 +24,7 @@ static bool make_room(void *items, size_t count, size_t *capacity, size_t size)
     return true;
 }
 
-bool collection_add(Collection *c, uint32_t id, uint32_t *number)
+bool flattened_add(FlattenedInputs *c, uint32_t id, uint32_t *number)
 {
     if (!make_room(&c->ids, c->id_count, &c->id_capacity, sizeof(*c->ids)))
         return false;
@@ -35,37 +35,38 @@ bool collection_add(Collection *c, uint32_t id, uint32_t *number)
 
 /* The number of a variable, a new one if it is met for the first time; UINT32_MAX:
  * exception. */
-static uint32_t number_of(Collection *c, Finder *f, uint32_t id)
+static uint32_t number_of(FlattenedInputs *c, Finder *f, uint32_t id)
 {
     const uint32_t known = finder_get(f, id);
     uint32_t number;
     if (known != FINDER_NONE)
         return known;
-    return collection_add(c, id, &number) && finder_put(f, id, number) ? number
+    return flattened_add(c, id, &number) && finder_put(f, id, number) ? number
                                                                        : UINT32_MAX;
 }
 
-static bool add_array(Collection *c, Finder *f, CollectedLeaf *place, const Array *a)
+static bool add_array(FlattenedInputs *c, Finder *f, FlattenedLeaf *place,
+                      const Array *a)
 {
     place->info = a->info;
     place->first = c->number_count;
     place->count = array_count(a);
     for (size_t i = 0; i < place->count; i++) {
-        const Leaf leaf = array_leaves(a)[i];
+        const VarIndex var = array_leaves(a)[i];
         uint32_t number = 0;
-        if (!leaf_is_empty(leaf) &&
-            (number = number_of(c, f, leaf_index(leaf))) == UINT32_MAX)
+        if (!var_is_empty(var) &&
+            (number = number_of(c, f, var_jit(var))) == UINT32_MAX)
             return false;
         if (!make_room(&c->numbers, c->number_count, &c->number_capacity,
                        sizeof(*c->numbers)))
             return false;
         c->numbers[c->number_count++] = number;
-        c->tracked |= leaf_node(leaf) != 0;
+        c->tracked |= var_node(var) != 0;
     }
     return true;
 }
 
-static bool add_leaf(Collection *c, Finder *f, const char *operation, size_t leaf)
+static bool add_leaf(FlattenedInputs *c, Finder *f, const char *operation, size_t leaf)
 {
     PyObject *object = c->tree.leaves[leaf];
     const Array *array = array_check(c->state, object) ? array_of(object) : NULL;
@@ -83,7 +84,7 @@ static bool add_leaf(Collection *c, Finder *f, const char *operation, size_t lea
 
 /* ---------------------------------------------------------------- objects */
 
-bool collection_is_mutable(const TreeNode *node, bool array)
+bool flattened_is_mutable(const TreeNode *node, bool array)
 {
     switch (node->kind) {
         case NODE_LEAF: return array;
@@ -94,7 +95,7 @@ bool collection_is_mutable(const TreeNode *node, bool array)
 }
 
 /* Has a node, or one below it, a variable? Others are counted: 'loose'. */
-static bool has_variable(const Collection *c, const JitFreezeInput *described,
+static bool has_variable(const FlattenedInputs *c, const JitFreezeInput *described,
                          TreePlace *at, size_t *loose)
 {
     const TreeNode *node = &c->tree.nodes[at->node++];
@@ -102,10 +103,10 @@ static bool has_variable(const Collection *c, const JitFreezeInput *described,
     if (node->kind != NODE_LEAF) {
         for (Py_ssize_t i = 0; i < node->count; i++)
             found |= has_variable(c, described, at, loose);
-        *loose += !found && collection_is_mutable(node, false);
+        *loose += !found && flattened_is_mutable(node, false);
         return found;
     }
-    const CollectedLeaf *place = &c->places[at->leaf++];
+    const FlattenedLeaf *place = &c->places[at->leaf++];
     for (size_t i = 0; i < place->count; i++) {
         const uint32_t number = c->numbers[place->first + i];
         found |= number && !described[number - 1].literal;
@@ -114,7 +115,7 @@ static bool has_variable(const Collection *c, const JitFreezeInput *described,
     return found;
 }
 
-bool collection_tells_objects(const Collection *c, const JitFreezeInput *described)
+bool flattened_tells_objects(const FlattenedInputs *c, const JitFreezeInput *described)
 {
     TreePlace at = { 0 };
     size_t loose = 0, given = 0;
@@ -144,8 +145,8 @@ static uint32_t first_of(const State *state, Finder *met, PyObject *object, size
     return finder_put(met, key, (uint32_t) node) ? (uint32_t) node : UINT32_MAX;
 }
 
-uint64_t *collection_repeated(const State *state, PyObject *const *objects,
-                              size_t count, size_t *pair_count)
+uint64_t *flattened_repeated(const State *state, PyObject *const *objects, size_t count,
+                             size_t *pair_count)
 {
     Finder met = { 0 };
     uint32_t *firsts = PyMem_New(uint32_t, count + 1);
@@ -179,7 +180,7 @@ uint64_t *collection_repeated(const State *state, PyObject *const *objects,
     return pairs;
 }
 
-bool collection_find_repeated(Collection *c)
+bool flattened_find_repeated(FlattenedInputs *c)
 {
     const Tree *tree = &c->tree;
     PyObject **objects = PyMem_Calloc(tree->node_count + 1, sizeof(*objects));
@@ -188,18 +189,18 @@ bool collection_find_repeated(Collection *c)
     for (size_t i = 0, leaf = 0; i < tree->node_count; i++) {
         const TreeNode *node = &tree->nodes[i];
         const bool array = node->kind == NODE_LEAF && c->places[leaf].info;
-        if (collection_is_mutable(node, array))
+        if (flattened_is_mutable(node, array))
             objects[i] = array ? tree->leaves[leaf] : node->object;
         leaf += node->kind == NODE_LEAF;
     }
     c->repeated =
-        collection_repeated(c->state, objects, tree->node_count, &c->repeated_count);
+        flattened_repeated(c->state, objects, tree->node_count, &c->repeated_count);
     PyMem_Free(objects);
     return c->repeated;
 }
 
-bool collection_take(Collection *c, State *state, const char *operation,
-                     PyObject *object)
+bool flattened_take(FlattenedInputs *c, State *state, const char *operation,
+                    PyObject *object)
 {
     Finder finder = { 0 };
     c->state = state;
@@ -215,7 +216,7 @@ bool collection_take(Collection *c, State *state, const char *operation,
     return ok;
 }
 
-void collection_free(Collection *c)
+void flattened_free(FlattenedInputs *c)
 {
     for (size_t i = 0; c->ids && i < c->id_count; i++)
         jit_var_dec_ref(c->ids[i]);
@@ -224,10 +225,10 @@ void collection_free(Collection *c)
     PyMem_Free(c->places);
     PyMem_Free(c->repeated);
     tree_free(&c->tree);
-    *c = (Collection){ 0 };
+    *c = (FlattenedInputs){ 0 };
 }
 
-JitBackend collection_backend(const Collection *c)
+JitBackend flattened_backend(const FlattenedInputs *c)
 {
     for (size_t i = 0; i < c->tree.leaf_count; i++)
         if (c->places[i].info)
@@ -236,9 +237,9 @@ JitBackend collection_backend(const Collection *c)
 }
 
 /* Fill in the paths of variables that have none yet. */
-static bool put_paths(const Collection *c, size_t leaf, PyObject *list)
+static bool put_paths(const FlattenedInputs *c, size_t leaf, PyObject *list)
 {
-    const CollectedLeaf *place = &c->places[leaf];
+    const FlattenedLeaf *place = &c->places[leaf];
     PyObject *path = place->count ? tree_leaf_path(&c->tree, leaf) : NULL;
     for (size_t i = 0; path && i < place->count; i++) {
         const uint32_t number = c->numbers[place->first + i];
@@ -255,7 +256,7 @@ static bool put_paths(const Collection *c, size_t leaf, PyObject *list)
     return path || !place->count;
 }
 
-PyObject *collection_paths(const Collection *c)
+PyObject *flattened_paths(const FlattenedInputs *c)
 {
     PyObject *list = PyList_New((Py_ssize_t) c->id_count);
     for (size_t leaf = 0; list && leaf < c->tree.leaf_count; leaf++)
@@ -264,10 +265,10 @@ PyObject *collection_paths(const Collection *c)
     return list;
 }
 
-size_t collection_find(const Collection *c, uint32_t number, size_t *component)
+size_t flattened_find(const FlattenedInputs *c, uint32_t number, size_t *component)
 {
     for (size_t leaf = 0; leaf < c->tree.leaf_count; leaf++) {
-        const CollectedLeaf *place = &c->places[leaf];
+        const FlattenedLeaf *place = &c->places[leaf];
         for (*component = 0; *component < place->count; ++*component)
             if (c->numbers[place->first + *component] == number)
                 return leaf;

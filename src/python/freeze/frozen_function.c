@@ -1,14 +1,14 @@
 /*
- * caller.c -- see caller.h
+ * frozen_function.c -- see frozen_function.h
  */
-#include "python/freeze/caller.h"
+#include "python/freeze/frozen_function.h"
 
 #include "python/freeze/frozen_match.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
 
 /* Members are set by the class in Python. */
-typedef struct Caller {
+typedef struct FrozenFunctionBase {
     PyObject_HEAD
     State *state;
     PyObject *enabled;    /* anything that is true or false */
@@ -18,13 +18,13 @@ typedef struct Caller {
     PyObject *domains;    /* of instances that recordings depend on: a dictionary */
     PyObject *recent;     /* a list of recordings that fitted, the latest first */
     PyObject *tracks;     /* True: results have to do with derivatives */
-} Caller;
+} FrozenFunctionBase;
 
 /* ---------------------------------------------------------------- recordings */
 
 /* Add the recordings of a list which may fit. */
-static bool add_known(const Caller *c, PyObject *list, uint64_t quick, bool direct,
-                      PyObject *found)
+static bool add_known(const FrozenFunctionBase *c, PyObject *list, uint64_t quick,
+                      bool direct, PyObject *found)
 {
     bool ok = true;
     for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(list); i++) {
@@ -38,10 +38,10 @@ static bool add_known(const Caller *c, PyObject *list, uint64_t quick, bool dire
     return ok;
 }
 
-/* A list of the recordings that may fit, by outline_quick(). 'direct': only those whose
- * results may be handed out, and that were not tried as the latest ones. NULL:
+/* A list of the recordings that may fit, by input_spec_quick(). 'direct': only those
+ * whose results may be handed out, and that were not tried as the latest ones. NULL:
  * exception. */
-static PyObject *find_known(const Caller *c, uint64_t quick, bool direct)
+static PyObject *find_known(const FrozenFunctionBase *c, uint64_t quick, bool direct)
 {
     PyObject *found = PyList_New(0), *list;
     Py_ssize_t position = 0;
@@ -55,7 +55,7 @@ static PyObject *find_known(const Caller *c, uint64_t quick, bool direct)
  * recording fits. */
 static PyObject *caller_find(PyObject *self, PyObject *args)
 {
-    Caller *c = (Caller *) self;
+    FrozenFunctionBase *c = (FrozenFunctionBase *) self;
     PyObject *inputs;
     int unordered;
     if (!PyArg_ParseTuple(args, "O!p:_find", &PyTuple_Type, &inputs, &unordered))
@@ -67,7 +67,7 @@ static PyObject *caller_find(PyObject *self, PyObject *args)
     /* Where derivatives are, and gradients, is part of longer ones. */
     if (!s || (s->inputs.tracked && s->inputs.tree.nodes[0].count == 4))
         return (PyObject *) s;
-    PyObject *known = find_known(c, s->outline->quick, false);
+    PyObject *known = find_known(c, s->spec->quick, false);
     PyObject *result = known ? Py_NewRef(Py_NotImplemented) : NULL;
     for (Py_ssize_t i = 0; result == Py_NotImplemented && i < PyList_GET_SIZE(known);
          i++) {
@@ -84,7 +84,7 @@ static PyObject *caller_find(PyObject *self, PyObject *args)
 }
 
 /* The result by one of those that fitted lately. NotImplemented: none fits. */
-static PyObject *repeat_recent(const Caller *c, PyObject *const *parts)
+static PyObject *repeat_recent(const FrozenFunctionBase *c, PyObject *const *parts)
 {
     PyObject *result = Py_NewRef(Py_NotImplemented);
     PyObject *recent = c->recent && PyList_CheckExact(c->recent) ? Py_NewRef(c->recent)
@@ -107,14 +107,14 @@ static PyObject *repeat_recent(const Caller *c, PyObject *const *parts)
 }
 
 /* The same by another one that has fitted before, which is one of the latest then. */
-static PyObject *repeat_known(Caller *c, PyObject *const *parts)
+static PyObject *repeat_known(FrozenFunctionBase *c, PyObject *const *parts)
 {
     const bool any = c->tracks == Py_False && c->recent &&
                      PyList_CheckExact(c->recent) && c->recordings &&
                      PyDict_Check(c->recordings);
     if (!any)
         return Py_NewRef(Py_NotImplemented);
-    const uint64_t quick = outline_quick(c->state, parts[0], parts[1], parts[2]);
+    const uint64_t quick = input_spec_quick(c->state, parts[0], parts[1], parts[2]);
     PyObject *known = find_known(c, quick, true);
     PyObject *result = known ? Py_NewRef(Py_NotImplemented) : NULL;
     for (Py_ssize_t i = 0; result == Py_NotImplemented && i < PyList_GET_SIZE(known);
@@ -142,7 +142,7 @@ static bool is_possible(void)
            !(flags & (JitFlagFreezingScope | JitFlagSymbolicScope));
 }
 
-static bool check_domains(Caller *c)
+static bool check_domains(FrozenFunctionBase *c)
 {
     if (!c->domains || !PyDict_Check(c->domains) || !PyDict_GET_SIZE(c->domains))
         return true;
@@ -152,7 +152,7 @@ static bool check_domains(Caller *c)
 }
 
 /* 'parts': arguments, keyword arguments, and the state. */
-static PyObject *call_parts(Caller *c, PyObject *const *parts)
+static PyObject *call_parts(FrozenFunctionBase *c, PyObject *const *parts)
 {
     PyObject *result = repeat_recent(c, parts);
     if (result == Py_NotImplemented)
@@ -164,9 +164,9 @@ static PyObject *call_parts(Caller *c, PyObject *const *parts)
                                parts[2]);
 }
 
-static PyObject *caller_call(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *frozen_function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    Caller *c = (Caller *) self;
+    FrozenFunctionBase *c = (FrozenFunctionBase *) self;
     if (!c->enabled || !c->function || !c->state_fn)
         return error_raise(PyExc_TypeError, "freeze", NULL, 0,
                            "__init__() was not called");
@@ -188,10 +188,10 @@ static PyObject *caller_call(PyObject *self, PyObject *args, PyObject *kwargs)
 /* ---------------------------------------------------------------- the class */
 
 #define FIELD(name, member) \
-    { "_" name, MEMBER_OBJECT, offsetof(Caller, member), 0, NULL }
+    { "_" name, MEMBER_OBJECT, offsetof(FrozenFunctionBase, member), 0, NULL }
 
 static PyMemberDef members[] = {
-    { "enabled", MEMBER_OBJECT, offsetof(Caller, enabled), 0, NULL },
+    { "enabled", MEMBER_OBJECT, offsetof(FrozenFunctionBase, enabled), 0, NULL },
     FIELD("function", function),     FIELD("state_fn", state_fn),
     FIELD("recordings", recordings), FIELD("domains", domains),
     FIELD("recent", recent),         FIELD("tracks", tracks),
@@ -220,7 +220,7 @@ static int caller_clear(PyObject *self)
 
 static void caller_dealloc(PyObject *self)
 {
-    State *state = ((Caller *) self)->state;
+    State *state = ((FrozenFunctionBase *) self)->state;
     PyTypeObject *cls = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     caller_clear(self);
@@ -244,7 +244,7 @@ static PyObject *caller_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
     (void) args;
     (void) kwargs;
     State *state = state_of_class(cls);
-    Caller *c = state ? (Caller *) cls->tp_alloc(cls, 0) : NULL;
+    FrozenFunctionBase *c = state ? (FrozenFunctionBase *) cls->tp_alloc(cls, 0) : NULL;
     if (!c)
         return NULL;
     c->state = state;
@@ -252,7 +252,7 @@ static PyObject *caller_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
     return (PyObject *) c;
 }
 
-bool caller_bind(State *state)
+bool frozen_function_bind(State *state)
 {
     static PyMethodDef methods[] = {
         { "_find", caller_find, METH_VARARGS,
@@ -265,18 +265,19 @@ bool caller_bind(State *state)
         SLOT(Py_tp_dealloc, caller_dealloc),
         SLOT(Py_tp_traverse, caller_traverse),
         SLOT(Py_tp_clear, caller_clear),
-        SLOT(Py_tp_call, caller_call),
+        SLOT(Py_tp_call, frozen_function_call),
         { Py_tp_members, members },
         { Py_tp_methods, methods },
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Caller",
-                         .basicsize = sizeof(Caller),
+    PyType_Spec spec = { .name = "drjit._core._FrozenFunctionBase",
+                         .basicsize = sizeof(FrozenFunctionBase),
                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
                                   Py_TPFLAGS_HAVE_GC,
                          .slots = slots };
     PyObject *cls = PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    const bool ok = cls && PyModule_AddObjectRef(state->module, "_Caller", cls) == 0;
+    const bool ok =
+        cls && PyModule_AddObjectRef(state->module, "_FrozenFunctionBase", cls) == 0;
     Py_XDECREF(cls);
     return ok;
 }
