@@ -35,8 +35,8 @@ ROOTS = {
         device/cpu/scan.c device/cpu/scan_columns.c device/cpu/transfer.c
         engine/native/core/native_launch.c
         export/runtime/exported.c export/runtime/exported_isa.c
-        recording/recording_repeat.c recording/recording_walk.c recording/width_values.c
-        ir/reduce_rule.c ir/type.c
+        recording/recording_repeat.c recording/recording_walk.c
+        recording/symsize_values.c ir/reduce_rule.c ir/type.c
         """,
     "EXPORT_LANES": "lanes/lanes.c",
     "EXPORT_PERMUTATION": "device/cpu/mkperm.c",

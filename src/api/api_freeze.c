@@ -368,18 +368,18 @@ JitRecording *jit_freeze_load(JitBackend backend, const void *block, size_t size
 /* -------------------------------------------------------------------- sizes */
 
 /* Handles are numbers of terms, with that of the recording in the upper half. */
-static JitSize handle(const ThreadState *ts, Width width)
+static JitSize handle(const ThreadState *ts, SymSize symsize)
 {
-    return width ? (uint64_t) freezing_serial(ts) << 32 | width : 0;
+    return symsize ? (uint64_t) freezing_serial(ts) << 32 | symsize : 0;
 }
 
 /* The terms of what the thread records, and which of them a handle is. */
-static Widths *find_size(ThreadState *ts, const char *function, JitSize size,
-                         Width *width)
+static SymSizes *find_size(ThreadState *ts, const char *function, JitSize size,
+                           SymSize *symsize)
 {
-    Widths *w = freezing_widths(ts, function);
+    SymSizes *w = freezing_symsizes(ts, function);
     TRY(w, NULL);
-    if ((*width = freezing_term(ts, size)) != 0)
+    if ((*symsize = freezing_term(ts, size)) != 0)
         return w;
     error_set(JIT_ERROR_ARGUMENT, "%s: 0x%llx is not a size of this recording",
               function, (unsigned long long) size);
@@ -389,12 +389,12 @@ static Widths *find_size(ThreadState *ts, const char *function, JitSize size,
 /* The lanes of a body are not a term before it is complete. */
 static JitSize size_handle(ThreadState *ts, VarId id)
 {
-    Width width = freezing_size(ts, id);
-    if (width == FREEZING_LANES)
-        width = freezing_bind(ts)
-                    ? width_constant(freezing_widths(ts, NULL), var_lanes_of(id))
+    SymSize symsize = freezing_size(ts, id);
+    if (symsize == FREEZING_LANES)
+        symsize = freezing_bind(ts)
+                    ? symsize_constant(freezing_symsizes(ts, NULL), var_lanes_of(id))
                     : 0;
-    return handle(ts, width);
+    return handle(ts, symsize);
 }
 
 JitSize jit_freeze_size(uint32_t index)
@@ -405,7 +405,7 @@ JitSize jit_freeze_size(uint32_t index)
     JitSize result = 0;
     if (!var_exists(index))
         error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not a variable", function, index);
-    else if (freezing_widths(ts, function)) {
+    else if (freezing_symsizes(ts, function)) {
         node_read(ts, index);
         result = size_handle(ts, index);
     }
@@ -417,8 +417,8 @@ JitSize jit_freeze_size_constant(int64_t value)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    Widths *w = freezing_widths(ts, "jit_freeze_size_constant()");
-    JitSize result = w ? handle(ts, width_constant(w, value)) : 0;
+    SymSizes *w = freezing_symsizes(ts, "jit_freeze_size_constant()");
+    JitSize result = w ? handle(ts, symsize_constant(w, value)) : 0;
     api_leave();
     return result;
 }
@@ -428,15 +428,16 @@ JitSize jit_freeze_size_op(JitSizeOp op, JitSize a, JitSize b)
     static const char function[] = "jit_freeze_size_op()";
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    Width x, y;
+    SymSize x, y;
     JitSize result = 0;
-    Widths *w = find_size(ts, function, a, &x);
+    SymSizes *w = find_size(ts, function, a, &x);
     w = w ? find_size(ts, function, b, &y) : NULL;
     if (w && (unsigned) op > JitSizeMod)
         error_set(JIT_ERROR_ARGUMENT, "%s: operation %d, expected a JitSizeOp",
                   function, (int) op);
     else if (w)
-        result = handle(ts, width_make(w, (WidthOp) (WIDTH_ADD + (unsigned) op), x, y));
+        result =
+            handle(ts, symsize_make(w, (SizeOp) (SYMSIZE_ADD + (unsigned) op), x, y));
     api_leave();
     return result;
 }
@@ -445,9 +446,9 @@ int64_t jit_freeze_size_value(JitSize size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    Width width;
-    const Widths *w = find_size(ts, "jit_freeze_size_value()", size, &width);
-    int64_t result = w ? width_value(w, width) : 0;
+    SymSize symsize;
+    const SymSizes *w = find_size(ts, "jit_freeze_size_value()", size, &symsize);
+    int64_t result = w ? symsize_value(w, symsize) : 0;
     api_leave();
     return result;
 }
@@ -457,15 +458,15 @@ int jit_freeze_size_test(JitSizeRelation relation, JitSize a, JitSize b)
     static const char function[] = "jit_freeze_size_test()";
     ThreadState *ts = api_enter();
     TRY(ts, -1);
-    Width x, y;
+    SymSize x, y;
     int result = -1;
-    Widths *w = find_size(ts, function, a, &x);
+    SymSizes *w = find_size(ts, function, a, &x);
     w = w ? find_size(ts, function, b, &y) : NULL;
     if (w && (unsigned) relation > JitSizeNotLess)
         error_set(JIT_ERROR_ARGUMENT, "%s: relation %d, expected a JitSizeRelation",
                   function, (int) relation);
     else if (w)
-        result = width_test(w, (WidthRelation) relation, x, y);
+        result = symsize_test(w, (SizeRelation) relation, x, y);
     api_leave();
     return result;
 }
@@ -475,13 +476,13 @@ uint32_t jit_freeze_size_var(JitBackend backend, JitSize size)
     static const char function[] = "jit_freeze_size_var()";
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    Width width;
+    SymSize symsize;
     uint32_t result = 0;
-    const Device *device = find_size(ts, function, size, &width)
+    const Device *device = find_size(ts, function, size, &symsize)
                                ? current_device(ts, backend, function)
                                : NULL;
     if (device)
-        result = array_of_width(ts, device->index, width);
+        result = array_of_symsize(ts, device->index, symsize);
     api_leave();
     return result;
 }
@@ -522,9 +523,9 @@ bool jit_freeze_size_like(uint32_t index)
                         "variable", index);
     if (ok && watch_records(ts)) {
         node_read(ts, index);
-        Width width = freezing_size(ts, index);
-        freezing_hint(ts, width, var_lanes_of(index));
-        ok = width != 0;
+        SymSize symsize = freezing_size(ts, index);
+        freezing_hint(ts, symsize, var_lanes_of(index));
+        ok = symsize != 0;
     }
     api_leave();
     return ok;
@@ -534,10 +535,10 @@ bool jit_freeze_size_next(JitSize size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    Width width;
-    const Widths *w = find_size(ts, "jit_freeze_size_next()", size, &width);
+    SymSize symsize;
+    const SymSizes *w = find_size(ts, "jit_freeze_size_next()", size, &symsize);
     if (w)
-        freezing_hint(ts, width, (size_t) width_value(w, width));
+        freezing_hint(ts, symsize, (size_t) symsize_value(w, symsize));
     api_leave();
     return w != NULL;
 }

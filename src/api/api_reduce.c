@@ -51,19 +51,19 @@ uint32_t jit_var_reduce_dot(uint32_t a, uint32_t b)
 }
 
 /* Blocks of a size that the caller has given; 0: of all entries. */
-static Width block_width(ThreadState *ts, size_t block)
+static SymSize block_symsize(ThreadState *ts, size_t block)
 {
-    Width width = freezing_take_number(ts, block);
-    return block ? width : FREEZING_LANES;
+    SymSize symsize = freezing_take_number(ts, block);
+    return block ? symsize : FREEZING_LANES;
 }
 
 uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index, size_t block_size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    Width width = block_width(ts, block_size);
+    SymSize symsize = block_symsize(ts, block_size);
     uint32_t result =
-        reduction_reduce(ts, op, index, block_size, width, "jit_var_block_reduce()");
+        reduction_reduce(ts, op, index, block_size, symsize, "jit_var_block_reduce()");
     api_leave();
     return result;
 }
@@ -111,9 +111,9 @@ uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index, size_t block_s
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    Width width = block_width(ts, block_size);
+    SymSize symsize = block_symsize(ts, block_size);
     size_t all = var_exists(index) ? var_lanes_of(index) : 1;
-    const ReductionAxis along = { block_size ? block_size : all, 1, { width, 0 } };
+    const ReductionAxis along = { block_size ? block_size : all, 1, { symsize, 0 } };
     uint32_t result = reduction_prefix(ts, op, index, &along, exclusive != 0,
                                        reverse != 0, "jit_var_block_prefix_reduce()");
     api_leave();
@@ -127,12 +127,12 @@ uint32_t jit_var_transpose(uint32_t index, const JitTranspose *axes)
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     const uint64_t *sizes = axes->sizes;
-    const Width widths[] = {
+    const SymSize symsizes[] = {
         freezing_given(ts, axes->rows, sizes ? sizes[0] : 0),
         freezing_given(ts, axes->columns, sizes ? sizes[1] : 0),
         freezing_given(ts, axes->items, sizes ? sizes[2] : 0),
     };
-    uint32_t result = axes_transpose(ts, index, axes, widths);
+    uint32_t result = axes_transpose(ts, index, axes, symsizes);
     api_leave();
     return result;
 }
@@ -141,8 +141,8 @@ static uint32_t sort(uint32_t index, size_t block, bool descending, bool positio
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    Width width = block_width(ts, block);
-    uint32_t result = reduction_sort(ts, index, block, width, descending, positions);
+    SymSize symsize = block_symsize(ts, block);
+    uint32_t result = reduction_sort(ts, index, block, symsize, descending, positions);
     api_leave();
     return result;
 }

@@ -75,26 +75,26 @@ static void find_arrays(const Recording *r, uint8_t *arrays)
 /* --------------------------------------------------------------------- classes */
 
 /* The classes that sizes depend on. Terms follow those that they are made of. */
-static void find_classes(const Widths *w, bool *terms, bool *classes)
+static void find_classes(const SymSizes *w, bool *terms, bool *classes)
 {
     for (uint32_t i = w->count; i-- > 0;) {
-        const WidthTerm *t = &w->terms[i];
-        if (terms[i] && t->op == WIDTH_INPUT)
+        const SizeTerm *t = &w->terms[i];
+        if (terms[i] && t->op == SYMSIZE_INPUT)
             classes[t->a] = true;
-        if (terms[i] && t->op >= WIDTH_ADD)
+        if (terms[i] && t->op >= SYMSIZE_ADD)
             terms[t->a] = terms[t->b] = true;
     }
 }
 
 bool export_access_find(const Recording *r, uint8_t *arrays, bool *classes)
 {
-    bool *terms = alloc_zero(r->widths.count + (size_t) 1, sizeof(bool));
+    bool *terms = alloc_zero(r->symsizes.count + (size_t) 1, sizeof(bool));
     TRY(terms, false);
     find_arrays(r, arrays);
     for (uint32_t i = 0; i < r->array_count; ++i)
         if (arrays[i] & EXPORT_BY_INDEX)
-            terms[r->arrays[i].width] = true;
-    find_classes(&r->widths, terms, classes);
+            terms[r->arrays[i].symsize] = true;
+    find_classes(&r->symsizes, terms, classes);
     alloc_free(terms);
     return true;
 }

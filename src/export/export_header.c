@@ -10,10 +10,10 @@
 /* ------------------------------------------------------------------------ header */
 
 /* "w2", "1", "w2 / 2" */
-static void put_width(const ExportPlan *p, Text *out, Width width)
+static void put_symsize(const ExportPlan *p, Text *out, SymSize symsize)
 {
-    if (width)
-        width_write(&p->recording->widths, width, out);
+    if (symsize)
+        symsize_write(&p->recording->symsizes, symsize, out);
     else
         text_put(out, "0");
 }
@@ -38,12 +38,12 @@ static void put_classes(const ExportPlan *p, Text *out)
 
 static void put_guards(const ExportPlan *p, Text *out)
 {
-    const Widths *w = &p->recording->widths;
+    const SymSizes *w = &p->recording->symsizes;
     if (w->guard_count)
         text_put(out, " *\n * It is right for sizes for which these hold:\n *\n");
     for (uint32_t i = 0; i < w->guard_count; ++i) {
         text_put(out, " *     ");
-        width_write_guard(w, &w->guards[i], out);
+        symsize_write_guard(w, &w->guards[i], out);
         text_put(out, "\n");
     }
 }
@@ -174,7 +174,7 @@ static void put_inputs(const ExportPlan *p, Text *out)
                       field->name);
             put_path(field, out);
             text_put(out, ": ");
-            put_width(p, out, export_plan_width(p, i));
+            put_symsize(p, out, export_plan_symsize(p, i));
             text_put(out, note_of(type));
             put_access(field, out);
             if (f->inputs[i].bits)
@@ -200,8 +200,9 @@ static void put_output(const ExportPlan *p, uint32_t k, Text *out)
         text_putf(out, "    %s *%s; /* ", export_plan_type(type), field->name);
         put_path(field, out);
         text_put(out, ": ");
-        put_width(p, out, input ? export_plan_width(p, f->inputs[o->number].same)
-                                : o->width);
+        put_symsize(p, out,
+                  input ? export_plan_symsize(p, f->inputs[o->number].same)
+                        : o->symsize);
         text_putf(out, "%s%s */\n", note_of(type),
                   input ? ", a copy of the input" : "");
     }
@@ -307,8 +308,8 @@ static const char *sample_of(VarType type)
 
 static uint32_t sample_size(const ExportPlan *p, uint32_t input)
 {
-    const Width width = export_plan_width(p, input);
-    return width ? (uint32_t) width_value(&p->recording->widths, width) : 0;
+    const SymSize symsize = export_plan_symsize(p, input);
+    return symsize ? (uint32_t) symsize_value(&p->recording->symsizes, symsize) : 0;
 }
 
 static void put_input_sample(const ExportPlan *p, uint32_t i, Text *out)

@@ -236,14 +236,14 @@ static bool name_outputs(ExportPlan *p)
     return true;
 }
 
-Width export_plan_width(const ExportPlan *p, uint32_t input)
+SymSize export_plan_symsize(const ExportPlan *p, uint32_t input)
 {
-    const Widths *w = &p->recording->widths;
+    const SymSizes *w = &p->recording->symsizes;
     const uint32_t size = p->frozen->inputs[input].size;
     for (uint32_t i = 1; size && i < w->count; ++i) {
-        const WidthTerm *t = &w->terms[i];
-        if (size == 1 ? t->op == WIDTH_CONSTANT && t->value == 1
-                      : t->op == WIDTH_INPUT && t->a == size)
+        const SizeTerm *t = &w->terms[i];
+        if (size == 1 ? t->op == SYMSIZE_CONSTANT && t->value == 1
+                      : t->op == SYMSIZE_INPUT && t->a == size)
             return i;
     }
     return 0;

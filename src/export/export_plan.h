@@ -54,7 +54,7 @@ bool export_plan(ExportLibrary *library, const JitExport *functions,
 void export_plan_free(ExportLibrary *library);
 
 /** The size of an input: 0, none, means that it is empty. */
-Width export_plan_width(const ExportPlan *p, uint32_t input);
+SymSize export_plan_symsize(const ExportPlan *p, uint32_t input);
 /** "COMMAND_LAUNCH", ... */
 extern const char *const export_plan_kinds[COMMAND_COUNT];
 /** The type of C that entries have. */

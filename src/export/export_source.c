@@ -256,7 +256,7 @@ static void put_checks(const ExportPlan *p, Text *out)
         }
     }
     close_table(out);
-    text_put(out, "\nstatic Width own_bounds[] = {\n");
+    text_put(out, "\nstatic SymSize own_bounds[] = {\n");
     for (uint32_t i = 0; i < r->bound_count; ++i)
         text_putf(out, "    %u,\n", r->bounds[i]);
     text_put(out, "    0\n");
@@ -266,38 +266,38 @@ static void put_checks(const ExportPlan *p, Text *out)
 /* Sizes that have to be what they were, by class. */
 static void put_pinned(const ExportPlan *p, Text *out)
 {
-    const Widths *w = &p->recording->widths;
+    const SymSizes *w = &p->recording->symsizes;
     const bool pin = p->function->bounds == JitExportBoundsPin;
     text_put(out, "\nstatic const int64_t own_pinned[] = {");
     for (uint32_t class = 0; class < p->sizes; ++class) {
         uint32_t i = pin && p->by_index[class] ? 1 : w->count;
         while (i < w->count &&
-               (w->terms[i].op != WIDTH_INPUT || w->terms[i].a != class))
+               (w->terms[i].op != SYMSIZE_INPUT || w->terms[i].a != class))
             ++i;
-        text_putf(out, " %" PRId64 ",", i < w->count ? width_value(w, i) : -1);
+        text_putf(out, " %" PRId64 ",", i < w->count ? symsize_value(w, i) : -1);
     }
     text_put(out, " };\n");
 }
 
 /* -------------------------------------------------------------- arrays and sizes */
 
-static void put_widths(const ExportPlan *p, Text *out)
+static void put_symsizes(const ExportPlan *p, Text *out)
 {
-    static const char *const ops[] = {
-        "WIDTH_CONSTANT", "WIDTH_INPUT", "WIDTH_READ", "WIDTH_ADD", "WIDTH_SUB",
-        "WIDTH_MUL", "WIDTH_DIV", "WIDTH_MOD"
-    };
-    static const char *const relations[] = { "WIDTH_EQUAL", "WIDTH_NOT_EQUAL",
-                                             "WIDTH_LESS", "WIDTH_NOT_LESS" };
-    const Widths *w = &p->recording->widths;
-    open_table(out, "WidthTerm", "own_terms", w->count);
+    static const char *const ops[] = { "SYMSIZE_CONSTANT", "SYMSIZE_INPUT",
+                                       "SYMSIZE_READ",     "SYMSIZE_ADD",
+                                       "SYMSIZE_SUB",      "SYMSIZE_MUL",
+                                       "SYMSIZE_DIV",      "SYMSIZE_MOD" };
+    static const char *const relations[] = { "SYMSIZE_EQUAL", "SYMSIZE_NOT_EQUAL",
+                                             "SYMSIZE_LESS", "SYMSIZE_NOT_LESS" };
+    const SymSizes *w = &p->recording->symsizes;
+    open_table(out, "SizeTerm", "own_terms", w->count);
     for (uint32_t i = 0; i < w->count; ++i) {
-        const WidthTerm *t = &w->terms[i];
+        const SizeTerm *t = &w->terms[i];
         text_putf(out, "    { %s, %u, %u, %u, INT64_C(%" PRId64 ") },\n", ops[t->op],
-                  t->a, t->b, t->late, t->op == WIDTH_CONSTANT ? t->value : 0);
+                  t->a, t->b, t->late, t->op == SYMSIZE_CONSTANT ? t->value : 0);
     }
     close_table(out);
-    open_table(out, "WidthGuard", "own_guards", w->guard_count);
+    open_table(out, "SizeGuard", "own_guards", w->guard_count);
     for (uint32_t i = 0; i < w->guard_count; ++i)
         text_putf(out, "    { %s, %u, %u },\n", relations[w->guards[i].relation],
                   w->guards[i].a, w->guards[i].b);
@@ -305,7 +305,7 @@ static void put_widths(const ExportPlan *p, Text *out)
     text_put(out, "\nstatic const char *const own_guard_texts[] = {\n");
     for (uint32_t i = 0; i < w->guard_count; ++i) {
         text_put(out, "    \"");
-        width_write_guard(w, &w->guards[i], out);
+        symsize_write_guard(w, &w->guards[i], out);
         text_put(out, "\",\n");
     }
     text_put(out, "    NULL\n");
@@ -342,7 +342,7 @@ static void put_arrays(const ExportPlan *p, Text *out)
         const uint32_t number = a->kind == FROZEN_INPUT ? p->inputs[a->number].number
                                                         : a->number;
         text_putf(out, "    { %s, %u, %u, %u, 0x%x },\n", frozen_kinds[a->kind], number,
-                  a->width, a->entry, a->last);
+                  a->symsize, a->entry, a->last);
     }
     close_table(out);
     put_list(p, RECORDING_USES, out);
@@ -385,7 +385,7 @@ static void put_contents(const ExportPlan *p, Text *out)
 static void put_extents(const ExportPlan *p, Text *out)
 {
     const Recording *r = p->recording;
-    text_put(out, "\nstatic Width own_extents[] = {\n");
+    text_put(out, "\nstatic SymSize own_extents[] = {\n");
     for (uint32_t i = 0; i < r->extent_count; ++i)
         text_putf(out, "    %u,\n", r->extents[i]);
     text_put(out, "    0\n");
@@ -408,26 +408,28 @@ static void put_constants(const ExportPlan *p, Text *out)
 static void put_recording(const ExportPlan *p, Text *out)
 {
     const Recording *r = p->recording;
-    text_putf(out, "\nstatic Buffer *own_buffers[%u];\n"
-              "static Recording own_recording = {\n"
-              "    .widths = { .terms = own_terms, .count = %u, .guards = own_guards,\n"
-              "                .guard_count = %u },\n"
-              "    .arrays = own_arrays, .array_count = %u,\n"
-              "    .uses = own_uses, .use_count = %u,\n"
-              "    .commands = own_commands, .command_count = %u,\n"
-              "    .reads = own_reads, .read_count = %u,\n"
-              "    .loops = own_loops, .loop_count = %u,\n"
-              "    .states = own_states, .state_count = %u,\n"
-              "    .contents = own_contents, .content_count = %u,\n"
-              "    .content = own_content, .content_bytes = %zu,\n"
-              "    .extents = own_extents, .extent_count = %u,\n"
-              "    .bounds = own_bounds, .bound_count = %u,\n"
-              "    .constants = own_buffers, .constant_count = %u\n"
-              "};\n", r->constant_count ? r->constant_count : 1, r->widths.count,
-              r->widths.guard_count, r->array_count, r->use_count, r->command_count,
-              r->read_count, r->loop_count, r->state_count, r->content_count,
-              r->content_bytes, r->extent_count,
-              r->bound_count, r->constant_count);
+    text_putf(
+        out,
+        "\nstatic Buffer *own_buffers[%u];\n"
+        "static Recording own_recording = {\n"
+        "    .symsizes = { .terms = own_terms, .count = %u, .guards = own_guards,\n"
+        "                .guard_count = %u },\n"
+        "    .arrays = own_arrays, .array_count = %u,\n"
+        "    .uses = own_uses, .use_count = %u,\n"
+        "    .commands = own_commands, .command_count = %u,\n"
+        "    .reads = own_reads, .read_count = %u,\n"
+        "    .loops = own_loops, .loop_count = %u,\n"
+        "    .states = own_states, .state_count = %u,\n"
+        "    .contents = own_contents, .content_count = %u,\n"
+        "    .content = own_content, .content_bytes = %zu,\n"
+        "    .extents = own_extents, .extent_count = %u,\n"
+        "    .bounds = own_bounds, .bound_count = %u,\n"
+        "    .constants = own_buffers, .constant_count = %u\n"
+        "};\n",
+        r->constant_count ? r->constant_count : 1, r->symsizes.count,
+        r->symsizes.guard_count, r->array_count, r->use_count, r->command_count,
+        r->read_count, r->loop_count, r->state_count, r->content_count,
+        r->content_bytes, r->extent_count, r->bound_count, r->constant_count);
 }
 
 /* ----------------------------------------------------------------- in and out */
@@ -470,17 +472,17 @@ static void put_output(const ExportPlan *p, uint32_t k, Text *out)
     const FrozenOutput *o = &p->frozen->outputs[k];
     FrozenResult kind = o->kind;
     uint32_t number = o->number;
-    Width width = o->width;
+    SymSize symsize = o->symsize;
     uint64_t bits = o->bits;
     if (p->outputs[k].size) {
         text_putf(out, "    { \"%s\", EXPORTED_SIZE, 0, 0, %u, 0 },\n",
-                  p->outputs[k].name, width);
+                  p->outputs[k].name, symsize);
         return;
     }
     if (kind == FROZEN_RESULT_INPUT) {
         number = p->frozen->inputs[number].same;
         const FrozenInput *input = &p->frozen->inputs[number];
-        width = export_plan_width(p, number);
+        symsize = export_plan_symsize(p, number);
         bits = input->bits;
         if (input->literal || !input->size) /* it has no memory */
             kind = FROZEN_RESULT_LITERAL;
@@ -491,7 +493,7 @@ static void put_output(const ExportPlan *p, uint32_t k, Text *out)
     }
     text_putf(out, "    { \"%s\", %s, 0x%x, %u, %u, UINT64_C(0x%" PRIx64 ") },\n",
               p->outputs[k].name, sources[kind], number,
-              (unsigned) type_info[o->type].size, width, bits);
+              (unsigned) type_info[o->type].size, symsize, bits);
 }
 
 static void put_function(const ExportPlan *p, Text *out)
@@ -587,7 +589,7 @@ void export_source(const ExportPlan *p, Text *out)
     put_kernels(p, out);
     put_link(p, out);
     put_commands(p, out);
-    put_widths(p, out);
+    put_symsizes(p, out);
     put_arrays(p, out);
     put_contents(p, out);
     put_extents(p, out);

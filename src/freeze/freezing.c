@@ -17,34 +17,34 @@
 #include "trace/graph/record.h"
 #include "trace/graph/region_walk.h"
 
-/* -------------------------------------------------------- widths of variables */
+/* ------------------------------------------------- symbolic sizes of variables */
 
 /* What is known of a variable from the table, which only has arrays in memory and what
  * has no operands; 0: nothing. */
-static Width known_width(const ThreadState *ts, VarId id)
+static SymSize known_symsize(const ThreadState *ts, VarId id)
 {
     if (op_info[var_get(id)->op].arity)
         return 0;
-    return (Width) (uintptr_t) table_get(&ts->freezing->widths, &id, sizeof(id));
+    return (SymSize) (uintptr_t) table_get(&ts->freezing->symsizes, &id, sizeof(id));
 }
 
-/* From now on a variable has this width. */
-static bool set_width(ThreadState *ts, VarId id, Width width)
+/* From now on a variable has this symbolic size. */
+static bool set_symsize(ThreadState *ts, VarId id, SymSize symsize)
 {
     Freezing *f = ts->freezing;
-    Width known = known_width(ts, id);
+    SymSize known = known_symsize(ts, id);
     if (known && known != FREEZING_LANES)
-        return width == FREEZING_LANES ||
-               width_assume(freezing_terms(ts), WIDTH_EQUAL, known, width);
+        return symsize == FREEZING_LANES ||
+               symsize_assume(freezing_terms(ts), SYMSIZE_EQUAL, known, symsize);
     assert(!op_info[var_get(id)->op].arity);
-    TRY(width && (known || var_ids_add(&f->sized, id)), false);
+    TRY(symsize && (known || var_ids_add(&f->sized, id)), false);
     if (!known)
         var_inc(id);
-    return table_put(&f->widths, &id, sizeof(id), (void *) (uintptr_t) width);
+    return table_put(&f->symsizes, &id, sizeof(id), (void *) (uintptr_t) symsize);
 }
 
-/* The width of an array in memory. */
-static Width width_of_array(ThreadState *ts, VarId id)
+/* The symbolic size of an array in memory. */
+static SymSize symsize_of_array(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
     Recorder *r = &ts->freezing->recorder;
@@ -52,31 +52,32 @@ static Width width_of_array(ThreadState *ts, VarId id)
         return freezing_number(ts, 0);
     uint32_t number = recorder_find(r, v->value.buffer);
     if (number == RECORDER_UNKNOWN)
-        return freezing_foreign_width(ts, id);
+        return freezing_foreign_symsize(ts, id);
     const FrozenArray *array = &r->recording.arrays[number];
-    Width width = array->width;
+    SymSize symsize = array->symsize;
     if (array->entry == type_info[v->type].size &&
-        width_value(freezing_terms(ts), width) == var_lanes(v))
-        return width;
-    return width_pin(freezing_terms(ts), width) ? freezing_number(ts, var_lanes(v)) : 0;
+        symsize_value(freezing_terms(ts), symsize) == var_lanes(v))
+        return symsize;
+    return symsize_pin(freezing_terms(ts), symsize) ? freezing_number(ts, var_lanes(v))
+                                                    : 0;
 }
 
-/* The width of a variable that depends on no others. A size that may be that of any
- * input pins them all. */
-static Width width_of_leaf(ThreadState *ts, VarId id)
+/* The symbolic size of a variable that depends on no others. A size that may be that of
+ * any input pins them all. */
+static SymSize symsize_of_leaf(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
-    Width known = known_width(ts, id);
+    SymSize known = known_symsize(ts, id);
     if (known)
         return known;
     if (v->op == OP_EVALUATED)
-        return width_of_array(ts, id);
+        return symsize_of_array(ts, id);
     if (fold_is(v) && v->op != OP_COMPRESS &&
         var_lanes(v) > 1) { /* each level halves it */
-        Width lanes = freezing_width(ts, v->dep[0]);
-        Width block = freezing_fold_block(ts, v);
+        SymSize lanes = freezing_symsize(ts, v->dep[0]);
+        SymSize block = freezing_fold_block(ts, v);
         return lanes && block
-                   ? width_make(freezing_terms(ts), WIDTH_DIV, lanes, block)
+                   ? symsize_make(freezing_terms(ts), SYMSIZE_DIV, lanes, block)
                    : 0;
     }
     if (var_lanes(v) > 1)
@@ -89,18 +90,19 @@ typedef struct Sizing {
     ThreadState *ts;
     RegionWalk walk;
     uint32_t size;
-    Width width; /* 0: nothing is known yet, */
+    SymSize symsize; /* 0: nothing is known yet, */
     bool lanes;  /* ... but that it is FREEZING_LANES */
 } Sizing;
 
-/* Something of the size in question has this width: all such are equal. */
-static bool meet(Sizing *s, Width width)
+/* Something of the size in question has this symbolic size: all such are equal. */
+static bool meet(Sizing *s, SymSize symsize)
 {
-    TRY(width, false);
-    if (s->width && !width_assume(freezing_terms(s->ts), WIDTH_EQUAL, s->width, width))
+    TRY(symsize, false);
+    if (s->symsize &&
+        !symsize_assume(freezing_terms(s->ts), SYMSIZE_EQUAL, s->symsize, symsize))
         return false;
-    if (!s->width || width_is_constant(freezing_terms(s->ts), s->width))
-        s->width = width;
+    if (!s->symsize || symsize_is_constant(freezing_terms(s->ts), s->symsize))
+        s->symsize = symsize;
     return true;
 }
 
@@ -108,8 +110,8 @@ static bool meet(Sizing *s, Width width)
 static bool meet_leaf(Sizing *s, VarId id)
 {
     const Var *v = var_get(id);
-    Width width = width_of_leaf(s->ts, id);
-    return width && (var_lanes(v) != s->size || meet(s, width));
+    SymSize symsize = symsize_of_leaf(s->ts, id);
+    return symsize && (var_lanes(v) != s->size || meet(s, symsize));
 }
 
 static bool visit(Sizing *s, VarId id)
@@ -120,7 +122,7 @@ static bool visit(Sizing *s, VarId id)
         return true; /* as most of them are */
     uint32_t count;
     (void) var_operands(v, &count);
-    const Width known = known_width(s->ts, id);
+    const SymSize known = known_symsize(s->ts, id);
     s->lanes |=
         var_lanes(v) == s->size && (known == FREEZING_LANES || v->op == OP_LOCAL);
     if (known == FREEZING_LANES)
@@ -134,7 +136,7 @@ static bool visit(Sizing *s, VarId id)
         recorder_refuse(&s->ts->freezing->recorder, "an address is used");
     } else if (v->op == OP_POINTER) {
         if (var_get(v->dep[0])->op == OP_EVALUATED)
-            TRY(width_of_array(s->ts, v->dep[0]), false);
+            TRY(symsize_of_array(s->ts, v->dep[0]), false);
     } else {
         bool placeholder = v->op == OP_STATE || v->op == OP_ACTIVE;
         bool resized = fold_is(v) && v->op != OP_PREFIX;
@@ -145,10 +147,10 @@ static bool visit(Sizing *s, VarId id)
     return true;
 }
 
-/* The width that all of this size have that variables are computed from; with 'inside',
- * FREEZING_LANES if that is all that is known. */
-static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
-                          uint32_t size, bool inside)
+/* The symbolic size of all variables of this size that the roots depend on; with
+ * 'inside', FREEZING_LANES if that is all that is known. */
+static SymSize common_symsize(ThreadState *ts, const VarId *roots, uint32_t count,
+                            uint32_t size, bool inside)
 {
     Sizing s = { .ts = ts, .size = size };
     TRY(region_walk_begin(&s.walk), 0);
@@ -163,27 +165,27 @@ static Width common_width(ThreadState *ts, const VarId *roots, uint32_t count,
     }
     region_walk_end(&s.walk);
     TRY(ok, 0);
-    if (s.width || (inside && s.lanes))
-        return s.width ? s.width : FREEZING_LANES;
+    if (s.symsize || (inside && s.lanes))
+        return s.symsize ? s.symsize : FREEZING_LANES;
     if (size > 1)
         recorder_pin(&ts->freezing->recorder);
     return freezing_number(ts, size);
 }
 
-Width freezing_width(ThreadState *ts, VarId id)
+SymSize freezing_symsize(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
-    const bool array = v->op == OP_EVALUATED && known_width(ts, id) != FREEZING_LANES;
-    return array ? width_of_leaf(ts, id)
-                 : common_width(ts, &id, 1, var_lanes(v), false);
+    const bool array = v->op == OP_EVALUATED && known_symsize(ts, id) != FREEZING_LANES;
+    return array ? symsize_of_leaf(ts, id)
+                 : common_symsize(ts, &id, 1, var_lanes(v), false);
 }
 
-Width freezing_size(ThreadState *ts, VarId id)
+SymSize freezing_size(ThreadState *ts, VarId id)
 {
     const VarId outside = loop_array_begin(ts, id);
     return var_get(outside)->flags & VAR_SYMBOLIC
                ? FREEZING_LANES
-               : common_width(ts, &outside, 1, var_lanes_of(outside), true);
+               : common_symsize(ts, &outside, 1, var_lanes_of(outside), true);
 }
 
 /* ------------------------------------------------------------ what is pinned */
@@ -194,21 +196,21 @@ void freezing_pin(ThreadState *ts, VarId id)
         return;
     Recorder *r = &ts->freezing->recorder;
     const bool complete = !(var_get(id)->flags & VAR_SYMBOLIC); /* is its region? */
-    Width width = complete ? freezing_width(ts, id) : 0;
+    SymSize symsize = complete ? freezing_symsize(ts, id) : 0;
     if (!complete)
         recorder_pin(r);
-    else if (!width || !width_pin(&r->recording.widths, width))
+    else if (!symsize || !symsize_pin(&r->recording.symsizes, symsize))
         r->failed = true;
 }
 
-bool freezing_keeps(ThreadState *ts, VarId id, Width width)
+bool freezing_keeps(ThreadState *ts, VarId id, SymSize symsize)
 {
-    TRY(watch_records(ts) && width != FREEZING_LANES, true);
-    if (!width)
+    TRY(watch_records(ts) && symsize != FREEZING_LANES, true);
+    if (!symsize)
         freezing_pin(ts, id);
-    Width own = width ? freezing_size(ts, id) : FREEZING_LANES;
+    SymSize own = symsize ? freezing_size(ts, id) : FREEZING_LANES;
     return own == FREEZING_LANES ||
-           (own && width_assume(freezing_terms(ts), WIDTH_EQUAL, own, width));
+           (own && symsize_assume(freezing_terms(ts), SYMSIZE_EQUAL, own, symsize));
 }
 
 bool freezing_blocks(ThreadState *ts, VarId id, size_t block)
@@ -220,7 +222,7 @@ bool freezing_blocks(ThreadState *ts, VarId id, size_t block)
 void freezing_size_of(ThreadState *ts, VarId id)
 {
     if (watch_records(ts))
-        ts->freezing->recorder.size = freezing_width(ts, id);
+        ts->freezing->recorder.size = freezing_symsize(ts, id);
 }
 
 void freezing_size_is(ThreadState *ts, uint64_t size)
@@ -229,80 +231,80 @@ void freezing_size_is(ThreadState *ts, uint64_t size)
         ts->freezing->recorder.size = freezing_number(ts, size);
 }
 
-bool freezing_size_given(ThreadState *ts, Width width, uint64_t size)
+bool freezing_size_given(ThreadState *ts, SymSize symsize, uint64_t size)
 {
     freezing_size_is(ts, size);
-    TRY(width && watch_records(ts), true);
-    if (width == FREEZING_LANES) {
+    TRY(symsize && watch_records(ts), true);
+    if (symsize == FREEZING_LANES) {
         recorder_pin(&ts->freezing->recorder);
         return true;
     }
-    ts->freezing->recorder.size = width;
-    return width_pin_kind(freezing_terms(ts), width);
+    ts->freezing->recorder.size = symsize;
+    return symsize_pin_kind(freezing_terms(ts), symsize);
 }
 
 bool freezing_size_group(ThreadState *ts, const Group *group)
 {
     TRY(watch_records(ts), true);
-    Width width =
-        common_width(ts, group->roots, group->root_count, group->size, false);
-    ts->freezing->recorder.size = width;
-    return width != 0;
+    SymSize symsize =
+        common_symsize(ts, group->roots, group->root_count, group->size, false);
+    ts->freezing->recorder.size = symsize;
+    return symsize != 0;
 }
 
 bool freezing_constant(ThreadState *ts, VarId id)
 {
     TRY(watch_records(ts), true);
     const Var *v = var_get(id);
-    Width width = freezing_number(ts, var_lanes(v));
-    TRY(width && var_ids_add(&ts->freezing->made->held, id), false);
+    SymSize symsize = freezing_number(ts, var_lanes(v));
+    TRY(symsize && var_ids_add(&ts->freezing->made->held, id), false);
     var_inc(id);
-    return recorder_constant(&ts->freezing->recorder, v->value.buffer, width,
+    return recorder_constant(&ts->freezing->recorder, v->value.buffer, symsize,
                              type_info[v->type].size);
 }
 
 bool freezing_undefined(ThreadState *ts, VarId id, Buffer *buffer)
 {
     TRY(watch_records(ts), true);
-    Width width = freezing_width(ts, id);
-    return width && recorder_undefined(&ts->freezing->recorder, buffer, width,
-                                       type_info[var_get(id)->type].size);
+    SymSize symsize = freezing_symsize(ts, id);
+    return symsize && recorder_undefined(&ts->freezing->recorder, buffer, symsize,
+                                         type_info[var_get(id)->type].size);
 }
 
 bool freezing_count(ThreadState *ts, VarId id, const Buffer *buffer, VarId place)
 {
     TRY(watch_records(ts), true);
     freezing_note_decision(ts);
-    Width at = place ? freezing_width(ts, place) : freezing_number(ts, 0);
+    SymSize at = place ? freezing_symsize(ts, place) : freezing_number(ts, 0);
     TRY(at, false);
-    Width width = recorder_read(&ts->freezing->recorder, buffer, at,
-                                var_lanes_of(id));
-    return width && width_pin_kind(freezing_terms(ts), width) &&
-           set_width(ts, id, width);
+    SymSize symsize =
+        recorder_read(&ts->freezing->recorder, buffer, at, var_lanes_of(id));
+    return symsize && symsize_pin_kind(freezing_terms(ts), symsize) &&
+           set_symsize(ts, id, symsize);
 }
 
-void freezing_hint(ThreadState *ts, Width width, size_t size)
+void freezing_hint(ThreadState *ts, SymSize symsize, size_t size)
 {
     if (!watch_records(ts))
         return;
-    ts->freezing->hint = width;
+    ts->freezing->hint = symsize;
     ts->freezing->hint_size = size;
 }
 
-Width freezing_take_hint(ThreadState *ts, size_t size)
+SymSize freezing_take_hint(ThreadState *ts, size_t size)
 {
     TRY(ts->freezing, 0);
-    Width width = ts->freezing->hint;
+    SymSize symsize = ts->freezing->hint;
     ts->freezing->hint = 0;
-    return ts->freezing->hint_size == size ? width : 0;
+    return ts->freezing->hint_size == size ? symsize : 0;
 }
 
-VarId freezing_give(ThreadState *ts, VarId id, Width width)
+VarId freezing_give(ThreadState *ts, VarId id, SymSize symsize)
 {
-    if (!id || !width || !watch_records(ts))
+    if (!id || !symsize || !watch_records(ts))
         return id;
-    if ((width != FREEZING_LANES && !width_pin_kind(freezing_terms(ts), width)) ||
-        (var_lanes_of(id) > 1 && !set_width(ts, id, width)))
+    if ((symsize != FREEZING_LANES && !symsize_pin_kind(freezing_terms(ts), symsize)) ||
+        (var_lanes_of(id) > 1 && !set_symsize(ts, id, symsize)))
         var_clear(&id);
     return id;
 }
@@ -310,24 +312,24 @@ VarId freezing_give(ThreadState *ts, VarId id, Width width)
 VarId freezing_sized(ThreadState *ts, VarId id)
 {
     const uint32_t size = id ? var_lanes_of(id) : 0;
-    Width width = freezing_take_hint(ts, size);
+    SymSize symsize = freezing_take_hint(ts, size);
     if (!id || !watch_records(ts))
         return id;
-    if (!width && !(width = freezing_number(ts, size)))
+    if (!symsize && !(symsize = freezing_number(ts, size)))
         var_clear(&id);
-    return freezing_give(ts, id, width);
+    return freezing_give(ts, id, symsize);
 }
 
-bool freezing_like(ThreadState *ts, VarId id, Width *width)
+bool freezing_like(ThreadState *ts, VarId id, SymSize *symsize)
 {
-    *width = watch_records(ts) ? freezing_size(ts, id) : 0;
-    return *width || !watch_records(ts);
+    *symsize = watch_records(ts) ? freezing_size(ts, id) : 0;
+    return *symsize || !watch_records(ts);
 }
 
 bool freezing_varies(ThreadState *ts, VarId id)
 {
     return freezing_is_general(ts) && !(var_get(id)->flags & VAR_SYMBOLIC) &&
-           freezing_number_varies(ts, freezing_width(ts, id));
+           freezing_number_varies(ts, freezing_symsize(ts, id));
 }
 
 bool freezing_assume_distance(ThreadState *ts, const Distance *distance)
@@ -358,22 +360,22 @@ VarId freezing_keep_size(ThreadState *ts, VarId id, const VarId *operands,
     }
     if (size <= 1 || !watch_records(ts) || (!fresh && wide <= 1))
         return id;
-    Width width = 0;
+    SymSize symsize = 0;
     bool ok = true;
     for (uint32_t i = 0; ok && i < count; ++i) {
-        Width own;
+        SymSize own;
         if (var_lanes_of(operands[i]) != size)
             continue;
         ok = freezing_like(ts, operands[i], &own);
-        if (ok && width && width != FREEZING_LANES && own != FREEZING_LANES)
-            ok = width_assume(freezing_terms(ts), WIDTH_EQUAL, own, width);
-        if (!width || width == FREEZING_LANES)
-            width = own;
+        if (ok && symsize && symsize != FREEZING_LANES && own != FREEZING_LANES)
+            ok = symsize_assume(freezing_terms(ts), SYMSIZE_EQUAL, own, symsize);
+        if (!symsize || symsize == FREEZING_LANES)
+            symsize = own;
     }
     if (!ok)
         var_clear(&id);
     /* Operands of one entry have as many as that in the replay of a body only. */
-    return fresh ? freezing_give(ts, id, width ? width : FREEZING_LANES) : id;
+    return fresh ? freezing_give(ts, id, symsize ? symsize : FREEZING_LANES) : id;
 }
 
 /* ------------------------------------------------------------------ beginning */
@@ -427,12 +429,12 @@ static bool add_input(ThreadState *ts, VarId id, uint32_t k)
         .padded = literal || !var_lanes(v) || buffer_is_padded(v->value.buffer) };
     if (same != k || !var_lanes(v))
         return true;
-    Width width = size == 1 ? freezing_number(ts, 1)
-                            : width_input(freezing_terms(ts), size, var_lanes(v));
-    TRY(width && width_pin_kind(freezing_terms(ts), width), false);
+    SymSize symsize = size == 1 ? freezing_number(ts, 1)
+                            : symsize_input(freezing_terms(ts), size, var_lanes(v));
+    TRY(symsize && symsize_pin_kind(freezing_terms(ts), symsize), false);
     if (literal)
-        return set_width(ts, id, width);
-    return recorder_input(&f->recorder, k, v->value.buffer, width,
+        return set_symsize(ts, id, symsize);
+    return recorder_input(&f->recorder, k, v->value.buffer, symsize,
                           type_info[v->type].size);
 }
 
@@ -448,7 +450,7 @@ static void free_freezing(Freezing *f)
     var_ids_drop(&f->sized);
     var_ids_drop(&f->foreign);
     table_free(&f->foreign_numbers);
-    table_free(&f->widths);
+    table_free(&f->symsizes);
     table_free(&f->bounds);
     table_free(&f->numbers);
     table_free(&f->classes);
@@ -516,7 +518,7 @@ uint32_t freezing_serial(const ThreadState *ts)
     return ts->freezing ? ts->freezing->serial : 0;
 }
 
-Widths *freezing_widths(ThreadState *ts, const char *function)
+SymSizes *freezing_symsizes(ThreadState *ts, const char *function)
 {
     return check_started(ts, function) ? freezing_terms(ts) : NULL;
 }
@@ -614,8 +616,8 @@ static bool describe_output(ThreadState *ts, VarId id, FrozenOutput *out)
         out->number = (uint32_t) (input - 1);
         return true;
     }
-    out->width = freezing_width(ts, id);
-    TRY(out->width, false);
+    out->symsize = freezing_symsize(ts, id);
+    TRY(out->symsize, false);
     if (v->op == OP_LITERAL) {
         out->kind = FROZEN_RESULT_LITERAL;
         out->bits = v->value.literal;
@@ -705,7 +707,7 @@ Frozen *freezing_stop(ThreadState *ts, const VarId *outputs, uint32_t count)
 
 void freezing_write(const Frozen *frozen, Text *out)
 {
-    const Widths *w = &frozen->recording.widths;
+    const SymSizes *w = &frozen->recording.symsizes;
     uint32_t broken = atomic_load_explicit(&((Frozen *) frozen)->broken,
                                            memory_order_relaxed);
     recording_write(&frozen->recording, out);
@@ -713,7 +715,7 @@ void freezing_write(const Frozen *frozen, Text *out)
         return;
     text_put(out, "not met the last time: ");
     if (broken <= w->guard_count)
-        width_write_guard(w, &w->guards[broken - 1], out);
+        symsize_write_guard(w, &w->guards[broken - 1], out);
     else
         recording_write_decision(&frozen->recording, broken - w->guard_count - 1, out);
     text_put(out, "\n");

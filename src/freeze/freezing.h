@@ -9,7 +9,7 @@
  * While a thread records, the commands that it submits are noted
  * (recording/recording.h). The trace's part is to say what sizes are: the number of
  * lanes of a kernel follows from the variables that it is computed from
- * (freezing_size_group()). It asks each for its Width: inputs and results of commands
+ * (freezing_size_group()). It asks each for its SymSize: inputs and results of commands
  * have one, as has what was made with a size that is one (freezing_hint()). Code that
  * wants the size of a variable as a number gets it from node_number(), which pins it
  * (freezing_pin()). Variables with a size of more than one entry of which nothing is
@@ -65,7 +65,7 @@ typedef struct FrozenOutput {
     uint8_t type, device;
     uint32_t number;
     uint32_t same; /* the first output that is the same variable: itself, mostly */
-    Width width;
+    SymSize symsize;
     uint64_t bits;
 } FrozenOutput;
 
@@ -133,8 +133,8 @@ void freezing_free(Frozen *frozen);
 
 /* ---- sizes, while a thread records */
 
-/** In the place of a Width: what exists in the body of a region has as many entries as
- *  the kernel has lanes that it becomes a part of. */
+/** In the place of a SymSize: variables in the body of a region have as many entries as
+ *  the kernel that they become a part of has lanes. */
 enum { FREEZING_LANES = UINT32_MAX };
 
 /** Note that the recording reads a variable; see watch.h. Memory that is out is an
@@ -147,34 +147,34 @@ const VarIds *freezing_foreign(const ThreadState *ts);
  *  (0 stands for nothing). No references; in ascending order. False: error recorded. */
 bool freezing_escaped(ThreadState *ts, const VarId *known, size_t count, VarIds *out);
 
-/** The size of a variable as a Width. 0: out of memory. */
-Width freezing_width(ThreadState *ts, VarId id);
+/** The size of a variable as a SymSize. 0: out of memory. */
+SymSize freezing_symsize(ThreadState *ts, VarId id);
 /** The same of any variable; FREEZING_LANES in the body of a region that is not
  *  complete, but for states of loops. */
-Width freezing_size(ThreadState *ts, VarId id);
+SymSize freezing_size(ThreadState *ts, VarId id);
 /** The recording depends on the sizes of all inputs. False: error recorded. */
 bool freezing_bind(ThreadState *ts);
 /** The recording depends on the size of a variable; see watch.h. */
 void freezing_pin(ThreadState *ts, VarId id);
 /** It depends on the size of a variable being this one; 0: what it is now. False:
  *  out of memory. */
-bool freezing_keeps(ThreadState *ts, VarId id, Width width);
+bool freezing_keeps(ThreadState *ts, VarId id, SymSize symsize);
 /** It depends on the size being a multiple of a number of entries; or that number. */
 bool freezing_blocks(ThreadState *ts, VarId id, size_t block);
 /** The size of the next command: that of a variable; a number. */
 void freezing_size_of(ThreadState *ts, VarId id);
 void freezing_size_is(ThreadState *ts, uint64_t size);
 /** The same with what freezing_take_hint() has given. False: out of memory. */
-bool freezing_size_given(ThreadState *ts, Width width, uint64_t size);
+bool freezing_size_given(ThreadState *ts, SymSize symsize, uint64_t size);
 /** A parameter of the next command that is a size (recording_extent()): they are given
  *  in order. The only one is the size of a variable. False: out of memory. */
-void freezing_extent(ThreadState *ts, uint32_t number, Width width);
+void freezing_extent(ThreadState *ts, uint32_t number, SymSize symsize);
 bool freezing_extent_of(ThreadState *ts, VarId id);
 /** One of them is this stride; 0: it is 1. */
-void freezing_stride_extent(ThreadState *ts, uint32_t number, Width stride);
+void freezing_stride_extent(ThreadState *ts, uint32_t number, SymSize stride);
 /** Number 0 is this block, of the variable that the command reads; FREEZING_LANES: as
  *  large as that. False: out of memory. */
-bool freezing_command_block(ThreadState *ts, VarId id, Width block);
+bool freezing_command_block(ThreadState *ts, VarId id, SymSize block);
 /** Those of a matrix product that the next command is, and its size. 'given' is its
  *  shape as the caller has given it, which the shape in the command's data completes.
  *  False: error recorded. */
@@ -182,9 +182,9 @@ struct JitGemm;
 bool freezing_gemm(ThreadState *ts, Command *command, const struct JitGemm *given,
                    VarId a, VarId b);
 /** A reduction is about to be made, of such blocks, with such a stride. */
-void freezing_fold(const ThreadState *ts, Var *fold, const Width *widths);
+void freezing_fold(const ThreadState *ts, Var *fold, const SymSize *symsizes);
 /** Its blocks, FREEZING_LANES: all lanes. 0: out of memory. */
-Width freezing_fold_block(ThreadState *ts, const Var *fold);
+SymSize freezing_fold_block(ThreadState *ts, const Var *fold);
 /** Those of all reductions of the next command. */
 void freezing_folds(ThreadState *ts, const Assembly *assembly);
 /** The lanes of a group that is about to be launched. False: error recorded. */
@@ -234,45 +234,45 @@ void freezing_refuse(ThreadState *ts, const char *why);
 uint32_t freezing_serial(const ThreadState *ts);
 /** The distance of private copies of a target (expand.h) in entries. 0: nothing is
  *  recorded, or out of memory. */
-Width freezing_stride(ThreadState *ts, VarId target);
+SymSize freezing_stride(ThreadState *ts, VarId target);
 /** See watch.h, of copies. */
 bool freezing_copies(ThreadState *ts, VarId target, uint32_t copies);
 void freezing_combine(ThreadState *ts, VarId target);
 /** The term that a JitSize is. 0: it is not one that the thread records. */
-Width freezing_term(ThreadState *ts, uint64_t size);
+SymSize freezing_term(ThreadState *ts, uint64_t size);
 /** A number that an operation is given, of which its caller may have said what size it
  *  is (a JitSize, 0: none). 0: nothing is recorded, or out of memory. */
-Width freezing_given(ThreadState *ts, uint64_t number, uint64_t handle);
+SymSize freezing_given(ThreadState *ts, uint64_t number, uint64_t handle);
 /** The terms of what the thread records. NULL: it does not; error recorded. */
-Widths *freezing_widths(ThreadState *ts, const char *function);
+SymSizes *freezing_symsizes(ThreadState *ts, const char *function);
 /** The next variable that the thread makes with a size of its own has this one, if it
  *  has 'size' entries; or the next number that it gives an operation is this one. */
-void freezing_hint(ThreadState *ts, Width width, size_t size);
+void freezing_hint(ThreadState *ts, SymSize symsize, size_t size);
 /** The hint for a variable of that size, which is taken; 0: there is none. Functions
  *  that make variables with sizes of their callers take it, also before failing. */
-Width freezing_take_hint(ThreadState *ts, size_t size);
+SymSize freezing_take_hint(ThreadState *ts, size_t size);
 /** The hint for a number that is not a size of a variable, which is taken: a constant
  *  if there is none. 0: nothing is recorded, or out of memory. */
-Width freezing_take_number(ThreadState *ts, size_t number);
+SymSize freezing_take_number(ThreadState *ts, size_t number);
 /** Does a kernel read such a number from memory? If not, the recording depends on it.
  *  False: out of memory. */
-bool freezing_number_varies(ThreadState *ts, Width number);
-bool freezing_pin_number(ThreadState *ts, Width number);
+bool freezing_number_varies(ThreadState *ts, SymSize number);
+bool freezing_pin_number(ThreadState *ts, SymSize number);
 /** The recording depends on a variable consisting of whole blocks, or being one. False:
  *  out of memory. */
-bool freezing_divides(ThreadState *ts, VarId id, Width block);
+bool freezing_divides(ThreadState *ts, VarId id, SymSize block);
 /** A new variable, which nobody has yet, was made with a size of the caller's: with
  *  that of the hint, or a constant. Returns it, or another one in its place; 0: out of
  *  memory. */
 VarId freezing_sized(ThreadState *ts, VarId id);
-/** A new literal or counter has this width, or one that is not known (0). Consumes it;
+/** A new literal or counter has this symbolic size, or an unknown one (0). Consumes it;
  *  0: out of memory. */
-VarId freezing_give(ThreadState *ts, VarId id, Width width);
-/** The width of a variable for freezing_give(); 0: nothing is recorded. False: error
- *  recorded. */
-bool freezing_like(ThreadState *ts, VarId id, Width *width);
+VarId freezing_give(ThreadState *ts, VarId id, SymSize symsize);
+/** The symbolic size of a variable for freezing_give(); 0: nothing is recorded. False:
+ *  error recorded. */
+bool freezing_like(ThreadState *ts, VarId id, SymSize *symsize);
 /** That, times a number; 0: it is not known. False: error recorded. */
-bool freezing_times(ThreadState *ts, Width number, Width *width);
+bool freezing_times(ThreadState *ts, SymSize number, SymSize *symsize);
 /** Do kernels read sizes that they compute with from memory, so that these can be other
  *  ones when it is repeated? See freeze.h. */
 bool freezing_set_general(ThreadState *ts, bool general);

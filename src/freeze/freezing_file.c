@@ -38,7 +38,7 @@ static const Field output_fields[] = {
     FIELD(FrozenOutput, type, OF_TYPES),
     FIELD(FrozenOutput, number, OF_NUMBERS),
     FIELD(FrozenOutput, same, OF_OUTPUTS),
-    FIELD(FrozenOutput, width, OF_SIZES_OR_0),
+    FIELD(FrozenOutput, symsize, OF_SIZES_OR_0),
     FIELD(FrozenOutput, bits, OF_NUMBERS),
 };
 _Static_assert(sizeof(FrozenOutput) == 32, "a field has no row");
@@ -228,12 +228,12 @@ static bool take_inputs(Frozen *f, const Device *device, ByteReader *in,
 }
 
 /* Does a guard say that there is more than one entry? */
-static bool is_many(const Widths *w, Width width)
+static bool is_many(const SymSizes *w, SymSize symsize)
 {
     for (uint32_t i = 0; i < w->guard_count; ++i) {
-        const WidthGuard *guard = &w->guards[i];
-        if (guard->relation == WIDTH_NOT_LESS && guard->a == width &&
-            width_is_constant(w, guard->b) && width_value(w, guard->b) > 1)
+        const SizeGuard *guard = &w->guards[i];
+        if (guard->relation == SYMSIZE_NOT_LESS && guard->a == symsize &&
+            symsize_is_constant(w, guard->b) && symsize_value(w, guard->b) > 1)
             return true;
     }
     return false;
@@ -255,21 +255,21 @@ static bool check_inputs(const Frozen *f)
             continue;
         TRY(a->number < f->input_count, false);
         const FrozenInput *input = &f->inputs[a->number];
-        const WidthTerm *term = &r->widths.terms[a->width];
+        const SizeTerm *term = &r->symsizes.terms[a->symsize];
         TRY(!input->literal && input->size && a->entry == type_info[input->type].size &&
                 (input->size == 1
-                     ? term->op == WIDTH_CONSTANT && term->value == 1
-                     : term->op == WIDTH_INPUT && term->a == input->size &&
-                           is_many(&r->widths, a->width)),
+                     ? term->op == SYMSIZE_CONSTANT && term->value == 1
+                     : term->op == SYMSIZE_INPUT && term->a == input->size &&
+                           is_many(&r->symsizes, a->symsize)),
             false);
     }
-    for (uint32_t i = 1; i < r->widths.count; ++i) {
-        const WidthTerm *term = &r->widths.terms[i];
+    for (uint32_t i = 1; i < r->symsizes.count; ++i) {
+        const SizeTerm *term = &r->symsizes.terms[i];
         uint32_t k = 0;
-        while (term->op == WIDTH_INPUT && k < f->input_count &&
+        while (term->op == SYMSIZE_INPUT && k < f->input_count &&
                f->inputs[k].size != term->a)
             ++k;
-        TRY(term->op != WIDTH_INPUT || (term->a > 1 && k < f->input_count), false);
+        TRY(term->op != SYMSIZE_INPUT || (term->a > 1 && k < f->input_count), false);
     }
     return true;
 }
@@ -315,10 +315,10 @@ static bool check_output(const Frozen *f, uint32_t i, bool *taken)
         return out->same < i && f->outputs[out->same].same == out->same;
     switch (out->kind) {
         case FROZEN_RESULT_ARRAY:
-            return out->width && check_array(&f->recording, out, taken);
+            return out->symsize && check_array(&f->recording, out, taken);
         case FROZEN_RESULT_INPUT: return out->number < f->input_count;
         case FROZEN_RESULT_HELD: return out->number < f->held.count;
-        default: return out->width != 0;
+        default: return out->symsize != 0;
     }
 }
 

@@ -45,7 +45,7 @@ const VarIds *freezing_foreign(const ThreadState *ts)
     return ts->freezing ? &ts->freezing->foreign : NULL;
 }
 
-Width freezing_foreign_width(ThreadState *ts, VarId id)
+SymSize freezing_foreign_symsize(ThreadState *ts, VarId id)
 {
     if (var_maker(id) == ts->recording)
         freezing_refuse(ts, "memory is used that is not an array of the recording");

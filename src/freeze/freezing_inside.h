@@ -28,9 +28,9 @@ typedef struct Freezing {
     Frozen *made;   /* what becomes of it: the rest comes in the end */
     Stream *stream; /* counted */
     VarIds inputs;  /* in order; references, as in all lists here */
-    VarIds sized;   /* variables that have an entry in 'widths' */
-    Table widths;   /* VarId -> Width */
-    Table bounds;   /* of checks: VarId -> Width */
+    VarIds sized;   /* variables that have an entry in 'symsizes' */
+    Table symsizes;   /* VarId -> SymSize */
+    Table bounds;   /* of checks: VarId -> SymSize */
     uint32_t report_capacity, domain_capacity;
     Table numbers;  /* of inputs: VarId -> its place in 'inputs' */
     VarIds foreign; /* variables that it reads, and are none of its own */
@@ -41,7 +41,7 @@ typedef struct Freezing {
     Table classes;  /* size of an input -> its class */
     LoopScopes *over; /* in ascending order, none in another */
     uint32_t over_count, over_capacity;
-    Width hint;     /* see freezing_hint() */
+    SymSize hint;     /* see freezing_hint() */
     size_t hint_size;
     uint32_t serial;
     bool paused;
@@ -51,18 +51,18 @@ typedef struct Freezing {
 } Freezing;
 
 /** The terms and guards of what a thread records. */
-static inline Widths *freezing_terms(ThreadState *ts)
+static inline SymSizes *freezing_terms(ThreadState *ts)
 {
-    return &ts->freezing->recorder.recording.widths;
+    return &ts->freezing->recorder.recording.symsizes;
 }
-/** A number as a Width. 0: out of memory. */
-static inline Width freezing_number(ThreadState *ts, uint64_t value)
+/** A number as a SymSize. 0: out of memory. */
+static inline SymSize freezing_number(ThreadState *ts, uint64_t value)
 {
-    return width_constant(freezing_terms(ts), (int64_t) value);
+    return symsize_constant(freezing_terms(ts), (int64_t) value);
 }
 
 /** The size of an array that is not the recording's own, which takes note of it. */
-Width freezing_foreign_width(ThreadState *ts, VarId id);
+SymSize freezing_foreign_symsize(ThreadState *ts, VarId id);
 /** Why what has read others' variables cannot be repeated: an error, false. */
 bool freezing_refuse_foreign(const Freezing *f);
 

@@ -23,7 +23,7 @@ static VarId compute(ThreadState *ts, VarId id)
     const Var *v = var_get(id);
     uint32_t size = var_lanes(v);
     uint8_t type = v->type, device = v->device;
-    freezing_hint(ts, freezing_width(ts, id), size);
+    freezing_hint(ts, freezing_symsize(ts, id), size);
     VarId mask = freezing_sized(ts, node_literal(ts, device, VarTypeBool, 1, size));
     TRY(mask, 0);
     Var same = { .op = OP_SELECT, .type = type, .device = device, .own_lanes = size,

@@ -14,11 +14,11 @@
 /* ----------------------------------------------------------------- launches */
 
 /* A check's bound, which is known from the table, unless it is not that of an array. */
-static Width bound_of(ThreadState *ts, VarId check, uint64_t bound)
+static SymSize bound_of(ThreadState *ts, VarId check, uint64_t bound)
 {
     void *known = table_get(&ts->freezing->bounds, &check, sizeof(check));
     if (known)
-        return (Width) (uintptr_t) known;
+        return (SymSize) (uintptr_t) known;
     if (var_get(check)->aux <= CHECK_KAHAN) /* a copy of one, perhaps */
         recorder_pin(&ts->freezing->recorder);
     return freezing_number(ts, bound);
@@ -30,17 +30,17 @@ bool freezing_bound(ThreadState *ts, VarId mask, VarId array, uint32_t n)
         var_get(array)->flags & VAR_SYMBOLIC)
         return true;
     Freezing *f = ts->freezing;
-    Widths *w = freezing_terms(ts);
-    Width width = freezing_width(ts, array), block = freezing_number(ts, n);
-    Width known = (Width) (uintptr_t) table_get(&f->bounds, &mask, sizeof(mask));
-    TRY(width && block, false);
+    SymSizes *w = freezing_terms(ts);
+    SymSize symsize = freezing_symsize(ts, array), block = freezing_number(ts, n);
+    SymSize known = (SymSize) (uintptr_t) table_get(&f->bounds, &mask, sizeof(mask));
+    TRY(symsize && block, false);
     if (n != 1)
-        TRY(width = width_make(w, WIDTH_DIV, width, block), false);
+        TRY(symsize = symsize_make(w, SYMSIZE_DIV, symsize, block), false);
     if (known)
-        return width_assume(w, WIDTH_EQUAL, known, width);
+        return symsize_assume(w, SYMSIZE_EQUAL, known, symsize);
     TRY(var_ids_add(&f->sized, mask), false);
     var_inc(mask);
-    return table_put(&f->bounds, &mask, sizeof(mask), (void *) (uintptr_t) width);
+    return table_put(&f->bounds, &mask, sizeof(mask), (void *) (uintptr_t) symsize);
 }
 
 /* One that prints or checks tells somebody each time. */
@@ -65,7 +65,8 @@ void freezing_launch(ThreadState *ts, const Assembly *b, Kernel *kernel,
     FrozenLaunch launch = { .kernel = kernel, .operations = p->inst_count,
                             .inputs = b->input_count, .outputs = b->output_count,
                             .checks = p->check_count };
-    Width *bounds = p->check_count ? alloc_get(p->check_count * sizeof(Width)) : NULL;
+    SymSize *bounds =
+        p->check_count ? alloc_get(p->check_count * sizeof(SymSize)) : NULL;
     bool ok = bounds || !p->check_count;
     for (uint32_t i = 0; ok && i < p->check_count; ++i)
         ok = (bounds[i] = bound_of(ts, b->check_vars[i], b->check_bounds[i])) != 0;
@@ -116,9 +117,9 @@ bool freezing_allow_reads(ThreadState *ts, bool allow)
 bool freezing_exceeds(ThreadState *ts, VarId id, size_t number)
 {
     TRY(watch_records(ts), true);
-    Width size = freezing_width(ts, id), least = freezing_number(ts, number + 1);
+    SymSize size = freezing_symsize(ts, id), least = freezing_number(ts, number + 1);
     return size && least &&
-           width_assume(freezing_terms(ts), WIDTH_NOT_LESS, size, least);
+           symsize_assume(freezing_terms(ts), SYMSIZE_NOT_LESS, size, least);
 }
 
 void freezing_read_buffer(ThreadState *ts, const Buffer *buffer, const void *data,

@@ -78,8 +78,8 @@ static Replay check_inputs(Repeat *p)
     sizes[0] = 0;
     sizes[1] = 1;
     /* -1, also of terms, which are not known yet */
-    memset(sizes + 2, 0xff, (frozen->input_count + frozen->recording.widths.count) *
-                                sizeof(*sizes));
+    memset(sizes + 2, 0xff,
+           (frozen->input_count + frozen->recording.symsizes.count) * sizeof(*sizes));
     for (uint32_t k = 0; k < frozen->input_count; ++k) {
         const FrozenInput *spec = &frozen->inputs[k];
         const Var *v = hold_input(p, k);
@@ -95,11 +95,11 @@ static Replay check_inputs(Repeat *p)
 static Replay set_sizes(void *payload, uint32_t numbers)
 {
     const Repeat *p = payload;
-    const Widths *w = &p->frozen->recording.widths;
+    const SymSizes *w = &p->frozen->recording.symsizes;
     uint32_t guard;
     uint32_t broken = 0;
-    bool ok = width_evaluate(w, numbers, p->sizes, p->walk.values);
-    if (ok && !width_hold(w, numbers, p->walk.values, &guard)) {
+    bool ok = symsize_evaluate(w, numbers, p->sizes, p->walk.values);
+    if (ok && !symsize_hold(w, numbers, p->walk.values, &guard)) {
         broken = guard + 1;
         ok = false;
     }
@@ -130,7 +130,7 @@ static void differs(void *payload, uint32_t decision)
 {
     const Repeat *p = payload;
     atomic_store_explicit(&p->frozen->broken,
-                          p->frozen->recording.widths.guard_count + decision + 1,
+                          p->frozen->recording.symsizes.guard_count + decision + 1,
                           memory_order_relaxed);
 }
 
@@ -219,7 +219,7 @@ static VarId make_array(const Repeat *p, const FrozenOutput *out, uint32_t size)
 
 static VarId make_output(const Repeat *p, const FrozenOutput *out)
 {
-    const int64_t value = out->width ? p->walk.values[out->width] : 0;
+    const int64_t value = out->symsize ? p->walk.values[out->symsize] : 0;
     const uint32_t size = (uint32_t) value;
     if (value != size)
         return (VarId) error_set(JIT_ERROR_STATE, "%s: output %u has %lld entries",
@@ -306,7 +306,7 @@ Replay freezing_replay(ThreadState *ts, Frozen *frozen, const VarId *inputs,
         return (Replay) error_set(JIT_ERROR_ARGUMENT, "%s: there are %u inputs, "
                                   "expected %u", function, count, frozen->input_count);
     const Recording *r = &frozen->recording;
-    size_t sizes = 2 + (size_t) count, terms = r->widths.count;
+    size_t sizes = 2 + (size_t) count, terms = r->symsizes.count;
     char *memory = alloc_get((sizes + terms) * sizeof(int64_t) +
                              r->array_count * sizeof(Buffer *));
     TRY(memory, REPLAY_FAILED);

@@ -44,7 +44,7 @@ static bool loads_alike(const Frozen *a, const Frozen *b)
 static bool same_output(const FrozenOutput *a, const FrozenOutput *b)
 {
     return a->kind == b->kind && a->type == b->type && a->device == b->device &&
-           a->number == b->number && a->same == b->same && a->width == b->width &&
+           a->number == b->number && a->same == b->same && a->symsize == b->symsize &&
            a->bits == b->bits;
 }
 

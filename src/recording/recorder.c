@@ -1,7 +1,7 @@
 /*
  * recorder.c -- what commands of a recording do, with which arrays; see recording.h
  *
- * For each command: which arrays does it read? What is its size, as a Width, and what
+ * For each command: which arrays does it read? What is its size, as a SymSize, and what
  * are those of its results? The second question is answered by the row of its kind
  * (device/commands.def), and for launches by what they reduce. Where there is no
  * answer, the sizes of the inputs are pinned, and from then on what cannot be told is a
@@ -60,26 +60,27 @@ static bool add(Recorder *r, const FrozenArray *array, Buffer *buffer)
     return true;
 }
 
-bool recorder_input(Recorder *r, uint32_t number, Buffer *buffer, Width width,
+bool recorder_input(Recorder *r, uint32_t number, Buffer *buffer, SymSize symsize,
                     uint32_t entry)
 {
-    return add(r, &(FrozenArray) { FROZEN_INPUT, number, width, entry, 0 }, buffer);
+    return add(r, &(FrozenArray) { FROZEN_INPUT, number, symsize, entry, 0 }, buffer);
 }
 
-bool recorder_undefined(Recorder *r, Buffer *buffer, Width width, uint32_t entry)
+bool recorder_undefined(Recorder *r, Buffer *buffer, SymSize symsize, uint32_t entry)
 {
     return add(r,
-               &(FrozenArray) { FROZEN_MADE, FROZEN_UNDEFINED, width, entry, 0 },
+               &(FrozenArray) { FROZEN_MADE, FROZEN_UNDEFINED, symsize, entry, 0 },
                buffer);
 }
 
-bool recorder_constant(Recorder *r, Buffer *buffer, Width width, uint32_t entry)
+bool recorder_constant(Recorder *r, Buffer *buffer, SymSize symsize, uint32_t entry)
 {
     Recording *out = &r->recording;
     uint32_t number = out->constant_count;
     TRY(vec_reserve(&out->constants, &out->constant_capacity, number + 1,
                     sizeof(Buffer *)) &&
-            add(r, &(FrozenArray) { FROZEN_CONSTANT, number, width, entry, 0 }, buffer),
+            add(r, &(FrozenArray){ FROZEN_CONSTANT, number, symsize, entry, 0 },
+                buffer),
         false);
     buffer_retain(buffer);
     out->constants[out->constant_count++] = buffer;
@@ -101,24 +102,24 @@ void recorder_keep(Recorder *r, uint32_t array)
 
 static void fail(Recorder *r) { r->failed = true; }
 
-static Width constant(Recorder *r, int64_t value)
+static SymSize constant(Recorder *r, int64_t value)
 {
-    return width_constant(&r->recording.widths, value);
+    return symsize_constant(&r->recording.symsizes, value);
 }
 
 void recorder_pin(Recorder *r)
 {
     Recording *out = &r->recording;
-    for (uint32_t i = 1; !r->pinned && i < out->widths.count; ++i)
-        if (out->widths.terms[i].op == WIDTH_INPUT ||
-            out->widths.terms[i].op == WIDTH_READ)
-            if (!width_pin(&out->widths, i))
+    for (uint32_t i = 1; !r->pinned && i < out->symsizes.count; ++i)
+        if (out->symsizes.terms[i].op == SYMSIZE_INPUT ||
+            out->symsizes.terms[i].op == SYMSIZE_READ)
+            if (!symsize_pin(&out->symsizes, i))
                 fail(r);
     r->pinned = true;
 }
 
 /* A size that nothing is known of. */
-static Width unknown(Recorder *r, uint64_t value)
+static SymSize unknown(Recorder *r, uint64_t value)
 {
     recorder_pin(r);
     return constant(r, (int64_t) value);
@@ -144,7 +145,7 @@ static bool is_whole(const Note *n, uint32_t slot)
     const Slot *s = &n->c->slots[slot];
     const FrozenArray *a = array_in(n, slot);
     return a && !s->offset &&
-           (uint64_t) width_value(&n->r->recording.widths, a->width) * a->entry ==
+           (uint64_t) symsize_value(&n->r->recording.symsizes, a->symsize) * a->entry ==
                s->bytes;
 }
 
@@ -154,33 +155,34 @@ static bool sized_by(const Note *n, uint32_t slot, uint32_t entry)
     const FrozenArray *a = is_whole(n, slot) ? array_in(n, slot) : NULL;
     if (!a || a->entry % entry || n->c->size * entry != n->c->slots[slot].bytes)
         return false;
-    n->f->size = a->width;
+    n->f->size = a->symsize;
     n->f->unit = a->entry / entry;
     return true;
 }
 
-/* The width of the slot's new array: 'width' entries of 'entry' bytes. */
+/* The symbolic size of the slot's new array: 'symsize' entries of 'entry' bytes. */
 typedef struct Extent {
-    Width width;
+    SymSize symsize;
     uint32_t entry;
 } Extent;
 
 /* The command's size as one term. */
-static Width whole_size(const Note *n)
+static SymSize whole_size(const Note *n)
 {
-    Width unit = constant(n->r, n->f->unit);
-    return unit ? width_make(&n->r->recording.widths, WIDTH_MUL, n->f->size, unit) : 0;
+    SymSize unit = constant(n->r, n->f->unit);
+    return unit ? symsize_make(&n->r->recording.symsizes, SYMSIZE_MUL, n->f->size, unit)
+                : 0;
 }
 
 /* An entry for each block of the command, the size of which is this parameter. */
 static Extent blocks_of(const Note *n, uint32_t number, uint32_t entry)
 {
     Recording *out = &n->r->recording;
-    Width size = whole_size(n), block = out->extents[n->f->extent + number];
+    SymSize size = whole_size(n), block = out->extents[n->f->extent + number];
     TRY(size, ((Extent) { 0, entry }));
-    if (width_value(&out->widths, size) == width_value(&out->widths, block))
+    if (symsize_value(&out->symsizes, size) == symsize_value(&out->symsizes, block))
         return (Extent) { constant(n->r, 1), entry }; /* which is guarded */
-    return (Extent) { width_make(&out->widths, WIDTH_DIV, size, block), entry };
+    return (Extent) { symsize_make(&out->symsizes, SYMSIZE_DIV, size, block), entry };
 }
 
 /* The parameters that are sizes: what who submits the command has said of them, if that
@@ -193,18 +195,19 @@ static bool note_extents(const Note *n)
     n->f->extent = first - n->r->extents;
     bool said = n->r->extents == count;
     for (uint32_t i = 0; said && i < count; ++i)
-        said = (uint64_t) width_value(&out->widths, out->extents[n->f->extent + i]) ==
-               *recording_extent(c, i);
+        said =
+            (uint64_t) symsize_value(&out->symsizes, out->extents[n->f->extent + i]) ==
+            *recording_extent(c, i);
     if (said || !count)
         return true;
     n->f->extent = first;
     TRY(vec_reserve(&out->extents, &out->extent_capacity, first + count,
-                    sizeof(Width)), false);
+                    sizeof(SymSize)), false);
     for (uint32_t i = 0; i < count; ++i) {
-        Width width = 0;
+        SymSize symsize = 0;
         if (c->kind != COMMAND_FILL)
-            TRY(width = unknown(n->r, *recording_extent(c, i)), false);
-        out->extents[out->extent_count++] = width;
+            TRY(symsize = unknown(n->r, *recording_extent(c, i)), false);
+        out->extents[out->extent_count++] = symsize;
     }
     return true;
 }
@@ -214,8 +217,9 @@ static bool note_extents(const Note *n)
 /* Who submits the command has said what its size is. */
 static bool sized_by_caller(const Note *n)
 {
-    Width size = n->r->size;
-    if (!size || (uint64_t) width_value(&n->r->recording.widths, size) != n->c->size)
+    SymSize size = n->r->size;
+    if (!size ||
+        (uint64_t) symsize_value(&n->r->recording.symsizes, size) != n->c->size)
         return false;
     n->f->size = size;
     return true;
@@ -233,11 +237,11 @@ static Extent result_of_launch(const Note *n, uint32_t slot)
             return blocks_of(n, 2 * i, entry);
         if (fold->op == FOLD_PREFIX)
             return (Extent) { n->f->size, entry };
-        Width one = constant(n->r, 1); /* the number comes behind the positions */
-        return (Extent) { one ? width_make(&n->r->recording.widths, WIDTH_ADD,
-                                           n->f->size, one)
-                              : 0,
-                          sizeof(uint32_t) };
+        SymSize one = constant(n->r, 1); /* the number comes behind the positions */
+        return (Extent){ one ? symsize_make(&n->r->recording.symsizes, SYMSIZE_ADD,
+                                            n->f->size, one)
+                             : 0,
+                         sizeof(uint32_t) };
     }
     return (Extent) { n->f->size, (uint32_t) (c->slots[slot].bytes / c->size) };
 }
@@ -288,20 +292,21 @@ static bool add_use(const Note *n, uint32_t slot)
     const Slot *s = &n->c->slots[slot];
     uint32_t number = recorder_find(n->r, s->buffer);
     FrozenArray *a = &out->arrays[number];
-    FrozenUse use = { .array = number, .width = a->width, .entry = a->entry,
+    FrozenUse use = { .array = number, .symsize = a->symsize, .entry = a->entry,
                       .access = s->access, .word = s->word, .offset = s->offset };
     const Slot *first = n->c->kind == COMMAND_COPY && !s->offset ? &n->c->slots[0] : s;
     if (first != s && is_whole(n, 0) && s->bytes == first->bytes) {
-        use.width = n->f->size; /* a part of it is written, as large as the source */
+        use.symsize = n->f->size; /* a part of it is written, as large as the source */
         use.entry = n->f->unit;
     } else if (!is_whole(n, slot)) {
-        TRY(width_pin(&out->widths, a->width), false);
-        use.width = constant(n->r, (int64_t) s->bytes);
+        TRY(symsize_pin(&out->symsizes, a->symsize), false);
+        use.symsize = constant(n->r, (int64_t) s->bytes);
         use.entry = 1;
     }
     a->last = out->command_count;
-    TRY(use.width && vec_reserve(&out->uses, &out->use_capacity, out->use_count + 1,
-                                 sizeof(FrozenUse)), false);
+    TRY(use.symsize && vec_reserve(&out->uses, &out->use_capacity, out->use_count + 1,
+                                   sizeof(FrozenUse)),
+        false);
     out->uses[out->use_count++] = use;
     return true;
 }
@@ -310,21 +315,21 @@ static bool add_use(const Note *n, uint32_t slot)
 static bool add_result(const Note *n, uint32_t slot, bool known)
 {
     const Slot *s = &n->c->slots[slot];
-    const Widths *w = &n->r->recording.widths;
+    const SymSizes *w = &n->r->recording.symsizes;
     size_t bytes = s->buffer->size;
     Extent extent = { 0, 0 };
     bool whole = known && s->bytes == bytes && !s->offset &&
                  find_result(n, slot, &extent);
-    if (whole && extent.width &&
-        (uint64_t) width_value(w, extent.width) * extent.entry != bytes)
+    if (whole && extent.symsize &&
+        (uint64_t) symsize_value(w, extent.symsize) * extent.entry != bytes)
         whole = false;
     if (!whole) /* one whose size is a constant is filled in parts */
-        extent = (Extent) { known && width_is_constant(w, n->f->size)
+        extent = (Extent) { known && symsize_is_constant(w, n->f->size)
                                 ? constant(n->r, (int64_t) bytes)
                                 : unknown(n->r, bytes),
                             1 };
-    return extent.width &&
-           add(n->r, &(FrozenArray) { FROZEN_MADE, 0, extent.width, extent.entry, 0 },
+    return extent.symsize &&
+           add(n->r, &(FrozenArray) { FROZEN_MADE, 0, extent.symsize, extent.entry, 0 },
                s->buffer);
 }
 
@@ -383,25 +388,25 @@ static bool add_command(const Note *n)
     return true;
 }
 
-void recorder_extent(Recorder *r, uint32_t number, Width width)
+void recorder_extent(Recorder *r, uint32_t number, SymSize symsize)
 {
     Recording *out = &r->recording;
     if (number == 0)
         r->extents = 0; /* those of a command that was not made */
     if (vec_reserve(&out->extents, &out->extent_capacity, out->extent_count + 1,
-                    sizeof(Width))) {
-        out->extents[out->extent_count++] = width;
+                    sizeof(SymSize))) {
+        out->extents[out->extent_count++] = symsize;
         r->extents++;
     } else {
         fail(r);
     }
 }
 
-void recorder_launch(Recorder *r, const FrozenLaunch *launch, const Width *bounds)
+void recorder_launch(Recorder *r, const FrozenLaunch *launch, const SymSize *bounds)
 {
     Recording *out = &r->recording;
     if (!vec_reserve(&out->bounds, &out->bound_capacity,
-                     out->bound_count + launch->checks, sizeof(Width))) {
+                     out->bound_count + launch->checks, sizeof(SymSize))) {
         fail(r);
         return;
     }
@@ -438,7 +443,7 @@ void recorder_keep_until_now(Recorder *r, uint32_t array)
         a->last = count - 1;
 }
 
-Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t value)
+SymSize recorder_read(Recorder *r, const Buffer *buffer, SymSize place, uint32_t value)
 {
     Recording *out = &r->recording;
     uint32_t array = recorder_find(r, buffer);
@@ -446,12 +451,12 @@ Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t val
         return unknown(r, value);
     TRY(vec_reserve(&out->reads, &out->read_capacity, out->read_count + 1,
                     sizeof(FrozenRead)), 0);
-    Width width = width_read(&out->widths, out->read_count, value);
-    TRY(width && (!r->pinned || width_pin(&out->widths, width)), 0);
+    SymSize symsize = symsize_read(&out->symsizes, out->read_count, value);
+    TRY(symsize && (!r->pinned || symsize_pin(&out->symsizes, symsize)), 0);
     recorder_keep_until_now(r, array);
     out->reads[out->read_count++] =
-        (FrozenRead) { out->command_count, array, place, width };
-    return width;
+        (FrozenRead) { out->command_count, array, place, symsize };
+    return symsize;
 }
 
 /* The entries behind those that were read before, as a loop over them does. */

@@ -165,8 +165,8 @@ static void move_lists(Recording *out, const Test *to, const Test *from)
     move_up(out->loops, sizeof(FrozenLoop), to->loops, from->loops, &out->loop_count);
     move_up(out->states, sizeof(FrozenState), to->states, from->states,
             &out->state_count);
-    move_up(out->bounds, sizeof(Width), to->bounds, from->bounds, &out->bound_count);
-    move_up(out->extents, sizeof(Width), to->extents, from->extents,
+    move_up(out->bounds, sizeof(SymSize), to->bounds, from->bounds, &out->bound_count);
+    move_up(out->extents, sizeof(SymSize), to->extents, from->extents,
             &out->extent_count);
 }
 

@@ -74,7 +74,7 @@ static uint32_t *role_of_initial(const Pair *pair, uint32_t state)
 /* Arrays that the host has filled are the same if their entries are. */
 static bool same_made(const Recording *r, const FrozenArray *a, const FrozenArray *b)
 {
-    if (a->kind != b->kind || a->width != b->width || a->entry != b->entry)
+    if (a->kind != b->kind || a->symsize != b->symsize || a->entry != b->entry)
         return false;
     if (a->kind != FROZEN_CONSTANT)
         return true;
@@ -112,7 +112,7 @@ static bool same_array(const Pair *pair, uint32_t a, uint32_t b, uint32_t access
         while (pair->r->states[state].array != a)
             ++state;
         const uint32_t initial = pair->r->states[state].initial;
-        if (access != SLOT_READ || arrays[a].width != arrays[initial].width)
+        if (access != SLOT_READ || arrays[a].symsize != arrays[initial].symsize)
             return false;
         a = initial;
         role = role_of_initial(pair, state);
@@ -150,7 +150,7 @@ static bool is_image(const Pair *pair, uint32_t a, uint32_t b)
 static bool same_use(const Pair *pair, uint32_t p, uint32_t q)
 {
     const FrozenUse *x = &pair->r->uses[p], *y = &pair->r->uses[q];
-    return x->width == y->width && x->entry == y->entry && x->access == y->access &&
+    return x->symsize == y->symsize && x->entry == y->entry && x->access == y->access &&
            x->offset == y->offset &&
            same_array(pair, x->array, y->array, x->access, role_of_use(pair, p));
 }
@@ -218,7 +218,7 @@ static bool same_extents(const Recording *r, const FrozenCommand *f,
     const uint32_t count = recording_extents(f->pattern);
     return count == recording_extents(g->pattern) &&
            (!count || !memcmp(r->extents + f->extent, r->extents + g->extent,
-                              count * sizeof(Width)));
+                              count * sizeof(SymSize)));
 }
 
 /* ---- of launches, one of which reads an array in the place of two */
@@ -428,7 +428,7 @@ static bool same_state(const Pair *pair, uint32_t i)
     if (before == RECORDER_UNKNOWN || behind == RECORDER_UNKNOWN ||
         q0->values[i] == RECORDER_UNKNOWN ||
         !same_made_within(pair, behind, q1->values[i]) ||
-        arrays[before].width != arrays[behind].width ||
+        arrays[before].symsize != arrays[behind].symsize ||
         arrays[before].entry != arrays[behind].entry)
         return false;
     for (uint32_t k = 0; k < i; ++k) /* one array, of states that were different */

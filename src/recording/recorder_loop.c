@@ -142,7 +142,8 @@ static bool is_block(const Recorder *r)
         const uint32_t before = l->start.values[i], behind = l->end.values[i];
         if (before != behind &&
             (before == RECORDER_UNKNOWN || behind == RECORDER_UNKNOWN ||
-             behind < l->start.arrays || arrays[before].width != arrays[behind].width ||
+             behind < l->start.arrays ||
+             arrays[before].symsize != arrays[behind].symsize ||
              arrays[before].entry != arrays[behind].entry))
             return false;
     }
@@ -309,7 +310,7 @@ void recorder_loop_begin(Recorder *r, const void *loop, uint32_t states)
         return;
     Recording *out = &r->recording;
     RecorderLoop *l = alloc_zero(1, sizeof(RecorderLoop));
-    Width none = width_constant(&out->widths, 0);
+    SymSize none = symsize_constant(&out->symsizes, 0);
     if (!l || !none ||
         !vec_reserve(&out->arrays, &out->array_capacity, out->array_count + 1,
                      sizeof(FrozenArray))) {

@@ -56,12 +56,12 @@ static void write_array(const Recording *r, uint32_t number, Text *out)
 }
 
 /* Is it worth saying? The size of all is not, nor is a stride of 1. */
-static bool tells(const Recording *r, const FrozenCommand *f, Width width)
+static bool tells(const Recording *r, const FrozenCommand *f, SymSize symsize)
 {
-    if (!width || f->pattern->kind == COMMAND_GEMM)
-        return width != 0;
-    return width != f->size && !(width_is_constant(&r->widths, width) &&
-                                 width_value(&r->widths, width) == 1);
+    if (!symsize || f->pattern->kind == COMMAND_GEMM)
+        return symsize != 0;
+    return symsize != f->size && !(symsize_is_constant(&r->symsizes, symsize) &&
+                                   symsize_value(&r->symsizes, symsize) == 1);
 }
 
 /* " (w3)": what a command has of sizes that are not its own, of blocks most often. */
@@ -70,11 +70,11 @@ static void write_extents(const Recording *r, const FrozenCommand *f, Text *out)
     const uint32_t count = recording_extents(f->pattern);
     bool any = false;
     for (uint32_t i = 0; i < count; ++i) {
-        const Width width = r->extents[f->extent + i];
-        if (!tells(r, f, width))
+        const SymSize symsize = r->extents[f->extent + i];
+        if (!tells(r, f, symsize))
             continue;
         text_put(out, any ? ", " : " (");
-        width_write(&r->widths, width, out);
+        symsize_write(&r->symsizes, symsize, out);
         any = true;
     }
     text_put(out, any ? ")" : "");
@@ -84,7 +84,7 @@ static void write_command(const Recording *r, const FrozenCommand *f, Text *out)
 {
     static const char *const access[] = { "", "r", "w", "b" };
     text_putf(out, "    %s ", command_info[f->pattern->kind].name);
-    width_write(&r->widths, f->size, out);
+    symsize_write(&r->symsizes, f->size, out);
     if (f->unit != 1)
         text_putf(out, " * %u", f->unit);
     write_extents(r, f, out);
@@ -168,9 +168,9 @@ static void write_contents(const Recording *r, Text *out)
 void recording_write(const Recording *r, Text *out)
 {
     text_put(out, "guards:\n");
-    for (uint32_t i = 0; i < r->widths.guard_count; ++i) {
+    for (uint32_t i = 0; i < r->symsizes.guard_count; ++i) {
         text_put(out, "    ");
-        width_write_guard(&r->widths, &r->widths.guards[i], out);
+        symsize_write_guard(&r->symsizes, &r->symsizes.guards[i], out);
         text_put(out, "\n");
     }
     text_put(out, "arrays:\n");
@@ -180,7 +180,7 @@ void recording_write(const Recording *r, Text *out)
         text_put(out, "    ");
         write_array(r, i, out);
         text_put(out, ": ");
-        width_write(&r->widths, r->arrays[i].width, out);
+        symsize_write(&r->symsizes, r->arrays[i].symsize, out);
         text_putf(out, " x %u bytes\n", r->arrays[i].entry);
     }
     text_put(out, "commands:\n");
@@ -213,6 +213,6 @@ void recording_free(Recording *r)
     alloc_free(r->bounds);
     alloc_free(r->extents);
     alloc_free(r->constants);
-    width_free(&r->widths);
+    symsize_free(&r->symsizes);
     memset(r, 0, sizeof(*r));
 }

@@ -4,7 +4,7 @@
  *     Recorder  sees the commands of a thread while a function runs   (tap of a stream)
  *         │     which arrays do they use, what sizes do they have?
  *         ▼
- *     Recording commands without buffers │ arrays │ sizes and guards (width.h)
+ *     Recording commands without buffers │ arrays │ sizes and guards (symsize.h)
  *         │
  *         ▼
  *     recording_repeat()  the same command for other arrays and sizes
@@ -21,7 +21,7 @@
 #define RECORDING_RECORDING_H
 
 #include "device/device.h"
-#include "recording/width.h"
+#include "recording/symsize.h"
 
 struct Kernel;       /* kernel/cache.h */
 struct LaunchResult; /* kernel/launch.h */
@@ -37,11 +37,11 @@ typedef enum FrozenKind {
 
 enum { FROZEN_UNDEFINED = 1 };
 
-/** An array of width * entry bytes. */
+/** An array of symsize * entry bytes. */
 typedef struct FrozenArray {
     FrozenKind kind;
     uint32_t number;
-    Width width;
+    SymSize symsize;
     uint32_t entry;
     uint32_t last; /* command that uses it; UINT32_MAX: it is a result */
 } FrozenArray;
@@ -49,7 +49,7 @@ typedef struct FrozenArray {
 /** A slot of a command. */
 typedef struct FrozenUse {
     uint32_t array;
-    Width width; /* its bytes: width * entry */
+    SymSize symsize; /* its bytes: symsize * entry */
     uint32_t entry;
     uint32_t access, word;
     uint16_t lane, once; /* of a launch: bytes that each lane uses of it, and that one
@@ -65,10 +65,10 @@ typedef struct FrozenLaunch {
     uint32_t report;      /* which one of those that who records has; 0: none */
 } FrozenLaunch;
 
-/** A command whose size is width * unit. */
+/** A command whose size is symsize * unit. */
 typedef struct FrozenCommand {
     Command *pattern; /* without buffers; owned */
-    Width size;
+    SymSize size;
     uint32_t unit;
     uint32_t first, count; /* of its uses */
     FrozenLaunch launch;
@@ -79,8 +79,8 @@ typedef struct FrozenCommand {
 /** A number that the host reads after 'behind' commands. */
 typedef struct FrozenRead {
     uint32_t behind, array;
-    Width place; /* 32 bits, entry number 'place' of the array */
-    Width width; /* the term that it is */
+    SymSize place; /* 32 bits, entry number 'place' of the array */
+    SymSize symsize; /* the term that it is */
 } FrozenRead;
 
 /** Bytes that the host has read after 'behind' commands, and that have to be there
@@ -113,7 +113,7 @@ typedef struct FrozenLoop {
 
 typedef struct Recording {
     Device *device;
-    Widths widths;
+    SymSizes symsizes;
     FrozenArray *arrays;
     uint32_t array_count, array_capacity;
     FrozenUse *uses;
@@ -130,9 +130,9 @@ typedef struct Recording {
     uint32_t content_count, content_capacity;
     unsigned char *content; /* the bytes of all of them */
     size_t content_bytes, content_room;
-    Width *bounds;      /* of checks */
+    SymSize *bounds;      /* of checks */
     uint32_t bound_count, bound_capacity;
-    Width *extents;     /* parameters of commands; 0: as in the pattern */
+    SymSize *extents;     /* parameters of commands; 0: as in the pattern */
     uint32_t extent_count, extent_capacity;
     Buffer **constants; /* references */
     uint32_t constant_count, constant_capacity;
@@ -147,7 +147,7 @@ typedef struct Recorder {
     Table known;    /* Buffer * -> array */
     Buffer **held;  /* what 'known' knows of: an address must not come twice */
     uint32_t held_count, held_capacity, sweep;
-    Width size;     /* of the next command, 0: as its arrays say */
+    SymSize size;     /* of the next command, 0: as its arrays say */
     uint32_t extents; /* the last ones of Recording.extents that are the next command's:
                          all it has, or none, if nothing is known of them */
     FrozenLaunch launch; /* the next command, kernel borrowed; zeroed: not a launch */
@@ -163,11 +163,11 @@ typedef struct Recorder {
 
 /** An array that commands are going to read: input 'number', or a constant. False:
  *  out of memory. */
-bool recorder_input(Recorder *r, uint32_t number, Buffer *buffer, Width width,
+bool recorder_input(Recorder *r, uint32_t number, Buffer *buffer, SymSize symsize,
                     uint32_t entry);
-bool recorder_constant(Recorder *r, Buffer *buffer, Width width, uint32_t entry);
+bool recorder_constant(Recorder *r, Buffer *buffer, SymSize symsize, uint32_t entry);
 /** An array that commands are going to write, whose first content does not matter. */
-bool recorder_undefined(Recorder *r, Buffer *buffer, Width width, uint32_t entry);
+bool recorder_undefined(Recorder *r, Buffer *buffer, SymSize symsize, uint32_t entry);
 /** The array that a buffer is, or RECORDER_UNKNOWN. */
 uint32_t recorder_find(const Recorder *r, const Buffer *buffer);
 /** Guard the sizes of all inputs. */
@@ -176,16 +176,16 @@ void recorder_pin(Recorder *r);
  *  What goes wrong is in 'failed' and 'refused'. */
 void recorder_note(void *recorder, const Command *command);
 /** Parameter 'number' of those of the next command that are sizes, in order. */
-void recorder_extent(Recorder *r, uint32_t number, Width width);
+void recorder_extent(Recorder *r, uint32_t number, SymSize symsize);
 /** The next command launches a kernel (borrowed), with these bounds of its checks. */
-void recorder_launch(Recorder *r, const FrozenLaunch *launch, const Width *bounds);
+void recorder_launch(Recorder *r, const FrozenLaunch *launch, const SymSize *bounds);
 /** Why it cannot be: an array of a single iteration is used. */
 extern const char recorder_lost[];
 /** This cannot be repeated, because (literal text; the first reason counts). */
 void recorder_refuse(Recorder *r, const char *why);
 /** A number of 32 bits that the latest command has written to a place in a buffer, and
  *  that the host has read. 0: out of memory. */
-Width recorder_read(Recorder *r, const Buffer *buffer, Width place, uint32_t value);
+SymSize recorder_read(Recorder *r, const Buffer *buffer, SymSize place, uint32_t value);
 /** The host has read these bytes of a buffer, behind all commands so far, and they
  *  decide how it goes on. */
 void recorder_content(Recorder *r, const Buffer *buffer, size_t offset,
@@ -231,10 +231,10 @@ static inline bool recording_bytes(const Recording *r, uint32_t array,
                                    const int64_t *values, size_t *bytes)
 {
     const FrozenArray *a = &r->arrays[array];
-    const int64_t width = values[a->width];
-    return width >= 0 &&
-           (width <= UINT32_MAX || width_is_constant(&r->widths, a->width)) &&
-           !__builtin_mul_overflow(width, a->entry, bytes);
+    const int64_t symsize = values[a->symsize];
+    return symsize >= 0 &&
+           (symsize <= UINT32_MAX || symsize_is_constant(&r->symsizes, a->symsize)) &&
+           !__builtin_mul_overflow(symsize, a->entry, bytes);
 }
 /** The size of a command. */
 static inline uint64_t recording_size(const FrozenCommand *f, const int64_t *values)

@@ -6,25 +6,25 @@
 #include <string.h>
 
 static const Field term_fields[] = {
-    FIELD(WidthTerm, op, OF_ENUM + WIDTH_OPS),
-    FIELD(WidthTerm, a, OF_NUMBERS),
-    FIELD(WidthTerm, b, OF_NUMBERS),
-    FIELD(WidthTerm, late, OF_FOUND),
-    FIELD(WidthTerm, value, OF_NUMBERS),
+    FIELD(SizeTerm, op, OF_ENUM + SYMSIZE_OPS),
+    FIELD(SizeTerm, a, OF_NUMBERS),
+    FIELD(SizeTerm, b, OF_NUMBERS),
+    FIELD(SizeTerm, late, OF_FOUND),
+    FIELD(SizeTerm, value, OF_NUMBERS),
 };
-_Static_assert(sizeof(WidthTerm) == 24, "a field has no row");
+_Static_assert(sizeof(SizeTerm) == 24, "a field has no row");
 
 static const Field guard_fields[] = {
-    FIELD(WidthGuard, relation, OF_ENUM + WIDTH_RELATIONS),
-    FIELD(WidthGuard, a, OF_SIZES),
-    FIELD(WidthGuard, b, OF_SIZES),
+    FIELD(SizeGuard, relation, OF_ENUM + SYMSIZE_RELATIONS),
+    FIELD(SizeGuard, a, OF_SIZES),
+    FIELD(SizeGuard, b, OF_SIZES),
 };
-_Static_assert(sizeof(WidthGuard) == 12, "a field has no row");
+_Static_assert(sizeof(SizeGuard) == 12, "a field has no row");
 
 static const Field array_fields[] = {
     FIELD(FrozenArray, kind, OF_ENUM + FROZEN_KINDS),
     FIELD(FrozenArray, number, OF_NUMBERS),
-    FIELD(FrozenArray, width, OF_SIZES),
+    FIELD(FrozenArray, symsize, OF_SIZES),
     FIELD(FrozenArray, entry, OF_POSITIVE),
     FIELD(FrozenArray, last, OF_NUMBERS),
 };
@@ -32,7 +32,7 @@ _Static_assert(sizeof(FrozenArray) == 20, "a field has no row");
 
 static const Field use_fields[] = {
     FIELD(FrozenUse, array, OF_ARRAYS),
-    FIELD(FrozenUse, width, OF_SIZES),
+    FIELD(FrozenUse, symsize, OF_SIZES),
     FIELD(FrozenUse, entry, OF_POSITIVE),
     FIELD(FrozenUse, access, OF_ENUM + SLOT_READ_WRITE + 1),
     FIELD(FrozenUse, word, OF_NUMBERS),
@@ -46,7 +46,7 @@ static const Field read_fields[] = {
     FIELD(FrozenRead, behind, OF_NUMBERS),
     FIELD(FrozenRead, array, OF_ARRAYS),
     FIELD(FrozenRead, place, OF_SIZES),
-    FIELD(FrozenRead, width, OF_SIZES),
+    FIELD(FrozenRead, symsize, OF_SIZES),
 };
 _Static_assert(sizeof(FrozenRead) == 16, "a field has no row");
 
@@ -81,8 +81,8 @@ static const Field loop_fields[] = {
 };
 _Static_assert(sizeof(FrozenLoop) == 44, "a field has no row");
 
-static const Field bound_fields[] = { { 0, sizeof(Width), OF_SIZES, "" } };
-static const Field extent_fields[] = { { 0, sizeof(Width), OF_SIZES_OR_0, "" } };
+static const Field bound_fields[] = { { 0, sizeof(SymSize), OF_SIZES, "" } };
+static const Field extent_fields[] = { { 0, sizeof(SymSize), OF_SIZES_OR_0, "" } };
 
 /* 'pattern' and 'launch.kernel' follow the lists. */
 static const Field command_fields[] = {
@@ -106,11 +106,11 @@ const RecordingList recording_lists[] = {
                              offsetof(Recording, one##_count),                         \
                              offsetof(Recording, one##_capacity), sizeof(Element),     \
                              FIELDS(table), space, #Element, #list }
-    [RECORDING_TERMS] = { offsetof(Recording, widths.terms),
-                          offsetof(Recording, widths.count),
-                          offsetof(Recording, widths.capacity), sizeof(WidthTerm),
-                          FIELDS(term_fields), OF_SIZES, "WidthTerm", "terms" },
-    LIST(GUARDS, widths.guards, widths.guard, WidthGuard, guard_fields, OF_NUMBERS),
+    [RECORDING_TERMS] = { offsetof(Recording, symsizes.terms),
+                          offsetof(Recording, symsizes.count),
+                          offsetof(Recording, symsizes.capacity), sizeof(SizeTerm),
+                          FIELDS(term_fields), OF_SIZES, "SizeTerm", "terms" },
+    LIST(GUARDS, symsizes.guards, symsizes.guard, SizeGuard, guard_fields, OF_NUMBERS),
     LIST(ARRAYS, arrays, array, FrozenArray, array_fields, OF_ARRAYS),
     LIST(USES, uses, use, FrozenUse, use_fields, OF_NUMBERS),
     LIST(COMMANDS, commands, command, FrozenCommand, command_fields, OF_NUMBERS),
@@ -118,8 +118,8 @@ const RecordingList recording_lists[] = {
     LIST(CONTENTS, contents, content, FrozenContent, content_fields, OF_NUMBERS),
     LIST(LOOPS, loops, loop, FrozenLoop, loop_fields, OF_NUMBERS),
     LIST(STATES, states, state, FrozenState, state_fields, OF_NUMBERS),
-    LIST(BOUNDS, bounds, bound, Width, bound_fields, OF_NUMBERS),
-    LIST(EXTENTS, extents, extent, Width, extent_fields, OF_NUMBERS),
+    LIST(BOUNDS, bounds, bound, SymSize, bound_fields, OF_NUMBERS),
+    LIST(EXTENTS, extents, extent, SymSize, extent_fields, OF_NUMBERS),
 #undef LIST
 };
 _Static_assert(sizeof recording_lists / sizeof *recording_lists == RECORDING_LISTS,

@@ -75,7 +75,8 @@ static bool put_kernels(const Recording *r, uint32_t *numbers, Text *out)
         numbers[i] = table_number(&known, &kernel, sizeof(kernel), fresh);
         ok = numbers[i] != UINT32_MAX &&
              (numbers[i] != fresh ||
-              put_kernel(kernel, (uint64_t) width_value(&r->widths, f->size) * f->unit,
+              put_kernel(kernel,
+                         (uint64_t) symsize_value(&r->symsizes, f->size) * f->unit,
                          out));
     }
     if (text_get(out))
@@ -318,7 +319,7 @@ bool recording_take(Recording *r, Device *device, const char *function, ByteRead
     error_clear();
     if (take_lists(r, in, counts) && take_content(r, in) && take_constants(r, in) &&
         take_commands(r, in, counts) && !in->failed &&
-        width_check(&r->widths, r->read_count) && recording_check(r))
+        symsize_check(&r->symsizes, r->read_count) && recording_check(r))
         return true;
     if (error_code() == JIT_OK)
         error_set(JIT_ERROR_ARGUMENT, "%s: the recording is not well-formed", function);

@@ -57,10 +57,10 @@ static inline void hold(const FrozenArray *array, Buffer *buffer)
 /* False: what is used does not lie within the array, or is not as much as 'lanes' of a
  * launch use. */
 static inline bool fill_slot(Slot *slot, const FrozenUse *use, const FrozenArray *array,
-                             Buffer *buffer, int64_t width, uint64_t lanes)
+                             Buffer *buffer, int64_t symsize, uint64_t lanes)
 {
     size_t bytes;
-    if (__builtin_mul_overflow((size_t) width, use->entry, &bytes) ||
+    if (__builtin_mul_overflow((size_t) symsize, use->entry, &bytes) ||
         use->offset > buffer->size || bytes > buffer->size - use->offset ||
         bytes < lanes * use->lane + use->once)
         return false;
@@ -85,7 +85,7 @@ bool recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
     for (uint32_t i = 0, count = f->count; i < count; ++i) {
         const uint32_t array = uses[i].array;
         TRY(fill_slot(&slots[i], &uses[i], &arrays[array], buffers[array],
-                      values[uses[i].width], lanes), false);
+                      values[uses[i].symsize], lanes), false);
     }
     return (launch && !c->launch.folds) || command_fits(c);
 }

@@ -16,9 +16,9 @@ static bool same_element(const RecordingList *list, const void *a, const void *b
 {
     if (list->fields != recording_lists[0].fields)
         return fields_equal(a, b, list->fields, list->field_count);
-    const WidthTerm *s = a, *t = b;
+    const SizeTerm *s = a, *t = b;
     return s->op == t->op && s->a == t->a && s->b == t->b &&
-           (s->op != WIDTH_CONSTANT || s->value == t->value);
+           (s->op != SYMSIZE_CONSTANT || s->value == t->value);
 }
 
 static bool same_list(const Recording *a, const Recording *b, size_t list)
@@ -36,10 +36,10 @@ static bool same_list(const Recording *a, const Recording *b, size_t list)
 static bool has_other_sizes(const Recording *a, const Recording *b)
 {
     bool other = a->loop_count || b->loop_count;
-    for (uint32_t i = 1; !other && i < a->widths.count && i < b->widths.count; ++i)
-        other = a->widths.terms[i].op != WIDTH_CONSTANT &&
-                a->widths.terms[i].op == b->widths.terms[i].op &&
-                a->widths.terms[i].value != b->widths.terms[i].value;
+    for (uint32_t i = 1; !other && i < a->symsizes.count && i < b->symsizes.count; ++i)
+        other = a->symsizes.terms[i].op != SYMSIZE_CONSTANT &&
+                a->symsizes.terms[i].op == b->symsizes.terms[i].op &&
+                a->symsizes.terms[i].value != b->symsizes.terms[i].value;
     return other;
 }
 

@@ -113,7 +113,7 @@ static Replay read_number(const Walk *w, uint32_t k)
     TRY(w->calls->wait(w->who, buffer) &&
         buffer_read(buffer, (size_t) place, &value, sizeof(value)), REPLAY_FAILED);
     TRY(value <= (uint64_t) w->values[f->size] * f->unit, REPLAY_REFUSED);
-    w->values[read->width] = value;
+    w->values[read->symsize] = value;
     return w->calls->set_sizes(w->who, k + 1);
 }
 

@@ -3,7 +3,7 @@
  *
  * Errors come from the fast reference. Where one is about to become the largest, or is
  * so near 1 ulp that the reference could be to blame, MPFR decides. As there are
- * billions of single-precision arguments, ordinary ones have a short way of their own.
+ * billions of single-precision arguments, ordinary ones have a fast path of their own.
  */
 #include "tally.h"
 

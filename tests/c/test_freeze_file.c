@@ -283,11 +283,11 @@ static bool is_small(const JitRecording *recording, uint32_t size)
 {
     enum { MOST_ENTRIES = 1 << 16, MOST_BYTES = 64 };
     const Recording *r = &((const Frozen *) (const void *) recording)->recording;
-    int64_t *values = calloc(r->widths.count + 1, sizeof(int64_t));
+    int64_t *values = calloc(r->symsizes.count + 1, sizeof(int64_t));
     int64_t inputs[INPUTS + 2] = { 0, 1, size, size, size };
-    bool small = width_evaluate(&r->widths, 0, inputs, values);
+    bool small = symsize_evaluate(&r->symsizes, 0, inputs, values);
     for (uint32_t i = 0; i < r->array_count; ++i)
-        small = small && values[r->arrays[i].width] < MOST_ENTRIES &&
+        small = small && values[r->arrays[i].symsize] < MOST_ENTRIES &&
                 r->arrays[i].entry <= MOST_BYTES;
     free(values);
     return small;

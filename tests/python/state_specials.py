@@ -505,7 +505,7 @@ SPECIALS: dict[str, Special] = {
         "",
         "n = dr.width(x)\nnotes += [abs(n - 3), n // 2, n % 3, divmod(n, 2), -n]",
     ),
-    "width_read": Special(
+    "symsize_read": Special(
         "",
         "n = dr.width(x)\nnotes += [n / 2, float(n), str(n), f'{{n}}', n == 3]",
     ),

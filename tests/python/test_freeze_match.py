@@ -2,7 +2,7 @@
 
 Their inputs are compared with those that were recorded, without being taken apart
 (src/python/freeze/frozen_match.c). The reference is the plain function. ``Known`` tells
-which calls went the long way: those for which the function is looked at.
+which calls took the slow path: those for which the function is looked at.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Known:
         return call(*inputs)
 
     def check(self, *args: Any, long: bool = False, **kwargs: Any) -> None:
-        """The result is that of the function; was it the long way?"""
+        """The result is that of the function; was it the slow path?"""
         before = self.long
         found = self.frozen(*args, **kwargs)
         assert (self.long > before) == long, self.frozen.explain()

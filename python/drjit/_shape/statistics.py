@@ -168,7 +168,7 @@ def mean(
     if frozen is not None:
         return frozen
     if axis is Ellipsis and floats:
-        # The short way: all entries of a tensor, or the first axis of anything else.
+        # The fast path: all entries of a tensor, or the first axis of anything else.
         flat = value.array if dr.is_tensor_v(value) else value
         entries = entries_of(flat) if dr.depth_v(flat) == 1 else len(flat)
         if entries and not dr.is_half_v(value):

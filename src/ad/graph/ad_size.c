@@ -29,9 +29,9 @@ static bool records(void)
 /* ---------------------------------------------------------------- with the lock */
 
 /* The term of a size, if it is one of what the thread records; else 0. */
-static Width term_of(const ThreadState *ts, uint64_t origin)
+static SymSize term_of(const ThreadState *ts, uint64_t origin)
 {
-    return origin && origin >> 32 == freezing_serial(ts) ? (Width) origin : 0;
+    return origin && origin >> 32 == freezing_serial(ts) ? (SymSize) origin : 0;
 }
 
 /* The recording depends on the sizes of all inputs. */
@@ -42,11 +42,11 @@ static void bind(ThreadState *ts)
 }
 
 /* From a term, 0: out of memory. It stays a size of more than one entry. */
-static uint64_t origin_of(ThreadState *ts, Width width)
+static uint64_t origin_of(ThreadState *ts, SymSize symsize)
 {
-    Widths *w = width ? freezing_widths(ts, "ad_size_of()") : NULL;
-    if (w && (width == FREEZING_LANES || width_pin_kind(w, width)))
-        return (uint64_t) freezing_serial(ts) << 32 | width;
+    SymSizes *w = symsize ? freezing_symsizes(ts, "ad_size_of()") : NULL;
+    if (w && (symsize == FREEZING_LANES || symsize_pin_kind(w, symsize)))
+        return (uint64_t) freezing_serial(ts) << 32 | symsize;
     bind(ts);
     return 0;
 }
@@ -125,9 +125,9 @@ void ad_size_note_same(NodeId node, NodeId other)
 void ad_size_announce(AdSize size)
 {
     ThreadState *ts = thread_self.state;
-    Width width = records() ? term_of(ts, size.origin) : 0;
-    if (width)
-        freezing_hint(ts, width, size.count);
+    SymSize symsize = records() ? term_of(ts, size.origin) : 0;
+    if (symsize)
+        freezing_hint(ts, symsize, size.count);
     else if (size.count > 1 && records())
         bind(ts);
 }
@@ -159,9 +159,9 @@ AdSize ad_size_take(size_t number)
         return size;
     state_lock();
     ThreadState *ts = thread_self.state;
-    const Width width = freezing_take_number(ts, number);
+    const SymSize symsize = freezing_take_number(ts, number);
     if (number > 1)
-        size.origin = origin_of(ts, width);
+        size.origin = origin_of(ts, symsize);
     state_unlock();
     return size;
 }
@@ -173,12 +173,12 @@ AdSize ad_size_from(size_t number, uint64_t origin)
         return size;
     state_lock();
     ThreadState *ts = thread_self.state;
-    Widths *w = freezing_widths(ts, "ad_size_from()");
-    Width width = origin ? freezing_term(ts, origin)
-                         : width_constant(w, (int64_t) number);
-    if (width && (uint64_t) width_value(w, width) != number)
-        width = 0;
-    size.origin = origin_of(ts, width);
+    SymSizes *w = freezing_symsizes(ts, "ad_size_from()");
+    SymSize symsize = origin ? freezing_term(ts, origin)
+                         : symsize_constant(w, (int64_t) number);
+    if (symsize && (uint64_t) symsize_value(w, symsize) != number)
+        symsize = 0;
+    size.origin = origin_of(ts, symsize);
     state_unlock();
     return size;
 }
@@ -189,8 +189,8 @@ uint64_t ad_size_origin(AdSize size)
         return 0;
     state_lock();
     ThreadState *ts = thread_self.state;
-    const Width width = term_of(ts, size.origin);
-    const bool known = width && width != FREEZING_LANES;
+    const SymSize symsize = term_of(ts, size.origin);
+    const bool known = symsize && symsize != FREEZING_LANES;
     if (!known)
         bind(ts);
     state_unlock();
@@ -203,8 +203,8 @@ bool ad_size_equal(AdSize a, AdSize b)
     if (x && y) {
         state_lock();
         ThreadState *ts = thread_self.state;
-        if (width_test(freezing_widths(ts, "ad_size_equal()"), WIDTH_EQUAL, (Width) x,
-                       (Width) y) < 0)
+        if (symsize_test(freezing_symsizes(ts, "ad_size_equal()"), SYMSIZE_EQUAL,
+                         (SymSize) x, (SymSize) y) < 0)
             bind(ts);
         state_unlock();
     }
@@ -212,37 +212,37 @@ bool ad_size_equal(AdSize a, AdSize b)
 }
 
 /* The term of a size; 0: it is not known. */
-static Width term(ThreadState *ts, AdSize size)
+static SymSize term(ThreadState *ts, AdSize size)
 {
-    return size.count <= 1 ? width_constant(freezing_widths(ts, "ad_size_of()"),
-                                            (int64_t) size.count)
+    return size.count <= 1 ? symsize_constant(freezing_symsizes(ts, "ad_size_of()"),
+                                              (int64_t) size.count)
                            : term_of(ts, size.origin);
 }
 
 /* A size that follows from others. */
-static AdSize combine(WidthOp op, AdSize a, AdSize b, size_t count)
+static AdSize combine(SizeOp op, AdSize a, AdSize b, size_t count)
 {
     AdSize result = { .count = count };
     if (count <= 1 || !records())
         return result;
     state_lock();
     ThreadState *ts = thread_self.state;
-    const Width x = term(ts, a), y = term(ts, b);
+    const SymSize x = term(ts, a), y = term(ts, b);
     if (x && y && x != FREEZING_LANES && y != FREEZING_LANES)
         result.origin = origin_of(
-            ts, width_make(freezing_widths(ts, "ad_size_of()"), op, x, y));
+            ts, symsize_make(freezing_symsizes(ts, "ad_size_of()"), op, x, y));
     state_unlock();
     return result;
 }
 
 AdSize ad_size_times(AdSize size, AdSize factor)
 {
-    return combine(WIDTH_MUL, size, factor, size.count * factor.count);
+    return combine(SYMSIZE_MUL, size, factor, size.count * factor.count);
 }
 
 AdSize ad_size_over(AdSize size, AdSize divisor)
 {
-    return combine(WIDTH_DIV, size, divisor, size.count / divisor.count);
+    return combine(SYMSIZE_DIV, size, divisor, size.count / divisor.count);
 }
 
 bool ad_size_is(AdSize size, uint32_t index)
@@ -253,11 +253,11 @@ bool ad_size_is(AdSize size, uint32_t index)
         return true;
     state_lock();
     ThreadState *ts = thread_self.state;
-    Width width = term_of(ts, size.origin);
-    Width own = width ? freezing_size(ts, index) : 0;
-    if (width && own != FREEZING_LANES && width != FREEZING_LANES &&
-        (!own || !width_assume(freezing_widths(ts, "ad_size_is()"), WIDTH_EQUAL, own,
-                               width)))
+    SymSize symsize = term_of(ts, size.origin);
+    SymSize own = symsize ? freezing_size(ts, index) : 0;
+    if (symsize && own != FREEZING_LANES && symsize != FREEZING_LANES &&
+        (!own || !symsize_assume(freezing_symsizes(ts, "ad_size_is()"), SYMSIZE_EQUAL,
+                                 own, symsize)))
         bind(ts);
     state_unlock();
     return true;
@@ -276,10 +276,10 @@ static bool is_constant(AdSize size)
 {
     state_lock();
     ThreadState *ts = thread_self.state;
-    const Width width = term_of(ts, size.origin);
+    const SymSize symsize = term_of(ts, size.origin);
     const bool constant =
-        width && width != FREEZING_LANES &&
-        width_is_constant(freezing_widths(ts, "ad_size_number()"), width);
+        symsize && symsize != FREEZING_LANES &&
+        symsize_is_constant(freezing_symsizes(ts, "ad_size_number()"), symsize);
     state_unlock();
     return constant;
 }

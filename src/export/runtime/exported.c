@@ -155,10 +155,10 @@ static bool check_input(const Call *c, uint32_t k)
 static Replay set_sizes(void *call, uint32_t numbers)
 {
     const Call *c = call;
-    const Widths *w = &c->f->recording->widths;
+    const SymSizes *w = &c->f->recording->symsizes;
     uint32_t guard;
-    TRY(width_evaluate(w, numbers, c->sizes, c->walk.values), REPLAY_REFUSED);
-    if (width_hold(w, numbers, c->walk.values, &guard))
+    TRY(symsize_evaluate(w, numbers, c->sizes, c->walk.values), REPLAY_REFUSED);
+    if (symsize_hold(w, numbers, c->walk.values, &guard))
         return REPLAY_DONE;
     error_set(JIT_ERROR_ARGUMENT, "%s(): the sizes do not fit: '%s' does not hold",
               c->f->name, c->f->guards[guard]);
@@ -177,14 +177,14 @@ static bool check_inputs(Call *c)
 
 static size_t output_size(const Call *c, uint32_t k)
 {
-    const Width width = c->f->outputs[k].width;
-    return width ? (size_t) c->walk.values[width] : 0;
+    const SymSize symsize = c->f->outputs[k].symsize;
+    return symsize ? (size_t) c->walk.values[symsize] : 0;
 }
 
 /* Does its size depend on numbers that are read on the way? */
 static bool is_late(const Call *c, uint32_t k)
 {
-    return c->f->recording->widths.terms[c->f->outputs[k].width].late != 0;
+    return c->f->recording->symsizes.terms[c->f->outputs[k].symsize].late != 0;
 }
 
 /* Its size is known. Is there room? If not, outputs say what they need. */
@@ -372,7 +372,7 @@ static bool add_checks(const Call *c, const FrozenCommand *f, Command *command)
         return false;
     }
     for (uint32_t i = 0; i < count; ++i) {
-        const Width bound = r->bounds[f->launch.bound + i];
+        const SymSize bound = r->bounds[f->launch.bound + i];
         const CheckReport report = { .bound = (uint64_t) c->walk.values[bound] };
         ((CheckReport *) buffer_host(buffer))[i] = report;
     }
@@ -482,7 +482,7 @@ static void *cut(char **memory, size_t count, size_t size)
 static char *lay_out(Call *c)
 {
     const Recording *r = c->f->recording;
-    const size_t terms = r->widths.count, arrays = r->array_count;
+    const size_t terms = r->symsizes.count, arrays = r->array_count;
     const size_t sizes = c->f->sizes, in = c->f->input_count, out = c->f->output_count;
     char *all = alloc_zero((sizes + terms + arrays + in) * sizeof(int64_t) +
                                arrays * sizeof(uint32_t) + out, 1);

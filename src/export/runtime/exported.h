@@ -44,7 +44,7 @@ typedef struct ExportedOutput {
     ExportedSource source;
     uint32_t number;
     uint32_t entry;
-    Width width;
+    SymSize symsize;
     uint64_t bits;
 } ExportedOutput;
 

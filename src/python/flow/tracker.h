@@ -113,7 +113,7 @@ bool tracker_restore(const Tracker *t);
  *  that is not assigned fits everything. */
 bool tracker_follows(const Tracker *before, const Tracker *after, bool strict);
 
-/** The short way for what calls return: has a leaf, or a tuple of leaves, the same
+/** The fast path for what calls return: has a leaf, or a tuple of leaves, the same
  *  structure and types as the tree of a tracker whose containers are copies? Its
  *  variables (borrowed) are as many as the tracker's. False (no exception): it has not,
  *  or takes a closer look. */

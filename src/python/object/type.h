@@ -61,7 +61,7 @@ typedef struct TypeInfo {
     uint16_t leaf;          /* id of the FLAT with the same entry type, same family */
     uint16_t value; /* id of self[i]; for a TENSOR its own id; for a FLAT itself */
     uint16_t mask;          /* id of the mask type: comparison results */
-    uint32_t shortcut; /* see SHORT_ARRAY_SHIFT; 0: all operators go the long way */
+    uint32_t shortcut; /* see SHORT_ARRAY_SHIFT; 0: all operators take the slow path */
     uint16_t array; /* id of array_t: plain array of the same shape; for a TENSOR
                                its 1D storage (jit: FLAT, scalar: ArrayX) */
     /* Dead objects of exactly this class, chained through Array.data. They keep their

@@ -1,7 +1,7 @@
 /*
  * ask.c -- see ask.h
  *
- * Functions ask behind their short ways and before they convert anything, so that what
+ * Functions ask behind their fast paths and before they convert anything, so that what
  * is usual costs nothing, and an object that could be converted, too (a sequence, say),
  * has the last word.
  */

@@ -512,7 +512,7 @@ static PyObject *select_leaf(void *context, PyObject *const *leaves)
 }
 
 /* Between an array and a number, which is the value where the mask is set if 'first'.
- * NULL without exception: not for the short way. */
+ * NULL without exception: not for the fast path. */
 static PyObject *select_number(const Array *mask, const Array *a, PyObject *number,
                                bool first)
 {

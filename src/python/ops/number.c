@@ -2,7 +2,7 @@
  * number.c -- the operators of arrays
  *
  * Each slot begins with the commonest case, two arrays of exactly one class with one
- * variable each: a direct call of the core and one new object. The short way of
+ * variable each: a direct call of the core and one new object. The fast path of
  * binary() takes nested arrays and Python numbers: one core call for each leaf. All
  * else goes to apply().
  */
@@ -21,7 +21,7 @@
 #include "python/ops/product.h"
 #include "python/ops/shortcut.h"
 
-/* ---------------------------------------------------------------- the short way */
+/* ---------------------------------------------------------------- the fast path */
 
 typedef VarIndex (*Function2)(VarIndex a, VarIndex b);
 
@@ -36,7 +36,7 @@ static inline bool both(VarIndex x, VarIndex y)
     return !var_is_empty(x) && !var_is_empty(y);
 }
 
-/* False: there was an empty leaf or an error; the long way tells. */
+/* False: there was an empty leaf or an error; the slow path reports it. */
 static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
                          VarIndex *out)
 {
@@ -50,7 +50,7 @@ static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
     return true;
 }
 
-/* Result of a short way; NULL without exception: take the long way. */
+/* Result of a fast path; NULL without exception: take the slow path. */
 static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
                                  const TypeInfo *result)
 {
@@ -74,7 +74,7 @@ typedef struct Operator {
     Function2 function;
 } Operator;
 
-/* May operands of this class take the short way? */
+/* May operands of this class take the fast path? */
 static inline bool accepts(const Operator *o, const TypeInfo *info)
 {
     return (info->shortcut | info->shortcut >> SHORT_ARRAY_SHIFT) & o->entries;

@@ -53,14 +53,14 @@ VarIndex shortcut_literal(const TypeInfo *info, PyObject *number)
                                                        : 0;
 }
 
-/* An operand of the short way. */
+/* An operand of the fast path. */
 typedef struct Operand {
     const VarIndex *leaves;
     size_t step;
     VarIndex literal;
 } Operand;
 
-/* False: not for the short way. */
+/* False: not for the fast path. */
 static bool take(const TypeInfo *info, PyObject *arg, Operand *o)
 {
     const Array *a = array_of_exact_class(arg);

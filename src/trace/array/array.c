@@ -23,7 +23,7 @@ static bool valid(VarType type, size_t size, const char *function)
 VarId array_literal(ThreadState *ts, uint8_t device, VarType type,
                     const void *value, size_t size, bool eval)
 {
-    Width width = eval ? freezing_take_hint(ts, size) : 0;
+    SymSize symsize = eval ? freezing_take_hint(ts, size) : 0;
     TRY(valid(type, size, "jit_var_literal()"), 0);
     uint64_t bits = 0;
     memcpy(&bits, value, type_info[type].size);
@@ -35,7 +35,7 @@ VarId array_literal(ThreadState *ts, uint8_t device, VarType type,
     Buffer *buffer = work_buffer(ts, device, size * entry);
     TRY(buffer, 0);
     VarId id = 0;
-    if (freezing_size_given(ts, width, size) && work_fill(ts, buffer, bits, entry))
+    if (freezing_size_given(ts, symsize, size) && work_fill(ts, buffer, bits, entry))
         id = node_buffer(ts, device, type, (uint32_t) size, buffer);
     if (!id)
         buffer_release(buffer);
@@ -180,12 +180,12 @@ VarId array_migrate(ThreadState *ts, VarId id, uint8_t device)
 
 VarId array_resize(ThreadState *ts, VarId id, size_t size)
 {
-    Width width = freezing_take_hint(ts, size);
+    SymSize symsize = freezing_take_hint(ts, size);
     TRY(node_usable(ts, id, "jit_var_resize()", "the variable"), 0);
     TRY(node_size_valid(size, "jit_var_resize()"), 0);
     const Var *v = var_get(id);
     if (var_lanes(v) == size) {
-        TRY(freezing_keeps(ts, id, width), 0);
+        TRY(freezing_keeps(ts, id, symsize), 0);
         var_inc(id);
         return id;
     }
@@ -199,13 +199,13 @@ VarId array_resize(ThreadState *ts, VarId id, size_t size)
     if (v->op == OP_LITERAL)
         return freezing_give(
             ts, node_literal(ts, device, type, v->value.literal, (uint32_t) size),
-            width);
+            symsize);
     if (v->op == OP_UNDEFINED)
-        return freezing_give(ts, array_undefined(ts, device, type, size), width);
+        return freezing_give(ts, array_undefined(ts, device, type, size), symsize);
     /* A select between the value and itself with a mask of the new size, built directly
      * because simplification would remove it. */
     VarId mask = freezing_give(
-        ts, node_literal(ts, device, VarTypeBool, 1, (uint32_t) size), width);
+        ts, node_literal(ts, device, VarTypeBool, 1, (uint32_t) size), symsize);
     TRY(mask, 0);
     Var wide = { .op = OP_SELECT, .type = (uint8_t) type, .device = device,
                  .own_lanes = (uint32_t) size, .dep = { mask, id, id } };
@@ -244,13 +244,13 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size)
 /* ---------------------------------------------------------- rearrangement */
 
 /* op(counter, number) or op(number, counter), with 'number' given away. The counter has
- * the given size, which is this width. */
-static VarId counter_with(ThreadState *ts, uint32_t size, Width width, Op op,
+ * the given size, which is this symbolic size. */
+static VarId counter_with(ThreadState *ts, uint32_t size, SymSize symsize, Op op,
                           VarId number, bool forward)
 {
     TRY(number, 0);
     VarId counter = freezing_give(
-        ts, array_counter(ts, var_get(number)->device, size), width);
+        ts, array_counter(ts, var_get(number)->device, size), symsize);
     VarId result = 0;
     if (counter) {
         VarId args[] = { forward ? counter : number, forward ? number : counter };
@@ -266,10 +266,10 @@ static VarId counter_from(ThreadState *ts, VarId like, VarType type, uint32_t nu
 {
     const uint8_t device = var_get(like)->device;
     const uint32_t size = var_lanes_of(like);
-    Width width = 0;
-    TRY(freezing_like(ts, like, &width), 0);
+    SymSize symsize = 0;
+    TRY(freezing_like(ts, like, &symsize), 0);
     VarId first = node_literal(ts, device, VarTypeUInt32, number, 1);
-    VarId index = first ? counter_with(ts, size, width, OP_ADD, first, true) : 0;
+    VarId index = first ? counter_with(ts, size, symsize, OP_ADD, first, true) : 0;
     if (!index || type == VarTypeUInt32)
         return index;
     VarId result = arith_cast(ts, index, type, true);
@@ -345,11 +345,11 @@ VarId array_reverse(ThreadState *ts, VarId id)
         var_inc(id);
         return id;
     }
-    Width width = 0;
+    SymSize symsize = 0;
     VarId last = size_minus(ts, id, 1);
-    if (last && !freezing_like(ts, id, &width))
+    if (last && !freezing_like(ts, id, &symsize))
         var_clear(&last);
-    return pick(ts, id, counter_with(ts, size, width, OP_SUB, last, false));
+    return pick(ts, id, counter_with(ts, size, symsize, OP_SUB, last, false));
 }
 
 static bool check_count(ThreadState *ts, VarId id, size_t count, const char *function)
@@ -364,13 +364,13 @@ static bool check_count(ThreadState *ts, VarId id, size_t count, const char *fun
     return true;
 }
 
-VarId array_number(ThreadState *ts, uint8_t device, uint32_t value, Width width)
+VarId array_number(ThreadState *ts, uint8_t device, uint32_t value, SymSize symsize)
 {
-    if (freezing_number_varies(ts, width)) {
-        freezing_extent(ts, 0, width);
+    if (freezing_number_varies(ts, symsize)) {
+        freezing_extent(ts, 0, symsize);
         return size_in_memory(ts, device, value);
     }
-    return freezing_pin_number(ts, width)
+    return freezing_pin_number(ts, symsize)
                ? node_literal(ts, device, VarTypeUInt32, value, 1)
                : 0;
 }
@@ -379,20 +379,20 @@ VarId array_number(ThreadState *ts, uint8_t device, uint32_t value, Width width)
 static VarId replicate(ThreadState *ts, VarId id, size_t count, bool each,
                        const char *function)
 {
-    const Width times = freezing_take_number(ts, count);
+    const SymSize times = freezing_take_number(ts, count);
     TRY(node_usable(ts, id, function, "the variable"), 0);
     TRY(check_count(ts, id, count, function), 0);
-    Width width;
-    TRY(freezing_like(ts, id, &width) && freezing_times(ts, times, &width), 0);
+    SymSize symsize;
+    TRY(freezing_like(ts, id, &symsize) && freezing_times(ts, times, &symsize), 0);
     uint32_t size = var_entries(var_get(id)), total = (uint32_t) (size * count);
     if (size == 1 || count == 1) {
-        if (width)
-            freezing_hint(ts, width, total);
+        if (symsize)
+            freezing_hint(ts, symsize, total);
         return array_resize(ts, id, total);
     }
     VarId number = each ? array_number(ts, var_get(id)->device, (uint32_t) count, times)
                         : size_minus(ts, id, 0);
-    return pick(ts, id, counter_with(ts, total, width, each ? OP_DIV : OP_MOD, number,
+    return pick(ts, id, counter_with(ts, total, symsize, each ? OP_DIV : OP_MOD, number,
                                      true));
 }
 
@@ -406,10 +406,10 @@ VarId array_repeat(ThreadState *ts, VarId id, size_t count)
     return replicate(ts, id, count, true, "jit_var_repeat()");
 }
 
-VarId array_of_width(ThreadState *ts, uint8_t device, Width width)
+VarId array_of_symsize(ThreadState *ts, uint8_t device, SymSize symsize)
 {
-    const int64_t value = width_value(freezing_widths(ts, NULL), width);
-    freezing_extent(ts, 0, width);
+    const int64_t value = symsize_value(freezing_symsizes(ts, NULL), symsize);
+    freezing_extent(ts, 0, symsize);
     return number_in_memory(ts, device, VarTypeInt64, &value);
 }
 

@@ -7,7 +7,7 @@
 #ifndef TRACE_ARRAY_ARRAY_H
 #define TRACE_ARRAY_ARRAY_H
 
-#include "recording/width.h"
+#include "recording/symsize.h"
 #include "trace/graph/node.h"
 
 VarId array_literal(ThreadState *ts, uint8_t device, VarType type,
@@ -32,10 +32,10 @@ VarId array_tile(ThreadState *ts, VarId id, size_t count);
 VarId array_repeat(ThreadState *ts, VarId id, size_t count);
 VarId array_opaque_width(ThreadState *ts, VarId id);
 /** A size of what the thread records as an Int64 in memory. */
-VarId array_of_width(ThreadState *ts, uint8_t device, Width width);
+VarId array_of_symsize(ThreadState *ts, uint8_t device, SymSize symsize);
 /** A number for kernels to compute with, which is a size while a function is recorded:
  *  in memory where the recording is to serve others. */
-VarId array_number(ThreadState *ts, uint8_t device, uint32_t value, Width width);
+VarId array_number(ThreadState *ts, uint8_t device, uint32_t value, SymSize symsize);
 /** The variable in memory, its own entry if it was a shared literal (new reference). */
 VarId array_force(ThreadState *ts, VarId id, const char *function);
 /** The variable in memory with all work on it finished; '*data' its entries. */

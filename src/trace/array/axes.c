@@ -25,22 +25,22 @@ static bool check_matrices(ThreadState *ts, VarId id, const JitTranspose *axes)
 }
 
 /* The recording depends on that. False: out of memory. */
-static bool assume_matrices(ThreadState *ts, VarId id, const Width widths[3])
+static bool assume_matrices(ThreadState *ts, VarId id, const SymSize symsizes[3])
 {
-    Width all = widths[0];
-    return freezing_times(ts, widths[1], &all) && freezing_times(ts, widths[2], &all) &&
-           freezing_divides(ts, id, all);
+    SymSize all = symsizes[0];
+    return freezing_times(ts, symsizes[1], &all) &&
+           freezing_times(ts, symsizes[2], &all) && freezing_divides(ts, id, all);
 }
 
 VarId axes_transpose(ThreadState *ts, VarId id, const JitTranspose *axes,
-                      const Width widths[3])
+                      const SymSize symsizes[3])
 {
     TRY(node_usable(ts, id, function, "the variable"), 0);
     VarType type = (VarType) var_get(id)->type;
     if (type == VarTypePointer || !type_valid(type))
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: not defined for type %s",
                                  function, type_info[type].name);
-    TRY(check_matrices(ts, id, axes) && assume_matrices(ts, id, widths), 0);
+    TRY(check_matrices(ts, id, axes) && assume_matrices(ts, id, symsizes), 0);
     if (axes->rows == 1 || axes->columns == 1 || var_get(id)->op == OP_LITERAL) {
         var_inc(id);
         return id;
@@ -54,6 +54,6 @@ VarId axes_transpose(ThreadState *ts, VarId id, const JitTranspose *axes,
     c->transpose.columns = axes->columns;
     c->transpose.items = axes->items;
     for (uint32_t i = 0; i < 3; ++i)
-        freezing_extent(ts, i, widths[i]);
+        freezing_extent(ts, i, symsizes[i]);
     return work_result(ts, c, type, size);
 }

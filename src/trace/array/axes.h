@@ -6,11 +6,11 @@
 #ifndef TRACE_ARRAY_AXES_H
 #define TRACE_ARRAY_AXES_H
 
-#include "recording/width.h"
+#include "recording/symsize.h"
 #include "trace/graph/node.h"
 
-/** 'widths': rows, columns and items as sizes, while a function is recorded. */
+/** 'symsizes': rows, columns and items as sizes, while a function is recorded. */
 VarId axes_transpose(ThreadState *ts, VarId id, const JitTranspose *axes,
-                      const Width widths[3]);
+                      const SymSize symsizes[3]);
 
 #endif

@@ -49,15 +49,15 @@ static VarId uniform_value(const Access *a, VarId source)
 {
     const Var *v = var_get(source);
     VarId lanes = var_lanes_of(a->index) == a->size ? a->index : a->mask;
-    Width width;
-    TRY(freezing_like(a->ts, lanes, &width), 0);
+    SymSize symsize;
+    TRY(freezing_like(a->ts, lanes, &symsize), 0);
     if (v->op == OP_LITERAL)
         return freezing_give(a->ts,
                              node_literal(a->ts, a->device, (VarType) v->type,
                                           v->value.literal, a->size),
-                             width);
-    if (width)
-        freezing_hint(a->ts, width, a->size);
+                             symsize);
+    if (symsize)
+        freezing_hint(a->ts, symsize, a->size);
     return array_resize(a->ts, source, a->size);
 }
 
@@ -402,8 +402,8 @@ static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
 VarId memory_copies_distance(ThreadState *ts, VarId target)
 {
     const Var *v = var_get(target);
-    const Width width = freezing_stride(ts, target);
-    return array_number(ts, v->device, expand_stride(v), width);
+    const SymSize symsize = freezing_stride(ts, target);
+    return array_number(ts, v->device, expand_stride(v), symsize);
 }
 
 /* worker * distance / n */
@@ -860,13 +860,14 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
 {
     Access a = { .ts = ts, .function = access_functions[CHECK_KAHAN],
                  .kind = CHECK_KAHAN };
-    Width width;
+    SymSize symsize;
     if (state_flag(ts, JitFlagDeterministic))
         return error_set(JIT_ERROR_UNSUPPORTED,
                          "%s: additions of several lanes to one entry have no fixed "
                          "order, as JitFlag.Deterministic asks for", a.function);
     TRY(check_kahan(&a, (const VarId *[]){ sums, errors }, value), false);
-    TRY(freezing_like(ts, *sums, &width) && freezing_keeps(ts, *errors, width), false);
+    TRY(freezing_like(ts, *sums, &symsize) && freezing_keeps(ts, *errors, symsize),
+        false);
     TRY(access_check_index(&a, index) && access_check_mask(&a, mask), false);
     TRY(access_check_sizes(&a, index, mask, &value, 1), false);
     /* All that may evaluate comes before the first effect, whose result cannot be used

@@ -49,11 +49,11 @@ static bool check_axis(ThreadState *ts, VarId id, const ReductionAxis *axis,
 static bool check_blocks(ThreadState *ts, ReduceOp op, VarId id,
                          const ReductionAxis *axis, const char *function)
 {
-    Width all = axis->widths[0];
+    SymSize all = axis->symsizes[0];
     if (axis->stride != 1)
         TRY(check_axis(ts, id, axis, function), false);
     return check_reduction(ts, id, op, axis->extent * axis->stride, function) &&
-           (axis->stride == 1 || freezing_times(ts, axis->widths[1], &all)) &&
+           (axis->stride == 1 || freezing_times(ts, axis->symsizes[1], &all)) &&
            freezing_divides(ts, id, all);
 }
 
@@ -68,7 +68,7 @@ static VarId give_buffer(ThreadState *ts, VarId like, uint32_t size, Buffer *ent
 }
 
 /* What a command writes that combines entries of blocks. */
-static VarId block_result(ThreadState *ts, Command *c, VarId id, Width block,
+static VarId block_result(ThreadState *ts, Command *c, VarId id, SymSize block,
                           VarType type, uint32_t size)
 {
     if (!freezing_command_block(ts, id, block)) {
@@ -137,10 +137,10 @@ static VarId wait_with_others(ThreadState *ts, VarId id)
     return 0;
 }
 
-/* 'widths' say which sizes of what is recorded block and stride are. */
-static VarId reduce_later(ThreadState *ts, Var *fold, const Width *widths)
+/* 'symsizes': block and stride, while a function is recorded. */
+static VarId reduce_later(ThreadState *ts, Var *fold, const SymSize *symsizes)
 {
-    freezing_fold(ts, fold, widths);
+    freezing_fold(ts, fold, symsizes);
     return wait_with_others(ts, fold->value.literal
                                     ? node_new(ts, fold)
                                     : node_operation(ts, fold->head, var_lanes(fold),
@@ -155,11 +155,11 @@ static VarId axis_result(ThreadState *ts, Command *c, VarId id,
     c->reduce.type = type;
     c->reduce.block = axis->extent;
     c->reduce.stride = axis->stride;
-    if (!freezing_command_block(ts, id, axis->widths[0])) {
+    if (!freezing_command_block(ts, id, axis->symsizes[0])) {
         command_free(c);
         return 0;
     }
-    freezing_stride_extent(ts, 1, axis->widths[1]);
+    freezing_stride_extent(ts, 1, axis->symsizes[1]);
     return work_result(ts, c, type, size);
 }
 
@@ -189,14 +189,14 @@ VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, const ReductionAxis
     TRY(!done, done);
     Var fold = fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block,
                            (uint32_t) axis->stride);
-    return may_wait(ts, &fold) ? reduce_later(ts, &fold, axis->widths)
+    return may_wait(ts, &fold) ? reduce_later(ts, &fold, axis->symsizes)
                                : reduce_stored(ts, op, id, axis);
 }
 
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                       Width width, const char *function)
+                       SymSize symsize, const char *function)
 {
-    return reduction_axis(ts, op, id, &(ReductionAxis){ block, 1, { width, 0 } },
+    return reduction_axis(ts, op, id, &(ReductionAxis){ block, 1, { symsize, 0 } },
                           function);
 }
 
@@ -243,7 +243,7 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
     TRY(!done, done);
     Var fold = fold_reduce(OP_DOT, ReduceOpIdentity, both, 2, size, 1);
     if (may_wait(ts, &fold))
-        return reduce_later(ts, &fold, (const Width[]){ FREEZING_LANES, 0 });
+        return reduce_later(ts, &fold, (const SymSize[]){ FREEZING_LANES, 0 });
     uint32_t size_a = var_lanes_of(a), size_b = var_lanes_of(b);
     size_t entry = type_info[type].size;
     Command *c = work_command(ts, COMMAND_DOT, size, both, 2, &entry, 1, 0);
@@ -270,7 +270,7 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
                                        (reverse ? PREFIX_REVERSE : 0u),
                            (uint32_t) axis->extent);
     if (axis->stride == 1 && var_get(id)->op != OP_EVALUATED && may_wait(ts, &fold))
-        return reduce_later(ts, &fold, axis->widths);
+        return reduce_later(ts, &fold, axis->symsizes);
     size_t bytes = (size_t) size * type_info[type].size;
     Command *c = work_command(ts, COMMAND_PREFIX, size, &id, 1, &bytes, 1, 0);
     TRY(c, 0);
@@ -280,7 +280,7 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
     return axis_result(ts, c, id, axis, size);
 }
 
-VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,
+VarId reduction_sort(ThreadState *ts, VarId id, size_t block, SymSize symsize,
                      bool descending, bool positions)
 {
     const char *function = positions ? "jit_var_argsort()" : "jit_var_sort()";
@@ -299,7 +299,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,
                                  "%s: the block size is %zu, expected 0 or a divisor "
                                  "of the size %u",
                                  function, block, node_number(ts, id));
-    TRY(freezing_divides(ts, id, width), 0);
+    TRY(freezing_divides(ts, id, symsize), 0);
     if (block == 1 || v->op == OP_LITERAL) { /* sorted already */
         if (positions)
             return array_counter(ts, device, size);
@@ -313,7 +313,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,
     c->sort.block = block;
     c->sort.descending = descending;
     c->sort.positions = positions;
-    return block_result(ts, c, id, width, result_type, size);
+    return block_result(ts, c, id, symsize, result_type, size);
 }
 
 bool reduction_count(ThreadState *ts, Command *c, uint32_t slot, uint32_t *count,

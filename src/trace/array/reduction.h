@@ -6,32 +6,32 @@
 #ifndef TRACE_ARRAY_REDUCTION_H
 #define TRACE_ARRAY_REDUCTION_H
 
-#include "recording/width.h"
+#include "recording/symsize.h"
 #include "trace/graph/node.h"
 
-/** An axis of (any, extent, stride) entries; 'widths': these two as sizes, while a
+/** An axis of (any, extent, stride) entries; 'symsizes': these two as sizes, while a
  *  function is recorded. */
 typedef struct ReductionAxis {
     size_t extent, stride;
-    Width widths[2];
+    SymSize symsizes[2];
 } ReductionAxis;
 
 VarId reduction_all(ThreadState *ts, VarId id);
 VarId reduction_any(ThreadState *ts, VarId id);
-/** 'width' is the block as a size, while a function is recorded
+/** 'symsize' is the block as a size, while a function is recorded
  *  (freezing_take_number()); FREEZING_LANES: it is all there are. */
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                       Width width, const char *function);
+                       SymSize symsize, const char *function);
 VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, const ReductionAxis *axis,
                      const char *function);
 VarId reduction_dot(ThreadState *ts, VarId a, VarId b);
-/** The width of the extent may be FREEZING_LANES, as above. */
+/** The symbolic size of the extent may be FREEZING_LANES, as above. */
 VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
                        const ReductionAxis *axis, bool exclusive, bool reverse,
                        const char *function);
 /** Sort blocks of 'block' entries (0: all); the entries or, with 'positions', where
  *  they stood. */
-VarId reduction_sort(ThreadState *ts, VarId id, size_t block, Width width,
+VarId reduction_sort(ThreadState *ts, VarId id, size_t block, SymSize symsize,
                      bool descending, bool positions);
 /** 'spare' references to the mask are of somebody who does not need its entries. */
 VarId reduction_compress(ThreadState *ts, VarId mask, uint32_t spare,

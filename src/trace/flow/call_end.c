@@ -255,8 +255,8 @@ static bool common_output(const Ending *e, uint32_t k, VarId *common)
         like = id;
         value = own;
     }
-    Width width;
-    TRY(freezing_like(e->ts, like, &width), false);
+    SymSize symsize;
+    TRY(freezing_like(e->ts, like, &symsize), false);
     if (value.array)
         var_inc(*common = value.array);
     else
@@ -264,7 +264,7 @@ static bool common_output(const Ending *e, uint32_t k, VarId *common)
                                 node_literal(e->ts, call->body.device,
                                              (VarType) var_get(like)->type, value.bits,
                                              var_lanes_of(like)),
-                                width);
+                                symsize);
     return *common != 0;
 }
 

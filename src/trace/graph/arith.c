@@ -240,7 +240,7 @@ static __attribute__((noinline)) void read_all(ThreadState *ts, uint32_t count,
 /* Most operations: existing, ordinary operands of one type. Where no literal matters
  * and no two operands are the same, neither folding nor an identity can apply. All
  * stays in registers on that way, since arguments written to memory in halves and read
- * back in one piece would stall the CPU. 0: take the long way. 'arity' is a
+ * back in one piece would stall the CPU. 0: take the slow path. 'arity' is a
  * constant. */
 static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
                                                          uint32_t arity, VarId a,
