@@ -69,7 +69,7 @@ def camera(angle: float, height: float) -> tuple[Array3f, Array3f]:
 def look(field: Field, o: Array3f, d: Array3f, shift: Float, count: int) -> Array3f:
     """The colors that rays see: a sum over samples, from front to back.
 
-    The samples of a ray are lanes, one behind the other; ``shift`` says where between
+    The samples of a ray are lanes, one after the other; ``shift`` says where between
     the ends of its part of the ray each of them is.
     """
     near, far = 0.6, 1.9

@@ -62,7 +62,7 @@ extern "C" {
  *
  * Launches that print (jit_var_print()) or check something (debug mode) do so each
  * time; the callback is told that there will be no more when the recording is released.
- * Where a size is read behind a launch that prints, the function cannot be repeated: if
+ * Where a size is read after a launch that prints, the function cannot be repeated: if
  * the recording does not fit, the same would be printed twice. */
 
 /** A function that was recorded. It does not change: any threads may repeat it at the

@@ -221,7 +221,7 @@ class Generator:
         if dr.width(counter) != 1:
             raise RuntimeError(
                 "drjit.random.Generator: it has a counter for each of "
-                f"{dr.width(counter)} lanes, behind a loop, and gives no numbers that "
+                f"{dr.width(counter)} lanes, after a loop, and gives no numbers that "
                 "are none of Dr.Jit's traced types"
             )
         return int(counter[0])

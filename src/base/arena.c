@@ -18,7 +18,7 @@ enum { FIRST = 8192 - 64 }; /* bytes of blocks; with the C library's own: two pa
 
 struct ArenaChunk {
     _Alignas(ARENA_ALIGNMENT) ArenaChunk *before;
-    size_t size; /* of the blocks behind it */
+    size_t size; /* of the blocks after it */
 };
 
 /* One of FIRST bytes. Exchanged in acquire and release order: who takes it finds what

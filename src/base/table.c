@@ -1,5 +1,5 @@
 /*
- * table.c -- a few entries one behind the other; more by open addressing, with linear
+ * table.c -- a few entries one after the other; more by open addressing, with linear
  * probing
  *
  * While there are no more than FEW, a search looks at all of them. Then an entry lives

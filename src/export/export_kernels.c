@@ -36,7 +36,7 @@ static void put_symbol(const ExportPlan *p, Text *out, const char *kind,
               p->name, kind, number);
 }
 
-/* Loads of whole vectors may go on behind the end. */
+/* Loads of whole vectors may go on past the end. */
 static void put_constant(const ExportPlan *p, Text *out, const char *kind,
                          uint32_t number, const void *data, size_t size)
 {

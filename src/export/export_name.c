@@ -119,7 +119,7 @@ static size_t decode(const char *text, uint32_t *out)
     return c >= least[count] && c <= 0x10ffff ? count : 0;
 }
 
-/* Would it be part of "*""/", "/""*" or a trigraph behind the character before? */
+/* Would it be part of "*""/", "/""*" or a trigraph after the character before? */
 static bool joins(char before, char c)
 {
     return (before == '*' && c == '/') || (before == '/' && c == '*') ||

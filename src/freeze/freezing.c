@@ -106,7 +106,7 @@ static bool meet(Sizing *s, SymSize symsize)
     return true;
 }
 
-/* A variable that others are not looked for behind. */
+/* A variable that others are not looked for after. */
 static bool meet_leaf(Sizing *s, VarId id)
 {
     const Var *v = var_get(id);
@@ -131,7 +131,7 @@ static bool visit(Sizing *s, VarId id)
         freezing_loop_is_over(s->ts, v->scope))
         recorder_refuse(&s->ts->freezing->recorder, "what the body of an evaluated "
                         "loop leaves uncomputed in an object that is not a state is "
-                        "used behind the loop");
+                        "used after the loop");
     if (v->op == OP_POINTER && !v->dep[0]) {
         recorder_refuse(&s->ts->freezing->recorder, "an address is used");
     } else if (v->op == OP_POINTER) {

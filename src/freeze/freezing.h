@@ -94,7 +94,7 @@ typedef struct Frozen {
     FrozenDomain *domains;
     uint32_t domain_count;
     _Atomic uint32_t broken; /* the guard that did not hold the last time, + 1; or a
-                                content, counted on behind the guards */
+                                content, counted on after the guards */
 } Frozen;
 
 /* ---- the whole */

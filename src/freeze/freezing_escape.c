@@ -19,7 +19,7 @@ static void add_own(Holders *h, const Freezing *f)
     holders_add_all(h, f->foreign.ids, f->foreign.count);
 }
 
-/* The next variable behind this one that the recording has made; 0: there is none. */
+/* The next variable after this one that the recording has made; 0: there is none. */
 static VarId next_made(const Freezing *f, VarId id)
 {
     while (++id < var_table.end)

@@ -78,5 +78,5 @@ bool freezing_refuse_foreign(const Freezing *f)
                  others == 1 ? "" : "s");
     return error_set(JIT_ERROR_UNSUPPORTED, "jit_freeze_stop(): what was recorded "
                      "cannot be repeated: it uses an array that existed before and is "
-                     "none of its inputs (%s)%s", first, more);
+                     "not one of its inputs (%s)%s", first, more);
 }

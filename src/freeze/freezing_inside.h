@@ -66,7 +66,7 @@ SymSize freezing_foreign_symsize(ThreadState *ts, VarId id);
 /** Why what has read others' variables cannot be repeated: an error, false. */
 bool freezing_refuse_foreign(const Freezing *f);
 
-/** Whether the recording fits is seen here, at the latest. Giving up behind a launch
+/** Whether the recording fits is seen here, at the latest. Giving up after a launch
  *  that prints, the same would be printed twice. */
 void freezing_note_decision(ThreadState *ts);
 

@@ -6,7 +6,7 @@
  * part of the kernels. What is done with them is noted by recording/recorder_loop.c.
  *
  * What an iteration traces and leaves unevaluated in an object that is not a state is
- * part of a kernel behind the loop, as often as the loop went round this time. Scopes
+ * part of a kernel after the loop, as often as the loop went round this time. Scopes
  * tell: the recording is refused then. (Literals have none.)
  */
 #include "base/alloc.h"

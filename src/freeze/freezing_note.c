@@ -88,7 +88,7 @@ void freezing_note_decision(ThreadState *ts)
 {
     if (ts->freezing->prints)
         freezing_refuse(ts,
-                        "what a kernel has computed is read behind one that prints");
+                        "what a kernel has computed is read after one that prints");
 }
 
 bool freezing_may_read(const ThreadState *ts, const char *function)

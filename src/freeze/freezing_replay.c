@@ -254,7 +254,7 @@ static bool make_outputs(const Repeat *p, VarId *outputs)
 
 /* -------------------------------------------------------------------- whole */
 
-/* The memory of an input, or of a copy where it must not be read behind its end. The
+/* The memory of an input, or of a copy where it must not be read past its end. The
  * lock may be released. False: error recorded. */
 static bool take_input(Repeat *p, uint32_t k, Buffer **buffer)
 {

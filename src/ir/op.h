@@ -88,7 +88,7 @@ typedef enum AuxKind {
 enum {
     MATVEC_RESULTS = 0xffff,     /* mask: how many there are */
     MATVEC_TRANSPOSED = 1 << 16, /* the matrix has a row for each entry of the vector */
-    MATVEC_ADDS = 1 << 17,       /* operands behind the vector: what is added */
+    MATVEC_ADDS = 1 << 17,       /* operands after the vector: what is added */
     OUTER_ROWS = 18,             /* bits below: see AUX_REDUCTION, and expand.h */
     MATRIX_MOST = 1 << 13        /* most rows, most columns */
 };

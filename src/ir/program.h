@@ -232,7 +232,7 @@ void program_clear(Program *program);
 /** Is this Program well-formed (types, positions, slots, flags, nesting), with all its
  *  callables? Records what is wrong. */
 bool program_verify(const Program *program);
-/** Readable text, one instruction a line, bodies indented, callables behind. */
+/** Readable text, one instruction a line, bodies indented, callables after. */
 void program_write(const Program *program, Text *out);
 /** The line of one instruction. */
 void program_write_inst(const Program *program, uint32_t at, Text *out);

@@ -416,7 +416,7 @@ static bool check_state(const Verifier *v, uint32_t at, const Inst *inst)
 {
     const Region *region = v->depth ? &v->p->regions[v->stack[v->depth - 1]] : NULL;
     if (!region || region->kind != REGION_LOOP || at != region->begin + 1 + inst->aux)
-        return fault(at, inst, "state %u stands behind the loop's begin", inst->aux);
+        return fault(at, inst, "state %u stands after the loop's begin", inst->aux);
     const Inst *begin = &v->p->insts[region->begin];
     if (inst->aux + 1 >= begin->count)
         return fault(at, inst, "state %u of %u", inst->aux, begin->count - 1u);
@@ -433,7 +433,7 @@ static bool check_result(const Verifier *v, uint32_t at, const Inst *inst)
     while (end > 0 && p->insts[end].op == OP_RESULT)
         end--;
     if (p->insts[end].op != OP_END || inst->count)
-        return fault(at, inst, "stands behind the end of a region");
+        return fault(at, inst, "stands past the end of a region");
     const Region *region = &p->regions[p->insts[end].aux];
     if (inst->aux >= program_result_count(p, v->root, region))
         return fault(at, inst, "result %u of %u", inst->aux,

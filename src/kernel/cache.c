@@ -370,8 +370,8 @@ static Kernel *deliver(Order *order, bool *fresh)
     if (closed) {
         pthread_mutex_unlock(&lock);
         alloc_free(mine);
-        error_set(JIT_ERROR_STATE, "jit_eval(): no kernel is made any more, as the "
-                                   "process ends");
+        error_set(JIT_ERROR_STATE, "jit_eval(): no more kernels are made: the process "
+                                   "is ending");
         return NULL;
     }
     mine->key = order->key;

@@ -50,7 +50,7 @@ static inline const uint8_t *print_log_types(const PrintRecords *records,
     return records->types + records->begins[print];
 }
 
-/** What an area for launches of this Program begins with, for 'bytes' of records behind
+/** What an area for launches of this Program begins with, for 'bytes' of records after
  *  it; '*size' is that of the beginning. It is freed with alloc_free(). NULL: out of
  *  memory. */
 PrintArea *print_log_area(const Program *program, size_t bytes, size_t *size);

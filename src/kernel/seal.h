@@ -15,7 +15,7 @@ enum { SEAL_KEY_SIZE = 32, SEAL_CODE_SIZE = 32 };
 bool seal_load(void);
 /** Fill a new key. */
 void seal_new_key(uint8_t key[SEAL_KEY_SIZE]);
-/** Authentication code (BLAKE2b) of two pieces, one behind the other. */
+/** Authentication code (BLAKE2b) of two pieces, one after the other. */
 void seal_compute(const uint8_t key[SEAL_KEY_SIZE], const void *first,
                   size_t first_size, const void *second, size_t second_size,
                   uint8_t code[SEAL_CODE_SIZE]);

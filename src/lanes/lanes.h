@@ -41,7 +41,7 @@ typedef struct LaneFrame {
     CheckReport *reports;  /* NULL without checks */
     PrintLog *log;         /* NULL without prints */
     const void **values;   /* addresses of what is printed, or of vectors' entries */
-    /** For each callable, the step to go on with behind it. None calls itself, so each
+    /** For each callable, the step to go on with after it. None calls itself, so each
      *  has one at most. */
     const LaneStep **back;
     uint32_t lanes; /* 'count' rounded up */

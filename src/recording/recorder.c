@@ -237,7 +237,7 @@ static Extent result_of_launch(const Note *n, uint32_t slot)
             return blocks_of(n, 2 * i, entry);
         if (fold->op == FOLD_PREFIX)
             return (Extent) { n->f->size, entry };
-        SymSize one = constant(n->r, 1); /* the number comes behind the positions */
+        SymSize one = constant(n->r, 1); /* the number comes after the positions */
         return (Extent){ one ? symsize_make(&n->r->recording.symsizes, SYMSIZE_ADD,
                                             n->f->size, one)
                              : 0,
@@ -340,7 +340,7 @@ void recorder_refuse(Recorder *r, const char *why)
 }
 
 const char recorder_lost[] = "an array of one iteration of an evaluated loop is used "
-                             "behind the loop";
+                             "after the loop";
 
 /* Do all slots name arrays that can be had again? */
 static bool check_slots(const Note *n, bool known)
@@ -459,7 +459,7 @@ SymSize recorder_read(Recorder *r, const Buffer *buffer, SymSize place, uint32_t
     return symsize;
 }
 
-/* The entries behind those that were read before, as a loop over them does. */
+/* The entries after those that were read before, as a loop over them does. */
 static bool extend_content(Recording *out, const FrozenContent *content)
 {
     FrozenContent *last = out->contents + out->content_count;

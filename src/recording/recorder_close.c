@@ -3,7 +3,7 @@
  *
  * Its state has arrays of its own, which are those from before the first iteration, and
  * then those that the block has made. In the block, if it was repeated, they take the
- * places of the ones that were the state; behind the loop, the buffers of the final
+ * places of the ones that were the state; after the loop, the buffers of the final
  * state are they. No other array of the block is there any more.
  */
 #include <string.h>
@@ -29,7 +29,7 @@ static bool in_block(const Closing *c, uint32_t array)
 }
 
 /* An array that is a state of the loop: those of equal ones are one. A state that was
- * no array, and is one now, is none behind the loop. */
+ * no array, and is one now, is none after the loop. */
 static uint32_t state_array(Closing *c, uint32_t before, uint32_t behind)
 {
     Recording *out = &c->r->recording;
@@ -62,7 +62,7 @@ static void keep_for_loop(const Closing *c)
     out->arrays[c->loop.again].last = UINT32_MAX;
 }
 
-/* Is an array what a state is before the block, but not behind it? */
+/* Is an array what a state is before the block, but not after it? */
 static bool is_initial(const Closing *c, uint32_t array)
 {
     for (uint32_t i = 0; i < c->r->loop->states; ++i)
@@ -91,7 +91,7 @@ static bool is_fresh(const Closing *c)
     return true;
 }
 
-/* Buffers of single iterations are not arrays of the recording behind the loop, but for
+/* Buffers of single iterations are not arrays of the recording after the loop, but for
  * the final state, which may be that from before the block. */
 static bool rename_buffers(const Closing *c)
 {

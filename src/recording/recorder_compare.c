@@ -10,7 +10,7 @@
  *
  * Loops within stand in the same places. One may go round more often in the one
  * iteration than in the other: what its block does is compared as far as both have it,
- * and behind it the state is what it was before, where there was no iteration at all.
+ * and after it the state is what it was before, where there was no iteration at all.
  */
 #include <stddef.h>
 #include <string.h>
@@ -415,7 +415,7 @@ static bool same_loop(Pair *pair)
 
 /* -------------------------------------------------------------------- whole */
 
-/* The state before and behind both. */
+/* The state before and after both. */
 static bool same_state(const Pair *pair, uint32_t i)
 {
     const Test *p0 = pair->p->before, *p1 = pair->p->behind;

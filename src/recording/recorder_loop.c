@@ -10,13 +10,13 @@
  * block. Those of each later one are compared with it (recorder_compare.c) and dropped
  * if they are equal. When the loop ends, the block becomes a FrozenLoop, whose state
  * has arrays of its own: they are the initial ones at first, those that the block has
- * made behind each iteration, and the final ones in the end. How a program goes on from
+ * made after each iteration, and the final ones in the end. How a program goes on from
  * a state depends on what the state consists of, which was the same before all of these
  * iterations, and on nothing else that is not in the recording's key. So any number of
  * iterations is as those that were seen.
  *
  * Where the first ones are different (an array is written for the first time, and
- * copied before; a state has one entry, and many behind the first iteration), they stay
+ * copied before; a state has one entry, and many after the first iteration), they stay
  * what they are, and that they take place is a condition (FrozenContent). If one is
  * different after two that were equal, or if there are too many different ones, the
  * recording is refused. That a loop had one iteration, or none, is a condition, too:
@@ -29,7 +29,7 @@
  * as all that they have is explained by one of them, the most complete one. What it was
  * seen with is what it may do: a loop that was never met without an iteration is
  * refused without one. Inner iterations that are different are such single ones, which
- * contain what comes behind them:
+ * contain what comes after them:
  *
  *     if (test 0) { iteration 1; while (test 1) { block } }
  */
@@ -150,7 +150,7 @@ static bool is_block(const Recorder *r)
     return true;
 }
 
-/* The block stays what it is, and the loop goes on behind it. */
+/* The block stays what it is, and the loop goes on after it. */
 static void peel(Recorder *r)
 {
     RecorderLoop *l = r->loop;
@@ -162,7 +162,7 @@ static void peel(Recorder *r)
     l->has_block = false;
 }
 
-/* An iteration that was peeled off, with all that comes behind it: there is none of
+/* An iteration that was peeled off, with all that comes after it: there is none of
  * this if it does not take place. */
 static bool close_peel(Recorder *r, const Test *start, const LoopValue *values)
 {
@@ -285,7 +285,7 @@ static bool match(Recorder *r, bool *same)
     return true;
 }
 
-/* Another iteration behind the block: the same again, or the block is this one. */
+/* Another iteration after the block: the same again, or the block is this one. */
 static bool add_iteration(Recorder *r)
 {
     RecorderLoop *l = r->loop;

@@ -161,7 +161,7 @@ static void write_contents(const Recording *r, Text *out)
     for (uint32_t i = 0; i < r->content_count; ++i) {
         text_put(out, "    ");
         write_content(r, &r->contents[i], out);
-        text_putf(out, " behind command %u\n", r->contents[i].behind);
+        text_putf(out, " after command %u\n", r->contents[i].behind);
     }
 }
 

@@ -94,12 +94,12 @@ typedef struct FrozenContent {
 /** What a loop hands from one iteration to the next: arrays. */
 typedef struct FrozenState {
     uint32_t initial; /* what it is before the first one, */
-    uint32_t array;   /* in the block and behind the loop, */
+    uint32_t array;   /* in the block and after the loop, */
     uint32_t next;    /* and what the block makes of it */
 } FrozenState;
 
 /** A block of commands that is run as often as the host reads so. What it makes is
- *  given up behind each iteration, but for what becomes the state. */
+ *  given up after each iteration, but for what becomes the state. */
 typedef struct FrozenLoop {
     uint32_t first, end;    /* its commands, those of loops in it among them */
     uint32_t inner;         /* this many loops in it, and in these, follow it */
@@ -186,7 +186,7 @@ void recorder_refuse(Recorder *r, const char *why);
 /** A number of 32 bits that the latest command has written to a place in a buffer, and
  *  that the host has read. 0: out of memory. */
 SymSize recorder_read(Recorder *r, const Buffer *buffer, SymSize place, uint32_t value);
-/** The host has read these bytes of a buffer, behind all commands so far, and they
+/** The host has read these bytes of a buffer, after all commands so far, and they
  *  decide how it goes on. */
 void recorder_content(Recorder *r, const Buffer *buffer, size_t offset,
                       const void *data, size_t bytes);
@@ -267,7 +267,7 @@ bool recording_enters(const Recording *r, uint32_t loop, uint32_t inside,
 bool recording_leaves(const Recording *r, uint32_t inside, uint32_t command);
 /** What it consists of, for people. */
 void recording_write(const Recording *r, Text *out);
-/** What the host has read, for people: of a content "i0[3]" or "a1[0:4]"; behind the
+/** What the host has read, for people: of a content "i0[3]" or "a1[0:4]"; after the
  *  contents, the numbers of iterations of loops. */
 void recording_write_decision(const Recording *r, uint32_t decision, Text *out);
 /** Release what a command has. */

@@ -56,7 +56,7 @@ static void bind_fold(const Recording *r, const FrozenCommand *f, const Fold *fo
             need(&uses[fold->source[i]].lane, size);
     if (fold->op == FOLD_PREFIX)
         need(&target->lane, size);
-    if (fold->op == FOLD_COMPRESS) { /* the number comes behind the positions */
+    if (fold->op == FOLD_COMPRESS) { /* the number comes after the positions */
         need(&target->lane, sizeof(uint32_t));
         need(&target->once, sizeof(uint32_t));
     }

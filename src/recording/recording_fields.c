@@ -126,7 +126,7 @@ _Static_assert(sizeof recording_lists / sizeof *recording_lists == RECORDING_LIS
                "a list has no row");
 _Static_assert(sizeof(Recording) == 240, "what has been added is to be saved, too");
 
-/* Parameters: behind those of each kind, a row without a size. */
+/* Parameters: after those of each kind, a row without a size. */
 #define NONE
 #define BELOW(member, most) FIELD(Command, member, OF_ENUM + (most)),
 #define BITS(member) FIELD(Command, member, OF_NUMBERS),

@@ -38,7 +38,7 @@ uint64_t *recording_extent(Command *c, uint32_t number)
         first = (char *) c + command_info[c->kind].sizes[number];
     else if (number < GEMM_EXTENTS)
         first += number * sizeof(size_t);
-    else /* of the axes, behind the shape */
+    else /* of the axes, after the shape */
         first += sizeof(GemmShape) + (number - GEMM_EXTENTS) * sizeof(size_t);
     return (uint64_t *) (void *) first;
 }

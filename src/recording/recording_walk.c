@@ -146,7 +146,7 @@ static Replay check_content(const Walk *w, uint32_t k)
     return result;
 }
 
-/* What is read behind the commands so far. */
+/* What is read after the commands so far. */
 static Replay read_all(Walk *w)
 {
     const Recording *r = w->recording;
@@ -188,7 +188,7 @@ static Replay read_byte(const Walk *w, uint32_t array, bool *set)
     return REPLAY_DONE;
 }
 
-/* On behind a loop, and those in it. */
+/* On after a loop, and those in it. */
 static Replay leave_loop(Walk *w, uint32_t loop)
 {
     const FrozenLoop *left = &w->recording->loops[loop];
@@ -237,7 +237,7 @@ static void advance(const Walk *w, const FrozenLoop *loop)
             drop(w, i);
 }
 
-/* The block has been run: once more, or on behind it. */
+/* The block has been run: once more, or on after it. */
 static Replay end_iteration(Walk *w)
 {
     const uint32_t number = w->inside;
@@ -287,7 +287,7 @@ static bool hold(Walk *w, uint32_t command)
     return true;
 }
 
-/* A command, and what is read behind it. Arrays are given up before the stream goes on,
+/* A command, and what is read after it. Arrays are given up before the stream goes on,
  * since the device looks for those that nobody else needs. */
 static Replay step(Walk *w)
 {

@@ -2,7 +2,7 @@
  * recording_walk.h -- the commands of a recording, done again one after the other
  *
  * Arrays that commands make are taken before the first command that uses them and given
- * up behind the last one, so that as much memory is in use as there was at most when it
+ * up after the last one, so that as much memory is in use as there was at most when it
  * was recorded. In between the host reads what it has read then: numbers that are
  * sizes, contents that have to be the same, whether a loop goes on.
  *
@@ -33,7 +33,7 @@ typedef struct WalkCalls {
      *  guards. */
     Replay (*set_sizes)(void *who, uint32_t numbers);
     /** The host has read something else, which is why the recording does not fit: this
-     *  content, or, behind the contents, whether a loop goes on. */
+     *  content, or, after the contents, whether a loop goes on. */
     void (*differs)(void *who, uint32_t decision);
 } WalkCalls;
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-/* Terms, and guards, that are looked at one by one; 'known' has those behind them. */
+/* Terms, and guards, that are looked at one by one; 'known' has those after them. */
 enum { FEW = 8 };
 
 /* What makes two terms, or two guards, the same one. */
@@ -26,7 +26,7 @@ static bool same_term(const SizeTerm *x, const SizeTerm *y)
                                                         : x->a == y->a && x->b == y->b);
 }
 
-/* The number of a term behind the first few. UINT32_MAX: out of memory. */
+/* The number of a term after the first few. UINT32_MAX: out of memory. */
 static uint32_t number_of(SymSizes *w, const SizeTerm *term)
 {
     Key key;

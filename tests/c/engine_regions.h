@@ -4,7 +4,7 @@
  * A test builds a Program and says in C what it does to its arrays. Each Program runs
  * with several numbers of lanes, in one launch and in two, on the llvm engine, the
  * interpreter and both targets of the native engine, as far as they are there; arrays
- * are compared as a whole, so writes behind the last lane are noticed.
+ * are compared as a whole, so writes after the last lane are noticed.
  */
 #ifndef TESTS_ENGINE_REGIONS_H
 #define TESTS_ENGINE_REGIONS_H

@@ -15,7 +15,7 @@
  *               0: the host orders them), which have to name points that it knows; what
  *               has ended is reported late, streams by lot
  *     errors    the n-th command fails on demand and leaves garbage where it was to
- *               write; what was started behind it and reads that is performed in vain,
+ *               write; what was started after it and reads that is performed in vain,
  *               and does not say so
  *     code      is of a kind of its own (far_code.h), but for FAR_CPU_CODE
  *     workers   blocks of a launch run under changing worker numbers
@@ -58,7 +58,7 @@ typedef struct FarMemory {
     bool spoiled;       /* what was to be written here was not */
 } FarMemory;
 
-/* What the CPU's functions need for a job, and behind that: */
+/* What the CPU's functions need for a job, and after that: */
 enum { FAR_CPU_JOB = sizeof(CpuJob) + CPU_JOB_ROOM };
 typedef struct FarJob {
     void (*run)(CpuJob *job, uint32_t block, uint32_t worker);

@@ -73,7 +73,7 @@ static inline uint64_t any_value(VarType type)
                                : random_value(type);
 }
 
-/* Readable for one vector behind the end, as arrays of the library are. */
+/* Readable for one vector past the end, as arrays of the library are. */
 static inline void *new_array(VarType type, uint32_t which)
 {
     size_t bytes = (size_t) ENTRIES * type_info[type].size;

@@ -442,7 +442,7 @@ static void test_custom(void **unused)
 }
 
 /* What an operation has made and nobody has taken is not given to it next time: the
- * other output's tangent, and the gradient of the second input behind an error. */
+ * other output's tangent, and the gradient of the second input after an error. */
 static void test_custom_leftovers(void **unused)
 {
     (void) unused;
@@ -593,7 +593,7 @@ static void test_reached(void **unused)
     Tracked a = tracked(1, (double[]){ 3 }), b = tracked(1, (double[]){ 2 }),
             x = ad_var_mul(a, a), y = ad_var_mul(x, b), plain = ad_var_detach(y);
     OK(ad_reached(1, &y, 3, (uint64_t[]){ a, b, x }, found));
-    assert_true(!found[0] && found[1] && found[2]); /* a is behind x */
+    assert_true(!found[0] && found[1] && found[2]); /* a is after x */
     OK(ad_reached(1, &y, 2, (uint64_t[]){ a, b }, found));
     assert_true(found[0] && found[1]);
     OK(ad_reached(2, (uint64_t[]){ x, plain }, 3, (uint64_t[]){ a, b, plain }, found));

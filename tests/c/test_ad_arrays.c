@@ -117,7 +117,7 @@ static void test_memory(void **unused)
     FREE(x, indices);
 }
 
-/* What was read keeps its value, whatever is written behind it. */
+/* What was read keeps its value, whatever is written after it. */
 static void test_overwritten(void **unused)
 {
     (void) unused;

@@ -148,7 +148,7 @@ static void test_nested(void **unused)
     check_program("literal", literal, NULL, &lanes);
 }
 
-/* A scatter within a side, whose array is read behind it. */
+/* A scatter within a side, whose array is read after it. */
 static Tracked writing(const Tracked *x, const void *op)
 {
     uint32_t mask = below(x[0], 1), where = u32_array(5, (uint32_t[]){ 4, 1, 3, 1, 0 });

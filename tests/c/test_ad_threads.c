@@ -93,7 +93,7 @@ static void test_shared_parameter(void **unused)
 
 /* -------------------------------------------------------------- one graph for all */
 
-/* Whose gradient arrives where is left open; nothing is lost or used behind its end. */
+/* Whose gradient arrives where is left open; nothing is lost or used past its end. */
 static void *traverse_shared(void *payload)
 {
     const Task *t = payload;

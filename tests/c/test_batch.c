@@ -99,7 +99,7 @@ static void test_sizes(void **unused)
     DROP(by);
 }
 
-/* One that reads what another one writes is run behind it, and so is what follows. */
+/* One that reads what another one writes is run after it, and so is what follows. */
 static void test_fed(void **unused)
 {
     (void) unused;

@@ -442,7 +442,7 @@ static void test_generalise(void **state)
     assert_int_equal(cache_size(), 3);
 }
 
-/* Reports stay the last slot behind new ones. */
+/* Reports stay the last slot after new ones. */
 static void test_generalise_report(void **state)
 {
     (void) state;

@@ -269,7 +269,7 @@ static void *evaluate_kernels(void *first)
     return NULL;
 }
 
-/* However much is evaluated behind something that takes long, and dropped: what is in
+/* However much is evaluated after something that takes long, and dropped: what is in
  * use at the same time is bounded. */
 static void test_bytes_in_flight(void **unused)
 {

@@ -464,7 +464,7 @@ static void test_prefix_kernel(void **unused)
     DROP(lanes, one, x, target, zero, written);
 }
 
-/* An operand is written if somebody needs it behind the launch, and else not: what
+/* An operand is written if somebody needs it after the launch, and else not: what
  * else refers to it are roots, what these need, or writes. */
 static void test_spent(void **unused)
 {
@@ -509,7 +509,7 @@ static void test_spent(void **unused)
     }
 }
 
-/* What needs the result of a reduction comes in the kernel behind it. */
+/* What needs the result of a reduction comes in the kernel after it. */
 static void test_chains(void **unused)
 {
     (void) unused;

@@ -207,7 +207,7 @@ static void test_errors(void **unused)
     CHECK_ERROR(JIT_ERROR_STATE, "jit_var_read()", "frozen function");
     one = jit_var_add(in[2], other);
     assert_null(jit_freeze_stop(1, &one));
-    CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "none of its inputs", "uint32, 64 entries");
+    CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "not one of its inputs", "uint32, 64 entries");
     uint32_t expected = jit_var_add(in[2], other);
     compare(one, expected, "an array of others", 0, 64);
     jit_var_dec_ref(expected);
@@ -264,8 +264,8 @@ static void test_reads(void **unused)
                 DROP(twice, out);
             }
             const char *text = jit_freeze_str(recording);
-            assert_non_null(strstr(text, on_result ? "a1[3] behind command 1"
-                                                   : "i0[3] behind command 0"));
+            assert_non_null(strstr(text, on_result ? "a1[3] after command 1"
+                                                   : "i0[3] after command 0"));
             assert_int_equal(jit_freeze_replay(recording, 1, &in, &out),
                              cases[c].fits);
             if (cases[c].fits) {

@@ -64,7 +64,7 @@ static void check_use(size_t u, Form form)
     check_foreign(g, uses[u].name, (int) form);
     assert_null(jit_freeze_stop(1, &out));
     CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "jit_freeze_stop()", "cannot be repeated",
-                "uses an array that existed before and is none of its inputs");
+                "uses an array that existed before and is not one of its inputs");
     assert_int_equal(jit_freeze_foreign(0, NULL), 0);
     uint32_t expected = uses[u].use(again, in[0], in[2]);
     OK(expected);
@@ -184,7 +184,7 @@ static void test_pointers(void **unused)
                             same(in[2]));
         check_foreign(info_of, "pointer", with_array);
         assert_null(jit_freeze_stop(1, &out));
-        CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "none of its inputs", "pointer, 1 entry");
+        CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "not one of its inputs", "pointer, 1 entry");
         compare(out, in[2], "pointer", 0, SIZE);
         DROP(array, info_of, bits, zero, none, out);
         drop_all(in, INPUTS);

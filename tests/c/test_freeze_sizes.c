@@ -66,7 +66,7 @@ static uint32_t dotted(const uint32_t *in)
     return jit_var_reduce_dot(in[0], in[1]);
 }
 
-/* Both sums, one behind the other. */
+/* Both sums, one after the other. */
 static uint32_t compensated(const uint32_t *in)
 {
     uint32_t sums = jit_var_inc_ref(in[0]), errors = jit_var_inc_ref(in[1]);

@@ -12,7 +12,7 @@
 /* ---- loops */
 
 /* Per-lane trip counts, lanes that do not enter, and a sum that depends on a value from
- * outside, which nothing behind the loop uses. */
+ * outside, which nothing after the loop uses. */
 static void test_counting_loop(void **state)
 {
     (void) state;
@@ -216,7 +216,7 @@ static void test_nested_loops(void **state)
         inner = add(p, OP_RESULT, U32, 1, 0);
         if (!k)
             break;
-        /* Many values at once take whatever slots look free behind the inner loop. */
+        /* Many values at once take whatever slots look free after the inner loop. */
         uint32_t junk[8];
         for (uint32_t j = 0; j < 8; ++j)
             junk[j] = op2(p, OP_MUL, inner, u32(p, j + 11));

@@ -2,7 +2,7 @@
  * test_interrupt.c -- jit_interrupt() stops what runs, in time and without harm
  *
  * The loops would take seconds to minutes. Their result is an index that is far outside
- * of the array until the last iteration: code that went on behind a loop it has left
+ * of the array until the last iteration: code that went on after a loop it has left
  * would crash.
  */
 #include "test_util.h"
@@ -111,7 +111,7 @@ static uint32_t trace_call(uint32_t first, uint32_t index)
 
 typedef uint32_t (*Trace)(uint32_t first, uint32_t index);
 
-/* table[index] behind the loop, which begins with this number. */
+/* table[index] after the loop, which begins with this number. */
 static uint32_t trace_read(Trace trace, uint32_t table, uint32_t size, uint32_t number)
 {
     uint32_t first = fill_u32(size, number), index = fill_u32(size, OUTSIDE);

@@ -502,7 +502,7 @@ static uint32_t count_casts(const Program *p, VarType to)
     return count;
 }
 
-/* A value that has been widened before a region is widened already within it and behind
+/* A value that has been widened before a region is widened already within it and after
  * it; one that is first widened in a body is widened again in the next. */
 static void test_reuse(void **state)
 {

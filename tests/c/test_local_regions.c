@@ -180,7 +180,7 @@ static void test_captured(void **unused)
     DROP(bound, forty, fresh, captured, nothing, still);
 }
 
-/* The initial version is needed behind the loop. */
+/* The initial version is needed after the loop. */
 static void test_initial_version(void **unused)
 {
     (void) unused;

@@ -66,7 +66,7 @@ static uint32_t add_step(const Case *c, uint32_t index)
     return add(c->p, OP_FMA, c->index_type, 0, 3, index, number(c, 3), number(c, 1));
 }
 
-/* One iteration, whose state is the index before and the entry behind it. */
+/* One iteration, whose state is the index before and the entry after it. */
 static void add_loop(Case *c, uint32_t index)
 {
     Program *p = c->p;
@@ -84,7 +84,7 @@ static void add_loop(Case *c, uint32_t index)
     add_result(c, add(p, OP_RESULT, c->type, 2, 0), LOOPED);
 }
 
-/* Of odd indices the entry behind them, of others their own. */
+/* Of odd indices the entry after them, of others their own. */
 static void add_conditional(Case *c, uint32_t index)
 {
     Program *p = c->p;
@@ -196,7 +196,7 @@ static void check_output(const Case *c, uint32_t k, const uint64_t *args,
     }
 }
 
-/* All bits of an index may be set; readable for one vector behind the end. */
+/* All bits of an index may be set; readable for one vector past the end. */
 static void *new_indices(VarType type)
 {
     void *array = alloc_aligned((ENTRIES + GUARD) * (size_t) type_info[type].size);

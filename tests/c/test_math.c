@@ -387,7 +387,7 @@ static void check_loop(const Row *row, VarType type, const void *a, const void *
     DROP(state[0], state[1], state[2]);
 }
 
-/* f(x) here, f(-x) there, f(x) before and behind: nothing may be shared that is not
+/* f(x) here, f(-x) there, f(x) before and after: nothing may be shared that is not
  * computed in all lanes. */
 static void check_cond(const Row *row, VarType type, const void *a, const void *b)
 {

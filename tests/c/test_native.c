@@ -71,7 +71,7 @@ static void test_many_masks(void **state)
 }
 
 /* Rotations by what is known to be less than 32, and by what is not; of which a shift
- * has another user; before and behind logic. */
+ * has another user; before and after logic. */
 static uint64_t expect_turns(uint32_t i)
 {
     uint32_t x = i * 0x9e3779b9u, t = x >> 27, u = i & 63, sum = 0;
@@ -416,7 +416,7 @@ static void test_local_arrays(void **state)
         uint32_t value = binary(OP_OR, U64, number(U64, (uint64_t) k << 40), wide);
         op(OP_LOCAL_WRITE, VarTypeVoid, 0, 4, array, value, index, all);
     }
-    /* behind the end: nothing happens */
+    /* past the end: nothing happens */
     op(OP_LOCAL_WRITE, VarTypeVoid, 0, 4, array, wide, number(U32, 10), all);
     for (uint32_t k = 0; k < 10; ++k) {
         uint32_t value = op(OP_LOCAL_READ, U64, 0, 3, array, number(U32, k), all);

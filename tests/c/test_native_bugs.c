@@ -35,7 +35,7 @@ static void test_call_of_nobody(void **state)
 }
 
 /* More states than registers, of several types, that change places within their type:
- * with 16 registers, one of two dozen had a wrong value behind such a loop. */
+ * with 16 registers, one of two dozen had a wrong value after such a loop. */
 enum { KINDS = 4, RING = 7, STEP = 3, COUNTERS = 1 };
 
 static const VarType kinds[KINDS] = { VarTypeFloat64, VarTypeInt32, VarTypeFloat16,

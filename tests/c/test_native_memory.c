@@ -69,7 +69,7 @@ static void check_local(VarType type, uint32_t entries, uint32_t variant)
     uint32_t last = program_add_literal(p, VarTypeUInt32, entries - 1);
     read_local(p, two, last, any_mask(p, true));
     read_local(p, two, local_index(p, ANY, entries), any_mask(p, true));
-    read_local(p, one, last, any_mask(p, true)); /* nobody wrote behind the end */
+    read_local(p, one, last, any_mask(p, true)); /* nobody wrote past the end */
     char what[80];
     snprintf(what, sizeof what, "local array of %u %s, variant %u", entries,
              type_info[type].short_name, variant);

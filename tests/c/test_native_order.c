@@ -372,7 +372,7 @@ static uint32_t add_index(Program *p, int32_t distance, uint32_t variant)
                           : lane;
 }
 
-/* Nothing can be read before and behind the entries, which masks keep lanes from. */
+/* Nothing can be read before and after the entries, which masks keep lanes from. */
 static void check_near(VarType type, int32_t distance, uint32_t mask, uint32_t variant)
 {
     const uint32_t size = type_info[type].size;

@@ -162,7 +162,7 @@ static uint64_t expect_uneven(uint32_t i)
 }
 
 /* Packets that go round together end with their own lanes; some lanes do not enter.
- * Those behind the last one would never leave. */
+ * Those after the last one would never leave. */
 static void test_uneven_loops(void **state)
 {
     (void) state;

@@ -484,7 +484,7 @@ static void test_far(void **state)
         }
 }
 
-/* Narrow entries that begin and end at any byte of a page with nothing behind it. */
+/* Narrow entries that begin and end at any byte of a page with nothing after it. */
 static void test_edges(void **state)
 {
     (void) state;

@@ -2,7 +2,7 @@
  * test_native_runs.c -- gathers and scatters whose index is a slice: runs of entries
  *
  * The native engine finds where the packet's entries are and loads or stores vectors
- * (native_runs.c, forms_runs.c). What lies before the first entry, or behind the last
+ * (native_runs.c, forms_runs.c). What lies before the first entry, or after the last
  * one, is a page that nobody may touch; all that a scatter does not write stays as it
  * was.
  */

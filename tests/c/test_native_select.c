@@ -4,7 +4,7 @@
  *
  * Every operation on every type is chosen by selects on either side, with masks that
  * comparisons make and others, next to what may be in its place: an operand, 0, other
- * literals, arrays, values that are computed before or behind. Listings say where there
+ * literals, arrays, values that are computed before or after. Listings say where there
  * is no select left.
  */
 #include "native_rows.h"
@@ -266,7 +266,7 @@ static void test_states(void **state)
     }
 }
 
-/* Operations before, inside of and behind a conditional. */
+/* Operations before, inside of and after a conditional. */
 static void test_conditional(void **state)
 {
     (void) state;

@@ -15,7 +15,7 @@ enum {
 #undef OP
 };
 
-/* The rows from NEG to HYPOT are the first JitOps; those behind SELECT are functions,
+/* The rows from NEG to HYPOT are the first JitOps; those after SELECT are functions,
  * which test_math.c looks at. */
 static const char *const all_rows[] = {
 #define OP(name, text, ...) text,

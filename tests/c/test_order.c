@@ -154,7 +154,7 @@ static void note_launches(void *other)
     }
 }
 
-/* It is called behind all that comes before, and before all that comes behind. */
+/* It is called after all that comes before, and before all that comes after. */
 static void test_host_functions(void **unused)
 {
     (void) unused;

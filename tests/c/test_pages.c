@@ -23,7 +23,7 @@
 enum {
     LEAST = 1 << 16,
     HUGE_PAGE = 1 << 21,
-    AFTER = 64, /* bytes behind an array that can be read */
+    AFTER = 64, /* bytes after an array that can be read */
     HELD = 100,
     STEPS = 4000
 };

@@ -235,7 +235,7 @@ static void check_columns(const Type *t, ReduceOp op, size_t size, size_t block,
         for (size_t i = 0; i < size / block; ++i)
             check_bits(t, out->address, i, value_bits(t, results[i]), "reduction", size,
                        block);
-        for (size_t i = 0; i < t->size; ++i) /* nothing is written behind the end */
+        for (size_t i = 0; i < t->size; ++i) /* nothing is written past the end */
             assert_int_equal(((uint8_t *) out->address)[size / block * t->size + i],
                              0xa5);
     }

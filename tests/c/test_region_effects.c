@@ -191,7 +191,7 @@ static void test_evaluated(void **unused)
     jit_var_dec_ref(shared_array);
 }
 
-/* Writes of one array before, in and behind a loop have the effect of their order. */
+/* Writes of one array before, in and after a loop have the effect of their order. */
 static void overwrite_step(uint32_t *state)
 {
     uint32_t value = with(jit_var_add, state[0], u32(100));
@@ -535,7 +535,7 @@ static void test_two_reductions(void **unused)
 }
 
 /* Two arrays, in an inner conditional and by packets; writes that are queued before and
- * behind the loop, to one of them in another way, keep their order. */
+ * after the loop, to one of them in another way, keep their order. */
 static void inner_add(uint32_t *v)
 {
     uint32_t one = u32(1), zero = u32(0);

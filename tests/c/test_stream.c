@@ -105,7 +105,7 @@ static void dependencies_between_streams(void **state)
     relay_of(8, true);
 }
 
-/* A link of another thread's stream behind one of a stream that is held. */
+/* A link of another thread's stream after one of a stream that is held. */
 typedef struct Follower {
     Buffer *from, *to;
     Stream *stream;

@@ -66,7 +66,7 @@ static void transfer_copies(void **state)
         assert_true(stream_sync_buffer(b));
         assert_memory_equal(to + 3, from + 5, size);
         assert_true(to[2] == 0 && to[size + 3] == 0);
-        /* Overlapping regions, ordered behind a fill. */
+        /* Overlapping regions, ordered after a fill. */
         submit_fill(b, 1, 1, 3);
         submit_copy(b, 3, b, 0, size);
         assert_true(stream_sync_buffer(b));

@@ -429,22 +429,22 @@ static const Row rows[] = {
 
     /* states, results, active lanes */
     { loop, { { 0, AUX, 6, 1 } },
-      "%6 = state: state 1 stands behind the loop's begin" },
+      "%6 = state: state 1 stands after the loop's begin" },
     { loop, { { 0, OP, 8, OP_STATE }, { 0, COUNT, 8, 0 } },
-      "%8 = state: state 0 stands behind the loop's begin" },
+      "%8 = state: state 0 stands after the loop's begin" },
     { loop, { { 0, COUNT, 5, 2 } }, "%7 = state: state 1 of 1" },
     { loop, { { 0, TYPE, 6, F32 } }, "%6 = state: state 0 is uint32" },
     { conditional, { { 0, OP, 7, OP_STATE }, { 0, TYPE, 7, U32 } },
-      "%7 = state: state 0 stands behind the loop's begin" },
+      "%7 = state: state 0 stands after the loop's begin" },
     { memory, { { 0, OP, 0, OP_STATE } },
-      "%0 = state: state 0 stands behind the loop's begin" },
+      "%0 = state: state 0 stands after the loop's begin" },
     { loop, { { 0, FLAGS, 6, INST_UNIFORM } }, "%6 = state: cannot be uniform" },
     { loop, { { 0, OP, 10, OP_RESULT } },
-      "%10 = result: stands behind the end of a region" },
+      "%10 = result: stands past the end of a region" },
     { memory, { { 0, OP, 0, OP_RESULT } },
-      "%0 = result: stands behind the end of a region" },
+      "%0 = result: stands past the end of a region" },
     { loop, { { 0, COUNT, 13, 1 } },
-      "%13 = result: stands behind the end of a region" },
+      "%13 = result: stands past the end of a region" },
     { loop, { { 0, AUX, 14, 2 } }, "%14 = result: result 2 of 2" },
     { loop, { { 0, AUX, 13, 1 }, { 0, TYPE, 13, F32 } },
       "%14 = result: results are not in order" },
@@ -597,7 +597,7 @@ static void test_unfinished(void **state)
     expect_fault(p, "%17 = end: region 0 is not the innermost one");
 }
 
-/* A call needs its END directly behind it. */
+/* A call needs its END directly after it. */
 static void test_call_body(void **state)
 {
     (void) state;

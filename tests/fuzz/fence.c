@@ -8,7 +8,7 @@
  *                                    %7 and %3, %6
  *                                    %8 gather %1, %2, %7
  *
- * The parameters that are new stand behind the others, but before that of reports,
+ * The parameters that are new stand after the others, but before that of reports,
  * which is the last one. A launch sets them from the addresses that it gets.
  */
 #include "fence.h"
@@ -29,7 +29,7 @@
 
 enum {
     FENCES = 256,         /* accesses by index, in one Program */
-    FARTHEST = 1 << 16,   /* bytes behind an address that are looked at */
+    FARTHEST = 1 << 16,   /* bytes after an address that are looked at */
     PATIENCE_MS = 50
 };
 

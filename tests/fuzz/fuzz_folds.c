@@ -361,7 +361,7 @@ static void step_forget(Run *r)
                                   below(r, 4) ? r->lanes : 1));
 }
 
-/* What comes next waits behind this, so that launches are begun together. */
+/* What comes next waits after this, so that launches are begun together. */
 static void keep_busy(Run *r)
 {
     enum { BUSY = 1 << 17 };

@@ -175,7 +175,7 @@ static size_t page_size(void)
     return (size_t) sysconf(_SC_PAGESIZE);
 }
 
-/* The entries lie at one end of the room; 'overrun' bytes behind them may be read. */
+/* The entries lie at one end of the room; 'overrun' bytes after them may be read. */
 static bool map_entries(Mapping *m, FuzzGuard guard, uint32_t bytes, uint32_t overrun,
                         uint32_t alignment)
 {

@@ -701,7 +701,7 @@ static void store_sinks(Maker *m)
     for (uint32_t at = 0; at < count && !m->failed; ++at) {
         const Inst *inst = &p->insts[at];
         if (inst->op == OP_REGION)
-            at = p->regions[inst->aux].end; /* its values are gone behind it */
+            at = p->regions[inst->aux].end; /* its values are gone after it */
         /* What an increment saw may depend on the order of lanes, packets have no
          * entry. */
         if (used[at] || inst->type == VarTypeVoid || inst->op == OP_SCATTER_INC ||

@@ -45,7 +45,7 @@ typedef struct RandomProgram {
     bool *fixed;         /* by instruction: not to be replaced */
     RandomArray *arrays; /* by slot */
     uint64_t bounds[RANDOM_CHECKS];
-    uint8_t printed[RANDOM_PRINTS][RANDOM_PRINTED]; /* VarType, 0 behind the last */
+    uint8_t printed[RANDOM_PRINTS][RANDOM_PRINTED]; /* VarType, 0 after the last */
     uint32_t fixed_capacity, array_capacity;
     uint32_t lanes;
     uint32_t split; /* a launch of lanes 0 ... split-1 comes first */

@@ -1,7 +1,7 @@
 /*
  * random_regions.c -- random loops, conditionals, calls, local arrays and prints
  *
- * A body starts with a copy of the scope around it, which is restored behind it, so its
+ * A body starts with a copy of the scope around it, which is restored after it, so its
  * values cannot be used outside. Loops count the iterations of each lane and end after
  * a few, ever fewer in loops within loops.
  */

@@ -33,7 +33,7 @@ typedef struct Body {
 typedef struct EngineCode {
     CpuCode cpu;
     Program *program;
-    Body *bodies; /* callables by their number, behind them the Program itself */
+    Body *bodies; /* callables by their number, after them the Program itself */
     uint32_t words;
 } EngineCode;
 
@@ -419,7 +419,7 @@ static void execute(const Lane *lane, const Frame *frame, uint32_t at)
     case OP_RESULT:
         *s.words = result_of(lane, frame, at);
         break;
-    case OP_STATE: /* state k stands k + 1 places behind its REGION */
+    case OP_STATE: /* state k stands k + 1 places after its REGION */
         *s.words = lane->memory[frame->body->places[at - inst->aux - 1] + inst->aux];
         break;
     case OP_LOCAL:
@@ -482,7 +482,7 @@ static Frame *enter_region(const Lane *lane, Frame *frame, const Step *s)
     return frame;
 }
 
-/* RETURN: behind the call, with its results. */
+/* RETURN: after the call, with its results. */
 static Frame *leave_call(const Lane *lane, const Frame *frame, const Step *s)
 {
     Frame *caller = frame->caller;

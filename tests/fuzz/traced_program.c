@@ -253,7 +253,7 @@ static uint32_t find_changed(const Trace *x, uint32_t begin, uint32_t end,
 
 /* --------------------------------------------------------------------- regions */
 
-/* STATEs or RESULTs from here on are these variables; the position behind them. */
+/* STATEs or RESULTs from here on are these variables; the position after them. */
 static uint32_t give(Trace *x, uint32_t at, Op op, const uint32_t *ids)
 {
     for (; at < x->p->inst_count && x->p->insts[at].op == op; ++at)

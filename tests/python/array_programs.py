@@ -272,7 +272,7 @@ class Program:
         self.body = [self.statement() for _ in range(self.random.randint(4, 9))]
 
     def text(self, eager: bool = False) -> str:
-        """``eager``: everything is evaluated behind each statement."""
+        """``eager``: everything is evaluated after each statement."""
         evaluate = f"\ndr.eval({NAMES})" * eager
         body = "\n".join(f"{statement}{evaluate}" for statement in self.body)
         return "\n".join(

@@ -1,7 +1,7 @@
 """Pages of documentation as programs: their blocks, and how those are run.
 
 A page is Markdown. A ``python`` block is run, and what it prints has to be what the
-``text`` block behind it says; a block without one has to print nothing. Blocks of a
+``text`` block after it says; a block without one has to print nothing. Blocks of a
 page run in their order and share names. If a block raises, the output ends with the
 line that Python would end its traceback with, so that a page can show errors.
 

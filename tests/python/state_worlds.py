@@ -328,7 +328,7 @@ class _Frozen:
 
 
 class _Kept(_Frozen):
-    """A frozen function that is saved and loaded behind each call."""
+    """A frozen function that is saved and loaded after each call."""
 
     def __init__(self, function: Any, options: dict[str, Any], path: str) -> None:
         super().__init__(function)
@@ -391,7 +391,7 @@ _SEERS: dict[type, Callable[[View, str, Any], None]] = {
 
 
 class World:
-    """A run of a program: what was observed behind each of its calls."""
+    """A run of a program: what was observed after each of its calls."""
 
     exports: Exports | None = None  # of the way 'exported'
 

@@ -1,7 +1,7 @@
 """Reverse traversals in bodies: what crosses the border of a construct waits.
 
 The gradient of a body's loss is compared with that of a program which adds the losses
-up in an array, and is differentiated behind the construct.
+up in an array, and is differentiated after the construct.
 """
 
 from __future__ import annotations
@@ -408,7 +408,7 @@ def test_an_exception_leaves_gradients_as_they_were() -> None:
     assert dr.all(x.grad == 7 + 2 * x * Float64(3, 2, 1))
 
 
-OUTSIDE = r"a\d+, which is from outside of the loop, conditional or call that is"
+OUTSIDE = r"a\d+, which lies outside the loop, conditional or call being recorded"
 
 
 def fails(message: str, body: Any) -> None:
@@ -424,7 +424,7 @@ def fails(message: str, body: Any) -> None:
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_gradients_stay_where_one_of_several_cannot_wait(which: int) -> None:
-    """Those of arrays that the inner loop adds to, also of the ones behind it."""
+    """Those of arrays that the inner loop adds to, also of the ones after it."""
     arrays = [Float64(1, 2), Float64(3, 4)]
     dr.enable_grad(arrays)
     for a in arrays:

@@ -253,7 +253,7 @@ def test_state_that_goes_round() -> None:
     check(program, total, "evaluated")
     x = Float64(START)
     dr.enable_grad(x)
-    with pytest.raises(RuntimeError, match="cannot wait for the end of it"):
+    with pytest.raises(RuntimeError, match="cannot wait until that is complete"):
         program(x * 2, "symbolic")
 
 

@@ -1,7 +1,7 @@
 """Bad input to functions of differentiation, and gradients that would be lost.
 
 A message names the function, what was found and what was expected; nothing has changed
-behind it.
+after it.
 """
 
 from __future__ import annotations

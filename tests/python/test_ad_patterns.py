@@ -237,7 +237,7 @@ def test_frozen_for_other_sizes() -> None:
 
 
 def test_traversal_in_a_body() -> None:
-    """What has waited for a result goes on behind the loop."""
+    """What has waited for a result goes on after the loop."""
     for mode in ("symbolic", "evaluated"):
         x, w = numbers(4, 1), numbers(20, 2)
         source = Float64(x)

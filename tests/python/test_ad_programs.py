@@ -415,7 +415,7 @@ FOUND = {
         dr.scatter_add(fresh, 2 * dr.tanh(a - b * p), place)
         """,
     # Forward derivatives of the gradient do not need those of the array.
-    "writes behind a return": """
+    "writes after a return": """
         while i < lane % 4:
             i += 1
             j = UInt(0)

@@ -63,7 +63,7 @@ def compare(found: Any, expected: list[Any], rtol: float = 1e-7) -> None:
 
 
 def march(density: Any, colour: Any, mode: str) -> Any:
-    """Along rays through a grid of eight cells: radiance behind 20 steps."""
+    """Along rays through a grid of eight cells: radiance after 20 steps."""
     start = dr.arange(Float64, LANES) / LANES
 
     def body(i: Any, radiance: Any, through: Any) -> Any:

@@ -86,7 +86,7 @@ def other_rows(x: Any, length: int) -> Any:
 
 
 def backwards(x: Any, length: int) -> Any:
-    """An array that is read from its end, behind one that writes it."""
+    """An array that is read from its end, after one that writes it."""
     y = x * 3
     total = dr.block_sum(y, length)
     dr.eval(y, total)
@@ -271,7 +271,7 @@ def test_blocks_of_two_lengths(length: int, size: int) -> None:
         y = dr.gather(UInt32, rows, row_of(size, length))
         for k in range(300):  # worth being shared, which the first one is not
             y, busy = (y + x) ^ k, (busy + 7) ^ k
-        dr.eval(busy)  # behind this, both wait
+        dr.eval(busy)  # after this, both wait
         dr.eval(rows, every, y)
         assert every[0] == int(total.sum())
         assert np.array_equal(np.array(y), expected)

@@ -441,7 +441,7 @@ def gradient_of_number(weight: Array) -> Any:
 
 
 def test_tracked_number_in_recorded_loop(threads: Callable[[int], None]) -> None:
-    """Its gradient is a sum over lanes, which is formed behind the loop."""
+    """Its gradient is a sum over lanes, which is formed after the loop."""
     weight = np.linspace(0.1, 0.9, 1000).astype(np.float32)
     rounds = sum(
         np.arange(k % 5, 7).sum() * weight[k].astype(float) for k in range(1000)

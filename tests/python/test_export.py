@@ -417,7 +417,7 @@ def test_room_and_overlap(small: Library) -> None:
 @needs_tools
 @pytest.mark.parametrize("n", [2, 15, 16, 33, 1000, 4097])
 def test_the_end_of_a_page(small: Library, n: int) -> None:
-    """Nothing is read behind an input that ends where a page does, nor written behind
+    """Nothing is read after an input that ends where a page does, nor written after
     an output."""
     arrays = columns(n)
     wanted = expected(arrays)

@@ -36,7 +36,7 @@ MAIN = """
 
 enum { PAGE = 4096, FAR = 1 << 26 };
 
-/* 'bytes' bytes at the end of a page, with nothing but forbidden ones behind it. */
+/* 'bytes' bytes at the end of a page, with nothing but forbidden ones after it. */
 static void *at_the_end(size_t bytes, const void *data)
 {
     char *memory = mmap(NULL, PAGE + FAR, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,

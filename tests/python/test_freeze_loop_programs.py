@@ -1,7 +1,7 @@
 """Random programs with evaluated loops as frozen functions: loops in each other, with
 numbers of iterations that depend on data, on loops around, and on the call. Bodies
 change several states, scatter to an array from outside, evaluate on the way, take sums
-of states, and use counters behind their loops.
+of states, and use counters after their loops.
 
 Each call has other inputs, of another size. What a frozen function gives has the bits
 of the function; so has what is saved and loaded.

@@ -230,7 +230,7 @@ def derivatives(x: Float, k: Float) -> Any:
 
 def of_one_entry(x: Float, k: Float) -> Any:
     """States have as many entries as without the decorator: the counter one, and the
-    sum as many as there are lanes, behind the first iteration."""
+    sum as many as there are lanes, after the first iteration."""
     y, s, same, i = loop(
         (x, Float(1), Float(2), UInt(1)),
         lambda y, s, same, i: i < 4,
@@ -335,7 +335,7 @@ def copies_within(x: Float, k: Float) -> Any:
 
 
 def undefined_within(x: Float, k: Float) -> Any:
-    """A state of the inner loop is undefined before it, and not used behind it."""
+    """A state of the inner loop is undefined before it, and not used after it."""
 
     def body(y: Float, i: UInt) -> Any:
         none = dr.empty(Float, dr.width(y))

@@ -126,7 +126,7 @@ def test_explained() -> None:
 
     f(ramp(5))
     text = f.explain()
-    assert "i0[1] behind command 1" in text and "a1[2] behind command 1" in text
+    assert "i0[1] after command 1" in text and "a1[2] after command 1" in text
     f(ramp(5, 2))
     assert "sizes, contents or flags do not fit" in f.explain()
     assert "not met the last time: a1[2]" in f.explain()

@@ -229,7 +229,7 @@ def test_prints_keep_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_prints_before_reads(capsys: pytest.CaptureFixture[str]) -> None:
-    """Giving up behind a launch that has printed, it would be printed twice."""
+    """Giving up after a launch that has printed, it would be printed twice."""
 
     @dr.freeze
     def f(x: Float) -> Float:
@@ -244,7 +244,7 @@ def test_prints_before_reads(capsys: pytest.CaptureFixture[str]) -> None:
         f(ramp(4))
         dr.sync_thread()
         assert capsys.readouterr().out == "lane [0]\n"
-    assert f.n_recordings == 0 and "behind one that prints" in f.explain()
+    assert f.n_recordings == 0 and "after one that prints" in f.explain()
 
 
 # ---------------------------------------------------------------------- assertions

@@ -18,7 +18,7 @@ SECONDS = 20  # a wait that is not interrupted takes longer, on any machine
 
 @pytest.fixture
 def handlers() -> Iterator[None]:
-    """The handler of SIGINT is what it was before, behind the test."""
+    """The handler of SIGINT is what it was before, after the test."""
     before = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, before)

@@ -238,7 +238,7 @@ def test_loops(mode: str, bound: int | None) -> None:
 @pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
 @pytest.mark.parametrize("shared", [False, True])
 def test_bias(mode: str, shared: bool) -> None:
-    """In a loop, in an array of its own or behind the matrix, in both directions."""
+    """In a loop, in an array of its own or after the matrix, in both directions."""
     b, steps = numbers(COLUMNS, seed=6) / 2, 2
     start = OFFSET + ROWS * COLUMNS if shared else 1
     w = Float64(np.concatenate([WEIGHTS[: OFFSET + ROWS * COLUMNS], b]))

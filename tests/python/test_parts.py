@@ -160,7 +160,7 @@ def test_entry_types(t: Any, order: Literal["C", "F"]) -> None:
 
 
 def test_what_is_written_later() -> None:
-    """Writes to the result come behind those that complete it."""
+    """Writes to the result come after those that complete it."""
     orders: list[Literal["C", "F"]] = ["C", "F"]
     for order in orders:
         x = dr.arange(Float, N)

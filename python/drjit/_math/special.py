@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Of W. J. Cody, "Rational Chebyshev Approximations for the Error Function", Mathematics
 # of Computation 23, 1969, as quotients P / Q, highest power first: erf(x) / x of x^2 up
 # to 0.46875; exp(x^2) erfc(x) up to 4; and (1 / sqrt(pi) - x exp(x^2) erfc(x)) x^2 of
-# 1 / x^2 behind it.
+# 1 / x^2 after it.
 _NEAR = (
     (1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2)
     + (3.77485237685302021e2, 3.20937758913846947e3),

@@ -66,7 +66,7 @@ class _Pass(NamedTuple):
     """Filtering one axis: what make_table() takes, and the place of the axis."""
 
     outer: int  # entries before the axis
-    inner: int  # and behind it
+    inner: int  # and after it
     key: tuple[Any, ...]
 
     def table(self, transposed: bool) -> Table:

@@ -1,7 +1,7 @@
 """Sorting along an axis, and binary search with a predicate.
 
 JIT arrays are sorted by the core in consecutive blocks; an axis that is not the last
-one changes places with those behind it first, and again afterwards. Arrays of
+one changes places with those after it first, and again afterwards. Arrays of
 ``drjit.scalar`` are sorted by Python. In both cases NaN counts as larger than
 everything else, -0 equals +0, and equal entries keep their order whether the direction
 is ascending or descending.

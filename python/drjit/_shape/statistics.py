@@ -536,7 +536,7 @@ def _median(value: Any, axes: tuple[int, ...]) -> Any:
     if not is_tensor(value):
         return type(value)(_median(dr.tensor_t(type(value))(value), axes).array)
     rest = [k for k in range(len(value.shape)) if k not in axes]
-    if len(axes) > 1:  # one axis of all of them, behind the others
+    if len(axes) > 1:  # one axis of all of them, after the others
         value = transpose(value, (*rest, *axes))
         lead = tuple(value.shape[: len(rest)])
         count = math.prod(value.shape[len(rest) :])

@@ -192,7 +192,7 @@ def _row(entries: dict[int, float], columns: int, wraps: bool) -> Window:
         return 0, ()
     start = used[0]
     if wraps:
-        # It begins behind the largest gap.
+        # It begins after the largest gap.
         gaps = [(used[k] - used[k - 1]) % columns for k in range(len(used))]
         start = used[gaps.index(max(gaps))]
     count = 1 + max((column - start) % columns for column in used)
@@ -231,7 +231,7 @@ def _transposed(table: Table) -> Table:
 
 
 def _stretched(table: Table, period: tuple[int, int], half: int, more: int) -> Table:
-    """Insert ``more`` periods of (rows, columns) behind the first ``half`` ones."""
+    """Insert ``more`` periods of (rows, columns) after the first ``half`` ones."""
     high, wide = period
     count, offset = len(table.start), more * wide
     start = []

@@ -2,7 +2,7 @@
  * ad_pattern.c -- see ad_pattern.h
  *
  * The trace is looked through for divisions of the lane's number by literals, and
- * remainders, in the forms that they have behind simplify.c: shifts and masks where the
+ * remainders, in the forms that they have after simplify.c: shifts and masks where the
  * number is a power of two; x - x / k * k, which is written by hand.
  */
 #include "ad/array/ad_pattern.h"

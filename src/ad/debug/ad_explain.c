@@ -352,7 +352,7 @@ static const char *plain_reason(const Var *v, uint32_t k)
     for (uint32_t i = 0; i < 3; i++)
         any |= ad_rule_of(op, i) != RULE_NONE;
     return any && k < 3 && ad_rule_of(op, k) == RULE_NONE
-               ? "it has none by this operand"
+               ? "it has none with respect to this operand"
                : NULL;
 }
 
@@ -499,7 +499,7 @@ static void put_suspicion(Explain *x)
     }
     if (literal) {
         begin_reason(x);
-        text_put(x->out, "one of both is a literal, whose trace says nothing\n");
+        text_put(x->out, "one of the two is a literal, whose trace says nothing\n");
     }
     for (uint32_t i = 0; i < x->end_count; i++) {
         begin_reason(x);

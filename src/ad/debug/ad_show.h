@@ -13,7 +13,7 @@
 void ad_show_put_edge(Text *out, const AdEdge *e);
 /** Append the operation that a node is the result of, "input" if it is of none. */
 void ad_show_put_node(Text *out, NodeId id);
-/** Append "file:line" and label, as far as they are known, each behind a separator.
+/** Append "file:line" and label, as far as they are known, each after a separator.
  *  Was there anything? */
 bool ad_show_put_where(Text *out, NodeId id, const char *separator);
 

@@ -47,7 +47,7 @@ typedef struct Reverse {
     LoopDerivative *d;
     AdTape tape;
     AdStack stack;     /* instead */
-    uint64_t *values;  /* of adjoints, and sums behind; references */
+    uint64_t *values;  /* of adjoints, and sums after; references */
     uint64_t *roots;   /* what the body makes of them */
     uint64_t *found;   /* room for what it has made */
     uint64_t *states;  /* room, by state; references */

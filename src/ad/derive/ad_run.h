@@ -1,7 +1,7 @@
 /*
  * ad_run.h -- a loop that is recorded from the template of another one
  *
- * Its values are the states that change, if they are wanted, and others behind them,
+ * Its values are the states that change, if they are wanted, and others after them,
  * which the caller goes on with:
  *
  *     ad_run_open()        values are those with which an iteration begins

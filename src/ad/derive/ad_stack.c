@@ -277,7 +277,7 @@ static void drop_level(const AdStack *s, Level *level)
     jit_var_dec_ref(level->position);
 }
 
-/* The topmost checkpoint that is not behind iteration 'number', without a stack the
+/* The topmost checkpoint that is not after iteration 'number', without a stack the
  * beginning. The last one before was that of the next iteration, so that one at most is
  * popped. */
 static bool find_level(const AdStack *s, const AdRun *run, uint32_t first,
@@ -329,7 +329,7 @@ static bool push(const AdStack *s, AdRun *run, uint32_t mask)
     return false;
 }
 
-/* An iteration, and a checkpoint behind it if that is the middle. */
+/* An iteration, and a checkpoint after it if that is the middle. */
 static bool compute_iteration(const AdStack *s, AdRun *run, uint32_t number)
 {
     TRY(ad_run_body(run, false, 0, NULL, NULL), false);

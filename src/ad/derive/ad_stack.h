@@ -6,7 +6,7 @@
  * the states are computed again in the reverse loop, from checkpoints in local arrays:
  * a *stack*, whose lowest entry is the beginning. On the way from the topmost
  * checkpoint to the iteration that is wanted there is a new one in the middle, one in
- * the middle of what is left, and so on; those behind the iteration are popped.
+ * the middle of what is left, and so on; those after the iteration are popped.
  *
  *     iteration 0             7       11  13 14 15 wanted       checkpoints
  *               ├─────────────┼───────┼───┼──┼──┤               0 7 11 13 14
@@ -18,7 +18,7 @@
  *
  * Each iteration is computed again log2(n) / 2 times or less. A stack has one entry for
  * each bit of the number of iterations, and that of the beginning; if this is more than
- * there is room for, then fewer, and a part behind the last one that is left is
+ * there is room for, then fewer, and a part after the last one that is left is
  * computed from there each time.
  *
  * The loop that computes an iteration has the stack among its values, and so has the

@@ -213,7 +213,7 @@ static bool write_states(AdTape *tape, const AdRun *run, uint32_t begin)
     return ok;
 }
 
-/* Local arrays are values of the loop, behind the number of the iteration. */
+/* Local arrays are values of the loop, after the number of the iteration. */
 static bool write_in_lanes(const AdTape *tape, AdRun *run)
 {
     uint32_t number = ad_var_index(ad_run_get(run, 0));

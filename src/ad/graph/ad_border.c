@@ -136,10 +136,9 @@ bool ad_border_refuse(NodeId id, const char *reason)
 {
     return error_set(
         JIT_ERROR_STATE,
-        "ad_traverse(): the gradient of a%u, which is from outside of the "
-        "loop, conditional or call that is being recorded, cannot wait for "
-        "the end of it: %s; expected a traversal behind it, from its "
-        "results",
+        "ad_traverse(): the gradient of a%u, which lies outside the loop, "
+        "conditional or call being recorded, cannot wait until that is "
+        "complete: %s; expected a traversal after it, from its results",
         id, reason);
 }
 

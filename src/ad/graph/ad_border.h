@@ -3,7 +3,7 @@
  *
  * A reverse traversal in the body of a loop, conditional or call stops at variables
  * from before it; what has come to them waits until the construct is complete. Then it
- * goes on from there, once for all of them, as behind a scope that isolates
+ * goes on from there, once for all of them, as after a scope that isolates
  * (ad_scope.h).
  *
  *     recorded     the border is that of the outermost construct that is recorded. Each

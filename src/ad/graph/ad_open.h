@@ -80,8 +80,8 @@ bool ad_open_in_order(void);
 /** What the region's last write has made of this variable; NULL: it does not write to
  *  it. */
 const AdArray *ad_open_last_write(const AdOpen *open, VarId variable);
-/** Does anybody hold what the array is behind this write, and nothing was written
- *  behind that? */
+/** Does anybody hold what the array is after this write, and nothing was written
+ *  after that? */
 bool ad_open_is_visible(const AdOpen *open, uint32_t which);
 /** What this one, which is not in the list any more, has written to, that around it has
  *  written to as well. Writes of sides that are not bodies are those of the body

@@ -333,13 +333,13 @@ bool ad_scope_leave(bool go_on)
     AdScopeState *outer = t->scope_count > 1 ? s - 1 : NULL;
     NodeId *waiting = s->waiting;
     uint32_t count = s->waiting_count;
-    /* Where several scopes isolate, the traversal behind the inner one stops at the
+    /* Where several scopes isolate, the traversal after the inner one stops at the
        outer one's border. */
     bool isolates = s->border && (!outer || outer->border != s->border);
     s->waiting = NULL;
     s->waiting_count = 0;
     if (s->isolates && outer)
-        swap_sets(s, outer); /* what was made in it is tracked behind it, too */
+        swap_sets(s, outer); /* what was made in it is tracked after it, too */
     const uint64_t resumes = s->resumes;
     state_lock();
     if (resumes)

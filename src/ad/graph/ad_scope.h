@@ -53,7 +53,7 @@ bool ad_scope_admit(NodeId id);
 /** A node was made that stands for one which the innermost scope suspends: so it does
  *  with this one. False: out of memory. */
 bool ad_scope_suspend(NodeId id);
-/** A reverse traversal has stopped at this node, to go on behind the scope. */
+/** A reverse traversal has stopped at this node, to go on after the scope. */
 bool ad_scope_postpone(NodeId id);
 /** A forward traversal has to do with this node in such a way: scopes note it that are
  *  younger than the node. */

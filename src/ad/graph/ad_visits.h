@@ -54,7 +54,7 @@ bool ad_visits_walk(AdVisits *v, ADMode mode, const NodeId *roots, uint32_t coun
 /** The same for later: where such a walk stops is noted. */
 bool ad_visits_look(AdVisits *v, ADMode mode, const NodeId *roots, uint32_t count,
                     const AdBorder *border);
-/** The traversal begins. In reverse, others go on from these nodes behind the border;
+/** The traversal begins. In reverse, others go on from these nodes after the border;
  *  forward, the walk goes on beyond it. False: error recorded. */
 bool ad_visits_go_on(AdVisits *v, ADMode mode, const AdBorder *border);
 /** The edges that lead to these nodes of bodies that are complete. 'stops' are not

@@ -5,7 +5,7 @@
  * are done, a state is what it was before the iteration. Lanes are not taken out of a
  * loop with tracked states, since derivatives need their values. A tracked state has a
  * node of its own in the body, as a placeholder has, so that scopes there (ad_scope.h)
- * tell it from what it was before. The border is behind these nodes: traversals in the
+ * tell it from what it was before. The border is after these nodes: traversals in the
  * body stop at them.
  *
  * Of a loop that is recorded the results are those of one operation (ad_region.h). Each
@@ -275,7 +275,7 @@ static void restore_unchanged(const AdLoop *loop, uint64_t *states)
 }
 
 /* An iteration of a loop that runs at once is over: variables are the core's, nodes
- * stay. Traversals of the next one stop at its states: the edges behind are those of
+ * stay. Traversals of the next one stop at its states: the edges after are those of
  * the results, too. */
 static int end_evaluated(AdOpen *open, uint64_t *states)
 {

@@ -185,7 +185,7 @@ static bool look_behind(AdOpen *open, AdSet *set, NodeId id, bool before)
         return ad_set_put(set, entry->outer ? entry->outer_node : 0);
     if (node->flags & NODE_ENTRY || node->serial < open->border)
         return ad_border_recorded() ? ad_border_take_plain(id) : refuse_plain(open);
-    /* Tracked by the body itself, which is no matter of the iterations behind. */
+    /* Tracked by the body itself, which is no matter of the iterations after. */
     if (!node->in && !(before && !(node->flags & NODE_CUT_IN)))
         return refuse_plain(open);
     for (EdgeId e = node->in; e; e = ad_graph_edge(e)->next_in)

@@ -1,7 +1,7 @@
 /*
  * ad_sides.h -- bodies of a region that write to one array
  *
- * Each writes in its own lanes, so the graph may have the writes of one behind those of
+ * Each writes in its own lanes, so the graph may have the writes of one after those of
  * another.
  *
  * Requires the graph lock.

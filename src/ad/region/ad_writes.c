@@ -271,7 +271,7 @@ static bool has_steps(const AdLast *last, const bool *kept, uint32_t region)
     return false;
 }
 
-/* Steps of what is needed. Those of a region stand behind that which it is. */
+/* Steps of what is needed. Those of a region stand after that which it is. */
 static bool keep_steps(Search *s)
 {
     AdLast *last = s->last;

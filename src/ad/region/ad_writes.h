@@ -2,7 +2,7 @@
  * ad_writes.h -- which writes the bodies of a region make, those in it included
  *
  * The graph has them as chains: the node of an array behind a write depends on that
- * before it, and behind a region with writes on its operation, in whose template the
+ * before it, and after a region with writes on its operation, in whose template the
  * chain goes on.
  *
  * Requires the graph lock.
@@ -13,7 +13,7 @@
 #include "ad/array/ad_last.h"
 #include "ad/region/ad_template.h"
 
-/** What has made an array as it is behind a write. */
+/** What has made an array as it is after a write. */
 typedef struct AdWrite {
     const AdMoves *m; /* a scatter with Identity or Add, */
     AdTemplate *t;    /* or a region; else both are NULL */

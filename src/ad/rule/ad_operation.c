@@ -60,7 +60,7 @@ static void call_release(uint32_t index, int freed, void *payload)
     alloc_free(op);
 }
 
-/* The memory is freed behind the callback, which takes no lock. */
+/* The memory is freed after the callback, which takes no lock. */
 static void operation_release(AdHeld *held)
 {
     AdOperation *op = (AdOperation *) held;

@@ -143,7 +143,7 @@ static bool widen(Case *k)
 }
 
 /* The derivative of the digamma function, by its asymptotic series (Abramowitz and
- * Stegun, 6.4.12) behind a shift to arguments of at least 12 (6.4.6), and by reflection
+ * Stegun, 6.4.12) after a shift to arguments of at least 12 (6.4.6), and by reflection
  * (6.4.7) below 1/2. It is accurate to a few ulp, not to one. */
 static uint64_t trigamma(Case *k, uint64_t a)
 {

@@ -175,9 +175,9 @@ uint64_t ad_grad(uint64_t index)
     if (waits(&border, index, &node) && !ad_border_look(node))
         return (uint64_t) error_set(
             JIT_ERROR_STATE,
-            "ad_grad(): what the loop, conditional or call that is being recorded "
-            "adds to the gradient of a%u waits until it is complete; expected this "
-            "behind it",
+            "ad_grad(): what the loop, conditional or call being recorded adds to "
+            "the gradient of a%u waits until it is complete; expected this call "
+            "after it",
             node);
     if (border.recorded && ad_var_node(index)) {
         state_lock();

@@ -265,7 +265,7 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
         return true;
     TRY(may_wait(p), false);
     if (rule == RULE_INTO || rule == RULE_OUT_OF) {
-        if (p->ends) /* at an operation, since nothing that is tracked is behind it */
+        if (p->ends) /* at an operation, since nothing that is tracked is after it */
             return true;
         /* Within a body it is a value of each lane, whatever its size. */
         uint64_t whole =

@@ -124,7 +124,7 @@ static bool is_used(const Builder *b, uint32_t at)
     return b->places[at].last != 0;
 }
 
-/* Slots for the results behind 'end', 0 in all lanes. */
+/* Slots for the results after 'end', 0 in all lanes. */
 static void clear_results(Builder *b, uint32_t end)
 {
     for (uint32_t at = end + 1; is_result(b, at); ++at)

@@ -235,7 +235,7 @@ static bool check_outputs(const Call *c)
 
 /* --------------------------------------------------------------------- arrays */
 
-/* The memory of an input, or a copy where it must not be read behind its end. */
+/* The memory of an input, or a copy where it must not be read past its end. */
 static Buffer *take_input(const Call *c, uint32_t k)
 {
     const ExportedInput *input = &c->f->inputs[k];

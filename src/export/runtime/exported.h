@@ -48,7 +48,7 @@ typedef struct ExportedOutput {
     uint64_t bits;
 } ExportedOutput;
 
-/** An array that is part of the function; aligned to 64 bytes, with as many behind
+/** An array that is part of the function; aligned to 64 bytes, with as many after
  *  it. */
 typedef struct ExportedConstant {
     const void *address;
@@ -57,7 +57,7 @@ typedef struct ExportedConstant {
 
 /** What a check finds. */
 typedef enum ExportedFound {
-    EXPORTED_READ,    /* an entry behind the end of an array is read, */
+    EXPORTED_READ,    /* an entry past the end of an array is read, */
     EXPORTED_WRITTEN, /* or written */
     EXPORTED_CALLED,  /* a callable that does not exist is called */
     EXPORTED_LOOPED   /* a loop runs longer than it may */

@@ -353,7 +353,7 @@ static PyObject *graphviz(PyObject *module, PyObject *const *args, Py_ssize_t n,
     if (source && !package)
         error_raise(PyExc_ImportError, "graphviz", NULL, 0,
                     "the Python package 'graphviz' is not installed; as_string=True "
-                    "needs none");
+                    "does not need it");
     PyObject *graph =
         package ? PyObject_CallMethod(package, "Source", "O", source) : NULL;
     Py_XDECREF(package);

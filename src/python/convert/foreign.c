@@ -22,7 +22,7 @@ static bool is_aligned(const Memory *m)
     return (uintptr_t) m->data % type_entry_size(m->type) == 0;
 }
 
-/* Copy strided entries behind each other. */
+/* Copy strided entries after each other. */
 static void copy_strided(const Memory *m, int axis, const char *from, char **to)
 {
     size_t entry = memory_entry_size(m);

@@ -85,7 +85,7 @@ static int class_of_number(PyObject *object)
 
 /* ---------------------------------------------------------------- arrays */
 
-/* Entries as __array_interface__ names them behind the byte order: "i4", "f8", "b1". */
+/* Entries as __array_interface__ names them after the byte order: "i4", "f8", "b1". */
 static VarType type_of_code(const char *code)
 {
     char *end = NULL;

@@ -288,7 +288,7 @@ static PyObject *run_buckets(Call *call)
     return ok ? tracker_give(&call->first) : NULL;
 }
 
-/* What the functions' traversals have come to goes on behind the call, once for all of
+/* What the functions' traversals have come to goes on after the call, once for all of
  * them. */
 static PyObject *run_isolated(Call *call)
 {

@@ -18,7 +18,7 @@ typedef struct Place {
 } Place;
 
 typedef struct LeafMap {
-    Place few[PLACES_FEW + 1]; /* the last of them is free; those behind it are unset */
+    Place few[PLACES_FEW + 1]; /* the last of them is free; those after it are unset */
     Place *slots; /* NULL: 'few' has all; else a table that is at most half full */
     size_t mask;  /* number of slots - 1 */
 } LeafMap;

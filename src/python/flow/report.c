@@ -3,7 +3,7 @@
  *
  * The core calls back from any thread, without the GIL; see deferred.h. The records are
  * copied and given to the function when that is safe. What is queued stays in order, so
- * the function is released behind the last delivery.
+ * the function is released after the last delivery.
  */
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ typedef struct Delivery {
     uint32_t value_count;
     VarType *types;
     uint32_t *lanes;
-    uint64_t values[]; /* types and lanes behind them */
+    uint64_t values[]; /* types and lanes after them */
 } Delivery;
 
 /* ---------------------------------------------------------------- with the GIL */

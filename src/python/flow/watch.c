@@ -74,7 +74,7 @@ static bool is_container(PyObject *object)
     return PyDict_Check(object) || PyList_Check(object) || PyTuple_Check(object);
 }
 
-/* Can there be arrays behind it? */
+/* Can there be arrays after it? */
 static bool is_of_interest(const Watch *watch, PyObject *object)
 {
     return is_array(watch, object) || is_container(object) ||

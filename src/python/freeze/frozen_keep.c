@@ -604,7 +604,7 @@ static PyObject *stop(Frozen *f, const Snapshot *s, const Tree *now, PyObject *r
                                 : find_made_within(s, plain, changed);
         if (!ended && !PyErr_Occurred() && has_moved(f, s, now, &outputs.tree))
             ended = PyUnicode_FromString(
-                "an input is changed in place, and stands elsewhere behind the call");
+                "an input is changed in place, and is in another place after the call");
         if (!ended && !PyErr_Occurred() && keep_outputs(f, s, &core)) {
             ended = find_all_unlike(f, s);
             if (!ended && !PyErr_Occurred() && has_parts_of_parts(f, &outputs))

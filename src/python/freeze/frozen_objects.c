@@ -30,7 +30,7 @@ static PyObject *object_of(const Tree *tree, size_t node, size_t *leaf)
                                                : tree->nodes[node].object;
 }
 
-/* The node behind one, and all below it. */
+/* The node after one, and all below it. */
 static size_t node_behind(const Tree *tree, size_t node)
 {
     TreePlace at = { node, 0 };
@@ -124,7 +124,7 @@ static bool are_alike(const Tree *tree, size_t a, size_t b)
 static bool *find_fixed(const Frozen *f, const Tree *outputs)
 {
     bool *fixed = PyMem_Calloc(outputs->node_count + 1, sizeof(*fixed));
-    const size_t changes = node_behind(outputs, 1); /* a list, behind the result */
+    const size_t changes = node_behind(outputs, 1); /* a list, after the result */
     if (!fixed) {
         PyErr_NoMemory();
         return NULL;

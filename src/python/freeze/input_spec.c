@@ -123,7 +123,7 @@ static bool put_variables(InputSpec *o, bool literals, SizeClasses *sizes)
     return true;
 }
 
-/* Extents of tensors are sizes that are inputs, too, behind the variables. A tensor
+/* Extents of tensors are sizes that are inputs, too, after the variables. A tensor
  * without entries may have some that no variable can have. */
 static bool put_shape(InputSpec *o, const Tensor *t, SizeClasses *sizes)
 {

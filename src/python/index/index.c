@@ -378,7 +378,7 @@ static bool integer_of(PyObject *key, Py_ssize_t *i)
 
 /* ---------------------------------------------------------------- several keys */
 
-/* Is there a key that selects several components, and others behind it? */
+/* Is there a key that selects several components, and others after it? */
 static bool has_inner_slice(PyObject *keys)
 {
     for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(keys); i++)

@@ -262,7 +262,7 @@ static bool has_entries(const Printer *p)
     return true;
 }
 
-/* The tensors of drjit.scalar keep all entries behind each other, like one column. */
+/* The tensors of drjit.scalar keep all entries after each other, like one column. */
 static bool prepare(Printer *p, Array *a)
 {
     if (a->info->kind == KIND_TENSOR && !a->info->jit) {

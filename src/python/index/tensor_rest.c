@@ -2,8 +2,8 @@
  * tensor_rest.c -- see tensor_rest.h
  *
  * A selection by slices that leave nothing out between two places is a box. The rest
- * are boxes as well: for each axis what is before it and what is behind it, with the
- * box's own coordinates along the axes before, and all along those behind.
+ * are boxes as well: for each axis what is before it and what is after it, with the
+ * box's own coordinates along the axes before, and all along those after.
  *
  *     0 0 0 0
  *     2 s s 3      axis 0: boxes 0 and 1, axis 1: boxes 2 and 3

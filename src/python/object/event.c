@@ -123,7 +123,7 @@ static PyObject *handle(PyObject *self, void *unused)
 
 static PyMethodDef event_methods[] = {
     { "record", record, METH_NOARGS,
-      "record()\n--\n\nPut the event behind all work enqueued so far by this thread." },
+      "record()\n--\n\nPut the event after all work enqueued so far by this thread." },
     { "query", query, METH_NOARGS, "query()\n--\n\nHas the work before it finished?" },
     { "wait", wait, METH_NOARGS,
       "wait()\n--\n\nWait until the work before it has finished." },

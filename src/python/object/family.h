@@ -2,7 +2,7 @@
  * family.h -- families: the array types of a backend, with or without derivatives
  *
  * Their numbers say both. drjit.scalar is 0; then each row of backends.def has two: the
- * types without derivatives, and behind them those with.
+ * types without derivatives, and after them those with.
  */
 #ifndef PYTHON_FAMILY_H
 #define PYTHON_FAMILY_H

@@ -2,7 +2,7 @@
  * view.c -- the table of view.h: open addressing with linear probing
  *
  * At most half of the places are taken. No place on the way from where a view belongs
- * to where it stands is empty; striking one out moves those behind it up.
+ * to where it stands is empty; striking one out moves those after it up.
  */
 #include "python/object/view.h"
 
@@ -87,7 +87,7 @@ void view_remove(const Array *view)
     }
     state->view_count--;
     for (size_t i = next_place(state, gap); state->views[i]; i = next_place(state, i)) {
-        /* May it move up? Yes, unless it belongs behind the gap. */
+        /* May it move up? Yes, unless it belongs after the gap. */
         size_t home = home_of_view(state, state->views[i]);
         size_t distance = (i - home) & (state->view_capacity - 1);
         if (distance >= ((i - gap) & (state->view_capacity - 1))) {

@@ -8,7 +8,7 @@
  *     K R        the entries to combine follow each other: a block reduction
  *     R K, K R K they are in columns: a reduction of an axis
  *     R K R, ... sums and products of floats: the first R changes places with the K
- *                behind it, until there is one R; others reduce one R after the other
+ *                after it, until there is one R; others reduce one R after the other
  *
  * These evaluate the input. Symbolically each entry is scattered to its place.
  *
@@ -230,7 +230,7 @@ static VarIndex run_exchange(VarIndex var, void *axes)
     return var_transpose(var, axes);
 }
 
-/* The first group that is reduced changes places with the kept one behind it. */
+/* The first group that is reduced changes places with the kept one after it. */
 static VarIndex reduce_exchanged(const Call *c, VarIndex var)
 {
     Plan plan = *c->plan;

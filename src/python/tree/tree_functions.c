@@ -321,7 +321,7 @@ static PyObject *list_paths(const Tree *tree)
     return list;
 }
 
-/* A list that is made of the tree that is the second argument, behind the name of the
+/* A list that is made of the tree that is the second argument, after the name of the
  * operation. */
 static PyObject *list_of(PyObject *module, PyObject *args, const char *format,
                          PyObject *(*make)(const Tree *tree))

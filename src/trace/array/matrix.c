@@ -105,7 +105,7 @@ static bool make_items(const Access *access, VarId product, uint32_t count, VarI
     return true;
 }
 
-/* 'values': the vector, and behind it what is added. */
+/* 'values': the vector, and after it what is added. */
 static bool multiply(Access *access, const JitMatrix *a, const VarId *values,
                      uint32_t count, bool adds, VarId *out)
 {

@@ -328,7 +328,7 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
 
 VarId memory_writable(ThreadState *ts, VarId id) { return settle(ts, id, 0); }
 
-/* The same for a write of these values to 'target', behind which is array 'id'. One of
+/* The same for a write of these values to 'target', after which is array 'id'. One of
  * them may be the array itself: then it is shared and has to be copied. */
 static VarId writable_beside(ThreadState *ts, VarId target, VarId id,
                              const VarId *values, uint32_t count)

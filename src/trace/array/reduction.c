@@ -351,11 +351,11 @@ static bool computes_mask(const ThreadState *ts, VarId mask)
 /* The positions of the set bits, and where their number is. */
 typedef struct Compressed {
     Buffer *positions, *number; /* references */
-    VarId place; /* 'number' has it behind as many entries as this has; 0: at once */
+    VarId place; /* 'number' has it after as many entries as this has; 0: at once */
     uint32_t count;
 } Compressed;
 
-/* By that kernel; the number comes behind the positions. */
+/* By that kernel; the number comes after the positions. */
 static bool compress_computed(ThreadState *ts, VarId mask, uint32_t spare,
                               Compressed *out, const char *function)
 {

@@ -75,7 +75,7 @@ uint32_t assemble_constant(Assembly *b, VarType type, uint64_t bits)
 }
 
 /* An array on foreign memory that ends close to a page that may not be there: entries
- * are gathered, which never touches what lies behind the last lane. */
+ * are gathered, which never touches what lies after the last lane. */
 static uint32_t emit_exact_load(Assembly *b, const Var *v)
 {
     Buffer *buffer = v->value.buffer;

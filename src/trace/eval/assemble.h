@@ -59,7 +59,7 @@ typedef struct Assembly {
     VarId *literal_vars;      /* variable behind each literal, for messages */
     uint64_t *check_bounds;
     VarId *check_vars;
-    VarId *print_vars;        /* PRINT behind each print */
+    VarId *print_vars;        /* PRINT after each print */
     VarId *consumed;          /* atomics whose result is not stored */
     uint32_t arg_capacity, operand_count, operand_capacity;
     uint32_t output_count, output_capacity, output_slot_capacity;

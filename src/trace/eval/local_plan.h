@@ -3,7 +3,7 @@
  *
  * A version of an array is a LOCAL of its own or shares the storage of the version that
  * it was made from by a write, a loop or a conditional. A write happens in place if,
- * behind it, nobody needs what it overwrites, and if the storage belongs to the body in
+ * after it, nobody needs what it overwrites, and if the storage belongs to the body in
  * which the write stands; else it goes to a copy. To make copies rare, what uses the
  * version and was traced before the write is emitted before it.
  *

@@ -45,7 +45,7 @@ static bool suits(const Group *group, const Var *v)
     return group->size == var_lanes(v) && group->device == v->device;
 }
 
-/* The last group that suits, at or behind 'from'. */
+/* The last group that suits, at or after 'from'. */
 static Group *find_group(Schedule *s, const Var *v, uint32_t from)
 {
     for (uint32_t i = s->group_count; i > from; --i)
@@ -63,7 +63,7 @@ static bool takes_fold(const Group *group, const Fold *fold)
             device->folds(device, group->size, fold, &group->first, group->fold_count));
 }
 
-/* The first group for a reduction, at or behind 'from'. */
+/* The first group for a reduction, at or after 'from'. */
 static Group *find_fold_group(Schedule *s, const Var *v, const Fold *fold,
                               uint32_t from)
 {
@@ -266,7 +266,7 @@ typedef struct Placing {
 
 /* The latest group that has an atomic operation or a region whose result is needed:
  * 2 * (1 + group), and 1 more if it is an atomic, 0 if there is none. Of a reduction,
- * it is the group behind it, whether there is one yet or not. */
+ * it is the group after it, whether there is one yet or not. */
 typedef uint32_t Need;
 
 static Need need_of(const Var *effect, uint32_t group)
@@ -290,7 +290,7 @@ static Need latest_need(const Placing *p, VarId id, uint32_t end)
     return latest;
 }
 
-/* A reduction that needs 'need' gets a group, and what needs it comes behind that. */
+/* A reduction that needs 'need' gets a group, and what needs it comes after that. */
 static bool place_fold(const Placing *p, VarId id, Need *need)
 {
     Schedule *s = p->schedule;
@@ -305,7 +305,7 @@ static bool place_fold(const Placing *p, VarId id, Need *need)
     return true;
 }
 
-/* The group for something that needs 'need', at or behind 'from'. */
+/* The group for something that needs 'need', at or after 'from'. */
 static Group *choose_group(Placing *p, const Var *v, Need need, uint32_t from)
 {
     Schedule *s = p->schedule;
@@ -330,7 +330,7 @@ static bool is_early(const Placing *p, VarId id)
 }
 
 /* An array that is read by index, and yet to be computed, gets a group; whatever needs
- * it comes behind that. */
+ * it comes after that. */
 static bool place_array(Placing *p, VarId id, Need *need)
 {
     if (is_early(p, id))

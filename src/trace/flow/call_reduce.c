@@ -56,7 +56,7 @@ static bool refuse_id(ThreadState *ts, VarId ids, uint32_t bound)
 /* Lanes sorted by id. */
 typedef struct Sorted {
     uint32_t *lanes; /* as many as there are ids; owned */
-    uint32_t *found; /* behind them, four numbers for each id that occurs: id, start,
+    uint32_t *found; /* after them, four numbers for each id that occurs: id, start,
                         count, 0 */
     uint32_t count;  /* of these ids */
 } Sorted;

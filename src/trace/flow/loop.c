@@ -551,7 +551,7 @@ static bool check_usable(ThreadState *ts, const Lists *lists)
     return true;
 }
 
-/* What a state is behind a loop that does not change it: what a write went to. */
+/* What a state is after a loop that does not change it: what a write went to. */
 static VarId unchanged(const LoopState *s)
 {
     return s->whole || !s->initial ? s->array : s->initial;

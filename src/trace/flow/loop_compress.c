@@ -206,7 +206,7 @@ bool loop_compress_states(ThreadState *ts, Loop *loop, VarId *values)
     return ok;
 }
 
-/* ------------------------------------------------------------ behind an iteration */
+/* ------------------------------------------------------------ after an iteration */
 
 /* Does the body use a state as an array that lanes have been taken out of, or would
  * be? */

@@ -96,7 +96,7 @@ bool loop_evaluated_condition(ThreadState *ts, Loop *loop)
            record_set_active(ts, &loop->body, active, "jit_var_loop_cond()");
 }
 
-/* The state behind an iteration; a new reference. Of a local array that has changed,
+/* The state after an iteration; a new reference. Of a local array that has changed,
  * the entries, which are to be computed. */
 static VarId blend(ThreadState *ts, const Loop *loop, const LoopState *s, VarId next,
                    VarIds *entries)
@@ -141,7 +141,7 @@ static void drop_ids(VarId *ids, uint32_t count)
     alloc_free(ids);
 }
 
-/* All states behind an iteration, one reference each; NULL: error recorded. */
+/* All states after an iteration, one reference each; NULL: error recorded. */
 static VarId *blend_all(ThreadState *ts, const Loop *loop, const VarId *values)
 {
     VarId *next = alloc_get((loop->count + 1) * sizeof(VarId));

@@ -159,7 +159,7 @@ bool fold_note_array(VarId id)
     return var_ids_add(list, id);
 }
 
-/* Those behind one that waits have been evaluated, or are gone, and leave. */
+/* Those after one that waits have been evaluated, or are gone, and leave. */
 bool fold_arrays_wait(void)
 {
     VarIds *list = &fold_table.arrays;

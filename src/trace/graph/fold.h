@@ -115,7 +115,7 @@ typedef struct FoldTable {
     uint32_t count, capacity;
     uint32_t live;
     /** By a few bits of an operand, whose it is: 1 + twice the place of the reduction
-     *  in the list, + 1 for its second operand; 0: nobody's. Others are behind it. */
+     *  in the list, + 1 for its second operand; 0: nobody's. Others are after it. */
     uint32_t *readers;
     uint32_t reader_count; /* of entries, a power of two, or 0 */
     uint64_t bytes; /* of their operands, whether these are in memory or not */

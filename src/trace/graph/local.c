@@ -133,7 +133,7 @@ static bool begin(Access *a, VarId array, VarId index, VarId mask, const VarId *
     return true;
 }
 
-/* A read of a version, or with a 'value' the version behind writing that. */
+/* A read of a version, or with a 'value' the version after writing that. */
 static VarId make_access(ThreadState *ts, VarId array, VarId index, VarId value,
                          VarId mask, uint32_t size)
 {

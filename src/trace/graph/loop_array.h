@@ -31,7 +31,7 @@ typedef struct LoopState {
 typedef struct Loop {
     Body body;
     VarId mask;        /* lanes that enter; owned */
-    VarId active[2];   /* before and behind the test; owned */
+    VarId active[2];   /* before and after the test; owned */
     VarId condition;   /* owned; 0: not known yet */
     bool never;        /* the condition is false: the body does not run (again) */
     bool evaluated;    /* nothing is recorded: 'initial' is the state before an
@@ -60,12 +60,12 @@ VarId loop_array_begin(ThreadState *ts, VarId id);
  *  that are not to make it look shared, or else each write would copy it. A literal may
  *  be another variable, too, and is never written to. */
 uint32_t loop_array_holders(const ThreadState *ts, VarId id);
-/** Is 'target' the state of a loop that has been written to, behind which is array
+/** Is 'target' the state of a loop that has been written to, after which is array
  *  'id'? Another side of a conditional may write to it ('*again'); else it is a copy of
  *  the state that was made before the write, which cannot have a memory of its own:
  *  false, with an error. */
 bool loop_array_settled(ThreadState *ts, VarId target, VarId id, bool *again);
-/** There will be a write to 'target', behind which is array 'id'. It goes to 'written':
+/** There will be a write to 'target', after which is array 'id'. It goes to 'written':
  *  the array itself, of which the loops let go, or a copy. False: out of memory. */
 bool loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written);
 /** What was written to 'from' goes to 'to' after all. */

@@ -2,7 +2,7 @@
  * print.c -- see print.h
  *
  * What is delivered is one block of memory for each print: a JitPrintRecords with its
- * arrays behind it.
+ * arrays after it.
  */
 #include "trace/graph/print.h"
 
@@ -165,7 +165,7 @@ bool print_share(VarId from, VarId to)
 
 /* ---------------------------------------------------------------- delivering */
 
-/* On its way to the callback; the arrays of 'records' lie behind it. */
+/* On its way to the callback; the arrays of 'records' lie after it. */
 typedef struct Delivery {
     Deferred call; /* its first member */
     Printer *printer;

@@ -18,7 +18,7 @@ uint32_t region_live;
 
 enum { OUTSIDE_LISTS = 4 };
 
-/* List number i in the order of the operands, NULL behind the last. */
+/* List number i in the order of the operands, NULL after the last. */
 static RegionList *list_at(TraceRegion *region, uint32_t i)
 {
     static const uint8_t loop[] = { PART_MASK, PART_INPUTS, PART_READS,
@@ -396,7 +396,7 @@ const VarId *region_targets(VarId effect, uint32_t *count)
 
 /* ------------------------------------------------------- effects that have run */
 
-/* Operands that are 0 go, and those behind them move up. */
+/* Operands that are 0 go, and those after them move up. */
 static void close_gaps(Var *v)
 {
     TraceRegion *region = v->region;

@@ -40,7 +40,7 @@ typedef enum RegionPart {
     PART_READS,     /* values from outside */
     PART_CONDITION, /* of the loop; the conditional's; the target's number + 1 */
     PART_STATES,    /* the STATE variables */
-    PART_ACTIVE,    /* ACTIVE variables: before and behind TEST; true, false side; of
+    PART_ACTIVE,    /* ACTIVE variables: before and after TEST; true, false side; of
                        all callables */
     PART_COUNT
 } RegionPart;

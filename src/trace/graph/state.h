@@ -88,7 +88,7 @@ static inline ThreadState *state_thread(void)
     return ts ? ts : state_make_thread();
 }
 
-/** Take and release the graph lock. What was kept for this moment is done behind it. */
+/** Take and release the graph lock. What was kept for this moment is done after it. */
 static inline void state_lock(void)
 {
     log_hold();
