@@ -147,7 +147,7 @@ def test_lines(debug: None) -> None:
         (lambda x: Float(dr.round(x * 2)), "round", "it is piecewise constant"),
         (lambda x: Float(UInt(x)) * 2, "cast", "the result is not a float"),
         (lambda x: dr.select(x > 1, Float(1), 2), "gt", "the result is a mask"),
-        (lambda x: dr.copysign(Float(1, 2), x), "copysign", "none with respect to this"),
+        (lambda x: dr.copysign(Float(1, 2), x), "copysign", "it has none with respect"),
         (
             lambda x: dr.reinterpret_array(Float, dr.reinterpret_array(UInt, x) + 1),
             "bitcast",

@@ -355,7 +355,7 @@ def test_gradients_that_would_be_values_of_a_body() -> None:
         dr.forward(x)
         return (i + 1,)
 
-    match = r"^drjit.while_loop\(\): the gradient of a\d+, which is from outside"
+    match = r"^drjit.while_loop\(\): the gradient of a\d+, which lies outside"
     fails(
         RuntimeError,
         match,
