@@ -97,7 +97,7 @@ def builds(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Builds:
     (source,) = folder.iterdir()
     common = ["--no-deps", "--no-index", "--no-build-isolation"]
     common += ["--config-settings", "build-dir=build"]
-    common += ["--config-settings", "setup-args=-Doptimization=1"]  # compiles sooner
+    common += ["--config-settings", "setup-args=-Doptimization=0"]  # compiles sooner
     place = str(folder / "editable")
     build("-m", "pip", "install", *common, "--target", place, "-e", ".", cwd=source)
     program = f"import site; site.addsitedir({place!r}){PROGRAM}"
