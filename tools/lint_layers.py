@@ -36,10 +36,13 @@ LAYERS = [
     "device/cpu",
     "engine",
     "engine/interp",
+    "engine/native/run",
+    "engine/native/plan",
+    "engine/native/x86/asm",
     "engine/native/x86",
-    "engine/native/core",
-    "engine/native/avx2",
-    "engine/native/avx512",
+    "engine/native/x86/avx2",
+    "engine/native/x86/avx512",
+    "engine/native",
     "engine/llvm",
     "lower",
     "lower/math",
@@ -89,13 +92,21 @@ DERIVATIVES_MAY_SEE = {
 # Rooms that stand beside each other although one line is above the other.
 STRANGERS = [
     ("engine/llvm", "engine/native"),
-    ("engine/native/avx512", "engine/native/avx2"),
+    ("engine/native/x86/avx512", "engine/native/x86/avx2"),
 ]
 # Rooms that nobody else knows but what begins so: all others ask a struct of functions.
 KNOWN_BY = {"device/cpu": ("device/cpu", "engine", "export", "api")}
+X86 = ("engine/native/x86", "engine/native/x86/asm")
 # Seams: a table that lists what is above it, by file.
 SEAMS = {
-    "src/engine/engine.c": ("engine/interp", "engine/native/core", "engine/llvm"),
+    "src/engine/engine.c": ("engine/interp", "engine/native", "engine/llvm"),
+    "src/engine/native/plan/native.h": X86,
+    "src/engine/native/plan/native_alloc.c": X86,
+    "src/engine/native/plan/native_call.c": X86,
+    "src/engine/native/plan/native_dispatch.c": X86,
+    "src/engine/native/plan/native_flow.c": X86,
+    "src/engine/native/plan/native_operand.c": X86,
+    "src/engine/native/plan/native_target.h": X86,
     "src/lower/legalise_rules.c": ("lower/math",),
     "src/device/device.c": ("device/cpu",),
     # Slots of the classes.

@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/native/x86/x86.h"
+#include "engine/native/x86/asm/x86.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
