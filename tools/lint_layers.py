@@ -96,17 +96,9 @@ STRANGERS = [
 ]
 # Rooms that nobody else knows but what begins so: all others ask a struct of functions.
 KNOWN_BY = {"device/cpu": ("device/cpu", "engine", "export", "api")}
-X86 = ("engine/native/x86", "engine/native/x86/asm")
 # Seams: a table that lists what is above it, by file.
 SEAMS = {
     "src/engine/engine.c": ("engine/interp", "engine/native", "engine/llvm"),
-    "src/engine/native/plan/native.h": X86,
-    "src/engine/native/plan/native_alloc.c": X86,
-    "src/engine/native/plan/native_call.c": X86,
-    "src/engine/native/plan/native_dispatch.c": X86,
-    "src/engine/native/plan/native_flow.c": X86,
-    "src/engine/native/plan/native_operand.c": X86,
-    "src/engine/native/plan/native_target.h": X86,
     "src/lower/legalise_rules.c": ("lower/math",),
     "src/device/device.c": ("device/cpu",),
     # Slots of the classes.

@@ -10,9 +10,12 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "engine/native/plan/native.h"
+#include "engine/native/native_choose.h"
+#include "engine/native/x86/avx2/avx2.h"
+#include "engine/native/x86/avx512/avx512.h"
 
-static const NativeTarget *const targets[] = { &native_avx512, &native_avx2 };
+static const NativeTarget *const targets[] = { &avx512_target.native,
+                                               &avx2_target.native };
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 
 static const NativeTarget *chosen;
@@ -46,13 +49,13 @@ static void choose_once(void)
     pthread_once(&once, choose);
 }
 
-const NativeTarget *native_target(void)
+const NativeTarget *native_choose_target(void)
 {
     choose_once();
     return chosen;
 }
 
-uint32_t native_target_packets(void)
+uint32_t native_choose_packets(void)
 {
     choose_once();
     return packets;

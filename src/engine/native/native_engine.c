@@ -14,7 +14,7 @@
 #include "device/cpu/cpu_code.h"
 #include "base/hash.h"
 #include "engine/interp/interp.h"
-#include "engine/native/x86/forms.h"
+#include "engine/native/native_choose.h"
 #include "engine/native/plan/native.h"
 #include "engine/native/run/native_debug.h"
 #include "engine/native/run/native_map.h"
@@ -38,7 +38,7 @@ typedef struct EngineCode {
 
 static bool available(void)
 {
-    return native_target() ||
+    return native_choose_target() ||
            error_set(JIT_ERROR_UNSUPPORTED,
                      "the native engine needs an x86-64 CPU with AVX2, FMA and F16C");
 }
@@ -46,7 +46,7 @@ static bool available(void)
 static uint64_t fingerprint(const Target *target)
 {
     (void) target;
-    const NativeTarget *own = native_target();
+    const NativeTarget *own = native_choose_target();
     return own ? hash_64(own->name, strlen(own->name), REVISION) : 0;
 }
 
@@ -74,7 +74,7 @@ static bool supports(Op op, VarType type, VarType operand)
         return true;
     if (!(op_info[op].group & COMPUTED))
         return op != OP_STMT && op_is_defined(op, operand);
-    const NativeTarget *t = native_target();
+    const NativeTarget *t = native_choose_target();
     return t && (has_row(t, op, type, operand) ||
                  (!is_expanded(op, operand) &&
                   native_call_supports(op, type, operand)));
@@ -98,41 +98,43 @@ static void reset(Native *n)
     alloc_free(n->streams);
     alloc_free(n->notes);
     alloc_free(n->vectors);
-    x86_reset(&n->x);
-    n->x.listing = NULL;
-    n->x.copies = (X86Copies){ 0 };
-    *n = (Native){ .x = n->x,
+    *n = (Native){ .cpu = n->cpu,
                    .plan = n->plan,
                    .plan_size = n->plan_size,
                    .pool = n->pool,
-                   .pool_capacity = n->pool_capacity };
+                   .pool_capacity = n->pool_capacity,
+                   .lists = n->lists };
+    n->cpu->reset(n);
 }
 
 static void release_context(Native *n)
 {
     if (!n)
         return;
-    x86_free(&n->x);
     alloc_free(n->plan);
     alloc_free(n->pool);
-    alloc_free(n);
+    n->cpu->release(n);
 }
 
-static Native *begin_compile(void)
+static Native *begin_compile(const CodeSpec *spec, bool lists)
 {
     Native *n = atomic_exchange_explicit(&kept, NULL, memory_order_acquire);
-    if (n)
-        return n;
-    n = alloc_zero(1, sizeof *n);
-    if (n)
-        x86_init(&n->x);
+    if (!n) {
+        const NativeCpu *cpu = native_choose_target()->cpu;
+        TRY(n = cpu->create(), NULL);
+        n->cpu = cpu;
+    }
+    n->many_lanes = spec->many_lanes;
+    n->lists = lists;
+    n->cpu->reset(n);
     return n;
 }
 
 static void end_compile(Native *n)
 {
+    n->lists = false;
     reset(n);
-    bool keep = n->plan_size + n->pool_capacity + x86_capacity(&n->x) <= MOST_KEPT;
+    bool keep = n->plan_size + n->pool_capacity + n->cpu->capacity(n) <= MOST_KEPT;
 #if defined(JIT_HOSTILE)
     keep = false; /* so that each run asks for the same */
 #endif
@@ -165,47 +167,39 @@ static void emit_function(Native *n, const Program *program, uint32_t self)
     n->area_most = 0;
 }
 
-/* Registers that have no fixed meaning: rax, rcx, rdx, rsi, rdi. */
-enum {
-    GENERAL = 1 << X86_RAX | 1 << X86_RCX | 1 << X86_RDX | 1 << X86_RSI | 1 << X86_RDI
-};
-
 static bool try_generate(Native *n, const Program *program)
 {
-    n->target = native_target();
+    n->target = native_choose_target();
     n->lanes_table = interp_table();
     n->root_program = program;
     n->lanes = n->target->vector_bytes / (native_build_is_wide(program) ? 8 : 4);
     n->copies = 1;
-    n->general_free = GENERAL;
+    n->set_copies = native_choose_packets();
+    n->general_free = n->cpu->general;
     n->hoisted_all = true;
     n->may_last = program_may_last(program);
     native_dispatch_choose(n);
-    n->entries = alloc_get((program->callable_count + 1u) * sizeof(X86Label));
+    n->entries = alloc_get((program->callable_count + 1u) * sizeof(NativeLabel));
     n->streams = alloc_zero(program->param_count + 1u, sizeof(uint8_t));
     TRY(n->entries && n->streams, false);
     for (uint32_t i = 0; i < program->callable_count; ++i)
-        n->entries[i] = x86_label(&n->x);
+        n->entries[i] = n->cpu->label(n);
     emit_function(n, program, PROGRAM_NONE);
     for (uint32_t i = 0; i < program->callable_count && !n->failed; ++i)
         emit_function(n, program->callables[i], i);
     /* Where it failed, functions are missing: it is not their labels that are wrong. */
-    return !n->x.copies.refused && !n->failed && x86_finish(&n->x);
+    return !n->refused && !n->failed && n->cpu->finish(n);
 }
 
 /* That rows cannot be copied turns out only when they are asked; few are like that. */
 static bool generate(Native *n, const Program *program)
 {
-    X86Listing *listing = n->x.listing;
     n->most_copies = NATIVE_COPIES;
     bool ok = try_generate(n, program);
-    while (n->x.copies.refused) {
+    while (n->refused) {
         uint32_t most = n->copies / 2;
         reset(n);
         n->most_copies = most;
-        if (listing)
-            x86_listing_free(listing);
-        n->x.listing = listing;
         ok = try_generate(n, program);
     }
     return ok;
@@ -222,12 +216,11 @@ static void note_arrays(NativeCode *code, const Native *n, const Program *p,
                 (NativeArray){ slot, type_info[p->params[slot].type].size };
 }
 
-/* As forms_store() has it. */
 static uint64_t note_streams(const Native *n, const Program *p)
 {
     uint64_t streams = 0;
     for (uint32_t slot = 0; slot < p->param_count && slot < CPU_STREAMS; ++slot)
-        if (n->streams[slot] & NATIVE_STORED && forms_streams(n, &p->params[slot]))
+        if (n->streams[slot] & NATIVE_STORED && n->cpu->streams(n, &p->params[slot]))
             streams |= UINT64_C(1) << slot;
     return streams;
 }
@@ -299,7 +292,7 @@ static bool make_native(NativeCode *code, const Native *n, const Program *progra
 static bool make_code(EngineCode *code, Native *n, const Program *program, Hash128 hash)
 {
     TRY(make_native(&code->native, n, program), false);
-    TRY(native_map_add(&code->mapping, n->x.code, x86_position(&n->x)), false);
+    TRY(native_map_add(&code->mapping, n->cpu->code(n), n->cpu->position(n)), false);
     memcpy(&code->native.entry, &code->mapping.code, sizeof code->native.entry);
     lay_out(&code->native, n);
     code->pool_size = n->pool_size;
@@ -312,9 +305,8 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
 static Code *compile(const Program *program, const CodeSpec *spec)
 {
     TRY(available(), NULL);
-    Native *n = begin_compile();
+    Native *n = begin_compile(spec, false);
     TRY(n, NULL);
-    n->many_lanes = spec->many_lanes;
     EngineCode *code = NULL;
     if (generate(n, program))
         code = alloc_zero(1, sizeof *code);
@@ -341,7 +333,7 @@ bool native_parts(const Code *base, NativeParts *parts)
                             .size = code->mapping.size,
                             .pool_size = code->pool_size,
                             .step_count = code->step_count,
-                            .target = native_target()->name,
+                            .target = native_choose_target()->name,
                             .extensions = code->extensions };
     return true;
 }
@@ -356,39 +348,30 @@ static const Program *noted_program(const Program *root, const NativeNote *note)
 /* Each instruction of the Program, followed by those of the machine. */
 static void write_listing(const Native *n, const Program *program, Text *out)
 {
-    const X86Listing *listing = n->x.listing;
-    const char *text = listing->text.data;
     uint32_t note = 0, self = PROGRAM_NONE;
+    NativeLine line;
     text_putf(out, "%s, packets of %u lanes, %u bytes of code\n", n->target->name,
-              n->lanes, x86_position(&n->x));
-    for (uint32_t i = 0; i < listing->count; ++i) {
-        for (; note < n->note_count && n->notes[note].code <= listing->lines[i].code;
-             ++note) {
+              n->lanes, n->cpu->position(n));
+    for (uint32_t i = 0; n->cpu->line(n, i, &line); ++i) {
+        for (; note < n->note_count && n->notes[note].code <= line.code; ++note) {
             if (n->notes[note].self != self)
                 text_putf(out, "$%u:\n", self = n->notes[note].self);
             program_write_inst(noted_program(program, &n->notes[note]),
                                n->notes[note].at, out);
         }
-        uint32_t begin = listing->lines[i].text;
-        uint32_t end = i + 1 < listing->count ? listing->lines[i + 1].text
-                                              : (uint32_t) listing->text.size;
-        text_putf(out, "        %6x  ", listing->lines[i].code);
-        text_put_n(out, text + begin, end - begin);
+        text_putf(out, "        %6x  ", line.code);
+        text_put_n(out, line.text, line.length);
     }
 }
 
 static bool write_ir(const Program *program, const CodeSpec *spec, Text *out)
 {
     TRY(available(), false);
-    Native *n = begin_compile();
+    Native *n = begin_compile(spec, true);
     TRY(n, false);
-    n->many_lanes = spec->many_lanes;
-    X86Listing listing = { 0 };
-    n->x.listing = &listing;
-    bool ok = generate(n, program) && text_get(&listing.text);
+    bool ok = generate(n, program);
     if (ok)
         write_listing(n, program, out);
-    x86_listing_free(&listing);
     end_compile(n);
     return ok && text_get(out);
 }

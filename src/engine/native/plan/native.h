@@ -1,5 +1,5 @@
 /*
- * native.h -- the context of one compile, and what the parts of the core share
+ * native.h -- the context of one compile, and what the parts of the plan share
  *
  *     native_build.c    Program -> Plan: its values, and what regions use
  *     native_count.c    loops that end after a known number of iterations
@@ -14,7 +14,7 @@
  *     native_snapshot.c registers where two paths meet
  *     native_dispatch.c calls of callables
  *     native_call.c     calls of the interpreter's loops
- *     native_memory.c   frame, arrays of the launch, local arrays
+ *     native_memory.c   places in memory
  *     native_frame.h    memory of a worker while a kernel runs
  *
  * A Program (the root, and each of its callables) is compiled into one function. Its
@@ -30,9 +30,10 @@
 #ifndef ENGINE_NATIVE_PLAN_NATIVE_H
 #define ENGINE_NATIVE_PLAN_NATIVE_H
 
-#include "engine/native/run/native_frame.h"
+#include <string.h>
+
 #include "engine/native/plan/native_target.h"
-#include "engine/native/x86/asm/x86.h"
+#include "engine/native/run/native_frame.h"
 #include "ir/program.h"
 #include "lanes/lanes.h"
 
@@ -137,7 +138,7 @@ typedef struct NativeRegion {
     bool one_sided;    /* conditionals: see begin_one_sided() in native_region.c */
     /* While code is generated: labels and snapshots (native_snapshot.c) of [0] the top
      * of a loop or the begin of the other side, [1] what is behind the region. */
-    X86Label label[2];
+    NativeLabel label[2];
     uint32_t snapshot[2];
 } NativeRegion;
 
@@ -224,10 +225,10 @@ enum { NATIVE_OPERANDS = 5 }; /* most operands of a row */
 enum { NATIVE_HOISTED = 6 /* most array addresses kept in registers */ };
 
 struct Native {
-    X86 x; /* first: native_x86() */
+    const NativeTarget *target;
+    const NativeCpu *cpu;
     void *plan; /* arrays of the NativeFunction */
     size_t plan_size;
-    const NativeTarget *target;
     const LaneTable *lanes_table;
     const Program *root_program;
     NativeFunction *f; /* the one being compiled, */
@@ -236,7 +237,10 @@ struct Native {
     uint32_t lanes;    /* W */
     uint32_t copies;   /* packets that the code computes at a time */
     uint32_t most_copies; /* to try */
+    uint32_t set_copies;  /* somebody has set that; else 0 */
     bool failed;
+    bool refused; /* several packets cannot be computed in this way */
+    bool lists;   /* a listing is wanted */
 
     /* The current step. */
     const Inst *inst;
@@ -284,14 +288,14 @@ struct Native {
     uint32_t area_first;  /* bytes to the area of the current function's calls, */
     uint32_t area_most;   /* ... and the size that it needs */
     uint32_t outputs; /* vector registers in which callables keep their first outputs */
-    X86Label *entries; /* of callables */
-    X86Label left;     /* the end of the kernel, for a loop that is left early */
+    NativeLabel *entries; /* of callables */
+    NativeLabel left;     /* the end of the kernel, for a loop that is left early */
     uint32_t extensions; /* of the CPU beyond the target's, that the code uses: isa.h */
     bool may_last;     /* are there loops? */
     bool counts;       /* is this in a loop of which NativeRegion.most is known? */
     bool keep_uniform; /* uniform values stay in registers for all packets */
 
-    struct NativeNote *notes; /* if x.listing is set */
+    struct NativeNote *notes; /* if there is a listing */
     uint32_t note_count, note_capacity;
 };
 
@@ -302,7 +306,7 @@ typedef struct NativeNote {
     uint32_t self; /* callable or PROGRAM_NONE */
 } NativeNote;
 
-/* ---- native.c */
+/* ---- native_engine.c */
 
 /** Memory for the arrays of a NativeFunction, of which there is one at a time. NULL:
  *  out of memory. */
@@ -511,10 +515,16 @@ uint32_t native_runs_index(const Program *p, const Inst *inst, uint32_t lanes);
 
 /* ---- native_merge.c */
 
-/** native_result_merged(), native_result_over_merged(), native_merged_over() for
- *  NATIVE_SELECTED results. */
-NativeReg native_merge_result(Native *n, X86Form *form);
-NativeReg native_merge_result_over(Native *n, uint32_t k, X86Form *form);
+/** In which lanes an instruction is to be done. */
+typedef struct NativeLanes {
+    NativeReg mask; /* 0: all */
+    bool zero;      /* others give 0; else they stay as they are */
+} NativeLanes;
+
+/** native_result(), native_result_over(), native_merged_over() for NATIVE_SELECTED
+ *  results, and the lanes. */
+NativeReg native_merge_result(Native *n, NativeLanes *lanes);
+NativeReg native_merge_result_over(Native *n, uint32_t k, NativeLanes *lanes);
 uint32_t native_merge_over(const Native *n, uint32_t k);
 
 /* ---- native_flow.c */
@@ -584,63 +594,38 @@ void native_dispatch_return(Native *n);
 /** Place of a callable's input, or of its mask (0). */
 NativeOperand native_dispatch_arg(const Native *n, uint32_t number);
 
-/* ---- native_memory.c: x86-64 */
+/* ---- native_memory.c */
 
-/** Registers with a fixed meaning. */
-enum {
-    NATIVE_LANE = X86_RBX, /* first lane of the packet */
-    NATIVE_ARGS = X86_R12,
-    NATIVE_SLOTS = X86_R13, /* see native_frame.h */
-    NATIVE_POOL = X86_R14,
-    NATIVE_END = X86_R15,
-    NATIVE_CALL_ARGS = X86_RBP /* callables: their inputs */
-};
-
-/** A place relative to a base register. */
-static inline NativeOperand native_at(NativeReg base, int32_t disp)
+/** A place in memory. Built in a register: compilers would set field after field in
+ *  memory, and wait for all of them. */
+static inline NativeOperand native_place(NativeReg base, NativeReg index,
+                                         uint32_t shift, NativeOperandKind kind,
+                                         int32_t disp)
 {
-    return (NativeOperand){
-        .disp = disp, .base = base, .index = NATIVE_NO_INDEX, .kind = NATIVE_IN_MEMORY
-    };
+    const uint64_t bits = (uint32_t) disp | (uint64_t) base << 32 |
+                          (uint64_t) index << 40 | (uint64_t) shift << 48 |
+                          (uint64_t) kind << 56;
+    NativeOperand place = { .reg = 0 };
+    memcpy(&place, &bits, sizeof bits);
+    return place;
 }
 
-/** Decide which addresses are kept in registers. */
-void native_memory_choose(Native *n);
-/** Entry into the root's code, begin and end of its loop, and the way out. */
-void native_memory_enter(Native *n);
-void native_memory_loop(Native *n, X86Label top);
-/** The back edge of a loop of the Program: to 'top', unless somebody wants the kernel
- *  to stop. From callables, too. */
-void native_memory_loop_back(Native *n, X86Label top);
-/** Around a loop of at most 'most' iterations: before its top; its back edge, behind
- *  which the code goes on when they are over; and behind the loop. */
-void native_memory_count(Native *n, uint32_t most);
-void native_memory_count_back(Native *n, X86Label top);
-void native_memory_count_end(Native *n);
-/** Zeros in a spill slot, of all copies. */
-void native_memory_clear(Native *n, uint32_t slot);
-/** In such a loop, before a call of C and native_memory_hoist(). */
-void native_memory_keep_count(Native *n);
-void native_memory_leave(Native *n);
-/** Write the hoisted addresses into their registers, at the start and after calls. */
-void native_memory_hoist(Native *n);
-/** Spill slot by number; member of NativeFrame by offset; constant by place. */
+/** One relative to a base register. */
+static inline NativeOperand native_at(NativeReg base, int32_t disp)
+{
+    return native_place(base, NATIVE_NO_INDEX, 0, NATIVE_IN_MEMORY, disp);
+}
+
+/** Spill slot by number; member of NativeFrame by offset; constant by place; word of
+ *  the launch's arguments by slot. */
 NativeOperand native_memory_slot(const Native *n, uint32_t slot);
 NativeOperand native_memory_frame(const Native *n, size_t offset);
 NativeOperand native_memory_pool(const Native *n, uint32_t place);
-/** Copy between two registers of a class ('bytes' of a vector); write one to a spill
- *  slot, read it back. */
-void native_memory_move(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
-                        NativeReg from);
-void native_memory_spill(Native *n, NativeClass class, uint32_t bytes, NativeOperand to,
-                         NativeReg from);
-void native_memory_reload(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
-                          NativeOperand from);
+/** A constant for all lanes, as instructions of the target want it. */
+NativeOperand native_memory_constant(const Native *n, uint32_t place);
+NativeOperand native_memory_argument(const Native *n, uint32_t slot);
 /** The packet's entries of an array of the launch. */
 NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type);
-/** Entries of an array of the launch that a packet 'lanes' lanes further on will load,
- *  or this one if that is beyond the end; 'value' is an input of 32 bits. */
-X86Mem native_memory_ahead(Native *n, uint32_t value, uint32_t lanes);
 /** Address in a slot of the launch's arguments, in a register. */
 NativeReg native_memory_address(Native *n, uint32_t slot);
 

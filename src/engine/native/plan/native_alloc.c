@@ -16,8 +16,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "engine/native/x86/forms.h"
-#include "engine/native/plan/native.h"
+#include "engine/native/plan/native_emit.h"
 
 /* ---- slots */
 
@@ -75,8 +74,8 @@ void native_alloc_begin(Native *n)
 static void store(Native *n, uint32_t value)
 {
     NativeValue *v = &n->values[value];
-    native_memory_spill(n, (NativeClass) v->class, native_value_bytes(n, v),
-                        native_alloc_slot(n, value), v->reg);
+    n->cpu->spill(n, (NativeClass) v->class, native_value_bytes(n, v),
+                  native_alloc_slot(n, value), v->reg);
     v->flags |= NATIVE_CLEAN;
 }
 
@@ -122,7 +121,7 @@ NativeReg native_alloc_evict(Native *n, NativeClass class)
     if (best == NATIVE_NO_REG) {
         n->failed = true;
         if (n->copies > 1)
-            n->x.copies.refused = true;
+            n->refused = true;
         else
             error_set(JIT_ERROR_COMPILE,
                       "native: an instruction needs too many registers");
@@ -163,20 +162,6 @@ static NativeOperand valid_place(const Native *n, uint32_t bits)
                                              : offsetof(NativeFrame, valid));
 }
 
-/* Each copy goes on where the one before ends. */
-static void fill_counter(Native *n, NativeReg reg)
-{
-    X86Form add = X86_VPADDD | forms_length(n, VarTypeUInt32);
-    X86Copies all = n->x.copies;
-    n->target->counter(n, reg, NATIVE_LANE);
-    n->x.copies.count = 0;
-    for (uint32_t c = 1; c < all.count; ++c) {
-        NativeReg to = (NativeReg) (reg + c * all.vectors);
-        forms_rrx(n, add, to, to, native_const(n, 32, c * n->lanes));
-    }
-    n->x.copies = all;
-}
-
 static void fill(Native *n, uint32_t value, NativeReg reg)
 {
     const NativeValue *v = &n->values[value];
@@ -186,8 +171,8 @@ static void fill(Native *n, uint32_t value, NativeReg reg)
     uint32_t bytes = native_value_bytes(n, v);
     switch ((NativeSource) v->source) {
     case NATIVE_COMPUTED:
-        native_memory_reload(n, (NativeClass) v->class, bytes, reg,
-                             native_memory_slot(n, v->slot));
+        n->cpu->reload(n, (NativeClass) v->class, bytes, reg,
+                       native_memory_slot(n, v->slot));
         break;
     case NATIVE_LITERAL:
         if (type == VarTypeBool)
@@ -196,21 +181,20 @@ static void fill(Native *n, uint32_t value, NativeReg reg)
             t->literal(n, v->bits, reg, native_alloc_literal(n, value));
         break;
     case NATIVE_PARAM:
-        t->load_first(n, type, reg, native_at(NATIVE_ARGS, (int32_t) inst->aux * 8));
+        t->load_first(n, type, reg, native_memory_argument(n, inst->aux));
         break;
     case NATIVE_INPUT:
         t->load(n, type, reg, native_memory_array(n, inst->aux, type));
         break;
     case NATIVE_COUNTER:
-        fill_counter(n, reg);
+        n->cpu->counter(n, reg);
         break;
     case NATIVE_ARG:
-        native_memory_reload(n, (NativeClass) v->class, bytes, reg,
-                             native_dispatch_arg(n, inst->aux));
+        n->cpu->reload(n, (NativeClass) v->class, bytes, reg,
+                       native_dispatch_arg(n, inst->aux));
         break;
     case NATIVE_VALID:
-        native_memory_reload(n, (NativeClass) v->class, bytes, reg,
-                             valid_place(n, v->bits));
+        n->cpu->reload(n, (NativeClass) v->class, bytes, reg, valid_place(n, v->bits));
         break;
     }
 }
@@ -247,11 +231,10 @@ bool native_alloc_place(Native *n, uint32_t value, NativeOperand *place)
         if (v->slot == NATIVE_NO_SLOT)
             v->slot =
                 native_operand_constant(n, v->bits, native_alloc_literal(n, value));
-        *place = native_memory_pool(n, v->slot);
-        place->kind = n->target->broadcasts ? NATIVE_IN_BROADCAST : NATIVE_IN_MEMORY;
+        *place = native_memory_constant(n, v->slot);
         return true;
     case NATIVE_PARAM:
-        *place = native_at(NATIVE_ARGS, (int32_t) inst->aux * 8);
+        *place = native_memory_argument(n, inst->aux);
         place->kind = NATIVE_IN_BROADCAST;
         return true;
     case NATIVE_INPUT:

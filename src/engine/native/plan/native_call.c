@@ -19,8 +19,7 @@
 #include "base/vec.h"
 #include "engine/interp/interp.h"
 #include "engine/interp/interp_build.h"
-#include "engine/native/x86/forms.h"
-#include "engine/native/plan/native.h"
+#include "engine/native/plan/native_emit.h"
 
 /* arg[0]: number of the print; the mask is operand 1, the values are where 'values'
  * says. */
@@ -128,7 +127,7 @@ static void write_operand(Native *n, uint32_t k, NativeOperand place)
     uint32_t value = n->f->root[n->args[k]];
     if (op_role((Op) n->inst->op, k) == ROLE_POINTER) {
         NativeReg address = native_use_address(n, k);
-        x86_mr(&n->x, X86_MOV_ST | X86_W, forms_mem(place), address);
+        n->cpu->store_word(n, place, address);
     } else {
         NativeReg reg = native_alloc_load(n, value);
         n->target->store(n, type, place, reg, n->f->values[value].bits);
@@ -136,21 +135,14 @@ static void write_operand(Native *n, uint32_t k, NativeOperand place)
     native_alloc_unpin(n);
 }
 
-/* frame.steps + offset, &frame.lanes */
+/* Of the function of frame.steps + offset. */
 static void emit_call(Native *n, uint32_t offset)
 {
-    X86 *x = &n->x;
-    x86_rm(x, X86_MOV | X86_W, X86_RDI,
-           forms_mem(native_memory_frame(n, offsetof(NativeFrame, steps))));
-    x86_rm(x, X86_LEA | X86_W, X86_RSI,
-           forms_mem(native_memory_frame(n, offsetof(NativeFrame, lanes))));
-    if (offset)
-        x86_ri(x, X86_ADD_I | X86_W, X86_RDI, (int32_t) offset);
+    n->cpu->begin_call(n, offset);
     native_dispatch_save(n);
-    native_memory_keep_count(n);
-    x86_m(x, X86_CALL_R, x86_at(X86_RDI, 0));
+    n->cpu->call_step(n);
     native_dispatch_restore(n);
-    native_memory_hoist(n);
+    n->cpu->hoist(n);
 }
 
 static void write_operands(Native *n)
@@ -163,8 +155,7 @@ static void write_operands(Native *n)
 static NativeReg use_rows(Native *n)
 {
     NativeReg area = native_temp_general(n);
-    x86_rm(&n->x, X86_MOV | X86_W, area,
-           forms_mem(native_memory_frame(n, offsetof(NativeFrame, rows))));
+    n->cpu->load_word(n, area, native_memory_frame(n, offsetof(NativeFrame, rows)));
     return area;
 }
 
@@ -192,10 +183,8 @@ static void write_printed(Native *n)
 {
     write_operand(n, 0, operand_place(n, FIRST));
     write_rows(n, 1, 0);
-    x86_mr(&n->x, X86_MOV_ST,
-           forms_mem(native_memory_frame(n, offsetof(NativeFrame, lanes) +
-                                                offsetof(LaneFrame, begin))),
-           NATIVE_LANE);
+    n->cpu->store_lane(n, native_memory_frame(n, offsetof(NativeFrame, lanes) +
+                                                     offsetof(LaneFrame, begin)));
 }
 
 static LaneStep find_current(const Native *n)
@@ -205,26 +194,6 @@ static LaneStep find_current(const Native *n)
         return find_print(n);
     return find_step(n->lanes_table, (Op) inst->op, inst->aux, (VarType) inst->type,
                      native_operation_type(n));
-}
-
-/* Each update of an entry waits for its cache line if nobody has asked for that before.
- * The packet after the next is asked for if its indices are in an array, else the
- * current one. */
-static void prefetch_targets(Native *n)
-{
-    X86 *x = &n->x;
-    uint32_t value = n->f->root[n->args[2]];
-    const NativeValue *v = &n->f->values[value];
-    int shift = __builtin_ctz(type_info[native_type(n, 1)].size);
-    NativeReg base = native_use_address(n, 0), entry = native_temp_general(n);
-    X86Mem index = forms_mem(operand_place(n, FIRST + 2));
-    if (v->source == NATIVE_INPUT)
-        index = native_memory_ahead(n, value, 2 * n->lanes);
-    for (uint32_t i = 0; i < n->lanes; ++i, index.disp += 4) {
-        x86_rm(x, X86_MOV, entry, index);
-        x86_m(x, X86_PREFETCHW, x86_at_index(base, entry, shift, 0));
-    }
-    native_alloc_unpin(n);
 }
 
 /* What was written is an operand no more. */
@@ -243,7 +212,7 @@ void native_call_helper(Native *n)
     else
         write_operands(n);
     if (inst->op == OP_SCATTER)
-        prefetch_targets(n);
+        n->cpu->prefetch_scatter(n, operand_place(n, FIRST + 2));
     release_operands(n);
     emit_call(n, add_step(n, find_current(n)));
     if (inst->type == VarTypeVoid)
@@ -298,50 +267,25 @@ void native_call_matrix(Native *n)
         bind_items(n);
 }
 
-/* Before the values are scattered one after the other, as prefetch_targets(). */
-static void prefetch_packets(Native *n, int32_t bytes)
-{
-    X86 *x = &n->x;
-    uint32_t value = n->f->root[n->args[1]];
-    NativeReg base = native_use_address(n, 0), place = native_temp_general(n);
-    X86Mem index = forms_mem(operand_place(n, THIRD));
-    if (n->f->values[value].source == NATIVE_INPUT)
-        index = native_memory_ahead(n, value, 2 * n->lanes);
-    else
-        x86_mr(x, X86_VMOVUPS_ST | forms_length(n, VarTypeUInt32), index,
-               native_use(n, 1));
-    for (uint32_t i = 0; i < n->lanes; ++i, index.disp += 4) {
-        x86_rm(x, X86_MOV, place, index);
-        x86_rri(x, X86_IMUL_I | X86_W, place, place, bytes);
-        x86_m(x, X86_PREFETCHW, x86_at_index(base, place, 0, 0));
-        if (bytes & (bytes - 1)) /* it may begin in one line and end in the next */
-            x86_m(x, X86_PREFETCHW, x86_at_index(base, place, 0, bytes - 1));
-    }
-    native_alloc_unpin(n);
-}
-
 /* Each value is scattered by itself. */
 void native_call_scatter_packet(Native *n)
 {
     enum { FIRST_VALUE = 3 };
     uint32_t count = n->inst->count - FIRST_VALUE;
-    X86Form length = forms_length(n, VarTypeUInt32);
     LaneStep step =
         find_scatter(n->lanes_table, n->inst->aux, native_type(n, FIRST_VALUE));
     /* Until the last call, all operands are needed again. */
     for (uint32_t k = 0; k < n->inst->count; ++k)
         n->f->values[n->f->root[n->args[k]]].next = n->step;
     uint32_t size = type_info[native_type(n, FIRST_VALUE)].size;
-    prefetch_packets(n, (int32_t) (count * size));
+    n->cpu->prefetch_packets(n, operand_place(n, THIRD), count * size);
     for (uint32_t k = 0; k < count; ++k) {
         write_operand(n, 0, operand_place(n, FIRST));
         write_operand(n, FIRST_VALUE + k, operand_place(n, SECOND));
         write_operand(n, 2, operand_place(n, FOURTH));
         NativeReg index = native_use(n, 1), entry = native_temp(n);
-        forms_scale(n, entry, index, count);
-        forms_rrx(n, X86_VPADDD | length, entry, entry, native_const(n, 32, k));
-        x86_mr(&n->x, X86_VMOVUPS_ST | length, forms_mem(operand_place(n, THIRD)),
-               entry);
+        n->cpu->item_index(n, entry, index, count, k);
+        n->cpu->spill(n, NATIVE_VECTOR, 4 * n->lanes, operand_place(n, THIRD), entry);
         native_alloc_unpin(n);
         native_alloc_flush(n);
         emit_call(n, add_step(n, step));

@@ -206,7 +206,7 @@ static bool has_room(const Native *n, uint32_t copies)
 uint32_t native_copies_choose(const Native *n)
 {
     enum { LANES = 32, MOST_LANES = 64 };
-    uint32_t wanted = native_target_packets();
+    uint32_t wanted = n->set_copies;
     uint32_t lanes = n->many_lanes ? MOST_LANES : LANES;
     uint32_t copies = wanted ? wanted : lanes / n->lanes;
     if (n->root_program->callable_count || n->f->single)

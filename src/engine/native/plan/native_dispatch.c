@@ -17,14 +17,11 @@
  * If no callable calls another one, the first outputs that are not masks are not in the
  * area but in registers that callables use for nothing else (Native.outputs).
  */
-#include "engine/native/x86/forms.h"
-#include "engine/native/plan/native.h"
+#include "engine/native/plan/native_emit.h"
 
 typedef struct Area {
     uint32_t outputs, inputs;
 } Area;
-
-enum { AREA = X86_RDI }; /* address of the area, as callables expect it */
 
 static int32_t place_of(const Native *n, uint32_t number)
 {
@@ -44,11 +41,11 @@ static int32_t state_place(const Native *n, Area area, uint32_t which)
 
 static void load_area(Native *n, NativeReg to)
 {
-    x86_rm(&n->x, X86_MOV | X86_W, to,
-           forms_mem(native_memory_frame(n, offsetof(NativeFrame, slot) +
-                                                NATIVE_AREA_SLOT * sizeof(void *))));
+    n->cpu->load_word(n, to,
+                      native_memory_frame(n, offsetof(NativeFrame, slot) +
+                                                 NATIVE_AREA_SLOT * sizeof(void *)));
     if (n->area_first)
-        x86_ri(&n->x, X86_ADD_I | X86_W, to, (int32_t) n->area_first);
+        n->cpu->add(n, to, n->area_first);
 }
 
 /* ---- callables */
@@ -61,20 +58,18 @@ static uint32_t output_count(const Program *p)
 NativeOperand native_dispatch_arg(const Native *n, uint32_t number)
 {
     uint32_t place = number ? output_count(n->f->program) + number : 0;
-    return native_at(NATIVE_CALL_ARGS, (int32_t) (place * n->target->vector_bytes));
+    return native_at(n->cpu->inputs, (int32_t) (place * n->target->vector_bytes));
 }
 
 void native_dispatch_choose(Native *n)
 {
-    enum { MANY = 32 };
     const Program *root = n->root_program;
     bool nested = false;
     for (uint32_t i = 0; i < root->callable_count; ++i)
         for (uint32_t r = 0; r < root->callables[i]->region_count; ++r)
             nested |= root->callables[i]->regions[r].kind == REGION_CALL;
-    bool many = __builtin_popcount(n->target->registers[NATIVE_VECTOR]) >= MANY;
     if (!nested && root->callable_count)
-        n->outputs = many ? 0xf0000000 : 0xc000;
+        n->outputs = n->target->outputs;
 }
 
 /* The register for output k of this type, NATIVE_NO_REG: it is in the area. */
@@ -105,9 +100,9 @@ static void move_outputs(Native *n, bool save)
         if (reg == NATIVE_NO_REG)
             continue;
         if (save)
-            native_memory_spill(n, NATIVE_VECTOR, native_bytes(n, type), place, reg);
+            n->cpu->spill(n, NATIVE_VECTOR, native_bytes(n, type), place, reg);
         else
-            native_memory_reload(n, NATIVE_VECTOR, native_bytes(n, type), reg, place);
+            n->cpu->reload(n, NATIVE_VECTOR, native_bytes(n, type), reg, place);
     }
 }
 
@@ -123,18 +118,14 @@ void native_dispatch_restore(Native *n)
 
 void native_dispatch_enter(Native *n)
 {
-    x86_align(&n->x, 16);
-    x86_bind(&n->x, n->entries[n->f->self]);
-    x86_r(&n->x, X86_PUSH, NATIVE_CALL_ARGS);
-    x86_rr(&n->x, X86_MOV | X86_W, NATIVE_CALL_ARGS, AREA);
+    n->cpu->enter_callable(n, n->entries[n->f->self]);
 }
 
 static NativeReg reload_mask(Native *n, NativeOperand from, uint32_t bits)
 {
     bool vectors = !n->target->registers[NATIVE_MASK];
     NativeReg mask = vectors ? native_temp(n) : native_temp_mask(n);
-    native_memory_reload(n, vectors ? NATIVE_VECTOR : NATIVE_MASK, 4 * n->lanes, mask,
-                         from);
+    n->cpu->reload(n, vectors ? NATIVE_VECTOR : NATIVE_MASK, 4 * n->lanes, mask, from);
     if (!vectors || bits == 32)
         return mask;
     NativeReg wide = native_temp(n);
@@ -170,12 +161,12 @@ static void write_output(Native *n, uint32_t k)
     }
     NativeReg old = take_like(n, v);
     place.disp += (int32_t) ((1 + k) * n->target->vector_bytes);
-    native_memory_reload(n, (NativeClass) v->class, bits / 8 * n->lanes, old, place);
+    n->cpu->reload(n, (NativeClass) v->class, bits / 8 * n->lanes, old, place);
     if (is_mask)
         t->blend_mask(n, old, mask, reg, old);
     else
         t->blend(n, native_value_bytes(n, v), bits, old, mask, reg, old);
-    native_memory_spill(n, (NativeClass) v->class, bits / 8 * n->lanes, place, old);
+    n->cpu->spill(n, (NativeClass) v->class, bits / 8 * n->lanes, place, old);
     native_alloc_unpin(n);
 }
 
@@ -183,9 +174,7 @@ void native_dispatch_return(Native *n)
 {
     for (uint32_t k = 0; k < n->inst->count; ++k)
         write_output(n, k);
-    x86_rr(&n->x, X86_MOV | X86_W, AREA, NATIVE_CALL_ARGS);
-    x86_r(&n->x, X86_POP, NATIVE_CALL_ARGS);
-    x86_0(&n->x, X86_RET);
+    n->cpu->leave_callable(n);
 }
 
 /* ---- calls */
@@ -203,8 +192,8 @@ static void write_input(Native *n, uint32_t k, int32_t place)
     }
     NativeReg area = native_temp_general(n);
     load_area(n, area);
-    native_memory_spill(n, (NativeClass) v->class, bits / 8 * n->lanes,
-                        native_at(area, place), reg);
+    n->cpu->spill(n, (NativeClass) v->class, bits / 8 * n->lanes,
+                  native_at(area, place), reg);
     native_alloc_unpin(n);
 }
 
@@ -217,8 +206,8 @@ static void write_lanes(Native *n, Area area)
 {
     NativeReg mask = native_use_active(n, 0, 32), base = native_temp_general(n);
     load_area(n, base);
-    native_memory_spill(n, mask_class(n), 4 * n->lanes,
-                        native_at(base, state_place(n, area, 0)), mask);
+    n->cpu->spill(n, mask_class(n), 4 * n->lanes,
+                  native_at(base, state_place(n, area, 0)), mask);
     native_alloc_unpin(n);
 }
 
@@ -232,10 +221,15 @@ static void clear_outputs(Native *n, const Program *target, Area area)
         if (kept != NATIVE_NO_REG)
             n->target->literal(n, 32, kept, 0);
         else
-            native_memory_spill(n, NATIVE_VECTOR, n->target->vector_bytes,
-                                native_at(base, place_of(n, 1 + k)), zero);
+            n->cpu->spill(n, NATIVE_VECTOR, n->target->vector_bytes,
+                          native_at(base, place_of(n, 1 + k)), zero);
     }
     native_alloc_unpin(n);
+}
+
+static NativeReg reload_left(Native *n, Area area)
+{
+    return reload_mask(n, native_at(n->cpu->area, state_place(n, area, 0)), 32);
 }
 
 /* Mask of the lanes that are left and have this number (a vector). */
@@ -244,107 +238,87 @@ static NativeReg match(Native *n, Area area, NativeReg number)
     NativeReg numbers = native_temp(n);
     NativeReg same =
         mask_class(n) == NATIVE_MASK ? native_temp_mask(n) : native_temp(n);
-    native_memory_reload(n, NATIVE_VECTOR, 4 * n->lanes, numbers,
-                         native_at(AREA, state_place(n, area, 1)));
+    n->cpu->reload(n, NATIVE_VECTOR, 4 * n->lanes, numbers,
+                   native_at(n->cpu->area, state_place(n, area, 1)));
     n->target->match(n, same, numbers, number);
-    NativeReg left = reload_mask(n, native_at(AREA, state_place(n, area, 0)), 32);
+    NativeReg left = reload_left(n, area);
     n->target->and_mask(n, same, same, left);
-    native_memory_spill(n, mask_class(n), 4 * n->lanes, native_at(AREA, place_of(n, 0)),
-                        same);
+    n->cpu->spill(n, mask_class(n), 4 * n->lanes,
+                  native_at(n->cpu->area, place_of(n, 0)), same);
     return same;
 }
 
-/* RAX = lanes left, as bits; leave if there are none. */
-static void leave_if_done(Native *n, Area area, X86Label done)
+/* The lanes that are left are noted; leave if there are none. */
+static void leave_if_done(Native *n, Area area, NativeLabel done)
 {
-    NativeReg left = reload_mask(n, native_at(AREA, state_place(n, area, 0)), 32);
-    n->target->mask_to_general(n, X86_RAX, left, 32);
-    x86_rr(&n->x, X86_TEST, X86_RAX, X86_RAX);
-    x86_jcc(&n->x, X86_CC_E, done);
+    NativeReg left = reload_left(n, area);
+    n->cpu->note_lanes(n, left, done);
     native_alloc_unpin(n);
 }
 
 /* The mask of lanes that are like the first one that is left; they are not left any
- * more. EDX = their number. */
+ * more. Their number is noted. */
 static void take_first(Native *n, Area area)
 {
     NativeReg number = native_temp(n);
-    NativeOperand first = native_at(AREA, state_place(n, area, 1));
-    first.index = X86_RCX;
-    first.shift = 2;
-    x86_rr(&n->x, X86_TZCNT, X86_RCX, X86_RAX);
-    x86_rm(&n->x, X86_MOV, X86_RDX, forms_mem(first));
+    NativeOperand first =
+        n->cpu->note_number(n, native_at(n->cpu->area, state_place(n, area, 1)));
     n->target->load_first(n, VarTypeUInt32, number, first);
     NativeReg same = match(n, area, number);
-    NativeReg left = reload_mask(n, native_at(AREA, state_place(n, area, 0)), 32);
+    NativeReg left = reload_left(n, area);
     n->target->without_mask(n, left, left, same);
-    native_memory_spill(n, mask_class(n), 4 * n->lanes,
-                        native_at(AREA, state_place(n, area, 0)), left);
+    n->cpu->spill(n, mask_class(n), 4 * n->lanes,
+                  native_at(n->cpu->area, state_place(n, area, 0)), left);
     native_alloc_unpin(n);
 }
 
-static X86Label entry_of(const Native *n, const Region *region, uint32_t target)
+static NativeLabel entry_of(const Native *n, const Region *region, uint32_t target)
 {
     return n->entries[n->f->program->extra[region->targets + target]];
-}
-
-static void jump_to_target(Native *n, const Region *region, X86Label table)
-{
-    X86 *x = &n->x;
-    if (region->target_count == 1) {
-        x86_call(x, entry_of(n, region, 0));
-        return;
-    }
-    x86_rm(x, X86_LEA | X86_W, X86_RSI, x86_at_label(table, 0));
-    x86_rm(x, X86_MOVSXD, X86_RDX, x86_at_index(X86_RSI, X86_RDX, 2, 0));
-    x86_rr(x, X86_ADD | X86_W, X86_RDX, X86_RSI);
-    x86_r(x, X86_CALL_R, X86_RDX);
 }
 
 /* Each callable that a lane is left for. */
 static void call_each(Native *n, const Region *region, Area area)
 {
-    X86 *x = &n->x;
     for (uint32_t i = 0; i < region->target_count; ++i) {
-        X86Label next = x86_label(x);
+        NativeLabel next = n->cpu->label(n);
         NativeReg number = native_temp(n);
         n->target->literal(n, 32, number, i + 1);
         NativeReg lanes = match(n, area, number);
-        n->target->test_masks(n, lanes, lanes, 32);
-        x86_jcc(x, X86_CC_E, next);
-        x86_call(x, entry_of(n, region, i));
-        x86_bind(x, next);
+        n->cpu->jump_if_none(n, lanes, 32, next);
+        n->cpu->call(n, entry_of(n, region, i));
+        n->cpu->bind(n, next);
         native_alloc_unpin(n);
     }
 }
 
 static void call_targets(Native *n, const Region *region, Area area)
 {
-    X86 *x = &n->x;
-    X86Label next = x86_label(x), done = x86_label(x), table = x86_label(x);
+    const NativeCpu *cpu = n->cpu;
+    NativeLabel next = cpu->label(n), done = cpu->label(n), table = cpu->label(n);
     bool few = region->target_count <= n->lanes / 2;
-    load_area(n, AREA);
-    x86_bind(x, next);
+    load_area(n, cpu->area);
+    cpu->bind(n, next);
     leave_if_done(n, area, done);
     take_first(n, area);
-    x86_ri(x, X86_SUB_I, X86_RDX, 1);
-    x86_ri(x, X86_CMP_I, X86_RDX, (int32_t) region->target_count);
-    X86Label others = few ? x86_label(x) : next;
-    x86_jcc(x, X86_CC_AE, others);
-    jump_to_target(n, region, table);
+    NativeLabel others = few ? cpu->label(n) : next;
+    cpu->check_number(n, region->target_count, others);
+    if (region->target_count == 1)
+        cpu->call(n, entry_of(n, region, 0));
+    else
+        cpu->call_number(n, table);
     if (few) {
-        x86_bind(x, others);
+        cpu->bind(n, others);
         leave_if_done(n, area, done);
         call_each(n, region, area);
     }
-    x86_jmp(x, few ? done : next);
+    cpu->jump(n, few ? done : next);
     if (region->target_count > 1) {
-        x86_align_data(x, 4);
-        x86_bind(x, table);
+        cpu->begin_table(n, table);
         for (uint32_t i = 0; i < region->target_count; ++i)
-            x86_distance(x, entry_of(n, region, i), table);
+            cpu->add_entry(n, entry_of(n, region, i), table);
     }
-    x86_bind(x, done);
+    cpu->bind(n, done);
 }
 
 static uint32_t live_result(const Native *n, const NativeRegion *own, uint32_t k)
@@ -367,8 +341,8 @@ static void read_result(Native *n, uint32_t k, uint32_t result)
     NativeReg to = native_alloc_take(n, (NativeClass) v->class);
     NativeReg base = native_temp_general(n);
     load_area(n, base);
-    native_memory_reload(n, (NativeClass) v->class, native_value_bytes(n, v), to,
-                         native_at(base, place_of(n, 1 + k)));
+    n->cpu->reload(n, (NativeClass) v->class, native_value_bytes(n, v), to,
+                   native_at(base, place_of(n, 1 + k)));
     native_alloc_bind(n, result, to);
     native_alloc_unpin(n);
 }

@@ -68,12 +68,6 @@
 
 /* ---- the current instruction */
 
-/** The assembler of the compile. */
-static inline X86 *native_x86(Native *n)
-{
-    return &n->x;
-}
-
 /** The instruction that is being emitted. */
 static inline const Inst *native_inst(const Native *n)
 {
@@ -165,6 +159,8 @@ static inline bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits
     return true;
 }
 
+/** Is operand k of this instruction the literal 2 of a product of floats? */
+bool native_doubles(const Native *n, const Inst *inst, uint32_t k);
 /** Operands of FMA, of type Float32 or Float64: shall the value that native_use() gives
  *  be negated? */
 bool native_is_negated(const Native *n, uint32_t k);
@@ -214,32 +210,7 @@ static inline bool native_is_selected(const Native *n)
     return n->values[n->result].flags & NATIVE_SELECTED;
 }
 
-/** The same for rows of one instruction, 'form', on lanes as wide as those of the
- *  result. If all that becomes of that is a part of a select whose other operands are
- *  there by now, the register has what other lanes get, the instruction the mask, and
- *  the select nothing to do. */
-static inline NativeReg native_result_merged(Native *n, X86Form *form)
-{
-    if (!native_is_selected(n))
-        return native_result(n);
-    X86Form lanes = 0; /* 'form' itself is to stay in a register */
-    NativeReg to = native_merge_result(n, &lanes);
-    *form |= lanes;
-    return to;
-}
-
-/** The same for native_result_over(), if operand k is what other lanes get. */
-static inline NativeReg native_result_over_merged(Native *n, uint32_t k, X86Form *form)
-{
-    if (!native_is_selected(n))
-        return native_result_over(n, k);
-    X86Form lanes = 0;
-    NativeReg to = native_merge_result_over(n, k, &lanes);
-    *form |= lanes;
-    return to;
-}
-
-/** The operand that is best for native_result_over_merged(), which is k if there is no
+/** The operand that is best for native_merge_result_over(), which is k if there is no
  *  select. */
 static inline uint32_t native_merged_over(const Native *n, uint32_t k)
 {

@@ -9,8 +9,7 @@
  * there from packet to packet.
  */
 #include "base/vec.h"
-#include "engine/native/x86/forms.h"
-#include "engine/native/plan/native.h"
+#include "engine/native/plan/native_emit.h"
 
 /* ---- begin and end of a step. While one is emitted, its operands keep their registers
  * (Native.keeps_operands; long lists are pinned), so that making room for one does not
@@ -154,7 +153,7 @@ static inline void emit_row(Native *n, const NativeRow *row)
     if (row->emit && row->emit(n, row))
         return;
     if (n->copies > 1)
-        n->x.copies.refused = true;
+        n->refused = true;
     else
         native_call_helper(n);
 }
@@ -165,10 +164,10 @@ static void emit_other(Native *n)
     const Inst *inst = n->inst;
     switch (inst->op) {
     case OP_STORE:
-        forms_store(n);
+        n->cpu->store_output(n);
         break;
     case OP_PARAM:
-        emit_first(n, native_at(NATIVE_ARGS, (int32_t) inst->aux * 8));
+        emit_first(n, native_memory_argument(n, inst->aux));
         break;
     case OP_LOAD: /* of one entry */
         emit_first(n, native_at(native_memory_address(n, inst->aux), 0));
@@ -211,7 +210,7 @@ static void note(Native *n, uint32_t at)
         n->failed = true;
         return;
     }
-    n->notes[n->note_count++] = (NativeNote){ x86_position(&n->x), at, n->f->self };
+    n->notes[n->note_count++] = (NativeNote){ n->cpu->position(n), at, n->f->self };
 }
 
 /* ---- steps of one instruction with two operands that are in registers, or one is a
@@ -234,8 +233,9 @@ static inline bool emit_direct(Native *n, const NativeRow *row, const Inst *inst
                                uint32_t step)
 {
     const NativeStep *s = &n->f->steps[step];
-    bool commutes = (row->emit == forms_commute) | (row->emit == forms_multiply);
-    if (!(commutes | (row->emit == forms_binary)) ||
+    const NativeCpu *cpu = n->cpu;
+    bool commutes = (row->emit == cpu->commute) | (row->emit == cpu->multiply);
+    if (!(commutes | (row->emit == cpu->binary)) ||
         n->values[s->at].flags & NATIVE_SELECTED)
         return false;
     uint32_t first = n->f->root[inst->arg[0]], second = n->f->root[inst->arg[1]];
@@ -247,7 +247,7 @@ static inline bool emit_direct(Native *n, const NativeRow *row, const Inst *inst
         (last.reg == NATIVE_NO_REG && right->source != NATIVE_LITERAL))
         return false;
     if (last.reg == NATIVE_NO_REG) {
-        if (forms_doubles(n, inst, !swap))
+        if (native_doubles(n, inst, !swap))
             return false;
         native_alloc_place(n, swap ? first : second, &last);
     }
@@ -261,8 +261,7 @@ static inline bool emit_direct(Native *n, const NativeRow *row, const Inst *inst
         to = b->reg;
     else
         to = take_beside(n, step, first, second);
-    X86Form length = forms_length(n, (VarType) n->insts[inst->arg[0]].type);
-    forms_rrx(n, row->inst | length, to, from, last);
+    cpu->direct(n, row, (VarType) n->insts[inst->arg[0]].type, to, from, last);
     native_alloc_bind(n, s->at, to);
     end_operand(n, a, kept);
     end_operand(n, b, kept);
@@ -289,10 +288,9 @@ static inline void emit_step(Native *n, const Inst *inst, uint32_t step)
 
 static void walk(Native *n, uint32_t first, uint32_t end)
 {
-    for (uint32_t step = first; step < end && !n->failed && !n->x.copies.refused;
-         ++step) {
+    for (uint32_t step = first; step < end && !n->failed && !n->refused; ++step) {
         const Inst *inst = &n->insts[n->f->steps[step].at];
-        if (n->x.listing)
+        if (n->lists)
             note(n, n->f->steps[step].at);
         emit_step(n, inst, step);
         if (n->values[n->f->steps[step].at].role & NATIVE_SETTLER)
@@ -317,18 +315,6 @@ static uint32_t count_registers(const Native *n)
     return (uint32_t) __builtin_popcount(native_alloc_share(n, NATIVE_VECTOR));
 }
 
-static void begin_copies(Native *n)
-{
-    uint32_t masks = native_alloc_share(n, NATIVE_MASK);
-    n->x.copies = (X86Copies){ .count = n->copies,
-                               .vectors = (uint8_t) count_registers(n),
-                               .masks = (uint8_t) __builtin_popcount(masks),
-                               .index = NATIVE_LANE,
-                               .index_step = (int32_t) n->lanes,
-                               .base = NATIVE_SLOTS,
-                               .base_step = (int32_t) n->target->vector_bytes };
-}
-
 /* Does a row want operand k in a register if it is a literal? Not the counts of shifts,
  * which are parts of instructions, nor a table. */
 static bool is_held(const Native *n, const Inst *inst, uint32_t k)
@@ -337,7 +323,7 @@ static bool is_held(const Native *n, const Inst *inst, uint32_t k)
     bool count = k == 1 && (inst->op == OP_SHL || inst->op == OP_SHR);
     return v->source == NATIVE_LITERAL && v->class == NATIVE_VECTOR &&
            v->type != VarTypeBool && v->reg == NATIVE_NO_REG && !count &&
-           !forms_doubles(n, inst, k) && k < program_computed_args(inst);
+           !native_doubles(n, inst, k) && k < program_computed_args(inst);
 }
 
 /* Literals stay in the registers that a packet leaves over, as uniform values do: two
@@ -371,9 +357,8 @@ static void emit_root(Native *n)
     enum { SPARE = 4, BESIDE_LITERALS = 2 };
     NativeFunction *f = n->f;
     uint32_t registers = count_registers(n);
-    native_memory_choose(n);
-    native_memory_enter(n);
-    begin_copies(n);
+    n->cpu->choose(n);
+    n->cpu->enter(n);
     walk(n, f->step_begin, f->packet);
     n->step = f->packet;
     n->keep_uniform = f->pressure + SPARE <= registers;
@@ -381,13 +366,12 @@ static void emit_root(Native *n)
     if (n->keep_uniform && !f->single && !program_has_loops(f->program))
         hold_literals(n, registers - f->pressure - BESIDE_LITERALS);
     uint32_t snapshot = native_snapshot_take(n);
-    X86Label top = x86_label(&n->x);
-    x86_bind(&n->x, top);
+    NativeLabel top = n->cpu->label(n);
+    n->cpu->bind(n, top);
     walk(n, f->packet, f->step_end);
     native_snapshot_restore(n, snapshot, true);
-    n->x.copies.count = 0;
-    native_memory_loop(n, top);
-    native_memory_leave(n);
+    n->cpu->next_packet(n, top);
+    n->cpu->leave(n);
 }
 
 void native_flow_function(Native *n, NativeFunction *f)

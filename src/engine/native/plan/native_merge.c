@@ -171,14 +171,14 @@ static bool take_state(Native *n, const Merge *merge)
 
 /* The instruction has the mask; its result is over the other value, which the select
  * needs no more. Returns false for 0, which takes no register. */
-static bool take_lanes(Native *n, const Merge *merge, X86Form *form)
+static bool take_lanes(Native *n, const Merge *merge, NativeLanes *lanes)
 {
-    *form |= X86_K(native_alloc_load(n, merge->mask));
+    lanes->mask = native_alloc_load(n, merge->mask);
     if (merge->state)
         return take_state(n, merge);
     n->values[n->result].flags |= NATIVE_MERGED;
     if (is_zero(n, merge->other)) {
-        *form |= X86_Z;
+        lanes->zero = true;
         return false;
     }
     NativeValue *v = &n->values[merge->other];
@@ -188,20 +188,20 @@ static bool take_lanes(Native *n, const Merge *merge, X86Form *form)
     return true;
 }
 
-NativeReg native_merge_result(Native *n, X86Form *form)
+NativeReg native_merge_result(Native *n, NativeLanes *lanes)
 {
     Merge merge;
-    bool over = find_merge(n, &merge) && take_lanes(n, &merge, form);
+    bool over = find_merge(n, &merge) && take_lanes(n, &merge, lanes);
     return over ? n->result_reg : native_result(n);
 }
 
-NativeReg native_merge_result_over(Native *n, uint32_t k, X86Form *form)
+NativeReg native_merge_result_over(Native *n, uint32_t k, NativeLanes *lanes)
 {
     Merge merge;
-    bool over = find_merge(n, &merge) &&
-                (is_zero(n, merge.other) ||
-                 merge.other == native_operand_value(n, k)) &&
-                take_lanes(n, &merge, form);
+    bool over =
+        find_merge(n, &merge) &&
+        (is_zero(n, merge.other) || merge.other == native_operand_value(n, k)) &&
+        take_lanes(n, &merge, lanes);
     return over ? n->result_reg : native_result_over(n, k);
 }
 

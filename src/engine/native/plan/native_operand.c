@@ -11,8 +11,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "engine/native/x86/forms.h"
-#include "engine/native/plan/native.h"
+#include "engine/native/plan/native_emit.h"
 
 /* ---- operands */
 
@@ -185,8 +184,8 @@ static NativeReg use_valid(Native *n, uint32_t bits)
     if (bits == v->bits)
         return native_alloc_load(n, n->f->valid);
     NativeReg reg = native_temp(n);
-    native_memory_reload(n, NATIVE_VECTOR, bits / 8 * n->lanes, reg,
-                         native_memory_frame(n, offsetof(NativeFrame, valid_wide)));
+    n->cpu->reload(n, NATIVE_VECTOR, bits / 8 * n->lanes, reg,
+                   native_memory_frame(n, offsetof(NativeFrame, valid_wide)));
     return reg;
 }
 
@@ -199,8 +198,8 @@ NativeReg native_use_active(Native *n, uint32_t k, uint32_t bits)
     NativeReg valid = use_valid(n, vectors ? bits : 32);
     NativeReg to = vectors ? native_temp(n) : native_temp_mask(n);
     if (all)
-        native_memory_move(n, vectors ? NATIVE_VECTOR : NATIVE_MASK,
-                           bits / 8 * n->lanes, to, valid);
+        n->cpu->move(n, vectors ? NATIVE_VECTOR : NATIVE_MASK, bits / 8 * n->lanes, to,
+                     valid);
     else
         n->target->and_mask(n, to, mask, valid);
     return to;
@@ -216,16 +215,28 @@ NativeReg native_use_address(Native *n, uint32_t k)
     NativeReg to = native_temp_general(n);
     NativeOperand place;
     if (v->source == NATIVE_LITERAL) {
-        x86_mov_imm(&n->x, to, native_alloc_literal(n, value));
+        n->cpu->set(n, to, native_alloc_literal(n, value));
         return to;
     }
     if (!native_alloc_place(n, value, &place)) {
         place = native_stash(n);
-        native_memory_spill(n, NATIVE_VECTOR, native_value_bytes(n, v), place,
-                            native_alloc_load(n, value));
+        n->cpu->spill(n, NATIVE_VECTOR, native_value_bytes(n, v), place,
+                      native_alloc_load(n, value));
     }
-    x86_rm(&n->x, X86_MOV | X86_W, to, forms_mem(place));
+    n->cpu->load_word(n, to, place);
     return to;
+}
+
+bool native_doubles(const Native *n, const Inst *inst, uint32_t k)
+{
+    const Program *p = n->f->program;
+    const Inst *two = &p->insts[inst->arg[k]];
+    if (inst->op != OP_MUL || two->op != OP_LITERAL)
+        return false;
+    uint64_t bits = p->literals[two->aux];
+    return inst->type == VarTypeFloat32   ? (uint32_t) bits == 0x40000000
+           : inst->type == VarTypeFloat64 ? bits == UINT64_C(0x4000000000000000)
+                                          : false;
 }
 
 /* ---- results */
@@ -342,7 +353,7 @@ void native_operand_take_over(Native *n, uint32_t value, bool only)
     }
     n->result_reg = native_alloc_take(n, class);
     if (v->reg != NATIVE_NO_REG)
-        native_memory_move(n, class, native_value_bytes(n, v), n->result_reg, v->reg);
+        n->cpu->move(n, class, native_value_bytes(n, v), n->result_reg, v->reg);
     else
         native_alloc_fill(n, value, n->result_reg);
 }
@@ -440,11 +451,7 @@ NativeOperand native_const(Native *n, uint32_t bits, uint64_t value)
 {
     if (bits == 32)
         value = (uint32_t) value;
-    NativeOperand place =
-        native_memory_pool(n, native_operand_constant(n, bits, value));
-    if (n->target->broadcasts)
-        place.kind = NATIVE_IN_BROADCAST;
-    return place;
+    return native_memory_constant(n, native_operand_constant(n, bits, value));
 }
 
 NativeReg native_const_reg(Native *n, uint32_t bits, uint64_t value)

@@ -125,40 +125,26 @@ static NativeReg take_entering(Native *n)
     return to;
 }
 
-/* No lane of any copy. What jumps is written once. */
-static void jump_if_none(Native *n, uint32_t mask, X86Label label)
+static void jump_if_none(Native *n, uint32_t mask, NativeLabel label)
 {
     const NativeValue *v = value_at(n, mask);
-    X86Copies *copies = &n->x.copies;
-    uint32_t count = copies->count;
-    uint32_t step = v->class == NATIVE_MASK ? copies->masks : copies->vectors;
-    copies->count = 0;
-    n->target->test_masks(n, v->reg, (NativeReg) (v->reg + (n->copies - 1) * step),
-                          v->bits);
-    x86_jcc(&n->x, X86_CC_E, label);
-    copies->count = count;
+    n->cpu->jump_if_none(n, v->reg, v->bits, label);
 }
 
 /* Where iterations are counted, nobody is active any more when there are none left. */
 static void jump_back(Native *n, const NativeRegion *own)
 {
     const NativeValue *active = value_at(n, own_mask(n, true));
-    uint32_t count = n->x.copies.count;
-    n->x.copies.count = 0;
     if (!own->most) {
-        native_memory_loop_back(n, own->label[0]);
-        n->x.copies.count = count;
+        n->cpu->loop_back(n, own->label[0]);
         return;
     }
-    native_memory_count_back(n, own->label[0]);
-    n->x.copies.count = count;
+    n->cpu->count_back(n, own->label[0]);
     if (active->reg != NATIVE_NO_REG)
         n->target->literal_mask(n, active->reg, false);
     else
-        native_memory_clear(n, value_at(n, own_mask(n, false))->slot);
-    n->x.copies.count = 0;
-    x86_jmp(&n->x, own->label[0]);
-    n->x.copies.count = count;
+        n->cpu->clear(n, value_at(n, own_mask(n, false))->slot);
+    n->cpu->jump(n, own->label[0]);
 }
 
 /* mask ? a : b in a register; 'to' may be b's */
@@ -242,7 +228,7 @@ static NativeReg take_copy(Native *n, uint32_t value)
     if (v->type == VarTypeBool && class == NATIVE_VECTOR && v->bits == 64)
         n->target->convert_mask(n, to, native_alloc_load(n, value), 32);
     else if (v->reg != NATIVE_NO_REG)
-        native_memory_move(n, class, native_value_bytes(n, v), to, v->reg);
+        n->cpu->move(n, class, native_value_bytes(n, v), to, v->reg);
     else
         native_alloc_fill(n, value, to);
     return to;
@@ -343,8 +329,8 @@ static void begin_if(Native *n)
         begin_one_sided(n, own);
     else
         begin_two_sided(n, own);
-    own->label[0] = x86_label(&n->x);
-    own->label[1] = x86_label(&n->x);
+    own->label[0] = n->cpu->label(n);
+    own->label[1] = n->cpu->label(n);
     native_alloc_load(n, own_mask(n, false));
     own->snapshot[0] = native_snapshot_take(n);
     jump_if_none(n, own_mask(n, false), own->label[0]);
@@ -366,7 +352,7 @@ static void end_side(Native *n, bool second)
     advance(n, second);
     release_uses(n, second);
     native_snapshot_restore(n, own->snapshot[second], false);
-    x86_bind(&n->x, own->label[second]);
+    n->cpu->bind(n, own->label[second]);
 }
 
 void native_region_else(Native *n)
@@ -506,14 +492,14 @@ static void begin_loop(Native *n)
     begin_states(n, own);
     release_operands(n);
     prepare_loop(n, own);
-    own->label[0] = x86_label(&n->x);
-    own->label[1] = x86_label(&n->x);
+    own->label[0] = n->cpu->label(n);
+    own->label[1] = n->cpu->label(n);
     own->snapshot[0] = native_snapshot_take(n);
     keep_homes(n, own, true);
     n->counts = own->most;
     if (own->most)
-        native_memory_count(n, own->most);
-    x86_bind(&n->x, own->label[0]);
+        n->cpu->count(n, own->most);
+    n->cpu->bind(n, own->label[0]);
 }
 
 /* Slots that states have here are those in which they leave the loop. */
@@ -630,8 +616,8 @@ static void store_as(Native *n, uint32_t value, uint32_t home)
 {
     const NativeValue *v = value_at(n, value);
     NativeReg reg = native_alloc_load(n, value);
-    native_memory_spill(n, (NativeClass) v->class, native_value_bytes(n, v),
-                        native_alloc_slot(n, home), reg);
+    n->cpu->spill(n, (NativeClass) v->class, native_value_bytes(n, v),
+                  native_alloc_slot(n, home), reg);
     native_alloc_unpin(n);
     value_at(n, value)->next = NATIVE_NEVER;
     native_alloc_release(n, value);
@@ -681,9 +667,9 @@ static void end_loop(Native *n)
     send_home(n, &top, own_mask(n, false), own_mask(n, true));
     native_snapshot_place(n, &top);
     jump_back(n, own);
-    x86_bind(&n->x, own->label[1]);
+    n->cpu->bind(n, own->label[1]);
     if (own->most)
-        native_memory_count_end(n);
+        n->cpu->count_end(n);
     n->counts = false;
     for (uint32_t k = 0; k < own->carried_count; ++k)
         forget(n, successor(n, own, k));

@@ -80,8 +80,8 @@ static bool place_one(Native *n, uint32_t class, uint32_t r, uint32_t value)
         return false;
     file->free &= ~(1u << r);
     if (v->reg != NATIVE_NO_REG) {
-        native_memory_move(n, (NativeClass) class, native_value_bytes(n, v),
-                           (NativeReg) r, v->reg);
+        n->cpu->move(n, (NativeClass) class, native_value_bytes(n, v), (NativeReg) r,
+                     v->reg);
     } else {
         file->pinned |= 1u << r;
         native_alloc_fill(n, value, (NativeReg) r);
@@ -98,8 +98,7 @@ static void break_cycle(Native *n, uint32_t class, uint32_t r)
     NativeValue *v = value_at(n, value);
     if (file->free) {
         NativeReg to = (NativeReg) __builtin_ctz(file->free);
-        native_memory_move(n, (NativeClass) class, native_value_bytes(n, v), to,
-                           v->reg);
+        n->cpu->move(n, (NativeClass) class, native_value_bytes(n, v), to, v->reg);
         native_alloc_bind(n, value, to);
     } else {
         native_alloc_clean(n, value);

@@ -1,6 +1,6 @@
 /*
- * native_target.h -- what core and targets have in common: registers and operands, the
- * rows of the tables, the hooks
+ * native_target.h -- what the plan knows of a CPU, and all that it knows: registers and
+ * operands, the rows of the tables, the hooks
  */
 #ifndef ENGINE_NATIVE_PLAN_NATIVE_TARGET_H
 #define ENGINE_NATIVE_PLAN_NATIVE_TARGET_H
@@ -9,13 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/native/x86/asm/x86.h"
 #include "ir/program.h"
 
 /** The context of one compile. */
 typedef struct Native Native;
 typedef struct NativeRow NativeRow;
-typedef struct FormsLocal FormsLocal; /* forms.h */
 
 /** Number of a register within its class. None is the one behind the last. */
 typedef uint8_t NativeReg;
@@ -34,7 +32,8 @@ typedef enum NativeOperandKind {
     NATIVE_IN_BROADCAST /* one entry of the lane's width, for all lanes */
 } NativeOperandKind;
 
-/** A register or a place in memory: [base + (index << shift) + disp]. */
+/** A register or a place in memory: [base + (index << shift) + disp]. native_place()
+ *  knows the order of the first five. */
 typedef struct NativeOperand {
     int32_t disp;
     NativeReg base;
@@ -43,7 +42,17 @@ typedef struct NativeOperand {
     uint8_t kind;    /* NativeOperandKind */
     NativeReg reg;   /* NATIVE_IN_REG */
 } NativeOperand;
-enum { NATIVE_NO_INDEX = 0x44 /* X86_NO_INDEX */ };
+enum { NATIVE_NO_INDEX = 0x44 };
+
+/** A place in the code that may be bound later. */
+typedef uint32_t NativeLabel;
+
+/** A line of the listing: where an instruction begins, and its text. */
+typedef struct NativeLine {
+    uint32_t code;
+    const char *text; /* ends with '\n', */
+    size_t length;    /* ... and then here */
+} NativeLine;
 
 /** Emit the current instruction. False: not for this instruction (e.g. this mode of
  *  scatter), nothing was emitted or asked for, the core shall call the interpreter's
@@ -54,7 +63,7 @@ typedef bool NativeEmit(Native *n, const NativeRow *row);
  *  emit function. A row without a function is an empty cell. */
 struct NativeRow {
     NativeEmit *emit;
-    uint16_t inst;  /* X86_..., the main instruction */
+    uint16_t inst;  /* the main instruction */
     uint16_t extra; /* another instruction, or any number */
     uint32_t param; /* an immediate, a constant's bits, ... */
 };
@@ -76,12 +85,149 @@ struct NativeRow {
 typedef NativeRow NativeRows[OP_COUNT][VarTypeCount];
 typedef NativeRow NativeCasts[VarTypeCount][VarTypeCount];
 
-/** A CPU. The hooks emit single moves; they may use native_temp...() and constants only
- *  where it says so. */
+/** What all targets of a CPU have in common. Of the registers that have a fixed meaning
+ *  here are those that the plan names. Hooks emit the instructions for what they are
+ *  called; they may use native_temp_general() where it says so. What packets side by
+ *  side have in common (jumps, addresses) is there once. */
+typedef struct NativeCpu {
+    NativeReg lane;   /* first lane of the packet */
+    NativeReg args;   /* arguments of the launch, a word for each slot */
+    NativeReg slots;  /* memory of the worker (native_memory.c) */
+    NativeReg pool;   /* constants */
+    NativeReg inputs; /* in callables: the area of their call */
+    NativeReg area;   /* ... as the caller hands it over, and has it afterwards */
+    uint32_t general; /* set of those that have no fixed meaning */
+
+    /** Rows of these functions are one instruction with two operands, of which the
+     *  second may be in memory; of the latter ones, either. The third one is that for a
+     *  product which native_doubles() does not say to be a sum. The walk calls
+     *  'direct' instead of them where operands are there. */
+    NativeEmit *binary, *commute, *multiply;
+    void (*direct)(Native *n, const NativeRow *row, VarType type, NativeReg to,
+                   NativeReg a, NativeOperand b);
+
+    /* ---- the code of a compile */
+
+    /** A zeroed context, with what code is written to (NULL: out of memory); to begin,
+     *  in the memory that the compile before had, with a listing if Native.lists says
+     *  so; and release all that create() and the code took. */
+    Native *(*create)(void);
+    void (*reset)(Native *n);
+    void (*release)(Native *n);
+    size_t (*capacity)(const Native *n);
+    /** All is written. False (error recorded) if memory ran out. */
+    bool (*finish)(Native *n);
+    const void *(*code)(const Native *n);
+    /** Bytes written so far. */
+    uint32_t (*position)(const Native *n);
+    /** Of Native.lists: line k of the listing; false if there are no more. */
+    bool (*line)(const Native *n, uint32_t k, NativeLine *line);
+
+    /* ---- jumps */
+
+    NativeLabel (*label)(Native *n);
+    void (*bind)(Native *n, NativeLabel label);
+    void (*jump)(Native *n, NativeLabel label);
+    /** If no lane of a mask is set, in any of the packets. */
+    void (*jump_if_none)(Native *n, NativeReg mask, uint32_t bits, NativeLabel label);
+
+    /* ---- moves */
+
+    /** Between two registers of a class ('bytes' of a vector); to a spill slot, and
+     *  back. */
+    void (*move)(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                 NativeReg from);
+    void (*spill)(Native *n, NativeClass class, uint32_t bytes, NativeOperand to,
+                  NativeReg from);
+    void (*reload)(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                   NativeOperand from);
+    /** Integer registers, 64 bits: a number; from memory, and back; to += value. */
+    void (*set)(Native *n, NativeReg to, uint64_t value);
+    void (*load_word)(Native *n, NativeReg to, NativeOperand from);
+    void (*store_word)(Native *n, NativeOperand to, NativeReg from);
+    void (*add)(Native *n, NativeReg to, uint32_t value);
+    /** 32 bits: the packet's first lane. */
+    void (*store_lane)(Native *n, NativeOperand to);
+    /** The number of the lane: the packet's first lane + 0, 1 ... */
+    void (*counter)(Native *n, NativeReg to);
+    /** to = index * count + k, in lanes of 32 bits. */
+    void (*item_index)(Native *n, NativeReg to, NativeReg index, uint32_t count,
+                       uint32_t k);
+    /** Zeros in the spill slot of a mask. */
+    void (*clear)(Native *n, uint32_t slot);
+
+    /* ---- frame of the kernel, and its loops */
+
+    /** Decide which addresses of arrays are kept in registers, out of those in
+     *  Native.hoisted[]. */
+    void (*choose)(Native *n);
+    /** Write these, at the start and after calls. */
+    void (*hoist)(Native *n);
+    /** Entry (NativeEntry), and the way out. */
+    void (*enter)(Native *n);
+    void (*leave)(Native *n);
+    /** To the next packet, at 'top', if there is one. */
+    void (*next_packet)(Native *n, NativeLabel top);
+    /** The back edge of a loop of the Program: to 'top', unless somebody wants the
+     *  kernel to stop. From callables, too. */
+    void (*loop_back)(Native *n, NativeLabel top);
+    /** Around a loop of at most 'most' iterations: before its top; its back edge,
+     *  behind which the code goes on when they are over; and behind the loop. */
+    void (*count)(Native *n, uint32_t most);
+    void (*count_back)(Native *n, NativeLabel top);
+    void (*count_end)(Native *n);
+
+    /* ---- STORE, and scatters */
+
+    void (*store_output)(Native *n);
+    /** Can such an output be CPU_STREAMED? */
+    bool (*streams)(const Native *n, const Param *output);
+    /** Before scatters by calls: ask for what SCATTER, or SCATTER_PACKET with 'bytes'
+     *  of values, will access. 'indices' is memory where the former one's are, and
+     *  the latter's may be written to. */
+    void (*prefetch_scatter)(Native *n, NativeOperand indices);
+    void (*prefetch_packets)(Native *n, NativeOperand indices, uint32_t bytes);
+
+    /* ---- calls of C: NativeFrame.steps[...], by their distance in bytes */
+
+    /** Arguments (integer registers); the call, before which nothing else happens than
+     *  that vector registers are stored. */
+    void (*begin_call)(Native *n, uint32_t distance);
+    void (*call_step)(Native *n);
+
+    /* ---- calls of callables (native_dispatch.c). Between the first hook and the last
+     * one, no other code than theirs changes integer registers. */
+
+    /** Entry of a callable, whose area becomes 'inputs'; and its end. */
+    void (*enter_callable)(Native *n, NativeLabel entry);
+    void (*leave_callable)(Native *n);
+    /** Note the lanes of a mask; to 'done' if there are none. */
+    void (*note_lanes)(Native *n, NativeReg mask, NativeLabel done);
+    /** Note the number, of those of 32 bits in memory, that the first one of these
+     *  lanes has; where it is. */
+    NativeOperand (*note_number)(Native *n, NativeOperand numbers);
+    /** To 'others' if that is not 1 to 'count'. */
+    void (*check_number)(Native *n, uint32_t count, NativeLabel others);
+    /** Call the callable that it is the number of, by way of a table that is written
+     *  at 'table'. */
+    void (*call_number)(Native *n, NativeLabel table);
+    void (*call)(Native *n, NativeLabel entry);
+    /** Begin of such a table, and an entry of it. */
+    void (*begin_table)(Native *n, NativeLabel table);
+    void (*add_entry)(Native *n, NativeLabel entry, NativeLabel table);
+} NativeCpu;
+
+/** A CPU with certain extensions. The hooks emit single moves; they may use
+ *  native_temp...() and constants only where it says so. */
 typedef struct NativeTarget {
-    const char *name;                   /* as in DRJIT_NATIVE_ISA */
-    uint32_t vector_bytes;              /* of a whole vector register: 64, 32 */
-    uint32_t registers[NATIVE_CLASSES]; /* those to allocate, as sets of bits 1 << n */
+    const char *name; /* as in DRJIT_NATIVE_ISA */
+    const NativeCpu *cpu;
+    uint32_t vector_bytes; /* of a whole vector register */
+    /* Those to allocate, as sets of bits 1 << n. Number 0 is not for masks. */
+    uint32_t registers[NATIVE_CLASSES];
+    uint32_t outputs; /* vectors in which callables may keep their first outputs */
+    /* Bytes from where NativeCpu.slots and pool point to what is there. */
+    int32_t slot_bias, pool_bias;
     bool broadcasts; /* constants are entries that instructions broadcast */
     bool rotates;    /* OR does native_rotates() */
     bool cuts;       /* stores of narrow integers take the lower bits of lanes */
@@ -96,9 +242,6 @@ typedef struct NativeTarget {
     void (*literal)(Native *n, uint32_t bits, NativeReg to, uint64_t value);
     /** A mask that is the same in all lanes. */
     void (*literal_mask)(Native *n, NativeReg to, bool value);
-    /** The number of the lane: the packet's first lane (in an integer register) + 0, 1
-     *  ... */
-    void (*counter)(Native *n, NativeReg to, NativeReg first);
     /** W entries from an array into a register, extended; and back. Masks are bytes 0
      *  or 1, in registers as the target has them (32-bit lanes). Temporary registers
      *  allowed. */
@@ -122,67 +265,9 @@ typedef struct NativeTarget {
      *  allowed. */
     void (*blend_mask)(Native *n, NativeReg to, NativeReg mask, NativeReg a,
                        NativeReg b);
-    /** Set flags such that 'equal' means: no lane of these two masks (which may be the
-     *  same) is set. */
-    void (*test_masks)(Native *n, NativeReg a, NativeReg b, uint32_t mask_bits);
-    /** One bit for each lane in an integer register, all bits above 0. */
-    void (*mask_to_general)(Native *n, NativeReg to, NativeReg mask,
-                            uint32_t mask_bits);
     /** Mask (32-bit lanes) of the lanes in which two vectors of 32-bit lanes are
      *  equal. */
     void (*match)(Native *n, NativeReg to, NativeReg a, NativeReg b);
-    /** to[i] = from[i - count] of vectors with lanes of 32 or 64 bits; 'count' is a
-     *  power of two below W. What the first lanes have is of no use. 'to' is not
-     *  'from'. */
-    void (*move_up)(Native *n, uint32_t bits, NativeReg to, NativeReg from,
-                    uint32_t count);
-    /** The same of masks (32-bit lanes), the first lanes 0; to be combined with a mask
-     *  by and_mask(). */
-    void (*move_mask_up)(Native *n, NativeReg to, NativeReg from, uint32_t count);
-
-    /* What rows for both targets (forms.h) are made of. Temporary registers and
-     * constants allowed. */
-
-    /** to = the 32 bits of a general register, in all lanes. */
-    void (*spread)(Native *n, NativeReg to, NativeReg general);
-    /** to = low halves of the lanes of 32 bits of 'a', next to each other. */
-    void (*take_words)(Native *n, NativeReg to, NativeReg a);
-    /** to = entries of 32 bits in the lanes of a mask, which is destroyed; 'at' has a
-     *  vector as index. */
-    void (*gather_words)(Native *n, NativeReg to, X86Mem at, NativeReg mask);
-    /** to = mask of the lanes of 32 bits that have any of these bits, which is not the
-     *  highest one. Destroys 'a'. */
-    void (*test_bits)(Native *n, NativeReg to, NativeReg a, uint32_t bits);
-    /** to = from in the lanes of a mask as wide as these, 0 in others. */
-    void (*keep)(Native *n, VarType type, NativeReg to, NativeReg from,
-                 NativeReg lanes);
-    /** to -= b in the lanes of 64 bits where 'a' is negative, and a where 'b' is. */
-    void (*subtract_negative)(Native *n, NativeReg to, NativeReg a, NativeReg b);
-    /** to = high halves of a * b + addend, in 64 bits; 'multiply' is VPMULDQ or
-     *  VPMULUDQ, 'b_odd' has the odd lanes of 'b' in the even ones. */
-    void (*high_product)(Native *n, X86Form multiply, NativeReg to, NativeReg a,
-                         NativeOperand b, NativeOperand b_odd, uint64_t addend);
-    /** In the lanes of this mask, to = first + how many of them come before; 'first' is
-     *  the same in all. Destroys 'spare' and two general registers. */
-    void (*add_ranks)(Native *n, NativeReg to, NativeReg lanes, NativeReg first,
-                      NativeReg spare, const NativeReg general[2]);
-    /** lanes = those of 'lanes' whose index is not below the 32 bits at 'bound'. */
-    void (*find_outside)(Native *n, NativeReg lanes, NativeReg index, X86Mem bound,
-                         NativeReg spare);
-    const FormsLocal *local;
 } NativeTarget;
-
-/* The tables, in avx512.c and avx2.c (forms_rows.h); the hooks and the targets are in
- * avx512_moves.c and avx2_moves.c. */
-extern const NativeRows avx512_rows, avx2_rows;
-extern const NativeCasts avx512_casts, avx2_casts;
-
-extern const NativeTarget native_avx512;
-extern const NativeTarget native_avx2;
-
-/** The target in use, NULL if this CPU has none. */
-const NativeTarget *native_target(void);
-/** Packets at a time if somebody has set that, else 0. */
-uint32_t native_target_packets(void);
 
 #endif

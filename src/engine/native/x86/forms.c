@@ -40,7 +40,7 @@ bool forms_unary(Native *n, const NativeRow *row)
 {
     NativeOperand a = native_use_rm(n, 0);
     X86Form form = row->inst | forms_length(n, native_type(n, 0));
-    NativeReg to = native_result_merged(n, &form);
+    NativeReg to = forms_result_merged(n, &form);
     forms_rx(n, form, to, a);
     return true;
 }
@@ -49,7 +49,7 @@ bool forms_unary_imm(Native *n, const NativeRow *row)
 {
     NativeOperand a = native_use_rm(n, 0);
     X86Form form = row->inst | forms_length(n, native_type(n, 0));
-    NativeReg to = native_result_merged(n, &form);
+    NativeReg to = forms_result_merged(n, &form);
     forms_rxi(n, form, to, a, (int32_t) row->param);
     return true;
 }
@@ -59,7 +59,7 @@ static bool binary(Native *n, const NativeRow *row, uint32_t first)
     NativeReg a = native_use(n, first);
     NativeOperand b = native_use_rm(n, 1 - first);
     X86Form form = row->inst | forms_length(n, native_type(n, 0));
-    NativeReg to = native_result_merged(n, &form);
+    NativeReg to = forms_result_merged(n, &form);
     forms_rrx(n, form, to, a, b);
     return true;
 }
@@ -74,27 +74,15 @@ bool forms_commute(Native *n, const NativeRow *row)
     return binary(n, row, !native_in_register(n, 0) && native_in_register(n, 1));
 }
 
-bool forms_doubles(const Native *n, const Inst *inst, uint32_t k)
-{
-    const Program *p = n->f->program;
-    const Inst *two = &p->insts[inst->arg[k]];
-    if (inst->op != OP_MUL || two->op != OP_LITERAL)
-        return false;
-    uint64_t bits = p->literals[two->aux];
-    return inst->type == VarTypeFloat32   ? (uint32_t) bits == 0x40000000
-           : inst->type == VarTypeFloat64 ? bits == UINT64_C(0x4000000000000000)
-                                          : false;
-}
-
 bool forms_multiply(Native *n, const NativeRow *row)
 {
-    uint32_t other = forms_doubles(n, native_inst(n), 0);
-    if (!other && !forms_doubles(n, native_inst(n), 1))
+    uint32_t other = native_doubles(n, native_inst(n), 0);
+    if (!other && !native_doubles(n, native_inst(n), 1))
         return forms_commute(n, row);
     NativeReg a = native_use(n, other);
     X86Form form = row->extra | forms_length(n, native_type(n, other));
-    NativeReg to = native_result_merged(n, &form);
-    x86_rrr(native_x86(n), form, to, a, a);
+    NativeReg to = forms_result_merged(n, &form);
+    x86_rrr(x86_native(n), form, to, a, a);
     return true;
 }
 
@@ -146,14 +134,14 @@ bool forms_fma(Native *n, const NativeRow *row)
     if (over < 2) {
         NativeReg b = native_use(n, 1 - over);
         NativeOperand c = native_use_rm(n, 2);
-        NativeReg to = native_result_over_merged(n, over, &form);
+        NativeReg to = forms_result_over_merged(n, over, &form);
         forms_rrx(n, row->extra + form, to, b, c);
         return true;
     }
     uint32_t last = native_in_register(n, 1) && !native_in_register(n, 0) ? 0 : 1;
     NativeReg a = native_use(n, 1 - last);
     NativeOperand b = native_use_rm(n, last);
-    NativeReg to = native_result_over_merged(n, 2, &form);
+    NativeReg to = forms_result_over_merged(n, 2, &form);
     forms_rrx(n, row->inst + form, to, a, b);
     return true;
 }
@@ -175,7 +163,7 @@ bool forms_choose_literal(Native *n, const NativeRow *row)
     uint32_t first = swap ? other : over;
     NativeReg a = native_use(n, first);
     NativeOperand b = native_use_rm(n, 1 - first);
-    NativeReg to = native_result_merged(n, &form);
+    NativeReg to = forms_result_merged(n, &form);
     forms_rrx(n, form, to, a, b);
     return true;
 }

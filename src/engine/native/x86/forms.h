@@ -8,10 +8,69 @@
 #ifndef ENGINE_NATIVE_X86_FORMS_H
 #define ENGINE_NATIVE_X86_FORMS_H
 
-#include "engine/native/plan/native_emit.h"
-#include "engine/native/x86/asm/x86.h"
+#include "engine/native/x86/x86_native.h"
 
 _Static_assert((int) NATIVE_NO_INDEX == (int) X86_NO_INDEX, "the same number");
+
+typedef struct FormsLocal FormsLocal;
+
+/** A target of x86-64: what the plan knows of it, and what rows for both (all of this
+ *  header) are made of. */
+typedef struct FormsTarget {
+    NativeTarget native; /* first */
+    /** The number of the lane: the packet's first lane (in an integer register) + 0, 1
+     *  ... */
+    void (*counter)(Native *n, NativeReg to, NativeReg first);
+    /** Set flags such that 'equal' means: no lane of these two masks (which may be the
+     *  same) is set. */
+    void (*test_masks)(Native *n, NativeReg a, NativeReg b, uint32_t mask_bits);
+    /** One bit for each lane in an integer register, all bits above 0. */
+    void (*mask_to_general)(Native *n, NativeReg to, NativeReg mask,
+                            uint32_t mask_bits);
+    /** to[i] = from[i - count] of vectors with lanes of 32 or 64 bits; 'count' is a
+     *  power of two below W. What the first lanes have is of no use. 'to' is not
+     *  'from'. */
+    void (*move_up)(Native *n, uint32_t bits, NativeReg to, NativeReg from,
+                    uint32_t count);
+    /** The same of masks (32-bit lanes), the first lanes 0; to be combined with a mask
+     *  by and_mask(). */
+    void (*move_mask_up)(Native *n, NativeReg to, NativeReg from, uint32_t count);
+
+    /* Temporary registers and constants allowed. */
+
+    /** to = the 32 bits of a general register, in all lanes. */
+    void (*spread)(Native *n, NativeReg to, NativeReg general);
+    /** to = low halves of the lanes of 32 bits of 'a', next to each other. */
+    void (*take_words)(Native *n, NativeReg to, NativeReg a);
+    /** to = entries of 32 bits in the lanes of a mask, which is destroyed; 'at' has a
+     *  vector as index. */
+    void (*gather_words)(Native *n, NativeReg to, X86Mem at, NativeReg mask);
+    /** to = mask of the lanes of 32 bits that have any of these bits, which is not the
+     *  highest one. Destroys 'a'. */
+    void (*test_bits)(Native *n, NativeReg to, NativeReg a, uint32_t bits);
+    /** to = from in the lanes of a mask as wide as these, 0 in others. */
+    void (*keep)(Native *n, VarType type, NativeReg to, NativeReg from,
+                 NativeReg lanes);
+    /** to -= b in the lanes of 64 bits where 'a' is negative, and a where 'b' is. */
+    void (*subtract_negative)(Native *n, NativeReg to, NativeReg a, NativeReg b);
+    /** to = high halves of a * b + addend, in 64 bits; 'multiply' is VPMULDQ or
+     *  VPMULUDQ, 'b_odd' has the odd lanes of 'b' in the even ones. */
+    void (*high_product)(Native *n, X86Form multiply, NativeReg to, NativeReg a,
+                         NativeOperand b, NativeOperand b_odd, uint64_t addend);
+    /** In the lanes of this mask, to = first + how many of them come before; 'first' is
+     *  the same in all. Destroys 'spare' and two general registers. */
+    void (*add_ranks)(Native *n, NativeReg to, NativeReg lanes, NativeReg first,
+                      NativeReg spare, const NativeReg general[2]);
+    /** lanes = those of 'lanes' whose index is not below the 32 bits at 'bound'. */
+    void (*find_outside)(Native *n, NativeReg lanes, NativeReg index, X86Mem bound,
+                         NativeReg spare);
+    const FormsLocal *local;
+} FormsTarget;
+
+static inline const FormsTarget *forms_target(const Native *n)
+{
+    return (const FormsTarget *) (const void *) n->target;
+}
 
 /** X86_128, X86_256 or X86_512 for values of this type. */
 static inline X86Form forms_length(const Native *n, VarType type)
@@ -49,43 +108,68 @@ static inline X86Form forms_broadcast(NativeOperand at)
 static inline void forms_rx(Native *n, X86Form form, NativeReg to, NativeOperand a)
 {
     if (a.kind == NATIVE_IN_REG)
-        x86_rr(native_x86(n), form, to, a.reg);
+        x86_rr(x86_native(n), form, to, a.reg);
     else
-        x86_rm(native_x86(n), form | forms_broadcast(a), to, forms_mem(a));
+        x86_rm(x86_native(n), form | forms_broadcast(a), to, forms_mem(a));
 }
 
 static inline void forms_rxi(Native *n, X86Form form, NativeReg to, NativeOperand a,
                              int32_t imm)
 {
     if (a.kind == NATIVE_IN_REG)
-        x86_rri(native_x86(n), form, to, a.reg, imm);
+        x86_rri(x86_native(n), form, to, a.reg, imm);
     else
-        x86_rmi(native_x86(n), form | forms_broadcast(a), to, forms_mem(a), imm);
+        x86_rmi(x86_native(n), form | forms_broadcast(a), to, forms_mem(a), imm);
 }
 
 static inline void forms_rrx(Native *n, X86Form form, NativeReg to, NativeReg a,
                              NativeOperand b)
 {
     if (b.kind == NATIVE_IN_REG)
-        x86_rrr(native_x86(n), form, to, a, b.reg);
+        x86_rrr(x86_native(n), form, to, a, b.reg);
     else
-        x86_rrm(native_x86(n), form | forms_broadcast(b), to, a, forms_mem(b));
+        x86_rrm(x86_native(n), form | forms_broadcast(b), to, a, forms_mem(b));
 }
 
 static inline void forms_rrxi(Native *n, X86Form form, NativeReg to, NativeReg a,
                               NativeOperand b, int32_t imm)
 {
     if (b.kind == NATIVE_IN_REG)
-        x86_rrri(native_x86(n), form, to, a, b.reg, imm);
+        x86_rrri(x86_native(n), form, to, a, b.reg, imm);
     else
-        x86_rrmi(native_x86(n), form | forms_broadcast(b), to, a, forms_mem(b), imm);
+        x86_rrmi(x86_native(n), form | forms_broadcast(b), to, a, forms_mem(b), imm);
 }
 
 /** Shift by an immediate. */
 static inline void forms_shift(Native *n, X86Form form, NativeReg to, NativeReg a,
                                uint32_t count)
 {
-    x86_rri(native_x86(n), form, to, a, (int32_t) count);
+    x86_rri(x86_native(n), form, to, a, (int32_t) count);
+}
+
+/** native_result() for rows of one instruction, 'form', on lanes as wide as those of
+ *  the result. If all that becomes of that is a part of a select whose other operands
+ *  are there by now, the register has what other lanes get, the instruction the mask,
+ *  and the select nothing to do. */
+static inline NativeReg forms_result_merged(Native *n, X86Form *form)
+{
+    if (!native_is_selected(n))
+        return native_result(n);
+    NativeLanes lanes = { 0, false };
+    NativeReg to = native_merge_result(n, &lanes);
+    *form |= X86_K(lanes.mask) | (lanes.zero ? X86_Z : 0);
+    return to;
+}
+
+/** The same for native_result_over(), if operand k is what other lanes get. */
+static inline NativeReg forms_result_over_merged(Native *n, uint32_t k, X86Form *form)
+{
+    if (!native_is_selected(n))
+        return native_result_over(n, k);
+    NativeLanes lanes = { 0, false };
+    NativeReg to = native_merge_result_over(n, k, &lanes);
+    *form |= X86_K(lanes.mask) | (lanes.zero ? X86_Z : 0);
+    return to;
 }
 
 /** Operand k for instructions that cannot broadcast. */
@@ -194,8 +278,6 @@ NativeEmit forms_binary, forms_commute;
 /** The same for products of floats: 'extra' adds, which is done where one is the
  *  literal 2, as a + a takes neither a constant nor a multiplier. */
 NativeEmit forms_multiply;
-/** Is operand k of such a product the literal 2? */
-bool forms_doubles(const Native *n, const Inst *inst, uint32_t k);
 /** to = a * b for 64-bit lanes, if their upper halves are known to be zero. */
 bool forms_multiply_halves(Native *n);
 /** to = inst(a, c) with c the 32-bit (inst for 32-bit lanes) or 64-bit lanes constant

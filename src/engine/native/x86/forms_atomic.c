@@ -21,7 +21,7 @@ enum { STASH_RESULTS = 64 /* behind the indices */ };
 static void increment_singles(Native *n, NativeReg base, NativeReg left, NativeReg to,
                               NativeReg entry, NativeReg found)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeOperand stash = native_stash(n);
     X86Mem results = x86_at(stash.base, stash.disp + STASH_RESULTS);
@@ -42,10 +42,10 @@ static void increment_singles(Native *n, NativeReg base, NativeReg left, NativeR
 bool forms_increment(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
-    const NativeTarget *t = n->target;
+    X86 *x = x86_native(n);
+    const FormsTarget *t = forms_target(n);
     X86Form length = forms_length(n, VarTypeUInt32);
-    bool masks = t->registers[NATIVE_MASK];
+    bool masks = t->native.registers[NATIVE_MASK];
     NativeReg base = native_use_address(n, 0), index = native_use(n, 1);
     NativeReg active = native_use_active(n, 2, 32), to = native_result_fresh(n);
     NativeReg left = native_temp_general(n), entry = native_temp_general(n);
@@ -65,8 +65,8 @@ bool forms_increment(Native *n, const NativeRow *row)
     x86_rm(x, X86_MOV, entry, x86_at_index(stash.base, entry, 2, stash.disp));
     x86_rr(x, X86_VMOVD, all, entry);
     x86_rr(x, X86_VPBROADCASTD | length, all, all);
-    t->match(n, same, all, index);
-    t->and_mask(n, same, same, active);
+    t->native.match(n, same, all, index);
+    t->native.and_mask(n, same, same, active);
     t->mask_to_general(n, count, same, 32);
     x86_rr(x, X86_BLSR, count, count);
     x86_jcc(x, X86_CC_E, apart);
@@ -91,7 +91,7 @@ bool forms_increment(Native *n, const NativeRow *row)
 static void report(Native *n, X86Mem reports, NativeReg index, NativeReg count,
                    NativeReg last)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeOperand stash = native_stash(n);
     X86Mem place = reports;
     x86_mr(x, X86_VMOVUPS_ST | forms_length(n, VarTypeUInt32), forms_mem(stash), index);
@@ -107,8 +107,8 @@ static void report(Native *n, X86Mem reports, NativeReg index, NativeReg count,
 bool forms_check(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
-    const NativeTarget *t = n->target;
+    X86 *x = x86_native(n);
+    const FormsTarget *t = forms_target(n);
     uint32_t slot = n->root_program->param_count - 1;
     NativeReg mask = native_use_mask(n, 0, 32), index = native_use(n, 1);
     NativeReg wrong = native_use_active(n, 0, 32);
@@ -117,7 +117,7 @@ bool forms_check(Native *n, const NativeRow *row)
     NativeReg to = native_result_mask_fresh(n, 32);
     X86Label none = x86_label(x), done = x86_label(x);
 
-    x86_rm(x, X86_MOV | X86_W, reports, x86_at(NATIVE_ARGS, (int32_t) slot * 8));
+    x86_rm(x, X86_MOV | X86_W, reports, x86_at(X86_ARGS, (int32_t) slot * 8));
     X86Mem at = x86_at(reports, (int32_t) (native_inst(n)->aux * sizeof(CheckReport)));
     X86Mem bound = at, high = at;
     bound.disp += (int32_t) offsetof(CheckReport, bound);
@@ -131,8 +131,8 @@ bool forms_check(Native *n, const NativeRow *row)
     report(n, at, index, count, last);
     x86_jmp(x, done);
     x86_bind(x, none);
-    t->literal_mask(n, wrong, false);
+    t->native.literal_mask(n, wrong, false);
     x86_bind(x, done);
-    t->without_mask(n, to, mask, wrong);
+    t->native.without_mask(n, to, mask, wrong);
     return true;
 }

@@ -39,8 +39,8 @@ bool forms_convert_cut(Native *n, const NativeRow *row)
 
 void forms_widen(Native *n, NativeReg to, NativeReg a)
 {
-    n->target->take_words(n, to, a);
-    x86_rr(native_x86(n), X86_VCVTPH2PS | forms_length(n, VarTypeFloat16), to, to);
+    forms_target(n)->take_words(n, to, a);
+    x86_rr(x86_native(n), X86_VCVTPH2PS | forms_length(n, VarTypeFloat16), to, to);
 }
 
 /* Operand 0, of type Float16, as Float32. */
@@ -48,7 +48,7 @@ static void widen_operand(Native *n, NativeReg to, NativeReg a)
 {
     X86Form form = X86_VCVTPH2PS | forms_length(n, VarTypeFloat16);
     if (native_has_form(n, 0, NATIVE_PACKED))
-        x86_rr(native_x86(n), form, to, a);
+        x86_rr(x86_native(n), form, to, a);
     else
         forms_widen(n, to, a);
 }
@@ -64,14 +64,14 @@ static NativeReg use_wide(Native *n)
         return to;
     }
     NativeReg to = native_result(n);
-    x86_rm(native_x86(n), form, to, forms_mem(array));
+    x86_rm(x86_native(n), form, to, forms_mem(array));
     return to;
 }
 
 static void narrow(Native *n, NativeReg to, NativeReg a)
 {
     if (native_takes_form(n, NATIVE_PACKED))
-        x86_rri(native_x86(n), X86_VCVTPS2PH | forms_length(n, VarTypeFloat16), to, a,
+        x86_rri(x86_native(n), X86_VCVTPS2PH | forms_length(n, VarTypeFloat16), to, a,
                 0);
     else
         forms_narrow(n, to, a);
@@ -80,15 +80,15 @@ static void narrow(Native *n, NativeReg to, NativeReg a)
 void forms_narrow(Native *n, NativeReg to, NativeReg a)
 {
     X86Form length = forms_length(n, VarTypeFloat16);
-    x86_rri(native_x86(n), X86_VCVTPS2PH | length, to, a, 0);
-    x86_rr(native_x86(n), X86_VPMOVZXWD | length, to, to);
+    x86_rri(x86_native(n), X86_VCVTPS2PH | length, to, a, 0);
+    x86_rr(x86_native(n), X86_VPMOVZXWD | length, to, to);
 }
 
 bool forms_convert_from_half(Native *n, const NativeRow *row)
 {
     NativeReg to = use_wide(n);
     if (row->inst)
-        x86_rr(native_x86(n), row->inst | forms_cast_length(n), to, to);
+        x86_rr(x86_native(n), row->inst | forms_cast_length(n), to, to);
     return true;
 }
 

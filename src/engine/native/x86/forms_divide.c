@@ -37,9 +37,10 @@ static void divide_unsigned(Native *n, NativeReg to, NativeReg a, uint32_t d)
 {
     FormsFactor f = forms_divide_factor(d);
     NativeOperand factor = native_const(n, 64, f.m);
-    n->target->high_product(n, X86_VPMULUDQ, to, a, factor, factor, f.down ? f.m : 0);
+    forms_target(n)->high_product(n, X86_VPMULUDQ, to, a, factor, factor,
+                                  f.down ? f.m : 0);
     if (f.p)
-        x86_rri(native_x86(n), X86_VPSRLD_I | forms_length(n, VarTypeUInt32), to, to,
+        x86_rri(x86_native(n), X86_VPSRLD_I | forms_length(n, VarTypeUInt32), to, to,
                 (int32_t) f.p);
 }
 
@@ -47,13 +48,13 @@ static void divide_unsigned(Native *n, NativeReg to, NativeReg a, uint32_t d)
  * quotients get the 1 that is missing for rounding to zero. */
 static void divide_signed(Native *n, NativeReg to, NativeReg a, int32_t d)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeInt32);
     uint32_t p;
     uint64_t m = find_factor(d < 0 ? 0 - (uint32_t) d : (uint32_t) d, 1, &p);
     NativeOperand factor = native_const(n, 64, (uint32_t) m);
     NativeReg sign = native_temp(n);
-    n->target->high_product(n, X86_VPMULDQ, to, a, factor, factor, 0);
+    forms_target(n)->high_product(n, X86_VPMULDQ, to, a, factor, factor, 0);
     if (m >> 31)
         x86_rrr(x, X86_VPADDD | length, to, to, a);
     if (p)
@@ -66,7 +67,7 @@ static void divide_signed(Native *n, NativeReg to, NativeReg a, int32_t d)
 static void divide_by_power(Native *n, NativeReg to, NativeReg a, uint32_t k,
                             bool is_signed)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeInt32);
     if (!is_signed) {
         x86_rri(x, X86_VPSRLD_I | length, to, a, (int32_t) k);
@@ -83,8 +84,8 @@ void forms_divide_rest(Native *n, NativeReg to, NativeReg a, NativeReg b)
     X86Form length = forms_length(n, VarTypeInt32);
     if (native_inst(n)->op != OP_MOD)
         return;
-    x86_rrr(native_x86(n), X86_VPMULLD | length, to, to, b);
-    x86_rrr(native_x86(n), X86_VPSUBD | length, to, a, to);
+    x86_rrr(x86_native(n), X86_VPMULLD | length, to, to, b);
+    x86_rrr(x86_native(n), X86_VPSUBD | length, to, a, to);
 }
 
 bool forms_divide_literal(Native *n)
@@ -108,7 +109,7 @@ bool forms_divide_literal(Native *n)
     if (native_inst(n)->op == OP_MOD) {
         X86Form length = forms_length(n, VarTypeInt32);
         forms_rrx(n, X86_VPMULLD | length, to, to, native_const(n, 32, d));
-        x86_rrr(native_x86(n), X86_VPSUBD | length, to, a, to);
+        x86_rrr(x86_native(n), X86_VPSUBD | length, to, a, to);
     }
     return true;
 }

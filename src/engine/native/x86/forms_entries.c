@@ -17,7 +17,7 @@
 /* Indices i and i + 1 of 128 bits. */
 static void take_pair(Native *n, const FormsEntries *e, NativeReg index, uint32_t i)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     if (i == 0)
         x86_rr(x, X86_VMOVQ_ST, e->odd, index);
     else
@@ -32,7 +32,7 @@ static NativeReg find_indices(Native *n, const FormsEntries *e, uint32_t lane)
     if (lane < 4)
         return e->index;
     if (lane % 4 == 0)
-        x86_rri(native_x86(n), X86_VEXTRACTI32X4 | forms_length(n, VarTypeUInt32),
+        x86_rri(x86_native(n), X86_VEXTRACTI32X4 | forms_length(n, VarTypeUInt32),
                 e->places, e->index, (int32_t) (lane / 4));
     return e->places;
 }
@@ -54,7 +54,7 @@ static X86Mem entry_at(const FormsEntries *e, NativeReg index)
 
 static void load_pair(Native *n, const FormsEntries *e, NativeReg to, uint32_t i)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Mem even = entry_at(e, e->even), odd = entry_at(e, e->odd);
     bool wide = is_wide(e);
     X86Form insert = wide ? X86_VPINSRQ : X86_VPINSRD;
@@ -76,14 +76,14 @@ void forms_load_entries(Native *n, const FormsEntries *e, NativeReg to)
             load_pair(n, e, part, i);
         }
         if (first)
-            x86_rrri(native_x86(n), X86_VINSERTI32X4 | forms_length(n, e->type), to, to,
+            x86_rrri(x86_native(n), X86_VINSERTI32X4 | forms_length(n, e->type), to, to,
                      part, (int32_t) (first / count));
     }
 }
 
 static void store_pair(Native *n, const FormsEntries *e, NativeReg from, uint32_t i)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form form = is_wide(e) ? X86_VPEXTRQ : X86_VPEXTRD;
     x86_mri(x, form, entry_at(e, e->even), from, (int32_t) i);
     x86_mri(x, form, entry_at(e, e->odd), from, (int32_t) i + 1);
@@ -95,7 +95,7 @@ void forms_store_entries(Native *n, const FormsEntries *e, NativeReg value)
     for (uint32_t first = 0; first < native_lanes(n); first += count) {
         NativeReg part = first ? e->part : value;
         if (first)
-            x86_rri(native_x86(n), X86_VEXTRACTI32X4 | forms_length(n, e->type), part,
+            x86_rri(x86_native(n), X86_VEXTRACTI32X4 | forms_length(n, e->type), part,
                     value, (int32_t) (first / count));
         NativeReg indices = find_indices(n, e, first);
         for (uint32_t i = 0; i < count; i += 2) {

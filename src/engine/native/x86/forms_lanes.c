@@ -88,7 +88,7 @@ bool forms_integer_neg(Native *n, const NativeRow *row)
     NativeOperand a = use_rm(n, row, 0);
     NativeReg zero = native_const_reg(n, forms_bits(type), 0);
     X86Form form = row->inst | forms_length(n, type);
-    NativeReg to = row->param ? native_result(n) : native_result_merged(n, &form);
+    NativeReg to = row->param ? native_result(n) : forms_result_merged(n, &form);
     forms_rrx(n, form, to, zero, a);
     finish(n, row, to);
     return true;
@@ -140,7 +140,7 @@ static void shift_literal(Native *n, const NativeRow *row, uint32_t count)
     X86Form length = forms_length(n, type), form = row->extra | length;
     NativeOperand a = use_shifted(n);
     if (!(row->param & FORMS_EXTEND)) {
-        NativeReg to = native_result_merged(n, &form);
+        NativeReg to = forms_result_merged(n, &form);
         forms_rxi(n, form, to, a, (int32_t) count);
         return;
     }
@@ -177,10 +177,10 @@ bool forms_integer_mul_hi(Native *n, const NativeRow *row)
         b = b_odd =
             (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_use(n, last) };
         b_odd.reg = native_temp(n);
-        x86_rr(native_x86(n), X86_VMOVSHDUP | forms_length(n, VarTypeUInt32), b_odd.reg,
+        x86_rr(x86_native(n), X86_VMOVSHDUP | forms_length(n, VarTypeUInt32), b_odd.reg,
                b.reg);
     }
-    n->target->high_product(n, row->inst, native_result(n), a, b, b_odd, 0);
+    forms_target(n)->high_product(n, row->inst, native_result(n), a, b, b_odd, 0);
     return true;
 }
 
@@ -196,7 +196,7 @@ bool forms_integer_mul_hi(Native *n, const NativeRow *row)
  */
 bool forms_integer_mul_hi_long(Native *n, const NativeRow *row)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt64);
     NativeReg a = native_use(n, 0), b = native_use(n, 1);
     NativeReg ah = native_temp(n), bh = native_temp(n);
@@ -217,7 +217,7 @@ bool forms_integer_mul_hi_long(Native *n, const NativeRow *row)
     x86_rrr(x, X86_VPADDQ | length, to, to, mixed);
     x86_rrr(x, X86_VPADDQ | length, to, to, other);
     if (row->param)
-        n->target->subtract_negative(n, to, a, b);
+        forms_target(n)->subtract_negative(n, to, a, b);
     return true;
 }
 
@@ -268,7 +268,7 @@ bool forms_sign(Native *n, const NativeRow *row)
     NativeOperand bits =
         native_const(n, forms_bits(type), row->param ? sign - 1 : sign);
     X86Form form = row->inst | forms_length(n, type);
-    NativeReg to = native_result_merged(n, &form);
+    NativeReg to = forms_result_merged(n, &form);
     forms_rrx(n, form, to, a, bits);
     return true;
 }
@@ -281,7 +281,7 @@ bool forms_rcp(Native *n, const NativeRow *row)
                               ? native_const_reg(n, 64, 0x3ff0000000000000)
                               : native_const_reg(n, 32, 0x3f800000);
     X86Form form = row->inst | forms_length(n, type);
-    NativeReg to = native_result_merged(n, &form);
+    NativeReg to = forms_result_merged(n, &form);
     forms_rrx(n, form, to, numerator, a);
     return true;
 }

@@ -47,14 +47,14 @@ static Array find_array(const Native *n, uint32_t at)
 /* Write what follows for one packet, until 'all' is back. */
 static X86Copies begin_packets(Native *n)
 {
-    X86Copies all = native_x86(n)->copies;
-    native_x86(n)->copies.count = 0;
+    X86Copies all = x86_native(n)->copies;
+    x86_native(n)->copies.count = 0;
     return all;
 }
 
 static void end_packets(Native *n, const X86Copies *all)
 {
-    native_x86(n)->copies = *all;
+    x86_native(n)->copies = *all;
 }
 
 /* A vector register of the first packet in packet c. */
@@ -84,7 +84,7 @@ static NativeReg use_base(Native *n)
 {
     NativeReg base = native_temp_general(n);
     size_t slot = offsetof(NativeFrame, slot) + NATIVE_LOCAL_SLOT * sizeof(void *);
-    x86_rm(native_x86(n), X86_MOV | X86_W, base,
+    x86_rm(x86_native(n), X86_MOV | X86_W, base,
            forms_mem(native_memory_frame(n, slot)));
     return base;
 }
@@ -101,15 +101,15 @@ enum { UNROLLED = 8 /* rows that are written without a loop */ };
 /* A loop over the rows; 'at' counts bytes. */
 static X86Label begin_rows(Native *n, NativeReg at)
 {
-    X86Label top = x86_label(native_x86(n));
-    x86_rr(native_x86(n), X86_XOR, at, at);
-    x86_bind(native_x86(n), top);
+    X86Label top = x86_label(x86_native(n));
+    x86_rr(x86_native(n), X86_XOR, at, at);
+    x86_bind(x86_native(n), top);
     return top;
 }
 
 static void end_rows(Native *n, const Array *array, NativeReg at, X86Label top)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     x86_ri(x, X86_ADD_I, at, (int32_t) array->row);
     x86_ri(x, X86_CMP_I, at, (int32_t) (array->entries * array->row));
     x86_jcc(x, X86_CC_B, top);
@@ -130,7 +130,7 @@ static NativeReg use_value(Native *n, uint32_t k)
     if (!is_packed(n, VarTypeBool))
         return mask;
     NativeReg value = native_temp(n);
-    x86_rr(native_x86(n), X86_VPMOVM2D | forms_length(n, VarTypeBool), value, mask);
+    x86_rr(x86_native(n), X86_VPMOVM2D | forms_length(n, VarTypeBool), value, mask);
     return value;
 }
 
@@ -144,13 +144,13 @@ static NativeReg take_result(Native *n)
 static void finish(Native *n, NativeReg to)
 {
     if (is_packed(n, native_result_type(n)))
-        x86_rr(native_x86(n), X86_VPMOVD2M | forms_length(n, VarTypeBool),
+        x86_rr(x86_native(n), X86_VPMOVD2M | forms_length(n, VarTypeBool),
                native_result_mask(n, 32), to);
 }
 
 static void store_row(Native *n, const Array *array, X86Mem to, NativeReg value)
 {
-    x86_mr(native_x86(n), X86_VMOVUPS_ST | forms_length(n, array->type), to, value);
+    x86_mr(x86_native(n), X86_VMOVUPS_ST | forms_length(n, array->type), to, value);
 }
 
 bool forms_local(Native *n, const NativeRow *row)
@@ -192,8 +192,8 @@ static NativeReg use_lanes(Native *n, uint32_t k, VarType type)
 static void move_row(Native *n, const Array *array, X86Mem from, X86Mem to,
                      NativeReg lanes, NativeReg moved, NativeReg spare)
 {
-    x86_rm(native_x86(n), X86_VMOVUPS | forms_length(n, array->type), moved, from);
-    n->target->local->store(n, array->type, to, lanes, moved, spare);
+    x86_rm(x86_native(n), X86_VMOVUPS | forms_length(n, array->type), moved, from);
+    forms_target(n)->local->store(n, array->type, to, lanes, moved, spare);
 }
 
 bool forms_local_move(Native *n, const NativeRow *row)
@@ -249,7 +249,7 @@ static IndexKind find_kind(const Native *n, const Array *array, uint32_t k,
 static X86Mem find_row(Native *n, const Array *array, NativeReg index, NativeReg base,
                        NativeReg entry, X86Label outside)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     x86_rr(x, X86_VMOVD_ST, entry, index);
     x86_ri(x, X86_CMP_I, entry, (int32_t) array->entries);
     x86_jcc(x, X86_CC_AE, outside);
@@ -297,8 +297,8 @@ static FormsLocalLanes lanes_of(const Native *n, const X86Copies *all, uint32_t 
 static void access_at(Native *n, const Array *array, IndexKind kind,
                       const FormsLocalLanes *any, bool writes, NativeReg value)
 {
-    X86 *x = native_x86(n);
-    const FormsLocal *rows = n->target->local;
+    X86 *x = x86_native(n);
+    const FormsLocal *rows = forms_target(n)->local;
     X86Label apart = x86_label(x), done = x86_label(x);
     if (kind == INDEX_ANY) {
         rows->agree(n, any);
@@ -328,7 +328,7 @@ bool forms_local_read(Native *n, const NativeRow *row)
     IndexKind kind = find_kind(n, &array, 1, &entry);
     if (kind == INDEX_OUTSIDE) {
         NativeReg to = take_result(n);
-        x86_rrr(native_x86(n), X86_VPXORD, to, to, to);
+        x86_rrr(x86_native(n), X86_VPXORD, to, to, to);
         finish(n, to);
         return true;
     }
@@ -344,8 +344,8 @@ bool forms_local_read(Native *n, const NativeRow *row)
         NativeReg result = vector_of(&all, c, to);
         FormsLocalLanes mine = lanes_of(n, &all, c, &any, &own);
         if (kind == INDEX_LITERAL)
-            n->target->local->load(n, array.type, result, mine.lanes,
-                                   row_at(&own, base, entry));
+            forms_target(n)->local->load(n, array.type, result, mine.lanes,
+                                         row_at(&own, base, entry));
         else
             access_at(n, &own, kind, &mine, false, result);
     }
@@ -375,8 +375,8 @@ bool forms_local_write(Native *n, const NativeRow *row)
         NativeReg from = vector_of(&all, c, value);
         FormsLocalLanes mine = lanes_of(n, &all, c, &any, &own);
         if (kind == INDEX_LITERAL)
-            n->target->local->store(n, array.type, row_at(&own, base, entry),
-                                    mine.lanes, from, vector_of(&all, c, spare));
+            forms_target(n)->local->store(n, array.type, row_at(&own, base, entry),
+                                          mine.lanes, from, vector_of(&all, c, spare));
         else
             access_at(n, &own, kind, &mine, true, from);
     }

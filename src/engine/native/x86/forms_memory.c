@@ -36,14 +36,14 @@ X86Form forms_load_lanes(VarType type)
 void forms_load_first(Native *n, VarType type, NativeReg to, NativeOperand from)
 {
     if (type_info[type].size >= 4) {
-        x86_rm(native_x86(n),
+        x86_rm(x86_native(n),
                forms_by_width(n, type, X86_VPBROADCASTD, X86_VPBROADCASTQ), to,
                forms_mem(from));
         return;
     }
     NativeReg general = native_temp_general(n);
-    x86_rm(native_x86(n), forms_load_scalar(type), general, forms_mem(from));
-    n->target->spread(n, to, general);
+    x86_rm(x86_native(n), forms_load_scalar(type), general, forms_mem(from));
+    forms_target(n)->spread(n, to, general);
 }
 
 /* A place within 32 bits is (index + low bits of the address) modulo 'entries'. */
@@ -52,7 +52,7 @@ bool forms_gather_narrow(Native *n, const NativeRow *row)
     (void) row;
     if (forms_near_gather(n))
         return true;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType type = native_result_type(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     uint32_t shift = (uint32_t) __builtin_ctz(type_info[type].size);
@@ -69,17 +69,17 @@ bool forms_gather_narrow(Native *n, const NativeRow *row)
     x86_ri(x, X86_AND_I, rest, 3);
     if (shift)
         x86_ri(x, X86_SHR_I, rest, (int32_t) shift);
-    n->target->spread(n, place, rest);
+    forms_target(n)->spread(n, place, rest);
     forms_rrx(n, X86_VPADDD | length, place, place, index);
     forms_shift(n, X86_VPSRLD_I | length, words, place, 2 - shift);
     x86_rrr(x, X86_VPXORD, found, found, found);
-    n->target->gather_words(n, found, x86_at_index(aligned, words, 2, 0), mask);
+    forms_target(n)->gather_words(n, found, x86_at_index(aligned, words, 2, 0), mask);
     forms_shift(n, X86_VPSLLD_I | length, place, place, 3 + shift);
     forms_rrx(n, X86_VPANDD | length, place, place,
               native_const(n, 32, (entries - 1) * (8u << shift)));
     x86_rrr(x, X86_VPSRLVD | length, found, found, place);
     if (type == VarTypeBool)
-        n->target->test_bits(n, native_result_mask(n, 32), found, 0xff);
+        forms_target(n)->test_bits(n, native_result_mask(n, 32), found, 0xff);
     else
         forms_extend(n, type, native_result(n), found);
     return true;

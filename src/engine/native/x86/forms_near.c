@@ -18,7 +18,7 @@
 
 bool forms_near_gather(Native *n)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType type = native_result_type(n);
     const bool masks = n->target->registers[NATIVE_MASK];
     int32_t distance, size = (int32_t) type_info[type].size;
@@ -28,8 +28,7 @@ bool forms_near_gather(Native *n)
     NativeReg base = native_use_address(n, 0);
     NativeReg mask = native_use_active(n, 2, forms_bits(type));
     X86Mem from =
-        x86_at_index(base, NATIVE_LANE, __builtin_ctz((uint32_t) size),
-                     distance * size);
+        x86_at_index(base, X86_LANE, __builtin_ctz((uint32_t) size), distance * size);
     if (!masks) {
         NativeReg to = native_result_fresh(n);
         x86_rrm(x, forms_by_width(n, type, X86_VPMASKMOVD, X86_VPMASKMOVQ), to, mask,
@@ -44,6 +43,6 @@ bool forms_near_gather(Native *n)
     }
     NativeReg bytes = native_temp(n);
     x86_rm(x, form, bytes, from);
-    n->target->test_bits(n, native_result_mask(n, 32), bytes, 0xff);
+    forms_target(n)->test_bits(n, native_result_mask(n, 32), bytes, 0xff);
     return true;
 }

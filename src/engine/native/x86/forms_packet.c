@@ -65,7 +65,7 @@ static void release_operands(Native *n)
 static void finish(Native *n, const Packet *p, uint32_t k, NativeReg reg)
 {
     if (is_used(n, p->items[k])) {
-        n->target->keep(n, p->type, reg, reg, p->active);
+        forms_target(n)->keep(n, p->type, reg, reg, p->active);
         native_alloc_bind(n, p->items[k], reg);
         n->files[NATIVE_VECTOR].pinned &= ~(1u << reg);
     } else {
@@ -98,9 +98,9 @@ static X86Mem third_of(X86Mem at)
 /* 16 bytes, or those of 2 or 3 entries of 32 bits. */
 static void load_part(Native *n, NativeReg to, X86Mem from, uint32_t bytes)
 {
-    x86_rm(native_x86(n), bytes == 16 ? X86_VMOVUPS | X86_128 : X86_VMOVQ_X, to, from);
+    x86_rm(x86_native(n), bytes == 16 ? X86_VMOVUPS | X86_128 : X86_VMOVQ_X, to, from);
     if (bytes == 12)
-        x86_rrmi(native_x86(n), X86_VPINSRD, to, to, third_of(from), 2);
+        x86_rrmi(x86_native(n), X86_VPINSRD, to, to, third_of(from), 2);
 }
 
 /* Part by part, up to 16 bytes from 'item' on of a lane: of the first lanes in part 0
@@ -108,7 +108,7 @@ static void load_part(Native *n, NativeReg to, X86Mem from, uint32_t bytes)
 static void load_rows(Native *n, const Packet *p, const NativeReg *row, uint32_t rows,
                       uint32_t item, uint32_t bytes)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, p->type);
     for (uint32_t lane = 0; lane < native_lanes(n); lane += 2) {
         int32_t part = (int32_t) (lane / rows);
@@ -130,7 +130,7 @@ static void load_rows(Native *n, const Packet *p, const NativeReg *row, uint32_t
 /* Part by part, 8 bytes of two lanes, in turn for either row. */
 static void load_pairs(Native *n, const Packet *p, const NativeReg *row)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     for (uint32_t lane = 0; lane < native_lanes(n); lane += 2) {
         NativeReg to = row[lane / 2 % 2], part = lane < 4 ? to : p->entries.part;
         X86Mem from[2];
@@ -160,8 +160,8 @@ static void gather_pair(Native *n, const Packet *p)
     X86Form shuffle = X86_VSHUFPS | forms_length(n, p->type);
     NativeReg row[2] = { take(n), take(n) }, first = take(n);
     load_pairs(n, p, row);
-    x86_rrri(native_x86(n), shuffle, first, row[0], row[1], 0x88);
-    x86_rrri(native_x86(n), shuffle, row[1], row[0], row[1], 0xdd);
+    x86_rrri(x86_native(n), shuffle, first, row[0], row[1], 0x88);
+    x86_rrri(x86_native(n), shuffle, row[1], row[0], row[1], 0xdd);
     native_alloc_give(n, NATIVE_VECTOR, row[0]);
     finish(n, p, 0, first);
     finish(n, p, 1, row[1]);
@@ -173,8 +173,8 @@ static void gather_two(Native *n, const Packet *p, uint32_t k)
     X86Form length = forms_length(n, p->type);
     NativeReg row[2] = { take(n), take(n) }, first = take(n);
     load_rows(n, p, row, 2, k, 16);
-    x86_rrr(native_x86(n), X86_VPUNPCKLQDQ | length, first, row[0], row[1]);
-    x86_rrr(native_x86(n), X86_VPUNPCKHQDQ | length, row[1], row[0], row[1]);
+    x86_rrr(x86_native(n), X86_VPUNPCKLQDQ | length, first, row[0], row[1]);
+    x86_rrr(x86_native(n), X86_VPUNPCKHQDQ | length, row[1], row[0], row[1]);
     native_alloc_give(n, NATIVE_VECTOR, row[0]);
     finish(n, p, k, first);
     finish(n, p, k + 1, row[1]);
@@ -183,7 +183,7 @@ static void gather_two(Native *n, const Packet *p, uint32_t k)
 /* Up to four of 32 bits. */
 static void gather_four(Native *n, const Packet *p, uint32_t k, uint32_t count)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, p->type);
     NativeReg row[ITEMS], low = take(n);
     for (uint32_t i = 0; i < ITEMS; ++i)
@@ -227,14 +227,14 @@ static void gather_items(Native *n, const Packet *p, uint32_t k, uint32_t count)
 /* If no lane is active, base = the frame. Code without a mask runs for some lane. */
 static NativeReg use_base(Native *n, NativeReg active)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     uint64_t literal;
     NativeReg address = native_use_address(n, 0);
     if (native_is_literal(n, 2, &literal) && literal & 1)
         return address;
     NativeReg base = native_temp_general(n);
     x86_rm(x, X86_LEA | X86_W, base, forms_mem(native_stash(n)));
-    n->target->test_masks(n, active, active, 32);
+    forms_target(n)->test_masks(n, active, active, 32);
     x86_rr(x, X86_CMOVCC | X86_CC(X86_CC_NE) | X86_W, base, address);
     return base;
 }
@@ -250,7 +250,7 @@ bool forms_gather_packet(Native *n, const NativeRow *row)
                  .count = count,
                  .items = n->f->items + n->f->values[n->result].slot,
                  .active = active };
-    n->target->keep(n, VarTypeUInt32, first, index, active);
+    forms_target(n)->keep(n, VarTypeUInt32, first, index, active);
     forms_scale(n, first, first, count);
     p.entries = (FormsEntries){ .type = type,
                                 .base = base,
@@ -302,7 +302,7 @@ bool forms_gather_halves(Native *n, const NativeRow *row)
                        .even = native_temp_general(n),
                        .odd = native_temp_general(n),
                        .halves = true };
-    n->target->keep(n, VarTypeUInt32, place, index, active);
+    forms_target(n)->keep(n, VarTypeUInt32, place, index, active);
     forms_scale(n, place, place, count);
     release_operands(n);
     for (uint32_t k = 0; k < count; k += 2) {
@@ -342,8 +342,8 @@ static NativeOperand frame_operand(const Native *n, uint32_t k)
 
 static void broadcast(Native *n, NativeReg to, NativeReg general)
 {
-    x86_rr(native_x86(n), X86_VMOVQ, to, general);
-    x86_rr(native_x86(n), X86_VPBROADCASTQ | X86_LENGTH(n->target->vector_bytes >> 5),
+    x86_rr(x86_native(n), X86_VMOVQ, to, general);
+    x86_rr(x86_native(n), X86_VPBROADCASTQ | X86_LENGTH(n->target->vector_bytes >> 5),
            to, to);
 }
 
@@ -351,7 +351,7 @@ static void broadcast(Native *n, NativeReg to, NativeReg general)
 static void take_upper(Native *n, NativeReg to, NativeReg from)
 {
     bool large = n->target->vector_bytes == 64;
-    x86_rri(native_x86(n),
+    x86_rri(x86_native(n),
             large ? X86_VEXTRACTI64X4 | X86_512 : X86_VEXTRACTI32X4 | X86_256, to, from,
             1);
 }
@@ -371,7 +371,7 @@ static void scale_places(Native *n, NativeReg to, NativeReg index, uint32_t size
  * half the lanes or (in kernels with values of 64 bits) all. */
 static void write_places(Native *n, const Target *t, uint32_t size)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     bool masks = n->target->registers[NATIVE_MASK];
     uint32_t bytes = n->target->vector_bytes, halves = n->lanes * 8 / bytes;
     X86Form length = X86_LENGTH(bytes >> 5);
@@ -402,7 +402,7 @@ static void write_places(Native *n, const Target *t, uint32_t size)
 static X86Mem place_of(Native *n, const Target *t, uint32_t lane, uint32_t item)
 {
     X86Mem place = x86_at(t->places.base, t->places.disp + (int32_t) (lane * 8));
-    x86_rm(native_x86(n), X86_MOV | X86_W, t->address, place);
+    x86_rm(x86_native(n), X86_MOV | X86_W, t->address, place);
     return x86_at(t->address, (int32_t) (item * type_info[t->type].size));
 }
 
@@ -418,7 +418,7 @@ static X86Form sum_form(const Target *t)
 static void store_part(Native *n, const Target *t, NativeReg row, uint32_t number,
                        X86Mem to, uint32_t bytes)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form extract = X86_VEXTRACTI32X4 | forms_length(n, t->type);
     if (number && !t->adds && bytes == 16) {
         x86_mri(x, extract, to, row, (int32_t) number);
@@ -446,7 +446,7 @@ static void store_part(Native *n, const Target *t, NativeReg row, uint32_t numbe
 static void store_half(Native *n, const Target *t, NativeReg row, uint32_t number,
                        bool upper, X86Mem to)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg part = row;
     if (number) {
         x86_rri(x, X86_VEXTRACTI32X4 | forms_length(n, t->type), t->part, row,
@@ -484,8 +484,8 @@ static void scatter_pair(Native *n, const Target *t, uint32_t k)
     X86Form length = forms_length(n, t->type);
     NativeReg value[2];
     use_values(n, k, 2, value);
-    x86_rrr(native_x86(n), X86_VPUNPCKLDQ | length, t->row[0], value[0], value[1]);
-    x86_rrr(native_x86(n), X86_VPUNPCKHDQ | length, t->row[1], value[0], value[1]);
+    x86_rrr(x86_native(n), X86_VPUNPCKLDQ | length, t->row[0], value[0], value[1]);
+    x86_rrr(x86_native(n), X86_VPUNPCKHDQ | length, t->row[1], value[0], value[1]);
     release_values(n, 2, value);
     for (uint32_t lane = 0; lane < native_lanes(n); ++lane)
         store_half(n, t, t->row[lane / 2 % 2], lane / 4, lane % 2,
@@ -508,15 +508,15 @@ static void make_two_rows(Native *n, const Target *t, uint32_t k)
     X86Form length = forms_length(n, t->type);
     NativeReg value[2];
     use_values(n, k, 2, value);
-    x86_rrr(native_x86(n), X86_VPUNPCKLQDQ | length, t->row[0], value[0], value[1]);
-    x86_rrr(native_x86(n), X86_VPUNPCKHQDQ | length, t->row[1], value[0], value[1]);
+    x86_rrr(x86_native(n), X86_VPUNPCKLQDQ | length, t->row[0], value[0], value[1]);
+    x86_rrr(x86_native(n), X86_VPUNPCKHQDQ | length, t->row[1], value[0], value[1]);
     release_values(n, 2, value);
 }
 
 /* Four of 32 bits, or three; then the last one is of no use. */
 static void make_four_rows(Native *n, const Target *t, uint32_t k, uint32_t count)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, t->type);
     const NativeReg *row = t->row;
     NativeReg value[ITEMS];

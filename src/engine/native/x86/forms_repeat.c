@@ -27,7 +27,7 @@ typedef struct Row {
 void forms_repeat_quotient(Native *n, NativeReg to, NativeReg a, NativeReg spare,
                            uint32_t d)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     if ((d & (d - 1)) == 0) {
         x86_rr(x, X86_MOV, to, a);
         x86_ri(x, X86_SHR_I, to, __builtin_ctz(d));
@@ -42,7 +42,7 @@ void forms_repeat_quotient(Native *n, NativeReg to, NativeReg a, NativeReg spare
 
 void forms_repeat_first_lanes(Native *n, VarType type, NativeReg mask, NativeReg left)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form lanes = forms_length(n, VarTypeUInt32);
     X86Mem numbers = forms_mem(forms_lane_numbers(n));
     if (n->target->registers[NATIVE_MASK])
@@ -57,7 +57,7 @@ void forms_repeat_first_lanes(Native *n, VarType type, NativeReg mask, NativeReg
 static void load_second(Native *n, const Row *r, uint32_t d, NativeReg to,
                         NativeOperand entry)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType type = native_result_type(n);
     NativeReg second = native_temp(n), left = native_temp(n), mask = left;
     NativeReg rest = native_temp_general(n);
@@ -67,14 +67,14 @@ static void load_second(Native *n, const Row *r, uint32_t d, NativeReg to,
     x86_rri(x, X86_IMUL_I | X86_W, r->next, r->number, (int32_t) d);
     x86_ri(x, X86_ADD_I | X86_W, r->next, (int32_t) d);
     x86_rr(x, X86_MOV, rest, r->next);
-    x86_rr(x, X86_SUB, rest, NATIVE_LANE);
+    x86_rr(x, X86_SUB, rest, X86_LANE);
     x86_ri(x, X86_CMP_I, rest, (int32_t) native_lanes(n));
     x86_jcc(x, X86_CC_AE, done);
-    x86_rr(x, X86_CMP | X86_W, r->next, NATIVE_END);
+    x86_rr(x, X86_CMP | X86_W, r->next, X86_END);
     x86_jcc(x, X86_CC_AE, done);
     entry.disp = type_info[type].size;
     n->target->load_first(n, type, second, entry);
-    n->target->spread(n, left, rest);
+    forms_target(n)->spread(n, left, rest);
     forms_repeat_first_lanes(n, type, mask, left);
     n->target->blend(n, native_bytes(n, type), forms_bits(type), to, mask, to, second);
     x86_bind(x, done);
@@ -93,7 +93,7 @@ bool forms_repeat_gather(Native *n)
         .base = r.base, .index = r.number, .kind = NATIVE_IN_MEMORY,
         .shift = (uint8_t) __builtin_ctz(type_info[type].size)
     };
-    forms_repeat_quotient(n, r.number, NATIVE_LANE, r.next, d);
+    forms_repeat_quotient(n, r.number, X86_LANE, r.next, d);
     n->target->load_first(n, type, to, entry);
     if (d % native_lanes(n)) /* packets begin at multiples of their size */
         load_second(n, &r, d, to, entry);

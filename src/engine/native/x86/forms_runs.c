@@ -39,9 +39,9 @@ static bool may_split(const Native *n, const NativeRuns *runs)
 /* entry = start + lane + factor * row + ... */
 static void find_entry(Native *n, const Run *r)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     const NativeRuns *runs = &r->runs;
-    x86_rr(x, X86_MOV, r->entry, NATIVE_LANE);
+    x86_rr(x, X86_MOV, r->entry, X86_LANE);
     if (runs->start)
         x86_ri(x, X86_ADD_I, r->entry, (int32_t) runs->start);
     for (uint32_t k = 0; k < runs->levels; ++k) {
@@ -64,7 +64,7 @@ static X86Mem place_of(const Run *r)
 /* The entries of the lanes in a mask; of other lanes, 0 or what there was ('over'). */
 static void load(Native *n, const Run *r, NativeReg to, NativeReg mask, bool over)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     if (has_masks(n))
         x86_rm(x, forms_by_width(n, r->type, X86_VMOVDQU32, X86_VMOVDQU64) |
                       X86_K(mask) | (over ? (X86Form) 0 : X86_Z), to, place_of(r));
@@ -75,7 +75,7 @@ static void load(Native *n, const Run *r, NativeReg to, NativeReg mask, bool ove
 
 static void store(Native *n, const Run *r, NativeReg mask)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     if (has_masks(n))
         x86_mr(x, forms_by_width(n, r->type, X86_VMOVDQU32_ST, X86_VMOVDQU64_ST) |
                       X86_K(mask), place_of(r), r->value);
@@ -88,14 +88,14 @@ static void store(Native *n, const Run *r, NativeReg mask)
  * the last packet is stored without. */
 static void store_whole(Native *n, const Run *r, X86Label done)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Label last = x86_label(x);
     if (has_masks(n)) {
         store(n, r, r->mask);
         return;
     }
-    x86_rm(x, X86_LEA | X86_W, r->spare, x86_at(NATIVE_LANE, (int) native_lanes(n)));
-    x86_rr(x, X86_CMP | X86_W, r->spare, NATIVE_END);
+    x86_rm(x, X86_LEA | X86_W, r->spare, x86_at(X86_LANE, (int) native_lanes(n)));
+    x86_rr(x, X86_CMP | X86_W, r->spare, X86_END);
     x86_jcc(x, X86_CC_A, last);
     x86_mr(x, X86_VMOVUPS_ST | forms_length(n, r->type), place_of(r), r->value);
     x86_jmp(x, done);
@@ -106,7 +106,7 @@ static void store_whole(Native *n, const Run *r, X86Label done)
 /* first, rest = active lanes before number 'spare', and from it on. */
 static void find_next_row(Native *n, const Run *r)
 {
-    n->target->spread(n, r->other, r->spare);
+    forms_target(n)->spread(n, r->other, r->spare);
     forms_repeat_first_lanes(n, r->type, r->first, r->other);
     n->target->without_mask(n, r->rest, r->mask, r->first);
     n->target->and_mask(n, r->first, r->first, r->mask);
@@ -115,12 +115,12 @@ static void find_next_row(Native *n, const Run *r)
 /* entry = that of lane 0, if the next row reached back to it. */
 static void enter_next_row(Native *n, const Run *r)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     x86_ri(x, X86_ADD_I, r->row, 1);
     find_entry(n, r);
     /* In 32 bits the entry of the first lane that is there, in 64 the way back. */
     x86_rri(x, X86_IMUL_I, r->spare, r->row, (int32_t) r->runs.length[0]);
-    x86_rr(x, X86_SUB, r->spare, NATIVE_LANE);
+    x86_rr(x, X86_SUB, r->spare, X86_LANE);
     x86_rr(x, X86_ADD, r->entry, r->spare);
     x86_rr(x, X86_SUB | X86_W, r->entry, r->spare);
 }
@@ -140,23 +140,23 @@ static void access_split(Native *n, const Run *r)
         load(n, r, r->value, r->rest, true);
     } else {
         load(n, r, r->other, r->rest, false);
-        x86_rrr(native_x86(n), X86_VORPS | forms_length(n, r->type), r->value, r->value,
+        x86_rrr(x86_native(n), X86_VORPS | forms_length(n, r->type), r->value, r->value,
                 r->other);
     }
 }
 
 static void access(Native *n, const Run *r)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Label split = x86_label(x), done = x86_label(x);
     const bool splits = may_split(n, &r->runs);
     if (r->runs.levels)
-        forms_repeat_quotient(n, r->row, NATIVE_LANE, r->spare, r->runs.length[0]);
+        forms_repeat_quotient(n, r->row, X86_LANE, r->spare, r->runs.length[0]);
     find_entry(n, r);
     if (splits) { /* lanes that are left in the row */
         x86_rri(x, X86_IMUL_I, r->spare, r->row, (int32_t) r->runs.length[0]);
         x86_ri(x, X86_ADD_I, r->spare, (int32_t) r->runs.length[0]);
-        x86_rr(x, X86_SUB, r->spare, NATIVE_LANE);
+        x86_rr(x, X86_SUB, r->spare, X86_LANE);
         x86_ri(x, X86_CMP_I, r->spare, (int32_t) native_lanes(n));
         x86_jcc(x, X86_CC_B, split);
     }

@@ -87,7 +87,7 @@ static void store_values(Native *n, VarType type, NativeReg value)
     if (type == VarTypeBool)
         n->target->store(n, type, to, value, 32);
     else
-        x86_mr(native_x86(n), X86_VMOVUPS_ST | forms_length(n, type), forms_mem(to),
+        x86_mr(x86_native(n), X86_VMOVUPS_ST | forms_length(n, type), forms_mem(to),
                value);
 }
 
@@ -102,7 +102,7 @@ static X86Form sum_form(VarType type)
 /* 16 bytes are left of the values in the stash, with the same sum. */
 static void fold_values(Native *n, VarType type, NativeReg sum)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     for (uint32_t bytes = native_bytes(n, type) / 2; bytes >= 16; bytes /= 2) {
         X86Form length = X86_LENGTH(bytes >> 5);
         X86Mem first = stash_place(native_stash(n), STASH_VALUES, X86_NO_INDEX, 0);
@@ -160,7 +160,7 @@ static Visit begin_visit(Native *n, VarType type, uint16_t form, uint32_t k)
 /* In the lane that is next: entry op= value. */
 static void visit_lane(Native *n, const Visit *v)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     uint32_t shift = log_size(v->type);
     bool bytes = v->type == VarTypeBool, wide = shift == 3;
     NativeOperand stash = native_stash(n);
@@ -186,49 +186,49 @@ static void visit_lane(Native *n, const Visit *v)
  * not; 'moved' becomes the index of the lane before. */
 static void count_neighbours(Native *n, const Visit *v, NativeReg index)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt32);
-    n->target->move_up(n, 32, v->moved, index, 1);
+    forms_target(n)->move_up(n, 32, v->moved, index, 1);
     x86_rrr(x, X86_VPSUBD | length, v->sum, index, v->moved);
     forms_shift(n, X86_VPSRLD_I | length, v->sum, v->sum, 1);
     n->target->match(n, v->same, v->sum, v->zero);
-    n->target->mask_to_general(n, v->lane, v->same, 32);
+    forms_target(n)->mask_to_general(n, v->lane, v->same, 32);
     x86_rr(x, X86_POPCNT, v->lane, v->lane);
 }
 
 /* same = lanes that have the index of the one before, both active. */
 static void find_same(Native *n, const Visit *v, NativeReg index)
 {
-    const NativeTarget *t = n->target;
-    t->match(n, v->same, v->moved, index);
-    t->and_mask(n, v->same, v->same, v->mask);
+    const FormsTarget *t = forms_target(n);
+    t->native.match(n, v->same, v->moved, index);
+    t->native.and_mask(n, v->same, v->same, v->mask);
     t->move_mask_up(n, v->spare, v->mask, 1);
-    t->and_mask(n, v->same, v->same, v->spare);
+    t->native.and_mask(n, v->same, v->same, v->spare);
 }
 
 /* sum = in each lane, the values of its run up to there. In round k, 'same' has the
  * lanes whose run began at least 2^k lanes before. */
 static void sum_runs(Native *n, const Visit *v, NativeReg value)
 {
-    X86 *x = native_x86(n);
-    const NativeTarget *t = n->target;
+    X86 *x = x86_native(n);
+    const FormsTarget *t = forms_target(n);
     X86Form length = forms_length(n, v->type), form = sum_form(v->type) | length;
     uint32_t bits = forms_bits(v->type), lanes = native_lanes(n);
     x86_rr(x, X86_VMOVUPS | length, v->sum, value);
     for (uint32_t distance = 1; distance < lanes; distance *= 2) {
         t->move_up(n, bits, v->moved, v->sum, distance);
-        if (t->registers[NATIVE_MASK]) {
+        if (t->native.registers[NATIVE_MASK]) {
             x86_rrr(x, form | X86_K(v->same), v->sum, v->sum, v->moved);
         } else {
             if (v->wide != v->same)
-                t->convert_mask(n, v->wide, v->same, 64);
-            t->blend(n, native_bytes(n, v->type), bits, v->moved, v->wide, v->moved,
-                     v->neutral);
+                t->native.convert_mask(n, v->wide, v->same, 64);
+            t->native.blend(n, native_bytes(n, v->type), bits, v->moved, v->wide,
+                            v->moved, v->neutral);
             x86_rrr(x, form, v->sum, v->sum, v->moved);
         }
         if (2 * distance < lanes) {
             t->move_mask_up(n, v->spare, v->same, distance);
-            t->and_mask(n, v->same, v->same, v->spare);
+            t->native.and_mask(n, v->same, v->same, v->spare);
         }
     }
 }
@@ -238,13 +238,13 @@ static void sum_runs(Native *n, const Visit *v, NativeReg value)
 static void add_row(Native *n, const Visit *v, NativeReg value, NativeReg index,
                     X86Label apart, X86Label done)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     uint32_t all = (1u << native_lanes(n)) - 1;
     X86Form length = forms_length(n, v->type);
     forms_rrx(n, X86_VPADDD | forms_length(n, VarTypeUInt32), v->moved, v->moved,
               native_const(n, 32, 1));
     n->target->match(n, v->same, v->moved, index);
-    n->target->mask_to_general(n, v->lane, v->same, 32);
+    forms_target(n)->mask_to_general(n, v->lane, v->same, 32);
     x86_ri(x, X86_OR_I, v->lane, 1);
     x86_rr(x, X86_AND, v->lane, v->left);
     x86_ri(x, X86_CMP_I, v->lane, (int32_t) all);
@@ -261,14 +261,14 @@ static void add_row(Native *n, const Visit *v, NativeReg value, NativeReg index,
 static void add_together(Native *n, const Visit *v, NativeReg value, NativeReg index,
                          X86Label apart, X86Label top, X86Label done)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Label single = x86_label(x);
     int32_t lanes = (int32_t) native_lanes(n);
     count_neighbours(n, v, index);
     x86_ri(x, X86_CMP_I, v->lane, 5 * lanes / 8);
     x86_jcc(x, X86_CC_B, apart);
     find_same(n, v, index);
-    n->target->mask_to_general(n, v->lane, v->same, 32);
+    forms_target(n)->mask_to_general(n, v->lane, v->same, 32);
     x86_rr(x, X86_POPCNT, v->entry, v->lane);
     x86_ri(x, X86_CMP_I, v->entry, lanes / 2);
     x86_jcc(x, X86_CC_B, single);
@@ -283,11 +283,11 @@ static void add_together(Native *n, const Visit *v, NativeReg value, NativeReg i
 
 static void visit(Native *n, const Visit *v, NativeReg value, NativeReg index)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Label top = x86_label(x), apart = x86_label(x), done = x86_label(x);
     x86_mr(x, X86_VMOVUPS_ST | forms_length(n, VarTypeUInt32),
            forms_mem(native_stash(n)), index);
-    n->target->mask_to_general(n, v->left, v->mask, 32);
+    forms_target(n)->mask_to_general(n, v->left, v->mask, 32);
     if (v->together)
         add_together(n, v, value, index, apart, top, done);
     x86_bind(x, apart);
@@ -339,7 +339,7 @@ static X86Mem group_target(const Group *g)
 /* The lanes in 'same': their sum is added to the entry. */
 static void add_group(Native *n, const Group *g)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     uint32_t size = type_info[g->type].size;
     X86Form width = size == 8 ? X86_W : 0;
     NativeOperand stash = native_stash(n);
@@ -357,7 +357,7 @@ static void add_group(Native *n, const Group *g)
 
 static void add_singles(Native *n, const Group *g)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form width = type_info[g->type].size == 8 ? X86_W : 0;
     NativeOperand stash = native_stash(n);
     X86Label top = x86_label(x);
@@ -374,8 +374,8 @@ static void add_singles(Native *n, const Group *g)
 
 static void scatter_groups(Native *n, VarType type)
 {
-    X86 *x = native_x86(n);
-    const NativeTarget *t = n->target;
+    X86 *x = x86_native(n);
+    const FormsTarget *t = forms_target(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     Group g = begin_group(n, type);
     NativeOperand stash = native_stash(n);
@@ -389,8 +389,8 @@ static void scatter_groups(Native *n, VarType type)
     x86_rm(x, X86_MOV, g.entry, stash_place(stash, 0, g.entry, 2));
     x86_rr(x, X86_VMOVD, g.part, g.entry);
     x86_rr(x, X86_VPBROADCASTD | length, g.part, g.part);
-    t->match(n, g.same, g.part, g.index);
-    t->and_mask(n, g.same, g.same, g.active);
+    t->native.match(n, g.same, g.part, g.index);
+    t->native.and_mask(n, g.same, g.same, g.active);
     t->mask_to_general(n, g.sum, g.same, 32);
     x86_rr(x, X86_BLSR, g.sum, g.sum);
     x86_jcc(x, X86_CC_E, apart);

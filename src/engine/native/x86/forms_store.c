@@ -41,7 +41,7 @@ typedef struct Store {
 /* The other kind follows, if the address has this mark. */
 static void begin_other(Native *n, Store *s, int32_t mark)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     s->copies = x->copies;
     s->plain = x86_label(x);
     s->done = x86_label(x);
@@ -56,7 +56,7 @@ static void put_packed(Native *n, const Store *s)
 {
     uint32_t bytes = 2 * n->lanes;
     X86Form form = bytes == 8 ? X86_VMOVQ_ST : X86_VMOVUPS_ST | X86_LENGTH(bytes >> 5);
-    x86_mr(native_x86(n), form, forms_mem(s->place), s->value);
+    x86_mr(x86_native(n), form, forms_mem(s->place), s->value);
 }
 
 static void put_plain(Native *n, const Store *s)
@@ -69,7 +69,7 @@ static void put_plain(Native *n, const Store *s)
 
 static void end_other(Native *n, const Store *s)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     x->copies.count = 0;
     x86_jmp(x, s->done);
     x86_bind(x, s->plain);
@@ -87,17 +87,17 @@ static void add(Native *n, uint32_t reduced, VarType type, NativeReg sum,
     Op op = reduced == ReduceOpAdd ? OP_ADD : reduced == ReduceOpMul ? OP_MUL : OP_FMA;
     X86Form form = (*n->target->rows)[op][type].inst | forms_length(n, type);
     NativeReg with = op == OP_FMA ? value : sum; /* VFMADD231 adds to the first one */
-    x86_rrr(native_x86(n), form, sum, with, value);
+    x86_rrr(x86_native(n), form, sum, with, value);
 }
 
 static void put_partials(Native *n, Store *s, uint32_t reduced)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, s->type);
     NativeReg sum = native_temp(n), lane = native_temp_general(n);
     X86Mem partial = x86_at_index(s->place.base, lane, s->place.shift, -CPU_PARTIALS);
     begin_other(n, s, CPU_PARTIALS);
-    x86_rr(x, X86_MOV, lane, NATIVE_LANE);
+    x86_rr(x, X86_MOV, lane, X86_LANE);
     x86_ri(x, X86_AND_I, lane, (CPU_PARTIAL_BYTES >> s->place.shift) - 1);
     x->copies.index = lane;
     x86_rm(x, X86_VMOVUPS | length, sum, partial);
@@ -119,7 +119,7 @@ static void put_streamed(Native *n, Store *s)
     NativeOperand place = s->place;
     place.disp = -CPU_STREAMED;
     begin_other(n, s, CPU_STREAMED);
-    x86_mr(native_x86(n), X86_VMOVNTPS_ST | forms_length(n, s->type), forms_mem(place),
+    x86_mr(x86_native(n), X86_VMOVNTPS_ST | forms_length(n, s->type), forms_mem(place),
            s->value);
     end_other(n, s);
 }

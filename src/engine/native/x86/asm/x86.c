@@ -530,7 +530,8 @@ static __attribute__((noinline)) void emit_rare(X86 *x, const Row *row, X86Form 
     const uint32_t further = copy_regs(c, row);
     const uint32_t count = c->count > 1 && further ? c->count : 1;
     const X86Form opmask = copy_opmask(c, row, form);
-    x->copies.refused |= count > 1 && row->to_general;
+    if (count > 1 && row->to_general)
+        *c->refused = true;
     for (uint32_t i = 0; i < count; i++) {
         if (x->at >= x->limit)
             x86_grow(x, 0);
@@ -576,7 +577,8 @@ static inline bool emit_copies(X86 *x, const Row *row, X86Form form, uint32_t re
         return false;
     else
         emit_vex(x, row, form, regs, imm, count, further);
-    x->copies.refused |= further && row->to_general;
+    if (further && row->to_general)
+        *c->refused = true;
     return true;
 }
 

@@ -160,12 +160,12 @@ typedef struct X86Listing {
  *  general register 'index' as index, its place is c * 'index_step' entries further,
  *  and where it has 'base' as base (and not that index), c * 'base_step' bytes. What
  *  has general registers only is written once. What cannot be copied (jumps, general
- *  registers computed from vectors) sets 'refused'; the code is then of no use. */
+ *  registers computed from vectors) sets *refused; the code is then of no use. */
 typedef struct X86Copies {
     uint32_t count;
     uint8_t vectors, masks, index, base;
     int32_t index_step, base_step;
-    bool refused;
+    bool *refused;
 } X86Copies;
 
 /** Code being written. The owner calls x86_init() and x86_free(). */

@@ -162,7 +162,8 @@ bool x86_finish(X86 *x)
 static void jump(X86 *x, X86Label label, const char *name, uint32_t opcode,
     uint32_t opcode_size, uint32_t size)
 {
-    x->copies.refused |= x->copies.count > 1;
+    if (x->copies.count > 1)
+        *x->copies.refused = true;
     if (x->at >= x->limit)
         x86_grow(x, 0);
     if (x->listing)

@@ -48,6 +48,9 @@ void avx2_low_halves(Native *n, NativeReg to, NativeReg from);
 void avx2_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,
                        NativeOperand b, NativeOperand b_odd, uint64_t addend);
 void avx2_subtract_negative(Native *n, NativeReg to, NativeReg a, NativeReg b);
+extern const NativeRows avx2_rows;
+extern const NativeCasts avx2_casts;
+extern const FormsTarget avx2_target;
 extern const FormsLocal avx2_local;
 
 /* avx2_float.c */

@@ -24,7 +24,7 @@ enum { DOWN = 9, TO_ZERO = 11, ODD_LANES = 0xaa };
 
 void avx2_low_halves(Native *n, NativeReg to, NativeReg from)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     x86_rri(x, X86_VEXTRACTI32X4 | X86_256, to, from, 1);
     x86_rrri(x, X86_VSHUFPS | X86_128, to, from, to, 0x88);
 }
@@ -104,7 +104,7 @@ bool avx2_convert_u32_to_single(Native *n, const NativeRow *row)
     forms_shift(n, X86_VPSRLD_I | length, upper, a, 16);
     forms_rrx(n, X86_VPORD | length, upper, upper, native_const(n, 32, 0x53000000));
     forms_rrx(n, X86_VSUBPS | length, upper, upper, native_const(n, 32, 0x53000080));
-    x86_rrr(native_x86(n), X86_VADDPS | length, to, lower, upper);
+    x86_rrr(x86_native(n), X86_VADDPS | length, to, lower, upper);
     return true;
 }
 
@@ -133,7 +133,7 @@ static void long_to_double(Native *n, NativeReg to, NativeReg a, bool is_signed)
     forms_rrx(n, X86_VPXORD | X86_256, to, to,
               native_const(n, 64, UINT64_C(0x4530000000000000) + top));
     forms_rrx(n, X86_VSUBPD | X86_256, to, to, native_const(n, 64, both));
-    x86_rrr(native_x86(n), X86_VADDPD | X86_256, to, to, lower);
+    x86_rrr(x86_native(n), X86_VADDPD | X86_256, to, to, lower);
 }
 
 bool avx2_convert_long_to_double(Native *n, const NativeRow *row)
@@ -151,7 +151,7 @@ static void round_to_odd(Native *n, NativeReg to, NativeReg a, uint32_t count)
     NativeReg rest = native_temp(n);
     forms_rrx(n, X86_VPANDD | X86_256, rest, a, native_const(n, 64, low));
     forms_rrx(n, X86_VPADDQ | X86_256, rest, rest, native_const(n, 64, low));
-    x86_rrr(native_x86(n), X86_VPORD | X86_256, rest, rest, a);
+    x86_rrr(x86_native(n), X86_VPORD | X86_256, rest, rest, a);
     forms_rrx(n, X86_VPANDD | X86_256, to, rest, native_const(n, 64, ~low));
 }
 
@@ -159,7 +159,7 @@ static void round_to_odd(Native *n, NativeReg to, NativeReg a, uint32_t count)
 bool avx2_convert_long_to_single(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     bool is_signed = type_info[native_type(n, 0)].is_signed;
     NativeReg a = native_use(n, 0), odd = native_temp(n), small = native_temp(n);
     NativeReg to = native_result(n);
@@ -185,7 +185,7 @@ bool avx2_convert_u32_to_half(Native *n, const NativeRow *row)
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg a = native_use(n, 0), to = native_result(n);
     forms_rrx(n, X86_VPMINUD | length, to, a, native_const(n, 32, 1 << 20));
-    x86_rr(native_x86(n), X86_VCVTDQ2PS | length, to, to);
+    x86_rr(x86_native(n), X86_VCVTDQ2PS | length, to, to);
     forms_narrow(n, to, to);
     return true;
 }
@@ -195,7 +195,7 @@ bool avx2_convert_long_to_half(Native *n, const NativeRow *row)
     (void) row;
     NativeReg a = native_use(n, 0), to = native_result(n);
     long_to_double(n, to, a, type_info[native_type(n, 0)].is_signed);
-    x86_rr(native_x86(n), X86_VCVTPD2PS | X86_256, to, to);
+    x86_rr(x86_native(n), X86_VCVTPD2PS | X86_256, to, to);
     forms_narrow(n, to, to);
     return true;
 }
@@ -205,7 +205,7 @@ bool avx2_convert_double_to_half(Native *n, const NativeRow *row)
     (void) row;
     NativeReg a = native_use(n, 0), to = native_result(n);
     round_to_odd(n, to, a, 29);
-    x86_rr(native_x86(n), X86_VCVTPD2PS | X86_256, to, to);
+    x86_rr(x86_native(n), X86_VCVTPD2PS | X86_256, to, to);
     forms_narrow(n, to, to);
     return true;
 }
@@ -224,9 +224,9 @@ static void leave_out_nan(Native *n, VarType from, NativeReg to, NativeReg a,
         return;
     }
     NativeReg ordered = native_temp(n);
-    x86_rrri(native_x86(n), forms_by_width(n, from, X86_VCMPPS, X86_VCMPPD),
-             ordered, a, a, X86_CMP_ORD_Q);
-    x86_rrr(native_x86(n), X86_VPANDD | length, to, a, ordered);
+    x86_rrri(x86_native(n), forms_by_width(n, from, X86_VCMPPS, X86_VCMPPD), ordered, a,
+             a, X86_CMP_ORD_Q);
+    x86_rrr(x86_native(n), X86_VPANDD | length, to, a, ordered);
 }
 
 /* What does not exceed Int32, and what fits Int32 from Float64: 'inst' gives MIN for
@@ -245,7 +245,7 @@ bool avx2_convert_to_integer(Native *n, const NativeRow *row)
     if (is_signed && width < 32)
         forms_rrx(n, forms_by_width(n, from, X86_VMAXPS, X86_VMAXPD), inside,
                   inside, forms_number(n, from, -limit));
-    x86_rr(native_x86(n), row->inst | forms_length(n, from), to, inside);
+    x86_rr(x86_native(n), row->inst | forms_length(n, from), to, inside);
     return true;
 }
 
@@ -253,7 +253,7 @@ bool avx2_convert_to_integer(Native *n, const NativeRow *row)
 bool avx2_convert_single_to_i32(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType from;
     X86Form length = forms_length(n, VarTypeInt32);
     NativeReg a = forms_use_float(n, &from), large = native_temp(n),
@@ -273,7 +273,7 @@ bool avx2_convert_single_to_i32(Native *n, const NativeRow *row)
 bool avx2_convert_single_to_u32(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType from;
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg a = forms_use_float(n, &from), inside = native_temp(n),
@@ -301,7 +301,7 @@ bool avx2_convert_double_to_u32(Native *n, const NativeRow *row)
     leave_out_nan(n, VarTypeFloat64, inside, a, false);
     forms_rrx(n, X86_VMINPD | X86_256, inside, inside,
               forms_number(n, VarTypeFloat64, UINT32_MAX));
-    x86_rri(native_x86(n), X86_VROUNDPD | X86_256, inside, inside, TO_ZERO);
+    x86_rri(x86_native(n), X86_VROUNDPD | X86_256, inside, inside, TO_ZERO);
     forms_rrx(n, X86_VADDPD | X86_256, inside, inside, native_const(n, 64, TWO_52));
     avx2_low_halves(n, to, inside);
     return true;
@@ -314,7 +314,7 @@ bool avx2_convert_double_to_u32(Native *n, const NativeRow *row)
 bool avx2_convert_to_long(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     bool is_signed = type_info[native_result_type(n)].is_signed;
     double limit = is_signed ? 0x1p63 : 0x1p64;
     VarType from, f64 = VarTypeFloat64;

@@ -11,7 +11,7 @@
 /* 'to' holds the quotient, of divisors 0 anything; make it the result. */
 static void finish(Native *n, NativeReg to, NativeReg a, NativeReg b)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeInt32);
     NativeReg undefined = native_temp(n);
     forms_rrx(n, X86_VPCMPEQD | length, undefined, b, native_const(n, 32, 0));
@@ -24,7 +24,7 @@ static void finish(Native *n, NativeReg to, NativeReg a, NativeReg b)
 bool avx2_divide_narrow(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType type = native_type(n, 0);
     X86Form length = forms_length(n, type);
     NativeReg a = native_use(n, 0), b = native_use(n, 1), divisor = native_temp(n);
@@ -45,7 +45,7 @@ bool avx2_divide_narrow(Native *n, const NativeRow *row)
 static void divide_signed(Native *n, NativeReg to, NativeReg a, NativeReg b,
                           NativeReg scratch)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     x86_rr(x, X86_VCVTDQ2PD | X86_256, scratch, b);
     x86_rr(x, X86_VCVTDQ2PD | X86_256, to, a);
     x86_rrr(x, X86_VDIVPD | X86_256, to, to, scratch);
@@ -55,7 +55,7 @@ static void divide_signed(Native *n, NativeReg to, NativeReg a, NativeReg b,
 static void widen(Native *n, NativeReg to, NativeReg a)
 {
     NativeOperand bias = native_const(n, 64, UINT64_C(0x4330000000000000));
-    x86_rr(native_x86(n), X86_VPMOVZXDQ | X86_256, to, a);
+    x86_rr(x86_native(n), X86_VPMOVZXDQ | X86_256, to, a);
     forms_rrx(n, X86_VPORD | X86_256, to, to, bias);
     forms_rrx(n, X86_VSUBPD | X86_256, to, to, bias);
 }
@@ -65,7 +65,7 @@ static void divide_unsigned(Native *n, NativeReg to, NativeReg a, NativeReg b,
                             NativeReg scratch)
 {
     enum { TO_ZERO = 11 };
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     widen(n, scratch, b);
     widen(n, to, a);
     x86_rrr(x, X86_VDIVPD | X86_256, scratch, to, scratch);
@@ -80,7 +80,7 @@ bool avx2_divide(Native *n, const NativeRow *row)
     (void) row;
     if (forms_divide_literal(n))
         return true;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     void (*divide)(Native *, NativeReg, NativeReg, NativeReg, NativeReg) =
         type_info[native_type(n, 0)].is_signed ? divide_signed : divide_unsigned;
     NativeReg a = native_use(n, 0), b = native_use(n, 1), scratch = native_temp(n);

@@ -18,7 +18,7 @@ bool avx2_float_copysign(Native *n, const NativeRow *row)
     NativeReg to = native_result(n);
     forms_rrx(n, X86_VPANDD | length, signs, b, native_const(n, bits, sign));
     forms_rrx(n, X86_VPANDD | length, to, a, native_const(n, bits, sign - 1));
-    x86_rrr(native_x86(n), X86_VPORD | length, to, to, signs);
+    x86_rrr(x86_native(n), X86_VPORD | length, to, to, signs);
     return true;
 }
 
@@ -28,7 +28,7 @@ bool avx2_float_copysign(Native *n, const NativeRow *row)
 static void prefer_number(Native *n, VarType type, NativeReg to, NativeReg a,
                           NativeReg value, NativeReg b)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, type);
     bool wide = type == VarTypeFloat64;
     NativeReg nan = native_temp(n);
@@ -46,7 +46,7 @@ bool avx2_float_choose(Native *n, const NativeRow *row)
         return true;
     NativeReg a = native_use(n, over), test = native_use(n, other);
     NativeReg chosen = native_temp(n), to = native_result(n);
-    x86_rrr(native_x86(n), form, chosen, a, test);
+    x86_rrr(x86_native(n), form, chosen, a, test);
     prefer_number(n, type, to, test, chosen, a);
     return true;
 }
@@ -59,7 +59,7 @@ bool avx2_float_choose(Native *n, const NativeRow *row)
  */
 bool avx2_float_range(Native *n, const NativeRow *row)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType type = native_type(n, 0);
     X86Form length = forms_length(n, type);
     X86Op compare = type == VarTypeFloat64 ? X86_VCMPPD : X86_VCMPPS;
@@ -115,9 +115,9 @@ bool avx2_float_select(Native *n, const NativeRow *row)
     NativeOperand a = native_use_rm(n, 1);
     NativeReg to = native_result(n);
     if (a.kind == NATIVE_IN_REG)
-        x86_rrrr(native_x86(n), row->inst | length, to, b, a.reg, mask);
+        x86_rrrr(x86_native(n), row->inst | length, to, b, a.reg, mask);
     else
-        x86_rrmr(native_x86(n), row->inst | length, to, b, forms_mem(a), mask);
+        x86_rrmr(x86_native(n), row->inst | length, to, b, forms_mem(a), mask);
     return true;
 }
 
@@ -140,7 +140,7 @@ bool avx2_float_mask(Native *n, const NativeRow *row)
     uint32_t bits = common_bits(n);
     NativeReg a = native_use_mask(n, 0, bits), b = native_use_mask(n, 1, bits);
     NativeReg to = native_result_mask(n, bits);
-    x86_rrr(native_x86(n), row->inst | avx2_mask_length(n, bits), to, a, b);
+    x86_rrr(x86_native(n), row->inst | avx2_mask_length(n, bits), to, a, b);
     return true;
 }
 
@@ -160,7 +160,6 @@ bool avx2_float_mask_select(Native *n, const NativeRow *row)
     NativeReg mask = native_use_mask(n, 0, bits);
     NativeReg a = native_use_mask(n, 1, bits), b = native_use_mask(n, 2, bits);
     NativeReg to = native_result_mask(n, bits);
-    x86_rrrr(native_x86(n), row->inst | avx2_mask_length(n, bits), to, b, a,
-             mask);
+    x86_rrrr(x86_native(n), row->inst | avx2_mask_length(n, bits), to, b, a, mask);
     return true;
 }

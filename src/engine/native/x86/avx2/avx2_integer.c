@@ -37,7 +37,7 @@ static bool compare_flipped(Native *n, const NativeRow *row)
     NativeOperand a = use_flipped(n, first), b = use_flipped(n, 1 - first);
     if (a.kind != NATIVE_IN_REG) {
         NativeReg reg = native_temp(n);
-        x86_rm(native_x86(n), X86_VMOVUPS | X86_256, reg, forms_mem(a));
+        x86_rm(x86_native(n), X86_VMOVUPS | X86_256, reg, forms_mem(a));
         a.reg = reg;
     }
     NativeReg to = native_result_mask(n, 64);
@@ -73,7 +73,7 @@ bool avx2_integer_bound(Native *n, const NativeRow *row)
     NativeOperand b = native_use_rm(n, 1);
     NativeReg bound = native_temp(n), to = native_result_mask(n, 32);
     forms_rrx(n, row->inst | length, bound, a, b);
-    x86_rrr(native_x86(n), X86_VPCMPEQD | length, to, bound, a);
+    x86_rrr(x86_native(n), X86_VPCMPEQD | length, to, bound, a);
     if (row->param & NATIVE_AVX2_INVERT)
         invert(n, length, to);
     return true;
@@ -98,7 +98,7 @@ bool avx2_integer_order(Native *n, const NativeRow *row)
     NativeReg to = native_result_mask(n, 32);
     forms_rrx(n, (less ? X86_VPMINUD : X86_VPMAXUD) | length, bound, a,
               native_const(n, 32, (uint32_t) (less ? bits - 1 : bits + 1)));
-    x86_rrr(native_x86(n), X86_VPCMPEQD | length, to, bound, a);
+    x86_rrr(x86_native(n), X86_VPCMPEQD | length, to, bound, a);
     return true;
 }
 
@@ -108,7 +108,7 @@ void avx2_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,
                        NativeOperand b, NativeOperand b_odd, uint64_t addend)
 {
     enum { ODD_LANES = 0xaa };
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg odd = native_temp(n);
     x86_rr(x, X86_VMOVSHDUP | length, odd, a);
@@ -131,7 +131,7 @@ static NativeReg use_table(Native *n, const uint8_t entries[16])
     memcpy(whole, entries, 16);
     memcpy(whole + 16, entries, 16);
     NativeReg to = native_temp(n);
-    x86_rm(native_x86(n), X86_VMOVUPS | X86_256, to,
+    x86_rm(x86_native(n), X86_VMOVUPS | X86_256, to,
            forms_mem(native_const_vector(n, whole, sizeof whole)));
     return to;
 }
@@ -140,7 +140,7 @@ static NativeReg use_table(Native *n, const uint8_t entries[16])
 static void look_up(Native *n, X86Form length, X86Op combine, NativeReg to, NativeReg a,
                     NativeReg low, NativeReg high)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg upper = native_temp(n), lower = native_temp(n);
     NativeOperand half = native_const(n, 32, 0x0f0f0f0f);
     forms_rrx(n, X86_VPANDD | length, lower, a, half);
@@ -209,7 +209,7 @@ bool avx2_integer_brev(Native *n, const NativeRow *row)
 void avx2_leading(Native *n, X86Form length, NativeReg to, NativeReg a,
                          uint32_t base, uint32_t most)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg exponent = native_temp(n), minuend = native_temp(n);
     forms_rx(n, X86_VMOVUPS | length, minuend, native_const(n, 32, base));
     forms_shift(n, X86_VPSRLD_I | length, exponent, a, 1);
@@ -237,7 +237,7 @@ bool avx2_integer_clz(Native *n, const NativeRow *row)
 /* The exponent of the lowest one; that of 0 is, unsigned, larger than all others. */
 bool avx2_integer_ctz(Native *n, const NativeRow *row)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, native_type(n, 0));
     NativeReg a = native_use(n, 0), zero = native_const_reg(n, 32, 0);
     NativeReg to = native_result(n), own = native_temp(n);

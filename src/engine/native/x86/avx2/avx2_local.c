@@ -10,16 +10,16 @@ static void load(Native *n, VarType type, NativeReg to, NativeReg lanes, X86Mem 
 {
     X86Form length = forms_length(n, type);
     if (lanes == NATIVE_NO_REG)
-        x86_rm(native_x86(n), X86_VMOVUPS | length, to, from);
+        x86_rm(x86_native(n), X86_VMOVUPS | length, to, from);
     else
-        x86_rrm(native_x86(n), X86_VPANDD | length, to, lanes, from);
+        x86_rrm(x86_native(n), X86_VPANDD | length, to, lanes, from);
 }
 
 /* Masked stores are slow, and nobody else has these lanes. */
 static void store(Native *n, VarType type, X86Mem to, NativeReg lanes, NativeReg value,
                   NativeReg spare)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, type);
     if (lanes != NATIVE_NO_REG) {
         x86_rm(x, X86_VMOVUPS | length, spare, to);
@@ -32,7 +32,7 @@ static void store(Native *n, VarType type, X86Mem to, NativeReg lanes, NativeReg
 
 static void agree(Native *n, const FormsLocalLanes *a)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg first = a->entry.part, index = a->entry.index;
     x86_rr(x, X86_VPBROADCASTD | length, first, index);
@@ -54,7 +54,7 @@ static FormsEntries find_places(Native *n, const FormsLocalLanes *a)
 
 static void gather(Native *n, const FormsLocalLanes *a, NativeReg to)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg inside = a->inside, index = a->entry.index;
     forms_rrx(n, X86_VPMINUD | length, inside, index,
@@ -78,7 +78,7 @@ static void scatter(Native *n, const FormsLocalLanes *a, NativeReg value)
     forms_rrx(n, X86_VPMINUD | length, places, a->entry.index, spare_row);
     if (a->narrow != NATIVE_NO_REG) {
         forms_rx(n, X86_VMOVUPS | length, spare, spare_row);
-        x86_rrrr(native_x86(n), X86_VBLENDVPS | length, places, spare, places,
+        x86_rrrr(x86_native(n), X86_VBLENDVPS | length, places, spare, places,
                  a->narrow);
     }
     FormsEntries entry = find_places(n, a);

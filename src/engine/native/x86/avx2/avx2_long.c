@@ -15,14 +15,14 @@ static NativeReg zero(Native *n)
 static NativeReg signs(Native *n, NativeReg a)
 {
     NativeReg to = native_temp(n);
-    x86_rrr(native_x86(n), X86_VPCMPGTQ | X86_256, to, zero(n), a);
+    x86_rrr(x86_native(n), X86_VPCMPGTQ | X86_256, to, zero(n), a);
     return to;
 }
 
 bool avx2_long_abs(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg a = native_use(n, 0), negative = signs(n, a), to = native_result(n);
     x86_rrr(x, X86_VPXORD | X86_256, to, a, negative);
     x86_rrr(x, X86_VPSUBQ | X86_256, to, to, negative);
@@ -58,7 +58,7 @@ static Factors use_factors(Native *n)
 /* to = al * bl + ((ah * bl + al * bh) << 32) */
 static void multiply(Native *n, NativeReg to, const Factors *f)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg upper = native_temp(n);
     forms_shift(n, X86_VPSRLQ_I | X86_256, upper, f->a, 32);
     forms_rrx(n, X86_VPMULUDQ | X86_256, upper, upper, f->low);
@@ -96,7 +96,7 @@ bool avx2_long_fma(Native *n, const NativeRow *row)
 /* to -= b where a is negative. */
 static void subtract_if_negative(Native *n, NativeReg to, NativeReg a, NativeReg b)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg negative = signs(n, a);
     x86_rrr(x, X86_VPANDD | X86_256, negative, negative, b);
     x86_rrr(x, X86_VPSUBQ | X86_256, to, to, negative);
@@ -120,7 +120,7 @@ static NativeReg flip(Native *n, NativeReg a)
 /* MIN, or with 'param' MAX. */
 bool avx2_long_choose(Native *n, const NativeRow *row)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg a = native_use(n, 0), b = native_use(n, 1), greater = native_temp(n);
     bool is_signed = type_info[native_type(n, 0)].is_signed;
     NativeReg first = is_signed ? a : flip(n, a), second = is_signed ? b : flip(n, b);
@@ -146,7 +146,7 @@ static void shift_literal(Native *n, uint32_t count)
 bool avx2_long_shr(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     uint64_t count;
     if (native_is_literal(n, 1, &count)) {
         shift_literal(n, count < 63 ? (uint32_t) count : 63);
@@ -181,7 +181,7 @@ bool avx2_long_popc(Native *n, const NativeRow *row)
 bool avx2_long_clz(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg a = native_use(n, 0), counts = native_temp(n), lower = native_temp(n);
     NativeReg to = native_result(n);
     avx2_leading(n, X86_256, counts, a, 158, 32);
@@ -199,7 +199,7 @@ bool avx2_long_ctz(Native *n, const NativeRow *row)
     (void) row;
     NativeReg a = native_use(n, 0), below = native_temp(n), to = native_result(n);
     forms_rrx(n, X86_VPADDQ | X86_256, below, a, native_const(n, 64, UINT64_MAX));
-    x86_rrr(native_x86(n), X86_VPANDND | X86_256, below, a, below);
+    x86_rrr(x86_native(n), X86_VPANDND | X86_256, below, a, below);
     avx2_count_bytes(n, X86_256, to, below);
     sum_bytes(n, to);
     return true;

@@ -21,7 +21,7 @@ typedef struct Lookup {
 /* The index of an entry of 64 bits, as those of its halves. */
 static void find_halves(Native *n, NativeReg to, NativeReg index)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeOperand second = native_const(n, 64, UINT64_C(1) << 32);
     forms_shift(n, X86_VPSLLQ_I | X86_256, to, index, 1);
     x86_rr(x, X86_VMOVSLDUP | X86_256, to, to);
@@ -33,7 +33,7 @@ static void choose(Native *n, const Lookup *l, NativeReg to, NativeReg high,
                    uint32_t bit)
 {
     forms_shift(n, l->shift, l->choice, l->index, l->sign - bit);
-    x86_rrrr(native_x86(n), l->blend, to, to, high, l->choice);
+    x86_rrrr(x86_native(n), l->blend, to, to, high, l->choice);
 }
 
 static void look_up_part(Native *n, const Lookup *l, NativeReg to, uint32_t part)
@@ -52,7 +52,7 @@ static void look_up_two(Native *n, const Lookup *l, NativeReg to, uint32_t part)
 /* Entries of 64 bits. */
 static void gather(Native *n, uint32_t entries)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg index = native_use(n, 0), places = native_temp(n), all = native_temp(n);
     NativeReg to = native_result_fresh(n);
     NativeOperand table = forms_table(n, 0, entries * (uint32_t) sizeof(uint64_t));

@@ -15,7 +15,7 @@ static void load_window(Native *n, const FormsEntries *e, NativeReg to, NativeRe
                         NativeReg spare, X86Label apart)
 {
     enum { PAGE = 4096 };
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     bool whole = native_lanes(n) == 8;
     x86_rr(x, X86_VMOVD_ST, e->even, e->index);
@@ -43,7 +43,7 @@ bool avx2_memory_gather(Native *n, const NativeRow *row)
     (void) row;
     if (forms_repeat_gather(n) || forms_near_gather(n) || forms_runs_gather(n))
         return true;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg base = native_use_address(n, 0), a = native_use(n, 1);
     NativeReg mask = native_use_active(n, 2, 32), index = native_temp(n);
@@ -79,7 +79,7 @@ bool avx2_memory_gather_long(Native *n, const NativeRow *row)
     (void) row;
     if (forms_repeat_gather(n) || forms_near_gather(n) || forms_runs_gather(n))
         return true;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg base = native_use_address(n, 0);
     NativeOperand a = native_use_rm(n, 1);
     NativeReg index = native_temp(n), mask = native_use_active(n, 2, 64);

@@ -20,6 +20,9 @@
 void avx512_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,
                          NativeOperand b, NativeOperand b_odd, uint64_t addend);
 void avx512_subtract_negative(Native *n, NativeReg to, NativeReg a, NativeReg b);
+extern const NativeRows avx512_rows;
+extern const NativeCasts avx512_casts;
+extern const FormsTarget avx512_target;
 extern const FormsLocal avx512_local;
 
 /* avx512_float.c */

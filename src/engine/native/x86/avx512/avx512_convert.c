@@ -24,7 +24,7 @@ bool avx512_convert_cut_long(Native *n, const NativeRow *row)
     (void) row;
     VarType type = native_result_type(n);
     NativeReg a = native_use(n, 0), to = native_result(n);
-    x86_rr(native_x86(n), X86_VPMOVQD | forms_cast_length(n), to, a);
+    x86_rr(x86_native(n), X86_VPMOVQD | forms_cast_length(n), to, a);
     if (type_info[type].size < 4 && !native_takes_form(n, NATIVE_LOOSE))
         forms_extend(n, type, to, to);
     return true;
@@ -39,7 +39,7 @@ bool avx512_convert_to_mask(Native *n, const NativeRow *row)
     X86Form form = row->inst | forms_length(n, type);
     NativeReg a = native_use(n, 0);
     if (!row->param) {
-        x86_rrr(native_x86(n), form, native_result_mask(n, 32), a, a);
+        x86_rrr(x86_native(n), form, native_result_mask(n, 32), a, a);
         return true;
     }
     uint64_t sign = UINT64_C(1) << (type_info[type].size * 8 - 1);
@@ -56,7 +56,7 @@ bool avx512_convert_from_mask(Native *n, const NativeRow *row)
     NativeReg mask = native_use_mask(n, 0, bits), to = native_result(n);
     NativeOperand one = native_const(n, bits, (uint64_t) row->param << row->extra);
     X86Form form = forms_by_width(n, type, X86_VPBROADCASTD, X86_VPBROADCASTQ);
-    x86_rm(native_x86(n), form | X86_K(mask) | X86_Z, to, forms_mem(one));
+    x86_rm(x86_native(n), form | X86_K(mask) | X86_Z, to, forms_mem(one));
     return true;
 }
 
@@ -66,7 +66,7 @@ bool avx512_convert_from_mask(Native *n, const NativeRow *row)
 bool avx512_convert_double_to_half(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg a = native_use(n, 0);
     NativeReg back = native_temp(n), inexact = native_temp_mask(n);
     NativeOperand one = native_const(n, 32, 1);
@@ -88,7 +88,7 @@ bool avx512_convert_double_to_half(Native *n, const NativeRow *row)
 bool avx512_convert_half_fma(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeFloat32);
     NativeReg wide[3], odd = native_temp_mask(n), up = native_temp(n);
     for (uint32_t k = 0; k < 3; ++k) {
@@ -121,13 +121,13 @@ bool avx512_convert_to_unsigned(Native *n, const NativeRow *row)
         double limit = (1 << type_info[type].size * 8) - 1;
         forms_rrx(n, most, inside, inside, forms_number(n, from, limit));
     }
-    x86_rr(native_x86(n), row->inst | longer(n, from, type), to, inside);
+    x86_rr(x86_native(n), row->inst | longer(n, from, type), to, inside);
     return true;
 }
 
 bool avx512_convert_to_signed(Native *n, const NativeRow *row)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType from, type = native_result_type(n);
     NativeReg a = forms_use_float(n, &from);
     NativeReg number = native_temp_mask(n), large = native_temp_mask(n);

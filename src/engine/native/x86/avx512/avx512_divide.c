@@ -21,7 +21,7 @@
 bool avx512_divide_narrow(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeInt32);
     NativeReg a = native_use(n, 0), b = native_use(n, 1);
     NativeReg divisor = native_temp(n), nonzero = native_temp_mask(n);
@@ -45,7 +45,7 @@ bool avx512_divide_narrow(Native *n, const NativeRow *row)
 static void divide_8(Native *n, const NativeRow *row, X86Form mask, NativeReg to,
                      NativeReg a, NativeReg b, NativeReg scratch)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     x86_rr(x, row->inst | X86_512, scratch, b);
     x86_rr(x, row->inst | X86_512, to, a);
     x86_rrr(x, X86_VDIVPD | X86_512, to, to, scratch);
@@ -56,7 +56,7 @@ bool avx512_divide(Native *n, const NativeRow *row)
 {
     if (forms_divide_literal(n))
         return true;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeInt32);
     NativeReg a = native_use(n, 0), b = native_use(n, 1);
     NativeReg scratch = native_temp(n), nonzero = native_temp_mask(n);
@@ -86,7 +86,7 @@ bool avx512_divide(Native *n, const NativeRow *row)
 static void estimate(Native *n, NativeReg to, NativeReg rest, NativeReg a, NativeReg b,
                      NativeReg inverse)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     x86_rr(x, X86_VCVTUQQ2PD | X86_512 | X86_RZ, to, a);
     x86_rrr(x, X86_VMULPD | X86_512 | X86_RZ, to, to, inverse);
     x86_rr(x, X86_VCVTTPD2UQQ | X86_512, to, to);
@@ -101,7 +101,7 @@ static NativeReg use_size(Native *n, uint32_t k)
     if (!type_info[native_type(n, k)].is_signed)
         return a;
     NativeReg size = native_temp(n);
-    x86_rr(native_x86(n), X86_VPABSQ | X86_512, size, a);
+    x86_rr(x86_native(n), X86_VPABSQ | X86_512, size, a);
     return size;
 }
 
@@ -111,8 +111,8 @@ static NativeReg find_negative(Native *n, NativeReg scratch, bool mod)
 {
     NativeReg a = native_use(n, 0), negative = native_temp_mask(n);
     if (!mod)
-        x86_rrr(native_x86(n), X86_VPXORQ | X86_512, scratch, a, native_use(n, 1));
-    x86_rr(native_x86(n), X86_VPMOVQ2M | X86_512, negative, mod ? a : scratch);
+        x86_rrr(x86_native(n), X86_VPXORQ | X86_512, scratch, a, native_use(n, 1));
+    x86_rr(x86_native(n), X86_VPMOVQ2M | X86_512, negative, mod ? a : scratch);
     return negative;
 }
 
@@ -120,7 +120,7 @@ static NativeReg find_negative(Native *n, NativeReg scratch, bool mod)
 bool avx512_divide_long(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     bool mod = native_inst(n)->op == OP_MOD;
     NativeReg a = use_size(n, 0), b = use_size(n, 1);
     NativeReg one = native_const_reg(n, 64, 0x3ff0000000000000);

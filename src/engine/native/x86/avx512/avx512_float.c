@@ -27,7 +27,7 @@ bool avx512_float_copysign(Native *n, const NativeRow *row)
     uint32_t over = native_merged_over(n, native_dies(n, 1) && !native_dies(n, 0));
     NativeReg other = native_use(n, 1 - over);
     NativeOperand sign = native_const(n, forms_bits(type), sign_bit(type));
-    NativeReg to = native_result_over_merged(n, over, &form);
+    NativeReg to = forms_result_over_merged(n, over, &form);
     forms_rrxi(n, form, to, other, sign, over ? FIRST : SECOND);
     return true;
 }
@@ -44,10 +44,9 @@ bool avx512_float_choose(Native *n, const NativeRow *row)
         return true;
     NativeReg test = native_use(n, other), ordered = native_temp_mask(n);
     NativeReg to = native_result_over(n, over);
-    x86_rrri(native_x86(n),
-             forms_by_width(n, type, X86_VCMPPS_K, X86_VCMPPD_K), ordered, test,
-             test, X86_CMP_ORD_Q);
-    x86_rrr(native_x86(n), form | X86_K(ordered), to, to, test);
+    x86_rrri(x86_native(n), forms_by_width(n, type, X86_VCMPPS_K, X86_VCMPPD_K),
+             ordered, test, test, X86_CMP_ORD_Q);
+    x86_rrr(x86_native(n), form | X86_K(ordered), to, to, test);
     return true;
 }
 
@@ -59,7 +58,7 @@ static NativeReg use_quiet(Native *n, uint32_t k, X86Form form, int32_t imm)
     if (forms_is_number(n, k, &magnitude))
         return a;
     NativeReg quiet = native_temp(n);
-    x86_rrri(native_x86(n), form, quiet, a, a, imm);
+    x86_rrri(x86_native(n), form, quiet, a, a, imm);
     return quiet;
 }
 
@@ -70,7 +69,7 @@ bool avx512_float_range(Native *n, const NativeRow *row)
     int32_t imm = (int32_t) row->param;
     NativeReg a = use_quiet(n, 0, form, imm), b = use_quiet(n, 1, form, imm);
     NativeReg to = native_result(n);
-    x86_rrri(native_x86(n), form, to, a, b, imm);
+    x86_rrri(x86_native(n), form, to, a, b, imm);
     return true;
 }
 
@@ -105,7 +104,7 @@ bool avx512_float_compare_integer(Native *n, const NativeRow *row)
         !(row->param == X86_PCMP_EQ || row->param == X86_PCMP_NE || is_sign))
         return avx512_float_compare(n, row);
     NativeReg a = native_use(n, 0), to = native_result_mask(n, 32);
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     if (is_sign)
         x86_rr(x, forms_by_width(n, type, X86_VPMOVD2M, X86_VPMOVQ2M), to, a);
     else if ((row->param == X86_PCMP_EQ) != native_inverts(n))
@@ -130,9 +129,9 @@ static void select_or_zero(Native *n, VarType type, uint32_t k)
     X86Form form =
         (a.kind == NATIVE_IN_BROADCAST ? spread : move) | X86_K(mask) | X86_Z;
     if (a.kind == NATIVE_IN_REG)
-        x86_rr(native_x86(n), form, to, a.reg);
+        x86_rr(x86_native(n), form, to, a.reg);
     else
-        x86_rm(native_x86(n), form, to, forms_mem(a));
+        x86_rm(x86_native(n), form, to, forms_mem(a));
 }
 
 /* Operand 'yes' is for the lanes of the mask, 'no' for others. */
@@ -174,7 +173,7 @@ bool avx512_float_mask(Native *n, const NativeRow *row)
         }
     NativeReg a = native_use_mask(n, 0, 32), b = native_use_mask(n, 1, 32);
     NativeReg to = native_result_mask(n, 32);
-    x86_rrr(native_x86(n), mask_form(n, row), to, a, b);
+    x86_rrr(x86_native(n), mask_form(n, row), to, a, b);
     return true;
 }
 
@@ -182,14 +181,14 @@ bool avx512_float_mask_not(Native *n, const NativeRow *row)
 {
     NativeReg a = native_use_mask(n, 0, 32);
     NativeReg to = native_result_mask(n, 32);
-    x86_rr(native_x86(n), mask_form(n, row), to, a);
+    x86_rr(x86_native(n), mask_form(n, row), to, a);
     return true;
 }
 
 bool avx512_float_mask_select(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg mask = native_use_mask(n, 0, 32);
     NativeReg a = native_use_mask(n, 1, 32), b = native_use_mask(n, 2, 32);
     NativeReg to = native_result_mask(n, 32);

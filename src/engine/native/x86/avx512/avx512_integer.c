@@ -17,8 +17,8 @@ bool avx512_integer_not(Native *n, const NativeRow *row)
 {
     (void) row;
     X86Form form = forms_by_width(n, native_type(n, 0), X86_VPTERNLOGD, X86_VPTERNLOGQ);
-    NativeReg a = native_use(n, 0), to = native_result_merged(n, &form);
-    x86_rrri(native_x86(n), form, to, a, a, NOT_THIRD);
+    NativeReg a = native_use(n, 0), to = forms_result_merged(n, &form);
+    x86_rrri(x86_native(n), form, to, a, a, NOT_THIRD);
     return true;
 }
 
@@ -81,7 +81,7 @@ bool avx512_integer_logic(Native *n, const NativeRow *row)
 void avx512_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,
                          NativeOperand b, NativeOperand b_odd, uint64_t addend)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg even = native_temp(n), even_lanes = native_temp_mask(n);
     x86_rm(x, X86_KMOVW, even_lanes, forms_mem(native_const(n, 32, 0x5555)));
@@ -100,10 +100,10 @@ void avx512_subtract_negative(Native *n, NativeReg to, NativeReg a, NativeReg b)
 {
     X86Form length = forms_length(n, VarTypeUInt64);
     NativeReg negative = native_temp_mask(n);
-    x86_rr(native_x86(n), X86_VPMOVQ2M | length, negative, a);
-    x86_rrr(native_x86(n), X86_VPSUBQ | length | X86_K(negative), to, to, b);
-    x86_rr(native_x86(n), X86_VPMOVQ2M | length, negative, b);
-    x86_rrr(native_x86(n), X86_VPSUBQ | length | X86_K(negative), to, to, a);
+    x86_rr(x86_native(n), X86_VPMOVQ2M | length, negative, a);
+    x86_rrr(x86_native(n), X86_VPSUBQ | length | X86_K(negative), to, to, b);
+    x86_rr(x86_native(n), X86_VPMOVQ2M | length, negative, b);
+    x86_rrr(x86_native(n), X86_VPSUBQ | length | X86_K(negative), to, to, a);
 }
 
 /* ---- counting bits; 'param' is the width */
@@ -131,7 +131,7 @@ bool avx512_integer_popc(Native *n, const NativeRow *row)
     }
     NativeReg a = native_use(n, 0), to = native_result(n);
     forms_extend(n, type_bits(type), to, a);
-    x86_rr(native_x86(n), form, to, to);
+    x86_rr(x86_native(n), form, to, to);
     return true;
 }
 
@@ -150,7 +150,7 @@ bool avx512_integer_clz(Native *n, const NativeRow *row)
     forms_rxi(n, X86_VPSLLD_I | length, to, a, 32 - (int32_t) row->param);
     forms_rrx(n, X86_VPORD | length, to, to,
               native_const(n, 32, UINT32_C(1) << (31 - row->param)));
-    x86_rr(native_x86(n), row->inst | length, to, to);
+    x86_rr(x86_native(n), row->inst | length, to, to);
     return true;
 }
 
@@ -170,8 +170,8 @@ bool avx512_integer_ctz(Native *n, const NativeRow *row)
     }
     forms_rrx(n, forms_by_width(n, type, X86_VPADDD, X86_VPADDQ), below, a,
               native_const(n, bits, UINT64_MAX >> (64 - bits)));
-    x86_rrr(native_x86(n), X86_VPANDND | length, below, a, below);
-    x86_rr(native_x86(n), row->inst | length, to, below);
+    x86_rrr(x86_native(n), X86_VPANDND | length, below, a, below);
+    x86_rr(x86_native(n), row->inst | length, to, below);
     return true;
 }
 
@@ -190,7 +190,7 @@ static void look_up_in_bytes(Native *n, X86Form length, NativeReg to, NativeReg 
         { 0x00, 0x80, 0x40, 0xc0, 0x20, 0xa0, 0x60, 0xe0, 0x10, 0x90, 0x50, 0xd0, 0x30,
           0xb0, 0x70, 0xf0 }
     };
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeOperand half = native_const(n, 32, 0x0f0f0f0f);
     NativeReg table = native_temp(n), low = native_temp(n), high = native_temp(n);
     forms_rrx(n, X86_VPANDD | length, low, a, half);
@@ -219,7 +219,7 @@ bool avx512_integer_brev(Native *n, const NativeRow *row)
         reverse_in_bytes(n, length, to, a);
     else
         look_up_in_bytes(n, length, to, a);
-    x86_rrm(native_x86(n), X86_VPSHUFB | length, to, to,
+    x86_rrm(x86_native(n), X86_VPSHUFB | length, to, to,
             forms_mem(native_const_vector(n, order, bytes)));
     if (row->param < 32)
         forms_shift(n,

@@ -11,7 +11,7 @@ static X86Form under(NativeReg lanes)
 static void load(Native *n, VarType type, NativeReg to, NativeReg lanes, X86Mem from)
 {
     X86Form form = forms_by_width(n, type, X86_VMOVUPS, X86_VMOVUPD);
-    x86_rm(native_x86(n), form | under(lanes) | (lanes == NATIVE_NO_REG ? 0 : X86_Z),
+    x86_rm(x86_native(n), form | under(lanes) | (lanes == NATIVE_NO_REG ? 0 : X86_Z),
            to, from);
 }
 
@@ -20,12 +20,12 @@ static void store(Native *n, VarType type, X86Mem to, NativeReg lanes, NativeReg
 {
     (void) spare;
     X86Form form = forms_by_width(n, type, X86_VMOVUPS_ST, X86_VMOVUPD_ST);
-    x86_mr(native_x86(n), form | under(lanes), to, value);
+    x86_mr(x86_native(n), form | under(lanes), to, value);
 }
 
 static void agree(Native *n, const FormsLocalLanes *a)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg first = a->entry.part, index = a->entry.index;
     x86_rr(x, X86_VPBROADCASTD | length, first, index);
@@ -51,7 +51,7 @@ static void gather(Native *n, const FormsLocalLanes *a, NativeReg to)
 {
     FormsEntries entry = find_places(n, a, X86_Z);
     forms_load_entries(n, &entry, to);
-    x86_rr(native_x86(n),
+    x86_rr(x86_native(n),
            forms_by_width(n, entry.type, X86_VMOVUPS, X86_VMOVUPD) | X86_Z |
                X86_K(a->inside_mask),
            to, to);
@@ -60,7 +60,7 @@ static void gather(Native *n, const FormsLocalLanes *a, NativeReg to)
 static void scatter(Native *n, const FormsLocalLanes *a, NativeReg value)
 {
     NativeOperand spare_row = native_const(n, 32, a->count * native_lanes(n));
-    x86_rm(native_x86(n), X86_VPBROADCASTD | forms_length(n, VarTypeUInt32), a->inside,
+    x86_rm(x86_native(n), X86_VPBROADCASTD | forms_length(n, VarTypeUInt32), a->inside,
            forms_mem(spare_row));
     FormsEntries entry = find_places(n, a, 0);
     forms_store_entries(n, &entry, value);

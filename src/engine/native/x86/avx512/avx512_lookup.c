@@ -16,13 +16,13 @@ static void look_up_two(Native *n, const NativeRow *row, NativeReg to, NativeReg
 {
     NativeOperand low = forms_table(n, first, REGISTER);
     NativeOperand high = forms_table(n, first + row->param, REGISTER);
-    x86_rm(native_x86(n), X86_VMOVUPS | X86_512, to, forms_mem(low));
+    x86_rm(x86_native(n), X86_VMOVUPS | X86_512, to, forms_mem(low));
     forms_rrx(n, row->extra | X86_512, to, index, high);
 }
 
 bool avx512_lookup(Native *n, const NativeRow *row)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     uint32_t entries = native_inst(n)->count - 1u, two = 2 * row->param;
     NativeReg index = native_use(n, 0);
     if (entries <= row->param) {

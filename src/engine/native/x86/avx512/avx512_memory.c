@@ -18,7 +18,7 @@ static uint32_t log_size(VarType type)
 /* Operand k, an index, as the place [base + (index << shift)] for each lane. */
 static X86Mem use_places(Native *n, NativeReg base, uint32_t k, uint32_t shift)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     NativeReg index = native_temp(n);
     if (native_lanes(n) == 8) {
         forms_rx(n, X86_VPMOVZXDQ | X86_512, index, forms_use_whole(n, k));
@@ -47,7 +47,7 @@ static void load_window(Native *n, NativeReg to, NativeReg base, NativeReg index
                         NativeReg mask, X86Label apart)
 {
     enum { PAGE = 4096 };
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType type = native_result_type(n);
     X86Form lanes = X86_LENGTH(native_lanes(n) >> 3);
     X86Form permute = forms_by_width(n, type, X86_VPERMD, X86_VPERMQ);
@@ -77,7 +77,7 @@ bool avx512_memory_gather(Native *n, const NativeRow *row)
 {
     if (forms_repeat_gather(n) || forms_near_gather(n) || forms_runs_gather(n))
         return true;
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType type = native_result_type(n);
     NativeReg base = native_use_address(n, 0), index = native_use(n, 1);
     X86Mem places = use_places(n, base, 1, log_size(type));
@@ -102,7 +102,7 @@ bool avx512_memory_gather(Native *n, const NativeRow *row)
 static void store_row(Native *n, VarType type, NativeReg base, NativeReg value,
                       NativeReg index, NativeReg mask, X86Label apart)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     X86Form lanes = X86_LENGTH(native_lanes(n) >> 3);
     X86Form store = forms_by_width(n, type, X86_VMOVDQU32_ST, X86_VMOVDQU64_ST);
     NativeReg start = native_temp(n), first = native_temp(n);
@@ -121,7 +121,7 @@ static void store_row(Native *n, VarType type, NativeReg base, NativeReg value,
 
 bool avx512_memory_scatter(Native *n, const NativeRow *row)
 {
-    X86 *x = native_x86(n);
+    X86 *x = x86_native(n);
     VarType type = native_type(n, 1);
     if (forms_runs_scatter(n))
         return true;
