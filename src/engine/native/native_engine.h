@@ -1,5 +1,5 @@
 /*
- * native_engine.h -- machine code for x86-64, made in microseconds
+ * native_engine.h -- machine code by our own generator, made in microseconds
  */
 #ifndef ENGINE_NATIVE_NATIVE_ENGINE_H
 #define ENGINE_NATIVE_NATIVE_ENGINE_H

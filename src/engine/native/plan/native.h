@@ -222,7 +222,7 @@ typedef struct NativeConstant {
 } NativeConstant;
 
 enum { NATIVE_OPERANDS = 5 }; /* most operands of a row */
-enum { NATIVE_HOISTED = 6 /* most array addresses kept in registers */ };
+enum { NATIVE_HOISTED = 16 /* most array addresses in registers, of any CPU */ };
 
 struct Native {
     const NativeTarget *target;

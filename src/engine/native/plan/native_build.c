@@ -175,7 +175,7 @@ static void hoist(const Builder *b, uint32_t slot)
     for (uint32_t i = 0; i < n->hoisted_count; ++i)
         if (n->hoisted[i] == slot)
             return;
-    if (n->hoisted_count < NATIVE_HOISTED)
+    if (n->hoisted_count < n->cpu->most_addresses)
         n->hoisted[n->hoisted_count++] = slot;
     else
         n->hoisted_all = false;

@@ -173,9 +173,14 @@ bool native_copies_heed_lanes(const Program *p)
  * the others. */
 static bool is_too_many(const Native *n, uint32_t copies)
 {
-    enum { SHORT = 24, SHORT_WITH_DIVISION = 48, CHAINS = 6, MOST_CHAINS = 10,
-           MOST_ALIVE = 2048, /* with AVX-512 128 KiB */
-           MOST_LOCAL = 128 << 10 };
+    enum {
+        SHORT = 24,
+        SHORT_WITH_DIVISION = 48,
+        CHAINS = 6,
+        MOST_CHAINS = 10,
+        MOST_ALIVE = 2048, /* of 64 bytes 128 KiB */
+        MOST_LOCAL = 128 << 10
+    };
     const NativeFunction *f = n->f;
     uint32_t steps = f->step_end - f->packet;
     uint32_t vectors = count_registers(n, NATIVE_VECTOR);

@@ -4,8 +4,8 @@
  * The native engine walks a legalised Program once, from its first instruction to its
  * last. For each it looks up a NativeRow in the table of its target and calls the row's
  * emit function, which asks for operands and results with the functions below and
- * writes machine instructions with the target's assembler (x86.h). Registers, spilling,
- * rematerialisation, control flow and the frame are the core's affair (native_alloc.c,
+ * writes machine instructions with the target's assembler. Registers, spilling,
+ * rematerialisation and control flow are the plan's affair (native_alloc.c,
  * native_flow.c ...); a row knows how one operation is said on one CPU and no more.
  *
  * Values. A packet has W lanes, the same number for the whole kernel, chosen such that
@@ -18,17 +18,16 @@
  *     u8 u16 f16 (its bits)        lanes of 32 bits, zero-extended    4 * W
  *     bool                         mask, see below
  *
- * AVX-512: W is 16, or 8 if the kernel has 64-bit values; AVX2: 8 or 4. Every row must
- * work for both: native_bytes() is the vector length of a type (16, 32 or 64), also as
- * an operand of the assembler. A result must be canonical in all W lanes: a row for
- * narrow types extends again what it computed, unless native_takes_form(). Operands are
- * canonical, but for operations that native_merge.c knows to do without.
+ * With registers of 64 bytes W is 16, or 8 if the kernel has 64-bit values; of 32
+ * bytes, 8 or 4. Every row must work for both: native_bytes() is the vector length of a
+ * type, also as an operand of the assembler. A result must be canonical in all W lanes:
+ * a row for narrow types extends again what it computed, unless native_takes_form().
+ * Operands are canonical, but for operations that native_merge.c knows to do without.
  *
- * Masks. Where the target has mask registers (AVX-512), a mask is in one, with W bits
- * that count; all bits above are 0, and results must keep that so (no bare KNOT). Else
- * (AVX2) a mask is a vector whose lanes are all ones or all zeros, of 32 or 64 bits,
- * whatever the comparison that made it had: native_mask_bits() tells, and
- * native_use_mask() converts.
+ * Masks. Where the target has mask registers, a mask is in one, with W bits that count;
+ * all bits above are 0, and results must keep that so. Else a mask is a vector whose
+ * lanes are all ones or all zeros, of 32 or 64 bits, whatever the comparison that made
+ * it had: native_mask_bits() tells, and native_use_mask() converts.
  *
  * A row's emit function, in this order:
  *
@@ -49,15 +48,14 @@
  * its register, so these are inline: as calls they were a fifth of the time of code
  * generation. What is rare is behind them, in native_operand.c and native_alloc.c.
  *
- * Example, the sum of two vectors (forms.c, whose
- * functions serve both tables):
+ * Example, the sum of two vectors; write() is of the CPU:
  *
- *     bool forms_binary(Native *n, const NativeRow *row)
+ *     bool binary(Native *n, const NativeRow *row)
  *     {
  *         NativeReg a = native_use(n, 0);
  *         NativeOperand b = native_use_rm(n, 1);
  *         NativeReg to = native_result(n);
- *         forms_rrx(n, row->inst | forms_length(n, native_type(n, 0)), to, a, b);
+ *         write(n, row->inst, native_bytes(n, native_type(n, 0)), to, a, b);
  *         return true;
  *     }
  */
@@ -133,9 +131,9 @@ static inline NativeReg native_use(Native *n, uint32_t k)
 }
 
 /** The same, or where it is in memory: a spill slot, the input array, or a literal. On
- *  AVX-512 a literal comes as NATIVE_IN_BROADCAST with the entry size of its register's
- *  lanes: only for instructions that can broadcast. At most one memory operand an
- *  instruction: use native_use() for the others. */
+ *  targets that broadcast it is NATIVE_IN_BROADCAST with the entry size of its
+ *  register's lanes: only for instructions that can broadcast. At most one memory
+ *  operand an instruction: use native_use() for the others. */
 static inline NativeOperand native_use_rm(Native *n, uint32_t k)
 {
     return native_use_value_rm(n, native_operand_value(n, k));
@@ -266,13 +264,13 @@ void native_result_same(Native *n, uint32_t k);
 /* ---- temporaries, until the emit function returns */
 
 NativeReg native_temp(Native *n);         /* vector */
-NativeReg native_temp_mask(Native *n);    /* mask register (AVX-512 only) */
+NativeReg native_temp_mask(Native *n);    /* mask register, if there are any */
 NativeReg native_temp_general(Native *n); /* integer register; there are at least 4 */
 
 /* ---- constants */
 
-/** A constant in all lanes as a memory operand: NATIVE_IN_BROADCAST on AVX-512, a whole
- *  vector in memory on AVX2. 'bits' is the width of the lanes, 32 or 64. */
+/** A constant in all lanes as a memory operand: NATIVE_IN_BROADCAST on targets that do
+ *  so, else a whole vector in memory. 'bits' is the width of the lanes, 32 or 64. */
 NativeOperand native_const(Native *n, uint32_t bits, uint64_t value);
 /** The same in a temporary register. Kept there for later instructions if the register
  *  is not needed, so it must not be written. */

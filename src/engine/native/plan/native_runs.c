@@ -7,7 +7,7 @@
  *     start + lane + factor * (lane / w)
  *
  * and so on for blocks of rows. If rows are as long as a packet, it has one run of
- * entries, or two. Here such an index is found; forms_runs.c is what becomes of it.
+ * entries, or two. Here such an index is found; rows say what becomes of it.
  * Nobody computes it, unless something else needs it.
  */
 #include <string.h>

@@ -55,8 +55,8 @@ typedef struct NativeLine {
 } NativeLine;
 
 /** Emit the current instruction. False: not for this instruction (e.g. this mode of
- *  scatter), nothing was emitted or asked for, the core shall call the interpreter's
- *  loop for it instead. */
+ *  scatter), nothing was emitted or asked for, the plan calls the interpreter's loop
+ *  for it instead. */
 typedef bool NativeEmit(Native *n, const NativeRow *row);
 
 /** One cell of a target's table. What 'inst', 'param' and 'extra' mean is up to the
@@ -79,7 +79,7 @@ struct NativeRow {
  *     SCATTER ... SCATTER_CAS       [op][type of the value; SCATTER_INC: u32]
  *     CHECK                         [op][bool]
  *     LOCAL ... LOCAL_MOVE          [op][type of the array]
- *  LITERAL, COUNTER, LOAD, STORE, PARAM, BITCAST and control flow are the core's,
+ *  LITERAL, COUNTER, LOAD, STORE, PARAM, BITCAST and control flow are the plan's,
  *  through the hooks. BITCAST between types of 16 (8) bits is made of casts
  *  between u16 and i16 (u8 and i8). */
 typedef NativeRow NativeRows[OP_COUNT][VarTypeCount];
@@ -96,7 +96,9 @@ typedef struct NativeCpu {
     NativeReg pool;   /* constants */
     NativeReg inputs; /* in callables: the area of their call */
     NativeReg area;   /* ... as the caller hands it over, and has it afterwards */
-    uint32_t general; /* set of those that have no fixed meaning */
+    uint32_t general; /* set of those that have no fixed meaning, at least 4 */
+    /* Addresses of arrays that may get registers, up to NATIVE_HOISTED. */
+    uint32_t most_addresses;
 
     /** Rows of these functions are one instruction with two operands, of which the
      *  second may be in memory; of the latter ones, either. The third one is that for a

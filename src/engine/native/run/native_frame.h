@@ -3,7 +3,7 @@
  *
  *     scratch:  NativeFrame | spill slots | areas of calls | rows |
  *               local arrays | tails
- *                            ^ r13 points here, plus a bias (native_memory.c)
+ *                            ^ NativeCpu.slots points here, plus a bias
  *
  * Generated code has the distances between these as constants. A kernel is entered once
  * for all whole packets and once more for the last, partial one; for that the addresses
@@ -42,7 +42,7 @@ typedef struct NativeFrame {
     void *slot[NATIVE_FRAME_SLOTS];
     void *rows; /* what LaneFrame.values is for, of 128 bytes each */
     Interrupt interrupt; /* loops look at it at their back edges */
-    void *stack;         /* rsp at the end of a kernel that has loops */
+    void *stack;         /* the CPU's, at the end of a kernel with loops */
     /* Of the innermost loop that counts its iterations: those that are left when the
      * register has counted down; what the register had before the loop; and what it has
      * during a call. */

@@ -18,9 +18,8 @@ typedef struct FormsLocal FormsLocal;
  *  header) are made of. */
 typedef struct FormsTarget {
     NativeTarget native; /* first */
-    /** The number of the lane: the packet's first lane (in an integer register) + 0, 1
-     *  ... */
-    void (*counter)(Native *n, NativeReg to, NativeReg first);
+    /** The number of the lane: X86_LANE + 0, 1 ... */
+    void (*counter)(Native *n, NativeReg to);
     /** Set flags such that 'equal' means: no lane of these two masks (which may be the
      *  same) is set. */
     void (*test_masks)(Native *n, NativeReg a, NativeReg b, uint32_t mask_bits);

@@ -164,7 +164,7 @@ static void counter(Native *n, NativeReg reg)
 {
     X86 *x = x86_native(n);
     X86Form add_lanes = X86_VPADDD | forms_length(n, VarTypeUInt32);
-    forms_target(n)->counter(n, reg, X86_LANE);
+    forms_target(n)->counter(n, reg);
     x->copies.count = 0;
     for (uint32_t c = 1; c < n->copies; ++c) {
         NativeReg to = (NativeReg) (reg + c * x->copies.vectors);
@@ -211,6 +211,7 @@ const NativeCpu x86_cpu = { .lane = X86_LANE,
                             .area = X86_AREA,
                             .general = 1 << X86_RAX | 1 << X86_RCX | 1 << X86_RDX |
                                        1 << X86_RSI | 1 << X86_RDI,
+                            .most_addresses = 6,
                             .binary = forms_binary,
                             .commute = forms_commute,
                             .multiply = forms_multiply,

@@ -47,9 +47,9 @@ static void spread(Native *n, NativeReg to, NativeReg general)
     x86_rr(x86_native(n), X86_VPBROADCASTD | narrow_length(n), to, to);
 }
 
-static void counter(Native *n, NativeReg to, NativeReg first)
+static void counter(Native *n, NativeReg to)
 {
-    spread(n, to, first);
+    spread(n, to, X86_LANE);
     forms_rrx(n, X86_VPADDD | narrow_length(n), to, to, forms_lane_numbers(n));
 }
 

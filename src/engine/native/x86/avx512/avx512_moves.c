@@ -42,9 +42,9 @@ static void spread(Native *n, NativeReg to, NativeReg general)
     x86_rr(x86_native(n), X86_VPBROADCASTD_R | length(4 * n->lanes), to, general);
 }
 
-static void counter(Native *n, NativeReg to, NativeReg first)
+static void counter(Native *n, NativeReg to)
 {
-    spread(n, to, first);
+    spread(n, to, X86_LANE);
     x86_rrm(x86_native(n), X86_VPADDD | length(4 * n->lanes), to, to,
             forms_mem(forms_lane_numbers(n)));
 }
