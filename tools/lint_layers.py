@@ -4,14 +4,15 @@
 The library is cut into layers (docs/dev/architecture.md), one folder of ``src`` each;
 some have rooms of their own. A file may include headers of its own room and of what
 stands below it in LAYERS, unless only the rooms in KNOWN_BY know that; SEAMS are the
-files that name what is above them. In ORDERED rooms modules are in an order as well,
-and what derivatives may see of the tracer is listed. Public headers know nothing of
-``src``. The Python extension in ``src/python`` is a user of the library like any other:
-it sees its own headers and the public ones, and nothing sees it. Its arrays hold more
-than variables of the library, so only files in VARIABLES handle bare ones; backends
-stand in its table of types. The size of a variable has accessors (var.h, node.h): the
-field itself is for those, and who computes with a size takes it as a number. Stems of
-files are unique in the library, as functions have them as their prefix.
+files that name what is above them. The plan of the native engine names no CPU. In
+ORDERED rooms modules are in an order as well, and what derivatives may see of the
+tracer is listed. Public headers know nothing of ``src``. The Python extension in
+``src/python`` is a user of the library like any other: it sees its own headers and the
+public ones, and nothing sees it. Its arrays hold more than variables of the library, so
+only files in VARIABLES handle bare ones; backends stand in its table of types. The size
+of a variable has accessors (var.h, node.h): the field itself is for those, and who
+computes with a size takes it as a number. Stems of files are unique in the library, as
+functions have them as their prefix.
 Prints ``file:line: message`` for each violation and exits with status 1.
 """
 
@@ -36,10 +37,13 @@ LAYERS = [
     "device/cpu",
     "engine",
     "engine/interp",
+    "engine/native/run",
+    "engine/native/plan",
+    "engine/native/x86/asm",
     "engine/native/x86",
-    "engine/native/core",
-    "engine/native/avx2",
-    "engine/native/avx512",
+    "engine/native/x86/avx2",
+    "engine/native/x86/avx512",
+    "engine/native",
     "engine/llvm",
     "lower",
     "lower/math",
@@ -89,13 +93,16 @@ DERIVATIVES_MAY_SEE = {
 # Rooms that stand beside each other although one line is above the other.
 STRANGERS = [
     ("engine/llvm", "engine/native"),
-    ("engine/native/avx512", "engine/native/avx2"),
+    ("engine/native/x86/avx512", "engine/native/x86/avx2"),
+    # An assembler knows no plan. That no plan knows a CPU is their order in LAYERS.
+    ("engine/native/x86/asm", "engine/native/plan"),
+    ("engine/native/x86/asm", "engine/native/run"),
 ]
 # Rooms that nobody else knows but what begins so: all others ask a struct of functions.
 KNOWN_BY = {"device/cpu": ("device/cpu", "engine", "export", "api")}
 # Seams: a table that lists what is above it, by file.
 SEAMS = {
-    "src/engine/engine.c": ("engine/interp", "engine/native/core", "engine/llvm"),
+    "src/engine/engine.c": ("engine/interp", "engine/native", "engine/llvm"),
     "src/lower/legalise_rules.c": ("lower/math",),
     "src/device/device.c": ("device/cpu",),
     # Slots of the classes.
@@ -128,6 +135,10 @@ VARIABLES = re.compile(
 )
 VARIABLE = re.compile(r"\b(jit_var_\w+|var_jit|array_index)\(")
 BACKEND = re.compile(r"\bJitBackendLLVM\b")
+
+# The plan of the native engine is for any CPU, and names none.
+PLAN = "engine/native/plan"
+CPU = re.compile(r"x86|avx|\bforms_", re.IGNORECASE)
 
 # The size of a variable: its field, which new nodes are initialised with; lanes that
 # are computed with; numbers of which a recording has a term, by file.
@@ -240,6 +251,16 @@ def check_variables(file: Path) -> Iterator[str]:
             yield f"{name(file)}:{number}: the backend comes from the type"
 
 
+def check_plan(file: Path) -> Iterator[str]:
+    """Yield a message for each line of the native engine's plan that names a CPU."""
+    if layer(file) != PLAN:
+        return
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        match = CPU.search(line)
+        if match:
+            yield f"{name(file)}:{number}: '{match[0]}' is for the folder of that CPU"
+
+
 def check_sizes(file: Path) -> Iterator[str]:
     """Yield a message for each size of a variable that is used in another way."""
     own = name(file)
@@ -346,6 +367,7 @@ def main() -> int:
             continue
         errors += check_variables(file)
         errors += check_sizes(file)
+        errors += check_plan(file)
         graph[file] = list(read_includes(file, errors))
         for include in graph[file]:
             for check in (check_direction, check_derivatives):

@@ -33,7 +33,7 @@ ROOTS = {
         device/cpu/cpu_prints.c device/cpu/pool.c
         device/cpu/reduce.c device/cpu/reduce_columns.c device/cpu/reduce_lanes.c
         device/cpu/scan.c device/cpu/scan_columns.c device/cpu/transfer.c
-        engine/native/core/native_launch.c
+        engine/native/run/native_launch.c
         export/runtime/exported.c export/runtime/exported_isa.c
         recording/recording_repeat.c recording/recording_walk.c
         recording/symsize_values.c ir/reduce_rule.c ir/type.c

@@ -7,7 +7,7 @@
 #include "engine/interp/interp.h"
 #include "engine/llvm/llvm_engine.h"
 #if defined(__x86_64__)
-#include "engine/native/core/native_engine.h"
+#include "engine/native/native_engine.h"
 #endif
 
 const Engine *const engine_list[] = {

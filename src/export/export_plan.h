@@ -5,7 +5,7 @@
 #define EXPORT_EXPORT_PLAN_H
 
 #include "base/text.h"
-#include "engine/native/core/native_engine.h"
+#include "engine/native/native_engine.h"
 #include "export/export.h"
 
 #define EXPORT_NONE UINT32_MAX

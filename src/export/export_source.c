@@ -2,7 +2,7 @@
  * export_source.c -- FUNCTION.c: the recording as tables, and the function
  *
  * The tables are those of recording/recording.h, of device/command.h for the patterns
- * of commands, and of engine/native/core/native_launch.h for the kernels. Nothing in it
+ * of commands, and of engine/native/run/native_launch.h for the kernels. Nothing in it
  * does anything: that is exported.c. The names of its tables begin with 'own_', as
  * the function can have any other.
  */
@@ -584,7 +584,7 @@ void export_source(const ExportPlan *p, Text *out)
     text_putf(out, " */\n/* To be called as one of their functions is an error. */\n"
               "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
               "#include <string.h>\n#include <unistd.h>\n\n#include \"%s.h\"\n\n"
-              "#include \"engine/native/core/native_launch.h\"\n"
+              "#include \"engine/native/run/native_launch.h\"\n"
               "#include \"export/runtime/exported.h\"\n\n", p->library);
     put_kernels(p, out);
     put_link(p, out);

@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "engine/native/core/native_debug.h"
-#include "engine/native/core/native_map.h"
+#include "engine/native/run/native_debug.h"
+#include "engine/native/run/native_map.h"
 
 enum { KERNELS = 5000, LARGE = 100000 };
 

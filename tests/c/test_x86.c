@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "engine/native/x86/x86.h"
-#include "engine/native/x86/x86_row.h"
+#include "engine/native/x86/asm/x86.h"
+#include "engine/native/x86/asm/x86_row.h"
 
 #if defined(TEST_WITH_ZYDIS)
 #include <Zydis/Zydis.h>
@@ -37,7 +37,7 @@ static const RowInfo row_infos[X86_OP_COUNT] = {
     [X86_##NAME] = { #NAME, X86_KIND_##KIND, X86_W_##W, X86_LENGTH_##LENGTH, \
         X86_TUPLE_##TUPLE, X86_BCAST_##BCAST, X86_MASK_##MASK, X86_IMM_##IMM, \
         { X86_OPERAND_##A, X86_OPERAND_##B, X86_OPERAND_##C, X86_OPERAND_##D } },
-#include "engine/native/x86/x86.def"
+#include "engine/native/x86/asm/x86.def"
 #undef X
 };
 

@@ -18,7 +18,7 @@
 #include "ir/program_identity.h"
 #include "lower/legalise.h"
 #if defined(__x86_64__)
-#include "engine/native/core/native_engine.h"
+#include "engine/native/native_engine.h"
 #endif
 
 enum {

@@ -1,0 +1,14 @@
+/*
+ * native_choose.h -- which CPU code is made for
+ */
+#ifndef ENGINE_NATIVE_NATIVE_CHOOSE_H
+#define ENGINE_NATIVE_NATIVE_CHOOSE_H
+
+#include "engine/native/plan/native_target.h"
+
+/** The target in use, NULL if this CPU has none. */
+const NativeTarget *native_choose_target(void);
+/** Packets at a time if somebody has set that, else 0. */
+uint32_t native_choose_packets(void);
+
+#endif
