@@ -316,6 +316,15 @@ static void test_simplifications(void **unused)
         assert_int_equal(jit_var_size(same[i].result), 3);
         jit_var_dec_ref(same[i].result);
     }
+    /* Integers of one size keep their bits, and so does what reads these anew. */
+    uint32_t c = jit_var_cast(x, VarTypeInt32, 0),
+             d = jit_var_cast(c, VarTypeUInt32, 0),
+             e = jit_var_cast(c, VarTypeFloat32, 1),
+             f = jit_var_cast(x, VarTypeFloat32, 1);
+    assert_non_null(strstr(jit_program_str(c), "bitcast"));
+    assert_int_equal(d, x);
+    assert_int_equal(e, f);
+    DROP(c, d, e, f);
     /* Powers of two become shifts and masks. */
     uint32_t p = jit_var_mul(x, eight), q = jit_var_div(x, eight),
              r = jit_var_mod(x, eight);

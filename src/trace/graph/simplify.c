@@ -251,6 +251,17 @@ static VarId simplify_reflexive(const Case *c, uint64_t value)
 static VarId simplify_equal(const Case *c) { return simplify_reflexive(c, 1); }
 static VarId simplify_differ(const Case *c) { return simplify_reflexive(c, 0); }
 
+/* Of a value that is one already, to the type that was there first. */
+static VarId simplify_bitcast(const Case *c)
+{
+    if (c->a->op != OP_BITCAST)
+        return 0;
+    VarId first = c->a->dep[0];
+    return var_get(first)->type == c->type
+               ? same(c, first)
+               : arith_make(c->ts, OP_BITCAST, c->type, c->size, &first);
+}
+
 enum { ZERO = LITERAL_ZERO, MINUS_ZERO = LITERAL_MINUS_ZERO, ONE = LITERAL_ONE,
        POWER = LITERAL_POWER, ONES = LITERAL_ONES };
 
@@ -276,7 +287,8 @@ const SimplifyRow simplify_rows[OP_COUNT] = {
     [OP_GE] = { simplify_equal, 0, 0 },
     [OP_NEQ] = { simplify_differ, 0, 0 },
     [OP_LT] = { simplify_differ, 0, 0 },
-    [OP_GT] = { simplify_differ, 0, 0 }
+    [OP_GT] = { simplify_differ, 0, 0 },
+    [OP_BITCAST] = { simplify_bitcast, 0, 0 }
 };
 
 VarId simplify_by(const SimplifyRow *row, ThreadState *ts, Op op, VarType type,
