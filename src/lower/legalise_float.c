@@ -403,9 +403,15 @@ uint32_t legalise_float_cast(Build *build, const Step *step)
 {
     uint32_t a = step->args[0];
     VarType to = step->type, from = step->operand;
+    if (to == from)
+        return a;
     if (from == VarTypeBool)
         return build_select(build, a, build_number(build, to, 1),
                             build_number(build, to, 0));
+    if (to == VarTypeBool && from == VarTypeFloat16) /* the bits tell */
+        return build_cast(build, to,
+                          build_2(build, OP_AND, build_bitcast(build, VarTypeUInt16, a),
+                                  build_bits(build, VarTypeUInt16, 0x7fff)));
     if (to == VarTypeBool)
         return build_2(build, OP_NEQ, a, build_number(build, from, 0));
     if (type_info[to].is_float)

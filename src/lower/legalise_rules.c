@@ -186,22 +186,24 @@ static uint32_t int_le(Build *build, const Step *step)
     return build_1(build, OP_NOT, build_2(build, OP_LT, step->args[1], step->args[0]));
 }
 
+/* Of floats the first selection is one instruction of most CPUs, the second one gives
+ * the NaN rule of ops.def. */
 static uint32_t any_min(Build *build, const Step *step)
 {
     uint32_t a = step->args[0], b = step->args[1];
-    uint32_t take_b = build_2(build, OP_LT, b, a);
-    if (type_info[step->type].is_float)
-        take_b = build_2(build, OP_OR, take_b, build_2(build, OP_NEQ, a, a));
-    return build_select(build, take_b, b, a);
+    uint32_t result = build_select(build, build_2(build, OP_LT, b, a), b, a);
+    return type_info[step->type].is_float
+               ? build_select(build, build_2(build, OP_NEQ, a, a), b, result)
+               : result;
 }
 
 static uint32_t any_max(Build *build, const Step *step)
 {
     uint32_t a = step->args[0], b = step->args[1];
-    uint32_t take_a = build_2(build, OP_GT, a, b);
-    if (type_info[step->type].is_float)
-        take_a = build_2(build, OP_OR, take_a, build_2(build, OP_NEQ, b, b));
-    return build_select(build, take_a, a, b);
+    uint32_t result = build_select(build, build_2(build, OP_GT, a, b), a, b);
+    return type_info[step->type].is_float
+               ? build_select(build, build_2(build, OP_NEQ, b, b), a, result)
+               : result;
 }
 
 /* --------------------------------------------------------------- small integers */
@@ -364,9 +366,11 @@ static uint32_t int_mul_hi(Build *build, const Step *step)
 {
     uint32_t a = step->args[0], b = step->args[1];
     uint32_t width = build_width(step->type);
-    if (width < 64)
-        return build_cast(build, step->type,
-                          shift_right(build, build_2(build, OP_MUL_WIDE, a, b), width));
+    if (width < 64) {
+        uint32_t product = build_2(build, OP_MUL_WIDE, a, b);
+        product = build_bitcast(build, type_bits(type_wide(step->type)), product);
+        return build_cast(build, step->type, shift_right(build, product, width));
+    }
 
     VarType u64 = VarTypeUInt64;
     uint32_t ua = build_bitcast(build, u64, a), ub = build_bitcast(build, u64, b);
@@ -490,12 +494,12 @@ typedef struct RuleRow {
 
 static const RuleRow rules[OP_COUNT] = {
     [OP_NEG] = { .half = legalise_float_neg, .real = legalise_float_neg,
-                 .integer = int_neg, NARROW },
+                 .integer = int_neg },
     [OP_NOT] = { .integer = int_not, .mask = mask_not },
     [OP_SQRT] = { HALF },
     [OP_RCP] = { .half = legalise_float_rcp, .real = legalise_float_rcp },
     [OP_ABS] = { .half = legalise_float_abs, .real = legalise_float_abs,
-                 .integer = int_abs, NARROW },
+                 .integer = int_abs },
     [OP_CEIL] = { HALF },
     [OP_FLOOR] = { HALF },
     [OP_ROUND] = { HALF },
@@ -512,8 +516,8 @@ static const RuleRow rules[OP_COUNT] = {
     [OP_MOD] = { NARROW, .integer = int_mod },
     [OP_MUL_HI] = { .integer = int_mul_hi },
     [OP_MUL_WIDE] = { .integer = int_mul_wide },
-    [OP_MIN] = { HALF, NARROW, .real = any_min, .integer = any_min },
-    [OP_MAX] = { HALF, NARROW, .real = any_max, .integer = any_max },
+    [OP_MIN] = { HALF, .real = any_min, .integer = any_min },
+    [OP_MAX] = { HALF, .real = any_max, .integer = any_max },
     [OP_FMIN] = { HALF, .real = legalise_float_fmin },
     [OP_FMAX] = { HALF, .real = legalise_float_fmax },
     [OP_COPYSIGN] =

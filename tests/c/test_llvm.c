@@ -424,7 +424,7 @@ static void test_targets(void **state)
     for (uint32_t width = 1; width <= 64; width *= 2) {
         assert_true(target_set(cpu_device(), NULL, NULL, width));
         assert_int_equal(llvm_vector_width(target_get(cpu_device())), width);
-        test_op(OP_MIN, VarTypeFloat64);
+        test_op(OP_FMA, VarTypeFloat64);
         test_op(OP_SHR, VarTypeInt8);
         test_op(OP_DIV, VarTypeInt32);
         test_scatter_of(VarTypeFloat32, ReduceOpAdd, ReduceModeLocal);

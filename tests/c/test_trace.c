@@ -9,7 +9,9 @@
 
 #include <math.h>
 
+#include "api/api.h"
 #include "trace/eval/expand.h"
+#include "trace/graph/arith.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/var.h"
 
@@ -314,6 +316,15 @@ static void test_simplifications(void **unused)
         assert_int_equal(jit_var_size(same[i].result), 3);
         jit_var_dec_ref(same[i].result);
     }
+    /* Integers of one size keep their bits, and so does what reads these anew. */
+    uint32_t c = jit_var_cast(x, VarTypeInt32, 0),
+             d = jit_var_cast(c, VarTypeUInt32, 0),
+             e = jit_var_cast(c, VarTypeFloat32, 1),
+             f = jit_var_cast(x, VarTypeFloat32, 1);
+    assert_non_null(strstr(jit_program_str(c), "bitcast"));
+    assert_int_equal(d, x);
+    assert_int_equal(e, f);
+    DROP(c, d, e, f);
     /* Powers of two become shifts and masks. */
     uint32_t p = jit_var_mul(x, eight), q = jit_var_div(x, eight),
              r = jit_var_mod(x, eight);
@@ -331,6 +342,54 @@ static void test_simplifications(void **unused)
     CHECK_U32(t, 4, 4, 4);
     CHECK_U32(u, 0, 0, 0);
     DROP(x, zero, one, eight, ones, on, off, n, o, p, q, r, s, wide, t, u);
+}
+
+/* The fast path skips identities of which the table says that they do not apply. */
+static void check_paths(Op op, JitOp jit_op, VarType type, const uint32_t *args,
+                        uint64_t number, bool first)
+{
+    ThreadState *ts = api_enter();
+    uint32_t plain = arith_op(ts, op, args);
+    api_leave();
+    uint32_t fast = jit_var_op(jit_op, args);
+    uint32_t with_number = op_info[op].arity == 2
+                               ? jit_var_op_number(jit_op, args[first], number, first)
+                               : jit_var_inc_ref(fast);
+    OK(plain && fast && with_number);
+    if (fast != plain || with_number != plain)
+        fail_msg("%s of %s, literal 0x%llx: r%u, on the fast path r%u, with a number "
+                 "r%u", op_info[op].name, type_info[type].name,
+                 (unsigned long long) number, plain, fast, with_number);
+    DROP(plain, fast, with_number);
+}
+
+static void test_fast_path(void **unused)
+{
+    (void) unused;
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+        const TestType *type = &test_types[t];
+        if (type->kind == 'p')
+            continue;
+        uint64_t special[20];
+        uint32_t n = values_of(type, special);
+        uint8_t data[2 * 8] = { 1, 2, 3 };
+        uint32_t x = array_of(type->type, data, 2);
+        uint32_t m = array_of(VarTypeBool, (bool[]) { true, false }, 2);
+        for (int i = 0; i < JitOpCount * 3 * 20; ++i) {
+            int which = i / 20 % 3;
+            uint64_t number = special[(uint32_t) i % 20 % n];
+            Op op = op_of((JitOp) (i / 60));
+            bool choice = op == OP_SELECT;
+            if (!(op_info[op].operands >> type->type & 1) || op_info[op].arity < 2 ||
+                which >= op_info[op].arity || (choice && which == 0))
+                continue;
+            uint32_t args[] = { choice ? m : x, x, x };
+            args[which] = literal_of(type->type, number, 1);
+            check_paths(op, (JitOp) (i / 60), type->type, args, number, which == 0);
+            jit_var_dec_ref(args[which]);
+        }
+        DROP(x, m);
+    }
 }
 
 /* ------------------------------------------------------ indices, references */
@@ -661,6 +720,7 @@ static int run(void)
         TEST(test_folding_flag),
         TEST(test_fast_math),
         TEST(test_simplifications),
+        TEST(test_fast_path),
         TEST(test_identities),
         TEST(test_reuse),
         TEST(test_references),

@@ -49,8 +49,8 @@ loop:
   %v5.p0 = getelementptr i64, ptr %in3, i64 %index
   %v5 = load <8 x i64>, ptr %v5.p0, align 8, !invariant.load !0
   %v6 = sitofp <8 x i64> %v5 to <8 x float>
-  %v8 = icmp ne <8 x i64> %v5, zeroinitializer
-  %v10 = bitcast <8 x double> %v0 to <8 x i64>
+  %v9 = icmp ne <8 x i64> %v5, zeroinitializer
+  %v11 = bitcast <8 x double> %v0 to <8 x i64>
   br i1 %whole, label %full, label %part, !prof !2
 full:
   %f2.p = getelementptr i8, ptr %out1, i64 %index
@@ -59,11 +59,11 @@ full:
   store <8 x i64> %v3, ptr %f4.p, align 8
   %f7.p = getelementptr float, ptr %out4, i64 %index
   store <8 x float> %v6, ptr %f7.p, align 4
-  %f9.z = zext <8 x i1> %v8 to <8 x i8>
-  %f9.p = getelementptr i8, ptr %out5, i64 %index
-  store <8 x i8> %f9.z, ptr %f9.p, align 1
-  %f11.p = getelementptr i64, ptr %out6, i64 %index
-  store <8 x i64> %v10, ptr %f11.p, align 8
+  %f10.z = zext <8 x i1> %v9 to <8 x i8>
+  %f10.p = getelementptr i8, ptr %out5, i64 %index
+  store <8 x i8> %f10.z, ptr %f10.p, align 1
+  %f12.p = getelementptr i64, ptr %out6, i64 %index
+  store <8 x i64> %v11, ptr %f12.p, align 8
   %next = add i64 %index, 8
   %more = icmp ult i64 %next, %end64
   br i1 %more, label %loop, label %exit
@@ -76,17 +76,17 @@ part:
   call void @llvm.masked.store.v8i64.p0(<8 x i64> %v3, ptr %g4.p, i32 8, <8 x i1> %active)
   %g7.p = getelementptr float, ptr %out4, i64 %index
   call void @llvm.masked.store.v8f32.p0(<8 x float> %v6, ptr %g7.p, i32 4, <8 x i1> %active)
-  %g11.p = getelementptr i64, ptr %out6, i64 %index
-  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v10, ptr %g11.p, i32 8, <8 x i1> %active)
+  %g12.p = getelementptr i64, ptr %out6, i64 %index
+  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v11, ptr %g12.p, i32 8, <8 x i1> %active)
   store <8 x i8> %v1, ptr %part0, align 64
-  %g9.z = zext <8 x i1> %v8 to <8 x i8>
-  store <8 x i8> %g9.z, ptr %part1, align 64
+  %g10.z = zext <8 x i1> %v9 to <8 x i8>
+  store <8 x i8> %g10.z, ptr %part1, align 64
   %g2.p = getelementptr i8, ptr %out1, i64 %index
   %g2.n = mul i64 %left, 1
   call void @store_part(ptr %g2.p, ptr %part0, i64 %g2.n)
-  %g9.p = getelementptr i8, ptr %out5, i64 %index
-  %g9.n = mul i64 %left, 1
-  call void @store_part(ptr %g9.p, ptr %part1, i64 %g9.n)
+  %g10.p = getelementptr i8, ptr %out5, i64 %index
+  %g10.n = mul i64 %left, 1
+  call void @store_part(ptr %g10.p, ptr %part1, i64 %g10.n)
   br label %exit
 exit:
   ret void

@@ -49,22 +49,24 @@ loop:
   %v4 = fmul <8 x float> %v2, %v3
   %v5.a = fptrunc <8 x float> %v4 to <8 x half>
   %v5 = bitcast <8 x half> %v5.a to <8 x i16>
-  %v7 = xor <8 x i16> %v0, <i16 32768, i16 32768, i16 32768, i16 32768, i16 32768, i16 32768, i16 32768, i16 32768>
-  %v9 = fcmp olt <8 x float> %v2, %v3
-  %v11.a = bitcast <8 x i16> %v0 to <8 x half>
-  %v11.b = fpext <8 x half> %v11.a to <8 x float>
-  %v11 = fpext <8 x float> %v11.b to <8 x double>
+  %v8 = bitcast <8 x i16> %v0 to <8 x i16>
+  %l7.0.e = insertelement <8 x i16> poison, i16 32768, i32 0
+  %l7.0 = shufflevector <8 x i16> %l7.0.e, <8 x i16> poison, <8 x i32> zeroinitializer
+  %v9 = xor <8 x i16> %v8, %l7.0
+  %v10 = bitcast <8 x i16> %v9 to <8 x i16>
+  %v12 = fcmp olt <8 x float> %v2, %v3
+  %v14 = fpext <8 x float> %v2 to <8 x double>
   br i1 %whole, label %full, label %part, !prof !2
 full:
   %f6.p = getelementptr i16, ptr %out2, i64 %index
   store <8 x i16> %v5, ptr %f6.p, align 2
-  %f8.p = getelementptr i16, ptr %out3, i64 %index
-  store <8 x i16> %v7, ptr %f8.p, align 2
-  %f10.z = zext <8 x i1> %v9 to <8 x i8>
-  %f10.p = getelementptr i8, ptr %out4, i64 %index
-  store <8 x i8> %f10.z, ptr %f10.p, align 1
-  %f12.p = getelementptr double, ptr %out5, i64 %index
-  store <8 x double> %v11, ptr %f12.p, align 8
+  %f11.p = getelementptr i16, ptr %out3, i64 %index
+  store <8 x i16> %v10, ptr %f11.p, align 2
+  %f13.z = zext <8 x i1> %v12 to <8 x i8>
+  %f13.p = getelementptr i8, ptr %out4, i64 %index
+  store <8 x i8> %f13.z, ptr %f13.p, align 1
+  %f15.p = getelementptr double, ptr %out5, i64 %index
+  store <8 x double> %v14, ptr %f15.p, align 8
   %next = add i64 %index, 8
   %more = icmp ult i64 %next, %end64
   br i1 %more, label %loop, label %exit
@@ -73,21 +75,21 @@ part:
   %active.e = insertelement <8 x i32> poison, i32 %left32, i32 0
   %active.s = shufflevector <8 x i32> %active.e, <8 x i32> poison, <8 x i32> zeroinitializer
   %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %active.s
-  %g12.p = getelementptr double, ptr %out5, i64 %index
-  call void @llvm.masked.store.v8f64.p0(<8 x double> %v11, ptr %g12.p, i32 8, <8 x i1> %active)
+  %g15.p = getelementptr double, ptr %out5, i64 %index
+  call void @llvm.masked.store.v8f64.p0(<8 x double> %v14, ptr %g15.p, i32 8, <8 x i1> %active)
   store <8 x i16> %v5, ptr %part0, align 64
-  store <8 x i16> %v7, ptr %part1, align 64
-  %g10.z = zext <8 x i1> %v9 to <8 x i8>
-  store <8 x i8> %g10.z, ptr %part2, align 64
+  store <8 x i16> %v10, ptr %part1, align 64
+  %g13.z = zext <8 x i1> %v12 to <8 x i8>
+  store <8 x i8> %g13.z, ptr %part2, align 64
   %g6.p = getelementptr i16, ptr %out2, i64 %index
   %g6.n = mul i64 %left, 2
   call void @store_part(ptr %g6.p, ptr %part0, i64 %g6.n)
-  %g8.p = getelementptr i16, ptr %out3, i64 %index
-  %g8.n = mul i64 %left, 2
-  call void @store_part(ptr %g8.p, ptr %part1, i64 %g8.n)
-  %g10.p = getelementptr i8, ptr %out4, i64 %index
-  %g10.n = mul i64 %left, 1
-  call void @store_part(ptr %g10.p, ptr %part2, i64 %g10.n)
+  %g11.p = getelementptr i16, ptr %out3, i64 %index
+  %g11.n = mul i64 %left, 2
+  call void @store_part(ptr %g11.p, ptr %part1, i64 %g11.n)
+  %g13.p = getelementptr i8, ptr %out4, i64 %index
+  %g13.n = mul i64 %left, 1
+  call void @store_part(ptr %g13.p, ptr %part2, i64 %g13.n)
   br label %exit
 exit:
   ret void

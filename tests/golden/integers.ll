@@ -58,31 +58,33 @@ loop:
   %v4 = select <8 x i1> %v4.a, <8 x i32> %v0, <8 x i32> %v4.n
   %v6.a = sext <8 x i32> %v0 to <8 x i64>
   %v6.b = sext <8 x i32> %v1 to <8 x i64>
-  %v6.c = mul <8 x i64> %v6.a, %v6.b
-  %v6.d = zext <8 x i32> <i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32> to <8 x i64>
-  %v6.e = lshr <8 x i64> %v6.c, %v6.d
-  %v6 = trunc <8 x i64> %v6.e to <8 x i32>
-  %v8.a = icmp ult <8 x i32> %v1, <i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32>
-  %v8.b = select <8 x i1> %v8.a, <8 x i32> %v1, <8 x i32> <i32 31, i32 31, i32 31, i32 31, i32 31, i32 31, i32 31, i32 31>
-  %v8 = ashr <8 x i32> %v0, %v8.b
-  %v10.p0 = getelementptr i64, ptr %in6, i64 %index
-  %v10 = load <8 x i64>, ptr %v10.p0, align 8, !invariant.load !0
-  %v11 = mul <8 x i64> %v10, %v10
-  %v13 = call <8 x i64> @llvm.ctpop.v8i64(<8 x i64> %v10)
+  %v6 = mul <8 x i64> %v6.a, %v6.b
+  %v7 = bitcast <8 x i64> %v6 to <8 x i64>
+  %l8.0.e = insertelement <8 x i64> poison, i64 32, i32 0
+  %l8.0 = shufflevector <8 x i64> %l8.0.e, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v9 = lshr <8 x i64> %v7, %l8.0
+  %v10 = trunc <8 x i64> %v9 to <8 x i32>
+  %v12.a = icmp ult <8 x i32> %v1, <i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32>
+  %v12.b = select <8 x i1> %v12.a, <8 x i32> %v1, <8 x i32> <i32 31, i32 31, i32 31, i32 31, i32 31, i32 31, i32 31, i32 31>
+  %v12 = ashr <8 x i32> %v0, %v12.b
+  %v14.p0 = getelementptr i64, ptr %in6, i64 %index
+  %v14 = load <8 x i64>, ptr %v14.p0, align 8, !invariant.load !0
+  %v15 = mul <8 x i64> %v14, %v14
+  %v17 = call <8 x i64> @llvm.ctpop.v8i64(<8 x i64> %v14)
   br i1 %whole, label %full, label %part, !prof !2
 full:
   %f3.p = getelementptr i32, ptr %out2, i64 %index
   store <8 x i32> %v2, ptr %f3.p, align 4
   %f5.p = getelementptr i32, ptr %out3, i64 %index
   store <8 x i32> %v4, ptr %f5.p, align 4
-  %f7.p = getelementptr i32, ptr %out4, i64 %index
-  store <8 x i32> %v6, ptr %f7.p, align 4
-  %f9.p = getelementptr i32, ptr %out5, i64 %index
-  store <8 x i32> %v8, ptr %f9.p, align 4
-  %f12.p = getelementptr i64, ptr %out7, i64 %index
-  store <8 x i64> %v11, ptr %f12.p, align 8
-  %f14.p = getelementptr i64, ptr %out8, i64 %index
-  store <8 x i64> %v13, ptr %f14.p, align 8
+  %f11.p = getelementptr i32, ptr %out4, i64 %index
+  store <8 x i32> %v10, ptr %f11.p, align 4
+  %f13.p = getelementptr i32, ptr %out5, i64 %index
+  store <8 x i32> %v12, ptr %f13.p, align 4
+  %f16.p = getelementptr i64, ptr %out7, i64 %index
+  store <8 x i64> %v15, ptr %f16.p, align 8
+  %f18.p = getelementptr i64, ptr %out8, i64 %index
+  store <8 x i64> %v17, ptr %f18.p, align 8
   %next = add i64 %index, 8
   %more = icmp ult i64 %next, %end64
   br i1 %more, label %loop, label %exit
@@ -95,14 +97,14 @@ part:
   call void @llvm.masked.store.v8i32.p0(<8 x i32> %v2, ptr %g3.p, i32 4, <8 x i1> %active)
   %g5.p = getelementptr i32, ptr %out3, i64 %index
   call void @llvm.masked.store.v8i32.p0(<8 x i32> %v4, ptr %g5.p, i32 4, <8 x i1> %active)
-  %g7.p = getelementptr i32, ptr %out4, i64 %index
-  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v6, ptr %g7.p, i32 4, <8 x i1> %active)
-  %g9.p = getelementptr i32, ptr %out5, i64 %index
-  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v8, ptr %g9.p, i32 4, <8 x i1> %active)
-  %g12.p = getelementptr i64, ptr %out7, i64 %index
-  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v11, ptr %g12.p, i32 8, <8 x i1> %active)
-  %g14.p = getelementptr i64, ptr %out8, i64 %index
-  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v13, ptr %g14.p, i32 8, <8 x i1> %active)
+  %g11.p = getelementptr i32, ptr %out4, i64 %index
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v10, ptr %g11.p, i32 4, <8 x i1> %active)
+  %g13.p = getelementptr i32, ptr %out5, i64 %index
+  call void @llvm.masked.store.v8i32.p0(<8 x i32> %v12, ptr %g13.p, i32 4, <8 x i1> %active)
+  %g16.p = getelementptr i64, ptr %out7, i64 %index
+  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v15, ptr %g16.p, i32 8, <8 x i1> %active)
+  %g18.p = getelementptr i64, ptr %out8, i64 %index
+  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v17, ptr %g18.p, i32 8, <8 x i1> %active)
   br label %exit
 exit:
   ret void

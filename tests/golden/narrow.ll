@@ -50,57 +50,57 @@ loop:
   %v0 = load <8 x i8>, ptr %v0.p0, align 1, !invariant.load !0
   %v1.p0 = getelementptr i8, ptr %in1, i64 %index
   %v1 = load <8 x i8>, ptr %v1.p0, align 1, !invariant.load !0
-  %v2.a = icmp sgt <8 x i8> %v0, %v1
-  %v2 = select <8 x i1> %v2.a, <8 x i8> %v0, <8 x i8> %v1
-  %v4.a = sext <8 x i8> %v0 to <8 x i16>
-  %v4.b = sext <8 x i8> %v1 to <8 x i16>
-  %v4 = mul <8 x i16> %v4.a, %v4.b
-  %v6.p0 = getelementptr i16, ptr %in4, i64 %index
-  %v6 = load <8 x i16>, ptr %v6.p0, align 2, !invariant.load !0
-  %v7 = call <8 x i16> @llvm.bitreverse.v8i16(<8 x i16> %v6)
-  %v9.p0 = getelementptr i8, ptr %in6, i64 %index
-  %v9.8.0 = load <8 x i8>, ptr %v9.p0, align 1, !invariant.load !0
-  %v9 = icmp ne <8 x i8> %v9.8.0, zeroinitializer
-  %v10 = select <8 x i1> %v9, <8 x i8> %v0, <8 x i8> %v1
-  %v12 = xor <8 x i1> %v9, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+  %v2 = icmp sgt <8 x i8> %v0, %v1
+  %v3 = select <8 x i1> %v2, <8 x i8> %v0, <8 x i8> %v1
+  %v5.a = sext <8 x i8> %v0 to <8 x i16>
+  %v5.b = sext <8 x i8> %v1 to <8 x i16>
+  %v5 = mul <8 x i16> %v5.a, %v5.b
+  %v7.p0 = getelementptr i16, ptr %in4, i64 %index
+  %v7 = load <8 x i16>, ptr %v7.p0, align 2, !invariant.load !0
+  %v8 = call <8 x i16> @llvm.bitreverse.v8i16(<8 x i16> %v7)
+  %v10.p0 = getelementptr i8, ptr %in6, i64 %index
+  %v10.8.0 = load <8 x i8>, ptr %v10.p0, align 1, !invariant.load !0
+  %v10 = icmp ne <8 x i8> %v10.8.0, zeroinitializer
+  %v11 = select <8 x i1> %v10, <8 x i8> %v0, <8 x i8> %v1
+  %v13 = xor <8 x i1> %v10, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
   br i1 %whole, label %full, label %part, !prof !2
 full:
-  %f3.p = getelementptr i8, ptr %out2, i64 %index
-  store <8 x i8> %v2, ptr %f3.p, align 1
-  %f5.p = getelementptr i16, ptr %out3, i64 %index
-  store <8 x i16> %v4, ptr %f5.p, align 2
-  %f8.p = getelementptr i16, ptr %out5, i64 %index
-  store <8 x i16> %v7, ptr %f8.p, align 2
-  %f11.p = getelementptr i8, ptr %out7, i64 %index
-  store <8 x i8> %v10, ptr %f11.p, align 1
-  %f13.z = zext <8 x i1> %v12 to <8 x i8>
-  %f13.p = getelementptr i8, ptr %out8, i64 %index
-  store <8 x i8> %f13.z, ptr %f13.p, align 1
+  %f4.p = getelementptr i8, ptr %out2, i64 %index
+  store <8 x i8> %v3, ptr %f4.p, align 1
+  %f6.p = getelementptr i16, ptr %out3, i64 %index
+  store <8 x i16> %v5, ptr %f6.p, align 2
+  %f9.p = getelementptr i16, ptr %out5, i64 %index
+  store <8 x i16> %v8, ptr %f9.p, align 2
+  %f12.p = getelementptr i8, ptr %out7, i64 %index
+  store <8 x i8> %v11, ptr %f12.p, align 1
+  %f14.z = zext <8 x i1> %v13 to <8 x i8>
+  %f14.p = getelementptr i8, ptr %out8, i64 %index
+  store <8 x i8> %f14.z, ptr %f14.p, align 1
   %next = add i64 %index, 8
   %more = icmp ult i64 %next, %end64
   br i1 %more, label %loop, label %exit
 part:
-  store <8 x i8> %v2, ptr %part0, align 64
-  store <8 x i16> %v4, ptr %part1, align 64
-  store <8 x i16> %v7, ptr %part2, align 64
-  store <8 x i8> %v10, ptr %part3, align 64
-  %g13.z = zext <8 x i1> %v12 to <8 x i8>
-  store <8 x i8> %g13.z, ptr %part4, align 64
-  %g3.p = getelementptr i8, ptr %out2, i64 %index
-  %g3.n = mul i64 %left, 1
-  call void @store_part(ptr %g3.p, ptr %part0, i64 %g3.n)
-  %g5.p = getelementptr i16, ptr %out3, i64 %index
-  %g5.n = mul i64 %left, 2
-  call void @store_part(ptr %g5.p, ptr %part1, i64 %g5.n)
-  %g8.p = getelementptr i16, ptr %out5, i64 %index
-  %g8.n = mul i64 %left, 2
-  call void @store_part(ptr %g8.p, ptr %part2, i64 %g8.n)
-  %g11.p = getelementptr i8, ptr %out7, i64 %index
-  %g11.n = mul i64 %left, 1
-  call void @store_part(ptr %g11.p, ptr %part3, i64 %g11.n)
-  %g13.p = getelementptr i8, ptr %out8, i64 %index
-  %g13.n = mul i64 %left, 1
-  call void @store_part(ptr %g13.p, ptr %part4, i64 %g13.n)
+  store <8 x i8> %v3, ptr %part0, align 64
+  store <8 x i16> %v5, ptr %part1, align 64
+  store <8 x i16> %v8, ptr %part2, align 64
+  store <8 x i8> %v11, ptr %part3, align 64
+  %g14.z = zext <8 x i1> %v13 to <8 x i8>
+  store <8 x i8> %g14.z, ptr %part4, align 64
+  %g4.p = getelementptr i8, ptr %out2, i64 %index
+  %g4.n = mul i64 %left, 1
+  call void @store_part(ptr %g4.p, ptr %part0, i64 %g4.n)
+  %g6.p = getelementptr i16, ptr %out3, i64 %index
+  %g6.n = mul i64 %left, 2
+  call void @store_part(ptr %g6.p, ptr %part1, i64 %g6.n)
+  %g9.p = getelementptr i16, ptr %out5, i64 %index
+  %g9.n = mul i64 %left, 2
+  call void @store_part(ptr %g9.p, ptr %part2, i64 %g9.n)
+  %g12.p = getelementptr i8, ptr %out7, i64 %index
+  %g12.n = mul i64 %left, 1
+  call void @store_part(ptr %g12.p, ptr %part3, i64 %g12.n)
+  %g14.p = getelementptr i8, ptr %out8, i64 %index
+  %g14.n = mul i64 %left, 1
+  call void @store_part(ptr %g14.p, ptr %part4, i64 %g14.n)
   br label %exit
 exit:
   ret void

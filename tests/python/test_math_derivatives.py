@@ -8,12 +8,16 @@ in Python, too, so the text of a row is an expression here as it is in C.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import drjit as dr
+import numpy as np
 import pytest
+from drjit.llvm import ad as llvm
 
 mp: Any = pytest.importorskip("mpmath").mp
 
@@ -49,6 +53,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "erfinv": mp.erfinv,
     "lgamma": lambda a: mp.log(abs(mp.gamma(a))),
     "digamma": mp.digamma,
+    "trigamma": lambda a: mp.polygamma(1, a),
     "atan2": mp.atan2,
     "power": lambda a, b: mp.power(a, b),
     "hypot": mp.hypot,
@@ -62,7 +67,7 @@ WORDS: dict[str, Any] = {"D_" + name.upper(): FUNCTIONS[name] for name in FUNCTI
     "D_DIV": lambda a, b: a / b,
     "D_UNLESS_ZERO": lambda a, b: mp.mpf(0) if a == 0 else b,
     "D_REPLACE_GRAD": lambda a, b: a,
-    "D_TRIGAMMA": lambda a: mp.polygamma(1, a),
+    "D_TETRAGAMMA": lambda a: mp.polygamma(2, a),
     "D_NUMBER": mp.mpf,
     "D_ONE": mp.mpf(1),
     "D_LN2": mp.ln2,
@@ -123,3 +128,43 @@ def test_derivative(name: str) -> None:
                     found = eval(part, {"__builtins__": {}}, words)
                     error = abs(found - expected)
                     assert error <= 1e-14 * max(abs(expected), 1e-3), (part, x)
+
+
+# In all parts of its definition, at the limits between them, and as 1 / x^2 overflows.
+FOR_TRIGAMMA = [
+    *np.geomspace(1e-200, 1e-3, 40), *np.linspace(0.001, 2.499, 150),
+    *np.linspace(2.5, 40, 100), *np.geomspace(40, 1e300, 60), np.nextafter(1, 0), 1.0,
+    np.nextafter(2.5, 0), *-np.linspace(1e-9, 13.99, 250), -1e-100, -1000.3, 1e-153,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("array", [llvm.Float32, llvm.Float64])
+def test_trigamma(array: Any) -> None:
+    """The derivative of digamma is within 1 ulp of mpmath's trigamma."""
+    single = array is llvm.Float32
+    kind: Any = np.float32 if single else np.float64
+    with np.errstate(over="ignore"):
+        points = np.array(FOR_TRIGAMMA).astype(kind)
+    points = points[np.isfinite(points) & (points != 0)]
+    x = array(points)
+    dr.enable_grad(x)
+    y = dr.digamma(x)
+    dr.forward(x)
+    with mp.workdps(40):
+        for a, found in zip(points, dr.grad(y).numpy(), strict=True):
+            expected = mp.polygamma(1, mp.mpf(float(a)))
+            if float(expected) > float(np.finfo(kind).max):
+                assert found == np.inf
+            else:
+                ulp = mp.mpf(float(np.spacing(kind(float(expected)))))
+                assert abs(mp.mpf(float(found)) - expected) <= ulp, a
+
+
+def test_trigamma_at_poles() -> None:
+    """It is infinite there, and 0 at infinity."""
+    x = llvm.Float64([0.0, -0.0, -1.0, -2.0, -1e16, math.inf, -math.inf, math.nan])
+    dr.enable_grad(x)
+    y = dr.digamma(x)
+    dr.forward(x)
+    expected = [math.inf] * 5 + [0, math.nan, math.nan]
+    np.testing.assert_array_equal(dr.grad(y).numpy(), expected)

@@ -20,7 +20,7 @@ enum { a = HOLD_A, b = HOLD_B, c = HOLD_C, y = HOLD_Y, g = 0 };
 #define D_UNLESS_ZERO(x, y) ((x) | (y))
 #define D_REPLACE_GRAD(x, y) ((x) | (y))
 #define D_CONVERT(x) (x)
-#define D_TRIGAMMA(x) (x)
+#define D_TETRAGAMMA(x) (x)
 
 #define PLAIN(op, reason)
 #define RULE(op, operand, contribution) contribution,

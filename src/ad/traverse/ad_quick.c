@@ -146,7 +146,7 @@ static VarId convert(Quick *k, VarId g)
 #define D_UNLESS_ZERO(x, y) unless_zero(k, x, y)
 #define D_REPLACE_GRAD(x, y) (x) /* which is evaluated for the derivative only */
 #define D_CONVERT(x) convert(k, x)
-#define D_TRIGAMMA(x) 0 /* not asked for */
+#define D_TETRAGAMMA(x) 0 /* not asked for */
 
 /* ---------------------------------------------------------------- rows as functions */
 

@@ -47,21 +47,13 @@ typedef struct Row {
               [KIND_POINTER] = "$r = icmp " integer " $U $0, $1", \
               [KIND_FLOAT] = "$r = fcmp " floating " $U $0, $1" }
 
-/* Divisions: see write_division(). 'min' and 'max': one compare and select that becomes
- * a single instruction, and one that gives the NaN rule of ops.def. */
+/* Divisions: see write_division(). */
 static const Row rows[OP_COUNT] = {
-    [OP_NEG] = { .text = { SAME_INTEGER("$r = sub $T zeroinitializer, $0"),
-                           [KIND_FLOAT] = "$r = fneg $T $0",
-                           [KIND_HALF] = "$r = xor $T $0, $[0x8000]" } },
+    [OP_NEG] = { .text = { [KIND_FLOAT] = "$r = fneg $T $0" } },
     [OP_NOT] = { .text = { SAME_BITS("$r = xor $T $0, $[-1]") } },
     [OP_SQRT] = { .text = { [KIND_FLOAT] = INTRINSIC_1("sqrt") },
                   .declare = DECLARE_1("sqrt") },
-    [OP_ABS] = { .text = { [KIND_SIGNED] = "$a = sub $T zeroinitializer, $0\n"
-                                           "  $b = icmp slt $T $0, zeroinitializer\n"
-                                           "  $r = select $M $b, $T $a, $T $0",
-                           [KIND_UNSIGNED] = "$r = bitcast $T $0 to $T",
-                           [KIND_FLOAT] = "$r = call $T @llvm.fabs.$t($T $0)",
-                           [KIND_HALF] = "$r = and $T $0, $[0x7fff]" },
+    [OP_ABS] = { .text = { [KIND_FLOAT] = INTRINSIC_1("fabs") },
                  .declare = DECLARE_1("fabs") },
     [OP_CEIL] = { .text = { [KIND_FLOAT] = INTRINSIC_1("ceil") },
                   .declare = DECLARE_1("ceil") },
@@ -94,26 +86,7 @@ static const Row rows[OP_COUNT] = {
                                 [KIND_UNSIGNED] =
                                     "$a = zext $U $0 to $T\n  $b = zext $U $1 to $T\n"
                                     "  $r = mul $T $a, $b" } },
-    [OP_MIN] = { .text = { [KIND_SIGNED] = "$a = icmp slt $T $1, $0\n  $r = select $M "
-                                           "$a, $T $1, $T $0",
-                           [KIND_UNSIGNED] = "$a = icmp ult $T $1, $0\n  $r = select "
-                                             "$M $a, $T $1, $T $0",
-                           [KIND_FLOAT] = "$a = fcmp olt $T $1, $0\n  $b = select $M "
-                                          "$a, $T $1, $T $0\n"
-                                          "  $c = fcmp uno $T $0, zeroinitializer\n"
-                                          "  $r = select $M $c, $T $1, $T $b" } },
-    [OP_MAX] = { .text = { [KIND_SIGNED] = "$a = icmp sgt $T $0, $1\n  $r = select $M "
-                                           "$a, $T $0, $T $1",
-                           [KIND_UNSIGNED] = "$a = icmp ugt $T $0, $1\n  $r = select "
-                                             "$M $a, $T $0, $T $1",
-                           [KIND_FLOAT] = "$a = fcmp ogt $T $0, $1\n  $b = select $M "
-                                          "$a, $T $0, $T $1\n"
-                                          "  $c = fcmp uno $T $1, zeroinitializer\n"
-                                          "  $r = select $M $c, $T $0, $T $b" } },
-    [OP_COPYSIGN] = { .text = { [KIND_FLOAT] = INTRINSIC_2("copysign"),
-                                [KIND_HALF] = "$a = and $T $0, $[0x7fff]\n  $b = and "
-                                              "$T $1, $[0x8000]\n"
-                                              "  $r = or $T $a, $b" },
+    [OP_COPYSIGN] = { .text = { [KIND_FLOAT] = INTRINSIC_2("copysign") },
                       .declare = "$T @llvm.copysign.$t($T, $T)" },
     [OP_EQ] = { EQUALITY("eq", "oeq") },
     [OP_NEQ] = { EQUALITY("ne", "une") },
@@ -124,8 +97,7 @@ static const Row rows[OP_COUNT] = {
     [OP_AND] = { .text = { SAME_BITS("$r = and $T $0, $1") } },
     [OP_OR] = { .text = { SAME_BITS("$r = or $T $0, $1") } },
     [OP_XOR] = { .text = { SAME_BITS("$r = xor $T $0, $1") } },
-    [OP_FMA] = { .text = { SAME_INTEGER("$a = mul $T $0, $1\n  $r = add $T $a, $2"),
-                           [KIND_FLOAT] =
+    [OP_FMA] = { .text = { [KIND_FLOAT] =
                                "$r = call $T @llvm.fma.$t($T $0, $T $1, $T $2)" },
                  .declare = "$T @llvm.fma.$t($T, $T, $T)" },
 };
@@ -163,7 +135,7 @@ static void emit_text(LlvmWriter *writer, uint32_t position, Text *pattern)
     text_free(pattern);
 }
 
-/* ---- shifts, division, high products */
+/* ---- shifts, division */
 
 static void write_shift(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
@@ -242,28 +214,6 @@ static void write_division(LlvmWriter *writer, uint32_t position, const Inst *in
     emit_text(writer, position, &text);
 }
 
-static void write_mul_hi(LlvmWriter *writer, uint32_t position, const Inst *inst)
-{
-    char extend = type_info[inst->type].is_signed ? 's' : 'z';
-    Text text = { 0 };
-    text_putf(&text,
-              "$a = %cext $T $0 to $W\n  $b = %cext $T $1 to $W\n"
-              "  $c = mul $W $a, $b\n  $d = zext $T $[%u] to $W\n"
-              "  $e = lshr $W $c, $d\n  $r = trunc $W $e to $T",
-              extend, extend, bits_of(inst->type));
-    emit_text(writer, position, &text);
-}
-
-/* 1 / a. */
-static void write_reciprocal(LlvmWriter *writer, uint32_t position, const Inst *inst)
-{
-    const char *one =
-        inst->type == VarTypeFloat32 ? "$[0x3f800000]" : "$[0x3ff0000000000000]";
-    Text text = { 0 };
-    text_putf(&text, "$r = fdiv $T %s, $0", one);
-    emit_text(writer, position, &text);
-}
-
 /* ---- tables */
 
 /* In memory: a gather takes less time than a tree of selects from 8 or 16 entries on,
@@ -312,47 +262,21 @@ static void write_lookup(LlvmWriter *writer, uint32_t position, const Inst *inst
 
 /* ---- conversions */
 
-/* Half precision converts from and to f32 only; f64 goes there by way of f32, exactly.
- */
-static void write_half_cast(LlvmWriter *writer, uint32_t position, const Inst *inst,
-                            VarType from)
+static void write_half_cast(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
-    char half[LLVM_TYPE_SIZE + 8], single[LLVM_TYPE_SIZE + 8];
+    char half[LLVM_TYPE_SIZE + 8];
     if (writer->scalar) {
         snprintf(half, sizeof half, "half");
-        snprintf(single, sizeof single, "float");
     } else {
         snprintf(half, sizeof half, "<%u x half>", writer->shape.width);
-        snprintf(single, sizeof single, "<%u x float>", writer->shape.width);
     }
     Text text = { 0 };
-    if (from != VarTypeFloat16) {
-        text_putf(&text, "$a = fptrunc $U $0 to %s\n  $r = bitcast %s $a to $T", half,
-                  half);
-    } else if (inst->type == VarTypeFloat32) {
-        text_putf(&text, "$a = bitcast $U $0 to %s\n  $r = fpext %s $a to $T", half,
-                  half);
-    } else {
-        text_putf(&text,
-                  "$a = bitcast $U $0 to %s\n  $b = fpext %s $a to %s\n"
-                  "  $r = fpext %s $b to $T",
-                  half, half, single, single);
-    }
+    text_putf(&text,
+              inst->type == VarTypeFloat16
+                  ? "$a = fptrunc $U $0 to %s\n  $r = bitcast %s $a to $T"
+                  : "$a = bitcast $U $0 to %s\n  $r = fpext %s $a to $T",
+              half, half);
     emit_text(writer, position, &text);
-}
-
-static const char *mask_cast(VarType to)
-{
-    switch (to) {
-    case VarTypeFloat16:
-        return "$r = select $U $0, $T $[0x3c00], $T zeroinitializer";
-    case VarTypeFloat32:
-        return "$r = select $U $0, $T $[0x3f800000], $T zeroinitializer";
-    case VarTypeFloat64:
-        return "$r = select $U $0, $T $[0x3ff0000000000000], $T zeroinitializer";
-    default:
-        return "$r = zext $U $0 to $T";
-    }
 }
 
 static const char *integer_cast(VarType to, VarType from)
@@ -361,21 +285,16 @@ static const char *integer_cast(VarType to, VarType from)
     if (type_info[to].is_float) {
         return sign ? "$r = sitofp $U $0 to $T" : "$r = uitofp $U $0 to $T";
     }
-    if (type_info[to].size == type_info[from].size) {
-        return "$r = bitcast $U $0 to $T";
-    }
     return type_info[to].size < type_info[from].size ? "$r = trunc $U $0 to $T"
            : sign                                    ? "$r = sext $U $0 to $T"
                                                      : "$r = zext $U $0 to $T";
 }
 
-static const char *float_cast(LlvmWriter *writer, uint32_t position, VarType to,
-                              VarType from)
+static const char *float_cast(LlvmWriter *writer, uint32_t position, VarType to)
 {
     if (type_info[to].is_float) {
-        return to == from             ? "$r = bitcast $U $0 to $T"
-               : to == VarTypeFloat64 ? "$r = fpext $U $0 to $T"
-                                      : "$r = fptrunc $U $0 to $T";
+        return to == VarTypeFloat64 ? "$r = fpext $U $0 to $T"
+                                    : "$r = fptrunc $U $0 to $T";
     }
     bool sign = type_info[to].is_signed;
     llvm_writer_declare(writer, position,
@@ -388,38 +307,27 @@ static const char *float_cast(LlvmWriter *writer, uint32_t position, VarType to,
 static void write_cast(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
     VarType from = writer->program->insts[inst->arg[0]].type, to = inst->type;
-    Kind kind = kind_of(from);
-    const char *pattern;
-    if (to == VarTypeBool) {
-        pattern = kind == KIND_MASK    ? "$r = or $U $0, $0"
-                  : kind == KIND_FLOAT ? "$r = fcmp une $U $0, zeroinitializer"
-                  : kind == KIND_HALF  ? "$a = and $U $0, $(0x7fff)\n"
-                                         "  $r = icmp ne $U $a, zeroinitializer"
-                                       : "$r = icmp ne $U $0, zeroinitializer";
-    } else if (kind == KIND_MASK) {
-        pattern = mask_cast(to);
-    } else if (to == VarTypeFloat16 && kind == KIND_HALF) {
-        pattern = "$r = bitcast $U $0 to $T";
-    } else if (to == VarTypeFloat16 || kind == KIND_HALF) {
-        write_half_cast(writer, position, inst, from);
-        return;
-    } else if (kind == KIND_FLOAT) {
-        pattern = float_cast(writer, position, to, from);
+    if (to == VarTypeFloat16 || from == VarTypeFloat16) {
+        write_half_cast(writer, position, inst);
     } else {
-        pattern = integer_cast(to, from);
+        llvm_writer_emit(writer, position,
+                         type_info[from].is_float
+                             ? float_cast(writer, position, to)
+                             : integer_cast(to, from));
     }
-    llvm_writer_emit(writer, position, pattern);
 }
 
+/* Half precision converts from and to f32 only. What keeps bits is a BITCAST. */
 static bool supports_cast(VarType to, VarType from)
 {
-    if (to == VarTypeFloat16) {
-        return from == VarTypeFloat16 || from == VarTypeFloat32 || from == VarTypeBool;
+    const TypeInfo *t = &type_info[to], *f = &type_info[from];
+    if (to == from || to == VarTypeBool || from == VarTypeBool) {
+        return false;
     }
-    if (from == VarTypeFloat16) {
-        return to == VarTypeFloat32 || to == VarTypeFloat64 || to == VarTypeBool;
+    if (to == VarTypeFloat16 || from == VarTypeFloat16) {
+        return to == VarTypeFloat32 || from == VarTypeFloat32;
     }
-    return true;
+    return t->is_float || f->is_float || t->size != f->size;
 }
 
 bool llvm_ops_supports(Op op, VarType type, VarType operand)
@@ -433,16 +341,12 @@ bool llvm_ops_supports(Op op, VarType type, VarType operand)
     case OP_SELECT:
     case OP_LOOKUP:
         return true;
-    case OP_RCP:
-        return kind == KIND_FLOAT;
     case OP_SHL:
     case OP_SHR:
     case OP_MOD:
         return integer;
     case OP_DIV:
         return integer || kind == KIND_FLOAT;
-    case OP_MUL_HI:
-        return integer && type_info[operand].size < 8;
     default:
         return rows[op].text[kind] != NULL;
     }
@@ -463,12 +367,6 @@ bool llvm_ops_write(LlvmWriter *writer, uint32_t position)
     case OP_SHL:
     case OP_SHR:
         write_shift(writer, position, inst);
-        return true;
-    case OP_RCP:
-        write_reciprocal(writer, position, inst);
-        return true;
-    case OP_MUL_HI:
-        write_mul_hi(writer, position, inst);
         return true;
     case OP_CAST:
         write_cast(writer, position, inst);

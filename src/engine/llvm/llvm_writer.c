@@ -140,18 +140,6 @@ void llvm_writer_operand(LlvmWriter *writer, uint32_t position,
     }
 }
 
-static const char *wide_type(VarType type)
-{
-    switch (type_info[type].size) {
-    case 1:
-        return "i16";
-    case 2:
-        return "i32";
-    default:
-        return "i64";
-    }
-}
-
 /* One escape; returns how many characters of the pattern it took. */
 static size_t expand_escape(const LlvmWriter *writer, Text *out, uint32_t position,
                             const char *escape, char names[5][LLVM_NAME_SIZE])
@@ -194,13 +182,6 @@ static size_t expand_escape(const LlvmWriter *writer, Text *out, uint32_t positi
         return 1;
     case 'w':
         text_put_u64(out, writer->shape.width);
-        return 1;
-    case 'W':
-        if (vector) {
-            text_putf(out, "<%u x %s>", writer->shape.width, wide_type(first));
-        } else {
-            text_put(out, wide_type(first));
-        }
         return 1;
     case '(':
     case '[': {

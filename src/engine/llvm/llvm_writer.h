@@ -98,7 +98,7 @@ void llvm_writer_splat(const LlvmWriter *writer, Text *out, VarType type,
  *    $U, $u  the same of operand 0  $V, $v     the same of operand 1
  *    $M  mask type                  $N         number of the instruction
  *    $(n)  integer constant of type U; $[n]  of type T; in all lanes
- *    $W  integer type of twice the width of U  $w  packet width */
+ *    $w  packet width */
 void llvm_writer_emit(LlvmWriter *writer, uint32_t position, const char *pattern);
 /** Expand a pattern of "declare ..." in the same way, once for equal texts. */
 void llvm_writer_declare(LlvmWriter *writer, uint32_t position, const char *pattern);

@@ -9,7 +9,7 @@
  *     D_2(op, x, y)
  *     D_UNLESS_ZERO(x, y)   0 where x is 0, else y
  *     D_REPLACE_GRAD(x, y)  x, whose derivatives are those of y, its equal
- *     D_TRIGAMMA(x)         the derivative of digamma, which is not an operation
+ *     D_TETRAGAMMA(x)       the derivative of trigamma, which is not an operation
  *
  * so the same text is an expression over doubles in a test, over instructions of a
  * Program in a pass, over variables in a trace. Each word is written once in the
@@ -28,6 +28,7 @@
 #define D_EXP(x) D_1(EXP, x)
 #define D_LOG(x) D_1(LOG, x)
 #define D_DIGAMMA(x) D_1(DIGAMMA, x)
+#define D_TRIGAMMA(x) D_1(TRIGAMMA, x)
 #define D_ADD(x, y) D_2(ADD, x, y)
 #define D_SUB(x, y) D_2(SUB, x, y)
 #define D_MUL(x, y) D_2(MUL, x, y)

@@ -1,8 +1,8 @@
 /*
- * math_gamma.c -- lgamma, digamma
+ * math_gamma.c -- lgamma, digamma, trigamma
  *
  * Positive arguments have two intervals: around the zeros, which are factors, and
- * beyond, where Stirling's formula begins. Negative ones are reflected. Both functions
+ * beyond, where Stirling's formula begins. Negative ones are reflected. All functions
  * of single precision are computed in double.
  */
 #include <math.h>
@@ -438,4 +438,106 @@ uint32_t math_digamma(Build *build, const Step *step)
     V x = step->args[0];
     return m->single ? m_to_float(m, digamma_single(d, m_to_float(d, x)))
                      : digamma_double(m, x);
+}
+
+/* -------------------------------------------------------------------- trigamma */
+
+/* It has no zeros: nothing cancels by more than a fifth. */
+
+/* trigamma(x) for x >= DIGAMMA_LIMIT: 1 / w + R(1 / w^2) / w^3 with w = x - 1/2. */
+static Pair trigamma_large(const M *m, V x)
+{
+    Pair w = m_two_sum(m, x, m_number(m, -0.5));
+    V one = m_number(m, 1), inverse = m_div(m, one, w.hi);
+    V square = m_mul(m, inverse, inverse);
+    V rest = m_mul(m, square, m_poly(m, square, M_ARRAY(trigamma_rest_double)));
+    V lost = m_fma(m, m_neg(m, inverse), w.hi, one);
+    lost = m_sub(m, lost, m_mul(m, inverse, w.lo));
+    return m_fast_two_sum(m, inverse, m_mul(m, inverse, m_add(m, lost, rest)));
+}
+
+/* trigamma(y + shift) for sums from 1 to DIGAMMA_LIMIT; 'shift' is 0 or 1. */
+static Pair trigamma_middle(const M *m, V y, V shift)
+{
+    V u = m_sub(m, y, m_sub(m, m_number(m, 1.75), shift));
+    return m_poly_pair(m, (Pair){ u, m_number(m, 0) }, M_ARRAY(trigamma_low),
+                       M_ARRAY(trigamma_low_low));
+}
+
+/* 'other' + 1 / x^2, which may be infinite. */
+static V plus_pole(const M *m, V x, Pair other)
+{
+    Pair inverse = inverse_pair(m, x);
+    V size = m_mul(m, inverse.hi, inverse.hi);
+    Pair sum = m_pair_add(m, m_pair_mul_pair(m, inverse, inverse), other);
+    return m_select(m, m_lt(m, size, m_number(m, INFINITY)), m_pair_sum(m, sum), size);
+}
+
+/* trigamma(-y) = (pi / sin(pi y))^2 - trigamma(1 + y) for y > 0 */
+static V trigamma_negative(const M *m, V y)
+{
+    V is_low = m_lt(m, y, m_number(m, DIGAMMA_LIMIT - 1));
+    Pair low = trigamma_middle(m, y, m_number(m, 1));
+    Pair high = trigamma_large(m, m_add(m, y, m_number(m, 1)));
+    Pair other = m_pair_neg(m, m_pair_select(m, is_low, low, high));
+    V f = m_sub(m, y, m_round(m, y));
+    Pair wave = m_poly_pair(m, m_two_product(m, f, f), M_ARRAY(cosecant),
+                            M_ARRAY(cosecant_low));
+    return plus_pole(m, f, m_pair_add(m, wave, other));
+}
+
+static V trigamma_double(const M *m, V x)
+{
+    V zero = m_number(m, 0), one = m_number(m, 1);
+    V result = m_pair_sum(m, trigamma_large(m, x));
+    uint32_t region = build_if(m->build, m_outside(m, x, DIGAMMA_LIMIT, INFINITY));
+    V below = m_lt(m, x, one);
+    Pair middle = trigamma_middle(m, x, m_select(m, below, one, zero));
+    V small = m_select(m, below, plus_pole(m, x, middle), m_pair_sum(m, middle));
+    uint32_t negative = build_if(m->build, m_lt(m, x, zero));
+    V other = trigamma_negative(m, m_neg(m, x));
+    build_else(m->build, negative, 1, &other);
+    build_end(m->build, negative, 1, &small);
+    small = m_select(m, m_eq(m, x, m_number(m, INFINITY)), zero, small);
+    build_else(m->build, region, 1, &small);
+    build_end(m->build, region, 1, &result);
+    return result;
+}
+
+/* In double precision, for a single result. */
+static V trigamma_positive_single(const M *m, V x)
+{
+    V zero = m_number(m, 0), one = m_number(m, 1), below = m_lt(m, x, one);
+    V u = m_sub(m, x, m_select(m, below, m_number(m, 0.75), m_number(m, 1.75)));
+    V low = m_poly(m, u, M_ARRAY(trigamma_low_single)), inverse = m_div(m, one, x);
+    low = m_add(m, low, m_select(m, below, m_mul(m, inverse, inverse), zero));
+    inverse = m_div(m, one, m_sub(m, x, m_number(m, 0.5)));
+    V square = m_mul(m, inverse, inverse);
+    V rest = m_mul(m, square, m_poly(m, square, M_ARRAY(trigamma_rest_single)));
+    V high = m_fma(m, inverse, rest, inverse);
+    return m_select(m, m_lt(m, x, m_number(m, DIGAMMA_LIMIT)), low, high);
+}
+
+static V trigamma_single(const M *m, V x)
+{
+    V zero = m_number(m, 0), negative = m_lt(m, x, zero);
+    V y = m_select(m, negative, m_sub(m, m_number(m, 1), x), x);
+    V result = trigamma_positive_single(m, y);
+    uint32_t region = build_if(m->build, negative);
+    V f = m_sub(m, x, m_round(m, x)), square = m_mul(m, f, f);
+    V wave = m_poly(m, square, M_ARRAY(cosecant_single));
+    wave = m_add(m, m_div(m, m_number(m, 1), square), wave);
+    V reflected = m_sub(m, wave, result);
+    build_else(m->build, region, 1, &reflected);
+    build_end(m->build, region, 1, &result);
+    return result;
+}
+
+uint32_t math_trigamma(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    const M d_ = math_in_double(m), *d = &d_;
+    V x = step->args[0];
+    return m->single ? m_to_float(m, trigamma_single(d, m_to_float(d, x)))
+                     : trigamma_double(m, x);
 }

@@ -440,4 +440,86 @@ static const double cotangent_first[] = {
     0x1.a51a6625307d3p1, 0x1.1873d8912200cp-54, -0x1.4c68528ddc956p-108,
 };
 
+/* trigamma(y), y = x + 1.75 for x in [-0.75, 0.75], error 2^-36.71: x^0, x^1,
+ * x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13, x^14, x^15,
+ * x^16, x^17, x^18. */
+static const double trigamma_low_single[] = {
+    0x1.87385c3c04fc8p-1, -0x1.1fb05ede97131p-1, 0x1.99c76b472b5b7p-2,
+    -0x1.1c205cfccb56dp-2, 0x1.81403f352e625p-3, -0x1.004abe3e7dfd8p-3,
+    0x1.4f98be2122b46p-4, -0x1.b1771a0044d5ap-5, 0x1.14ca50059f4bcp-5,
+    -0x1.5f0bc99f5604p-6, 0x1.b7c89b95c513fp-7, -0x1.08333e59cc0b1p-7,
+    0x1.49021a8993a03p-8, -0x1.fce058b791062p-9, 0x1.2f77fac64fd46p-9,
+    -0x1.e27e038c0dc17p-14, 0x1.0beacf1355f83p-13, -0x1.42eef64cde51fp-10,
+    0x1.797c5e8a5dd9ep-11,
+};
+
+/* trigamma(y), y = x + 1.75 for x in [-0.75, 0.75], error 2^-61.85: x^0, x^1,
+ * x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13, x^14, x^15,
+ * x^16, x^17, x^18, x^19, x^20, x^21, x^22, x^23, x^24, x^25, x^26, x^27, x^28,
+ * x^29, x^30. */
+static const double trigamma_low[] = {
+    0x1.87385c3c034c4p-1, -0x1.1fb05edd1d43fp-1, 0x1.99c76b4940002p-2,
+    -0x1.1c205e39b3626p-2, 0x1.81403f3f526a7p-3, -0x1.004a70c39c00bp-3,
+    0x1.4f989698abbdfp-4, -0x1.b188346999c6bp-5, 0x1.14d0b62e8885fp-5,
+    -0x1.5e083725aca1ap-6, 0x1.b6e16b5b6f975p-7, -0x1.112261228b604p-7,
+    0x1.51d00c2a9d494p-8, -0x1.9f7f5bebfac08p-9, 0x1.fc8ed90fefd96p-10,
+    -0x1.35db2ffa8f827p-10, 0x1.7834767e0395ap-11, -0x1.c7f4c0c3e409dp-12,
+    0x1.12e4e4f18d74dp-12, -0x1.45542bf8ddf89p-13, 0x1.878e629246b6bp-14,
+    -0x1.05a769cc94652p-14, 0x1.3417b73b0ce07p-15, -0x1.4fc7ac31760f9p-17,
+    0x1.c0765dfaebc26p-18, -0x1.426916712d9f2p-16, 0x1.68fa1de9fc504p-17,
+    0x1.bc00e962ce181p-18, -0x1.dfc3c3d827d15p-19, -0x1.2d9ee68693feep-18,
+    0x1.59502efa720c6p-19,
+};
+
+/* What these lack. */
+static const double trigamma_low_low[] = {
+    0x1.f02d45c8caedcp-55, 0x1.ad149e4c2c767p-56, -0x1.49e9f2dd6922p-58,
+    -0x1.84f58ae7299efp-56,
+};
+
+/* (w trigamma(w + 1/2) - 1) / x, x = 1 / w^2 for x in [0.0, 0.25], error
+ * 2^-36.35: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7. */
+static const double trigamma_rest_single[] = {
+    -0x1.555554637a187p-4, 0x1.dddb6b9b4129p-6, -0x1.7964882a8a7cdp-6,
+    0x1.083c5b05763f1p-5, -0x1.02625716a6a61p-4, 0x1.015cd9b444a7dp-3,
+    -0x1.77aa48810f777p-3, 0x1.0be600b2e71e5p-3,
+};
+
+/* (w trigamma(w + 1/2) - 1) / x, x = 1 / w^2 for x in [0.0, 0.25], error
+ * 2^-63.29: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12,
+ * x^13, x^14, x^15, x^16, x^17, x^18, x^19, x^20, x^21. */
+static const double trigamma_rest_double[] = {
+    -0x1.555555555554dp-4, 0x1.ddddddddd342bp-6, -0x1.79e79e6a08e5bp-6,
+    0x1.0eeee92c98fdbp-5, -0x1.35b12ec666909p-4, 0x1.02f909161f115p-2,
+    -0x1.2976e60e00c5p0, 0x1.ba5a4c6c5e556p2, -0x1.8abfc0816cb61p5, 0x1.804fe17c7b377p8,
+    -0x1.73b4d84a6859p11, 0x1.4c3c75d1374b9p14, -0x1.055518dc7811ep17,
+    0x1.5e3c5550972e4p19, -0x1.86804894f192ep21, 0x1.62d1712f94663p23,
+    -0x1.01040ebe4196bp25, 0x1.20c0a8ddc4753p26, -0x1.e3ceba946b152p26,
+    0x1.1bf30d8fa5ef6p27, -0x1.a01b3fc500631p26, 0x1.1e2d59d2e9cb3p25,
+};
+
+/* (pi / sin(pi f))^2 - 1 / x, x = f^2 for x in [0.0, 0.25], error 2^-36.99: x^0,
+ * x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10. */
+static const double cosecant_single[] = {
+    0x1.a51a66253db3bp1, 0x1.9f9cb3e93dc6fp2, 0x1.458cc6702fc59p3, 0x1.c1d1a5c5106a8p3,
+    0x1.2068dc8ca5328p4, 0x1.5dd076cfa17b8p4, 0x1.b9dac4cfc6dcdp4, 0x1.2693d46d2edb4p4,
+    0x1.58143b104d288p6, -0x1.8e81529b473cep6, 0x1.bc0c5e4b78857p7,
+};
+
+/* (pi / sin(pi f))^2 - 1 / x, x = f^2 for x in [0.0, 0.25], error 2^-59.19: x^0,
+ * x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13, x^14,
+ * x^15, x^16. */
+static const double cosecant[] = {
+    0x1.a51a6625307d3p1, 0x1.9f9cb402bc45fp2, 0x1.458cbe5f0c0d8p3, 0x1.c1d39fb2cb171p3,
+    0x1.2049540923889p4, 0x1.60162a09346d2p4, 0x1.a006e0f059759p4, 0x1.dffa01c9bc30ap4,
+    0x1.103e95f6932bdp5, 0x1.2d2e4ca577a4fp5, 0x1.6824c4312f068p5, 0x1.adc4aba3a021dp4,
+    0x1.164719f89250cp7, -0x1.e89d90e48792fp7, 0x1.747090d8097b4p9,
+    -0x1.d374b5fee644ap9, 0x1.8ff6ef24e13c5p9,
+};
+
+/* What these lack. */
+static const double cosecant_low[] = {
+    0x1.2f82dc70c943dp-54, 0x1.ddde5a93a90b2p-54,
+};
+
 #endif

@@ -1,4 +1,4 @@
-"""Write math_gamma_tables.h: polynomials for lgamma and digamma."""
+"""Write math_gamma_tables.h: polynomials for lgamma, digamma and trigamma."""
 
 from __future__ import annotations
 
@@ -241,11 +241,55 @@ def digamma_tables() -> list[Table]:
     ]
 
 
+def trigamma_low(u: mpf) -> mpf:
+    """Give trigamma(y) for u = y - 1.75."""
+    return mp.polygamma(1, u + mpf("1.75"))
+
+
+def trigamma_rest(s: mpf) -> mpf:
+    """Give (w trigamma(w + 1/2) - 1) w^2 for s = 1 / w^2."""
+    if not s:
+        return -mpf(1) / 12
+    with mp.workprec(PRECISE):
+        w = 1 / mp.sqrt(s)
+        return (w * mp.polygamma(1, w + HALF) - 1) / s
+
+
+def cosecant(z: mpf) -> mpf:
+    """Give (pi / sin(pi f))^2 - 1 / f^2 for z = f^2."""
+    if not z:
+        return mp.pi**2 / 3
+    with mp.workprec(PRECISE):
+        return (mp.pi / mp.sin(mp.pi * mp.sqrt(z))) ** 2 - 1 / z
+
+
+def trigamma_tables() -> list[Table]:
+    """Make the tables of trigamma, of single results first."""
+    low = "trigamma(y), y = x + 1.75"
+    rest = "(w trigamma(w + 1/2) - 1) / x, x = 1 / w^2"
+    wave = "(pi / sin(pi f))^2 - 1 / x, x = f^2"
+    single = fit(trigamma_low, -0.75, 0.75, range(19))
+    double = fit(trigamma_low, -0.75, 0.75, range(31), pairs=range(4))
+    exact = fit(cosecant, 0, 0.25, range(17), pairs=(0, 1))
+    return [
+        single.table("trigamma_low_single", low),
+        *double.tables("trigamma_low", low),
+        *(
+            fit(trigamma_rest, 0, 0.25, range(n), weight=lambda s: s).table(
+                f"trigamma_rest_{name}", rest
+            )
+            for name, n in (("single", 8), ("double", 22))
+        ),
+        fit(cosecant, 0, 0.25, range(11)).table("cosecant_single", wave),
+        *exact.tables("cosecant", wave),
+    ]
+
+
 def main() -> None:
     """Write the header."""
     log = fit(short_log, -0.034, 0.034, range(7))
     tables = [log.table("log_short", "log(1 + x) / x")]
-    tables += [*gamma_tables(), *digamma_tables()]
+    tables += [*gamma_tables(), *digamma_tables(), *trigamma_tables()]
     write_tables("math_gamma_tables.h", tables, __file__)
 
 

@@ -184,52 +184,6 @@ static inline bool join_sizes(uint32_t *size, uint32_t other)
     return true;
 }
 
-/* Which literal operands of an operation an identity of simplify.c may look for. With
- * masks any literal may matter. */
-enum {
-    LITERAL_ZERO = 1, /* of either sign */
-    LITERAL_ONE = 2,
-    LITERAL_POWER = 4,
-    LITERAL_ONES = 8,
-    LITERAL_ANY = 16
-};
-
-static const uint8_t float_cases[OP_COUNT] = {
-    [OP_ADD] = LITERAL_ZERO, [OP_SUB] = LITERAL_ZERO,
-    [OP_MUL] = LITERAL_ZERO | LITERAL_ONE, [OP_DIV] = LITERAL_ANY,
-    [OP_AND] = LITERAL_ANY, [OP_OR] = LITERAL_ANY, [OP_XOR] = LITERAL_ANY,
-    [OP_FMA] = LITERAL_ANY, [OP_SELECT] = LITERAL_ANY
-};
-
-static const uint8_t integer_cases[OP_COUNT] = {
-    [OP_ADD] = LITERAL_ZERO, [OP_SUB] = LITERAL_ZERO, [OP_XOR] = LITERAL_ZERO,
-    [OP_SHL] = LITERAL_ZERO, [OP_SHR] = LITERAL_ZERO,
-    [OP_MUL] = LITERAL_ZERO | LITERAL_POWER,
-    [OP_AND] = LITERAL_ZERO | LITERAL_ONES, [OP_OR] = LITERAL_ZERO | LITERAL_ONES,
-    [OP_DIV] = LITERAL_ANY, [OP_MOD] = LITERAL_ANY, [OP_FMA] = LITERAL_ANY,
-    [OP_SELECT] = LITERAL_ANY
-};
-
-static inline bool number_matters(Op op, VarType type, uint64_t bits)
-{
-    if (type_info[type].is_float) {
-        uint32_t cases = float_cases[op];
-        return cases & LITERAL_ANY ||
-               (cases & LITERAL_ZERO && (bits & type_mask(type) >> 1) == 0) ||
-               (cases & LITERAL_ONE && bits == type_info[type].one);
-    }
-    uint32_t cases = type_info[type].is_integer ? integer_cases[op] : LITERAL_ANY;
-    return cases & LITERAL_ANY || (cases & LITERAL_ZERO && bits == 0) ||
-           (cases & LITERAL_POWER && (bits & (bits - 1)) == 0) ||
-           (cases & LITERAL_ONES && bits == type_mask(type));
-}
-
-static inline bool literal_matters(Op op, const Var *v)
-{
-    return v->op == OP_LITERAL &&
-           number_matters(op, (VarType) v->type, v->value.literal);
-}
-
 static __attribute__((noinline)) void read_all(ThreadState *ts, uint32_t count,
                                                const VarId *ids)
 {
@@ -264,8 +218,8 @@ static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
         return 0;
     VarType type = op_result(op, (VarType) vb->type);
     bool foldable = va->op == OP_LITERAL && vb->op == OP_LITERAL;
-    if (arity == 1 || foldable || literal_matters(op, va) || literal_matters(op, vb) ||
-        (arity > 2 && literal_matters(op, vc)) || a == b || b == c)
+    if (arity == 1 || foldable || simplify_kinds(op, va) || simplify_kinds(op, vb) ||
+        (arity > 2 && simplify_kinds(op, vc)) || a == b || b == c)
         return arith_make(ts, op, type, size, (VarId[]) { a, b, c });
     return node_operation(ts, var_head(op, type, vb->device, 0), size, var_pair(a, b),
                           c);
@@ -299,7 +253,7 @@ VarId arith_number(ThreadState *ts, Op op, VarId a, uint64_t bits, bool first)
     VarId x = first ? number : a, y = first ? a : number, id;
     /* As quick(), of whose questions the number answers half. */
     if (v->op != OP_LITERAL && is_ordinary(v) && op_info[op].operands >> type & 1 &&
-        !number_matters(op, type, bits))
+        !simplify_number_kinds(op, type, bits))
         id = node_operation(ts, var_head(op, op_result(op, type), v->device, 0),
                             var_lanes(v), var_pair(x, y), 0);
     else

@@ -3,49 +3,45 @@
  *
  * One function for each operation that has identities, in a table by operation. A
  * function returns the id of a variable to use instead; 'same' takes care that it has
- * the right size (x + 0 is not x when x has one entry and the literal 0 has many).
+ * the right size (x + 0 is not x when x has one entry and the literal 0 has many). It
+ * sees of literals only what its row names, as the fast path of arith.c does.
  */
 #include "trace/graph/simplify.h"
 
 #include "trace/graph/arith.h"
 
-typedef struct Case {
+struct SimplifyCase {
     ThreadState *ts;
     VarType type;      /* of the result */
     uint32_t size;
     const VarId *args;
-    const Var *a, *b;  /* the first two operands */
-} Case;
+    const Var *a;      /* the first operand */
+    uint32_t kinds[3]; /* of operands that are literals, as far as the row names them */
+};
 
-static bool is_literal(const Var *v) { return v->op == OP_LITERAL; }
-static bool is_zero(const Var *v) { return is_literal(v) && v->value.literal == 0; }
+typedef SimplifyCase Case;
 
-static bool is_one(const Var *v)
+/* Is operand k a literal of one of these kinds? */
+static bool is(const Case *c, uint32_t k, uint32_t kinds)
 {
-    return is_literal(v) && v->value.literal == type_info[v->type].one;
+    return c->kinds[k] & kinds;
 }
 
-static bool is_ones(const Var *v)
+static bool is_zero(const Case *c, uint32_t k) { return is(c, k, LITERAL_ZERO); }
+static bool is_one(const Case *c, uint32_t k) { return is(c, k, LITERAL_ONE); }
+static bool is_ones(const Case *c, uint32_t k) { return is(c, k, LITERAL_ONES); }
+
+static uint64_t bits_of(const Case *c, uint32_t k)
 {
-    return is_literal(v) && v->value.literal == type_mask((VarType) v->type);
+    return var_get(c->args[k])->value.literal;
 }
 
-/* The float -0. */
-static bool is_minus_zero(const Var *v)
+/* Is it an integer power of two? Its logarithm. */
+static bool is_power_of_two(const Case *c, uint32_t k, uint32_t *exponent)
 {
-    return is_literal(v) && type_info[v->type].is_float &&
-           v->value.literal == (type_mask((VarType) v->type) >> 1) + 1;
-}
-
-/* Is this literal an integer power of two? Its logarithm. */
-static bool is_power_of_two(const Var *v, uint32_t *exponent)
-{
-    if (!is_literal(v) || !type_info[v->type].is_integer)
+    if (!is(c, k, LITERAL_POWER))
         return false;
-    uint64_t bits = v->value.literal;
-    if (bits == 0 || (bits & (bits - 1)) != 0)
-        return false;
-    *exponent = (uint32_t) __builtin_ctzll(bits);
+    *exponent = (uint32_t) __builtin_ctzll(bits_of(c, k));
     return true;
 }
 
@@ -79,23 +75,24 @@ static VarId with_literal(const Case *c, Op op, VarId a, uint64_t bits)
 }
 
 /* Does adding this literal change nothing? -0 for floats; +0 turns -0 into +0. */
-static bool adds_nothing(const Case *c, const Var *v)
+static bool adds_nothing(const Case *c, uint32_t k)
 {
-    return is_float(c) ? is_minus_zero(v) || (fast_math(c) && is_zero(v)) : is_zero(v);
+    return is(c, k, LITERAL_MINUS_ZERO) ||
+           (is_zero(c, k) && (!is_float(c) || fast_math(c)));
 }
 
 static VarId simplify_add(const Case *c)
 {
-    if (adds_nothing(c, c->b))
+    if (adds_nothing(c, 1))
         return same(c, c->args[0]);
-    if (adds_nothing(c, c->a))
+    if (adds_nothing(c, 0))
         return same(c, c->args[1]);
     return 0;
 }
 
 static VarId simplify_sub(const Case *c)
 {
-    if (is_zero(c->b)) /* -0 - +0 is -0: exact for floats too */
+    if (is_zero(c, 1)) /* -0 - +0 is -0: exact for floats too */
         return same(c, c->args[0]);
     if (c->args[0] == c->args[1] && !is_float(c))
         return literal(c, 0);
@@ -104,17 +101,17 @@ static VarId simplify_sub(const Case *c)
 
 static VarId simplify_mul(const Case *c)
 {
-    if (is_one(c->b))
+    if (is_one(c, 1))
         return same(c, c->args[0]);
-    if (is_one(c->a))
+    if (is_one(c, 0))
         return same(c, c->args[1]);
-    bool zero = is_zero(c->a) || is_zero(c->b);
+    bool zero = is_zero(c, 0) || is_zero(c, 1);
     if (zero && (!is_float(c) || fast_math(c)))
         return literal(c, 0);
     uint32_t exponent;
-    if (is_power_of_two(c->b, &exponent))
+    if (is_power_of_two(c, 1, &exponent))
         return with_literal(c, OP_SHL, c->args[0], exponent);
-    if (is_power_of_two(c->a, &exponent))
+    if (is_power_of_two(c, 0, &exponent))
         return with_literal(c, OP_SHL, c->args[1], exponent);
     return 0;
 }
@@ -126,10 +123,10 @@ static VarId simplify_float_div(const Case *c)
         [VarTypeFloat16] = { 10, 5 }, [VarTypeFloat32] = { 23, 8 },
         [VarTypeFloat64] = { 52, 11 }
     };
-    if (!is_literal(c->b))
+    if (!is(c, 1, LITERAL_OTHER))
         return 0;
     uint32_t mantissa = layout[c->type].mantissa, width = layout[c->type].exponent;
-    uint64_t bits = c->b->value.literal, limit = ((uint64_t) 1 << width) - 1;
+    uint64_t bits = bits_of(c, 1), limit = ((uint64_t) 1 << width) - 1;
     uint64_t exponent = bits >> mantissa & limit, bias = limit >> 1;
     bool power = (bits & (((uint64_t) 1 << mantissa) - 1)) == 0;
     if (!power || exponent == 0 || exponent >= 2 * bias)
@@ -141,12 +138,12 @@ static VarId simplify_float_div(const Case *c)
 
 static VarId simplify_div(const Case *c)
 {
-    if (is_one(c->b))
+    if (is_one(c, 1))
         return same(c, c->args[0]);
     if (is_float(c))
         return simplify_float_div(c);
     uint32_t exponent;
-    if (!type_info[c->type].is_signed && is_power_of_two(c->b, &exponent))
+    if (!type_info[c->type].is_signed && is_power_of_two(c, 1, &exponent))
         return with_literal(c, OP_SHR, c->args[0], exponent);
     return 0;
 }
@@ -154,60 +151,59 @@ static VarId simplify_div(const Case *c)
 static VarId simplify_mod(const Case *c)
 {
     uint32_t exponent;
-    if (is_one(c->b))
+    if (is_one(c, 1))
         return literal(c, 0);
-    if (!type_info[c->type].is_signed && is_power_of_two(c->b, &exponent))
-        return with_literal(c, OP_AND, c->args[0], c->b->value.literal - 1);
+    if (!type_info[c->type].is_signed && is_power_of_two(c, 1, &exponent))
+        return with_literal(c, OP_AND, c->args[0], bits_of(c, 1) - 1);
     return 0;
 }
 
 static VarId simplify_fma(const Case *c)
 {
-    const Var *addend = var_get(c->args[2]);
     VarId sum[] = { 0, c->args[2] };
-    if (is_one(c->b))
+    if (is_one(c, 1))
         sum[0] = c->args[0];
-    else if (is_one(c->a))
+    else if (is_one(c, 0))
         sum[0] = c->args[1];
     if (sum[0])
         return arith_make(c->ts, OP_ADD, c->type, c->size, sum);
-    if (adds_nothing(c, addend)) /* the product is rounded once either way */
+    if (adds_nothing(c, 2)) /* the product is rounded once either way */
         return arith_make(c->ts, OP_MUL, c->type, c->size, c->args);
-    if ((is_zero(c->a) || is_zero(c->b)) && (!is_float(c) || fast_math(c)))
+    if ((is_zero(c, 0) || is_zero(c, 1)) && (!is_float(c) || fast_math(c)))
         return same(c, c->args[2]);
     return 0;
 }
 
 static VarId simplify_and(const Case *c)
 {
-    if (c->args[0] == c->args[1] || is_ones(c->b))
+    if (c->args[0] == c->args[1] || is_ones(c, 1))
         return same(c, c->args[0]);
-    if (is_ones(c->a))
+    if (is_ones(c, 0))
         return same(c, c->args[1]);
-    return is_zero(c->a) || is_zero(c->b) ? literal(c, 0) : 0;
+    return is_zero(c, 0) || is_zero(c, 1) ? literal(c, 0) : 0;
 }
 
 static VarId simplify_or(const Case *c)
 {
-    if (c->args[0] == c->args[1] || is_zero(c->b))
+    if (c->args[0] == c->args[1] || is_zero(c, 1))
         return same(c, c->args[0]);
-    if (is_zero(c->a))
+    if (is_zero(c, 0))
         return same(c, c->args[1]);
-    return is_ones(c->a) || is_ones(c->b) ? literal(c, type_mask(c->type)) : 0;
+    return is_ones(c, 0) || is_ones(c, 1) ? literal(c, type_mask(c->type)) : 0;
 }
 
 static VarId simplify_xor(const Case *c)
 {
-    if (is_zero(c->b))
+    if (is_zero(c, 1))
         return same(c, c->args[0]);
-    if (is_zero(c->a))
+    if (is_zero(c, 0))
         return same(c, c->args[1]);
     return c->args[0] == c->args[1] ? literal(c, 0) : 0;
 }
 
 static VarId simplify_shift(const Case *c)
 {
-    return is_zero(c->b) || is_zero(c->a) ? same(c, c->args[0]) : 0;
+    return is_zero(c, 1) || is_zero(c, 0) ? same(c, c->args[0]) : 0;
 }
 
 /* -(-x), ~~x */
@@ -237,9 +233,9 @@ static VarId simplify_select(const Case *c)
 {
     if (c->args[1] == c->args[2])
         return same(c, c->args[1]);
-    if (is_literal(c->a))
-        return same(c, c->args[c->a->value.literal ? 1 : 2]);
-    if (c->type == VarTypeBool && is_ones(c->b) && is_zero(var_get(c->args[2])))
+    if (is(c, 0, LITERAL_ZERO | LITERAL_ONE))
+        return same(c, c->args[is_one(c, 0) ? 1 : 2]);
+    if (c->type == VarTypeBool && is_ones(c, 1) && is_zero(c, 2))
         return same(c, c->args[0]);
     return 0;
 }
@@ -255,23 +251,56 @@ static VarId simplify_reflexive(const Case *c, uint64_t value)
 static VarId simplify_equal(const Case *c) { return simplify_reflexive(c, 1); }
 static VarId simplify_differ(const Case *c) { return simplify_reflexive(c, 0); }
 
-static VarId (*const rules[OP_COUNT])(const Case *) = {
-    [OP_ADD] = simplify_add, [OP_SUB] = simplify_sub, [OP_MUL] = simplify_mul,
-    [OP_DIV] = simplify_div, [OP_MOD] = simplify_mod, [OP_FMA] = simplify_fma,
-    [OP_AND] = simplify_and, [OP_OR] = simplify_or, [OP_XOR] = simplify_xor,
-    [OP_SHL] = simplify_shift, [OP_SHR] = simplify_shift, [OP_NEG] = simplify_neg,
-    [OP_NOT] = simplify_not, [OP_MIN] = simplify_minmax, [OP_MAX] = simplify_minmax,
-    [OP_SELECT] = simplify_select, [OP_EQ] = simplify_equal, [OP_LE] = simplify_equal,
-    [OP_GE] = simplify_equal, [OP_NEQ] = simplify_differ, [OP_LT] = simplify_differ,
-    [OP_GT] = simplify_differ
+/* Of a value that is one already, to the type that was there first. */
+static VarId simplify_bitcast(const Case *c)
+{
+    if (c->a->op != OP_BITCAST)
+        return 0;
+    VarId first = c->a->dep[0];
+    return var_get(first)->type == c->type
+               ? same(c, first)
+               : arith_make(c->ts, OP_BITCAST, c->type, c->size, &first);
+}
+
+enum { ZERO = LITERAL_ZERO, MINUS_ZERO = LITERAL_MINUS_ZERO, ONE = LITERAL_ONE,
+       POWER = LITERAL_POWER, ONES = LITERAL_ONES };
+
+const SimplifyRow simplify_rows[OP_COUNT] = {
+    [OP_ADD] = { simplify_add, ZERO | MINUS_ZERO, ZERO },
+    [OP_SUB] = { simplify_sub, ZERO, ZERO },
+    [OP_MUL] = { simplify_mul, ZERO | ONE, ZERO | ONE | POWER },
+    [OP_DIV] = { simplify_div, LITERAL_OTHER | ONE, ONE | POWER },
+    [OP_MOD] = { simplify_mod, 0, ONE | POWER },
+    [OP_FMA] = { simplify_fma, ZERO | MINUS_ZERO | ONE, ZERO | ONE },
+    [OP_AND] = { simplify_and, 0, ZERO | ONES },
+    [OP_OR] = { simplify_or, 0, ZERO | ONES },
+    [OP_XOR] = { simplify_xor, 0, ZERO },
+    [OP_SHL] = { simplify_shift, 0, ZERO },
+    [OP_SHR] = { simplify_shift, 0, ZERO },
+    [OP_NEG] = { simplify_neg, 0, 0 },
+    [OP_NOT] = { simplify_not, 0, 0 },
+    [OP_MIN] = { simplify_minmax, 0, 0 },
+    [OP_MAX] = { simplify_minmax, 0, 0 },
+    [OP_SELECT] = { simplify_select, 0, ZERO | ONE | ONES },
+    [OP_EQ] = { simplify_equal, 0, 0 },
+    [OP_LE] = { simplify_equal, 0, 0 },
+    [OP_GE] = { simplify_equal, 0, 0 },
+    [OP_NEQ] = { simplify_differ, 0, 0 },
+    [OP_LT] = { simplify_differ, 0, 0 },
+    [OP_GT] = { simplify_differ, 0, 0 },
+    [OP_BITCAST] = { simplify_bitcast, 0, 0 }
 };
 
-VarId simplify_op(ThreadState *ts, Op op, VarType type, uint32_t size,
-                  const VarId *args)
+VarId simplify_by(const SimplifyRow *row, ThreadState *ts, Op op, VarType type,
+                  uint32_t size, const VarId *args)
 {
-    if (!rules[op])
-        return 0;
+    uint32_t arity = op_info[op].arity;
     const Var *a = var_get(args[0]);
-    Case c = { ts, type, size, args, a, op_info[op].arity > 1 ? var_get(args[1]) : a };
-    return rules[op](&c);
+    Case c = { ts, type, size, args, a, { 0 } };
+    if (arity > 1) { /* literals that stand alone are folded */
+        c.kinds[0] = simplify_kinds(op, a);
+        c.kinds[1] = simplify_kinds(op, var_get(args[1]));
+        c.kinds[2] = arity > 2 ? simplify_kinds(op, var_get(args[2])) : 0;
+    }
+    return row->rule(&c);
 }
