@@ -53,7 +53,7 @@ def make_cbrt(kind: str, name: str, shift: mpf, most: mpf) -> list[Table]:
     """Fit the cubic root in one precision."""
     place, bias = EXPONENT[kind]
     unit = mpf(2) ** (place - DROPPED[kind])
-    # The bits stand behind those of 2^place, a third of which is taken off too.
+    # The bits come after those of 2^place, a third of which is taken off too.
     constant = mpf(2) ** place * 4 / 3 + (mpf(4) / 3 * bias + shift) * unit
     text = "2^n 4 / 3 + the upper bits of 1, times 4 / 3, + the best shift."
     third = round_to(mpf(-1) / 3, 24 if kind == "f32" else 53)

@@ -297,7 +297,7 @@ static inline void make_plain(const Steps *b, Alive *now, uint32_t at,
     now->most = now->alive > now->most ? now->alive : now->most;
 }
 
-/* Steps are written behind what is left of the candidates. */
+/* Steps are written after what is left of the candidates. */
 static void make_steps(Steps *b)
 {
     const Program *p = b->p;
