@@ -28,7 +28,8 @@ ROOTS = {
         device/outcome.c device/queue.c device/redo.c device/stream.c device/uses.c
         device/cpu/combine.c device/cpu/cpu_batch.c device/cpu/cpu_chain.c
         device/cpu/cpu_device.c device/cpu/cpu_fold.c
-        device/cpu/cpu_fold_columns.c device/cpu/cpu_hints.c device/cpu/cpu_job.c
+        device/cpu/cpu_fold_columns.c device/cpu/cpu_group.c device/cpu/cpu_hints.c
+        device/cpu/cpu_job.c
         device/cpu/cpu_launch.c device/cpu/cpu_pages.c
         device/cpu/cpu_prints.c device/cpu/pool.c
         device/cpu/reduce.c device/cpu/reduce_columns.c device/cpu/reduce_lanes.c

@@ -26,6 +26,7 @@ enum {
 };
 
 typedef struct CpuBatch {
+    CpuGroup group;
     CpuJob **jobs;
     uint32_t *first; /* blocks before those of each, and all */
     CommandResult *results;
@@ -33,6 +34,11 @@ typedef struct CpuBatch {
     uint32_t count;
     ErrorRecord wrong;
 } CpuBatch;
+
+static CpuBatch *batch_of(CpuGroup *group)
+{
+    return (CpuBatch *) (void *) group;
+}
 
 /* ------------------------------------------------------------- what is used */
 
@@ -136,7 +142,7 @@ static uint32_t count_apart(const Command *head, uint32_t count)
 
 static void run(CpuJob *job, uint32_t number, uint32_t worker)
 {
-    const CpuBatch *batch = job->batch;
+    const CpuBatch *batch = batch_of(job->group);
     uint32_t low = 0, high = batch->count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -168,15 +174,44 @@ static uint32_t count_alike(const CpuJob *job, uint32_t ready)
     return count;
 }
 
+static const CommandResult *find_results(CpuGroup *group)
+{
+    CpuBatch *batch = batch_of(group);
+    const CpuJob *head = batch->jobs[0];
+    const ErrorRecord *error = NULL;
+    for (uint32_t i = 0; i < batch->count && !error; ++i)
+        error = atomic_load(&batch->jobs[i]->error);
+    if (error)
+        batch->wrong = *error;
+    uint64_t begin = atomic_load_explicit(&head->begin, memory_order_relaxed);
+    uint64_t end = head->command->timed ? clock_ns() : 0;
+    double share = begin ? (double) (end - begin) / (double) batch->lanes : 0;
+    for (uint32_t i = 0; i < batch->count; ++i)
+        batch->results[i] = (CommandResult) {
+            .error = error ? &batch->wrong : NULL, .end = end,
+            .ns = (uint64_t) (share * (double) batch->jobs[i]->command->size) };
+    return batch->results;
+}
+
+static void release(CpuGroup *group)
+{
+    CpuBatch *batch = batch_of(group);
+    alloc_free(batch->jobs);
+    alloc_free(batch->first);
+    alloc_free(batch->results);
+    alloc_free(batch);
+}
+
 static CpuBatch *make(CpuJob *job, uint32_t count)
 {
     CpuBatch *batch = alloc_zero(1, sizeof *batch);
     TRY(batch, NULL);
+    batch->group = (CpuGroup) { find_results, release };
     batch->jobs = alloc_get(count * sizeof *batch->jobs);
     batch->first = alloc_get((count + 1) * sizeof *batch->first);
     batch->results = alloc_get(count * sizeof *batch->results);
     if (!batch->jobs || !batch->first || !batch->results) {
-        cpu_batch_free(batch);
+        release(&batch->group);
         return NULL;
     }
     Command *head = job->command, *c = head;
@@ -218,59 +253,32 @@ bool cpu_batch_pays(uint64_t lanes)
     return lanes > LEAST;
 }
 
-void cpu_batch_begin(CpuJob *job, uint32_t ready)
+bool cpu_batch_begin(CpuJob *job, uint32_t ready)
 {
     uint32_t count = count_alike(job, ready);
     if (count == 1)
-        return;
+        return false;
     ErrorRecord before;
     error_save(&before);
     count = count_apart(job->command, count);
     CpuBatch *batch = count > 1 ? make(job, count) : NULL;
     uint32_t workers = pool_worker_bound(), blocks = 0;
-    if (!batch || !widen(batch, workers)) {
-        cpu_batch_free(batch);
-        error_restore(&before);
-        return;
-    }
-    stream(batch);
+    bool ok = batch && widen(batch, workers);
+    if (ok)
+        stream(batch);
+    else if (batch)
+        release(&batch->group);
     error_restore(&before);
+    TRY(ok, false);
     for (uint32_t i = 0; i < count; ++i) {
         batch->first[i] = blocks;
         blocks += batch->jobs[i]->blocks;
     }
     batch->first[count] = blocks;
     job->command->joined = count - 1;
-    job->batch = batch;
+    job->group = &batch->group;
     job->workers = workers;
     job->run = run;
     job->blocks = blocks;
-}
-
-const CommandResult *cpu_batch_results(CpuBatch *batch)
-{
-    const CpuJob *head = batch->jobs[0];
-    const ErrorRecord *error = NULL;
-    for (uint32_t i = 0; i < batch->count && !error; ++i)
-        error = atomic_load(&batch->jobs[i]->error);
-    if (error)
-        batch->wrong = *error;
-    uint64_t begin = atomic_load_explicit(&head->begin, memory_order_relaxed);
-    uint64_t end = head->command->timed ? clock_ns() : 0;
-    double share = begin ? (double) (end - begin) / (double) batch->lanes : 0;
-    for (uint32_t i = 0; i < batch->count; ++i)
-        batch->results[i] = (CommandResult) {
-            .error = error ? &batch->wrong : NULL, .end = end,
-            .ns = (uint64_t) (share * (double) batch->jobs[i]->command->size) };
-    return batch->results;
-}
-
-void cpu_batch_free(CpuBatch *batch)
-{
-    if (!batch)
-        return;
-    alloc_free(batch->jobs);
-    alloc_free(batch->first);
-    alloc_free(batch->results);
-    alloc_free(batch);
+    return true;
 }

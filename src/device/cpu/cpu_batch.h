@@ -7,8 +7,7 @@
  * An optimiser's step is one kernel for many parameters of any sizes. The blocks of all
  * these launches are those of one job, which is offered once; and since it is known
  * then how much they move together, what exceeds the caches is written past them
- * (cpu_launch.h), which no launch could know by itself. This is a matter of the device
- * alone: everybody else sees commands that end in order.
+ * (cpu_launch.h), which no launch could know by itself.
  */
 #ifndef DEVICE_CPU_CPU_BATCH_H
 #define DEVICE_CPU_CPU_BATCH_H
@@ -21,13 +20,8 @@ enum { CPU_BATCH = 1024 /* launches behind the first, at most */ };
 bool cpu_batch_pays(uint64_t lanes);
 /** A command's turn has come. Of the 'ready' commands that could begin with it, have
  *  its job run those that are launches of its kernel and have nothing to do with
- *  each other: Command.joined. Without memory these are none. With the lock of the
- *  streams held. */
-void cpu_batch_begin(CpuJob *job, uint32_t ready);
-/** Its command has ended: what became of that and of those that have joined it, in
- *  memory of the batch. An error is that of all. */
-const CommandResult *cpu_batch_results(struct CpuBatch *batch);
-/** NULL is fine. */
-void cpu_batch_free(struct CpuBatch *batch);
+ *  each other: Command.joined. False: there are none, or there is no memory. With the
+ *  lock of the streams held. */
+bool cpu_batch_begin(CpuJob *job, uint32_t ready);
 
 #endif

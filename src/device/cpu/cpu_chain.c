@@ -46,6 +46,7 @@ typedef struct Use {
 } Use;
 
 typedef struct CpuChain {
+    CpuGroup group;
     CpuJob *jobs[CPU_CHAIN];
     _Atomic uint64_t ns[CPU_CHAIN]; /* that each took, in all threads */
     size_t args[CPU_CHAIN];         /* offset of its arguments in a worker's memory */
@@ -56,7 +57,14 @@ typedef struct CpuChain {
     bool timed;     /* somebody wants to know how long one of them takes */
     Buffer *memory; /* of each worker: tiles, arguments; NULL: there are no tiles */
     size_t stride;
+    CommandResult results[CPU_CHAIN];
+    ErrorRecord wrong;
 } CpuChain;
+
+static CpuChain *chain_of(CpuGroup *group)
+{
+    return (CpuChain *) (void *) group;
+}
 
 /* --------------------------------------------------------------------- slots */
 
@@ -257,7 +265,7 @@ static const uint64_t *find_args(const CpuChain *chain, uint32_t number, uint32_
 
 static void run(CpuJob *job, uint32_t number, uint32_t worker)
 {
-    CpuChain *chain = job->chain;
+    CpuChain *chain = chain_of(job->group);
     uint32_t size = (uint32_t) job->command->size, begin = number * chain->unit;
     uint32_t end = size - begin < chain->unit ? size : begin + chain->unit;
     uint64_t since = chain->timed ? clock_ns() : 0;
@@ -272,6 +280,30 @@ static void run(CpuJob *job, uint32_t number, uint32_t worker)
         atomic_fetch_add_explicit(&chain->ns[i], now - since, memory_order_relaxed);
         since = now;
     }
+}
+
+/* Who waits for the commands finds their memory free. */
+static const CommandResult *find_results(CpuGroup *group)
+{
+    CpuChain *chain = chain_of(group);
+    const ErrorRecord *error = NULL;
+    for (uint32_t i = 0; i < chain->count && !error; ++i)
+        error = atomic_load(&chain->jobs[i]->error);
+    if (error)
+        chain->wrong = *error;
+    uint64_t end = chain->timed ? clock_ns() : 0;
+    uint32_t entered = chain->jobs[0]->entered, threads = entered ? entered : 1;
+    for (uint32_t i = 0; i < chain->count; ++i)
+        chain->results[i] =
+            (CommandResult) { .error = error ? &chain->wrong : NULL, .end = end,
+                              .ns = atomic_load(&chain->ns[i]) / threads };
+    buffer_release(chain->memory);
+    return chain->results;
+}
+
+static void release(CpuGroup *group)
+{
+    alloc_free(chain_of(group));
 }
 
 /* Can it be the next one of the chain? */
@@ -352,32 +384,10 @@ void cpu_chain_begin(CpuJob *job, uint32_t ready)
         return;
     }
     head->joined = chain->count - 1;
-    job->chain = chain;
+    chain->group = (CpuGroup) { find_results, release };
+    job->group = &chain->group;
     job->workers = workers;
     job->run = run;
     job->finish = NULL;
     job->blocks = (uint32_t) ((head->size - 1) / chain->unit + 1);
-}
-
-void cpu_chain_results(const CpuJob *job, CommandResult *results, ErrorRecord *wrong)
-{
-    CpuChain *chain = job->chain;
-    const ErrorRecord *error = NULL;
-    for (uint32_t i = 0; i < chain->count && !error; ++i)
-        error = atomic_load(&chain->jobs[i]->error);
-    if (error)
-        *wrong = *error;
-    uint64_t end = chain->timed ? clock_ns() : 0;
-    uint32_t threads = job->entered ? job->entered : 1;
-    for (uint32_t i = 0; i < chain->count; ++i)
-        results[i] = (CommandResult) { .error = error ? wrong : NULL, .end = end,
-                                       .ns = atomic_load(&chain->ns[i]) / threads };
-}
-
-void cpu_chain_end(CpuJob *job)
-{
-    if (!job->chain)
-        return;
-    buffer_release(job->chain->memory);
-    alloc_free(job->chain);
 }

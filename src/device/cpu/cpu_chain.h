@@ -6,8 +6,7 @@
  *     A A A A B B B B      A B A B A B A B
  *
  * What a command has written is in the cache then when the next one reads it; and what
- * nobody else is ever going to read is written to no memory but that of a worker. This
- * is a matter of the device alone: everybody else sees commands that end in order.
+ * nobody else is ever going to read is written to no memory but that of a worker.
  */
 #ifndef DEVICE_CPU_CPU_CHAIN_H
 #define DEVICE_CPU_CPU_CHAIN_H
@@ -23,10 +22,5 @@ bool cpu_chain_pays(uint64_t lanes, uint64_t next);
  *  its job run as many as can be: Command.joined. Without memory these are none. With
  *  the lock of the streams held. */
 void cpu_chain_begin(CpuJob *job, uint32_t ready);
-/** It has ended: what became of it and of the commands that have joined it. An error
- *  is that of all, and copied to '*wrong'. */
-void cpu_chain_results(const CpuJob *job, CommandResult *results, ErrorRecord *wrong);
-/** Give back what a job that was begun so holds for that. */
-void cpu_chain_end(CpuJob *job);
 
 #endif

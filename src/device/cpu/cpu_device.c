@@ -15,6 +15,7 @@
 #include "device/cpu/cpu_fold.h"
 #include "device/cpu/cpu_batch.h"
 #include "device/cpu/cpu_chain.h"
+#include "device/cpu/cpu_group.h"
 #include "device/cpu/cpu_job.h"
 #include "device/cpu/cpu_launch.h"
 #include "device/cpu/cpu_pages.h"
@@ -99,7 +100,7 @@ static Device cpu = { .backend = JitBackendLLVM,
                       .prepare = cpu_job_prepare,
                       .discard = cpu_job_discard,
                       .run = cpu_job_run,
-                      .start = cpu_job_start,
+                      .start = cpu_group_start,
                       .chains = cpu_chain_pays,
                       .batches = cpu_batch_pays,
                       .help = cpu_job_help,
