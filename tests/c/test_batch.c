@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "device/cpu/cpu_launch.h"
+#include "device/cpu/launch/cpu_launch.h"
 #include "eval_util.h"
 #include "watch_joined.h"
 

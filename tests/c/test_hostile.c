@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include "device/cpu/cpu_launch.h"
+#include "device/cpu/launch/cpu_launch.h"
 #include "freeze_hostile.h"
 
 /* ------------------------------------------------------------------- scenarios */
