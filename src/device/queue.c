@@ -135,15 +135,28 @@ uint32_t queue_count_ready(const Command *c, uint32_t most)
     return count;
 }
 
+void queue_let_go(Stream *stream)
+{
+    bool due = stream->due;
+    stream->held = stream->due = false;
+    atomic_store_explicit(&stream->gathers, false, memory_order_relaxed);
+    if (due)
+        queue_start(stream->head);
+}
+
+/* Who waits for a stream that is held, be it a command, does not wait for its thread to
+ * let go. */
 void queue_start(Command *c)
 {
     Stream *stream = c->stream;
-    stream->begins = stream->held;
-    if (stream->held)
+    stream->due = stream->held && !atomic_load(&stream->waited);
+    if (stream->due)
         return;
     c->blocked = !has_points_behind(c);
-    if (c->blocked)
+    if (c->blocked) {
+        queue_let_go(c->points[c->point_count - 1].stream);
         return;
+    }
     c->cause = outcome_cause(c);
     c->device->start(c->device, c);
     if (queues.sleeping)

@@ -71,8 +71,11 @@ static void end_thread(void *unused)
     (void) unused;
     pthread_mutex_lock(&queues.lock);
     for (uint32_t i = 0; i < DEVICE_MOST; i++) {
-        if (mine.own[i] && mine.epoch == atomic_load(&epoch))
-            mine.own[i]->orphan = true;
+        Stream *own = mine.own[i];
+        if (own && mine.epoch == atomic_load(&epoch)) {
+            queue_let_go(own);
+            own->orphan = true;
+        }
         mine.own[i] = NULL;
     }
     pthread_mutex_unlock(&queues.lock);
@@ -113,7 +116,8 @@ static Stream *find_or_create(Device *device)
 {
     for (Stream *s = queues.streams; s; s = s->next) {
         if (s->orphan && s->device == device && stream_is_idle(s)) {
-            s->orphan = s->held = s->begins = false;
+            queue_let_go(s);
+            s->orphan = false;
             atomic_store(&s->has_error, false);
             return s;
         }
@@ -390,16 +394,6 @@ static void run_kept_meanwhile(void)
     pthread_mutex_lock(&queues.lock);
 }
 
-/* With the lock held. */
-static void let_go(Stream *stream)
-{
-    stream->held = false;
-    atomic_store_explicit(&stream->gathers, false, memory_order_relaxed);
-    if (stream->begins && stream->head)
-        queue_start(stream->head);
-    stream->begins = false;
-}
-
 bool stream_go_together(const Device *device, uint64_t lanes, uint64_t next)
 {
     return device->chains && device->chains(lanes, next);
@@ -420,7 +414,7 @@ void stream_hold(Stream *stream, bool repeated, uint64_t lanes)
 void stream_let_go(Stream *stream)
 {
     pthread_mutex_lock(&queues.lock);
-    let_go(stream);
+    queue_let_go(stream);
     pthread_mutex_unlock(&queues.lock);
 }
 
@@ -429,13 +423,9 @@ void stream_let_go(Stream *stream)
 static void wait_locked(Stream *stream, uint64_t position)
 {
     Device *device = stream->device;
-    Stream *own = own_stream(device);
     bool spin = device->poll != NULL;
-    if (!stream_passed(stream, position)) {
-        let_go(stream);
-        if (own) /* for which that one may wait */
-            let_go(own);
-    }
+    if (!stream_passed(stream, position))
+        queue_let_go(stream);
     while (!stream_passed(stream, position) && mine.executing != stream) {
         if (help(stream)) {
             run_kept_meanwhile();
@@ -451,6 +441,7 @@ static void wait_locked(Stream *stream, uint64_t position)
             continue;
         }
         atomic_store(&stream->waited, true);
+        queue_let_go(stream); /* its thread may have held it again */
         if (stream_passed(stream, position))
             break;
         queues.sleeping++;
