@@ -186,38 +186,34 @@ static bool are_points_begun(Command *c)
 }
 
 /* Has it to have the stream to itself? */
-static bool wants_alone(Command *c)
+static bool wants_alone(const Command *c)
 {
-    if (c->kind == COMMAND_HOST || c->again || c->judged)
-        return true;
-    c->cause = outcome_cause(c);
-    return c->cause != NULL;
+    return c->kind == COMMAND_HOST || c->again || c->judged || outcome_cause(c);
 }
 
+/* False: nothing was started. */
 static bool run_ahead(Stream *stream)
 {
     Device *device = stream->device;
-    bool any = false;
+    const Command *before = stream->ahead;
     for (Command *c; (c = stream->ahead) && !stream->alone &&
-                     stream->begun < device->depth; any = true) {
-        if (wants_alone(c)) {
-            if (c != stream->head || !has_points_behind(c))
-                break;
-            c->cause = outcome_cause(c);
-            stream->alone = true;
-        } else if (!are_points_begun(c)) {
+                     stream->begun < device->depth;) {
+        bool alone = wants_alone(c);
+        if (alone ? c != stream->head || !has_points_behind(c) : !are_points_begun(c))
             break;
-        }
+        c->cause = alone ? outcome_cause(c) : NULL;
+        c->ended = c->kind == COMMAND_HOST || c->cause;
+        stream->alone = alone;
         stream->ahead = c->next;
         stream->begun++;
-        c->ended = c->kind == COMMAND_HOST || c->cause;
         if (!c->ended)
             device->start(device, c);
         collector_expect(device, !c->ended);
     }
-    return any;
+    return stream->ahead != before;
 }
 
+/* What was started may be what commands of other streams have to wait for. */
 void queue_run_ahead(Stream *stream)
 {
     bool any = run_ahead(stream) && atomic_load(&stream->waited);
@@ -256,11 +252,9 @@ void queue_end_head(Stream *stream)
     queue_drop_head(stream, c, bytes);
     stream->begun--;
     stream->alone = stream->ending = false;
+    command_free(c); /* holds nothing any more */
     queue_run_ahead(stream);
     queue_tell(stream);
-    pthread_mutex_unlock(&queues.lock);
-    command_free(c);
-    pthread_mutex_lock(&queues.lock);
 }
 
 /* ----------------------------------------------------------------------- both */

@@ -50,9 +50,9 @@ struct Stream {
 
     /* ordered by the device */
     Command *ahead;          /* the first that is not under way, NULL: all are */
-    uint32_t begun;          /* how many are */
-    bool alone;              /* the one that is has the stream to itself, */
-    bool ending;             /* ... a thread is at the end of its head */
+    uint32_t begun;          /* how many are under way */
+    bool alone;              /* one is, which has the stream to itself */
+    bool ending;             /* a thread sees to the end of its head */
 };
 
 /* What all streams share. The lock guards the list, all queues and the sharing of

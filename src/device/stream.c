@@ -184,25 +184,6 @@ bool stream_is_tapped(const Stream *stream)
     return stream->tap != NULL;
 }
 
-bool stream_is_registered(const Stream *stream)
-{
-    for (const Stream *s = queues.streams; s; s = s->next) {
-        if (s == stream)
-            return true;
-    }
-    return false;
-}
-
-bool stream_has_queue(const Stream *stream)
-{
-    return stream->head != NULL;
-}
-
-Stream *stream_after(const Stream *stream)
-{
-    return stream ? stream->next : queues.streams;
-}
-
 /* Give the command its number and enter it in its buffers, in one critical section. */
 static void enter(Command *c)
 {

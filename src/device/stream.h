@@ -106,15 +106,6 @@ bool stream_is_tapped(const Stream *stream);
  *  start anew; buffers that survive count as unused. */
 void stream_shutdown(void);
 
-/* For uses.c, with the lock of the streams held: */
-
-/** Does this stream exist? One freed by a shutdown was idle: what names it is over. */
-bool stream_is_registered(const Stream *stream);
-/** Are commands in its queue? */
-bool stream_has_queue(const Stream *stream);
-/** One stream after the other, the first behind NULL; NULL behind the last one. */
-Stream *stream_after(const Stream *stream);
-
 /* For devices: */
 
 /** Register the handlers of fork(); at a later time than locks inside of those of
