@@ -576,7 +576,9 @@ static void wait_resumed(void)
         pthread_cond_wait(&resumed, &queues.lock);
 }
 
-static bool submit_slow(Stream *stream, Command *c)
+/* Take the lock when there is room for a point in each stream. False: out of memory;
+ * it is not taken. */
+static bool lock_with_room(Command *c)
 {
     uint32_t room = COMMAND_POINTS;
     pthread_mutex_lock(&queues.lock);
@@ -584,23 +586,35 @@ static bool submit_slow(Stream *stream, Command *c)
     while (atomic_load(&stream_count) > room) {
         pthread_mutex_unlock(&queues.lock);
         room = atomic_load(&stream_count);
-        if (!command_reserve_points(c, room)) {
-            command_free(c);
-            return false;
-        }
+        TRY(command_reserve_points(c, room), false);
         pthread_mutex_lock(&queues.lock);
         wait_resumed();
+    }
+    return true;
+}
+
+/* Does its thread run it? If nobody else does, or if it is small and its turn has come.
+ */
+static bool is_own(const Stream *stream, const Command *c)
+{
+    if (stream->head)
+        return false;
+    return device_threads(c->device) == 0 ||
+           (c->small && !c->gathered && !c->point_count &&
+            stream_passed(stream, c->seq - 1 - stream->kept));
+}
+
+static bool submit_slow(Stream *stream, Command *c)
+{
+    if (!lock_with_room(c)) {
+        command_free(c);
+        return false;
     }
     enter(c);
     if (c->device->depth) {
         queue_append(stream, c);
         queue_run_ahead(stream);
-        pthread_mutex_unlock(&queues.lock);
-        return true;
-    }
-    bool alone = device_threads(c->device) == 0 && !stream->head;
-    bool own = c->small && !c->gathered && !stream->head && !c->point_count;
-    if (alone || (own && stream_passed(stream, c->seq - 1 - stream->kept))) {
+    } else if (is_own(stream, c)) {
         keep(stream, c);
     } else {
         queue_append(stream, c);
