@@ -136,7 +136,7 @@ hostile-quick:
 	    -Db_sanitize=address$(,)undefined)
 	@$(MESON) test -C build-hostile --print-errorlogs -t 15 --suite quick drjit-core:
 	@DRJIT_TEST_ENGINE=interp $(MESON) test -C build-hostile --logbase hostilelog \
-	    --print-errorlogs -t 15 hostile ad_hostile
+	    --print-errorlogs -t 15 hostile freeze_hostile ad_hostile
 
 pythons:
 	@tools/bootstrap.sh build

@@ -26,28 +26,32 @@ ROOTS = {
         base/machine.c base/text.c base/thread.c
         device/buffer.c device/collector.c device/command.c device/device.c
         device/outcome.c device/queue.c device/redo.c device/stream.c device/uses.c
-        device/cpu/combine.c device/cpu/cpu_batch.c device/cpu/cpu_chain.c
-        device/cpu/cpu_device.c device/cpu/cpu_fold.c
-        device/cpu/cpu_fold_columns.c device/cpu/cpu_hints.c device/cpu/cpu_job.c
-        device/cpu/cpu_launch.c device/cpu/cpu_pages.c
-        device/cpu/cpu_prints.c device/cpu/pool.c
-        device/cpu/reduce.c device/cpu/reduce_columns.c device/cpu/reduce_lanes.c
-        device/cpu/scan.c device/cpu/scan_columns.c device/cpu/transfer.c
+        device/cpu/cpu_device.c device/cpu/cpu_hints.c device/cpu/cpu_job.c
+        device/cpu/cpu_pages.c device/cpu/pool.c
+        device/cpu/loops/reduce_lanes.c
+        device/cpu/primitives/combine.c device/cpu/primitives/reduce.c
+        device/cpu/primitives/reduce_columns.c device/cpu/primitives/scan.c
+        device/cpu/primitives/scan_columns.c device/cpu/primitives/transfer.c
+        device/cpu/launch/cpu_batch.c device/cpu/launch/cpu_chain.c
+        device/cpu/launch/cpu_fold.c device/cpu/launch/cpu_fold_columns.c
+        device/cpu/launch/cpu_group.c device/cpu/launch/cpu_launch.c
+        device/cpu/launch/cpu_prints.c
         engine/native/run/native_launch.c
         export/runtime/exported.c export/runtime/exported_isa.c
         recording/recording_repeat.c recording/recording_walk.c
         recording/symsize_values.c ir/reduce_rule.c ir/type.c
         """,
     "EXPORT_LANES": "lanes/lanes.c",
-    "EXPORT_PERMUTATION": "device/cpu/mkperm.c",
-    "EXPORT_SORT": "device/cpu/sort.c device/cpu/sort_loops.c",
-    "EXPORT_TRANSPOSE": "device/cpu/transpose.c",
+    "EXPORT_PERMUTATION": "device/cpu/primitives/mkperm.c",
+    "EXPORT_SORT": "device/cpu/primitives/sort.c device/cpu/loops/sort_loops.c",
+    "EXPORT_TRANSPOSE": "device/cpu/primitives/transpose.c",
     "EXPORT_ORDERED": """
-        device/cpu/ordered.c device/cpu/ordered_lanes.c
+        device/cpu/primitives/ordered.c device/cpu/loops/ordered_lanes.c
         export/runtime/exported_ordered.c
         """,
     "EXPORT_GEMM": """
-        device/cpu/gemm.c device/cpu/gemm_lanes.c export/runtime/exported_gemm.c
+        device/cpu/primitives/gemm.c device/cpu/loops/gemm_lanes.c
+        export/runtime/exported_gemm.c
         """,
 }
 # What FUNCTION.c includes besides (src/export/export_source.c).

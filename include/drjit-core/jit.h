@@ -92,7 +92,8 @@ JIT_EXPORT bool jit_sync_thread(void);
 /** Is there anything for jit_sync_thread() to do, or to wait for? */
 JIT_EXPORT bool jit_sync_pending(void);
 /** From jit_launch_hold(true) to jit_launch_hold(false), what this thread has evaluated
- *  does not begin, unless the thread waits for some of it or has to compile a kernel.
+ *  does not begin, unless somebody waits for some of it, another thread has evaluated
+ *  what depends on it, or this one has to compile a kernel or ends.
  *  Then launches of one kernel on different arrays can be one job of the device, which
  *  knows how much they move together. Such ranges can be nested. */
 JIT_EXPORT void jit_launch_hold(bool hold);

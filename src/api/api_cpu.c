@@ -4,7 +4,7 @@
 #include "api/api.h"
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/cpu_launch.h"
+#include "device/cpu/launch/cpu_launch.h"
 #include "device/cpu/pool.h"
 #include "engine/llvm/llvm_engine.h"
 #include "engine/target.h"

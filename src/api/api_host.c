@@ -10,9 +10,9 @@
 
 #include "api/api.h"
 #include "base/error.h"
-#include "device/cpu/reduce.h"
+#include "device/cpu/primitives/reduce.h"
+#include "device/cpu/primitives/scan.h"
 #include "ir/reduce_rule.h"
-#include "device/cpu/scan.h"
 #include "kernel/host.h"
 #include "trace/graph/arith.h"
 

@@ -13,7 +13,7 @@
 
 /** What a device runs and an engine makes. */
 typedef enum CodeKind {
-    CODE_CPU /* a function of this process (device/cpu/cpu_code.h) */
+    CODE_CPU /* a function of this process (device/cpu/launch/cpu_code.h) */
 } CodeKind;
 
 typedef struct Code Code;

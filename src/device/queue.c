@@ -135,15 +135,28 @@ uint32_t queue_count_ready(const Command *c, uint32_t most)
     return count;
 }
 
+void queue_let_go(Stream *stream)
+{
+    bool due = stream->due;
+    stream->held = stream->due = false;
+    atomic_store_explicit(&stream->gathers, false, memory_order_relaxed);
+    if (due)
+        queue_start(stream->head);
+}
+
+/* Who waits for a stream that is held, be it a command, does not wait for its thread to
+ * let go. */
 void queue_start(Command *c)
 {
     Stream *stream = c->stream;
-    stream->begins = stream->held;
-    if (stream->held)
+    stream->due = stream->held && !atomic_load(&stream->waited);
+    if (stream->due)
         return;
     c->blocked = !has_points_behind(c);
-    if (c->blocked)
+    if (c->blocked) {
+        queue_let_go(c->points[c->point_count - 1].stream);
         return;
+    }
     c->cause = outcome_cause(c);
     c->device->start(c->device, c);
     if (queues.sleeping)
@@ -173,38 +186,34 @@ static bool are_points_begun(Command *c)
 }
 
 /* Has it to have the stream to itself? */
-static bool wants_alone(Command *c)
+static bool wants_alone(const Command *c)
 {
-    if (c->kind == COMMAND_HOST || c->again || c->judged)
-        return true;
-    c->cause = outcome_cause(c);
-    return c->cause != NULL;
+    return c->kind == COMMAND_HOST || c->again || c->judged || outcome_cause(c);
 }
 
+/* False: nothing was started. */
 static bool run_ahead(Stream *stream)
 {
     Device *device = stream->device;
-    bool any = false;
+    const Command *before = stream->ahead;
     for (Command *c; (c = stream->ahead) && !stream->alone &&
-                     stream->begun < device->depth; any = true) {
-        if (wants_alone(c)) {
-            if (c != stream->head || !has_points_behind(c))
-                break;
-            c->cause = outcome_cause(c);
-            stream->alone = true;
-        } else if (!are_points_begun(c)) {
+                     stream->begun < device->depth;) {
+        bool alone = wants_alone(c);
+        if (alone ? c != stream->head || !has_points_behind(c) : !are_points_begun(c))
             break;
-        }
+        c->cause = alone ? outcome_cause(c) : NULL;
+        c->ended = c->kind == COMMAND_HOST || c->cause;
+        stream->alone = alone;
         stream->ahead = c->next;
         stream->begun++;
-        c->ended = c->kind == COMMAND_HOST || c->cause;
         if (!c->ended)
             device->start(device, c);
         collector_expect(device, !c->ended);
     }
-    return any;
+    return stream->ahead != before;
 }
 
+/* What was started may be what commands of other streams have to wait for. */
 void queue_run_ahead(Stream *stream)
 {
     bool any = run_ahead(stream) && atomic_load(&stream->waited);
@@ -243,11 +252,9 @@ void queue_end_head(Stream *stream)
     queue_drop_head(stream, c, bytes);
     stream->begun--;
     stream->alone = stream->ending = false;
+    command_free(c); /* holds nothing any more */
     queue_run_ahead(stream);
     queue_tell(stream);
-    pthread_mutex_unlock(&queues.lock);
-    command_free(c);
-    pthread_mutex_lock(&queues.lock);
 }
 
 /* ----------------------------------------------------------------------- both */

@@ -37,8 +37,8 @@ struct Stream {
     _Atomic uint32_t refs;
     Device *device;
     bool orphan;             /* its thread has ended; free for a new one when idle */
-    bool held;               /* see stream_hold(), */
-    bool begins;             /* ... and it is its head's turn meanwhile */
+    bool held;               /* see stream_hold() */
+    bool due;                /* its head would be under way, but for that */
     _Atomic bool gathers;    /* small ones are held, too; asked without the lock */
     uint64_t kept;           /* commands kept by the owning thread, its only reader */
     void (*tap)(void *payload, const Command *command); /* likewise; NULL: none */
@@ -50,9 +50,9 @@ struct Stream {
 
     /* ordered by the device */
     Command *ahead;          /* the first that is not under way, NULL: all are */
-    uint32_t begun;          /* how many are */
-    bool alone;              /* the one that is has the stream to itself, */
-    bool ending;             /* ... a thread is at the end of its head */
+    uint32_t begun;          /* how many are under way */
+    bool alone;              /* one is, which has the stream to itself */
+    bool ending;             /* a thread sees to the end of its head */
 };
 
 /* What all streams share. The lock guards the list, all queues and the sharing of
@@ -69,6 +69,8 @@ extern Queues queues;
 
 /** The command's turn has come: have its device start it, or note what it waits for. */
 void queue_start(Command *head);
+/** stream_let_go(). */
+void queue_let_go(Stream *stream);
 /** stream_count_ready(). */
 uint32_t queue_count_ready(const Command *head, uint32_t most);
 /** Start what can be started of a stream whose device keeps order. */

@@ -71,8 +71,11 @@ static void end_thread(void *unused)
     (void) unused;
     pthread_mutex_lock(&queues.lock);
     for (uint32_t i = 0; i < DEVICE_MOST; i++) {
-        if (mine.own[i] && mine.epoch == atomic_load(&epoch))
-            mine.own[i]->orphan = true;
+        Stream *own = mine.own[i];
+        if (own && mine.epoch == atomic_load(&epoch)) {
+            queue_let_go(own);
+            own->orphan = true;
+        }
         mine.own[i] = NULL;
     }
     pthread_mutex_unlock(&queues.lock);
@@ -113,7 +116,8 @@ static Stream *find_or_create(Device *device)
 {
     for (Stream *s = queues.streams; s; s = s->next) {
         if (s->orphan && s->device == device && stream_is_idle(s)) {
-            s->orphan = s->held = s->begins = false;
+            queue_let_go(s);
+            s->orphan = false;
             atomic_store(&s->has_error, false);
             return s;
         }
@@ -178,25 +182,6 @@ void stream_set_tap(Stream *stream, void (*tap)(void *payload, const Command *co
 bool stream_is_tapped(const Stream *stream)
 {
     return stream->tap != NULL;
-}
-
-bool stream_is_registered(const Stream *stream)
-{
-    for (const Stream *s = queues.streams; s; s = s->next) {
-        if (s == stream)
-            return true;
-    }
-    return false;
-}
-
-bool stream_has_queue(const Stream *stream)
-{
-    return stream->head != NULL;
-}
-
-Stream *stream_after(const Stream *stream)
-{
-    return stream ? stream->next : queues.streams;
 }
 
 /* Give the command its number and enter it in its buffers, in one critical section. */
@@ -390,16 +375,6 @@ static void run_kept_meanwhile(void)
     pthread_mutex_lock(&queues.lock);
 }
 
-/* With the lock held. */
-static void let_go(Stream *stream)
-{
-    stream->held = false;
-    atomic_store_explicit(&stream->gathers, false, memory_order_relaxed);
-    if (stream->begins && stream->head)
-        queue_start(stream->head);
-    stream->begins = false;
-}
-
 bool stream_go_together(const Device *device, uint64_t lanes, uint64_t next)
 {
     return device->chains && device->chains(lanes, next);
@@ -420,7 +395,7 @@ void stream_hold(Stream *stream, bool repeated, uint64_t lanes)
 void stream_let_go(Stream *stream)
 {
     pthread_mutex_lock(&queues.lock);
-    let_go(stream);
+    queue_let_go(stream);
     pthread_mutex_unlock(&queues.lock);
 }
 
@@ -429,13 +404,9 @@ void stream_let_go(Stream *stream)
 static void wait_locked(Stream *stream, uint64_t position)
 {
     Device *device = stream->device;
-    Stream *own = own_stream(device);
     bool spin = device->poll != NULL;
-    if (!stream_passed(stream, position)) {
-        let_go(stream);
-        if (own) /* for which that one may wait */
-            let_go(own);
-    }
+    if (!stream_passed(stream, position))
+        queue_let_go(stream);
     while (!stream_passed(stream, position) && mine.executing != stream) {
         if (help(stream)) {
             run_kept_meanwhile();
@@ -451,6 +422,7 @@ static void wait_locked(Stream *stream, uint64_t position)
             continue;
         }
         atomic_store(&stream->waited, true);
+        queue_let_go(stream); /* its thread may have held it again */
         if (stream_passed(stream, position))
             break;
         queues.sleeping++;
@@ -604,7 +576,9 @@ static void wait_resumed(void)
         pthread_cond_wait(&resumed, &queues.lock);
 }
 
-static bool submit_slow(Stream *stream, Command *c)
+/* Take the lock when there is room for a point in each stream. False: out of memory;
+ * it is not taken. */
+static bool lock_with_room(Command *c)
 {
     uint32_t room = COMMAND_POINTS;
     pthread_mutex_lock(&queues.lock);
@@ -612,23 +586,35 @@ static bool submit_slow(Stream *stream, Command *c)
     while (atomic_load(&stream_count) > room) {
         pthread_mutex_unlock(&queues.lock);
         room = atomic_load(&stream_count);
-        if (!command_reserve_points(c, room)) {
-            command_free(c);
-            return false;
-        }
+        TRY(command_reserve_points(c, room), false);
         pthread_mutex_lock(&queues.lock);
         wait_resumed();
+    }
+    return true;
+}
+
+/* Does its thread run it? If nobody else does, or if it is small and its turn has come.
+ */
+static bool is_own(const Stream *stream, const Command *c)
+{
+    if (stream->head)
+        return false;
+    return device_threads(c->device) == 0 ||
+           (c->small && !c->gathered && !c->point_count &&
+            stream_passed(stream, c->seq - 1 - stream->kept));
+}
+
+static bool submit_slow(Stream *stream, Command *c)
+{
+    if (!lock_with_room(c)) {
+        command_free(c);
+        return false;
     }
     enter(c);
     if (c->device->depth) {
         queue_append(stream, c);
         queue_run_ahead(stream);
-        pthread_mutex_unlock(&queues.lock);
-        return true;
-    }
-    bool alone = device_threads(c->device) == 0 && !stream->head;
-    bool own = c->small && !c->gathered && !stream->head && !c->point_count;
-    if (alone || (own && stream_passed(stream, c->seq - 1 - stream->kept))) {
+    } else if (is_own(stream, c)) {
         keep(stream, c);
     } else {
         queue_append(stream, c);

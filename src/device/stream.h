@@ -46,10 +46,11 @@ bool stream_submit(Stream *stream, Command *command);
  *  False (error recorded): out of memory; it can be tried again. */
 bool stream_prepare(Command *command);
 /** What the calling thread submits from now on is begun when it is let go, or when
- *  somebody waits for it: commands that its device can begin together are there then.
- *  It has to be let go soon. 'repeated': launches of one kernel follow, the first of
- *  'lanes' lanes; if the device says that it pays, commands are held that the thread
- *  would run itself, too. Does nothing where commands are never begun together. */
+ *  somebody waits for it, be it a command: commands that its device can begin together
+ *  are there then. It has to be let go soon; the end of the thread does so, too.
+ *  'repeated': launches of one kernel follow, the first of 'lanes' lanes; if the device
+ *  says that it pays, commands are held that the thread would run itself, too. Does
+ *  nothing where commands are never begun together. */
 void stream_hold(Stream *stream, bool repeated, uint64_t lanes);
 void stream_let_go(Stream *stream);
 /** Can that be of use for launches on this many lanes, one after the other? */
@@ -104,15 +105,6 @@ bool stream_is_tapped(const Stream *stream);
 /** Drain everything and free the streams, with no other call under way. Later calls
  *  start anew; buffers that survive count as unused. */
 void stream_shutdown(void);
-
-/* For uses.c, with the lock of the streams held: */
-
-/** Does this stream exist? One freed by a shutdown was idle: what names it is over. */
-bool stream_is_registered(const Stream *stream);
-/** Are commands in its queue? */
-bool stream_has_queue(const Stream *stream);
-/** One stream after the other, the first behind NULL; NULL behind the last one. */
-Stream *stream_after(const Stream *stream);
 
 /* For devices: */
 

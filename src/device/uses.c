@@ -15,12 +15,11 @@
 #include "device/uses.h"
 
 #include "base/error.h"
-#include "device/stream.h"
+#include "device/queue.h"
 
 /* Stands for no owner: an address that no stream has. */
 static char shared_mark;
 #define SHARED ((Stream *) (void *) &shared_mark)
-
 
 /* Who uses a buffer, whether it is owned or shared. Only open uses are listed. */
 typedef struct Uses {
@@ -28,9 +27,19 @@ typedef struct Uses {
     bool many;               /* more readers than can be named */
 } Uses;
 
+/* Does this stream exist? One freed by a shutdown was idle: what names it is over. */
+static bool exists(const Stream *stream)
+{
+    for (const Stream *s = queues.streams; s; s = s->next) {
+        if (s == stream)
+            return true;
+    }
+    return false;
+}
+
 static StreamPoint open_use(Stream *stream, uint64_t seq)
 {
-    if (!stream || !stream_is_registered(stream) || stream_passed(stream, seq))
+    if (!stream || !exists(stream) || stream_passed(stream, seq))
         return (StreamPoint) {NULL, 0};
     return (StreamPoint) {stream, seq};
 }
@@ -41,12 +50,12 @@ static StreamPoint open_use(Stream *stream, uint64_t seq)
  * the buffer. */
 static Uses owner_uses(const Buffer *buffer, Stream *owner)
 {
-    if (!owner || !stream_is_registered(owner))
+    if (!owner || !exists(owner))
         return (Uses) {0};
     uint64_t announced = stream_position(owner);
     uint64_t write = atomic_load(&buffer->own_write);
     uint64_t read = atomic_load(&buffer->own_read);
-    if (!stream_has_queue(owner) && !stream_passed(owner, announced))
+    if (!owner->head && !stream_passed(owner, announced))
         write = read = announced;
     return (Uses) {.write = open_use(owner, write), .read = open_use(owner, read)};
 }
@@ -66,9 +75,7 @@ static void settle(Buffer *buffer, Stream *stream)
         return;
     /* From here on, a former owner's fast path does not take the buffer any more. */
     Stream *former = atomic_exchange(&buffer->owner, SHARED);
-    Uses uses = former == SHARED ? shared_uses(buffer)
-                                       : owner_uses(buffer, former);
-
+    Uses uses = former == SHARED ? shared_uses(buffer) : owner_uses(buffer, former);
     if (!uses.many && (!uses.write.stream || uses.write.stream == stream) &&
         (!uses.read.stream || uses.read.stream == stream)) {
         atomic_store_explicit(&buffer->own_write, uses.write.seq, memory_order_relaxed);
@@ -109,7 +116,7 @@ static void add_points(Command *c, const Slot *slot)
         return;
     add_point(c, uses.read);
     if (uses.many) {
-        for (Stream *s = NULL; (s = stream_after(s));)
+        for (Stream *s = queues.streams; s; s = s->next)
             add_point(c, open_use(s, stream_position(s)));
     }
 }

@@ -85,9 +85,9 @@ typedef struct CheckReport {
     uint64_t bound;
 } CheckReport;
 
-/** How code of the CPU reports printed values (device/cpu/cpu_prints.h). 'append' is
- *  thread-safe: 'lanes' lanes from number 'begin' on, one mask byte for each, and the
- *  printed values as arrays with an entry a lane. */
+/** How code of the CPU reports printed values (device/cpu/launch/cpu_prints.h).
+ *  'append' is thread-safe: 'lanes' lanes from number 'begin' on, one mask byte for
+ *  each, and the printed values as arrays with an entry a lane. */
 typedef struct PrintLog PrintLog;
 struct PrintLog {
     void (*append)(PrintLog *log, uint32_t print, uint32_t begin, uint32_t lanes,

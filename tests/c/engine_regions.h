@@ -21,10 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/cpu/cpu_code.h"
-#include "device/cpu/cpu_device.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/interp/interp.h"
 #include "engine/llvm/llvm_engine.h"
 #include "engine/llvm/llvm_object.h"

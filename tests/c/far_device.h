@@ -37,9 +37,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "device/cpu/cpu_describe.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_job.h"
+#include "device/cpu/launch/cpu_describe.h"
 #include "device/stream.h"
 
 enum {

@@ -19,9 +19,9 @@
 
 #include <cmocka.h>
 
-#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/interp/interp.h"
 
 __extension__ typedef __int128 Wide;

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/interp/interp.h"
 #include "lower/legalise.h"
 

@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/cpu/cpu_code.h"
-#include "device/cpu/cpu_device.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/interp/interp.h"
 #include "engine/llvm/llvm_engine.h"
 

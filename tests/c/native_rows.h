@@ -9,7 +9,7 @@
 #include "interp_reference.h"
 #include "native_targets.h"
 
-#include "device/cpu/cpu_code.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/engine.h"
 
 enum { ARRAYS = 256, ENTRIES = 2048, PADDING = 64 };

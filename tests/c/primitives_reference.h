@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/cpu/reduce.h"
-#include "device/cpu/reduce_lanes.h"
-#include "device/cpu/scan.h"
+#include "device/cpu/loops/reduce_lanes.h"
+#include "device/cpu/primitives/reduce.h"
+#include "device/cpu/primitives/scan.h"
 #include "half_reference.h"
 #include "ir/reduce_rule.h"
 

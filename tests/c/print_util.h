@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "device/buffer.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/cpu_prints.h"
+#include "device/cpu/launch/cpu_prints.h"
 #include "kernel/print_log.h"
 
 typedef struct TestPrints {

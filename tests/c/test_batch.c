@@ -8,9 +8,10 @@
 
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
-#include "device/cpu/cpu_launch.h"
+#include "device/cpu/launch/cpu_launch.h"
 #include "eval_util.h"
 #include "watch_joined.h"
 
@@ -185,6 +186,56 @@ static void test_holding(void **unused)
     DROP(x, y, by);
 }
 
+typedef struct Holder {
+    pthread_barrier_t met;
+    uint32_t x, y, by;
+    bool stays;
+} Holder;
+
+static void *hold(void *holder)
+{
+    Holder *h = holder;
+    jit_launch_hold(true);
+    h->y = shifted(h->x, h->by);
+    OK(jit_var_eval(h->y));
+    for (uint32_t k = 0; h->stays && k < 2; ++k)
+        (void) pthread_barrier_wait(&h->met);
+    return NULL; /* without letting go */
+}
+
+/* What another thread holds back begins when what depends on it is to run, also if that
+ * thread has ended. */
+static void test_held_elsewhere(void **unused)
+{
+    (void) unused;
+    OK(jit_llvm_set_thread_count(2));
+    Holder h = { .by = opaque(0) };
+    assert_int_equal(pthread_barrier_init(&h.met, NULL, 2), 0);
+    alarm(60); /* a failure of this test is that it never ends */
+    for (uint32_t k = 0; k < 4; ++k) {
+        pthread_t thread;
+        h.x = new_array(k, 20000);
+        h.stays = k % 2;
+        assert_int_equal(pthread_create(&thread, NULL, hold, &h), 0);
+        if (h.stays)
+            (void) pthread_barrier_wait(&h.met);
+        else
+            pthread_join(thread, NULL);
+        uint32_t z = shifted(h.y, h.by);
+        float value, square = entry(k, 19999) * entry(k, 19999);
+        OK(jit_var_eval(z) && jit_var_read(z, 19999, &value));
+        assert_true(value == square * square);
+        if (h.stays) {
+            (void) pthread_barrier_wait(&h.met);
+            pthread_join(thread, NULL);
+        }
+        DROP(h.x, h.y, z);
+    }
+    alarm(0);
+    pthread_barrier_destroy(&h.met);
+    DROP(h.by);
+}
+
 /* Wherever memory runs out, the launches are performed, in a batch or one by one, or
  * evaluating says so and can be done again. */
 static void test_memory(void **unused)
@@ -264,6 +315,7 @@ static int tests(void)
 {
     const struct CMUnitTest list[] = { TEST(test_sizes),   TEST(test_fed),
                                        TEST(test_apart),   TEST(test_holding),
+                                       TEST(test_held_elsewhere),
                                        TEST(test_memory),  TEST(test_interrupted) };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

@@ -2,9 +2,9 @@
  * test_engine_calls.c -- calls, local arrays, checks and prints on all engines, against
  * C loops over lanes
  */
-#include "engine_regions.h"
-#include "device/cpu/cpu_code.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/launch/cpu_code.h"
+#include "engine_regions.h"
 
 /* ---- calls */
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "device/cpu/cpu_launch.h"
+#include "device/cpu/launch/cpu_launch.h"
 
 static const char *program_name;
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <sys/mman.h>
 
-#include "device/cpu/reduce_lanes.h"
+#include "device/cpu/loops/reduce_lanes.h"
 #include "half_reference.h"
 
 static const char *const isas[] = { "baseline", "avx2", "avx512" };

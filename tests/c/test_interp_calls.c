@@ -4,8 +4,8 @@
  * As test_interp_regions.c: Programs by hand against plain C on one lane at a time,
  * with each instruction set.
  */
+#include "device/cpu/launch/cpu_code.h"
 #include "interp_regions.h"
-#include "device/cpu/cpu_code.h"
 
 /* ---- calls */
 

@@ -4,8 +4,8 @@
  * Arrays are allocated with their exact size, so that the address sanitizer sees any
  * access beyond the last lane. Lanes that are masked off point far outside.
  */
+#include "device/cpu/launch/cpu_code.h"
 #include "interp_reference.h"
-#include "device/cpu/cpu_code.h"
 
 /* ---- blocks and lanes */
 

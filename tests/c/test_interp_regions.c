@@ -6,8 +6,8 @@
  * and for numbers of lanes around the edges of groups and blocks. Arrays have their
  * exact size, so that the address sanitizer sees any access beyond the last lane.
  */
+#include "device/cpu/launch/cpu_code.h"
 #include "interp_regions.h"
-#include "device/cpu/cpu_code.h"
 
 /* ---- loops */
 

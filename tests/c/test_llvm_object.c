@@ -4,7 +4,7 @@
  */
 #include "llvm_programs.h"
 
-#include "device/cpu/cpu_code.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/llvm/llvm_object.h"
 
 static Program *object_program(void)

@@ -7,8 +7,8 @@
  * runs for each of its targets, with packets one by one and side by side; engines
  * without the operation run what the legaliser makes of it.
  */
+#include "device/cpu/launch/cpu_code.h"
 #include "interp_reference.h"
-#include "device/cpu/cpu_code.h"
 #include "native_targets.h"
 
 #include "lower/legalise.h"

@@ -4,8 +4,8 @@
  * Programs written by hand whose results are computed here in plain C
  * (native_programs.h).
  */
+#include "device/cpu/launch/cpu_code.h"
 #include "native_programs.h"
-#include "device/cpu/cpu_code.h"
 
 #include <math.h>
 

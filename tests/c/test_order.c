@@ -140,6 +140,27 @@ static void test_limit(void **unused)
     DROP(x);
 }
 
+/* Nor do arrays that the program has dropped take more, at any depth. */
+static void test_peak(void **unused)
+{
+    (void) unused;
+    enum { ARRAY = N * sizeof(uint32_t), ON_THEIR_WAY = 8 };
+    Device *device = device_find(FAR, 0);
+    uint64_t before = device->most_bytes;
+    device->most_bytes = ON_THEIR_WAY * ARRAY;
+    uint32_t x = evaluated_counter(), y = jit_var_inc_ref(x);
+    buffer_clear_stats();
+    for (uint32_t k = 0; k < 8 * MANY; ++k) {
+        advance(&y, compute(y));
+        OK(jit_var_eval(y));
+    }
+    assert_int_equal(entry(y, 5), expected(5, 8 * MANY));
+    /* Beside what they write: x, and what the first of them reads. */
+    assert_true(buffer_stats(device).watermark <= (ON_THEIR_WAY + 2) * ARRAY);
+    device->most_bytes = before;
+    DROP(x, y);
+}
+
 /* ----------------------------------------------------------- host functions */
 
 static uint32_t seen[MANY], seen_count;
@@ -176,14 +197,18 @@ static void test_host_functions(void **unused)
     DROP(x);
 }
 
+/* Where the host keeps the order, the device's only thread calls it, so what it waits
+ * for has to be over. */
 static void test_waiting_host_function(void **unused)
 {
     (void) unused;
     Turn turn = { evaluated_counter(), 0 };
     pthread_t thread;
-    far_hold(FIRST, true);
+    far_hold(FIRST, depth() != 0);
     assert_int_equal(pthread_create(&thread, NULL, take_turn, &turn), 0);
     pthread_join(thread, NULL);
+    while (!depth() && far_queued(FIRST))
+        usleep(100);
     seen_count = 0;
     OK(jit_enqueue_host_func(FAR, note_launches, &turn.out));
     usleep(5000);
@@ -253,8 +278,8 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         TEST_ORDER(test_started_ahead),    TEST_ORDER(test_between_streams),
-        TEST_ORDER(test_limit),            TEST_ORDER(test_host_functions),
-        TEST_ORDER(test_waiting_host_function),
+        TEST_ORDER(test_limit),            TEST_ORDER(test_peak),
+        TEST_ORDER(test_host_functions),   TEST_ORDER(test_waiting_host_function),
         TEST_ORDER(test_failing_copies),   TEST_ORDER(test_interrupted)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/loops/reduce_lanes.h"
 #include "device/cpu/pool.h"
-#include "device/cpu/reduce_lanes.h"
 #include "device/stream.h"
 
 enum { LANES = 200000, ENTRIES = 120000 };

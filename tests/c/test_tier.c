@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/cpu/cpu_describe.h"
-#include "device/cpu/cpu_launch.h"
+#include "device/cpu/launch/cpu_describe.h"
+#include "device/cpu/launch/cpu_launch.h"
 #include "fake_engine.h"
 
 /* ------------------------------------------------------------------ launches */

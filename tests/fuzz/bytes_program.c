@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "bytes_target.h"
-#include "device/cpu/cpu_code.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "fence.h"
 #include "ir/program_identity.h"
 #include "lower/legalise.h"

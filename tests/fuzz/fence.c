@@ -24,7 +24,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/vec.h"
-#include "device/cpu/cpu_code.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/interp/interp.h"
 
 enum {

@@ -17,10 +17,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "lower/legalise.h"
 
 /* ---------------------------------------------------------------------- memory */

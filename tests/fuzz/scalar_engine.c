@@ -17,9 +17,9 @@
 
 #include <string.h>
 
-#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/interp/interp.h"
 
 typedef uint64_t Word;

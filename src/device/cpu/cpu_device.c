@@ -11,16 +11,17 @@
 
 #include "base/alloc.h"
 #include "base/machine.h"
-#include "device/cpu/cpu_describe.h"
-#include "device/cpu/cpu_fold.h"
-#include "device/cpu/cpu_batch.h"
-#include "device/cpu/cpu_chain.h"
 #include "device/cpu/cpu_job.h"
-#include "device/cpu/cpu_launch.h"
 #include "device/cpu/cpu_pages.h"
+#include "device/cpu/launch/cpu_batch.h"
+#include "device/cpu/launch/cpu_chain.h"
+#include "device/cpu/launch/cpu_describe.h"
+#include "device/cpu/launch/cpu_fold.h"
+#include "device/cpu/launch/cpu_group.h"
+#include "device/cpu/launch/cpu_launch.h"
 #include "device/cpu/pool.h"
-#include "device/cpu/reduce.h"
-#include "device/cpu/transfer.h"
+#include "device/cpu/primitives/reduce.h"
+#include "device/cpu/primitives/transfer.h"
 #include "device/stream.h"
 
 enum { PADDING = 64 };
@@ -99,7 +100,7 @@ static Device cpu = { .backend = JitBackendLLVM,
                       .prepare = cpu_job_prepare,
                       .discard = cpu_job_discard,
                       .run = cpu_job_run,
-                      .start = cpu_job_start,
+                      .start = cpu_group_start,
                       .chains = cpu_chain_pays,
                       .batches = cpu_batch_pays,
                       .help = cpu_job_help,

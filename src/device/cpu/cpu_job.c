@@ -21,8 +21,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "device/cpu/cpu_batch.h"
-#include "device/cpu/cpu_chain.h"
 #include "device/cpu/pool.h"
 #include "device/device.h"
 #include "device/stream.h"
@@ -87,8 +85,6 @@ void cpu_job_discard(Device *device, Command *command)
 {
     (void) device;
     CpuJob *job = job_of(command);
-    cpu_chain_end(job);
-    cpu_batch_free(job->batch);
     if (job->release && job->state)
         job->release(job);
     if (job->state != cpu_job_room(job))
@@ -209,20 +205,14 @@ static void take_blocks(CpuJob *job, uint32_t worker)
 
 static void complete(CpuJob *job)
 {
-    CommandResult results[CPU_CHAIN];
-    ErrorRecord wrong;
-    struct CpuBatch *batch = job->batch;
-    if (batch) {
-        job->batch = NULL; /* the job goes with its command */
-        stream_complete(job->command, cpu_batch_results(batch));
-        cpu_batch_free(batch);
-        return;
+    CpuGroup *group = job->group; /* the job goes with its command */
+    if (group) {
+        stream_complete(job->command, group->results(group));
+        group->release(group);
+    } else {
+        CommandResult result = find_result(job);
+        stream_complete(job->command, &result);
     }
-    if (job->chain)
-        cpu_chain_results(job, results, &wrong);
-    else
-        results[0] = find_result(job);
-    stream_complete(job->command, results);
 }
 
 /* Take part in an offered job. Called and left with the lock held. */
@@ -248,27 +238,16 @@ static void enter(CpuJob *job)
         offer(job);
 }
 
-/* Have it run commands behind it, too. */
-static void gather(CpuJob *job)
+bool cpu_job_has_begun(const CpuJob *job)
 {
-    const Command *c = job->command;
-    bool repeated = c->next && command_repeats(c, c->next);
-    uint32_t ready = stream_count_ready(c, repeated ? CPU_BATCH : CPU_CHAIN);
-    if (!ready)
-        return;
-    cpu_batch_begin(job, ready);
-    if (!job->batch)
-        cpu_chain_begin(job, ready);
+    return atomic_load_explicit(&job->next_block, memory_order_relaxed) != 0;
 }
 
 void cpu_job_start(Device *device, Command *command)
 {
     (void) device;
-    CpuJob *job = job_of(command);
-    if (!atomic_load_explicit(&job->next_block, memory_order_relaxed))
-        gather(job);
     pthread_mutex_lock(&lock);
-    offer(job);
+    offer(job_of(command));
     pthread_mutex_unlock(&lock);
 }
 

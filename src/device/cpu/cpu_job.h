@@ -18,6 +18,17 @@
 
 #include "device/device.h"
 
+/** What else a job runs than its own command: those that have joined it (cpu_group.h).
+ *  A part of something larger. */
+typedef struct CpuGroup CpuGroup;
+struct CpuGroup {
+    /** All have ended: what became of them, in memory of the group. An error is that of
+     *  all. */
+    const CommandResult *(*results)(CpuGroup *group);
+    /** Nobody needs these any more. */
+    void (*release)(CpuGroup *group);
+};
+
 typedef struct CpuJob CpuJob;
 struct CpuJob {
     Command *command;
@@ -44,8 +55,7 @@ struct CpuJob {
                          and shared when that proves to be worth while */
     _Atomic(ErrorRecord *) error; /* NULL: nothing went wrong */
 
-    struct CpuChain *chain; /* use of cpu_chain.c; NULL: it is in none */
-    struct CpuBatch *batch; /* use of cpu_batch.c; NULL: it begins none */
+    CpuGroup *group; /* NULL: it runs its own command only */
 
     /* use of cpu_job.c */
     struct CpuJob *offered_next;
@@ -70,6 +80,9 @@ void cpu_job_discard(Device *device, Command *command);
 bool cpu_job_run(Device *device, Command *command, CommandResult *result);
 void cpu_job_start(Device *device, Command *command);
 bool cpu_job_help(Device *device, const struct Stream *stream);
+
+/** Have some of its blocks been computed? */
+bool cpu_job_has_begun(const CpuJob *job);
 
 /** For pool.c: execute blocks of one offered job; false if nothing is offered. */
 bool cpu_job_work(void);

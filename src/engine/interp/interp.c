@@ -23,7 +23,7 @@
 #include "base/interrupt.h"
 #include "base/isa.h"
 #include "base/log.h"
-#include "device/cpu/cpu_code.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/interp/interp_build.h"
 #include "lanes/lanes.h"
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/stack.h"
-#include "device/cpu/cpu_code.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/llvm/llvm_compile.h"
 #include "engine/llvm/llvm_ir.h"
 #include "engine/llvm/llvm_load.h"

@@ -11,8 +11,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "device/cpu/cpu_code.h"
 #include "base/hash.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/interp/interp.h"
 #include "engine/native/native_choose.h"
 #include "engine/native/plan/native.h"

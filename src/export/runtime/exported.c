@@ -17,10 +17,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/isa.h"
-#include "device/cpu/cpu_describe.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/launch/cpu_describe.h"
 #include "device/cpu/pool.h"
-#include "device/cpu/transfer.h"
+#include "device/cpu/primitives/transfer.h"
 #include "device/stream.h"
 #include "ir/program.h"
 

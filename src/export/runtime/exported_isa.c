@@ -1,11 +1,11 @@
 /*
  * exported_isa.c -- the one instruction set that a function was exported for
  *
- * Compiled with -DEXPORTED_ISA=avx2 or avx512. In the place of device/cpu/isa_choice.c:
- * the loops of other sets are not there.
+ * Compiled with -DEXPORTED_ISA=avx2 or avx512. In the place of
+ * device/cpu/loops/isa_choice.c: the loops of other sets are not there.
  */
 #include "base/isa.h"
-#include "device/cpu/reduce_lanes.h"
+#include "device/cpu/loops/reduce_lanes.h"
 #include "export/runtime/exported.h"
 
 #define JOIN_(a, b) a##b

@@ -2,7 +2,7 @@
  * exported_ordered.c -- the loops of scatter-reductions that have an order for the
  * instruction set that a function was exported for; see exported_isa.c
  */
-#include "device/cpu/ordered_lanes.h"
+#include "device/cpu/loops/ordered_lanes.h"
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)

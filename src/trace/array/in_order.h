@@ -3,7 +3,7 @@
  *
  * Several lanes that add to one entry of an array of floats do so in an order that
  * depends on sizes alone. A kernel has no such order, so index, value and mask come
- * into memory, and a command adds them (device/cpu/ordered.c):
+ * into memory, and a command adds them (device/cpu/primitives/ordered.c):
  *
  *     in_order_begin()    operands in memory
  *     in_order_add()      the command; the target is in memory, nothing queued for it

@@ -11,7 +11,7 @@
 #ifndef ENGINE_NATIVE_RUN_NATIVE_LAUNCH_H
 #define ENGINE_NATIVE_RUN_NATIVE_LAUNCH_H
 
-#include "device/cpu/cpu_code.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/native/run/native_frame.h"
 
 typedef struct NativeArray {

@@ -20,7 +20,7 @@
  * Packets side by side are no more lanes than there are partial results, and begin at a
  * multiple of their number, so that none of them goes round.
  */
-#include "device/cpu/cpu_code.h"
+#include "device/cpu/launch/cpu_code.h"
 #include "engine/native/x86/forms.h"
 #include "engine/native/plan/native.h"
 #include "ir/reduce_rule.h"
