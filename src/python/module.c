@@ -108,34 +108,15 @@ static bool make_array_base(State *state)
                                  (PyObject *) state->array_base) == 0;
 }
 
-typedef struct Name {
-    size_t offset; /* of the member of State */
-    const char *text;
-} Name;
-
 static bool intern_names(State *state)
 {
-    static const Name names[] = {
-        {offsetof(State, str_struct), "DRJIT_STRUCT"},
-        {offsetof(State, str_dataclass), "__dataclass_fields__"},
-        {offsetof(State, str_fields), "_fields"},
-        {offsetof(State, str_traverse), "_traverse_1_cb_ro"},
-        {offsetof(State, str_array_interface), "__array_interface__"},
-        {offsetof(State, str_dlpack), "__dlpack__"},
-        {offsetof(State, str_function), "__drjit_function__"},
-        {offsetof(State, str_array), "__drjit_array__"},
-        {offsetof(State, str_active), "active"},
-        {offsetof(State, str_sizes), "drjit.sizes"},
-        {offsetof(State, str_builtins), "__builtins__"},
-    };
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        PyObject *text = PyUnicode_InternFromString(names[i].text);
-        if (!text)
-            return false;
-        *(PyObject **) ((char *) state + names[i].offset) = text;
-    }
+    bool ok = true;
+#define NAME(name, text) \
+    ok = ok && (state->str_##name = PyUnicode_InternFromString(text));
+    STATE_NAMES(NAME)
+#undef NAME
     state->call_labels = Py_BuildValue("(ss)", "args", "kwargs");
-    return state->call_labels;
+    return ok && state->call_labels;
 }
 
 void state_unref(State *state)
@@ -252,22 +233,20 @@ static int module_exec(PyObject *module)
     return add_functions(module) ? 0 : -1;
 }
 
+/* In the order in which they are cleared. */
+#define OBJECTS(OBJECT)                                                              \
+    OBJECT(iterator) OBJECT(local) OBJECT(operand) OBJECT(operation)                 \
+    OBJECT(input_spec) OBJECT(snapshot) OBJECT(reads) OBJECT(frozen)                 \
+    OBJECT(size_class) OBJECT(size) OBJECT(array_base)
+
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     State *state = state_of_module(module);
     if (!state) /* module_exec() failed */
         return 0;
-    Py_VISIT(state->array_base);
-    Py_VISIT(state->iterator);
-    Py_VISIT(state->local);
-    Py_VISIT(state->operand);
-    Py_VISIT(state->operation);
-    Py_VISIT(state->input_spec);
-    Py_VISIT(state->snapshot);
-    Py_VISIT(state->reads);
-    Py_VISIT(state->frozen);
-    Py_VISIT(state->size);
-    Py_VISIT(state->size_class);
+#define VISIT(name) Py_VISIT(state->name);
+    OBJECTS(VISIT)
+#undef VISIT
     Py_VISIT(state->log_callback);
     int stop = enum_traverse(state, visit, arg);
     return stop ? stop : type_traverse(state, visit, arg);
@@ -278,32 +257,16 @@ static int module_clear(PyObject *module)
     State *state = state_of_module(module);
     if (!state)
         return 0;
-    Py_CLEAR(state->str_struct);
-    Py_CLEAR(state->str_dataclass);
-    Py_CLEAR(state->str_fields);
-    Py_CLEAR(state->str_traverse);
-    Py_CLEAR(state->str_array_interface);
-    Py_CLEAR(state->str_dlpack);
-    Py_CLEAR(state->str_function);
-    Py_CLEAR(state->str_array);
-    Py_CLEAR(state->str_active);
-    Py_CLEAR(state->str_builtins);
-    Py_CLEAR(state->str_sizes);
+#define CLEAR(name) Py_CLEAR(state->name);
+#define CLEAR_NAME(name, text) CLEAR(str_##name)
+    STATE_NAMES(CLEAR_NAME)
+#undef CLEAR_NAME
     Py_CLEAR(state->call_labels);
     plan_clear(state);
     enum_clear(state);
     log_end(state);
-    Py_CLEAR(state->iterator);
-    Py_CLEAR(state->local);
-    Py_CLEAR(state->operand);
-    Py_CLEAR(state->operation);
-    Py_CLEAR(state->input_spec);
-    Py_CLEAR(state->snapshot);
-    Py_CLEAR(state->reads);
-    Py_CLEAR(state->frozen);
-    Py_CLEAR(state->size_class);
-    Py_CLEAR(state->size);
-    Py_CLEAR(state->array_base);
+    OBJECTS(CLEAR)
+#undef CLEAR
     type_clear(state);
     return 0;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -288,6 +289,45 @@ def test_select_of_arrays(m: ModuleType) -> None:
     assert flat(dr.select(mask, m.Array3i(1, 2, 3), 0)) == [1, 0, 3]
     assert flat(dr.select(mask, mask, True)) == [True, True, True]
     assert flat(dr.select(False, m.Array2f(1), m.Array2f(2))) == [2, 2]
+
+
+def test_operands_of_the_short_way() -> None:
+    """Arrays, entries of theirs and numbers in all places, compared with NumPy."""
+    names = {
+        "v": llvm.Array3f([1, 5], [2, 6], [3, 7]),
+        "x": llvm.Float(4, 3.5),
+        "two": 2,
+        "half": 0.5,
+    }
+    masks = {
+        "each": llvm.Array3b([True, False], [False, True], [True, True]),
+        "all": llvm.Bool(False, True),
+        "one": llvm.Bool(True),
+    }
+    plain = {name: np.array(v) for name, v in (names | masks).items()}
+    combinations = [(a, b) for a in names for b in names if "v" in (a, b)]
+    for a, b in combinations:
+        for mask in masks:
+            got = dr.select(masks[mask], names[a], names[b])
+            assert type(got) is llvm.Array3f
+            expected = np.where(plain[mask], plain[a], plain[b])
+            assert np.array_equal(np.array(got), expected), (mask, a, b)
+        for c in names:
+            for order in ((a, b, c), (a, c, b), (c, a, b)):
+                got = dr.fma(*(names[k] for k in order))
+                x, y, z = (plain[k].astype(np.float64) for k in order)
+                assert np.array_equal(np.array(got), x * y + z), order  # exact
+        assert np.array_equal(
+            np.array(dr.minimum(names[a], names[b])), np.minimum(plain[a], plain[b])
+        )
+        for op in (operator.add, operator.sub, operator.lt, operator.truediv):
+            got, expected = op(names[a], names[b]), op(plain[a], plain[b])
+            assert np.allclose(np.array(got), expected, rtol=1e-6), (op, a, b)
+    empty = llvm.Float()
+    assert dr.width(dr.select(llvm.Bool(True), empty, 1)) == 0
+    assert dr.width(dr.maximum(empty, 1)) == dr.width(1 - empty) == 0
+    with pytest.raises(RuntimeError, match=r"component \[0\] failed"):
+        dr.select(llvm.Bool(True, False), llvm.Array3f(1), llvm.Float(1, 2, 3))
 
 
 def test_select_of_special_types() -> None:

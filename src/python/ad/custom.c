@@ -54,16 +54,10 @@ bool custom_bind(State *state)
         SLOT(Py_tp_dealloc, operation_dealloc),
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Operation",
-                         .basicsize = sizeof(Operation),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         .slots = slots };
     state->operation =
-        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    return state->operation &&
-           PyModule_AddObjectRef(state->module, "_Operation",
-                                 (PyObject *) state->operation) == 0;
+        type_add(state->module, "drjit._core._Operation", sizeof(Operation),
+                 Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
+    return state->operation;
 }
 
 /* ---------------------------------------------------------------- callbacks */
@@ -309,10 +303,10 @@ static PyObject *custom(PyObject *module, PyObject *args)
 static PyObject *split(PyObject *module, PyObject *object)
 {
     State *state = state_of_module(module);
-    if (!array_check(state, object) || !((Array *) object)->info->jit)
+    const Array *a = array_traced(state, object);
+    if (!a)
         return error_raise(PyExc_TypeError, "custom", &object, 1,
                            "expected a just-in-time compiled array");
-    Array *a = (Array *) object;
     PyObject *list = PyList_New((Py_ssize_t) array_count(a));
     for (size_t i = 0; list && i < array_count(a); i++) {
         PyObject *own = (PyObject *) array_new_leaf(&state->types[a->info->leaf],

@@ -99,22 +99,18 @@ static bool fits(const char *operation, const char *path, const Array *a,
 {
     const char *of = *path ? " of " : "";
     const size_t n = array_count(a);
-    if (array_count(source) != n && array_count(source) != 1) {
-        error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "the gradient%s%s has %zu components, expected %zu", of, path,
-                    array_count(source), n);
-        return false;
-    }
+    if (array_count(source) != n && array_count(source) != 1)
+        return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                           "the gradient%s%s has %zu components, expected %zu", of,
+                           path, array_count(source), n);
     for (size_t i = 0; i < n && a->info->jit; i++) {
         const VarIndex target = array_leaves(a)[i], value = component(source, i);
         const size_t size = var_node(target) && value ? var_peek_size(target) : 1;
         const size_t given = size != 1 ? var_peek_size(value) : 1;
-        if (given != 1 && given != size) {
-            error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                        "the gradient%s%s has %zu entries, expected %zu or 1", of, path,
-                        given, size);
-            return false;
-        }
+        if (given != 1 && given != size)
+            return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                               "the gradient%s%s has %zu entries, expected %zu or 1",
+                               of, path, given, size);
     }
     return true;
 }
@@ -188,6 +184,7 @@ typedef struct Walk {
     State *state;
     const char *operation;
     bool flag;
+    bool (*ask)(uint64_t leaf);
 } Walk;
 
 /* The array, if it is one whose leaves can be tracked. */
@@ -239,7 +236,7 @@ static bool enable_leaf(void *context, PyObject *object)
 static PyObject *set_enabled(PyObject *module, const char *operation,
                              PyObject *const *args, Py_ssize_t n, bool enabled)
 {
-    Walk w = { state_of_module(module), operation, enabled };
+    Walk w = { state_of_module(module), operation, enabled, NULL };
     if (!visit_all(&w, args, n, enable_leaf))
         return NULL;
     Py_RETURN_NONE;
@@ -263,34 +260,25 @@ static PyObject *set_grad_enabled(PyObject *module, PyObject *const *args, Py_ss
     return set_enabled(module, "set_grad_enabled", args, 1, args[1] == Py_True);
 }
 
-static bool find_enabled(void *context, PyObject *object)
+static bool find_any(void *context, PyObject *object)
 {
     Walk *w = context;
     Array *a = tracked_array(w, object);
     for (size_t i = 0; a && !w->flag && i < array_count(a); i++)
-        w->flag = ad_grad_enabled(array_leaves(a)[i]);
+        w->flag = w->ask(array_leaves(a)[i]);
     return true;
 }
 
 static PyObject *grad_enabled(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    Walk w = { state_of_module(module), "grad_enabled", false };
-    return visit_all(&w, args, n, find_enabled) ? PyBool_FromLong(w.flag) : NULL;
-}
-
-static bool find_gradient(void *context, PyObject *object)
-{
-    Walk *w = context;
-    Array *a = tracked_array(w, object);
-    for (size_t i = 0; a && !w->flag && i < array_count(a); i++)
-        w->flag = ad_has_grad(array_leaves(a)[i]);
-    return true;
+    Walk w = { state_of_module(module), "grad_enabled", false, ad_grad_enabled };
+    return visit_all(&w, args, n, find_any) ? PyBool_FromLong(w.flag) : NULL;
 }
 
 static PyObject *has_grad(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    Walk w = { state_of_module(module), "grad", false };
-    return visit_all(&w, args, n, find_gradient) ? PyBool_FromLong(w.flag) : NULL;
+    Walk w = { state_of_module(module), "grad", false, ad_has_grad };
+    return visit_all(&w, args, n, find_any) ? PyBool_FromLong(w.flag) : NULL;
 }
 
 static bool clear_leaf(void *context, PyObject *object)
@@ -303,7 +291,7 @@ static bool clear_leaf(void *context, PyObject *object)
 
 static PyObject *clear_grad(PyObject *module, PyObject *arg)
 {
-    Walk w = { state_of_module(module), "clear_grad", false };
+    Walk w = { state_of_module(module), "clear_grad", false, NULL };
     if (!visit_all(&w, &arg, 1, clear_leaf))
         return NULL;
     Py_RETURN_NONE;
@@ -336,7 +324,7 @@ static PyObject *map_preserving(PyObject *module, const char *operation,
     static const char *const parameters[] = { "arg", "preserve_type" };
     const Signature signature = { operation, parameters, 2, 1, 0 };
     PyObject *v[2];
-    Walk w = { state_of_module(module), operation, true };
+    Walk w = { state_of_module(module), operation, true, NULL };
     if (!arguments_parse(&signature, args, nargs, names, v) ||
         !arguments_bool(operation, "preserve_type", v[1], true, &w.flag))
         return NULL;

@@ -19,10 +19,8 @@ bool leaves_add(Leaves *l, VarIndex var)
     if (l->count == l->capacity) {
         const size_t capacity = 2 * l->capacity + 8;
         VarIndex *leaves = PyMem_Realloc(l->leaves, capacity * sizeof(*leaves));
-        if (!leaves) {
-            PyErr_NoMemory();
-            return false;
-        }
+        if (!leaves)
+            return PyErr_NoMemory();
         l->leaves = leaves;
         l->capacity = capacity;
     }

@@ -36,12 +36,10 @@ static PyObject *enqueue_as(PyObject *module, const char *operation,
         return error_raise(PyExc_TypeError, operation, args, n,
                            "expected a drjit.ADMode and PyTrees");
     bool ok = enum_read(l.state, operation, "ADMode", args[0], 3, &mode);
-    if (ok && mode == ADModePrimal) {
-        error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "'mode' is ADMode.Primal, expected ADMode.Forward or "
-                    "ADMode.Backward");
-        return NULL;
-    }
+    if (ok && mode == ADModePrimal)
+        return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                           "'mode' is ADMode.Primal, expected ADMode.Forward or "
+                           "ADMode.Backward");
     for (Py_ssize_t i = 1; ok && i < n; i++)
         ok = leaves_collect(&l, operation, args[i]);
     ok = ok && warn_of_cut(operation, &l, (ADMode) mode);
@@ -268,10 +266,8 @@ static PyObject *reached(PyObject *module, PyObject *args)
             list = PyList_New(0);
     }
     for (size_t i = 0; list && i < of_inputs.count; i++) {
-        PyObject *number = found[i] ? PyLong_FromSize_t(i) : NULL;
-        if (found[i] && (!number || PyList_Append(list, number) < 0))
+        if (found[i] && !list_add(list, PyLong_FromSize_t(i)))
             Py_CLEAR(list);
-        Py_XDECREF(number);
     }
     PyMem_Free(found);
     leaves_drop(&of_results);
@@ -306,9 +302,8 @@ static PyObject *set_tape_limit(PyObject *module, PyObject *value)
     const size_t bytes = PyLong_Check(value) ? PyLong_AsSize_t(value) : SIZE_MAX;
     if (!PyLong_Check(value) || PyErr_Occurred()) {
         PyErr_Clear();
-        error_raise(PyExc_TypeError, "ad.set_tape_limit", NULL, 0,
-                    "'limit' is %R, expected a number of bytes", value);
-        return NULL;
+        return error_raise(PyExc_TypeError, "ad.set_tape_limit", NULL, 0,
+                           "'limit' is %R, expected a number of bytes", value);
     }
     ad_set_tape_limit(bytes);
     Py_RETURN_NONE;

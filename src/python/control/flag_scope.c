@@ -8,6 +8,7 @@
 #include "drjit-core/jit.h"
 #include "python/control/source.h"
 #include "python/object/error.h"
+#include "python/object/type.h"
 
 static const char name[] = "scoped_set_flag";
 
@@ -115,12 +116,8 @@ bool flag_scope_bind(PyObject *module)
         { Py_tp_doc, (void *) "_FlagScope(flag, value=True)\n--\n\n" },
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._FlagScope",
-                         .basicsize = sizeof(FlagScope),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                         .slots = slots };
-    PyObject *cls = PyType_FromModuleAndSpec(module, &spec, NULL);
-    bool ok = cls && PyModule_AddObjectRef(module, "_FlagScope", cls) == 0;
-    Py_XDECREF(cls);
-    return ok;
+    PyTypeObject *cls = type_add(module, "drjit._core._FlagScope", sizeof(FlagScope),
+                                 Py_TPFLAGS_BASETYPE, slots);
+    Py_XDECREF((PyObject *) cls);
+    return cls;
 }

@@ -20,14 +20,9 @@ typedef struct Collect {
 static bool collect_leaf(void *context, PyObject *leaf)
 {
     const Collect *c = context;
-    if (!array_check(c->state, leaf) || !((Array *) leaf)->info->jit)
-        return true;
-    Array *a = (Array *) leaf;
-    for (size_t i = 0; i < array_count(a); i++) {
-        PyObject *index = PyLong_FromUnsignedLongLong(array_leaves(a)[i]);
-        int status = index ? PyList_Append(c->list, index) : -1;
-        Py_XDECREF(index);
-        if (status < 0)
+    Array *a = array_traced(c->state, leaf);
+    for (size_t i = 0; a && i < array_count(a); i++) {
+        if (!list_add(c->list, PyLong_FromUnsignedLongLong(array_leaves(a)[i])))
             return false;
     }
     return true;
@@ -83,10 +78,8 @@ static VarIndex given_leaf(const Callback *c, const Array *a, VarIndex old,
 static bool call_back(void *context, PyObject *leaf)
 {
     const Callback *c = context;
-    if (!array_check(c->state, leaf) || !((Array *) leaf)->info->jit)
-        return true;
-    Array *a = (Array *) leaf;
-    for (size_t i = 0; i < array_count(a); i++) {
+    Array *a = array_traced(c->state, leaf);
+    for (size_t i = 0; a && i < array_count(a); i++) {
         const VarIndex old = array_leaves(a)[i];
         if (var_is_empty(old))
             continue;
@@ -126,10 +119,8 @@ typedef struct Search {
 static bool find_symbolic(void *context, PyObject *leaf)
 {
     Search *s = context;
-    if (!array_check(s->state, leaf) || !((Array *) leaf)->info->jit)
-        return true;
-    const Array *a = (Array *) leaf;
-    for (size_t i = 0; i < array_count(a); i++) {
+    const Array *a = array_traced(s->state, leaf);
+    for (size_t i = 0; a && i < array_count(a); i++) {
         VarIndex index = array_leaves(a)[i];
         s->found |= !var_is_empty(index) && var_state(index) == VarStateSymbolic;
     }

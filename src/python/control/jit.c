@@ -138,12 +138,9 @@ static PyObject *kernel_history(PyObject *module, PyObject *const *args, Py_ssiz
     GIL_RELEASE_END
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < count; i++) {
-        if (!(wanted >> entries[i].type & 1))
-            continue;
-        PyObject *d = describe(state, &entries[i]);
-        if (!d || PyList_Append(list, d) < 0)
+        if (wanted >> entries[i].type & 1 &&
+            !list_add(list, describe(state, &entries[i])))
             Py_CLEAR(list);
-        Py_XDECREF(d);
     }
     jit_kernel_history_release(entries, count);
     return list;

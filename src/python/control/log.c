@@ -112,10 +112,8 @@ static void change(Deferred *work)
 bool log_set_callback(State *state, PyObject *callback, LogLevel level)
 {
     Change *c = malloc(sizeof(Change));
-    if (!c) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!c)
+        return PyErr_NoMemory();
     *c = (Change){ { .run = change }, state, Py_XNewRef(callback) };
     state->references++;
     jit_set_log_level_callback(LogLevelDisable, NULL);

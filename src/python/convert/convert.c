@@ -54,17 +54,16 @@ static bool store_double(VarType type, double number, void *entry)
         const float narrow = (float) number;
         memcpy(entry, &narrow, sizeof(narrow));
     } else if (!jit_host_cast(VarTypeFloat64, type, 0, 1, &number, entry)) {
-        error_from_core(NULL, NULL, 0);
-        return false;
+        return error_from_core(NULL, NULL, 0);
     }
     return true;
 }
 
 static bool fail_range(VarType type, PyObject *number)
 {
-    PyErr_Format(PyExc_OverflowError, "%R is out of range for an entry of type %s",
-                 number, type_entry_name(type));
-    return false;
+    return PyErr_Format(PyExc_OverflowError,
+                        "%R is out of range for an entry of type %s", number,
+                        type_entry_name(type));
 }
 
 /* An exact integer into an entry; two's complement in the low bytes. */
@@ -101,10 +100,9 @@ static bool store_integer(VarType type, PyObject *number, void *entry)
 
 static bool fail_entry(VarType type, PyObject *number)
 {
-    PyErr_Format(PyExc_TypeError,
-                 "a value of type %s cannot become an entry of type %s",
-                 Py_TYPE(number)->tp_name, type_entry_name(type));
-    return false;
+    return PyErr_Format(PyExc_TypeError,
+                        "a value of type %s cannot become an entry of type %s",
+                        Py_TYPE(number)->tp_name, type_entry_name(type));
 }
 
 /* A number among others, or ('only') one that the caller asked to have converted. */
@@ -254,10 +252,8 @@ static bool fill_leaf_items(const Conversion *c, Array *target, size_t leaf,
     VarIndex index = 0;
     if (n) {
         char *buffer = PyMem_Malloc(n * info->entry_size);
-        if (!buffer) {
-            PyErr_NoMemory();
-            return false;
-        }
+        if (!buffer)
+            return PyErr_NoMemory();
         bool ok = convert_fill_buffer(c, type, items, n, buffer);
         if (ok) {
             index = n == 1 ? var_literal(info, buffer, 1) : var_copy(info, buffer, n);

@@ -21,6 +21,10 @@ Array *convert_to(const TypeInfo *info, PyObject *value, const char *operation);
  *  deeper shapes, matrix/complex/quaternion embedding. */
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation);
 
+/** The array in its own shape with the entry type and family of 'info', or in the type
+ *  'info' if no type is that. New reference; to itself if it has them. */
+Array *convert_entries(const TypeInfo *info, Array *a, const char *operation);
+
 /** The same array in the family of 'like', if both families have one backend; else the
  *  array itself (new reference). */
 Array *convert_family(const TypeInfo *like, Array *a, const char *operation);

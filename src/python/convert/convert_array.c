@@ -60,8 +60,7 @@ bool convert_array_fail(const Conversion *c, PyObject *type, const char *format,
 bool convert_array_fail_core(const Conversion *c)
 {
     char name[NAME_ROOM];
-    error_from_core(operation_name(c, name), NULL, 0);
-    return false;
+    return error_from_core(operation_name(c, name), NULL, 0);
 }
 
 bool convert_array_fail_size(const Conversion *c, size_t expected, size_t got)
@@ -245,10 +244,8 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
     VarIndex var = 0;
     if (n) {
         void *buffer = PyMem_Malloc(n * to->entry_size);
-        if (!buffer) {
-            PyErr_NoMemory();
-            return false;
-        }
+        if (!buffer)
+            return PyErr_NoMemory();
         if (jit_host_cast((VarType) from->info->entry, (VarType) to->entry, 0, n,
                           array_data(from), buffer))
             var = var_copy(to, buffer, n);
@@ -708,4 +705,27 @@ Array *convert_array(const TypeInfo *info, Array *from, const char *operation)
     Array *result = there ? convert(&c, there) : NULL; /* other threads may run */
     Py_XDECREF((PyObject *) there);
     return result;
+}
+
+Array *convert_entries(const TypeInfo *info, Array *a, const char *operation)
+{
+    if (a->info->entry == info->entry && a->info->family == info->family)
+        return (Array *) Py_NewRef((PyObject *) a);
+    const TypeInfo *types = info->state->types;
+    const uint16_t moved = type_in_family(a->info, (Family) info->family),
+                   id = type_with_entry(&types[moved], (VarType) info->entry);
+    if (id == TYPE_NONE)
+        return convert_array(info, a, operation);
+    const Conversion c = { &types[id], operation, false };
+    Array *cast = array_new_like(c.info, a);
+    for (size_t i = 0; cast && i < array_count(a); i++) {
+        Value leaf;
+        if (value_cast(a->info, c.info, value_peek(a, i), &leaf)) {
+            value_store(cast, i, leaf);
+        } else {
+            convert_array_fail_core(&c);
+            Py_CLEAR(cast);
+        }
+    }
+    return cast;
 }

@@ -40,10 +40,8 @@ static bool reserve(Collection *all, size_t more)
     if (capacity < all->used + more)
         capacity = all->used + more;
     char *buffer = PyMem_Realloc(all->buffer, capacity * size);
-    if (!buffer) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!buffer)
+        return PyErr_NoMemory();
     all->buffer = buffer;
     all->capacity = capacity;
     return true;
@@ -61,8 +59,7 @@ static bool add_part(Collection *all, VarIndex var, size_t size)
             parts ? PyMem_Realloc(all->sizes, capacity * sizeof(size_t)) : NULL;
         if (!sizes) {
             var_unref(var);
-            PyErr_NoMemory();
-            return false;
+            return PyErr_NoMemory();
         }
         all->sizes = sizes;
         all->part_capacity = capacity;

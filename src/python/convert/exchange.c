@@ -84,8 +84,7 @@ static bool export_variable(Array *a, int place, Memory *m, Owner *owner,
     if (!evaluate_lend(a->info, var, place == PLACE_HOST, &owner->variable,
                        &m->data)) {
         PyObject *self = (PyObject *) a;
-        error_from_core(operation, &self, 1);
-        return false;
+        return error_from_core(operation, &self, 1);
     }
     m->place = place;
     if (!var_is_empty(var) && array_var(a) == var && owner->variable != var &&
@@ -97,9 +96,8 @@ static bool export_variable(Array *a, int place, Memory *m, Owner *owner,
         set_shape_of_tensor(a, m);
         if (memory_size(m) != size) {
             owner_release(owner);
-            error_raise(PyExc_RuntimeError, operation, (PyObject **) &a, 1,
-                        "the tensor changed while it was evaluated");
-            return false;
+            return error_raise(PyExc_RuntimeError, operation, (PyObject **) &a, 1,
+                               "the tensor changed while it was evaluated");
         }
     } else {
         m->ndim = 1;
@@ -132,10 +130,8 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operati
     reads_note_whole(a);
     if (!shape_width(a, &lanes, operation))
         return false;
-    if (__builtin_mul_overflow(lanes * info->entry_size, count, &bytes)) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (__builtin_mul_overflow(lanes * info->entry_size, count, &bytes))
+        return PyErr_NoMemory();
     char *target = block_new(bytes);
     if (!target)
         return false;
@@ -150,8 +146,7 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operati
         void *data;
         if (!evaluate_data(info, var, &evaluated, &data)) {
             owner_release(owner);
-            error_from_core(operation, &self, 1);
-            return false;
+            return error_from_core(operation, &self, 1);
         }
         bool fits = size == lanes || size == 1;
         if (fits && lanes)
@@ -160,9 +155,8 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operati
         var_unref(evaluated);
         if (!fits) {
             owner_release(owner);
-            error_raise(PyExc_RuntimeError, operation, &self, 1,
-                        "the array changed while it was evaluated");
-            return false;
+            return error_raise(PyExc_RuntimeError, operation, &self, 1,
+                               "the array changed while it was evaluated");
         }
     }
     int axes = m->complex ? 0 : info->ndim;

@@ -229,10 +229,8 @@ static bool fill_leaves(Array *a, const Borrowed *s, const char *entries, size_t
     char *part = NULL;
     if (s->memory.complex && lanes) {
         part = PyMem_Malloc(lanes * size);
-        if (!part) {
-            PyErr_NoMemory();
-            return false;
-        }
+        if (!part)
+            return PyErr_NoMemory();
     }
     bool ok = true;
     for (size_t i = 0; ok && i < count && lanes; i++) {

@@ -41,14 +41,8 @@ PyTypeObject *operand_class(PyObject *object)
 bool operand_bind(State *state)
 {
     PyType_Slot slots[] = { SLOT(Py_tp_dealloc, operand_dealloc), { 0, NULL } };
-    PyType_Spec spec = {
-        .name = "drjit._core.Operand",
-        .basicsize = sizeof(Operand),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-        .slots = slots,
-    };
-    state->operand =
-        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
+    state->operand = type_make(state->module, "drjit._core.Operand", sizeof(Operand),
+                               Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
     return state->operand;
 }
 

@@ -47,12 +47,20 @@ bool value_op(const TypeInfo *info, JitOp op, const Value *args, Value *result)
     return ok;
 }
 
+Value value_peek(const Array *a, size_t i)
+{
+    Value value = 0;
+    if (a->info->jit)
+        return array_leaves(a)[i];
+    memcpy(&value, (const char *) array_data(a) + i * a->info->var_size,
+           a->info->var_size);
+    return value;
+}
+
 Value value_of(const Array *a, size_t i)
 {
-    const char *leaf = (const char *) array_data(a) + i * a->info->var_size;
-    uint64_t bits = 0;
-    memcpy(&bits, leaf, a->info->var_size);
-    return a->info->jit ? var_copied(bits) : bits;
+    const Value value = value_peek(a, i);
+    return a->info->jit ? var_copied(value) : value;
 }
 
 void value_store(Array *a, size_t i, Value value)

@@ -34,8 +34,9 @@ static inline bool value_op3(const TypeInfo *info, JitOp op, Value a, Value b, V
     return value_op(info, op, args, result);
 }
 
-/** VarIndex i of an array (a new reference in jit families). Never fails. */
+/** VarIndex i of an array (a new reference in jit families; borrowed). Never fails. */
 Value value_of(const Array *a, size_t i);
+Value value_peek(const Array *a, size_t i);
 
 /** Store into leaf i; the value is consumed. */
 void value_store(Array *a, size_t i, Value value);

@@ -315,6 +315,5 @@ PyObject *call_run_evaluated(Call *call)
     if (ok || !result)
         return result;
     Py_DECREF(result);
-    error_from_core(call->operation, NULL, 0);
-    return NULL;
+    return error_from_core(call->operation, NULL, 0);
 }

@@ -216,10 +216,8 @@ static bool write_entry(Local *local, const char *operation, uint32_t index,
                         uint32_t mask, const Array *value)
 {
     VarIndex *ids = PyMem_Calloc(local->count, sizeof(VarIndex));
-    if (!ids) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!ids)
+        return PyErr_NoMemory();
     const bool one = local->info->dynamic && array_count(value) == 1;
     size_t written = 0;
     for (; written < local->count; written++) {
@@ -331,15 +329,9 @@ bool local_bind(State *state)
         SLOT(Py_sq_length, length_of),
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Local",
-                         .basicsize = sizeof(Local),
-                         .flags =
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         .slots = slots };
-    state->local =
-        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    return state->local && PyModule_AddObjectRef(state->module, "_Local",
-                                                 (PyObject *) state->local) == 0;
+    state->local = type_add(state->module, "drjit._core._Local", sizeof(Local),
+                            Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
+    return state->local;
 }
 
 PyMethodDef local_functions[] = {

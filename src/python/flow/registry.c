@@ -182,18 +182,13 @@ bool registry_bind(PyObject *module)
         { Py_tp_getset, registry_getset },
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Registry",
-                         .basicsize = sizeof(Registry),
-                         .flags =
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         .slots = slots };
-    PyObject *cls = PyType_FromModuleAndSpec(module, &spec, NULL);
+    PyTypeObject *cls = type_add(module, "drjit._core._Registry", sizeof(Registry),
+                                 Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
     PyObject *capsule =
         PyCapsule_New((void *) &functions, "drjit._core.c_api", NULL);
-    const bool ok = cls && capsule &&
-                    PyModule_AddObjectRef(module, "_Registry", cls) == 0 &&
-                    PyModule_AddObjectRef(module, "c_api", capsule) == 0;
-    Py_XDECREF(cls);
+    const bool ok =
+        cls && capsule && PyModule_AddObjectRef(module, "c_api", capsule) == 0;
+    Py_XDECREF((PyObject *) cls);
     Py_XDECREF(capsule);
     return ok;
 }

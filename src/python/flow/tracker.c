@@ -26,8 +26,8 @@ typedef struct Parts {
 /* False: the object has no variables. */
 static bool find_parts(const State *state, PyObject *object, Parts *parts)
 {
-    if (array_check(state, object) && ((Array *) object)->info->jit) {
-        const Array *array = (const Array *) object;
+    const Array *array = array_traced(state, object);
+    if (array) {
         *parts = (Parts){ .info = array->info,
                           .count = array_count(array),
                           .leaves = array_leaves(array) };
@@ -164,10 +164,8 @@ bool tracker_open(Tracker *t, PyObject *object)
     if (!tree_flatten(t->state, t->operation, object, tree))
         return false;
     t->leaves = PyMem_Calloc(tree->leaf_count + 1, sizeof(*t->leaves));
-    if (!t->leaves) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!t->leaves)
+        return PyErr_NoMemory();
     size_t leaf = 0;
     for (size_t place = 0; place < tree->node_count; place++) {
         if (tree->nodes[place].kind != NODE_LEAF)

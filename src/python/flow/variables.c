@@ -8,10 +8,8 @@ bool variables_append(Variables *variables, VarIndex id)
     if (variables->count == variables->capacity) {
         size_t capacity = variables->capacity ? 2 * variables->capacity : 8;
         VarIndex *ids = PyMem_Realloc(variables->ids, capacity * sizeof(*ids));
-        if (!ids) {
-            PyErr_NoMemory();
-            return false;
-        }
+        if (!ids)
+            return PyErr_NoMemory();
         variables->ids = ids;
         variables->capacity = capacity;
     }

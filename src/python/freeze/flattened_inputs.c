@@ -15,10 +15,8 @@ static bool make_room(void *items, size_t count, size_t *capacity, size_t size)
         return true;
     const size_t wanted = *capacity ? 2 * *capacity : FIRST_ROOM;
     void *grown = PyMem_Realloc(*(void **) items, wanted * size);
-    if (!grown) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!grown)
+        return PyErr_NoMemory();
     *(void **) items = grown;
     *capacity = wanted;
     return true;

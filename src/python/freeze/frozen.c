@@ -395,13 +395,9 @@ bool frozen_bind(State *state)
         { Py_tp_methods, methods },
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Frozen",
-                         .basicsize = sizeof(Frozen),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         .slots = slots };
     state->frozen =
-        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
+        type_make(state->module, "drjit._core._Frozen", sizeof(Frozen),
+                  Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
     return state->frozen;
 }
 

@@ -51,12 +51,9 @@ static PyObject *frozen_sizes(PyObject *self, void *unused)
     const Frozen *f = (Frozen *) self;
     PyObject *list = PyList_New(0);
     (void) unused;
-    for (size_t i = 0; list && i < f->tree.leaf_count; i++) {
-        PyObject *sizes = sizes_of(&f->leaves[i]);
-        if (!sizes || PyList_Append(list, sizes) < 0)
+    for (size_t i = 0; list && i < f->tree.leaf_count; i++)
+        if (!list_add(list, sizes_of(&f->leaves[i])))
             Py_CLEAR(list);
-        Py_XDECREF(sizes);
-    }
     return list ? Py_BuildValue("nN", (Py_ssize_t) f->size_count, list) : NULL;
 }
 
@@ -65,13 +62,10 @@ static PyObject *frozen_changes(PyObject *self, void *unused)
     const Frozen *f = (Frozen *) self;
     PyObject *list = PyList_New(0);
     (void) unused;
-    for (size_t i = 0; list && i < f->change_count; i++) {
-        PyObject *row = Py_BuildValue("nO", (Py_ssize_t) f->changes[i].leaf,
-                                      f->changes[i].replaced ? Py_True : Py_False);
-        if (!row || PyList_Append(list, row) < 0)
+    for (size_t i = 0; list && i < f->change_count; i++)
+        if (!list_add(list, Py_BuildValue("nO", (Py_ssize_t) f->changes[i].leaf,
+                                          f->changes[i].replaced ? Py_True : Py_False)))
             Py_CLEAR(list);
-        Py_XDECREF(row);
-    }
     return list;
 }
 

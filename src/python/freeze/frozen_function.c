@@ -270,14 +270,9 @@ bool frozen_function_bind(State *state)
         { Py_tp_methods, methods },
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._FrozenFunctionBase",
-                         .basicsize = sizeof(FrozenFunctionBase),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
-                                  Py_TPFLAGS_HAVE_GC,
-                         .slots = slots };
-    PyObject *cls = PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    const bool ok =
-        cls && PyModule_AddObjectRef(state->module, "_FrozenFunctionBase", cls) == 0;
-    Py_XDECREF(cls);
-    return ok;
+    PyTypeObject *cls = type_add(state->module, "drjit._core._FrozenFunctionBase",
+                                 sizeof(FrozenFunctionBase),
+                                 Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots);
+    Py_XDECREF((PyObject *) cls);
+    return cls;
 }

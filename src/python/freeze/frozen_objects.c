@@ -250,9 +250,8 @@ bool frozen_take_objects(Frozen *f, const FlattenedInputs *inputs, PyObject *sam
     if (ok)
         return number_returned(f, count);
     PyErr_Clear();
-    error_raise(PyExc_RuntimeError, "load_frozen", NULL, 0,
-                "the objects of the outputs are not numbers of others");
-    return false;
+    return error_raise(PyExc_RuntimeError, "load_frozen", NULL, 0,
+                       "the objects of the outputs are not numbers of others");
 }
 
 bool frozen_keep_objects(Frozen *f, const Tree *inputs, const Tree *outputs)

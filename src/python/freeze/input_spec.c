@@ -457,10 +457,6 @@ PyTypeObject *input_spec_class(State *state)
         SLOT(Py_tp_richcompare, input_spec_compare),
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Outline",
-                         .basicsize = sizeof(InputSpec),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         .slots = slots };
-    return (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
+    return type_make(state->module, "drjit._core._Outline", sizeof(InputSpec),
+                     Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
 }

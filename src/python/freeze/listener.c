@@ -12,6 +12,7 @@
 
 #include "python/freeze/finder.h"
 #include "python/object/error.h"
+#include "python/object/type.h"
 
 /* Code in a namespace, as one code object may run in several; or a function in C, and
  * what it belongs to. */
@@ -182,9 +183,7 @@ static bool meet_call(Listener *l, PyFrameObject *frame, PyObject *function)
         return true;
     PyObject *row = Py_BuildValue("OsO", owner, called->m_ml->ml_name,
                                   called->m_module ? called->m_module : Py_None);
-    const bool ok = row && PyList_Append(l->calls, row) == 0 && add(l, key, 0);
-    Py_XDECREF(row);
-    return ok;
+    return list_add(l->calls, row) && add(l, key, 0);
 }
 
 /* Does code that counts call a frame, whose own does not? */
@@ -207,9 +206,7 @@ static bool meet_quiet_call(Listener *l, PyFrameObject *frame)
         "OOO", Py_False, ((const PyCodeObject *) known->key.code)->co_name,
         module ? module : Py_None);
     known->quiet = QUIET_CALLED;
-    const bool ok = row && PyList_Append(l->calls, row) == 0;
-    Py_XDECREF(row);
-    return ok && !PyErr_Occurred();
+    return list_add(l->calls, row) && !PyErr_Occurred();
 }
 
 static bool meet_frame(Listener *l, PyFrameObject *frame)
@@ -375,12 +372,8 @@ bool listener_bind(PyObject *module)
         { Py_tp_methods, methods },
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Listener",
-                         .basicsize = sizeof(Listener),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-                         .slots = slots };
-    PyObject *cls = PyType_FromModuleAndSpec(module, &spec, NULL);
-    const bool ok = cls && PyModule_AddObjectRef(module, "_Listener", cls) == 0;
-    Py_XDECREF(cls);
-    return ok;
+    PyTypeObject *cls = type_add(module, "drjit._core._Listener", sizeof(Listener),
+                                 Py_TPFLAGS_HAVE_GC, slots);
+    Py_XDECREF((PyObject *) cls);
+    return cls;
 }

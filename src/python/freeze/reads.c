@@ -571,14 +571,9 @@ bool reads_bind(State *state)
         { Py_tp_methods, methods },
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Reads",
-                         .basicsize = sizeof(Reads),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-                         .slots = slots };
-    state->reads =
-        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    if (!state->reads || PyModule_AddObjectRef(state->module, "_Reads",
-                                               (PyObject *) state->reads) < 0)
+    state->reads = type_add(state->module, "drjit._core._Reads", sizeof(Reads),
+                            Py_TPFLAGS_HAVE_GC, slots);
+    if (!state->reads)
         return false;
     for (int i = 0; i < READ_KINDS; i++) {
         char name[24];

@@ -269,13 +269,10 @@ static PyObject *snapshot_literals(PyObject *self, void *unused)
     (void) unused;
     for (size_t i = 0; list && i < s->inputs.id_count; i++) {
         const JitFreezeInput *in = &s->described[i];
-        PyObject *row = in->literal ? Py_BuildValue("nKI", (Py_ssize_t) i + 1,
-                                                    (unsigned long long) in->bits,
-                                                    (unsigned) in->size)
-                                    : NULL;
-        if (in->literal && (!row || PyList_Append(list, row) < 0))
+        if (in->literal && !list_add(list, Py_BuildValue("nKI", (Py_ssize_t) i + 1,
+                                                         (unsigned long long) in->bits,
+                                                         (unsigned) in->size)))
             Py_CLEAR(list);
-        Py_XDECREF(row);
     }
     return list;
 }
@@ -403,12 +400,10 @@ static PyObject *snapshot_parts(PyObject *module, PyObject *tree)
     bool ok = list && tree_flatten(state, name, tree, &flat);
     for (size_t i = 0; ok && i < flat.leaf_count; i++) {
         const Array *a = gradient_array(state, flat.leaves[i]);
-        for (size_t k = 0; ok && a && k < array_count(a); k++) {
-            PyObject *part = (PyObject *) array_new_leaf(
-                &state->types[a->info->leaf], var_ref(array_leaves(a)[k]));
-            ok = part && PyList_Append(list, part) == 0;
-            Py_XDECREF(part);
-        }
+        for (size_t k = 0; ok && a && k < array_count(a); k++)
+            ok = list_add(list,
+                          (PyObject *) array_new_leaf(&state->types[a->info->leaf],
+                                                      var_ref(array_leaves(a)[k])));
     }
     tree_free(&flat);
     if (!ok)
@@ -500,10 +495,8 @@ static PyObject *snapshot_copies(PyObject *module, PyObject *const *args, Py_ssi
         Array *array = array_of(object);
         Array *root = copy_once(made, array->root ? array->root : array,
                                 args[1] == Py_True);
-        Array *copy = root ? part_of(root, array) : NULL;
-        ok = copy && PyList_Append(list, (PyObject *) copy) == 0;
+        ok = root && list_add(list, (PyObject *) part_of(root, array));
         Py_XDECREF((PyObject *) root);
-        Py_XDECREF((PyObject *) copy);
     }
     Py_XDECREF(made);
     if (!ok)
@@ -608,17 +601,11 @@ bool snapshot_bind(State *state)
         { Py_tp_methods, methods },
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Snapshot",
-                         .basicsize = sizeof(Snapshot),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         .slots = slots };
     state->input_spec = input_spec_class(state);
     state->snapshot =
-        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
-    return state->input_spec && state->snapshot &&
-           PyModule_AddObjectRef(state->module, "_Snapshot",
-                                 (PyObject *) state->snapshot) == 0;
+        type_add(state->module, "drjit._core._Snapshot", sizeof(Snapshot),
+                 Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
+    return state->input_spec && state->snapshot;
 }
 
 PyMethodDef snapshot_functions[] = {

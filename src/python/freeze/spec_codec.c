@@ -414,10 +414,8 @@ bool spec_rows_take(State *state, PyObject *rows, FlattenedInputs *c)
     c->tree.nodes = PyMem_Calloc(room, sizeof(*c->tree.nodes));
     c->tree.leaves = PyMem_Calloc(room, sizeof(*c->tree.leaves));
     c->places = PyMem_Calloc(room, sizeof(*c->places));
-    if (!c->tree.nodes || !c->tree.leaves || !c->places) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!c->tree.nodes || !c->tree.leaves || !c->places)
+        return PyErr_NoMemory();
     c->tree.node_capacity = c->tree.leaf_capacity = room;
     for (Py_ssize_t i = 0; i < count && open > 0; i++) {
         if (!take_row(c, PyList_GET_ITEM(rows, i), i))

@@ -59,9 +59,8 @@ static bool check_index(Array *a, Py_ssize_t *i, int set)
         *i += n;
     if (*i >= 0 && *i < n)
         return true;
-    error_raise(PyExc_IndexError, key_name(a, set).text, NULL, 0,
-                "index %zd is out of bounds for axis 0 with size %zd", found, n);
-    return false;
+    return error_raise(PyExc_IndexError, key_name(a, set).text, NULL, 0,
+                       "index %zd is out of bounds for axis 0 with size %zd", found, n);
 }
 
 /* One entry stands for any number of equal ones: every index reads it. */
@@ -352,8 +351,17 @@ static int set_array(Array *a, PyObject *key, PyObject *value)
     return rv;
 }
 
-/* a[mask] = value */
-static int set_masked(Array *a, PyObject *mask, PyObject *value)
+static bool has_shape_of(Array *made, Array *a)
+{
+    Extents shape, found;
+    if (a->info->kind != KIND_TENSOR)
+        return true;
+    extents_of(a, &shape);
+    extents_of(made, &found);
+    return extents_equal(&shape, &found);
+}
+
+int index_set_masked(Array *a, PyObject *mask, PyObject *value)
 {
     PyObject *operands[] = { mask, value, (PyObject *) a };
     if (index_refuses(a->info, value))
@@ -361,7 +369,12 @@ static int set_masked(Array *a, PyObject *mask, PyObject *value)
     PyObject *chosen = apply(a->info->state, APPLY_SELECT, operands, false);
     const KeyName name = key_name(a, KEY_SET);
     Array *made = chosen ? convert_to(a->info, chosen, name.text) : NULL;
-    Array *own = made ? array_copy(made) : NULL;
+    const bool fits = made && has_shape_of(made, a);
+    if (made && !fits)
+        error_raise(PyExc_ValueError, name.text, NULL, 0,
+                    "the mask or the value has another shape, expected that of the "
+                    "tensor");
+    Array *own = fits ? array_copy(made) : NULL;
     const int rv = own && array_replace(a, own) ? 0 : -1;
     Py_XDECREF((PyObject *) own);
     Py_XDECREF((PyObject *) made);
@@ -568,7 +581,7 @@ static int assign_subscript(PyObject *self, PyObject *key, PyObject *value)
     if (PyTuple_Check(key))
         return set_tuple(a, key, value);
     if (key_is_mask(a->info->state, key))
-        return set_masked(a, key, value);
+        return index_set_masked(a, key, value);
     if (takes_positions(a) && key_is_positions(a->info->state, key))
         return set_array(a, key, value);
     fail_key(a, key, KEY_SET);
@@ -676,14 +689,9 @@ static bool make_iterator_class(State *state)
         SLOT(Py_tp_iternext, iterator_next),
         { 0, NULL },
     };
-    PyType_Spec spec = {
-        .name = "drjit._core.ArrayIterator",
-        .basicsize = sizeof(Iterator),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-        .slots = slots,
-    };
     state->iterator =
-        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
+        type_make(state->module, "drjit._core.ArrayIterator", sizeof(Iterator),
+                  Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
     return state->iterator;
 }
 

@@ -543,10 +543,8 @@ static bool restore_variable(Array *a, size_t i, PyObject *entries)
     } else if (n) {
         index = var_copy(a->info, data, n);
     }
-    if (n && !index) {
-        error_from_core(".__setstate__", &(PyObject *){ (PyObject *) a }, 1);
-        return false;
-    }
+    if (n && !index)
+        return error_from_core(".__setstate__", &(PyObject *){ (PyObject *) a }, 1);
     array_set_leaf(a, i, index);
     return true;
 }

@@ -230,9 +230,9 @@ static bool check_literal(const Array *a, VarIndex index, bool is_signed, Extent
         is_signed ? (int32_t) info.literal : (long long) info.literal;
     if (extent_exceeds(n, (size_t) (found < 0 ? -(found + 1) : found)))
         return true;
-    error_raise(PyExc_IndexError, key_name(a, set).text, NULL, 0,
-                "index %lld is out of bounds for axis 0 with size %zu", found, n.n);
-    return false;
+    return error_raise(PyExc_IndexError, key_name(a, set).text, NULL, 0,
+                       "index %lld is out of bounds for axis 0 with size %zu", found,
+                       n.n);
 }
 
 /* An index array as UInt32 positions; 0: exception. */

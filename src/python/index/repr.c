@@ -187,10 +187,8 @@ static bool load_columns(Printer *p, Array *a)
     size_t count = array_count(a);
     bool in_memory = !a->info->jit; /* one column: entries follow each other */
     p->columns = PyMem_Calloc(count ? count : 1, sizeof(Column));
-    if (!p->columns) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!p->columns)
+        return PyErr_NoMemory();
     if (in_memory) {
         p->column_count = count;
         for (size_t i = 0; i < count; i++)
@@ -198,19 +196,15 @@ static bool load_columns(Printer *p, Array *a)
                 (const char *) array_data(a) + i * a->info->entry_size;
         return true;
     }
-    if (count > 1 && !evaluate_all(a)) {
-        error_from_core(".__repr__", (PyObject **) &a, 1);
-        return false;
-    }
+    if (count > 1 && !evaluate_all(a))
+        return error_from_core(".__repr__", (PyObject **) &a, 1);
     for (size_t i = 0; i < count && i < array_count(a); i++) {
         Column *c = &p->columns[i];
         VarIndex var = array_leaves(a)[i];
         size_t size = var ? var_size(var) : 0;
         void *data;
-        if (!evaluate_data(a->info, var, &c->variable, &data)) {
-            error_from_core(".__repr__", (PyObject **) &a, 1);
-            return false;
-        }
+        if (!evaluate_data(a->info, var, &c->variable, &data))
+            return error_from_core(".__repr__", (PyObject **) &a, 1);
         p->column_count++;
         c->entries = data;
         c->step = size > 1;
@@ -267,10 +261,8 @@ static bool prepare(Printer *p, Array *a)
 {
     if (a->info->kind == KIND_TENSOR && !a->info->jit) {
         p->columns = PyMem_Calloc(1, sizeof(Column));
-        if (!p->columns) {
-            PyErr_NoMemory();
-            return false;
-        }
+        if (!p->columns)
+            return PyErr_NoMemory();
         p->columns->entries = array_data(a);
         p->column_count = 1;
         return true;

@@ -49,10 +49,8 @@ static bool gather_traced(const Selection *s, Array *from, Array *to)
             gather_whole(array_var(from), places, 1, ReduceModeAuto, &result);
         var_unref(places);
     }
-    if (!result) {
-        error_from_core(s->operation, NULL, 0);
-        return false;
-    }
+    if (!result)
+        return error_from_core(s->operation, NULL, 0);
     array_set_leaf(to, 0, result);
     return true;
 }
@@ -98,9 +96,8 @@ static bool parse(Selection *s, const KeyName *name, Array *a, PyObject *key)
     extents_of(a, &now);
     if (storage_size(a) == size && extents_equal(&shape, &now))
         return true;
-    error_raise(PyExc_RuntimeError, name->text, NULL, 0,
-                "the tensor changed its shape while the key was read");
-    return false;
+    return error_raise(PyExc_RuntimeError, name->text, NULL, 0,
+                       "the tensor changed its shape while the key was read");
 }
 
 PyObject *tensor_get(Array *a, PyObject *key)
@@ -204,10 +201,8 @@ static bool scatter_traced(const Selection *s, Array *target, Array *value)
         var_unref(places);
         var_unref(rest);
     }
-    if (!written) {
-        error_from_core(s->operation, NULL, 0);
-        return false;
-    }
+    if (!written)
+        return error_from_core(s->operation, NULL, 0);
     array_set_leaf(target, 0, written);
     return true;
 }
@@ -227,38 +222,12 @@ static bool scatter_entries(const Selection *s, Array *target, Array *value)
     return copy;
 }
 
-/* t[mask] = value */
-static int set_masked(Array *a, PyObject *mask, PyObject *value, const char *operation)
-{
-    PyObject *operands[] = { mask, value, (PyObject *) a };
-    if (index_refuses(a->info, value))
-        return index_fail_value(a, value);
-    PyObject *chosen = apply(a->info->state, APPLY_SELECT, operands, false);
-    Array *made = chosen ? convert_to(a->info, chosen, operation) : NULL;
-    Py_XDECREF(chosen);
-    if (!made)
-        return -1;
-    Extents shape, found;
-    extents_of(a, &shape);
-    extents_of(made, &found);
-    const bool fits = extents_equal(&shape, &found);
-    if (!fits)
-        error_raise(PyExc_ValueError, operation, NULL, 0,
-                    "the mask or the value has another shape, expected that of the "
-                    "tensor");
-    Array *own = fits ? array_copy(made) : NULL;
-    const int rv = own && array_replace(a, own) ? 0 : -1;
-    Py_XDECREF((PyObject *) own);
-    Py_DECREF((PyObject *) made);
-    return rv;
-}
-
 int tensor_set(Array *a, PyObject *key, PyObject *value)
 {
     const KeyName name = key_name(a, KEY_SET);
     Selection s;
     if (key_is_mask(a->info->state, key))
-        return set_masked(a, key, value, name.text);
+        return index_set_masked(a, key, value);
     bool ok = parse(&s, &name, a, key);
     if (ok && index_refuses(a->info, value)) {
         index_fail_value(a, value);
@@ -292,12 +261,10 @@ static bool read_shape(PyObject *tuple, Extents *shape)
 {
     const size_t ndim = (size_t) PyTuple_GET_SIZE(tuple);
     extents_set_numbers(shape, 0, NULL);
-    if (ndim > TENSOR_MAX_DIMS) {
-        error_raise(PyExc_ValueError, "slice_index", NULL, 0,
-                    "'shape' has %zu axes, expected at most %d", ndim,
-                    TENSOR_MAX_DIMS);
-        return false;
-    }
+    if (ndim > TENSOR_MAX_DIMS)
+        return error_raise(PyExc_ValueError, "slice_index", NULL, 0,
+                           "'shape' has %zu axes, expected at most %d", ndim,
+                           TENSOR_MAX_DIMS);
     for (size_t i = 0; i < ndim; i++) {
         Py_ssize_t value;
         Extent extent;

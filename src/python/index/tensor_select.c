@@ -197,10 +197,8 @@ static bool expand(const Selection *s, IndexArray *array, const Extents *shape,
         var_unref(places);
         var_unref(array->variable);
         array->variable = wide;
-        if (!wide && spread.total.n) {
-            error_from_core(s->operation, NULL, 0);
-            return false;
-        }
+        if (!wide && spread.total.n)
+            return error_from_core(s->operation, NULL, 0);
     } else {
         size_t *places = tensor_select_list(&spread);
         for (size_t i = 0; i < spread.total.n && places; i++)

@@ -112,13 +112,12 @@ bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lan
     for (int i = 0; i < n; i++) {
         if (sizes[i] == 1 || sizes[i] == size)
             continue;
-        if (size != 1) {
-            error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                        "operands have incompatible sizes %zu and %zu, expected equal "
-                        "sizes or 1",
-                        size, sizes[i]);
-            return false;
-        }
+        if (size != 1)
+            return error_raise(
+                PyExc_RuntimeError, operation, NULL, 0,
+                "operands have incompatible sizes %zu and %zu, expected equal "
+                "sizes or 1",
+                size, sizes[i]);
         size = sizes[i];
     }
     *lanes = size;

@@ -80,4 +80,7 @@ bool access_store(const char *operation, Array *target, const Array *index,
                   const Array *mask, size_t lanes, size_t n, const void *value,
                   bool shared, ReduceOp op);
 
+/** The operation on two values: for masks And and Or, too. */
+JitOp access_step(ReduceOp op);
+
 #endif

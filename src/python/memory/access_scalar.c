@@ -53,7 +53,7 @@ bool access_load(const char *operation, const Array *source, const Array *index,
     return true;
 }
 
-static JitOp operation_of(ReduceOp op)
+JitOp access_step(ReduceOp op)
 {
     static const JitOp table[ReduceOpCount] = {
         [ReduceOpAdd] = JitOpAdd, [ReduceOpMul] = JitOpMul, [ReduceOpMin] = JitOpMin,
@@ -70,7 +70,7 @@ static bool store_one(ReduceOp op, VarType type, size_t size, char *target,
         return true;
     }
     const JitHostOperand operands[] = { { target, 1 }, { value, 1 } };
-    return jit_host_op(operation_of(op), type, 1, operands, target);
+    return jit_host_op(access_step(op), type, 1, operands, target);
 }
 
 bool access_check(const char *operation, const Array *target, const Array *index,
@@ -98,10 +98,8 @@ bool access_store(const char *operation, Array *target, const Array *index,
         for (size_t k = 0; k < n; k++) {
             const char *from = (const char *) value + (shared ? k : lane) * size;
             char *to = (char *) array_data(target) + (position + k) * size;
-            if (!store_one(op, type, size, to, from)) {
-                error_from_core(operation, NULL, 0);
-                return false;
-            }
+            if (!store_one(op, type, size, to, from))
+                return error_from_core(operation, NULL, 0);
         }
     }
     return true;

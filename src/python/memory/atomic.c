@@ -66,11 +66,9 @@ static bool run(const Access *a, Atomic *t, Array *index, Array *mask)
     VarIndex position = array_var(index), active = mask ? array_var(mask) : 0;
     VarIndex value = t->value ? array_var(t->value) : 0;
     bool ok = false;
-    if (mask && var_is_empty(active)) {
-        error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
-                    "'active' is empty, expected at least one entry");
-        return false;
-    }
+    if (mask && var_is_empty(active))
+        return error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
+                           "'active' is empty, expected at least one entry");
     if (t->kind == INC) {
         ok = (t->out[0] = var_scatter_inc(&target, position, active)) != 0;
     } else if (t->kind == EXCHANGE) {

@@ -148,11 +148,9 @@ static bool gather_leaf(const Access *a, const TypeInfo *info, VarIndex source,
     size_t lanes = masked_lanes(a, index, mask, &ok);
     if (!ok || lanes == 0)
         return ok && gather_nothing(a, info, source, n, out);
-    if (var_is_empty(source)) {
-        error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
-                    "'source' is empty, expected at least one entry");
-        return false;
-    }
+    if (var_is_empty(source))
+        return error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
+                           "'source' is empty, expected at least one entry");
     VarIndex position = access_variable(index), active = access_variable(mask);
     ok = gather_variables(source, position, active, n, a->mode, out);
     var_unref(position);
@@ -240,12 +238,10 @@ static bool component_count(const Access *a, const TypeInfo *info, PyObject *sha
         return !info->dynamic;
     }
     PyObject *items = PySequence_Tuple(shape); /* __index__ may change a list */
-    if (!items) {
-        error_raise(PyExc_TypeError, a->operation, NULL, 0,
-                    "'shape' is of type %s, expected a sequence of integers",
-                    Py_TYPE(shape)->tp_name);
-        return false;
-    }
+    if (!items)
+        return error_raise(PyExc_TypeError, a->operation, NULL, 0,
+                           "'shape' is of type %s, expected a sequence of integers",
+                           Py_TYPE(shape)->tp_name);
     bool ok = PyTuple_GET_SIZE(items) == ndim;
     if (!ok)
         error_raise(PyExc_RuntimeError, a->operation, NULL, 0,

@@ -5,6 +5,7 @@
 #define PYTHON_GATHER_H
 
 #include "python/memory/access.h"
+#include "python/object/arguments.h"
 
 /** out[k] = source[index * n + k], k < n, where mask is set (0: everywhere), in
  *  packets as far as possible. 'mode': see var_gather(). Releases the GIL if the
@@ -17,24 +18,8 @@ bool gather_whole(VarIndex source, VarIndex index, size_t n, ReduceMode mode,
                   VarIndex *out);
 
 /** The members of the function table that scatter.c, atomic.c and slice.c implement. */
-PyObject *scatter_plain(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                        PyObject *names);
-PyObject *scatter_part(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                       PyObject *names);
-PyObject *scatter_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                         PyObject *names);
-PyObject *scatter_add(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                      PyObject *names);
-PyObject *atomic_add_kahan(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *names);
-PyObject *atomic_inc(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                     PyObject *names);
-PyObject *atomic_exch(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                      PyObject *names);
-PyObject *atomic_cas(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                     PyObject *names);
-PyObject *slice_value(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                      PyObject *names);
+KeywordFunction scatter_plain, scatter_part, scatter_reduce, scatter_add;
+KeywordFunction atomic_add_kahan, atomic_inc, atomic_exch, atomic_cas, slice_value;
 
 /** Of packets for n components of an array: the largest one that divides both. */
 size_t gather_packet_size(size_t n, size_t size);

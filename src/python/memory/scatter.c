@@ -36,10 +36,9 @@ typedef struct Scatter {
 
 static bool wrong_value(const Scatter *s, const Array *target, PyObject *value)
 {
-    error_raise(PyExc_TypeError, s->access.operation, NULL, 0,
-                "a value of type %s cannot be written to a target of type %s",
-                Py_TYPE(value)->tp_name, target->info->name);
-    return false;
+    return error_raise(PyExc_TypeError, s->access.operation, NULL, 0,
+                       "a value of type %s cannot be written to a target of type %s",
+                       Py_TYPE(value)->tp_name, target->info->name);
 }
 
 /* Convert what is not an array, as the target's constructor would. */
@@ -57,14 +56,12 @@ static bool check_pair(const Scatter *s, Pair *pair, PyObject *target, PyObject 
         "slice assignments for scatters that involve them";
     State *state = s->access.state;
     const char *operation = s->access.operation;
-    if (!array_check(state, target)) {
-        error_raise(
+    if (!array_check(state, target))
+        return error_raise(
             PyExc_TypeError, operation, NULL, 0,
             "'target' is of type %s, expected a dynamic 1D array, or a value of the "
             "target's type",
             Py_TYPE(target)->tp_name);
-        return false;
-    }
     Array *t = (Array *) target;
     bool is_array = array_check(state, value);
     if (t->info->kind == KIND_TENSOR ||
@@ -100,10 +97,8 @@ static bool add_pair(Scatter *s, PyObject *target, PyObject *value)
     if (s->count == s->capacity) {
         size_t capacity = s->capacity ? 2 * s->capacity : 4;
         Pair *pairs = PyMem_Realloc(s->pairs, capacity * sizeof(Pair));
-        if (!pairs) {
-            PyErr_NoMemory();
-            return false;
-        }
+        if (!pairs)
+            return PyErr_NoMemory();
         s->pairs = pairs;
         s->capacity = capacity;
     }
@@ -152,10 +147,8 @@ static bool write_packet(const Scatter *s, Array *target, size_t i, const Operan
         p == 1 ? var_scatter(old, o->values[first], position, o->mask, s->op, s->mode)
                : var_scatter_packet(p, old, o->values + first, position, o->mask, s->op,
                                     s->mode);
-    if (!written) {
-        error_from_core(s->access.operation, NULL, 0);
-        return false;
-    }
+    if (!written)
+        return error_from_core(s->access.operation, NULL, 0);
     array_set_leaf(target, i, written);
     return true;
 }
@@ -164,21 +157,17 @@ static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands
 {
     const char *operation = s->access.operation;
     VarIndex old = array_leaves(target)[i];
-    if (var_is_empty(old)) {
-        error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "'target' is empty, expected at least one entry");
-        return false;
-    }
+    if (var_is_empty(old))
+        return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                           "'target' is empty, expected at least one entry");
     if (!gather_prepare_target(operation, old))
         return false;
     size_t p = o->n == 1 ? 1 : gather_packet_of(o->n, old);
     bool ok = true;
     for (size_t j = 0; j < o->n / p && ok; j++) {
         VarIndex position = gather_scaled_index(o->index, o->n / p, j);
-        if (!position) {
-            error_from_core(operation, NULL, 0);
-            return false;
-        }
+        if (!position)
+            return error_from_core(operation, NULL, 0);
         ok = write_packet(s, target, i, o, p, position, j * p);
         var_unref(position);
     }
@@ -212,18 +201,15 @@ static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
     if (!write_lanes(s, pair, index, mask, &lanes))
         return false;
     for (size_t i = 0; lanes && i < array_count(pair->target); i++)
-        if (var_is_empty(array_leaves(pair->target)[i])) {
-            error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
-                        "'target' is empty, expected at least one entry");
-            return false;
-        }
+        if (var_is_empty(array_leaves(pair->target)[i]))
+            return error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
+                               "'target' is empty, expected at least one entry");
     if (s->op == ReduceOpIdentity ||
         jit_can_scatter_reduce((JitBackend) info->backend, (VarType) info->entry,
                                s->op))
         return true;
-    error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
-                "this reduction is not defined for entries of %s", info->name);
-    return false;
+    return error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
+                       "this reduction is not defined for entries of %s", info->name);
 }
 
 /* Nothing is written, by values of which some may be tracked. */
@@ -249,10 +235,8 @@ static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
 {
     size_t n = array_count(pair->value), lanes;
     VarIndex *values = PyMem_New(VarIndex, n ? n : 1);
-    if (!values) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!values)
+        return PyErr_NoMemory();
     for (size_t k = 0; k < n; k++) /* held: the value may be the target */
         values[k] = var_ref(array_leaves(pair->value)[k]);
     Operands all = { values, n, access_variable(index), access_variable(mask) };
@@ -297,11 +281,10 @@ static bool check_scalar(const Scatter *s, const Pair *pair, const Array *index,
     if (n == 0)
         *lanes = 0;
     if (*lanes && s->op != ReduceOpIdentity &&
-        (type_is_mask(info) ? !bitwise : bitwise && type_is_float(info))) {
-        error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "this reduction is not defined for entries of %s", info->name);
-        return false;
-    }
+        (type_is_mask(info) ? !bitwise : bitwise && type_is_float(info)))
+        return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                           "this reduction is not defined for entries of %s",
+                           info->name);
     return *lanes == 0 || access_check(operation, pair->target, index, mask, *lanes, n);
 }
 
@@ -316,10 +299,8 @@ static bool write_scalar(Scatter *s, const Pair *pair, const Array *index,
         return true;
     size_t bytes = count * pair->value->info->entry_size;
     void *value = PyMem_Malloc(bytes ? bytes : 1); /* a copy: it may be the target */
-    if (!value) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!value)
+        return PyErr_NoMemory();
     memcpy(value, array_data(pair->value), bytes);
     bool ok = access_store(operation, pair->target, index, mask, lanes, n, value,
                            pair->components || count == 1, s->op);

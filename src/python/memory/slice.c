@@ -45,10 +45,8 @@ static bool read_leaf(const Slice *s, const Array *a, size_t i, void *entry)
     reads_note_whole(a);
     if (!find_entry(s, index ? var_size(index) : 0, &offset))
         return false;
-    if (!evaluate_read(index, offset, entry)) {
-        error_from_core(s->access.operation, NULL, 0);
-        return false;
-    }
+    if (!evaluate_read(index, offset, entry))
+        return error_from_core(s->access.operation, NULL, 0);
     return true;
 }
 

@@ -10,17 +10,15 @@ static bool store_named(const Signature *s, PyObject *name, PyObject *value,
 {
     for (int i = s->positional_only; i < s->count; i++)
         if (PyUnicode_CompareWithASCIIString(name, s->names[i]) == 0) {
-            if (values[i]) {
-                error_raise(PyExc_TypeError, s->function, NULL, 0,
-                            "got several values for the argument '%s'", s->names[i]);
-                return false;
-            }
+            if (values[i])
+                return error_raise(PyExc_TypeError, s->function, NULL, 0,
+                                   "got several values for the argument '%s'",
+                                   s->names[i]);
             values[i] = value;
             return true;
         }
-    error_raise(PyExc_TypeError, s->function, NULL, 0,
-                "there is no argument named '%U'", name);
-    return false;
+    return error_raise(PyExc_TypeError, s->function, NULL, 0,
+                       "there is no argument named '%U'", name);
 }
 
 bool arguments_parse(const Signature *s, PyObject *const *args, Py_ssize_t nargs,
@@ -28,22 +26,18 @@ bool arguments_parse(const Signature *s, PyObject *const *args, Py_ssize_t nargs
 {
     for (int i = 0; i < s->count; i++)
         values[i] = NULL;
-    if (nargs > s->count) {
-        error_raise(PyExc_TypeError, s->function, args, nargs,
-                    "found %zd arguments, expected at most %d", nargs, s->count);
-        return false;
-    }
+    if (nargs > s->count)
+        return error_raise(PyExc_TypeError, s->function, args, nargs,
+                           "found %zd arguments, expected at most %d", nargs, s->count);
     for (Py_ssize_t i = 0; i < nargs; i++)
         values[i] = args[i];
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
         if (!store_named(s, PyTuple_GET_ITEM(names, i), args[nargs + i], values))
             return false;
     for (int i = 0; i < s->required; i++)
-        if (!values[i]) {
-            error_raise(PyExc_TypeError, s->function, args, nargs,
-                        "the argument '%s' is missing", s->names[i]);
-            return false;
-        }
+        if (!values[i])
+            return error_raise(PyExc_TypeError, s->function, args, nargs,
+                               "the argument '%s' is missing", s->names[i]);
     return true;
 }
 
@@ -53,12 +47,10 @@ bool arguments_bool(const char *function, const char *name, PyObject *value,
     *result = fallback;
     if (!value)
         return true;
-    if (!PyBool_Check(value)) {
-        error_raise(PyExc_TypeError, function, NULL, 0,
-                    "'%s' is of type %s, expected a bool",
-                    name, Py_TYPE(value)->tp_name);
-        return false;
-    }
+    if (!PyBool_Check(value))
+        return error_raise(PyExc_TypeError, function, NULL, 0,
+                           "'%s' is of type %s, expected a bool", name,
+                           Py_TYPE(value)->tp_name);
     *result = value == Py_True;
     return true;
 }
@@ -66,20 +58,16 @@ bool arguments_bool(const char *function, const char *name, PyObject *value,
 bool arguments_count(const char *function, const char *name, PyObject *value,
                      size_t *result)
 {
-    if (!PyIndex_Check(value)) {
-        error_raise(PyExc_TypeError, function, NULL, 0,
-                    "'%s' is of type %s, expected an integer",
-                    name, Py_TYPE(value)->tp_name);
-        return false;
-    }
+    if (!PyIndex_Check(value))
+        return error_raise(PyExc_TypeError, function, NULL, 0,
+                           "'%s' is of type %s, expected an integer", name,
+                           Py_TYPE(value)->tp_name);
     Py_ssize_t number = PyNumber_AsSsize_t(value, PyExc_OverflowError);
     if (number == -1 && PyErr_Occurred())
         return false;
-    if (number < 0) {
-        error_raise(PyExc_ValueError, function, NULL, 0,
-                    "'%s' is %zd, expected 0 or more", name, number);
-        return false;
-    }
+    if (number < 0)
+        return error_raise(PyExc_ValueError, function, NULL, 0,
+                           "'%s' is %zd, expected 0 or more", name, number);
     *result = (size_t) number;
     return true;
 }

@@ -14,7 +14,11 @@ typedef struct Signature {
     int count, required, positional_only;
 } Signature;
 
-/** Sort the arguments of a METH_FASTCALL | METH_KEYWORDS function into values[count]
+/** A METH_FASTCALL | METH_KEYWORDS function. */
+typedef PyObject *KeywordFunction(PyObject *module, PyObject *const *args,
+                                  Py_ssize_t nargs, PyObject *names);
+
+/** Sort the arguments of such a function into values[count]
  *  (borrowed; NULL where none was given). False with a TypeError. */
 bool arguments_parse(const Signature *signature, PyObject *const *args,
                      Py_ssize_t nargs, PyObject *names, PyObject **values);

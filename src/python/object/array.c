@@ -114,11 +114,10 @@ static bool start_block(Array *a, size_t count)
     a->count = 0;
     a->data = NULL;
     if (__builtin_mul_overflow(count, a->info->var_size, &bytes) ||
-        bytes > PY_SSIZE_T_MAX - sizeof(Block)) {
-        PyErr_Format(PyExc_MemoryError, "%s: %zu entries exceed the address space",
-                     a->info->name, count);
-        return false;
-    }
+        bytes > PY_SSIZE_T_MAX - sizeof(Block))
+        return PyErr_Format(PyExc_MemoryError,
+                            "%s: %zu entries exceed the address space", a->info->name,
+                            count);
     a->data = block_new(bytes);
     a->count = a->data ? count : 0;
     return a->data;
@@ -197,10 +196,8 @@ bool array_set_sizes(Array *a, const JitSize *sizes)
 {
     Tensor *t = array_tensor(a);
     JitSize *room = PyMem_Malloc((t->ndim + 1) * sizeof(JitSize));
-    if (!room) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!room)
+        return PyErr_NoMemory();
     memcpy(room, sizes, t->ndim * sizeof(JitSize));
     PyMem_Free(t->sizes);
     t->sizes = room;
@@ -360,10 +357,10 @@ static bool keeps_storage(const Array *view, const Array *source)
     size_t size = storage_size(view), wanted = storage_size(source);
     if (size == wanted)
         return true;
-    PyErr_Format(PyExc_RuntimeError,
-                 "%s: a tensor's storage of %zu entries cannot become one of %zu",
-                 view->info->name, size, wanted);
-    return false;
+    return PyErr_Format(
+        PyExc_RuntimeError,
+        "%s: a tensor's storage of %zu entries cannot become one of %zu",
+        view->info->name, size, wanted);
 }
 
 bool array_replace(Array *target, Array *source)
@@ -372,12 +369,10 @@ bool array_replace(Array *target, Array *source)
     size_t count = array_count(target), wanted = array_count(source);
     if (!keeps_storage(target, source))
         return false;
-    if (info->kind != KIND_TENSOR && wanted < count) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "%s: an array of %zu components cannot shrink to %zu", info->name,
-                     count, wanted);
-        return false;
-    }
+    if (info->kind != KIND_TENSOR && wanted < count)
+        return PyErr_Format(PyExc_RuntimeError,
+                            "%s: an array of %zu components cannot shrink to %zu",
+                            info->name, count, wanted);
     if (info->kind == KIND_TENSOR) {
         Tensor *t = array_tensor(source);
         if (!array_set_shape(target, t->ndim, t->extents))
@@ -386,13 +381,12 @@ bool array_replace(Array *target, Array *source)
         t->sizes = NULL;
     }
     Array *owner = target->root ? target->root : target;
-    if (wanted != count && owner->overlaid) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "%s: an array of %zu components cannot become one of %zu while a "
-                     "derivative of a frozen function is recorded", info->name, count,
-                     wanted);
-        return false;
-    }
+    if (wanted != count && owner->overlaid)
+        return PyErr_Format(
+            PyExc_RuntimeError,
+            "%s: an array of %zu components cannot become one of %zu while a "
+            "derivative of a frozen function is recorded",
+            info->name, count, wanted);
     if (wanted != count) { /* blocks of ArrayX and scalar tensors of another size */
         void *block = owner->data;
         owner->data = source->data;

@@ -140,6 +140,13 @@ static inline Array *array_of(PyObject *object)
     return NULL;
 }
 
+/** The object as an array of a just-in-time family, NULL if it is not one. */
+static inline Array *array_traced(const State *state, PyObject *object)
+{
+    Array *a = array_check(state, object) ? (Array *) object : NULL;
+    return a && a->info->jit ? a : NULL;
+}
+
 /** Are both arrays that share leaves, since one is the other or a part of it? */
 bool array_overlap(PyObject *a, PyObject *b);
 

@@ -143,4 +143,13 @@ static inline void error_restore(PyObject *exception)
 #endif
 }
 
+/** Append an object, which is consumed. False: exception, also for NULL, which is
+ *  one. */
+static inline bool list_add(PyObject *list, PyObject *item)
+{
+    const bool ok = item && PyList_Append(list, item) == 0;
+    Py_XDECREF(item);
+    return ok;
+}
+
 #endif

@@ -102,11 +102,9 @@ bool enum_read(State *state, const char *operation, const char *name, PyObject *
         Py_XDECREF(cls);
         if (is_member < 0)
             return false;
-        if (!is_member) {
-            error_raise(PyExc_TypeError, operation, &member, 1, "expected a drjit.%s",
-                        name);
-            return false;
-        }
+        if (!is_member)
+            return error_raise(PyExc_TypeError, operation, &member, 1,
+                               "expected a drjit.%s", name);
         PyObject *number = PyObject_GetAttrString(member, "value");
         *value = number ? PyLong_AsLong(number) : -1;
         Py_XDECREF(number);
@@ -114,12 +112,9 @@ bool enum_read(State *state, const char *operation, const char *name, PyObject *
     if (*value == -1 && PyErr_Occurred() &&
         !PyErr_ExceptionMatches(PyExc_OverflowError))
         return false;
-    if (PyErr_Occurred() || *value < 0 || *value >= limit) {
-        error_raise(PyExc_ValueError, operation, NULL, 0,
-                    "found %R, expected a drjit.%s",
-                    member, name);
-        return false;
-    }
+    if (PyErr_Occurred() || *value < 0 || *value >= limit)
+        return error_raise(PyExc_ValueError, operation, NULL, 0,
+                           "found %R, expected a drjit.%s", member, name);
     if (known)
         remember(state, name, member, *value);
     return true;

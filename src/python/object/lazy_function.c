@@ -2,6 +2,7 @@
  * lazy_function.c -- see lazy_function.h
  */
 #include "python/object/lazy_function.h"
+#include "python/object/type.h"
 
 typedef struct LazyFunction {
     PyObject_HEAD
@@ -208,14 +209,10 @@ bool lazy_function_bind(PyObject *module)
         { Py_tp_methods, methods },
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._LazyFunction",
-                         .basicsize = sizeof(LazyFunction),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                  Py_TPFLAGS_HAVE_VECTORCALL |
-                                  Py_TPFLAGS_METHOD_DESCRIPTOR,
-                         .slots = slots };
-    PyObject *cls = PyType_FromModuleAndSpec(module, &spec, NULL);
-    const bool ok = cls && PyModule_AddObjectRef(module, "_LazyFunction", cls) == 0;
-    Py_XDECREF(cls);
-    return ok;
+    PyTypeObject *cls = type_add(
+        module, "drjit._core._LazyFunction", sizeof(LazyFunction),
+        Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+        slots);
+    Py_XDECREF((PyObject *) cls);
+    return cls;
 }

@@ -33,9 +33,9 @@ static bool get_width(Array *a, bool peek, size_t *width, const char *operation)
     if (find_width(a, peek, width))
         return true;
     PyObject *self = (PyObject *) a;
-    error_raise(PyExc_RuntimeError, operation, &self, 1,
-                "the input is ragged (i.e., it does not have a consistent size)");
-    return false;
+    return error_raise(
+        PyExc_RuntimeError, operation, &self, 1,
+        "the input is ragged (i.e., it does not have a consistent size)");
 }
 
 bool shape_width(Array *a, size_t *width, const char *operation)

@@ -385,17 +385,13 @@ bool size_bind(State *state)
         SLOT(Py_nb_int, size_index),
         { 0, NULL },
     };
-    PyType_Spec spec = { .name = "drjit._core._Size",
-                         .basicsize = sizeof(Size),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                  Py_TPFLAGS_BASETYPE |
-                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         .slots = slots };
-    state->size = (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
+    state->size = type_add(state->module, "drjit._core._Size", sizeof(Size),
+                           Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
+                               Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           slots);
     PyObject *set = state->size ? PySet_New(NULL) : NULL;
     const bool ok =
-        set && PyModule_AddObjectRef(state->module, "_sizes_elsewhere", set) == 0 &&
-        PyModule_AddObjectRef(state->module, "_Size", (PyObject *) state->size) == 0;
+        set && PyModule_AddObjectRef(state->module, "_sizes_elsewhere", set) == 0;
     Py_XDECREF(set);
     return ok;
 }

@@ -29,6 +29,19 @@ typedef struct EnumCache {
     long values[MEMBER_LIMIT];
 } EnumCache;
 
+#define STATE_NAMES(NAME)                        \
+    NAME(struct, "DRJIT_STRUCT")                 \
+    NAME(dataclass, "__dataclass_fields__")      \
+    NAME(fields, "_fields")                      \
+    NAME(traverse, "_traverse_1_cb_ro")          \
+    NAME(array_interface, "__array_interface__") \
+    NAME(dlpack, "__dlpack__")                   \
+    NAME(function, "__drjit_function__")         \
+    NAME(array, "__drjit_array__")               \
+    NAME(active, "active")                       \
+    NAME(sizes, "drjit.sizes")                   \
+    NAME(builtins, "__builtins__")
+
 struct State {
     /* The module's, and one for each array: at the end of the interpreter the collector
        may free the module before the arrays of a cycle. See state_unref(). */
@@ -62,18 +75,10 @@ struct State {
     size_t view_capacity, view_count;
     /* What is known of users' classes, by address: a cache. See tree/plan.h. */
     struct Plan *plans[PLAN_SETS][PLAN_WAYS];
-    /* Names that are looked up often (interned). */
-    PyObject *str_struct;           /* "DRJIT_STRUCT" */
-    PyObject *str_dataclass;        /* "__dataclass_fields__" */
-    PyObject *str_fields;           /* "_fields" */
-    PyObject *str_traverse;         /* "_traverse_1_cb_ro" */
-    PyObject *str_array_interface;  /* "__array_interface__" */
-    PyObject *str_dlpack;           /* "__dlpack__" */
-    PyObject *str_function;         /* "__drjit_function__" */
-    PyObject *str_array;            /* "__drjit_array__" */
-    PyObject *str_active;           /* "active" */
-    PyObject *str_sizes;            /* "drjit.sizes" */
-    PyObject *str_builtins;         /* "__builtins__" */
+    /* Names that are looked up often (interned): str_struct, ... */
+#define NAME(name, text) PyObject *str_##name;
+    STATE_NAMES(NAME)
+#undef NAME
     PyObject *call_labels;          /* ("args", "kwargs") */
     PyObject *enums;                /* module drjit._enums, NULL until needed */
     EnumCache enum_caches[ENUM_LIMIT];

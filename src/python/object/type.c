@@ -267,10 +267,8 @@ static bool fill(State *state, Family family, int shape, int entry)
         s->kind == KIND_FLAT ? entries[entry].leaf : entries[entry].suffix;
     size_t size = strlen(module) + strlen(s->prefix) + strlen(suffix) + 2;
     char *name = PyMem_Malloc(size);
-    if (!name) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!name)
+        return PyErr_NoMemory();
     snprintf(name, size, "%s.%s%s", module, s->prefix, suffix);
     t->name = name;
     return true;
@@ -490,10 +488,8 @@ static bool make_classes(State *state, Family family)
     if (state->family_ready[family])
         return true;
     JitBackend backend = backends[family_row(family)].backend;
-    if (backend != JitBackendNone && !jit_init(backend)) {
-        error_from_core(strchr(module_of(family), '.') + 1, NULL, 0);
-        return false;
-    }
+    if (backend != JitBackendNone && !jit_init(backend))
+        return error_from_core(strchr(module_of(family), '.') + 1, NULL, 0);
     for (int i = 0; i < TYPES_PER_FAMILY; i++) {
         TypeInfo *t = &state->types[family * TYPES_PER_FAMILY + i];
         if (!t->py && !is_leaf_of_scalar(t) && !make_class(state, t))
@@ -595,3 +591,24 @@ PyMethodDef type_functions[] = {
     {"_publish", publish, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
+
+/* ---------------------------------------------------------------- other classes */
+
+PyTypeObject *type_make(PyObject *module, const char *name, size_t size,
+                        unsigned long flags, PyType_Slot *slots)
+{
+    PyType_Spec spec = { .name = name,
+                         .basicsize = (int) size,
+                         .flags = (unsigned) (Py_TPFLAGS_DEFAULT | flags),
+                         .slots = slots };
+    return (PyTypeObject *) PyType_FromModuleAndSpec(module, &spec, NULL);
+}
+
+PyTypeObject *type_add(PyObject *module, const char *name, size_t size,
+                       unsigned long flags, PyType_Slot *slots)
+{
+    PyTypeObject *cls = type_make(module, name, size, flags, slots);
+    if (cls && PyModule_AddObjectRef(module, strrchr(name, '.') + 1, (PyObject *) cls))
+        Py_CLEAR(cls);
+    return cls;
+}

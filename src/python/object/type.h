@@ -152,4 +152,11 @@ static inline bool type_is_special(const TypeInfo *info)
     return info->kind >= KIND_MATRIX && info->kind <= KIND_QUATERNION;
 }
 
+/** A class of drjit._core, "drjit._core.<name>", with these flags beside the default
+ *  ones; type_add(): under its name in the module. A new reference; NULL: exception. */
+PyTypeObject *type_make(PyObject *module, const char *name, size_t size,
+                        unsigned long flags, PyType_Slot *slots);
+PyTypeObject *type_add(PyObject *module, const char *name, size_t size,
+                       unsigned long flags, PyType_Slot *slots);
+
 #endif

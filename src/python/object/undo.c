@@ -32,10 +32,8 @@ static bool add(Undo *undo, Array *root, size_t leaf, VarIndex before)
     if (undo->count == undo->capacity) {
         const size_t capacity = undo->capacity ? 2 * undo->capacity : 8;
         UndoEntry *entries = PyMem_Realloc(undo->entries, capacity * sizeof(*entries));
-        if (!entries) {
-            PyErr_NoMemory();
-            return false;
-        }
+        if (!entries)
+            return PyErr_NoMemory();
         undo->entries = entries;
         undo->capacity = capacity;
     }

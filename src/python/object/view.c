@@ -51,10 +51,8 @@ static bool grow(State *state)
     Array **before = state->views;
     size_t count = state->view_capacity, capacity = count ? 2 * count : 64;
     Array **views = PyMem_Calloc(capacity, sizeof(*views));
-    if (!views) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!views)
+        return PyErr_NoMemory();
     state->views = views;
     state->view_capacity = capacity;
     for (size_t i = 0; i < count; i++)

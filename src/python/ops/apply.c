@@ -29,13 +29,7 @@
 
 /* ---------------------------------------------------------------- the operations */
 
-typedef struct Row {
-    const char *name;
-    uint32_t entries;
-    uint8_t op, arity, result, special;
-} Row;
-
-static const Row rows[APPLY_COUNT] = {
+const ApplyRow apply_rows[APPLY_COUNT] = {
 #define ROW(id, name, op, arity, entries, result, special, derivative) \
     [APPLY_##id] = { #name, ENTRIES_##entries, op,                     \
                      arity, RESULT_##result,   SPECIAL_##special },
@@ -52,36 +46,6 @@ static const Row rows[APPLY_COUNT] = {
                    "the derivative of " #name                           \
                    " does not fit the types of its entries");
 #include "python/ops/apply.def"
-
-JitOp apply_op(Apply which)
-{
-    return (JitOp) rows[which].op;
-}
-
-int apply_arity(Apply which)
-{
-    return rows[which].arity;
-}
-
-const char *apply_name(Apply which)
-{
-    return rows[which].name;
-}
-
-ApplySpecial apply_special(Apply which)
-{
-    return (ApplySpecial) rows[which].special;
-}
-
-bool apply_keeps_type(Apply which)
-{
-    return rows[which].result == RESULT_SAME;
-}
-
-bool apply_accepts(Apply which, VarType entry)
-{
-    return rows[which].entries >> entry & 1;
-}
 
 /* ---------------------------------------------------------------- operands */
 
@@ -107,9 +71,14 @@ typedef struct Job {
     Extents *shapes; /* of the operands, if they are tensors; NULL */
 } Job;
 
+static const char *name_of(const Job *job)
+{
+    return apply_rows[job->which].name;
+}
+
 static void fail(const Job *job)
 {
-    error_from_core(rows[job->which].name, job->args, job->arity);
+    error_from_core(name_of(job), job->args, job->arity);
 }
 
 static void release(Operand *o)
@@ -138,9 +107,9 @@ static bool take_number(Job *job, const TypeInfo *info, PyObject *number, Operan
     uint64_t bits;
     if (!apply_number(info, number, &bits)) {
         if (PyErr_ExceptionMatches(PyExc_OverflowError))
-            error_raise_both("OverflowError", rows[job->which].name, job->args,
-                             job->arity, "%R is out of range for the entries of %s",
-                             number, info->name);
+            error_raise_both("OverflowError", name_of(job), job->args, job->arity,
+                             "%R is out of range for the entries of %s", number,
+                             info->name);
         return false;
     }
     if (!value_constant(info, bits, &o->value)) {
@@ -195,42 +164,17 @@ static void fill_map(const TypeInfo *from, const TypeInfo *to, uint8_t *map)
     }
 }
 
-/* The leaves of 'a' as those of 'info', in an array of a's shape. */
-static Array *cast_leaves(Job *job, const TypeInfo *info, Array *a)
-{
-    if (a->info->entry == info->entry && a->info->family == info->family)
-        return (Array *) Py_NewRef((PyObject *) a);
-    const TypeInfo *moved = &job->state->types[type_in_family(a->info, info->family)];
-    uint16_t id = type_with_entry(moved, (VarType) info->entry);
-    if (id == TYPE_NONE)
-        return convert_array(info, a, rows[job->which].name);
-    Array *cast = array_new_like(&job->state->types[id], a);
-    size_t count = cast ? array_count(a) : 0;
-    for (size_t i = 0; i < count; i++) {
-        Value leaf = value_of(a, i), converted;
-        bool ok = value_cast(a->info, info, leaf, &converted);
-        value_release(a->info, leaf);
-        if (!ok) {
-            fail(job);
-            Py_DECREF(cast);
-            return NULL;
-        }
-        value_store(cast, i, converted);
-    }
-    return cast;
-}
-
 static bool take_tensor(Job *job, const TypeInfo *info, Array *a, Operand *o)
 {
     o->array = a->info == info ? (Array *) Py_NewRef((PyObject *) a)
-                               : convert_array(info, a, rows[job->which].name);
+                               : convert_array(info, a, name_of(job));
     o->info = o->array ? info : NULL;
     return o->array; /* its shape is read when all operands are here */
 }
 
 static bool take_nested(Job *job, const TypeInfo *info, Array *a, Operand *o)
 {
-    o->array = cast_leaves(job, info, a);
+    o->array = convert_entries(info, a, name_of(job));
     if (!o->array)
         return false;
     o->info = info;
@@ -246,12 +190,11 @@ static bool take_nested(Job *job, const TypeInfo *info, Array *a, Operand *o)
 
 static bool take_converted(Job *job, const TypeInfo *info, PyObject *arg, Operand *o)
 {
-    o->array = convert_to(info, arg, rows[job->which].name);
+    o->array = convert_to(info, arg, name_of(job));
     if (!o->array) {
         if (PyErr_ExceptionMatches(PyExc_TypeError) ||
             PyErr_ExceptionMatches(PyExc_ValueError))
-            error_raise(PyExc_RuntimeError, rows[job->which].name, job->args,
-                        job->arity,
+            error_raise(PyExc_RuntimeError, name_of(job), job->args, job->arity,
                         "an operand is of type %s, expected something that can be "
                         "converted to %s",
                         operand_class(arg)->tp_name, info->name);
@@ -326,14 +269,14 @@ static VarIndex order_masks(JitOp op, const VarIndex *in)
 static bool orders_masks(const Job *job)
 {
     return job->info->entry == VarTypeBool &&
-           apply_special(job->which) == SPECIAL_UNORDERED;
+           apply_rows[job->which].special == SPECIAL_UNORDERED;
 }
 
 /* An operand is at fault for leaf i. In a nested array that error becomes the cause of
  * the whole operation's. */
 static bool fail_leaf(const Job *job, size_t i, const VarIndex *in)
 {
-    const char *name = rows[job->which].name;
+    const char *name = name_of(job);
     const TypeInfo *info = job->info;
     if (info->kind == KIND_FLAT || info->kind == KIND_TENSOR) {
         apply_error(name, job->args, job->arity, in, job->arity);
@@ -347,9 +290,8 @@ static bool fail_leaf(const Job *job, size_t i, const VarIndex *in)
         i /= extent;
     }
     apply_error(name, NULL, 0, in, job->arity);
-    error_raise(PyExc_RuntimeError, name, job->args, job->arity,
-                "component %s failed, see the error before", path);
-    return false;
+    return error_raise(PyExc_RuntimeError, name, job->args, job->arity,
+                       "component %s failed, see the error before", path);
 }
 
 /* With an operand that is empty, others of one entry have none for it either. */
@@ -364,7 +306,7 @@ static bool is_empty(const VarIndex *in, int arity)
 static bool compute_traced(const Job *job, Array *out)
 {
     size_t count = array_count(out);
-    JitOp op = apply_op(job->which);
+    JitOp op = apply_rows[job->which].op;
     bool masks = orders_masks(job);
     for (size_t i = 0; i < count; i++) {
         VarIndex in[3];
@@ -396,7 +338,7 @@ static bool compute_now(const Job *job, Array *out)
     const char *data[3];
     bool mapped = false;
     VarType type = (VarType) job->info->entry;
-    JitOp op = apply_op(job->which);
+    JitOp op = apply_rows[job->which].op;
     if (orders_masks(job))
         type = VarTypeUInt8; /* masks are bytes 0 and 1 */
     for (int k = 0; k < job->arity; k++) {
@@ -443,12 +385,11 @@ static bool dynamic_count(Job *job, size_t *count)
         if (!any || *count == 1) {
             *count = own;
         } else if (own != *count && own != 1) {
-            error_raise(PyExc_RuntimeError, rows[job->which].name, job->args,
-                        job->arity,
-                        "operands have incompatible sizes %zu and %zu, expected equal "
-                        "sizes or 1",
-                        *count, own);
-            return false;
+            return error_raise(
+                PyExc_RuntimeError, name_of(job), job->args, job->arity,
+                "operands have incompatible sizes %zu and %zu, expected equal "
+                "sizes or 1",
+                *count, own);
         }
         any = true;
     }
@@ -474,7 +415,7 @@ static bool shape_error(const Job *job)
         text = longer;
     }
     if (text)
-        error_raise(PyExc_RuntimeError, rows[job->which].name, job->args, job->arity,
+        error_raise(PyExc_RuntimeError, name_of(job), job->args, job->arity,
                     "operands have incompatible shapes: %U", text);
     Py_XDECREF(text);
     return false;
@@ -533,12 +474,10 @@ static bool expand(Job *job, Extents *shape, Extent *size)
             return shape_error(job);
     if (!extents_total(shape, size))
         return false;
-    if (job->info->jit && size->n > UINT32_MAX) {
-        error_raise(PyExc_RuntimeError, rows[job->which].name, job->args, job->arity,
-                    "the result has %zu entries, at most 2^32 - 1 are possible",
-                    size->n);
-        return false;
-    }
+    if (job->info->jit && size->n > UINT32_MAX)
+        return error_raise(PyExc_RuntimeError, name_of(job), job->args, job->arity,
+                           "the result has %zu entries, at most 2^32 - 1 are possible",
+                           size->n);
     for (int k = 0; size->n && k < job->arity; k++) {
         Operand *o = &job->operands[k];
         Extent own;
@@ -673,7 +612,7 @@ static Array *start(Job *job, bool scaling)
 
 static Array *run(Job *job, bool scaling)
 {
-    const Row *row = &rows[job->which];
+    const ApplyRow *row = &apply_rows[job->which];
     uint16_t result = row->result == RESULT_MASK ? job->info->mask
                       : row->result == RESULT_WIDE
                           ? type_with_entry(job->info, job->info->entry == VarTypeInt32
@@ -721,7 +660,7 @@ static PyObject *divide_special(State *state, PyObject *const *args, bool slot)
 
 static PyObject *run_special(Job *job)
 {
-    const char *name = rows[job->which].name;
+    const char *name = name_of(job);
     Array *operands[3] = { NULL, NULL, NULL };
     bool ok = true;
     for (int k = 0; ok && k < job->arity; k++)
@@ -739,19 +678,19 @@ static PyObject *refuse(const Job *job, bool slot)
 {
     if (slot)
         Py_RETURN_NOTIMPLEMENTED;
-    return error_raise(PyExc_RuntimeError, rows[job->which].name, job->args, job->arity,
+    return error_raise(PyExc_RuntimeError, name_of(job), job->args, job->arity,
                        "operation not supported for entries of this type");
 }
 
 static Promotion find_type(Job *job)
 {
     if (job->which == APPLY_SELECT)
-        return promote_select(job->state, rows[job->which].name, job->args, &job->info);
+        return promote_select(job->state, name_of(job), job->args, &job->info);
     if (job->arity == 1) {
         job->info = info_of(job->args[0]);
         return job->info ? PROMOTION_FOUND : PROMOTION_NONE;
     }
-    return promote_operands(job->state, rows[job->which].name, job->args, job->arity,
+    return promote_operands(job->state, name_of(job), job->args, job->arity,
                             &job->info);
 }
 
@@ -782,9 +721,8 @@ static PyObject *masked(State *state, PyObject *const *args, bool slot)
 static PyObject *apply_operands(State *state, Apply which, PyObject *const *args,
                                 bool slot)
 {
-    Job job = {
-        .state = state, .which = which, .args = args, .arity = rows[which].arity
-    };
+    const ApplyRow *row = &apply_rows[which];
+    Job job = { .state = state, .which = which, .args = args, .arity = row->arity };
     bool matrix = job.arity == 2 &&
                   (is_kind(args[0], KIND_MATRIX) || is_kind(args[1], KIND_MATRIX));
     if (which == APPLY_MUL && matrix && !promote_is_single(args[0]) &&
@@ -800,10 +738,10 @@ static PyObject *apply_operands(State *state, Apply which, PyObject *const *args
     if (found == PROMOTION_NONE) {
         if (slot)
             Py_RETURN_NOTIMPLEMENTED;
-        promote(state, rows[which].name, args, job.arity); /* says which one */
+        promote(state, row->name, args, job.arity); /* says which one */
         return PyErr_Occurred()
                    ? NULL
-                   : error_raise(PyExc_TypeError, rows[which].name, args, job.arity,
+                   : error_raise(PyExc_TypeError, row->name, args, job.arity,
                                  "none of the arguments is a Dr.Jit array");
     }
     if (found == PROMOTION_ERROR)
@@ -811,13 +749,13 @@ static PyObject *apply_operands(State *state, Apply which, PyObject *const *args
     if (!apply_accepts(which, (VarType) job.info->entry))
         return refuse(&job, slot);
     bool special = type_is_special(job.info);
-    if (special && apply_special(which) == SPECIAL_UNORDERED)
+    if (special && row->special == SPECIAL_UNORDERED)
         return error_raise(
-            PyExc_RuntimeError, rows[which].name, args, job.arity,
+            PyExc_RuntimeError, row->name, args, job.arity,
             "inequality comparisons are not defined for complex numbers, "
             "quaternions and matrices");
     if (special && special_refuses((Kind) job.info->kind, which))
-        return error_raise(PyExc_RuntimeError, rows[which].name, args, job.arity,
+        return error_raise(PyExc_RuntimeError, row->name, args, job.arity,
                            "operation not supported for this type");
     bool scaling =
         special && (which == APPLY_MUL || which == APPLY_TRUEDIV) &&
@@ -832,12 +770,12 @@ static PyObject *apply_plain(State *state, Apply which, PyObject *const *args,
                              bool slot)
 {
     PyObject *operands[3];
-    int arity = rows[which].arity;
+    int arity = apply_rows[which].arity;
     if (!operand_open(state, args, arity, operands))
         return NULL;
     if (reads_open)
         reads_note_operands(operands, arity);
-    PyObject *result = evaluate_writes(rows[which].name, operands, arity)
+    PyObject *result = evaluate_writes(apply_rows[which].name, operands, arity)
                            ? apply_operands(state, which, operands, slot)
                            : NULL;
     operand_close(operands, arity);
@@ -847,14 +785,14 @@ static PyObject *apply_plain(State *state, Apply which, PyObject *const *args,
 PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
 {
     bool sized = false;
-    for (int k = 0; k < rows[which].arity; k++)
+    for (int k = 0; k < apply_rows[which].arity; k++)
         sized |= size_is(args[k]);
     PyObject *opened[3];
     if (!sized || !size_is_general())
         return apply_plain(state, which, args, slot);
-    if (!sized_open(state, &which, rows[which].arity, args, opened))
+    if (!sized_open(state, &which, apply_rows[which].arity, args, opened))
         return NULL;
     PyObject *result = apply_plain(state, which, opened, slot);
-    operand_close(opened, rows[which].arity);
+    operand_close(opened, apply_rows[which].arity);
     return result;
 }

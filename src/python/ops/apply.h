@@ -49,23 +49,28 @@ typedef enum ApplyDerivative {
     DERIVATIVE_BITS,     /* the same: they are bit patterns */
 } ApplyDerivative;
 
-/** Compute it on 1 to 3 operands (as many as the row says); at least one is an array.
- *  New reference; NULL: exception; Py_NotImplemented (new reference) when the entry
- *  type does not have the operation and the caller is a number slot ('slot'). */
+/** A row of apply.def. */
+typedef struct ApplyRow {
+    const char *name;     /* "add", "mul_hi", ...: as errors name it */
+    uint32_t entries;     /* that have it, as bits */
+    JitOp op;             /* of the core */
+    int arity;            /* number of operands */
+    ApplyResult result;   /* has it the type of the operands? */
+    ApplySpecial special; /* what special types do */
+} ApplyRow;
+
+extern const ApplyRow apply_rows[APPLY_COUNT];
+
+/** Do entries of this type have the operation? */
+static inline bool apply_accepts(Apply which, VarType entry)
+{
+    return apply_rows[which].entries >> entry & 1;
+}
+
+/** Compute it on as many operands as the row says; at least one is an array. New
+ *  reference; NULL: exception; Py_NotImplemented (new reference) when the entry type
+ *  does not have the operation and the caller is a number slot ('slot'). */
 PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot);
-
-/** The core operation behind it, and whether entries of this type have it. */
-JitOp apply_op(Apply which);
-bool apply_accepts(Apply which, VarType entry);
-
-/** What special types do; does the result have the type of the operands? (Comparisons
- *  give masks.) */
-ApplySpecial apply_special(Apply which);
-bool apply_keeps_type(Apply which);
-
-/** Number of operands; "add", "mul_hi", ...: as errors name it. */
-int apply_arity(Apply which);
-const char *apply_name(Apply which);
 
 /** The bits of a Python number as an entry of 'info'. False: exception. */
 bool apply_number(const TypeInfo *info, PyObject *number, uint64_t *bits);

@@ -62,6 +62,25 @@ Value calc_fma(Calc *c, Value a, Value b, Value d)
     return ternary(c, JitOpFma, a, b, d);
 }
 
+Value calc_products(Calc *c, int n, const Value *a, int step_a, const Value *b,
+                    int step_b, const Value *sum)
+{
+    Value result = sum ? *sum : 0;
+    for (int i = 0; i < n; i++, a += step_a, b += step_b)
+        result = i || sum ? calc_fma(c, *a, *b, result) : calc_mul(c, *a, *b);
+    return result;
+}
+
+Value calc_sum(Calc *c, Value a, Value b, Value d, Value e)
+{
+    return calc_fma(c, a, b, calc_mul(c, d, e));
+}
+
+Value calc_difference(Calc *c, Value a, Value b, Value d, Value e)
+{
+    return calc_fma(c, a, b, calc_neg(c, calc_mul(c, d, e)));
+}
+
 Value calc_select(Calc *c, Value mask, Value a, Value b)
 {
     return ternary(c, JitOpSelect, mask, a, b);

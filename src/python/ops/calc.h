@@ -28,6 +28,13 @@ Value calc_keep(Calc *c, Value value);
 Value calc_1(Calc *c, JitOp op, Value a);
 Value calc_2(Calc *c, JitOp op, Value a, Value b);
 Value calc_fma(Calc *c, Value a, Value b, Value d);
+/** n products, the first one added to '*sum' (NULL: it stands by itself), then each to
+ *  the sum before. */
+Value calc_products(Calc *c, int n, const Value *a, int step_a, const Value *b,
+                    int step_b, const Value *sum);
+/** a * b + d * e and a * b - d * e: the first product is added to the second. */
+Value calc_sum(Calc *c, Value a, Value b, Value d, Value e);
+Value calc_difference(Calc *c, Value a, Value b, Value d, Value e);
 /** The result has the leaves of 'info'. */
 Value calc_select(Calc *c, Value mask, Value a, Value b);
 /** The value without derivatives. */

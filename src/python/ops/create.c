@@ -124,10 +124,8 @@ static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, VarIndex 
                       : f->mode == MODE_EMPTY  ? var_undefined(info, lanes)
                       : f->mode == MODE_OPAQUE ? var_opaque(info, &bits, lanes)
                                                : var_literal(info, &bits, lanes);
-    if (lanes && !var) {
-        error_from_core(f->operation, NULL, 0);
-        return false;
-    }
+    if (lanes && !var)
+        return error_from_core(f->operation, NULL, 0);
     array_set_leaf(a, i, var);
     return true;
 }
@@ -454,12 +452,11 @@ static bool read_size(const TypeInfo *info, PyObject *object, Extent *n)
         extent_read(object, &value, n))
         return true;
     value = PyNumber_AsSsize_t(object, PyExc_OverflowError);
-    if (value == -1 && PyErr_Occurred()) {
-        error_raise(PyErr_ExceptionMatches(PyExc_OverflowError) ? PyExc_OverflowError
-                                                                : PyExc_TypeError,
-                    "arange", &object, 1, "expected an integer of 64 bits");
-        return false;
-    }
+    if (value == -1 && PyErr_Occurred())
+        return error_raise(PyErr_ExceptionMatches(PyExc_OverflowError)
+                               ? PyExc_OverflowError
+                               : PyExc_TypeError,
+                           "arange", &object, 1, "expected an integer of 64 bits");
     *n = extent_of((size_t) value);
     if (value >= 0 && value <= UINT32_MAX)
         return value == 0 || check_fit(info, value - 1);

@@ -1,23 +1,22 @@
 /*
  * dot.c -- inner products, of which drjit._math.norms makes norms
  *
- * A nested array contracts its first axis: a product of the first elements, then one
- * fused multiply-add for each further one. A flat just-in-time array is reduced over
- * its lanes, by the core. Tensors contract their first axis; sequences of numbers are
- * summed up in Python's arithmetic. Complex numbers, quaternions and matrices count as
- * plain arrays here.
+ * A nested array contracts its first axis (matmul.c). A flat just-in-time array is
+ * reduced over its lanes, by the core. Tensors contract their first axis; sequences of
+ * numbers are summed up in Python's arithmetic. Complex numbers, quaternions and
+ * matrices count as plain arrays here.
  */
 #include "python/object/tables.h"
 
 #include "python/convert/convert.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
-#include "python/convert/value.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/extent.h"
 #include "python/object/reads.h"
 #include "python/ops/apply.h"
+#include "python/ops/matmul.h"
 
 static PyObject *fail(PyObject *const *args)
 {
@@ -29,7 +28,6 @@ static PyObject *fail(PyObject *const *args)
 /* One operand: n elements of 'inner' leaves each. A single variable or an array of one
  * element is repeated. */
 typedef struct Side {
-    const Array *array;
     size_t n, inner;
 } Side;
 
@@ -38,32 +36,7 @@ static Side describe(const Array *a)
     const TypeInfo *info = a->info;
     size_t count = array_count(a);
     size_t n = info->ndim == 0 ? 1 : info->dynamic ? count : (size_t) info->dims[0];
-    return (Side){ a, n, n ? count / n : 1 };
-}
-
-static Value element(const Side *side, size_t k, size_t s)
-{
-    return value_of(side->array,
-                    (side->n == 1 ? 0 : k) * side->inner + (side->inner == 1 ? 0 : s));
-}
-
-/* Sum over k of the products of the elements' leaf s. */
-static bool sum_products(const TypeInfo *info, const Side *a, const Side *b, size_t n,
-                         size_t s, Value *sum)
-{
-    *sum = 0;
-    for (size_t k = 0; k < n; k++) {
-        Value x = element(a, k, s), y = element(b, k, s), next = 0;
-        bool ok = k == 0 ? value_op2(info, JitOpMul, x, y, &next)
-                         : value_op3(info, JitOpFma, x, y, *sum, &next);
-        value_release(info, x);
-        value_release(info, y);
-        value_release(info, *sum);
-        *sum = next;
-        if (!ok)
-            return false;
-    }
-    return n || value_constant(info, 0, sum);
+    return (Side){ n, n ? count / n : 1 };
 }
 
 static PyObject *contract(const Array *x, const Array *y, PyObject *const *args)
@@ -79,21 +52,9 @@ static PyObject *contract(const Array *x, const Array *y, PyObject *const *args)
     if (a.inner != b.inner && a.inner != 1 && b.inner != 1)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
                            "the elements of the operands have different shapes");
-    size_t n = a.n == 1 ? b.n : a.n;
-    Value value;
-    if (value_info->kind == KIND_FLAT)
-        return sum_products(info, &a, &b, n, 0, &value) ? value_wrap(info, value)
-                                                        : fail(args);
-    Array *out = array_new(value_info);
-    for (size_t s = 0; out && s < value_info->leaves; s++) {
-        if (sum_products(info, &a, &b, n, s, &value)) {
-            value_store(out, s, value);
-        } else {
-            Py_CLEAR(out);
-            fail(args);
-        }
-    }
-    return (PyObject *) out;
+    const Terms p = { x, 0, 0, a.n == 1 ? 0 : a.inner, a.inner > 1 };
+    const Terms q = { y, 0, 0, b.n == 1 ? 0 : b.inner, b.inner > 1 };
+    return matmul_sums(value_info, &p, &q, a.n == 1 ? b.n : a.n, 1, 1, "dot", args);
 }
 
 /* ---------------------------------------------------------------- sequences */
@@ -223,16 +184,10 @@ static PyObject *dot_arrays(PyObject *module, const Array *a, const Array *b,
                : contract(a, b, args);
 }
 
-/* The operand in its own shape, with entry type and family of 'info'. */
-static Array *convert_entries(const TypeInfo *info, PyObject *arg)
+static Array *operand(const TypeInfo *info, PyObject *arg)
 {
     Array *a = array_of(arg);
-    if (!a)
-        return convert_to(info, arg, "dot");
-    const TypeInfo *types = info->state->types;
-    uint16_t id = type_with_entry(
-        &types[type_in_family(a->info, (Family) info->family)], (VarType) info->entry);
-    return convert_array(&types[id == TYPE_NONE ? info->id : id], a, "dot");
+    return a ? convert_entries(info, a, "dot") : convert_to(info, arg, "dot");
 }
 
 static PyObject *dot_operands(PyObject *module, PyObject *const *args)
@@ -246,8 +201,7 @@ static PyObject *dot_operands(PyObject *module, PyObject *const *args)
         return NULL;
     if (info->kind == KIND_TENSOR)
         return dot_tensors(module, args);
-    Array *x = convert_entries(info, args[0]),
-          *y = x ? convert_entries(info, args[1]) : NULL;
+    Array *x = operand(info, args[0]), *y = x ? operand(info, args[1]) : NULL;
     PyObject *result = y ? dot_arrays(module, x, y, args) : NULL;
     Py_XDECREF(x);
     Py_XDECREF(y);

@@ -29,9 +29,9 @@ static bool count_is(const char *name, Py_ssize_t n, Py_ssize_t expected)
 {
     if (n == expected)
         return true;
-    PyErr_Format(PyExc_TypeError, "drjit.%s(): found %zd arguments, expected %zd", name,
-                 n, expected);
-    return false;
+    return PyErr_Format(PyExc_TypeError,
+                        "drjit.%s(): found %zd arguments, expected %zd", name, n,
+                        expected);
 }
 
 static bool any_array(PyObject *const *args, int n)
@@ -42,15 +42,22 @@ static bool any_array(PyObject *const *args, int n)
     return false;
 }
 
+static PyObject *long_way(PyObject *module, Apply which, int arity,
+                          PyObject *const *args)
+{
+    State *state = state_of_module(module);
+    PyObject *result = NULL;
+    return PyErr_Occurred() ||
+                   ask_arguments(state, apply_rows[which].name, args, arity, &result)
+               ? result
+               : apply(state, which, args, false);
+}
+
 static PyObject *on_arrays(PyObject *module, Apply which, int arity,
                            PyObject *const *args)
 {
-    State *state = state_of_module(module);
     PyObject *result = shortcut_apply(which, arity, args);
-    return result || PyErr_Occurred() ||
-                   ask_arguments(state, apply_name(which), args, arity, &result)
-               ? result
-               : apply(state, which, args, false);
+    return result ? result : long_way(module, which, arity, args);
 }
 
 static PyObject *refuse(const char *name, Apply which, PyObject *const *args, int n)
@@ -114,13 +121,13 @@ static PyObject *float_numbers(const char *name, Apply which, PyObject *const *n
     (void) floats;
     JitHostOperand operands[3];
     double in[3], result;
-    for (int i = 0; i < apply_arity(which); i++) {
+    for (int i = 0; i < apply_rows[which].arity; i++) {
         in[i] = PyFloat_AsDouble(numbers[i]);
         if (in[i] == -1 && PyErr_Occurred())
             return NULL;
         operands[i] = (JitHostOperand){ &in[i], 1 };
     }
-    if (!jit_host_op(apply_op(which), VarTypeFloat64, 1, operands, &result))
+    if (!jit_host_op(apply_rows[which].op, VarTypeFloat64, 1, operands, &result))
         return error_from_core(name, NULL, 0);
     return PyFloat_FromDouble(result);
 }
@@ -146,7 +153,7 @@ static PyObject *bits_numbers(const char *name, Apply which, PyObject *const *nu
                                 numbers[0]);
     uint32_t value = (uint32_t) wide, result;
     const JitHostOperand operand = { &value, 1 };
-    if (!jit_host_op(apply_op(which), VarTypeUInt32, 1, &operand, &result))
+    if (!jit_host_op(apply_rows[which].op, VarTypeUInt32, 1, &operand, &result))
         return error_from_core(name, numbers, 1);
     return PyLong_FromUnsignedLong(result);
 }
@@ -162,21 +169,13 @@ static PyObject *fma_numbers(const char *name, Apply which, PyObject *const *num
     return sum;
 }
 
-static PyObject *minimum_numbers(const char *name, Apply which,
-                                 PyObject *const *numbers, bool floats)
+static PyObject *extremum_numbers(const char *name, Apply which,
+                                  PyObject *const *numbers, bool floats)
 {
     if (floats)
         return float_numbers(name, which, numbers, floats);
-    int second = PyObject_RichCompareBool(numbers[1], numbers[0], Py_LT);
-    return second < 0 ? NULL : Py_NewRef(numbers[second]);
-}
-
-static PyObject *maximum_numbers(const char *name, Apply which,
-                                 PyObject *const *numbers, bool floats)
-{
-    if (floats)
-        return float_numbers(name, which, numbers, floats);
-    int second = PyObject_RichCompareBool(numbers[1], numbers[0], Py_GE);
+    const int op = which == APPLY_MINIMUM ? Py_LT : Py_GE;
+    int second = PyObject_RichCompareBool(numbers[1], numbers[0], op);
     return second < 0 ? NULL : Py_NewRef(numbers[second]);
 }
 
@@ -262,19 +261,19 @@ static PyObject *call1(PyObject *module, Apply which, OnNumbers *function,
 {
     return array_of(arg)
                ? on_arrays(module, which, 1, &arg)
-               : on_numbers(module, apply_name(which), which, 1, &arg, function);
+               : on_numbers(module, apply_rows[which].name, which, 1, &arg, function);
 }
 
 /* Several of them. */
 static PyObject *call(PyObject *module, Apply which, OnNumbers *function,
                       PyObject *const *args, Py_ssize_t n)
 {
-    int arity = apply_arity(which);
-    if (!count_is(apply_name(which), n, arity))
+    int arity = apply_rows[which].arity;
+    if (!count_is(apply_rows[which].name, n, arity))
         return NULL;
-    return any_array(args, arity)
-               ? on_arrays(module, which, arity, args)
-               : on_numbers(module, apply_name(which), which, arity, args, function);
+    return any_array(args, arity) ? on_arrays(module, which, arity, args)
+                                  : on_numbers(module, apply_rows[which].name, which,
+                                               arity, args, function);
 }
 
 #define FUNCTION_1(id, name, numbers)                                  \
@@ -511,79 +510,13 @@ static PyObject *select_leaf(void *context, PyObject *const *leaves)
     return NULL;
 }
 
-/* Between an array and a number, which is the value where the mask is set if 'first'.
- * NULL without exception: not for the fast path. */
-static PyObject *select_number(const Array *mask, const Array *a, PyObject *number,
-                               bool first)
-{
-    const TypeInfo *info = a->info;
-    VarIndex literal = shortcut_literal(info, number);
-    Array *out = literal ? array_new(info) : NULL;
-    size_t stride = mask->info->kind != KIND_FLAT;
-    for (size_t i = 0; out && i < info->leaves; i++) {
-        VarIndex bit = array_leaves(mask)[i * stride];
-        VarIndex var = array_leaves(a)[i];
-        VarIndex index =
-            bit && !var_is_empty(var)
-                ? var_select(bit, first ? literal : var, first ? var : literal)
-                : 0;
-        array_leaves(out)[i] = index;
-        if (!index)
-            Py_CLEAR(out);
-    }
-    var_unref(literal);
-    return (PyObject *) out;
-}
-
-/* Bool mask of the family; values of one exact class with plain leaves, or one of them
- * a number. */
-static PyObject *select_short(PyObject *mask, PyObject *a, PyObject *b)
-{
-    const Array *x = array_of_exact_class(a), *m = array_of_exact_class(mask);
-    bool first = x;
-    if (!first)
-        x = array_of_exact_class(b);
-    if (!x || !m)
-        return NULL;
-    const TypeInfo *info = x->info, *masks = m->info;
-    if (!info->jit || info->dynamic || info->kind > KIND_QUATERNION ||
-        masks->entry != VarTypeBool || masks->family != info->family ||
-        (masks->kind != KIND_FLAT && masks->id != info->mask))
-        return NULL;
-    if (Py_TYPE(a) != Py_TYPE(b))
-        return info->kind <= KIND_ARRAY ? select_number(m, x, first ? b : a, !first)
-                                        : NULL;
-    const VarIndex *values[] = { array_leaves(x), array_leaves((const Array *) b) },
-               *bits = array_leaves(m);
-    size_t stride = masks->kind != KIND_FLAT;
-    Array *out = array_new(info);
-    for (size_t i = 0; out && i < info->leaves; i++) {
-        VarIndex in[] = { bits[i * stride], values[0][i], values[1][i] };
-        const bool some =
-            in[0] && !var_is_empty(in[1]) && !var_is_empty(in[2]);
-        VarIndex index = some ? var_select(in[0], in[1], in[2]) : 0;
-        array_leaves(out)[i] = index;
-        if (!index)
-            Py_CLEAR(out);
-    }
-    return (PyObject *) out;
-}
-
 static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a, PyObject *b)
 {
     PyObject *const args[] = { mask, a, b };
     if ((mask == Py_True || mask == Py_False) && !any_array(args + 1, 2))
         return Py_NewRef(mask == Py_True ? a : b);
-    if (reads_open)
-        reads_note_operands(args, 3);
-    PyObject *result = evaluate_writes("select", args, 3)
-                           ? select_short(mask, a, b)
-                           : NULL;
-    State *state = state_of_module(module);
-    return result || PyErr_Occurred() ||
-                   ask_arguments(state, "select", args, 3, &result)
-               ? result
-               : apply(state, APPLY_SELECT, args, false);
+    PyObject *result = shortcut_apply(APPLY_SELECT, 3, args);
+    return result ? result : long_way(module, APPLY_SELECT, 3, args);
 }
 
 static PyObject *functions_select(PyObject *module, PyObject *const *args, Py_ssize_t n)

@@ -4,8 +4,7 @@
  * Arrays of known size: by its leading extents an operand is a matrix (n, n, ...), a
  * vector (n, ...) or a single value. What follows the leading extents belongs to the
  * elements; elements of one operand may be single values where those of the other have
- * several leaves (Matrix34f @ Array3f). An entry of the result is a product followed by
- * fused multiply-adds, all recorded in one loop without objects in between.
+ * several leaves (Matrix34f @ Array3f).
  *
  * Tensors: NumPy's rules; the CPU kernel of the core, or a plain loop in drjit.scalar
  * that adds in the same order.
@@ -14,6 +13,7 @@
 
 #include <math.h>
 
+#include "python/convert/convert.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
 #include "python/object/error.h"
@@ -22,16 +22,13 @@
 
 /* ---------------------------------------------------------------- arrays */
 
-enum { NAME_ARGS = 2, LEAF_LIMIT = 64 };
+enum { NAME_ARGS = 2 };
 
-/* One side of a product. */
+/* One side of a product of arrays. */
 typedef struct Side {
     const TypeInfo *info;
-    const Array *array;
     int axes;        /* 2: matrix, 1: vector */
     size_t n, inner; /* leading extent; leaves of an element */
-    bool converted;  /* 'leaves' are owned */
-    Value leaves[LEAF_LIMIT];
 } Side;
 
 static bool describe(Side *side, const Array *a)
@@ -41,7 +38,6 @@ static bool describe(Side *side, const Array *a)
         t->kind == KIND_QUATERNION || t->dims[0] == 0)
         return false;
     side->info = t;
-    side->array = a;
     side->axes = t->ndim > 1 && t->dims[0] == t->dims[1] ? 2 : 1;
     side->n = (size_t) t->dims[0];
     side->inner = t->leaves;
@@ -50,55 +46,48 @@ static bool describe(Side *side, const Array *a)
     return true;
 }
 
-/* Leaves with the entry type and family of 'info'. False: the core's error is set. */
-static bool load(Side *side, const TypeInfo *info)
+/* A product, and fused multiply-adds. False: the core's error is set. */
+static bool sum_products(const TypeInfo *info, const Terms *a, const Terms *b, size_t n,
+                         Value *sum)
 {
-    side->converted =
-        side->info->entry != info->entry || side->info->family != info->family;
-    for (size_t i = 0; i < side->info->leaves; i++) {
-        Value leaf = 0;
-        memcpy(&leaf,
-               (const char *) array_data(side->array) + i * side->info->var_size,
-               side->info->var_size);
-        side->leaves[i] = side->info->jit ? leaf : leaf;
-        if (side->converted && !value_cast(side->info, info, leaf, &side->leaves[i])) {
-            while (i--)
-                value_release(info, side->leaves[i]);
-            side->converted = false;
-            return false;
-        }
-    }
-    return true;
-}
-
-static void unload(Side *side, const TypeInfo *info)
-{
-    for (size_t i = 0; side->converted && i < side->info->leaves; i++)
-        value_release(info, side->leaves[i]);
-}
-
-/* The sum over k of a(row, k) * b(k, column). */
-static bool sum_products(const TypeInfo *info, const Side *a, const Side *b, size_t row,
-                         size_t column, size_t s, Value *result)
-{
-    size_t n = a->n;
-    Value sum = 0;
+    *sum = 0;
     for (size_t k = 0; k < n; k++) {
-        size_t i = a->axes == 2 ? row * n + k : k,
-               j = b->axes == 2 ? k * n + column : k;
-        Value x = a->leaves[i * a->inner + (a->inner > 1 ? s : 0)];
-        Value y = b->leaves[j * b->inner + (b->inner > 1 ? s : 0)];
+        const Value x = value_peek(a->array, a->first + k * a->term),
+                    y = value_peek(b->array, b->first + k * b->term);
         Value next;
-        bool ok = k == 0 ? value_op2(info, JitOpMul, x, y, &next)
-                         : value_op3(info, JitOpFma, x, y, sum, &next);
-        if (k)
-            value_release(info, sum);
+        const bool ok = k ? value_op3(info, JitOpFma, x, y, *sum, &next)
+                          : value_op2(info, JitOpMul, x, y, &next);
+        value_release(info, *sum);
+        *sum = next;
         if (!ok)
             return false;
-        sum = next;
     }
-    *result = sum;
-    return true;
+    return n || value_constant(info, 0, sum);
+}
+
+PyObject *matmul_sums(const TypeInfo *info, const Terms *a, const Terms *b, size_t n,
+                      size_t rows, size_t columns, const char *operation,
+                      PyObject *const *args)
+{
+    const size_t inner = info->leaves / (rows * columns);
+    Array *out = info->kind == KIND_FLAT ? NULL : array_new(info);
+    if (!out && info->kind != KIND_FLAT)
+        return NULL;
+    for (size_t i = 0; i < info->leaves; i++) {
+        const size_t row = i / inner / columns, column = i / inner % columns;
+        Terms x = *a, y = *b;
+        Value sum;
+        x.first += row * a->line + i % inner * a->leaf;
+        y.first += column * b->line + i % inner * b->leaf;
+        if (!sum_products(info, &x, &y, n, &sum)) {
+            Py_XDECREF((PyObject *) out);
+            return error_from_core(operation, args, NAME_ARGS);
+        }
+        if (!out)
+            return value_wrap(info, sum);
+        value_store(out, i, sum);
+    }
+    return (PyObject *) out;
 }
 
 /* The type of the result: id, TYPE_NONE if there is none. */
@@ -127,30 +116,7 @@ static PyObject *fail(PyObject *const *args)
     return error_from_core("matmul", args, NAME_ARGS);
 }
 
-static PyObject *multiply_loaded(const TypeInfo *info, const Side *a, const Side *b,
-                                 PyObject *const *args)
-{
-    size_t rows = a->axes == 2 ? a->n : 1, columns = b->axes == 2 ? a->n : 1;
-    size_t inner = a->inner > b->inner ? a->inner : b->inner;
-    Value value;
-    if (info->kind == KIND_FLAT)
-        return sum_products(info, a, b, 0, 0, 0, &value) ? value_wrap(info, value)
-                                                         : fail(args);
-    Array *out = array_new(info);
-    for (size_t i = 0; out && i < rows; i++)
-        for (size_t j = 0; out && j < columns; j++)
-            for (size_t s = 0; out && s < inner; s++) {
-                if (sum_products(info, a, b, i, j, s, &value)) {
-                    value_store(out, (i * columns + j) * inner + s, value);
-                } else {
-                    Py_CLEAR(out);
-                    fail(args);
-                }
-            }
-    return out ? array_finish(out, args, NAME_ARGS) : NULL;
-}
-
-static PyObject *multiply_arrays(State *state, const Array *x, const Array *y,
+static PyObject *multiply_arrays(State *state, Array *x, Array *y,
                                  PyObject *const *args)
 {
     Side a, b;
@@ -165,17 +131,19 @@ static PyObject *multiply_arrays(State *state, const Array *x, const Array *y,
     if (id == TYPE_NONE)
         Py_RETURN_NOTIMPLEMENTED;
     const TypeInfo *info = &state->types[id];
-    if (!load(&a, info))
-        return fail(args);
-    PyObject *result = NULL;
-    if (load(&b, info)) {
-        result = multiply_loaded(info, &a, &b, args);
-        unload(&b, info);
-    } else {
-        fail(args);
-    }
-    unload(&a, info);
-    return result;
+    Array *left = convert_entries(info, x, "matmul"),
+          *right = left ? convert_entries(info, y, "matmul") : NULL;
+    const bool rows = a.axes == 2, columns = b.axes == 2;
+    const Terms p = { left, 0, rows ? a.n * a.inner : 0, a.inner, a.inner > 1 };
+    const Terms q = { right, 0, b.inner, columns ? a.n * b.inner : b.inner,
+                      b.inner > 1 };
+    PyObject *result = right ? matmul_sums(info, &p, &q, a.n, rows ? a.n : 1,
+                                           columns ? a.n : 1, "matmul", args)
+                             : NULL;
+    Py_XDECREF((PyObject *) left);
+    Py_XDECREF((PyObject *) right);
+    return info->kind == KIND_FLAT ? result
+                                   : array_finish((Array *) result, args, NAME_ARGS);
 }
 
 /* ---------------------------------------------------------------- tensors */
@@ -193,17 +161,14 @@ static bool describe_stack(Stack *s, Array *a, bool left, bool transposed,
     extents_of(a, &s->shape);
     s->vector = s->shape.ndim == 1;
     s->transposed = transposed;
-    if (s->shape.ndim == 0) {
-        error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
-                    "operand %d has no axes, expected at least one", left ? 1 : 2);
-        return false;
-    }
-    if (s->vector && transposed) {
-        error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
-                    "'%s=True' is possible for operands of 2 axes and more only",
-                    left ? "At" : "Bt");
-        return false;
-    }
+    if (s->shape.ndim == 0)
+        return error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
+                           "operand %d has no axes, expected at least one",
+                           left ? 1 : 2);
+    if (s->vector && transposed)
+        return error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
+                           "'%s=True' is possible for operands of 2 axes and more only",
+                           left ? "At" : "Bt");
     if (s->vector) { /* a row on the left, a column on the right */
         const Extent entries = extents_get(&s->shape, 0);
         s->shape.ndim = 2;
@@ -249,23 +214,19 @@ static void batch_strides(const Stack *s, const Extents *batch, size_t *strides,
 
 static bool plan(Product *p, const Stack *a, const Stack *b, PyObject *const *args)
 {
-    if (!extent_equal(a->columns, b->rows)) {
-        error_raise(
+    if (!extent_equal(a->columns, b->rows))
+        return error_raise(
             PyExc_ValueError, "matmul", args, NAME_ARGS,
             "the first operand has %zu columns and the second %zu rows, expected equal "
             "numbers",
             a->columns.n, b->rows.n);
-        return false;
-    }
     Extents other = b->shape;
     p->batch = a->shape;
     p->batch.ndim -= 2;
     other.ndim -= 2;
-    if (!broadcast_merge(&p->batch, &other)) {
-        error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
-                    "the batch axes of the operands do not broadcast");
-        return false;
-    }
+    if (!broadcast_merge(&p->batch, &other))
+        return error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
+                           "the batch axes of the operands do not broadcast");
     memset(p->sizes, 0, sizeof(p->sizes));
     p->sizes[0] = a->rows.size;
     p->sizes[1] = b->columns.size;
@@ -337,29 +298,20 @@ typedef struct Dot {
     size_t k, step_a, step_b;
 } Dot;
 
-static float dot_f32(const float *a, const float *b, const Dot *d)
-{
-    float sum = 0;
-    for (size_t start = 0; start < d->k; start += BLOCK) {
-        float block = 0;
-        for (size_t i = start; i < d->k && i < start + BLOCK; i++)
-            block = fmaf(a[i * d->step_a], b[i * d->step_b], block);
-        sum = start ? sum + block : block;
+#define DOT(name, type, fma)                                            \
+    static type name(const type *a, const type *b, const Dot *d)        \
+    {                                                                   \
+        type sum = 0;                                                   \
+        for (size_t start = 0; start < d->k; start += BLOCK) {          \
+            type block = 0;                                             \
+            for (size_t i = start; i < d->k && i < start + BLOCK; i++)  \
+                block = fma(a[i * d->step_a], b[i * d->step_b], block); \
+            sum = start ? sum + block : block;                          \
+        }                                                               \
+        return sum;                                                     \
     }
-    return sum;
-}
-
-static double dot_f64(const double *a, const double *b, const Dot *d)
-{
-    double sum = 0;
-    for (size_t start = 0; start < d->k; start += BLOCK) {
-        double block = 0;
-        for (size_t i = start; i < d->k && i < start + BLOCK; i++)
-            block = fma(a[i * d->step_a], b[i * d->step_b], block);
-        sum = start ? sum + block : block;
-    }
-    return sum;
-}
+DOT(dot_f32, float, fmaf)
+DOT(dot_f64, double, fma)
 
 static uint64_t dot_u64(const uint64_t *a, const uint64_t *b, const Dot *d)
 {
@@ -420,10 +372,8 @@ static bool multiply_now(const Product *p, Array *a, Array *b, Array *out,
     if (entries == 0)
         return true;
     char *memory = PyMem_Malloc((n_a + n_b + entries) * size);
-    if (!memory) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!memory)
+        return PyErr_NoMemory();
     char *x = memory, *y = x + n_a * size, *z = y + n_b * size;
     bool ok = jit_host_cast(type, wide, 0, n_a, array_data(a), x) &&
               jit_host_cast(type, wide, 0, n_b, array_data(b), y);

@@ -2,9 +2,8 @@
  * number.c -- the operators of arrays
  *
  * Each slot begins with the commonest case, two arrays of exactly one class with one
- * variable each: a direct call of the core and one new object. The fast path of
- * binary() takes nested arrays and Python numbers: one core call for each leaf. All
- * else goes to apply().
+ * variable each: a direct call of the core and one new object. shortcut.c takes nested
+ * arrays and Python numbers: one core call for each leaf. All else goes to apply().
  */
 #include <math.h>
 #include <string.h>
@@ -21,95 +20,7 @@
 #include "python/ops/product.h"
 #include "python/ops/shortcut.h"
 
-/* ---------------------------------------------------------------- the fast path */
-
-typedef VarIndex (*Function2)(VarIndex a, VarIndex b);
-
-/* A leaf for each of the result's, or one for all. */
-typedef struct Leaves {
-    const VarIndex *leaves;
-    size_t step;
-} Leaves;
-
-static inline bool both(VarIndex x, VarIndex y)
-{
-    return !var_is_empty(x) && !var_is_empty(y);
-}
-
-/* False: there was an empty leaf or an error; the slow path reports it. */
-static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
-                         VarIndex *out)
-{
-    for (size_t i = 0; i < count; i++) {
-        VarIndex x = a.leaves[i * a.step], y = b.leaves[i * b.step];
-        VarIndex index = both(x, y) ? function(x, y) : 0;
-        if (!index)
-            return false;
-        out[i] = index;
-    }
-    return true;
-}
-
-/* Result of a fast path; NULL without exception: take the slow path. */
-static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
-                                 const TypeInfo *result)
-{
-    if (result->kind == KIND_FLAT) {
-        VarIndex x = *a.leaves, y = *b.leaves;
-        VarIndex index = both(x, y) ? function(x, y) : 0;
-        return index ? (PyObject *) array_new_leaf(result, index) : NULL;
-    }
-    Array *out = array_new(result);
-    if (out && !loop2(function, result->leaves, a, b, array_leaves(out)))
-        Py_CLEAR(out);
-    return (PyObject *) out;
-}
-
-/* A row of apply.def. */
-typedef struct Operator {
-    Apply which;
-    uint32_t entries; /* types that have it */
-    bool compares;    /* the result is a mask */
-    JitOp op;
-    Function2 function;
-} Operator;
-
-/* May operands of this class take the fast path? */
-static inline bool accepts(const Operator *o, const TypeInfo *info)
-{
-    return (info->shortcut | info->shortcut >> SHORT_ARRAY_SHIFT) & o->entries;
-}
-
-static inline const TypeInfo *result_info(const Operator *o, const TypeInfo *info)
-{
-    return o->compares ? &info->state->types[info->mask] : info;
-}
-
-/* Both orders: number op array and array op number. */
-static PyObject *with_number(const Operator *o, const Array *a, PyObject *number,
-                             bool swapped)
-{
-    const TypeInfo *info = a->info, *result = result_info(o, info);
-    const bool divides = o->which == APPLY_TRUEDIV && !swapped;
-    const JitOp op = divides ? JitOpMul : o->op;
-    uint64_t bits;
-    if (!shortcut_number(info, number, divides, &bits))
-        return NULL;
-    if (info->kind == KIND_FLAT) {
-        const VarIndex x = array_var(a);
-        const VarIndex index = x ? var_op_number(op, info, x, bits, swapped) : 0;
-        return index ? (PyObject *) array_new_leaf(result, index) : NULL;
-    }
-    Array *out = array_new(result);
-    for (size_t i = 0; out && i < info->leaves; i++) {
-        const VarIndex x = array_leaves(a)[i];
-        const VarIndex index = x ? var_op_number(op, info, x, bits, swapped) : 0;
-        array_leaves(out)[i] = index;
-        if (!index)
-            Py_CLEAR(out);
-    }
-    return (PyObject *) out;
-}
+/* ---------------------------------------------------------------- binary */
 
 static State *state_of(PyObject *a, PyObject *b)
 {
@@ -140,67 +51,15 @@ static PyObject *answer(PyObject *result, const char *operation, PyObject *a,
                        Py_TYPE(b)->tp_name);
 }
 
-static PyObject *long_way(const Operator *o, PyObject *a, PyObject *b)
+static PyObject *long_way(const ShortcutPair *p, PyObject *a, PyObject *b)
 {
-    PyObject *const args[] = { a, b };
-    PyObject *result = apply(state_of(a, b), o->which, args, true);
-    return o->compares ? result : answer(result, apply_name(o->which), a, b);
-}
-
-static bool is_number(PyObject *object)
-{
-    return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
-}
-
-/* The descriptor of an array of exactly its class, else NULL. */
-static inline const TypeInfo *exact_info(PyObject *object)
-{
-    const Array *a = array_of_exact_class(object);
-    return a ? a->info : NULL;
-}
-
-/* Different classes: an array and a number, or a nested array and a single variable
- * with the same entries. */
-static PyObject *mixed(const Operator *o, PyObject *a, PyObject *b)
-{
-    const TypeInfo *x = exact_info(a), *y = exact_info(b);
-    PyObject *result = NULL;
-    if (x && !y) {
-        if (is_number(b) && accepts(o, x))
-            result = with_number(o, (Array *) a, b, false);
-    } else if (y && !x) {
-        if (is_number(a) && accepts(o, y))
-            result = with_number(o, (Array *) b, a, true);
-    } else if (x && y && o->which != APPLY_AND /* a & mask selects */ &&
-               x->leaf == y->leaf && accepts(o, x) && accepts(o, y) &&
-               (x->kind == KIND_FLAT || y->kind == KIND_FLAT) &&
-               (o->which != APPLY_TRUEDIV || x->kind == KIND_FLAT)) {
-        Leaves p = { array_leaves((Array *) a), x->kind != KIND_FLAT };
-        Leaves q = { array_leaves((Array *) b), y->kind != KIND_FLAT };
-        result =
-            compute2(o->function, p, q, result_info(o, x->kind == KIND_FLAT ? y : x));
-    }
-    return result || PyErr_Occurred() ? result : long_way(o, a, b);
-}
-
-static PyObject *binary(const Operator *o, PyObject *a, PyObject *b)
-{
-    PyObject *const args[] = { a, b };
-    if (jit_pending_writes() && !evaluate_writes_into(apply_name(o->which), args, 2))
+    if (PyErr_Occurred())
         return NULL;
-    if (reads_open)
-        reads_note_operands(args, 2);
-    if (Py_TYPE(a) != Py_TYPE(b))
-        return mixed(o, a, b);
-    const Array *x = (const Array *) a;
-    const TypeInfo *info = x->info;
-    if (info->py == Py_TYPE(a) && accepts(o, info)) {
-        Leaves p = { array_leaves(x), 1 }, q = { array_leaves((const Array *) b), 1 };
-        PyObject *out = compute2(o->function, p, q, result_info(o, info));
-        if (out || PyErr_Occurred())
-            return out;
-    }
-    return long_way(o, a, b);
+    PyObject *result =
+        apply(state_of(a, b), p->which, (PyObject *const[]){ a, b }, true);
+    return apply_rows[p->which].result == RESULT_MASK
+               ? result
+               : answer(result, apply_rows[p->which].name, a, b);
 }
 
 /* The descriptor of two arrays of exactly one class with one variable of one of these
@@ -227,26 +86,25 @@ static PyObject *in_place(PyObject *a, PyObject *result)
     return ok ? Py_NewRef(a) : NULL;
 }
 
-#define SLOT2(id, name, entries, compares, op, core)                              \
-    static PyObject *number_##name(PyObject *a, PyObject *b)                      \
-    {                                                                             \
-        static const Operator o = { APPLY_##id, entries, compares, op,            \
-                                    var_##core };                                \
-        const TypeInfo *info = single_info(a, b, entries);                        \
-        if (info && !jit_pending_writes() && !reads_open) {                       \
-            const VarIndex *x = array_plain_leaves((Array *) a),                      \
-                       *y = array_plain_leaves((Array *) b);                      \
-            VarIndex index = x && y && *x && *y ? var_##core(*x, *y) : 0;            \
-            if (index)                                                            \
-                return (PyObject *) array_new_leaf(result_info(&o, info), index); \
-        }                                                                         \
-        return binary(&o, a, b);                                                  \
+#define SLOT2(id, name, entries, compares, core)                               \
+    static PyObject *number_##name(PyObject *a, PyObject *b)                   \
+    {                                                                          \
+        const TypeInfo *info = single_info(a, b, entries);                     \
+        if (info && !jit_pending_writes() && !reads_open) {                    \
+            const VarIndex *x = array_plain_leaves((Array *) a),               \
+                           *y = array_plain_leaves((Array *) b);               \
+            VarIndex index = x && y && *x && *y ? var_##core(*x, *y) : 0;      \
+            if (index)                                                         \
+                return (PyObject *) array_new_leaf(                            \
+                    compares ? &info->state->types[info->mask] : info, index); \
+        }                                                                      \
+        static const ShortcutPair pair = { APPLY_##id, var_##core, long_way }; \
+        return shortcut_pair(&pair, a, b);                                     \
     }
 
-#define COMPARISON(id, name, op, core, special) \
-    SLOT2(id, name, ENTRIES_ALL, true, op, core)
+#define COMPARISON(id, name, op, core, special) SLOT2(id, name, ENTRIES_ALL, true, core)
 #define OPERATOR(id, name, op, core, entries, special, derivative, slot) \
-    SLOT2(id, name, ENTRIES_##entries, false, op, core)                  \
+    SLOT2(id, name, ENTRIES_##entries, false, core)                      \
     static PyObject *inplace_##name(PyObject *a, PyObject *b)            \
     {                                                                    \
         return in_place(a, number_##name(a, b));                         \

@@ -102,7 +102,7 @@ static bool open_size(State *state, Apply *which, PyObject *const *args, int ari
         *which = APPLY_MUL;
     }
     *operand = cast ? (PyObject *) array_new_leaf(leaf, cast)
-                    : error_from_core(apply_name(*which), args, arity);
+                    : error_from_core(apply_rows[*which].name, args, arity);
     return *operand;
 }
 

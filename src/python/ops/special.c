@@ -14,12 +14,6 @@
 #include "python/ops/calc.h"
 #include "python/ops/special_functions.h"
 
-/* a * b - d * e */
-static Value det2(Calc *c, Value a, Value b, Value d, Value e)
-{
-    return calc_fma(c, a, b, calc_neg(c, calc_mul(c, d, e)));
-}
-
 /* test == 0 ? 0 : a */
 static Value choose_zero(Calc *c, Value test, Value a)
 {
@@ -31,10 +25,7 @@ static Value choose_zero(Calc *c, Value test, Value a)
 
 static Value squared_norm(Calc *c, int n, const Value *a)
 {
-    Value sum = calc_mul(c, a[0], a[0]);
-    for (int i = 1; i < n; i++)
-        sum = calc_fma(c, a[i], a[i], sum);
-    return sum;
+    return calc_products(c, n, a, 1, a, 1, NULL);
 }
 
 /* Without the squares, which overflow. */
@@ -47,8 +38,8 @@ static Value norm(Calc *c, int n, const Value *a)
 
 static void complex_mul(Calc *c, const Value *a, const Value *b, Value *out)
 {
-    out[0] = det2(c, a[0], b[0], a[1], b[1]);
-    out[1] = calc_fma(c, a[0], b[1], calc_mul(c, a[1], b[0]));
+    out[0] = calc_difference(c, a[0], b[0], a[1], b[1]);
+    out[1] = calc_sum(c, a[0], b[1], a[1], b[0]);
 }
 
 static void complex_fma(Calc *c, const Value *a, const Value *b, const Value *d,
@@ -74,14 +65,12 @@ static void quaternion_fma(Calc *c, const Value *a, const Value *b, const Value 
     for (int i = 0; i < 4; i++)
         negated[i] = calc_neg(c, b[i]);
     for (int k = 0; k < 4; k++) {
-        Value sum = d ? d[k] : 0;
+        Value left[4], right[4];
         for (int j = 0; j < 4; j++) {
-            Value left = a[partner[k][j]];
-            Value right = sign[k][j] < 0 ? negated[j] : b[j];
-            sum =
-                j == 0 && !d ? calc_mul(c, left, right) : calc_fma(c, left, right, sum);
+            left[j] = a[partner[k][j]];
+            right[j] = sign[k][j] < 0 ? negated[j] : b[j];
         }
-        out[k] = sum;
+        out[k] = calc_products(c, 4, left, 1, right, 1, d ? &d[k] : NULL);
     }
 }
 
@@ -89,7 +78,7 @@ static void quaternion_fma(Calc *c, const Value *a, const Value *b, const Value 
 
 static void matrix_inverse_2(Calc *c, const Value *m, Value *out)
 {
-    Value scale = calc_1(c, JitOpRcp, det2(c, m[0], m[3], m[1], m[2]));
+    Value scale = calc_1(c, JitOpRcp, calc_difference(c, m[0], m[3], m[1], m[2]));
     Value negated = calc_neg(c, scale);
     out[0] = calc_mul(c, m[3], scale);
     out[1] = calc_mul(c, m[1], negated);
@@ -103,13 +92,10 @@ static void matrix_inverse_3(Calc *c, const Value *m, Value *out)
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             int r = (i + 1) % 3, s = (i + 2) % 3, u = (j + 1) % 3, v = (j + 2) % 3;
-            cofactors[3 * j + i] =
-                det2(c, m[3 * r + u], m[3 * s + v], m[3 * r + v], m[3 * s + u]);
+            cofactors[3 * j + i] = calc_difference(c, m[3 * r + u], m[3 * s + v],
+                                                   m[3 * r + v], m[3 * s + u]);
         }
-    Value det = calc_mul(c, m[0], cofactors[0]);
-    det = calc_fma(c, m[1], cofactors[3], det);
-    det = calc_fma(c, m[2], cofactors[6], det);
-    Value scale = calc_1(c, JitOpRcp, det);
+    Value scale = calc_1(c, JitOpRcp, calc_products(c, 3, m, 1, cofactors, 3, NULL));
     for (int i = 0; i < 9; i++)
         out[i] = calc_mul(c, cofactors[i], scale);
 }
@@ -117,7 +103,7 @@ static void matrix_inverse_3(Calc *c, const Value *m, Value *out)
 /* x * a - y * b + z * d */
 static Value expand3(Calc *c, Value x, Value a, Value y, Value b, Value z, Value d)
 {
-    return calc_fma(c, x, a, calc_fma(c, z, d, calc_neg(c, calc_mul(c, y, b))));
+    return calc_fma(c, x, a, calc_difference(c, z, d, y, b));
 }
 
 /* By the 2x2 minors of the upper (s) and of the lower two rows (t). */
@@ -128,10 +114,10 @@ static void matrix_inverse_4(Calc *c, const Value *m, Value *out)
     Value s[6], t[6];
     for (int i = 0; i < 6; i++) {
         int p = columns[i][0], q = columns[i][1];
-        s[i] = det2(c, m[p], m[4 + q], m[q], m[4 + p]);
-        t[i] = det2(c, m[8 + p], m[12 + q], m[8 + q], m[12 + p]);
+        s[i] = calc_difference(c, m[p], m[4 + q], m[q], m[4 + p]);
+        t[i] = calc_difference(c, m[8 + p], m[12 + q], m[8 + q], m[12 + p]);
     }
-    Value det = calc_fma(c, s[0], t[5], calc_neg(c, calc_mul(c, s[1], t[4])));
+    Value det = calc_difference(c, s[0], t[5], s[1], t[4]);
     det = calc_fma(c, s[2], t[3], det);
     det = calc_fma(c, s[3], t[2], det);
     det = calc_fma(c, s[5], t[0], calc_fma(c, calc_neg(c, s[4]), t[1], det));
@@ -159,12 +145,8 @@ static void matrix_fma(Calc *c, int n, const Value *a, const Value *b, const Val
                        Value *out)
 {
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            Value sum = d[n * i + j];
-            for (int k = 0; k < n; k++)
-                sum = calc_fma(c, a[n * i + k], b[n * k + j], sum);
-            out[n * i + j] = sum;
-        }
+        for (int j = 0; j < n; j++)
+            out[n * i + j] = calc_products(c, n, a + n * i, 1, b + j, n, &d[n * i + j]);
 }
 
 static bool matrix_step(Calc *c, Apply which, int n, const Value in[3][16], Value *out)
@@ -184,7 +166,7 @@ static bool matrix_step(Calc *c, Apply which, int n, const Value in[3][16], Valu
 
 bool special_has(Kind kind, Apply which)
 {
-    ApplySpecial special = apply_special(which);
+    ApplySpecial special = apply_rows[which].special;
     return special == SPECIAL_ALGEBRA ||
            ((special == SPECIAL_COMPLEX || special == SPECIAL_FIELD) &&
             kind != KIND_MATRIX);
@@ -192,7 +174,7 @@ bool special_has(Kind kind, Apply which)
 
 bool special_refuses(Kind kind, Apply which)
 {
-    ApplySpecial special = apply_special(which);
+    ApplySpecial special = apply_rows[which].special;
     return (special == SPECIAL_REAL && kind != KIND_MATRIX) ||
            (special == SPECIAL_FIELD && kind == KIND_MATRIX);
 }
@@ -313,7 +295,7 @@ static PyObject *fail(const char *operation, Array *const *args, int n)
 PyObject *special_apply(const TypeInfo *info, Apply which, Array *const *args,
                         const char *operation)
 {
-    int arity = apply_arity(which);
+    int arity = apply_rows[which].arity;
     bool matrix = info->kind == KIND_MATRIX;
     int elements = matrix ? info->dims[0] * info->dims[0] : info->dims[0];
     int inner = info->leaves / elements, count = elements;

@@ -50,15 +50,10 @@ static Complex scale(Calc *c, Complex z, double factor)
     return (Complex){ calc_mul(c, z.re, f), calc_mul(c, z.im, f) };
 }
 
-/* Re(conj(a) * b), Im(conj(a) * b) */
-static Value dot(Calc *c, Complex a, Complex b)
-{
-    return calc_fma(c, a.re, b.re, calc_mul(c, a.im, b.im));
-}
-
+/* Im(conj(a) * b) */
 static Value cross(Calc *c, Complex a, Complex b)
 {
-    return calc_fma(c, a.re, b.im, calc_neg(c, calc_mul(c, a.im, b.re)));
+    return calc_difference(c, a.re, b.im, a.im, b.re);
 }
 
 /* Numbers near the ends of the range are multiplied by a square before what would
@@ -186,7 +181,7 @@ static Complex hyperbolic_tangent(Calc *c, Complex z)
 {
     Value sh = calc_1(c, JitOpSinh, z.re), ch = calc_1(c, JitOpCosh, z.re);
     Value sine = calc_1(c, JitOpSin, z.im), cosine = calc_1(c, JitOpCos, z.im);
-    Value below = calc_fma(c, sh, sh, calc_mul(c, cosine, cosine));
+    Value below = calc_sum(c, sh, sh, cosine, cosine);
     Value far = calc_2(c, JitOpGt, calc_1(c, JitOpAbs, z.re), calc_number(c, 30));
     Value one = calc_2(c, JitOpCopysign, calc_number(c, 1), z.re);
     Value re = calc_div(c, calc_mul(c, sh, ch), below);
@@ -214,8 +209,7 @@ static Complex tangent(Calc *c, Complex z)
 static Complex arc_sine(Calc *c, Complex z)
 {
     Complex above = root_above(c, z), below = root_below(c, z);
-    Value product = calc_fma(c, above.re, below.re,
-                             calc_neg(c, calc_mul(c, above.im, below.im)));
+    Value product = calc_difference(c, above.re, below.re, above.im, below.im);
     return (Complex){ calc_2(c, JitOpAtan2, z.re, product),
                       calc_1(c, JitOpAsinh, cross(c, below, above)) };
 }
@@ -236,7 +230,8 @@ static Complex area_cosine(Calc *c, Complex z)
 {
     Complex above = root_above(c, z);
     Complex below = root(c, (Complex){ calc_sub(c, z.re, calc_number(c, 1)), z.im });
-    return (Complex){ calc_1(c, JitOpAsinh, dot(c, below, above)),
+    Value product = calc_sum(c, below.re, above.re, below.im, above.im);
+    return (Complex){ calc_1(c, JitOpAsinh, product),
                       twice(c, calc_2(c, JitOpAtan2, below.im, above.re)) };
 }
 
@@ -247,7 +242,7 @@ static Complex area_tangent(Calc *c, Complex z)
     Value above = calc_add(c, one, z.re), below = calc_sub(c, one, z.re);
     Value ratio = calc_div(c, z.re, calc_2(c, JitOpHypot, above, z.im));
     ratio = calc_div(c, twice(c, ratio), calc_2(c, JitOpHypot, below, z.im));
-    Value real = calc_fma(c, above, below, calc_neg(c, calc_mul(c, z.im, z.im)));
+    Value real = calc_difference(c, above, below, z.im, z.im);
     Value angle = calc_2(c, JitOpAtan2, z.im, half_of(c, real));
     return scale(c, (Complex){ calc_1(c, JitOpAsinh, ratio), angle }, 0.5);
 }

@@ -304,11 +304,10 @@ static bool read_kind(const TypeInfo *t, PyObject *name, Kind *kind)
             *kind = i;
             return true;
         }
-    error_raise(PyExc_ValueError, "replace_shape_t", NULL, 0,
-                "'kind' is %R, expected \"array\", \"matrix\", \"complex\" or "
-                "\"quaternion\"",
-                name);
-    return false;
+    return error_raise(PyExc_ValueError, "replace_shape_t", NULL, 0,
+                       "'kind' is %R, expected \"array\", \"matrix\", \"complex\" or "
+                       "\"quaternion\"",
+                       name);
 }
 
 static bool read_dims(PyObject *shape, int8_t dims[4], int *ndim)

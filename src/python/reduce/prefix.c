@@ -160,10 +160,8 @@ static bool prefix_line(const Prefix *p, Array *value, Array *result, size_t fir
     uint64_t bits;
     Value total;
     if (!jit_reduce_identity((VarType) info->entry, p->op, &bits) ||
-        !value_constant(info, bits, &total)) {
-        error_from_core(p->operation, (PyObject **) &value, 1);
-        return false;
-    }
+        !value_constant(info, bits, &total))
+        return error_from_core(p->operation, (PyObject **) &value, 1);
     for (size_t k = 0; k < extent; k++) {
         size_t place = first + (p->reverse ? extent - 1 - k : k) * inner;
         Value next = value_of(value, place), sum = 0;
@@ -173,7 +171,7 @@ static bool prefix_line(const Prefix *p, Array *value, Array *result, size_t fir
             total = sum = next;
             next = 0;
         } else {
-            ok = value_op2(info, reduce_step(p->op), total, next, &sum);
+            ok = value_op2(info, access_step(p->op), total, next, &sum);
             value_release(info, next);
             if (ok && p->exclusive)
                 value_store(result, place, total);
@@ -181,10 +179,8 @@ static bool prefix_line(const Prefix *p, Array *value, Array *result, size_t fir
                 value_release(info, total);
             total = sum;
         }
-        if (!ok) {
-            error_from_core(p->operation, (PyObject **) &value, 1);
-            return false;
-        }
+        if (!ok)
+            return error_from_core(p->operation, (PyObject **) &value, 1);
         if (!p->exclusive) { /* 'total' goes on and is stored */
             if (info->jit && total)
                 var_ref(total);
@@ -244,10 +240,8 @@ static bool line_entries(const Line *l, const Array *value, char *out)
     const size_t outer = l->outer.n, inner = l->inner.n;
     const char *in = array_data(value);
     char *line = PyMem_Malloc(extent * size);
-    if (!line) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!line)
+        return PyErr_NoMemory();
     bool ok = true;
     for (size_t i = 0; i < outer * inner && ok; i++) {
         size_t first = i / inner * extent * inner + i % inner;

@@ -32,10 +32,9 @@ bool reduce_strategy(const char *operation, PyObject *mode, Strategy *strategy)
         if (PyUnicode_CompareWithASCIIString(mode, "symbolic") == 0)
             return true;
     }
-    error_raise(PyUnicode_Check(mode) ? PyExc_RuntimeError : PyExc_TypeError, operation,
-                NULL, 0, "'mode' is %R, expected \"symbolic\", \"evaluated\" or None",
-                mode);
-    return false;
+    return error_raise(
+        PyUnicode_Check(mode) ? PyExc_RuntimeError : PyExc_TypeError, operation, NULL,
+        0, "'mode' is %R, expected \"symbolic\", \"evaluated\" or None", mode);
 }
 
 static bool select_axis(const Reduction *r, PyObject *value, PyObject *number,
@@ -47,13 +46,12 @@ static bool select_axis(const Reduction *r, PyObject *value, PyObject *number,
     /* A tensor without axes has, for this purpose, one: reducing a number gives itself.
      */
     Py_ssize_t limit = ndim ? (Py_ssize_t) ndim : 1;
-    if (axis < -limit || axis >= limit) {
-        error_raise_both("AxisError", r->operation, &value, 1,
-                         "'axis' is %zd, which is out of bounds for an input with %zu "
-                         "axes",
-                         axis, ndim);
-        return false;
-    }
+    if (axis < -limit || axis >= limit)
+        return error_raise_both(
+            "AxisError", r->operation, &value, 1,
+            "'axis' is %zd, which is out of bounds for an input with %zu "
+            "axes",
+            axis, ndim);
     if (ndim)
         axes[axis < 0 ? axis + limit : axis] = true;
     return true;
@@ -99,15 +97,6 @@ bool reduce_check_type(const Reduction *r, PyObject *value, const TypeInfo *info
         error_raise(PyExc_RuntimeError, r->operation, &value, 1,
                     "entries of this type cannot be reduced by this operation");
     return ok;
-}
-
-JitOp reduce_step(ReduceOp op)
-{
-    static const JitOp steps[ReduceOpCount] = {
-        [ReduceOpAdd] = JitOpAdd, [ReduceOpMul] = JitOpMul, [ReduceOpMin] = JitOpMin,
-        [ReduceOpMax] = JitOpMax, [ReduceOpAnd] = JitOpAnd, [ReduceOpOr] = JitOpOr,
-    };
-    return steps[op];
 }
 
 PyObject *reduce_identity_number(ReduceOp op)
@@ -288,30 +277,6 @@ static PyObject *arithmetic(PyObject *module, PyObject *const *args, Py_ssize_t 
                : NULL;
 }
 
-static PyObject *sum(PyObject *module, PyObject *const *args, Py_ssize_t n,
-                     PyObject *names)
-{
-    return arithmetic(module, args, n, names, "sum", ReduceOpAdd);
-}
-
-static PyObject *prod(PyObject *module, PyObject *const *args, Py_ssize_t n,
-                      PyObject *names)
-{
-    return arithmetic(module, args, n, names, "prod", ReduceOpMul);
-}
-
-static PyObject *minimum(PyObject *module, PyObject *const *args, Py_ssize_t n,
-                         PyObject *names)
-{
-    return arithmetic(module, args, n, names, "min", ReduceOpMin);
-}
-
-static PyObject *maximum(PyObject *module, PyObject *const *args, Py_ssize_t n,
-                         PyObject *names)
-{
-    return arithmetic(module, args, n, names, "max", ReduceOpMax);
-}
-
 static PyObject *logical(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *names, const char *operation, ReduceOp op)
 {
@@ -325,17 +290,18 @@ static PyObject *logical(PyObject *module, PyObject *const *args, Py_ssize_t nar
     return start(module, operation, op, true, v);
 }
 
-static PyObject *all(PyObject *module, PyObject *const *args, Py_ssize_t n,
-                     PyObject *names)
-{
-    return logical(module, args, n, names, "all", ReduceOpAnd);
-}
-
-static PyObject *any(PyObject *module, PyObject *const *args, Py_ssize_t n,
-                     PyObject *names)
-{
-    return logical(module, args, n, names, "any", ReduceOpOr);
-}
+#define REDUCTION(kind, function, operation, op)                              \
+    static PyObject *function(PyObject *module, PyObject *const *args,        \
+                              Py_ssize_t n, PyObject *names)                  \
+    {                                                                         \
+        return kind(module, args, n, names, operation, op);                   \
+    }
+REDUCTION(arithmetic, sum, "sum", ReduceOpAdd)
+REDUCTION(arithmetic, prod, "prod", ReduceOpMul)
+REDUCTION(arithmetic, minimum, "min", ReduceOpMin)
+REDUCTION(arithmetic, maximum, "max", ReduceOpMax)
+REDUCTION(logical, all, "all", ReduceOpAnd)
+REDUCTION(logical, any, "any", ReduceOpOr)
 
 static PyObject *none(PyObject *module, PyObject *const *args, Py_ssize_t n,
                       PyObject *names)

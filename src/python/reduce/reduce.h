@@ -4,6 +4,7 @@
 #ifndef PYTHON_REDUCE_H
 #define PYTHON_REDUCE_H
 
+#include "python/object/arguments.h"
 #include "python/object/extent.h"
 
 typedef enum Strategy { STRATEGY_AUTO, STRATEGY_EVALUATED, STRATEGY_SYMBOLIC } Strategy;
@@ -28,9 +29,6 @@ bool reduce_check_type(const Reduction *r, PyObject *value, const TypeInfo *info
 
 /** "evaluated", "symbolic" or None. False: exception. */
 bool reduce_strategy(const char *operation, PyObject *mode, Strategy *strategy);
-
-/** The operation on two values: for masks And and Or, too. */
-JitOp reduce_step(ReduceOp op);
 
 /** Reduce blocks of that many entries of a variable (0: all, giving one entry). 'block'
  *  divides the size. A new reference; 0: the core's error is set. */
@@ -64,14 +62,7 @@ PyObject *reduce_array(const Reduction *r, Array *value);
 PyObject *reduce_tensor(const Reduction *r, Array *value);
 
 /** Functions of the table that prefix.c implements. */
-PyObject *prefix_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                        PyObject *names);
-PyObject *prefix_block_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *names);
-PyObject *prefix_block_sum(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *names);
-PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                       PyObject *names);
+KeywordFunction prefix_reduce, prefix_block_reduce, prefix_block_sum, prefix_block;
 PyObject *prefix_compress(PyObject *module, PyObject *argument);
 
 #endif

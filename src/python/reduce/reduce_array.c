@@ -9,6 +9,7 @@
  */
 #include "python/convert/convert.h"
 #include "python/convert/value.h"
+#include "python/memory/access.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/reads.h"
@@ -150,7 +151,7 @@ static bool add_leaf(const Reduction *r, Array *value, size_t from, bool *starte
         *total = next;
         return true;
     }
-    bool ok = value_op2(info, reduce_step(r->op), *total, next, &sum);
+    bool ok = value_op2(info, access_step(r->op), *total, next, &sum);
     value_release(info, *total);
     value_release(info, next);
     *total = sum;

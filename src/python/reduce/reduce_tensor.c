@@ -302,11 +302,9 @@ static bool store_variable(const Call *c, Array *value, Array *result)
     const char *operation = c->reduction->operation;
     if (c->plan->kept.n == 0)
         return true; /* nothing: the empty variable */
-    if (c->plan->kept.n > UINT32_MAX || c->plan->reduced.n > UINT32_MAX) {
-        error_raise(PyExc_RuntimeError, operation, (PyObject **) &value, 1,
-                    "the result has more than 2^32 - 1 entries");
-        return false;
-    }
+    if (c->plan->kept.n > UINT32_MAX || c->plan->reduced.n > UINT32_MAX)
+        return error_raise(PyExc_RuntimeError, operation, (PyObject **) &value, 1,
+                           "the result has more than 2^32 - 1 entries");
     var_ref(var);
     reduced = c->plan->reduced.n == 0 || var_is_empty(var)
                   ? var_of_none(reduce_identity_variable(c->info, c->reduction->op,
@@ -347,10 +345,8 @@ static bool reduce_entries(const Call *c, const Array *value, char *out)
     const char *in = array_data(value);
     uint64_t identity = 0;
     char *block = PyMem_Malloc(reduced ? reduced * size : 1); /* <= the input */
-    if (!block) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!block)
+        return PyErr_NoMemory();
     bool ok = reduced || jit_reduce_identity(type, c->reduction->op, &identity);
     for (size_t i = 0; i < kept && ok; i++, out += size) {
         for (size_t j = 0; j < reduced; j++)

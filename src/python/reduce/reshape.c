@@ -33,9 +33,9 @@ static bool read_order(const char *operation, PyObject *object, char *order)
                 *order = *c;
                 return true;
             }
-    error_raise(PyUnicode_Check(object) ? PyExc_RuntimeError : PyExc_TypeError,
-                operation, NULL, 0, "'order' is %R, expected 'A', 'C' or 'F'", object);
-    return false;
+    return error_raise(PyUnicode_Check(object) ? PyExc_RuntimeError : PyExc_TypeError,
+                       operation, NULL, 0, "'order' is %R, expected 'A', 'C' or 'F'",
+                       object);
 }
 
 /* f(i) of the header. */
@@ -54,12 +54,11 @@ static size_t fortran_place(const TypeInfo *info, size_t leaves, size_t i)
 static bool check_total(const char *operation, size_t leaves, size_t width)
 {
     size_t total;
-    if (__builtin_mul_overflow(leaves, width, &total) || total > UINT32_MAX) {
-        error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "the result has %zu times %zu entries, expected at most 2^32 - 1",
-                    leaves, width);
-        return false;
-    }
+    if (__builtin_mul_overflow(leaves, width, &total) || total > UINT32_MAX)
+        return error_raise(
+            PyExc_RuntimeError, operation, NULL, 0,
+            "the result has %zu times %zu entries, expected at most 2^32 - 1", leaves,
+            width);
     return true;
 }
 

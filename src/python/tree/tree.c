@@ -264,10 +264,9 @@ static PyObject *make_array(State *state, PyObject *number)
     const TypeInfo *type = type_of_variable(state, var);
     if (type)
         return (PyObject *) array_new_leaf(type, var_ref(var));
-    PyErr_Format(PyExc_ValueError,
-                 "drjit: _traverse_1_cb_ro() gave %R, expected the index of a variable",
-                 number);
-    return NULL;
+    return PyErr_Format(
+        PyExc_ValueError,
+        "drjit: _traverse_1_cb_ro() gave %R, expected the index of a variable", number);
 }
 
 /* The variables of an object that tells them to a callback, as arrays. */

@@ -32,10 +32,8 @@ typedef struct Scheduling {
 static bool schedule_leaf(void *context, PyObject *leaf)
 {
     Scheduling *s = context;
-    if (!array_check(s->state, leaf) || !((Array *) leaf)->info->jit)
-        return true;
-    Array *a = (Array *) leaf;
-    for (size_t i = 0; i < array_count(a); i++) {
+    Array *a = array_traced(s->state, leaf);
+    for (size_t i = 0; a && i < array_count(a); i++) {
         VarIndex own = array_leaves(a)[i];
         s->any |= !var_is_empty(own) && var_schedule(own);
     }
@@ -69,10 +67,8 @@ static PyObject *eval(PyObject *module, PyObject *const *args, Py_ssize_t n)
 static bool make_leaf_opaque(void *context, PyObject *leaf)
 {
     Scheduling *s = context;
-    if (!array_check(s->state, leaf) || !((Array *) leaf)->info->jit)
-        return true;
-    Array *a = (Array *) leaf;
-    for (size_t i = 0; i < array_count(a); i++) {
+    Array *a = array_traced(s->state, leaf);
+    for (size_t i = 0; a && i < array_count(a); i++) {
         VarIndex own = array_leaves(a)[i];
         int scheduled = 0;
         if (var_is_empty(own))
@@ -162,10 +158,10 @@ static PyObject *width(PyObject *module, PyObject *const *args, Py_ssize_t n)
 static PyObject *opaque_width(PyObject *module, PyObject *arg)
 {
     State *state = state_of_module(module);
-    if (!array_check(state, arg) || !((Array *) arg)->info->jit)
+    Array *a = array_traced(state, arg);
+    if (!a)
         return error_raise(PyExc_TypeError, "opaque_width", &arg, 1,
                            "expected a just-in-time compiled array");
-    Array *a = (Array *) arg;
     size_t lanes;
     if (!shape_peek(a, &lanes, "opaque_width"))
         return NULL;

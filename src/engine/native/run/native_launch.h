@@ -23,7 +23,8 @@ typedef struct NativeCode {
     NativeEntry entry;
     void *pool;          /* constants; aligned to 64 bytes, with as many behind it */
     LaneStep *steps;     /* of the interpreter, that the code calls */
-    NativeArray *arrays; /* the outputs, then inputs that must not be read past their end */
+    NativeArray *arrays; /* the outputs, then inputs that must not be read past their
+                            end */
     uint32_t output_count, array_count;
     uint32_t lanes, packets; /* lanes of a packet, packets at a time */
     uint32_t vector_bytes;   /* of a whole register */
