@@ -243,6 +243,16 @@ static inline void run_engine(const Engine *engine, const Program *p,
     code_release(code);
 }
 
+static inline void run_legal(const Engine *engine, const Program *p,
+                             Reference *reference, const char *what)
+{
+    const Program *legal = legalise(p, engine);
+    assert_non_null(legal);
+    run_engine(engine, legal, reference, what);
+    if (legal != p)
+        program_free((Program *) legal);
+}
+
 /* Takes the Program over. */
 static inline void check(Program *p, Reference *reference, const char *what)
 {
@@ -252,16 +262,11 @@ static inline void check(Program *p, Reference *reference, const char *what)
         fail();
     }
     if (llvm_here)
-        run_engine(&llvm_engine, p, reference, what);
+        run_legal(&llvm_engine, p, reference, what);
     run_engine(&interp_engine, p, reference, what);
     const Engine *native = engine_find("native");
-    if (native->available()) {
-        const Program *legal = legalise(p, native);
-        assert_non_null(legal);
-        run_engine(native, legal, reference, what);
-        if (legal != p)
-            program_free((Program *) legal);
-    }
+    if (native->available())
+        run_legal(native, p, reference, what);
     program_free(p);
 }
 

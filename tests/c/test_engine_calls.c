@@ -451,7 +451,7 @@ static Program *everything(void)
     uint32_t array = ADD(c, OP_LOCAL, VarTypeUInt32, 20, i);
     uint32_t okay = ADD(c, OP_CHECK, VarTypeBool, 1, on, i);
     uint32_t read = ADD(c, OP_LOCAL_READ, VarTypeUInt32, 0, array, i, okay);
-    uint32_t odd = ADD(c, OP_CAST, VarTypeBool, 0, U32(c, OP_AND, i, number(c, 1)));
+    uint32_t odd = BOOL(c, OP_NEQ, U32(c, OP_AND, i, number(c, 1)), number(c, 0));
     uint32_t side = REGION(c, REGION_IF, on, odd);
     uint32_t active = leaf(c, OP_ACTIVE, VarTypeBool, side);
     ADD(c, OP_PRINT, VarTypeVoid, 1, active, i, okay, half);
