@@ -76,7 +76,7 @@ def _execute(module: ModuleType) -> None:
             names["__spec__"].loader.exec_module(module)
             ModuleType.__setattr__(module, "__class__", ModuleType)
         except BaseException:
-            names.update(before)  # first, since it may be memory that is out
+            names.update(before)  # first: memory may have run out
             for name in [name for name in names if name not in before]:
                 del names[name]
             raise

@@ -137,8 +137,8 @@ void freezing_free(Frozen *frozen);
  *  the kernel that they become a part of has lanes. */
 enum { FREEZING_LANES = UINT32_MAX };
 
-/** Note that the recording reads a variable; see watch.h. Memory that is out is an
- *  error in the end. */
+/** Note that the recording reads a variable; see watch.h. The end of the recording
+ *  reports it if that ran out of memory. */
 void freezing_note_read(ThreadState *ts, VarId id);
 /** Foreign variables that were read so far, borrowed. NULL: nothing is recorded. */
 const VarIds *freezing_foreign(const ThreadState *ts);

@@ -3,8 +3,8 @@
  *
  * Where sizes come from, what is read and what is launched. The table is declared here
  * and defined in freeze/freezing.c, which says what becomes of it; where nothing is
- * recorded all of these do nothing. Memory that is out is an error in the end, unless
- * there is a result: false, or 0.
+ * recorded all of these do nothing. Where there is no result, the end of the recording
+ * reports that memory ran out; others are then false, or 0.
  */
 #ifndef TRACE_GRAPH_WATCH_H
 #define TRACE_GRAPH_WATCH_H
