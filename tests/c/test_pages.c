@@ -230,7 +230,7 @@ static void test_reserve_beside(void **unused)
     assert_true(address_space() <= before);
 }
 
-/* Running out of memory is an error, and nothing else changes. */
+/* An allocation that fails is an error, and nothing else changes. */
 static void test_shortage(void **unused)
 {
     (void) unused;
