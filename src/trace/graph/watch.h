@@ -39,7 +39,8 @@ typedef struct Watch {
     /** The next command combines these. */
     void (*combine)(ThreadState *ts, VarId target);
     /** This group is about to be launched; these reductions are part of the next
-     *  command, which launches this kernel and tells this report of its end (NULL: none). */
+     *  command, which launches this kernel and tells this report of its end (NULL:
+     *  none). */
     bool (*group)(ThreadState *ts, const struct Group *group);
     void (*fused)(ThreadState *ts, const struct Assembly *assembly);
     void (*launch)(ThreadState *ts, const struct Assembly *assembly,
