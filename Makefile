@@ -10,7 +10,7 @@
 #                     the oldest and the newest (tools/pythons.py)
 #     make hostile    every allocation, file operation and loader call fails once
 #     make fuzz       1,000,000 random Programs on all engines (FUZZ_PROGRAMS=...),
-#                     5,000 computations with reductions, fused and not (FUZZ_FOLDS=...),
+#                     5,000 computations with reductions, fused and not (FUZZ_FUSED=...),
 #                     2,000 of these in Python, differentiated (FOLD_PROGRAMS=, FOLD_SEED=),
 #                     10,000 with control flow in Python (FLOW_PROGRAMS=, FLOW_SEED=),
 #                     10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=),
@@ -45,7 +45,7 @@ SUITE ?=
 RELEASE ?=
 MEASURES ?=
 FUZZ_PROGRAMS ?= 1000000
-FUZZ_FOLDS ?= 5000
+FUZZ_FUSED ?= 5000
 FUZZ_SECONDS ?= 600
 FOLD_PROGRAMS ?= 2000
 FOLD_SEED ?= 1
@@ -147,7 +147,7 @@ fuzz:
 	$(call configure,$(BUILD),-Dtests=enabled $(PYTHON))
 	@ninja -C $(BUILD)
 	$(BUILD)/tests/fuzz_programs $(FUZZ_PROGRAMS)
-	$(BUILD)/tests/fuzz_folds --count $(FUZZ_FOLDS)
+	$(BUILD)/tests/fuzz_fused --count $(FUZZ_FUSED)
 	PYTHONPATH=$(BUILD)/py FLOW_PROGRAMS=$(FLOW_PROGRAMS) FLOW_SEED=$(FLOW_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_syntax_programs.py

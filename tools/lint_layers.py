@@ -154,7 +154,7 @@ COMPUTED = re.compile(rf"[-+*/%]\s*{LANES}|{LANES}\s*[-+*/%]")
 ENTRIES = re.compile(r"\bvar_entries\(")
 ENTRIES_FILES = (
     "src/trace/graph/var.h",
-    "src/trace/graph/fold.h",
+    "src/trace/graph/pending.h",
     "src/trace/eval/expand.c",
     "src/trace/array/array.c",
     "src/trace/array/axes.c",

@@ -33,7 +33,7 @@ ROOTS = {
         device/cpu/primitives/reduce_columns.c device/cpu/primitives/scan.c
         device/cpu/primitives/scan_columns.c device/cpu/primitives/transfer.c
         device/cpu/launch/cpu_batch.c device/cpu/launch/cpu_chain.c
-        device/cpu/launch/cpu_fold.c device/cpu/launch/cpu_fold_columns.c
+        device/cpu/launch/cpu_fused.c device/cpu/launch/cpu_fused_columns.c
         device/cpu/launch/cpu_group.c device/cpu/launch/cpu_launch.c
         device/cpu/launch/cpu_prints.c
         engine/native/run/native_launch.c

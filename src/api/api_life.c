@@ -12,9 +12,9 @@
 #include "kernel/cache.h"
 #include "kernel/disk.h"
 #include "kernel/host.h"
-#include "trace/eval/evaluate_folds.h"
+#include "trace/eval/evaluate_fused.h"
 #include "trace/graph/current.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/registry.h"
 
 /* -------------------------------------------------------------------- init */
@@ -166,7 +166,7 @@ static bool sync(const char *function, bool all)
     TRY(ts, false);
     bool ok = may_sync(ts, function);
     if (ok) {
-        ok = evaluate_folds_waiting(ts);
+        ok = evaluate_fused_waiting(ts);
         if (all) {
             state_pause(ts);
             stream_sync_all();
@@ -221,7 +221,7 @@ bool jit_sync_pending(void)
     ThreadState *ts = api_enter();
     TRY(ts, true);
     uint32_t at = 0;
-    bool pending = fold_next(ts->serial, &at) != 0;
+    bool pending = pending_next(ts->serial, &at) != 0;
     for (uint32_t i = 0; device_at(i); ++i) {
         const Stream *stream = stream_self(device_at(i));
         pending |= !stream || !stream_passed(stream, stream_position(stream));

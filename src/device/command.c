@@ -286,19 +286,20 @@ static bool has_blocks(const Command *c, uint64_t block, uint64_t stride)
 
 /* The same of all that a launch reduces, among which nothing else has columns beside
  * it; and are results as large as that? */
-static bool has_folds(const Command *c)
+static bool has_fused(const Command *c)
 {
-    const Fold *fold = command_folds(c), *end = fold + c->launch.folds;
+    const FusedReduction *reduction = command_fused(c),
+                         *end = reduction + c->launch.fused;
     uint64_t stride = 1;
     uint32_t op = 0;
-    for (; fold < end; ++fold) {
-        TRY(has_blocks(c, fold->block, fold->stride), false);
-        if (fold->op <= FOLD_DOT &&
-            c->size / fold->block * type_info[fold->type].size >
-                c->slots[fold->target].bytes)
+    for (; reduction < end; ++reduction) {
+        TRY(has_blocks(c, reduction->block, reduction->stride), false);
+        if (reduction->op <= REDUCE_DOT &&
+            c->size / reduction->block * type_info[reduction->type].size >
+                c->slots[reduction->target].bytes)
             return false;
-        stride = fold->stride > stride ? fold->stride : stride;
-        op = fold->op > op ? fold->op : op;
+        stride = reduction->stride > stride ? reduction->stride : stride;
+        op = reduction->op > op ? reduction->op : op;
     }
     return stride == 1 || op < ReduceOpCount;
 }
@@ -338,7 +339,7 @@ bool command_fits(const Command *c)
     if (!c->size || (c->size > UINT32_MAX && !bytes))
         return false;
     if (c->kind == COMMAND_LAUNCH)
-        return has_folds(c);
+        return has_fused(c);
     bool fits = fits_itself(c);
     for (uint32_t i = 0; fits && slots[0].access && i < c->slot_count; ++i)
         fits = has_extent(c, &slots[i], i) && is_apart(c, &slots[i], i);

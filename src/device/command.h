@@ -106,23 +106,24 @@ typedef struct GemmAxis GemmAxis;
 
 /** A reduction of what a launch computes: of values that are written nowhere, for
  *  which it has an argument that is the address of a *tile*, or of arrays. */
-typedef struct Fold {
+typedef struct FusedReduction {
     uint64_t block;     /* entries of each result, or, of PREFIX, of a block, */
     uint64_t stride;    /* and from one of them to the next; 1, but for reductions */
-    uint32_t source[2]; /* a slot, FOLD_TILE | word, or FOLD_NONE; dot products have a
+    uint32_t source[2]; /* a slot, FUSED_TILE | word, or FUSED_NONE; dot products have a
                          * second one */
     uint32_t target;    /* slot of the results */
-    uint8_t op, type;   /* ReduceOp or FOLD_..., VarType of the values */
+    uint8_t op, type;   /* ReduceOp or REDUCE_..., VarType of the values */
     uint8_t rule, flags; /* of PREFIX: ReduceOp, PREFIX_... */
-} Fold;
-enum { LAUNCH_FOLDS = 8 }; /* of a launch, at most */
-#define FOLD_TILE 0x80000000u
-#define FOLD_NONE UINT32_MAX
+} FusedReduction;
+enum { LAUNCH_FUSED = 8 }; /* of a launch, at most */
+#define FUSED_TILE 0x80000000u
+#define FUSED_NONE UINT32_MAX
 /** As Param.reduced of its values has it. */
-static inline uint32_t fold_reduced(const Fold *fold)
+static inline uint32_t fused_param(const FusedReduction *reduction)
 {
-    bool squares = fold->op == FOLD_DOT && fold->source[0] == fold->source[1];
-    return squares ? (uint32_t) FOLD_SQUARES : fold->op;
+    bool squares =
+        reduction->op == REDUCE_DOT && reduction->source[0] == reduction->source[1];
+    return squares ? (uint32_t) REDUCE_SQUARES : reduction->op;
 }
 
 /** A point in a stream: its number of submitted commands. */
@@ -156,10 +157,11 @@ struct Command {
     size_t data_size;
 
     union {
-        struct { Code *code; uint32_t workers, words, folds,
+        struct { Code *code; uint32_t workers, words, fused,
                  prints; } launch; /* the reference is owned; worker numbers stay
                              below 'workers', 0: any number; 'prints': the slot of a
-                             PrintArea + 1, 0: none; 'data': the words, then Folds */
+                             PrintArea + 1, 0: none; 'data': the words,
+                             then FusedReductions */
         struct { uint64_t bits; uint32_t item_size; } fill; /* FILL, POKE */
         /* Types, and operations behind them, stand in one place: command_type(). */
         struct { VarType type; ReduceOp op; size_t block, stride;
@@ -237,10 +239,11 @@ uint32_t command_entry(const Command *command, uint32_t slot);
  *  its parameters say? And do these fit each other: is it made of whole blocks, ...? Of
  *  launches: what they reduce; the rest is up to the kernel. */
 bool command_fits(const Command *command);
-/** The folds of a launch. */
-static inline Fold *command_folds(const Command *command)
+/** The fused reductions of a launch. */
+static inline FusedReduction *command_fused(const Command *command)
 {
-    return (Fold *) (void *) ((uint64_t *) command->data + command->launch.words);
+    return (FusedReduction *) (void *) ((uint64_t *) command->data +
+                                        command->launch.words);
 }
 /** A command with the same parameters, another size and slots without buffers. NULL:
  *  out of memory. */

@@ -130,8 +130,8 @@ struct Device {
      *  as it computes them, beside 'count' others (0: none): 'first', and what it took
      *  beside that? Sources and targets do not matter. A recorded launch is repeated
      *  with other sizes without being asked for again. */
-    bool (*folds)(Device *device, uint64_t lanes, const Fold *fold, const Fold *first,
-                  uint32_t count);
+    bool (*fuses)(Device *device, uint64_t lanes, const FusedReduction *reduction,
+                  const FusedReduction *first, uint32_t count);
     /** Optional (NULL, or 0: it has none). Worker numbers in its launches stay below
      *  this, which may change. A worker computes one lane after the other, so that a
      *  scatter-reduction into its own copy of an array needs no atomic operation. */

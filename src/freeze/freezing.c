@@ -12,7 +12,7 @@
 #include "device/stream.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/work.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/node.h"
 #include "trace/graph/record.h"
 #include "trace/graph/region_walk.h"
@@ -72,10 +72,10 @@ static SymSize symsize_of_leaf(ThreadState *ts, VarId id)
         return known;
     if (v->op == OP_EVALUATED)
         return symsize_of_array(ts, id);
-    if (fold_is(v) && v->op != OP_COMPRESS &&
+    if (pending_is(v) && v->op != OP_COMPRESS &&
         var_lanes(v) > 1) { /* each level halves it */
         SymSize lanes = freezing_symsize(ts, v->dep[0]);
-        SymSize block = freezing_fold_block(ts, v);
+        SymSize block = freezing_reduction_block(ts, v);
         return lanes && block
                    ? symsize_make(freezing_terms(ts), SYMSIZE_DIV, lanes, block)
                    : 0;
@@ -139,7 +139,7 @@ static bool visit(Sizing *s, VarId id)
             TRY(symsize_of_array(s->ts, v->dep[0]), false);
     } else {
         bool placeholder = v->op == OP_STATE || v->op == OP_ACTIVE;
-        bool resized = fold_is(v) && v->op != OP_PREFIX;
+        bool resized = pending_is(v) && v->op != OP_PREFIX;
         bool leaf = v->op == OP_EVALUATED || count == 0 || resized || known;
         return leaf && !placeholder ? meet_leaf(s, id)
                                     : region_walk_into(&s->walk, id, 0, count);
@@ -159,7 +159,7 @@ static SymSize common_symsize(ThreadState *ts, const VarId *roots, uint32_t coun
         VarId id;
         region_walk_from(&s.walk, roots[i]);
         while (ok && (id = region_walk_next(&s.walk)) != 0)
-            ok = id == roots[i] && fold_is(var_get(id)) && size != var_lanes_of(id)
+            ok = id == roots[i] && pending_is(var_get(id)) && size != var_lanes_of(id)
                      ? region_walk_operands(&s.walk, id)
                      : visit(&s, id);
     }
@@ -743,4 +743,4 @@ void freezing_free(Frozen *frozen)
 const Watch watcher = { freezing_abort, freezing_pin, freezing_keep_size,
                       freezing_note_read, freezing_size_of, freezing_undefined,
                       freezing_copies, freezing_combine, freezing_size_group,
-                      freezing_folds, freezing_launch, freezing_mode };
+                      freezing_fused, freezing_launch, freezing_mode };

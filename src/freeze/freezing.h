@@ -182,11 +182,11 @@ struct JitGemm;
 bool freezing_gemm(ThreadState *ts, Command *command, const struct JitGemm *given,
                    VarId a, VarId b);
 /** A reduction is about to be made, of such blocks, with such a stride. */
-void freezing_fold(const ThreadState *ts, Var *fold, const SymSize *symsizes);
+void freezing_reduction(const ThreadState *ts, Var *reduction, const SymSize *symsizes);
 /** Its blocks, FREEZING_LANES: all lanes. 0: out of memory. */
-SymSize freezing_fold_block(ThreadState *ts, const Var *fold);
+SymSize freezing_reduction_block(ThreadState *ts, const Var *reduction);
 /** Those of all reductions of the next command. */
-void freezing_folds(ThreadState *ts, const Assembly *assembly);
+void freezing_fused(ThreadState *ts, const Assembly *assembly);
 /** The lanes of a group that is about to be launched. False: error recorded. */
 bool freezing_size_group(ThreadState *ts, const Group *group);
 /** A mask has been made for accesses to packets of n entries of an array: if it checks

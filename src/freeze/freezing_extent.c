@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "trace/eval/expand.h"
 #include "freeze/freezing_inside.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 
 SymSize freezing_term(ThreadState *ts, uint64_t size)
 {
@@ -112,57 +112,59 @@ static uint32_t own_serial(const ThreadState *ts)
 }
 
 /* What does not fit counts as that of another thread. */
-void freezing_fold(const ThreadState *ts, Var *fold, const SymSize *symsizes)
+void freezing_reduction(const ThreadState *ts, Var *reduction, const SymSize *symsizes)
 {
-    if (!watch_records(ts) || fold->op == OP_DOT)
+    if (!watch_records(ts) || reduction->op == OP_DOT)
         return;
     const SymSize block = symsizes[0] == FREEZING_LANES ? 0 : symsizes[0];
-    const bool strided = fold_stride(fold) != 1;
+    const bool strided = pending_stride(reduction) != 1;
     const bool fits = (block || !strided) && block <= UINT16_MAX &&
                       (symsizes[1] || !strided) && symsizes[1] <= UINT16_MAX;
     if (fits)
-        fold_set_origin(fold, own_serial(ts), (uint16_t) block,
+        pending_set_origin(reduction, own_serial(ts), (uint16_t) block,
                         strided ? (uint16_t) symsizes[1] : 0);
     else
-        fold_set_origin(fold, own_serial(ts) ^ 1, 0, 0);
+        pending_set_origin(reduction, own_serial(ts) ^ 1, 0, 0);
 }
 
-SymSize freezing_fold_block(ThreadState *ts, const Var *fold)
+SymSize freezing_reduction_block(ThreadState *ts, const Var *reduction)
 {
     const SymSizes *w = freezing_terms(ts);
-    if (fold->op == OP_DOT || fold->op == OP_COMPRESS)
+    if (reduction->op == OP_DOT || reduction->op == OP_COMPRESS)
         return FREEZING_LANES;
-    const SymSize block = fold_block_origin(fold);
-    const bool own = fold_serial(fold) == own_serial(ts) && block < w->count;
-    if (own && (!block || (uint64_t) symsize_value(w, block) == fold_block(fold)))
+    const SymSize block = pending_block_origin(reduction);
+    const bool own = pending_serial(reduction) == own_serial(ts) && block < w->count;
+    if (own &&
+        (!block || (uint64_t) symsize_value(w, block) == pending_block(reduction)))
         return block ? block : FREEZING_LANES;
     recorder_pin(&ts->freezing->recorder); /* another thread has made it */
-    return freezing_number(ts, fold_block(fold));
+    return freezing_number(ts, pending_block(reduction));
 }
 
 /* 0: it is 1. */
-static SymSize fold_stride_symsize(ThreadState *ts, const Var *fold)
+static SymSize fused_stride_symsize(ThreadState *ts, const Var *reduction)
 {
     const SymSizes *w = freezing_terms(ts);
-    const SymSize stride = fold_stride_origin(fold);
-    if (fold_stride(fold) == 1)
+    const SymSize stride = pending_stride_origin(reduction);
+    if (pending_stride(reduction) == 1)
         return 0;
-    const bool own = fold_serial(fold) == own_serial(ts) && stride < w->count;
-    if (own && stride && (uint64_t) symsize_value(w, stride) == fold_stride(fold))
+    const bool own = pending_serial(reduction) == own_serial(ts) && stride < w->count;
+    if (own && stride &&
+        (uint64_t) symsize_value(w, stride) == pending_stride(reduction))
         return stride;
     recorder_pin(&ts->freezing->recorder);
-    return freezing_number(ts, fold_stride(fold));
+    return freezing_number(ts, pending_stride(reduction));
 }
 
-void freezing_folds(ThreadState *ts, const Assembly *b)
+void freezing_fused(ThreadState *ts, const Assembly *b)
 {
-    for (uint32_t i = 0; watch_records(ts) && i < b->fold_count; ++i) {
-        const Var *fold = var_get(b->outputs[b->folds[i].target]);
-        SymSize block = freezing_fold_block(ts, fold);
+    for (uint32_t i = 0; watch_records(ts) && i < b->fused_count; ++i) {
+        const Var *reduction = var_get(b->outputs[b->fused[i].target]);
+        SymSize block = freezing_reduction_block(ts, reduction);
         if (block == FREEZING_LANES)
             block = ts->freezing->recorder.size;
         freezing_extent(ts, 2 * i, block);
-        freezing_stride_extent(ts, 2 * i + 1, fold_stride_symsize(ts, fold));
+        freezing_stride_extent(ts, 2 * i + 1, fused_stride_symsize(ts, reduction));
     }
 }
 

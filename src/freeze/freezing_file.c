@@ -61,7 +61,7 @@ _Static_assert(sizeof(Frozen) == 320, "what has been added is to be saved, too")
  * and commands. */
 static uint64_t fingerprint(void)
 {
-    uint64_t hash = sizeof(Fold);
+    uint64_t hash = sizeof(FusedReduction);
     for (uint32_t i = 0; i < OP_COUNT; ++i)
         hash = hash_64(op_info[i].name, strlen(op_info[i].name), hash);
     for (uint32_t i = 0; i < COMMAND_COUNT; ++i)

@@ -30,7 +30,7 @@ enum {
     GROUP_FRAME = 256,   /* what regions and callables are given, and give */
     GROUP_LOCAL = 512,
     GROUP_REPORT = 1024, /* checks and prints */
-    GROUP_FOLD = 2048    /* whole blocks become one entry */
+    GROUP_REDUCE = 2048    /* whole blocks become one entry */
 };
 
 /** Types an operation is defined for, as sets of bits 1 << VarType. */

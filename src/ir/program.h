@@ -71,9 +71,9 @@ typedef struct Param {
     uint8_t type;    /* VarType of the entries (POINTER: of the array pointed to) */
     uint8_t written;
     uint8_t reduced; /* OUTPUT: what follows reduces the values by this ReduceOp (or
-                        FOLD_...), in the order of commands that do so, and nobody else
-                        reads them: on a CPU they are stored in a tile. 0: they are
-                        not */
+                        REDUCE_...), in the order of commands that do so, and nobody
+                        else reads them: on a CPU they are stored in a tile. 0: they
+                        are not */
 } Param;
 
 /** What the checks of a launch found; zeroed before. Engines write with atomic

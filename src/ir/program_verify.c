@@ -553,7 +553,7 @@ static bool verify(const Program *p, const Program *root, uint32_t self)
 static bool check_reduced(const Param *param)
 {
     TRY(param->reduced, true);
-    return param->kind == PARAM_OUTPUT && param->reduced < FOLD_COUNT &&
+    return param->kind == PARAM_OUTPUT && param->reduced < REDUCE_COUNT &&
            (param->reduced >= ReduceOpCount ||
             reduce_rule_defined((ReduceOp) param->reduced, (VarType) param->type));
 }

@@ -69,16 +69,17 @@ bool reduce_rule_identity(ReduceOp op, VarType type, uint64_t *bits)
     return true;
 }
 
-bool reduce_rule_adds(uint32_t fold, VarType type)
+bool reduce_rule_adds(uint32_t reduction, VarType type)
 {
     if (type_info[type].size < 4)
         return false;
-    return (fold == ReduceOpAdd && reduce_rule_defined(ReduceOpAdd, type)) ||
-           ((fold == ReduceOpMul || fold == FOLD_SQUARES) && type_info[type].is_float);
+    return (reduction == ReduceOpAdd && reduce_rule_defined(ReduceOpAdd, type)) ||
+           ((reduction == ReduceOpMul || reduction == REDUCE_SQUARES) &&
+            type_info[type].is_float);
 }
 
-bool reduce_rule_shares(uint32_t fold, uint32_t other, VarType type)
+bool reduce_rule_shares(uint32_t reduction, uint32_t other, VarType type)
 {
-    return fold == other ||
-           (!reduce_rule_adds(fold, type) && !reduce_rule_adds(other, type));
+    return reduction == other ||
+           (!reduce_rule_adds(reduction, type) && !reduce_rule_adds(other, type));
 }

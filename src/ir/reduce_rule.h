@@ -11,13 +11,14 @@
 
 /** What becomes of the values of a launch, beside a ReduceOp. */
 enum {
-    FOLD_DOT = ReduceOpCount, /* the sum of products of two of them */
-    FOLD_COMPRESS,            /* the positions of those that are true */
-    FOLD_PREFIX,              /* each with those before it, by a ReduceOp */
-    FOLD_SQUARES, /* of Param.reduced: FOLD_DOT of a value with itself */
-    FOLD_COUNT
+    REDUCE_DOT = ReduceOpCount, /* the sum of products of two of them */
+    REDUCE_COMPRESS,            /* the positions of those that are true */
+    REDUCE_PREFIX,              /* each with those before it, by a ReduceOp */
+    REDUCE_SQUARES, /* of Param.reduced: REDUCE_DOT of a value with itself */
+    REDUCE_COUNT
 };
-/** Flags of FOLD_PREFIX: an entry is not part of its result; from the end of blocks. */
+/** Flags of REDUCE_PREFIX: an entry is not part of its result; from the end of blocks.
+ */
 enum { PREFIX_EXCLUSIVE = 1, PREFIX_REVERSE = 2 };
 
 /** Is this reduction defined for the type? Add, Mul, Min, Max: integers and floats;
@@ -26,10 +27,10 @@ bool reduce_rule_defined(ReduceOp op, VarType type);
 /** Neutral element as bits, zero-extended. False if not defined. Identity: 0. */
 bool reduce_rule_identity(ReduceOp op, VarType type, uint64_t *bits);
 /** May code that computes values which are only reduced (Param.reduced) combine them
- *  itself, so that nobody sees them? 'fold' is a ReduceOp or FOLD_...: those for which
- *  that takes one instruction of a machine. */
-bool reduce_rule_adds(uint32_t fold, VarType type);
+ *  itself, so that nobody sees them? 'reduction' is a ReduceOp or REDUCE_...: those for
+ *  which that takes one instruction of a machine. */
+bool reduce_rule_adds(uint32_t reduction, VarType type);
 /** Can values that are computed for one reduction serve another one? */
-bool reduce_rule_shares(uint32_t fold, uint32_t other, VarType type);
+bool reduce_rule_shares(uint32_t reduction, uint32_t other, VarType type);
 
 #endif

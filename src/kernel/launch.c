@@ -173,13 +173,14 @@ Command *launch_create(const LaunchSpec *spec)
                                 spec->array_count + (spec->program->check_count != 0) +
                                     (spec->program->print_count != 0),
                                 words * sizeof(uint64_t) +
-                                    spec->fold_count * sizeof(Fold));
+                                    spec->fused_count * sizeof(FusedReduction));
     TRY(c, NULL);
     c->launch.workers = spec->workers;
     c->launch.words = words;
-    c->launch.folds = spec->fold_count;
-    if (spec->fold_count)
-        memcpy(command_folds(c), spec->folds, spec->fold_count * sizeof(Fold));
+    c->launch.fused = spec->fused_count;
+    if (spec->fused_count)
+        memcpy(command_fused(c), spec->fused,
+               spec->fused_count * sizeof(FusedReduction));
     for (uint32_t i = 0; i < spec->array_count; ++i) {
         const LaunchArray *a = &spec->arrays[i];
         command_set_slot(c, i, a->buffer, 0, a->buffer->size, (SlotAccess) a->access);

@@ -36,8 +36,9 @@ typedef struct LaunchSpec {
                              * those of arrays and of the print log do not matter */
     const LaunchArray *arrays;
     uint32_t array_count;
-    const Fold *folds; /* slots are places in 'arrays', words those of 'args' */
-    uint32_t fold_count;
+    const FusedReduction
+        *fused; /* slots are places in 'arrays', words those of 'args' */
+    uint32_t fused_count;
     const uint64_t *check_bounds; /* 'program->check_count' of them */
     /** Called once after the run, without locks (or NULL). */
     void (*done)(void *payload, const LaunchResult *result);

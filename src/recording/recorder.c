@@ -228,14 +228,14 @@ static bool sized_by_caller(const Note *n)
 static Extent result_of_launch(const Note *n, uint32_t slot)
 {
     const Command *c = n->c;
-    for (uint32_t i = 0; i < c->launch.folds; ++i) {
-        const Fold *fold = &command_folds(c)[i];
-        uint32_t entry = type_info[fold->type].size;
-        if (fold->target != slot)
+    for (uint32_t i = 0; i < c->launch.fused; ++i) {
+        const FusedReduction *reduction = &command_fused(c)[i];
+        uint32_t entry = type_info[reduction->type].size;
+        if (reduction->target != slot)
             continue;
-        if (fold->op != FOLD_COMPRESS && fold->op != FOLD_PREFIX)
+        if (reduction->op != REDUCE_COMPRESS && reduction->op != REDUCE_PREFIX)
             return blocks_of(n, 2 * i, entry);
-        if (fold->op == FOLD_PREFIX)
+        if (reduction->op == REDUCE_PREFIX)
             return (Extent) { n->f->size, entry };
         SymSize one = constant(n->r, 1); /* the number comes after the positions */
         return (Extent){ one ? symsize_make(&n->r->recording.symsizes, SYMSIZE_ADD,

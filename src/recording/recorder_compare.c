@@ -193,7 +193,7 @@ static bool same_pattern(const Recording *r, const FrozenCommand *f,
                f->launch.kernel->program->print_count ||
                a->launch.workers != b->launch.workers ||
                a->launch.words != b->launch.words ||
-               a->launch.folds != b->launch.folds) {
+               a->launch.fused != b->launch.fused) {
         return false;
     }
     return same_data(r, f, a, b);
@@ -263,18 +263,19 @@ static bool find_values(const Pair *pair, const FrozenCommand *f,
 }
 
 /* Reductions of what they compute. */
-static bool same_folds(const FrozenCommand *f, const FrozenCommand *g,
+static bool same_fused(const FrozenCommand *f, const FrozenCommand *g,
                        const uint32_t *slots, const uint32_t *params)
 {
-    for (uint32_t i = 0; i < f->pattern->launch.folds; ++i) {
-        Fold a = command_folds(f->pattern)[i], b = command_folds(g->pattern)[i];
+    for (uint32_t i = 0; i < f->pattern->launch.fused; ++i) {
+        FusedReduction a = command_fused(f->pattern)[i],
+                       b = command_fused(g->pattern)[i];
         a.target = slots[a.target];
         for (uint32_t k = 0; k < 2; ++k)
-            if (a.source[k] != FOLD_NONE)
-                a.source[k] = a.source[k] & FOLD_TILE
-                                  ? FOLD_TILE | params[a.source[k] & ~FOLD_TILE]
+            if (a.source[k] != FUSED_NONE)
+                a.source[k] = a.source[k] & FUSED_TILE
+                                  ? FUSED_TILE | params[a.source[k] & ~FUSED_TILE]
                                   : slots[a.source[k]];
-        if (memcmp(&a, &b, sizeof(Fold)) != 0)
+        if (memcmp(&a, &b, sizeof(FusedReduction)) != 0)
             return false;
     }
     return true;
@@ -293,7 +294,7 @@ static bool same_if_merged(const Pair *pair, const FrozenCommand *f,
         if (x->word < f->pattern->launch.words)
             params[x->word] = pair->r->uses[g->first + slots[i]].word;
     }
-    return find_values(pair, f, g, params) && same_folds(f, g, slots, params) &&
+    return find_values(pair, f, g, params) && same_fused(f, g, slots, params) &&
            recorder_merge(pair->recorder, f->launch.kernel->program,
                           g->launch.kernel->program, params);
 }
@@ -303,7 +304,7 @@ static bool is_merged(const Pair *pair, const FrozenCommand *f, const FrozenComm
 {
     if (!f->launch.kernel || !g->launch.kernel || f->count <= g->count ||
         f->pattern->launch.workers != g->pattern->launch.workers ||
-        f->pattern->launch.folds != g->pattern->launch.folds)
+        f->pattern->launch.fused != g->pattern->launch.fused)
         return false;
     const size_t count = f->count + f->pattern->launch.words;
     uint32_t *slots = alloc_get((count + 1) * sizeof(uint32_t));

@@ -47,16 +47,17 @@ static void bind_loads(const Recording *r, const FrozenCommand *f, const Program
     }
 }
 
-static void bind_fold(const Recording *r, const FrozenCommand *f, const Fold *fold)
+static void bind_fused(const Recording *r, const FrozenCommand *f,
+                       const FusedReduction *reduction)
 {
-    FrozenUse *uses = &r->uses[f->first], *target = &uses[fold->target];
-    const uint32_t size = type_info[fold->type].size;
+    FrozenUse *uses = &r->uses[f->first], *target = &uses[reduction->target];
+    const uint32_t size = type_info[reduction->type].size;
     for (uint32_t i = 0; i < 2; ++i)
-        if (!(fold->source[i] & FOLD_TILE)) /* nor FOLD_NONE */
-            need(&uses[fold->source[i]].lane, size);
-    if (fold->op == FOLD_PREFIX)
+        if (!(reduction->source[i] & FUSED_TILE)) /* nor FUSED_NONE */
+            need(&uses[reduction->source[i]].lane, size);
+    if (reduction->op == REDUCE_PREFIX)
         need(&target->lane, size);
-    if (fold->op == FOLD_COMPRESS) { /* the number comes after the positions */
+    if (reduction->op == REDUCE_COMPRESS) { /* the number comes after the positions */
         need(&target->lane, sizeof(uint32_t));
         need(&target->once, sizeof(uint32_t));
     }
@@ -76,8 +77,8 @@ void recording_bind(const Recording *r, const FrozenCommand *f)
         if (param && param->kind == PARAM_INPUT && !use->lane)
             need(&use->once, type_info[param->type].size);
     }
-    for (uint32_t i = 0; i < f->pattern->launch.folds; ++i)
-        bind_fold(r, f, &command_folds(f->pattern)[i]);
+    for (uint32_t i = 0; i < f->pattern->launch.fused; ++i)
+        bind_fused(r, f, &command_fused(f->pattern)[i]);
 }
 
 /* Is a slot an argument that is an address, and written if that one is? */
@@ -93,38 +94,43 @@ static bool check_word(const FrozenCommand *f, const FrozenUse *use)
 }
 
 /* What is reduced: a tile, or an array. */
-static bool check_source(const FrozenCommand *f, const Fold *fold, uint32_t source)
+static bool check_source(const FrozenCommand *f, const FusedReduction *reduction,
+                         uint32_t source)
 {
     const Program *program = f->launch.kernel->program;
-    if (!(source & FOLD_TILE) || source == FOLD_NONE)
-        return source == FOLD_NONE || source < f->count;
-    TRY((source & ~FOLD_TILE) < program->param_count, false);
-    const Param *param = &program->params[source & ~FOLD_TILE];
-    return param->kind == PARAM_OUTPUT && param->reduced && param->type == fold->type &&
-           reduce_rule_shares(param->reduced, fold_reduced(fold), (VarType) fold->type);
+    if (!(source & FUSED_TILE) || source == FUSED_NONE)
+        return source == FUSED_NONE || source < f->count;
+    TRY((source & ~FUSED_TILE) < program->param_count, false);
+    const Param *param = &program->params[source & ~FUSED_TILE];
+    return param->kind == PARAM_OUTPUT && param->reduced &&
+           param->type == reduction->type &&
+           reduce_rule_shares(param->reduced, fused_param(reduction),
+                              (VarType) reduction->type);
 }
 
 /* Is there such a reduction? */
-static bool check_rule(const Fold *fold)
+static bool check_rule(const FusedReduction *reduction)
 {
-    if (fold->op == FOLD_COMPRESS)
-        return fold->type == VarTypeBool;
-    if (fold->op == FOLD_DOT)
-        return fold->type < VarTypeCount && type_info[fold->type].is_float;
-    ReduceOp op = fold->op == FOLD_PREFIX ? (ReduceOp) fold->rule : (ReduceOp) fold->op;
-    return fold->op < FOLD_COUNT && fold->op != FOLD_SQUARES &&
-           reduce_rule_defined(op, (VarType) fold->type);
+    if (reduction->op == REDUCE_COMPRESS)
+        return reduction->type == VarTypeBool;
+    if (reduction->op == REDUCE_DOT)
+        return reduction->type < VarTypeCount && type_info[reduction->type].is_float;
+    ReduceOp op = reduction->op == REDUCE_PREFIX ? (ReduceOp) reduction->rule
+                                                 : (ReduceOp) reduction->op;
+    return reduction->op < REDUCE_COUNT && reduction->op != REDUCE_SQUARES &&
+           reduce_rule_defined(op, (VarType) reduction->type);
 }
 
-static bool check_fold(const Recording *r, const FrozenCommand *f, const Fold *fold)
+static bool check_fused(const Recording *r, const FrozenCommand *f,
+                        const FusedReduction *reduction)
 {
-    return check_rule(fold) && fold->target < f->count &&
-           r->uses[f->first + fold->target].access & SLOT_WRITE &&
-           (fold->op != FOLD_COMPRESS || f->pattern->launch.folds == 1) &&
-           fold->source[0] != FOLD_NONE &&
-           (fold->op == FOLD_DOT) == (fold->source[1] != FOLD_NONE) &&
-           check_source(f, fold, fold->source[0]) &&
-           check_source(f, fold, fold->source[1]);
+    return check_rule(reduction) && reduction->target < f->count &&
+           r->uses[f->first + reduction->target].access & SLOT_WRITE &&
+           (reduction->op != REDUCE_COMPRESS || f->pattern->launch.fused == 1) &&
+           reduction->source[0] != FUSED_NONE &&
+           (reduction->op == REDUCE_DOT) == (reduction->source[1] != FUSED_NONE) &&
+           check_source(f, reduction, reduction->source[0]) &&
+           check_source(f, reduction, reduction->source[1]);
 }
 
 /* Which arguments are addresses, and have an array? */
@@ -135,10 +141,10 @@ static bool has_arrays(const Recording *r, const FrozenCommand *f)
         bool found = program->params[slot].kind > PARAM_POINTER;
         for (uint32_t i = 0; !found && i < f->count; ++i)
             found = r->uses[f->first + i].word == slot;
-        for (uint32_t i = 0; !found && i < f->pattern->launch.folds; ++i) {
-            const Fold *fold = &command_folds(f->pattern)[i];
-            found = fold->source[0] == (FOLD_TILE | slot) ||
-                    fold->source[1] == (FOLD_TILE | slot);
+        for (uint32_t i = 0; !found && i < f->pattern->launch.fused; ++i) {
+            const FusedReduction *reduction = &command_fused(f->pattern)[i];
+            found = reduction->source[0] == (FUSED_TILE | slot) ||
+                    reduction->source[1] == (FUSED_TILE | slot);
         }
         TRY(found, false);
     }
@@ -156,8 +162,8 @@ static bool check_launch(const Recording *r, const FrozenCommand *f)
                                     program->param_count - 1), false);
     for (uint32_t i = 0; i < f->count; ++i)
         TRY(check_word(f, &r->uses[f->first + i]), false);
-    for (uint32_t i = 0; i < f->pattern->launch.folds; ++i)
-        TRY(check_fold(r, f, &command_folds(f->pattern)[i]), false);
+    for (uint32_t i = 0; i < f->pattern->launch.fused; ++i)
+        TRY(check_fused(r, f, &command_fused(f->pattern)[i]), false);
     TRY(has_arrays(r, f), false);
     recording_bind(r, f);
     return true;

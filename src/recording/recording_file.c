@@ -246,7 +246,8 @@ static bool data_fits(const Command *c)
 {
     size_t size = 0;
     if (c->kind == COMMAND_LAUNCH)
-        size = c->launch.words * sizeof(uint64_t) + c->launch.folds * sizeof(Fold);
+        size = c->launch.words * sizeof(uint64_t) +
+               c->launch.fused * sizeof(FusedReduction);
     else if (c->kind == COMMAND_GEMM && c->data_size >= sizeof(GemmShape))
         size = sizeof(GemmShape) +
                ((const GemmShape *) c->data)->axes * sizeof(GemmAxis);

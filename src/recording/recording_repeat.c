@@ -16,7 +16,7 @@ enum {
 uint32_t recording_extents(const Command *c)
 {
     switch (c->kind) {
-        case COMMAND_LAUNCH: return 2 * c->launch.folds; /* block and stride of each */
+        case COMMAND_LAUNCH: return 2 * c->launch.fused; /* block and stride of each */
         case COMMAND_GEMM:
             return GEMM_EXTENTS + AXIS_EXTENTS * ((const GemmShape *) c->data)->axes;
         default: break;
@@ -30,8 +30,8 @@ uint32_t recording_extents(const Command *c)
 uint64_t *recording_extent(Command *c, uint32_t number)
 {
     if (c->kind == COMMAND_LAUNCH) {
-        Fold *fold = &command_folds(c)[number / 2];
-        return number % 2 ? &fold->stride : &fold->block;
+        FusedReduction *reduction = &command_fused(c)[number / 2];
+        return number % 2 ? &reduction->stride : &reduction->block;
     }
     char *first = c->data;
     if (c->kind != COMMAND_GEMM)
@@ -87,5 +87,5 @@ bool recording_fill(const Recording *r, const FrozenCommand *f, Command *c,
         TRY(fill_slot(&slots[i], &uses[i], &arrays[array], buffers[array],
                       values[uses[i].symsize], lanes), false);
     }
-    return (launch && !c->launch.folds) || command_fits(c);
+    return (launch && !c->launch.fused) || command_fits(c);
 }

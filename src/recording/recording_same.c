@@ -103,11 +103,12 @@ static bool bare_command(const Recording *r, const FrozenCommand *f, Command *c)
     for (uint32_t i = 0; i < f->count; ++i)
         if (r->uses[f->first + i].word != SLOT_NO_WORD)
             words[r->uses[f->first + i].word] = 0;
-    const Fold *folds = command_folds(c);
+    const FusedReduction *fused = command_fused(c);
     c->launch.words = kernel->value_count ? kernel->first_value
                                           : c->launch.words - (f->launch.checks != 0);
-    memmove(words + c->launch.words, folds, c->launch.folds * sizeof(Fold));
-    c->data_size = c->launch.words * sizeof(uint64_t) + c->launch.folds * sizeof(Fold);
+    memmove(words + c->launch.words, fused, c->launch.fused * sizeof(FusedReduction));
+    c->data_size =
+        c->launch.words * sizeof(uint64_t) + c->launch.fused * sizeof(FusedReduction);
     return true;
 }
 

@@ -528,8 +528,8 @@ static inline uint32_t far_workers(Device *device)
     return FAR_WORKERS;
 }
 
-static inline bool far_folds(Device *device, uint64_t lanes, const Fold *fold,
-                             const Fold *first, uint32_t count)
+static inline bool far_fuses(Device *device, uint64_t lanes, const FusedReduction *fold,
+                             const FusedReduction *first, uint32_t count)
 {
     (void) device;
     (void) lanes;
@@ -559,7 +559,7 @@ static inline bool far_folds(Device *device, uint64_t lanes, const Fold *fold,
     }
 
 static Device far_devices[FAR_DEVICES] = {
-    FAR_DEVICE(0, "far device", .folds = far_folds),
+    FAR_DEVICE(0, "far device", .fuses = far_fuses),
     FAR_DEVICE(1, "second far device", .workers = far_workers)
 };
 

@@ -431,11 +431,11 @@ static void test_short_source(void **unused)
     uint8_t *block = save_one(recording, &size);
     jit_freeze_destroy(recording);
     assert_false(is_refused(block, size));
-    for (size_t at = HEADER; at + 2 * sizeof(Fold) <= size; ++at) {
-        Fold fold[2];
+    for (size_t at = HEADER; at + 2 * sizeof(FusedReduction) <= size; ++at) {
+        FusedReduction fold[2];
         memcpy(fold, block + at, sizeof(fold));
         if (fold[0].block != 64 || fold[1].block != 64 || fold[0].stride != 1 ||
-            fold[1].stride != 1 || fold[0].source[1] != FOLD_NONE)
+            fold[1].stride != 1 || fold[0].source[1] != FUSED_NONE)
             continue;
         uint32_t before = fold[0].source[0];
         fold[0].source[0] = fold[1].target;
@@ -458,10 +458,10 @@ static void test_dot_type(void **unused)
     JitRecording *recording = record_number(5, 64); /* sums */
     uint8_t *block = save_one(recording, &size);
     jit_freeze_destroy(recording);
-    for (size_t at = HEADER; at + sizeof(Fold) <= size; ++at) {
-        Fold fold;
+    for (size_t at = HEADER; at + sizeof(FusedReduction) <= size; ++at) {
+        FusedReduction fold;
         memcpy(&fold, block + at, sizeof(fold));
-        if (fold.block != 64 || fold.stride != 1 || fold.op != FOLD_DOT)
+        if (fold.block != 64 || fold.stride != 1 || fold.op != REDUCE_DOT)
             continue;
         fold.type = VarTypeInt32; /* as large as f32 */
         memcpy(block + at, &fold, sizeof(fold));

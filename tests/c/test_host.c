@@ -292,7 +292,7 @@ static void compare_entries(const char *what, uint32_t id, const void *found, si
     jit_var_dec_ref(stored);
 }
 
-static void check_fold(ReduceOp op, const TestType *t, const void *data, size_t n)
+static void check_fused(ReduceOp op, const TestType *t, const void *data, size_t n)
 {
     uint64_t found = 0;
     uint32_t array = array_of(t->type, data, n), reduced = jit_var_reduce(array, op);
@@ -326,7 +326,7 @@ static void test_reductions(void **unused)
         void *data = values(test_types[t].type, REDUCED);
         for (ReduceOp op = ReduceOpIdentity; op < ReduceOpCount; ++op)
             for (size_t s = 0; s < COUNT_OF(sizes) - (t % 3 != 0); ++s)
-                check_fold(op, &test_types[t], data, sizes[s]);
+                check_fused(op, &test_types[t], data, sizes[s]);
         free(data);
     }
 }

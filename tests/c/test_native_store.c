@@ -171,7 +171,7 @@ static void test_all(void **unused)
     (void) unused;
     uint32_t known = 0;
     for (uint32_t t = 0; t < sizeof types / sizeof *types; ++t)
-        for (uint32_t fold = 1; fold < FOLD_COUNT; ++fold)
+        for (uint32_t fold = 1; fold < REDUCE_COUNT; ++fold)
             if (reduce_rule_adds(fold, types[t])) {
                 for (int variant = 0; variant < 4; ++variant)
                     check_store(fold, types[t], variant & 1, variant & 2);
@@ -188,7 +188,7 @@ static void test_unknown(void **unused)
     assert_false(reduce_rule_adds(ReduceOpAdd, VarTypeFloat16));
     assert_false(reduce_rule_adds(ReduceOpAdd, VarTypeUInt8));
     assert_false(reduce_rule_adds(ReduceOpMul, U32));
-    assert_false(reduce_rule_adds(FOLD_DOT, F32));
+    assert_false(reduce_rule_adds(REDUCE_DOT, F32));
     assert_false(reduce_rule_adds(ReduceOpIdentity, F32));
     for (uint32_t fold = ReduceOpAdd; fold <= ReduceOpMax; ++fold) {
         make_program(fold, F32, false);

@@ -187,7 +187,7 @@ static void make_words(void)
     for (uint32_t i = 0; i < COMMAND_COUNT; ++i)
         put_number(file, "command", command_info[i].name, i);
     put_number(file, "number", "none", UINT32_MAX);
-    put_number(file, "number", "tile", FOLD_TILE);
+    put_number(file, "number", "tile", FUSED_TILE);
     put_word(file, "magic", "code", "djc-code", 8);
     put_word(file, "magic", "object", "\x7f" "ELF", 4);
     assert_int_equal(fclose(file), 0);

@@ -16,7 +16,7 @@
 #include "device/cpu/launch/cpu_batch.h"
 #include "device/cpu/launch/cpu_chain.h"
 #include "device/cpu/launch/cpu_describe.h"
-#include "device/cpu/launch/cpu_fold.h"
+#include "device/cpu/launch/cpu_fused.h"
 #include "device/cpu/launch/cpu_group.h"
 #include "device/cpu/launch/cpu_launch.h"
 #include "device/cpu/pool.h"
@@ -109,7 +109,7 @@ static Device cpu = { .backend = JitBackendLLVM,
                       .poll = poll,
                       .describe = cpu_describe,
                       .predict = cpu_launch_predict,
-                      .folds = cpu_fold_takes,
+                      .fuses = cpu_fused_takes,
                       .workers = bound_workers,
                       .fill = transfer_fill,
                       .reduce = reduce_small,

@@ -11,7 +11,7 @@
 #include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/arith.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 
 /* ---------------------------------------------------------------- creation */
 
@@ -142,7 +142,7 @@ VarId array_copy(ThreadState *ts, VarId id)
     bool effect = !op_may_drop((Op) v->op);
     if (op_info[v->op].group == GROUP_FRAME || (effect && v->flags & VAR_SYMBOLIC))
         return wrap(ts, id);
-    if (effect || v->flags & VAR_OWN_TEXT || fold_is(v)) {
+    if (effect || v->flags & VAR_OWN_TEXT || pending_is(v)) {
         /* An atomic runs once, so its result has to be in memory before it can be
          * copied; a reduction need not be performed twice. */
         TRY(evaluate_var(ts, id), 0);

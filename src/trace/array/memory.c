@@ -21,13 +21,13 @@
 #include "trace/array/in_order.h"
 #include "trace/eval/effects.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/evaluate_folds.h"
+#include "trace/eval/evaluate_fused.h"
 #include "trace/eval/expand.h"
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/distance.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/loop_array.h"
 #include "trace/graph/record.h"
 
@@ -109,7 +109,7 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
     if (n != 1)
         TRY(freezing_blocks(a->ts, source, n), false);
     if (!is_uniform(source))
-        TRY(evaluate_folds_may_wait(a->ts, source) ? fold_note_array(source)
+        TRY(evaluate_fused_may_wait(a->ts, source) ? pending_note_array(source)
                                     : evaluate_var(a->ts, source),
             false);
     uint32_t size = var_lanes_of(source); /* one entry serves all positions */
@@ -306,8 +306,8 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
     const Var *v = var_get(id);
     if (v->op != OP_LITERAL && v->op != OP_UNDEFINED && v->op != OP_EVALUATED)
         TRY(evaluate_var(ts, id), 0);
-    if (foreign_refs(id) > 1 + ignored && fold_table.live)
-        TRY(evaluate_folds_of(ts, id), 0);
+    if (foreign_refs(id) > 1 + ignored && pending_table.live)
+        TRY(evaluate_fused_of(ts, id), 0);
     const bool guest = v->op == OP_EVALUATED && v->value.buffer->guest;
     if (foreign_refs(id) > 1 + ignored || guest) {
         if (var_pending(v))

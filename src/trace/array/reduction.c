@@ -11,7 +11,7 @@
 #include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/arith.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/record.h"
 
 static bool check_reduction(ThreadState *ts, VarId id, ReduceOp op, size_t block,
@@ -105,20 +105,20 @@ static VarId dot_at_once(ThreadState *ts, VarId a, VarId b, uint32_t size)
 }
 
 /* May a reduction wait, to be performed with what computes its operands? */
-static bool may_wait(const ThreadState *ts, const Var *fold)
+static bool may_wait(const ThreadState *ts, const Var *reduction)
 {
-    const Var *v = var_get(fold->dep[0]);
+    const Var *v = var_get(reduction->dep[0]);
     Device *device = var_device(v);
-    bool ok = device->folds && state_flag(ts, JitFlagFuseReductions) &&
+    bool ok = device->fuses && state_flag(ts, JitFlagFuseReductions) &&
               !record_is_symbolic(ts);
-    for (uint32_t i = 0; ok && i < 2 && fold->dep[i]; ++i) {
-        const Var *w = var_get(fold->dep[i]);
+    for (uint32_t i = 0; ok && i < 2 && reduction->dep[i]; ++i) {
+        const Var *w = var_get(reduction->dep[i]);
         ok = w->op != OP_LITERAL && w->op != OP_UNDEFINED &&
              var_lanes(w) == var_lanes(v) && !(w->flags & VAR_SYMBOLIC);
     }
     TRY(ok, false);
-    const Fold work = fold_work(fold);
-    return device->folds(device, var_lanes(v), &work, NULL, 0);
+    const FusedReduction work = pending_work(reduction);
+    return device->fuses(device, var_lanes(v), &work, NULL, 0);
 }
 
 /* A reduction that was made waits. All that do hold a share of the memory at most. */
@@ -128,8 +128,8 @@ static VarId wait_with_others(ThreadState *ts, VarId id)
     if (!id || var_get(id)->refs > 1) /* an equal one exists */
         return id;
     Device *device = var_device(var_get(id));
-    bool ok = fold_note(id, ts->serial);
-    if (ok && fold_table.bytes > device->memory(device) / SHARE)
+    bool ok = pending_note(id, ts->serial);
+    if (ok && pending_table.bytes > device->memory(device) / SHARE)
         ok = evaluate_var(ts, id);
     if (ok)
         return id;
@@ -138,13 +138,14 @@ static VarId wait_with_others(ThreadState *ts, VarId id)
 }
 
 /* 'symsizes': block and stride, while a function is recorded. */
-static VarId reduce_later(ThreadState *ts, Var *fold, const SymSize *symsizes)
+static VarId reduce_later(ThreadState *ts, Var *reduction, const SymSize *symsizes)
 {
-    freezing_fold(ts, fold, symsizes);
-    return wait_with_others(ts, fold->value.literal
-                                    ? node_new(ts, fold)
-                                    : node_operation(ts, fold->head, var_lanes(fold),
-                                                     fold->dep_pair[0], 0));
+    freezing_reduction(ts, reduction, symsizes);
+    return wait_with_others(ts, reduction->value.literal
+                                    ? node_new(ts, reduction)
+                                    : node_operation(ts, reduction->head,
+                                                     var_lanes(reduction),
+                                                     reduction->dep_pair[0], 0));
 }
 
 /* What a command writes that combines entries along an axis. */
@@ -187,9 +188,9 @@ VarId reduction_axis(ThreadState *ts, ReduceOp op, VarId id, const ReductionAxis
     }
     VarId done = axis->stride == 1 ? reduce_at_once(ts, op, id, block) : 0;
     TRY(!done, done);
-    Var fold = fold_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block,
+    Var reduction = pending_reduce(OP_REDUCE, op, &id, 1, (uint32_t) block,
                            (uint32_t) axis->stride);
-    return may_wait(ts, &fold) ? reduce_later(ts, &fold, axis->symsizes)
+    return may_wait(ts, &reduction) ? reduce_later(ts, &reduction, axis->symsizes)
                                : reduce_stored(ts, op, id, axis);
 }
 
@@ -241,9 +242,9 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
     TRY(node_common_size(both, 2, function, &size), 0);
     VarId done = dot_at_once(ts, a, b, size);
     TRY(!done, done);
-    Var fold = fold_reduce(OP_DOT, ReduceOpIdentity, both, 2, size, 1);
-    if (may_wait(ts, &fold))
-        return reduce_later(ts, &fold, (const SymSize[]){ FREEZING_LANES, 0 });
+    Var reduction = pending_reduce(OP_DOT, ReduceOpIdentity, both, 2, size, 1);
+    if (may_wait(ts, &reduction))
+        return reduce_later(ts, &reduction, (const SymSize[]){ FREEZING_LANES, 0 });
     uint32_t size_a = var_lanes_of(a), size_b = var_lanes_of(b);
     size_t entry = type_info[type].size;
     Command *c = work_command(ts, COMMAND_DOT, size, both, 2, &entry, 1, 0);
@@ -266,11 +267,12 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
         var_inc(id);
         return id;
     }
-    Var fold = fold_prefix(id, op, (exclusive ? PREFIX_EXCLUSIVE : 0u) |
+    Var reduction = pending_prefix(id, op, (exclusive ? PREFIX_EXCLUSIVE : 0u) |
                                        (reverse ? PREFIX_REVERSE : 0u),
                            (uint32_t) axis->extent);
-    if (axis->stride == 1 && var_get(id)->op != OP_EVALUATED && may_wait(ts, &fold))
-        return reduce_later(ts, &fold, axis->symsizes);
+    if (axis->stride == 1 && var_get(id)->op != OP_EVALUATED &&
+        may_wait(ts, &reduction))
+        return reduce_later(ts, &reduction, axis->symsizes);
     size_t bytes = (size_t) size * type_info[type].size;
     Command *c = work_command(ts, COMMAND_PREFIX, size, &id, 1, &bytes, 1, 0);
     TRY(c, 0);
@@ -344,8 +346,9 @@ static Buffer *compress_at_once(ThreadState *ts, VarId mask, uint32_t *count)
 /* Is there a kernel to come that computes the mask and can compress it? */
 static bool computes_mask(const ThreadState *ts, VarId mask)
 {
-    const Var *v = var_get(mask), fold = { .op = OP_COMPRESS, .dep = { mask } };
-    return v->op != OP_EVALUATED && var_lanes(v) < UINT32_MAX && may_wait(ts, &fold);
+    const Var *v = var_get(mask), reduction = { .op = OP_COMPRESS, .dep = { mask } };
+    return v->op != OP_EVALUATED && var_lanes(v) < UINT32_MAX &&
+           may_wait(ts, &reduction);
 }
 
 /* The positions of the set bits, and where their number is. */
@@ -365,7 +368,7 @@ static bool compress_computed(ThreadState *ts, VarId mask, uint32_t spare,
     VarId all = node_raw(ts, OP_COMPRESS, v->device, VarTypeUInt32, size + 1, spare,
                          deps);
     TRY(all, NULL);
-    if (fold_note(all, ts->serial) && evaluate_var(ts, all)) {
+    if (pending_note(all, ts->serial) && evaluate_var(ts, all)) {
         out->positions = out->number = var_get(all)->value.buffer;
         buffer_retain(out->positions);
         buffer_retain(out->number);

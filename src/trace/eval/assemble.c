@@ -19,7 +19,7 @@
 #include "trace/eval/expand.h"
 #include "trace/eval/spent.h"
 #include "trace/graph/access.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
 
@@ -137,7 +137,7 @@ uint32_t assemble_pointer(Assembly *b, const Var *v)
 }
 
 /* Its kernel comes before all that need its result. */
-static uint32_t refuse_fold(VarId id)
+static uint32_t refuse_fused(VarId id)
 {
     char name[200];
     extra_describe(id, name, sizeof(name));
@@ -149,7 +149,7 @@ static uint32_t refuse_fold(VarId id)
 static uint32_t emit_pointer(Assembly *b, const Var *v)
 {
     if (region_walk_waits(v))
-        return refuse_fold(v->dep[0]);
+        return refuse_fused(v->dep[0]);
     uint32_t slot = b->call_count ? assemble_call_slot(b, v) : assemble_pointer(b, v);
     TRY(slot != PROGRAM_NONE, PROGRAM_NONE);
     return program_add(b->program, OP_PARAM, VarTypePointer, slot, 0, NULL);
@@ -233,7 +233,7 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v)
         case OP_REDUCE:
         case OP_DOT:
         case OP_COMPRESS:
-        case OP_PREFIX: return refuse_fold(id);
+        case OP_PREFIX: return refuse_fused(id);
         default: break;
     }
     bool due = v->flags & VAR_RUNNING || b->bodies || b->preview;
@@ -441,8 +441,8 @@ static uint32_t count_reads(const Group *group, VarId id)
     uint32_t reads = 0;
     for (uint32_t i = 0; i < group->root_count - group->effect_count; ++i) {
         const Var *v = var_get(group->roots[i]);
-        if (fold_is(v))
-            reads += (v->dep[0] == id ? 1 + fold_spare(v) : 0) + (v->dep[1] == id);
+        if (pending_is(v))
+            reads += (v->dep[0] == id ? 1 + pending_spare(v) : 0) + (v->dep[1] == id);
     }
     return reads;
 }
@@ -474,8 +474,8 @@ static uint32_t find_tile(const Assembly *b, VarId id, uint32_t reduced, VarType
     const Param *params = b->program->params;
     uint32_t i = 0;
     while (i < b->tile_count &&
-           (b->fold_values[i] != id ||
-            !reduce_rule_shares(params[b->fold_slots[i]].reduced, reduced, type)))
+           (b->fused_values[i] != id ||
+            !reduce_rule_shares(params[b->fused_slots[i]].reduced, reduced, type)))
         ++i;
     return i;
 }
@@ -490,11 +490,11 @@ static bool add_tile(Assembly *b, VarId id, uint32_t reduced, uint32_t *source)
         TRY(add_arg(b, slot, 0), false);
         b->program->params[slot].reduced = (uint8_t) reduced;
         TRY(emit_store(b, id, slot), false);
-        b->fold_values[i] = id;
-        b->fold_slots[i] = slot;
+        b->fused_values[i] = id;
+        b->fused_slots[i] = slot;
         b->tile_count++;
     }
-    *source = FOLD_TILE | b->fold_slots[i];
+    *source = FUSED_TILE | b->fused_slots[i];
     return true;
 }
 
@@ -523,14 +523,15 @@ static bool add_source(Assembly *b, const Group *group, VarId id, uint32_t reduc
     return true;
 }
 
-static bool add_fold(Assembly *b, const Group *group, VarId id)
+static bool add_fused(Assembly *b, const Group *group, VarId id)
 {
-    Fold *fold = &b->folds[b->fold_count++];
-    *fold = fold_work(var_get(id));
-    const uint32_t reduced = fold_reduced(fold);
-    for (uint32_t k = 0; k < 2 && fold->source[k] != FOLD_NONE; ++k)
-        TRY(add_source(b, group, fold->source[k], reduced, &fold->source[k]), false);
-    fold->target = b->output_count;
+    FusedReduction *reduction = &b->fused[b->fused_count++];
+    *reduction = pending_work(var_get(id));
+    const uint32_t reduced = fused_param(reduction);
+    for (uint32_t k = 0; k < 2 && reduction->source[k] != FUSED_NONE; ++k)
+        TRY(add_source(b, group, reduction->source[k], reduced, &reduction->source[k]),
+            false);
+    reduction->target = b->output_count;
     return add_output(b, id, SLOT_NO_WORD);
 }
 
@@ -567,7 +568,7 @@ static bool store_results(Assembly *b, VarId root)
 static bool is_reduction(const Group *group, VarId id)
 {
     const Var *v = var_get(id);
-    return fold_is(v) || (v->op == OP_EVALUATED && var_lanes(v) != group->size);
+    return pending_is(v) || (v->op == OP_EVALUATED && var_lanes(v) != group->size);
 }
 
 static bool assemble_roots(Assembly *b, const Group *group)
@@ -583,8 +584,8 @@ static bool assemble_roots(Assembly *b, const Group *group)
         if (!is_reduction(group, group->roots[i]))
             TRY(walk(b, group->roots[i]) && store(b, group->roots[i]), false);
     for (uint32_t i = 0; i < values; ++i)
-        if (fold_is(var_get(group->roots[i])))
-            TRY(add_fold(b, group, group->roots[i]), false);
+        if (pending_is(var_get(group->roots[i])))
+            TRY(add_fused(b, group, group->roots[i]), false);
     for (uint32_t i = values; i < group->root_count; ++i)
         TRY(walk(b, group->roots[i]) && store_results(b, group->roots[i]), false);
     return true;
@@ -604,7 +605,7 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     b->program = b->root = program;
     b->size = group->size;
     b->operand_count = b->output_count = b->consumed_count = 0;
-    b->input_count = b->array_count = b->workers = b->fold_count = b->tile_count = 0;
+    b->input_count = b->array_count = b->workers = b->fused_count = b->tile_count = 0;
     mark_effects(group, true);
     bool ok = assemble_roots(b, group);
     mark_effects(group, false);

@@ -67,12 +67,12 @@ typedef struct Assembly {
     uint32_t literal_capacity, bound_capacity, check_capacity, print_capacity;
     uint32_t consumed_count, consumed_capacity;
     uint32_t input_count;
-    Fold folds[LAUNCH_FOLDS]; /* sources: as in Fold, slots are places in 'operands'; or
-                                 ASSEMBLE_OUTPUT | a place in 'outputs', which
-                                 'target' is always */
-    VarId fold_values[2 * LAUNCH_FOLDS]; /* operands that have a tile, and its slot */
-    uint32_t fold_slots[2 * LAUNCH_FOLDS];
-    uint32_t fold_count, tile_count;
+    /** Sources: as in FusedReduction, slots are places in 'operands'; or a place in
+     *  'outputs' with ASSEMBLE_OUTPUT, which 'target' is always. */
+    FusedReduction fused[LAUNCH_FUSED];
+    VarId fused_values[2 * LAUNCH_FUSED]; /* operands that have a tile, and its slot */
+    uint32_t fused_slots[2 * LAUNCH_FUSED];
+    uint32_t fused_count, tile_count;
     Marks *spent;             /* spent.h; NULL: nobody has asked yet */
     Visit *stack;             /* of the depth-first walk */
     uint32_t stack_capacity;

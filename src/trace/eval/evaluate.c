@@ -33,11 +33,11 @@
 #include "kernel/tier.h"
 #include "trace/eval/assemble.h"
 #include "trace/eval/effects.h"
-#include "trace/eval/evaluate_folds.h"
+#include "trace/eval/evaluate_fused.h"
 #include "trace/eval/expand.h"
 #include "trace/eval/report.h"
 #include "trace/eval/work.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/hooks.h"
 #include "trace/graph/watch.h"
 #include "trace/graph/node.h"
@@ -287,18 +287,18 @@ static void add_history(ThreadState *ts, const Assembly *b, const Kernel *kernel
 static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
                    uint64_t codegen_ns)
 {
-    watcher.folds(ts, b);
+    watcher.fused(ts, b);
     if (!kernel)
-        return evaluate_folds_submit(ts, b);
-    Fold folds[LAUNCH_FOLDS];
-    evaluate_folds_place(b, folds);
+        return evaluate_fused_submit(ts, b);
+    FusedReduction fused[LAUNCH_FUSED];
+    evaluate_fused_place(b, fused);
     Report *report;
     TRY(make_report(ts, b, &report), false);
     Command *command = launch_create(&(LaunchSpec) {
         .device = b->device, .kernel = kernel, .program = b->program, .size = b->size,
         .args = b->args, .workers = b->workers, .arrays = b->operands,
-        .array_count = b->operand_count, .folds = folds,
-        .fold_count = b->fold_count, .check_bounds = b->check_bounds,
+        .array_count = b->operand_count, .fused = fused,
+        .fused_count = b->fused_count, .check_bounds = b->check_bounds,
         .done = report ? report_done : NULL, .payload = report });
     if (command) {
         command->interrupts = b->interrupts;
@@ -347,8 +347,8 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     TRY(begin_program(w) && assemble_group(b, w->program, group), false);
     b->device = device_at(group->device);
     TRY(watcher.group(ts, group), false);
-    bool computes = w->program->inst_count || b->fold_count != 1 ||
-                    b->folds[0].op == FOLD_COMPRESS, hit = false, ok;
+    bool computes = w->program->inst_count || b->fused_count != 1 ||
+                    b->fused[0].op == REDUCE_COMPRESS, hit = false, ok;
     Kernel *kernel = NULL;
     if (computes) {
         ProgramKey key = cache_key(w->program, b->device, target_get(b->device));
@@ -633,7 +633,7 @@ bool evaluate_all(ThreadState *ts)
      * (A log callback cannot wait: that thread may be waiting for this one.) */
     while (ts->stolen && !ts->evaluating && state_wait_eval())
         continue;
-    earlier &= evaluate_folds_schedule(ts);
+    earlier &= evaluate_fused_schedule(ts);
     VarId *vars = ts->scheduled;
     uint32_t capacity = ts->scheduled_capacity;
     uint32_t count = filter_scheduled(vars, ts->scheduled_count);
@@ -769,8 +769,8 @@ bool evaluate_var(ThreadState *ts, VarId id)
 
 bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
 {
-    if (fold_table.live || fold_arrays_wait())
-        TRY(evaluate_folds_below(ts, id), false);
+    if (pending_table.live || pending_arrays_wait())
+        TRY(evaluate_fused_below(ts, id), false);
     Workspace *w = take_workspace(ts);
     TRY(w, false);
     bool ok = begin_program(w) && assemble_preview(&w->assembly, w->program, id);

@@ -23,7 +23,7 @@
 #include "base/vec.h"
 #include "device/device.h"
 #include "trace/graph/access.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
 #include "trace/graph/watch.h"
@@ -55,23 +55,23 @@ static Group *find_group(Schedule *s, const Var *v, uint32_t from)
 }
 
 /* May a reduction join those that are there? */
-static bool takes_fold(const Group *group, const Fold *fold)
+static bool takes_reduction(const Group *group, const FusedReduction *reduction)
 {
     Device *device = device_at(group->device);
-    return !group->fold_count ||
-           (group->fold_count < LAUNCH_FOLDS &&
-            device->folds(device, group->size, fold, &group->first, group->fold_count));
+    return !group->fused_count || (group->fused_count < LAUNCH_FUSED &&
+                                   device->fuses(device, group->size, reduction,
+                                                 &group->first, group->fused_count));
 }
 
 /* The first group for a reduction, at or after 'from'. */
-static Group *find_fold_group(Schedule *s, const Var *v, const Fold *fold,
-                              uint32_t from)
+static Group *find_fused_group(Schedule *s, const Var *v,
+                               const FusedReduction *reduction, uint32_t from)
 {
-    uint32_t lanes = fold_lanes(v);
+    uint32_t lanes = pending_lanes(v);
     for (uint32_t i = from; i < s->group_count; ++i) {
         Group *group = &s->groups[i];
         if (group->size == lanes && group->device == v->device &&
-            takes_fold(group, fold))
+            takes_reduction(group, reduction))
             return group;
     }
     return add_group(s, lanes, v->device);
@@ -291,16 +291,16 @@ static Need latest_need(const Placing *p, VarId id, uint32_t end)
 }
 
 /* A reduction that needs 'need' gets a group, and what needs it comes after that. */
-static bool place_fold(const Placing *p, VarId id, Need *need)
+static bool place_fused(const Placing *p, VarId id, Need *need)
 {
     Schedule *s = p->schedule;
     const Var *v = var_get(id);
-    const Fold fold = fold_work(v);
-    Group *group = find_fold_group(s, v, &fold, *need ? group_of(*need) : 0);
+    const FusedReduction reduction = pending_work(v);
+    Group *group = find_fused_group(s, v, &reduction, *need ? group_of(*need) : 0);
     TRY(add_root(group, id), false);
     var_inc(id);
-    if (!group->fold_count++)
-        group->first = fold;
+    if (!group->fused_count++)
+        group->first = reduction;
     *need = need_behind((uint32_t) (group - s->groups));
     return true;
 }
@@ -364,10 +364,10 @@ static bool find_needed(Placing *p, VarId id, Need *needed)
         } else {
             const Var *v = var_get(found);
             Need need = latest_need(p, found, p->walk.end);
-            if (fold_is(v))
-                TRY(place_fold(p, found, &need), false);
+            if (pending_is(v))
+                TRY(place_fused(p, found, &need), false);
             else if (v->op == OP_POINTER && region_walk_waits(v) &&
-                     !fold_is(var_get(v->dep[0])))
+                     !pending_is(var_get(v->dep[0])))
                 TRY(place_array(p, v->dep[0], &need), false);
             marks_set(p->walk.marks, found, need);
         }
@@ -432,7 +432,7 @@ static bool place_value(Placing *p, VarId id)
 {
     Need need;
     TRY(find_needed(p, id, &need), false);
-    return fold_is(var_get(id)) || is_early(p, id) || /* it has its group */
+    return pending_is(var_get(id)) || is_early(p, id) || /* it has its group */
            add_value(p, choose_group(p, var_get(id), need, 0), id);
 }
 
@@ -443,7 +443,7 @@ static void free_groups(Schedule *schedule, bool all)
     for (uint32_t i = 0; i < schedule->group_count; ++i) {
         Group *group = &schedule->groups[i];
         for (uint32_t k = 0; k < group->root_count; ++k)
-            if (all || fold_is(var_get(group->roots[k])))
+            if (all || pending_is(var_get(group->roots[k])))
                 var_dec(group->roots[k]);
         alloc_free(group->roots);
     }
@@ -454,7 +454,7 @@ static void free_groups(Schedule *schedule, bool all)
 /* What placing needs beside the schedule. */
 static bool begin(Placing *p, uint32_t effect_count)
 {
-    p->walks = fold_table.live != 0 || fold_arrays_wait();
+    p->walks = pending_table.live != 0 || pending_arrays_wait();
     for (uint32_t i = 0; i < effect_count; ++i) {
         const Var *v = var_get(p->effects[i]);
         p->walks |= (v->type != VarTypeVoid || v->op == OP_REGION) && v->refs > 1;
@@ -499,7 +499,7 @@ bool schedule_make(const ThreadState *ts, Schedule *schedule, const VarId *vars,
         group->effect_count += ok;
     }
     for (uint32_t i = 0; ok && i < var_count; ++i)
-        if (fold_is(var_get(vars[i])) || is_early(&p, vars[i]))
+        if (pending_is(var_get(vars[i])) || is_early(&p, vars[i]))
             var_dec(vars[i]); /* its group has another reference */
     if (ok) {
         alloc_free(p.early.ids); /* groups have the references */

@@ -1,8 +1,8 @@
 /*
  * schedule.h -- which variables are computed by one evaluation, and in what groups
  *
- * A group is what one kernel computes: variables to store, reductions (fold.h) of its
- * lanes, and writes to perform, all of one size and on one device. What needs the
+ * A group is what one kernel computes: variables to store, reductions (pending.h) of
+ * its lanes, and writes to perform, all of one size and on one device. What needs the
  * result of a reduction comes in a later group, and so does what reads an array by
  * index that is yet to be computed. Writes into one array have the effect of their
  * order of creation: a write joins a group only if no later group writes the same
@@ -21,9 +21,9 @@ typedef struct Group {
                      theirs; one reference each */
     uint32_t root_count, root_capacity;
     uint32_t effect_count; /* how many of them are effects */
-    uint32_t fold_count;   /* how many are reductions, */
-    Fold first;            /* and one of them, beside which the device takes the others
-                              (Device.folds) */
+    uint32_t fused_count;   /* how many are reductions, */
+    FusedReduction first;   /* and one of them, beside which the device takes the others
+                              (Device.fuses) */
 } Group;
 
 typedef struct Schedule {

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/region_walk.h"
 
 /* All that is reached from the roots; no references. False: out of memory. */
@@ -40,7 +40,7 @@ static void let_go(Marks *counts, const Var *v)
     for (uint32_t i = 0; i < count && v->op != OP_REGION; ++i)
         count_refs(counts, ids[i], 1);
     if (v->op == OP_COMPRESS)
-        count_refs(counts, v->dep[0], fold_spare(v));
+        count_refs(counts, v->dep[0], pending_spare(v));
 }
 
 /* Values are in memory from then on, effects are over. */

@@ -202,9 +202,9 @@ static bool add_arrays(const Count *c, const Command *command, Traffic *out)
 /* ----------------------------------------------------------------- commands */
 
 /* Of a reduction, for each entry. */
-static uint32_t fold_flops(uint32_t op, uint32_t type)
+static uint32_t fused_flops(uint32_t op, uint32_t type)
 {
-    return !is_float(type) ? 0 : op == FOLD_DOT ? 2 : op == FOLD_COMPRESS ? 0 : 1;
+    return !is_float(type) ? 0 : op == REDUCE_DOT ? 2 : op == REDUCE_COMPRESS ? 0 : 1;
 }
 
 static bool add_launch(const Command *command, const Program *program, Traffic *out)
@@ -216,9 +216,9 @@ static bool add_launch(const Command *command, const Program *program, Traffic *
     for (uint32_t i = 0; ok && i < program->callable_count; ++i)
         ok = count_program(&c, program->callables[i]);
     ok = ok && add_arrays(&c, command, out);
-    const Fold *folds = command_folds(command);
-    for (uint32_t i = 0; i < command->launch.folds; ++i)
-        c.flops += fold_flops(folds[i].op, folds[i].type) * command->size;
+    const FusedReduction *fused = command_fused(command);
+    for (uint32_t i = 0; i < command->launch.fused; ++i)
+        c.flops += fused_flops(fused[i].op, fused[i].type) * command->size;
     out->flops = c.flops;
     out->loops = program_may_last(program);
     alloc_free(c.uses);

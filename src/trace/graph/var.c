@@ -18,7 +18,7 @@
 #include "base/vec.h"
 #include "trace/graph/distance.h"
 #include "trace/graph/extra.h"
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/region.h"
 #include "trace/graph/state.h"
@@ -198,8 +198,8 @@ static VarId drop_operands(VarId id, Var *v, VarId stack)
         region_forget_result(id, v);
     else if (v->op == OP_REGION)
         region_release(v);
-    else if (fold_is(v))
-        fold_forget(v);
+    else if (pending_is(v))
+        pending_forget(v);
     if (v->op == OP_POINTER && v->aux == 1)
         var_drop_pending(var_get(v->dep[0]));
     if (v->flags & VAR_WIDE) {
@@ -316,7 +316,7 @@ void var_table_free(void)
     VarTable *t = &var_table;
     if (t->live)
         return;
-    fold_free();
+    pending_free();
     for (uint32_t i = 0; i < t->chunk_count; ++i)
         alloc_free(t->chunks[i]);
     alloc_free(t->chunks);

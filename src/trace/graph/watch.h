@@ -38,10 +38,11 @@ typedef struct Watch {
     bool (*copies)(ThreadState *ts, VarId target, uint32_t copies);
     /** The next command combines these. */
     void (*combine)(ThreadState *ts, VarId target);
-    /** This group is about to be launched; these folds are parts of the next command,
-     *  which launches this kernel and tells this report of its end (NULL: none). */
+    /** This group is about to be launched; these reductions are part of the next
+     *  command, which launches this kernel and tells this report of its end (NULL:
+     *  none). */
     bool (*group)(ThreadState *ts, const struct Group *group);
-    void (*folds)(ThreadState *ts, const struct Assembly *assembly);
+    void (*fused)(ThreadState *ts, const struct Assembly *assembly);
     void (*launch)(ThreadState *ts, const struct Assembly *assembly,
                    struct Kernel *kernel, const struct Report *report);
     /** Is it recorded, or checked, or not? For the kernel history. */

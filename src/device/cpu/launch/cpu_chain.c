@@ -73,11 +73,11 @@ static uint64_t find_span(const Command *c, uint32_t slot)
 {
     if (c->kind == COMMAND_REDUCE)
         return c->reduce.stride > 1 ? 0 : slot == 0 ? 1 : c->reduce.block;
-    const Fold *folds = command_folds(c);
-    for (uint32_t i = 0; i < c->launch.folds; ++i)
-        if (folds[i].target == slot)
-            return folds[i].op == FOLD_PREFIX || folds[i].stride > 1 ? 0
-                                                                     : folds[i].block;
+    const FusedReduction *fused = command_fused(c);
+    for (uint32_t i = 0; i < c->launch.fused; ++i)
+        if (fused[i].target == slot)
+            return fused[i].op == REDUCE_PREFIX || fused[i].stride > 1 ? 0
+                                                                     : fused[i].block;
     uint32_t word = c->slots[slot].word;
     if (word == SLOT_NO_WORD) /* what is reduced without being loaded */
         return 1;

@@ -6,7 +6,7 @@
  * follows from what a lane is expected to cost, which need not be precise. With loops
  * nobody can know it: such launches are begun in the calling thread, in small blocks,
  * and shared when they turn out to be long. Launches that reduce what they compute are
- * those of cpu_fold.c.
+ * those of cpu_fused.c.
  */
 #include "device/cpu/launch/cpu_launch.h"
 
@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_hints.h"
-#include "device/cpu/launch/cpu_fold.h"
+#include "device/cpu/launch/cpu_fused.h"
 #include "device/cpu/loops/reduce_lanes.h"
 #include "device/cpu/pool.h"
 
@@ -109,7 +109,7 @@ bool cpu_launch_widen(CpuJob *job, uint32_t workers)
 {
     const Command *c = job->command;
     CpuLaunch *launch = job->state;
-    if (c->launch.folds || (c->launch.workers && c->launch.workers < workers))
+    if (c->launch.fused || (c->launch.workers && c->launch.workers < workers))
         return false;
     Buffer *before = launch->scratch;
     uint32_t few = job->workers;
@@ -205,7 +205,7 @@ static bool stream_outputs(CpuJob *job, uint64_t bytes)
 {
     const CpuLaunch *launch = job->state;
     uint64_t all = 0, written = 0;
-    if (!launch->code->streams || job->command->launch.folds ||
+    if (!launch->code->streams || job->command->launch.fused ||
         !cpu_launch_is_large(bytes, UINT64_MAX))
         return true;
     cpu_launch_count(job, &all, &written);
@@ -228,7 +228,7 @@ static uint64_t fill_addresses(const Command *c, uint64_t *args)
 bool cpu_launch_prepare(CpuJob *job)
 {
     Command *c = job->command;
-    CpuLaunch *launch = cpu_job_state(job, c->launch.folds ? cpu_fold_state_size(c)
+    CpuLaunch *launch = cpu_job_state(job, c->launch.fused ? cpu_fused_state_size(c)
                                                            : sizeof *launch);
     TRY(launch, false);
     const CpuCode *code = (const CpuCode *) (const void *) c->launch.code;
@@ -261,5 +261,5 @@ bool cpu_launch_prepare(CpuJob *job)
     job->release = release;
     job->blocks = size ? (size - 1) / launch->block + 1 : 0;
     TRY(get_scratch(job, launch) && stream_outputs(job, bytes), false);
-    return !c->launch.folds || cpu_fold_plan(job);
+    return !c->launch.fused || cpu_fused_plan(job);
 }

@@ -156,7 +156,7 @@ static void reduce_unit(const Reduction *r, size_t unit)
 }
 
 /* Step 5 of the rule, in place; the result is partials[0]. */
-static void fold_partials(const LaneKernel *k, char *partials, size_t count)
+static void fused_partials(const LaneKernel *k, char *partials, size_t count)
 {
     while (count > 1) {
         size_t chunks = (count + LANES_CHUNK - 1) / LANES_CHUNK;
@@ -175,7 +175,7 @@ void reduce_finish(const LaneKernel *k, char *partials, size_t chunks, size_t co
                    char *out)
 {
     for (; count > 0; --count) {
-        fold_partials(k, partials, chunks);
+        fused_partials(k, partials, chunks);
         k->store(partials, 1, 1, 1, false, out);
         partials += chunks * k->acc_size;
         out += k->entry_size;

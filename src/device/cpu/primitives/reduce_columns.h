@@ -8,7 +8,7 @@
  *     entries of a matrix:   row 0:  panel 0 | panel 1 | ...
  *                            row 1:  panel 0 | panel 1 | ...
  *
- * The rows may be in memory, or be computed as they are needed (cpu_fold_columns.c).
+ * The rows may be in memory, or be computed as they are needed (cpu_fused_columns.c).
  */
 #ifndef DEVICE_CPU_PRIMITIVES_REDUCE_COLUMNS_H
 #define DEVICE_CPU_PRIMITIVES_REDUCE_COLUMNS_H

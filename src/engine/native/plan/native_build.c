@@ -334,7 +334,7 @@ static bool rotates(const Builder *b, const Inst *inst)
 }
 
 /* Does an instruction do for its operand k what the operation says? */
-static bool can_fold(const Builder *b, const Inst *user, uint32_t k, Op op)
+static bool can_fuse(const Builder *b, const Inst *user, uint32_t k, Op op)
 {
     const NativeFunction *f = b->f;
     if (op == OP_NEG)
@@ -348,7 +348,7 @@ static bool can_fold(const Builder *b, const Inst *user, uint32_t k, Op op)
 }
 
 /* Operations for which folded_operand() is asked. */
-static bool may_fold(uint8_t op)
+static bool may_fuse(uint8_t op)
 {
     return op == OP_NEG || op == OP_AND || op == OP_DIV || op == OP_SHL ||
            op == OP_SHR;
@@ -393,15 +393,15 @@ static void fold(Builder *b)
         const uint32_t *args = program_args(p, inst);
         for (uint32_t k = 0; k < inst->count; ++k) {
             Op op = (Op) p->insts[args[k]].op;
-            if (may_fold(op) && f->values[args[k]].flags & NATIVE_RENAMES &&
-                !can_fold(b, inst, k, op))
+            if (may_fuse(op) && f->values[args[k]].flags & NATIVE_RENAMES &&
+                !can_fuse(b, inst, k, op))
                 unfold(&f->values[args[k]]);
         }
     }
     fold_both(b);
     for (uint32_t at = 0; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
-        if (may_fold(inst->op) && f->values[at].flags & NATIVE_RENAMES) {
+        if (may_fuse(inst->op) && f->values[at].flags & NATIVE_RENAMES) {
             f->root[at] = f->root[folded_operand(p, inst)];
             b->scan.renamed = true;
         }

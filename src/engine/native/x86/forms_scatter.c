@@ -100,7 +100,7 @@ static X86Form sum_form(VarType type)
 }
 
 /* 16 bytes are left of the values in the stash, with the same sum. */
-static void fold_values(Native *n, VarType type, NativeReg sum)
+static void fused_values(Native *n, VarType type, NativeReg sum)
 {
     X86 *x = x86_native(n);
     for (uint32_t bytes = native_bytes(n, type) / 2; bytes >= 16; bytes /= 2) {
@@ -348,7 +348,7 @@ static void add_group(Native *n, const Group *g)
     n->target->blend(n, native_bytes(n, g->type), forms_bits(g->type), g->part, g->wide,
                      g->value, g->zero);
     store_values(n, g->type, g->part);
-    fold_values(n, g->type, g->part);
+    fused_values(n, g->type, g->part);
     for (uint32_t at = 0; at < 16; at += size)
         x86_rm(x, (at ? X86_ADD : X86_MOV) | width, g->sum,
                stash_place(stash, (int32_t) (STASH_VALUES + at), X86_NO_INDEX, 0));

@@ -1,7 +1,7 @@
 /*
- * fold.c -- see fold.h
+ * pending.c -- see pending.h
  */
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 
 #include <string.h>
 
@@ -10,30 +10,30 @@
 #include "base/vec.h"
 #include "trace/graph/marks.h"
 
-FoldTable fold_table;
+PendingTable pending_table;
 
 static uint64_t operand_bytes(const Var *v)
 {
     uint32_t count;
     (void) var_operands(v, &count);
-    return (uint64_t) count * fold_lanes(v) * type_info[v->type].size;
+    return (uint64_t) count * pending_lanes(v) * type_info[v->type].size;
 }
 
-static bool is_waiting(const WaitingFold *w)
+static bool is_waiting(const PendingReduction *w)
 {
-    return var_exists(w->id) && fold_is(var_get(w->id));
+    return var_exists(w->id) && pending_is(var_get(w->id));
 }
 
 /* -------------------------------------------------------------- their operands */
 
-static uint32_t *readers_of(const FoldTable *t, VarId operand)
+static uint32_t *readers_of(const PendingTable *t, VarId operand)
 {
     return &t->readers[operand & (t->reader_count - 1)];
 }
 
-static void link_operands(FoldTable *t, uint32_t place)
+static void link_operands(PendingTable *t, uint32_t place)
 {
-    WaitingFold *w = &t->list[place];
+    PendingReduction *w = &t->list[place];
     const Var *v = var_get(w->id);
     for (uint32_t k = 0; k < 2 && v->dep[k]; ++k) {
         uint32_t *first = readers_of(t, v->dep[k]);
@@ -43,7 +43,7 @@ static void link_operands(FoldTable *t, uint32_t place)
 }
 
 /* What is no longer a reduction is nobody's reader. */
-static void link_all(FoldTable *t)
+static void link_all(PendingTable *t)
 {
     memset(t->readers, 0, t->reader_count * sizeof *t->readers);
     for (uint32_t i = 0; i < t->count; ++i)
@@ -52,7 +52,7 @@ static void link_all(FoldTable *t)
 }
 
 /* Room for another one among the readers. */
-static bool reserve_readers(FoldTable *t)
+static bool reserve_readers(PendingTable *t)
 {
     enum { LEAST = 64 };
     if (t->count < t->reader_count)
@@ -71,7 +71,7 @@ static bool reserve_readers(FoldTable *t)
 
 /* Leave out what is no longer a reduction. Indices are given again and again, so that
  * one may stand in the list often: the last time counts. Without memory all stay. */
-static void tidy(FoldTable *t)
+static void tidy(PendingTable *t)
 {
     ErrorRecord before;
     error_save(&before);
@@ -88,22 +88,22 @@ static void tidy(FoldTable *t)
     }
     marks_return(met);
     t->count -= first;
-    memmove(t->list, t->list + first, t->count * sizeof(WaitingFold));
+    memmove(t->list, t->list + first, t->count * sizeof(PendingReduction));
     link_all(t);
 }
 
 /* None of them waits any more. */
-static void forget_all(FoldTable *t)
+static void forget_all(PendingTable *t)
 {
     if (t->count)
         memset(t->readers, 0, t->reader_count * sizeof *t->readers);
     t->count = 0;
 }
 
-bool fold_note(VarId id, uint64_t owner)
+bool pending_note(VarId id, uint64_t owner)
 {
     enum { FEW = 64 };
-    FoldTable *t = &fold_table;
+    PendingTable *t = &pending_table;
     if (!t->live)
         forget_all(t);
     if (t->count >= FEW && t->count >= 2 * t->live)
@@ -111,37 +111,37 @@ bool fold_note(VarId id, uint64_t owner)
     t->live++;
     t->bytes += operand_bytes(var_get(id));
     TRY(reserve_readers(t) &&
-            vec_reserve(&t->list, &t->capacity, t->count + 1, sizeof(WaitingFold)),
+            vec_reserve(&t->list, &t->capacity, t->count + 1, sizeof(PendingReduction)),
         false);
-    t->list[t->count] = (WaitingFold) { .id = id, .owner = owner };
+    t->list[t->count] = (PendingReduction) { .id = id, .owner = owner };
     link_operands(t, t->count++);
     return true;
 }
 
-VarId fold_next(uint64_t owner, uint32_t *at)
+VarId pending_next(uint64_t owner, uint32_t *at)
 {
-    const FoldTable *t = &fold_table;
+    const PendingTable *t = &pending_table;
     while (t->live && *at < t->count) {
-        const WaitingFold *w = &t->list[(*at)++];
+        const PendingReduction *w = &t->list[(*at)++];
         if (w->owner == owner && is_waiting(w))
             return w->id;
     }
     return 0;
 }
 
-void fold_forget(const Var *v)
+void pending_forget(const Var *v)
 {
-    fold_table.live--;
-    fold_table.bytes -= operand_bytes(v);
+    pending_table.live--;
+    pending_table.bytes -= operand_bytes(v);
 }
 
-bool fold_readers(VarId array, VarIds *out)
+bool pending_readers(VarId array, VarIds *out)
 {
-    const FoldTable *t = &fold_table;
+    const PendingTable *t = &pending_table;
     uint32_t next = t->live && t->count ? *readers_of(t, array) : 0;
     while (next) {
         uint32_t operand = (next - 1) & 1;
-        const WaitingFold *w = &t->list[(next - 1) >> 1];
+        const PendingReduction *w = &t->list[(next - 1) >> 1];
         next = w->next[operand];
         if (!is_waiting(w) || var_get(w->id)->dep[operand] != array)
             continue;
@@ -151,18 +151,18 @@ bool fold_readers(VarId array, VarIds *out)
     return true;
 }
 
-bool fold_note_array(VarId id)
+bool pending_note_array(VarId id)
 {
-    VarIds *list = &fold_table.arrays;
-    if (fold_is(var_get(id)) || (list->count && list->ids[list->count - 1] == id))
+    VarIds *list = &pending_table.arrays;
+    if (pending_is(var_get(id)) || (list->count && list->ids[list->count - 1] == id))
         return true; /* it is in a list */
     return var_ids_add(list, id);
 }
 
 /* Those after one that waits have been evaluated, or are gone, and leave. */
-bool fold_arrays_wait(void)
+bool pending_arrays_wait(void)
 {
-    VarIds *list = &fold_table.arrays;
+    VarIds *list = &pending_table.arrays;
     while (list->count) {
         VarId last = list->ids[list->count - 1];
         if (var_exists(last) && var_get(last)->op != OP_EVALUATED)
@@ -172,10 +172,10 @@ bool fold_arrays_wait(void)
     return false;
 }
 
-void fold_free(void)
+void pending_free(void)
 {
-    alloc_free(fold_table.list);
-    alloc_free(fold_table.readers);
-    alloc_free(fold_table.arrays.ids);
-    fold_table = (FoldTable){ 0 };
+    alloc_free(pending_table.list);
+    alloc_free(pending_table.readers);
+    alloc_free(pending_table.arrays.ids);
+    pending_table = (PendingTable){ 0 };
 }

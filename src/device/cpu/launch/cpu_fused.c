@@ -1,5 +1,5 @@
 /*
- * cpu_fold.c -- see cpu_fold.h
+ * cpu_fused.c -- see cpu_fused.h
  *
  * A value that is only reduced is never written to memory: lanes are computed a tile
  * at a time, by ordinary code that stores its results in the tile, which stays in the
@@ -7,7 +7,7 @@
  * fit the first-level cache and were slower: memory is idle between two of them.
  *
  *     unit: tile, tile, ...      lanes, in one thread
- *             │     │ fold
+ *             │     │ reduction
  *             ▼     ▼
  *     totals of a chunk, then its partial result; results when all units are
  *
@@ -27,12 +27,12 @@
  *
  * A unit has as many lanes as a chunk. Where that would leave threads without work, the
  * values are *spread*: written to arrays by the blocks that the launch would have
- * without folds, and reduced in a second phase. These arrays are small, as there are
- * few units. So are values that have to be in one tile which would be too large, or
+ * without reductions, and reduced in a second phase. These arrays are small, as there
+ * are few units. So are values that have to be in one tile which would be too large, or
  * would begin at a lane where code cannot begin; and those of reductions that shared a
  * unit in a launch of few lanes, which a frozen function repeats with many.
  */
-#include "device/cpu/launch/cpu_fold.h"
+#include "device/cpu/launch/cpu_fused.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -41,7 +41,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/launch/cpu_fold_columns.h"
+#include "device/cpu/launch/cpu_fused_columns.h"
 #include "device/cpu/launch/cpu_launch.h"
 #include "device/cpu/loops/reduce_lanes.h"
 #include "device/cpu/primitives/reduce.h"
@@ -59,7 +59,7 @@ enum {
 };
 
 /* One reduction. */
-typedef struct Folding {
+typedef struct FusedState {
     bool adds;               /* its value may be partial results */
     const LaneKernel *kernel;
     const LaneDot *dot;   /* NULL if there is one operand */
@@ -69,7 +69,7 @@ typedef struct Folding {
     size_t block, chunks; /* entries of a block, chunks of each */
     char *out;
     char *partials;       /* accumulators of all chunks; NULL where they are results */
-} Folding;
+} FusedState;
 
 /* A value that is reduced, in a tile, or in an output of the launch. */
 typedef struct Value {
@@ -81,9 +81,9 @@ typedef struct Value {
     size_t partials;      /* of its partial results */
 } Value;
 
-typedef struct FoldJob {
+typedef struct FusedJob {
     CpuLaunch launch;
-    Folding *foldings;
+    FusedState *fused;
     Value *values;
     uint32_t count, value_count, tile_count;
     uint32_t unit;     /* lanes */
@@ -101,7 +101,7 @@ typedef struct FoldJob {
     uint32_t tile;     /* lanes computed at a time */
     ScanCompression compression; /* 'out' is NULL if there is none */
     const uint8_t *mask;         /* NULL: in tiles */
-} FoldJob;
+} FusedJob;
 
 /* Where one reduction is, within a unit. */
 typedef struct Progress {
@@ -109,12 +109,12 @@ typedef struct Progress {
     _Alignas(64) char totals[LANES_TOTALS];
 } Progress;
 
-size_t cpu_fold_state_size(const Command *c)
+size_t cpu_fused_state_size(const Command *c)
 {
-    if (cpu_fold_columns_suit(c))
-        return cpu_fold_columns_state_size(c);
-    return sizeof(FoldJob) +
-           c->launch.folds * (sizeof(Folding) + 2 * sizeof(Value));
+    if (cpu_fused_columns_suit(c))
+        return cpu_fused_columns_state_size(c);
+    return sizeof(FusedJob) +
+           c->launch.fused * (sizeof(FusedState) + 2 * sizeof(Value));
 }
 
 static size_t round_up(size_t bytes)
@@ -132,8 +132,8 @@ static void clear_totals(const LaneKernel *k, char *totals)
 
 /* The address of lane 'lane' of an operand. 'values' are those of lane 0 in the memory
  * at hand: tiles move along with the lanes. */
-static const char *operand_at(const Folding *f, uint32_t which, const uintptr_t *values,
-                              size_t lane)
+static const char *operand_at(const FusedState *f, uint32_t which,
+                              const uintptr_t *values, size_t lane)
 {
     uint32_t entry = f->kernel->entry_size;
     if (f->array[which])
@@ -142,13 +142,13 @@ static const char *operand_at(const Folding *f, uint32_t which, const uintptr_t 
 }
 
 /* The partial results of a run, if code has added its values up. */
-static const char *find_partials(const Folding *f, const uintptr_t *values)
+static const char *find_partials(const FusedState *f, const uintptr_t *values)
 {
     uintptr_t value = f->adds ? values[f->value[0]] : 0;
     return value & CPU_PARTIALS ? (const char *) (value - CPU_PARTIALS) : NULL;
 }
 
-static void reduce_part(const Folding *f, Progress *p, const uintptr_t *values,
+static void reduce_part(const FusedState *f, Progress *p, const uintptr_t *values,
                         size_t count)
 {
     const char *a = operand_at(f, 0, values, p->from);
@@ -164,7 +164,7 @@ static void reduce_part(const Folding *f, Progress *p, const uintptr_t *values,
 }
 
 /* A chunk is complete, which ends at p->from. */
-static void end_chunk(const Folding *f, Progress *p)
+static void end_chunk(const FusedState *f, Progress *p)
 {
     const LaneKernel *k = f->kernel;
     size_t row = LANES_TOTALS / k->acc_size, last = p->from - 1;
@@ -181,7 +181,7 @@ static void end_chunk(const Folding *f, Progress *p)
 }
 
 /* Reduce what there is up to lane 'end'. */
-static void reduce_up_to(const Folding *f, Progress *p, const uintptr_t *values,
+static void reduce_up_to(const FusedState *f, Progress *p, const uintptr_t *values,
                          size_t end)
 {
     if (f->scan) {
@@ -218,7 +218,7 @@ static void reduce_up_to(const Folding *f, Progress *p, const uintptr_t *values,
 /* ---------------------------------------------------------------------- units */
 
 /* What waits for more goes in front of the tile that is computed next. */
-static void move_rest(const FoldJob *j, char *memory, const Progress *progress,
+static void move_rest(const FusedJob *j, char *memory, const Progress *progress,
                       size_t begin, size_t end)
 {
     size_t lowest = end;
@@ -241,11 +241,11 @@ static uint32_t run_lanes(const LaneKernel *sum)
 }
 
 /* How many lanes are computed next. Where code adds, tiles begin where runs do. */
-static size_t tile_lanes(const FoldJob *j, size_t begin, size_t end)
+static size_t tile_lanes(const FusedJob *j, size_t begin, size_t end)
 {
     size_t count = end - begin;
     if (j->run) {
-        size_t block = j->foldings[0].block, in_block = begin % block;
+        size_t block = j->fused[0].block, in_block = begin % block;
         size_t chunk = LANES_CHUNK - in_block % LANES_CHUNK;
         count = count < chunk ? count : chunk;
         count = count < block - in_block ? count : block - in_block;
@@ -254,7 +254,7 @@ static size_t tile_lanes(const FoldJob *j, size_t begin, size_t end)
 }
 
 /* Where a value of lanes from 'begin' on goes: an argument. */
-static uint64_t place_value(const FoldJob *j, const Value *v, char *memory,
+static uint64_t place_value(const FusedJob *j, const Value *v, char *memory,
                             size_t begin, size_t count)
 {
     char *partials = memory + v->partials;
@@ -268,10 +268,10 @@ static uint64_t place_value(const FoldJob *j, const Value *v, char *memory,
 static void run_tiles(CpuJob *job, const uint64_t *given, size_t begin, size_t end,
                       uint32_t worker, Progress *progress)
 {
-    const FoldJob *j = job->state;
+    const FusedJob *j = job->state;
     char *memory = (char *) j->memory->address + worker * j->stride;
     uint64_t *args = (uint64_t *) (void *) memory;
-    uintptr_t values[2 * LAUNCH_FOLDS];
+    uintptr_t values[2 * LAUNCH_FUSED];
     uint32_t words = job->command->launch.words;
     memcpy(args, given, words * sizeof(uint64_t));
     while (begin < end) {
@@ -289,7 +289,7 @@ static void run_tiles(CpuJob *job, const uint64_t *given, size_t begin, size_t e
                                 j->mask ? j->mask + begin
                                         : (uint8_t *) memory + j->values[0].offset);
         for (uint32_t i = 0; i < j->count; ++i)
-            reduce_up_to(&j->foldings[i], &progress[i], values, next);
+            reduce_up_to(&j->fused[i], &progress[i], values, next);
         if (next < end)
             move_rest(j, memory, progress, begin, next);
         begin = next;
@@ -297,9 +297,9 @@ static void run_tiles(CpuJob *job, const uint64_t *given, size_t begin, size_t e
 }
 
 /* The same where values are in arrays by now. */
-static void run_arrays(const FoldJob *j, size_t begin, size_t end, Progress *progress)
+static void run_arrays(const FusedJob *j, size_t begin, size_t end, Progress *progress)
 {
-    uintptr_t values[2 * LAUNCH_FOLDS];
+    uintptr_t values[2 * LAUNCH_FUSED];
     if (j->compression.out)
         scan_compress_chunk(&j->compression, begin / SCAN_MASK_CHUNK,
                             j->mask ? j->mask + begin
@@ -307,14 +307,14 @@ static void run_arrays(const FoldJob *j, size_t begin, size_t end, Progress *pro
     for (uint32_t i = 0; i < j->value_count; ++i)
         values[i] = (uintptr_t) j->launch.args[j->values[i].word];
     for (uint32_t i = 0; i < j->count; ++i)
-        reduce_up_to(&j->foldings[i], &progress[i], values, end);
+        reduce_up_to(&j->fused[i], &progress[i], values, end);
 }
 
-static void begin_unit(const FoldJob *j, size_t begin, Progress *progress)
+static void begin_unit(const FusedJob *j, size_t begin, Progress *progress)
 {
     for (uint32_t i = 0; i < j->count; ++i) {
         progress[i].from = begin;
-        clear_totals(j->foldings[i].kernel, progress[i].totals);
+        clear_totals(j->fused[i].kernel, progress[i].totals);
     }
 }
 
@@ -322,14 +322,14 @@ static void begin_unit(const FoldJob *j, size_t begin, Progress *progress)
 static void run_range(CpuJob *job, const uint64_t *args, uint32_t begin, uint32_t end,
                       uint32_t worker)
 {
-    Progress progress[LAUNCH_FOLDS];
+    Progress progress[LAUNCH_FUSED];
     begin_unit(job->state, begin, progress);
     run_tiles(job, args, begin, end, worker, progress);
 }
 
 static void run_unit(CpuJob *job, uint32_t unit, uint32_t worker)
 {
-    FoldJob *j = job->state;
+    FusedJob *j = job->state;
     if (j->ordered) /* each waits for those before it */
         unit = (uint32_t) atomic_fetch_add_explicit(&j->ticket, 1,
                                                     memory_order_relaxed);
@@ -340,7 +340,7 @@ static void run_unit(CpuJob *job, uint32_t unit, uint32_t worker)
         end = size - begin;
         begin = first;
     }
-    Progress progress[LAUNCH_FOLDS];
+    Progress progress[LAUNCH_FUSED];
     begin_unit(j, begin, progress);
     if (j->spread)
         run_arrays(j, begin, end, progress);
@@ -350,11 +350,11 @@ static void run_unit(CpuJob *job, uint32_t unit, uint32_t worker)
 
 static bool finish(CpuJob *job)
 {
-    const FoldJob *j = job->state;
+    const FusedJob *j = job->state;
     if (j->compression.out)
         j->compression.out[j->launch.size] = scan_compress_count(&j->compression);
     for (uint32_t i = 0; i < j->count; ++i) {
-        const Folding *f = &j->foldings[i];
+        const FusedState *f = &j->fused[i];
         if (f->partials)
             reduce_finish(f->kernel, f->partials, f->chunks, j->launch.size / f->block,
                           f->out);
@@ -364,7 +364,7 @@ static bool finish(CpuJob *job)
 
 /* ------------------------------------------------------------------- spread */
 
-static uint32_t count_units(const FoldJob *j)
+static uint32_t count_units(const FusedJob *j)
 {
     return (j->launch.size - 1) / j->unit + 1;
 }
@@ -381,16 +381,16 @@ static bool finish_blocks(CpuJob *job)
 
 static void release(CpuJob *job)
 {
-    FoldJob *j = job->state;
+    FusedJob *j = job->state;
     buffer_release(j->launch.scratch);
     buffer_release(j->memory);
     alloc_free(j->partials);
     scan_compress_end(&j->compression);
     for (uint32_t i = 0; i < j->count; ++i)
-        scan_end(j->foldings[i].scan);
+        scan_end(j->fused[i].scan);
 }
 
-static uint32_t find_value(FoldJob *j, uint32_t word, uint32_t entry, bool stored)
+static uint32_t find_value(FusedJob *j, uint32_t word, uint32_t entry, bool stored)
 {
     uint32_t i = 0;
     while (i < j->value_count && j->values[i].word != word)
@@ -403,12 +403,12 @@ static uint32_t find_value(FoldJob *j, uint32_t word, uint32_t entry, bool store
     return i;
 }
 
-static void note_operand(FoldJob *j, const Command *c, Folding *f, uint32_t which,
+static void note_operand(FusedJob *j, const Command *c, FusedState *f, uint32_t which,
                          uint32_t source)
 {
     uint32_t entry = f->kernel->entry_size;
-    if (source & FOLD_TILE) {
-        f->value[which] = find_value(j, source & ~FOLD_TILE, entry, false);
+    if (source & FUSED_TILE) {
+        f->value[which] = find_value(j, source & ~FUSED_TILE, entry, false);
         j->values[f->value[which]].sum = f->adds ? f->kernel : NULL;
     } else if (c->slots[source].word != SLOT_NO_WORD)
         f->value[which] = find_value(j, c->slots[source].word, entry, true);
@@ -416,57 +416,60 @@ static void note_operand(FoldJob *j, const Command *c, Folding *f, uint32_t whic
         f->array[which] = command_address(c, source);
 }
 
-static void note_fold(FoldJob *j, const Command *c, const Fold *fold)
+static void note_fused(FusedJob *j, const Command *c, const FusedReduction *reduction)
 {
     const Lanes *lanes = reduce_lanes_get();
-    bool prefix = fold->op == FOLD_PREFIX;
-    Folding *f = &j->foldings[j->count++];
-    f->dot = fold->op == FOLD_DOT ? &lanes->dot[fold->type] : NULL;
-    f->kernel = f->dot ? f->dot->sum
-                       : lanes->kernel[prefix ? fold->rule : fold->op][fold->type];
-    f->block = (size_t) fold->block;
+    bool prefix = reduction->op == REDUCE_PREFIX;
+    FusedState *f = &j->fused[j->count++];
+    f->dot = reduction->op == REDUCE_DOT ? &lanes->dot[reduction->type] : NULL;
+    f->kernel =
+        f->dot
+            ? f->dot->sum
+            : lanes->kernel[prefix ? reduction->rule : reduction->op][reduction->type];
+    f->block = (size_t) reduction->block;
     f->chunks = prefix ? 1 : (f->block + LANES_CHUNK - 1) / LANES_CHUNK;
-    f->out = command_address(c, fold->target);
-    f->adds = j->launch.code->adds && fold->source[0] & FOLD_TILE &&
-              reduce_rule_adds(fold_reduced(fold), (VarType) fold->type);
-    note_operand(j, c, f, 0, fold->source[0]);
+    f->out = command_address(c, reduction->target);
+    f->adds = j->launch.code->adds && reduction->source[0] & FUSED_TILE &&
+              reduce_rule_adds(fused_param(reduction), (VarType) reduction->type);
+    note_operand(j, c, f, 0, reduction->source[0]);
     if (f->dot)
-        note_operand(j, c, f, 1, fold->source[1]);
+        note_operand(j, c, f, 1, reduction->source[1]);
 }
 
 /* It has the launch for itself. */
-static bool begin_compression(FoldJob *j, const Command *c, const Fold *fold)
+static bool begin_compression(FusedJob *j, const Command *c,
+                              const FusedReduction *reduction)
 {
-    if (fold->source[0] & FOLD_TILE)
-        (void) find_value(j, fold->source[0] & ~FOLD_TILE, 1, false);
+    if (reduction->source[0] & FUSED_TILE)
+        (void) find_value(j, reduction->source[0] & ~FUSED_TILE, 1, false);
     else
-        j->mask = command_address(c, fold->source[0]);
+        j->mask = command_address(c, reduction->source[0]);
     j->whole = j->ordered = true;
     j->unit = c->size < SCAN_MASK_CHUNK ? (uint32_t) c->size : SCAN_MASK_CHUNK;
     return scan_compress_begin(&j->compression, c->size,
-                               command_address(c, fold->target));
+                               command_address(c, reduction->target));
 }
 
 /* Bytes of the partial results of a reduction; those of the next one are aligned. */
-static size_t partial_bytes(const Folding *f, uint64_t lanes)
+static size_t partial_bytes(const FusedState *f, uint64_t lanes)
 {
     size_t bytes = lanes / f->block * f->chunks * f->kernel->acc_size;
     return f->chunks > 1 ? round_up(bytes) : 0;
 }
 
 /* Memory for partial results. */
-static bool get_partials(FoldJob *j, const Command *c)
+static bool get_partials(FusedJob *j, const Command *c)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < j->count; ++i)
-        bytes += partial_bytes(&j->foldings[i], c->size);
+        bytes += partial_bytes(&j->fused[i], c->size);
     if (!bytes)
         return true;
     j->partials = alloc_get(bytes);
     TRY(j->partials, false);
     char *at = j->partials;
     for (uint32_t i = 0; i < j->count; ++i) {
-        Folding *f = &j->foldings[i];
+        FusedState *f = &j->fused[i];
         f->partials = f->chunks > 1 ? at : NULL;
         at += partial_bytes(f, c->size);
     }
@@ -483,9 +486,9 @@ static size_t find_step(size_t block)
 
 /* Lanes of a unit: a chunk, or whole blocks, about as many, or fewer if that gives all
  * workers work. Units begin at multiples of CPU_GRANULE, as code wants it. */
-static uint32_t choose_unit(const FoldJob *j, uint32_t workers)
+static uint32_t choose_unit(const FusedJob *j, uint32_t workers)
 {
-    size_t size = j->launch.size, block = j->foldings[0].block;
+    size_t size = j->launch.size, block = j->fused[0].block;
     if (size <= LANES_CHUNK && (workers <= 1 || block > LEAST || block == size))
         return (uint32_t) size;
     if (block == size || (block > LANES_CHUNK && block % LANES_CHUNK == 0))
@@ -497,43 +500,43 @@ static uint32_t choose_unit(const FoldJob *j, uint32_t workers)
     return (uint32_t) (unit < size ? unit : size);
 }
 
-static bool is_reverse(const Fold *fold)
+static bool is_reverse(const FusedReduction *reduction)
 {
-    return fold->op == FOLD_PREFIX && fold->flags & PREFIX_REVERSE;
+    return reduction->op == REDUCE_PREFIX && reduction->flags & PREFIX_REVERSE;
 }
 
 /* Would units of one reduction not be those of the other, or in another order? */
-static bool differ(const Fold *a, const Fold *b)
+static bool differ(const FusedReduction *a, const FusedReduction *b)
 {
     return a->block != b->block || is_reverse(a) != is_reverse(b);
 }
 
 /* If there is just one unit, it suits all. */
-bool cpu_fold_takes(Device *device, uint64_t lanes, const Fold *fold, const Fold *first,
-                    uint32_t count)
+bool cpu_fused_takes(Device *device, uint64_t lanes, const FusedReduction *reduction,
+                     const FusedReduction *first, uint32_t count)
 {
     (void) device;
     if (!count)
         return true;
-    bool one = lanes <= LANES_CHUNK && fold->stride == 1;
-    return fold->op != FOLD_COMPRESS && first->op != FOLD_COMPRESS &&
-           fold->stride == first->stride && (one || !differ(fold, first));
+    bool one = lanes <= LANES_CHUNK && reduction->stride == 1;
+    return reduction->op != REDUCE_COMPRESS && first->op != REDUCE_COMPRESS &&
+           reduction->stride == first->stride && (one || !differ(reduction, first));
 }
 
 static_assert((int) SCAN_PART == LANES_CHUNK, "parts of long blocks are units");
 static_assert((int) CPU_PARTIAL_BYTES == LANES_TOTALS, "a row of accumulators");
 
-static bool begin_scans(FoldJob *j, const Command *c)
+static bool begin_scans(FusedJob *j, const Command *c)
 {
-    const Fold *folds = command_folds(c);
+    const FusedReduction *fused = command_fused(c);
     for (uint32_t i = 0; i < j->count; ++i) {
-        if (folds[i].op != FOLD_PREFIX)
+        if (fused[i].op != REDUCE_PREFIX)
             continue;
-        Folding *f = &j->foldings[i];
+        FusedState *f = &j->fused[i];
         bool chained = f->block > j->unit;
         const ScanSpec spec = {
-            (ReduceOp) folds[i].rule, (VarType) folds[i].type, c->size, f->block,
-            folds[i].flags & PREFIX_EXCLUSIVE, folds[i].flags & PREFIX_REVERSE
+            (ReduceOp) fused[i].rule, (VarType) fused[i].type, c->size, f->block,
+            fused[i].flags & PREFIX_EXCLUSIVE, fused[i].flags & PREFIX_REVERSE
         };
         f->scan = scan_begin(&spec, chained, f->out);
         TRY(f->scan, false);
@@ -544,21 +547,21 @@ static bool begin_scans(FoldJob *j, const Command *c)
     return true;
 }
 
-static bool note_folds(FoldJob *j, const Command *c, uint32_t workers)
+static bool note_all_fused(FusedJob *j, const Command *c, uint32_t workers)
 {
-    const Fold *folds = command_folds(c);
-    if (folds[0].op == FOLD_COMPRESS)
-        return begin_compression(j, c, &folds[0]);
-    for (uint32_t i = 0; i < c->launch.folds; ++i) {
-        note_fold(j, c, &folds[i]);
-        j->differ |= differ(&folds[i], &folds[0]);
+    const FusedReduction *fused = command_fused(c);
+    if (fused[0].op == REDUCE_COMPRESS)
+        return begin_compression(j, c, &fused[0]);
+    for (uint32_t i = 0; i < c->launch.fused; ++i) {
+        note_fused(j, c, &fused[i]);
+        j->differ |= differ(&fused[i], &fused[0]);
     }
     j->unit = j->differ ? (uint32_t) c->size : choose_unit(j, workers);
     return get_partials(j, c) && begin_scans(j, c);
 }
 
 /* Memory for arrays. */
-static bool plan_spread(CpuJob *job, FoldJob *j)
+static bool plan_spread(CpuJob *job, FusedJob *j)
 {
     job->range = NULL;
     size_t bytes = 0;
@@ -582,18 +585,18 @@ static bool plan_spread(CpuJob *job, FoldJob *j)
 
 /* Blocks that are short enough can be reduced by the worker that has their lanes,
  * unless what comes before matters, or some are longer than others. */
-static void plan_ranges(CpuJob *job, const FoldJob *j, size_t lead)
+static void plan_ranges(CpuJob *job, const FusedJob *j, size_t lead)
 {
-    size_t block = j->ordered || j->differ ? SIZE_MAX : j->foldings[0].block;
+    size_t block = j->ordered || j->differ ? SIZE_MAX : j->fused[0].block;
     job->range = block <= LANES_CHUNK ? run_range : NULL;
     job->step = block <= LANES_CHUNK ? (uint32_t) find_step(block) : 0;
     job->most = lead && !j->whole ? UINT32_MAX : j->tile;
 }
 
 /* Lanes of the runs that code adds up, if they begin where code can. */
-static uint32_t find_run(const FoldJob *j)
+static uint32_t find_run(const FusedJob *j)
 {
-    size_t block = j->foldings[0].block;
+    size_t block = j->fused[0].block;
     uint32_t run = 0;
     if (j->whole || j->differ || block <= LANES_PART ||
         (block % CPU_GRANULE && block != j->launch.size))
@@ -607,7 +610,7 @@ static uint32_t find_run(const FoldJob *j)
 }
 
 /* Memory for arguments and tiles of each worker. */
-static bool plan_tiles(CpuJob *job, FoldJob *j)
+static bool plan_tiles(CpuJob *job, FusedJob *j)
 {
     j->run = find_run(j);
     uint32_t most = j->run ? j->run : TILE;
@@ -636,23 +639,23 @@ static bool plan_tiles(CpuJob *job, FoldJob *j)
 }
 
 /* Would a unit need too large a tile, or begin where code cannot? */
-static bool cannot_tile(const FoldJob *j)
+static bool cannot_tile(const FusedJob *j)
 {
     return (j->differ && j->launch.size > LANES_CHUNK) ||
            (j->whole && j->tile_count && j->unit > MOST_TILE) ||
            (j->reverse && j->launch.size % CPU_GRANULE);
 }
 
-bool cpu_fold_plan(CpuJob *job)
+bool cpu_fused_plan(CpuJob *job)
 {
     const Command *c = job->command;
-    if (cpu_fold_columns_suit(c))
-        return cpu_fold_columns_plan(job);
-    FoldJob *j = job->state;
+    if (cpu_fused_columns_suit(c))
+        return cpu_fused_columns_plan(job);
+    FusedJob *j = job->state;
     job->release = release;
-    j->foldings = (Folding *) (j + 1);
-    j->values = (Value *) (j->foldings + c->launch.folds);
-    TRY(note_folds(j, c, job->workers), false);
+    j->fused = (FusedState *) (j + 1);
+    j->values = (Value *) (j->fused + c->launch.fused);
+    TRY(note_all_fused(j, c, job->workers), false);
     uint32_t least = job->workers;
     least *= j->launch.code->cost.loops ? SPREAD_LOOPS : SPREAD;
     j->spread = job->workers > 1 && count_units(j) < least && job->blocks > 1;

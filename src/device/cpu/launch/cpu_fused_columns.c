@@ -1,5 +1,5 @@
 /*
- * cpu_fold_columns.c -- see cpu_fold_columns.h
+ * cpu_fused_columns.c -- see cpu_fused_columns.h
  *
  * A unit is a chunk of a panel (reduce_columns.h). Before some rows of it are taken,
  * their lanes are computed, row by row, to a tile that stays in the cache:
@@ -10,15 +10,15 @@
  * All lanes are computed once, whatever else they write. That takes rows, and so
  * panels, that begin where code can begin (CPU_GRANULE), as many units as there are
  * threads, and reductions of one shape. Otherwise the values are *spread*, as in
- * cpu_fold.c: written to arrays first, and reduced in a second phase.
+ * cpu_fused.c: written to arrays first, and reduced in a second phase.
  */
-#include "device/cpu/launch/cpu_fold_columns.h"
+#include "device/cpu/launch/cpu_fused_columns.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/launch/cpu_fold.h"
+#include "device/cpu/launch/cpu_fused.h"
 #include "device/cpu/launch/cpu_launch.h"
 #include "device/cpu/primitives/reduce_columns.h"
 
@@ -35,12 +35,12 @@ typedef struct Input {
 } Input;
 
 /* One reduction, and the value that it reduces. */
-typedef struct Folding {
+typedef struct FusedState {
     Columns columns; /* 'in' is NULL if the value is in tiles */
     bool reduced;    /* it is written nowhere but for that, */
     uint32_t word;   /* and this argument is its address */
     size_t tile, totals; /* in a worker's memory; or of the array in all memory */
-} Folding;
+} FusedState;
 
 typedef struct ColumnsJob {
     CpuLaunch launch;
@@ -50,21 +50,21 @@ typedef struct ColumnsJob {
     uint32_t count;
     Buffer *memory; /* of each worker: arguments, tiles, accumulators; or the arrays */
     size_t stride;  /* bytes of a worker */
-    Folding foldings[];
+    FusedState fused[];
 } ColumnsJob;
 
-bool cpu_fold_columns_suit(const Command *c)
+bool cpu_fused_columns_suit(const Command *c)
 {
-    const Fold *folds = command_folds(c);
-    for (uint32_t i = 0; i < c->launch.folds; ++i)
-        if (folds[i].stride > 1)
+    const FusedReduction *fused = command_fused(c);
+    for (uint32_t i = 0; i < c->launch.fused; ++i)
+        if (fused[i].stride > 1)
             return true;
     return false;
 }
 
-size_t cpu_fold_columns_state_size(const Command *c)
+size_t cpu_fused_columns_state_size(const Command *c)
 {
-    return sizeof(ColumnsJob) + c->launch.folds * sizeof(Folding);
+    return sizeof(ColumnsJob) + c->launch.fused * sizeof(FusedState);
 }
 
 static size_t round_up(size_t bytes)
@@ -102,7 +102,7 @@ static void compute_lanes(const Feed *f, size_t lane, size_t count, size_t at)
 {
     const ColumnsJob *j = f->job->state;
     for (uint32_t i = 0; i < j->count; ++i) {
-        const Folding *g = &j->foldings[i];
+        const FusedState *g = &j->fused[i];
         const size_t entry = g->columns.kernel->entry_size;
         if (g->reduced)
             f->args[g->word] = (uintptr_t) (f->memory + g->tile + at * entry) -
@@ -118,7 +118,7 @@ static void compute_rows(ColumnsFeed *feed, const ColumnsUnit *unit, size_t firs
 {
     const Feed *f = (const Feed *) (const void *) feed;
     const ColumnsJob *j = f->job->state;
-    const size_t stride = j->foldings[0].columns.stride;
+    const size_t stride = j->fused[0].columns.stride;
     const size_t lane = unit->start + first * stride;
     if (unit->width == stride) {
         compute_lanes(f, lane, count * stride, 0);
@@ -128,7 +128,7 @@ static void compute_rows(ColumnsFeed *feed, const ColumnsUnit *unit, size_t firs
         compute_lanes(f, lane + row * stride, unit->width, row * unit->width);
 }
 
-static ColumnsTake find_take(const Folding *f, const ColumnsUnit *unit, char *memory)
+static ColumnsTake find_take(const FusedState *f, const ColumnsUnit *unit, char *memory)
 {
     const LaneKernel *k = f->columns.kernel;
     const bool fed = f->reduced;
@@ -146,23 +146,23 @@ static ColumnsTake find_take(const Folding *f, const ColumnsUnit *unit, char *me
 static void run_unit(CpuJob *job, uint32_t number, uint32_t worker)
 {
     const ColumnsJob *j = job->state;
-    const ColumnsUnit unit = columns_unit(&j->foldings[0].columns, number);
+    const ColumnsUnit unit = columns_unit(&j->fused[0].columns, number);
     char *memory = (char *) j->memory->address + worker * j->stride;
-    ColumnsTake takes[LAUNCH_FOLDS];
+    ColumnsTake takes[LAUNCH_FUSED];
     for (uint32_t i = 0; i < j->count; ++i)
-        takes[i] = find_take(&j->foldings[i], &unit, memory);
+        takes[i] = find_take(&j->fused[i], &unit, memory);
     Feed feed = { { compute_rows }, job, worker, (uint64_t *) (void *) memory, memory };
     memcpy(feed.args, j->launch.args, job->command->launch.words * sizeof(uint64_t));
     columns_run(takes, j->count, &unit, &feed.feed);
     for (uint32_t i = 0; i < j->count; ++i)
-        columns_store(&j->foldings[i].columns, &unit, takes[i].totals);
+        columns_store(&j->fused[i].columns, &unit, takes[i].totals);
 }
 
 static bool finish(CpuJob *job)
 {
     const ColumnsJob *j = job->state;
     for (uint32_t i = 0; i < j->count; ++i)
-        columns_finish(&j->foldings[i].columns);
+        columns_finish(&j->fused[i].columns);
     return true;
 }
 
@@ -170,10 +170,10 @@ static bool finish(CpuJob *job)
  * if several reduce it. */
 static size_t place_value(ColumnsJob *j, uint32_t number, size_t entries, size_t bytes)
 {
-    Folding *f = &j->foldings[number];
+    FusedState *f = &j->fused[number];
     for (uint32_t i = 0; i < number; ++i)
-        if (j->foldings[i].reduced && j->foldings[i].word == f->word) {
-            f->tile = j->foldings[i].tile;
+        if (j->fused[i].reduced && j->fused[i].word == f->word) {
+            f->tile = j->fused[i].tile;
             return bytes;
         }
     f->tile = bytes;
@@ -193,12 +193,12 @@ static void find_inputs(ColumnsJob *j, const Command *c)
 
 static bool plan_tiles(CpuJob *job, ColumnsJob *j)
 {
-    const Columns *first = &j->foldings[0].columns;
+    const Columns *first = &j->fused[0].columns;
     find_inputs(j, job->command);
     j->ahead = LANES_TOTALS / first->kernel->acc_size * first->stride;
     size_t bytes = round_up(job->command->launch.words * sizeof(uint64_t));
     for (uint32_t i = 0; i < j->count; ++i) {
-        Folding *f = &j->foldings[i];
+        FusedState *f = &j->fused[i];
         const size_t width = f->columns.width;
         if (f->reduced) /* the last panel may be narrower, and have more rows */
             bytes = place_value(j, i, columns_band(f->columns.kernel, 1), bytes);
@@ -222,7 +222,7 @@ static void run_arrays(CpuJob *job, uint32_t number, uint32_t worker)
 {
     (void) worker;
     const ColumnsJob *j = job->state;
-    const Folding *f = j->foldings;
+    const FusedState *f = j->fused;
     size_t unit = number;
     for (; unit >= columns_units(&f->columns); ++f)
         unit -= columns_units(&f->columns);
@@ -234,7 +234,7 @@ static bool finish_blocks(CpuJob *job)
     const ColumnsJob *j = job->state;
     size_t units = 0;
     for (uint32_t i = 0; i < j->count; ++i)
-        units += columns_units(&j->foldings[i].columns);
+        units += columns_units(&j->fused[i].columns);
     job->run = run_arrays;
     job->finish = finish;
     job->blocks = (uint32_t) units;
@@ -245,13 +245,13 @@ static bool plan_spread(CpuJob *job, ColumnsJob *j)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < j->count; ++i)
-        if (j->foldings[i].reduced)
+        if (j->fused[i].reduced)
             bytes = place_value(j, i, j->launch.size, bytes);
     j->memory = buffer_get(cpu_device(), bytes ? bytes : 1);
     TRY(j->memory, false);
     uint64_t *args = job->command->data;
     for (uint32_t i = 0; i < j->count; ++i) {
-        Folding *f = &j->foldings[i];
+        FusedState *f = &j->fused[i];
         if (!f->reduced)
             continue;
         f->columns.in = (char *) j->memory->address + f->tile;
@@ -264,20 +264,20 @@ static bool plan_spread(CpuJob *job, ColumnsJob *j)
 
 /* ------------------------------------------------------------------- planning */
 
-static void note_fold(ColumnsJob *j, const Command *c, const Fold *fold)
+static void note_fused(ColumnsJob *j, const Command *c, const FusedReduction *reduction)
 {
-    Folding *f = &j->foldings[j->count++];
-    const uint32_t source = fold->source[0];
+    FusedState *f = &j->fused[j->count++];
+    const uint32_t source = reduction->source[0];
     f->columns = (Columns) {
-        .kernel = reduce_lanes_get()->kernel[fold->op][fold->type],
-        .out = command_address(c, fold->target),
+        .kernel = reduce_lanes_get()->kernel[reduction->op][reduction->type],
+        .out = command_address(c, reduction->target),
         .size = c->size,
-        .block = (size_t) fold->block,
-        .stride = (size_t) fold->stride,
+        .block = (size_t) reduction->block,
+        .stride = (size_t) reduction->stride,
     };
-    f->reduced = source & FOLD_TILE;
+    f->reduced = source & FUSED_TILE;
     if (f->reduced)
-        f->word = source & ~FOLD_TILE;
+        f->word = source & ~FUSED_TILE;
     else
         f->columns.in = command_address(c, source);
 }
@@ -285,9 +285,9 @@ static void note_fold(ColumnsJob *j, const Command *c, const Fold *fold)
 /* Do all have the shape of the first one, and could units begin where code can? */
 static bool may_tile(const ColumnsJob *j)
 {
-    const Columns *first = &j->foldings[0].columns;
+    const Columns *first = &j->fused[0].columns;
     for (uint32_t i = 1; i < j->count; ++i) {
-        const Columns *c = &j->foldings[i].columns;
+        const Columns *c = &j->fused[i].columns;
         if (c->block != first->block || c->stride != first->stride ||
             c->kernel->acc_size != first->kernel->acc_size)
             return false;
@@ -298,7 +298,7 @@ static bool may_tile(const ColumnsJob *j)
 static bool plan_columns(ColumnsJob *j, uint32_t workers, size_t most, size_t narrow)
 {
     for (uint32_t i = 0; i < j->count; ++i)
-        TRY(columns_plan(&j->foldings[i].columns, (size_t) workers * COLUMNS_SHARES,
+        TRY(columns_plan(&j->fused[i].columns, (size_t) workers * COLUMNS_SHARES,
                          most, narrow), false);
     return true;
 }
@@ -309,21 +309,21 @@ static void release(CpuJob *job)
     buffer_release(j->launch.scratch);
     buffer_release(j->memory);
     for (uint32_t i = 0; i < j->count; ++i)
-        columns_release(&j->foldings[i].columns);
+        columns_release(&j->fused[i].columns);
 }
 
-bool cpu_fold_columns_plan(CpuJob *job)
+bool cpu_fused_columns_plan(CpuJob *job)
 {
     const Command *c = job->command;
     ColumnsJob *j = job->state;
     job->range = NULL;
     job->release = release;
-    for (uint32_t i = 0; i < c->launch.folds; ++i)
-        note_fold(j, c, &command_folds(c)[i]);
+    for (uint32_t i = 0; i < c->launch.fused; ++i)
+        note_fused(j, c, &command_fused(c)[i]);
     const bool tile = may_tile(j);
     const size_t most = COLUMNS_PANEL / j->count / CPU_GRANULE * CPU_GRANULE;
     TRY(tile ? plan_columns(j, job->workers, most, CPU_GRANULE)
              : plan_columns(j, job->workers, COLUMNS_PANEL, COLUMNS_NARROW), false);
-    const bool enough = columns_units(&j->foldings[0].columns) >= job->workers;
+    const bool enough = columns_units(&j->fused[0].columns) >= job->workers;
     return tile && enough ? plan_tiles(job, j) : plan_spread(job, j);
 }

@@ -1,7 +1,7 @@
 /*
- * fuzz_folds.c -- random computations with reductions, fused and not
+ * fuzz_fused.c -- random computations with reductions, fused and not
  *
- *     fuzz_folds [--count N] [--seed S] [--steps N] [--engine NAME,...] [--print]
+ *     fuzz_fused [--count N] [--seed S] [--steps N] [--engine NAME,...] [--print]
  *
  * Each computation has a pool of arrays of one length. A step replaces one of them by
  * arithmetic on others, by a reduction of one, a prefix sum, what a compressed mask

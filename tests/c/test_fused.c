@@ -1,5 +1,5 @@
 /*
- * test_fold.c -- reductions by the kernels that compute what they reduce
+ * test_fused.c -- reductions by the kernels that compute what they reduce
  *
  * The reference is the same reduction with JitFlagFuseReductions off, which evaluates
  * its operand first and whose bits other tests check: they have to be the same for all
@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-#include "trace/graph/fold.h"
+#include "trace/graph/pending.h"
 #include "thread_util.h"
 
 typedef uint32_t (*Reduce)(uint32_t id, ReduceOp op, uint32_t block);
@@ -725,7 +725,7 @@ static void test_many(void **unused)
             leave_waiting(&sum);
             OK(jit_var_eval(sum));
             jit_var_dec_ref(sum);
-            assert_true(fold_table.count <= 100);
+            assert_true(pending_table.count <= 100);
         }
     }
     CHECK_U32(other, 5050);
