@@ -100,7 +100,7 @@ static bool makes_no_kernel(uint32_t a)
     jit_prepare_exit();
     uint32_t b = jit_var_mul(a, a), c = sample(1000, 3), value = 0;
     bool refused = b && !jit_var_eval(b) && jit_error() == JIT_ERROR_STATE &&
-                   strstr(jit_error_message(), "the process ends");
+                   strstr(jit_error_message(), "the process is ending");
     return refused && jit_var_read(c, 999, &value) && value == 999 * 3 + 1;
 }
 

@@ -295,14 +295,16 @@ static void call_each(Native *n, const Region *region, Area area)
 static void call_targets(Native *n, const Region *region, Area area)
 {
     const NativeCpu *cpu = n->cpu;
-    NativeLabel next = cpu->label(n), done = cpu->label(n), table = cpu->label(n);
     bool few = region->target_count <= n->lanes / 2;
     load_area(n, cpu->area);
+    NativeLabel next = cpu->label(n);
     cpu->bind(n, next);
+    NativeLabel done = cpu->label(n);
     leave_if_done(n, area, done);
     take_first(n, area);
     NativeLabel others = few ? cpu->label(n) : next;
     cpu->check_number(n, region->target_count, others);
+    NativeLabel table = cpu->label(n);
     if (region->target_count == 1)
         cpu->call(n, entry_of(n, region, 0));
     else
