@@ -23,8 +23,9 @@ static _Atomic uint32_t begun;      /* how many it has begun */
 static _Atomic bool watched;        /* the watcher sees a wait that begins now */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-static bool created;
+static pthread_cond_t wake; /* by CLOCK_MONOTONIC */
+static pthread_t watcher;
+static bool created, ends; /* there is a watcher; it is to end */
 static struct sigaction handlers[2];             /* the one before may still run */
 static struct sigaction *_Atomic wrapped = handlers; /* the handler behind ours */
 
@@ -63,31 +64,38 @@ static void install(void)
 
 /* ------------------------------------------------------------------ watcher */
 
-/* Sleep until a wait begins that is not among those seen. */
+/* These have the lock. Until the next look: */
+static void sleep_a_little(void)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += LOOK_NS;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    (void) pthread_cond_timedwait(&wake, &lock, &end);
+}
+
+/* Until a wait begins that is not among those seen: */
 static void sleep_long(uint32_t seen)
 {
-    pthread_mutex_lock(&lock);
     atomic_store(&watched, false); /* before 'begun' is read: see begin_wait */
     if (atomic_load(&begun) != seen)
         atomic_store(&watched, true);
-    while (!atomic_load(&watched))
+    while (!atomic_load(&watched) && !ends)
         pthread_cond_wait(&wake, &lock);
-    pthread_mutex_unlock(&lock);
 }
 
 /* One look at a wait is enough: the main thread changes no handler meanwhile. */
 static void *watch(void *unused)
 {
     (void) unused;
+    pthread_mutex_lock(&lock);
     uint32_t seen = atomic_load(&begun);
-    for (uint32_t quiet = 0;;) {
-        (void) nanosleep(&(struct timespec){ 0, LOOK_NS }, NULL);
+    for (uint32_t quiet = 0; !ends;) {
+        sleep_a_little();
         uint32_t number = atomic_load(&begun);
-        if (number != seen && depth) {
-            pthread_mutex_lock(&lock);
+        if (number != seen && depth)
             install();
-            pthread_mutex_unlock(&lock);
-        }
         quiet = number == seen ? quiet + 1 : 0;
         seen = number;
         if (quiet == QUIET_LOOKS) {
@@ -95,33 +103,56 @@ static void *watch(void *unused)
             quiet = 0;
         }
     }
+    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
-static void fork_prepare(void) { pthread_mutex_lock(&lock); }
+static void make_wake(void)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* The watcher ends: a program with one thread forks as one, and Python does not warn of
+ * it. The next wait begins another one. */
+static void fork_prepare(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!created)
+        return;
+    if (depth) /* another thread than this one waits */
+        install();
+    created = false;
+    ends = true;
+    atomic_store(&watched, false);
+    pthread_cond_signal(&wake);
+    pthread_mutex_unlock(&lock);
+    pthread_join(watcher, NULL);
+    pthread_mutex_lock(&lock);
+    ends = false;
+}
+
 static void fork_parent(void) { pthread_mutex_unlock(&lock); }
 
-/* The watcher is not in the child, where this thread is the main one. */
 static void fork_child(void)
 {
     is_main = true;
+    ends = false; /* two threads may fork at a time */
     pthread_mutex_unlock(&lock);
-    wake = (pthread_cond_t) PTHREAD_COND_INITIALIZER;
-    atomic_store(&watched, false);
-    created = false;
+    make_wake();
 }
 
 /* Signals are for the program's own threads. */
 static bool create(void)
 {
-    pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool ok = pthread_create(&thread, NULL, watch, NULL) == 0;
+    bool ok = pthread_create(&watcher, NULL, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (ok)
-        pthread_detach(thread);
     return ok;
 }
 
@@ -131,7 +162,7 @@ static void begin_to_watch(void)
 {
     pthread_mutex_lock(&lock);
     install();
-    if (created || (created = create())) {
+    if (!ends && (created || (created = create()))) {
         atomic_store(&watched, true);
         pthread_cond_signal(&wake);
     }
@@ -140,15 +171,16 @@ static void begin_to_watch(void)
 
 /* -------------------------------------------------------------------- waits */
 
-static void register_fork(void)
+static void initialise(void)
 {
+    make_wake();
     (void) pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
 static bool find_main(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_fork);
+    pthread_once(&once, initialise);
     is_main = getpid() == (pid_t) syscall(SYS_gettid);
     return is_main;
 }
