@@ -3,48 +3,48 @@
  */
 #include "python/flow/leaf_map.h"
 
-bool leaf_map_make(LeafMap *places, size_t count)
+bool leaf_map_make(LeafMap *map, size_t count)
 {
-    size_t slots = 2 * PLACES_FEW;
-    places->few[0].object = NULL;
-    places->slots = NULL;
-    if (count <= PLACES_FEW)
+    size_t slots = 2 * LEAF_MAP_FEW;
+    map->few[0].object = NULL;
+    map->slots = NULL;
+    if (count <= LEAF_MAP_FEW)
         return true;
     while (slots < 2 * count)
         slots *= 2;
-    places->mask = slots - 1;
-    if (!(places->slots = PyMem_Calloc(slots, sizeof(Place))))
+    map->mask = slots - 1;
+    if (!(map->slots = PyMem_Calloc(slots, sizeof(LeafMapEntry))))
         PyErr_NoMemory();
-    return places->slots;
+    return map->slots;
 }
 
-void leaf_map_free(LeafMap *places)
+void leaf_map_free(LeafMap *map)
 {
-    PyMem_Free(places->slots);
+    PyMem_Free(map->slots);
 }
 
-Place *leaf_map_find(LeafMap *places, const PyObject *object)
+LeafMapEntry *leaf_map_find(LeafMap *map, const PyObject *object)
 {
-    if (!places->slots) {
-        Place *place = places->few;
+    if (!map->slots) {
+        LeafMapEntry *place = map->few;
         while (place->object && place->object != object)
             ++place;
         return place;
     }
     /* The high bits of the product depend on all bits of the address. */
     size_t slot = (size_t) (((uint64_t) (uintptr_t) object * 0x9e3779b97f4a7c15) >> 32);
-    while (places->slots[slot & places->mask].object &&
-           places->slots[slot & places->mask].object != object)
+    while (map->slots[slot & map->mask].object &&
+           map->slots[slot & map->mask].object != object)
         ++slot;
-    return &places->slots[slot & places->mask];
+    return &map->slots[slot & map->mask];
 }
 
-size_t leaf_map_add(LeafMap *places, const PyObject *object, size_t leaf)
+size_t leaf_map_add(LeafMap *map, const PyObject *object, size_t leaf)
 {
-    Place *place = leaf_map_find(places, object);
+    LeafMapEntry *place = leaf_map_find(map, object);
     if (!place->object) {
-        *place = (Place){ object, leaf };
-        if (!places->slots)
+        *place = (LeafMapEntry){ object, leaf };
+        if (!map->slots)
             place[1].object = NULL;
     }
     return place->leaf;

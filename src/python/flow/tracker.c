@@ -97,14 +97,14 @@ static bool fail_size(const Tracker *t, size_t place, PyObject *object, size_t f
 /* The first leaf of those that are the same object. */
 static bool find_first_uses(Tracker *t)
 {
-    LeafMap places;
+    LeafMap map;
     if (t->tree.leaf_count < 2)
         return true;
-    if (!leaf_map_make(&places, t->tree.leaf_count))
+    if (!leaf_map_make(&map, t->tree.leaf_count))
         return false;
     for (size_t i = 0; i < t->tree.leaf_count; i++)
-        t->leaves[i].first_use = leaf_map_add(&places, t->tree.leaves[i], i);
-    leaf_map_free(&places);
+        t->leaves[i].first_use = leaf_map_add(&map, t->tree.leaves[i], i);
+    leaf_map_free(&map);
     return true;
 }
 
@@ -418,18 +418,18 @@ PyObject *tracker_unfit(PyObject *result, PyObject *returned)
 
 bool tracker_trace(Tracker *returned, const Tracker *given)
 {
-    LeafMap places;
-    if (!leaf_map_make(&places, given->tree.leaf_count))
+    LeafMap map;
+    if (!leaf_map_make(&map, given->tree.leaf_count))
         return false;
     for (size_t i = 0; i < given->tree.leaf_count; i++)
         if (given->leaves[i].fresh)
-            leaf_map_add(&places, given->leaves[i].fresh, i);
+            leaf_map_add(&map, given->leaves[i].fresh, i);
     for (size_t i = 0; i < returned->tree.leaf_count; i++) {
-        const Place *found = leaf_map_find(&places, returned->tree.leaves[i]);
+        const LeafMapEntry *found = leaf_map_find(&map, returned->tree.leaves[i]);
         returned->leaves[i].origin =
             found->object ? (Py_ssize_t) found->leaf : NO_ORIGIN;
     }
-    leaf_map_free(&places);
+    leaf_map_free(&map);
     return true;
 }
 

@@ -18,7 +18,7 @@
 enum { LOOK_NS = 10000000, QUIET_LOOKS = 10 };
 
 static _Thread_local int is_main = -1; /* is it the main thread? -1: not known yet */
-static volatile sig_atomic_t depth; /* how many waits the main thread is in */
+static _Atomic int depth;           /* how many waits the main thread is in */
 static _Atomic uint32_t begun;      /* how many it has begun */
 static _Atomic bool watched;        /* the watcher sees a wait that begins now */
 
@@ -85,12 +85,12 @@ static void sleep_long(uint32_t seen)
         pthread_cond_wait(&wake, &lock);
 }
 
-/* One look at a wait is enough: the main thread changes no handler meanwhile. */
-static void *watch(void *unused)
+/* One look at a wait is enough: the main thread changes no handler meanwhile. The wait
+ * that made the watcher has had its look. */
+static void *watch(void *number_of_wait)
 {
-    (void) unused;
+    uint32_t seen = (uint32_t) (uintptr_t) number_of_wait;
     pthread_mutex_lock(&lock);
-    uint32_t seen = atomic_load(&begun);
     for (uint32_t quiet = 0; !ends;) {
         sleep_a_little();
         uint32_t number = atomic_load(&begun);
@@ -139,6 +139,8 @@ static void fork_parent(void) { pthread_mutex_unlock(&lock); }
 
 static void fork_child(void)
 {
+    if (is_main != true) /* the waits were those of a thread that is not in the child */
+        depth = 0;
     is_main = true;
     ends = false; /* two threads may fork at a time */
     pthread_mutex_unlock(&lock);
@@ -148,10 +150,11 @@ static void fork_child(void)
 /* Signals are for the program's own threads. */
 static bool create(void)
 {
+    void *number_of_wait = (void *) (uintptr_t) atomic_load(&begun);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool ok = pthread_create(&watcher, NULL, watch, NULL) == 0;
+    bool ok = pthread_create(&watcher, NULL, watch, number_of_wait) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return ok;
 }
@@ -189,7 +192,7 @@ void interrupt_begin_wait(void)
 {
     if (is_main < 0 ? !find_main() : !is_main)
         return;
-    depth = depth + 1;
+    atomic_store_explicit(&depth, depth + 1, memory_order_relaxed);
     atomic_fetch_add(&begun, 1); /* before 'watched' is read: see sleep_long */
     if (!atomic_load(&watched))
         begin_to_watch();
@@ -198,5 +201,5 @@ void interrupt_begin_wait(void)
 void interrupt_end_wait(void)
 {
     if (is_main)
-        depth = depth - 1;
+        atomic_store_explicit(&depth, depth - 1, memory_order_relaxed);
 }
