@@ -27,7 +27,7 @@
 #                     bench-python; RELEASE=1 measures the wheel. MEASURES=... picks
 #     make golden     write the golden files anew, to be reviewed with 'git diff'
 #     make lint       layers, style, types: says nothing if all is well
-#     make docs       write docs/reference.md and docs/pictures anew
+#     make docs       write docs/reference.md, docs/python and docs/pictures anew
 #     make wheel      the Python package with the library inside, as it is published: with
 #                     profiles of what runs (tools/release.sh), into dist/
 #     make install    the C library: PREFIX=/usr/local LIBDIR=lib DESTDIR=
@@ -225,8 +225,11 @@ lint:
 	@! command -v cppcheck >/dev/null || tools/cppcheck.sh
 
 docs:
-	@tools/bootstrap.sh docs
+	@tools/bootstrap.sh docs python
+	$(call configure,$(BUILD),$(PYTHON))
+	@ninja -C $(BUILD)
 	python3 tools/make_docs.py
+	PYTHONPATH=$(BUILD)/py .venv/bin/python tools/make_reference.py
 	python3 tools/make_pictures.py
 
 wheel:

@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
-import csv
 import importlib
 import itertools
 import re
@@ -36,6 +35,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import api_coverage
+import make_docstrings
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ROOT / "tools/stubs.pyi.in"
@@ -68,10 +68,10 @@ SUFFIXES = {
 SHAPE = re.compile(r'SHAPE\("(\w*)",\s*(\w+),\s*(\d), (-?\d), (-?\d), (-?\d), (\w+)\)')
 ENTRY = re.compile(r'ENTRY\((\w+),\s*"(\w+)",\s*(?:"(\w+)"|NULL),')
 
-# Rows of the table of operations that are functions; what some imply: parameters, form.
+# Rows of the table of operations that are functions; the form that some imply.
 FUNCTIONS = "FUNCTION|FLOATING|COUNTING|NAMED|COMPOSED"
 ROW = re.compile(rf"^({FUNCTIONS})\((.*?)\)$", re.M | re.S)
-IMPLIED = {"FLOATING": ("arg", "FLOAT"), "COUNTING": ("arg", "INT")}
+IMPLIED = {"FLOATING": "FLOAT", "COUNTING": "INT"}
 
 # Functions by the form of their signature. A stands for the array, with its parameters.
 GROUPS = {
@@ -601,27 +601,27 @@ class Elementwise:
     name: str
     parameters: str
     form: str
-    text: str
 
     def stub(self) -> str:
-        """Its declarations; the first has the documentation."""
+        """Its declarations."""
         if self.form in ("PROMOTED", "FLOATS"):
             plain = "float" if self.form == "FLOATS" else "T"
-            out = promoted(self.name, self.parameters, plain)
-        else:
-            out = TEMPLATES[self.form].replace("NAME", self.name)
-        return out.replace(": ...\n", f':\n    """{self.text}"""\n', 1)
+            return promoted(self.name, self.parameters, plain)
+        return TEMPLATES[self.form].replace("NAME", self.name)
 
 
 def read_operations() -> dict[str, Elementwise]:
     """Read the functions in the table of operations."""
     functions = {}
+    documented = make_docstrings.sources()
     for row in ROW.finditer(OPERATIONS.read_text(encoding="utf-8")):
-        columns = next(csv.reader([" ".join(row[2].split())], skipinitialspace=True))
-        shift = 1 if row[1] == "COMPOSED" else 0
-        parameters, form = IMPLIED.get(row[1]) or (columns[4 - 2 * shift], columns[-2])
-        name = columns[1 - shift]
-        functions[name] = Elementwise(name, parameters, form, columns[-1])
+        columns = [column.strip() for column in " ".join(row[2].split()).split(",")]
+        name = columns[0 if row[1] == "COMPOSED" else 1]
+        node = documented[name]
+        assert isinstance(node, ast.FunctionDef)
+        parameters = ast.unparse(node.args).removesuffix(", /")
+        form = IMPLIED.get(row[1], columns[-1])
+        functions[name] = Elementwise(name, parameters, form)
     return functions
 
 
@@ -742,9 +742,16 @@ def main_stub() -> str:
     """The stub of drjit itself."""
     present = set(api_coverage.read_baseline())
     entries = [e for e in api_coverage.read_entries() if e.name in present]
-    out = [BASE.read_text(encoding="utf-8"), *swizzles()]
+    docs = make_docstrings.read_docstrings()
+    base = make_docstrings.with_members(
+        BASE.read_text(encoding="utf-8"), "ArrayBase", docs
+    )
+    out = [base, *swizzles()]
     operations = read_operations()
-    out += [with_arrays(function.stub()) for function in operations.values()]
+    for name, function in operations.items():
+        out.append(
+            make_docstrings.with_docstring(with_arrays(function.stub()), docs[name])
+        )
     for name, overloads in api_coverage.group(entries).items():
         first = overloads[0]
         short = name.removeprefix("drjit.")
@@ -756,10 +763,14 @@ def main_stub() -> str:
             kind = {"Dynamic": "int", "newaxis": "None"}.get(short, "float")
             out.append(f"{short}: {kind}")
         elif first.kind in ("function", "name"):
-            out.append(with_arrays(function_stub(short, overloads)))
+            text = with_arrays(function_stub(short, overloads))
+            out.append(make_docstrings.with_docstring(text, docs.get(short, "")))
     for text in CLASSES.read_text(encoding="utf-8").split("class ")[1:]:
-        if f"drjit.{re.split('[:(]', text)[0]}" in present:
-            out.append(f"class {text}")
+        name = re.split("[:(]", text)[0]
+        if f"drjit.{name}" in present:
+            out.append(
+                make_docstrings.with_docstring(f"class {text}", docs.get(name, ""))
+            )
     return "\n".join(out) + "\n"
 
 

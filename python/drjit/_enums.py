@@ -63,7 +63,7 @@ class ReduceOp(Enum):
     Or = 6
 
 
-class ReduceMode(Enum):
+class ReduceMode(IntEnum):
     """How a scatter-reduction resolves conflicting writes."""
 
     __module__ = "drjit"
@@ -105,7 +105,7 @@ class KernelRecordingMode(Enum):
     Replayed = 2
 
 
-class LogLevel(Enum):
+class LogLevel(IntEnum):
     """Severity of log messages; a sink shows those up to its own level."""
 
     __module__ = "drjit"

@@ -10,6 +10,7 @@
 #include "python/control/flag_scope.h"
 #include "python/control/log.h"
 #include "python/convert/operand.h"
+#include "python/docstrings.h"
 #include "python/flow/local.h"
 #include "python/flow/registry.h"
 #include "python/freeze/frozen_function.h"
@@ -81,8 +82,7 @@ static bool make_array_base(State *state)
             methods[n++] = *m;
 
     PyType_Slot slots[SLOT_LIMIT] = {
-        {Py_tp_doc, (void *) "ArrayBase(*args, **kwargs)\n--\n\n"
-                            "Base class of all Dr.Jit arrays and tensors."},
+        {Py_tp_doc, (void *) DOC_ArrayBase},
         SLOT(Py_tp_new, abstract_new),
         SLOT(Py_tp_dealloc, abstract_dealloc),
         {Py_tp_methods, methods},

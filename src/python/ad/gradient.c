@@ -4,6 +4,7 @@
 #include "python/ad/gradient.h"
 
 #include "python/convert/convert.h"
+#include "python/docstrings.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
@@ -475,42 +476,18 @@ static PyObject *replace_grad(PyObject *module, PyObject *const *args, Py_ssize_
 #define FAST METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef gradient_functions[] = {
-    { "enable_grad", METHOD(enable_grad), METH_FASTCALL,
-      "enable_grad(*args)\n--\n\n"
-      "Track derivatives by the float arrays with derivatives in these PyTrees. Other "
-      "objects are\nleft alone; so is what is tracked already. Within suspend_grad() "
-      "nothing happens." },
-    { "disable_grad", METHOD(disable_grad), METH_FASTCALL,
-      "disable_grad(*args)\n--\n\n"
-      "Track derivatives by the arrays in these PyTrees no more." },
+    { "enable_grad", METHOD(enable_grad), METH_FASTCALL, DOC_enable_grad },
+    { "disable_grad", METHOD(disable_grad), METH_FASTCALL, DOC_disable_grad },
     { "set_grad_enabled", METHOD(set_grad_enabled), METH_FASTCALL,
-      "set_grad_enabled(arg, value, /)\n--\n\n"
-      "enable_grad(arg) if 'value' is True, else disable_grad(arg)." },
-    { "grad_enabled", METHOD(grad_enabled), METH_FASTCALL,
-      "grad_enabled(*args)\n--\n\n"
-      "Is any array in these PyTrees tracked, and not suspended?" },
-    { "detach", METHOD(detach), FAST,
-      "detach(arg, preserve_type=True)\n--\n\n"
-      "A PyTree with the same arrays, not tracked. With preserve_type=False they are "
-      "of "
-      "the\ntypes without derivatives." },
-    { "grad", METHOD(grad), FAST,
-      "grad(arg, preserve_type=True)\n--\n\n"
-      "The gradients of a PyTree: arrays of the same types (or of those without "
-      "derivatives)\nand shapes, zeros where there is no gradient." },
-    { "set_grad", METHOD(set_grad), FAST,
-      "set_grad(target, source)\n--\n\n"
-      "Replace the gradients of 'target' by 'source', a PyTree of the same structure, "
-      "whose\nleaves are converted to the types and broadcast to the sizes of the "
-      "target's. An array\nwith one entry gets the sum, one that occurs several times "
-      "that of its gradients. Arrays\nthat are not tracked are left alone; where no "
-      "array is, and a gradient other than zero\nis lost, there is a RuntimeWarning." },
-    { "accum_grad", METHOD(accum_grad), FAST,
-      "accum_grad(target, source)\n--\n\nAdd to the gradients: see set_grad()." },
+      DOC_set_grad_enabled },
+    { "grad_enabled", METHOD(grad_enabled), METH_FASTCALL, DOC_grad_enabled },
+    { "detach", METHOD(detach), FAST, DOC_detach },
+    { "grad", METHOD(grad), FAST, DOC_grad },
+    { "set_grad", METHOD(set_grad), FAST, DOC_set_grad },
+    { "accum_grad", METHOD(accum_grad), FAST, DOC_accum_grad },
     { "_set_tracked_grad", METHOD(set_tracked_grad), FAST,
       "_set_tracked_grad(target, source)\n\nThe same with derivatives of 'source'." },
-    { "clear_grad", METHOD(clear_grad), METH_O,
-      "clear_grad(arg, /)\n--\n\nForget the gradients of a PyTree." },
+    { "clear_grad", METHOD(clear_grad), METH_O, DOC_clear_grad },
     { "_has_grad", METHOD(has_grad), METH_FASTCALL,
       "_has_grad(*args)\n\nWas a gradient stored in any array?" },
     { "_enter", METHOD(enter), METH_O,

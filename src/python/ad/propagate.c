@@ -2,6 +2,7 @@
  * propagate.c -- traversals, scopes, inspection: for drjit._ad
  */
 #include "python/ad/leaves.h"
+#include "python/docstrings.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
@@ -316,11 +317,7 @@ static PyObject *node_count(PyObject *module, PyObject *unused)
 }
 
 PyMethodDef propagate_functions[] = {
-    { "enqueue", METHOD(enqueue), METH_FASTCALL,
-      "enqueue(mode, *args)\n--\n\n"
-      "Note, for the next traverse() of this thread, all that the arrays in these "
-      "PyTrees depend\non (ADMode.Backward), or that depends on them "
-      "(ADMode.Forward)." },
+    { "enqueue", METHOD(enqueue), METH_FASTCALL, DOC_enqueue },
     { "_enqueue", METHOD(enqueue_for), METH_FASTCALL,
       "_enqueue(operation, mode, *args)" },
     { "_traverse", traverse, METH_VARARGS, "_traverse(mode, flags)" },

@@ -6,6 +6,7 @@
 #include "python/control/flag_scope.h"
 #include "python/control/log.h"
 #include "python/control/source.h"
+#include "python/docstrings.h"
 #include "python/object/arguments.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
@@ -394,59 +395,29 @@ static PyObject *profile_pop(PyObject *module, PyObject *unused)
 #define KEYWORDS METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef jit_functions[] = {
-    { "has_backend", has_backend, METH_O,
-      "has_backend(arg, /)\n--\n\nIs this JitBackend initialised? (0 or 1)" },
-    { "set_flag", METHOD(set_flag), METH_FASTCALL,
-      "set_flag(flag, value, /)\n--\n\nSet or clear a JitFlag of the calling thread." },
-    { "flag", flag, METH_O,
-      "flag(arg, /)\n--\n\nIs this JitFlag of the calling thread set?" },
-    { "kernel_history", METHOD(kernel_history), KEYWORDS,
-      "kernel_history(types=[])\n--\n\nTake the launches recorded under "
-      "JitFlag.KernelHistory, "
-      "as dictionaries; times in milliseconds.\n'types' restricts them to some "
-      "KernelType." },
+    { "has_backend", has_backend, METH_O, DOC_has_backend },
+    { "set_flag", METHOD(set_flag), METH_FASTCALL, DOC_set_flag },
+    { "flag", flag, METH_O, DOC_flag },
+    { "kernel_history", METHOD(kernel_history), KEYWORDS, DOC_kernel_history },
     { "kernel_history_clear", kernel_history_clear, METH_NOARGS,
-      "kernel_history_clear()\n--\n\nForget the recorded launches." },
-    { "sync_thread", sync_thread, METH_NOARGS,
-      "sync_thread()\n--\n\nWait until the work enqueued by this thread has "
-      "finished." },
+      DOC_kernel_history_clear },
+    { "sync_thread", sync_thread, METH_NOARGS, DOC_sync_thread },
     { "_launch_hold", launch_hold, METH_O,
       "_launch_hold(hold)\n\nsee jit_launch_hold() of drjit-core/jit.h" },
-    { "flush_kernel_cache", flush_kernel_cache, METH_NOARGS,
-      "flush_kernel_cache()\n--\n\nForget the compiled kernels in memory." },
-    { "flush_malloc_cache", flush_malloc_cache, METH_NOARGS,
-      "flush_malloc_cache()\n--\n\nReturn unused memory to the operating system." },
-    { "thread_count", thread_count, METH_NOARGS,
-      "thread_count()\n--\n\nNumber of threads that run kernels, the caller's "
-      "included." },
-    { "set_thread_count", set_thread_count, METH_O,
-      "set_thread_count(arg, /)\n--\n\nChange that number; 0 and 1 mean the caller "
-      "alone." },
-    { "expand_threshold", expand_threshold, METH_NOARGS,
-      "expand_threshold()\n--\n\nLargest target (entries) that ReduceMode.Auto "
-      "replicates." },
-    { "set_expand_threshold", set_expand_threshold, METH_O,
-      "set_expand_threshold(arg, /)\n--\n\nChange that number of entries." },
-    { "log_level", log_level, METH_NOARGS,
-      "log_level()\n--\n\nLevel of the messages that are printed: errors and warnings "
-      "to ``sys.stderr``,\nothers to ``sys.stdout``." },
+    { "flush_kernel_cache", flush_kernel_cache, METH_NOARGS, DOC_flush_kernel_cache },
+    { "flush_malloc_cache", flush_malloc_cache, METH_NOARGS, DOC_flush_malloc_cache },
+    { "thread_count", thread_count, METH_NOARGS, DOC_thread_count },
+    { "set_thread_count", set_thread_count, METH_O, DOC_set_thread_count },
+    { "expand_threshold", expand_threshold, METH_NOARGS, DOC_expand_threshold },
+    { "set_expand_threshold", set_expand_threshold, METH_O, DOC_set_expand_threshold },
+    { "log_level", log_level, METH_NOARGS, DOC_log_level },
     { "_logs", logs, METH_O, "_logs(level)\n\nsee drjit._freeze" },
     { "_flags", flags, METH_NOARGS, "_flags()\n\nall flags of the calling thread" },
-    { "set_log_level", set_log_level, METH_O,
-      "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
-    { "set_log_callback", METHOD(set_log_callback), KEYWORDS,
-      "set_log_callback(callback, level=...)\n--\n\n"
-      "Also pass messages up to 'level' (LogLevel.Info unless given) to\n"
-      "callback(level, text), or to nobody (None). It is called in the main thread,\n"
-      "soon after the event." },
-    { "whos", METHOD(whos), KEYWORDS,
-      "whos(as_string=False)\n--\n\nPrint (or return) a table of all live variables." },
-    { "graphviz", METHOD(graphviz), KEYWORDS,
-      "graphviz(as_string=False)\n--\n\nThe graph of all live variables, as a "
-      "graphviz.Source "
-      "or its text." },
-    { "profile_mark", profile_mark, METH_O,
-      "profile_mark(arg, /)\n--\n\nPut a mark into the profile." },
+    { "set_log_level", set_log_level, METH_O, DOC_set_log_level },
+    { "set_log_callback", METHOD(set_log_callback), KEYWORDS, DOC_set_log_callback },
+    { "whos", METHOD(whos), KEYWORDS, DOC_whos },
+    { "graphviz", METHOD(graphviz), KEYWORDS, DOC_graphviz },
+    { "profile_mark", profile_mark, METH_O, DOC_profile_mark },
     { "_profile_push", profile_push, METH_O, NULL },
     { "_profile_pop", profile_pop, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL },

@@ -10,6 +10,7 @@
 #include "python/object/reads.h"
 #include "python/object/shape.h"
 
+#include "python/docstrings.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
@@ -488,25 +489,14 @@ static PyObject *dlpack_device(PyObject *self, PyObject *unused)
 #define KEYWORDS METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef exchange_methods[] = {
-    { "numpy", METHOD(numpy), KEYWORDS,
-      "numpy($self, /, eval=True)\n--\n\nThe array as a NumPy array, shape "
-      "(extents..., lanes). A flat array or "
-      "tensor is not copied:\nboth see each other's changes. With 'eval=False' the "
-      "array is not computed now: NumPy's has\nits entries from the next evaluation "
-      "on, and any before it." },
-    { "to_numpy", METHOD(numpy), KEYWORDS,
-      "to_numpy($self, /, eval=True)\n--\n\nAnother name of numpy()." },
+    { "numpy", METHOD(numpy), KEYWORDS, DOC_ArrayBase_numpy },
+    { "to_numpy", METHOD(numpy), KEYWORDS, DOC_ArrayBase_to_numpy },
     { "__array__", METHOD(array_interface), KEYWORDS,
       "__array__(dtype=None, copy=None)\n--\n\nThe array as a NumPy array." },
-    { "memview", memview, METH_NOARGS,
-      "memview()\n--\n\nThe array as a memoryview, not copied if flat or a tensor." },
-    { "torch", METHOD(torch), KEYWORDS,
-      "torch($self, /, eval=True)\n--\n\nThe array as a PyTorch tensor, not copied if "
-      "flat or a tensor. 'eval' as in numpy()." },
-    { "jax", jax, METH_NOARGS,
-      "jax()\n--\n\nThe array as a JAX array, not copied if flat or a tensor." },
-    { "tf", tensorflow, METH_NOARGS,
-      "tf()\n--\n\nThe array as a TensorFlow tensor, not copied if flat or a tensor." },
+    { "memview", memview, METH_NOARGS, DOC_ArrayBase_memview },
+    { "torch", METHOD(torch), KEYWORDS, DOC_ArrayBase_torch },
+    { "jax", jax, METH_NOARGS, DOC_ArrayBase_jax },
+    { "tf", tensorflow, METH_NOARGS, DOC_ArrayBase_tf },
     { "__dlpack__", METHOD(dlpack), KEYWORDS,
       "__dlpack__(stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA "
       "DLPack "

@@ -5,6 +5,7 @@
  * arguments; call_evaluated.c has the other ones. Each function gets containers of its
  * own. What the first one returns is the template of the others' results.
  */
+#include "python/docstrings.h"
 #include "python/flow/call.h"
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
@@ -582,36 +583,7 @@ static PyObject *dispatch(PyObject *module, PyObject *args)
 }
 
 PyMethodDef call_functions[] = {
-    { "switch", METHOD(switch_), METH_FASTCALL | METH_KEYWORDS,
-      "switch($module, /, index, targets, *args, mode=None, label=None, "
-      "**kwargs)\n--\n\n"
-      "In each lane, ``targets[index](*args, **kwargs)``.\n"
-      "\n"
-      "'index' is an int, which calls one function as Python does, or a UInt32 array. "
-      "Then each\n"
-      "function of the sequence 'targets' is called at most once, with arrays for its "
-      "lanes.\n"
-      "All return PyTrees of the same structure and types; values that are not traced "
-      "arrays\n"
-      "have to be equal:\n"
-      "\n"
-      ">>> dr.switch(UInt(0, 0, 1, 1), [lambda x: x, lambda x: x * 10], UInt(1, 2, 3, "
-      "4))\n"
-      "[1, 2, 30, 40]\n"
-      "\n"
-      "Arguments are PyTrees; functions get containers of their own, and tensors as\n"
-      "one-dimensional ones. A mask as last positional argument, or named 'active', "
-      "switches\n"
-      "lanes off: their results are 0, and they cause no side effects. The functions "
-      "get True\n"
-      "in its place. So it is with an index that is out of range; with JitFlag.Debug, "
-      "a warning\n"
-      "says where (in evaluated mode: a RuntimeError).\n"
-      "\n"
-      "'mode' is \"symbolic\" (functions become functions of the kernel), "
-      "\"evaluated\" (lanes are\n"
-      "sorted by function, and only functions that are needed are called) or None:\n"
-      "JitFlag.SymbolicCalls decides. 'label' names the call." },
+    { "switch", METHOD(switch_), METH_FASTCALL | METH_KEYWORDS, DOC_switch },
     { "_dispatch", dispatch, METH_VARARGS,
       "_dispatch(ids, instances, target, args, kwargs, mode, label)\n\nsee "
       "drjit._flow.instances" },

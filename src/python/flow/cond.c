@@ -4,6 +4,7 @@
  * Both functions are called with the same arguments. What they return is a state of two
  * versions: the first is what it is on the true side, the second on the false side.
  */
+#include "python/docstrings.h"
 #include "python/flow/alias.h"
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
@@ -251,42 +252,6 @@ static PyObject *if_stmt(PyObject *module, PyObject *const *args, Py_ssize_t nar
 }
 
 PyMethodDef cond_functions[] = {
-    { "if_stmt", METHOD(if_stmt), METH_FASTCALL | METH_KEYWORDS,
-      "if_stmt($module, /, args, cond, true_fn, false_fn, arg_labels=(), rv_labels=(), "
-      "label=None, mode=None, strict=True)\n--\n\n"
-      "``true_fn(*args)`` in lanes where 'cond' holds, ``false_fn(*args)`` in the "
-      "others.\n"
-      "\n"
-      "'cond' is a Bool array (or a Boolean tensor), or a bool. Both functions are "
-      "called and\n"
-      "return PyTrees of the same structure and types, which are combined:\n"
-      "\n"
-      ">>> x, y = dr.if_stmt((i, x, y), i > 0,\n"
-      "...                   lambda i, x, y: (f(i), y),\n"
-      "...                   lambda i, x, y: (x, y + 1))\n"
-      "\n"
-      "They work on the containers in 'args', with new array objects in them. What "
-      "both return\n"
-      "in the place of an argument, perhaps changed in place, is the caller's object. "
-      "Values\n"
-      "that are not traced arrays have to be equal on both sides, if 'strict'; else "
-      "that of the\n"
-      "false side is the result. Scatters and other side effects happen in the lanes "
-      "of their\n"
-      "side only.\n"
-      "\n"
-      "'mode' is \"scalar\" (a conditional of Python, the default for a bool), "
-      "\"symbolic\" (a\n"
-      "conditional of the kernel, which skips a side that no lane takes), "
-      "\"evaluated\" (both\n"
-      "sides are computed, then one is selected) or None: JitFlag.SymbolicConditionals "
-      "decides.\n"
-      "'arg_labels' and 'rv_labels' name arguments and results in messages, 'label' "
-      "the\n"
-      "conditional.\n"
-      "\n"
-      "Raises TypeError and RuntimeError for results that do not fit. If a function "
-      "raises,\n"
-      "everything is as it was before the call, and the exception goes on." },
+    { "if_stmt", METHOD(if_stmt), METH_FASTCALL | METH_KEYWORDS, DOC_if_stmt },
     { NULL, NULL, 0, NULL },
 };

@@ -6,6 +6,7 @@
  * version; the object refers to the current ones.
  */
 #include "python/convert/convert.h"
+#include "python/docstrings.h"
 #include "python/flow/local.h"
 #include "python/memory/access.h"
 #include "python/object/arguments.h"
@@ -303,27 +304,18 @@ static PyObject *zeros(PyObject *self, PyObject *unused)
 /* ---------------------------------------------------------------- tables */
 
 static PyMethodDef local_methods[] = {
-    { "assign", assign, METH_O,
-      "assign(other, /)\n--\n\n"
-      "Become a copy of another local array of the same type." },
-    { "copy", copy, METH_NOARGS,
-      "copy()\n--\n\nAnother local array of these entries." },
-    { "zeros", zeros, METH_NOARGS,
-      "zeros()\n--\n\nAnother local array of this type and length, of zeros." },
-    { "read", METHOD(load), METH_FASTCALL | METH_KEYWORDS,
-      "read(index, active=True)\n--\n\nThe entries at these positions; 0 where masked "
-      "and beyond the end." },
-    { "write", METHOD(store), METH_FASTCALL | METH_KEYWORDS,
-      "write(value, index, active=True)\n--\n\nSet the entries at these positions, but "
-      "for masked lanes and positions beyond\nthe end." },
+    { "assign", assign, METH_O, DOC_Local_assign },
+    { "copy", copy, METH_NOARGS, DOC_Local_copy },
+    { "zeros", zeros, METH_NOARGS, DOC_Local_zeros },
+    { "read", METHOD(load), METH_FASTCALL | METH_KEYWORDS, DOC_Local_read },
+    { "write", METHOD(store), METH_FASTCALL | METH_KEYWORDS, DOC_Local_write },
     { NULL, NULL, 0, NULL },
 };
 
 bool local_bind(State *state)
 {
     PyType_Slot slots[] = {
-        { Py_tp_doc, (void *) "An array that each lane has for itself: see "
-                              "drjit.alloc_local()." },
+        { Py_tp_doc, (void *) DOC_Local },
         SLOT(Py_tp_dealloc, local_dealloc),
         { Py_tp_methods, local_methods },
         SLOT(Py_sq_length, length_of),

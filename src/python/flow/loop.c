@@ -5,6 +5,7 @@
  * the state, the condition and the body work on them, and the core says whether there
  * is another iteration. A symbolic loop has one.
  */
+#include "python/docstrings.h"
 #include "python/flow/alias.h"
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
@@ -492,50 +493,6 @@ static PyObject *in_loop(PyObject *module, PyObject *unused)
 PyMethodDef loop_functions[] = {
     { "_in_loop", in_loop, METH_NOARGS,
       "_in_loop()\n\nIs what is traced now going to run several times?" },
-    { "while_loop", METHOD(while_loop), METH_FASTCALL | METH_KEYWORDS,
-      "while_loop($module, /, state, cond, body, labels=(), label=None, mode=None, "
-      "strict=True, compress=None, max_iterations=None)\n--\n\n"
-      "In each lane, repeat ``state = body(*state)`` while ``cond(*state)`` holds.\n"
-      "\n"
-      "'state' is a tuple of PyTrees. 'cond' returns a Bool array (or a Boolean "
-      "tensor), one\n"
-      "entry for each lane, or a bool; it must not change anything. 'body' returns a "
-      "tuple of\n"
-      "the structure, types and shapes of 'state'; arrays of one entry adapt to the "
-      "others.\n"
-      "The result is the final state:\n"
-      "\n"
-      ">>> i, x = dr.while_loop((UInt(0, 5), Float(1, 2)),\n"
-      "...                      lambda i, x: i < 8,\n"
-      "...                      lambda i, x: (i + 1, x * 2))\n"
-      "\n"
-      "Both functions work on the containers of 'state', with new array objects in "
-      "them. What\n"
-      "the body changes in place is the caller's object in the end; what it replaces "
-      "is a new\n"
-      "one. Objects that are not traced arrays pass through; they must stay equal if "
-      "'strict'.\n"
-      "Scatters and other side effects happen in lanes that are in the loop only.\n"
-      "\n"
-      "'mode' is \"scalar\" (a loop of Python, the default if 'cond' returns a bool), "
-      "\"symbolic\"\n"
-      "(the functions are called once, with arrays that cannot be evaluated, and "
-      "become a loop\n"
-      "of the kernel), \"evaluated\" (they are called for each iteration, with "
-      "evaluated arrays)\n"
-      "or None: JitFlag.SymbolicLoops decides. 'compress' (None: "
-      "JitFlag.CompressLoops) has\n"
-      "evaluated loops take lanes out that are done. 'labels' name the variables in "
-      "messages,\n"
-      "'label' the loop. 'max_iterations' is for derivatives in reverse mode: a bound "
-      "makes it\n"
-      "unnecessary to count iterations first (beyond it the traversal fails, or in a "
-      "recorded\n"
-      "construct the kernel that computes the gradient), -1 promises that\n"
-      "floats are only added to. It has no other effect.\n"
-      "\n"
-      "Raises TypeError and RuntimeError for states that do not fit. If a function "
-      "raises,\n"
-      "everything is as it was before the call, and the exception goes on." },
+    { "while_loop", METHOD(while_loop), METH_FASTCALL | METH_KEYWORDS, DOC_while_loop },
     { NULL, NULL, 0, NULL },
 };

@@ -13,6 +13,7 @@
 #include "python/ad/gradient.h"
 #include "python/convert/convert.h"
 #include "python/convert/value.h"
+#include "python/docstrings.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
@@ -625,10 +626,7 @@ static PyObject *set_state(PyObject *self, PyObject *state)
 /* ---------------------------------------------------------------- tables */
 
 PyMethodDef index_methods[] = {
-    { "item", item, METH_NOARGS,
-      "item($self, /)\n--\n\nThe only entry as a Python bool, int or float. "
-      "RuntimeError if "
-      "there is not exactly one." },
+    { "item", item, METH_NOARGS, DOC_ArrayBase_item },
     { "__copy__", copy, METH_NOARGS,
       "__copy__($self, /)\n--\n\nAn array with the same entries (copy on write)." },
     { "__deepcopy__", deep_copy, METH_O,
@@ -644,49 +642,28 @@ PyMethodDef index_methods[] = {
     { NULL, NULL, 0, NULL },
 };
 
-#define COMPONENT(name, i)                                                             \
-    {                                                                                  \
-        name, get_component, set_component,                                            \
-            "Component " #i " of a static array, quaternions included: a view. Other " \
-            "types: RuntimeError.",                                                    \
-            (void *) (intptr_t) i                                                      \
+#define COMPONENT(name, i)                                                      \
+    {                                                                           \
+        #name, get_component, set_component, DOC_ArrayBase_##name,              \
+            (void *) (intptr_t) i                                               \
     }
 
 PyGetSetDef index_getset[] = {
-    COMPONENT("x", 0),
-    COMPONENT("y", 1),
-    COMPONENT("z", 2),
-    COMPONENT("w", 3),
-    { "real", get_real, set_real,
-      "Real part of a complex number or quaternion (a view); other arrays are their "
-      "own.",
-      NULL },
-    { "imag", get_imag, set_imag,
-      "Imaginary part: of a complex number a component (a view), of a quaternion a "
-      "copy of the first three; zeros for other arrays.",
-      NULL },
-    { "grad", get_grad, set_grad,
-      "The gradient: see drjit.grad() and drjit.set_grad().", NULL },
-    { "shape", get_shape, NULL,
-      "The extents, lanes of just-in-time compiled arrays last. RuntimeError if "
-      "ragged.",
-      NULL },
-    { "ndim", get_ndim, NULL, "Number of axes.", NULL },
-    { "array", get_array, NULL,
-      "The storage of a tensor (a one-dimensional view); a plain array with the "
-      "components "
-      "of a matrix, complex number or quaternion; else the array itself.",
-      NULL },
-    { "T", transpose, NULL, "Transpose of a matrix or tensor with two axes.", NULL },
-    { "mT", transpose, NULL,
-      "Transpose of a matrix, or of the last two axes of a tensor.",
-      (void *) (intptr_t) 1 },
-    { "index", get_index, NULL, "Index of the variable of a leaf, 0 for others.",
-      NULL },
-    { "index_ad", get_index_ad, NULL,
-      "Index of a leaf in the graph of derivatives, 0 without one.", NULL },
-    { "state", get_state, NULL, "Evaluation state, a drjit.VarState.", NULL },
-    { "label", get_label, set_label,
-      "Name of the variable in graphs and messages, None if it has none.", NULL },
+    COMPONENT(x, 0),
+    COMPONENT(y, 1),
+    COMPONENT(z, 2),
+    COMPONENT(w, 3),
+    { "real", get_real, set_real, DOC_ArrayBase_real, NULL },
+    { "imag", get_imag, set_imag, DOC_ArrayBase_imag, NULL },
+    { "grad", get_grad, set_grad, DOC_ArrayBase_grad, NULL },
+    { "shape", get_shape, NULL, DOC_ArrayBase_shape, NULL },
+    { "ndim", get_ndim, NULL, DOC_ArrayBase_ndim, NULL },
+    { "array", get_array, NULL, DOC_ArrayBase_array, NULL },
+    { "T", transpose, NULL, DOC_ArrayBase_T, NULL },
+    { "mT", transpose, NULL, DOC_ArrayBase_mT, (void *) (intptr_t) 1 },
+    { "index", get_index, NULL, DOC_ArrayBase_index, NULL },
+    { "index_ad", get_index_ad, NULL, DOC_ArrayBase_index_ad, NULL },
+    { "state", get_state, NULL, DOC_ArrayBase_state, NULL },
+    { "label", get_label, set_label, DOC_ArrayBase_label, NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };

@@ -7,6 +7,7 @@
  * entries as are selected is taken in C order.
  */
 #include "python/convert/convert.h"
+#include "python/docstrings.h"
 #include "python/index/index.h"
 #include "python/index/key.h"
 #include "python/index/tensor_rest.h"
@@ -336,14 +337,6 @@ static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
 
 PyMethodDef tensor_functions[] = {
     { "slice_index", METHOD(slice_index), METH_VARARGS | METH_KEYWORDS,
-      "slice_index($module, /, dtype, shape, indices)\n--\n\n"
-      "Where the entries of a selection lie in a tensor's storage.\n\n"
-      "dtype is a one-dimensional UInt32 array type, shape the extents of a "
-      "hypothetical "
-      "tensor, and indices the comma-separated parts of tensor[...] as a tuple: "
-      "integers, "
-      "slices, integer arrays, Ellipsis, None. Returns the shape of the selection and "
-      "the "
-      "positions of its entries in C order." },
+      DOC_slice_index },
     { NULL, NULL, 0, NULL },
 };

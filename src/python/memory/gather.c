@@ -13,6 +13,7 @@
 #include "python/memory/gather.h"
 
 #include "python/convert/convert.h"
+#include "python/docstrings.h"
 #include "python/object/arguments.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
@@ -423,52 +424,18 @@ static PyObject *memory_gather(PyObject *module, PyObject *const *args,
 #define FAST METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef gather_functions[] = {
-    { "gather", METHOD(memory_gather), FAST,
-      "gather(dtype, source, index, active=True, mode=..., shape=None)\n--\n\n"
-      "Read source[index], zero where 'active' is not set. 'dtype' is the type of the\n"
-      "result: that of the source, or a nested type that is assembled from successive\n"
-      "entries of a flat source. Positions are only checked if JitFlag.Debug is "
-      "set. The\nmode is ReduceMode.Auto unless given." },
-    { "scatter", METHOD(scatter_plain), FAST,
-      "scatter(target, value, index, active=True, mode=...)\n--\n\n"
-      "Write target[index] = value where 'active' is set. If a position occurs more "
-      "than\n"
-      "once, one of the values wins. Positions are only checked if JitFlag.Debug is "
-      "set. The\nmode is ReduceMode.Auto unless given." },
+    { "gather", METHOD(memory_gather), FAST, DOC_gather },
+    { "scatter", METHOD(scatter_plain), FAST, DOC_scatter },
     { "_scatter_part", METHOD(scatter_part), FAST,
       "_scatter_part(target, value, index, active=True)\n--\n\n"
       "A scatter to a new, undefined array, whose entries are written once by such "
       "calls,\nwhich one kernel may do together." },
-    { "scatter_reduce", METHOD(scatter_reduce), FAST,
-      "scatter_reduce(op, target, value, index, active=True, mode=...)\n--\n\n"
-      "Update target[index] = op(target[index], value) atomically where 'active' is "
-      "set." },
-    { "scatter_add", METHOD(scatter_add), FAST,
-      "scatter_add(target, value, index, active=True, mode=...)\n--\n\n"
-      "The same as scatter_reduce(ReduceOp.Add, ...)." },
-    { "scatter_add_kahan", METHOD(atomic_add_kahan), FAST,
-      "scatter_add_kahan(target_1, target_2, value, index, active=True)\n--\n\n"
-      "Add to target_1 and collect the rounding errors in target_2: the sum of both "
-      "is\n"
-      "the compensated result." },
-    { "scatter_inc", METHOD(atomic_inc), FAST,
-      "scatter_inc(target, index, active=True)\n--\n\n"
-      "Add 1 to target[index] (UInt32) atomically and return what was there before." },
-    { "scatter_exch", METHOD(atomic_exch), FAST,
-      "scatter_exch(target, value, index, active=True)\n--\n\n"
-      "Replace target[index] atomically and return what was there before (0 where not\n"
-      "active)." },
-    { "scatter_cas", METHOD(atomic_cas), FAST,
-      "scatter_cas(target, compare, value, index, active=True)\n--\n\n"
-      "Replace target[index] atomically where it equals 'compare'. Returns a tuple "
-      "(what\n"
-      "was there before, mask of the lanes that replaced)." },
-    { "slice", METHOD(slice_value), FAST,
-      "slice(value, index=0)\n--\n\n"
-      "Select entries along the trailing dynamic axis of all arrays of a PyTree: with "
-      "an\n"
-      "int the axis is removed (numbers and drjit.scalar arrays), with an integer "
-      "array\n"
-      "the result has the type of the input." },
+    { "scatter_reduce", METHOD(scatter_reduce), FAST, DOC_scatter_reduce },
+    { "scatter_add", METHOD(scatter_add), FAST, DOC_scatter_add },
+    { "scatter_add_kahan", METHOD(atomic_add_kahan), FAST, DOC_scatter_add_kahan },
+    { "scatter_inc", METHOD(atomic_inc), FAST, DOC_scatter_inc },
+    { "scatter_exch", METHOD(atomic_exch), FAST, DOC_scatter_exch },
+    { "scatter_cas", METHOD(atomic_cas), FAST, DOC_scatter_cas },
+    { "slice", METHOD(slice_value), FAST, DOC_slice },
     { NULL, NULL, 0, NULL },
 };

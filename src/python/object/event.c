@@ -3,6 +3,7 @@
  */
 #include "python/object/event.h"
 
+#include "python/docstrings.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/gil.h"
@@ -122,29 +123,22 @@ static PyObject *handle(PyObject *self, void *unused)
 }
 
 static PyMethodDef event_methods[] = {
-    { "record", record, METH_NOARGS,
-      "record()\n--\n\nPut the event after all work enqueued so far by this thread." },
-    { "query", query, METH_NOARGS, "query()\n--\n\nHas the work before it finished?" },
-    { "wait", wait, METH_NOARGS,
-      "wait()\n--\n\nWait until the work before it has finished." },
-    { "elapsed_time", elapsed_time, METH_O,
-      "elapsed_time(end_event, /)\n--\n\nMilliseconds from this event to 'end_event'; "
-      "waits for "
-      "both." },
+    { "record", record, METH_NOARGS, DOC_Event_record },
+    { "query", query, METH_NOARGS, DOC_Event_query },
+    { "wait", wait, METH_NOARGS, DOC_Event_wait },
+    { "elapsed_time", elapsed_time, METH_O, DOC_Event_elapsed_time },
     { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef event_getset[] = {
-    {"handle", handle, NULL, "The address of the core's event, an int.", NULL},
+    { "handle", handle, NULL, DOC_Event_handle, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 PyObject *event_make_class(State *state, const char *name, JitBackend backend)
 {
     PyType_Slot slots[] = {
-        { Py_tp_doc,
-          (void *) "Event(enable_timing=True)\n--\n\nA mark in the stream of queued "
-                   "work." },
+        { Py_tp_doc, (void *) DOC_Event },
         SLOT(Py_tp_new, event_new),
         SLOT(Py_tp_dealloc, event_dealloc),
         { Py_tp_methods, event_methods },

@@ -8,6 +8,7 @@
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
+#include "python/docstrings.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
@@ -517,37 +518,18 @@ static PyObject *counter(PyObject *module, PyObject *const *args, Py_ssize_t nar
 #define KEYWORDS(function) METHOD(function), METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef create_functions[] = {
-    { "zeros", KEYWORDS(zeros),
-      "zeros($module, /, dtype, shape=1)\n--\n\nAn array, tensor, number or structure "
-      "of zeros "
-      "(False for masks). 'shape' is a sequence with all extents, or the number of "
-      "lanes." },
-    { "ones", KEYWORDS(ones),
-      "ones($module, /, dtype, shape=1)\n--\n\nAs zeros(), of ones (True for masks)." },
-    { "empty", KEYWORDS(empty),
-      "empty($module, /, dtype, shape=1)\n--\n\nAs zeros(), with arbitrary contents, "
-      "for "
-      "targets that are about to be overwritten." },
-    { "full", KEYWORDS(full),
-      "full($module, /, dtype, value, shape=1)\n--\n\nAs zeros(), of a given value." },
-    { "opaque", KEYWORDS(opaque),
-      "opaque($module, /, dtype, value, shape=1)\n--\n\nAs full(), evaluated: kernels "
-      "do not "
-      "contain the value, so another value needs no other kernel." },
+    { "zeros", KEYWORDS(zeros), DOC_zeros },
+    { "ones", KEYWORDS(ones), DOC_ones },
+    { "empty", KEYWORDS(empty), DOC_empty },
+    { "full", KEYWORDS(full), DOC_full },
+    { "opaque", KEYWORDS(opaque), DOC_opaque },
     { "_counter", METHOD(counter), METH_FASTCALL,
       "_counter(dtype, size)\n\nThe numbers of the lanes." },
     { "_check_sequence", check_sequence, METH_VARARGS,
       "_check_sequence(operation, dtype, only_floats)" },
-    { "zeros_like", zeros_like, METH_O,
-      "zeros_like($module, arg, /)\n--\n\nZeros with the type and shape of 'arg'." },
-    { "ones_like", ones_like, METH_O,
-      "ones_like($module, arg, /)\n--\n\nOnes with the type and shape of 'arg'." },
-    { "empty_like", empty_like, METH_O,
-      "empty_like($module, arg, /)\n--\n\nArbitrary contents with the type and shape "
-      "of "
-      "'arg'." },
-    { "full_like", full_like, METH_VARARGS,
-      "full_like($module, arg, value, /)\n--\n\nA value with the type and shape of "
-      "'arg'." },
+    { "zeros_like", zeros_like, METH_O, DOC_zeros_like },
+    { "ones_like", ones_like, METH_O, DOC_ones_like },
+    { "empty_like", empty_like, METH_O, DOC_empty_like },
+    { "full_like", full_like, METH_VARARGS, DOC_full_like },
     { NULL, NULL, 0, NULL },
 };

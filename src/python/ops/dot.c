@@ -11,6 +11,7 @@
 #include "python/convert/convert.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
+#include "python/docstrings.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/extent.h"
@@ -236,6 +237,6 @@ static PyObject *dot_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
 }
 
 PyMethodDef dot_functions[] = {
-    { "dot", METHOD(dot_dot), METH_FASTCALL, "dot(a, b, /)\n--\n\nInner product." },
+    { "dot", METHOD(dot_dot), METH_FASTCALL, DOC_dot },
     { NULL, NULL, 0, NULL },
 };

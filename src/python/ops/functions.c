@@ -12,6 +12,7 @@
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
+#include "python/docstrings.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/reads.h"
@@ -289,8 +290,8 @@ static PyObject *call(PyObject *module, Apply which, OnNumbers *function,
     }
 #define FUNCTION_2(id, name, numbers) FUNCTION_N(id, name, numbers)
 #define FUNCTION_3(id, name, numbers) FUNCTION_N(id, name, numbers)
-#define FUNCTION(id, name, op, arity, names, entries, result, special, derivative, \
-                 numbers, stub, text)                                              \
+#define FUNCTION(id, name, op, arity, entries, result, special, derivative, numbers, \
+                 stub)                                                              \
     FUNCTION_##arity(id, name, numbers)
 #include "python/ops/apply.def"
 
@@ -604,16 +605,16 @@ static PyObject *functions_reinterpret_array(PyObject *module, PyObject *const *
 #define METHOD_1(function) function, METH_O
 #define METHOD_2(function) METHOD(function), METH_FASTCALL
 #define METHOD_3(function) METHOD_2(function)
-#define ENTRY(name, arity, names, text) \
-    { #name, METHOD_##arity(functions_##name), #name "(" names ", /)\n--\n\n" text },
+#define ENTRY(name, arity) \
+    { #name, METHOD_##arity(functions_##name), DOC_##name },
 
 PyMethodDef functions_functions[] = {
-#define FUNCTION(id, name, op, arity, names, entries, result, special, derivative, \
-                 numbers, stub, text)                                              \
-    ENTRY(name, arity, names, text)
-#define NAMED(id, name, op, arity, names, entries, special, derivative, stub, text) \
-    ENTRY(name, arity, names, text)
-#define COMPOSED(name, arity, names, stub, text) ENTRY(name, arity, names, text)
+#define FUNCTION(id, name, op, arity, entries, result, special, derivative, numbers, \
+                 stub)                                                              \
+    ENTRY(name, arity)
+#define NAMED(id, name, op, arity, entries, special, derivative, stub) \
+    ENTRY(name, arity)
+#define COMPOSED(name, arity, stub) ENTRY(name, arity)
 #include "python/ops/apply.def"
     /* drjit.hypot() also takes its operands by name. */
     { "_hypot", METHOD(functions_hypot), METH_FASTCALL, NULL },

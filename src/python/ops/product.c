@@ -8,6 +8,7 @@
 #include "python/convert/convert.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
+#include "python/docstrings.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/reads.h"
@@ -94,8 +95,6 @@ static PyObject *matmul(PyObject *module, PyObject *args, PyObject *kwargs)
 }
 
 PyMethodDef product_functions[] = {
-    { "matmul", METHOD(matmul), METH_VARARGS | METH_KEYWORDS,
-      "matmul(A, B, At=False, Bt=False)\n--\n\nMatrix, vector, inner or tensor "
-      "product." },
+    { "matmul", METHOD(matmul), METH_VARARGS | METH_KEYWORDS, DOC_matmul },
     { NULL, NULL, 0, NULL },
 };

@@ -7,6 +7,7 @@
  */
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
+#include "python/docstrings.h"
 #include "python/object/array.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
@@ -60,7 +61,7 @@ static unsigned python_scalar(PyTypeObject *cls)
                                   : 0;
 }
 
-#define TRAIT(name, holds, scalars, doc)                                      \
+#define TRAIT(name, holds, scalars)                                           \
     static PyObject *name##_v(PyObject *module, PyObject *arg)                \
     {                                                                         \
         const TypeInfo *t = info_of(module, arg);                             \
@@ -239,12 +240,12 @@ static PyObject *same_size(PyObject *module, PyObject *arg, const char *operatio
     return with_entry(module, arg, operation, entry);
 }
 
-#define ENTRY(name, type, doc)                                \
+#define ENTRY(name, type)                                     \
     static PyObject *name(PyObject *module, PyObject *arg)    \
     {                                                         \
         return with_entry(module, arg, #name, VarType##type); \
     }
-#define SIZED(name, nature, doc)                           \
+#define SIZED(name, nature)                                \
     static PyObject *name(PyObject *module, PyObject *arg) \
     {                                                      \
         return same_size(module, arg, #name, nature);      \
@@ -485,26 +486,15 @@ static PyObject *expr_t(PyObject *module, PyObject *const *args, Py_ssize_t n)
 }
 
 PyMethodDef trait_functions[] = {
-#define ROW(name, function, doc) \
-    { name, function, METH_O, name "(arg, /)\n--\n\n" doc },
-#define TRAIT(name, holds, scalars, doc) ROW(#name "_v", name##_v, doc)
-#define OTHER(name, doc) ROW(#name, name, doc)
-#define ENTRY(name, type, doc) ROW(#name, name, doc)
-#define SIZED(name, nature, doc) ROW(#name, name, doc)
+#define OTHER(name) { #name, name, METH_O, DOC_##name },
+#define TRAIT(name, holds, scalars) OTHER(name##_v)
+#define ENTRY(name, type) OTHER(name)
+#define SIZED(name, nature) OTHER(name)
 #include "python/ops/trait.def"
-    { "replace_type_t", METHOD(replace_type_t), METH_FASTCALL,
-      "replace_type_t(arg, type, /)\n--\n\nSame shape with entries of another "
-      "VarType." },
+    { "replace_type_t", METHOD(replace_type_t), METH_FASTCALL, DOC_replace_type_t },
     { "reinterpret_array_t", METHOD(reinterpret_array_t), METH_FASTCALL,
-      "reinterpret_array_t(arg, type, /)\n--\n\nSame shape with entries of another "
-      "VarType "
-      "of the same size." },
-    { "replace_shape_t", METHOD(replace_shape_t), METH_FASTCALL,
-      "replace_shape_t(arg, shape, kind=None, /)\n--\n\nSame entries with another "
-      "shape (-1: "
-      "dynamic) and kind (\"array\", \"matrix\", \"complex\", \"quaternion\")." },
-    { "expr_t", METHOD(expr_t), METH_FASTCALL,
-      "expr_t(*args)\n--\n\nResult type of an arithmetic expression of these arrays or "
-      "types." },
+      DOC_reinterpret_array_t },
+    { "replace_shape_t", METHOD(replace_shape_t), METH_FASTCALL, DOC_replace_shape_t },
+    { "expr_t", METHOD(expr_t), METH_FASTCALL, DOC_expr_t },
     { NULL, NULL, 0, NULL },
 };

@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "python/docstrings.h"
 #include "python/object/arguments.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
@@ -392,56 +393,19 @@ static PyObject *reduce_identity(PyObject *module, PyObject *args)
 }
 
 PyMethodDef reduce_functions[] = {
-    { "reduce", METHOD(general), FAST,
-      "reduce(op, value, axis=..., mode=None, keepdims=False)\n--\n\n"
-      "Combine entries along axes with a ReduceOp.\n\n" AXES MODE },
-    { "sum", METHOD(sum), FAST,
-      "sum(value, axis=..., mode=None, keepdims=False)\n--\n\n"
-      "Sum of entries along axes.\n\n" AXES MODE },
-    { "prod", METHOD(prod), FAST,
-      "prod(value, axis=..., mode=None, keepdims=False)\n--\n\n"
-      "Product of entries along axes.\n\n" AXES MODE },
-    { "min", METHOD(minimum), FAST,
-      "min(value, axis=..., mode=None, keepdims=False)\n--\n\n"
-      "Smallest entry along axes.\n\n" AXES MODE },
-    { "max", METHOD(maximum), FAST,
-      "max(value, axis=..., mode=None, keepdims=False)\n--\n\n"
-      "Largest entry along axes.\n\n" AXES MODE },
-    { "all", METHOD(all), FAST,
-      "all(value, axis=..., keepdims=False)\n--\n\n"
-      "Are all entries along axes set? True if there are none.\n\n" AXES },
-    { "any", METHOD(any), FAST,
-      "any(value, axis=..., keepdims=False)\n--\n\n"
-      "Is any entry along axes set? False if there are none.\n\n" AXES },
-    { "none", METHOD(none), FAST,
-      "none(value, axis=..., keepdims=False)\n--\n\n"
-      "Is no entry along axes set? True if there are none.\n\n" AXES },
-    { "prefix_reduce", METHOD(prefix_reduce), FAST,
-      "prefix_reduce(op, value, axis=0, exclusive=True, reverse=False)\n"
-      "--\n\n"
-      "Replace each entry by the reduction of those before it along an axis (several "
-      "axes:\n"
-      "one after the other), with itself if 'exclusive' is False, from the end if "
-      "'reverse'\n"
-      "is set." },
-    { "block_reduce", METHOD(prefix_block_reduce), FAST,
-      "block_reduce(op, value, block_size, mode=None)\n--\n\n"
-      "Reduce consecutive blocks along the trailing dynamic axis of all arrays of a\n"
-      "PyTree; the last one may be shorter. " MODE },
-    { "block_sum", METHOD(prefix_block_sum), FAST,
-      "block_sum(value, block_size, mode=None)\n--\n\n"
-      "Sums of consecutive blocks: block_reduce() with ReduceOp.Add." },
-    { "block_prefix_reduce", METHOD(prefix_block), FAST,
-      "block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False)\n"
-      "--\n\n"
-      "Prefix reductions that start anew with each block, along the trailing dynamic "
-      "axis\n"
-      "of all arrays of a PyTree." },
-    { "compress", prefix_compress, METH_O,
-      "compress(arg, /)\n--\n\n"
-      "Positions (UInt32) of the set entries of a flat mask, in "
-      "order. "
-      "Waits for it." },
+    { "reduce", METHOD(general), FAST, DOC_reduce },
+    { "sum", METHOD(sum), FAST, DOC_sum },
+    { "prod", METHOD(prod), FAST, DOC_prod },
+    { "min", METHOD(minimum), FAST, DOC_min },
+    { "max", METHOD(maximum), FAST, DOC_max },
+    { "all", METHOD(all), FAST, DOC_all },
+    { "any", METHOD(any), FAST, DOC_any },
+    { "none", METHOD(none), FAST, DOC_none },
+    { "prefix_reduce", METHOD(prefix_reduce), FAST, DOC_prefix_reduce },
+    { "block_reduce", METHOD(prefix_block_reduce), FAST, DOC_block_reduce },
+    { "block_sum", METHOD(prefix_block_sum), FAST, DOC_block_sum },
+    { "block_prefix_reduce", METHOD(prefix_block), FAST, DOC_block_prefix_reduce },
+    { "compress", prefix_compress, METH_O, DOC_compress },
     { "_can_scatter_reduce", can_scatter_reduce, METH_VARARGS,
       "_can_scatter_reduce(dtype, op)\n--\n\nIs this atomic reduction available?" },
     { "_reduce_identity", reduce_identity, METH_VARARGS,

@@ -11,6 +11,7 @@
  */
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
+#include "python/docstrings.h"
 #include "python/memory/access.h"
 #include "python/memory/gather.h"
 #include "python/object/arguments.h"
@@ -438,17 +439,8 @@ static PyObject *shrink(PyObject *module, PyObject *args)
 #define FAST METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef reshape_functions[] = {
-    { "ravel", METHOD(ravel), FAST,
-      "ravel(array, order='A')\n--\n\n"
-      "The entries of an array or tensor as a flat array. 'F' (the default for "
-      "arrays):\n"
-      "components of an element follow each other; 'C' (the default for tensors): all\n"
-      "first components, then all second ones. A flat array is returned itself, a "
-      "tensor's\n"
-      "storage as a view." },
-    { "unravel", METHOD(unravel), FAST,
-      "unravel(dtype, array, order='A')\n--\n\n"
-      "The inverse of ravel(): an instance of 'dtype' from a flat array." },
+    { "ravel", METHOD(ravel), FAST, DOC_ravel },
+    { "unravel", METHOD(unravel), FAST, DOC_unravel },
     { "_unravel", unravel_parts, METH_VARARGS,
       "_unravel(dtype, array, order, parts)\n\nThe same; of a dynamic type with that "
       "many components." },

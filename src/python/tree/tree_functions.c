@@ -1,6 +1,7 @@
 /*
  * tree_functions.c -- functions on whole PyTrees: schedule, eval, copy, width, shape
  */
+#include "python/docstrings.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/shape.h"
@@ -412,33 +413,12 @@ PyMethodDef tree_functions[] = {
       "objects must be equal. With 'width_consistency', arrays need the same width,\n"
       "or one of them width 1. Raises RuntimeError, naming the first place where\n"
       "they differ: 'name', followed by indices, keys and names of fields." },
-    { "schedule", METHOD(schedule), METH_FASTCALL,
-      "schedule(*args)\n--\n\nHave the arrays in these PyTrees computed by the next "
-      "kernel "
-      "launch. Returns True if there\nwas something to schedule." },
-    { "eval", METHOD(eval), METH_FASTCALL,
-      "eval(*args)\n--\n\nEvaluate the arrays in these PyTrees, and all that was "
-      "scheduled "
-      "before. Literals stay\nliterals (see make_opaque). Returns True if there was "
-      "something "
-      "to do." },
-    { "make_opaque", METHOD(make_opaque), METH_FASTCALL,
-      "make_opaque(*args)\n--\n\nEvaluate the arrays in these PyTrees, literals "
-      "included." },
-    { "copy", copy, METH_O,
-      "copy(arg, /)\n--\n\nA deep copy of a PyTree; the arrays share memory until one "
-      "of them "
-      "is written to." },
-    { "width", METHOD(width), METH_FASTCALL,
-      "width(*args)\n--\n\nNumber of lanes of the arrays in these PyTrees, 1 if there "
-      "are "
-      "none.\nRuntimeError if their sizes do not fit." },
-    { "opaque_width", opaque_width, METH_O,
-      "opaque_width(arg, /)\n--\n\nThe number of lanes as an evaluated array of one "
-      "entry." },
-    { "shape", shape, METH_O,
-      "shape(arg, /)\n--\n\nExtents of an array, tensor or nested sequence. "
-      "RuntimeError if "
-      "it is ragged." },
+    { "schedule", METHOD(schedule), METH_FASTCALL, DOC_schedule },
+    { "eval", METHOD(eval), METH_FASTCALL, DOC_eval },
+    { "make_opaque", METHOD(make_opaque), METH_FASTCALL, DOC_make_opaque },
+    { "copy", copy, METH_O, DOC_copy },
+    { "width", METHOD(width), METH_FASTCALL, DOC_width },
+    { "opaque_width", opaque_width, METH_O, DOC_opaque_width },
+    { "shape", shape, METH_O, DOC_shape },
     { NULL, NULL, 0, NULL },
 };
