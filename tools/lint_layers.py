@@ -200,6 +200,10 @@ def resolve(file: Path, text: str) -> Path | None:
     return None
 
 
+# Headers that the build writes.
+GENERATED = {"python/docstrings.h"}
+
+
 def read_includes(file: Path, errors: list[str]) -> Iterator[Include]:
     """Yield the includes of a file, reporting those that cannot be resolved."""
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
@@ -207,6 +211,8 @@ def read_includes(file: Path, errors: list[str]) -> Iterator[Include]:
         if not match:
             continue
         text = match.group(1) or match.group(2)
+        if text in GENERATED:
+            continue
         target = resolve(file, text)
         if target is None:
             errors.append(

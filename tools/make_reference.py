@@ -206,7 +206,7 @@ class Writer:
             "# Python reference",
             "",
             "Written by `make docs` from the docstrings, which `help()` shows, too.",
-            "Examples begin with `import drjit as dr` and `from drjit.llvm.ad import *`.",
+            "Examples follow `import drjit as dr`, `from drjit.llvm.ad import *`.",
             "",
             *(f"- [{page.title}]({page.file}.md)" for page in pages),
             "",

@@ -20,8 +20,12 @@ if _path.exists(_path.join(__path__[0], "libdrjit-extra.so")):
     )
 
 from ._core import *  # noqa: E402,F403  # the functions written in C
-from ._core import _families, _LazyFunction, __version__  # noqa: E402
+from ._core import _families, _LazyFunction  # noqa: E402
 from ._lazy import module as _module  # noqa: E402
+
+# The published version whose interface this is, which programs compare;
+# drjit.config.VERSION is that of this package.
+__version__ = "1.5.0"
 
 Dynamic = -1
 newaxis = None

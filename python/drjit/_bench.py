@@ -165,11 +165,13 @@ def draw(found: Peaks, points: list[Point], path: str) -> None:
     figure.savefig(path)
 
 
-def roofline(path: str, quick: bool) -> int:
-    """Measure, print the table, and draw the picture if matplotlib is there."""
+def roofline(path: str | None, quick: bool) -> int:
+    """Measure, print the table, and draw a picture if a path is given."""
     found = peaks(quick)
     points = measure(found, quick)
     print(table(found, points))
+    if path is None:
+        return 0
     try:
         draw(found, points, path)
     except ImportError as error:

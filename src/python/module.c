@@ -181,7 +181,7 @@ static int add_build(PyObject *module)
         Py_BuildValue("{ssss}", "compiler", COMPILER, "python", PY_VERSION);
     int status = build ? PyModule_AddObjectRef(module, "_build", build) : -1;
     if (status == 0)
-        status = PyModule_AddStringConstant(module, "__version__", DRJIT_VERSION);
+        status = PyModule_AddStringConstant(module, "_version", DRJIT_VERSION);
     Py_XDECREF(build);
     return status;
 }

@@ -56,7 +56,8 @@ static bool find_version(void *handle, const char **reason)
     }
     library.major = LLVM_OLDEST;
     library.minor = library.patch = 0;
-    *reason = "it is older than version 15";
+    *reason = dlsym(handle, "LLVMContextCreate") ? "it is older than version 15"
+                                                 : "it is not libLLVM";
     return dlsym(handle, "LLVMContextSetOpaquePointers") != NULL;
 }
 

@@ -239,6 +239,12 @@ static PyObject *leak_switch(PyObject **dictionary)
     return found;
 }
 
+static PyObject *cache_dir(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    return PyUnicode_DecodeFSDefault(jit_cache_dir());
+}
+
 static PyObject *leak_warnings(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
@@ -327,6 +333,8 @@ PyMethodDef introspect_functions[] = {
       "_malloc_clear_statistics()\n--\n\nStart the watermark anew." },
     { "_launch_stats", launch_stats, METH_NOARGS,
       "_launch_stats()\n--\n\n(launches, soft misses, hard misses)" },
+    { "_cache_dir", cache_dir, METH_NOARGS,
+      "_cache_dir()\n--\n\nFolder of compiled kernels, \"\" if there is none." },
     { "_llvm_version", llvm_version, METH_NOARGS,
       "_llvm_version()\n--\n\n(major, minor, patch)" },
     { "_set_leak_warnings", set_leak_warnings, METH_O,
