@@ -799,8 +799,9 @@ JIT_EXPORT const char *jit_program_str(uint32_t index);
 /** Prepend "label/" to labels of this thread, until popped. */
 JIT_EXPORT bool jit_prefix_push(JitBackend backend, const char *label);
 JIT_EXPORT bool jit_prefix_pop(JitBackend backend);
-/** Attach file and line to variables that this thread creates from now on (reported by
- *  JitFlagDebug and by literal generalisation). NULL ends it. The string is copied. */
+/** Attach file and line to variables that this thread creates, and to work that it
+ *  enqueues, from now on (reported by JitFlagDebug, by literal generalisation and in the
+ *  kernel history). NULL ends it. The string is copied. */
 JIT_EXPORT void jit_set_source_location(const char *file, uint32_t line);
 
 /* ---------------------------------------------------------- events, history */
@@ -849,6 +850,11 @@ typedef struct KernelHistoryEntry {
     double codegen_time;      /**< schedule, Program and key [ms] */
     double backend_time;      /**< compiling in the engine [ms] */
     double execution_time;    /**< running [ms] */
+    double end_time;          /**< when it ended [ms], on the clock CLOCK_MONOTONIC */
+    /** Where jit_set_source_location() was when it was enqueued; NULL: nowhere. The text
+     *  stays valid. */
+    const char *source_file;
+    uint32_t source_line;
     /** What has to be moved and computed. Each byte of an array counts once at most as
      *  read, and once as written. Gathers and scatters count the entries of their
      *  lanes, at most the whole array; scatters that reduce, and atomics, read what

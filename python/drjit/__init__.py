@@ -103,6 +103,7 @@ _VALUES = {
         "sqrt_two sqrt_two_pi two_pi"
     ),
     "_text.debug": "profile_enable profile_range scoped_set_flag",
+    "_text.profile": "profile",
     "_typing": "AnyArray ArrayT MaskT PlainT RedT SelfCpT SelfT T Ts ValCpT ValT",
 }
 _HOME = {name: module for module, names in _VALUES.items() for name in names.split()}

@@ -85,7 +85,7 @@ def versions() -> Section:
 def cpu() -> Section:
     """Cores and instruction sets."""
     section = Section("CPU")
-    text = {}
+    text: dict[str, str] = {}
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n"):
             key, _, value = line.partition(":")

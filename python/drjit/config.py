@@ -26,4 +26,5 @@ def cache_dir() -> str:
         >>> isinstance(folder, str)
         True
     """
-    return _cache_dir()
+    folder: str = _cache_dir()
+    return folder

@@ -153,7 +153,7 @@ static void add_history(const Repeat *p, const FrozenCommand *f, Command *c,
     if (!state_flag(p->ts, JitFlagKernelHistory))
         return;
     if (!report) {
-        history_note(c, KernelRecordingModeReplayed);
+        history_note(p->ts, c, KernelRecordingModeReplayed);
         return;
     }
     report_add_history(report, p->ts, &(ReportedLaunch) {

@@ -61,7 +61,7 @@ static void launch_done(void *payload, const Command *command,
     if (end->done)
         end->done(end->payload,
                   &(LaunchResult) {
-                      .error = result->error, .ns = result->ns,
+                      .error = result->error, .ns = result->ns, .end = result->end,
                       .reports = end->reports, .report_count = end->report_count,
                       .prints = end->prints ? &prints : NULL, .wrong = &wrong });
     print_log_free(&prints);

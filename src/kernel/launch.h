@@ -18,7 +18,8 @@ typedef struct LaunchArray {
 /** What became of a launch. */
 typedef struct LaunchResult {
     const ErrorRecord *error; /* NULL: it was performed */
-    uint64_t ns;
+    uint64_t ns;  /* as in CommandResult */
+    uint64_t end; /* likewise */
     const CheckReport *reports;
     uint32_t report_count;
     const PrintRecords *prints; /* NULL if the Program prints nothing */

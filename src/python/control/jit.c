@@ -81,10 +81,18 @@ static PyObject *describe_kernel(const KernelHistoryEntry *e)
         "codegen_time", e->codegen_time, "backend_time", e->backend_time);
 }
 
+/* Where the program was when it enqueued the work, as "file:line", or None. */
+static PyObject *source_text(const KernelHistoryEntry *e)
+{
+    if (!e->source_file)
+        Py_RETURN_NONE;
+    return PyUnicode_FromFormat("%s:%u", e->source_file, e->source_line);
+}
+
 static PyObject *describe(State *state, const KernelHistoryEntry *e)
 {
     PyObject *d = Py_BuildValue(
-        "{sN sN sn sI sI sK sK sK sd sN}",
+        "{sN sN sn sI sI sK sK sK sd sd sN sN}",
         "backend", enum_make(state, "JitBackend", e->backend),
         "type", enum_make(state, "KernelType", e->type),
         "size", (Py_ssize_t) e->size,
@@ -92,6 +100,7 @@ static PyObject *describe(State *state, const KernelHistoryEntry *e)
         "bytes_read", (unsigned long long) e->bytes_read,
         "bytes_written", (unsigned long long) e->bytes_written,
         "flops", (unsigned long long) e->flops, "execution_time", e->execution_time,
+        "end_time", e->end_time, "source", source_text(e),
         "recording_mode", enum_make(state, "KernelRecordingMode", e->recording_mode));
     PyObject *more = d && e->type == KernelTypeJIT ? describe_kernel(e) : NULL;
     if (d && e->type == KernelTypeJIT && (!more || PyDict_Update(d, more) < 0))
@@ -144,7 +153,12 @@ static PyObject *kernel_history(PyObject *module, PyObject *const *args, Py_ssiz
             Py_CLEAR(list);
     }
     jit_kernel_history_release(entries, count);
-    return list;
+    /* A list that notebooks show as a table. */
+    PyObject *home = list ? PyImport_ImportModule("drjit._text.notebook") : NULL;
+    PyObject *result = home ? PyObject_CallMethod(home, "History", "O", list) : NULL;
+    Py_XDECREF(home);
+    Py_XDECREF(list);
+    return result;
 }
 
 static PyObject *kernel_history_clear(PyObject *module, PyObject *unused)

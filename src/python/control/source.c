@@ -149,7 +149,21 @@ bool source_follow(uint32_t before)
     return ok;
 }
 
+/* _set_source(file, line): where the program is, for a tracer in Python. A file that is
+   None ends it. */
+static PyObject *set_source(PyObject *module, PyObject *args)
+{
+    (void) module;
+    const char *file;
+    unsigned line;
+    if (!PyArg_ParseTuple(args, "zI", &file, &line))
+        return NULL;
+    jit_set_source_location(file, line);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef source_functions[] = {
     { "_trace_source", METHOD(trace), METH_FASTCALL, NULL },
+    { "_set_source", set_source, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };

@@ -99,3 +99,17 @@ class ArrayBase:
     def w(self):
         """Component 3 of a static array, quaternions included: a view. Other types:
         RuntimeError."""
+
+    def _repr_html_(self):
+        """How a notebook shows the array: type, shape, state, memory, gradient, entries.
+
+        Evaluates the array, as printing does, unless it is symbolic.
+        """
+
+    def _repr_png_(self):
+        """The array as a PNG file, None if it is not a picture.
+
+        Pictures are tensors of the shape (height, width), or with 1, 3 or 4 channels at
+        the end, and 8 to 4096 pixels on each side. Entries are masks, bytes, or floats,
+        of which 0 is black and 1 is white.
+        """

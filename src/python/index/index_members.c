@@ -625,7 +625,30 @@ static PyObject *set_state(PyObject *self, PyObject *state)
 
 /* ---------------------------------------------------------------- tables */
 
+/* Notebooks ask for these; drjit._text.notebook answers. */
+static PyObject *shown(PyObject *self, const char *function)
+{
+    PyObject *module = PyImport_ImportModule("drjit._text.notebook");
+    PyObject *result = module ? PyObject_CallMethod(module, function, "O", self) : NULL;
+    Py_XDECREF(module);
+    return result;
+}
+
+static PyObject *repr_html(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    return shown(self, "as_html");
+}
+
+static PyObject *repr_png(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    return shown(self, "as_png");
+}
+
 PyMethodDef index_methods[] = {
+    { "_repr_html_", repr_html, METH_NOARGS, DOC_ArrayBase__repr_html_ },
+    { "_repr_png_", repr_png, METH_NOARGS, DOC_ArrayBase__repr_png_ },
     { "item", item, METH_NOARGS, DOC_ArrayBase_item },
     { "__copy__", copy, METH_NOARGS,
       "__copy__($self, /)\n--\n\nAn array with the same entries (copy on write)." },

@@ -25,11 +25,13 @@ static void release(HistoryEntry *entry)
     alloc_free(entry);
 }
 
-HistoryEntry *history_add(const KernelHistoryEntry *data)
+HistoryEntry *history_add(const ThreadState *ts, const KernelHistoryEntry *data)
 {
     HistoryEntry *entry = alloc_zero(1, sizeof(HistoryEntry));
     TRY(entry, NULL);
     entry->data = *data;
+    entry->data.source_file = ts->file;
+    entry->data.source_line = ts->line;
     entry->running = true;
     if (data->ir)
         entry->data.ir = alloc_string(data->ir);
@@ -40,12 +42,13 @@ HistoryEntry *history_add(const KernelHistoryEntry *data)
     return entry;
 }
 
-void history_finish(HistoryEntry *entry, uint64_t ns)
+void history_finish(HistoryEntry *entry, uint64_t ns, uint64_t end)
 {
     if (!entry)
         return;
     pthread_mutex_lock(&lock);
     entry->data.execution_time = (double) ns * 1e-6;
+    entry->data.end_time = (double) end * 1e-6;
     entry->running = false;
     bool abandoned = entry->abandoned;
     pthread_mutex_unlock(&lock);
@@ -56,15 +59,15 @@ void history_finish(HistoryEntry *entry, uint64_t ns)
 static void note_end(void *payload, const Command *command, const CommandResult *result)
 {
     (void) command;
-    history_finish(payload, result->ns);
+    history_finish(payload, result->ns, result->end);
 }
 
 static void note_failure(void *payload)
 {
-    history_finish(payload, 0);
+    history_finish(payload, 0, 0);
 }
 
-void history_note(Command *command, KernelRecordingMode mode)
+void history_note(const ThreadState *ts, Command *command, KernelRecordingMode mode)
 {
     const CommandInfo *info = &command_info[command->kind];
     if (info->history == COMMAND_NO_HISTORY || command->done)
@@ -81,7 +84,7 @@ void history_note(Command *command, KernelRecordingMode mode)
     };
     if (command->kind == COMMAND_AGGREGATE)
         entry.input_count = (uint32_t) command->size;
-    command->payload = history_add(&entry);
+    command->payload = history_add(ts, &entry);
     if (!command->payload)
         return;
     command->timed = true;

@@ -16,14 +16,15 @@
 
 typedef struct HistoryEntry HistoryEntry;
 
-/** Append an entry ('ir' is copied and may be NULL); NULL if out of memory (the entry
- *  is then left out). */
-HistoryEntry *history_add(const KernelHistoryEntry *entry);
-/** The work of an entry took this long. NULL is fine. */
-void history_finish(HistoryEntry *entry, uint64_t ns);
+/** Append an entry, with the place in the program where this thread is ('ir' is copied
+ *  and may be NULL); NULL if out of memory (the entry is then left out). */
+HistoryEntry *history_add(const ThreadState *ts, const KernelHistoryEntry *entry);
+/** The work of an entry took this long, and ended at a time of clock_ns(). NULL is
+ *  fine. */
+void history_finish(HistoryEntry *entry, uint64_t ns, uint64_t end);
 /** Append an entry for a command that is about to be submitted and that nobody waits to
  *  hear of; its end completes the entry. */
-void history_note(Command *command, KernelRecordingMode mode);
+void history_note(const ThreadState *ts, Command *command, KernelRecordingMode mode);
 /** Hand all entries to the caller, in order (streams have been drained). */
 size_t history_take(KernelHistoryEntry **entries);
 void history_release(KernelHistoryEntry *entries, size_t count);

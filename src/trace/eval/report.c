@@ -168,7 +168,7 @@ void report_done(void *payload, const LaunchResult *result)
 {
     Report *report = payload;
     const CheckReport *reports = result->reports;
-    history_finish(report->history, result->ns);
+    history_finish(report->history, result->ns, result->end);
     for (uint32_t i = 0; i < result->report_count && i < report->count; ++i)
         if (reports[i].count && report->checks[i].kind == CHECK_LOOP)
             fail_loop(result->wrong, report->checks[i].name, &reports[i]);
@@ -183,7 +183,7 @@ void report_drop(Report *report)
 {
     if (!report)
         return;
-    history_finish(report->history, 0);
+    history_finish(report->history, 0, 0);
     for (uint32_t i = 0; i < report->print_count; ++i)
         print_release_later(report->printers[i]);
     free_report(report);
@@ -233,6 +233,6 @@ void report_add_history(Report *report, const ThreadState *ts,
         .codegen_time = (double) launch->codegen_ns * 1e-6,
         .backend_time = launch->hit ? 0 : (double) kernel->build_ns * 1e-6
     };
-    report->history = history_add(&entry);
+    report->history = history_add(ts, &entry);
     text_free(&text);
 }

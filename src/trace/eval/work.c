@@ -159,7 +159,7 @@ bool work_submit(ThreadState *ts, Command *command)
     if (buffer_guests() && reads_guest(command))
         ts->guests = true;
     if (state_flag(ts, JitFlagKernelHistory))
-        history_note(command, watcher.mode(ts));
+        history_note(ts, command, watcher.mode(ts));
     Stream *stream = stream_self(command->device);
     if (stream)
         return stream_submit(stream, command);
