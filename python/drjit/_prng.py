@@ -215,8 +215,7 @@ class Pcg32:
 
     def next_uint64(self, mask: Any = True, /) -> Any:
         """Return 64 random bits, a ``UInt64``, made of two steps (the lower half
-        first).
-        """
+        first)."""
         return self._types.out(self._next_word(mask))
 
     def prev_uint64(self, mask: Any = True, /) -> Any:
@@ -321,8 +320,7 @@ class Pcg32:
 
     def next_float32(self, mask: Any = True, /) -> Any:
         """Return a uniform number in [0, 1), a ``Float``: a multiple of 2^-23; one
-        step.
-        """
+        step."""
         t = self._types
         return t.out(t.unit32(self._next_bits(mask)))
 
@@ -333,8 +331,7 @@ class Pcg32:
 
     def next_float64(self, mask: Any = True, /) -> Any:
         """Return a uniform number in [0, 1), a ``Float64``: a multiple of 2^-32; one
-        step.
-        """
+        step."""
         t = self._types
         return t.out(t.unit64(t.u64(self._next_bits(mask)) << 20))
 
@@ -364,8 +361,7 @@ class Pcg32:
 
     def next_float16_normal(self, mask: Any = True, /) -> Any:
         """Return a standard normal variate, a ``Float16``; see
-        ``next_float32_normal()``.
-        """
+        ``next_float32_normal()``."""
         t = self._types
         return t.out(t.f16(_normal(t.unit32(self._next_bits(mask)))))
 
@@ -405,8 +401,7 @@ class Pcg32:
 
     def next_float_normal(self, dtype: Any, mask: Any = True) -> Any:
         """Return a standard normal variate of the precision of a type; as
-        ``next_float()``.
-        """
+        ``next_float()``."""
         return self._typed("next_float", dtype, "_normal")(mask)
 
     def prev_float_normal(self, dtype: Any, mask: Any = True) -> Any:
@@ -591,8 +586,8 @@ class Philox:
         return t.module.Array4f(*[t.out(number) for number in self._units(mask)])
 
     def next_float64x2(self, mask: Any = True, /) -> Any:
-        """Return two uniform numbers in [0, 1), an ``Array2f64``: multiples of 2^-52.
-        """
+        """Return two uniform numbers in [0, 1), an ``Array2f64``: multiples of
+        2^-52."""
         t = self._types
         return t.module.Array2f64(*[t.out(number) for number in self._wide_units(mask)])
 
