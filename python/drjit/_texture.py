@@ -97,7 +97,7 @@ class Texture:
          [1, 20]]
         >>> height, gradients = texture.eval_cubic_grad([0.5, 0.5])
         >>> gradients[0]
-        [[1, 0]]
+        [[3, 3]]
 
     See also:
         :func:`drjit.resample`, :func:`drjit.upsample`
