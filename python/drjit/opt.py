@@ -594,8 +594,6 @@ class GradScaler:
 
     def _factor(self, arg: Any) -> Any:
         """The factor, as precise as an argument, but single precision at least."""
-        if isinstance(self.scale_factor, float):
-            return self.scale_factor
         if isinstance(arg, int | float):
             return self.scale_factor
         leaf = dr.leaf_t(arg)
