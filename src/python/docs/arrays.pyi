@@ -30,13 +30,12 @@ class ArrayBase:
         become NumPy's, without an axis for their parts. Of flat arrays and tensors it
         is a writable view of their memory: what NumPy writes, the array has. The array
         itself is only ever changed by moving it to new memory, so it does not change
-        NumPy's. Other types have several pieces of memory, which are computed and
-        copied into one.
+        NumPy's. Other types have several pieces of memory, which are copied into one.
 
         Args:
-            eval (bool): compute the array now, if it is not yet. Otherwise the entries
-                of NumPy's are unspecified until the next evaluation, which fills them
-                in. Of flat arrays and tensors only.
+            eval (bool): compute the array now, and wait for it. With ``False``, an
+                array that is not computed yet gives a copy whose entries are
+                unspecified until the next evaluation, which fills them in.
 
         Returns:
             numpy.ndarray: of the dtype of the entries. Derivatives are left behind.
