@@ -107,9 +107,9 @@ class Pcg32:
     ``next_...`` return a number for each lane and advance the state; ``prev_...`` step
     back and return the number again. Both take a mask: lanes that are switched off keep
     their state, and what is returned for them has no meaning. ``pcg + n`` and
-    ``pcg - n`` jump by ``n`` steps (an ``int`` or an integer array) in time logarithmic
-    in ``n``; ``pcg - other`` is the number of steps from ``other`` to ``pcg`` if both
-    have the same ``inc``, an ``Int64``.
+    ``pcg - n`` jump by ``n`` steps (an ``int`` or an integer array) at the same cost
+    for any ``n``; ``pcg - other`` is the number of steps from ``other`` to ``pcg`` if
+    both have the same ``inc``, an ``Int64``.
 
     The class is in each module of arrays; with ``drjit.scalar`` there is one generator,
     whatever the size, and results are Python numbers. ``PCG32(other)`` is a copy. It is

@@ -82,9 +82,8 @@ class Texture:
         ``write()`` has none.
 
     Evaluation:
-        Lookups are traced. Where texels have to be padded to a power of two of
-        channels, and for ``mip_filter``, the constructor and the functions that set
-        content compute a copy.
+        Lookups are traced. With ``mip_filter``, the constructor and the functions that
+        set content compute the coarser levels at once.
 
     Example:
         >>> from drjit.llvm.ad import Texture2f

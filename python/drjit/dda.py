@@ -505,7 +505,7 @@ def integrate_ref(
 
     Raises:
         TypeError: an input is of another type or precision.
-        ValueError: another number of components or extents, or ``n_samples`` is no
+        ValueError: another number of components or extents, or ``n_samples`` is not an
             integer of 2 or more.
 
     Derivative:
@@ -515,8 +515,10 @@ def integrate_ref(
         >>> from drjit.dda import integrate, integrate_ref
         >>> vol = TensorXf(dr.square(dr.arange(Float, 24)), (2, 3, 4))
         >>> ray = Array3f(-0.1, -0.2, 0.3), Array3f(1, 1.5, 0.3), dr.inf, 0, 1
-        >>> integrate(*ray, vol), integrate_ref(*ray, vol, 3), integrate_ref(*ray, vol, 300)
-        ([192.982], [197.153], [192.982])
+        >>> integrate(*ray, vol)
+        [192.982]
+        >>> integrate_ref(*ray, vol, 3), integrate_ref(*ray, vol, 300)
+        ([197.153], [192.982])
     """
     if isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 2:
         raise ValueError(

@@ -107,6 +107,13 @@ class HashEncoding:
     level, in the order of the published package, so that parameters can be exchanged
     (unless s is an integer up to rounding, as for powers of 3, which decides on r).
 
+    ``encoding(p, active=True)`` gives the features of positions in [0, 1], an
+    ``ArrayXf`` of ``n_output_features`` components. Positions are a nested array of
+    ``dimension`` components, a tensor of shape (dimension, N), a
+    :class:`drjit.nn.CoopVec` or a sequence; lanes that the mask switches off get 0.
+    Beyond the domain, entries of a level repeat in some order; infinite positions and
+    NaN give NaN.
+
     Encodings are PyTrees. An optimiser has ``params`` as one parameter, and
     ``set_params()`` takes it back.
 
@@ -150,7 +157,8 @@ class HashEncoding:
 
     Example:
         >>> from drjit.hashgrid import HashEncoding, HashGridEncoding
-        >>> grid = HashGridEncoding(Float, 2, n_levels=3, hashmap_size=64, base_resolution=4)
+        >>> grid = HashGridEncoding(Float, 2, n_levels=3, hashmap_size=64,
+        ...                         base_resolution=4)
         >>> isinstance(grid, HashEncoding), grid.n_output_features
         (True, 6)
         >>> [grid.level_offset(level) for level in range(4)]

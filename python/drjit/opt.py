@@ -423,7 +423,8 @@ class Muon(Optimizer):
         params (Mapping[str, tensor] | None): initial parameters.
         momentum (float): µ, in [0, 1).
         nesterov (bool): look ahead along the momentum.
-        ns_steps (int): iterations, 0 or more. Five bring all singular values near 1.
+        ns_steps (int): iterations, 0 or more. Five bring singular values to about 1
+            (0.7 to 1.2).
         weight_decay (float): λ, 0 or more.
         mask_updates, promote_fp16 (bool): see :class:`drjit.opt.Optimizer`.
 

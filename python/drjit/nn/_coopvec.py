@@ -201,7 +201,7 @@ def cast(vector: CoopVec, dtype: Any, /) -> CoopVec:
         TypeError: the vector is not a ``CoopVec``, or ``dtype`` not such a type.
 
     Derivative:
-        That of the conversion: gradients are converted back.
+        Gradients are converted back; integers have none.
 
     Example:
         >>> from drjit import nn

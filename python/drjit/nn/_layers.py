@@ -569,7 +569,7 @@ class HashEncodingLayer(Module):
         encoding (HashEncoding): what to look features up in.
 
     Raises:
-        TypeError: it is no :class:`drjit.hashgrid.HashEncoding`.
+        TypeError: it is not a :class:`drjit.hashgrid.HashEncoding`.
 
     Example:
         >>> from drjit import nn

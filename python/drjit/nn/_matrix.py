@@ -18,8 +18,9 @@ dr: Any = drjit
 
 
 class MatrixLayout(str, Enum):
-    """How the entries of a matrix are arranged in memory. Members are equal to their
-    names.
+    """How the entries of a matrix are arranged in memory.
+
+    Members are strings, equal to their names.
 
     - ``RowMajor`` (``"row_major"``): row after row. Such matrices have parts and can be
       read as tensors.
@@ -28,7 +29,7 @@ class MatrixLayout(str, Enum):
     - ``Training`` (``"training"``): what suits derivatives with respect to the matrix
       best.
 
-    On CPUs all are row after row in fact.
+    On CPUs all three are row after row.
 
     Example:
         >>> from drjit import nn

@@ -75,7 +75,7 @@ class ArrayBase:
     def jax(self):
         """Return the array as a JAX array: shared or copied as ``numpy()`` does.
 
-        JAX takes its arrays for constant, so do not write to the memory otherwise.
+        JAX's arrays are immutable: do not write to the memory as long as JAX uses it.
         :func:`drjit.wrap` passes derivatives on. ``ModuleNotFoundError`` without JAX.
         """
 
