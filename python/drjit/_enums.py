@@ -228,7 +228,24 @@ class ADFlag(IntFlag):
 
 
 class FilterMode(Enum):
-    """How textures are interpolated by ``eval()``."""
+    """How a texture is interpolated between its texels.
+
+    - ``Nearest``: not at all; a position gets the content of the texel in which it
+      lies.
+    - ``Linear``: linearly along each axis between the centres of two texels.
+
+    The same values choose between the levels of a texture with several resolutions
+    (``mip_filter``). Cubic lookups are methods of their own.
+
+    Example:
+        >>> from drjit.llvm.ad import Texture1f
+        >>> line = TensorXf([[1.0], [3.0]])
+        >>> x = Float(0.25, 0.4, 0.75)
+        >>> Texture1f(line, filter_mode=dr.FilterMode.Nearest).eval(x).x
+        [1, 1, 3]
+        >>> Texture1f(line, filter_mode=dr.FilterMode.Linear).eval(x).x
+        [1, 1.6, 3]
+    """
 
     __module__ = "drjit"
 
@@ -237,7 +254,21 @@ class FilterMode(Enum):
 
 
 class WrapMode(Enum):
-    """What is beyond the grid of a texture."""
+    """What a texture contains beyond its grid, which covers the positions from 0 to 1.
+
+    - ``Repeat``: the grid again and again.
+    - ``Clamp``: the content of the nearest texel of the border.
+    - ``Mirror``: the grid and its mirror image in turn.
+
+    Example:
+        >>> from drjit.llvm.ad import Texture1f
+        >>> line, x = TensorXf([[1.0], [2.0], [4.0]]), Float(-0.5, 0.5, 1.2)
+        >>> for mode in dr.WrapMode:
+        ...     print(mode.name, Texture1f(line, wrap_mode=mode).eval(x).x)
+        Repeat [2, 2, 1.1]
+        Clamp [1, 2, 4]
+        Mirror [2, 2, 3.8]
+    """
 
     __module__ = "drjit"
 

@@ -144,23 +144,45 @@ def _select(
 class Optimizer(MutableMapping[str, Any]):
     """Base class of gradient-based optimisers: a mapping of names to parameters.
 
-    Args:
-        lr: the learning rate, a number or an array that is not tracked (of one entry,
-            or as many as the parameters have).
-        params: initial parameters, see ``__setitem__``.
-        mask_updates: leave entries whose gradient is 0 as they are, parameters and
-            the method's state.
-        promote_fp16: keep and update parameters of half precision in single precision.
-            ``opt[name]`` is rounded.
+    An optimiser owns its parameters. ``opt[name] = value`` registers one, or replaces
+    it, by a copy that is tracked and independent of what ``value`` was computed from;
+    ``opt[name]`` is its current value, a ``KeyError`` if there is none. ``step()``
+    replaces parameters and changes nothing elsewhere.
 
     Parameters are arrays, nested arrays and tensors of floats that have derivatives,
-    matrices, quaternions and complex numbers among them. ``opt[name] = value`` sets
-    one, or registers it; the optimiser has a copy, which is tracked and independent of
-    what ``value`` was computed from. The state of the method (momentum, say) is kept
-    unless the type or shape changes. Names are strings. ``TypeError`` for anything
-    else. ``opt[name]`` raises ``KeyError`` if there is no such parameter.
+    matrices, quaternions and complex numbers among them, which go entry by entry. A
+    parameter that is replaced keeps the state of the method (momentum, say) unless its
+    type or shape changes. [Optimisers](../optimizers.md) has examples.
 
-    An optimiser is used by one thread at a time.
+    Optimisers are PyTrees, so frozen functions can take steps of those that are
+    arguments. An optimiser is used by one thread at a time. This class has no update
+    rule: use a subclass.
+
+    Args:
+        lr (float | array): learning rate, a number or an array of floats of one entry,
+            or as many as the parameters have.
+        params (Mapping[str, array] | None): initial parameters; a network of
+            :class:`drjit.nn.Module` is such a mapping.
+        mask_updates (bool): leave entries whose gradient is exactly 0 as they are,
+            state of the method included.
+        promote_fp16 (bool): keep and update parameters of half precision in single
+            precision; ``opt[name]`` is rounded.
+
+    Raises:
+        TypeError: a parameter is not an array of floats with derivatives, its name not
+            a ``str``, or the learning rate of another type.
+
+    Example:
+        >>> opt = dr.opt.SGD(lr=0.25, params={"x": Float(1, 2)})
+        >>> opt["y"] = TensorXf([[1.0, 5.0]])
+        >>> dr.backward(dr.sum(opt["x"] * opt["x"]))
+        >>> opt.step()
+        >>> opt["x"], list(opt)
+        ([0.5, 1], ['x', 'y'])
+
+    See also:
+        :class:`drjit.opt.SGD`, :class:`drjit.opt.RMSProp`, :class:`drjit.opt.Adam`,
+        :class:`drjit.opt.AdamW`, :class:`drjit.opt.Muon`
     """
 
     __module__ = "drjit.opt"
@@ -275,9 +297,15 @@ class Optimizer(MutableMapping[str, Any]):
     def update(  # type: ignore[override]
         self, params: Any = None, **args: Any
     ) -> None:
-        """Set several parameters, from a mapping or keyword arguments.
+        """Set several parameters. All are checked before the first one is set.
 
-        All are checked before the first one is set.
+        Args:
+            params (Mapping[str, array] | None): names and values.
+            **args: more of them, by keyword.
+
+        Raises:
+            TypeError: as for ``opt[name] = value``, or ``params`` is not a mapping.
+                Nothing has changed then.
         """
         if params is not None and not hasattr(params, "items"):
             what = f"'params' is of type {type(params).__name__}, expected a mapping"
@@ -297,7 +325,14 @@ class Optimizer(MutableMapping[str, Any]):
         return params
 
     def reset(self, key: str | None = None) -> None:
-        """Forget the method's state of one parameter, or of all."""
+        """Forget the method's state of one parameter, or of all; values stay.
+
+        Args:
+            key (str | None): name of the parameter, ``None`` for all.
+
+        Raises:
+            KeyError: there is no such parameter.
+        """
         for name in self.state if key is None else (key,):
             value, promoted, lr, _ = self.state[name]
             state = self._initial(_flat(dr.detach(value)))
@@ -330,7 +365,8 @@ class Optimizer(MutableMapping[str, Any]):
 
     @property
     def lr(self) -> Any:
-        """The learning rate, which can be set."""
+        """The learning rate of parameters without one of their own; it can be assigned
+        to."""
         return self._lr
 
     @lr.setter
@@ -338,7 +374,17 @@ class Optimizer(MutableMapping[str, Any]):
         self._set_rates(self._rate(f"{type(self).__name__}.lr", value), {})
 
     def learning_rate(self, key: str | None = None) -> Any:
-        """The learning rate, or that of one parameter (``None``: it has none)."""
+        """Return the learning rate, or that of one parameter.
+
+        Args:
+            key (str | None): name of a parameter.
+
+        Returns:
+            float | array | None: ``None`` if the parameter has no rate of its own.
+
+        Raises:
+            KeyError: there is no such parameter.
+        """
         if key is None:
             return self._lr
         if key not in self.state:
@@ -348,8 +394,22 @@ class Optimizer(MutableMapping[str, Any]):
     def set_learning_rate(self, value: Any = None, /, **kwargs: Any) -> None:
         """Set the learning rate, or those of parameters, which take precedence.
 
-        ``set_learning_rate(1e-3)``; ``set_learning_rate({"x": 1e-3})`` or
-        ``set_learning_rate(x=1e-3)``. ``None`` for a parameter removes its own.
+        A new rate needs no new kernel, and no new recording of a frozen function.
+
+        Args:
+            value (float | array | Mapping | None): the learning rate, or a mapping of
+                names to rates. ``None`` for a name removes its rate.
+            **kwargs: rates of parameters by keyword.
+
+        Raises:
+            KeyError: there is no such parameter.
+            TypeError: a rate is neither a number nor an array of floats.
+
+        Example:
+            >>> opt = dr.opt.SGD(0.1, {"x": Float(0), "y": Float(0)})
+            >>> opt.set_learning_rate(0.2, x=0.01)
+            >>> opt.lr, opt.learning_rate("x"), opt.learning_rate("y")
+            (0.2, 0.01, None)
         """
         where = f"{type(self).__name__}.set_learning_rate()"
         rates: dict[str, Any] = dict(kwargs)
@@ -387,16 +447,26 @@ class Optimizer(MutableMapping[str, Any]):
     def step(
         self, *, eval: bool = True, grad_scale: Any = None, active: Any = None
     ) -> None:
-        """Take a gradient step: replace each parameter, by its gradient.
+        """Take a gradient step: replace each parameter by what the method makes of its
+        gradient.
+
+        Parameters without a gradient have the gradient 0. After the step all gradients
+        are 0. If it fails, everything is as before.
 
         Args:
-            eval: evaluate the parameters and the state. Without it the step is a part
-                of what is computed next.
-            grad_scale: a factor of all gradients, a number or an array of one entry.
-            active: a mask of one entry (or a ``bool``), without which nothing changes.
+            eval (bool): evaluate parameters and state. Without it the step is a part of
+                what is computed next.
+            grad_scale (float | array | None): factor of all gradients, one number.
+            active (bool | mask | None): one truth value, without which nothing changes
+                but that gradients are 0 afterwards.
 
-        Parameters without gradients have the gradient 0. Behind the step all gradients
-        are 0. If it fails, everything is as before.
+        Raises:
+            TypeError: ``grad_scale`` or ``active`` is of another type.
+            ValueError: one of them has several entries.
+
+        Evaluation:
+            Starts kernels, and does not wait for them. Up to four parameters are one
+            kernel, which also computes their gradients.
         """
         if type(grad_scale) is int:
             grad_scale = float(grad_scale)
@@ -474,9 +544,18 @@ class Optimizer(MutableMapping[str, Any]):
     # ------------------------------------------------------ saving
 
     def state_dict(self) -> dict[str, Any]:
-        """Parameters and the method's state as NumPy arrays by name, for ``savez()``.
+        """Return parameters and the method's state as NumPy arrays by name, for
+        ``np.savez()``.
 
-        ``value/NAME`` and ``state/NAME/INDEX``; learning rates are not part of it.
+        Returns:
+            dict[str, numpy.ndarray]: ``value/NAME`` and ``state/NAME/INDEX``. Learning
+            rates are not part of it. Parameters of half precision are there in single
+            precision.
+
+        Example:
+            >>> opt = dr.opt.SGD(0.1, {"x": Float(1, 2)}, momentum=0.9)
+            >>> list(opt.state_dict())
+            ['value/x', 'state/x/0']
         """
         found = {}
         for key, (value, _, _, state) in self.state.items():
@@ -489,8 +568,13 @@ class Optimizer(MutableMapping[str, Any]):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take what ``state_dict()`` of an optimiser with the same parameters gave.
 
-        Raises ``KeyError`` if something is missing or unknown, ``ValueError`` for other
-        shapes; nothing is changed then.
+        Args:
+            state (Mapping[str, numpy.ndarray]): the arrays, ``np.load(file)`` for
+                instance.
+
+        Raises:
+            KeyError: a name is missing or unknown; nothing is changed.
+            ValueError: a shape is another one; nothing is changed.
         """
         where = "load_state_dict()"
         own = self.state_dict()

@@ -101,18 +101,56 @@ def _size(size: Any) -> int:
 
 
 class Pcg32:
-    """PCG32, a small and fast generator with 2**64 states and many streams.
+    """PCG32, a small and fast generator of random numbers with a state of 64 bits.
 
-    ``PCG32(size=1, initstate=..., initseq=...)`` makes ``size`` generators; more than
-    one have their number added to both arguments, so that their sequences differ. (In
-    `drjit.scalar` there is one, whatever the size.)
-    ``PCG32(other)`` is a copy. Methods ``next_...`` advance the state, ``prev_...``
-    step back, both only where the optional mask is set; ``+`` and ``-`` jump, and the
-    difference of two generators of one stream is the distance between them.
+    An object holds ``size`` independent generators, one for each lane. Methods
+    ``next_...`` return a number for each lane and advance the state; ``prev_...`` step
+    back and return the number again. Both take a mask: lanes that are switched off keep
+    their state, and what is returned for them has no meaning. ``pcg + n`` and
+    ``pcg - n`` jump by ``n`` steps (an ``int`` or an integer array) at the same cost
+    for any ``n``; ``pcg - other`` is the number of steps from ``other`` to ``pcg`` if
+    both have the same ``inc``, an ``Int64``.
 
-    Attributes: ``state``, ``inc`` (64 bits each). The class is a PyTree. A generator
-    that is used over and over should be evaluated (``dr.eval``) from time to time, as
-    its state is an expression that grows.
+    The class is in each module of arrays; with ``drjit.scalar`` there is one generator,
+    whatever the size, and results are Python numbers. ``PCG32(other)`` is a copy. It is
+    a PyTree with the fields ``state`` and ``inc`` (``UInt64``), which can be part of
+    the state of a loop.
+
+    Args:
+        size (int | PCG32): number of generators, or one to copy.
+        initstate (int | integer array): first state. If ``size`` is greater than 1,
+            lane ``i`` has ``initstate + i``.
+        initseq (int | integer array): number of the sequence, likewise. Generators of
+            different sequences are independent.
+
+    Raises:
+        TypeError: ``size`` is not an integer.
+        ValueError: ``size`` is less than 1.
+
+    Derivative:
+        Random numbers are constants, the types of ``drjit.llvm.ad`` included.
+
+    Evaluation:
+        Nothing is evaluated: the state is traced, and grows with each step. Evaluate a
+        generator that is used over and over from time to time (``dr.eval(pcg)``).
+
+    Source:
+        M. E. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
+        Algorithms for Random Number Generation", 2014 (PCG-XSH-RR 64/32). Jumps: F.
+        Brown, "Random Number Generation with Arbitrary Strides", 1994.
+
+    Example:
+        >>> from drjit.llvm.ad import PCG32
+        >>> pcg = PCG32(3)
+        >>> pcg.next_float32()
+        [0.108379, 0.533909, 0.00684452]
+        >>> pcg.next_uint32_bounded(6)  # dice from 0 to 5
+        [3, 2, 2]
+        >>> pcg - PCG32(3)
+        [2, 2, 2]
+
+    See also:
+        :func:`drjit.random.rng` for whole arrays
     """
 
     _types: ClassVar[Types]
@@ -135,7 +173,13 @@ class Pcg32:
         self.seed(initstate, initseq)
 
     def seed(self, initstate: Any = _STATE, initseq: Any = _STREAM) -> None:
-        """Start again with this state and sequence number."""
+        """Start again, as the constructor does with one generator.
+
+        Args:
+            initstate (int | integer array): first state.
+            initseq (int | integer array): number of the sequence. Nothing is added to
+                the two: give arrays for lanes that differ.
+        """
         t = self._types
         inc = (t.word(initseq) << 1) | 1
         self.inc = t.out(inc)
@@ -162,19 +206,20 @@ class Pcg32:
         self.state = self._types.out(dr.select(mask, new, old))
 
     def next_uint32(self, mask: Any = True, /) -> Any:
-        """Return 32 random bits."""
+        """Return 32 random bits, a ``UInt``; one step."""
         return self._types.out(self._next_bits(mask))
 
     def prev_uint32(self, mask: Any = True, /) -> Any:
-        """Undo `next_uint32` and return its result again."""
+        """Undo ``next_uint32()`` and return its result again."""
         return self._types.out(self._prev_bits(mask))
 
     def next_uint64(self, mask: Any = True, /) -> Any:
-        """Return 64 random bits, made of two steps."""
+        """Return 64 random bits, a ``UInt64``, made of two steps (the lower half
+        first)."""
         return self._types.out(self._next_word(mask))
 
     def prev_uint64(self, mask: Any = True, /) -> Any:
-        """Undo `next_uint64` and return its result again."""
+        """Undo ``next_uint64()`` and return its result again."""
         t = self._types
         high = t.u64(self._prev_bits(mask))
         return t.out(t.u64(self._prev_bits(mask)) | (high << 32))
@@ -193,13 +238,31 @@ class Pcg32:
     # ---- uniform numbers
 
     def next_uint32_bounded(self, bound: int, mask: Any = True) -> Any:
-        """Return an integer of 32 bits in [0, bound), each with the same
-        probability."""
+        """Return an integer in [0, ``bound``), each with exactly the same probability.
+
+        Lanes whose number would favour small results draw again, in a loop. How many
+        steps a lane takes depends on its numbers, so there is no ``prev_...`` of it.
+
+        Args:
+            bound (int): how many integers, from 1 to 2^32 - 1.
+            mask (mask | bool): lanes that draw.
+
+        Returns:
+            UInt: a number for each lane.
+
+        Raises:
+            TypeError: ``bound`` is not an ``int``.
+            ValueError: ``bound`` is out of range.
+        """
         return self._bounded("next_uint32_bounded", bound, mask, 32)
 
     def next_uint64_bounded(self, bound: int, mask: Any = True) -> Any:
-        """Return an integer of 64 bits in [0, bound), each with the same
-        probability."""
+        """Return an integer of 64 bits in [0, ``bound``), each with exactly the same
+        probability.
+
+        The same as ``next_uint32_bounded()``, a ``UInt64``, with ``bound`` up to 2^64 -
+        1.
+        """
         return self._bounded("next_uint64_bounded", bound, mask, 64)
 
     def _bounded(self, name: str, bound: Any, mask: Any, bits: int) -> Any:
@@ -246,81 +309,103 @@ class Pcg32:
         return number
 
     def next_float16(self, mask: Any = True, /) -> Any:
-        """Return a number in [0, 1) with half precision."""
+        """Return a uniform number in [0, 1), a ``Float16``; one step."""
         t = self._types
         return t.out(t.unit16(t.unit32(self._next_bits(mask))))
 
     def prev_float16(self, mask: Any = True, /) -> Any:
-        """Undo `next_float16` and return its result again."""
+        """Undo ``next_float16()`` and return its result again."""
         t = self._types
         return t.out(t.unit16(t.unit32(self._prev_bits(mask))))
 
     def next_float32(self, mask: Any = True, /) -> Any:
-        """Return a number in [0, 1) with single precision."""
+        """Return a uniform number in [0, 1), a ``Float``: a multiple of 2^-23; one
+        step."""
         t = self._types
         return t.out(t.unit32(self._next_bits(mask)))
 
     def prev_float32(self, mask: Any = True, /) -> Any:
-        """Undo `next_float32` and return its result again."""
+        """Undo ``next_float32()`` and return its result again."""
         t = self._types
         return t.out(t.unit32(self._prev_bits(mask)))
 
     def next_float64(self, mask: Any = True, /) -> Any:
-        """Return a number in [0, 1) with double precision, made of 32 random bits."""
+        """Return a uniform number in [0, 1), a ``Float64``: a multiple of 2^-32; one
+        step."""
         t = self._types
         return t.out(t.unit64(t.u64(self._next_bits(mask)) << 20))
 
     def prev_float64(self, mask: Any = True, /) -> Any:
-        """Undo `next_float64` and return its result again."""
+        """Undo ``next_float64()`` and return its result again."""
         t = self._types
         return t.out(t.unit64(t.u64(self._prev_bits(mask)) << 20))
 
     def next_float(self, dtype: Any, mask: Any = True) -> Any:
-        """Return a number in [0, 1) with the precision of the type ``dtype``."""
+        """Return a uniform number in [0, 1) of the precision of a type.
+
+        Args:
+            dtype (type): an array type of floats, or ``float`` in ``drjit.scalar``.
+                Only the precision counts: ``Array3f`` gives a ``Float``.
+            mask (mask | bool): lanes that advance.
+
+        Raises:
+            TypeError: ``dtype`` is not a type of floats.
+        """
         return self._typed("next_float", dtype, "")(mask)
 
     def prev_float(self, dtype: Any, mask: Any = True) -> Any:
-        """Undo `next_float` and return its result again."""
+        """Undo ``next_float()`` and return its result again."""
         return self._typed("prev_float", dtype, "")(mask)
 
     # ---- normal variates
 
     def next_float16_normal(self, mask: Any = True, /) -> Any:
-        """Return a standard normal variate with half precision."""
+        """Return a standard normal variate, a ``Float16``; see
+        ``next_float32_normal()``."""
         t = self._types
         return t.out(t.f16(_normal(t.unit32(self._next_bits(mask)))))
 
     def prev_float16_normal(self, mask: Any = True, /) -> Any:
-        """Undo `next_float16_normal` and return its result again."""
+        """Undo ``next_float16_normal()`` and return its result again."""
         t = self._types
         return t.out(t.f16(_normal(t.unit32(self._prev_bits(mask)))))
 
     def next_float32_normal(self, mask: Any = True, /) -> Any:
-        """Return a standard normal variate with single precision."""
+        """Return a standard normal variate (mean 0, variance 1), a ``Float``; one step.
+
+        It is the inverse of the distribution function, by :func:`drjit.erfinv`, of a
+        uniform number, which is 0 once in 2^23 draws on average: the variate is
+        ``-inf`` then.
+        """
         t = self._types
         return t.out(_normal(t.unit32(self._next_bits(mask))))
 
     def prev_float32_normal(self, mask: Any = True, /) -> Any:
-        """Undo `next_float32_normal` and return its result again."""
+        """Undo ``next_float32_normal()`` and return its result again."""
         t = self._types
         return t.out(_normal(t.unit32(self._prev_bits(mask))))
 
     def next_float64_normal(self, mask: Any = True, /) -> Any:
-        """Return a standard normal variate with double precision."""
+        """Return a standard normal variate, a ``Float64``, made of 32 random bits; one
+        step.
+
+        ``-inf`` once in 2^32 draws on average.
+        """
         t = self._types
         return t.out(_normal(t.unit64(t.u64(self._next_bits(mask)) << 20)))
 
     def prev_float64_normal(self, mask: Any = True, /) -> Any:
-        """Undo `next_float64_normal` and return its result again."""
+        """Undo ``next_float64_normal()`` and return its result again."""
         t = self._types
         return t.out(_normal(t.unit64(t.u64(self._prev_bits(mask)) << 20)))
 
     def next_float_normal(self, dtype: Any, mask: Any = True) -> Any:
-        """Return a standard normal variate with the precision of the type ``dtype``."""
+        """Return a standard normal variate of the precision of a type; as
+        ``next_float()``."""
         return self._typed("next_float", dtype, "_normal")(mask)
 
     def prev_float_normal(self, dtype: Any, mask: Any = True) -> Any:
-        """Undo `next_float_normal` and return its result again."""
+        """Undo ``next_float_normal()`` and return its result again."""
         return self._typed("prev_float", dtype, "_normal")(mask)
 
     def _typed(self, name: str, dtype: Any, suffix: str) -> Any:
@@ -401,15 +486,49 @@ def _powers() -> list[tuple[int, int]]:
 
 
 class Philox:
-    """Philox4x32, a generator that turns a key and a counter into four random numbers.
+    """Philox4x32, a generator that computes its numbers from a key and a counter.
 
-    ``Philox4x32(seed, counter_0, counter_1=0, counter_2=0, iterations=7)``: the seed
-    has 64 bits, the counters 32; different ones give independent numbers.
-    ``Philox4x32(other)`` is a copy. Each method returns an array of numbers and
-    increments a fourth counter, where the optional mask is set.
+    It has no state that numbers are drawn from one after the other: each lane knows its
+    numbers from its own coordinates, say pixel and frame. Lanes with another seed or
+    other counters have independent numbers. Each method returns an array of several
+    numbers and adds 1 to a fourth counter, in the lanes where the optional mask is set.
 
-    Attributes: ``seed`` (two words), ``counter`` (four), ``iterations``. The class is a
-    PyTree.
+    The class is in each module of arrays; in ``drjit.scalar`` entries are Python
+    numbers. ``Philox4x32(other)`` is a copy. It is a PyTree with the fields ``seed``
+    (two words of 32 bits, the upper one first), ``counter`` (four) and ``iterations``.
+
+    Args:
+        seed (int | integer array | Philox4x32): key of 64 bits, or a generator to copy.
+        counter_0 (int | integer array): counter of 32 bits, usually the index of the
+            lane.
+        counter_1, counter_2 (int | integer array): further counters.
+        iterations (int): rounds of mixing. Seven pass all usual tests of randomness;
+            the authors recommend ten where time does not count.
+
+    Raises:
+        TypeError: ``iterations`` is not an ``int``, or a counter does not fit 32 bits.
+        ValueError: ``iterations`` is negative.
+
+    Derivative:
+        Random numbers are constants.
+
+    Source:
+        J. K. Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011. Normal
+        variates: G. E. P. Box and M. E. Muller, 1958.
+
+    Example:
+        >>> from drjit.llvm.ad import Philox4x32
+        >>> philox = Philox4x32(seed=3, counter_0=dr.arange(UInt, 2))
+        >>> philox.next_float32x4()
+        [[0.751497, 0.506957, 0.988699, 0.214934],
+         [0.150415, 0.0766877, 0.816049, 0.311088]]
+        >>> philox.next_uint32x4(Bool(True, False)).x
+        [105809928, 3217527443]
+        >>> philox.counter.w
+        [2, 1]
+
+    See also:
+        :func:`drjit.random.rng`, which uses this generator for whole arrays
     """
 
     _types: ClassVar[Types]
@@ -446,44 +565,49 @@ class Philox:
         self.iterations = iterations
 
     def next_uint32x4(self, mask: Any = True, /) -> Any:
-        """Return four words of 32 random bits."""
+        """Return four words of 32 random bits, an ``Array4u``."""
         t = self._types
         return t.module.Array4u(*[t.out(word) for word in self._draw(t.u32, mask)])
 
     def next_uint64x2(self, mask: Any = True, /) -> Any:
-        """Return two words of 64 random bits."""
+        """Return two words of 64 random bits, an ``Array2u64``."""
         t = self._types
         return t.module.Array2u64(*[t.out(word) for word in self._words(mask)])
 
     def next_float16x4(self, mask: Any = True, /) -> Any:
-        """Return four numbers in [0, 1) with half precision."""
+        """Return four uniform numbers in [0, 1), an ``Array4f16``."""
         t = self._types
         units = [t.out(t.unit16(number)) for number in self._units(mask)]
         return t.module.Array4f16(*units)
 
     def next_float32x4(self, mask: Any = True, /) -> Any:
-        """Return four numbers in [0, 1) with single precision."""
+        """Return four uniform numbers in [0, 1), an ``Array4f``: multiples of 2^-23."""
         t = self._types
         return t.module.Array4f(*[t.out(number) for number in self._units(mask)])
 
     def next_float64x2(self, mask: Any = True, /) -> Any:
-        """Return two numbers in [0, 1) with double precision."""
+        """Return two uniform numbers in [0, 1), an ``Array2f64``: multiples of
+        2^-52."""
         t = self._types
         return t.module.Array2f64(*[t.out(number) for number in self._wide_units(mask)])
 
     def next_float16x4_normal(self, mask: Any = True, /) -> Any:
-        """Return four standard normal variates with half precision."""
+        """Return four standard normal variates, an ``Array4f16``."""
         t = self._types
         variates = [t.out(t.f16(number)) for number in self._variates(mask)]
         return t.module.Array4f16(*variates)
 
     def next_float32x4_normal(self, mask: Any = True, /) -> Any:
-        """Return four standard normal variates with single precision."""
+        """Return four standard normal variates (mean 0, variance 1), an ``Array4f``.
+
+        They are made in pairs from two uniform numbers each (Box and Muller), and are
+        finite.
+        """
         t = self._types
         return t.module.Array4f(*[t.out(number) for number in self._variates(mask)])
 
     def next_float64x2_normal(self, mask: Any = True, /) -> Any:
-        """Return two standard normal variates with double precision."""
+        """Return two standard normal variates, an ``Array2f64``."""
         t = self._types
         radius, angle = self._wide_units(mask)
         pair = _box_muller(radius, angle)

@@ -38,36 +38,68 @@ _LEAF = {"f16": "Float16", "f": "Float", "f64": "Float64", "u8": "UInt8"}
 
 
 class Texture:
-    """Values on a grid, and their interpolation: a picture, a volume, a table.
+    """Content on a grid and its interpolation: a picture, a volume, a table.
 
-    ``(shape, channels, ...)`` makes one of unspecified content, ``(tensor, ...)`` one
-    with the content of a tensor, a copy; ``()`` one of a single texel. The last axis of
-    a tensor are the channels; the others are those of the grid in the order z, y, x,
-    where positions have x, y, z. Texel i of n along an axis is at (i + 0.5) / n.
-    Further arguments:
+    Modules of arrays have the classes ``Texture1f``, ``Texture2f`` and ``Texture3f``,
+    the same with other entries (``Texture2f16``, ``Texture2f64``), and ``Texture2f8u``
+    and so on for bytes, which stand for numbers from 0 to 1. The content is a tensor
+    whose last axis are the channels; the others are the grid in the order z, y, x,
+    while positions have x, y, z. The grid covers the positions from 0 to 1, and texel
+    ``i`` of ``n`` along an axis has its centre at ``(i + 0.5) / n``.
+
+    Lookups (``eval...()``) take positions: arrays with a component for each axis (in
+    one dimension a flat array), lists, or a number for all axes. They take a mask, too;
+    lanes that are switched off get 0. The result has a component for each channel
+    (``ArrayXf`` for more than four), and is as precise as the positions. Infinite
+    positions and NaN read no memory beyond the grid, but what they give is unspecified.
+
+    [Textures](../textures.md) shows more. A texture is a PyTree: part of the state of
+    loops, argument of frozen functions.
 
     Args:
-        filter_mode: ``FilterMode.Linear`` between texels, or that which is
-            ``Nearest``. Cubic lookups do not look at it.
-        wrap_mode: beyond the grid ``WrapMode.Clamp`` is the content of the border,
-            ``Repeat`` that of the other end, and ``Mirror`` that of a mirror.
-        srgb: the content is sRGB, and lookups are linear. For 8 bits only; of each four
-            channels the fourth is linear.
-        mip_filter: also keep the content at coarser resolutions, for ``eval_lod()`` and
-            ``eval_grad()``: lookups are ``FilterMode.Linear`` between two of these, or
-            that which is ``Nearest``. ``None``: do not.
-        writable: ``write()`` may be called.
-        use_accel, migrate: without effect on CPUs.
+        *args: ``(tensor, ...)`` copies the content of a tensor;
+            ``(shape, channels, ...)`` makes a texture of unspecified content, where
+            ``shape`` has the extents of the grid (z, y, x). Further ones may be given
+            by position in the order ``use_accel``, ``migrate`` (only with a tensor),
+            ``filter_mode``, ``wrap_mode``, ``writable`` (only with a shape), ``srgb``,
+            ``mip_filter``.
+        **kwargs: ``filter_mode`` is a :class:`drjit.FilterMode` (``Linear``),
+            ``wrap_mode`` a :class:`drjit.WrapMode` (``Clamp``). With ``writable=True``,
+            ``write()`` may be called. With ``srgb=True`` bytes are sRGB, and lookups
+            are linear; of each four channels the fourth is always linear.
+            ``mip_filter``, a ``FilterMode``, keeps the content at coarser resolutions,
+            too, for ``eval_lod()`` and ``eval_grad()``, and says how to interpolate
+            between two of them; ``None`` does not. ``use_accel`` and ``migrate`` are
+            without effect on CPUs.
 
-    Lookups take positions, arrays with a component for each axis (or in one dimension
-    an array), and a mask, and give an array with a component for each channel
-    (``ArrayXf`` for more than four), as precise as the positions. Lanes that are masked
-    get 0. Content of 8 bits stands for numbers from 0 to 1. Lookups have derivatives of
-    all orders with respect to content and positions. NaN and infinite positions give
-    texels of the grid, but which is not said.
+    Raises:
+        TypeError: an argument is missing, unknown, or of the wrong type.
+        RuntimeError: a shape does not fit the class, or ``srgb`` is set and the content
+            is not of bytes.
 
-    Textures are PyTrees. Errors: ``TypeError`` for arguments of the wrong type,
-    ``RuntimeError`` for shapes that do not fit, and for what needs a GPU.
+    Derivative:
+        Lookups have derivatives of all orders with respect to content and positions.
+        ``write()`` has none.
+
+    Evaluation:
+        Lookups are traced. With ``mip_filter``, the constructor and the functions that
+        set content compute the coarser levels at once.
+
+    Example:
+        >>> from drjit.llvm.ad import Texture2f
+        >>> picture = TensorXf([[[0, 10], [1, 20], [2, 30]],
+        ...                     [[3, 40], [4, 50], [5, 60]]])
+        >>> texture = Texture2f(picture, wrap_mode=dr.WrapMode.Repeat)
+        >>> texture.eval(Array2f([0.5, 0.5, 1.5], [0.25, 0.5, 0.25]))
+        [[1, 20],
+         [2.5, 35],
+         [1, 20]]
+        >>> height, gradients = texture.eval_cubic_grad([0.5, 0.5])
+        >>> gradients[0]
+        [[3, 3]]
+
+    See also:
+        :func:`drjit.resample`, :func:`drjit.upsample`
     """
 
     IsTexture = True
@@ -185,28 +217,48 @@ class Texture:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the tensor: extents of the grid (z, y, x), and the channels."""
+        """The shape of the content: extents of the grid (z, y, x), and the channels."""
         return tuple(self._tensor.shape)
 
     def channel_count(self) -> int:
-        """The number of channels."""
+        """Return the number of channels."""
         return int(self._tensor.shape[-1])
 
     def tensor(self) -> Any:
-        """The content. After changes in place call ``update_inplace()``."""
+        """Return the content, a tensor. After changes in place call
+        ``update_inplace()``."""
         return self._tensor
 
     def value(self) -> Any:
-        """The content as a flat array."""
+        """Return the content as a flat array, row after row, the channels of a texel
+        together."""
         return self._tensor.array
 
     def set_tensor(self, tensor: Any, migrate: bool = False) -> None:
-        """Replace the content by that of a tensor, whose shape may differ."""
+        """Replace the content by a copy of a tensor, whose shape may differ.
+
+        Args:
+            tensor (tensor): of any entries, which are converted, with as many axes as
+                ``shape``. Its derivatives become those of the content.
+            migrate (bool): without effect on CPUs.
+
+        Raises:
+            TypeError: it is not a tensor, nor can it be made one.
+            RuntimeError: it has another number of axes, or an extent of 0.
+        """
         self._tensor = self._checked("set_tensor", tensor)
         self.update_inplace()
 
     def set_value(self, value: Any, migrate: bool = False) -> None:
-        """Replace the content by that of a flat array."""
+        """Replace the content by a copy of a flat array in the order of ``value()``.
+
+        Args:
+            value (array): as many entries as the texture has.
+            migrate (bool): without effect on CPUs.
+
+        Raises:
+            RuntimeError: another number of entries.
+        """
         wanted = math.prod(self.shape)
         found = len(value) if hasattr(value, "__len__") else 1
         if found != wanted:
@@ -222,12 +274,25 @@ class Texture:
     def set_value_with_event(
         self, value: Any, event: Any, migrate: bool = False
     ) -> None:
-        """``set_value()``, then ``event.record()``."""
+        """Replace the content as ``set_value()`` does, then record an event.
+
+        Args:
+            value (array): see ``set_value()``.
+            event (Event): its ``record()`` is called.
+            migrate (bool): without effect on CPUs.
+        """
         self.set_value(value, migrate)
         event.record()
 
     def update_inplace(self, migrate: bool = False) -> None:
-        """Have lookups see what the tensor has been changed to in place."""
+        """Make lookups see changes of ``tensor()`` in place, its shape included.
+
+        Args:
+            migrate (bool): without effect on CPUs.
+
+        Raises:
+            RuntimeError: the shape does not fit the class any more.
+        """
         self._check_shape("update_inplace", self.shape)
         self._update()
 
@@ -254,8 +319,20 @@ class Texture:
             )
 
     def write(self, pos: Any, value: Any, active: Any = True) -> None:
-        """Set texels at integer positions (x, y, z), by a list with a value for each
-        channel. It has no derivative. Positions have to exist."""
+        """Set texels at integer positions. It has no derivative.
+
+        Levels of coarser resolution are computed anew by the next lookup (in recorded
+        code they cannot be: call ``update_inplace()`` before).
+
+        Args:
+            pos (integer array | list): x, y, z of texels that exist.
+            value (list): a value for each channel, of the type of the entries.
+            active (mask | bool): lanes that write.
+
+        Raises:
+            RuntimeError: the texture was made without ``writable``, or there is another
+                number of values.
+        """
         if not self._writable:
             self._fail(RuntimeError, "write", "the texture was made without 'writable'")
         channels = self.channel_count()
@@ -274,52 +351,67 @@ class Texture:
         self._texels = None
 
     def use_accel(self) -> bool:
-        """What the constructor was given. CPUs have no units for lookups."""
+        """Return what the constructor was given. CPUs have no units for lookups."""
         return self._use_accel
 
     def migrated(self) -> bool:
-        """Is the content in texture memory only? ``False`` on CPUs."""
+        """Return whether the content is in texture memory only: ``False`` on CPUs."""
         return False
 
     def filter_mode(self) -> Any:
-        """How ``eval()`` interpolates."""
+        """Return how ``eval()`` interpolates, a :class:`drjit.FilterMode`."""
         return self._filter_mode
 
     def wrap_mode(self) -> Any:
-        """What is beyond the grid."""
+        """Return what is beyond the grid, a :class:`drjit.WrapMode`."""
         return self._wrap_mode
 
     def mip_filter(self) -> Any:
-        """How ``eval_lod()`` interpolates between levels; ``None`` if there are none
-        but the content."""
+        """Return how to interpolate between levels, ``None`` if the content is the only
+        one."""
         return self._mip_filter
 
     def n_levels(self) -> int:
-        """The number of levels, that of the content included: the last one has one
-        texel. 1 without ``mip_filter``."""
+        """Return the number of levels, the content included; 1 without ``mip_filter``.
+
+        Each level has ``max(n // 2, 1)`` texels along an axis where the one before has
+        ``n``; the last one has a single texel.
+        """
         return len(self._levels())
 
     def writable(self) -> bool:
-        """May ``write()`` be called?"""
+        """Return whether ``write()`` may be called."""
         return self._writable
 
     def srgb(self) -> bool:
-        """Is the content sRGB?"""
+        """Return whether the content is sRGB."""
         return self._srgb
 
     def map(self) -> None:
-        """Nothing: for textures of other interfaces."""
+        """Do nothing: there for programs that share textures with graphics
+        interfaces."""
 
     def unmap(self) -> None:
-        """Nothing: for textures of other interfaces."""
+        """Do nothing: there for programs that share textures with graphics
+        interfaces."""
 
     def native_handle(self, sub_index: int = 0) -> int:
-        """0: textures on CPUs have no handles."""
+        """Return 0: textures on CPUs have no handles.
+
+        Args:
+            sub_index (int): without effect on CPUs.
+        """
         return 0
 
     @classmethod
     def from_native_handle(cls, handle: int, *args: Any, **kwargs: Any) -> Any:
-        """A ``RuntimeError``: there are no native textures on CPUs."""
+        """Raise a ``RuntimeError``: there are no native textures on CPUs.
+
+        Args:
+            handle (int): without effect on CPUs.
+            *args: likewise.
+            **kwargs: likewise.
+        """
         cls._fail(RuntimeError, "from_native_handle", "this needs a backend for GPUs")
 
     def __repr__(self) -> str:
@@ -425,7 +517,21 @@ class Texture:
         return dr.uint32_array_t(type(x))(x) if dr.is_array_v(x) else int(x)
 
     def wrap(self, pos: Any) -> Any:
-        """The positions of the texels that integer positions stand for."""
+        """Return the texels that integer positions beyond the grid stand for
+        (``wrap_mode``).
+
+        Args:
+            pos (integer array | list): x, y, z of texels.
+
+        Returns:
+            array: positions in the grid, in the form of ``pos``.
+
+        Example:
+            >>> from drjit.llvm.ad import Texture1f
+            >>> line = Texture1f([4], 1, wrap_mode=dr.WrapMode.Mirror)
+            >>> line.wrap(Int(-1, 0, 3, 5))
+            [0, 0, 3, 2]
+        """
         parts = self._parts("wrap", pos)
         made = []
         for part, n in zip(parts, self._extents(), strict=True):
@@ -564,7 +670,19 @@ class Texture:
         return self._sum(taps, 0, leaf, active, grid)[(0,) * self._dim]
 
     def eval(self, pos: Any, active: Any = True) -> Any:
-        """The content at a position, interpolated as ``filter_mode`` says."""
+        """Return the content at a position, interpolated as ``filter_mode`` says.
+
+        Args:
+            pos (array | list | float): x, y, z from 0 to 1; what is beyond is up to
+                ``wrap_mode``. Integers become single precision.
+            active (mask | bool): lanes that read; the others get 0.
+
+        Returns:
+            array: a component for each channel.
+
+        Raises:
+            TypeError: ``pos`` has another number of components.
+        """
         return self._sample(self._floats("eval", pos), active, self._grid())
 
     def _need_levels(self, method: str) -> None:
@@ -605,25 +723,64 @@ class Texture:
         return dr.fma(coarse - fine, lod - level, fine)
 
     def eval_lod(self, pos: Any, lod: Any, active: Any = True) -> Any:
-        """The content at a resolution that has 2 ** lod times larger texels.
+        """Return the content at a resolution with ``2 ** lod`` times larger texels.
 
         Within a level, lookups are as ``filter_mode`` says, and between two of them as
-        ``mip_filter`` does. ``lod`` is clamped to the levels that there are; NaN is the
-        last one.
+        ``mip_filter`` does: with ``Nearest``, the coarser one of two that are equally
+        near.
+
+        Args:
+            pos (array | list | float): as for ``eval()``.
+            lod (float | array): clamped to the levels that there are; NaN is the last
+                one.
+            active (mask | bool): likewise.
+
+        Raises:
+            RuntimeError: the texture was made without ``mip_filter``.
+            TypeError: ``lod`` is not a number or array of numbers, or ``pos`` is of
+                another type.
+
+        Derivative:
+            With respect to ``lod``, too.
+
+        Example:
+            >>> from drjit.llvm.ad import Texture1f
+            >>> marks = TensorXf([[0.0], [8], [0], [0], [4], [0]])
+            >>> texture = Texture1f(marks, mip_filter=dr.FilterMode.Linear)
+            >>> texture.eval_lod(Float(0.25), Float(0, 0.5, 1, 2, 99)).x
+            [8, 5.5, 3, 2, 2]
         """
         self._need_levels("eval_lod")
         *parts, lod = self._floats("eval_lod", pos, self._lod(lod))
         return self._at_level(parts, lod, active)
 
     def eval_grad(self, pos: Any, dpdx: Any, dpdy: Any, active: Any = True) -> Any:
-        """The mean of the content in a footprint: that of a pixel, if ``dpdx`` and
-        ``dpdy`` are the derivatives of the position by the pixel's coordinates.
+        """Return the mean of the content in a footprint, such as that of a pixel.
 
-        The shorter of the two, in texels, says which level is looked up. As many
-        lookups as it fits into the longer one are averaged along that: 16 at most, for
-        which the level may be a coarser one. In one dimension the longer one says which
-        level. What is shorter than a texel counts as one, and components of more than
-        32768, infinity and NaN as 32768.
+        The shorter of ``dpdx`` and ``dpdy``, in texels, says which level is looked up.
+        As many lookups as it fits into the longer one are averaged along that: 16 at
+        most, for which the level may be a coarser one. In one dimension the longer one
+        says which level, and there is one lookup. What is shorter than a texel counts
+        as one. Components of more than 32768, infinity and NaN count as 32768.
+
+        Args:
+            pos (array | list | float): as for ``eval()``, the centre of the footprint.
+            dpdx (array | list | float): derivative of the position with respect to the
+                pixel's x coordinate.
+            dpdy (array | list | float): the same for y.
+            active (mask | bool): lanes that read; the others get 0.
+
+        Raises:
+            RuntimeError: the texture was made without ``mip_filter``.
+            TypeError: arguments have another number of components.
+
+        Derivative:
+            With respect to ``dpdx`` and ``dpdy``, too; the number of lookups is
+            constant.
+
+        Source:
+            L. Williams, "Pyramidal Parametrics", 1983; the OpenGL extension
+            EXT_texture_filter_anisotropic, 2000.
         """
         self._need_levels("eval_grad")
         n = self._dim
@@ -710,7 +867,21 @@ class Texture:
         return dr.round(value * 255)
 
     def eval_fetch(self, pos: Any, active: Any = True) -> tuple[Any, ...]:
-        """The texels that a linear lookup reads, x first: 2, 4 or 8 of them."""
+        """Return the texels that a linear lookup reads, without interpolation.
+
+        Args:
+            pos (array | list | float): as for ``eval()``.
+            active (mask | bool): likewise.
+
+        Returns:
+            tuple: 2, 4 or 8 arrays as ``eval()`` gives them. The first two are
+            neighbours along x, then comes y.
+
+        Example:
+            >>> from drjit.llvm.ad import Texture2f
+            >>> Texture2f(TensorXf([[[1], [2]], [[3], [4]]])).eval_fetch([0.5, 0.5])
+            ([[1]], [[2]], [[3]], [[4]])
+        """
         parts, grid = self._floats("eval_fetch", pos), self._grid()
         axes = [at for at, _ in self._taps(parts, grid, 0, 1)]
         return tuple(
@@ -729,23 +900,56 @@ class Texture:
     def eval_cubic(
         self, pos: Any, active: Any = True, force_nonaccel: bool = False
     ) -> Any:
-        """The clamped cubic B-spline of the content, which it does not go through."""
+        """Return the cubic B-spline of the content at a position.
+
+        It has continuous second derivatives, and does not go through the content: a
+        texel of a picture is blurred by its neighbours. ``filter_mode`` has no effect.
+
+        Args:
+            pos (array | list | float): as for ``eval()``.
+            active (mask | bool): likewise.
+            force_nonaccel (bool): without effect on CPUs.
+        """
         return self._cubic("eval_cubic", pos, active, 0)[(0,) * self._dim]
 
     def eval_cubic_helper(self, pos: Any, active: Any = True) -> Any:
-        """The same."""
+        """Return the same as ``eval_cubic()``.
+
+        Args:
+            pos (array | list | float): as for ``eval()``.
+            active (mask | bool): likewise.
+        """
         return self._cubic("eval_cubic_helper", pos, active, 0)[(0,) * self._dim]
 
     def eval_cubic_grad(self, pos: Any, active: Any = True) -> tuple[Any, list[Any]]:
-        """The cubic B-spline, and each channel's gradient with respect to pos."""
+        """Return the cubic B-spline and its gradients with respect to the position.
+
+        Args:
+            pos (array | list | float): as for ``eval()``.
+            active (mask | bool): likewise.
+
+        Returns:
+            tuple: what ``eval_cubic()`` gives, and a list with the gradient of each
+            channel, an array with a component for each axis. Positions from 0 to 1 are
+            the unit.
+        """
         sums = self._cubic("eval_cubic_grad", pos, active, 1)
         return sums[(0,) * self._dim], self._gradients(sums)
 
     def eval_cubic_hessian(
         self, pos: Any, active: Any = True
     ) -> tuple[Any, list[Any], list[Any]]:
-        """The cubic B-spline, and for each channel its gradient and its Hessian matrix
-        (in one dimension an array)."""
+        """Return the cubic B-spline, its gradients and its Hessian matrices.
+
+        Args:
+            pos (array | list | float): as for ``eval()``.
+            active (mask | bool): likewise.
+
+        Returns:
+            tuple: what ``eval_cubic_grad()`` gives, and a list with the matrix of
+            second derivatives of each channel (``Matrix2f``; in one dimension
+            ``Array1f``).
+        """
         sums = self._cubic("eval_cubic_hessian", pos, active, 2)
         value, n, extents = sums[(0,) * self._dim], self._dim, self._extents()
         hessians = []

@@ -20,6 +20,9 @@ import drjit
 from ._errors import ShapeError
 
 dr: Any = drjit
+
+__all__ = ["dda", "integrate", "integrate_ref"]
+
 StateT = TypeVar("StateT")
 
 # Entries that the private copies of a volume's gradient may have together (256 MB).
@@ -264,34 +267,62 @@ def dda(
 ) -> StateT:
     """Call a function for each cell of a grid that a ray goes through, in order.
 
-    The method is that of Amanatides and Woo (A Fast Voxel Traversal Algorithm for Ray
-    Tracing, 1987), in any number of dimensions. Where a ray goes through an edge or a
-    corner, it takes the step along all of these axes at once.
+    All rays are followed at once, in a :func:`drjit.while_loop`, in any number of
+    dimensions. Where a ray goes through an edge or a corner, it takes the step along
+    all of these axes at once; a ray in the plane between two cells is in the upper one;
+    what lies in a face of the grid is inside. [Rays through grids](../dda.md) has all
+    rules.
 
     Args:
-        ray_o, ray_d: origin and direction, ``ArrayNf`` of any precision.
-        ray_max: where the ray ends, as a multiple of ``ray_d``; may be infinite.
-        grid_res: cells along each axis, ``ArrayNu``, **in the order z, y, x**.
-        grid_min, grid_max: bounds of the grid. Where the upper bound of an axis is
-            below the lower one, cells are counted from above.
-        func: called with the state, the indices of a cell (``ArrayNu`` **in the order
-            z, y, x**), the positions within the cell where the ray enters it and where
-            it leaves it (``ArrayNf`` in [0, 1], order x, y, z), and a mask. Returns the
-            next state, and a mask: where it is false, the ray ends here.
-        state: a PyTree, or any object in scalar mode.
-        active: mask of the rays.
-        mode, max_iterations: see :py:func:`drjit.while_loop`.
+        ray_o (array): origins, ``ArrayNf`` of any precision and number of components.
+        ray_d (array): directions, likewise.
+        ray_max (float | array): where rays end, as a multiple of ``ray_d``; may be
+            infinite.
+        grid_res (integer array | sequence | int): cells along each axis, **in the order
+            z, y, x**.
+        grid_min (float | array | sequence): lower bounds of the grid (x, y, z).
+        grid_max (float | array | sequence): upper bounds. Where one is below the lower
+            one, cells are counted from above.
+        func (Callable): ``func(state, index, p_in, p_out, active)``: ``index`` is that
+            of the cell, ``ArrayNu`` **in the order z, y, x**; ``p_in`` and ``p_out``
+            are where the ray enters and leaves it, ``ArrayNf`` from 0 to 1 within the
+            cell (x, y, z). It returns the next state and a mask: where that is false,
+            the ray ends.
+        state (PyTree): the state at first; in ``drjit.scalar`` any object.
+        active (mask | bool): rays to follow.
+        mode (str | None): how the loop is run, see :func:`drjit.while_loop`.
+        max_iterations (int | None): bound for reverse derivatives, likewise. A ray
+            visits at most as many cells as the extents of the grid add up to.
 
     Returns:
-        The last state. Of rays that have no part of positive length in the grid it is
-        ``state``: those that miss it, that are empty (``ray_max <= 0``, a direction of
-        zeros), that have NaN or infinity in their coordinates or bounds; all rays, if
-        the grid has no cells or no volume. What lies in a face of the grid is inside; a
-        ray in the plane between two cells is in the upper one.
+        PyTree: the last state. Of rays that have no part of positive length in the grid
+        it is ``state``: those that miss it, that are empty (``ray_max <= 0``, a
+        direction of zeros), that have NaN or infinity in their coordinates or bounds;
+        all rays, if the grid has no cells or no volume.
 
-    Derivatives go through positions, and from there to all inputs that are floats. All
-    float arrays have one precision. Raises ``TypeError`` for inputs of other types,
-    ``ValueError`` for other numbers of components.
+    Raises:
+        TypeError: an input is of another type, or floats have different precisions.
+        ValueError: another number of components.
+
+    Derivative:
+        Through ``p_in`` and ``p_out`` to all inputs that are floats, and through
+        ``func``. A state that is only added to needs no bound in reverse mode.
+
+    Source:
+        J. Amanatides and A. Woo, "A Fast Voxel Traversal Algorithm for Ray Tracing",
+        1987.
+
+    Example:
+        >>> from drjit.dda import dda
+        >>> def count(cells, index, p_in, p_out, active):
+        ...     return cells + 1, True
+        >>> dda(ray_o=Array2f(-1, [0.1, 0.6, 2]), ray_d=Array2f(1, [0, 0.1, 0]),
+        ...     ray_max=dr.inf, grid_res=Array2u(4, 5), grid_min=0, grid_max=1,
+        ...     func=count, state=UInt(0), active=True)
+        [5, 6, 0]
+
+    See also:
+        :func:`drjit.dda.integrate`
     """
     bounds = {"ray_max": ray_max, "grid_min": grid_min, "grid_max": grid_max}
     cls = _common_type("dda", ray_o, ray_d, bounds)
@@ -399,23 +430,41 @@ def integrate(
 ) -> Any:
     """Integrate an interpolated volume along rays, exactly but for rounding.
 
+    Linear interpolation makes of the samples a function in space, which is zero
+    outside. The integral is over length, whatever that of ``ray_d`` is.
+
     Args:
-        ray_o, ray_d, ray_max: rays as for :py:func:`dda`. The integral is over length,
-            whatever that of ``ray_d`` is.
-        grid_min, grid_max: where the first and last samples of the volume lie.
-        vol: samples, a tensor with one to three extents **in the order z, y, x**, each
-            at least 2, and entries as those of ``ray_o``. Linear interpolation makes
-            of them a function in space, which is zero outside. The bounds are places of
-            samples; textures have them half a texel inside.
-        active: mask of the rays (``None``: all); others get 0.
-        mode: see :py:func:`drjit.while_loop`.
+        ray_o (array): origins, ``Array1f`` to ``Array3f`` of any precision.
+        ray_d (array): directions, likewise.
+        ray_max (float | array): where rays end, as a multiple of ``ray_d``; may be
+            infinite.
+        grid_min (float | array | sequence): where the first samples lie (x, y, z).
+        grid_max (float | array | sequence): where the last samples lie. (Textures have
+            both half a texel inside of their bounds.)
+        vol (tensor): samples, with an extent for each component of ``ray_o`` **in the
+            order z, y, x**, at least 2 each, and entries of the same type.
+        active (mask | None): rays to follow, ``None`` for all; others get 0.
+        mode (str | None): how the loop is run, see :func:`drjit.while_loop`.
 
     Returns:
-        An entry for each ray. It is 0 where :py:func:`dda` visits no cell.
+        array: an entry for each ray; 0 where :func:`drjit.dda.dda` visits no cell.
 
-    All inputs that are floats have derivatives, of any order, forward and
-    reverse. Reverse is one loop, without a tape. Raises ``TypeError`` and
-    ``ValueError`` as :py:func:`dda`.
+    Raises:
+        TypeError: an input is of another type or precision.
+        ValueError: another number of components or extents, or an extent below 2.
+
+    Derivative:
+        With respect to all inputs that are floats, of any order, forward and reverse.
+        Reverse mode is one loop, without a tape.
+
+    Example:
+        >>> from drjit.dda import integrate
+        >>> vol = TensorXf([[0, 1, 2], [3, 4, 5]])  # rows at y = 0 and y = 1
+        >>> integrate(Array2f(-1, [0, 0.5, 1, 2]), Array2f(1, 0), dr.inf, 0, 1, vol)
+        [1, 2.5, 4, 0]
+
+    See also:
+        :func:`drjit.dda.dda`
     """
     ray, volume, total = _prepare(
         "integrate", ray_o, ray_d, ray_max, (grid_min, grid_max), vol, active
@@ -440,11 +489,36 @@ def integrate_ref(
     vol: Any,
     n_samples: int,
 ) -> Any:
-    """Integrate by the trapezoidal rule: a reference for :py:func:`integrate`.
+    """Integrate by the trapezoidal rule: a reference for :func:`drjit.dda.integrate`.
 
-    Takes ``n_samples`` samples, at least 2, at equal distances on the part of each ray
-    that lies within the grid. The error is of the order ``1 / n_samples**2``. Otherwise
-    as :py:func:`integrate`.
+    The samples are at equal distances on the part of each ray that lies within the
+    grid. The error is of the order ``1 / n_samples**2``.
+
+    Args:
+        ray_o, ray_d, ray_max: rays, as for :func:`drjit.dda.integrate`.
+        grid_min, grid_max: bounds, likewise.
+        vol (tensor): samples of the volume, likewise.
+        n_samples (int): how many samples for each ray, 2 or more.
+
+    Returns:
+        array: an entry for each ray.
+
+    Raises:
+        TypeError: an input is of another type or precision.
+        ValueError: another number of components or extents, or ``n_samples`` is not an
+            integer of 2 or more.
+
+    Derivative:
+        With respect to all inputs that are floats.
+
+    Example:
+        >>> from drjit.dda import integrate, integrate_ref
+        >>> vol = TensorXf(dr.square(dr.arange(Float, 24)), (2, 3, 4))
+        >>> ray = Array3f(-0.1, -0.2, 0.3), Array3f(1, 1.5, 0.3), dr.inf, 0, 1
+        >>> integrate(*ray, vol)
+        [192.982]
+        >>> integrate_ref(*ray, vol, 3), integrate_ref(*ray, vol, 300)
+        ([197.153], [192.982])
     """
     if isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 2:
         raise ValueError(

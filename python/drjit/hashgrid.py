@@ -91,43 +91,82 @@ def _storage(where: str, dtype: Any) -> Any:
 
 
 class HashEncoding:
-    """Base class of :py:class:`HashGridEncoding` and :py:class:`PermutoEncoding`.
+    """Base class of encodings of positions by tables of features.
+
+    Each level of an encoding is a lattice, a grid of cells or of simplices. The
+    features of the vertices around a position are interpolated; those of all levels,
+    coarse ones first, are the result. A level whose vertices fit in its table has one
+    entry for each; otherwise they share entries, which a hash of their coordinates
+    selects. So the detail is in a table that can be learnt, and a small network that
+    takes the features is enough. Use a subclass: this class has no lattice.
+
+    Level l has the scale s = base_resolution * per_level_scale^l - 1, and r = ceil(s) +
+    1 vertices along an axis. Its table has min(r^dimension, hashmap_size) entries (the
+    former rounded up to a multiple of ``n_features_per_level``) of
+    ``n_features_per_level`` parameters each. All are in one flat array, level after
+    level, in the order of the published package, so that parameters can be exchanged
+    (unless s is an integer up to rounding, as for powers of 3, which decides on r).
+
+    ``encoding(p, active=True)`` gives the features of positions in [0, 1], an
+    ``ArrayXf`` of ``n_output_features`` components. Positions are a nested array of
+    ``dimension`` components, a tensor of shape (dimension, N), a
+    :class:`drjit.nn.CoopVec` or a sequence; lanes that the mask switches off get 0.
+    Beyond the domain, entries of a level repeat in some order; infinite positions and
+    NaN give NaN.
+
+    Encodings are PyTrees. An optimiser has ``params`` as one parameter, and
+    ``set_params()`` takes it back.
 
     Args:
-        dtype: the type of the parameters, an array type of floats.
-        dimension: the number of components of a position.
-        n_levels: the number of levels.
-        n_features_per_level: the number of features of a vertex. Up to four are read
-            at a time, eight by two reads and so on; other numbers that are odd take
-            one read for each.
-        hashmap_size: how many entries the table of a level has at most, a multiple of
-            ``n_features_per_level``.
-        base_resolution: the resolution of the first level.
-        per_level_scale: how much finer each level is than the one before.
-        align_corners: are the corners of [0, 1] vertices? Otherwise they lie half a
-            cell within. (Of a hash grid with ``torchngp_compat`` they always do.)
-        torchngp_compat: index and place vertices as tiny-cuda-nn does. In other
-            respects this is what is done anyway.
-        smooth_weight_gradients: the derivative of a vertex's weight w with respect to
-            positions is that of w + smooth_weight_lambda * cosine_ramp(w), which
-            changes less from cell to cell. Values stay as they are.
-        smooth_weight_lambda: how much so, see above.
-        init_scale: parameters are drawn from [-init_scale, init_scale) at first.
-        rng: what they are drawn from, ``dr.rng()`` if it is not given.
+        dtype (type): type of the parameters, an array type of floats of a just-in-time
+            backend.
+        dimension (int): components of a position.
+        n_levels (int): how many lattices.
+        n_features_per_level (int): features of a vertex. Up to four are read at a time,
+            eight by two reads and so on; other odd numbers take one read for each.
+        hashmap_size (int): most entries that the table of a level has, a multiple of
+            ``n_features_per_level``. Powers of two are reduced fastest.
+        base_resolution (int): resolution of the first level.
+        per_level_scale (float): how much finer each level is than the one before, 1 or
+            more.
+        align_corners (bool): the corners of the domain [0, 1] are vertices. Otherwise
+            all vertices lie half a cell lower, and positions in the last half cell use
+            entries of other vertices, too.
+        torchngp_compat (bool): place vertices as tiny-cuda-nn does: half a cell lower,
+            whatever ``align_corners`` is.
+        smooth_weight_gradients (bool): the derivative of the weight w of a vertex with
+            respect to positions is that of w + smooth_weight_lambda (1 - cos(π w)) / 2,
+            which changes less from cell to cell. Values stay as they are.
+        smooth_weight_lambda (float): how much so, 0 or more.
+        init_scale (float): parameters are drawn from [-init_scale, init_scale) at
+            first.
+        rng (Generator | None): what they are drawn from, ``dr.rng()`` if it is not
+            given.
 
-    Level l has the scale s = base_resolution * per_level_scale^l - 1, and
-    r = ceil(s) + 1 vertices along an axis. Its table has
-    min(r^dimension, hashmap_size) entries (the former rounded up to a multiple of the
-    number of features) of ``n_features_per_level`` parameters. All are in one array,
-    level after level: the order of the published package, so that parameters can be
-    exchanged (but where s is an integer up to rounding, as for powers of 3, which
-    decides on r).
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: a number is out of range, or there are 2^32 parameters or more.
 
-    Calls take positions and give an array with a component for each feature, level
-    after level, of the type of the parameters. Encodings are PyTrees.
+    Derivative:
+        Features have derivatives of all orders with respect to positions and
+        parameters. Gradients of parameters of half precision add up in single
+        precision.
 
-    Errors: ``TypeError`` for arguments of other types, ``ValueError`` for numbers that
-    are out of range and shapes that do not fit.
+    Evaluation:
+        The constructor computes the parameters. Calls are traced.
+
+    Example:
+        >>> from drjit.hashgrid import HashEncoding, HashGridEncoding
+        >>> grid = HashGridEncoding(Float, 2, n_levels=3, hashmap_size=64,
+        ...                         base_resolution=4)
+        >>> isinstance(grid, HashEncoding), grid.n_output_features
+        (True, 6)
+        >>> [grid.level_offset(level) for level in range(4)]
+        [0, 16, 80, 144]
+
+    See also:
+        :class:`drjit.hashgrid.HashGridEncoding`,
+        :class:`drjit.hashgrid.PermutoEncoding`
     """
 
     __module__ = "drjit.hashgrid"
@@ -215,7 +254,7 @@ class HashEncoding:
 
     @property
     def dtype(self) -> Any:
-        """The type of the parameters."""
+        """The type of the parameters, a flat array type."""
         return type(self.data)
 
     @property
@@ -235,7 +274,7 @@ class HashEncoding:
 
     @property
     def n_output_features(self) -> int:
-        """The number of features of a position: of all levels together."""
+        """The number of features of a position, of all levels together."""
         return self._n_levels * self._n_features_per_level
 
     @property
@@ -265,29 +304,29 @@ class HashEncoding:
 
     @property
     def smooth_weight_gradients(self) -> bool:
-        """Have derivatives of weights a smooth part?"""
+        """Do derivatives of weights have a smooth part?"""
         return self._smooth_weight_gradients
 
     @property
     def smooth_weight_lambda(self) -> float:
-        """The factor of that part."""
+        """The factor of that smooth part."""
         return self._smooth_weight_lambda
 
     @property
     def init_scale(self) -> float:
-        """The range of the parameters at first."""
+        """The bound of the absolute value of parameters at first."""
         return self._init_scale
 
     # ------------------------------------------------------ parameters
 
     @property
     def n_params(self) -> int:
-        """The number of parameters."""
+        """The number of parameters, of all levels together."""
         return self.level_offset(self._n_levels) * self._n_features_per_level
 
     @property
     def params(self) -> Any:
-        """The parameters, an array. They can be assigned, see ``set_params()``."""
+        """The parameters, a flat array; assigning to it is ``set_params()``."""
         return self.data
 
     @params.setter
@@ -295,8 +334,16 @@ class HashEncoding:
         self.set_params(values)
 
     def set_params(self, values: Any) -> None:
-        """Replace the parameters by an array of that type and size, which may have
-        derivatives."""
+        """Replace the parameters.
+
+        Args:
+            values (array): a flat array of ``n_params`` entries, as precise as before.
+                It is taken as it is: gradients reach it.
+
+        Raises:
+            TypeError: an array of another type.
+            ValueError: another number of entries.
+        """
         where = f"drjit.hashgrid.{type(self).__name__}.set_params()"
         cls = type(values)
         if (
@@ -338,9 +385,13 @@ class HashEncoding:
         return min(size, self._hashmap_size)
 
     def level_offset(self, level_i: int) -> int:
-        """The number of entries of the levels before ``level_i``, which may be
-        ``n_levels``. The first parameter of a level is ``n_features_per_level`` times
-        that."""
+        """Return the number of table entries of the levels before a given one.
+
+        The first parameter of the level has that index times ``n_features_per_level``.
+
+        Args:
+            level_i (int): a level, or ``n_levels`` for the number of all entries.
+        """
         return sum(map(self._level_size, range(level_i)))
 
     def _factors(self) -> list[int]:
@@ -385,7 +436,15 @@ class HashEncoding:
         return [index(k) for k in found[: self._dimension]]
 
     def hash(self, key: Any) -> Any:
-        """The hash of a vertex, given its coordinates: a number of 32 bits."""
+        """Return the hash of a vertex, a ``UInt``.
+
+        Args:
+            key (array | sequence): the coordinates of the vertex, integers; further
+                ones are ignored.
+
+        Raises:
+            ValueError: there are fewer than ``dimension``.
+        """
         products = self._products(self._checked_key("hash", key), self._factors())
         found = products[0]
         for product in products[1:]:
@@ -393,8 +452,17 @@ class HashEncoding:
         return found
 
     def indexing_function(self, key: Any, level_i: int) -> Any:
-        """The entry that a vertex of a level has, given its coordinates. Parameters
-        are at ``n_features_per_level`` times that."""
+        """Return the table entry that a vertex of a level has, a ``UInt``.
+
+        Its parameters begin at ``n_features_per_level`` times that.
+
+        Args:
+            key (array | sequence): the coordinates of the vertex, as for ``hash()``.
+            level_i (int): the level.
+
+        Raises:
+            ValueError: there are fewer than ``dimension`` coordinates.
+        """
         key = self._checked_key("indexing_function", key)
         products = self._products(key, self._steps(level_i))
         index = products[0]
@@ -427,19 +495,25 @@ class HashEncoding:
         return [wide(leaf)(component) for component in found]
 
     def __call__(self, p: Any, active: Any = True) -> Any:
-        """The features of positions.
+        """Return the features of positions.
+
+        Beyond the domain [0, 1], entries of a level repeat in some order; infinite
+        positions and NaN give NaN. Only parameters of the level are ever read.
 
         Args:
-            p: ``dimension`` components, as an array, a tensor of shape (dimension, N),
-                a :py:class:`drjit.nn.CoopVec` or a sequence of arrays and numbers. The
-                domain is [0, 1] for each.
-            active: a mask; lanes without it read nothing and give 0.
+            p (array | tensor | CoopVec | sequence): ``dimension`` components: a nested
+                array, a tensor of shape (dimension, N), a :class:`drjit.nn.CoopVec`, or
+                a sequence of arrays and numbers.
+            active (mask | bool): lanes that read; the others get 0.
 
-        Returns an array of ``n_output_features`` components. Weights and sums are of
-        single precision, or double if positions or parameters are, and are rounded to
-        the type of the parameters. They have derivatives of all orders with respect to
-        both. Beyond the domain entries of a level repeat in some order; infinite
-        positions and NaN give NaN. Nothing but parameters of the level is ever read.
+        Returns:
+            array: an ``ArrayXf`` of ``n_output_features`` components, level after
+            level, with entries of the type of the parameters. Weights and sums are of
+            single precision, or double if positions or parameters are.
+
+        Raises:
+            TypeError: positions are not floats, or ``active`` is not a mask.
+            ValueError: another number of components.
         """
         where = f"drjit.hashgrid.{type(self).__name__}.__call__"
         position = self._position(where, p)
@@ -544,12 +618,45 @@ def _array_type(leaf: Any, width: int) -> Any:
 
 
 class HashGridEncoding(HashEncoding):
-    """A hash grid: the features of the 2^dimension corners of a cell, weighted
-    linearly along each axis.
+    """A hash grid: features of the 2^dimension corners of a cell, weighted linearly.
 
-    T. Müller et al., "Instant Neural Graphics Primitives with a Multiresolution Hash
-    Encoding", 2022. The hash of a corner is the exclusive or of its coordinates, each
-    times a large number. For arguments see :py:class:`HashEncoding`.
+    The hash of a corner is the exclusive or of its coordinates, each times a large
+    number. :class:`drjit.hashgrid.HashEncoding` describes levels, methods, properties
+    and errors, and the arguments in more detail.
+
+    Args:
+        dtype (type): type of the parameters, such as ``Float16``.
+        dimension (int): components of a position.
+        n_levels (int): how many grids.
+        n_features_per_level (int): features of a vertex.
+        hashmap_size (int): most entries of the table of a level.
+        base_resolution (int): resolution of the first grid.
+        per_level_scale (float): how much finer each grid is than the one before.
+        align_corners, torchngp_compat (bool): where vertices lie.
+        smooth_weight_gradients (bool): smoother derivatives with respect to positions.
+        smooth_weight_lambda (float): how much so.
+        init_scale (float): bound of the parameters at first.
+        rng (Generator | None): what they are drawn from.
+
+    Derivative:
+        With respect to positions and parameters, of all orders.
+
+    Source:
+        T. Müller et al., "Instant Neural Graphics Primitives with a Multiresolution
+        Hash Encoding", 2022.
+
+    Example:
+        >>> from drjit.hashgrid import HashGridEncoding
+        >>> line = HashGridEncoding(Float, 1, n_levels=1, n_features_per_level=1,
+        ...                         base_resolution=4, align_corners=True)
+        >>> line.params = Float(0, 10, 20, 40)  # at 0, 1/3, 2/3 and 1
+        >>> line([Float(0, 0.5, 1)])
+        [[0],
+         [15],
+         [40]]
+
+    See also:
+        :class:`drjit.hashgrid.PermutoEncoding`, :class:`drjit.nn.HashEncodingLayer`
     """
 
     __module__ = "drjit.hashgrid"
@@ -581,14 +688,46 @@ class HashGridEncoding(HashEncoding):
 
 
 class PermutoEncoding(HashEncoding):
-    """A permutohedral lattice: the features of the dimension + 1 corners of a simplex,
-    with barycentric weights.
+    """A permutohedral lattice: features of the dimension + 1 corners of a simplex.
 
-    The simplices are those of cells of a grid, cut along their diagonals: the one with
-    a position is found by sorting its coordinates in the cell. R. A. Rosu and S.
-    Behnke, "PermutoSDF", 2023, has the same lattice in a hyperplane of a space with one
-    more dimension. For arguments see :py:class:`HashEncoding`; ``torchngp_compat`` has
-    no effect.
+    The weights are barycentric. The simplices are those of cells of a grid, cut along
+    their diagonals: the one with a position is found by sorting its coordinates in the
+    cell. So fewer vertices are read than by a hash grid: from four dimensions on it is
+    much faster. :class:`drjit.hashgrid.HashEncoding` describes levels, methods,
+    properties and errors, and the arguments in more detail.
+
+    Args:
+        dtype (type): type of the parameters, such as ``Float16``.
+        dimension (int): components of a position.
+        n_levels (int): how many lattices.
+        n_features_per_level (int): features of a vertex.
+        hashmap_size (int): most entries of the table of a level.
+        base_resolution (int): resolution of the first lattice.
+        per_level_scale (float): how much finer each lattice is than the one before.
+        align_corners (bool): where vertices lie.
+        torchngp_compat (bool): without effect.
+        smooth_weight_gradients (bool): smoother derivatives with respect to positions.
+        smooth_weight_lambda (float): how much so.
+        init_scale (float): bound of the parameters at first.
+        rng (Generator | None): what they are drawn from.
+
+    Derivative:
+        With respect to positions and parameters, of all orders.
+
+    Source:
+        R. A. Rosu and S. Behnke, "PermutoSDF: Fast Multi-View Reconstruction with
+        Implicit Surfaces using Permutohedral Lattices", 2023, which has the same
+        lattice in a hyperplane of a space with one more dimension.
+
+    Example:
+        >>> from drjit.hashgrid import PermutoEncoding
+        >>> encoding = PermutoEncoding(Float16, 4, n_levels=2, hashmap_size=2**8)
+        >>> features = encoding(dr.rng(seed=1).random(Array4f, 100))
+        >>> features.shape, encoding.n_params
+        ((4, 100), 1024)
+
+    See also:
+        :class:`drjit.hashgrid.HashGridEncoding`, :class:`drjit.nn.HashEncodingLayer`
     """
 
     __module__ = "drjit.hashgrid"

@@ -15,16 +15,58 @@ __all__ = ["flatten", "unflatten", "wrap", "wrap_ad"]
 
 
 def flatten(a: Any, /) -> tuple[Any, ...]:
-    """A PyTree taken apart: a description of its structure, and its leaves."""
+    """Take a PyTree apart: a description of its structure, and its leaves.
+
+    For programs that pass PyTrees through functions which take and return flat
+    arguments, as those of other frameworks do. Leaves are whatever is no structure:
+    arrays and tensors of any framework, numbers, strings, ``None``.
+    [PyTrees](../pytrees.md) says what structures are.
+
+    Args:
+        a (PyTree): what to take apart.
+
+    Returns:
+        tuple: the description, an opaque object for :func:`drjit.interop.unflatten`,
+        then the leaves in order.
+
+    Raises:
+        RecursionError: the structure contains itself, or is nested more than 1000
+            levels deep.
+
+    Derivative:
+        The leaves are the arrays themselves, with their derivatives.
+
+    Example:
+        >>> from drjit.interop import flatten, unflatten
+        >>> desc, *leaves = flatten({"a": Float(1, 2), "b": [3, np.arange(2)]})
+        >>> leaves
+        [[1, 2], 3, array([0, 1])]
+        >>> unflatten(desc, *(2 * leaf for leaf in leaves))
+        {'a': [2, 4], 'b': [6, array([0, 2])]}
+    """
     structure = Structure("interop.flatten", a, lambda leaf: True)
     return structure, *structure.take()
 
 
 def unflatten(desc: Any, /, *flat: Any) -> Any:
-    """The PyTree of a description from :func:`flatten` and as many leaves.
+    """Put a PyTree together again: what :func:`drjit.interop.flatten` took apart.
 
-    TypeError if the first argument is not such a description, ValueError if the number
-    of leaves is another.
+    Args:
+        desc (object): the description that ``flatten()`` returns first.
+        *flat: as many leaves as it returned, of any types.
+
+    Returns:
+        PyTree: a new structure with these leaves.
+
+    Raises:
+        TypeError: ``desc`` is not such a description.
+        ValueError: another number of leaves.
+
+    Example:
+        >>> from drjit.interop import flatten, unflatten
+        >>> desc, x, y = flatten((Float(1), [Float(2)]))
+        >>> unflatten(desc, "x", "y")
+        ('x', ['y'])
     """
     if not isinstance(desc, Structure):
         raise TypeError(

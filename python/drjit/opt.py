@@ -47,13 +47,36 @@ __all__ = [
 class SGD(Optimizer):
     """Stochastic gradient descent, with momentum as an option.
 
-    With gradient g, velocity v (0 at first), momentum µ and learning rate η::
+    With gradient g, velocity v (0 at first), momentum µ and learning rate η:
 
         v <- µ v + g
         p <- p - η v                  (nesterov: p <- p - η (g + µ v))
 
-    as ``torch.optim.SGD`` does. Without momentum v is g. Raises ``ValueError`` for
-    ``nesterov`` without momentum. For other parameters see :py:class:`Optimizer`.
+    as ``torch.optim.SGD`` does. Without momentum v is g, and is not stored. Methods and
+    properties are those of :class:`drjit.opt.Optimizer`.
+
+    Args:
+        lr (float | array): learning rate η.
+        params (Mapping[str, array] | None): initial parameters.
+        momentum (float): µ, 0 or more.
+        nesterov (bool): look ahead along the velocity.
+        mask_updates, promote_fp16 (bool): see :class:`drjit.opt.Optimizer`.
+
+    Raises:
+        ValueError: a negative ``momentum``, or ``nesterov`` without momentum.
+
+    Source:
+        B. Polyak, "Some methods of speeding up the convergence of iteration methods",
+        1964; I. Sutskever et al., "On the importance of initialization and momentum in
+        deep learning", 2013 (``nesterov``).
+
+    Example:
+        >>> opt = dr.opt.SGD(lr=0.1, params={"x": Float(1, 2)}, momentum=0.5)
+        >>> for _ in range(2):
+        ...     dr.backward(dr.sum(opt["x"] * opt["x"]))
+        ...     opt.step()
+        >>> opt["x"]
+        [0.54, 1.08]
     """
 
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
@@ -105,14 +128,36 @@ def _zeros(entries: Any) -> Any:
 
 
 class RMSProp(Optimizer):
-    """RMSProp (G. Hinton, lecture notes): gradients over their recent magnitude.
+    """RMSProp: gradients relative to their recent magnitude.
 
-    With gradient g, mean square m (0 at first) and learning rate η::
+    With gradient g, mean square m (0 at first) and learning rate η:
 
         m <- α m + (1 - α) g^2
         p <- p - η g / (sqrt(m) + ε)
 
-    as ``torch.optim.RMSprop`` does. For other parameters see :py:class:`Optimizer`.
+    as ``torch.optim.RMSprop`` does. Methods and properties are those of
+    :class:`drjit.opt.Optimizer`.
+
+    Args:
+        lr (float | array): learning rate η.
+        params (Mapping[str, array] | None): initial parameters.
+        alpha (float): weight α of the past, in [0, 1).
+        epsilon (float): ε, 0 or more.
+        mask_updates, promote_fp16 (bool): see :class:`drjit.opt.Optimizer`.
+
+    Raises:
+        ValueError: a number is out of range.
+
+    Source:
+        T. Tieleman and G. Hinton, "Lecture 6.5 - RMSProp", COURSERA: Neural Networks
+        for Machine Learning, 2012.
+
+    Example:
+        >>> opt = dr.opt.RMSProp(lr=0.01, params={"x": Float(1, 1)})
+        >>> dr.set_grad(opt["x"], Float(3, -0.5))  # steps of the same size
+        >>> opt.step()
+        >>> opt["x"]
+        [0.9, 1.1]
     """
 
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
@@ -169,19 +214,48 @@ def _next(t: Any) -> Any:
 
 
 class Adam(Optimizer):
-    """Adam (D. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", 2015).
+    """Adam: momentum, relative to the recent magnitude of gradients.
 
-    With gradient g, moments m and v (0 at first), iteration t and learning rate η::
+    With gradient g, moments m and v (0 at first), iteration t and learning rate η:
 
         m <- β1 m + (1 - β1) g
         v <- β2 v + (1 - β2) g^2
         p <- p - η sqrt(1 - β2^t) / (1 - β1^t) m / (sqrt(v) + ε)
 
-    ``uniform``: v is the maximum of all entries of the parameter in the last line
-    (B. Nicolet et al., "Large Steps in Inverse Rendering of Geometry", 2021).
-    ``amsgrad``: it is the maximum of all iterations so far (S. Reddi et al., "On the
-    Convergence of Adam and Beyond", 2018). Each parameter counts its own iterations.
-    For other parameters see :py:class:`Optimizer`.
+    which is the efficient form of the paper; PyTorch adds ε to a root that is corrected
+    already. Each parameter counts its own iterations. Methods and properties are those
+    of :class:`drjit.opt.Optimizer`.
+
+    Args:
+        lr (float | array): learning rate η.
+        params (Mapping[str, array] | None): initial parameters.
+        beta_1 (float): weight β1 of the past in the mean gradient, in [0, 1).
+        beta_2 (float): weight β2 of the past in the mean square, in [0, 1).
+        epsilon (float): ε, 0 or more.
+        mask_updates, promote_fp16 (bool): see :class:`drjit.opt.Optimizer`.
+        uniform (bool): replace v in the last line by its maximum over all entries of
+            the parameter, so that all of them have the same step size (Nicolet et al.).
+        amsgrad (bool): replace it by its maximum over all iterations so far (Reddi et
+            al.).
+
+    Raises:
+        ValueError: a number is out of range.
+
+    Source:
+        D. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", 2015; B.
+        Nicolet et al., "Large Steps in Inverse Rendering of Geometry", 2021; S. Reddi
+        et al., "On the Convergence of Adam and Beyond", 2018.
+
+    Example:
+        >>> angle = dr.linspace(Float, 0, 6, 50)
+        >>> measured = 1.5 * dr.sin(angle + 0.4)
+        >>> opt = dr.opt.Adam(lr=0.05, params={"size": Float(1), "phase": Float(0)})
+        >>> for _ in range(200):
+        ...     model = opt["size"] * dr.sin(angle + opt["phase"])
+        ...     dr.backward(dr.mean(dr.square(model - measured)))
+        ...     opt.step()
+        >>> print(f"{opt['size'].item():.3f} {opt['phase'].item():.3f}")
+        1.500 0.400
     """
 
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
@@ -245,10 +319,31 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay λ (I. Loshchilov and F. Hutter, "Decoupled
-    Weight Decay Regularization", 2019): a step also subtracts η λ p.
+    """Adam with decoupled weight decay: a step also subtracts η λ p from each
+    parameter.
 
-    For other parameters see :py:class:`Adam`.
+    The decay does not go through the moments, so it shrinks all entries by the same
+    factor. Everything else is as for :class:`drjit.opt.Adam`.
+
+    Args:
+        lr (float | array): learning rate η.
+        params (Mapping[str, array] | None): initial parameters.
+        beta_1, beta_2, epsilon (float): see :class:`drjit.opt.Adam`.
+        weight_decay (float): λ, 0 or more.
+        mask_updates, promote_fp16 (bool): see :class:`drjit.opt.Optimizer`.
+        uniform, amsgrad (bool): see :class:`drjit.opt.Adam`.
+
+    Raises:
+        ValueError: a number is out of range.
+
+    Source:
+        I. Loshchilov and F. Hutter, "Decoupled Weight Decay Regularization", 2019.
+
+    Example:
+        >>> opt = dr.opt.AdamW(lr=0.1, params={"x": Float(1, 10)}, weight_decay=0.5)
+        >>> opt.step()  # gradients are 0: only the decay is left
+        >>> opt["x"]
+        [0.95, 9.5]
     """
 
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
@@ -308,19 +403,45 @@ def _orthogonalise(matrix: Any, steps: int) -> Any:
 
 
 class Muon(Optimizer):
-    """Muon: momentum, orthogonalised by a Newton-Schulz iteration (K. Jordan et al.,
-    https://kellerjordan.github.io/posts/muon, 2024), for the matrices of networks.
+    """Muon: momentum, orthogonalised by a Newton-Schulz iteration, for the matrices of
+    networks.
 
-    With gradient g, momentum m (0 at first), learning rate η and decay λ, of a matrix
-    p of r rows and c columns::
+    With gradient g, momentum m (0 at first), learning rate η and decay λ, of a matrix p
+    of r rows and c columns:
 
         m <- µ m + (1 - µ) g
         u <- orthogonalise(nesterov: µ m + (1 - µ) g, else: m)
         p <- p - η max(1, r / c)^(1/2) u - η λ p
 
-    Parameters are tensors with two axes; anything else is a ``RuntimeError``, but is
-    left out by ``update()`` with a mapping (a network, say), as other methods suit
-    these. ``ns_steps`` is the number of iterations.
+    Parameters are tensors with two axes. Other methods suit what else a network has, so
+    ``params`` and ``update()`` leave out everything else of a mapping;
+    ``opt[name] = value`` refuses it. Methods and properties are those of
+    :class:`drjit.opt.Optimizer`.
+
+    Args:
+        lr (float | array): learning rate η.
+        params (Mapping[str, tensor] | None): initial parameters.
+        momentum (float): µ, in [0, 1).
+        nesterov (bool): look ahead along the momentum.
+        ns_steps (int): iterations, 0 or more. Five bring singular values to about 1
+            (0.7 to 1.2).
+        weight_decay (float): λ, 0 or more.
+        mask_updates, promote_fp16 (bool): see :class:`drjit.opt.Optimizer`.
+
+    Raises:
+        RuntimeError: a parameter that is assigned is not a tensor with two axes.
+        ValueError: a number is out of range.
+
+    Source:
+        K. Jordan et al., "Muon: An optimizer for hidden layers in neural networks",
+        2024, https://kellerjordan.github.io/posts/muon
+
+    Example:
+        >>> network = {"weights": TensorXf([[1, 0], [0, 1]]), "bias": TensorXf([1, 2])}
+        >>> matrices = dr.opt.Muon(lr=0.02, params=network)
+        >>> rest = dr.opt.Adam(lr=1e-3, params={"bias": network["bias"]})
+        >>> list(matrices), list(rest)
+        (['weights'], ['bias'])
     """
 
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
@@ -408,17 +529,33 @@ def _is_count(x: float) -> bool:
 
 
 class GradScaler:
-    """The scale of losses in mixed precision, where small gradients would become 0.
+    """Scale of losses in mixed precision, where small gradients would become 0.
 
-    ``dr.backward(scaler.scale(loss))``, then ``scaler.step(opt)``, which takes the
-    scale out again. If a gradient is infinite or NaN, the step changes nothing, and the
-    scale is multiplied by ``backoff_factor``. After ``growth_interval`` good steps
-    in a row each further one multiplies it by ``growth_factor``. Nothing is waited for,
-    but with ``debug``, which prints each change of the scale.
+    ``dr.backward(scaler.scale(loss))`` multiplies all gradients by the scale, and
+    ``scaler.step(opt)`` takes it out again. If a gradient is infinite or NaN, the step
+    changes nothing, and the scale becomes smaller; after many good steps in a row it
+    becomes larger. Nothing is waited for, but with ``debug``. A scaler is a PyTree; its
+    attribute ``scale_factor`` is an array of one entry from the first step on.
 
-    ``scale_factor`` is an array of one entry from the first step on. A scaler is a
-    PyTree. Raises ``ValueError`` for a growth below 1, a back-off that is not in
-    (0, 1), an interval below 0 and a scale that is not positive.
+    Args:
+        init_scale (float): scale at first.
+        growth_factor (float): factor of the scale in a good step after the first
+            ``growth_interval`` ones in a row, 1 or more.
+        backoff_factor (float): factor of the scale in a step that is skipped, in (0,
+            1).
+        growth_interval (int): good steps in a row before the scale grows, 0 or more.
+        debug (bool): print each change of the scale.
+
+    Raises:
+        ValueError: a number is out of range.
+
+    Example:
+        >>> opt = dr.opt.SGD(lr=0.5, params={"x": Float16(1, 2)})
+        >>> scaler = dr.opt.GradScaler()
+        >>> dr.backward(scaler.scale(dr.sum(dr.square(Float(opt["x"])))))
+        >>> scaler.step(opt)  # 65536 * 4 is beyond half precision
+        >>> opt["x"], scaler.scale_factor
+        ([1, 2], [32768])
     """
 
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {
@@ -458,8 +595,6 @@ class GradScaler:
 
     def _factor(self, arg: Any) -> Any:
         """The factor, as precise as an argument, but single precision at least."""
-        if isinstance(self.scale_factor, float):
-            return self.scale_factor
         if isinstance(arg, int | float):
             return self.scale_factor
         leaf = dr.leaf_t(arg)
@@ -467,17 +602,36 @@ class GradScaler:
         return (dr.float32_array_t(leaf) if half else leaf)(self.scale_factor)
 
     def scale(self, arg: Any, /) -> Any:
-        """Multiply a loss by the factor. Half precision becomes single precision."""
+        """Return a loss times the scale. Half precision becomes single precision.
+
+        Args:
+            arg (float | array): the loss.
+        """
         return arg * self._factor(arg)
 
     def unscale(self, arg: Any, /) -> Any:
-        """Divide by the factor. ``step()`` does it by itself."""
+        """Return an array divided by the scale. ``step()`` does so by itself with
+        gradients.
+
+        Args:
+            arg (float | array): a gradient, for instance.
+        """
         return arg * dr.rcp(self._factor(arg))
 
     def step(self, opt: Optimizer, **kwargs: Any) -> None:
-        """Take a step of an optimiser, the arguments of which are passed on.
+        """Take a step of an optimiser with gradients divided by the scale, and adapt
+        the scale.
 
-        ``active`` and ``grad_scale`` are the scaler's: giving them is a ``TypeError``.
+        Args:
+            opt (Optimizer): the optimiser.
+            **kwargs: further arguments of its ``step()``.
+
+        Raises:
+            TypeError: ``opt`` is not an optimiser, or ``active`` or ``grad_scale`` is
+                given, which the scaler passes on.
+
+        Evaluation:
+            Evaluates the gradients, and the parameters unless ``eval=False``.
         """
         if not isinstance(opt, Optimizer):
             raise TypeError(

@@ -18,21 +18,46 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, ClassVar
 
+__all__ = ["Generator", "rng"]
+
 _FLOATS = {"Float16": "float16x4", "Float32": "float32x4", "Float64": "float64x2"}
 
 
 def rng(seed: Any = 0, method: str = "philox4x32", symbolic: bool = False) -> Generator:
-    """Return a seeded generator of random arrays.
+    """Return a generator of random arrays and tensors.
 
-    ``seed`` is an integer (of NumPy, too) or an array of integers (with an entry for
-    each entry of the results, or one; made ``UInt64``). Generators with different seeds
-    give independent numbers. Only the method ``"philox4x32"`` exists, others raise
-    ``ValueError``. A ``symbolic`` generator never evaluates its counter, which becomes
-    part of the programs that use it.
+    The same seed gives the same numbers, whatever the machine, the engine and the
+    number of threads. [Random numbers](../random.md) says which ones, and how
+    generators are used in loops and frozen functions.
 
-    A generator is a PyTree. In recorded loops, conditionals and calls it has to have an
-    array as seed, whose counter is an array, too, and in loops it has to be a part of
-    the state; anything else is a ``RuntimeError``.
+    Args:
+        seed (int | integer array): which sequence: generators with different seeds are
+            independent. Taken modulo 2^64. An array has an entry for each entry of the
+            results, or one.
+        method (str): ``"philox4x32"``; there is no other.
+        symbolic (bool): the number of calls becomes part of the kernels. Otherwise it
+            is an opaque value, so that a loop that draws numbers compiles its kernel
+            once.
+
+    Returns:
+        Generator: a generator that has made no calls yet.
+
+    Raises:
+        TypeError: ``seed`` is not an integer or a flat array of integers.
+        ValueError: another ``method``.
+
+    Example:
+        >>> rng = dr.rng(seed=7)
+        >>> rng.random(Float, 3)
+        [0.0967625, 0.394146, 0.558121]
+        >>> rng.integers(UInt, 5, 1, 7)  # dice
+        [5, 2, 4, 2, 2]
+        >>> rng.normal(TensorXf, (2, 2))
+        [[1.26812, -0.716064],
+         [-0.878362, -0.554481]]
+
+    See also:
+        :class:`drjit.random.Generator`
     """
     if method != "philox4x32":
         raise ValueError(f"drjit.rng(): 'method' is {method!r}, expected 'philox4x32'")
@@ -40,10 +65,37 @@ def rng(seed: Any = 0, method: str = "philox4x32", symbolic: bool = False) -> Ge
 
 
 class Generator:
-    """A sequence of random arrays.
+    """A sequence of random arrays, which :func:`drjit.random.rng` makes.
 
-    Entry i of an array comes from a :py:class:`Philox4x32` with the generator's seed,
-    the number of the call as first and i as second counter.
+    Each call of a method gives the next numbers. Entry ``i`` of an array comes from a
+    ``Philox4x32`` whose key is the seed, and whose counters are the number of the call
+    and ``i``: it depends on nothing else.
+
+    A generator is a PyTree. In recorded loops, conditionals and calls its counter has
+    to be an array, as it is if the seed is one (``dr.rng(UInt64(0))``), and in a loop
+    the generator has to be a part of the state: anything else would repeat numbers, and
+    is a ``RuntimeError``. A generator that is an input of a frozen function gives new
+    numbers in each call.
+
+    Args:
+        seed (int | integer array): see :func:`drjit.random.rng`.
+        symbolic (bool): likewise.
+
+    Derivative:
+        Random numbers are constants. ``uniform()`` and ``normal()`` have derivatives
+        with respect to their parameters (``low``, ``high``, ``loc``, ``scale``).
+
+    Evaluation:
+        Numbers are traced: they are computed in the kernel that uses them. The counter
+        is scheduled for evaluation unless the generator is ``symbolic``.
+        ``permutation()`` evaluates its result.
+
+    Example:
+        >>> rng = dr.random.Generator(seed=1)
+        >>> x, y = rng.uniform(Float, 100000, -1, 1), rng.uniform(Float, 100000, -1, 1)
+        >>> inside = dr.mean(dr.select(x * x + y * y < 1, 4.0, 0.0))
+        >>> abs(inside[0] - dr.pi) < 0.02
+        True
     """
 
     # The counter is an array (of one entry, or as many as there are lanes) if the seed
@@ -65,25 +117,57 @@ class Generator:
         self._loops = _core._in_loop()  # and begins anew in each iteration
 
     def clone(self) -> Generator:
-        """Return a generator that gives what this one is going to give."""
+        """Return a generator that gives what this one is going to give.
+
+        Example:
+            >>> rng = dr.rng(seed=3)
+            >>> other = rng.clone()
+            >>> rng.random(Float, 2) == other.random(Float, 2)
+            [True, True]
+        """
         return copy.copy(self)
 
     def random(self, dtype: Any, shape: Any) -> Any:
         """Return an array or tensor of uniformly distributed numbers in [0, 1).
 
-        ``dtype`` is an array class with floating point entries, or ``float`` (one
-        number in double precision), ``shape`` an integer or tuple. Raises ``TypeError``
-        for other types, ``RuntimeError`` for a shape that the class cannot have.
+        Args:
+            dtype (type): array type with floating point entries, nested types and
+                tensors included, or ``float`` for one Python number in double
+                precision.
+            shape (int | tuple[int, ...]): as for :func:`drjit.zeros`: lanes, or all
+                extents.
+
+        Returns:
+            array: an instance of ``dtype``. Single and half precision have multiples of
+            2^-23 (the latter rounded, but below 1), double precision of 2^-52.
+
+        Raises:
+            TypeError: ``dtype`` is not such a type.
+            RuntimeError: ``dtype`` cannot have this shape.
         """
         return self._fill("random", dtype, shape, "")
 
     def uniform(self, dtype: Any, shape: Any, low: Any = 0.0, high: Any = 1.0) -> Any:
-        """Return numbers in [low, high); otherwise as `random`."""
+        """Return uniformly distributed numbers in [``low``, ``high``).
+
+        Args:
+            dtype (type): as for ``random()``.
+            shape (int | tuple[int, ...]): likewise.
+            low (float | array): lower bound.
+            high (float | array): upper bound; may be below ``low``. Rounding can give
+                it itself.
+        """
         return dr.fma(self._fill("uniform", dtype, shape, ""), high - low, low)
 
     def normal(self, dtype: Any, shape: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
-        """Return numbers of a normal distribution with this mean and standard
-        deviation; otherwise as `random`."""
+        """Return normally distributed numbers.
+
+        Args:
+            dtype (type): as for ``random()``.
+            shape (int | tuple[int, ...]): likewise.
+            loc (float | array): mean.
+            scale (float | array): standard deviation.
+        """
         return dr.fma(self._fill("normal", dtype, shape, "_normal"), scale, loc)
 
     def integers(
@@ -96,13 +180,22 @@ class Generator:
     ) -> Any:
         """Return uniformly distributed integers of 32 bits.
 
-        They are in [0, low) if ``high`` is not given, else in [low, high), or in [low,
-        high] with ``endpoint``. ``dtype`` is an array class with Int32 or UInt32
-        entries. Raises ``TypeError`` for other types, ``ValueError`` if there is no
-        integer in the interval or its bounds are out of the type's range.
+        They are in [0, ``low``) if ``high`` is not given, else in [``low``, ``high``).
+        An integer is the upper half of the product of 64 random bits and the number of
+        integers, so all have the same probability up to a factor of 1 ± 2^-32.
 
-        The products of 64 random bits and the number of integers, divided by 2**64:
-        each is taken with the same probability up to a factor 1 +- 2**-32.
+        Args:
+            dtype (type): array type with ``Int`` or ``UInt`` entries.
+            shape (int | tuple[int, ...]): as for ``random()``.
+            low (int | integer array): lowest integer, or without ``high`` how many from
+                0 on.
+            high (int | integer array | None): upper bound, excluded.
+            endpoint (bool): include the upper bound.
+
+        Raises:
+            TypeError: ``dtype`` or a bound is of another type.
+            ValueError: no integer is in the interval, or one is out of the type's
+                range. Bounds that are arrays are not checked.
         """
         entry = dr.type_v(dtype).name if _is_array_class(dtype) else ""
         if entry not in ("Int32", "UInt32"):
@@ -115,11 +208,30 @@ class Generator:
         return self._make(dtype, shape, lambda prng: _bounded(prng, low, span, signed))
 
     def permutation(self, x: Any, n: Any = None, /, axis: int = 0) -> Any:
-        """Return the numbers 0 ... n-1, or the entries of an array, in random order.
+        """Return the numbers 0 to n - 1, or the entries of an array, in random order.
 
-        ``permutation(dtype, n)``: a ``UInt`` array of the backend of ``dtype``.
-        ``permutation(x, axis=0)``: a copy of the one-dimensional array, or of the
-        tensor with its slices along ``axis`` shuffled.
+        Args:
+            x (type | array | tensor): ``permutation(dtype, n)`` gives a ``UInt`` array
+                of the module of ``dtype``. ``permutation(x)`` gives a copy of a flat
+                array or tensor whose entries, or slices along ``axis``, are shuffled.
+            n (int | None): how many numbers, if ``x`` is a type.
+            axis (int): which slices of a tensor.
+
+        Raises:
+            TypeError: ``x`` is neither, or is an array and there is an ``n``.
+            ValueError: ``n`` is not an integer of 0 or more.
+
+        Evaluation:
+            The numbers come from :func:`drjit.argsort`, which computes at once.
+
+        Example:
+            >>> rng = dr.rng(seed=1)
+            >>> rng.permutation(UInt, 5)
+            [1, 4, 0, 3, 2]
+            >>> rng.permutation(TensorXf([[1, 2], [3, 4], [5, 6]]))
+            [[1, 2],
+             [5, 6],
+             [3, 4]]
         """
         if isinstance(x, type):
             return self._order(x, n)

@@ -697,6 +697,8 @@ def test_scaling_of_types() -> None:
     scaler = do.GradScaler(init_scale=4)
     opt = do.SGD(0.5, {"x": Float16(1, 2), "t": TensorXf([[1.0]])})
     assert scaler.scale(3) == 12 and scaler.unscale(2.0) == 0.5
+    half = do.GradScaler().scale(Float16(2))  # 2^17, which half precision has not
+    assert type(half) is Float and half[0] == 2**17
     for _ in range(2):
         loss = dr.sum(opt["x"]) + Float16(opt["t"].array)
         dr.backward(scaler.scale(loss))

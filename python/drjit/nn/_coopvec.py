@@ -18,23 +18,40 @@ _NAME = "drjit.nn.CoopVec"
 
 
 class CoopVec:
-    """A vector with arrays of one type as its components, one entry for each lane.
+    """A vector that goes through a network: arrays of one type, an entry for each lane.
 
-    Args:
-        args: arrays, numbers, and PyTrees of them; their components in order. A nested
-            array has those of its first axis, a matrix those of its rows, a tensor of
-            shape (C,) or (C, N) C of them.
-
-    At least one of them is an array of a just-in-time backend; its type becomes that of
-    all components. ``list(vec)`` and ``Array3f(*vec)`` give the components back.
-
+    ``list(vec)``, ``Array3f(*vec)`` and ``x, y = vec`` give the components back.
     Vectors are added, subtracted and multiplied component by component, also with
     arrays and numbers, which stand for each component and are converted to its type.
-    Elementwise functions (:py:func:`drjit.tanh`, :py:func:`drjit.fma`, ...) take
-    vectors. They are PyTrees: states of loops, arguments of calls and frozen functions.
+    Elementwise functions (:func:`drjit.tanh`, :func:`drjit.fma`, ...) take vectors.
+    They are PyTrees: states of loops, arguments of calls and of frozen functions.
 
-    Raises ``TypeError`` without arrays, for arrays of different types and for other
-    objects, ``ValueError`` if there are no components.
+    Args:
+        arg (array | float | PyTree): the first components. A nested array has those of
+            its first axis, a matrix its entries row by row, a tensor of shape (C,) or
+            (C, N) C of them; structures have those of their members.
+        *args: further ones, in order. At least one is an array of a just-in-time
+            backend; its type becomes that of all, numbers included.
+
+    Raises:
+        TypeError: there is no array, there are arrays of different types
+            (:func:`drjit.nn.cast` converts vectors), or other objects.
+        ValueError: there are no components.
+
+    Derivative:
+        Derivatives go through vectors as through their components.
+
+    Example:
+        >>> from drjit import nn
+        >>> vec = nn.CoopVec(Array2f([1, 2], 3), 0.5)
+        >>> vec
+        drjit.nn.CoopVec[drjit.llvm.ad.Float, shape=(3, 2)]
+        >>> Array3f(*(2 * vec + 1))
+        [[3, 7, 2],
+         [5, 7, 2]]
+
+    See also:
+        :func:`drjit.nn.matvec`, :class:`drjit.nn.Module`
     """
 
     __module__ = "drjit.nn"
@@ -66,7 +83,7 @@ class CoopVec:
 
     @property
     def type(self) -> Any:
-        """The type of the components, as ``drjit.llvm.ad.Float16``."""
+        """The type of the components, such as ``drjit.llvm.ad.Float16``."""
         return type(self._components[0])
 
     @property
@@ -170,9 +187,29 @@ def from_components(components: list[Any]) -> CoopVec:
 
 
 def cast(vector: CoopVec, dtype: Any, /) -> CoopVec:
-    """Convert the components of a vector to the precision of an array type.
+    """Convert the components of a vector to another type of entries.
 
-    Raises ``TypeError`` for other arguments.
+    Args:
+        vector (CoopVec): the vector.
+        dtype (type): an array type of numbers, of which only the type of the entries
+            counts. Floats become integers by truncation.
+
+    Returns:
+        CoopVec: as many components.
+
+    Raises:
+        TypeError: the vector is not a ``CoopVec``, or ``dtype`` not such a type.
+
+    Derivative:
+        Gradients are converted back; integers have none.
+
+    Example:
+        >>> from drjit import nn
+        >>> nn.cast(nn.CoopVec(Float(1), 2), Float16).type
+        <class 'drjit.llvm.ad.Float16'>
+
+    See also:
+        :class:`drjit.nn.Cast`
     """
     if not isinstance(vector, CoopVec):
         raise TypeError(

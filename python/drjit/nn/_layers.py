@@ -35,9 +35,24 @@ class Sequential(Module):
     """Layers, one after the other.
 
     Args:
-        args: modules.
-        prefix: put before the names of all parameters, as in
-            ``"mlp.layers.0.weights"``, so that an optimiser can have several networks.
+        *args: modules, in order.
+        prefix (str): put before the names of all parameters, as in
+            ``"mlp.layers.0.weights"``, so that one optimiser can have several networks.
+
+    Raises:
+        TypeError: a layer is not a :class:`drjit.nn.Module`, or ``prefix`` not a
+            ``str``.
+
+    Example:
+        >>> from drjit import nn
+        >>> net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), prefix="mlp")
+        >>> net
+        Sequential(
+          Linear(in_features=2, out_features=3),
+          ReLU()
+        )
+        >>> list(net.alloc(TensorXf))
+        ['mlp.layers.0.weights', 'mlp.layers.0.bias']
     """
 
     __module__ = "drjit.nn"
@@ -84,17 +99,31 @@ class Sequential(Module):
 class Linear(Module):
     """An affine map with learnt coefficients: y = A x + b.
 
+    ``alloc()`` draws the entries of A from the uniform distribution on [-k, k] with k =
+    1 / sqrt(out_features), in single precision whatever the type; b is 0. They are the
+    parameters ``weights`` and ``bias``.
+
+    A :class:`drjit.nn.CoopVec` needs a packed network, and is computed as
+    :func:`drjit.nn.matvec` says. A tensor of shape (in_features, N) or (in_features,)
+    needs one that is not packed, and is computed by a matrix product.
+
     Args:
-        in_features: the number of components of x; -1: as many as there are.
-        out_features: the number of components of y; -1: as many as x has.
-        bias: is there a b?
+        in_features (int): components of x; -1: as many as the layer before gives.
+        out_features (int): components of y; -1: as many as x has.
+        bias (bool): is there a b?
 
-    ``alloc()`` draws the entries of A from the uniform distribution on [-k, k] with
-    k = 1 / sqrt(out_features), in single precision whatever the type; b is 0.
+    Raises:
+        TypeError: a number is not an ``int``.
+        ValueError: a number is neither positive nor -1.
 
-    Vectors (:py:class:`CoopVec`) need a packed network, and are computed as
-    :py:func:`matvec` says; tensors of shape (in_features, N), or (in_features,), one
-    that is not, and are computed by matrix products.
+    Example:
+        >>> from drjit import nn
+        >>> layer = nn.Linear(2, 3).alloc(TensorXf)
+        >>> layer["weights"] = TensorXf([[1, 0], [0, 1], [1, 1]])
+        >>> layer(TensorXf([10, 20]))
+        [10, 20, 30]
+        >>> list(nn.pack(layer)(nn.CoopVec(Float(10), 20)))
+        [[10], [20], [30]]
     """
 
     __module__ = "drjit.nn"
@@ -183,7 +212,16 @@ class Linear(Module):
 
 
 class ReLU(Module):
-    """max(x, 0), of vectors and tensors."""
+    """max(x, 0), of vectors and tensors.
+
+    Derivative:
+        That of :func:`drjit.maximum`.
+
+    Example:
+        >>> from drjit import nn
+        >>> nn.ReLU()(TensorXf([-1, 2]))
+        [0, 2]
+    """
 
     __module__ = "drjit.nn"
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {}
@@ -193,10 +231,22 @@ class ReLU(Module):
 
 
 class LeakyReLU(Module):
-    """x where x >= 0, else ``negative_slope`` x, of vectors and tensors.
+    """x where x >= 0, else ``negative_slope`` times x, of vectors and tensors.
 
-    ``negative_slope`` is a number or an array. An array of floats is a parameter of
-    the network as long as this is not packed.
+    Args:
+        negative_slope (float | array): slope below 0. An array of floats is a parameter
+            of the network, which :func:`drjit.nn.pack` leaves where it is.
+
+    Raises:
+        TypeError: it is neither a number nor an array.
+
+    Derivative:
+        With respect to the slope, too.
+
+    Example:
+        >>> from drjit import nn
+        >>> nn.LeakyReLU(0.25)(TensorXf([-1, 2]))
+        [-0.25, 2]
     """
 
     __module__ = "drjit.nn"
@@ -224,7 +274,13 @@ def _check_factor(where: str, name: str, value: Any) -> None:
 
 
 class Exp(Module):
-    """e^x, of vectors and tensors."""
+    """e^x, of vectors and tensors.
+
+    Example:
+        >>> from drjit import nn
+        >>> nn.Exp()(TensorXf([0, 1]))
+        [1, 2.71828]
+    """
 
     __module__ = "drjit.nn"
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {}
@@ -234,7 +290,13 @@ class Exp(Module):
 
 
 class Exp2(Module):
-    """2^x, of vectors and tensors."""
+    """2^x, of vectors and tensors.
+
+    Example:
+        >>> from drjit import nn
+        >>> nn.Exp2()(TensorXf([-1, 3]))
+        [0.5, 8]
+    """
 
     __module__ = "drjit.nn"
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {}
@@ -244,7 +306,13 @@ class Exp2(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent, of vectors and tensors."""
+    """The hyperbolic tangent, of vectors and tensors.
+
+    Example:
+        >>> from drjit import nn
+        >>> nn.Tanh()(TensorXf([0, 100]))
+        [0, 1]
+    """
 
     __module__ = "drjit.nn"
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {}
@@ -254,7 +322,24 @@ class Tanh(Module):
 
 
 class Cast(Module):
-    """Convert vectors and tensors to the precision of an array type, ``dtype``."""
+    """Convert vectors and tensors to another type of entries.
+
+    Args:
+        dtype (type): an array type of numbers, of which only the type of the entries
+            counts. It has to be given; the default is there for PyTrees.
+
+    Raises:
+        TypeError: ``dtype`` is not such a type.
+
+    Example:
+        >>> from drjit import nn
+        >>> net = nn.Sequential(nn.Cast(Float16), nn.Tanh(), nn.Cast(Float))
+        >>> net(nn.CoopVec(Float(0.5))).type
+        <class 'drjit.llvm.ad.Float'>
+
+    See also:
+        :func:`drjit.nn.cast`
+    """
 
     __module__ = "drjit.nn"
     DRJIT_STRUCT: ClassVar[dict[str, Any]] = {"dtype": object}
@@ -283,9 +368,22 @@ class Cast(Module):
 
 
 class ScaleAdd(Module):
-    """x * scale + offset, of vectors and tensors, with one rounding.
+    """x times ``scale`` plus ``offset``, of vectors and tensors, with one rounding.
 
-    Both are numbers or arrays, constants of the network: no parameters.
+    Both are constants of the network: no parameters. They have to be given; the
+    defaults are there for PyTrees.
+
+    Args:
+        scale (float | array): the factor.
+        offset (float | array): the summand.
+
+    Raises:
+        TypeError: one of them is neither a number nor an array.
+
+    Example:
+        >>> from drjit import nn
+        >>> nn.ScaleAdd(2, -1)(TensorXf([0, 1]))  # from [0, 1] to [-1, 1]
+        [-1, 1]
     """
 
     __module__ = "drjit.nn"
@@ -384,17 +482,36 @@ class _Encode(Module):
 
 
 class SinEncode(_Encode):
-    """sin(2π (2^i x + i s)) and cos(2π (2^i x + i s)) of each component, for i from 0
-    to ``octaves`` - 1: a factor of 2 ``octaves`` more components.
+    """Sines and cosines of each component, in octaves: a positional encoding.
 
-    The functions have the period 1. A ``shift`` s, in periods, moves each octave
-    against the one before, so that their extrema do not coincide. The phase is reduced
-    to half a period before it is multiplied by 2π, so that high octaves are as
-    precise as x is.
+    A component x gives sin(2π (2^i x + i s)) and cos(2π (2^i x + i s)) for i from 0 to
+    ``octaves`` - 1, so that a network sees fine detail. The functions have the period
+    1. The phase is reduced to half a period before it is multiplied by 2π, so high
+    octaves are as precise as x is.
 
-    For vectors, and tensors of shape (C, N), which give (2 ``octaves`` C, N). B.
-    Mildenhall et al., "NeRF: Representing Scenes as Neural Radiance Fields for View
-    Synthesis", 2020.
+    It takes vectors, and tensors of shape (C, N), which give (2 ``octaves`` C, N).
+
+    Args:
+        octaves (int): how many frequencies, 0 or more. Vectors need at least one.
+        shift (float): s, in periods: moves each octave against the one before, so that
+            their extrema do not coincide.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: ``octaves`` is negative.
+
+    Source:
+        B. Mildenhall et al., "NeRF: Representing Scenes as Neural Radiance Fields for
+        View Synthesis", 2020.
+
+    Example:
+        >>> from drjit import nn
+        >>> encode = nn.SinEncode(octaves=2)
+        >>> list(encode(nn.CoopVec(Float(0, 0.125))))
+        [[0, 0.707107], [1, 0.707107], [0, 1], [1, -4.37114e-08]]
+
+    See also:
+        :class:`drjit.nn.TriEncode`
     """
 
     __module__ = "drjit.nn"
@@ -406,10 +523,27 @@ class SinEncode(_Encode):
 
 
 class TriEncode(_Encode):
-    """Triangle waves in the place of the sines and cosines of :py:class:`SinEncode`:
-    cos(x) is 1 - 4 abs(x - round(x)), and sin(x) is cos(x - 1/4), x in periods.
+    """Triangle waves of each component, in octaves: a cheaper
+    :class:`drjit.nn.SinEncode`.
 
-    T. Müller et al., "Real-time Neural Radiance Caching for Path Tracing", 2021.
+    The cosine of a phase p in periods is replaced by 1 - 4 abs(p - round(p)), the sine
+    by that of p - 1/4. Everything else is the same.
+
+    Args:
+        octaves (int): how many frequencies, 0 or more.
+        shift (float): in periods, see :class:`drjit.nn.SinEncode`.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: ``octaves`` is negative.
+
+    Source:
+        T. Müller et al., "Real-time Neural Radiance Caching for Path Tracing", 2021.
+
+    Example:
+        >>> from drjit import nn
+        >>> list(nn.TriEncode(octaves=2)(nn.CoopVec(Float(0, 0.125, 0.25))))
+        [[0, 0.5, 1], [1, 0.5, 0], [0, 1, 0], [1, 0, -1]]
     """
 
     __module__ = "drjit.nn"
@@ -426,9 +560,24 @@ def _triangle(x: Any) -> Any:
 class HashEncodingLayer(Module):
     """A hash encoding as a layer: the features of a vector.
 
-    The encoding's parameters are not parameters of the network, and ``pack()`` leaves
-    them as they are: an optimiser has them as well (``opt["hash"] =
-    encoding.params``), and ``encoding.set_params(opt["hash"])`` takes them back.
+    The parameters of the encoding are not parameters of the network, and
+    :func:`drjit.nn.pack` leaves them as they are. An optimiser has them separately
+    (``opt["hash"] = encoding.params``), and ``encoding.set_params(opt["hash"])`` takes
+    them back.
+
+    Args:
+        encoding (HashEncoding): what to look features up in.
+
+    Raises:
+        TypeError: it is not a :class:`drjit.hashgrid.HashEncoding`.
+
+    Example:
+        >>> from drjit import nn
+        >>> grid = nn.HashGridEncoding(Float16, 2, n_levels=4, hashmap_size=2**10)
+        >>> net = nn.Sequential(nn.HashEncodingLayer(grid), nn.Linear(-1, 1))
+        >>> net = nn.pack(net.alloc(TensorXf16, 2))
+        >>> len(net(nn.CoopVec(Float16(0.1, 0.2), 0.5)))
+        1
     """
 
     __module__ = "drjit.nn"
@@ -445,7 +594,7 @@ class HashEncodingLayer(Module):
 
     @property
     def data(self) -> Any:
-        """The encoding's parameters."""
+        """The parameters of the encoding."""
         return self.encoding.data
 
     def __call__(self, arg: Any, /) -> Any:

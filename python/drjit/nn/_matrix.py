@@ -18,10 +18,23 @@ dr: Any = drjit
 
 
 class MatrixLayout(str, Enum):
-    """How the entries of a matrix are arranged. Members are equal to their names.
+    """How the entries of a matrix are arranged in memory.
 
-    On CPUs the layouts are the same: row after row. The name is kept, as a packed
-    matrix is used as a whole.
+    Members are strings, equal to their names.
+
+    - ``RowMajor`` (``"row_major"``): row after row. Such matrices have parts and can be
+      read as tensors.
+    - ``Inference`` (``"inference"``): what suits evaluation best; see
+      :func:`drjit.nn.pack`.
+    - ``Training`` (``"training"``): what suits derivatives with respect to the matrix
+      best.
+
+    On CPUs all three are row after row.
+
+    Example:
+        >>> from drjit import nn
+        >>> nn.view(TensorXf([[1, 2]])).layout == "row_major"
+        True
     """
 
     __module__ = "drjit.nn"
@@ -35,13 +48,34 @@ class MatrixLayout(str, Enum):
 
 
 class MatrixView:
-    """A matrix in a buffer that may also hold others. Made by :py:func:`view`,
-    :py:func:`pack` and :py:func:`unpack`.
+    """A matrix in a buffer that may also hold others.
 
-    ``A[2:4, 1:]``, ``A[1]`` and ``A[:, 0]`` are views of parts: rows and columns are
-    numbers or slices, for columns without step. What is packed has no parts.
-    ``A @ x`` is ``matvec(A, x)``; ``TensorXf(A)`` reads a view whose rows have no gaps
-    between them.
+    :func:`drjit.nn.view`, :func:`drjit.nn.pack` and :func:`drjit.nn.unpack` make views;
+    a view that is constructed is of no matrix. ``A @ x`` is ``matvec(A, x)``. In
+    row-major layout ``A[2:4, 1:]``, ``A[1]`` and ``A[:, 0]`` are views of parts, with
+    numbers or slices for rows and columns (columns without a step, ``ValueError``
+    otherwise), and ``TensorXf(A)`` reads the matrix. Packed matrices have no parts
+    (``RuntimeError``).
+
+    Attributes:
+
+    - ``buffer``: the flat array with the entries.
+    - ``dtype``: type of the entries, a :class:`drjit.VarType`.
+    - ``layout``: their arrangement, a :class:`drjit.nn.MatrixLayout`.
+    - ``shape``: rows and columns in the buffer; a vector is one column.
+    - ``offset``: index of the first entry in the buffer.
+    - ``size``: number of entries from the first to the last.
+    - ``stride``: distance of rows in the buffer, in entries.
+    - ``transpose``: does the view represent the transpose?
+
+    Example:
+        >>> from drjit import nn
+        >>> A = nn.view(TensorXf([[1, 2, 3], [4, 5, 6]]))
+        >>> TensorXf(A[:, 1:].T)
+        [[2, 5],
+         [3, 6]]
+        >>> list(A @ nn.CoopVec(Float(1), 1, 1))
+        [[6], [15]]
     """
 
     __module__ = "drjit.nn"
@@ -115,7 +149,7 @@ class MatrixView:
 
     @property
     def grad(self) -> MatrixView:
-        """The same view of the buffer's gradient."""
+        """The same view of the gradient of the buffer."""
         found = copy(self)
         found.buffer = dr.grad(self.buffer)
         return found
@@ -193,14 +227,31 @@ def _make(
 
 
 def view(arg: Any, /) -> MatrixView:
-    """A view of a matrix, which is not copied.
+    """Return a view of a matrix, which is not copied.
 
     Args:
-        arg: a tensor of shape (rows, columns), or a tensor or array of n entries, which
-            is a matrix of n rows and 1 column.
+        arg (tensor | array): a tensor of shape (rows, columns), or a tensor or flat
+            array of n entries, which is a matrix of n rows and 1 column.
 
-    Raises ``TypeError`` for anything but such an array of a just-in-time backend,
-    ``ValueError`` for tensors of other shapes and without entries.
+    Returns:
+        MatrixView: a view in row-major layout.
+
+    Raises:
+        TypeError: ``arg`` is not such an array of numbers of a just-in-time backend.
+        ValueError: a tensor has more axes, or there are no entries.
+
+    Derivative:
+        The buffer is the array itself: gradients of products reach it.
+
+    Example:
+        >>> from drjit import nn
+        >>> A = TensorXf([[1, 2], [3, 4]])
+        >>> row = nn.view(A)[1]
+        >>> row.shape, row.offset
+        ((1, 2), 2)
+
+    See also:
+        :func:`drjit.nn.pack`
     """
     return _view("view", arg)
 
@@ -273,22 +324,42 @@ def matvec(
     /,
     transpose: bool = False,
 ) -> CoopVec:
-    """The product A x + b of a matrix and a vector.
+    """Return the product A x + b of a matrix and a vector, for each lane.
+
+    All lanes share the matrix; each has a vector of its own. Each component of the
+    result is a sum in single precision (double for ``Float64``), which begins with b,
+    goes through the columns in ascending order with :func:`drjit.fma`, and is rounded
+    to the type of the entries once.
 
     Args:
-        A: a view of a matrix, as :py:func:`pack` and :py:func:`view` give them.
-        x: a vector with a component for each column.
-        b: a view of a vector with an entry for each row.
-        transpose: multiply by the transpose of A. A view that is transposed (``A.T``)
-            is that already.
+        A (MatrixView): the matrix, packed or not.
+        x (CoopVec): a component for each column, of the type of the entries.
+        b (MatrixView | None): a vector with an entry for each row.
+        transpose (bool): multiply by the transpose of ``A``. A view that is transposed
+            (``A.T``) is that already; both together cancel.
 
-    Entries and components are of one type of floats. Each component of the result is a
-    sum in single precision (double for ``Float64``), which begins with b, goes
-    through the columns in ascending order with :py:func:`drjit.fma`, and is rounded
-    once. It has derivatives with respect to all inputs, whatever the layout of A.
+    Returns:
+        CoopVec: a component for each row.
 
-    Raises ``TypeError`` for arguments of other types, ``ValueError`` for shapes that do
-    not fit.
+    Raises:
+        TypeError: arguments of other types, entries of different types or not of
+            floats.
+        ValueError: shapes that do not fit.
+
+    Derivative:
+        With respect to all inputs, in each layout. In reverse mode that of ``A`` is the
+        sum of outer products over all lanes.
+
+    Example:
+        >>> from drjit import nn
+        >>> A, b = nn.pack(TensorXf([[1, 2], [3, 4]]), Float(10, 20))
+        >>> y = nn.matvec(A, nn.CoopVec(Float(1, 0), Float(0, 1)), b)
+        >>> Array2f(*y)
+        [[11, 23],
+         [12, 24]]
+
+    See also:
+        :class:`drjit.nn.Linear`
     """
     for name, value, cls in (("A", A, MatrixView), ("x", x, CoopVec)):
         if not isinstance(value, cls):

@@ -24,21 +24,30 @@ _SEED = 0x100000000
 class Module(MutableMapping[str, Any]):
     """Base class of networks and their layers.
 
-    A network is constructed from layers, then :py:meth:`alloc` makes a copy of it with
-    weights, and :py:func:`pack` one for the evaluation of vectors::
-
-        net = nn.Sequential(nn.Linear(-1, 32), nn.ReLU(), nn.Linear(-1, 3))
-        net = net.alloc(TensorXf16, 2)
-        net = nn.pack(net, layout="training")
-        y = net(nn.CoopVec(x))
+    A network is constructed from layers; ``alloc()`` makes a copy of it with weights,
+    and :func:`drjit.nn.pack` one for the evaluation of vectors, ``net(CoopVec(...))``.
 
     It is a mapping of dotted paths (``"layers.0.weights"``) to parameters, as
     optimisers are: ``opt.update(net)`` takes all of them at first, ``net.update(opt)``
-    takes their values back. That of a packed network has one entry, ``"weights"``: the
-    buffer that all its views refer to.
+    takes their values back. The matrices of a packed network are one entry,
+    ``"weights"``: the buffer that all its views refer to.
 
-    Modules are PyTrees: a subclass lists its attributes in ``DRJIT_STRUCT``, calls
-    layers in ``__call__()``, and where it has some, overrides ``_alloc()``.
+    Modules are PyTrees. A subclass lists its attributes in ``DRJIT_STRUCT``, calls
+    layers in ``__call__()``, and overrides ``_alloc()`` if it has some;
+    [Networks](../networks.md) has an example.
+
+    Example:
+        >>> from drjit import nn
+        >>> net = nn.Sequential(nn.Linear(-1, 8), nn.ReLU(), nn.Linear(-1, 1))
+        >>> net = net.alloc(TensorXf, 2)
+        >>> net["layers.0.weights"].shape
+        (8, 2)
+        >>> packed = nn.pack(net)
+        >>> len(packed(nn.CoopVec(Float(0.1, 0.2), Float(0.3, 0.4)))), list(packed)
+        (1, ['weights'])
+
+    See also:
+        :class:`drjit.nn.Sequential`, :class:`drjit.opt.Optimizer`
     """
 
     __module__ = "drjit.nn"
@@ -51,8 +60,12 @@ class Module(MutableMapping[str, Any]):
     prefix: str
 
     def __call__(self, arg: Any, /) -> Any:
-        """Evaluate for a vector, a :py:class:`CoopVec`, or where the class says so for
-        a tensor."""
+        """Evaluate for a :class:`drjit.nn.CoopVec`, or a tensor where the class says
+        so.
+
+        Args:
+            arg (CoopVec | tensor): the input.
+        """
         raise NotImplementedError(
             f"drjit.nn.{type(self).__name__}.__call__(): the class has none, expected "
             "a layer or a class that defines it"
@@ -61,16 +74,26 @@ class Module(MutableMapping[str, Any]):
     # ------------------------------------------------------ weights
 
     def alloc(self, dtype: Any, size: int = -1, rng: Generator | None = None) -> Module:
-        """The network with weights, a new one.
+        """Return a copy of the network with weights.
 
         Args:
-            dtype: a type of tensors of floats, for all weights.
-            size: the number of components of the input. It is needed if a layer takes
-                the size of its input from what is before it, and nothing is.
-            rng: what random weights come from, ``dr.rng(seed=0x100000000)`` if it is
-                not given. A generator with the same seed gives the same weights.
+            dtype (type): a type of tensors of floats, for all weights (``TensorXf16``).
+            size (int): number of components of the input. Needed if the first layers
+                take theirs from what is before.
+            rng (Generator | None): what random weights come from, without it
+                ``dr.rng(seed=0x100000000)``. A generator with the same seed gives the
+                same weights.
 
-        Raises ``TypeError`` for other types, ``RuntimeError`` if the size is needed.
+        Returns:
+            Module: a network that is not packed.
+
+        Raises:
+            TypeError: an argument is of another type.
+            ValueError: ``size`` is neither positive nor -1.
+            RuntimeError: ``size`` is needed.
+
+        Evaluation:
+            Weights are computed at once.
         """
         where = f"drjit.nn.{type(self).__name__}.alloc()"
         if not isinstance(dtype, type) or not (
@@ -156,11 +179,20 @@ class Module(MutableMapping[str, Any]):
     __hash__ = object.__hash__
 
     def update(self, other: Any = (), /, **kwds: Any) -> None:
-        """Set parameters, from an optimiser, another mapping, or by name.
+        """Set parameters from an optimiser, another mapping, or by name.
 
         Optimisers may have parameters of other networks, too, and need not have all of
-        this one. ``KeyError`` for an unknown name in anything else, and for optimisers
-        without any parameter of this network.
+        this one.
+
+        Args:
+            other (Mapping | iterable of pairs): paths and values.
+            **kwds: more of them, by keyword.
+
+        Raises:
+            KeyError: an unknown path in anything but an optimiser, or an optimiser that
+                has parameters, but none of this network. Nothing has changed then.
+            TypeError: a value is of another type than the parameter.
+            ValueError: a value has another shape.
         """
         values = dict(other.items() if isinstance(other, Mapping) else other)
         if isinstance(other, dr.opt.Optimizer):
@@ -248,22 +280,40 @@ def _transformed(where: str, args: tuple[Any, ...], layout: MatrixLayout) -> Any
 
 
 def pack(*args: Any, layout: str = "inference") -> Any:
-    """Copy matrices and vectors into one buffer, for :py:func:`matvec`.
+    """Copy matrices and vectors into one buffer, for :func:`drjit.nn.matvec`.
+
+    A network is a mapping with one parameter for all of these afterwards,
+    ``"weights"``. What is not an array is left as it is, hash encodings included. To
+    pack parts of a matrix, pass slices of its :func:`drjit.nn.view`.
 
     Args:
-        args: tensors, arrays and views, PyTrees of them, and networks.
-        layout: ``"inference"`` or ``"training"``. Programs that compute derivatives
-            with respect to weights use the latter on GPUs; on CPUs both are the same.
+        *args: tensors, flat arrays and views, PyTrees of them, and networks.
+        layout (str): ``"inference"``, or ``"training"`` where derivatives with respect
+            to the matrices are computed. On CPUs both are the same.
 
-    Returns the argument, or a tuple of all, with views of the buffer
-    (:py:class:`MatrixView`) in the place of arrays. Matrices have the layout, vectors
-    are always ``"row_major"``. What is not an array is left as it is, hash encodings
-    included. A network is a mapping with one parameter afterwards, ``"weights"``.
-    Derivatives go through the copy. To pack parts of a matrix, pass slices of its
-    :py:func:`view`.
+    Returns:
+        PyTree: the argument, or a tuple of all, with a :class:`drjit.nn.MatrixView` of
+        the buffer in the place of each array. Matrices have the layout; vectors are
+        always ``"row_major"``.
 
-    Raises ``TypeError`` for entries of different types, ``ValueError`` for arrays of
-    other shapes and for another layout.
+    Raises:
+        TypeError: entries of different types, or nested arrays.
+        ValueError: a tensor has more than two axes, an array is empty, or there is no
+            such layout.
+
+    Derivative:
+        Derivatives go through the copy.
+
+    Example:
+        >>> from drjit import nn
+        >>> A, b = nn.pack(TensorXf([[1, 2], [3, 4]]), Float(5, 6))
+        >>> A.buffer
+        [1, 2, 3, 4, 5, 6]
+        >>> A.layout, b.layout, b.offset
+        ('inference', 'row_major', 4)
+
+    See also:
+        :func:`drjit.nn.unpack`
     """
     names = [str(name) for name in MatrixLayout if name != MatrixLayout.RowMajor]
     if not isinstance(layout, str):
@@ -282,9 +332,26 @@ def unpack(*args: Any) -> Any:
     """Copy packed matrices and vectors into one buffer, row after row.
 
     Args:
-        args: views and PyTrees of them, networks among them.
+        *args: views and PyTrees of them, networks among them.
 
-    Returns the argument, or a tuple of all, with views of the buffer that have parts
-    and can be read as tensors: ``TensorXf16(A)``. All else is left as it is.
+    Returns:
+        PyTree: the argument, or a tuple of all, with views of the buffer that have
+        parts and can be read as tensors. All else is left as it is.
+
+    Raises:
+        TypeError: entries of different types.
+
+    Derivative:
+        Derivatives go through the copy.
+
+    Example:
+        >>> from drjit import nn
+        >>> packed = nn.pack(TensorXf([[1, 2], [3, 4]]))
+        >>> TensorXf(nn.unpack(packed))
+        [[1, 2],
+         [3, 4]]
+
+    See also:
+        :func:`drjit.nn.pack`
     """
     return _transformed("unpack", args, MatrixLayout.RowMajor)

@@ -1,104 +1,226 @@
 """Docstrings of functions written in C: arrays."""
 
 class ArrayBase:
-    """Base class of all Dr.Jit arrays and tensors."""
+    """Base class of all arrays, of every backend, tensors included.
+
+    It cannot be instantiated, and is there for ``isinstance(x, dr.ArrayBase)`` and for
+    the members below, which all array types have. [Array types](../arrays.md) has the
+    types and their constructors, [Exchange](../exchange.md) how memory is shared with
+    NumPy and others. Components of small arrays are selected by names: ``v.x``, and
+    several together (``v.zyx``, ``v.xy = ...``).
+
+    Args:
+        *args: what a type is made of: numbers, sequences, other arrays, memory of NumPy
+            and others.
+        **kwargs: as the type has them.
+
+    Raises:
+        TypeError: ``ArrayBase`` itself is instantiated.
+
+    Example:
+        >>> v = Array3f([1, 2], 3, 4)
+        >>> isinstance(v, dr.ArrayBase), isinstance(3.0, dr.ArrayBase)
+        (True, False)
+        >>> v.shape, v.ndim, v.x
+        ((3, 2), 2, [1, 2])
+        >>> v.zx
+        [[4, 1],
+         [4, 2]]
+
+    See also:
+        :func:`drjit.is_array_v`, :data:`drjit.AnyArray`
+    """
+
+    def __init__(self, *args, **kwargs): ...
 
     def numpy(self, eval=True):
-        """The array as a NumPy array, shape (extents..., lanes). A flat array or tensor is
-        not copied: both see each other's changes. With 'eval=False' the array is not
-        computed now: NumPy's has its entries from the next evaluation on, and any
-        before it."""
+        """Return the array as a NumPy array.
+
+        Its shape is that of ``shape``: components first, lanes last. Complex numbers
+        become NumPy's, without an axis for their parts. Of flat arrays and tensors it
+        is a writable view of their memory: what NumPy writes, the array has. The array
+        itself is only ever changed by moving it to new memory, so it does not change
+        NumPy's. Other types have several pieces of memory, which are copied into one.
+
+        Args:
+            eval (bool): compute the array now, and wait for it. With ``False``, an
+                array that is not computed yet gives a copy whose entries are
+                unspecified until the next evaluation, which fills them in.
+
+        Returns:
+            numpy.ndarray: of the dtype of the entries. Derivatives are left behind.
+
+        Raises:
+            RuntimeError: the array is ragged, that is, its components have different
+                lengths.
+
+        Example:
+            >>> x = Float(1, 2, 3)
+            >>> x.numpy()[0] = 10
+            >>> x
+            [10, 2, 3]
+            >>> Array3f([1, 2], 3, 4).numpy().shape
+            (3, 2)
+        """
 
     def to_numpy(self, eval=True):
-        """Another name of numpy()."""
+        """Return the array as a NumPy array: another name of ``numpy()``."""
 
     def memview(self):
-        """The array as a memoryview, not copied if flat or a tensor."""
+        """Return the array as a ``memoryview``: shared or copied as ``numpy()``
+        does."""
 
     def torch(self, eval=True):
-        """The array as a PyTorch tensor, not copied if flat or a tensor. 'eval' as in
-        numpy()."""
+        """Return the array as a PyTorch tensor: shared or copied as ``numpy()`` does.
+
+        Derivatives are left behind; :func:`drjit.wrap` passes them on.
+
+        Args:
+            eval (bool): as for ``numpy()``.
+
+        Raises:
+            ModuleNotFoundError: PyTorch is not installed.
+        """
 
     def jax(self):
-        """The array as a JAX array, not copied if flat or a tensor."""
+        """Return the array as a JAX array: shared or copied as ``numpy()`` does.
+
+        JAX's arrays are immutable: do not write to the memory as long as JAX uses it.
+        :func:`drjit.wrap` passes derivatives on. ``ModuleNotFoundError`` without JAX.
+        """
 
     def tf(self):
-        """The array as a TensorFlow tensor, not copied if flat or a tensor."""
+        """Return the array as a TensorFlow tensor: shared or copied as ``numpy()``
+        does.
+
+        :func:`drjit.wrap` passes derivatives on. ``ModuleNotFoundError`` without
+        TensorFlow.
+        """
 
     def item(self):
-        """The only entry as a Python bool, int or float. RuntimeError if there is not
-        exactly one."""
+        """Return the only entry as a Python ``bool``, ``int`` or ``float``; waits for
+        it.
+
+        Raises:
+            RuntimeError: the array does not have exactly one entry.
+
+        Example:
+            >>> dr.sum(Float(1, 2, 3)).item()
+            6.0
+        """
 
     @property
     def real(self):
-        """Real part of a complex number or quaternion (a view); other arrays are their
-        own."""
+        """Real part of a complex number or quaternion, a view; other arrays are their
+        own.
+
+        It can be assigned to, where it is a part: ``z.real = 0``.
+        """
 
     @property
     def imag(self):
-        """Imaginary part: of a complex number a component (a view), of a quaternion a copy
-        of the first three; zeros for other arrays."""
+        """Imaginary part: of a complex number a view, of a quaternion a copy of x, y,
+        z.
+
+        Other arrays give zeros of their type and shape. That of complex numbers and
+        quaternions can be assigned to: ``z.imag = 0``.
+        """
 
     @property
     def grad(self):
-        """The gradient: see drjit.grad() and drjit.set_grad()."""
+        """The gradient, zeros if there is none: :func:`drjit.grad` and
+        :func:`drjit.set_grad`."""
 
     @property
     def shape(self):
-        """The extents, lanes of just-in-time compiled arrays last. RuntimeError if ragged."""
+        """The extents, a tuple of ``int``: components first, and of traced arrays lanes
+        last.
+
+        A ``RuntimeError`` if the array is ragged. :func:`drjit.shape` takes other
+        objects, too.
+        """
 
     @property
     def ndim(self):
-        """Number of axes."""
+        """Number of axes, an ``int``: the length of ``shape``."""
 
     @property
     def array(self):
-        """The storage of a tensor (a one-dimensional view); a plain array with the
-        components of a matrix, complex number or quaternion; else the array itself."""
+        """The entries without the structure of a special type.
+
+        Of a tensor it is the flat array with its entries in row-major order, a view:
+        writing to it writes to the tensor. Of a matrix, complex number or quaternion it
+        is a copy, a plain nested array of its components (``Matrix3f`` gives
+        ``Array33f``). Other arrays are their own.
+        """
 
     @property
     def T(self):
-        """Transpose of a matrix or tensor with two axes."""
+        """Transpose of a matrix, or of a tensor with two axes; a copy.
+
+        Other types and numbers of axes are an ``AttributeError``. See
+        :func:`drjit.transpose`.
+        """
 
     @property
     def mT(self):
-        """Transpose of a matrix, or of the last two axes of a tensor."""
+        """Transpose of a matrix, or of the last two axes of a tensor; a copy.
+
+        Other types, and tensors with fewer axes, are an ``AttributeError``.
+        """
 
     @property
     def index(self):
-        """Index of the variable of a leaf, 0 for others."""
+        """Index of the variable of a flat array in the trace, an ``int``; 0 for other
+        types.
+
+        The components of nested arrays, and ``array`` of a tensor, have one each.
+        """
 
     @property
     def index_ad(self):
-        """Index of a leaf in the graph of derivatives, 0 without one."""
+        """Index of a flat array in the graph of derivatives, 0 if it has no
+        derivative."""
 
     @property
     def state(self):
-        """Evaluation state, a drjit.VarState."""
+        """How the array is represented now, a :class:`drjit.VarState`: literal,
+        evaluated, ...
+
+        ``Mixed`` if the components differ, ``Invalid`` of empty arrays and in
+        ``drjit.scalar``.
+        """
 
     @property
     def label(self):
-        """Name of the variable in graphs and messages, None if it has none."""
+        """Name of the variable in graphs and messages, a ``str``, or ``None`` if it has
+        none.
+
+        It can be assigned to: components of nested arrays get ``label_0``, ``label_1``,
+        and so on. With ``JitFlag.Debug`` variables without a name have the line that
+        made them. See :func:`drjit.set_label`.
+        """
 
     @property
     def x(self):
-        """Component 0 of a static array, quaternions included: a view. Other types:
-        RuntimeError."""
+        """Component 0, a view: ``v.x = 1`` and ``v.x += 1`` change ``v``.
+
+        Nested arrays with a fixed number of components and quaternions have it; others
+        raise ``AttributeError``. Letters together select several components, in that
+        order: ``v.zyx``, ``v.xx``, ``v.xy = ...``.
+        """
 
     @property
     def y(self):
-        """Component 1 of a static array, quaternions included: a view. Other types:
-        RuntimeError."""
+        """Component 1, a view; see ``x``."""
 
     @property
     def z(self):
-        """Component 2 of a static array, quaternions included: a view. Other types:
-        RuntimeError."""
+        """Component 2, a view; see ``x``."""
 
     @property
     def w(self):
-        """Component 3 of a static array, quaternions included: a view. Other types:
-        RuntimeError."""
+        """Component 3, a view; see ``x``. The real part of a quaternion."""
 
     def _repr_html_(self):
         """How a notebook shows the array: type, shape, state, memory, gradient, entries.
