@@ -2,13 +2,13 @@
  * introspect.c -- what drjit.detail says of variables, memory, launches and scopes
  */
 #include "drjit-core/region.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 #include "python/tree/tree.h"
+#include "python/type/enums.h"
 
 /* ---------------------------------------------------------------- variables */
 

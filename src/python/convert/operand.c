@@ -5,7 +5,7 @@
 
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
-#include "python/object/size.h"
+#include "python/shape/size.h"
 
 typedef struct Operand {
     PyObject_HEAD

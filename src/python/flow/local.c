@@ -5,12 +5,12 @@
  * leaves is a local array of the core. Those are values, of which a write makes a new
  * version; the object refers to the current ones.
  */
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/flow/local.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
 
 bool local_check(const State *state, PyObject *object)
 {

@@ -11,15 +11,15 @@
  */
 #include "python/index/index.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/convert/convert_array.h"
 #include "python/convert/value.h"
 #include "python/index/key.h"
 #include "python/index/lanes.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/tables.h"
 #include "python/ops/apply.h"
 
 static const TypeInfo *component_of(const Array *a)

@@ -5,7 +5,7 @@
 #ifndef PYTHON_KEY_H
 #define PYTHON_KEY_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 enum { KEY_GET, KEY_SET };
 

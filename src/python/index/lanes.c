@@ -11,6 +11,10 @@
  */
 #include "python/index/lanes.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
 #include "python/convert/convert.h"
 #include "python/convert/convert_array.h"
 #include "python/index/index.h"
@@ -18,10 +22,6 @@
 #include "python/index/slice_indices.h"
 #include "python/memory/access.h"
 #include "python/memory/gather.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/gil.h"
 
 static PyObject *fail_core(const Array *a, int set)
 {

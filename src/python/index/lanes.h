@@ -4,7 +4,7 @@
 #ifndef PYTHON_LANES_H
 #define PYTHON_LANES_H
 
-#include "python/object/extent.h"
+#include "python/shape/extent.h"
 
 static inline size_t lanes_count(const Array *leaf)
 {

@@ -13,12 +13,12 @@
  */
 #include "python/index/tensor_select.h"
 
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/index/key.h"
 #include "python/index/lanes.h"
 #include "python/index/slice_indices.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
 #include "python/ops/broadcast.h"
 
 /* ---------------------------------------------------------------- errors */

@@ -3,9 +3,9 @@
  */
 #include "python/memory/access.h"
 
+#include "python/base/error.h"
 #include "python/convert/convert.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
+#include "python/type/enums.h"
 
 void access_start(Access *access, State *state, const char *operation, PyObject *index,
                   PyObject *active)

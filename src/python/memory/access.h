@@ -4,7 +4,7 @@
 #ifndef PYTHON_ACCESS_H
 #define PYTHON_ACCESS_H
 
-#include "python/object/extent.h"
+#include "python/shape/extent.h"
 
 /** Where and on which lanes memory is accessed. The same arguments may serve arrays of
  *  several families (in a PyTree), so they are converted when one is met. */

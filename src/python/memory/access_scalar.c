@@ -4,8 +4,8 @@
  * Positions are always checked: a loop over Python-sized arrays can afford it, and a
  * wrong position must not touch other memory.
  */
+#include "python/base/error.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
 
 static bool lane_active(const Array *mask, size_t lane)
 {

@@ -12,15 +12,15 @@
  */
 #include "python/memory/gather.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 #include "python/tree/tree.h"
+#include "python/type/enums.h"
 
 enum { PACKET_MAX = 64 };
 

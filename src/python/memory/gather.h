@@ -4,8 +4,8 @@
 #ifndef PYTHON_GATHER_H
 #define PYTHON_GATHER_H
 
+#include "python/base/arguments.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
 
 /** out[k] = source[index * n + k], k < n, where mask is set (0: everywhere), in
  *  packets as far as possible. 'mode': see var_gather(). Releases the GIL if the

@@ -9,14 +9,14 @@
  * A variable is written in place if the array holds the only reference to it, so none
  * is taken here. What has to be computed first is computed without the GIL beforehand.
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/memory/gather.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 #include "python/tree/tree.h"
+#include "python/type/enums.h"
 
 typedef struct Pair {
     Array *target; /* both owned */

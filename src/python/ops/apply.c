@@ -15,13 +15,13 @@
  */
 #include "python/ops/apply.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 #include "python/ops/broadcast.h"
 #include "python/ops/matmul.h"
 #include "python/ops/sized.h"

@@ -3,7 +3,7 @@
  */
 #include "python/ops/broadcast.h"
 
-#include "python/object/evaluate.h"
+#include "python/array/evaluate.h"
 
 /* The extent of axis d, counted from the end. */
 static Extent extent(const Extents *shape, size_t d)

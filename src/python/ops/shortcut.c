@@ -7,9 +7,9 @@
  */
 #include "python/ops/shortcut.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
 #include "python/convert/convert.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 
 /* The bits of exactly a Python int or float that keeps the entry type of 'info' (of its
  * reciprocal if 'invert'). False without exception: it does not. */

@@ -5,16 +5,16 @@
  * entry's predecessors are 'inner' entries apart (the product of the later extents), as
  * in the columns of a matrix.
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/convert/value.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 #include "python/reduce/reduce.h"
 #include "python/tree/tree.h"
+#include "python/type/enums.h"
 
 typedef struct Prefix {
     State *state;

@@ -11,11 +11,11 @@
 
 #include <math.h>
 
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/memory/access.h"
+#include "python/type/enums.h"
 
 /* ---------------------------------------------------------------- arguments */
 

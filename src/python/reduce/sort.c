@@ -2,14 +2,14 @@
  * sort.c -- sorting blocks of flat arrays, permutations that group keys, and axes that
  * change places
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/extent.h"
-#include "python/object/reads.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
+#include "python/shape/extent.h"
 
 typedef struct Sort {
     Extent block;
