@@ -235,7 +235,7 @@ static int module_exec(PyObject *module)
 
 /* In the order in which they are cleared. */
 #define OBJECTS(OBJECT)                                                              \
-    OBJECT(iterator) OBJECT(local) OBJECT(operand) OBJECT(operation)                 \
+    OBJECT(iterator) OBJECT(local) OBJECT(foreign_operand) OBJECT(operation)         \
     OBJECT(input_spec) OBJECT(snapshot) OBJECT(reads) OBJECT(frozen)                 \
     OBJECT(size_class) OBJECT(size) OBJECT(array_base)
 

@@ -52,7 +52,7 @@ struct State {
     PyMethodDef methods[METHOD_LIMIT];
     PyTypeObject *iterator;         /* of arrays */
     PyTypeObject *local;            /* local arrays of drjit._flow.regions */
-    PyTypeObject *operand;          /* foreign arrays in operations: operand.h */
+    PyTypeObject *foreign_operand;  /* foreign arrays in operations: operand.h */
     PyTypeObject *operation;        /* custom operations in the graph: custom.h */
     PyTypeObject *input_spec;          /* of inputs: input_spec.h */
     PyTypeObject *snapshot;         /* inputs of frozen functions: frozen.h */
