@@ -217,39 +217,39 @@ VarIndex var_repeat(VarIndex a, size_t count)
     return end_with(whole, whole.ok ? ad_var_repeat(a, count) : 0);
 }
 
-VarIndex var_broadcast(VarIndex source, VarIndex position, size_t inner)
+VarIndex var_broadcast(VarIndex source, VarIndex index, size_t inner)
 {
     const Whole whole = var_whole_begin(source);
     return end_with(
-        whole, whole.ok ? ad_var_broadcast(source, var_jit(position), inner) : 0);
+        whole, whole.ok ? ad_var_broadcast(source, var_jit(index), inner) : 0);
 }
 
 /* ---------------------------------------------------------------- memory */
 
-VarIndex var_gather_whole(VarIndex source, VarIndex position)
+VarIndex var_gather_whole(VarIndex source, VarIndex index)
 {
     const Whole whole = var_whole_begin(source);
     return end_with(whole,
-                    whole.ok ? var_gather(source, position, 0, ReduceModeAuto) : 0);
+                    whole.ok ? var_gather(source, index, 0, ReduceModeAuto) : 0);
 }
 
-VarIndex var_scatter_whole(VarIndex target, VarIndex value, VarIndex position,
+VarIndex var_scatter_whole(VarIndex target, VarIndex value, VarIndex index,
                            ReduceOp op, ReduceMode mode)
 {
     const Whole whole = var_whole_begin(target);
     return end_with(whole,
-                    whole.ok ? var_scatter(target, value, position, 0, op, mode) : 0);
+                    whole.ok ? var_scatter(target, value, index, 0, op, mode) : 0);
 }
 
-VarIndex var_gather(VarIndex source, VarIndex position, VarIndex mask, ReduceMode mode)
+VarIndex var_gather(VarIndex source, VarIndex index, VarIndex mask, ReduceMode mode)
 {
-    return ad_var_gather(source, var_jit(position), var_jit(mask), mode);
+    return ad_var_gather(source, var_jit(index), var_jit(mask), mode);
 }
 
-bool var_gather_packet(size_t n, VarIndex source, VarIndex position, VarIndex mask,
+bool var_gather_packet(size_t n, VarIndex source, VarIndex index, VarIndex mask,
                        ReduceMode mode, VarIndex *out)
 {
-    return ad_var_gather_packet(n, source, var_jit(position), var_jit(mask), out,
+    return ad_var_gather_packet(n, source, var_jit(index), var_jit(mask), out,
                                 mode);
 }
 
@@ -259,18 +259,18 @@ bool var_matvec(VarIndex array, const JitMatrix *matrix, const VarIndex *x,
     return ad_var_matvec(array, matrix, x, bias, first, gradient, out);
 }
 
-VarIndex var_scatter(VarIndex target, VarIndex value, VarIndex position, VarIndex mask,
+VarIndex var_scatter(VarIndex target, VarIndex value, VarIndex index, VarIndex mask,
                      ReduceOp op, ReduceMode mode)
 {
-    return ad_var_scatter(target, value, var_jit(position), var_jit(mask), op,
+    return ad_var_scatter(target, value, var_jit(index), var_jit(mask), op,
                           mode);
 }
 
 VarIndex var_scatter_packet(size_t n, VarIndex target, const VarIndex *values,
-                            VarIndex position, VarIndex mask, ReduceOp op,
+                            VarIndex index, VarIndex mask, ReduceOp op,
                             ReduceMode mode)
 {
-    return ad_var_scatter_packet(n, target, values, var_jit(position),
+    return ad_var_scatter_packet(n, target, values, var_jit(index),
                                  var_jit(mask), op, mode);
 }
 
@@ -280,31 +280,31 @@ static uint32_t without_node(VarIndex var)
     return var_jit(var_plain(var));
 }
 
-VarIndex var_scatter_inc(VarIndex *target, VarIndex position, VarIndex mask)
+VarIndex var_scatter_inc(VarIndex *target, VarIndex index, VarIndex mask)
 {
     uint32_t variable = without_node(*target);
     uint32_t before =
-        jit_var_scatter_inc(&variable, var_jit(position), var_jit(mask));
+        jit_var_scatter_inc(&variable, var_jit(index), var_jit(mask));
     *target = var_of(variable);
     return var_of(before);
 }
 
-VarIndex var_scatter_exchange(VarIndex *target, VarIndex value, VarIndex position,
+VarIndex var_scatter_exchange(VarIndex *target, VarIndex value, VarIndex index,
                               VarIndex mask)
 {
     uint32_t variable = without_node(*target);
     uint32_t before = jit_var_scatter_exch(&variable, var_jit(value),
-                                           var_jit(position), var_jit(mask));
+                                           var_jit(index), var_jit(mask));
     *target = var_of(variable);
     return var_of(before);
 }
 
 bool var_scatter_cas(VarIndex *target, VarIndex compare, VarIndex value,
-                     VarIndex position, VarIndex mask, VarIndex out[2])
+                     VarIndex index, VarIndex mask, VarIndex out[2])
 {
     uint32_t variable = without_node(*target), found[2] = { 0, 0 };
     bool ok = jit_var_scatter_cas(&variable, var_jit(compare), var_jit(value),
-                                  var_jit(position), var_jit(mask), found);
+                                  var_jit(index), var_jit(mask), found);
     *target = var_of(variable);
     out[0] = var_of(found[0]);
     out[1] = var_of(found[1]);
@@ -312,9 +312,9 @@ bool var_scatter_cas(VarIndex *target, VarIndex compare, VarIndex value,
 }
 
 bool var_scatter_add_kahan(VarIndex *target_1, VarIndex *target_2, VarIndex value,
-                           VarIndex position, VarIndex mask)
+                           VarIndex index, VarIndex mask)
 {
-    return ad_var_scatter_add_kahan(target_1, target_2, value, var_jit(position),
+    return ad_var_scatter_add_kahan(target_1, target_2, value, var_jit(index),
                                     var_jit(mask));
 }
 
@@ -341,9 +341,9 @@ VarIndex var_block_reduce(ReduceOp op, VarIndex a, size_t block)
 }
 
 VarIndex var_axis_reduce(ReduceOp op, VarIndex a, const JitAxis *axis,
-                         VarIndex position)
+                         VarIndex index)
 {
-    return ad_var_axis_reduce(op, a, axis, var_jit(position));
+    return ad_var_axis_reduce(op, a, axis, var_jit(index));
 }
 
 VarIndex var_block_prefix_reduce(ReduceOp op, VarIndex a, size_t block, bool exclusive,

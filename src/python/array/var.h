@@ -286,37 +286,37 @@ VarIndex var_shrink(VarIndex a, size_t size);
 VarIndex var_tile(VarIndex a, size_t count);
 VarIndex var_repeat(VarIndex a, size_t count);
 /** See ad_var_broadcast(). */
-VarIndex var_broadcast(VarIndex source, VarIndex position, size_t inner);
+VarIndex var_broadcast(VarIndex source, VarIndex index, size_t inner);
 
 /* ---- memory; a mask 0 is one that is set everywhere */
 
 /** 'mode' is how its reverse derivative is scattered. */
-VarIndex var_gather(VarIndex source, VarIndex position, VarIndex mask, ReduceMode mode);
+VarIndex var_gather(VarIndex source, VarIndex index, VarIndex mask, ReduceMode mode);
 /** n variables, from n neighbours each. */
-bool var_gather_packet(size_t n, VarIndex source, VarIndex position, VarIndex mask,
+bool var_gather_packet(size_t n, VarIndex source, VarIndex index, VarIndex mask,
                        ReduceMode mode, VarIndex *out);
-/** The same for a whole array, from positions that are valid. */
-VarIndex var_gather_whole(VarIndex source, VarIndex position);
+/** The same for a whole array, from indices that are valid. */
+VarIndex var_gather_whole(VarIndex source, VarIndex index);
 /** See ad_var_matvec(). */
 bool var_matvec(VarIndex array, const JitMatrix *matrix, const VarIndex *x,
                 VarIndex bias, size_t first, VarIndex gradient, VarIndex *out);
 /** The variable that 'target' becomes. */
-VarIndex var_scatter(VarIndex target, VarIndex value, VarIndex position, VarIndex mask,
+VarIndex var_scatter(VarIndex target, VarIndex value, VarIndex index, VarIndex mask,
                      ReduceOp op, ReduceMode mode);
 VarIndex var_scatter_packet(size_t n, VarIndex target, const VarIndex *values,
-                            VarIndex position, VarIndex mask, ReduceOp op,
+                            VarIndex index, VarIndex mask, ReduceOp op,
                             ReduceMode mode);
-/** The same for a whole array, to positions that are valid. */
-VarIndex var_scatter_whole(VarIndex target, VarIndex value, VarIndex position,
+/** The same for a whole array, to indices that are valid. */
+VarIndex var_scatter_whole(VarIndex target, VarIndex value, VarIndex index,
                            ReduceOp op, ReduceMode mode);
 /** These replace '*target' and give what was there. */
-VarIndex var_scatter_inc(VarIndex *target, VarIndex position, VarIndex mask);
-VarIndex var_scatter_exchange(VarIndex *target, VarIndex value, VarIndex position,
+VarIndex var_scatter_inc(VarIndex *target, VarIndex index, VarIndex mask);
+VarIndex var_scatter_exchange(VarIndex *target, VarIndex value, VarIndex index,
                               VarIndex mask);
 bool var_scatter_cas(VarIndex *target, VarIndex compare, VarIndex value,
-                     VarIndex position, VarIndex mask, VarIndex out[2]);
+                     VarIndex index, VarIndex mask, VarIndex out[2]);
 bool var_scatter_add_kahan(VarIndex *target_1, VarIndex *target_2, VarIndex value,
-                           VarIndex position, VarIndex mask);
+                           VarIndex index, VarIndex mask);
 /** One entry, from memory. */
 VarIndex var_write(VarIndex target, size_t offset, const void *entry);
 
@@ -325,9 +325,9 @@ VarIndex var_write(VarIndex target, size_t offset, const void *entry);
 VarIndex var_reduce(VarIndex a, ReduceOp op);
 VarIndex var_reduce_dot(VarIndex a, VarIndex b);
 VarIndex var_block_reduce(ReduceOp op, VarIndex a, size_t block);
-/** 'position', which derivatives need: as ad_var_axis_reduce(). */
+/** 'index', which derivatives need: as ad_var_axis_reduce(). */
 VarIndex var_axis_reduce(ReduceOp op, VarIndex a, const JitAxis *axis,
-                         VarIndex position);
+                         VarIndex index);
 VarIndex var_block_prefix_reduce(ReduceOp op, VarIndex a, size_t block, bool exclusive,
                                  bool reverse);
 VarIndex var_axis_prefix_reduce(ReduceOp op, VarIndex a, const JitAxis *axis,

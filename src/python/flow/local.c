@@ -145,7 +145,7 @@ static PyObject *alloc_local(PyObject *module, PyObject *const *args, Py_ssize_t
 
 /* ---------------------------------------------------------------- access */
 
-/* Position and mask as variables. They stay alive as long as 'access'. */
+/* Index and mask as variables. They stay alive as long as 'access'. */
 static bool use(Access *access, const Local *local, uint32_t *index, uint32_t *mask)
 {
     Array *at, *active;
@@ -311,11 +311,11 @@ static PyMethodDef local_methods[] = {
     { "zeros", zeros, METH_NOARGS,
       "zeros()\n--\n\nAnother local array of this type and length, of zeros." },
     { "read", METHOD(load), METH_FASTCALL | METH_KEYWORDS,
-      "read(index, active=True)\n--\n\nThe entries at these positions; 0 where masked "
+      "read(index, active=True)\n--\n\nThe entries at these indices; 0 where masked "
       "and beyond the end." },
     { "write", METHOD(store), METH_FASTCALL | METH_KEYWORDS,
-      "write(value, index, active=True)\n--\n\nSet the entries at these positions, but "
-      "for masked lanes and positions beyond\nthe end." },
+      "write(value, index, active=True)\n--\n\nSet the entries at these indices, but "
+      "for masked lanes and indices beyond\nthe end." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -297,7 +297,7 @@ static Array *places_of(const Selection *s, const TypeInfo *info)
     for (size_t i = 0; i < s->total.n && result; i++)
         if (places[i] > UINT32_MAX) {
             error_raise(PyExc_OverflowError, s->operation, NULL, 0,
-                        "position %zu does not fit into 32 bits", places[i]);
+                        "index %zu does not fit into 32 bits", places[i]);
             Py_CLEAR(result);
         }
     PyMem_Free(places);
@@ -344,6 +344,6 @@ PyMethodDef tensor_functions[] = {
       "integers, "
       "slices, integer arrays, Ellipsis, None. Returns the shape of the selection and "
       "the "
-      "positions of its entries in C order." },
+      "indices of its entries in C order." },
     { NULL, NULL, 0, NULL },
 };

@@ -1,5 +1,5 @@
 /*
- * access.c -- positions and masks of gathers and scatters
+ * access.c -- indices and masks of gathers and scatters
  */
 #include "python/memory/access.h"
 

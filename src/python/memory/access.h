@@ -1,5 +1,5 @@
 /*
- * access.h -- what all gathers and scatters share: positions, masks, flat arrays
+ * access.h -- what all gathers and scatters share: indices, masks, flat arrays
  */
 #ifndef PYTHON_ACCESS_H
 #define PYTHON_ACCESS_H
@@ -27,7 +27,7 @@ void access_end(Access *access);
  *  exception. */
 bool access_sort_mode(State *state, PyObject **active, PyObject **mode);
 
-/** Positions and mask for a family (borrowed from 'access'; *mask is NULL if all lanes
+/** Indices and mask for a family (borrowed from 'access'; *mask is NULL if all lanes
  *  are active). False: exception. */
 bool access_use(Access *access, const TypeInfo *like, Array **index, Array **mask);
 

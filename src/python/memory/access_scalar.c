@@ -1,7 +1,7 @@
 /*
  * access_scalar.c -- gathers and scatters of drjit.scalar: loops over entries in memory
  *
- * Positions are always checked: a loop over Python-sized arrays can afford it, and a
+ * Indices are always checked: a loop over Python-sized arrays can afford it, and a
  * wrong position must not touch other memory.
  */
 #include "python/base/error.h"

@@ -250,7 +250,7 @@ static bool component_count(const Access *a, const TypeInfo *info, PyObject *sha
     for (int i = 0; i < ndim && ok; i++) {
         PyObject *item = PyTuple_GET_ITEM(items, i);
         Py_ssize_t extent = PyNumber_AsSsize_t(item, PyExc_OverflowError);
-        bool lanes = i == info->ndim; /* these follow from the positions */
+        bool lanes = i == info->ndim; /* these follow from the indices */
         ok = !(extent == -1 && PyErr_Occurred());
         if (ok && (lanes ? extent < -1
                          : extent < 0 ||
@@ -304,7 +304,7 @@ static PyObject *gather_components(Access *a, PyTypeObject *cls, const TypeInfo 
         size_t lanes = masked_lanes(a, index, mask, &ok);
         if (ok && lanes != 1) {
             error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
-                        "%s holds a single value, but %zu positions were given",
+                        "%s holds a single value, but %zu indices were given",
                         info->name, lanes);
             ok = false;
         }
@@ -335,7 +335,7 @@ static PyObject *gather_number(Access *a, Array *source)
     size_t lanes = masked_lanes(a, index, mask, &ok);
     if (ok && lanes != 1)
         return error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
-                           "a number was asked for, but %zu positions were given",
+                           "a number was asked for, but %zu indices were given",
                            lanes);
     if (!ok || !access_load(a->operation, source, index, mask, 1, 1, &entry))
         return NULL;
@@ -427,13 +427,13 @@ PyMethodDef gather_functions[] = {
       "gather(dtype, source, index, active=True, mode=..., shape=None)\n--\n\n"
       "Read source[index], zero where 'active' is not set. 'dtype' is the type of the\n"
       "result: that of the source, or a nested type that is assembled from successive\n"
-      "entries of a flat source. Positions are only checked if JitFlag.Debug is "
+      "entries of a flat source. Indices are only checked if JitFlag.Debug is "
       "set. The\nmode is ReduceMode.Auto unless given." },
     { "scatter", METHOD(scatter_plain), FAST,
       "scatter(target, value, index, active=True, mode=...)\n--\n\n"
-      "Write target[index] = value where 'active' is set. If a position occurs more "
+      "Write target[index] = value where 'active' is set. If an index occurs more "
       "than\n"
-      "once, one of the values wins. Positions are only checked if JitFlag.Debug is "
+      "once, one of the values wins. Indices are only checked if JitFlag.Debug is "
       "set. The\nmode is ReduceMode.Auto unless given." },
     { "_scatter_part", METHOD(scatter_part), FAST,
       "_scatter_part(target, value, index, active=True)\n--\n\n"

@@ -13,7 +13,7 @@
  *  nothing. */
 bool gather_variables(VarIndex source, VarIndex index, VarIndex mask, size_t n,
                       ReduceMode mode, VarIndex *out);
-/** The same for a whole array, from positions that are valid. */
+/** The same for a whole array, from indices that are valid. */
 bool gather_whole(VarIndex source, VarIndex index, size_t n, ReduceMode mode,
                   VarIndex *out);
 

@@ -3,7 +3,7 @@
  *
  * Three passes, so that a wrong argument is found before anything is written: the
  * PyTrees are taken apart into pairs of a target and a value (converted to its type),
- * sizes and positions of all pairs are checked, then each is written. Components of a
+ * sizes and indices of all pairs are checked, then each is written. Components of a
  * nested value go to a flat target in packets, laid out as memory.c reads them.
  *
  * A variable is written in place if the array holds the only reference to it, so none

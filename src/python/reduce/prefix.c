@@ -603,14 +603,14 @@ PyObject *prefix_compress(PyObject *module, PyObject *argument)
     const TypeInfo *info = access_flat(state, mask->info, VarTypeUInt32);
     if (!mask->info->jit)
         return compress_entries(info, mask);
-    VarIndex index = array_var(mask), positions = 0;
+    VarIndex index = array_var(mask), indices = 0;
     bool temporary = argument_is_temporary(argument);
     reads_note_whole(mask);
-    if (index && !(positions = evaluate_command(run_compress, index, 0, &temporary)))
+    if (index && !(indices = evaluate_command(run_compress, index, 0, &temporary)))
         return error_from_core("compress", &argument, 1);
-    if (positions && var_peek_size(positions) == 0) { /* arrays know 0 as empty */
-        var_unref(positions);
-        positions = 0;
+    if (indices && var_peek_size(indices) == 0) { /* arrays know 0 as empty */
+        var_unref(indices);
+        indices = 0;
     }
-    return (PyObject *) array_new_leaf(info, positions);
+    return (PyObject *) array_new_leaf(info, indices);
 }

@@ -439,7 +439,7 @@ PyMethodDef reduce_functions[] = {
       "of all arrays of a PyTree." },
     { "compress", prefix_compress, METH_O,
       "compress(arg, /)\n--\n\n"
-      "Positions (UInt32) of the set entries of a flat mask, in "
+      "Indices (UInt32) of the set entries of a flat mask, in "
       "order. "
       "Waits for it." },
     { "_can_scatter_reduce", can_scatter_reduce, METH_VARARGS,

@@ -36,7 +36,7 @@ static const Entry entries[] = {
 
 enum { ENTRY_COUNT = sizeof(entries) / sizeof(*entries) };
 
-/* Sets of entry types, as bits of positions in entries[]. */
+/* Sets of entry types, as bits of indices into entries[]. */
 enum { ALL = 0x3ff, FLOATS = 0x380, WIDE = 0x300, MASKS = 0x381 };
 
 typedef struct Shape {
