@@ -191,6 +191,12 @@ static PyObject *launch_stats(PyObject *module, PyObject *unused)
                          (Py_ssize_t) hard);
 }
 
+static PyObject *long_ways(PyObject *module, PyObject *unused)
+{
+    (void) unused;
+    return PyLong_FromSize_t(state_of_module(module)->long_ways);
+}
+
 static PyObject *llvm_version(PyObject *module, PyObject *unused)
 {
     int major, minor, patch;
@@ -327,6 +333,8 @@ PyMethodDef introspect_functions[] = {
       "_malloc_clear_statistics()\n--\n\nStart the watermark anew." },
     { "_launch_stats", launch_stats, METH_NOARGS,
       "_launch_stats()\n--\n\n(launches, soft misses, hard misses)" },
+    { "_long_ways", long_ways, METH_NOARGS,
+      "_long_ways()\n--\n\nElementwise operations so far that took no fast path." },
     { "_llvm_version", llvm_version, METH_NOARGS,
       "_llvm_version()\n--\n\n(major, minor, patch)" },
     { "_set_leak_warnings", set_leak_warnings, METH_O,
