@@ -2,7 +2,7 @@
  * access_scalar.c -- gathers and scatters of drjit.scalar: loops over entries in memory
  *
  * Indices are always checked: a loop over Python-sized arrays can afford it, and a
- * wrong position must not touch other memory.
+ * wrong index must not touch other memory.
  */
 #include "python/base/error.h"
 #include "python/memory/access.h"
