@@ -110,15 +110,18 @@ SEAMS = {
     "src/lower/legalise_rules.c": ("lower/math",),
     "src/device/device.c": ("device/cpu",),
     "src/device/cpu/cpu_device.c": ("device/cpu/primitives", "device/cpu/launch"),
-    # Slots of the classes.
-    "src/python/object/type.c": ("python/convert",),
     # Messages name what a user has given, not what stands for it.
-    "src/python/object/error.c": ("python/convert",),
+    "src/python/base/error.c": ("python/convert",),
+    # Slots of the classes.
+    "src/python/type/type.c": ("python/array", "python/convert"),
 }
 # Beside the layers, on top of the public headers; its rooms from the bottom up.
 EXTENSION = "python"
 EXTENSION_LAYERS = [
-    "python/object",
+    "python/base",
+    "python/type",
+    "python/array",
+    "python/shape",
     "python/convert",
     "python/tree",
     "python/ad",

@@ -15,7 +15,7 @@ followed by the enumerations and functions of the API reference as far as they e
 src/python/ops/apply.def says; other functions whose result depends on their arguments
 have templates below. ``drjit/scalar.pyi``, ``drjit/llvm/__init__.pyi`` and
 ``drjit/llvm/ad.pyi`` have one class for each line and suffix of
-src/python/object/types.def. The build runs this, so the stubs are never out of date.
+src/python/type/types.def. The build runs this, so the stubs are never out of date.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ ROOT = Path(__file__).resolve().parent.parent
 BASE = ROOT / "tools/stubs.pyi.in"
 TEXTURE = ROOT / "tools/texture.pyi.in"
 CLASSES = ROOT / "tools/classes.pyi.in"
-TYPES = ROOT / "src/python/object/types.def"
+TYPES = ROOT / "src/python/type/types.def"
 OPERATIONS = ROOT / "src/python/ops/apply.def"
 
 BACKENDS = re.findall(
     r'^BACKEND\(\w+, "(\w+)"',
-    (ROOT / "src/python/object/backends.def").read_text(encoding="utf-8"),
+    (ROOT / "src/python/type/backends.def").read_text(encoding="utf-8"),
     re.MULTILINE,
 )
 
@@ -392,7 +392,7 @@ class Shape:
 
 @dataclass
 class Table:
-    """src/python/object/types.def."""
+    """src/python/type/types.def."""
 
     shapes: list[Shape]
     leaves: dict[str, str]  # by suffix

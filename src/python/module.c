@@ -4,27 +4,27 @@
  * Multi-phase initialisation, all state in the module object. Importing makes one class
  * (ArrayBase) and the functions; array classes follow when their module is touched.
  */
-#include "python/object/tables.h"
+#include "python/base/tables.h"
 
 #include "python/ad/custom.h"
+#include "python/array/array.h"
+#include "python/base/error.h"
 #include "python/control/flag_scope.h"
 #include "python/control/log.h"
 #include "python/convert/operand.h"
 #include "python/docstrings.h"
 #include "python/flow/local.h"
 #include "python/flow/registry.h"
-#include "python/freeze/frozen_function.h"
 #include "python/freeze/frozen.h"
+#include "python/freeze/frozen_function.h"
 #include "python/freeze/listener.h"
 #include "python/freeze/reads.h"
 #include "python/freeze/snapshot.h"
-#include "python/object/array.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/lazy_function.h"
-#include "python/object/size.h"
-#include "python/object/state.h"
+#include "python/shape/size.h"
 #include "python/tree/plan.h"
+#include "python/type/enums.h"
+#include "python/type/lazy_function.h"
+#include "python/type/state.h"
 
 static PyMethodDef *const function_tables[] = {
     call_functions, cond_functions, create_functions, custom_functions, dot_functions,
@@ -235,7 +235,7 @@ static int module_exec(PyObject *module)
 
 /* In the order in which they are cleared. */
 #define OBJECTS(OBJECT)                                                              \
-    OBJECT(iterator) OBJECT(local) OBJECT(operand) OBJECT(operation)                 \
+    OBJECT(iterator) OBJECT(local) OBJECT(foreign_operand) OBJECT(operation)         \
     OBJECT(input_spec) OBJECT(snapshot) OBJECT(reads) OBJECT(frozen)                 \
     OBJECT(size_class) OBJECT(size) OBJECT(array_base)
 

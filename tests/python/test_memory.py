@@ -159,7 +159,7 @@ def test_gather_components_of_numbers() -> None:
     assert list(dr.gather(scalar.Array3f, source, 1)) == [3, 4, 5]
     assert dr.gather(float, source, 2) == 2.0
     assert dr.gather(int, scalar.ArrayXi(5, 6), 1) == 6
-    with pytest.raises(RuntimeError, match="2 positions"):
+    with pytest.raises(RuntimeError, match="2 indices"):
         dr.gather(scalar.Array3f, source, [0, 1])
 
 

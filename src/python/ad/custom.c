@@ -11,8 +11,8 @@
 #include "python/ad/cycle.h"
 #include "python/ad/gradient.h"
 #include "python/ad/leaves.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/tree/tree.h"
 
 /* ---------------------------------------------------------------- the class */

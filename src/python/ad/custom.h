@@ -4,7 +4,7 @@
 #ifndef PYTHON_CUSTOM_H
 #define PYTHON_CUSTOM_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** A reference of the graph to an operation, as an object, so that the collector sees
  *  it. The graph has one reference to this, which has one to the operation. */

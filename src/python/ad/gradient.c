@@ -3,15 +3,15 @@
  */
 #include "python/ad/gradient.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
+#include "python/base/warn.h"
 #include "python/convert/convert.h"
 #include "python/docstrings.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/size.h"
-#include "python/object/tables.h"
-#include "python/object/warn.h"
+#include "python/shape/size.h"
 #include "python/tree/tree.h"
 
 /* ---------------------------------------------------------------- arrays */

@@ -4,7 +4,7 @@
 #ifndef PYTHON_GRADIENT_H
 #define PYTHON_GRADIENT_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** Can the leaves of such arrays be tracked? */
 static inline bool gradient_is_float(const TypeInfo *info)

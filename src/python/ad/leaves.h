@@ -4,7 +4,7 @@
 #ifndef PYTHON_LEAVES_H
 #define PYTHON_LEAVES_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /* A zeroed one with its state set is empty. */
 typedef struct Leaves {

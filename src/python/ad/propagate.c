@@ -2,12 +2,12 @@
  * propagate.c -- traversals, scopes, inspection: for drjit._ad
  */
 #include "python/ad/leaves.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
+#include "python/base/warn.h"
 #include "python/docstrings.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
-#include "python/object/warn.h"
+#include "python/type/enums.h"
 
 /* ---------------------------------------------------------------- traversals */
 

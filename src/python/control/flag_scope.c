@@ -6,9 +6,9 @@
 #include "python/control/flag_scope.h"
 
 #include "drjit-core/jit.h"
+#include "python/base/error.h"
 #include "python/control/source.h"
-#include "python/object/error.h"
-#include "python/object/type.h"
+#include "python/type/type.h"
 
 static const char name[] = "scoped_set_flag";
 

@@ -5,7 +5,7 @@
 #define PYTHON_FLAG_SCOPE_H
 
 #include "drjit-core/jit.h"
-#include "python/object/compat.h"
+#include "python/base/compat.h"
 
 /** Put the class '_FlagScope' into the module. False: exception. */
 bool flag_scope_bind(PyObject *module);

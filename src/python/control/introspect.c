@@ -2,13 +2,13 @@
  * introspect.c -- what drjit.detail says of variables, memory, launches and scopes
  */
 #include "drjit-core/region.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 #include "python/tree/tree.h"
+#include "python/type/enums.h"
 
 /* ---------------------------------------------------------------- variables */
 
@@ -191,6 +191,12 @@ static PyObject *launch_stats(PyObject *module, PyObject *unused)
                          (Py_ssize_t) hard);
 }
 
+static PyObject *long_ways(PyObject *module, PyObject *unused)
+{
+    (void) unused;
+    return PyLong_FromSize_t(state_of_module(module)->long_ways);
+}
+
 static PyObject *llvm_version(PyObject *module, PyObject *unused)
 {
     int major, minor, patch;
@@ -335,6 +341,8 @@ PyMethodDef introspect_functions[] = {
       "_launch_stats()\n--\n\n(launches, soft misses, hard misses)" },
     { "_cache_dir", cache_dir, METH_NOARGS,
       "_cache_dir()\n--\n\nFolder of compiled kernels, \"\" if there is none." },
+    { "_long_ways", long_ways, METH_NOARGS,
+      "_long_ways()\n--\n\nElementwise operations so far that took no fast path." },
     { "_llvm_version", llvm_version, METH_NOARGS,
       "_llvm_version()\n--\n\n(major, minor, patch)" },
     { "_set_leak_warnings", set_leak_warnings, METH_O,

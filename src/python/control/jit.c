@@ -3,16 +3,16 @@
  */
 #include <stdio.h>
 
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/control/flag_scope.h"
 #include "python/control/log.h"
 #include "python/control/source.h"
 #include "python/docstrings.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/state.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
+#include "python/type/enums.h"
+#include "python/type/state.h"
 
 enum { KERNEL_TYPES = KernelTypeHostFunc + 1 };
 

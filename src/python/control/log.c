@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "python/object/deferred.h"
+#include "python/base/deferred.h"
 
 typedef struct Message {
     Deferred deferred; /* first */

@@ -5,7 +5,7 @@
 #ifndef PYTHON_LOG_H
 #define PYTHON_LOG_H
 
-#include "python/object/state.h"
+#include "python/type/state.h"
 
 /** From now on messages go where Python's streams go. */
 void log_begin(void);

@@ -15,7 +15,7 @@
 #include <frameobject.h> /* Python 3.10 has PyFrame_GetBack() here */
 
 #include "drjit-core/jit.h"
-#include "python/object/tables.h"
+#include "python/base/tables.h"
 
 static const char tracer_name[] = "_trace_source";
 

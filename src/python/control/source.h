@@ -4,7 +4,7 @@
 #ifndef PYTHON_SOURCE_H
 #define PYTHON_SOURCE_H
 
-#include "python/object/compat.h"
+#include "python/base/compat.h"
 
 /** Call this after the flags of this thread changed from 'before': where that switched
  *  debug mode on, lines of Python are followed from now on, where off, no longer.

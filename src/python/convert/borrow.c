@@ -3,7 +3,7 @@
  */
 #include "python/convert/borrow.h"
 
-#include "python/object/error.h"
+#include "python/base/error.h"
 
 /* What it calls (__release_buffer__, a DLPack deleter) must not see our exception. */
 void borrow_close(Borrowed *s)

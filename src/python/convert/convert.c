@@ -13,13 +13,13 @@
  */
 #include "python/convert/convert.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/deferred.h"
+#include "python/base/error.h"
 #include "python/convert/convert_array.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
-#include "python/object/deferred.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 
 /* ---------------------------------------------------------------- numbers */
 

@@ -4,7 +4,7 @@
 #ifndef PYTHON_CONVERT_H
 #define PYTHON_CONVERT_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** The constructor of an array class: Array3f(1, 2, 3), Float(ndarray),
  *  Matrix2f([..],[..]), TensorXf(data, shape), ... 'names' may be NULL (keyword names,

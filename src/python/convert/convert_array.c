@@ -13,14 +13,14 @@
  * the real part. Tensors and nested arrays exchange entries in C order; the lanes of
  * a just-in-time compiled array are the last axis.
  */
+#include "python/array/reads.h"
 #include "python/convert/convert_array.h"
-#include "python/object/reads.h"
-#include "python/object/shape.h"
+#include "python/shape/shape.h"
 
+#include "python/array/evaluate.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/convert/value.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
 
 /* ---------------------------------------------------------------- errors */
 

@@ -7,7 +7,7 @@
 #ifndef PYTHON_CONVERT_ARRAY_H
 #define PYTHON_CONVERT_ARRAY_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** A conversion under way: the wanted type, and who asked (NULL: its constructor). */
 typedef struct Conversion {

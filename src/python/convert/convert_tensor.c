@@ -10,10 +10,10 @@
  * The first way down says how many axes there are and how long they are; every other
  * one must agree.
  */
+#include "python/array/reads.h"
 #include "python/convert/convert.h"
 #include "python/convert/convert_array.h"
-#include "python/object/extent.h"
-#include "python/object/reads.h"
+#include "python/shape/extent.h"
 
 /* What has been found so far. */
 typedef struct Collection {

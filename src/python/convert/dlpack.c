@@ -8,7 +8,7 @@
  */
 #include "python/convert/exchange.h"
 
-#include "python/object/error.h"
+#include "python/base/error.h"
 
 enum { PLACE_PINNED = 3 }; /* memory of the host that a GPU reaches, too */
 enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_COMPLEX = 5, CODE_BOOL = 6 };

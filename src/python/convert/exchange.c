@@ -6,15 +6,15 @@
  * itself; the owner of its memory travels in Py_buffer.internal.
  */
 #include "python/convert/exchange.h"
+#include "python/array/reads.h"
 #include "python/convert/convert.h"
-#include "python/object/reads.h"
-#include "python/object/shape.h"
+#include "python/shape/shape.h"
 
+#include "python/array/evaluate.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/docstrings.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/tables.h"
 
 /* ---------------------------------------------------------------- memory */
 

@@ -9,7 +9,7 @@
 #ifndef PYTHON_EXCHANGE_H
 #define PYTHON_EXCHANGE_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 enum { EXCHANGE_MAX_DIMS = TENSOR_MAX_DIMS };
 

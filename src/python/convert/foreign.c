@@ -8,12 +8,12 @@
  * the program, which knows nothing of them, writes to it meanwhile.
  */
 #include "python/convert/convert.h"
-#include "python/object/shape.h"
+#include "python/shape/shape.h"
 
+#include "python/base/deferred.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
 #include "python/convert/operand.h"
-#include "python/object/deferred.h"
-#include "python/object/error.h"
-#include "python/object/gil.h"
 
 /* ---------------------------------------------------------------- copying */
 

@@ -5,17 +5,17 @@
 
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
-#include "python/object/size.h"
+#include "python/shape/size.h"
 
-typedef struct Operand {
+typedef struct ForeignOperand {
     PyObject_HEAD
     PyObject *object;
     Borrowed source;
-} Operand;
+} ForeignOperand;
 
 static void operand_dealloc(PyObject *self)
 {
-    Operand *operand = (Operand *) self;
+    ForeignOperand *operand = (ForeignOperand *) self;
     PyTypeObject *cls = Py_TYPE(self);
     borrow_close(&operand->source);
     Py_DECREF(operand->object);
@@ -30,20 +30,21 @@ static bool is_operand(PyObject *object)
 
 Borrowed *operand_memory(PyObject *object)
 {
-    return is_operand(object) ? &((Operand *) object)->source : NULL;
+    return is_operand(object) ? &((ForeignOperand *) object)->source : NULL;
 }
 
 PyTypeObject *operand_class(PyObject *object)
 {
-    return Py_TYPE(is_operand(object) ? ((Operand *) object)->object : object);
+    return Py_TYPE(is_operand(object) ? ((ForeignOperand *) object)->object : object);
 }
 
 bool operand_bind(State *state)
 {
     PyType_Slot slots[] = { SLOT(Py_tp_dealloc, operand_dealloc), { 0, NULL } };
-    state->operand = type_make(state->module, "drjit._core.Operand", sizeof(Operand),
-                               Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
-    return state->operand;
+    state->foreign_operand =
+        type_make(state->module, "drjit._core.ForeignOperand", sizeof(ForeignOperand),
+                  Py_TPFLAGS_DISALLOW_INSTANTIATION, slots);
+    return state->foreign_operand;
 }
 
 /* ---------------------------------------------------------------- numbers */
@@ -148,7 +149,7 @@ static PyObject *number_in(const Memory *m)
 /* A foreign array; NULL without exception: it is not one. */
 static PyObject *open_array(State *state, PyObject *object)
 {
-    Operand *operand = PyObject_New(Operand, state->operand);
+    ForeignOperand *operand = PyObject_New(ForeignOperand, state->foreign_operand);
     if (!operand)
         return NULL;
     operand->object = Py_NewRef(object);

@@ -15,7 +15,7 @@
  *      arrays, Python numbers        themselves
  *      other numbers, and foreign    Python's bool, int or float
  *      arrays without axes
- *      foreign arrays                an Operand: their memory, opened
+ *      foreign arrays                a ForeignOperand: their memory, opened
  *      sequences                     a list or tuple of such
  *      what is not an operand        itself
  *
@@ -28,10 +28,10 @@ bool operand_open(State *state, PyObject *const *args, Py_ssize_t n,
                   PyObject **operands);
 void operand_close(PyObject **operands, Py_ssize_t n);
 
-/** The memory of an Operand; NULL for other objects. */
+/** The memory of a ForeignOperand; NULL for other objects. */
 Borrowed *operand_memory(PyObject *object);
 
-/** The class of the object, or of the one that an Operand stands for. */
+/** The class of the object, or of the one that a ForeignOperand stands for. */
 PyTypeObject *operand_class(PyObject *object);
 
 bool operand_bind(State *state);

@@ -20,9 +20,9 @@
  */
 #include "python/convert/promote.h"
 
+#include "python/base/error.h"
 #include "python/convert/operand.h"
-#include "python/object/error.h"
-#include "python/object/size.h"
+#include "python/shape/size.h"
 
 enum { META_DIMS = 8, PROMOTE_NEVER = 0xffff };
 

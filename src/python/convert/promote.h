@@ -7,7 +7,7 @@
 #ifndef PYTHON_PROMOTE_H
 #define PYTHON_PROMOTE_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** The operand class of what operand_of() gives: id of an array type,
  *  OPERAND_BOOL/INT/FLOAT for Python's numbers. Sequences and foreign arrays give the

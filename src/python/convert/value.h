@@ -9,7 +9,7 @@
 #ifndef PYTHON_VALUE_H
 #define PYTHON_VALUE_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** A jit family: a leaf (owned by the holder of the Value). drjit.scalar: bits. */
 typedef VarIndex Value;

@@ -7,8 +7,8 @@
  */
 #include "python/flow/alias.h"
 
-#include "python/object/error.h"
-#include "python/object/lazy_function.h"
+#include "python/base/error.h"
+#include "python/type/lazy_function.h"
 
 enum { MOST_ENTRIES = 64, MOST_FUNCTIONS = 8 };
 

@@ -13,8 +13,8 @@
 #ifndef PYTHON_FLOW_ALIAS_H
 #define PYTHON_FLOW_ALIAS_H
 
+#include "python/array/reads.h"
 #include "python/flow/watch.h"
-#include "python/object/reads.h"
 
 /** Which places' variables a body has used. Starts as { 0 }. */
 typedef struct Aliases {

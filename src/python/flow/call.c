@@ -7,14 +7,14 @@
  */
 #include "python/docstrings.h"
 #include "python/flow/call.h"
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/recording.h"
+#include "python/base/tables.h"
 #include "python/flow/construct.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/recording.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 
 /* ---------------------------------------------------------------- functions */
 

@@ -4,10 +4,10 @@
  * Those that are needed are, and what they return is gathered. Traversals in them stop
  * at their arguments.
  */
+#include "python/array/evaluate.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
 #include "python/flow/call.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/gil.h"
 
 bool call_push_mask(Call *call, uint32_t lanes)
 {

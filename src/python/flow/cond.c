@@ -4,15 +4,15 @@
  * Both functions are called with the same arguments. What they return is a state of two
  * versions: the first is what it is on the true side, the second on the false side.
  */
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/recording.h"
+#include "python/base/tables.h"
 #include "python/docstrings.h"
 #include "python/flow/alias.h"
 #include "python/flow/construct.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/reads.h"
-#include "python/object/recording.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 
 static const char operation[] = "if_stmt";
 

@@ -3,9 +3,9 @@
  */
 #include "python/flow/construct.h"
 
+#include "python/base/error.h"
 #include "python/convert/promote.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
 #include "python/tree/compatible.h"
 
 bool construct_mode(const char *operation, PyObject *object, Mode *mode)

@@ -7,7 +7,7 @@
 #ifndef PYTHON_FLOW_LEAF_MAP_H
 #define PYTHON_FLOW_LEAF_MAP_H
 
-#include "python/object/compat.h"
+#include "python/base/compat.h"
 
 enum { LEAF_MAP_FEW = 8 };
 

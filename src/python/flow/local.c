@@ -5,13 +5,13 @@
  * leaves is a local array of the core. Those are values, of which a write makes a new
  * version; the object refers to the current ones.
  */
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/docstrings.h"
 #include "python/flow/local.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
 
 bool local_check(const State *state, PyObject *object)
 {
@@ -146,7 +146,7 @@ static PyObject *alloc_local(PyObject *module, PyObject *const *args, Py_ssize_t
 
 /* ---------------------------------------------------------------- access */
 
-/* Position and mask as variables. They stay alive as long as 'access'. */
+/* Index and mask as variables. They stay alive as long as 'access'. */
 static bool use(Access *access, const Local *local, uint32_t *index, uint32_t *mask)
 {
     Array *at, *active;

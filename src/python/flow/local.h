@@ -4,7 +4,7 @@
 #ifndef PYTHON_LOCAL_H
 #define PYTHON_LOCAL_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** One array of the core for each leaf of the entries' type. */
 typedef struct Local {

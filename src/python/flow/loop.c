@@ -5,18 +5,18 @@
  * the state, the condition and the body work on them, and the core says whether there
  * is another iteration. A symbolic loop has one.
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/array/undo.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/recording.h"
+#include "python/base/tables.h"
 #include "python/docstrings.h"
 #include "python/flow/alias.h"
 #include "python/flow/construct.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/recording.h"
-#include "python/object/size.h"
-#include "python/object/tables.h"
-#include "python/object/undo.h"
-#include "python/object/gil.h"
+#include "python/shape/size.h"
 
 static const char operation[] = "while_loop";
 

@@ -1,10 +1,10 @@
 /*
  * mask.c -- the mask stack, as far as Python asks for it
  */
+#include "python/array/array.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/memory/access.h"
-#include "python/object/array.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
 
 static PyObject *is_recording(PyObject *module, PyObject *unused)
 {

@@ -7,9 +7,9 @@
 #include "python/flow/registry.h"
 
 #include "drjit-core/python.h"
-#include "python/object/array.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
+#include "python/array/array.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 
 typedef struct Registry {
     PyObject_HEAD

@@ -7,12 +7,12 @@
  */
 #include <stdlib.h>
 
+#include "python/base/arguments.h"
+#include "python/base/deferred.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/flow/construct.h"
-#include "python/object/arguments.h"
-#include "python/object/deferred.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
 
 /* One for each report. Malloc memory: the core may release it without the GIL. */
 typedef struct Receiver {

@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-#include "python/flow/local.h"
+#include "python/base/error.h"
 #include "python/flow/leaf_map.h"
+#include "python/flow/local.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
 #include "python/tree/compatible.h"
 
 /* Leaves for which there is room without taking memory. */

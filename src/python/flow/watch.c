@@ -3,9 +3,9 @@
  */
 #include "python/flow/watch.h"
 
-#include "python/object/error.h"
-#include "python/object/lazy_function.h"
+#include "python/base/error.h"
 #include "python/tree/compatible.h"
+#include "python/type/lazy_function.h"
 
 enum { WATCH_LIMIT = 64 };
 

@@ -7,7 +7,7 @@
 #ifndef PYTHON_EXACT_H
 #define PYTHON_EXACT_H
 
-#include "python/object/compat.h"
+#include "python/base/compat.h"
 
 /** Of two equal values: is the other one an object of a class in Python, or does it
  *  have some? Its attributes may be others, if the class compares a part of them. */

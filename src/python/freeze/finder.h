@@ -4,7 +4,7 @@
 #ifndef PYTHON_FINDER_H
 #define PYTHON_FINDER_H
 
-#include "python/object/compat.h"
+#include "python/base/compat.h"
 
 /** A hash table with open addressing. Zeroed: empty. */
 typedef struct Finder {

@@ -3,9 +3,9 @@
  */
 #include "python/freeze/flattened_inputs.h"
 
+#include "python/base/error.h"
 #include "python/flow/local.h"
 #include "python/freeze/finder.h"
-#include "python/object/error.h"
 
 enum { FIRST_ROOM = 16 };
 

@@ -3,13 +3,13 @@
  */
 #include "python/freeze/frozen.h"
 
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/freeze/frozen_export.h"
-#include "python/freeze/spec_codec.h"
 #include "python/freeze/snapshot.h"
+#include "python/freeze/spec_codec.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 
 static const char name[] = "freeze";
 

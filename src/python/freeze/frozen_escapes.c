@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "python/object/error.h"
+#include "python/base/error.h"
 
 typedef struct Known {
     const Array **roots; /* that own leaves */

@@ -3,9 +3,9 @@
  */
 #include "python/freeze/frozen_export.h"
 
-#include "python/object/error.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 
 /* -------------------------------------------------------------------- paths */
 

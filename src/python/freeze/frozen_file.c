@@ -1,13 +1,13 @@
 /*
  * frozen_file.c -- recordings as bytes, and from bytes; see drjit._freeze.file
  */
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/freeze/frozen.h"
 #include "python/freeze/frozen_match.h"
 #include "python/freeze/reads.h"
 #include "python/freeze/spec_codec.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 
 static const char name[] = "freeze";
 

@@ -3,9 +3,9 @@
  */
 #include "python/freeze/frozen_function.h"
 
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/freeze/frozen_match.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
 
 /* Members are set by the class in Python. */
 typedef struct FrozenFunctionBase {

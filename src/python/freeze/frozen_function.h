@@ -16,7 +16,7 @@
 #ifndef PYTHON_FROZEN_FUNCTION_H
 #define PYTHON_FROZEN_FUNCTION_H
 
-#include "python/object/state.h"
+#include "python/type/state.h"
 
 /** Make the class and put it into the module. */
 bool frozen_function_bind(State *state);

@@ -5,16 +5,16 @@
  * the inputs, a tree and where variables and sizes come from. Which of these are
  * tracked is not looked at: drjit._freeze.ad notes it.
  */
-#include "python/freeze/frozen.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
 #include "python/freeze/exact.h"
+#include "python/freeze/frozen.h"
 #include "python/freeze/frozen_match.h"
 #include "python/freeze/reads.h"
 #include "python/freeze/spec_codec.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
-#include "python/object/lazy_function.h"
-#include "python/object/gil.h"
 #include "python/tree/build.h"
+#include "python/type/lazy_function.h"
 
 static const char name[] = "freeze";
 

@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
+#include "python/base/error.h"
 #include "python/freeze/exact.h"
 #include "python/freeze/finder.h"
 #include "python/freeze/spec_codec.h"
-#include "python/object/error.h"
 
 /* Can anybody tell whether it is the same object? */
 static bool counts(const TreeNode *node, PyObject *object)

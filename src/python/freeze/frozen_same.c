@@ -5,13 +5,13 @@
  * A function is checked by recording it once more. The core compares what is done to
  * arrays; what becomes of the outputs is compared here.
  */
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/freeze/exact.h"
 #include "python/freeze/frozen.h"
 #include "python/freeze/snapshot.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 
 static const char name[] = "freeze";
 

@@ -3,11 +3,11 @@
  */
 #include "python/freeze/input_spec.h"
 
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/freeze/exact.h"
 #include "python/freeze/spec_codec.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
 
 enum {
     PARTS = 4,      /* of inputs, without those of derivatives */

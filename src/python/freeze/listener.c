@@ -10,9 +10,9 @@
 #  include <frameobject.h>
 #endif
 
+#include "python/base/error.h"
 #include "python/freeze/finder.h"
-#include "python/object/error.h"
-#include "python/object/type.h"
+#include "python/type/type.h"
 
 /* Code in a namespace, as one code object may run in several; or a function in C, and
  * what it belongs to. */

@@ -8,7 +8,7 @@
 #ifndef PYTHON_LISTENER_H
 #define PYTHON_LISTENER_H
 
-#include "python/object/compat.h"
+#include "python/base/compat.h"
 
 /** Make the class and put it into the module. */
 bool listener_bind(PyObject *module);

@@ -3,9 +3,9 @@
  */
 #include "python/freeze/reads.h"
 
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/freeze/exact.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
 #include "python/tree/build.h"
 
 typedef enum ReadKind {

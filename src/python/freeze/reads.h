@@ -31,7 +31,7 @@
 #ifndef PYTHON_READS_H
 #define PYTHON_READS_H
 
-#include "python/object/state.h"
+#include "python/type/state.h"
 
 /** Make the class and put it into the module. */
 bool reads_bind(State *state);

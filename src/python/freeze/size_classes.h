@@ -9,7 +9,7 @@
 #define PYTHON_SIZE_CLASSES_H
 
 #include "python/freeze/finder.h"
-#include "python/object/state.h"
+#include "python/type/state.h"
 
 typedef struct SizeClass {
     uint32_t size;

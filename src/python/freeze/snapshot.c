@@ -7,13 +7,13 @@
 #include "python/freeze/snapshot.h"
 
 #include "python/ad/gradient.h"
+#include "python/array/evaluate.h"
+#include "python/array/overlay.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/freeze/exact.h"
 #include "python/freeze/spec_codec.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/overlay.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 
 static const char name[] = "freeze";
 

@@ -3,11 +3,11 @@
  */
 #include "python/freeze/spec_codec.h"
 
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/freeze/exact.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
-#include "python/object/size.h"
-#include "python/object/tables.h"
+#include "python/shape/size.h"
 
 static const char name[] = "freeze";
 

@@ -11,15 +11,15 @@
  */
 #include "python/index/index.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/convert/convert_array.h"
 #include "python/convert/value.h"
 #include "python/index/key.h"
 #include "python/index/lanes.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/tables.h"
 #include "python/ops/apply.h"
 
 static const TypeInfo *component_of(const Array *a)
@@ -186,15 +186,15 @@ static const TypeInfo *type_of_components(const Array *a, size_t n)
     return NULL;
 }
 
-/* Components at the given positions as a new array. */
-static PyObject *take(Array *a, const TypeInfo *result, const size_t *positions,
+/* Components at the given indices as a new array. */
+static PyObject *take(Array *a, const TypeInfo *result, const size_t *indices,
                       size_t n)
 {
     const size_t step = component_of(a)->leaves;
     Array *taken = result->dynamic ? array_new_dynamic(result, n) : array_new(result);
     for (size_t i = 0; i < n && taken; i++)
         for (size_t k = 0; k < step; k++)
-            value_store(taken, i * step + k, value_of(a, positions[i] * step + k));
+            value_store(taken, i * step + k, value_of(a, indices[i] * step + k));
     return (PyObject *) taken;
 }
 
@@ -221,7 +221,7 @@ static bool values_for(const Array *a, size_t n, int ndim, PyObject *value,
 
 /* Assign to components. This happens in a copy first, so that a failure changes
  * nothing, and v[::-1] = v reads nothing that it has just written. */
-static int put(Array *a, const size_t *positions, size_t n, PyObject *value)
+static int put(Array *a, const size_t *indices, size_t n, PyObject *value)
 {
     PyObject *items;
     if (!values_for(a, n, a->info->ndim, value, &items))
@@ -230,7 +230,7 @@ static int put(Array *a, const size_t *positions, size_t n, PyObject *value)
     int rv = changed ? 0 : -1;
     for (size_t i = 0; i < n && rv == 0; i++)
         rv = index_set_item(
-            changed, (Py_ssize_t) positions[i],
+            changed, (Py_ssize_t) indices[i],
             items ? PyTuple_GET_ITEM(items, (Py_ssize_t) i) : value);
     if (rv == 0 && !array_replace(a, changed))
         rv = -1;
@@ -254,19 +254,19 @@ static PyObject *fail_key(Array *a, PyObject *key, int set)
                                          : "");
 }
 
-/* Positions that a slice selects, as an array to be freed with PyMem_Free. */
-static size_t *slice_positions(PyObject *slice, Py_ssize_t length, size_t *n)
+/* Indices that a slice selects, as an array to be freed with PyMem_Free. */
+static size_t *component_indices(PyObject *slice, Py_ssize_t length, size_t *n)
 {
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(slice, &start, &stop, &step) < 0)
         return NULL;
     *n = (size_t) PySlice_AdjustIndices(length, &start, &stop, step);
-    size_t *positions = PyMem_Malloc((*n + 1) * sizeof(size_t));
-    if (!positions)
+    size_t *indices = PyMem_Malloc((*n + 1) * sizeof(size_t));
+    if (!indices)
         return (size_t *) PyErr_NoMemory();
     for (size_t i = 0; i < *n; i++)
-        positions[i] = (size_t) (start + (Py_ssize_t) i * step);
-    return positions;
+        indices[i] = (size_t) (start + (Py_ssize_t) i * step);
+    return indices;
 }
 
 static PyObject *get_slice(Array *a, PyObject *slice)
@@ -276,13 +276,13 @@ static PyObject *get_slice(Array *a, PyObject *slice)
     if (is_leaf(a))
         return lanes_get_slice(a, slice);
     size_t n;
-    size_t *positions = slice_positions(slice, extent(a), &n);
-    const TypeInfo *type = !positions ? NULL
+    size_t *indices = component_indices(slice, extent(a), &n);
+    const TypeInfo *type = !indices ? NULL
                            : a->info->dynamic && !a->info->jit
                                ? a->info
                                : type_of_components(a, n);
-    PyObject *result = type ? take(a, type, positions, n) : NULL;
-    PyMem_Free(positions);
+    PyObject *result = type ? take(a, type, indices, n) : NULL;
+    PyMem_Free(indices);
     return result;
 }
 
@@ -291,40 +291,40 @@ static int set_slice(Array *a, PyObject *slice, PyObject *value)
     if (is_leaf(a))
         return lanes_set_slice(a, slice, value);
     size_t n;
-    size_t *positions = slice_positions(slice, extent(a), &n);
-    const int rv = positions ? put(a, positions, n, value) : -1;
-    PyMem_Free(positions);
+    size_t *indices = component_indices(slice, extent(a), &n);
+    const int rv = indices ? put(a, indices, n, value) : -1;
+    PyMem_Free(indices);
     return rv;
 }
 
-/* Positions in a one-dimensional array of drjit.scalar, to be freed with PyMem_Free. */
-static size_t *scalar_positions(Array *a, Array *key, size_t *n, int set)
+/* Indices in a one-dimensional array of drjit.scalar, to be freed with PyMem_Free. */
+static size_t *scalar_indices(Array *a, Array *key, size_t *n, int set)
 {
     const TypeInfo *wide = &a->info->state->types[type_find(
         FAMILY_SCALAR, KIND_ARRAY, 1, (const int8_t[]){ DYNAMIC }, VarTypeInt64)];
     const bool repeated = set == KEY_GET && repeats(a);
     Array *whole = convert_array(wide, key, key_name(a, set).text);
     *n = whole ? array_count(whole) : 0;
-    size_t *positions = whole ? PyMem_Malloc((*n + 1) * sizeof(size_t)) : NULL;
-    if (whole && !positions)
+    size_t *indices = whole ? PyMem_Malloc((*n + 1) * sizeof(size_t)) : NULL;
+    if (whole && !indices)
         PyErr_NoMemory();
-    for (size_t i = 0; i < *n && positions; i++) {
-        Py_ssize_t position = (Py_ssize_t) ((int64_t *) array_data(whole))[i];
+    for (size_t i = 0; i < *n && indices; i++) {
+        Py_ssize_t index = (Py_ssize_t) ((int64_t *) array_data(whole))[i];
         if (repeated) {
-            positions[i] = 0;
-        } else if (check_index(a, &position, set)) {
-            positions[i] = (size_t) position;
+            indices[i] = 0;
+        } else if (check_index(a, &index, set)) {
+            indices[i] = (size_t) index;
         } else {
-            PyMem_Free(positions);
-            positions = NULL;
+            PyMem_Free(indices);
+            indices = NULL;
         }
     }
     Py_XDECREF((PyObject *) whole);
-    return positions;
+    return indices;
 }
 
 /* Can it be indexed with an array? */
-static bool takes_positions(const Array *a)
+static bool takes_indices(const Array *a)
 {
     return is_leaf(a) || (!a->info->jit && a->info->dynamic);
 }
@@ -334,9 +334,9 @@ static PyObject *get_array(Array *a, PyObject *key)
     if (is_leaf(a))
         return lanes_get(a, (Array *) key);
     size_t n;
-    size_t *positions = scalar_positions(a, (Array *) key, &n, KEY_GET);
-    PyObject *result = positions ? take(a, a->info, positions, n) : NULL;
-    PyMem_Free(positions);
+    size_t *indices = scalar_indices(a, (Array *) key, &n, KEY_GET);
+    PyObject *result = indices ? take(a, a->info, indices, n) : NULL;
+    PyMem_Free(indices);
     return result;
 }
 
@@ -345,9 +345,9 @@ static int set_array(Array *a, PyObject *key, PyObject *value)
     if (is_leaf(a))
         return lanes_set(a, (Array *) key, value);
     size_t n;
-    size_t *positions = scalar_positions(a, (Array *) key, &n, KEY_SET);
-    const int rv = positions ? put(a, positions, n, value) : -1;
-    PyMem_Free(positions);
+    size_t *indices = scalar_indices(a, (Array *) key, &n, KEY_SET);
+    const int rv = indices ? put(a, indices, n, value) : -1;
+    PyMem_Free(indices);
     return rv;
 }
 
@@ -427,12 +427,12 @@ static PyObject *get_keys(Array *a, PyObject *from, PyObject *keys, Py_ssize_t f
 static PyObject *get_slice_of_parts(Array *a, PyObject *keys, Py_ssize_t first)
 {
     size_t n, done = 0;
-    size_t *positions = slice_positions(PyTuple_GET_ITEM(keys, first), extent(a), &n);
-    PyObject **parts = positions ? PyMem_Calloc(n + 1, sizeof(*parts)) : NULL;
-    if (positions && !parts)
+    size_t *indices = component_indices(PyTuple_GET_ITEM(keys, first), extent(a), &n);
+    PyObject **parts = indices ? PyMem_Calloc(n + 1, sizeof(*parts)) : NULL;
+    if (indices && !parts)
         PyErr_NoMemory();
     for (; parts && done < n; done++) {
-        PyObject *component = index_get_item(a, (Py_ssize_t) positions[done]);
+        PyObject *component = index_get_item(a, (Py_ssize_t) indices[done]);
         parts[done] = component ? get_keys(a, component, keys, first + 1) : NULL;
         Py_XDECREF(component);
         if (!parts[done])
@@ -442,7 +442,7 @@ static PyObject *get_slice_of_parts(Array *a, PyObject *keys, Py_ssize_t first)
     while (done)
         Py_DECREF(parts[--done]);
     PyMem_Free(parts);
-    PyMem_Free(positions);
+    PyMem_Free(indices);
     return result;
 }
 
@@ -493,14 +493,14 @@ static int set_keys(Array *a, PyObject *target, PyObject *keys, Py_ssize_t first
     }
     size_t n;
     a = (Array *) target;
-    size_t *positions = slice_positions(key, extent(a), &n);
-    if (!positions || !values_for(a, n, axes_left(a, keys, first), value, &items)) {
-        PyMem_Free(positions);
+    size_t *indices = component_indices(key, extent(a), &n);
+    if (!indices || !values_for(a, n, axes_left(a, keys, first), value, &items)) {
+        PyMem_Free(indices);
         return -1;
     }
     int rv = 0;
     for (size_t i = 0; i < n && rv == 0; i++) {
-        PyObject *component = index_get_item(a, (Py_ssize_t) positions[i]);
+        PyObject *component = index_get_item(a, (Py_ssize_t) indices[i]);
         rv = component ? set_keys(a, component, keys, first + 1,
                                   items ? PyTuple_GET_ITEM(items, (Py_ssize_t) i)
                                         : value)
@@ -508,7 +508,7 @@ static int set_keys(Array *a, PyObject *target, PyObject *keys, Py_ssize_t first
         Py_XDECREF(component);
     }
     Py_XDECREF(items);
-    PyMem_Free(positions);
+    PyMem_Free(indices);
     return rv;
 }
 
@@ -558,7 +558,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     }
     if (key_is_mask(a->info->state, key))
         return (PyObject *) array_copy(a);
-    if (takes_positions(a) && key_is_positions(a->info->state, key))
+    if (takes_indices(a) && key_is_indices(a->info->state, key))
         return get_array(a, key);
     return fail_key(a, key, KEY_GET);
 }
@@ -582,7 +582,7 @@ static int assign_subscript(PyObject *self, PyObject *key, PyObject *value)
         return set_tuple(a, key, value);
     if (key_is_mask(a->info->state, key))
         return index_set_masked(a, key, value);
-    if (takes_positions(a) && key_is_positions(a->info->state, key))
+    if (takes_indices(a) && key_is_indices(a->info->state, key))
         return set_array(a, key, value);
     fail_key(a, key, KEY_SET);
     return -1;
@@ -603,7 +603,7 @@ static PyObject *item(PyObject *self, Py_ssize_t i)
 enum { SWIZZLE_LIMIT = 16 };
 
 /* Components named by a text such as "xyw"; 0 if it does not name any of this array. */
-static size_t swizzle_of(const Array *a, PyObject *name, size_t *positions)
+static size_t swizzle_of(const Array *a, PyObject *name, size_t *indices)
 {
     const TypeInfo *info = a->info;
     const Py_ssize_t n = PyUnicode_GET_LENGTH(name);
@@ -613,10 +613,10 @@ static size_t swizzle_of(const Array *a, PyObject *name, size_t *positions)
         return 0;
     const Py_UCS1 *text = PyUnicode_1BYTE_DATA(name);
     for (Py_ssize_t i = 0; i < n; i++) {
-        const int position = text[i] == 'w' ? 3 : text[i] - 'x';
-        if (position < 0 || position > 3 || position >= info->dims[0])
+        const int index = text[i] == 'w' ? 3 : text[i] - 'x';
+        if (index < 0 || index > 3 || index >= info->dims[0])
             return 0;
-        positions[i] = (size_t) position;
+        indices[i] = (size_t) index;
     }
     return (size_t) n;
 }
@@ -624,23 +624,23 @@ static size_t swizzle_of(const Array *a, PyObject *name, size_t *positions)
 static PyObject *get_attribute(PyObject *self, PyObject *name)
 {
     Array *a = (Array *) self;
-    size_t positions[SWIZZLE_LIMIT];
-    const size_t n = PyUnicode_Check(name) ? swizzle_of(a, name, positions) : 0;
+    size_t indices[SWIZZLE_LIMIT];
+    const size_t n = PyUnicode_Check(name) ? swizzle_of(a, name, indices) : 0;
     if (!n)
         return PyObject_GenericGetAttr(self, name);
     const TypeInfo *type = a->info;
     if (type->kind != KIND_QUATERNION || n != 4)
         type = type_of_components(a, n);
-    return type ? take(a, type, positions, n) : NULL;
+    return type ? take(a, type, indices, n) : NULL;
 }
 
 static int set_attribute(PyObject *self, PyObject *name, PyObject *value)
 {
-    size_t positions[SWIZZLE_LIMIT];
+    size_t indices[SWIZZLE_LIMIT];
     const size_t n = value && PyUnicode_Check(name)
-                         ? swizzle_of((Array *) self, name, positions)
+                         ? swizzle_of((Array *) self, name, indices)
                          : 0;
-    return n ? put((Array *) self, positions, n, value)
+    return n ? put((Array *) self, indices, n, value)
              : PyObject_GenericSetAttr(self, name, value);
 }
 

@@ -6,7 +6,7 @@
 #ifndef PYTHON_INDEX_H
 #define PYTHON_INDEX_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** a[i] for an integer i (negative counts from the end): a Python number for a FLAT, a
  *  view for a nested array, a tensor with one dimension less. */

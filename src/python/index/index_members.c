@@ -6,18 +6,18 @@
  * instance dictionary of a subclass or None), applied to an empty array by
  * __setstate__, which trusts nothing.
  */
+#include "python/array/reads.h"
 #include "python/index/index.h"
-#include "python/object/reads.h"
-#include "python/object/shape.h"
+#include "python/shape/shape.h"
 
 #include "python/ad/gradient.h"
+#include "python/array/evaluate.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/convert/value.h"
 #include "python/docstrings.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/tables.h"
+#include "python/type/enums.h"
 
 static const TypeInfo *type_at(const Array *a, uint16_t id)
 {

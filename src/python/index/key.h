@@ -5,7 +5,7 @@
 #ifndef PYTHON_KEY_H
 #define PYTHON_KEY_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 enum { KEY_GET, KEY_SET };
 
@@ -44,7 +44,7 @@ static inline bool key_is_mask(const State *state, PyObject *key)
 }
 
 /** A flat array of integers? (Tensors of integers are for the caller to decide.) */
-static inline bool key_is_positions(const State *state, PyObject *key)
+static inline bool key_is_indices(const State *state, PyObject *key)
 {
     if (!array_check(state, key))
         return false;

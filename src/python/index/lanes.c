@@ -2,15 +2,19 @@
  * lanes.c -- reading and writing entries of a leaf
  *
  * Through the core: a gather, a scatter, or the writing of one entry. It copies the
- * variable first if others share it. Positions are UInt32 expressions; only a position
+ * variable first if others share it. Indices are UInt32 expressions; only an index
  * that is known without computing anything is checked.
  *
  * What is assigned may run Python code when it is converted, and so may other threads
  * while the leaf is computed. They may replace it, so its size is compared with the one
- * that the positions were made for.
+ * that the indices were made for.
  */
 #include "python/index/lanes.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
 #include "python/convert/convert.h"
 #include "python/convert/convert_array.h"
 #include "python/index/index.h"
@@ -18,10 +22,6 @@
 #include "python/index/slice_indices.h"
 #include "python/memory/access.h"
 #include "python/memory/gather.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/gil.h"
 
 static PyObject *fail_core(const Array *a, int set)
 {
@@ -100,22 +100,22 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
 
 /* ---------------------------------------------------------------- several */
 
-/* The entries at these positions (0: none), which an index array gives lane by lane, or
+/* The entries at these indices (0: none), which an index array gives lane by lane, or
  * a slice. */
-static PyObject *gather(Array *a, VarIndex positions, bool slice)
+static PyObject *gather(Array *a, VarIndex indices, bool slice)
 {
     const VarIndex from = array_var(a);
     VarIndex result = 0;
     reads_note_gather(a);
-    if (positions &&
-        !(slice ? gather_whole(from, positions, 1, ReduceModeAuto, &result)
-                : gather_variables(from, positions, 0, 1, ReduceModeAuto, &result)))
+    if (indices &&
+        !(slice ? gather_whole(from, indices, 1, ReduceModeAuto, &result)
+                : gather_variables(from, indices, 0, 1, ReduceModeAuto, &result)))
         return fail_core(a, KEY_GET);
     return (PyObject *) array_new_leaf(a->info, result);
 }
 
-/* Write to n positions in a leaf that had 'size' entries when they were made. */
-static int scatter(Array *a, size_t size, VarIndex positions, Extent n, PyObject *value)
+/* Write at n indices of a leaf that had 'size' entries when they were made. */
+static int scatter(Array *a, size_t size, VarIndex indices, Extent n, PyObject *value)
 {
     if (index_refuses(a->info, value))
         return index_fail_value(a, value);
@@ -138,7 +138,7 @@ static int scatter(Array *a, size_t size, VarIndex positions, Extent n, PyObject
         rv = 0;
     } else {
         const VarIndex written =
-            var_scatter(array_var(a), array_var(entries), positions, 0,
+            var_scatter(array_var(a), array_var(entries), indices, 0,
                         ReduceOpIdentity, ReduceModeAuto);
         rv = written ? 0 : -1;
         if (written)
@@ -152,13 +152,13 @@ static int scatter(Array *a, size_t size, VarIndex positions, Extent n, PyObject
 
 /* ---------------------------------------------------------------- slices */
 
-/* The n positions (0: none) that a slice selects; false: exception. */
+/* The n indices (0: none) that a slice selects; false: exception. */
 static bool slice_lanes(const Array *a, PyObject *slice, int set, Extent *n,
-                        VarIndex *positions)
+                        VarIndex *indices)
 {
     const JitBackend backend = (JitBackend) a->info->backend;
     SliceIndices p;
-    *positions = 0;
+    *indices = 0;
     if (!slice_indices(slice, access_extent(a), &p))
         return false;
     *n = p.count;
@@ -168,38 +168,38 @@ static bool slice_lanes(const Array *a, PyObject *slice, int set, Extent *n,
     const VarIndex factor = var_u32(backend, (uint32_t) (p.down ? -p.step : p.step));
     const VarIndex first = extent_times(backend, p.start, 1);
     if (lane && factor && first)
-        *positions = var_fma(lane, factor, first);
+        *indices = var_fma(lane, factor, first);
     var_unref(lane);
     var_unref(factor);
     var_unref(first);
-    if (!*positions)
+    if (!*indices)
         fail_core(a, set);
-    return *positions;
+    return *indices;
 }
 
 PyObject *lanes_get_slice(Array *a, PyObject *slice)
 {
     Extent n;
-    VarIndex positions;
-    if (!slice_lanes(a, slice, KEY_GET, &n, &positions))
+    VarIndex indices;
+    if (!slice_lanes(a, slice, KEY_GET, &n, &indices))
         return NULL;
-    PyObject *result = gather(a, positions, true);
-    var_unref(positions);
+    PyObject *result = gather(a, indices, true);
+    var_unref(indices);
     return result;
 }
 
 int lanes_set_slice(Array *a, PyObject *slice, PyObject *value)
 {
     Extent n;
-    VarIndex positions;
-    if (!slice_lanes(a, slice, KEY_SET, &n, &positions))
+    VarIndex indices;
+    if (!slice_lanes(a, slice, KEY_SET, &n, &indices))
         return -1;
-    const int rv = scatter(a, access_size(a), positions, n, value);
-    var_unref(positions);
+    const int rv = scatter(a, access_size(a), indices, n, value);
+    var_unref(indices);
     return rv;
 }
 
-/* ---------------------------------------------------------------- positions */
+/* ---------------------------------------------------------------- indices */
 
 VarIndex lanes_wrap(JitBackend backend, VarIndex signed_index, Extent extent)
 {
@@ -219,7 +219,7 @@ VarIndex lanes_wrap(JitBackend backend, VarIndex signed_index, Extent extent)
     return result;
 }
 
-/* A position that is the same in all lanes and known must exist. */
+/* An index that is the same in all lanes and known must exist. */
 static bool check_literal(const Array *a, VarIndex index, bool is_signed, Extent n,
                           int set)
 {
@@ -235,8 +235,8 @@ static bool check_literal(const Array *a, VarIndex index, bool is_signed, Extent
                        n.n);
 }
 
-/* An index array as UInt32 positions; 0: exception. */
-static VarIndex positions_of(const Array *a, Array *key, int set)
+/* An index array as UInt32 indices; 0: exception. */
+static VarIndex indices_of(const Array *a, Array *key, int set)
 {
     const bool is_signed = type_is_signed((VarType) key->info->entry);
     const TypeInfo *wanted = &a->info->state->types[type_with_entry(
@@ -275,9 +275,9 @@ PyObject *lanes_get(Array *a, Array *key)
 {
     if (is_empty(key))
         return gather(a, 0, false);
-    const VarIndex positions = positions_of(a, key, KEY_GET);
-    PyObject *result = positions ? gather(a, positions, false) : NULL;
-    var_unref(positions);
+    const VarIndex indices = indices_of(a, key, KEY_GET);
+    PyObject *result = indices ? gather(a, indices, false) : NULL;
+    var_unref(indices);
     return result;
 }
 
@@ -285,11 +285,11 @@ int lanes_set(Array *a, Array *key, PyObject *value)
 {
     if (is_empty(key))
         return 0;
-    const VarIndex positions = positions_of(a, key, KEY_SET);
+    const VarIndex indices = indices_of(a, key, KEY_SET);
     const int rv =
-        positions ? scatter(a, access_size(a), positions,
-                            extent_of_leaf(positions, var_peek_size(positions)), value)
-                  : -1;
-    var_unref(positions);
+        indices ? scatter(a, access_size(a), indices,
+                          extent_of_leaf(indices, var_peek_size(indices)), value)
+                : -1;
+    var_unref(indices);
     return rv;
 }

@@ -1,10 +1,10 @@
 /*
- * lanes.h -- the entries of a leaf: a[i] = ..., a[slice], a[positions]
+ * lanes.h -- the entries of a leaf: a[i] = ..., a[slice], a[indices]
  */
 #ifndef PYTHON_LANES_H
 #define PYTHON_LANES_H
 
-#include "python/object/extent.h"
+#include "python/shape/extent.h"
 
 static inline size_t lanes_count(const Array *leaf)
 {
@@ -20,9 +20,9 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value);
 PyObject *lanes_get_slice(Array *a, PyObject *slice);
 int lanes_set_slice(Array *a, PyObject *slice, PyObject *value);
 
-/** 'positions' is a flat array of integers; negative ones count from the end. */
-PyObject *lanes_get(Array *a, Array *positions);
-int lanes_set(Array *a, Array *positions, PyObject *value);
+/** 'indices' is a flat array of integers; negative ones count from the end. */
+PyObject *lanes_get(Array *a, Array *indices);
+int lanes_set(Array *a, Array *indices, PyObject *value);
 
 /** i < 0 ? i + extent : i, as UInt32, of an Int32 variable (consumed). 0: the core's
  *  error is set. */

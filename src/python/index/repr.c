@@ -6,11 +6,11 @@
  * entry. Of an axis with more than 'limit' entries only the first and last three
  * appear.
  */
-#include "python/object/array.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/shape.h"
-#include "python/object/tables.h"
+#include "python/array/array.h"
+#include "python/array/evaluate.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
+#include "python/shape/shape.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef PYTHON_SLICE_INDICES_H
 #define PYTHON_SLICE_INDICES_H
 
-#include "python/object/extent.h"
+#include "python/shape/extent.h"
 
 /** LeafMap start, start + step, ..., or start, start - step, ... */
 typedef struct SliceIndices {

@@ -6,6 +6,9 @@
  * the shape of the selection as NumPy does; a one-dimensional array with as many
  * entries as are selected is taken in C order.
  */
+#include "python/array/reads.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/docstrings.h"
 #include "python/index/index.h"
@@ -14,12 +17,9 @@
 #include "python/index/tensor_select.h"
 #include "python/memory/access.h"
 #include "python/memory/gather.h"
-#include "python/object/error.h"
-#include "python/object/reads.h"
-#include "python/object/shape.h"
-#include "python/object/tables.h"
 #include "python/ops/apply.h"
 #include "python/ops/broadcast.h"
+#include "python/shape/shape.h"
 
 /* Entries of the storage of a tensor, or of a flat array, for comparisons with what
  * they were before. */
@@ -298,7 +298,7 @@ static Array *places_of(const Selection *s, const TypeInfo *info)
     for (size_t i = 0; i < s->total.n && result; i++)
         if (places[i] > UINT32_MAX) {
             error_raise(PyExc_OverflowError, s->operation, NULL, 0,
-                        "position %zu does not fit into 32 bits", places[i]);
+                        "index %zu does not fit into 32 bits", places[i]);
             Py_CLEAR(result);
         }
     PyMem_Free(places);

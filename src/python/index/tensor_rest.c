@@ -11,7 +11,7 @@
  */
 #include "python/index/tensor_rest.h"
 
-#include "python/object/size.h"
+#include "python/shape/size.h"
 
 /* Coordinates along one axis. */
 typedef struct Range {

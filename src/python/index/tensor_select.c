@@ -13,12 +13,12 @@
  */
 #include "python/index/tensor_select.h"
 
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/index/key.h"
 #include "python/index/lanes.h"
 #include "python/index/slice_indices.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
 #include "python/ops/broadcast.h"
 
 /* ---------------------------------------------------------------- errors */
@@ -42,7 +42,7 @@ void tensor_select_clear(Selection *s)
 {
     for (size_t i = 0; i < s->array_count; i++) {
         var_unref(s->arrays[i].variable);
-        PyMem_Free(s->arrays[i].positions);
+        PyMem_Free(s->arrays[i].indices);
     }
     s->array_count = 0;
 }
@@ -65,7 +65,7 @@ static bool is_index_array(const Selection *s, PyObject *key)
 {
     const State *state = s->info->state;
     if (!array_check(state, key) || ((Array *) key)->info->kind != KIND_TENSOR)
-        return key_is_positions(state, key);
+        return key_is_indices(state, key);
     const TypeInfo *info = ((Array *) key)->info;
     return !type_is_mask(info) && !type_is_float(info);
 }
@@ -136,8 +136,8 @@ static VarIndex key_variable(const Selection *s, const Key *key, size_t n,
     return index;
 }
 
-/* Entries of an index array as positions in memory; NULL: exception. */
-static size_t *key_positions(const Selection *s, const Key *key, size_t n,
+/* Entries of an index array as indices in memory; NULL: exception. */
+static size_t *key_indices(const Selection *s, const Key *key, size_t n,
                              size_t extent)
 {
     const Kind kind = key->array->info->kind == KIND_TENSOR ? KIND_TENSOR : KIND_ARRAY;
@@ -146,27 +146,27 @@ static size_t *key_positions(const Selection *s, const Key *key, size_t n,
         convert_array(type_at(s, type_find(FAMILY_SCALAR, kind, kind == KIND_ARRAY,
                                            dims, VarTypeInt64)),
                       key->array, s->operation);
-    size_t *positions = a ? PyMem_Malloc((n + 1) * sizeof(size_t)) : NULL;
-    if (a && !positions)
+    size_t *indices = a ? PyMem_Malloc((n + 1) * sizeof(size_t)) : NULL;
+    if (a && !indices)
         PyErr_NoMemory();
-    if (positions && array_count(a) != n) {
+    if (indices && array_count(a) != n) {
         fail_changed(s);
-        PyMem_Free(positions);
-        positions = NULL;
+        PyMem_Free(indices);
+        indices = NULL;
     }
-    for (size_t i = 0; i < n && positions; i++) {
+    for (size_t i = 0; i < n && indices; i++) {
         const int64_t value = ((int64_t *) array_data(a))[i];
         const int64_t wrapped = value < 0 ? value + (int64_t) extent : value;
         if (wrapped < 0 || wrapped >= (int64_t) extent) {
             fail_bounds(s, value, key->axis, extent);
-            PyMem_Free(positions);
-            positions = NULL;
+            PyMem_Free(indices);
+            indices = NULL;
         } else {
-            positions[i] = (size_t) wrapped;
+            indices[i] = (size_t) wrapped;
         }
     }
     Py_XDECREF((PyObject *) a);
-    return positions;
+    return indices;
 }
 
 /* Entries that are in host memory are checked now. Those of a just-in-time array may
@@ -175,9 +175,9 @@ static bool check_entries(const Selection *s, const Key *key, size_t n, Extent e
 {
     if (key->array->info->jit)
         return true;
-    size_t *positions = key_positions(s, key, n, extent_number(extent));
-    PyMem_Free(positions);
-    return positions != NULL;
+    size_t *indices = key_indices(s, key, n, extent_number(extent));
+    PyMem_Free(indices);
+    return indices != NULL;
 }
 
 /* Give an index array the shape of the block. */
@@ -202,9 +202,9 @@ static bool expand(const Selection *s, IndexArray *array, const Extents *shape,
     } else {
         size_t *places = tensor_select_list(&spread);
         for (size_t i = 0; i < spread.total.n && places; i++)
-            places[i] = array->positions[places[i]];
-        PyMem_Free(array->positions);
-        array->positions = places;
+            places[i] = array->indices[places[i]];
+        PyMem_Free(array->indices);
+        array->indices = places;
         if (!places)
             return false;
     }
@@ -260,10 +260,10 @@ static bool add_block(Selection *s, const Key *keys, size_t n, const Extents *ex
         if (!size)
             continue;
         if (!s->info->jit)
-            array->positions = key_positions(s, &keys[i], size, extent.n);
+            array->indices = key_indices(s, &keys[i], size, extent.n);
         else if (check_entries(s, &keys[i], size, extent))
             array->variable = key_variable(s, &keys[i], size, extent);
-        if ((!array->variable && !array->positions) || !expand(s, array, &one, &block))
+        if ((!array->variable && !array->indices) || !expand(s, array, &one, &block))
             return false;
     }
     size_t size;
@@ -632,7 +632,7 @@ size_t *tensor_select_list(const Selection *s)
         }
         for (size_t i = 0; i < s->array_count; i++) {
             const IndexArray *array = &s->arrays[i];
-            place += array->positions[array->size.n == 1 ? 0 : block] * array->stride.n;
+            place += array->indices[array->size.n == 1 ? 0 : block] * array->stride.n;
         }
         places[lane] = place;
         for (size_t i = ndim; i-- > 0;) {

@@ -12,12 +12,12 @@
 #ifndef PYTHON_TENSOR_SELECT_H
 #define PYTHON_TENSOR_SELECT_H
 
-#include "python/object/extent.h"
+#include "python/shape/extent.h"
 
 /** A broadcast index array: 1 entry, or one for each coordinate of the block. */
 typedef struct IndexArray {
     VarIndex variable;     /* jit: UInt32, owned */
-    size_t *positions; /* drjit.scalar: owned */
+    size_t *indices; /* drjit.scalar: owned */
     Extent size;
     Extent stride;
 } IndexArray;

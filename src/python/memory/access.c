@@ -1,11 +1,11 @@
 /*
- * access.c -- positions and masks of gathers and scatters
+ * access.c -- indices and masks of gathers and scatters
  */
 #include "python/memory/access.h"
 
+#include "python/base/error.h"
 #include "python/convert/convert.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
+#include "python/type/enums.h"
 
 void access_start(Access *access, State *state, const char *operation, PyObject *index,
                   PyObject *active)

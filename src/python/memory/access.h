@@ -1,10 +1,10 @@
 /*
- * access.h -- what all gathers and scatters share: positions, masks, flat arrays
+ * access.h -- what all gathers and scatters share: indices, masks, flat arrays
  */
 #ifndef PYTHON_ACCESS_H
 #define PYTHON_ACCESS_H
 
-#include "python/object/extent.h"
+#include "python/shape/extent.h"
 
 /** Where and on which lanes memory is accessed. The same arguments may serve arrays of
  *  several families (in a PyTree), so they are converted when one is met. */
@@ -27,7 +27,7 @@ void access_end(Access *access);
  *  exception. */
 bool access_sort_mode(State *state, PyObject **active, PyObject **mode);
 
-/** Positions and mask for a family (borrowed from 'access'; *mask is NULL if all lanes
+/** Indices and mask for a family (borrowed from 'access'; *mask is NULL if all lanes
  *  are active). False: exception. */
 bool access_use(Access *access, const TypeInfo *like, Array **index, Array **mask);
 

@@ -1,11 +1,11 @@
 /*
  * access_scalar.c -- gathers and scatters of drjit.scalar: loops over entries in memory
  *
- * Positions are always checked: a loop over Python-sized arrays can afford it, and a
- * wrong position must not touch other memory.
+ * Indices are always checked: a loop over Python-sized arrays can afford it, and a
+ * wrong index must not touch other memory.
  */
+#include "python/base/error.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
 
 static bool lane_active(const Array *mask, size_t lane)
 {

@@ -4,11 +4,11 @@
  * The core may have to copy the target first. It then takes over the reference that the
  * array holds and hands back another, which is stored as it is.
  */
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/memory/gather.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/reads.h"
 
 /* An array with one variable of a backend; 'entry' restricts its type (Void: any). */
 static Array *check_target(State *state, const char *operation, const char *name,

@@ -12,16 +12,16 @@
  */
 #include "python/memory/gather.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/docstrings.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 #include "python/tree/tree.h"
+#include "python/type/enums.h"
 
 enum { PACKET_MAX = 64 };
 
@@ -251,7 +251,7 @@ static bool component_count(const Access *a, const TypeInfo *info, PyObject *sha
     for (int i = 0; i < ndim && ok; i++) {
         PyObject *item = PyTuple_GET_ITEM(items, i);
         Py_ssize_t extent = PyNumber_AsSsize_t(item, PyExc_OverflowError);
-        bool lanes = i == info->ndim; /* these follow from the positions */
+        bool lanes = i == info->ndim; /* these follow from the indices */
         ok = !(extent == -1 && PyErr_Occurred());
         if (ok && (lanes ? extent < -1
                          : extent < 0 ||
@@ -305,7 +305,7 @@ static PyObject *gather_components(Access *a, PyTypeObject *cls, const TypeInfo 
         size_t lanes = masked_lanes(a, index, mask, &ok);
         if (ok && lanes != 1) {
             error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
-                        "%s holds a single value, but %zu positions were given",
+                        "%s holds a single value, but %zu indices were given",
                         info->name, lanes);
             ok = false;
         }
@@ -336,7 +336,7 @@ static PyObject *gather_number(Access *a, Array *source)
     size_t lanes = masked_lanes(a, index, mask, &ok);
     if (ok && lanes != 1)
         return error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
-                           "a number was asked for, but %zu positions were given",
+                           "a number was asked for, but %zu indices were given",
                            lanes);
     if (!ok || !access_load(a->operation, source, index, mask, 1, 1, &entry))
         return NULL;

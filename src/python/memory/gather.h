@@ -4,8 +4,8 @@
 #ifndef PYTHON_GATHER_H
 #define PYTHON_GATHER_H
 
+#include "python/base/arguments.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
 
 /** out[k] = source[index * n + k], k < n, where mask is set (0: everywhere), in
  *  packets as far as possible. 'mode': see var_gather(). Releases the GIL if the
@@ -13,7 +13,7 @@
  *  nothing. */
 bool gather_variables(VarIndex source, VarIndex index, VarIndex mask, size_t n,
                       ReduceMode mode, VarIndex *out);
-/** The same for a whole array, from positions that are valid. */
+/** The same for a whole array, from indices that are valid. */
 bool gather_whole(VarIndex source, VarIndex index, size_t n, ReduceMode mode,
                   VarIndex *out);
 

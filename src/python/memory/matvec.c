@@ -1,13 +1,13 @@
 /*
  * matvec.c -- products with small matrices, for drjit._matvec
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
 
 typedef struct Product {
     const State *state;

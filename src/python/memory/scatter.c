@@ -3,20 +3,20 @@
  *
  * Three passes, so that a wrong argument is found before anything is written: the
  * PyTrees are taken apart into pairs of a target and a value (converted to its type),
- * sizes and positions of all pairs are checked, then each is written. Components of a
+ * sizes and indices of all pairs are checked, then each is written. Components of a
  * nested value go to a flat target in packets, laid out as memory.c reads them.
  *
  * A variable is written in place if the array holds the only reference to it, so none
  * is taken here. What has to be computed first is computed without the GIL beforehand.
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/memory/gather.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 #include "python/tree/tree.h"
+#include "python/type/enums.h"
 
 typedef struct Pair {
     Array *target; /* both owned */

@@ -4,12 +4,12 @@
  * A leaf of size 1 stands for any number of equal entries, so every position selects
  * its entry. Tensors and other objects stay as they are.
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/memory/gather.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 #include "python/tree/tree.h"
 
 typedef struct Slice {

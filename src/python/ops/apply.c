@@ -15,13 +15,13 @@
  */
 #include "python/ops/apply.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 #include "python/ops/broadcast.h"
 #include "python/ops/matmul.h"
 #include "python/ops/sized.h"
@@ -51,14 +51,14 @@ const ApplyRow apply_rows[APPLY_COUNT] = {
 
 enum { LEAF_LIMIT = 64 };
 
-typedef struct Operand {
+typedef struct JobOperand {
     const TypeInfo *info; /* entry type and family of the leaves */
     Array *array;         /* owned; NULL: 'value' serves all leaves */
     Value value;          /* owned */
     bool repeated;        /* the array has one leaf, which serves all */
     bool mapped;          /* 'map' says which leaf serves which */
     uint8_t map[LEAF_LIMIT];
-} Operand;
+} JobOperand;
 
 typedef struct Job {
     State *state;
@@ -67,7 +67,7 @@ typedef struct Job {
     int arity;
     const TypeInfo *info; /* in which to compute */
     const TypeInfo *result;
-    Operand operands[3];
+    JobOperand operands[3];
     Extents *shapes; /* of the operands, if they are tensors; NULL */
 } Job;
 
@@ -81,7 +81,7 @@ static void fail(const Job *job)
     error_from_core(name_of(job), job->args, job->arity);
 }
 
-static void release(Operand *o)
+static void release(JobOperand *o)
 {
     if (o->array)
         Py_DECREF(o->array);
@@ -102,7 +102,7 @@ bool apply_number(const TypeInfo *info, PyObject *number, uint64_t *bits)
     return convert_number((VarType) info->entry, number, bits);
 }
 
-static bool take_number(Job *job, const TypeInfo *info, PyObject *number, Operand *o)
+static bool take_number(Job *job, const TypeInfo *info, PyObject *number, JobOperand *o)
 {
     uint64_t bits;
     if (!apply_number(info, number, &bits)) {
@@ -121,7 +121,7 @@ static bool take_number(Job *job, const TypeInfo *info, PyObject *number, Operan
 }
 
 /* One variable for all leaves. */
-static bool take_leaf(Job *job, const TypeInfo *info, const Array *a, Operand *o)
+static bool take_leaf(Job *job, const TypeInfo *info, const Array *a, JobOperand *o)
 {
     Value leaf = value_of(a, 0);
     bool ok = value_cast(a->info, info, leaf, &o->value);
@@ -164,7 +164,7 @@ static void fill_map(const TypeInfo *from, const TypeInfo *to, uint8_t *map)
     }
 }
 
-static bool take_tensor(Job *job, const TypeInfo *info, Array *a, Operand *o)
+static bool take_tensor(Job *job, const TypeInfo *info, Array *a, JobOperand *o)
 {
     o->array = a->info == info ? (Array *) Py_NewRef((PyObject *) a)
                                : convert_array(info, a, name_of(job));
@@ -172,7 +172,7 @@ static bool take_tensor(Job *job, const TypeInfo *info, Array *a, Operand *o)
     return o->array; /* its shape is read when all operands are here */
 }
 
-static bool take_nested(Job *job, const TypeInfo *info, Array *a, Operand *o)
+static bool take_nested(Job *job, const TypeInfo *info, Array *a, JobOperand *o)
 {
     o->array = convert_entries(info, a, name_of(job));
     if (!o->array)
@@ -188,7 +188,7 @@ static bool take_nested(Job *job, const TypeInfo *info, Array *a, Operand *o)
     return true;
 }
 
-static bool take_converted(Job *job, const TypeInfo *info, PyObject *arg, Operand *o)
+static bool take_converted(Job *job, const TypeInfo *info, PyObject *arg, JobOperand *o)
 {
     o->array = convert_to(info, arg, name_of(job));
     if (!o->array) {
@@ -212,7 +212,8 @@ static bool take_converted(Job *job, const TypeInfo *info, PyObject *arg, Operan
 
 /* Bring one operand to 'info'. 'embed': a single value stands for a complex number, a
  * multiple of the identity, ... and not for each component. */
-static bool take(Job *job, const TypeInfo *info, PyObject *arg, bool embed, Operand *o)
+static bool take(Job *job, const TypeInfo *info, PyObject *arg, bool embed,
+                 JobOperand *o)
 {
     Array *a = array_of(arg);
     if (!a && promote_number(arg) >= 0)
@@ -229,7 +230,7 @@ static bool take(Job *job, const TypeInfo *info, PyObject *arg, bool embed, Oper
 
 /* ---------------------------------------------------------------- computing */
 
-static size_t position(const Operand *o, size_t i)
+static size_t position(const JobOperand *o, size_t i)
 {
     return o->mapped ? o->map[i] : o->repeated ? 0 : i;
 }
@@ -312,7 +313,7 @@ static bool compute_traced(const Job *job, Array *out)
         VarIndex in[3];
         int empty = 0;
         for (int k = 0; k < job->arity; k++) {
-            const Operand *o = &job->operands[k];
+            const JobOperand *o = &job->operands[k];
             in[k] = o->array ? array_leaves(o->array)[position(o, i)] : o->value;
             empty += var_is_empty(in[k]);
         }
@@ -342,7 +343,7 @@ static bool compute_now(const Job *job, Array *out)
     if (orders_masks(job))
         type = VarTypeUInt8; /* masks are bytes 0 and 1 */
     for (int k = 0; k < job->arity; k++) {
-        const Operand *o = &job->operands[k];
+        const JobOperand *o = &job->operands[k];
         data[k] = o->array ? array_data(o->array) : (const char *) &o->value;
         in[k].data = data[k];
         in[k].step = o->array && !o->repeated;
@@ -355,7 +356,7 @@ static bool compute_now(const Job *job, Array *out)
         char *target = array_data(out);
         for (size_t i = 0; ok && i < count; i++) {
             for (int k = 0; k < job->arity; k++) {
-                const Operand *o = &job->operands[k];
+                const JobOperand *o = &job->operands[k];
                 if (o->array)
                     in[k].data = data[k] + position(o, i) * o->array->info->var_size;
             }
@@ -380,7 +381,7 @@ static bool dynamic_count(Job *job, size_t *count)
     bool any = false;
     *count = 1;
     for (int k = 0; k < job->arity; k++) {
-        const Operand *o = &job->operands[k];
+        const JobOperand *o = &job->operands[k];
         size_t own = o->array ? array_count(o->array) : 1;
         if (!any || *count == 1) {
             *count = own;
@@ -394,7 +395,7 @@ static bool dynamic_count(Job *job, size_t *count)
         any = true;
     }
     for (int k = 0; k < job->arity; k++) {
-        Operand *o = &job->operands[k];
+        JobOperand *o = &job->operands[k];
         o->repeated = o->array && array_count(o->array) == 1;
     }
     return true;
@@ -421,7 +422,7 @@ static bool shape_error(const Job *job)
     return false;
 }
 
-static bool expand_traced(const Job *job, const Extents *shape, int k, Operand *o)
+static bool expand_traced(const Job *job, const Extents *shape, int k, JobOperand *o)
 {
     VarIndex index = o->array ? array_var(o->array) : o->value;
     index = broadcast_variable(index, &job->shapes[k], shape);
@@ -436,7 +437,7 @@ static bool expand_traced(const Job *job, const Extents *shape, int k, Operand *
     return true;
 }
 
-static bool expand_entries(const Job *job, const Extents *shape, int k, Operand *o)
+static bool expand_entries(const Job *job, const Extents *shape, int k, JobOperand *o)
 {
     Array *all = extents_new_tensor(o->info, shape);
     if (!all)
@@ -452,7 +453,7 @@ static bool expand_entries(const Job *job, const Extents *shape, int k, Operand 
 static void read_shapes(Job *job)
 {
     for (int k = 0; k < job->arity; k++) {
-        const Operand *o = &job->operands[k];
+        const JobOperand *o = &job->operands[k];
         if (o->array) {
             extents_of(o->array, &job->shapes[k]);
             continue;
@@ -479,7 +480,7 @@ static bool expand(Job *job, Extents *shape, Extent *size)
                            "the result has %zu entries, at most 2^32 - 1 are possible",
                            size->n);
     for (int k = 0; size->n && k < job->arity; k++) {
-        Operand *o = &job->operands[k];
+        JobOperand *o = &job->operands[k];
         Extent own;
         if (!extents_total(&job->shapes[k], &own))
             return false;
@@ -510,7 +511,7 @@ static Array *without_entries(const Job *job, Array *out)
 {
     VarIndex in[3];
     for (int k = 0; job->info->jit && k < job->arity; k++) {
-        const Operand *o = &job->operands[k];
+        const JobOperand *o = &job->operands[k];
         in[k] = o->array ? array_var(o->array) : o->value;
     }
     out = array_set_none(out, job->arity, in);
@@ -563,7 +564,7 @@ static bool has_lower_rank(const Job *job, PyObject *divisor)
            a->info->ndim < job->info->ndim;
 }
 
-static bool invert_operand(Job *job, Operand *o)
+static bool invert_operand(Job *job, JobOperand *o)
 {
     size_t count = o->array ? array_count(o->array) : 1;
     Array *inverse = o->array ? array_new_like(o->array->info, o->array) : NULL;
@@ -785,6 +786,7 @@ static PyObject *apply_plain(State *state, Apply which, PyObject *const *args,
 PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
 {
     bool sized = false;
+    state->long_ways++;
     for (int k = 0; k < apply_rows[which].arity; k++)
         sized |= size_is(args[k]);
     PyObject *opened[3];

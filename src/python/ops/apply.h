@@ -6,7 +6,7 @@
 #ifndef PYTHON_APPLY_H
 #define PYTHON_APPLY_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** The elementwise operations: apply.def. */
 typedef enum Apply {

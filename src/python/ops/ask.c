@@ -7,7 +7,7 @@
  */
 #include "python/ops/ask.h"
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 static bool is_ordinary(PyObject *arg)
 {

@@ -10,7 +10,7 @@
 #ifndef PYTHON_ASK_H
 #define PYTHON_ASK_H
 
-#include "python/object/state.h"
+#include "python/type/state.h"
 
 /** Ask the arguments of the function 'name' in their order, for a result other than
  *  NotImplemented. Arrays, and what is a number, list or tuple of Python itself, are

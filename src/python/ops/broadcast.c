@@ -3,7 +3,7 @@
  */
 #include "python/ops/broadcast.h"
 
-#include "python/object/evaluate.h"
+#include "python/array/evaluate.h"
 
 /* The extent of axis d, counted from the end. */
 static Extent extent(const Extents *shape, size_t d)
@@ -62,12 +62,12 @@ static VarIndex with_constant(JitBackend backend, JitOp op, VarIndex a, Extent v
     return result;
 }
 
-/* Positions in the source of all entries of the target. 'lane' is consumed. */
-static VarIndex source_positions(JitBackend backend, VarIndex lane, const Axis *axes,
-                                 size_t n)
+/* Indices in the source of all entries of the target. 'lane' is consumed. */
+static VarIndex source_indices(JitBackend backend, VarIndex lane, const Axis *axes,
+                               size_t n)
 {
-    VarIndex position = var_u32(backend, 0);
-    for (size_t i = 0; i < n && lane && position; i++) {
+    VarIndex index = var_u32(backend, 0);
+    for (size_t i = 0; i < n && lane && index; i++) {
         bool last = i + 1 == n;
         if (axes[i].stride.n) {
             VarIndex coordinate = var_ref(lane);
@@ -75,24 +75,24 @@ static VarIndex source_positions(JitBackend backend, VarIndex lane, const Axis *
                 coordinate =
                     with_constant(backend, JitOpMod, coordinate, axes[i].extent);
             coordinate = with_constant(backend, JitOpMul, coordinate, axes[i].stride);
-            VarIndex sum = coordinate ? var_add(coordinate, position) : 0;
+            VarIndex sum = coordinate ? var_add(coordinate, index) : 0;
             var_unref(coordinate);
-            var_unref(position);
-            position = sum;
+            var_unref(index);
+            index = sum;
         }
         if (!last)
             lane = with_constant(backend, JitOpDiv, lane, axes[i].extent);
     }
     if (!lane) {
-        var_unref(position);
-        position = 0;
+        var_unref(index);
+        index = 0;
     }
     var_unref(lane);
-    return position;
+    return index;
 }
 
 typedef struct Gather {
-    VarIndex positions;
+    VarIndex indices;
     Extent inner; /* entries of the blocks that are repeated, 0: of all */
 } Gather;
 
@@ -100,7 +100,7 @@ static VarIndex gather(VarIndex leaf, void *argument)
 {
     const Gather *g = argument;
     const size_t inner = g->inner.n ? extent_next(g->inner) : 0;
-    return var_broadcast(leaf, g->positions, inner);
+    return var_broadcast(leaf, g->indices, inner);
 }
 
 /* The target as far as one run of axes is repeated, from the last on, and the source
@@ -130,9 +130,9 @@ static VarIndex broadcast_once(VarIndex var, const Extents *from, const Extents 
         size = extent_mul(size, extents_get(to, d));
     JitBackend backend = var_backend(var);
     VarIndex lane = var_counter(backend, extent_next(size));
-    g.positions = lane ? source_positions(backend, lane, axes, n) : 0;
-    VarIndex result = g.positions ? evaluate_call(gather, var, &g) : 0;
-    var_unref(g.positions);
+    g.indices = lane ? source_indices(backend, lane, axes, n) : 0;
+    VarIndex result = g.indices ? evaluate_call(gather, var, &g) : 0;
+    var_unref(g.indices);
     return result;
 }
 

@@ -6,7 +6,7 @@
 #ifndef PYTHON_BROADCAST_H
 #define PYTHON_BROADCAST_H
 
-#include "python/object/extent.h"
+#include "python/shape/extent.h"
 
 /** The shape that 'all' and 'other' broadcast to, in 'all'. False (no exception) if
  *  they do not fit. */

@@ -3,7 +3,7 @@
  */
 #include "python/ops/calc.h"
 
-#include "python/object/error.h"
+#include "python/base/error.h"
 
 void calc_start(Calc *c, const TypeInfo *info)
 {

@@ -8,14 +8,14 @@
  */
 #include <math.h>
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/state.h"
 #include "python/ops/ask.h"
 #include "python/ops/functions.h"
+#include "python/type/state.h"
 
 typedef struct Test {
     State *state;

@@ -5,15 +5,15 @@
  * build_from_class() calls that for every array of a structure. Results are literals
  * (opaque: in memory; empty: undefined), which take no memory.
  */
+#include "python/array/evaluate.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
 #include "python/docstrings.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/extent.h"
-#include "python/object/tables.h"
+#include "python/shape/extent.h"
 #include "python/tree/build.h"
 #include "python/tree/tree.h"
 

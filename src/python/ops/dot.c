@@ -6,18 +6,18 @@
  * numbers are summed up in Python's arithmetic. Complex numbers, quaternions and
  * matrices count as plain arrays here.
  */
-#include "python/object/tables.h"
+#include "python/base/tables.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
 #include "python/docstrings.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/extent.h"
-#include "python/object/reads.h"
 #include "python/ops/apply.h"
 #include "python/ops/matmul.h"
+#include "python/shape/extent.h"
 
 static PyObject *fail(PyObject *const *args)
 {

@@ -8,21 +8,21 @@
  */
 #include <math.h>
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
 #include "python/docstrings.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/state.h"
-#include "python/object/tables.h"
 #include "python/ops/apply.h"
 #include "python/ops/ask.h"
 #include "python/ops/functions.h"
 #include "python/ops/shortcut.h"
 #include "python/tree/tree.h"
+#include "python/type/state.h"
 
 /* ---------------------------------------------------------------- plumbing */
 

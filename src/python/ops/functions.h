@@ -4,7 +4,7 @@
 #ifndef PYTHON_FUNCTIONS_H
 #define PYTHON_FUNCTIONS_H
 
-#include "python/object/compat.h"
+#include "python/base/compat.h"
 
 PyObject *functions_isnan(PyObject *module, PyObject *arg);
 PyObject *functions_isinf(PyObject *module, PyObject *arg);

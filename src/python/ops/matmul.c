@@ -13,11 +13,11 @@
 
 #include <math.h>
 
+#include "python/array/evaluate.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
 #include "python/ops/broadcast.h"
 
 /* ---------------------------------------------------------------- arrays */

@@ -4,7 +4,7 @@
 #ifndef PYTHON_MATMUL_H
 #define PYTHON_MATMUL_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 /** The leaves of one side of a product of arrays: line i (of rows on the left, of
  *  columns on the right), term k, leaf s of an element. A step of 0 repeats. */

@@ -4,7 +4,7 @@
 #ifndef PYTHON_PRODUCT_H
 #define PYTHON_PRODUCT_H
 
-#include "python/object/state.h"
+#include "python/type/state.h"
 
 /** a @ b; beside a single value it is a * b. 'at', 'bt': of transposed tensors. At
  *  least one is an array. New reference; NULL: exception; Py_NotImplemented if they do

@@ -7,9 +7,9 @@
  */
 #include "python/ops/shortcut.h"
 
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
 #include "python/convert/convert.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 
 /* The bits of exactly a Python int or float that keeps the entry type of 'info' (of its
  * reciprocal if 'invert'). False without exception: it does not. */
@@ -48,16 +48,16 @@ static bool take_number(const TypeInfo *info, PyObject *number, bool invert,
 }
 
 /* An operand: a leaf for each of the result's, or one for all. */
-typedef struct Operand {
+typedef struct OperandLeaves {
     const VarIndex *leaves;
     size_t step;
-} Operand;
+} OperandLeaves;
 
 typedef struct Call {
     const ApplyRow *row;
     JitOp op;
     const TypeInfo *info; /* in which to compute */
-    Operand operands[3];
+    OperandLeaves operands[3];
     ShortcutFunction *function; /* of two operands */
     uint64_t bits;              /* of a number */
     bool number_first;
@@ -86,14 +86,14 @@ static inline bool accepts(const ApplyRow *row, const TypeInfo *info)
 
 /* False: not for the fast path. Complex numbers have components, but a real number
  * stands for none of them. */
-static inline bool take(const TypeInfo *info, const Array *a, Operand *o)
+static inline bool take(const TypeInfo *info, const Array *a, OperandLeaves *o)
 {
     o->leaves = array_leaves(a);
     o->step = a->info == info;
     return a->info == info || (info->shortcut && a->info->id == info->leaf);
 }
 
-static inline VarIndex leaf_at(const Operand *o, size_t i)
+static inline VarIndex leaf_at(const OperandLeaves *o, size_t i)
 {
     return o->leaves[i * o->step];
 }
@@ -244,11 +244,11 @@ static VarIndex new_literal(const TypeInfo *info, PyObject *number)
 }
 
 static inline bool take_any(const TypeInfo *info, const Array *a, PyObject *number,
-                            VarIndex *literal, Operand *o)
+                            VarIndex *literal, OperandLeaves *o)
 {
     if (a)
         return take(info, a, o);
-    *o = (Operand){ literal, 0 };
+    *o = (OperandLeaves){ literal, 0 };
     *literal = new_literal(info, number);
     return *literal;
 }
@@ -262,9 +262,9 @@ static PyObject *three(const ApplyRow *row, bool selects, PyObject *const *args)
     if (!info || !(selects ? a && accepts_mask(info, a) : accepts(row, info)))
         return NULL;
     Call c = { .row = row, .op = row->op, .info = info };
-    Operand *const o = c.operands;
+    OperandLeaves *const o = c.operands;
     if (selects)
-        o[0] = (Operand){ array_leaves(a), a->info->kind != KIND_FLAT };
+        o[0] = (OperandLeaves){ array_leaves(a), a->info->kind != KIND_FLAT };
     if (b && d && (a || selects)) /* nearly always */
         return (selects || take(info, a, &o[0])) && take(info, b, &o[1]) &&
                        take(info, d, &o[2])

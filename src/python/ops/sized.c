@@ -6,8 +6,8 @@
  */
 #include "python/ops/sized.h"
 
-#include "python/object/error.h"
-#include "python/object/extent.h"
+#include "python/base/error.h"
+#include "python/shape/extent.h"
 
 /* The type of the arrays beside operand k, which have to be of one that has room for a
  * size; NULL: they are not. */

@@ -10,7 +10,7 @@
  */
 #include "python/ops/special.h"
 
-#include "python/object/error.h"
+#include "python/base/error.h"
 #include "python/ops/calc.h"
 #include "python/ops/special_functions.h"
 

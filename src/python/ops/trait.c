@@ -5,15 +5,15 @@
  * itself). The yes/no traits and the type mappings are rows of tables; one
  * vectorcall function serves each table by row number.
  */
+#include "python/array/array.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/operand.h"
 #include "python/convert/promote.h"
 #include "python/docstrings.h"
-#include "python/object/array.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/size.h"
-#include "python/object/tables.h"
+#include "python/shape/size.h"
 #include "python/tree/tree.h"
+#include "python/type/enums.h"
 
 /* The class an argument stands for: itself if it is a class. Borrowed. */
 static PyTypeObject *class_of(PyObject *arg)

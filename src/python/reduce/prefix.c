@@ -5,16 +5,16 @@
  * entry's predecessors are 'inner' entries apart (the product of the later extents), as
  * in the columns of a matrix.
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/convert/value.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 #include "python/reduce/reduce.h"
 #include "python/tree/tree.h"
+#include "python/type/enums.h"
 
 typedef struct Prefix {
     State *state;
@@ -603,14 +603,14 @@ PyObject *prefix_compress(PyObject *module, PyObject *argument)
     const TypeInfo *info = access_flat(state, mask->info, VarTypeUInt32);
     if (!mask->info->jit)
         return compress_entries(info, mask);
-    VarIndex index = array_var(mask), positions = 0;
+    VarIndex index = array_var(mask), indices = 0;
     bool temporary = argument_is_temporary(argument);
     reads_note_whole(mask);
-    if (index && !(positions = evaluate_command(run_compress, index, 0, &temporary)))
+    if (index && !(indices = evaluate_command(run_compress, index, 0, &temporary)))
         return error_from_core("compress", &argument, 1);
-    if (positions && var_peek_size(positions) == 0) { /* arrays know 0 as empty */
-        var_unref(positions);
-        positions = 0;
+    if (indices && var_peek_size(indices) == 0) { /* arrays know 0 as empty */
+        var_unref(indices);
+        indices = 0;
     }
-    return (PyObject *) array_new_leaf(info, positions);
+    return (PyObject *) array_new_leaf(info, indices);
 }

@@ -11,12 +11,12 @@
 
 #include <math.h>
 
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/docstrings.h"
-#include "python/object/arguments.h"
-#include "python/object/enums.h"
-#include "python/object/error.h"
-#include "python/object/tables.h"
 #include "python/memory/access.h"
+#include "python/type/enums.h"
 
 /* ---------------------------------------------------------------- arguments */
 

@@ -4,8 +4,8 @@
 #ifndef PYTHON_REDUCE_H
 #define PYTHON_REDUCE_H
 
-#include "python/object/arguments.h"
-#include "python/object/extent.h"
+#include "python/base/arguments.h"
+#include "python/shape/extent.h"
 
 typedef enum Strategy { STRATEGY_AUTO, STRATEGY_EVALUATED, STRATEGY_SYMBOLIC } Strategy;
 

@@ -7,12 +7,12 @@
  * Axes over leaves are reduced first, so that fewer variables remain for the trailing
  * one. A nested array of drjit.scalar has axes over leaves only.
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/convert/value.h"
 #include "python/memory/access.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
 #include "python/reduce/reduce.h"
 
 static const size_t evaluate_limit = (size_t) 1 << 30; /* bytes */

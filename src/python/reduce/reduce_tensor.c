@@ -14,10 +14,10 @@
  *
  * Order of a sum: that of the entries, with the kept groups fixed.
  */
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/gil.h"
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
 #include "python/reduce/reduce.h"
 
 typedef struct Group {

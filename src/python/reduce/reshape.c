@@ -9,17 +9,17 @@
  *
  * In arrays that get another number of lanes, components of one entry stay so.
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/convert/convert.h"
 #include "python/convert/promote.h"
 #include "python/docstrings.h"
 #include "python/memory/access.h"
 #include "python/memory/gather.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/reads.h"
-#include "python/object/shape.h"
-#include "python/object/tables.h"
+#include "python/shape/shape.h"
 
 /* 'A', 'C' or 'F' ('A' if object is NULL). False: exception. */
 static bool read_order(const char *operation, PyObject *object, char *order)

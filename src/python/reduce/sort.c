@@ -2,27 +2,27 @@
  * sort.c -- sorting blocks of flat arrays, permutations that group keys, and axes that
  * change places
  */
+#include "python/array/evaluate.h"
+#include "python/array/reads.h"
+#include "python/base/arguments.h"
+#include "python/base/error.h"
+#include "python/base/gil.h"
+#include "python/base/tables.h"
 #include "python/memory/access.h"
-#include "python/object/arguments.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/extent.h"
-#include "python/object/reads.h"
-#include "python/object/tables.h"
-#include "python/object/gil.h"
+#include "python/shape/extent.h"
 
 typedef struct Sort {
     Extent block;
     int descending;
-    bool positions;
+    bool indices;
 } Sort;
 
 static VarIndex run_sort(VarIndex leaf, void *argument)
 {
     const Sort *s = argument;
     const size_t block = extent_next(s->block);
-    return s->positions ? var_argsort(leaf, block, s->descending)
-                        : var_sort(leaf, block, s->descending);
+    return s->indices ? var_argsort(leaf, block, s->descending)
+                      : var_sort(leaf, block, s->descending);
 }
 
 /* A flat jit array that is read, else a TypeError. */
@@ -39,15 +39,15 @@ static Array *flat_operand(State *state, const char *operation, PyObject *object
 }
 
 static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                            PyObject *names, bool positions)
+                            PyObject *names, bool indices)
 {
     static const char *const parameters[] = { "array", "block_size", "descending" };
-    const char *operation = positions ? "detail.argsort" : "detail.sort";
+    const char *operation = indices ? "detail.argsort" : "detail.sort";
     const Signature signature = { operation, parameters, 3, 3, 0 };
     State *state = state_of_module(module);
     PyObject *v[3];
     bool descending;
-    Sort sort = { .positions = positions };
+    Sort sort = { .indices = indices };
     if (!arguments_parse(&signature, args, nargs, names, v) ||
         !extent_argument(operation, "block_size", v[1], &sort.block) ||
         !arguments_bool(operation, "descending", v[2], false, &descending))
@@ -57,7 +57,7 @@ static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t 
         return NULL;
     sort.descending = descending;
     const TypeInfo *info =
-        positions ? access_flat(state, a->info, VarTypeUInt32) : a->info;
+        indices ? access_flat(state, a->info, VarTypeUInt32) : a->info;
     VarIndex var = array_var(a), sorted = 0;
     if (var_is_empty(var) ? !var_none(info, 1, &var, &sorted)
                           : !(sorted = evaluate_call(run_sort, var, &sort)))
@@ -190,7 +190,7 @@ PyMethodDef sort_functions[] = {
     { "_sort", METHOD(sort), FAST,
       "_sort(array, block_size, descending)\n\nSort blocks of a flat array (0: all)." },
     { "_argsort", METHOD(argsort), FAST,
-      "_argsort(array, block_size, descending)\n\nThe positions that sort it so." },
+      "_argsort(array, block_size, descending)\n\nThe indices that sort it so." },
     { "_transpose", METHOD(transpose), FAST,
       "_transpose(array, rows, columns, items)\n\nTwo axes change places: a copy." },
     { "_block_mkperm", METHOD(block_mkperm), FAST,

@@ -3,8 +3,8 @@
  */
 #include "python/tree/build.h"
 
-#include "python/object/compat.h"
-#include "python/object/error.h"
+#include "python/base/compat.h"
+#include "python/base/error.h"
 
 enum { DEPTH_LIMIT = 200 };
 

@@ -4,10 +4,10 @@
  * The nodes of both trees are compared in order, parents before children: as long as
  * there is no difference, node i of one stands where node i of the other does.
  */
-#include "python/object/shape.h"
+#include "python/shape/shape.h"
 #include "python/tree/compatible.h"
 
-#include "python/object/error.h"
+#include "python/base/error.h"
 
 typedef struct Comparison {
     State *state;

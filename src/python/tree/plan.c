@@ -3,7 +3,7 @@
  */
 #include "python/tree/plan.h"
 
-#include "python/object/error.h"
+#include "python/base/error.h"
 
 /* ---------------------------------------------------------------- fields of a class */
 

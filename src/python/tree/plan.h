@@ -13,7 +13,7 @@
 #ifndef PYTHON_TREE_PLAN_H
 #define PYTHON_TREE_PLAN_H
 
-#include "python/object/array.h"
+#include "python/array/array.h"
 
 typedef enum NodeKind {
     NODE_LEAF,

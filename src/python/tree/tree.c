@@ -7,7 +7,7 @@
  */
 #include "python/tree/tree.h"
 
-#include "python/object/error.h"
+#include "python/base/error.h"
 #include "python/tree/build.h"
 
 enum {

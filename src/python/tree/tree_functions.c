@@ -1,12 +1,12 @@
 /*
  * tree_functions.c -- functions on whole PyTrees: schedule, eval, copy, width, shape
  */
+#include "python/array/evaluate.h"
+#include "python/base/error.h"
+#include "python/base/tables.h"
 #include "python/docstrings.h"
-#include "python/object/error.h"
-#include "python/object/evaluate.h"
-#include "python/object/shape.h"
-#include "python/object/size.h"
-#include "python/object/tables.h"
+#include "python/shape/shape.h"
+#include "python/shape/size.h"
 #include "python/tree/compatible.h"
 #include "python/tree/tree.h"
 
