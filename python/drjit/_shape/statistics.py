@@ -256,8 +256,8 @@ def var(
     that a mean that is large against the variance does no harm.
 
     Args:
-        value (float array | tensor | sequence | number): the entries. Half precision
-            is computed in single precision, and rounded once.
+        value (float array | tensor | sequence | number): the entries. Half precision is
+            computed in single precision, and rounded once.
         axis (int | tuple[int, ...] | None): axes; the default is all of a tensor and
             the first of everything else. See :func:`drjit.reduce`.
         mode (str | None): ``"symbolic"``, ``"evaluated"``, or ``None`` to choose; see
@@ -789,8 +789,8 @@ def any_or(value: bool, arg: Any, /) -> Any:
 def all_or(value: bool, arg: Any, /) -> Any:
     """Are all entries true? A traced mask is not looked at: ``value`` stands for it.
 
-    For shortcuts that need not be taken: ``if dr.all_or(True, mask)`` never waits for
-    a kernel, and works within recorded code.
+    For shortcuts that need not be taken: ``if dr.all_or(True, mask)`` never waits for a
+    kernel, and works within recorded code.
 
     Args:
         value (bool): the answer for just-in-time compiled masks.
