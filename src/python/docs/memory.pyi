@@ -29,7 +29,8 @@ def gather(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None):
     Raises:
         TypeError: ``dtype`` and ``source`` do not fit, or ``index`` does not convert to
             ``UInt``.
-        RuntimeError: ``source`` is a tensor or empty, or ``shape`` is missing.
+        RuntimeError: ``source`` is a tensor or empty, ``shape`` is missing, or the sizes
+            of ``index`` and ``active`` differ.
 
     Derivative:
         Forward mode gathers the tangent. Reverse mode adds the gradient to that of
@@ -118,8 +119,8 @@ def scatter_reduce(op, target, value, index, active=True, mode=ReduceMode.Auto):
 
     Raises:
         TypeError: ``op`` is not a :class:`drjit.ReduceOp`, or the types do not fit.
-        RuntimeError: the operation is not defined for these entries, or ``mode`` is
-            ``ReduceMode.Permute``.
+        RuntimeError: the operation is not defined for these entries, sizes do not fit,
+            ``target`` is a tensor, or ``mode`` is ``ReduceMode.Permute``.
 
     Derivative:
         ``Add``, ``Min``, ``Max`` and ``Identity`` have one, also with respect to the

@@ -15,10 +15,10 @@ def reduce(op, value, axis=..., mode=None, keepdims=False):
         axis (int | tuple[int, ...] | None): axes, counted from the end if negative;
             ``None``: all. The default ``...`` stands for all axes of a tensor and for
             the first axis of everything else: the components of an ``Array3f``.
-        mode (str | None): ``"symbolic"`` adds lanes up by atomic operations, as part of
-            any kernel, those of recorded loops and calls included; the order of
-            summation is then not fixed. ``"evaluated"`` runs a reduction on the input
-            in a fixed order. ``None`` chooses.
+        mode (str | None): ``"symbolic"`` combines lanes by atomic operations
+            (:func:`drjit.scatter_reduce`) in the kernel that computes them; the order
+            of summation is then not fixed. ``"evaluated"`` has a fixed order. ``None``
+            chooses.
         keepdims (bool): reduced axes stay with size 1. For tensors, and for the lanes
             of arrays.
 
@@ -41,7 +41,8 @@ def reduce(op, value, axis=..., mode=None, keepdims=False):
     Evaluation:
         Traced along components. Along lanes, it is part of the kernel that computes
         the input [where possible](../reductions.md#when-does-it-run), or a kernel of
-        its own. Nothing waits.
+        its own. Nothing waits. In the body of a recorded loop, conditional or call
+        there is no result along lanes: reduce before or after it.
 
     Example:
         >>> dr.reduce(dr.ReduceOp.Max, TensorXf([[1, 5], [7, 2]]), axis=0)
