@@ -29,8 +29,8 @@ def gather(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None):
     Raises:
         TypeError: ``dtype`` and ``source`` do not fit, or ``index`` does not convert to
             ``UInt``.
-        RuntimeError: ``source`` is a tensor or empty, ``shape`` is missing, or the sizes
-            of ``index`` and ``active`` differ.
+        RuntimeError: ``source`` is a tensor or empty, ``shape`` is missing, or
+            ``index`` and ``active`` have different sizes.
 
     Derivative:
         Forward mode gathers the tangent. Reverse mode adds the gradient to that of
