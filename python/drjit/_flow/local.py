@@ -108,6 +108,7 @@ class Local(Generic[T]):
 
         Raises:
             TypeError: ``value`` has another structure than an entry.
+            ValueError: ``value`` has neither as many components as an entry nor 1.
         """
         if _structure("Local.write", self.entries) != _structure("Local.write", value):
             raise TypeError(
@@ -180,7 +181,8 @@ def alloc_local(dtype: type[T], size: int, value: T | None = None) -> Local[T]:
 
     Raises:
         TypeError: ``dtype`` is of another kind, or ``value`` of another type.
-        RuntimeError: there are no entries, or too many.
+        RuntimeError: ``size`` is 0 or too large.
+        ValueError: ``size`` is negative.
 
     Derivative:
         Entries carry derivatives, from what is written to what is read.
