@@ -50,7 +50,20 @@ class VarState(Enum):
 
 
 class ReduceOp(Enum):
-    """How a reduction or scatter combines values."""
+    """How a reduction or scatter combines values.
+
+    - ``Identity``: not at all; a scatter writes the new value. No reductions have it.
+    - ``Add``: the sum, of numbers; integers wrap around.
+    - ``Mul``: the product, of numbers.
+    - ``Min``: the smaller number; a number rather than NaN.
+    - ``Max``: the larger number; a number rather than NaN.
+    - ``And``: bitwise and, of integers and masks.
+    - ``Or``: bitwise or, of integers and masks.
+
+    See also:
+        :func:`drjit.reduce`, :func:`drjit.prefix_reduce`, :func:`drjit.block_reduce`,
+        :func:`drjit.scatter_reduce`
+    """
 
     __module__ = "drjit"
 
@@ -64,7 +77,31 @@ class ReduceOp(Enum):
 
 
 class ReduceMode(IntEnum):
-    """How a scatter-reduction resolves conflicting writes."""
+    """How lanes that update the same entry of an array are kept apart.
+
+    It is for :func:`drjit.scatter_reduce` and :func:`drjit.scatter_add`, and for the
+    reverse derivative of :func:`drjit.gather`, which is such an addition. The result is
+    the same, up to the order in which floats are added; the time is not.
+
+    - ``Auto``: one of the following, chosen by the sizes of the target, the number of
+      lanes and the caches of the machine. The default.
+    - ``Direct``: an atomic operation for each lane. Good where few lanes meet.
+    - ``Local``: lanes of a packet (a vector register) that meet are combined first,
+      then there is one atomic operation for them. Good where neighbouring lanes meet.
+    - ``Expand``: each thread has a copy of the target, and updates it without atomic
+      operations; the copies are combined at the end. Good for small targets; the memory
+      grows with the number of threads. :func:`drjit.set_expand_threshold` sets the
+      largest target for which ``Auto`` does this.
+    - ``NoConflicts``: a promise that no two lanes meet. Reads and writes are not
+      atomic; updates are lost where the promise is broken.
+    - ``Permute``: a promise that indices are a permutation: each entry is accessed
+      exactly once. For :func:`drjit.scatter` and :func:`drjit.gather`, whose
+      derivatives then are plain reads and writes. An error for reductions.
+
+    See also:
+        :func:`drjit.scatter_reduce`, :func:`drjit.gather`,
+        :func:`drjit.expand_threshold`
+    """
 
     __module__ = "drjit"
 

@@ -1,4 +1,7 @@
-"""Type variables and aliases for annotations. The type stubs give them a meaning."""
+"""Type variables and aliases for annotations. The type stubs give them a meaning.
+
+Variables have their texts in ``__doc__``, which help() and the reference read.
+"""
 
 import sys
 from typing import Any, TypeAlias, TypeVar
@@ -6,38 +9,39 @@ from typing import Any, TypeAlias, TypeVar
 from ._core import ArrayBase
 
 SelfT = TypeVar("SelfT")
-"""An array type itself."""
+SelfT.__doc__ = "An array type itself."
 
 SelfCpT = TypeVar("SelfCpT")
-"""What combines with an array to an array of the same type."""
+SelfCpT.__doc__ = "What combines with an array to an array of the same type."
 
 ValT = TypeVar("ValT")
-"""The type of ``array[0]``."""
+ValT.__doc__ = "The type of ``array[0]``."
 
 ValCpT = TypeVar("ValCpT")
-"""What combines with ``array[0]`` to a value of the same type."""
+ValCpT.__doc__ = "What combines with ``array[0]`` to a value of the same type."
 
 RedT = TypeVar("RedT")
-"""The type of ``drjit.sum(array)``."""
+RedT.__doc__ = "The type of ``drjit.sum(array)``."
 
 MaskT = TypeVar("MaskT")
-"""The type of ``array == array``."""
+MaskT.__doc__ = "The type of ``array == array``."
 
 PlainT = TypeVar("PlainT")
-"""The plain type of an array: without tracking of derivatives."""
+PlainT.__doc__ = "The plain type of an array: without tracking of derivatives."
 
 T = TypeVar("T")
+T.__doc__ = "Any type."
 
 if sys.version_info >= (3, 11):
     from typing import TypeVarTuple
 
     Ts = TypeVarTuple("Ts")
-    """The types of several arguments."""
 else:
     Ts = TypeVar("Ts")
+Ts.__doc__ = "The types of several arguments."
 
 ArrayT = TypeVar("ArrayT", bound="ArrayBase[Any, Any, Any, Any, Any, Any]")
-"""Some array type."""
+ArrayT.__doc__ = "Some array type."
 
 AnyArray: TypeAlias = ArrayBase[Any, Any, Any, Any, Any, Any]
 """An array of whatever type."""

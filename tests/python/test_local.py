@@ -129,6 +129,11 @@ def test_wrong_arguments() -> None:
     with pytest.raises((TypeError, RuntimeError)):
         buffer[0] = Item(UInt(7), "x")
     assert values(buffer[0].key) == [1, 2]
+    flat = dr.alloc_local(Float, 2)
+    with pytest.raises(TypeError, match=r"^drjit\.Local\.read\(\): 'index'"):
+        flat[-1]
+    with pytest.raises(TypeError, match=r"^drjit\.Local\.write\(\): 'index'"):
+        flat[-1] = 1
 
 
 def test_a_function_that_returns_its_buffer_from_a_conditional() -> None:

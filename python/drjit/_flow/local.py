@@ -33,13 +33,32 @@ def _structure(operation: str, tree: Any) -> list[Any]:
 
 
 class Local(Generic[T]):
-    """A buffer of entries of type ``T`` that each lane has for itself.
+    """A buffer of entries that each lane has for itself, within a kernel.
 
-    ``Local(other)`` is a copy of another one; :py:func:`alloc_local` makes the first.
-    ``len(buffer)`` is the number of entries; ``buffer[i]`` and ``buffer[i] = value``
-    read and write without a mask. A buffer can be part of the state of a loop, of
-    arguments and results of conditionals and calls. It exists within a kernel only: it
-    cannot be evaluated.
+    ``len(buffer)`` is the number of entries, ``buffer[i]`` reads one and
+    ``buffer[i] = value`` writes one. A buffer can be part of the state of loops, and of
+    the arguments and results of conditionals and calls, which copy it. It lives in the
+    registers or the stack of a kernel and ends with that; it cannot be evaluated.
+
+    Args:
+        arg (Local): the buffer to copy. :func:`drjit.alloc_local` makes new ones.
+
+    Raises:
+        TypeError: ``arg`` is not a buffer.
+
+    Derivative:
+        Entries carry derivatives, from what is written to what is read.
+
+    Example:
+        >>> stack = dr.alloc_local(UInt, 4)
+        >>> stack[0] = UInt(5, 6)  # two lanes
+        >>> former = dr.Local(stack)
+        >>> stack.write(9, 0, active=Bool(True, False))
+        >>> stack[0], former[0], len(stack)
+        ([9, 6], [5, 6], 4)
+
+    See also:
+        :func:`drjit.alloc_local`, :func:`drjit.while_loop`
     """
 
     DRJIT_STRUCT = {"entries": object, "written": object}  # noqa: RUF012
@@ -57,13 +76,18 @@ class Local(Generic[T]):
         self.written = arg.written and arg.written.copy()
 
     def read(self, index: Any, active: Any = True) -> T:
-        """Return the entries at ``index``, in each lane that of its own buffer.
+        """Read entries: each lane that of its own buffer.
 
-        ``index`` is an integer or an array of them, and ``active`` a mask. Lanes that
-        it switches off get 0, as do positions beyond the end; ``JitFlag.Debug`` reports
-        those. Entries that have not been written are 0. They are reported, too, on
-        ``sys.stderr``, if the flag was set when the buffer was made, and that without a
-        value.
+        Args:
+            index (integer array | int): which entry. Negative ones do not count from
+                the end.
+            active (mask | bool): lanes that read. The others get 0.
+
+        Returns:
+            array | PyTree: an entry; 0 beyond the end, and where nothing has been
+            written and there was no initial value. ``JitFlag.Debug`` reports both with
+            the line of the program; the latter if the flag was set when the buffer was
+            made, too.
         """
         if self.written is not None and dr.flag(dr.JitFlag.Debug):
             self._check(index, active)
@@ -73,10 +97,18 @@ class Local(Generic[T]):
         return result
 
     def write(self, value: T, index: Any, active: Any = True) -> None:
-        """Set the entries at ``index`` to ``value`` in lanes where ``active`` is set.
+        """Write entries: each lane that of its own buffer.
 
-        Positions beyond the end are not written; ``JitFlag.Debug`` reports them. Raises
-        ``TypeError`` if the value has another structure than an entry.
+        Args:
+            value (array | PyTree): what to write, of the structure of an entry. Numbers
+                and arrays of other types are converted.
+            index (integer array | int): which entry. Beyond the end nothing is written,
+                which ``JitFlag.Debug`` reports.
+            active (mask | bool): lanes that write.
+
+        Raises:
+            TypeError: ``value`` has another structure than an entry.
+            ValueError: ``value`` has neither as many components as an entry nor 1.
         """
         if _structure("Local.write", self.entries) != _structure("Local.write", value):
             raise TypeError(
@@ -117,27 +149,53 @@ class Local(Generic[T]):
         )
 
     def __getitem__(self, arg: Any, /) -> T:
-        """Read the entries at ``arg``."""
+        """Read an entry; see :meth:`drjit.Local.read`."""
         return self.read(arg)
 
     def __setitem__(self, arg0: Any, arg1: T, /) -> None:
-        """Write the entries at ``arg0``."""
+        """Write an entry; see :meth:`drjit.Local.write`."""
         self.write(arg1, arg0)
 
     def __len__(self) -> int:
-        """Return the number of entries."""
+        """The number of entries."""
         return len(_leaves("Local.__len__", self.entries)[0])
 
 
 def alloc_local(dtype: type[T], size: int, value: T | None = None) -> Local[T]:
-    """Return a buffer of ``size`` entries that each lane has for itself.
+    """Make a buffer of entries that each lane has for itself, within a kernel.
 
-    ``dtype`` is an array type that is not a tensor, or the class of a PyTree of such,
-    of which :py:func:`zeros` can make an instance. All entries are copies of ``value``,
-    an instance of it; 0 if it is not given. Dynamic nested arrays (``ArrayXf``) need a
-    ``value``: all entries have as many components. Buffers live in the registers or the
-    stack of a kernel, up to 65,536 bytes each. Raises ``TypeError`` for other types,
-    ``ValueError`` where another number of components than these or 1 is written.
+    For stacks, lists of the nearest, or sorting: positions are computed while the
+    kernel runs. [Control flow](../flow.md#local-memory) has an example with a loop.
+
+    Args:
+        dtype (type): type of an entry: a just-in-time compiled array type other than a
+            tensor, or the class of a PyTree of such.
+        size (int): number of entries, 1 or more. Arrays of entries have at most 65,536
+            bytes for each lane.
+        value (array | PyTree | None): what all entries are at first; 0 if it is not
+            given. ``ArrayXf`` and the like need one, which says how many components
+            entries have.
+
+    Returns:
+        Local: the buffer.
+
+    Raises:
+        TypeError: ``dtype`` is of another kind, or ``value`` of another type.
+        RuntimeError: ``size`` is 0 or too large.
+        ValueError: ``size`` is negative.
+
+    Derivative:
+        Entries carry derivatives, from what is written to what is read.
+
+    Example:
+        >>> squares = dr.alloc_local(Float, 3)
+        >>> for i in range(3):
+        ...     squares[i] = Float(1, 2) * i**2
+        >>> squares[UInt(2, 1)]  # entry 2 of the first lane, 1 of the second
+        [4, 2]
+
+    See also:
+        :class:`drjit.Local`, :func:`drjit.while_loop`
     """
     if not isinstance(dtype, type):
         raise TypeError(f"drjit.alloc_local(): 'dtype' is {dtype!r}, expected a type")

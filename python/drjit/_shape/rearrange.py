@@ -320,16 +320,37 @@ def _concat_nested(fn: str, pieces: Sequence[Any], axis: int) -> Any:
 
 
 def concat(arr: Sequence[Any], /, axis: int | None = 0) -> Any:
-    """Concatenate a sequence of arrays or tensors along an axis.
+    """Concatenate arrays or tensors along an axis.
 
     Args:
-        arr: arrays or tensors of one type, of the same shape except along ``axis``.
-            Only dynamically sized axes can grow.
-        axis: the axis, counted from the end if negative. ``None`` concatenates the
-            raveled inputs into a flat array.
+        arr (sequence of arrays | sequence of tensors): what to join, of one type and of
+            the same shape except along ``axis``.
+        axis (int | None): the axis, counted from the end if negative. Of arrays, only
+            dynamic axes can grow. ``None`` joins what :func:`drjit.ravel` makes of the
+            inputs.
 
-    Errors: TypeError for inputs of different types, ValueError for shapes that do
-    not fit, for no input and for an axis out of bounds.
+    Returns:
+        array | tensor: the type of the inputs; a flat array if ``axis`` is ``None``.
+
+    Raises:
+        TypeError: the inputs have different types, or are not arrays.
+        ValueError: shapes do not fit, there is no input, or the axis is out of bounds
+            or cannot grow.
+
+    Derivative:
+        Each input gets its part of the gradient.
+
+    Evaluation:
+        The result is written to memory with the next kernel.
+
+    Example:
+        >>> dr.concat([Float(1, 2), Float(3)])
+        [1, 2, 3]
+        >>> dr.concat([TensorXf([[1, 2]]), TensorXf([[3, 4]])], axis=1)
+        [[1, 2, 3, 4]]
+
+    See also:
+        :func:`drjit.stack`, :func:`drjit.hstack`, :func:`drjit.split`
     """
     pieces = _require_inputs("concat", arr)
     if axis is None:
@@ -351,10 +372,38 @@ def concat(arr: Sequence[Any], /, axis: int | None = 0) -> Any:
 
 
 def stack(arrays: Sequence[Any], /, axis: int = 0) -> Any:
-    """Join tensors, or plain arrays, of one type and shape along a new axis: a tensor.
+    """Join arrays or tensors of one shape along a new axis.
 
-    ``axis`` is the position of the new axis in the result, whose rank is one higher
-    than that of the inputs; negative values count from the end of the result.
+    Args:
+        arrays (sequence of arrays | sequence of tensors): what to join, of one type and
+            shape. Arrays count as the tensors of their entries.
+        axis (int): position of the new axis in the result, counted from its end if
+            negative.
+
+    Returns:
+        tensor: one axis more than the inputs have.
+
+    Raises:
+        TypeError: the inputs have different types, or are matrices, complex numbers or
+            quaternions.
+        ValueError: shapes differ, there is no input, or the axis is out of bounds.
+
+    Derivative:
+        Each input gets its part of the gradient.
+
+    Evaluation:
+        The result is written to memory with the next kernel.
+
+    Example:
+        >>> a, b = Float(1, 2, 3), Float(4, 5, 6)
+        >>> dr.stack([a, b])
+        [[1, 2, 3],
+         [4, 5, 6]]
+        >>> dr.stack([a, b], axis=1).shape
+        (3, 2)
+
+    See also:
+        :func:`drjit.concat`, :func:`drjit.column_stack`
     """
     tensors = _require_tensors("stack", arrays)
     shape = tensors[0].shape
@@ -386,19 +435,83 @@ def _at_least(tensor: Any, ndim: int, before: int, after: int) -> Any:
 
 
 def vstack(arrays: Sequence[Any], /) -> Any:
-    """Concatenate tensors along the first axis; vectors become rows of a matrix."""
+    """Concatenate tensors along the first axis; vectors become rows of a matrix.
+
+    Args:
+        arrays (sequence of tensors | sequence of arrays): what to join, of one type and
+            of the same shape except along the first axis.
+
+    Returns:
+        tensor: two axes at least.
+
+    Raises:
+        TypeError: the inputs have different types.
+        ValueError: shapes do not fit, or there is no input.
+
+    Derivative:
+        Each input gets its part of the gradient.
+
+    Example:
+        >>> dr.vstack([Float(1, 2), Float(3, 4)])
+        [[1, 2],
+         [3, 4]]
+
+    See also:
+        :func:`drjit.stack`, :func:`drjit.hstack`, :func:`drjit.dstack`
+    """
     tensors = _require_tensors("vstack", arrays)
     pieces = [_at_least(tensor, 2, 1, 0) for tensor in tensors]
     return _concat_tensors("vstack", pieces, 0)
 
 
 def row_stack(arrays: Sequence[Any], /) -> Any:
-    """Another name of :py:func:`vstack`."""
+    """Another name of ``vstack()``.
+
+    Args:
+        arrays (sequence of tensors | sequence of arrays): what to join.
+
+    Returns:
+        tensor: see :func:`drjit.vstack`.
+
+    Derivative:
+        Each input gets its part of the gradient.
+
+    Example:
+        >>> dr.row_stack([Float(1, 2), Float(3, 4)])
+        [[1, 2],
+         [3, 4]]
+
+    See also:
+        :func:`drjit.vstack`, :func:`drjit.column_stack`
+    """
     return vstack(arrays)
 
 
 def hstack(arrays: Sequence[Any], /) -> Any:
-    """Concatenate tensors along the second axis, vectors along their only one."""
+    """Concatenate tensors along the second axis, vectors along their only one.
+
+    Args:
+        arrays (sequence of tensors | sequence of arrays): what to join, of one type and
+            of the same shape except along that axis.
+
+    Returns:
+        tensor: the axes of the inputs.
+
+    Raises:
+        TypeError: the inputs have different types.
+        ValueError: shapes do not fit, or there is no input.
+
+    Derivative:
+        Each input gets its part of the gradient.
+
+    Example:
+        >>> dr.hstack([TensorXf([[1, 2], [3, 4]]), TensorXf([[5], [6]])])
+        [[1, 2, 5],
+         [3, 4, 6]]
+
+    See also:
+        :func:`drjit.concat`, :func:`drjit.vstack`, :func:`drjit.column_stack`
+    """
     tensors = _require_tensors("hstack", arrays)
     pieces = [_at_least(tensor, 1, 0, 0) for tensor in tensors]
     axis = 0 if len(pieces[0].shape) == 1 else 1
@@ -406,7 +519,30 @@ def hstack(arrays: Sequence[Any], /) -> Any:
 
 
 def column_stack(arrays: Sequence[Any], /) -> Any:
-    """Concatenate tensors along the second axis; vectors become columns."""
+    """Concatenate tensors along the second axis; vectors become columns of a matrix.
+
+    Args:
+        arrays (sequence of tensors | sequence of arrays): what to join, of one type and
+            of the same shape except along the second axis.
+
+    Returns:
+        tensor: two axes at least.
+
+    Raises:
+        TypeError: the inputs have different types.
+        ValueError: shapes do not fit, or there is no input.
+
+    Derivative:
+        Each input gets its part of the gradient.
+
+    Example:
+        >>> dr.column_stack([Float(1, 2), Float(3, 4)])
+        [[1, 3],
+         [2, 4]]
+
+    See also:
+        :func:`drjit.hstack`, :func:`drjit.row_stack`
+    """
     tensors = _require_tensors("column_stack", arrays)
     pieces = [_at_least(tensor, 2, 0, 1) for tensor in tensors]
     return _concat_tensors("column_stack", pieces, 1)
@@ -415,7 +551,31 @@ def column_stack(arrays: Sequence[Any], /) -> Any:
 def dstack(arrays: Sequence[Any], /) -> Any:
     """Concatenate tensors along the third axis.
 
-    A vector of N entries counts as (1, N, 1), and an (M, N) matrix as (M, N, 1).
+    A vector of n entries counts as a tensor of the shape (1, n, 1), and a matrix of the
+    shape (m, n) as one of the shape (m, n, 1).
+
+    Args:
+        arrays (sequence of tensors | sequence of arrays): what to join, of one type and
+            of the same shape except along the third axis.
+
+    Returns:
+        tensor: three axes at least.
+
+    Raises:
+        TypeError: the inputs have different types.
+        ValueError: shapes do not fit, or there is no input.
+
+    Derivative:
+        Each input gets its part of the gradient.
+
+    Example:
+        >>> red, green = TensorXf([[1, 2]]), TensorXf([[3, 4]])
+        >>> dr.dstack([red, green])
+        [[[1, 3],
+          [2, 4]]]
+
+    See also:
+        :func:`drjit.stack`, :func:`drjit.hstack`, :func:`drjit.vstack`
     """
     tensors = _require_tensors("dstack", arrays)
     pieces = [_at_least(tensor, 3, 1, 1) for tensor in tensors]
@@ -426,9 +586,30 @@ def dstack(arrays: Sequence[Any], /) -> Any:
 
 
 def expand_dims(value: Any, /, axis: int | Sequence[int]) -> Any:
-    """Insert axes of size 1 into the shape of a tensor, without moving data.
+    """Insert axes of size 1 into the shape of a tensor.
 
-    ``axis`` gives their positions in the shape of the result.
+    Args:
+        value (tensor): the tensor.
+        axis (int | sequence of ints): positions of the new axes in the result, counted
+            from its end if negative.
+
+    Returns:
+        tensor: the same entries; nothing is copied.
+
+    Raises:
+        TypeError: ``value`` is not a tensor.
+        ValueError: a position is out of bounds or occurs twice.
+
+    Derivative:
+        The gradient in the shape of ``value``.
+
+    Example:
+        >>> t = TensorXf([1, 2, 3])
+        >>> dr.expand_dims(t, 0).shape, t[dr.newaxis, :].shape
+        ((1, 3), (1, 3))
+
+    See also:
+        :func:`drjit.squeeze`, :func:`drjit.reshape`
     """
     require_tensor("expand_dims", value)
     shape = list(value.shape)
@@ -443,10 +624,29 @@ def expand_dims(value: Any, /, axis: int | Sequence[int]) -> Any:
 
 
 def squeeze(value: Any, /, axis: int | Sequence[int] | None = None) -> Any:
-    """Remove axes of size 1 from the shape of a tensor, without moving data.
+    """Remove axes of size 1 from the shape of a tensor.
 
-    ``axis`` says which (``None``: all). Errors: ValueError if such an axis has
-    another size, or if there is no such axis.
+    Args:
+        value (tensor): the tensor.
+        axis (int | sequence of ints | None): axes to remove, counted from the end if
+            negative; ``None``: all of size 1.
+
+    Returns:
+        tensor: the same entries; nothing is copied.
+
+    Raises:
+        TypeError: ``value`` is not a tensor.
+        ValueError: an axis has another size, is out of bounds or occurs twice.
+
+    Derivative:
+        The gradient in the shape of ``value``.
+
+    Example:
+        >>> dr.squeeze(dr.zeros(TensorXf, (1, 3, 1))).shape
+        (3,)
+
+    See also:
+        :func:`drjit.expand_dims`, :func:`drjit.reshape`
     """
     require_tensor("squeeze", value)
     shape = value.shape
@@ -488,11 +688,35 @@ def _sections(fn: str, sections: Any) -> int:
 
 
 def split(value: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Any]:
-    """Split a tensor along an axis into a list of tensors.
+    """Split a tensor into parts along an axis.
 
-    An integer N asks for N equal parts and must divide the size of the axis; a sequence
-    ``[i, j, ...]`` for the parts ``[:i]``, ``[i:j]``, ``[j:]``, ... (positions as in
-    Python slices).
+    Args:
+        value (tensor): the tensor.
+        indices_or_sections (int | sequence of ints): a number of equal parts, or the
+            positions where to cut: ``[i, j]`` gives ``[:i]``, ``[i:j]`` and ``[j:]``.
+        axis (int): the axis, counted from the end if negative.
+
+    Returns:
+        list[tensor]: the parts.
+
+    Raises:
+        TypeError: ``value`` is not a tensor.
+        ValueError: the number does not divide the size of the axis, or the axis is out
+            of bounds.
+
+    Derivative:
+        The gradients of the parts, put together.
+
+    Evaluation:
+        ``value`` is evaluated. The reads are traced.
+
+    Example:
+        >>> t = TensorXf([1, 2, 3, 4])
+        >>> dr.split(t, 2), dr.split(t, [1])
+        ([[1, 2], [3, 4]], [[1], [2, 3, 4]])
+
+    See also:
+        :func:`drjit.array_split`, :func:`drjit.concat`
     """
     require_tensor("split", value)
     axis = axis_index("split", axis, len(value.shape))
@@ -515,10 +739,33 @@ def split(value: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Any]:
 
 
 def array_split(value: Any, sections: Any, /, axis: int = 0) -> list[Any]:
-    """Split a tensor along an axis into parts whose sizes differ by at most one.
+    """Split a tensor into parts along an axis whose sizes differ by at most one.
 
-    The larger parts come first. A sequence of positions is treated as in
-    :py:func:`split`.
+    Args:
+        value (tensor): the tensor.
+        sections (int | sequence of ints): the number of parts, the larger ones first;
+            or positions where to cut, as in :func:`drjit.split`.
+        axis (int): the axis, counted from the end if negative.
+
+    Returns:
+        list[tensor]: the parts. Those beyond the size of the axis are empty.
+
+    Raises:
+        TypeError: ``value`` is not a tensor.
+        ValueError: there are less than 1 parts, or the axis is out of bounds.
+
+    Derivative:
+        The gradients of the parts, put together.
+
+    Evaluation:
+        ``value`` is evaluated. The reads are traced.
+
+    Example:
+        >>> dr.array_split(TensorXf([1, 2, 3, 4, 5]), 2)
+        [[1, 2, 3], [4, 5]]
+
+    See also:
+        :func:`drjit.split`
     """
     require_tensor("array_split", value)
     if isinstance(sections, Sequence):
@@ -534,8 +781,31 @@ def array_split(value: Any, sections: Any, /, axis: int = 0) -> list[Any]:
 def reverse(value: Any, axis: int = 0) -> Any:
     """Reverse an array, tensor or Python sequence along an axis.
 
-    Returns a copy of the same type. Python sequences have one axis. Errors: TypeError
-    for other types, ValueError for an axis out of bounds.
+    Args:
+        value (array | tensor | sequence): what to reverse.
+        axis (int): the axis, counted from the end if negative. The first one of a
+            nested array is that of its components.
+
+    Returns:
+        array | tensor | sequence: a copy of the same type.
+
+    Raises:
+        TypeError: ``value`` is nothing of these.
+        ValueError: the axis is out of bounds.
+
+    Derivative:
+        The gradient, reversed.
+
+    Evaluation:
+        Along lanes, ``value`` is evaluated. The read is traced.
+
+    Example:
+        >>> dr.reverse(Float(1, 2, 3)), dr.reverse(TensorXf([[1, 2], [3, 4]]), axis=1)
+        ([3, 2, 1], [[2, 1],
+         [4, 3]])
+
+    See also:
+        :func:`drjit.take`, :func:`drjit.sort`
     """
     if is_tensor(value):
         shape = value.shape
@@ -576,8 +846,32 @@ def moveaxis(
 ) -> Any:
     """Move axes of a tensor to other positions; the others keep their order.
 
-    Errors: ValueError for axes that are out of bounds or repeated, and if ``source``
-    and ``destination`` differ in length.
+    Args:
+        arg (tensor): the tensor.
+        source (int | sequence of ints): axes to move, counted from the end if negative.
+        destination (int | sequence of ints): their positions in the result.
+
+    Returns:
+        tensor: a copy with the axes in another order.
+
+    Raises:
+        TypeError: ``arg`` is not a tensor.
+        ValueError: axes are out of bounds or repeated, or ``source`` and
+            ``destination`` differ in length.
+
+    Derivative:
+        The gradient with the axes where they were.
+
+    Evaluation:
+        ``arg`` is evaluated. The reads are traced.
+
+    Example:
+        >>> picture = dr.zeros(TensorXf, (480, 640, 3))
+        >>> dr.moveaxis(picture, -1, 0).shape
+        (3, 480, 640)
+
+    See also:
+        :func:`drjit.swapaxes`, :func:`drjit.transpose`
     """
     require_tensor("moveaxis", arg)
     ndim = len(arg.shape)
@@ -623,7 +917,35 @@ def transpose(value: Any, /, axes: Sequence[int] | None = None) -> Any:
 
 
 def swapaxes(value: Any, /, axis1: int, axis2: int) -> Any:
-    """Exchange two axes of a tensor."""
+    """Exchange two axes of a tensor.
+
+    Args:
+        value (tensor): the tensor.
+        axis1 (int): an axis, counted from the end if negative.
+        axis2 (int): the other axis.
+
+    Returns:
+        tensor: a copy with these axes exchanged.
+
+    Raises:
+        TypeError: ``value`` is not a tensor.
+        ValueError: an axis is out of bounds.
+
+    Derivative:
+        The gradient with the axes exchanged.
+
+    Evaluation:
+        ``value`` is evaluated. The reads are traced.
+
+    Example:
+        >>> dr.swapaxes(TensorXf([[1, 2, 3], [4, 5, 6]]), 0, 1)
+        [[1, 4],
+         [2, 5],
+         [3, 6]]
+
+    See also:
+        :func:`drjit.moveaxis`, :func:`drjit.transpose`
+    """
     require_tensor("swapaxes", value)
     ndim = len(value.shape)
     a = axis_index("swapaxes", axis1, ndim, "axis1")
@@ -663,17 +985,38 @@ def _take_entries(
 
 
 def take(value: Any, index: Any, axis: int = 0) -> Any:
-    """Select entries of a tensor along an axis, as ``value[..., index, ...]`` does.
+    """Select entries of a tensor along an axis: ``value[..., index, ...]``.
 
     Args:
-        value: the tensor.
-        index: an integer (which removes the axis), or a 1D array, tensor or sequence of
-            integers. Negative ones count from the end. An array of a single entry also
-            removes the axis, as in the published package; tensors and sequences do not.
-        axis: the axis, counted from the end if negative.
+        value (tensor): the tensor.
+        index (int | integer array | sequence of ints): what to select, counted from the
+            end if negative. An ``int`` removes the axis, and so does an array with one
+            entry; tensors and sequences with one entry keep it.
+        axis (int): the axis, counted from the end if negative.
 
-    Errors: IndexError if a Python integer is out of bounds (entries of arrays are not
-    checked), TypeError for other indices.
+    Returns:
+        tensor: the size of the axis is the number of indices.
+
+    Raises:
+        TypeError: ``value`` is not a tensor, or ``index`` does not consist of integers.
+        IndexError: an ``int`` is out of bounds. Entries of arrays are unchecked unless
+            ``JitFlag.Debug`` is set.
+        ValueError: the axis is out of bounds.
+
+    Derivative:
+        Reverse mode adds the gradient to the entries that were selected.
+
+    Evaluation:
+        ``value`` is evaluated. The read is traced.
+
+    Example:
+        >>> t = TensorXf([[1, 2, 3], [4, 5, 6]])
+        >>> dr.take(t, 1), dr.take(t, UInt(2, 0), axis=1)
+        ([4, 5, 6], [[3, 1],
+         [6, 4]])
+
+    See also:
+        :func:`drjit.take_interp`, :func:`drjit.gather`, :func:`drjit.slice`
     """
     require_tensor("take", value)
     axis = axis_index("take", axis, len(value.shape))
@@ -713,16 +1056,39 @@ def _entry(fn: str, index: Any, size: int, axis: int) -> int:
 
 
 def take_interp(value: Any, pos: Any, axis: int = 0) -> Any:
-    """Select along an axis of a tensor at fractional positions.
+    """Select from a tensor at fractional positions along an axis, interpolating.
 
-    Neighbouring entries are interpolated linearly, and positions outside of the axis
-    extrapolate from its first or last two entries.
+    The interpolation is linear. Positions before the first and behind the last entry
+    extrapolate from the two nearest entries.
 
     Args:
-        value: the tensor. Integers are interpolated in double precision and truncated.
-        pos: a number (which removes the axis) or a 1D array of them. An array of a
-            single entry also removes the axis, as in the published package.
-        axis: the axis, counted from the end if negative. Its size must be at least 2.
+        value (tensor): the tensor. Integers are interpolated in double precision and
+            truncated.
+        pos (float | array): positions; 0 is the first entry. A number removes the axis,
+            and so does an array with one entry. NaN gives NaN.
+        axis (int): the axis, counted from the end if negative. Its size is 2 or more.
+
+    Returns:
+        tensor: the size of the axis is the number of positions.
+
+    Raises:
+        TypeError: ``value`` is not a tensor, or ``pos`` is not a number or flat array.
+        ValueError: the axis is out of bounds, or has less than 2 entries.
+
+    Derivative:
+        Of ``value``, the weights of the interpolation. Of ``pos``, the difference of
+        the two entries; at an entry, that to the next one if there is one.
+
+    Evaluation:
+        ``value`` is evaluated. The reads are traced.
+
+    Example:
+        >>> t = TensorXf([0, 10, 40])
+        >>> dr.take_interp(t, 1.5), dr.take_interp(t, Float(0.5, 3))
+        (25, [5, 70])
+
+    See also:
+        :func:`drjit.take`, :func:`drjit.lerp`, :func:`drjit.resample`
     """
     require_tensor("take_interp", value)
     axis = axis_index("take_interp", axis, len(value.shape))
@@ -775,17 +1141,35 @@ def take_interp(value: Any, pos: Any, axis: int = 0) -> Any:
 def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
     """Enlarge a tensor by repeating its entries, or a texture by looking it up.
 
-    Deprecated: :py:func:`resample` does the same, and more.
+    Deprecated: :func:`drjit.resample` does the same, and more.
 
     Args:
-        t: the tensor; or the texture, whose ``filter_mode`` says how it is looked up in
-            the middle of the new texels, and of which the result is another one.
-        shape: list with the sizes of the leading axes, those of the grid of a texture.
-            Of a tensor they are multiples of the present ones, of a texture not less.
-        scale_factor: list with a positive integer per axis, instead of ``shape``.
+        t (tensor | Texture): a tensor; or a texture, whose ``filter_mode`` says how it
+            is looked up in the middle of the new texels.
+        shape (list[int] | None): sizes of the first axes, of a texture those of its
+            grid. Of a tensor they are multiples of the present ones, of a texture at
+            least as large.
+        scale_factor (list[int] | None): factors of the first axes, instead of
+            ``shape``.
 
-    Errors: ValueError, which is a TypeError as well, for other values, and for more or
-    fewer channels of a texture.
+    Returns:
+        tensor | Texture: the enlarged one.
+
+    Raises:
+        TypeError: ``t`` is neither tensor nor texture, or the sizes are not a list.
+        ValueError: sizes that do not fit.
+
+    Derivative:
+        Reverse mode adds the gradients of the copies.
+
+    Example:
+        >>> t = TensorXf([[1, 2], [3, 4]])
+        >>> dr.resample(t, (2, 4), "box")  # instead
+        [[1, 1, 2, 2],
+         [3, 3, 4, 4]]
+
+    See also:
+        :func:`drjit.resample`, :func:`drjit.repeat`
     """
     deprecated("upsample", "resample()")
     is_texture = getattr(t, "IsTexture", False) and not isinstance(t, type)

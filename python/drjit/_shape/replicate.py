@@ -79,11 +79,41 @@ def _replicated(fn: str, value: Any, count: int) -> Any:
 
 
 def tile(value: Any, count: Any = None, *, reps: Any = None) -> Any:
-    """The whole ``count`` times along the trailing dynamic axis: a b a b a b.
+    """Repeat arrays and tensors as a whole: a b becomes a b a b.
 
-    Goes through PyTrees. A sequence has a count for each of the last axes, of tensors
-    and of flat arrays, which become tensors; there may be more counts than axes.
-    ``reps`` is NumPy's name of ``count``.
+    Arrays are repeated along their lanes, tensors along their last axis or as many of
+    the last axes as there are counts.
+
+    Args:
+        value (array | tensor | PyTree): what to repeat. What has no dynamic axis is
+            returned as it is.
+        count (int | sequence of ints): how often, 0 or more; with a sequence, a number
+            for each of the last axes of tensors. Flat arrays become tensors if there is
+            more than one number.
+        reps (int | sequence of ints): NumPy's name of ``count``.
+
+    Returns:
+        array | tensor | PyTree: ``value`` with more lanes.
+
+    Raises:
+        TypeError: a count is not an integer, or a nested array gets several.
+        ValueError: a count is negative.
+
+    Derivative:
+        Reverse mode adds the gradients of the copies, in a fixed order.
+
+    Evaluation:
+        ``value`` is evaluated. The read is traced.
+
+    Example:
+        >>> dr.tile(Float(1, 2), 3)
+        [1, 2, 1, 2, 1, 2]
+        >>> dr.tile(TensorXf([[1, 2]]), (2, 2))
+        [[1, 2, 1, 2],
+         [1, 2, 1, 2]]
+
+    See also:
+        :func:`drjit.repeat`, :func:`drjit.block_sum`
     """
     count = count if reps is None else reps
     if _is_single(count):
@@ -98,11 +128,40 @@ def tile(value: Any, count: Any = None, *, reps: Any = None) -> Any:
 def repeat(
     value: Any, count: Any = None, axis: int | None = None, *, repeats: Any = None
 ) -> Any:
-    """Each entry ``count`` times along the trailing dynamic axis: a a a b b b.
+    """Repeat each entry of arrays and tensors: a b becomes a a b b.
 
-    Goes through PyTrees. Tensors: along an axis, or flattened. A sequence or array of
-    integers has a count for each entry along the axis; it is evaluated. ``repeats`` is
-    NumPy's name of ``count``.
+    Args:
+        value (array | tensor | PyTree): what to repeat. What has no dynamic axis is
+            returned as it is.
+        count (int | sequence of ints | integer array): how often, 0 or more; with a
+            sequence or array, a number for each entry along the axis.
+        axis (int | None): the axis of a tensor, counted from the end if negative.
+            ``None`` flattens it first. Arrays are repeated along their lanes.
+        repeats (int | sequence of ints | integer array): NumPy's name of ``count``.
+
+    Returns:
+        array | tensor | PyTree: ``value`` with more lanes.
+
+    Raises:
+        TypeError: a count is not an integer.
+        ValueError: a count is negative, there are more or fewer counts than entries, or
+            the axis is out of bounds.
+
+    Derivative:
+        Reverse mode adds the gradients of the copies, in a fixed order.
+
+    Evaluation:
+        ``value`` is evaluated. The read is traced. Several counts are evaluated and
+        waited for, as their sum is the size of the result.
+
+    Example:
+        >>> dr.repeat(Float(1, 2), 3)
+        [1, 1, 1, 2, 2, 2]
+        >>> dr.repeat(Float(1, 2, 3), [2, 0, 1])
+        [1, 1, 3]
+
+    See also:
+        :func:`drjit.tile`, :func:`drjit.block_sum`
     """
     count = count if repeats is None else repeats
     if _is_single(count):

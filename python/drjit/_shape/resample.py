@@ -492,29 +492,53 @@ def resample(
 ) -> Any:
     """Change the resolution of an array or tensor along its axes.
 
+    The weights of each entry of the result add up to 1. Axes are filtered one after the
+    other. [Resampling](../resampling.md) compares the filters and boundaries.
+
     Args:
-        source: a tensor, or a 1D array, of floats.
-        shape: the shape of the result. Axes whose size stays are not filtered.
-        filter: ``"box"``, ``"linear"``, ``"hamming"``, ``"cubic"``, ``"lanczos"``,
-            ``"gaussian"``, or a function of the distance from the center, in entries of
-            the coarser of the two resolutions, that returns a number.
-        filter_radius: of a function, and only of these: it is not asked for distances
-            that are larger.
-        boundary: what is beyond the ends of an axis. ``"zero"``: nothing, which gets no
-            weight; ``"nearest"``: the entry at the end; ``"wrap"``: the axis again;
-            ``"reflect"``: the axis reversed; ``"mirror"``: likewise, without the entry
-            at the end.
-        mode: ``"symbolic"`` sums in a loop that is recorded, ``"evaluated"`` tap by tap
-            and evaluates the result. ``None`` chooses, and evaluates nothing but what
-            another axis is computed from.
+        source (float array | float tensor): flat array or tensor. Half precision is
+            computed in single precision, and rounded once.
+        shape (sequence of ints): size of each axis of the result. Axes whose size stays
+            are not filtered.
+        filter (str | callable): ``"box"``, ``"linear"``, ``"hamming"``, ``"cubic"``,
+            ``"lanczos"``, ``"gaussian"``, with the radii 0.5, 1, 1, 2, 3 and 2; or a
+            function of the distance that returns a weight, called with Python numbers.
+            Distances are in entries of the coarser of the two resolutions. Cubic,
+            Hamming and Lanczos filters exceed the range of the input.
+        filter_radius (float | None): the distance beyond which a function is not
+            called. Only functions have one.
+        boundary (str): what is beyond the ends of an axis. ``"zero"``: nothing, and
+            without weight; ``"nearest"``: the entry at the end; ``"wrap"``: the axis
+            again; ``"reflect"``: the axis reversed; ``"mirror"``: likewise, without the
+            entry at the end.
+        mode (str | None): ``"symbolic"`` adds up in a recorded loop, ``"evaluated"``
+            without one, and evaluates the result. ``None`` makes a loop of more than 64
+            taps.
 
-    The weights of each entry of the result are normalized. The filters have the radii
-    0.5, 1, 1, 2, 3 and 2 and are those of Pillow (which has no Gaussian). Cubic,
-    Hamming and Lanczos filters exceed the range of the input. Derivatives are computed
-    in a fixed order, without atomic operations.
+    Returns:
+        array | tensor: of the type of ``source``.
 
-    Errors: TypeError for other types, ValueError for other shapes, names and radii, and
-    for filters that cannot be normalized or whose values are not finite.
+    Raises:
+        TypeError: ``source`` or another argument has another type.
+        ValueError: ``shape`` does not fit, a name or radius is unknown, or the weights
+            of a function are not finite or add up to 0.
+        RuntimeError: in recorded code, ``source`` is a variable of that, or a result
+            needs more than 1,024 taps.
+
+    Derivative:
+        The same weights, transposed, in a fixed order and without atomic operations.
+
+    Evaluation:
+        ``source`` is evaluated, and so is what comes between axes. The last axis is
+        traced.
+
+    Example:
+        >>> x = Float(1, 2, 4, 8)
+        >>> dr.resample(x, (2,), "box"), dr.resample(x, (8,), "linear")
+        ([1.5, 6], [1, 1.25, 1.75, 2.5, 3.5, 5, 7, 8])
+
+    See also:
+        :func:`drjit.convolve`, :func:`drjit.take_interp`
     """
     _check_source("resample", source)
     _check_options("resample", boundary, mode)
@@ -595,29 +619,52 @@ def convolve(
     normalize: bool | None = None,
     mode: Mode | None = None,
 ) -> Any:
-    """Convolve an array or tensor with a filter, along one axis, several, or all.
+    """Convolve an array or tensor with a filter along axes.
 
     Args:
-        source: a tensor, or a 1D array, of floats.
-        filter: the name of a filter of :py:func:`resample`; a function of the distance
-            in entries, which is asked for whole ones; or a sequence of numbers, which
-            is centered as by ``numpy.convolve(..., mode="same")``.
-        filter_radius: a filter with a name is stretched by this factor (1 without):
-            ``"gaussian"`` gets half of it as its standard deviation, and ends after
-            twice of it. The largest distance that a function is asked for. None for
-            numbers.
-        axis: the axes, counted from the end if negative; ``None``: all.
-        boundary: what is beyond the ends of an axis, see :py:func:`resample`.
-        normalize: divide the weights of each entry of the result by their sum, so that
-            constants stay what they are, also near the ends. ``None``: functions and
-            filters with a name are normalized, sequences of numbers are not.
-        mode: see :py:func:`resample`.
+        source (float array | float tensor): flat array or tensor. Half precision is
+            computed in single precision, and rounded once.
+        filter (str | callable | sequence of floats): the name of a filter of
+            :func:`drjit.resample`; a function of the distance in entries, sampled at
+            whole ones; or weights, centered as by ``numpy.convolve(..., mode="same")``.
+        filter_radius (float | None): with a name, a factor that stretches the filter:
+            the standard deviation of ``"gaussian"`` is half of it. With a function, the
+            largest distance. Weights have none.
+        axis (int | tuple[int, ...] | None): axes, counted from the end if negative;
+            ``None``: all.
+        boundary (str): what is beyond the ends of an axis: ``"zero"``, ``"nearest"``,
+            ``"wrap"``, ``"reflect"`` or ``"mirror"``; see :func:`drjit.resample`.
+        normalize (bool | None): divide the weights of each entry of the result by their
+            sum, so that constants stay what they are, also near the ends. ``None``:
+            weights that are given are not normalized, others are.
+        mode (str | None): see :func:`drjit.resample`.
 
-    The result has the type and shape of the input. Derivatives are computed in a fixed
-    order, without atomic operations.
+    Returns:
+        array | tensor: of the type and shape of ``source``.
 
-    Errors: TypeError for other types, ValueError for other names and radii, for an axis
-    out of bounds, and for filters that are empty, not finite or cannot be normalized.
+    Raises:
+        TypeError: ``source`` or another argument has another type.
+        ValueError: a name or radius is unknown, an axis is out of bounds, or the filter
+            is empty, not finite or cannot be normalized.
+        RuntimeError: in recorded code, ``source`` is a variable of that, or a result
+            needs more than 1,024 taps.
+
+    Derivative:
+        The same weights, transposed, in a fixed order and without atomic operations.
+
+    Evaluation:
+        ``source`` is evaluated, and so is what comes between axes. The last axis is
+        traced.
+
+    Example:
+        >>> x = Float(1, 2, 4, 8)
+        >>> dr.convolve(x, [0.25, 0.5, 0.25])
+        [1, 2.25, 4.5, 5]
+        >>> dr.convolve(x, "gaussian", 2, boundary="nearest")
+        [1.43402, 2.53326, 4.54248, 6.67783]
+
+    See also:
+        :func:`drjit.resample`
     """
     _check_source("convolve", source)
     _check_options("convolve", boundary, mode)

@@ -200,9 +200,52 @@ _typed.__qualname__ = _untyped.__qualname__ = "reshape"  # as errors name them
 
 
 def reshape(*args: Any, **kwargs: Any) -> Any:
-    """Rearrange the entries of arrays, tensors and PyTrees into another shape and type.
+    """Rearrange the entries of arrays, tensors and PyTrees into another shape or type.
 
-    One extent may be -1. With ``shrink=True``, only the first entries are kept.
+    ``dtype`` may be left out, ``dr.reshape(value, shape)``: each array and tensor of
+    ``value`` then keeps its type.
+
+    Args:
+        dtype (type): array or tensor type of the result.
+        value (array | tensor | sequence | PyTree): where the entries come from.
+        shape (int | sequence of ints): size of each axis, outermost first. One of them
+            may be -1: what is left.
+        order (str): order of the entries. ``"F"``: the components of a lane follow each
+            other; ``"C"``: the last axis changes fastest. ``"A"`` is ``"F"`` for arrays
+            and ``"C"`` for tensors, the only one that these have. See
+            :func:`drjit.ravel`.
+        shrink (bool): keep as many of the first entries as the shape has, and drop the
+            others: those at the end of the lanes, or of the storage of a tensor. Only
+            where the type stays.
+
+    Returns:
+        array | tensor | PyTree: an instance of ``dtype``.
+
+    Raises:
+        RuntimeError: the number of entries does not fit the shape, the type cannot have
+            the shape, or another ``order``.
+        TypeError: ``dtype`` is not an array type, or ``shape`` does not consist of
+            integers.
+
+    Derivative:
+        The gradient, rearranged in the same way; 0 for entries that were dropped.
+
+    Evaluation:
+        A tensor of another shape shares the storage. Other rearrangements read and
+        write memory; ``shrink`` evaluates ``value``.
+
+    Example:
+        >>> dr.reshape(TensorXf, Float(1, 2, 3, 4, 5, 6), (2, -1))
+        [[1, 2, 3],
+         [4, 5, 6]]
+        >>> dr.reshape(Array2f, Float(1, 2, 3, 4), (2, -1), order="C")
+        [[1, 3],
+         [2, 4]]
+        >>> dr.reshape(Float(1, 2, 3, 4), 3, shrink=True)
+        [1, 2, 3]
+
+    See also:
+        :func:`drjit.ravel`, :func:`drjit.unravel`, :func:`drjit.expand_dims`
     """
     typed = isinstance(args[0], type) if args else "dtype" in kwargs
     return (_typed if typed else _untyped)(*args, **kwargs)

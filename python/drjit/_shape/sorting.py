@@ -110,25 +110,70 @@ def _along_axis(
 
 
 def sort(value: Any, /, axis: int = -1, descending: bool = False) -> Any:
-    """Sorted copy of a 1D array, or of a tensor along an axis.
+    """Sort an array, or a tensor along an axis.
+
+    Equal entries keep their order; -0 equals 0. NaN counts as larger than everything
+    else: it comes last, or first if ``descending``.
 
     Args:
-        value: array or tensor of numbers or masks. NaN counts as larger than everything
-            else.
-        axis: the axis, counted from the end if negative.
-        descending: sort downwards.
+        value (array | tensor): flat array or tensor of numbers or truth values.
+        axis (int): the axis, counted from the end if negative.
+        descending (bool): the largest entry first.
 
-    Equal entries keep their order. Errors: TypeError for other inputs, ValueError for
-    an axis out of bounds (such as any axis of a tensor without axes).
+    Returns:
+        array | tensor: a sorted copy.
+
+    Raises:
+        TypeError: another type, nested arrays included.
+        ValueError: the axis is out of bounds.
+
+    Derivative:
+        Each entry gets the gradient of the place where it went.
+
+    Evaluation:
+        ``value`` is evaluated, and sorted at once.
+
+    Example:
+        >>> dr.sort(Float(3, 1, 2)), dr.sort(Float(3, 1, 2), descending=True)
+        ([1, 2, 3], [3, 2, 1])
+
+    See also:
+        :func:`drjit.argsort`, :func:`drjit.median`
     """
     result = _along_axis("sort", value, axis, descending, _sort_flat)
     return result if type(result) is type(value) else type(value)(result)
 
 
 def argsort(value: Any, /, axis: int = -1, descending: bool = False) -> Any:
-    """Positions of the entries that :py:func:`sort` returns, along the same axis.
+    """The positions that sort an array, or a tensor along an axis.
 
-    Returns a 32-bit unsigned array or tensor of the shape of ``value``.
+    Equal entries keep their order, in both directions. NaN counts as larger than
+    everything else.
+
+    Args:
+        value (array | tensor): flat array or tensor of numbers or truth values.
+        axis (int): the axis, counted from the end if negative.
+        descending (bool): the largest entry first.
+
+    Returns:
+        integer array | tensor: the position of each entry that :func:`drjit.sort` would
+        return, counted along the axis, 32 bits without sign.
+
+    Raises:
+        TypeError: another type, nested arrays included.
+        ValueError: the axis is out of bounds.
+
+    Evaluation:
+        ``value`` is evaluated, and sorted at once.
+
+    Example:
+        >>> age, size = UInt(40, 20, 30), Float(1.7, 1.8, 1.6)
+        >>> order = dr.argsort(age)
+        >>> order, dr.gather(Float, size, order)
+        ([1, 2, 0], [1.8, 1.6, 1.7])
+
+    See also:
+        :func:`drjit.sort`, :func:`drjit.argmin`
     """
     if is_array(value) and not is_tensor(value) and 0 in dr.shape(value):
         return dr.empty(dr.uint32_array_t(type(value)), 0)
@@ -136,18 +181,33 @@ def argsort(value: Any, /, axis: int = -1, descending: bool = False) -> Any:
 
 
 def binary_search(start: int, end: int, pred: Callable[[Any], Any]) -> Any:
-    """First position of ``[start, end]`` that does not satisfy a predicate.
+    """The first position that does not satisfy a predicate, lane by lane.
 
     Args:
-        start, end: Python integers that bound the range.
-        pred: called with a position (a Python integer, or an array of them with an
-            entry per lane); gives a boolean or a mask. It must be monotonic, that is,
-            true up to some position and false from there on.
+        start (int): first position, a Python integer.
+        end (int): the position behind the last one.
+        pred (callable): called with a position, a Python integer or an array with an
+            integer for each lane; returns a ``bool`` or a mask. It has to be true up to
+            some position, and false from there on.
 
-    The predicate is evaluated ``floor(log2(end - start) + 1)`` times. Returns ``start``
-    where it is always false and ``end`` where it is always true: a Python integer if
-    the predicate gives booleans, else an Int32 array (Int64 if the bounds need it).
-    Errors: TypeError for bounds that are not integers.
+    Returns:
+        integer array | int: a position of ``start`` to ``end``: ``start`` where the
+        predicate is never true, ``end`` where it always is. An array if it returns
+        masks: ``Int``, or ``Int64`` if positions exceed 2**30.
+
+    Raises:
+        TypeError: a bound is not a Python integer.
+
+    Evaluation:
+        Traced. ``pred`` is called ``(end - start).bit_length()`` times.
+
+    Example:
+        >>> edges, x = Float(0, 10, 20, 30), Float(5, 10, 29)
+        >>> dr.binary_search(0, 4, lambda i: dr.gather(Float, edges, i) < x)
+        [1, 1, 3]
+
+    See also:
+        :func:`drjit.sort`, :func:`drjit.gather`
     """
     for name, bound in (("start", start), ("end", end)):
         if is_array(bound):

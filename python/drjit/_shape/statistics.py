@@ -154,14 +154,36 @@ def _mean(fn: str, value: Any, axis: Any, mode: str | None, keepdims: bool) -> A
 def mean(
     value: Any, axis: Any = ..., mode: str | None = None, keepdims: bool = False
 ) -> Any:
-    """Mean of the entries along one or multiple axes.
+    """Mean of the entries along axes.
 
     Args:
-        value: array, tensor, iterable or number. Arrays must hold floats.
-        axis, mode, keepdims: as in ``dr.reduce()``.
+        value (float array | tensor | sequence | number): the entries. Half precision is
+            averaged in single precision, and rounded once.
+        axis (int | tuple[int, ...] | None): axes; the default is all of a tensor and
+            the first of everything else. See :func:`drjit.reduce`.
+        mode (str | None): ``"symbolic"``, ``"evaluated"``, or ``None`` to choose; see
+            :func:`drjit.reduce`.
+        keepdims (bool): reduced axes stay with size 1.
 
-    The mean of nothing is 0. Errors: TypeError for other inputs, and those of
-    ``dr.sum()``.
+    Returns:
+        array | tensor | number: the means; 0 for no entries.
+
+    Raises:
+        TypeError: an array of integers or masks, or no array, sequence or number.
+        ValueError: an axis is out of bounds.
+
+    Derivative:
+        1 / n for each of n entries.
+
+    Evaluation:
+        Like :func:`drjit.sum`.
+
+    Example:
+        >>> dr.mean(Float(1, 2, 6)), dr.mean(TensorXf([[1, 2], [3, 4]]), axis=0)
+        ([3], [2, 3])
+
+    See also:
+        :func:`drjit.median`, :func:`drjit.var`, :func:`drjit.sum`
     """
     floats = is_array(value) and dr.is_float_v(value)
     frozen = _frozen_mean(value, axis, mode, keepdims) if floats else None
@@ -228,16 +250,43 @@ def var(
     keepdims: bool = False,
     ddof: int = 0,
 ) -> Any:
-    """Variance of the entries along one or multiple axes.
+    """Variance of the entries along axes.
+
+    It is computed in two passes: the mean is subtracted before squares are added up, so
+    that a mean that is large against the variance does no harm.
 
     Args:
-        value: array, tensor, iterable or number. Arrays must hold floats.
-        axis, mode, keepdims: as in ``dr.reduce()``.
-        ddof: the sum of squares of N entries is divided by ``N - ddof``, that is, 0
-            gives the population variance and 1 the sample variance.
+        value (float array | tensor | sequence | number): the entries. Half precision is
+            computed in single precision, and rounded once.
+        axis (int | tuple[int, ...] | None): axes; the default is all of a tensor and
+            the first of everything else. See :func:`drjit.reduce`.
+        mode (str | None): ``"symbolic"``, ``"evaluated"``, or ``None`` to choose; see
+            :func:`drjit.reduce`.
+        keepdims (bool): reduced axes stay with size 1.
+        ddof (int): the sum of squares of n entries is divided by ``n - ddof``: 0 gives
+            the variance of a population, 1 the estimate from a sample.
 
-    The mean is subtracted first (two passes), which avoids cancellation. Dividing by
-    nothing gives infinity or NaN, as in NumPy.
+    Returns:
+        array | tensor | number: the variances. Where ``n - ddof`` is not positive, NaN
+        if all entries are equal, else infinity.
+
+    Raises:
+        TypeError: an array of integers or masks, or no array, sequence or number.
+        ValueError: an axis is out of bounds.
+
+    Derivative:
+        ``2 * (x - mean) / (n - ddof)`` for each entry.
+
+    Evaluation:
+        Along lanes, writes ``value`` to memory, for the second pass.
+
+    Example:
+        >>> x = Float(1, 2, 3, 6)
+        >>> dr.var(x), dr.var(x, ddof=1)
+        ([3.5], [4.66667])
+
+    See also:
+        :func:`drjit.std`, :func:`drjit.mean`
     """
     value = _even(_operand("var", value), axis)
     if _is_half(value):
@@ -252,7 +301,38 @@ def std(
     keepdims: bool = False,
     ddof: int = 0,
 ) -> Any:
-    """Standard deviation: the square root of :py:func:`var`."""
+    """Standard deviation of the entries along axes: the square root of the variance.
+
+    Args:
+        value (float array | tensor | sequence | number): the entries.
+        axis (int | tuple[int, ...] | None): axes; the default is all of a tensor and
+            the first of everything else. See :func:`drjit.reduce`.
+        mode (str | None): ``"symbolic"``, ``"evaluated"``, or ``None`` to choose; see
+            :func:`drjit.reduce`.
+        keepdims (bool): reduced axes stay with size 1.
+        ddof (int): the sum of squares of n entries is divided by ``n - ddof``; see
+            :func:`drjit.var`.
+
+    Returns:
+        array | tensor | number: the standard deviations.
+
+    Raises:
+        TypeError: an array of integers or masks, or no array, sequence or number.
+        ValueError: an axis is out of bounds.
+
+    Derivative:
+        ``(x - mean) / ((n - ddof) * std)`` for each entry; NaN where all are equal.
+
+    Evaluation:
+        Along lanes, writes ``value`` to memory, for the second pass.
+
+    Example:
+        >>> dr.std(Float(1, 3, 5, 7))
+        [2.23607]
+
+    See also:
+        :func:`drjit.var`, :func:`drjit.mean`
+    """
     value = _even(_operand("std", value), axis)
     if _is_half(value):
         return _half(dr.sqrt(_var(_single(value), axis, mode, keepdims, ddof)))
@@ -278,10 +358,33 @@ def _as_count(value: Any) -> Any:
 
 
 def count(value: Any, axis: Any = ..., keepdims: bool = False) -> Any:
-    """Number of true entries of a mask along one or multiple axes.
+    """How many entries of a mask are true along axes.
 
-    Returns 32-bit unsigned integers: an array or tensor, or a Python ``int`` where the
-    input consists of Python values. Errors: TypeError if the input is not a mask.
+    Args:
+        value (mask | tensor | sequence | bool): truth values.
+        axis (int | tuple[int, ...] | None): axes; the default is all of a tensor and
+            the first of everything else. See :func:`drjit.reduce`.
+        keepdims (bool): reduced axes stay with size 1.
+
+    Returns:
+        integer array | tensor | int: the numbers, 32 bits without sign.
+
+    Raises:
+        TypeError: the input does not hold truth values.
+        ValueError: an axis is out of bounds.
+
+    Derivative:
+        None: integers have no derivatives.
+
+    Evaluation:
+        Like :func:`drjit.sum`.
+
+    Example:
+        >>> dr.count(Float(1, -2, 3) > 0), dr.count([True, False, True])
+        ([2], 2)
+
+    See also:
+        :func:`drjit.compress`, :func:`drjit.any`
     """
     if is_array(value) or isinstance(value, Iterable):
         value = _even(_operand("count", value), axis)
@@ -401,22 +504,75 @@ def _arg_nested(fn: str, value: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def argmin(value: Any, /, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Position of the smallest entry along an axis, the first of several.
+    """Position of the smallest entry along an axis.
 
     Args:
-        value: array or tensor. NaN counts as larger than everything else.
-        axis: the axis, counted from the end if negative; ``None`` searches the
-            flattened input and gives an array of one entry.
-        keepdims: keep the reduced axes of a tensor with size 1.
+        value (array | tensor): numbers or truth values. NaN counts as larger than
+            everything else.
+        axis (int | None): the axis, counted from the end if negative. ``None`` searches
+            all entries, as :func:`drjit.ravel` orders them.
+        keepdims (bool): the axis of a tensor stays with size 1.
 
-    Returns a 32-bit unsigned array or tensor. Errors: TypeError for other inputs,
-    ValueError for an empty one and for an axis out of bounds.
+    Returns:
+        integer array | tensor: the positions, 32 bits without sign; of several smallest
+        entries, the first.
+
+    Raises:
+        TypeError: ``value`` is not an array or tensor, or ``keepdims`` where components
+            are searched.
+        ValueError: there are no entries, or the axis is out of bounds.
+
+    Derivative:
+        None: integers have no derivatives.
+
+    Evaluation:
+        Like :func:`drjit.min`. Entries of 64 bits are written to memory first.
+
+    Example:
+        >>> x = Float(3, 1, 4, 1, 5)
+        >>> dr.argmin(x), dr.argmin(TensorXf([[3, 1], [2, 4]]), axis=1)
+        ([1], [1, 0])
+
+    See also:
+        :func:`drjit.argmax`, :func:`drjit.min`, :func:`drjit.argsort`
     """
     return _arg_extremum("argmin", value, axis, keepdims)
 
 
 def argmax(value: Any, /, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Position of the largest entry along an axis, see :py:func:`argmin`."""
+    """Position of the largest entry along an axis.
+
+    Args:
+        value (array | tensor): numbers or truth values. NaN counts as larger than
+            everything else.
+        axis (int | None): the axis, counted from the end if negative. ``None`` searches
+            all entries, as :func:`drjit.ravel` orders them.
+        keepdims (bool): the axis of a tensor stays with size 1.
+
+    Returns:
+        integer array | tensor: the positions, 32 bits without sign; of several largest
+        entries, the first.
+
+    Raises:
+        TypeError: ``value`` is not an array or tensor, or ``keepdims`` where components
+            are searched.
+        ValueError: there are no entries, or the axis is out of bounds.
+
+    Derivative:
+        None: integers have no derivatives.
+
+    Evaluation:
+        Like :func:`drjit.max`. Entries of 64 bits are written to memory first.
+
+    Example:
+        >>> dr.argmax(Float(3, 1, 4, 1, 5))
+        [4]
+        >>> dr.argmax(Array3f([1, 5], [4, 3], [2, 2]), axis=0)  # x, y or z
+        [1, 0]
+
+    See also:
+        :func:`drjit.argmin`, :func:`drjit.max`
+    """
     return _arg_extremum("argmax", value, axis, keepdims)
 
 
@@ -426,14 +582,76 @@ def argmax(value: Any, /, axis: int | None = None, keepdims: bool = False) -> An
 def prefix_sum(
     value: Any, axis: int | tuple[int, ...] = 0, reverse: bool = False
 ) -> Any:
-    """Exclusive prefix sum: ``dr.prefix_reduce()`` with ``dr.ReduceOp.Add``."""
+    """Sums of the entries before each entry along an axis.
+
+    That is :func:`drjit.prefix_reduce` with ``ReduceOp.Add``. The prefix sum of the
+    lengths of pieces is where each piece starts.
+
+    Args:
+        value (array | tensor | sequence): numbers.
+        axis (int | tuple[int, ...]): the axis, counted from the end if negative; of
+            several, one after the other.
+        reverse (bool): add the entries behind each instead.
+
+    Returns:
+        array | tensor | list: as many entries as ``value``, of the same type. The first
+        is 0; with ``reverse``, the last.
+
+    Raises:
+        ValueError: an axis is out of bounds.
+        TypeError: ``value`` has no axis, or ``axis`` is not an integer.
+
+    Derivative:
+        Reverse mode is the prefix sum from the other end.
+
+    Evaluation:
+        Like :func:`drjit.prefix_reduce`.
+
+    Example:
+        >>> lengths = UInt(3, 1, 2)
+        >>> dr.prefix_sum(lengths)
+        [0, 3, 4]
+
+    See also:
+        :func:`drjit.cumsum`, :func:`drjit.block_prefix_sum`
+    """
     return dr.prefix_reduce(
         dr.ReduceOp.Add, value, axis=axis, exclusive=True, reverse=reverse
     )
 
 
 def cumsum(value: Any, axis: int | tuple[int, ...] = 0, reverse: bool = False) -> Any:
-    """Inclusive prefix sum: ``dr.prefix_reduce()`` with ``dr.ReduceOp.Add``."""
+    """Sums of the entries up to each entry along an axis, itself included.
+
+    That is :func:`drjit.prefix_reduce` with ``ReduceOp.Add`` and ``exclusive=False``.
+
+    Args:
+        value (array | tensor | sequence): numbers.
+        axis (int | tuple[int, ...]): the axis, counted from the end if negative; of
+            several, one after the other.
+        reverse (bool): add each entry and those behind it instead.
+
+    Returns:
+        array | tensor | list: as many entries as ``value``, of the same type.
+
+    Raises:
+        ValueError: an axis is out of bounds.
+        TypeError: ``value`` has no axis, or ``axis`` is not an integer.
+
+    Derivative:
+        Reverse mode is the cumulative sum from the other end.
+
+    Evaluation:
+        Like :func:`drjit.prefix_reduce`.
+
+    Example:
+        >>> x = Float(1, 2, 3, 4)
+        >>> dr.cumsum(x), dr.cumsum(x, reverse=True)
+        ([1, 3, 6, 10], [10, 9, 7, 4])
+
+    See also:
+        :func:`drjit.prefix_sum`, :func:`drjit.prefix_reduce`
+    """
     return dr.prefix_reduce(
         dr.ReduceOp.Add, value, axis=axis, exclusive=False, reverse=reverse
     )
@@ -442,7 +660,37 @@ def cumsum(value: Any, axis: int | tuple[int, ...] = 0, reverse: bool = False) -
 def block_prefix_sum(
     value: Any, block_size: int, exclusive: bool = True, reverse: bool = False
 ) -> Any:
-    """Prefix sums that restart after ``block_size`` entries."""
+    """Prefix sums that start anew with each block of lanes.
+
+    That is :func:`drjit.block_prefix_reduce` with ``ReduceOp.Add``.
+
+    Args:
+        value (array | PyTree): arrays of numbers. Anything else in it is returned as it
+            is.
+        block_size (int): lanes of a block, 1 or more. The last block may be shorter.
+        exclusive (bool): leave the entry itself out.
+        reverse (bool): add the entries behind each instead, from the end of its block.
+
+    Returns:
+        array | PyTree: arrays of the same types and sizes.
+
+    Raises:
+        RuntimeError: there is a tensor, or ``block_size`` is 0.
+        ValueError: ``block_size`` is negative.
+
+    Derivative:
+        Reverse mode is the sum from the other end of the block.
+
+    Evaluation:
+        Like :func:`drjit.block_prefix_reduce`.
+
+    Example:
+        >>> dr.block_prefix_sum(Float(1, 2, 3, 4, 5, 6), 3, exclusive=False)
+        [1, 3, 6, 4, 9, 15]
+
+    See also:
+        :func:`drjit.block_sum`, :func:`drjit.prefix_sum`
+    """
     return dr.block_prefix_reduce(
         dr.ReduceOp.Add, value, block_size, exclusive=exclusive, reverse=reverse
     )
@@ -459,52 +707,269 @@ def _nested(fn: str, reduction: Any, arg: Any) -> Any:
 
 
 def all_nested(arg: Any, /) -> Any:
-    """``dr.all(arg, axis=None)``, by a deprecated name."""
+    """Are all entries true, along all axes?
+
+    Deprecated: it is ``dr.all(arg, axis=None)``, which it warns of.
+
+    Args:
+        arg (mask | tensor | sequence | bool): truth values.
+
+    Returns:
+        array | tensor | number: the result.
+
+    Raises:
+        TypeError: no array, sequence or number.
+
+    Derivative:
+        None: masks have no derivatives.
+
+    Example:
+        >>> dr.all(Array2b([True, False], True), axis=None)  # instead
+        [False]
+
+    See also:
+        :func:`drjit.all`
+    """
     return _nested("all_nested", dr.all, arg)
 
 
 def any_nested(arg: Any, /) -> Any:
-    """``dr.any(arg, axis=None)``, by a deprecated name."""
+    """Is any entry true, along all axes?
+
+    Deprecated: it is ``dr.any(arg, axis=None)``, which it warns of.
+
+    Args:
+        arg (mask | tensor | sequence | bool): truth values.
+
+    Returns:
+        array | tensor | number: the result.
+
+    Raises:
+        TypeError: no array, sequence or number.
+
+    Derivative:
+        None: masks have no derivatives.
+
+    Example:
+        >>> dr.any(Array2b([True, False], True), axis=None)  # instead
+        [True]
+
+    See also:
+        :func:`drjit.any`
+    """
     return _nested("any_nested", dr.any, arg)
 
 
 def any_or(value: bool, arg: Any, /) -> Any:
-    """``any(arg)``; of a traced mask ``value``, so that nothing is to be evaluated."""
+    """Is any entry true? A traced mask is not looked at: ``value`` stands for it.
+
+    For shortcuts that need not be taken: ``if dr.any_or(False, mask)`` never waits for
+    a kernel, and works within recorded code.
+
+    Args:
+        value (bool): the answer for just-in-time compiled masks.
+        arg (mask | sequence | bool): truth values.
+
+    Returns:
+        bool: ``value``, or ``dr.any(arg)`` where that is known at once.
+
+    Derivative:
+        None: masks have no derivatives.
+
+    Example:
+        >>> dr.any_or(False, Bool(True, False)), dr.any_or(False, [True, False])
+        (False, True)
+
+    See also:
+        :func:`drjit.any`
+    """
     return value if dr.is_jit_v(arg) else dr.any(arg)
 
 
 def all_or(value: bool, arg: Any, /) -> Any:
-    """``all(arg)``; of a traced mask ``value``, so that nothing is to be evaluated."""
+    """Are all entries true? A traced mask is not looked at: ``value`` stands for it.
+
+    For shortcuts that need not be taken: ``if dr.all_or(True, mask)`` never waits for a
+    kernel, and works within recorded code.
+
+    Args:
+        value (bool): the answer for just-in-time compiled masks.
+        arg (mask | sequence | bool): truth values.
+
+    Returns:
+        bool: ``value``, or ``dr.all(arg)`` where that is known at once.
+
+    Derivative:
+        None: masks have no derivatives.
+
+    Example:
+        >>> dr.all_or(True, Bool(True, False)), dr.all_or(True, [True, False])
+        (True, False)
+
+    See also:
+        :func:`drjit.all`
+    """
     return value if dr.is_jit_v(arg) else dr.all(arg)
 
 
 def none_or(value: bool, arg: Any, /) -> Any:
-    """``none(arg)``; of a traced mask ``value``, so that nothing is to be evaluated."""
+    """Is no entry true? A traced mask is not looked at: ``value`` stands for it.
+
+    For shortcuts that need not be taken: ``if dr.none_or(False, mask)`` never waits for
+    a kernel, and works within recorded code.
+
+    Args:
+        value (bool): the answer for just-in-time compiled masks.
+        arg (mask | sequence | bool): truth values.
+
+    Returns:
+        bool: ``value``, or ``dr.none(arg)`` where that is known at once.
+
+    Derivative:
+        None: masks have no derivatives.
+
+    Example:
+        >>> dr.none_or(False, Bool(True, False)), dr.none_or(False, [True, False])
+        (False, False)
+
+    See also:
+        :func:`drjit.none`
+    """
     return value if dr.is_jit_v(arg) else dr.none(arg)
 
 
 def none_nested(arg: Any, /) -> Any:
-    """``dr.none(arg, axis=None)``, by a deprecated name."""
+    """Is no entry true, along all axes?
+
+    Deprecated: it is ``dr.none(arg, axis=None)``, which it warns of.
+
+    Args:
+        arg (mask | tensor | sequence | bool): truth values.
+
+    Returns:
+        array | tensor | number: the result.
+
+    Raises:
+        TypeError: no array, sequence or number.
+
+    Derivative:
+        None: masks have no derivatives.
+
+    Example:
+        >>> dr.none(Array2b([True, False], True), axis=None)  # instead
+        [False]
+
+    See also:
+        :func:`drjit.none`
+    """
     return _nested("none_nested", dr.none, arg)
 
 
 def sum_nested(arg: Any, /) -> Any:
-    """``dr.sum(arg, axis=None)``, by a deprecated name."""
+    """Sum of the entries along all axes.
+
+    Deprecated: it is ``dr.sum(arg, axis=None)``, which it warns of.
+
+    Args:
+        arg (array | tensor | sequence | number): numbers.
+
+    Returns:
+        array | tensor | number: the result.
+
+    Raises:
+        TypeError: no array, sequence or number.
+
+    Derivative:
+        That of :func:`drjit.sum`.
+
+    Example:
+        >>> dr.sum(Array2f([1, 2], 3), axis=None)  # instead
+        [9]
+
+    See also:
+        :func:`drjit.sum`
+    """
     return _nested("sum_nested", dr.sum, arg)
 
 
 def prod_nested(arg: Any, /) -> Any:
-    """``dr.prod(arg, axis=None)``, by a deprecated name."""
+    """Product of the entries along all axes.
+
+    Deprecated: it is ``dr.prod(arg, axis=None)``, which it warns of.
+
+    Args:
+        arg (array | tensor | sequence | number): numbers.
+
+    Returns:
+        array | tensor | number: the result.
+
+    Raises:
+        TypeError: no array, sequence or number.
+
+    Derivative:
+        That of :func:`drjit.prod`.
+
+    Example:
+        >>> dr.prod(Array2f([1, 2], 3), axis=None)  # instead
+        [18]
+
+    See also:
+        :func:`drjit.prod`
+    """
     return _nested("prod_nested", dr.prod, arg)
 
 
 def min_nested(arg: Any, /) -> Any:
-    """``dr.min(arg, axis=None)``, by a deprecated name."""
+    """Smallest entry along all axes.
+
+    Deprecated: it is ``dr.min(arg, axis=None)``, which it warns of.
+
+    Args:
+        arg (array | tensor | sequence | number): numbers.
+
+    Returns:
+        array | tensor | number: the result.
+
+    Raises:
+        TypeError: no array, sequence or number.
+
+    Derivative:
+        That of :func:`drjit.min`.
+
+    Example:
+        >>> dr.min(Array2f([1, 2], 3), axis=None)  # instead
+        [1]
+
+    See also:
+        :func:`drjit.min`
+    """
     return _nested("min_nested", dr.min, arg)
 
 
 def max_nested(arg: Any, /) -> Any:
-    """``dr.max(arg, axis=None)``, by a deprecated name."""
+    """Largest entry along all axes.
+
+    Deprecated: it is ``dr.max(arg, axis=None)``, which it warns of.
+
+    Args:
+        arg (array | tensor | sequence | number): numbers.
+
+    Returns:
+        array | tensor | number: the result.
+
+    Raises:
+        TypeError: no array, sequence or number.
+
+    Derivative:
+        That of :func:`drjit.max`.
+
+    Example:
+        >>> dr.max(Array2f([1, 2], 3), axis=None)  # instead
+        [3]
+
+    See also:
+        :func:`drjit.max`
+    """
     return _nested("max_nested", dr.max, arg)
 
 
@@ -548,16 +1013,35 @@ def _median(value: Any, axes: tuple[int, ...]) -> Any:
 def median(
     value: Any, axis: Any = ..., mode: str | None = None, keepdims: bool = False
 ) -> Any:
-    """Entry in the middle along one or multiple axes; of two, the lower one.
+    """Entry in the middle along axes; of an even number, the lower one of the two.
 
     Args:
-        value: array, tensor, sequence of numbers or number. It is sorted, which
-            evaluates it; NaN counts as larger than everything else.
-        axis, keepdims: as in ``dr.reduce()``.
-        mode: accepted as there, and ignored.
+        value (array | tensor | sequence | number): the entries. NaN counts as larger
+            than everything else.
+        axis (int | tuple[int, ...] | None): axes; the default is all of a tensor and
+            the first of everything else. See :func:`drjit.reduce`.
+        mode (str | None): has no effect; other reductions have it.
+        keepdims (bool): reduced axes of a tensor stay with size 1.
 
-    Errors: ValueError for inputs without entries and axes out of bounds, TypeError for
-    other inputs.
+    Returns:
+        array | tensor | number: the medians.
+
+    Raises:
+        TypeError: no array, sequence or number.
+        ValueError: there are no entries, or an axis is out of bounds.
+
+    Derivative:
+        1 for the entry that is the median.
+
+    Evaluation:
+        Sorts, for which ``value`` is evaluated.
+
+    Example:
+        >>> dr.median(Float(9, 1, 2)), dr.median(Float(1, 2, 3, 4))
+        ([2], [2])
+
+    See also:
+        :func:`drjit.mean`, :func:`drjit.sort`
     """
     value = _operand("median", value)
     axes = _axes("median", value, axis)

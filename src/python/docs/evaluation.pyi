@@ -13,13 +13,3 @@ def make_opaque(*args):
 
 def copy(arg, /):
     """A deep copy of a PyTree; the arrays share memory until one of them is written to."""
-
-def width(*args):
-    """Number of lanes of the arrays in these PyTrees, 1 if there are none. RuntimeError if
-    their sizes do not fit."""
-
-def opaque_width(arg, /):
-    """The number of lanes as an evaluated array of one entry."""
-
-def shape(arg, /):
-    """Extents of an array, tensor or nested sequence. RuntimeError if it is ragged."""

@@ -183,8 +183,7 @@ static PyObject *load(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *names)
 {
     static const char *const parameters[] = { "index", "active" };
-    static const Signature signature = { "_flow.regions.Local.read", parameters, 2, 1,
-                                         0 };
+    static const Signature signature = { "Local.read", parameters, 2, 1, 0 };
     const Local *local = (const Local *) self;
     PyObject *v[2];
     if (!arguments_parse(&signature, args, nargs, names, v))
@@ -240,8 +239,7 @@ static PyObject *store(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                        PyObject *names)
 {
     static const char *const parameters[] = { "value", "index", "active" };
-    static const Signature signature = { "_flow.regions.Local.write", parameters, 3, 2,
-                                         0 };
+    static const Signature signature = { "Local.write", parameters, 3, 2, 0 };
     Local *local = (Local *) self;
     PyObject *v[3];
     if (!arguments_parse(&signature, args, nargs, names, v))
