@@ -6,8 +6,8 @@
 # libFuzzer changes the files of the corpora for SECONDS in all, each target for a third
 # of that; then each single-bit change of each file is tried. What it comes across is
 # kept in BUILD/found and is where it begins the next time. A fault ends the script; the
-# input is in BUILD/crash-..., and the program that shows it again is
-# BUILD/tests/bytes_TARGET.
+# input is in BUILD/crash-..., or in crash-replay if it is one of the latter, and the
+# program that shows it again is BUILD/tests/bytes_TARGET.
 set -eu
 cd "$(dirname "$0")/.."
 build=$1

@@ -20,6 +20,23 @@ enum { AHEAD = 24 /* lanes between prefetch and use */ };
 
 /* ---- gather and plain scatter, by entry size */
 
+/* Lanes that take part do 'put' with entry to[index[i]] and value[i]. */
+#define DEFINE_SCATTER(name, T, put)                                   \
+    static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
+    {                                                                  \
+        T *to = *(T *const *) f->slot[s->out];                         \
+        const T *value = f->slot[s->arg[0]];                           \
+        const u32 *index = f->slot[s->arg[1]];                         \
+        const u8 *mask = f->slot[s->arg[2]];                           \
+        for (u32 i = 0, count = f->count; i < count; ++i) {            \
+            if (i + AHEAD < count)                                     \
+                __builtin_prefetch(to + index[i + AHEAD], 1);          \
+            if (mask[i])                                               \
+                put;                                                   \
+        }                                                              \
+        NEXT(s, f);                                                    \
+    }
+
 #define DEFINE_MOVES(U)                                                                \
     static const LaneStep *gather_##U(const LaneStep *s, const LaneFrame *f)           \
     {                                                                                  \
@@ -42,20 +59,7 @@ enum { AHEAD = 24 /* lanes between prefetch and use */ };
             out[i] = from[index[i]];                                                   \
         NEXT(s, f);                                                                    \
     }                                                                                  \
-    static const LaneStep *scatter_##U(const LaneStep *s, const LaneFrame *f)          \
-    {                                                                                  \
-        U *to = *(U *const *) f->slot[s->out];                                         \
-        const U *value = f->slot[s->arg[0]];                                           \
-        const u32 *index = f->slot[s->arg[1]];                                         \
-        const u8 *mask = f->slot[s->arg[2]];                                           \
-        for (u32 i = 0, count = f->count; i < count; ++i) {                            \
-            if (i + AHEAD < count)                                                     \
-                __builtin_prefetch(to + index[i + AHEAD], 1);                          \
-            if (mask[i])                                                               \
-                to[index[i]] = value[i];                                               \
-        }                                                                              \
-        NEXT(s, f);                                                                    \
-    }                                                                                  \
+    DEFINE_SCATTER(scatter_##U, U, to[index[i]] = value[i])                            \
     static const LaneStep *exchange_##U(const LaneStep *s, const LaneFrame *f)         \
     {                                                                                  \
         U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]];              \
@@ -118,34 +122,10 @@ DEFINE_MOVES(u64)
     DEFINE_REDUCE_LOOPS(op, T)
 
 #define DEFINE_REDUCE_LOOPS(op, T)                                                  \
-    static const LaneStep *plain_##op##_##T(const LaneStep *s, const LaneFrame *f)  \
-    {                                                                               \
-        T *to = *(T *const *) f->slot[s->out];                                      \
-        const T *value = f->slot[s->arg[0]];                                        \
-        const u32 *index = f->slot[s->arg[1]];                                      \
-        const u8 *mask = f->slot[s->arg[2]];                                        \
-        for (u32 i = 0, count = f->count; i < count; ++i) {                         \
-            if (i + AHEAD < count)                                                  \
-                __builtin_prefetch(to + index[i + AHEAD], 1);                       \
-            if (mask[i])                                                            \
-                to[index[i]] = op##_##T(to[index[i]], value[i]);                    \
-        }                                                                           \
-        NEXT(s, f);                                                                 \
-    }                                                                               \
-    static const LaneStep *atomic_##op##_##T(const LaneStep *s, const LaneFrame *f) \
-    {                                                                               \
-        T *to = *(T *const *) f->slot[s->out];                                      \
-        const T *value = f->slot[s->arg[0]];                                        \
-        const u32 *index = f->slot[s->arg[1]];                                      \
-        const u8 *mask = f->slot[s->arg[2]];                                        \
-        for (u32 i = 0, count = f->count; i < count; ++i) {                         \
-            if (i + AHEAD < count)                                                  \
-                __builtin_prefetch(to + index[i + AHEAD], 1);                       \
-            if (mask[i])                                                            \
-                update_##op##_##T(to + index[i], value[i]);                         \
-        }                                                                           \
-        NEXT(s, f);                                                                 \
-    }                                                                               \
+    DEFINE_SCATTER(plain_##op##_##T, T,                                             \
+                   to[index[i]] = op##_##T(to[index[i]], value[i]))                 \
+    DEFINE_SCATTER(atomic_##op##_##T, T,                                            \
+                   update_##op##_##T(to + index[i], value[i]))                      \
     static const LaneStep *runs_##op##_##T(const LaneStep *s, const LaneFrame *f)   \
     {                                                                               \
         T *to = *(T *const *) f->slot[s->out];                                      \

@@ -56,7 +56,7 @@ static bool exists(const Field *field, uint64_t value, const FieldCounts *counts
         case OF_FACTORS:
             return value < VarTypeCount &&
                    reduce_rule_defined(ReduceOpMul, (VarType) value);
-        case OF_FLOATS: return value < VarTypeCount && type_info[value].is_float;
+        case OF_FLOATS: return type_valid((VarType) value) && type_info[value].is_float;
         case OF_OPS: return value < ReduceOpCount;
         case OF_SUMS: return value == ReduceOpAdd || value == ReduceOpMul;
         case OF_BYTES: return value == 1 || value == 2 || value == 4 || value == 8;

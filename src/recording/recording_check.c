@@ -114,7 +114,8 @@ static bool check_rule(const FusedReduction *reduction)
     if (reduction->op == REDUCE_COMPRESS)
         return reduction->type == VarTypeBool;
     if (reduction->op == REDUCE_DOT)
-        return reduction->type < VarTypeCount && type_info[reduction->type].is_float;
+        return type_valid((VarType) reduction->type) &&
+               type_info[reduction->type].is_float;
     ReduceOp op = reduction->op == REDUCE_PREFIX ? (ReduceOp) reduction->rule
                                                  : (ReduceOp) reduction->op;
     return reduction->op < REDUCE_COUNT && reduction->op != REDUCE_SQUARES &&

@@ -4,7 +4,8 @@
  * A test builds a Program and says in C what it does to its arrays. Each Program runs
  * with several numbers of lanes, in one launch and in two, on the llvm engine, the
  * interpreter and both targets of the native engine, as far as they are there; arrays
- * are compared as a whole, so writes after the last lane are noticed.
+ * are compared as a whole, so writes after the last lane are noticed. With
+ * TEST_FEW_ROWS, it is the interpreter and targets of few_rows_target.h.
  */
 #ifndef TESTS_ENGINE_REGIONS_H
 #define TESTS_ENGINE_REGIONS_H
@@ -29,6 +30,10 @@
 #include "engine/llvm/llvm_engine.h"
 #include "engine/llvm/llvm_object.h"
 #include "lower/legalise.h"
+#if defined(TEST_FEW_ROWS)
+#include "few_rows_target.h"
+#endif
+
 enum { COUNT = 5100, PADDING = 64, SLOTS = 20 };
 
 static const uint32_t sizes[] = { 1, 15, 16, 17, 513, 5000 };
@@ -292,21 +297,50 @@ static inline void check_targets(void (*all)(void))
     assert_true(target_set(cpu_device(), NULL, NULL, 0));
 }
 
-/* The main() of these tests: in this process, and in one with the other target of the
- * native engine and without LLVM. */
-static inline int run_group(const char *name, const struct CMUnitTest *tests,
-                            size_t count)
+/* In a process of its own, with a target of the native engine and without LLVM. */
+static inline pid_t start_group(const char *name, const struct CMUnitTest *tests,
+                                size_t count, const char *isa)
 {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
-        exit(setenv("DRJIT_NATIVE_ISA", "avx2", 1) != 0 ||
+        exit(setenv("DRJIT_NATIVE_ISA", isa, 1) != 0 ||
              _cmocka_run_group_tests(name, tests, count, NULL, NULL) != 0);
+    return child;
+}
+
+static inline bool has_passed(pid_t child)
+{
+    int status = 1;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* The main() of these tests: in this process, and in one with the other target of the
+ * native engine. */
+#if defined(TEST_FEW_ROWS)
+static inline int run_group(const char *name, const struct CMUnitTest *tests,
+                            size_t count)
+{
+    bool passed = true;
+    few_rows_offer();
+    for (uint32_t i = 0; i < FEW_ROWS_TARGETS; ++i) {
+        const NativeTarget *target = few_rows_targets[i];
+        if (target->available())
+            passed &= has_passed(start_group(name, tests, count, target->name));
+    }
+    return !passed;
+}
+#else
+static inline int run_group(const char *name, const struct CMUnitTest *tests,
+                            size_t count)
+{
+    pid_t child = start_group(name, tests, count, "avx2");
     llvm_here = llvm_engine.available();
     if (!llvm_here)
         printf("%s: %s\n", name, error_message());
-    int failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL), status = 1;
-    return child < 0 || waitpid(child, &status, 0) != child || status != 0 || failed;
+    int failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    return !has_passed(child) || failed;
 }
+#endif
 
 #endif

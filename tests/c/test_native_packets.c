@@ -105,6 +105,23 @@ static void test_chosen_packets(void **state)
     assert_int_equal(packets_of_chain(93, true, true), most);
 }
 
+/* Code for many lanes is that even where packets side by side turn out not to be
+ * possible, as upper halves of products of 64 bits take too many registers of AVX2. */
+static void test_refused_packets(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t input = program_add_param(p, PARAM_INPUT, VarTypeInt64);
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, VarTypeInt64);
+    uint32_t a = op(OP_LOAD, VarTypeInt64, input, 0), x = a;
+    for (uint32_t k = 0; k < LINKS; ++k)
+        x = binary(k % 2 ? OP_ADD : OP_MUL_HI, VarTypeInt64, x, a);
+    op(OP_STORE, VarTypeVoid, output, 1, x);
+    assert_true(count_in_code_for(true, "vmovntps") > 0);
+    assert_int_equal(count_in_code_for(false, "vmovntps"), 0);
+    program_free(p);
+}
+
 /* x = x * a * ... + a, so that no iteration can begin before the end of the one before;
  * or x = x + k * a * ..., where only the sum waits. Ten times, or in each lane another
  * number of times. */
@@ -272,6 +289,7 @@ static int run_all(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain_of_types),
         cmocka_unit_test(test_chosen_packets),
+        cmocka_unit_test(test_refused_packets),
         cmocka_unit_test(test_chosen_packets_of_loops),
         cmocka_unit_test(test_uneven_loops),
         cmocka_unit_test(test_local_arrays),

@@ -62,6 +62,8 @@ static bool serve(const FuzzPeer *peer, volatile bool *busy)
         }
         *busy = true;
         alarm(MOST_SECONDS);
+        if (peer->variant.prepare)
+            peer->variant.prepare(job.seed);
         fuzz_run(&job, peer->variant.engine, &out);
         alarm(0);
         *busy = false;

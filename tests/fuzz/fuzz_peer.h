@@ -21,6 +21,7 @@ typedef struct FuzzVariant {
     const char *name;
     const Engine *engine;
     const char *variable, *value; /* NULL: none */
+    void (*prepare)(uint64_t seed); /* before each job, of this seed; NULL: nothing */
 } FuzzVariant;
 
 typedef struct FuzzPeer {

@@ -11,6 +11,9 @@
  * that makes a difference, crashes or does not end is reduced as far as it still does
  * and printed with the place of the first difference.
  *
+ * 'native-few...' and 'native-sparse...', targets with few rows and with half of them,
+ * other ones for each Program (few_rows_target.h), run only if they are named.
+ *
  * '--print' shows the Programs, '--guard' runs them with pages that cannot be touched
  * next to their arrays, '--inline' runs engines in this process, for a debugger
  * (without variants, which the environment chooses then). Status 1 if any failed, 77 if
@@ -25,10 +28,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
+#if defined(__x86_64__)
+#include "few_rows_target.h"
+#endif
 #include "fuzz_peer.h"
 #include "scalar_engine.h"
 
-enum { MAX_RIVALS = 8, MAX_REPORTS = 10 };
+enum { MAX_RIVALS = 12, MAX_REPORTS = 10 };
 
 typedef struct Options {
     uint64_t seed, count;
@@ -242,21 +248,45 @@ static bool has_avx512(void)
 #endif
 }
 
+/* Targets of the native engine with few rows. */
+static void add_few_rows(const Options *options, const Engine *native)
+{
+#if defined(__x86_64__)
+    static const FuzzVariant variants[] = {
+        { "native-few-avx2", NULL, "DRJIT_NATIVE_ISA", "few-avx2", NULL },
+        { "native-few-avx512", NULL, "DRJIT_NATIVE_ISA", "few-avx512", NULL },
+        { "native-sparse-avx2", NULL, "DRJIT_NATIVE_ISA", "sparse-avx2", NULL },
+        { "native-sparse-avx512", NULL, "DRJIT_NATIVE_ISA", "sparse-avx512", NULL },
+    };
+    few_rows_offer();
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i) {
+        FuzzVariant variant = variants[i];
+        variant.engine = native;
+        variant.prepare = few_rows_draw;
+        if (options->engines && (!strstr(variant.name, "avx512") || has_avx512()))
+            add_rival(options, &variant);
+    }
+#else
+    (void) options, (void) native;
+#endif
+}
+
 static void find_rivals(const Options *options)
 {
     const Engine *native = engine_find("native");
     const FuzzVariant variants[] = {
-        { "interp-baseline", &interp_engine, "DRJIT_INTERP_ISA", "baseline" },
-        { "interp-avx2", &interp_engine, "DRJIT_INTERP_ISA", "avx2" },
-        { "native-avx2", native, "DRJIT_NATIVE_ISA", "avx2" },
-        { "native-packets", native, "DRJIT_NATIVE_PACKETS", "4" },
-        { "scalar", &scalar_engine, NULL, NULL },
+        { "interp-baseline", &interp_engine, "DRJIT_INTERP_ISA", "baseline", NULL },
+        { "interp-avx2", &interp_engine, "DRJIT_INTERP_ISA", "avx2", NULL },
+        { "native-avx2", native, "DRJIT_NATIVE_ISA", "avx2", NULL },
+        { "native-packets", native, "DRJIT_NATIVE_PACKETS", "4", NULL },
+        { "scalar", &scalar_engine, NULL, NULL, NULL },
     };
     for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
         if (variants[i].engine && (!strstr(variants[i].name, "avx2") || has_avx512()))
             add_rival(options, &variants[i]);
+    add_few_rows(options, native);
     for (const Engine *const *e = engine_list; *e && rival_count < MAX_RIVALS; ++e) {
-        const FuzzVariant variant = { (*e)->name, *e, NULL, NULL };
+        const FuzzVariant variant = { (*e)->name, *e, NULL, NULL, NULL };
         if (*e == &interp_engine || !wanted(options, variant.name))
             continue;
         if ((*e)->available())

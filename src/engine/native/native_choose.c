@@ -18,8 +18,34 @@ static const NativeTarget *const targets[] = { &avx512_target.native,
                                                &avx2_target.native };
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 
+static const NativeTarget *const *offered;
+static uint32_t offered_count;
 static const NativeTarget *chosen;
 static uint32_t packets;
+
+void native_choose_offer(const NativeTarget *const *more, uint32_t count)
+{
+    offered = more;
+    offered_count = count;
+}
+
+/* If this CPU has it; else NULL. */
+static const NativeTarget *find(const NativeTarget *const *list, uint32_t count,
+                                const char *name)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        if (strcmp(list[i]->name, name) == 0 && list[i]->available())
+            return list[i];
+    return NULL;
+}
+
+static const NativeTarget *find_widest(void)
+{
+    for (uint32_t i = 0; i < TARGET_COUNT; ++i)
+        if (targets[i]->available())
+            return targets[i];
+    return NULL;
+}
 
 static void choose(void)
 {
@@ -27,16 +53,13 @@ static void choose(void)
     const char *count = getenv("DRJIT_NATIVE_PACKETS");
     if (count && *count && strchr("124", *count) && !count[1])
         packets = (uint32_t) (*count - '0');
-    for (uint32_t i = 0; i < TARGET_COUNT; ++i) {
-        if (!targets[i]->available())
-            continue;
-        if (!chosen)
-            chosen = targets[i];
-        if (wanted && strcmp(targets[i]->name, wanted) == 0) {
-            chosen = targets[i];
-            return;
-        }
-    }
+    if (wanted)
+        chosen = find(targets, TARGET_COUNT, wanted);
+    if (wanted && !chosen)
+        chosen = find(offered, offered_count, wanted);
+    if (chosen)
+        return;
+    chosen = find_widest();
     if (wanted && *wanted)
         log_write(LogLevelWarn,
                   "native: DRJIT_NATIVE_ISA=%s is not available on this CPU, using %s",

@@ -88,7 +88,7 @@ static bool supports(Op op, VarType type, VarType operand)
 static _Atomic(Native *) kept;
 enum { MOST_KEPT = 1 << 22 /* bytes */ };
 
-/* All but the memory that the next one may use. */
+/* All but the memory that the next one may use, and what compile() was asked for. */
 static void reset(Native *n)
 {
     alloc_free(n->free_slots);
@@ -103,6 +103,7 @@ static void reset(Native *n)
                    .plan_size = n->plan_size,
                    .pool = n->pool,
                    .pool_capacity = n->pool_capacity,
+                   .many_lanes = n->many_lanes,
                    .lists = n->lists };
     n->cpu->reset(n);
 }

@@ -510,8 +510,9 @@ typedef struct NativeRuns {
  *  index in all lanes, with rows that are not shorter than a packet? */
 bool native_runs_find(const Program *p, const Inst *inst, uint32_t lanes,
                       NativeRuns *out);
-/** The operand that such an instruction does not need; else NATIVE_NO_OPERAND. */
-uint32_t native_runs_index(const Program *p, const Inst *inst, uint32_t lanes);
+/** The operand that the row of such an instruction does not need; NATIVE_NO_OPERAND of
+ *  others, and where there is no row. */
+uint32_t native_runs_index(const Native *n, const Program *p, const Inst *inst);
 
 /* ---- native_merge.c */
 
@@ -531,6 +532,15 @@ uint32_t native_merge_over(const Native *n, uint32_t k);
 
 /** Generate the function of 'f'. */
 void native_flow_function(Native *n, NativeFunction *f);
+/** The cell of the target's table for an instruction. */
+const NativeRow *native_row(const Native *n, const Program *p, const Inst *inst);
+/** Is it filled? Only then may other instructions be a part of this one, or leave it
+ *  operands in a form that not all can take: the interpreter's loop knows nothing of
+ *  either. */
+static inline bool native_has_row(const Native *n, const Program *p, const Inst *inst)
+{
+    return native_row(n, p, inst)->emit;
+}
 
 /* ---- native_copies.c */
 

@@ -333,8 +333,8 @@ static bool rotates(const Builder *b, const Inst *inst)
     return b->n->target->rotates && native_rotates(b->p, inst);
 }
 
-/* Does an instruction do for its operand k what the operation says? */
-static bool can_fuse(const Builder *b, const Inst *user, uint32_t k, Op op)
+/* Could the row of an instruction do for its operand k what the operation says? */
+static bool may_include(const Builder *b, const Inst *user, uint32_t k, Op op)
 {
     const NativeFunction *f = b->f;
     if (op == OP_NEG)
@@ -345,6 +345,11 @@ static bool can_fuse(const Builder *b, const Inst *user, uint32_t k, Op op)
         return k == 1 ? native_repeats(b->p, user, b->n->lanes)
                       : k == 0 && rotates(b, user);
     return user->op == OP_MUL && native_is_half(f, user->arg[1 - k]);
+}
+
+static bool can_fuse(const Builder *b, const Inst *user, uint32_t k, Op op)
+{
+    return may_include(b, user, k, op) && native_has_row(b->n, b->p, user);
 }
 
 /* Operations for which folded_operand() is asked. */

@@ -127,17 +127,17 @@ static inline const NativeRow *find_arithmetic(const Native *n, const Inst *inst
     return &(*n->target->rows)[inst->op][type];
 }
 
-static const NativeRow *find_row(const Native *n)
+const NativeRow *native_row(const Native *n, const Program *p, const Inst *inst)
 {
     const NativeTarget *t = n->target;
-    VarType type = native_operation_type(n), result = (VarType) n->inst->type;
-    switch (n->inst->op) {
+    VarType type = program_operation_type(p, inst), result = (VarType) inst->type;
+    switch (inst->op) {
     case OP_CAST:
         return &(*t->casts)[result][type];
     case OP_BITCAST: /* of 8 or 16 bits */
         return &(*t->casts)[as_integer(result)][as_integer(type)];
     default:
-        return &(*t->rows)[n->inst->op][type];
+        return &(*t->rows)[inst->op][type];
     }
 }
 
@@ -199,7 +199,7 @@ static void emit_other(Native *n)
         native_call_matrix(n);
         break;
     default:
-        emit_row(n, find_row(n));
+        emit_row(n, native_row(n, n->f->program, inst));
     }
 }
 

@@ -83,7 +83,8 @@ bool native_inverts(Native *n)
     for (uint32_t i = 0; i < MOST && step != NATIVE_NEVER; ++i) {
         const NativeStep *s = &f->steps[step];
         const Inst *select = &n->insts[s->at];
-        if (select->op != OP_SELECT || select->type == VarTypeBool)
+        if (select->op != OP_SELECT || select->type == VarTypeBool ||
+            !native_has_row(n, f->program, select))
             return false;
         votes += will_merge(n, step, 2) - will_merge(n, step, 1);
         step = s->next[0];
@@ -131,7 +132,8 @@ static bool find_select(const Native *n, uint32_t step, Merge *merge)
     *merge = (Merge){ .step = step, .mask = mask };
     merge->other = f->root[args[3 - k]];
     merge->other_next = s->next[3 - k];
-    return f->root[args[k]] == n->result && s->next[k] == NATIVE_NEVER;
+    return f->root[args[k]] == n->result && s->next[k] == NATIVE_NEVER &&
+           native_has_row(n, f->program, &n->insts[s->at]);
 }
 
 static bool find_state(const Native *n, uint32_t step, Merge *merge)
@@ -226,7 +228,7 @@ bool native_merge_logic(Native *n, uint32_t *third, Op *op)
     const NativeStep *s = &f->steps[step];
     const Inst *user = &n->insts[s->at];
     if ((user->op != OP_AND && user->op != OP_OR && user->op != OP_XOR) ||
-        native_is_rotation(f, user))
+        native_is_rotation(f, user) || !native_has_row(n, f->program, user))
         return false;
     uint32_t k = f->root[user->arg[0]] != n->result;
     *third = f->root[user->arg[1 - k]];
@@ -256,6 +258,8 @@ static bool accepts(const Native *n, const Inst *inst, uint32_t k, VarType type,
     if (inst->op == OP_STORE)
         return from->size == type_info[type].size &&
                (form == NATIVE_PACKED ? from->is_float : n->target->cuts);
+    if (!native_has_row(n, n->f->program, inst))
+        return false;
     if (form == NATIVE_PACKED)
         return from->is_float && inst->op == OP_CAST && to->is_float && to->size >= 4;
     if (from->size > type_info[type].size || !from->is_integer || !to->is_integer)

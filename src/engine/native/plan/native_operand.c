@@ -265,15 +265,17 @@ NativeReg native_result_mask_fresh(Native *n, uint32_t bits)
 
 /* The step that uses a value next if that is its only use, else NULL. 'k': as which
  * operand. */
-static const NativeStep *only_user(const NativeFunction *f, uint32_t value, uint32_t *k)
+static const NativeStep *only_user(const Native *n, uint32_t value, uint32_t *k)
 {
+    const NativeFunction *f = n->f;
     if (f->values[value].next == NATIVE_NEVER)
         return NULL;
     const NativeStep *s = &f->steps[f->values[value].next];
     const Inst *user = &f->program->insts[s->at];
     bool second = user->op == OP_AND && f->root[user->arg[1]] == value;
     *k = second;
-    bool fits = user->op == OP_AND ? f->root[user->arg[!second]] != value
+    bool fits = user->op == OP_AND ? f->root[user->arg[!second]] != value &&
+                                         native_has_row(n, f->program, user)
                                    : user->op == OP_TEST;
     return fits && s->next[second] == NATIVE_NEVER ? s : NULL;
 }
@@ -295,11 +297,12 @@ static Filter filter_by(const NativeFunction *f, uint32_t value, uint32_t step,
 
 /* The lanes of the loop if all that becomes of the value, and of what it is a part of,
  * is its test. Who was there before may have taken their register. */
-static Filter filter_by_loop(const NativeFunction *f, uint32_t value)
+static Filter filter_by_loop(const Native *n, uint32_t value)
 {
     enum { FAR = 4 };
+    const NativeFunction *f = n->f;
     for (uint32_t i = 0, k; i < FAR; ++i) {
-        const NativeStep *s = only_user(f, value, &k);
+        const NativeStep *s = only_user(n, value, &k);
         if (!s)
             break;
         const Inst *user = &f->program->insts[s->at];
@@ -319,12 +322,12 @@ static Filter find_filter(const Native *n)
 {
     uint32_t k;
     const NativeFunction *f = n->f;
-    const NativeStep *s = only_user(f, n->result, &k);
+    const NativeStep *s = only_user(n, n->result, &k);
     if (!s || f->program->insts[s->at].op == OP_TEST)
-        return filter_by_loop(f, n->result);
+        return filter_by_loop(n, n->result);
     uint32_t other = f->root[f->program->insts[s->at].arg[!k]];
     if (f->values[other].reg == NATIVE_NO_REG)
-        return filter_by_loop(f, s->at);
+        return filter_by_loop(n, s->at);
     f->values[n->result].flags |= NATIVE_FILTERED;
     return filter_by(f, other, f->values[n->result].next, s->next[!k]);
 }

@@ -163,9 +163,10 @@ bool native_runs_find(const Program *p, const Inst *inst, uint32_t lanes,
     return !out->levels || out->length[0] >= lanes;
 }
 
-uint32_t native_runs_index(const Program *p, const Inst *inst, uint32_t lanes)
+uint32_t native_runs_index(const Native *n, const Program *p, const Inst *inst)
 {
     NativeRuns runs;
-    return native_runs_find(p, inst, lanes, &runs) ? inst->op == OP_SCATTER ? 2 : 1
-                                                   : NATIVE_NO_OPERAND;
+    if (!native_runs_find(p, inst, n->lanes, &runs) || !native_has_row(n, p, inst))
+        return NATIVE_NO_OPERAND;
+    return inst->op == OP_SCATTER ? 2 : 1;
 }

@@ -201,7 +201,7 @@ static void link_step(Steps *b, uint32_t at, uint32_t step)
         next[k] = f->values[f->root[args[k]]].next;
     if (op_info[inst->op].group == GROUP_MARK)
         link_mark(b, inst, step);
-    const uint32_t unused = native_runs_index(b->p, inst, b->n->lanes);
+    const uint32_t unused = native_runs_index(b->n, b->p, inst);
     for (uint32_t k = 0; k < count; ++k)
         if (k != unused)
             use(&b->now, &f->values[f->root[args[k]]], step);
@@ -226,7 +226,7 @@ static void mark_operands(const Steps *b, const Inst *inst)
 {
     NativeFunction *f = b->f;
     const uint32_t *args = program_args(b->p, inst);
-    const uint32_t unused = native_runs_index(b->p, inst, b->n->lanes);
+    const uint32_t unused = native_runs_index(b->n, b->p, inst);
     for (uint32_t k = 0; k < inst->count; ++k)
         if (k != unused) {
             f->values[args[k]].flags |= NATIVE_LIVE;
