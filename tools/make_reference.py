@@ -125,6 +125,24 @@ def signature(value: Any, name: str) -> str:
     return name + re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", text).replace("Ellipsis", "...")
 
 
+def own_members(cls: type) -> dict[str, Any]:
+    """Public methods and properties of a class, and of private ones that it extends."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        private = base.__module__.rpartition(".")[2].startswith("_")
+        if base is cls or (private and base.__module__.startswith("drjit")):
+            found |= vars(base)
+    found = {name: getattr(value, "__func__", value) for name, value in found.items()}
+    return {
+        name: value
+        for name, value in sorted(found.items())
+        if name[0] != "_"
+        and not isinstance(value, type)
+        and (callable(value) or inspect.isdatadescriptor(value))
+        and not issubclass(cls, enum.Enum)
+    }
+
+
 class Writer:
     """Turns docstrings into Markdown, with links between the pages."""
 
@@ -159,16 +177,10 @@ class Writer:
         return out
 
     def members(self, cls: type, name: str) -> list[str]:
-        """Methods and properties of a class, or the members of an enumeration."""
-        if issubclass(cls, enum.Enum):
-            rows = [f"- `{name}.{member}`" for member in cls.__members__]
-            return [*rows, ""]
+        """Methods and properties of a class. Enumerations list theirs in the text."""
         out = []
-        for member, value in sorted(vars(cls).items()):
-            value = getattr(value, "__func__", value)
-            doc = getattr(value, "__doc__", None)
-            if member[0] == "_" or not doc or isinstance(value, type):
-                continue
+        for member, value in own_members(cls).items():
+            doc = inspect.getdoc(value) or ""
             call = signature(value, member) if callable(value) else member
             out += [f"### `{name}.{call or member}`", "", *self.body(doc)]
         return out

@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def load_tool(name: str) -> ModuleType:
     """Import a file of tools, which is a program and in no package."""
     path = ROOT / f"tools/{name}.py"
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

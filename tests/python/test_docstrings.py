@@ -132,10 +132,9 @@ def test_references(page: make_reference.Page, value: Any) -> None:
 @pytest.mark.parametrize(("page", "value"), CALLABLES)
 def test_members(page: make_reference.Page, value: Any) -> None:
     """Public methods and properties of classes say what they do."""
-    if isinstance(value, type) and not issubclass(value, enum.Enum):
-        for name, member in vars(value).items():
-            if name[0] != "_" and (callable(member) or isinstance(member, property)):
-                assert inspect.getdoc(member), name
+    if isinstance(value, type):
+        for name, member in make_reference.own_members(value).items():
+            assert inspect.getdoc(member), name
 
 
 @pytest.mark.parametrize(("page", "value"), CALLABLES)
