@@ -249,17 +249,50 @@ def normalize(arg: T, /) -> T:
 
 
 def hypot(a: Any, b: Any) -> Any:
-    """Return ``sqrt(a**2 + b**2)``, also where a square is out of range.
+    """Length of the hypotenuse: ``sqrt(a**2 + b**2)``, also where a square overflows.
 
-    Infinite if either argument is, even if the other is NaN, as in IEEE 754.
+    Args:
+        a, b (float array | float): real numbers, which are broadcast and promoted.
+
+    Returns:
+        array | float: zero only if both arguments are. Infinite if either is infinite,
+        even where the other one is NaN, as in IEEE 754.
+
+    Derivative:
+        ``a / hypot(a, b)`` and ``b / hypot(a, b)``: 0 where both are zero.
+
+    Example:
+        >>> dr.hypot(Float(3, 3e30), Float(4, 4e30))
+        [5, 5e+30]
+
+    See also:
+        :func:`drjit.norm`, :func:`drjit.abs` (of complex numbers), :func:`drjit.atan2`
     """
     return _core._hypot(a, b)
 
 
 def lerp(a: Any, b: Any, t: Any) -> Any:
-    """Blend linearly: ``(1 - t) * a + t * b``, with two fused multiply-additions.
+    """Blend linearly between two values: ``(1 - t) * a + t * b``.
 
-    The result is exactly ``a`` for ``t=0`` and ``b`` for ``t=1`` (finite operands).
+    Args:
+        a (array | number): value for ``t = 0``, which is met exactly.
+        b (array | number): value for ``t = 1``, which is met exactly, too.
+        t (array | number): position, which may lie outside of [0, 1]. All three are
+            broadcast and promoted.
+
+    Returns:
+        array | number: the common type. It takes two fused multiply-additions; an
+        infinite ``a`` or ``b`` gives NaN.
+
+    Derivative:
+        ``1 - t`` with respect to ``a``, ``t`` to ``b``, and ``b - a`` to ``t``.
+
+    Example:
+        >>> dr.lerp(Float(0, 10), 20, 0.25)
+        [5, 12.5]
+
+    See also:
+        :func:`drjit.slerp` (rotations), :func:`drjit.fma`, :func:`drjit.take_interp`
     """
     return dr.fma(b, t, dr.fma(a, -t, a))
 
