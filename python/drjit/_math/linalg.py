@@ -163,11 +163,31 @@ def inverse(arg: Any, /) -> Any:
 
 
 def diag(arg: Any, /) -> Any:
-    """Return the diagonal of a matrix, or the diagonal matrix of a vector.
+    """Take the diagonal of a matrix, or make a diagonal matrix of a vector.
 
-    An (n, n) matrix gives an array of n entries. An array of n = 2, 3 or 4 floating
-    point entries gives an (n, n) matrix that is zero elsewhere. Others raise
-    ``TypeError``.
+    Args:
+        arg (array): a matrix, or an array of 2, 3 or 4 floats.
+
+    Returns:
+        array: of a matrix the array of its diagonal; of an array the matrix with these
+        entries on the diagonal and zeros elsewhere.
+
+    Raises:
+        TypeError: ``arg`` is something else: a tensor, complex number or integer
+            array, say.
+
+    Derivative:
+        Goes to the entries that were taken.
+
+    Example:
+        >>> dr.diag(Matrix2f(1, 2, 3, 4))
+        [[1, 4]]
+        >>> dr.diag(Array2f(1, 2))
+        [[[1, 0],
+          [0, 2]]]
+
+    See also:
+        :func:`drjit.identity`, :func:`drjit.trace`
     """
     if _is_array(arg):
         if dr.is_matrix_v(arg):
@@ -206,10 +226,32 @@ def frob(arg: Any, /) -> Any:
 
 
 def identity(dtype: Any, size: int | Sequence[int] = 1) -> Any:
-    """Return the neutral element of multiplication of the type ``dtype``.
+    """Create the neutral element of multiplication.
 
-    That is the identity matrix, the complex number or quaternion 1, and otherwise an
-    array of ones. ``size`` has the meaning of the ``shape`` of :py:func:`zeros`.
+    Args:
+        dtype (type): type of the result. Matrices become identity matrices, complex
+            numbers and quaternions the number 1, and everything else (tensors, too) is
+            filled with ones.
+        size (int | sequence[int]): the number of lanes, or all extents, as in
+            :func:`drjit.zeros`.
+
+    Returns:
+        array | number: an instance of ``dtype``, made of literals.
+
+    Raises:
+        TypeError: ``dtype`` is not a type.
+        RuntimeError: ``size`` does not agree with ``dtype``.
+
+    Example:
+        >>> dr.identity(Matrix2f)
+        [[[1, 0],
+          [0, 1]]]
+        >>> dr.identity(Quaternion4f, 2)
+        [1,
+         1]
+
+    See also:
+        :func:`drjit.ones`, :func:`drjit.diag`
     """
     if dr.is_special_v(dtype):
         return dr.zeros(dtype, size) + dtype(1)
