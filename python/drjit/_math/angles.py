@@ -59,12 +59,29 @@ def deg2rad(arg: Any, /) -> Any:
 
 
 def sphdir(theta: Any, phi: Any) -> Any:
-    """Return the unit vector with the elevation ``theta`` and the azimuth ``phi``.
+    """Turn spherical coordinates into a unit vector.
 
-    ``theta`` is measured from the positive z axis (0 to pi), ``phi`` from the positive
-    x axis in the xy plane; both are in radians. The result is a 3D array with the
-    backend and entry type of the angles, of ``drjit.scalar`` if both are Python
-    numbers.
+    Args:
+        theta (float array | float): angle with the positive z axis, in radians.
+        phi (float array | float): angle in the xy plane from the positive x axis, in
+            radians.
+
+    Returns:
+        array: ``(cos(phi) sin(theta), sin(phi) sin(theta), cos(theta))``: an array of
+        three components of the type of the angles; ``drjit.scalar.Array3f64`` for two
+        Python numbers.
+
+    Derivative:
+        Unit vectors along the meridian for ``theta`` and, times ``sin(theta)``, along
+        the circle of latitude for ``phi``.
+
+    Example:
+        >>> dr.sphdir(Float(0, dr.pi / 6), 0)
+        [[0, 0, 1],
+         [0.5, 0, 0.866025]]
+
+    See also:
+        :func:`drjit.sincos`, :func:`drjit.sh_eval`, :func:`drjit.atan2`
     """
     sin_theta, cos_theta = dr.sincos(theta)
     sin_phi, cos_phi = dr.sincos(phi)

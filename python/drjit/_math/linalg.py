@@ -142,15 +142,50 @@ def _cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
 
 
 def det(arg: Any, /) -> Any:
-    """Return the determinant of a 2x2, 3x3 or 4x4 matrix, in its entry type.
+    """Determinant of a matrix with 2, 3 or 4 rows.
 
-    Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    Args:
+        arg (matrix): ``Matrix2f``, ``Matrix3f``, ...; not a tensor.
+
+    Returns:
+        array | float: the entry type of ``arg``, by expansion into minors.
+
+    Raises:
+        TypeError: ``arg`` is not a matrix.
+
+    Derivative:
+        The matrix of cofactors, also where ``arg`` is singular.
+
+    Example:
+        >>> dr.det(Matrix2f(1, 2, 3, 4))
+        [-2]
+
+    See also:
+        :func:`drjit.rcp` (the inverse), :func:`drjit.trace`
     """
     return _det(_require_matrix("det", arg))
 
 
 def inverse(arg: Any, /) -> Any:
-    """Return the multiplicative inverse; deprecated in favour of :py:func:`rcp`."""
+    """Multiplicative inverse: the former name of :func:`drjit.rcp`, deprecated.
+
+    Args:
+        arg (float array | float): a matrix, number, complex number or quaternion.
+
+    Returns:
+        array | float: ``rcp(arg)``, with a ``DeprecationWarning``.
+
+    Derivative:
+        That of :func:`drjit.rcp`.
+
+    Example:
+        >>> dr.inverse(Matrix2f(1, 2, 3, 4))
+        [[[-2, 1],
+          [1.5, -0.5]]]
+
+    See also:
+        :func:`drjit.rcp`
+    """
     warnings.warn(
         "drjit.inverse() is deprecated, use drjit.rcp()",
         DeprecationWarning,
@@ -205,9 +240,26 @@ def diag(arg: Any, /) -> Any:
 
 
 def trace(arg: Any, /) -> Any:
-    """Return the sum of the diagonal entries of a matrix, in its entry type.
+    """Trace of a matrix: the sum of its diagonal.
 
-    Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    Args:
+        arg (matrix): ``Matrix2f``, ``Matrix3f``, ...; not a tensor.
+
+    Returns:
+        array | float: the entry type of ``arg``.
+
+    Raises:
+        TypeError: ``arg`` is not a matrix.
+
+    Derivative:
+        1 for entries of the diagonal, 0 for others.
+
+    Example:
+        >>> dr.trace(Matrix2f(1, 2, 3, 4))
+        [5]
+
+    See also:
+        :func:`drjit.diag`, :func:`drjit.det`, :func:`drjit.frob`
     """
     if not _is_array(arg) or not dr.is_matrix_v(arg):
         raise TypeError(f"drjit.trace({_text(arg)}): expected a matrix")
@@ -218,9 +270,26 @@ def trace(arg: Any, /) -> Any:
 
 
 def frob(arg: Any, /) -> Any:
-    """Return the squared Frobenius norm: the sum of the squares of a matrix's entries.
+    """Squared Frobenius norm of a matrix: the sum of the squares of its entries.
 
-    Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    Args:
+        arg (matrix): ``Matrix2f``, ``Matrix3f``, ...; not a tensor.
+
+    Returns:
+        array | float: the entry type of ``arg``. The norm itself is its square root.
+
+    Raises:
+        TypeError: ``arg`` is not a matrix.
+
+    Derivative:
+        ``2 * arg``.
+
+    Example:
+        >>> dr.frob(Matrix2f(1, 2, 3, 4))
+        [30]
+
+    See also:
+        :func:`drjit.squared_norm`, :func:`drjit.trace`
     """
     return _squared_frobenius(_require_matrix("frob", arg))
 
@@ -262,9 +331,29 @@ def identity(dtype: Any, size: int | Sequence[int] = 1) -> Any:
 
 
 def cross(arg0: Any, arg1: Any, /) -> Any:
-    """Return the cross product of two arrays of size 3, in their common type.
+    """Cross product of two vectors with three components.
 
-    Raises ``TypeError`` for other arguments.
+    It is perpendicular to both; its length is the area that they span.
+
+    Args:
+        arg0, arg1 (array): nested arrays of size 3, which are promoted.
+
+    Returns:
+        array: the common type of the arguments.
+
+    Raises:
+        TypeError: an argument is something else: a list, tensor or flat array, say.
+
+    Derivative:
+        ``cross(arg1, grad)`` for ``arg0``, ``cross(grad, arg0)`` for ``arg1``, where
+        ``grad`` is the gradient of the result.
+
+    Example:
+        >>> dr.cross(Array3f(1, 0, 0), Array3f(0, 1, 0))
+        [[0, 0, 1]]
+
+    See also:
+        :func:`drjit.dot`, :func:`drjit.normalize`
     """
     for arg in (arg0, arg1):
         if not _is_array(arg) or dr.is_special_v(arg) or dr.size_v(arg) != 3:
@@ -275,10 +364,29 @@ def cross(arg0: Any, arg1: Any, /) -> Any:
 
 
 def normalize(arg: T, /) -> T:
-    """Return ``arg`` divided by its Euclidean norm.
+    """Scale to a Euclidean norm of one.
 
-    Complex numbers and quaternions are scaled to magnitude one. A zero vector gives
-    NaN. Raises ``TypeError`` if ``arg`` is not a floating point array or is a matrix.
+    Args:
+        arg (float array | tensor): vectors, complex numbers or quaternions. Flat arrays
+            and tensors are one vector as a whole.
+
+    Returns:
+        array | tensor: ``arg * rsqrt(squared_norm(arg))``, in the type of ``arg``. NaN
+        for zero; the squares must be within the range of the type.
+
+    Raises:
+        TypeError: ``arg`` is a matrix, has no floats, or is not an array.
+
+    Derivative:
+        A change of ``arg`` without its part along ``arg``, divided by the norm. Not
+        finite for zero.
+
+    Example:
+        >>> dr.normalize(Array2f(3, 4))
+        [[0.6, 0.8]]
+
+    See also:
+        :func:`drjit.norm`, :func:`drjit.rsqrt`
     """
     if not _is_array(arg) or not dr.is_float_v(arg) or dr.is_matrix_v(arg):
         raise TypeError(
@@ -366,17 +474,41 @@ def _check_iterations(operation: str, arg: Any, it: Any) -> None:
 
 
 def polar_decomp(arg: Any, it: int = 10) -> tuple[Any, Any]:
-    """Factor a matrix into ``Q @ P``: an orthogonal matrix and a symmetric one.
+    """Factor a matrix into a rotation and a symmetric matrix: ``arg = Q @ P``.
 
-    ``P`` is positive (semi-)definite, and ``Q`` is a rotation if the determinant of
-    ``arg`` is positive, else a rotation with a reflection. Both have the type of
-    ``arg``. With ``it=0`` (or less) no step is taken and ``Q`` is ``arg``. A singular
-    matrix gives NaN entries. Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    Args:
+        arg (matrix): ``Matrix2f``, ``Matrix3f``, ...; not a tensor.
+        it (int): number of steps of Newton's iteration, which are all traced. Ten are
+            enough for double precision. With 0 or less, ``Q`` is ``arg``.
 
-    Source: N. J. Higham, "Computing the Polar Decomposition -- with Applications", SIAM
-    Journal on Scientific and Statistical Computing 7(4), 1986: Newton's iteration
-    ``X <- (g X + X^-T / g) / 2``, scaled by ``g = sqrt(|X^-1| / |X|)`` in the Frobenius
-    norm. Ten steps suffice for double precision.
+    Returns:
+        tuple: ``(Q, P)`` of the type of ``arg``. ``Q`` is orthogonal: a rotation, and
+        with a reflection if the determinant of ``arg`` is negative. ``P`` is symmetric
+        and positive definite. Both are NaN where ``arg`` is singular.
+
+    Raises:
+        TypeError: ``arg`` is not a matrix, or ``it`` is not an integer.
+
+    Derivative:
+        That of the iteration, which converges with it to the derivative of the factors.
+
+    Source:
+        N. J. Higham, "Computing the Polar Decomposition -- with Applications", SIAM
+        Journal on Scientific and Statistical Computing 7(4), 1986: the iteration
+        ``X <- (g X + X^-T / g) / 2``, scaled by ``g = sqrt(|X^-1| / |X|)`` in the
+        Frobenius norm.
+
+    Example:
+        >>> Q, P = dr.polar_decomp(Matrix2f(0, -2, 2, 0))
+        >>> Q
+        [[[0, -1],
+          [1, 0]]]
+        >>> P
+        [[[2, 0],
+          [0, 2]]]
+
+    See also:
+        :func:`drjit.transform_decompose`, :func:`drjit.matrix_to_quat`
     """
     rows = _require_matrix("polar_decomp", arg)
     _check_iterations("polar_decomp", arg, it)
@@ -429,12 +561,32 @@ def _rotation(x: Any, y: Any, z: Any, w: Any) -> Rows:
 
 
 def matrix_to_quat(arg: Any, /) -> Any:
-    """Return the quaternion of the rotation matrix ``arg``.
+    """Turn a rotation matrix into a quaternion.
 
-    ``arg`` is a 3x3 matrix, or a 4x4 matrix whose upper left part is used, or a nested
-    array of such a shape. Raises ``TypeError`` for others. Of the two quaternions q and
-    -q the one is returned whose largest component is positive. A matrix that is not a
-    pure rotation gives a meaningless result.
+    Args:
+        arg (matrix): rotation matrix of 3x3 entries, or of 4x4, whose upper left part
+            is taken; nested arrays of that shape, too. A matrix that is not a pure
+            rotation gives a meaningless result: see :func:`drjit.transform_decompose`.
+
+    Returns:
+        quaternion: a unit quaternion: of q and -q, that whose largest component is
+        positive.
+
+    Raises:
+        TypeError: ``arg`` has another shape, or no floats.
+
+    Derivative:
+        That of the formula that was chosen, of four that agree for rotations.
+
+    Source:
+        M. Day, "Converting a Rotation Matrix to a Quaternion", Insomniac Games.
+
+    Example:
+        >>> dr.matrix_to_quat(Matrix3f(0, -1, 0, 1, 0, 0, 0, 0, 1))
+        [0.707107k+0.707107]
+
+    See also:
+        :func:`drjit.quat_to_matrix`, :func:`drjit.quat_to_euler`
     """
     if _is_array(arg) and not dr.is_tensor_v(arg):
         n = dr.size_v(arg)
@@ -450,11 +602,32 @@ def matrix_to_quat(arg: Any, /) -> Any:
 
 
 def quat_to_matrix(dtype: type[Any], q: Any) -> Any:
-    """Return the rotation matrix of the unit quaternion ``q``.
+    """Turn a unit quaternion into a rotation matrix.
 
-    ``dtype`` is the 3x3 or 4x4 matrix class with the backend and entry type of ``q``;
-    in a 4x4 result the last row and column are those of the identity. Raises
-    ``TypeError`` for other types.
+    Args:
+        dtype (type): type of the result: the 3x3 or 4x4 matrix in the module and of the
+            entry type of ``q``.
+        q (quaternion): unit quaternion, which is not checked.
+
+    Returns:
+        matrix: ``dtype``. In a 4x4 matrix, the last row and column are those of the
+        identity.
+
+    Raises:
+        TypeError: ``q`` is not a quaternion, or ``dtype`` is another type.
+
+    Derivative:
+        That of the entries as polynomials of degree 2 in the components of ``q``.
+
+    Example:
+        >>> dr.quat_to_matrix(Matrix3f, Quaternion4f(0, 0, 1, 0))
+        [[[-1, 0, 0],
+          [0, -1, 0],
+          [0, 0, 1]]]
+
+    See also:
+        :func:`drjit.matrix_to_quat`, :func:`drjit.quat_apply`,
+        :func:`drjit.transform_compose`
     """
     if not _is_array(q) or not dr.is_quaternion_v(q):
         raise TypeError(f"drjit.quat_to_matrix({_text(q)}): expected a quaternion")
@@ -472,11 +645,33 @@ def quat_to_matrix(dtype: type[Any], q: Any) -> Any:
 
 
 def quat_apply(arg0: Any, arg1: Any, /) -> Any:
-    """Rotate the 3D vector ``arg1`` by the unit quaternion ``arg0``.
+    """Rotate a vector by a unit quaternion.
 
-    Equal to ``quat_to_matrix(arg0) @ arg1`` at a lower cost: with u the imaginary and w
-    the real part it is ``v + 2 u x (u x v + w v)``. The vector may be an array, tuple
-    or list of three numbers. Raises ``TypeError`` for other arguments.
+    It costs less than ``quat_to_matrix(...) @ arg1``, which gives the same. Rotations
+    are chained by products: ``q * p`` rotates by ``p`` first.
+
+    Args:
+        arg0 (quaternion): unit quaternion, which is not checked.
+        arg1 (array | list | tuple): vector with three components.
+
+    Returns:
+        array: the rotated vector, in the common type of the arguments.
+
+    Raises:
+        TypeError: an argument is something else.
+
+    Derivative:
+        For ``arg1`` the gradient rotated back. For ``arg0`` that of
+        ``v + 2 u x (u x v + w v)``, with the imaginary part u and the real part w.
+
+    Example:
+        >>> q = dr.rotate(Quaternion4f, Array3f(0, 0, 1), dr.pi)
+        >>> v = dr.quat_apply(q, Array3f(1, 2, 3))
+        >>> dr.allclose(v, [-1, -2, 3])
+        True
+
+    See also:
+        :func:`drjit.rotate`, :func:`drjit.quat_to_matrix`
     """
     if not _is_array(arg0) or not dr.is_quaternion_v(arg0):
         raise TypeError(
@@ -503,10 +698,35 @@ def _vector(operation: str, like: Any, v: Any) -> tuple[Any, Any]:
 
 
 def rotate(dtype: Any, axis: Any, angle: Any) -> Any:
-    """Return the quaternion of the rotation by ``angle`` (radians) around ``axis``.
+    """Make the quaternion of a rotation by an angle around an axis.
 
-    ``dtype`` is the quaternion class of the result and ``axis`` a unit vector. Raises
-    ``TypeError`` for another class.
+    Args:
+        dtype (type): quaternion type of the result.
+        axis (array): unit vector with three components. Its length is not checked, and
+            another one gives a quaternion that is not a rotation.
+        angle (float array | float): angles in radians, counterclockwise when looking
+            against the axis.
+
+    Returns:
+        quaternion: a unit quaternion.
+
+    Raises:
+        TypeError: ``dtype`` is not a quaternion type, or ``axis`` not an array of size
+            3.
+
+    Derivative:
+        With respect to the axis, ``sin(angle / 2)`` for the imaginary part. With
+        respect to the angle, ``cos(angle / 2) / 2 * axis`` for the imaginary part and
+        ``-sin(angle / 2) / 2`` for the real one.
+
+    Example:
+        >>> q = dr.rotate(Quaternion4f, Array3f(0, 0, 1), dr.pi / 2)
+        >>> q
+        [0.707107k+0.707107]
+
+    See also:
+        :func:`drjit.quat_apply`, :func:`drjit.quat_to_matrix`,
+        :func:`drjit.euler_to_quat`
     """
     if not isinstance(dtype, type) or not dr.is_quaternion_v(dtype):
         raise TypeError(
@@ -522,10 +742,33 @@ def rotate(dtype: Any, axis: Any, angle: Any) -> Any:
 
 
 def slerp(a: Any, b: Any, t: Any) -> Any:
-    """Interpolate between the unit quaternions ``a`` (``t=0``) and ``b`` (``t=1``).
+    """Interpolate between two rotations at constant speed.
 
-    The rotation proceeds at constant speed along the shorter of the two ways: ``b`` and
-    ``-b`` stand for the same one. Raises ``TypeError`` for other arrays.
+    Args:
+        a (quaternion): unit quaternion for ``t = 0``.
+        b (quaternion): unit quaternion for ``t = 1``. ``b`` and ``-b`` are the same
+            rotation; the nearer one is taken, so the shorter way.
+        t (float array | float): position, which may lie outside of [0, 1].
+
+    Returns:
+        quaternion: a unit quaternion in the common type of ``a`` and ``b``; accurate
+        for tiny angles, too. Where ``b`` equals ``a``, the result does as well.
+
+    Raises:
+        TypeError: ``a`` or ``b`` is not a quaternion.
+
+    Derivative:
+        With respect to all arguments; finite where ``a`` equals ``b``.
+
+    Example:
+        >>> a = Quaternion4f(0, 0, 0, 1)
+        >>> b = dr.rotate(Quaternion4f, Array3f(0, 0, 1), dr.pi / 2)
+        >>> dr.slerp(a, b, Float(0, 0.5))
+        [1,
+         0.382683k+0.92388]
+
+    See also:
+        :func:`drjit.lerp`, :func:`drjit.rotate`, :func:`drjit.unit_angle`
     """
     for q in (a, b):
         if not _is_array(q) or not dr.is_quaternion_v(q):
@@ -561,11 +804,33 @@ def _norm(a: Sequence[Any]) -> Any:
 
 
 def unit_angle(a: Any, b: Any) -> Any:
-    """Return the angle between the unit vectors ``a`` and ``b``, in radians.
+    """Angle between two unit vectors, accurate near 0 and pi, too.
 
-    More accurate than ``acos(dot(a, b))`` near 0 and pi. Source: W. Kahan, "How Futile
-    are Mindless Assessments of Roundoff in Floating-Point Computation?", section 12:
-    ``2 * atan2(|a - b|, |a + b|)``.
+    ``acos(dot(a, b))`` loses half of the digits there.
+
+    Args:
+        a, b (array): unit vectors with any number of components (or two quaternions),
+            which are promoted. One of them may be a list.
+
+    Returns:
+        array | float: angles in radians from 0 to pi.
+
+    Raises:
+        TypeError: neither argument is an array.
+
+    Derivative:
+        That of ``2 * atan2(|a - b|, |a + b|)``: NaN where ``a`` equals ``b`` or ``-b``.
+
+    Source:
+        W. Kahan, "How Futile are Mindless Assessments of Roundoff in Floating-Point
+        Computation?", section 12.
+
+    Example:
+        >>> dr.unit_angle(Array3f(1, 0, 0), Array3f(0, 1, 0))
+        [1.5708]
+
+    See also:
+        :func:`drjit.dot`, :func:`drjit.safe_acos`
     """
     if not _is_array(a) and not _is_array(b):
         raise TypeError(f"drjit.unit_angle({_text(a, b)}): expected two vectors")
@@ -574,11 +839,33 @@ def unit_angle(a: Any, b: Any) -> Any:
 
 
 def quat_to_euler(arg: Any, /) -> Any:
-    """Return the Euler angles (radians, about x, y and z) of a unit quaternion.
+    """Turn a unit quaternion into Euler angles.
 
-    The rotation is that by the first angle about x, then by the second about y, then by
-    the third about z. Where the second is +-pi/2, only the sum or difference of the
-    others is determined; the third is 0 then. Raises ``TypeError`` for other arrays.
+    The rotation is that by the first angle around the x axis, then by the second around
+    the y axis, then by the third around the z axis; the axes do not move.
+
+    Args:
+        arg (quaternion): unit quaternion.
+
+    Returns:
+        array: three angles in radians: from -pi to pi, -pi/2 to pi/2, and -pi to pi.
+        Where the second one is pi/2 or -pi/2, only the sum or difference of the others
+        is determined, and the third is 0. Near there, the second one has only half of
+        the digits.
+
+    Raises:
+        TypeError: ``arg`` is not a quaternion.
+
+    Derivative:
+        Grows without bound as the second angle approaches pi/2 or -pi/2.
+
+    Example:
+        >>> q = dr.rotate(Quaternion4f, Array3f(1, 0, 0), 0.5)
+        >>> dr.quat_to_euler(q)
+        [[0.5, 0, 0]]
+
+    See also:
+        :func:`drjit.euler_to_quat`, :func:`drjit.quat_to_matrix`
     """
     if not _is_array(arg) or not dr.is_quaternion_v(arg):
         raise TypeError(f"drjit.quat_to_euler({_text(arg)}): expected a quaternion")
@@ -596,9 +883,27 @@ def quat_to_euler(arg: Any, /) -> Any:
 
 
 def euler_to_quat(arg: Any, /) -> Any:
-    """Return the unit quaternion with these Euler angles: see `quat_to_euler`.
+    """Turn Euler angles into a unit quaternion.
 
-    Raises ``TypeError`` if ``arg`` is not a floating point array with 3 components.
+    Args:
+        arg (float array): three angles in radians: around the x axis first, then y,
+            then z, as in :func:`drjit.quat_to_euler`.
+
+    Returns:
+        quaternion: a unit quaternion.
+
+    Raises:
+        TypeError: ``arg`` is not a floating point array of size 3.
+
+    Derivative:
+        That of products of sines and cosines of half the angles.
+
+    Example:
+        >>> dr.euler_to_quat(Array3f(0, 0, dr.pi / 2))
+        [0.707107k+0.707107]
+
+    See also:
+        :func:`drjit.quat_to_euler`, :func:`drjit.rotate`
     """
     if not _is_array(arg) or not dr.is_float_v(arg) or dr.size_v(arg) != 3:
         raise TypeError(
@@ -615,13 +920,35 @@ def euler_to_quat(arg: Any, /) -> Any:
 
 
 def transform_decompose(arg: Any, it: int = 10) -> tuple[Any, Any, Any]:
-    """Split an affine 4x4 transformation into scale, rotation and translation.
+    """Split an affine transformation into scale, rotation and translation.
 
-    Returns a 3x3 matrix S, a rotation quaternion Q and a 3D vector T, such that
-    ``transform_compose(S, Q, T)`` is ``arg`` again. The last row of ``arg`` is ignored.
-    S is symmetric: positive definite, or negative definite if ``arg`` contains a
-    reflection, as Q cannot express that. ``it`` is the number of iterations of
-    :py:func:`polar_decomp`. Raises ``TypeError`` if ``arg`` is not a 4x4 matrix.
+    Args:
+        arg (matrix): 4x4 matrix. Its last row is ignored.
+        it (int): number of steps of :func:`drjit.polar_decomp`.
+
+    Returns:
+        tuple: ``(S, Q, T)``: a 3x3 matrix, a unit quaternion, and an array with three
+        components, of which :func:`drjit.transform_compose` makes ``arg`` again. ``S``
+        is symmetric and positive definite; it is negative definite if ``arg`` contains
+        a reflection, which ``Q`` cannot express. NaN where the upper left part of
+        ``arg`` is singular.
+
+    Raises:
+        TypeError: ``arg`` is not a 4x4 matrix, or ``it`` is not an integer.
+
+    Derivative:
+        That of :func:`drjit.polar_decomp` and :func:`drjit.matrix_to_quat`.
+
+    Example:
+        >>> q = dr.rotate(Quaternion4f, Array3f(0, 0, 1), dr.pi / 2)
+        >>> S, Q, T = dr.transform_decompose(
+        ...     dr.transform_compose(2 * dr.identity(Matrix3f), q, [1, 2, 3])
+        ... )
+        >>> Q, T
+        ([0.707107k+0.707107], [[1, 2, 3]])
+
+    See also:
+        :func:`drjit.transform_compose`, :func:`drjit.polar_decomp`
     """
     if not _is_matrix(arg, 4):
         raise TypeError(
@@ -642,11 +969,33 @@ def transform_decompose(arg: Any, it: int = 10) -> tuple[Any, Any, Any]:
 
 
 def transform_compose(S: Any, Q: Any, T: Any, /) -> Any:
-    """Return the 4x4 matrix that scales by S, then rotates by Q, then translates by T.
+    """Make the 4x4 matrix that scales, then rotates, then translates.
 
-    S is a 3x3 matrix, Q a unit quaternion and T a vector, tuple or list of three
-    components. The inverse of :py:func:`transform_decompose`. The result has the common
-    backend and entry type of the arguments; others raise ``TypeError``.
+    Args:
+        S (matrix): 3x3 matrix, which is applied first.
+        Q (quaternion): unit quaternion of the rotation.
+        T (array | list | tuple): translation, with three components.
+
+    Returns:
+        matrix: a 4x4 matrix whose last row is (0, 0, 0, 1), in the common type of the
+        arguments.
+
+    Raises:
+        TypeError: an argument is something else.
+
+    Derivative:
+        That of ``quat_to_matrix(Q) @ S`` and of ``T``.
+
+    Example:
+        >>> q = Quaternion4f(0, 0, 0, 1)
+        >>> dr.transform_compose(2 * dr.identity(Matrix3f), q, [1, 2, 3])
+        [[[2, 0, 0, 1],
+          [0, 2, 0, 2],
+          [0, 0, 2, 3],
+          [0, 0, 0, 1]]]
+
+    See also:
+        :func:`drjit.transform_decompose`, :func:`drjit.quat_to_matrix`
     """
     if not _is_matrix(S, 3) or not _is_array(Q) or not dr.is_quaternion_v(Q):
         raise TypeError(
