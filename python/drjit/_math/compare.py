@@ -61,7 +61,7 @@ def clamp(value: Any, min: Any, max: Any, /) -> Any:
         That of :func:`drjit.clip`.
 
     Example:
-        >>> dr.clamp(Float(-1, 0.5, 2), 0, 1)
+        >>> dr.clip(Float(-1, 0.5, 2), 0, 1)  # instead of dr.clamp()
         [0, 0.5, 1]
 
     See also:

@@ -162,7 +162,7 @@ def inverse(arg: Any, /) -> Any:
         That of :func:`drjit.rcp`.
 
     Example:
-        >>> dr.inverse(Matrix2f(1, 2, 3, 4))
+        >>> dr.rcp(Matrix2f(1, 2, 3, 4))  # instead of dr.inverse()
         [[[-2, 1],
           [1.5, -0.5]]]
 

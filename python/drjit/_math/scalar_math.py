@@ -108,7 +108,7 @@ def sqr(arg: Any, /) -> Any:
         ``2 * arg``.
 
     Example:
-        >>> dr.sqr(Float(2, -3))
+        >>> dr.square(Float(2, -3))  # instead of dr.sqr()
         [4, 9]
 
     See also:
