@@ -47,8 +47,8 @@ def linear_to_srgb(x: Any, clip: bool = True) -> Any:
     Args:
         x (float array | float): intensities, usually from 0 to 1, of any shape.
         clip (bool): whether values are limited to [0, 1] first, where NaN becomes 1. If
-            not, the curve goes on above 1, and that of negative values is that of their
-            absolute values, negated: for wide gamuts.
+            not, the curve continues above 1, and is applied to the magnitude of
+            negative values, whose sign is kept: for wide gamuts.
 
     Returns:
         array | float: ``12.92 * x`` up to 0.0031308, and
@@ -74,13 +74,13 @@ def linear_to_srgb(x: Any, clip: bool = True) -> Any:
 def srgb_to_linear(x: Any, clip: bool = True) -> Any:
     """Decode sRGB values into linear intensities.
 
-    Sums and products of light are only right of linear intensities.
+    Light adds up in linear intensities: decode before blending, filtering or rendering.
 
     Args:
         x (float array | float): values, usually from 0 to 1, of any shape.
         clip (bool): whether values are limited to [0, 1] first, where NaN becomes 1. If
-            not, the curve goes on above 1, and that of negative values is that of their
-            absolute values, negated: for wide gamuts.
+            not, the curve continues above 1, and is applied to the magnitude of
+            negative values, whose sign is kept: for wide gamuts.
 
     Returns:
         array | float: ``x / 12.92`` up to 0.04045, and
@@ -123,7 +123,7 @@ def linear_srgb_to_oklab(value: Any) -> Any:
     """Convert colors from linear sRGB to Oklab.
 
     Oklab is made for processing images: equal distances look about equally large, and
-    lightness, and the hue of blends, are as the eye expects.
+    blends have the hue and lightness that the eye expects.
 
     Args:
         value (float array | tensor): colors, not encoded

@@ -78,8 +78,8 @@ def polar_decomp(arg: Any, it: int = 10) -> tuple[Any, Any]:
 
     Returns:
         tuple: ``(Q, P)`` of the type of ``arg``. ``Q`` is orthogonal: a rotation, and
-        with a reflection if the determinant of ``arg`` is negative. ``P`` is symmetric
-        and positive definite. Both are NaN where ``arg`` is singular.
+        a reflection with it if the determinant of ``arg`` is negative. ``P`` is
+        symmetric and positive definite. Both are NaN where ``arg`` is singular.
 
     Raises:
         TypeError: ``arg`` is not a matrix, or ``it`` is not an integer.
@@ -164,7 +164,7 @@ def matrix_to_quat(arg: Any, /) -> Any:
             rotation gives a meaningless result: see :func:`drjit.transform_decompose`.
 
     Returns:
-        quaternion: a unit quaternion: of q and -q, that whose largest component is
+        quaternion: a unit quaternion: of q and -q, the one whose largest component is
         positive.
 
     Raises:
@@ -299,8 +299,8 @@ def rotate(dtype: Any, axis: Any, angle: Any) -> Any:
         dtype (type): quaternion type of the result.
         axis (array): unit vector with three components. Its length is not checked, and
             another one gives a quaternion that is not a rotation.
-        angle (float array | float): angles in radians, counterclockwise when looking
-            against the axis.
+        angle (float array | float): angles in radians, counterclockwise as seen from
+            the tip of the axis.
 
     Returns:
         quaternion: a unit quaternion.

@@ -46,8 +46,8 @@ def matmul(A, B, At=False, Bt=False):
     Args:
         A, B (array | tensor): factors. Two tensors need entries of one type; masks have
             no product.
-        At (bool): transpose the last two axes of the tensor ``A``, at no cost. Ignored
-            for other arrays.
+        At (bool): transpose the last two axes of the tensor ``A``, without a copy.
+            Ignored for other arrays.
         Bt (bool): the same for ``B``.
 
     Returns:
