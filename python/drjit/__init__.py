@@ -54,13 +54,12 @@ _FUNCTIONS = {
     "_math.complex": "arg conj imag real",
     "_math.constants": "epsilon largest one_minus_epsilon recip_overflow smallest",
     "_math.harmonics": "sh_eval",
-    "_math.linalg": (
-        "cross det diag euler_to_quat frob hypot identity inverse lerp "
-        "matrix_to_quat normalize polar_decomp quat_apply quat_to_euler "
-        "quat_to_matrix rotate slerp trace transform_compose transform_decompose "
-        "unit_angle"
-    ),
+    "_math.linalg": ("cross det diag frob hypot identity inverse lerp normalize trace"),
     "_math.norms": "abs_dot norm squared_norm",
+    "_math.rotations": (
+        "euler_to_quat matrix_to_quat polar_decomp quat_apply quat_to_euler "
+        "quat_to_matrix rotate slerp transform_compose transform_decompose unit_angle"
+    ),
     "_math.scalar_math": "mulsign sign sqr square",
     "_math.special": "cot erfc",
     "_shape.grids": "meshgrid",

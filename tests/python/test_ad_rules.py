@@ -52,6 +52,11 @@ def test_unary(name: str) -> None:
     dr.check_grad(lambda x: function(x) * x, UNARY[name])
 
 
+@pytest.mark.parametrize("function", [dr.linear_to_srgb, dr.srgb_to_linear])
+def test_signed_srgb_has_a_slope_at_zero(function: Callable[..., Any]) -> None:
+    dr.check_grad(lambda x: function(x, clip=False), Float64(-0.5, 0.0, 0.5))
+
+
 BINARY: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

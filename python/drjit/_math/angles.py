@@ -15,22 +15,73 @@ if TYPE_CHECKING:
 
 
 def rad2deg(arg: Any, /) -> Any:
-    """Convert an angle from radians to degrees."""
+    """Convert angles from radians to degrees.
+
+    Args:
+        arg (array | int | float): angles in radians. Integers become floats.
+
+    Returns:
+        array | float: ``arg * 180 / pi``.
+
+    Derivative:
+        ``180 / pi``.
+
+    Example:
+        >>> dr.rad2deg(Float(0, dr.pi))
+        [0, 180]
+
+    See also:
+        :func:`drjit.deg2rad`
+    """
     return arg * (180 / math.pi)
 
 
 def deg2rad(arg: Any, /) -> Any:
-    """Convert an angle from degrees to radians."""
+    """Convert angles from degrees to radians.
+
+    Args:
+        arg (array | int | float): angles in degrees. Integers become floats.
+
+    Returns:
+        array | float: ``arg * pi / 180``.
+
+    Derivative:
+        ``pi / 180``.
+
+    Example:
+        >>> dr.deg2rad(Float(0, 180))
+        [0, 3.14159]
+
+    See also:
+        :func:`drjit.rad2deg`
+    """
     return arg * (math.pi / 180)
 
 
 def sphdir(theta: Any, phi: Any) -> Any:
-    """Return the unit vector with the elevation ``theta`` and the azimuth ``phi``.
+    """Turn spherical coordinates into a unit vector.
 
-    ``theta`` is measured from the positive z axis (0 to pi), ``phi`` from the positive
-    x axis in the xy plane; both are in radians. The result is a 3D array with the
-    backend and entry type of the angles, of ``drjit.scalar`` if both are Python
-    numbers.
+    Args:
+        theta (float array | float): angle with the positive z axis, in radians.
+        phi (float array | float): angle in the xy plane from the positive x axis, in
+            radians.
+
+    Returns:
+        array: ``(cos(phi) sin(theta), sin(phi) sin(theta), cos(theta))``: an array of
+        three components of the type of the angles; ``drjit.scalar.Array3f64`` for two
+        Python numbers.
+
+    Derivative:
+        Unit vectors along the meridian for ``theta`` and, times ``sin(theta)``, along
+        the circle of latitude for ``phi``.
+
+    Example:
+        >>> dr.sphdir(Float(0, dr.pi / 6), 0)
+        [[0, 0, 1],
+         [0.5, 0, 0.866025]]
+
+    See also:
+        :func:`drjit.sincos`, :func:`drjit.sh_eval`, :func:`drjit.atan2`
     """
     sin_theta, cos_theta = dr.sincos(theta)
     sin_phi, cos_phi = dr.sincos(phi)
@@ -50,10 +101,26 @@ def _tail(entry: Any) -> tuple[int, ...]:
 
 
 def safe_sqrt(arg: Any, /) -> Any:
-    """Return the square root, and zero for negative arguments.
+    """Square root that is 0 for negative numbers, and whose derivative is finite.
 
-    The derivative is 0 where the argument is at most ``epsilon(arg)``, and so nowhere
-    infinite.
+    Rounding may leave a number slightly below zero where mathematics has zero:
+    ``1 - cos(x)**2``, say.
+
+    Args:
+        arg (float array | float): real numbers.
+
+    Returns:
+        array | float: ``sqrt(max(arg, 0))``. NaN gives 0.
+
+    Derivative:
+        ``0.5 / sqrt(arg)``, and 0 where ``arg`` is at most ``dr.epsilon(arg)``.
+
+    Example:
+        >>> dr.safe_sqrt(Float(4, -1e-7))
+        [2, 0]
+
+    See also:
+        :func:`drjit.sqrt`, :func:`drjit.safe_acos`, :func:`drjit.epsilon`
     """
     result = dr.sqrt(dr.maximum(arg, 0))
     if dr.grad_enabled(arg):
@@ -68,9 +135,26 @@ def _inside(arg: Any) -> Any:
 
 
 def safe_asin(arg: Any, /) -> Any:
-    """Return the arc sine of the argument clipped to [-1, 1].
+    """Arc sine of the argument clipped to [-1, 1]; its derivative is finite.
 
-    The derivative is 0 at -1 and 1, and beyond, and so nowhere infinite.
+    Rounding may leave a number slightly beyond 1 where mathematics has 1: the inner
+    product of two unit vectors, say.
+
+    Args:
+        arg (float array | float): real numbers.
+
+    Returns:
+        array | float: angles in radians, never NaN: a NaN counts as 1 and gives pi/2.
+
+    Derivative:
+        ``1 / sqrt(1 - arg**2)`` between -1 and 1, and 0 there and beyond.
+
+    Example:
+        >>> dr.safe_asin(Float(1.0001, 0.5))
+        [1.5708, 0.523599]
+
+    See also:
+        :func:`drjit.asin`, :func:`drjit.clip`, :func:`drjit.unit_angle`
     """
     result = dr.asin(dr.clip(arg, -1, 1))
     if dr.grad_enabled(arg):
@@ -79,9 +163,26 @@ def safe_asin(arg: Any, /) -> Any:
 
 
 def safe_acos(arg: Any, /) -> Any:
-    """Return the arc cosine of the argument clipped to [-1, 1].
+    """Arc cosine of the argument clipped to [-1, 1]; its derivative is finite.
 
-    The derivative is 0 at -1 and 1, and beyond, and so nowhere infinite.
+    Rounding may leave a number slightly beyond 1 where mathematics has 1: the inner
+    product of two unit vectors, say.
+
+    Args:
+        arg (float array | float): real numbers.
+
+    Returns:
+        array | float: angles in radians, never NaN: a NaN counts as 1 and gives 0.
+
+    Derivative:
+        ``-1 / sqrt(1 - arg**2)`` between -1 and 1, and 0 there and beyond.
+
+    Example:
+        >>> dr.safe_acos(Float(1.0001, 0.5))
+        [0, 1.0472]
+
+    See also:
+        :func:`drjit.acos`, :func:`drjit.clip`, :func:`drjit.unit_angle`
     """
     result = dr.acos(dr.clip(arg, -1, 1))
     if dr.grad_enabled(arg):

@@ -40,19 +40,65 @@ _CONES_TO_RGB: _Matrix = (
 
 
 def linear_to_srgb(x: Any, clip: bool = True) -> Any:
-    """Apply the sRGB transfer function to linear intensities.
+    """Encode linear intensities by the sRGB transfer function.
 
-    With ``clip``, values are clamped to [0, 1] before; without, the function is applied
-    to the absolute value and the sign kept.
+    Displays and image files expect encoded values.
+
+    Args:
+        x (float array | float): intensities, usually from 0 to 1, of any shape.
+        clip (bool): whether values are limited to [0, 1] first, where NaN becomes 1. If
+            not, the curve continues above 1, and is applied to the magnitude of
+            negative values, whose sign is kept: for wide gamuts.
+
+    Returns:
+        array | float: ``12.92 * x`` up to 0.0031308, and
+        ``1.055 * x**(1 / 2.4) - 0.055`` above.
+
+    Derivative:
+        The slope of the curve, 12.92 near zero. With ``clip``, 0 above 1, at zero and
+        below.
+
+    Source:
+        IEC 61966-2-1.
+
+    Example:
+        >>> dr.linear_to_srgb(Float(0, 0.5, 1))
+        [0, 0.735357, 1]
+
+    See also:
+        :func:`drjit.srgb_to_linear`, :func:`drjit.linear_srgb_to_oklab`
     """
     return _by_magnitude(_encode, x, clip)
 
 
 def srgb_to_linear(x: Any, clip: bool = True) -> Any:
-    """Convert sRGB values to linear intensities: the inverse of `linear_to_srgb`.
+    """Decode sRGB values into linear intensities.
 
-    With ``clip``, values are clamped to [0, 1] before; without, the function is applied
-    to the absolute value and the sign kept.
+    Light adds up in linear intensities: decode before blending, filtering or rendering.
+
+    Args:
+        x (float array | float): values, usually from 0 to 1, of any shape.
+        clip (bool): whether values are limited to [0, 1] first, where NaN becomes 1. If
+            not, the curve continues above 1, and is applied to the magnitude of
+            negative values, whose sign is kept: for wide gamuts.
+
+    Returns:
+        array | float: ``x / 12.92`` up to 0.04045, and
+        ``((x + 0.055) / 1.055)**2.4`` above.
+
+    Derivative:
+        The slope of the curve, 1 / 12.92 near zero. With ``clip``, 0 above 1, at zero
+        and below.
+
+    Source:
+        IEC 61966-2-1.
+
+    Example:
+        >>> dr.srgb_to_linear(Float(0, 0.5, 1))
+        [0, 0.214041, 1]
+
+    See also:
+        :func:`drjit.linear_to_srgb`, :func:`drjit.linear_srgb_to_oklab`
     """
     return _by_magnitude(_decode, x, clip)
 
@@ -60,7 +106,7 @@ def srgb_to_linear(x: Any, clip: bool = True) -> Any:
 def _by_magnitude(function: Any, x: Any, clip: bool) -> Any:
     if clip:
         return function(dr.clip(x, 0, 1))
-    return dr.mulsign(function(abs(x)), x)
+    return dr.mulsign(function(dr.mulsign(x, x)), x)  # |x|, with a slope at zero, too
 
 
 def _encode(x: Any) -> Any:
@@ -76,15 +122,72 @@ def _decode(x: Any) -> Any:
 def linear_srgb_to_oklab(value: Any) -> Any:
     """Convert colors from linear sRGB to Oklab.
 
-    ``value`` is a tensor with 3 or 4 channels (the 4th is alpha, which is kept) in its
-    last dimension, or an array with 3 or 4 components. Raises ``TypeError`` for others
-    and ``RuntimeError`` for another number of channels.
+    Oklab is made for processing images: equal distances look about equally large, and
+    blends have the hue and lightness that the eye expects.
+
+    Args:
+        value (float array | tensor): colors, not encoded
+            (:func:`drjit.srgb_to_linear`): a tensor with 3 or 4 channels in its last
+            dimension, or a nested array with 3 or 4 components. The fourth is alpha.
+
+    Returns:
+        array | tensor: lightness L (0 to 1), a (green to red) and b (blue to yellow),
+        in the type and shape of ``value``; alpha is kept.
+
+    Raises:
+        TypeError: ``value`` is not an array of floats.
+        RuntimeError: it has another number of channels.
+
+    Derivative:
+        NaN for black, where cube roots have no finite slope.
+
+    Evaluation:
+        Evaluates tensors; arrays are only traced.
+
+    Source:
+        B. Ottosson, "A perceptual color space for image processing", 2020.
+
+    Example:
+        >>> dr.linear_srgb_to_oklab(Array3f(1, 0, 0))
+        [[0.627955, 0.224863, 0.125846]]
+
+    See also:
+        :func:`drjit.oklab_to_linear_srgb`, :func:`drjit.srgb_to_linear`
     """
     return _convert("linear_srgb_to_oklab", value, _to_lab)
 
 
 def oklab_to_linear_srgb(value: Any) -> Any:
-    """Convert colors from Oklab to linear sRGB; shapes as in `linear_srgb_to_oklab`."""
+    """Convert colors from Oklab to linear sRGB.
+
+    Args:
+        value (float array | tensor): colors (L, a, b), and alpha, in the shapes of
+            :func:`drjit.linear_srgb_to_oklab`.
+
+    Returns:
+        array | tensor: linear intensities in the type and shape of ``value``, which are
+        below 0 or above 1 for colors that sRGB does not have; alpha is kept.
+
+    Raises:
+        TypeError: ``value`` is not an array of floats.
+        RuntimeError: it has another number of channels.
+
+    Derivative:
+        That of polynomials of degree 3.
+
+    Evaluation:
+        Evaluates tensors; arrays are only traced.
+
+    Source:
+        B. Ottosson, "A perceptual color space for image processing", 2020.
+
+    Example:
+        >>> dr.oklab_to_linear_srgb(Array3f(0.5, 0, 0))
+        [[0.125, 0.125, 0.125]]
+
+    See also:
+        :func:`drjit.linear_srgb_to_oklab`, :func:`drjit.linear_to_srgb`
+    """
     return _convert("oklab_to_linear_srgb", value, _to_rgb)
 
 

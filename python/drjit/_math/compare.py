@@ -22,12 +22,51 @@ _TOLERANCES = {2: (1e-1, 1e-2), 4: (1e-3, 1e-5), 8: (1e-5, 1e-8)}
 
 
 def clip(value: Any, min: Any, max: Any) -> Any:
-    """``dr.maximum(dr.minimum(value, max), min)``, for arrays and numbers."""
+    """Limit values to the range from ``min`` to ``max``.
+
+    Args:
+        value (array | int | float): what is limited. NaN becomes ``max``.
+        min (array | int | float): lower bound. It wins where it is above ``max``.
+        max (array | int | float): upper bound. All three are broadcast and promoted.
+
+    Returns:
+        array | int | float: ``maximum(minimum(value, max), min)``.
+
+    Derivative:
+        1 with respect to ``value`` within the range, 0 outside; where they are equal, 1
+        at ``max`` and 0 at ``min``. Where a bound is the result, its derivative is 1.
+
+    Example:
+        >>> dr.clip(Float(-1, 0.5, 2), 0, 1)
+        [0, 0.5, 1]
+
+    See also:
+        :func:`drjit.minimum`, :func:`drjit.maximum`
+    """
     return dr.maximum(dr.minimum(value, max), min)
 
 
 def clamp(value: Any, min: Any, max: Any, /) -> Any:
-    """Former name of :py:func:`clip`, deprecated."""
+    """Limit values to a range: the former name of :func:`drjit.clip`, deprecated.
+
+    Args:
+        value (array | int | float): what is limited.
+        min (array | int | float): lower bound.
+        max (array | int | float): upper bound.
+
+    Returns:
+        array | int | float: ``clip(value, min, max)``, with a ``DeprecationWarning``.
+
+    Derivative:
+        That of :func:`drjit.clip`.
+
+    Example:
+        >>> dr.clip(Float(-1, 0.5, 2), 0, 1)  # instead of dr.clamp()
+        [0, 0.5, 1]
+
+    See also:
+        :func:`drjit.clip`
+    """
     deprecated("clamp", "clip()")
     return dr.maximum(dr.minimum(value, max), min)
 
@@ -166,12 +205,50 @@ def _close(a: Any, b: Any, options: _Options) -> bool:
 
 
 def fmin(arg0: Any, arg1: Any, /) -> Any:
-    """The smaller operand, or the other one where one is NaN."""
+    """Smaller of two values; the other one where one is NaN, as in C.
+
+    :func:`drjit.minimum` does the same here; this name says that NaN matters.
+
+    Args:
+        arg0, arg1 (array | int | float): operands, which are broadcast and promoted.
+
+    Returns:
+        array | int | float: the common type of the operands; NaN only where both are.
+
+    Derivative:
+        Goes to the operand that was chosen: to ``arg0`` where both are equal.
+
+    Example:
+        >>> dr.fmin(Float(1, dr.nan), Float(2, 2))
+        [1, 2]
+
+    See also:
+        :func:`drjit.minimum`, :func:`drjit.isnan`
+    """
     return dr.minimum(arg0, arg1)
 
 
 def fmax(arg0: Any, arg1: Any, /) -> Any:
-    """The larger operand, or the other one where one is NaN."""
+    """Larger of two values; the other one where one is NaN, as in C.
+
+    :func:`drjit.maximum` does the same here; this name says that NaN matters.
+
+    Args:
+        arg0, arg1 (array | int | float): operands, which are broadcast and promoted.
+
+    Returns:
+        array | int | float: the common type of the operands; NaN only where both are.
+
+    Derivative:
+        Goes to the operand that was chosen: to ``arg1`` where both are equal.
+
+    Example:
+        >>> dr.fmax(Float(1, dr.nan), Float(2, 2))
+        [2, 2]
+
+    See also:
+        :func:`drjit.maximum`, :func:`drjit.isnan`
+    """
     return dr.maximum(arg0, arg1)
 
 
@@ -182,18 +259,40 @@ def allclose(
     atol: float | None = None,
     equal_nan: bool = False,
 ) -> bool:
-    """Whether ``|a - b| <= |b| * rtol + atol`` holds for all entries.
+    """Say whether ``|a - b| <= |b| * rtol + atol`` holds for all entries.
+
+    The bound depends on ``b``: it is the reference.
 
     Args:
-        a, b: arrays, tensors, sequences or numbers that can be broadcast together.
-        rtol, atol: the tolerances. The defaults depend on the precision of the
-            operands: 1e-5 and 1e-8 for double precision (and integers and Python
-            numbers), 1e-3 and 1e-5 for single, 1e-1 and 1e-2 for half precision.
-        equal_nan: whether NaN equals NaN.
+        a, b (array | tensor | sequence | number): what is compared; they are broadcast.
+            Integers and masks are compared in double precision.
+        rtol (float | None): relative tolerance. By default 1e-5 in double precision
+            (also for integers and Python numbers), 1e-3 in single, 0.1 in half
+            precision.
+        atol (float | None): absolute tolerance. By default 1e-8, 1e-5 and 0.01.
+        equal_nan (bool): whether NaN is close to NaN.
 
-    Infinities are only close to themselves. Evaluates the arrays and returns a Python
-    ``bool``. Errors: TypeError for operands without numbers, RuntimeError (in
-    places a ValueError as well) for sizes that do not fit.
+    Returns:
+        bool: True for empty arrays, too. An infinity is close to itself only.
+
+    Raises:
+        TypeError: an operand has no numbers.
+        RuntimeError: the sizes or shapes do not combine.
+
+    Derivative:
+        None: the result is a ``bool``.
+
+    Evaluation:
+        Evaluates both arrays, and waits for the result.
+
+    Example:
+        >>> dr.allclose(Float(1, 2), [1, 2.0001])
+        True
+        >>> dr.allclose(Float(1, 2), [1, 2.0001], rtol=1e-6)
+        False
+
+    See also:
+        :func:`drjit.assert_allclose`, :func:`drjit.isnan`
     """
     return _close(a, b, _Options("allclose", rtol, atol, equal_nan))
 

@@ -22,7 +22,24 @@ _text: Callable[..., str] = importlib.import_module("drjit._core")._type_names
 
 
 def conj(arg: Any, /) -> Any:
-    """Return the complex or quaternion conjugate; other types are unchanged."""
+    """Conjugate of a complex number or quaternion: its imaginary parts negated.
+
+    Args:
+        arg (array | number): complex numbers (those of Python, too) and quaternions.
+
+    Returns:
+        array | number: the type of ``arg``. Anything else is returned as it is.
+
+    Derivative:
+        1 for the real part, -1 for the imaginary ones.
+
+    Example:
+        >>> dr.conj(Complex2f(1, 2))
+        [1-2j]
+
+    See also:
+        :func:`drjit.real`, :func:`drjit.imag`, :func:`drjit.rcp`
+    """
     if isinstance(arg, complex):
         return arg.conjugate()
     if isinstance(arg, type) or not dr.is_array_v(arg):
@@ -35,19 +52,53 @@ def conj(arg: Any, /) -> Any:
 
 
 def real(arg: Any, /) -> Any:
-    """Return the real part of a complex number or quaternion, in its entry type.
+    """Real part of a complex number or quaternion.
 
-    Other types are returned unchanged.
+    Args:
+        arg (array | number): complex numbers (those of Python, too) and quaternions.
+
+    Returns:
+        array | number: the entry type of ``arg``. Anything else is returned as it is.
+
+    Derivative:
+        1 for the real part, 0 for the others.
+
+    Example:
+        >>> dr.real(Complex2f(1, 2))
+        [1]
+
+    See also:
+        :func:`drjit.imag`, :func:`drjit.conj`
     """
     return arg.real if isinstance(arg, (dr.ArrayBase, complex)) else arg
 
 
 def imag(arg: Any, /) -> Any:
-    """Return the imaginary part, which is zero for real types.
+    """Imaginary part of a complex number or quaternion.
 
-    A complex number gives an entry, a quaternion an array of its three imaginary
-    components (x, y, z). A real number or array gives a zero of its own type and shape.
-    Raises ``TypeError`` for other types.
+    Args:
+        arg (array | number): complex numbers (those of Python, too) and quaternions,
+            or real ones.
+
+    Returns:
+        array | number: for a complex number, its entry type; for a quaternion, an array
+        (x, y, z); for a real ``arg``, zeros in its type and shape.
+
+    Raises:
+        TypeError: ``arg`` is neither a number nor an array.
+
+    Derivative:
+        1 for the imaginary parts, 0 for the real one. Zeros of real arguments are
+        detached.
+
+    Example:
+        >>> dr.imag(Complex2f(1, 2))
+        [2]
+        >>> dr.imag(Quaternion4f(1, 2, 3, 4))
+        [[1, 2, 3]]
+
+    See also:
+        :func:`drjit.real`, :func:`drjit.conj`
     """
     if isinstance(arg, (bool, int, float, complex)):
         return type(arg)(0) if isinstance(arg, (bool, int)) else arg.imag
@@ -61,10 +112,30 @@ def imag(arg: Any, /) -> Any:
 
 
 def arg(z: Any, /) -> Any:
-    """Return the angle in radians between ``z`` and the positive real axis.
+    """Argument of a complex number: its angle with the positive real axis.
 
-    For real numbers and arrays that is 0 or pi, depending on the sign. Raises
-    ``TypeError`` for quaternions and for what is not a number.
+    Args:
+        z (array | number): complex or real numbers, also those of Python.
+
+    Returns:
+        array | float: angles in radians from -pi to pi, and 0 for zero. For real
+        numbers pi where they are negative, else 0.
+
+    Raises:
+        TypeError: ``z`` is a quaternion or not a number.
+
+    Derivative:
+        That of ``atan2(imag(z), real(z))``: NaN at zero. Zero for real arrays, whose
+        result is detached.
+
+    Example:
+        >>> dr.arg(Complex2f(0, 2))
+        [1.5708]
+        >>> dr.arg(Float(-1, 1))
+        [3.14159, 0]
+
+    See also:
+        :func:`drjit.abs`, :func:`drjit.atan2`
     """
     if isinstance(z, complex):
         return cmath.phase(z)

@@ -64,31 +64,116 @@ def _format_of(operation: str, arg: Any) -> _Format:
 
 
 def epsilon(arg: Any, /) -> float:
-    """Return the machine epsilon of the entry type of an array or array type.
+    """Machine epsilon of the entries of an array.
 
-    It bounds the relative error of rounding to nearest: half the distance between 1 and
-    the next larger number. Raises ``TypeError`` unless the entries are floating point
-    numbers (as all functions below).
+    It bounds the relative error of rounding to nearest, and is half the distance
+    between 1 and the next larger number: half of what ``numpy.finfo(...).eps`` says.
+
+    Args:
+        arg (float array | type): an array of floats, or its type.
+
+    Returns:
+        float: 2^-11 in half, 2^-24 in single, and 2^-53 in double precision.
+
+    Raises:
+        TypeError: ``arg`` is something else: integers, or a number of Python.
+
+    Example:
+        >>> dr.epsilon(Float) == 2**-24
+        True
+
+    See also:
+        :func:`drjit.one_minus_epsilon`, :func:`drjit.smallest`
     """
     return math.ldexp(1.0, -_format_of("epsilon", arg).precision)
 
 
 def one_minus_epsilon(arg: Any, /) -> float:
-    """Return the largest number below 1 of the entry type of an array (type)."""
+    """Largest number below 1 of the entry type of an array.
+
+    Args:
+        arg (float array | type): an array of floats, or its type.
+
+    Returns:
+        float: one minus :func:`drjit.epsilon`.
+
+    Raises:
+        TypeError: ``arg`` is something else: integers, or a number of Python.
+
+    Example:
+        >>> dr.one_minus_epsilon(Float16)
+        0.99951171875
+
+    See also:
+        :func:`drjit.epsilon`, :func:`drjit.largest`
+    """
     return 1.0 - math.ldexp(1.0, -_format_of("one_minus_epsilon", arg).precision)
 
 
 def recip_overflow(arg: Any, /) -> float:
-    """Return the largest positive number whose reciprocal overflows to infinity."""
+    """Largest positive number whose reciprocal overflows to infinity.
+
+    Args:
+        arg (float array | type): an array of floats, or its type.
+
+    Returns:
+        float: a number below the smallest normal one.
+
+    Raises:
+        TypeError: ``arg`` is something else: integers, or a number of Python.
+
+    Example:
+        >>> tiny = dr.recip_overflow(Float)
+        >>> dr.rcp(Float(tiny, 1.001 * tiny))
+        [inf, 3.39942e+38]
+
+    See also:
+        :func:`drjit.smallest`, :func:`drjit.rcp`
+    """
     return math.ldexp(1.0, -_format_of("recip_overflow", arg).max_exponent - 1)
 
 
 def smallest(arg: Any, /) -> float:
-    """Return the smallest positive normal number of the entry type."""
+    """Smallest positive normal number of the entry type of an array.
+
+    Args:
+        arg (float array | type): an array of floats, or its type.
+
+    Returns:
+        float: 2^-14 in half, 2^-126 in single, and 2^-1022 in double precision. Smaller
+        numbers are subnormal: they have fewer digits.
+
+    Raises:
+        TypeError: ``arg`` is something else: integers, or a number of Python.
+
+    Example:
+        >>> dr.smallest(Float) == 2**-126
+        True
+
+    See also:
+        :func:`drjit.largest`, :func:`drjit.epsilon`
+    """
     return math.ldexp(1.0, _format_of("smallest", arg).min_exponent)
 
 
 def largest(arg: Any, /) -> float:
-    """Return the largest finite number of the entry type."""
+    """Largest finite number of the entry type of an array.
+
+    Args:
+        arg (float array | type): an array of floats, or its type.
+
+    Returns:
+        float: 65504 in half, about 3.4e38 in single, and 1.8e308 in double precision.
+
+    Raises:
+        TypeError: ``arg`` is something else: integers, or a number of Python.
+
+    Example:
+        >>> dr.largest(Float16)
+        65504.0
+
+    See also:
+        :func:`drjit.smallest`, :data:`drjit.inf`
+    """
     fmt = _format_of("largest", arg)
     return math.ldexp(2.0 - math.ldexp(1.0, 1 - fmt.precision), fmt.max_exponent)

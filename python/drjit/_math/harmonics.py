@@ -16,18 +16,38 @@ _MAX_ORDER = 10
 def sh_eval(d: Any, order: int) -> list[Any]:
     """Evaluate the real spherical harmonics up to a given order.
 
-    ``d`` is a unit vector: a floating point array with three components. The result is
-    a list of ``(order + 1)**2`` values in the component type of ``d``; that of degree l
-    and index -l <= m <= l is at position ``l * (l + 1) + m``. The functions are
-    orthonormal and contain the Condon-Shortley phase.
+    The functions are orthonormal and contain the Condon-Shortley phase.
 
-    Raises ``TypeError`` for other vectors or an ``order`` that is not an integer, and
-    ``RuntimeError`` if ``order`` is not between 0 and 10.
+    Args:
+        d (float array): unit vectors with three components.
+        order (int): highest degree, 0 to 10.
 
-    Source: P.-P. Sloan, "Efficient Spherical Harmonic Evaluation", Journal of Computer
-    Graphics Techniques 2(2), 2013. The factors sin(theta)**m of the associated Legendre
-    functions go to the other factor, which makes both polynomials in the components of
-    ``d``: recurrences over l in z, and powers of x + iy.
+    Returns:
+        list: ``(order + 1)**2`` values in the component type of ``d``: that of degree l
+        and index -l <= m <= l is at position ``l * (l + 1) + m``.
+
+    Raises:
+        TypeError: ``d`` is another array, or ``order`` is not an integer.
+        RuntimeError: ``order`` is out of range.
+
+    Derivative:
+        That of polynomials in the components of ``d``, which agree with the functions
+        on the unit sphere.
+
+    Source:
+        P.-P. Sloan, "Efficient Spherical Harmonic Evaluation", Journal of Computer
+        Graphics Techniques 2(2), 2013. The factors sin(theta)**m of the associated
+        Legendre functions go to the other factor, which makes both polynomials in the
+        components of ``d``: recurrences over l in z, and powers of x + iy.
+
+    Example:
+        >>> dr.sh_eval(Array3f(0.6, 0, 0.8), 1)[2]  # sqrt(3 / (4 pi)) z
+        [0.390882]
+        >>> len(dr.sh_eval(Array3f(0, 0, 1), 3))
+        16
+
+    See also:
+        :func:`drjit.sphdir`, :func:`drjit.normalize`
     """
     if not _is_vector(d):
         raise TypeError(

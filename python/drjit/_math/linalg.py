@@ -1,9 +1,8 @@
-"""Operations for vectors, matrices and rotations.
+"""Operations for vectors and matrices.
 
 Everything here is written over the components of its arguments: a matrix becomes a list
 of rows whose entries are Python numbers (``drjit.scalar``) or arrays, so that one
-formula serves all backends. Quaternions store their components in the order (x, y, z,
-w), where w is the real part.
+formula serves all backends.
 """
 
 from __future__ import annotations
@@ -75,22 +74,6 @@ def _require_matrix(operation: str, arg: Any) -> Rows:
     return _rows(arg)
 
 
-def _is_matrix(arg: Any, n: int) -> bool:
-    """Is it an (n, n) matrix of numbers (and not one of arrays)?"""
-    if not _is_array(arg) or not dr.is_matrix_v(arg):
-        return False
-    return len(arg) == n and bool(dr.depth_v(arg) == (3 if dr.is_jit_v(arg) else 2))
-
-
-def _transposed(a: Rows) -> Rows:
-    return [list(column) for column in zip(*a, strict=True)]
-
-
-def _product(a: Rows, b: Rows) -> Rows:
-    columns = _transposed(b)
-    return [[_sum_of_products(row, column) for column in columns] for row in a]
-
-
 def _sum_of_products(a: Sequence[Any], b: Sequence[Any]) -> Any:
     result = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
@@ -142,15 +125,50 @@ def _cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
 
 
 def det(arg: Any, /) -> Any:
-    """Return the determinant of a 2x2, 3x3 or 4x4 matrix, in its entry type.
+    """Determinant of a matrix with 2, 3 or 4 rows.
 
-    Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    Args:
+        arg (matrix): ``Matrix2f``, ``Matrix3f``, ...; not a tensor.
+
+    Returns:
+        array | float: the entry type of ``arg``, by expansion into minors.
+
+    Raises:
+        TypeError: ``arg`` is not a matrix.
+
+    Derivative:
+        The matrix of cofactors, also where ``arg`` is singular.
+
+    Example:
+        >>> dr.det(Matrix2f(1, 2, 3, 4))
+        [-2]
+
+    See also:
+        :func:`drjit.rcp` (the inverse), :func:`drjit.trace`
     """
     return _det(_require_matrix("det", arg))
 
 
 def inverse(arg: Any, /) -> Any:
-    """Return the multiplicative inverse; deprecated in favour of :py:func:`rcp`."""
+    """Multiplicative inverse: the former name of :func:`drjit.rcp`, deprecated.
+
+    Args:
+        arg (float array | float): a matrix, number, complex number or quaternion.
+
+    Returns:
+        array | float: ``rcp(arg)``, with a ``DeprecationWarning``.
+
+    Derivative:
+        That of :func:`drjit.rcp`.
+
+    Example:
+        >>> dr.rcp(Matrix2f(1, 2, 3, 4))  # instead of dr.inverse()
+        [[[-2, 1],
+          [1.5, -0.5]]]
+
+    See also:
+        :func:`drjit.rcp`
+    """
     warnings.warn(
         "drjit.inverse() is deprecated, use drjit.rcp()",
         DeprecationWarning,
@@ -163,11 +181,31 @@ def inverse(arg: Any, /) -> Any:
 
 
 def diag(arg: Any, /) -> Any:
-    """Return the diagonal of a matrix, or the diagonal matrix of a vector.
+    """Take the diagonal of a matrix, or make a diagonal matrix of a vector.
 
-    An (n, n) matrix gives an array of n entries. An array of n = 2, 3 or 4 floating
-    point entries gives an (n, n) matrix that is zero elsewhere. Others raise
-    ``TypeError``.
+    Args:
+        arg (array): a matrix, or an array of 2, 3 or 4 floats.
+
+    Returns:
+        array: of a matrix the array of its diagonal; of an array the matrix with these
+        entries on the diagonal and zeros elsewhere.
+
+    Raises:
+        TypeError: ``arg`` is something else: a tensor, complex number or integer
+            array, say.
+
+    Derivative:
+        Goes to the entries that were taken.
+
+    Example:
+        >>> dr.diag(Matrix2f(1, 2, 3, 4))
+        [[1, 4]]
+        >>> dr.diag(Array2f(1, 2))
+        [[[1, 0],
+          [0, 2]]]
+
+    See also:
+        :func:`drjit.identity`, :func:`drjit.trace`
     """
     if _is_array(arg):
         if dr.is_matrix_v(arg):
@@ -185,9 +223,26 @@ def diag(arg: Any, /) -> Any:
 
 
 def trace(arg: Any, /) -> Any:
-    """Return the sum of the diagonal entries of a matrix, in its entry type.
+    """Trace of a matrix: the sum of its diagonal.
 
-    Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    Args:
+        arg (matrix): ``Matrix2f``, ``Matrix3f``, ...; not a tensor.
+
+    Returns:
+        array | float: the entry type of ``arg``.
+
+    Raises:
+        TypeError: ``arg`` is not a matrix.
+
+    Derivative:
+        1 for entries of the diagonal, 0 for others.
+
+    Example:
+        >>> dr.trace(Matrix2f(1, 2, 3, 4))
+        [5]
+
+    See also:
+        :func:`drjit.diag`, :func:`drjit.det`, :func:`drjit.frob`
     """
     if not _is_array(arg) or not dr.is_matrix_v(arg):
         raise TypeError(f"drjit.trace({_text(arg)}): expected a matrix")
@@ -198,18 +253,57 @@ def trace(arg: Any, /) -> Any:
 
 
 def frob(arg: Any, /) -> Any:
-    """Return the squared Frobenius norm: the sum of the squares of a matrix's entries.
+    """Squared Frobenius norm of a matrix: the sum of the squares of its entries.
 
-    Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    Args:
+        arg (matrix): ``Matrix2f``, ``Matrix3f``, ...; not a tensor.
+
+    Returns:
+        array | float: the entry type of ``arg``. The norm itself is its square root.
+
+    Raises:
+        TypeError: ``arg`` is not a matrix.
+
+    Derivative:
+        ``2 * arg``.
+
+    Example:
+        >>> dr.frob(Matrix2f(1, 2, 3, 4))
+        [30]
+
+    See also:
+        :func:`drjit.squared_norm`, :func:`drjit.trace`
     """
     return _squared_frobenius(_require_matrix("frob", arg))
 
 
 def identity(dtype: Any, size: int | Sequence[int] = 1) -> Any:
-    """Return the neutral element of multiplication of the type ``dtype``.
+    """Create the neutral element of multiplication.
 
-    That is the identity matrix, the complex number or quaternion 1, and otherwise an
-    array of ones. ``size`` has the meaning of the ``shape`` of :py:func:`zeros`.
+    Args:
+        dtype (type): type of the result. Matrices become identity matrices, complex
+            numbers and quaternions the number 1, and everything else (tensors, too) is
+            filled with ones.
+        size (int | sequence[int]): the number of lanes, or all extents, as in
+            :func:`drjit.zeros`.
+
+    Returns:
+        array | number: an instance of ``dtype``, made of literals.
+
+    Raises:
+        TypeError: ``dtype`` is not a type.
+        RuntimeError: ``size`` does not agree with ``dtype``.
+
+    Example:
+        >>> dr.identity(Matrix2f)
+        [[[1, 0],
+          [0, 1]]]
+        >>> dr.identity(Quaternion4f, 2)
+        [1,
+         1]
+
+    See also:
+        :func:`drjit.ones`, :func:`drjit.diag`
     """
     if dr.is_special_v(dtype):
         return dr.zeros(dtype, size) + dtype(1)
@@ -220,9 +314,29 @@ def identity(dtype: Any, size: int | Sequence[int] = 1) -> Any:
 
 
 def cross(arg0: Any, arg1: Any, /) -> Any:
-    """Return the cross product of two arrays of size 3, in their common type.
+    """Cross product of two vectors with three components.
 
-    Raises ``TypeError`` for other arguments.
+    It is perpendicular to both; its length is the area that they span.
+
+    Args:
+        arg0, arg1 (array): nested arrays of size 3, which are promoted.
+
+    Returns:
+        array: the common type of the arguments.
+
+    Raises:
+        TypeError: an argument is something else: a list, tensor or flat array, say.
+
+    Derivative:
+        ``cross(arg1, grad)`` for ``arg0``, ``cross(grad, arg0)`` for ``arg1``, where
+        ``grad`` is the gradient of the result.
+
+    Example:
+        >>> dr.cross(Array3f(1, 0, 0), Array3f(0, 1, 0))
+        [[0, 0, 1]]
+
+    See also:
+        :func:`drjit.dot`, :func:`drjit.normalize`
     """
     for arg in (arg0, arg1):
         if not _is_array(arg) or dr.is_special_v(arg) or dr.size_v(arg) != 3:
@@ -233,10 +347,29 @@ def cross(arg0: Any, arg1: Any, /) -> Any:
 
 
 def normalize(arg: T, /) -> T:
-    """Return ``arg`` divided by its Euclidean norm.
+    """Scale to a Euclidean norm of one.
 
-    Complex numbers and quaternions are scaled to magnitude one. A zero vector gives
-    NaN. Raises ``TypeError`` if ``arg`` is not a floating point array or is a matrix.
+    Args:
+        arg (float array | tensor): vectors, complex numbers or quaternions. Flat arrays
+            and tensors are one vector as a whole.
+
+    Returns:
+        array | tensor: ``arg * rsqrt(squared_norm(arg))``, in the type of ``arg``. NaN
+        for zero; the squares must be within the range of the type.
+
+    Raises:
+        TypeError: ``arg`` is a matrix, has no floats, or is not an array.
+
+    Derivative:
+        A change of ``arg`` without its part along ``arg``, divided by the norm. Not
+        finite for zero.
+
+    Example:
+        >>> dr.normalize(Array2f(3, 4))
+        [[0.6, 0.8]]
+
+    See also:
+        :func:`drjit.norm`, :func:`drjit.rsqrt`
     """
     if not _is_array(arg) or not dr.is_float_v(arg) or dr.is_matrix_v(arg):
         raise TypeError(
@@ -249,338 +382,49 @@ def normalize(arg: T, /) -> T:
 
 
 def hypot(a: Any, b: Any) -> Any:
-    """Return ``sqrt(a**2 + b**2)``, also where a square is out of range.
+    """Length of the hypotenuse: ``sqrt(a**2 + b**2)``, also where a square overflows.
 
-    Infinite if either argument is, even if the other is NaN, as in IEEE 754.
+    Args:
+        a, b (float array | float): real numbers, which are broadcast and promoted.
+
+    Returns:
+        array | float: zero only if both arguments are. Infinite if either is infinite,
+        even where the other one is NaN, as in IEEE 754.
+
+    Derivative:
+        ``a / hypot(a, b)`` and ``b / hypot(a, b)``: 0 where both are zero.
+
+    Example:
+        >>> dr.hypot(Float(3, 3e30), Float(4, 4e30))
+        [5, 5e+30]
+
+    See also:
+        :func:`drjit.norm`, :func:`drjit.abs` (of complex numbers), :func:`drjit.atan2`
     """
     return _core._hypot(a, b)
 
 
 def lerp(a: Any, b: Any, t: Any) -> Any:
-    """Blend linearly: ``(1 - t) * a + t * b``, with two fused multiply-additions.
+    """Blend linearly between two values: ``(1 - t) * a + t * b``.
 
-    The result is exactly ``a`` for ``t=0`` and ``b`` for ``t=1`` (finite operands).
+    Args:
+        a (array | number): value for ``t = 0``, which is met exactly.
+        b (array | number): value for ``t = 1``, which is met exactly, too.
+        t (array | number): position, which may lie outside of [0, 1]. All three are
+            broadcast and promoted.
+
+    Returns:
+        array | number: the common type. It takes two fused multiply-additions; an
+        infinite ``a`` or ``b`` gives NaN.
+
+    Derivative:
+        ``1 - t`` with respect to ``a``, ``t`` to ``b``, and ``b - a`` to ``t``.
+
+    Example:
+        >>> dr.lerp(Float(0, 10), 20, 0.25)
+        [5, 12.5]
+
+    See also:
+        :func:`drjit.slerp` (rotations), :func:`drjit.fma`, :func:`drjit.take_interp`
     """
     return dr.fma(b, t, dr.fma(a, -t, a))
-
-
-# Rotations
-
-
-def _polar(cls: Any, a: Rows, it: int) -> tuple[Rows, Rows]:
-    q = a
-    for _ in range(it):
-        inverse_t = _transposed(_rows(dr.rcp(cls(*_entries(q)))))
-        # The ratio of the squared norms of X^-1 and X: its fourth root is wanted.
-        ratio = _squared_frobenius(inverse_t) * dr.rcp(_squared_frobenius(q))
-        gamma = dr.sqrt(dr.sqrt(ratio))
-        s, t = gamma * 0.5, dr.rcp(gamma) * 0.5
-        q = [
-            [s * x + t * y for x, y in zip(*pair, strict=True)]
-            for pair in zip(q, inverse_t, strict=True)
-        ]
-    return q, _product(_transposed(q), a)
-
-
-def _check_iterations(operation: str, arg: Any, it: Any) -> None:
-    if not isinstance(it, int) or isinstance(it, bool):
-        raise TypeError(
-            f"drjit.{operation}({_text(arg)}): 'it' is of type {type(it).__name__}, "
-            "expected an integer"
-        )
-
-
-def polar_decomp(arg: Any, it: int = 10) -> tuple[Any, Any]:
-    """Factor a matrix into ``Q @ P``: an orthogonal matrix and a symmetric one.
-
-    ``P`` is positive (semi-)definite, and ``Q`` is a rotation if the determinant of
-    ``arg`` is positive, else a rotation with a reflection. Both have the type of
-    ``arg``. With ``it=0`` (or less) no step is taken and ``Q`` is ``arg``. A singular
-    matrix gives NaN entries. Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
-
-    Source: N. J. Higham, "Computing the Polar Decomposition -- with Applications", SIAM
-    Journal on Scientific and Statistical Computing 7(4), 1986: Newton's iteration
-    ``X <- (g X + X^-T / g) / 2``, scaled by ``g = sqrt(|X^-1| / |X|)`` in the Frobenius
-    norm. Ten steps suffice for double precision.
-    """
-    rows = _require_matrix("polar_decomp", arg)
-    _check_iterations("polar_decomp", arg, it)
-    cls = type(arg)
-    q, p = _polar(cls, rows, it)
-    return cls(*_entries(q)), cls(*_entries(p))
-
-
-def _quat(a: Rows) -> list[Any]:
-    """Components of the quaternion of a 3x3 rotation matrix.
-
-    Source: M. Day, "Converting a Rotation Matrix to a Quaternion", Insomniac Games. Of
-    four expressions, each exact, the one is used whose square root has an argument of
-    at least one.
-    """
-    (m00, m01, m02), (m10, m11, m12), (m20, m21, m22) = a
-    lower, x_largest, z_largest = m22 < 0, m00 > m11, m00 < -m11
-
-    xy, xz, yz = m01 + m10, m20 + m02, m12 + m21
-    xw, yw, zw = m21 - m12, m02 - m20, m10 - m01
-    more, less = 1 + m00, 1 - m00
-    candidates = [
-        [more - m11 - m22, xy, xz, xw],
-        [xy, less + m11 - m22, yz, yw],
-        [xz, yz, less - m11 + m22, zw],
-        [xw, yw, zw, more + m11 + m22],
-    ]
-
-    select = dr.select
-
-    def choose(x: Any, y: Any, z: Any, w: Any) -> Any:
-        return select(lower, select(x_largest, x, y), select(z_largest, z, w))
-
-    scale = dr.rsqrt(choose(*[candidates[i][i] for i in range(4)])) * 0.5
-    # The table is symmetric: its rows are its columns.
-    return [choose(*row) * scale for row in candidates]
-
-
-def _rotation(x: Any, y: Any, z: Any, w: Any) -> Rows:
-    """Entries of the rotation matrix of a unit quaternion."""
-    x2, y2, z2 = x + x, y + y, z + z
-    xx, yy, zz = x * x2, y * y2, z * z2
-    xy, xz, yz = x * y2, x * z2, y * z2
-    xw, yw, zw = w * x2, w * y2, w * z2
-    return [
-        [1 - (yy + zz), xy - zw, xz + yw],
-        [xy + zw, 1 - (xx + zz), yz - xw],
-        [xz - yw, yz + xw, 1 - (xx + yy)],
-    ]
-
-
-def matrix_to_quat(arg: Any, /) -> Any:
-    """Return the quaternion of the rotation matrix ``arg``.
-
-    ``arg`` is a 3x3 matrix, or a 4x4 matrix whose upper left part is used, or a nested
-    array of such a shape. Raises ``TypeError`` for others. Of the two quaternions q and
-    -q the one is returned whose largest component is positive. A matrix that is not a
-    pure rotation gives a meaningless result.
-    """
-    if _is_array(arg) and not dr.is_tensor_v(arg):
-        n = dr.size_v(arg)
-        depth = 3 if dr.is_jit_v(arg) else 2
-        square = dr.depth_v(arg) == depth and n in (3, 4) and n == dr.size_v(arg[0])
-        if square and dr.is_float_v(arg):
-            rows = [row[:3] for row in _rows(arg)[:3]]
-            return _sibling(arg, "Quaternion4")(*_quat(rows))
-    raise TypeError(
-        f"drjit.matrix_to_quat({_text(arg)}): expected a floating point matrix of 3x3 "
-        "or 4x4 entries"
-    )
-
-
-def quat_to_matrix(dtype: type[Any], q: Any) -> Any:
-    """Return the rotation matrix of the unit quaternion ``q``.
-
-    ``dtype`` is the 3x3 or 4x4 matrix class with the backend and entry type of ``q``;
-    in a 4x4 result the last row and column are those of the identity. Raises
-    ``TypeError`` for other types.
-    """
-    if not _is_array(q) or not dr.is_quaternion_v(q):
-        raise TypeError(f"drjit.quat_to_matrix({_text(q)}): expected a quaternion")
-    small, large = _sibling(q, "Matrix3"), _sibling(q, "Matrix4")
-    rows = _rotation(*q)
-    if isinstance(dtype, type) and issubclass(dtype, large):
-        rows = [[*row, 0] for row in rows] + [[0, 0, 0, 1]]
-    elif not (isinstance(dtype, type) and issubclass(dtype, small)):
-        raise TypeError(
-            f"drjit.quat_to_matrix({_text(q)}): 'dtype' is {dtype!r}, expected "
-            f"{small.__module__}.{small.__name__} or "
-            f"{large.__module__}.{large.__name__}"
-        )
-    return dtype(*_entries(rows))
-
-
-def quat_apply(arg0: Any, arg1: Any, /) -> Any:
-    """Rotate the 3D vector ``arg1`` by the unit quaternion ``arg0``.
-
-    Equal to ``quat_to_matrix(arg0) @ arg1`` at a lower cost: with u the imaginary and w
-    the real part it is ``v + 2 u x (u x v + w v)``. The vector may be an array, tuple
-    or list of three numbers. Raises ``TypeError`` for other arguments.
-    """
-    if not _is_array(arg0) or not dr.is_quaternion_v(arg0):
-        raise TypeError(
-            f"drjit.quat_apply({_text(arg0, arg1)}): expected a quaternion and a 3D "
-            "vector"
-        )
-    cls, v = _vector("quat_apply", arg0, arg1)
-    x, y, z, w = arg0
-    u = [x, y, z]
-    t = [2 * (a + w * b) for a, b in zip(_cross(u, v), v, strict=True)]
-    return cls(*[a + b for a, b in zip(v, _cross(u, t), strict=True)])
-
-
-def _vector(operation: str, like: Any, v: Any) -> tuple[Any, Any]:
-    """Check that 'v' is a 3D vector; return the array class it shares with 'like'."""
-    cls = _sibling(like, "Array3")
-    if isinstance(v, (tuple, list)) and len(v) == 3:
-        v = cls(*v)
-    if not _is_array(v) or dr.is_special_v(v) or dr.size_v(v) != 3:
-        raise TypeError(
-            f"drjit.{operation}({_text(like, v)}): expected a vector with 3 components"
-        )
-    return dr.expr_t(cls, type(v)), v
-
-
-def rotate(dtype: Any, axis: Any, angle: Any) -> Any:
-    """Return the quaternion of the rotation by ``angle`` (radians) around ``axis``.
-
-    ``dtype`` is the quaternion class of the result and ``axis`` a unit vector. Raises
-    ``TypeError`` for another class.
-    """
-    if not isinstance(dtype, type) or not dr.is_quaternion_v(dtype):
-        raise TypeError(
-            f"drjit.rotate(): 'dtype' is {dtype!r}, expected a quaternion class"
-        )
-    if dr.size_v(axis) != 3:
-        raise TypeError(
-            f"drjit.rotate({_text(axis)}): expected an axis with 3 components"
-        )
-    s, c = dr.sincos(angle * 0.5)
-    cls: Any = dtype
-    return cls(axis[0] * s, axis[1] * s, axis[2] * s, c)
-
-
-def slerp(a: Any, b: Any, t: Any) -> Any:
-    """Interpolate between the unit quaternions ``a`` (``t=0``) and ``b`` (``t=1``).
-
-    The rotation proceeds at constant speed along the shorter of the two ways: ``b`` and
-    ``-b`` stand for the same one. Raises ``TypeError`` for other arrays.
-    """
-    for q in (a, b):
-        if not _is_array(q) or not dr.is_quaternion_v(q):
-            raise TypeError(f"drjit.slerp({_text(a, b, t)}): expected two quaternions")
-    cls: Any = dr.expr_t(type(a), type(b))
-    b = _with_sign(b, a)
-    # The angle between the two by Kahan's formula, exact also where it is small.
-    half = dr.atan2(_norm(_minus(a, b)), _norm(_plus(a, b)))
-    angle = half + half
-    same = angle == 0
-    scale = dr.rcp(dr.select(same, 1, dr.sin(angle)))
-    first = dr.select(same, 1 - t, dr.sin((1 - t) * angle) * scale)
-    second = dr.select(same, t, dr.sin(t * angle) * scale)
-    return cls(*[x * first + y * second for x, y in zip(a, b, strict=True)])
-
-
-def _with_sign(b: Any, a: Any) -> list[Any]:
-    """Of b and -b that on the side of a."""
-    opposite = _sum_of_products(list(a), list(b)) < 0
-    return [dr.select(opposite, -x, x) for x in b]
-
-
-def _minus(a: Any, b: Any) -> list[Any]:
-    return [x - y for x, y in zip(a, b, strict=True)]
-
-
-def _plus(a: Any, b: Any) -> list[Any]:
-    return [x + y for x, y in zip(a, b, strict=True)]
-
-
-def _norm(a: Sequence[Any]) -> Any:
-    return dr.sqrt(_sum_of_products(a, a))
-
-
-def unit_angle(a: Any, b: Any) -> Any:
-    """Return the angle between the unit vectors ``a`` and ``b``, in radians.
-
-    More accurate than ``acos(dot(a, b))`` near 0 and pi. Source: W. Kahan, "How Futile
-    are Mindless Assessments of Roundoff in Floating-Point Computation?", section 12:
-    ``2 * atan2(|a - b|, |a + b|)``.
-    """
-    if not _is_array(a) and not _is_array(b):
-        raise TypeError(f"drjit.unit_angle({_text(a, b)}): expected two vectors")
-    half = dr.atan2(dr.norm(a - b), dr.norm(a + b))
-    return half + half
-
-
-def quat_to_euler(arg: Any, /) -> Any:
-    """Return the Euler angles (radians, about x, y and z) of a unit quaternion.
-
-    The rotation is that by the first angle about x, then by the second about y, then by
-    the third about z. Where the second is +-pi/2, only the sum or difference of the
-    others is determined; the third is 0 then. Raises ``TypeError`` for other arrays.
-    """
-    if not _is_array(arg) or not dr.is_quaternion_v(arg):
-        raise TypeError(f"drjit.quat_to_euler({_text(arg)}): expected a quaternion")
-    x, y, z, w = arg
-    sine = 2 * (w * y - x * z)
-    locked = abs(sine) > 1 - 8 * dr.epsilon(arg)
-    roll = dr.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    yaw = dr.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-    cls = _sibling(arg, "Array3")
-    return cls(
-        dr.select(locked, 2 * dr.atan2(x, w), roll),
-        dr.safe_asin(sine),
-        dr.select(locked, 0, yaw),
-    )
-
-
-def euler_to_quat(arg: Any, /) -> Any:
-    """Return the unit quaternion with these Euler angles: see `quat_to_euler`.
-
-    Raises ``TypeError`` if ``arg`` is not a floating point array with 3 components.
-    """
-    if not _is_array(arg) or not dr.is_float_v(arg) or dr.size_v(arg) != 3:
-        raise TypeError(
-            f"drjit.euler_to_quat({_text(arg)}): expected a floating point array with "
-            "3 components"
-        )
-    (sx, cx), (sy, cy), (sz, cz) = [dr.sincos(angle * 0.5) for angle in arg]
-    return _sibling(arg, "Quaternion4")(
-        sx * cy * cz - cx * sy * sz,
-        cx * sy * cz + sx * cy * sz,
-        cx * cy * sz - sx * sy * cz,
-        cx * cy * cz + sx * sy * sz,
-    )
-
-
-def transform_decompose(arg: Any, it: int = 10) -> tuple[Any, Any, Any]:
-    """Split an affine 4x4 transformation into scale, rotation and translation.
-
-    Returns a 3x3 matrix S, a rotation quaternion Q and a 3D vector T, such that
-    ``transform_compose(S, Q, T)`` is ``arg`` again. The last row of ``arg`` is ignored.
-    S is symmetric: positive definite, or negative definite if ``arg`` contains a
-    reflection, as Q cannot express that. ``it`` is the number of iterations of
-    :py:func:`polar_decomp`. Raises ``TypeError`` if ``arg`` is not a 4x4 matrix.
-    """
-    if not _is_matrix(arg, 4):
-        raise TypeError(
-            f"drjit.transform_decompose({_text(arg)}): expected a 4x4 matrix"
-        )
-    _check_iterations("transform_decompose", arg, it)
-    a = _rows(arg)
-    cls = _sibling(arg, "Matrix3")
-    q, s = _polar(cls, [row[:3] for row in a[:3]], it)
-    flip = _det(q) < 0
-    q = [[dr.select(flip, -entry, entry) for entry in row] for row in q]
-    s = [[dr.select(flip, -entry, entry) for entry in row] for row in s]
-    return (
-        cls(*_entries(s)),
-        _sibling(arg, "Quaternion4")(*_quat(q)),
-        _sibling(arg, "Array3")(*[row[3] for row in a[:3]]),
-    )
-
-
-def transform_compose(S: Any, Q: Any, T: Any, /) -> Any:
-    """Return the 4x4 matrix that scales by S, then rotates by Q, then translates by T.
-
-    S is a 3x3 matrix, Q a unit quaternion and T a vector, tuple or list of three
-    components. The inverse of :py:func:`transform_decompose`. The result has the common
-    backend and entry type of the arguments; others raise ``TypeError``.
-    """
-    if not _is_matrix(S, 3) or not _is_array(Q) or not dr.is_quaternion_v(Q):
-        raise TypeError(
-            f"drjit.transform_compose({_text(S, Q, T)}): expected a 3x3 matrix, a "
-            "quaternion and a vector with 3 components"
-        )
-    cls, t = _vector("transform_compose", S, T)
-    cls = dr.expr_t(cls, _sibling(Q, "Array3"))
-    linear = _product(_rotation(*Q), _rows(S))
-    rows = [[*row, offset] for row, offset in zip(linear, t, strict=True)]
-    rows.append([0, 0, 0, 1])
-    return _sibling(cls, "Matrix4")(*_entries(rows))

@@ -23,14 +23,66 @@ if TYPE_CHECKING:
 
 
 def abs_dot(a: Any, b: Any, /) -> Any:
-    """Absolute value of the inner product."""
+    """Absolute value of the inner product.
+
+    Args:
+        a, b (array | sequence): operands, as in :func:`drjit.dot`.
+
+    Returns:
+        array | number: ``abs(dot(a, b))``.
+
+    Raises:
+        TypeError: an operand is neither an array nor a sequence.
+        RuntimeError: the sizes differ.
+
+    Derivative:
+        That of :func:`drjit.dot` times the sign of the product: 0 where that is zero.
+
+    Example:
+        >>> dr.abs_dot(Array2f(1, -2), Array2f(1, 3))
+        [5]
+
+    See also:
+        :func:`drjit.dot`, :func:`drjit.abs`
+    """
     return abs(dot(a, b))
 
 
 def squared_norm(
     value: Any, axis: Any = ..., mode: str | None = None, keepdims: bool = False
 ) -> Any:
-    """Sum of the squares along the given axes."""
+    """Squared Euclidean norm: the sum of the squares of the entries.
+
+    Args:
+        value (array | tensor | sequence): what is summed up. Complex numbers and
+            quaternions count as vectors of their components.
+        axis (int | tuple[int, ...] | None): axes to sum along, None for all. The
+            default ``...`` is all axes of a tensor, and the first axis of everything
+            else (so the lanes of a flat array, and the components of a nested one).
+        mode (str | None): ``"evaluated"``, ``"symbolic"`` or None, as in
+            :func:`drjit.sum`.
+        keepdims (bool): whether axes that were summed along stay, with extent 1.
+
+    Returns:
+        array | number: the sum, in the type of the entries.
+
+    Raises:
+        TypeError: ``value`` is a number.
+        ValueError: an axis does not exist.
+        RuntimeError: ``mode`` is unknown.
+
+    Derivative:
+        ``2 * value``.
+
+    Example:
+        >>> dr.squared_norm(Array2f(3, 4))
+        [25]
+        >>> dr.squared_norm(TensorXf([[3, 4], [6, 8]]), axis=1)
+        [25, 100]
+
+    See also:
+        :func:`drjit.norm`, :func:`drjit.dot`, :func:`drjit.frob`
+    """
     if axis is ... and mode is None and keepdims is False:
         if not is_tensor_v(value) or value.ndim == 1:
             return dot(value, value)
@@ -43,7 +95,41 @@ def squared_norm(
 def norm(
     value: Any, axis: Any = ..., mode: str | None = None, keepdims: bool = False
 ) -> Any:
-    """Square root of the sum of the squares along the given axes."""
+    """Euclidean norm: the square root of the sum of the squares of the entries.
+
+    Args:
+        value (array | tensor | sequence): what is summed up. Complex numbers and
+            quaternions count as vectors of their components.
+        axis (int | tuple[int, ...] | None): axes to sum along, None for all. The
+            default ``...`` is all axes of a tensor, and the first axis of everything
+            else (so the lanes of a flat array, and the components of a nested one).
+        mode (str | None): ``"evaluated"``, ``"symbolic"`` or None, as in
+            :func:`drjit.sum`.
+        keepdims (bool): whether axes that were summed along stay, with extent 1.
+
+    Returns:
+        array | number: the norm. Infinite (or zero) where the squares exceed (or fall
+        below) the range of the type, except for complex numbers and quaternions with
+        the default ``axis``.
+
+    Raises:
+        TypeError: ``value`` is a number.
+        ValueError: an axis does not exist.
+        RuntimeError: the entries are integers, or ``mode`` is unknown.
+
+    Derivative:
+        ``value / norm(value)``. NaN at zero, but 0 for complex numbers and quaternions
+        with the default ``axis``.
+
+    Example:
+        >>> dr.norm(Array2f(3, 4))
+        [5]
+        >>> dr.norm(TensorXf([[3, 4], [6, 8]]), axis=1)
+        [5, 10]
+
+    See also:
+        :func:`drjit.squared_norm`, :func:`drjit.normalize`, :func:`drjit.hypot`
+    """
     if axis is ... and mode is None and keepdims is False:
         if is_complex_v(value) or is_quaternion_v(value):
             return abs(value)  # squares may overflow

@@ -52,10 +52,30 @@ def _in_double(name: str, function: Callable[[Any], Any], x: Any) -> Any:
 
 
 def cot(arg: Any, /) -> Any:
-    """The cotangent ``cos(arg) / sin(arg)`` of an angle in radians.
+    """Cotangent of an angle in radians: ``cos(arg) / sin(arg)``.
 
-    Takes numbers, arrays of floats and complex numbers. At 0 the result is infinite, of
-    the sign of ``arg``. Error: half an ulp, in double precision 1.5 ulp.
+    The error is half an ulp, and 1.5 ulp in double precision.
+
+    Args:
+        arg (float array | float): angles in radians. Complex numbers have a complex
+            cotangent; quaternions and matrices are not accepted.
+
+    Returns:
+        array | float: infinite at 0, with the sign of that zero; NaN where ``arg`` is
+        infinite or NaN.
+
+    Raises:
+        TypeError: ``arg`` is not a number or array of floats.
+
+    Derivative:
+        ``-1 - cot(arg)**2``: minus infinity at 0.
+
+    Example:
+        >>> dr.cot(Float(dr.pi / 4, 0))
+        [1, inf]
+
+    See also:
+        :func:`drjit.tan`, :func:`drjit.atan2`
     """
     if dr.is_complex_v(arg):
         return dr.rcp(dr.tan(arg))
@@ -66,10 +86,33 @@ def cot(arg: Any, /) -> Any:
 
 
 def erfc(arg: Any, /) -> Any:
-    """The complementary error function ``1 - erf(arg)``, also where that is tiny.
+    """Complementary error function: ``1 - erf(arg)``, also where that is tiny.
 
-    Takes numbers and arrays of floats. Error: half an ulp, in double precision 5 ulp,
-    more where results are below the smallest normal number.
+    The error is half an ulp, and 5 ulp in double precision; more where results are
+    below the smallest normal number.
+
+    Args:
+        arg (float array | float): real numbers.
+
+    Returns:
+        array | float: values from 0 to 2.
+
+    Raises:
+        TypeError: ``arg`` is not a number or array of floats.
+
+    Derivative:
+        ``-2 / sqrt(pi) * exp(-arg**2)``.
+
+    Source:
+        W. J. Cody, "Rational Chebyshev Approximations for the Error Function",
+        Mathematics of Computation 23, 1969.
+
+    Example:
+        >>> dr.erfc(Float(0, 1, 5))
+        [1, 0.157299, 1.53746e-12]
+
+    See also:
+        :func:`drjit.erf`, :func:`drjit.erfinv`
     """
     if not dr.is_array_v(arg):
         return math.erfc(arg)

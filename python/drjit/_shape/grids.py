@@ -25,15 +25,39 @@ dr: Any = drjit
 
 
 def meshgrid(*args: Any, indexing: str = "xy") -> tuple[Any, ...]:
-    """Flattened coordinate arrays of the grid spanned by 1D coordinate vectors.
+    """Create the coordinates of all points of a grid from those along its axes.
 
     Args:
-        *args: dynamic 1D arrays of one type.
-        indexing: ``'xy'`` exchanges the first two axes of the grid, ``'ij'`` does not.
+        *args (array): coordinates along each axis: flat arrays of just-in-time compiled
+            types, ``ArrayXf`` and the like of ``drjit.scalar``, or tensors with one
+            axis; all of one type.
+        indexing (str): ``"xy"``: the first coordinate changes fastest, then the
+            second. ``"ij"``: the last one changes fastest. More axes are in the order
+            of ``numpy.meshgrid``.
 
-    Returns a tuple with an array per input, each with as many entries as the grid: the
-    entries of ``numpy.meshgrid()`` in row-major order. Errors: TypeError for other
-    inputs, ValueError for another ``indexing``.
+    Returns:
+        tuple: an array of each coordinate, with an entry for each point of the grid:
+        flat, as ``numpy.meshgrid(...)[k].ravel()``.
+
+    Raises:
+        TypeError: an argument is something else, or they differ in type.
+        ValueError: ``indexing`` is neither of the two.
+
+    Derivative:
+        Each coordinate gets the sum of the gradients of its copies.
+
+    Evaluation:
+        Evaluates the arguments.
+
+    Example:
+        >>> x, y = dr.meshgrid(Float(0, 1, 2), Float(10, 20))
+        >>> x
+        [0, 1, 2, 0, 1, 2]
+        >>> y
+        [10, 10, 10, 20, 20, 20]
+
+    See also:
+        :func:`drjit.arange`, :func:`drjit.linspace`
     """
     if indexing not in ("xy", "ij"):
         raise ShapeError(

@@ -80,9 +80,41 @@ def _check_fit(dtype: Any, start: int, last: int) -> None:
 def arange(
     dtype: Any, start: Any = None, stop: Any = None, step: Any = 1, *, size: Any = None
 ) -> Any:
-    """The integers from ``start`` to before ``stop`` as a one-dimensional array.
+    """Create evenly spaced integers: from ``start`` to before ``stop``.
 
-    Either ``arange(dtype, size)`` or ``arange(dtype, start, stop, step=1)``.
+    Call it as ``arange(dtype, size)`` or ``arange(dtype, start, stop, step)``.
+
+    Args:
+        dtype (type): flat array or tensor of numbers (not masks). Floats are rounded
+            from the exact integers.
+        start (int | None): first entry. As the only number it is the size, and the
+            entries are 0 to ``start - 1``.
+        stop (int | None): where the range ends; not an entry.
+        step (int): distance of the entries, which may be negative but not zero.
+        size (int | None): number of entries: another way to write ``arange(dtype, n)``.
+
+    Returns:
+        array: ``dtype``, with one axis; empty where ``start`` equals ``stop``.
+
+    Raises:
+        TypeError: ``dtype`` is not flat, a number is not an integer, or the call has
+            another form.
+        RuntimeError: ``step`` leads away from ``stop``, so that the size is negative.
+        ValueError: ``step`` is zero.
+        OverflowError: an entry does not fit into ``dtype``, or there are more than
+            2^32 - 1 of them.
+
+    Derivative:
+        None: the result is not tracked.
+
+    Example:
+        >>> dr.arange(UInt, 4)
+        [0, 1, 2, 3]
+        >>> dr.arange(Float, 5, 0, -2)
+        [5, 3, 1]
+
+    See also:
+        :func:`drjit.linspace`, :func:`drjit.meshgrid`
     """
     if stop is None:
         if (start is None) == (size is None) or step != 1:
@@ -126,10 +158,39 @@ def _bound(name: str, value: Any) -> float:
 
 
 def linspace(dtype: Any, start: Any, stop: Any, num: Any, endpoint: Any = True) -> Any:
-    """``num`` evenly spaced floats.
+    """Create evenly spaced floats between two numbers.
 
-    The first is ``start``, the last exactly ``stop``, or one step before it if
-    ``endpoint`` is False.
+    Each entry is computed from its index as ``start + index * distance``, so errors do
+    not add up along the array.
+
+    Args:
+        dtype (type): flat array or tensor of floats.
+        start (float): first entry.
+        stop (float): last entry, exactly, if ``endpoint`` is set. It may be below
+            ``start``.
+        num (int): number of entries. A single one is ``start``.
+        endpoint (bool): whether ``stop`` is an entry. If not, the distance is
+            ``(stop - start) / num``.
+
+    Returns:
+        array: ``dtype``, with one axis. Half precision is computed in single precision.
+
+    Raises:
+        TypeError: ``dtype`` is not a flat array of floats, or an argument is not a
+            number.
+        ValueError: ``num`` is negative or more than 2^32 - 1.
+
+    Derivative:
+        None: the bounds are numbers of Python.
+
+    Example:
+        >>> dr.linspace(Float, 0, 1, 5)
+        [0, 0.25, 0.5, 0.75, 1]
+        >>> dr.linspace(Float, 0, 1, 5, endpoint=False)
+        [0, 0.2, 0.4, 0.6, 0.8]
+
+    See also:
+        :func:`drjit.arange`, :func:`drjit.lerp`
     """
     _core._check_sequence("linspace", dtype, True)
     closed = bool(endpoint)

@@ -889,10 +889,39 @@ def moveaxis(
 
 
 def transpose(value: Any, /, axes: Sequence[int] | None = None) -> Any:
-    """Permute the axes of a tensor: axis k of the result is axis ``axes[k]``.
+    """Permute the axes of a tensor.
 
-    ``None`` reverses their order. Errors: ValueError if ``axes`` is not
-    a permutation.
+    Matrices of fixed size (``Matrix3f``) have the attribute ``T``. A product need not
+    transpose its tensors: :func:`drjit.matmul` has ``At`` and ``Bt``.
+
+    Args:
+        value (tensor): what is permuted.
+        axes (sequence[int] | None): axis k of the result is axis ``axes[k]`` of
+            ``value``; negative numbers count from the end. None reverses the order.
+
+    Returns:
+        tensor: the same entries in another order.
+
+    Raises:
+        TypeError: ``value`` is not a tensor, or ``axes`` not a sequence.
+        ValueError: ``axes`` is not a permutation of all axes.
+
+    Derivative:
+        The gradient in the opposite order.
+
+    Evaluation:
+        Evaluates ``value``; the result is a gather from it, which is traced.
+
+    Example:
+        >>> dr.transpose(TensorXf([[1, 2, 3], [4, 5, 6]]))
+        [[1, 4],
+         [2, 5],
+         [3, 6]]
+        >>> dr.transpose(dr.zeros(TensorXf, (2, 3, 4)), (1, 2, 0)).shape
+        (3, 4, 2)
+
+    See also:
+        :func:`drjit.swapaxes`, :func:`drjit.moveaxis`, :func:`drjit.matmul`
     """
     require_tensor("transpose", value)
     ndim = len(value.shape)
