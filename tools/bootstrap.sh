@@ -231,7 +231,8 @@ prepare_python() {
     case $1 in
         lint) [ -x .venv/bin/ruff ] && [ -x .venv/bin/mypy ] ||
                   venv_install -r tools/requirements-lint.txt ;;
-        python) modules='basedpyright, hypothesis, ipykernel, mpmath, mypy, nbclient, numpy, pytest'
+        python) modules='basedpyright, hypothesis, ipykernel, mpmath, mypy, nbclient'
+                modules="$modules, numpy, pytest"
                 .venv/bin/python -c "import $modules" 2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;

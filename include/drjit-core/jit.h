@@ -800,7 +800,7 @@ JIT_EXPORT const char *jit_program_str(uint32_t index);
 JIT_EXPORT bool jit_prefix_push(JitBackend backend, const char *label);
 JIT_EXPORT bool jit_prefix_pop(JitBackend backend);
 /** Attach file and line to variables that this thread creates, and to work that it
- *  enqueues, from now on (reported by JitFlagDebug, by literal generalisation and in the
+ *  enqueues, from now on (reported by JitFlagDebug, by literal generalisation, in the
  *  kernel history). NULL ends it. The string is copied. */
 JIT_EXPORT void jit_set_source_location(const char *file, uint32_t line);
 
@@ -851,8 +851,8 @@ typedef struct KernelHistoryEntry {
     double backend_time;      /**< compiling in the engine [ms] */
     double execution_time;    /**< running [ms] */
     double end_time;          /**< when it ended [ms], on the clock CLOCK_MONOTONIC */
-    /** Where jit_set_source_location() was when it was enqueued; NULL: nowhere. The text
-     *  stays valid. */
+    /** Where jit_set_source_location() was when it was enqueued; NULL: nowhere. The
+     *  text stays valid. */
     const char *source_file;
     uint32_t source_line;
     /** What has to be moved and computed. Each byte of an array counts once at most as

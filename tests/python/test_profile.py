@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import drjit as dr
 import pytest
@@ -14,7 +15,7 @@ from drjit.llvm import Float
 HERE = Path(__file__).name
 
 
-def line_of(profile: dr.profile, text: str) -> dr.profile.Line:  # type: ignore[name-defined]
+def line_of(profile: dr.profile, text: str) -> Any:
     """The line that contains a piece of text."""
     (line,) = (line for line in profile.lines if text in line.text)
     return line

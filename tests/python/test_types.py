@@ -308,7 +308,7 @@ def test_every_callable_has_a_signature() -> None:
 
 def test_signatures_name_the_arguments() -> None:
     expected = {
-        "gather": "(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None)",
+        "scatter": "(target, value, index, active=True, mode=ReduceMode.Auto)",
         "sum": "(value, axis=Ellipsis, mode=None, keepdims=False)",
         "fma": "(a, b, c, /)",
         "scoped_set_flag": "(flag, value=True)",

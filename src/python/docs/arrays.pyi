@@ -32,7 +32,6 @@ class ArrayBase:
     """
 
     def __init__(self, *args, **kwargs): ...
-
     def numpy(self, eval=True):
         """Return the array as a NumPy array.
 
@@ -223,7 +222,7 @@ class ArrayBase:
         """Component 3, a view; see ``x``. The real part of a quaternion."""
 
     def _repr_html_(self):
-        """How a notebook shows the array: type, shape, state, memory, gradient, entries.
+        """How a notebook shows the array: type, shape, state, memory, first entries.
 
         Evaluates the array, as printing does, unless it is symbolic.
         """
