@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
 dr: Any = drjit
 
+__all__ = [
+    "gradient",
+    "hvp",
+    "jvp",
+    "set_tape_limit",
+    "tape_limit",
+    "value_and_grad",
+    "vjp",
+]
+
 
 def _begin(leaf: Any) -> Any:
     """An array of our own that is tracked, and depends on what the array depends on."""

@@ -795,10 +795,10 @@ def _rewrite(
     source = _Source(function)
     kinds = function.__code__.co_flags
     if kinds & (_CO_GENERATOR | _CO_COROUTINE | _CO_ASYNC_GENERATOR):
-        kind = "generator" if kinds & _CO_GENERATOR else "'async' function"
+        kind = "a generator" if kinds & _CO_GENERATOR else "an 'async' function"
         source.fail(
             source.code.co_firstlineno,
-            f"'{function.__name__}' is a {kind}, which cannot be decorated",
+            f"'{function.__name__}' is {kind}, which cannot be decorated",
         )
     deepest = source.code.co_firstlineno
     try:

@@ -232,11 +232,17 @@ def dispatch(
 
 
 def remove_instance(arg: Instance, /) -> None:
-    """Take an object out of the registry: it is an entry of no array any more.
+    """Take an object out of the registry: it is no longer an entry of arrays.
 
-    Where it was an entry, there is ``None`` from now on. Arrays that have been computed
-    already do not change. Raises ``TypeError`` if the class is no
-    :py:class:`drjit.Instance`, ``ValueError`` if it is in no array.
+    Where it was an entry, there is ``None`` from now on. Arrays that were computed from
+    it before do not change.
+
+    Args:
+        arg (Instance): an object that was put into an array.
+
+    Raises:
+        TypeError: its class does not derive from :class:`drjit.Instance`.
+        ValueError: it is not in an array.
     """
     if not isinstance(arg, Instance):
         raise TypeError(

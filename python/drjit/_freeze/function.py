@@ -230,36 +230,39 @@ class FrozenFunction(_core._FrozenFunctionBase):  # type: ignore[misc]
     ) -> None:
         """Write the latest recording to a folder, as a library in C.
 
-        The folder ``path``, which is made if need be, gets a header, tables, the
-        kernels as machine code, the sources of what runs them, a ``Makefile`` and an
-        example.
-        ``name`` is that of the function in C, an identifier (else that of this one).
-        What ``make`` builds there needs the C library and a CPU with the same
-        instructions, and computes the same bits; it serves the sizes that the recording
-        serves. Inputs and outputs are fields of structs, named after parameters and
-        paths; gradients begin with ``grad_``, what the function has changed in its
-        inputs with ``new_``.
+        The folder gets a header, tables, the kernels as machine code, the sources of
+        what runs them, a ``Makefile`` and an example. What ``make`` builds there needs
+        the C library and a CPU with the same instructions, and computes the same bits;
+        it serves the sizes that the recording serves. Inputs and outputs are fields of
+        structures, named after parameters and paths; gradients begin with ``grad_``,
+        what the function has changed in its inputs with ``new_``.
 
-        With arguments as ``adjoint``, of which some have derivatives, the function is
-        recorded anew for these, and the library has a second one, ``NAME_adjoint``: it
-        takes the inputs and the gradients of outputs (``grad_result``, ...), and gives
-        those of the inputs that have derivatives. With arguments as ``tangent``, it has
-        ``NAME_tangent``, which takes the gradients of the inputs (``grad_x``, ...) and
-        gives those of the outputs: forward mode. For both, these have to be the same.
+        Args:
+            path (str | os.PathLike): the folder, which is made if need be.
+            name (str | None): the name of the function in C, an identifier; by default
+                that of this function.
+            adjoint (tuple | None): arguments, of which some have derivatives. The
+                function is recorded anew for these, and the library has a second
+                function, ``NAME_adjoint``: it takes the inputs and the gradients of
+                outputs (``grad_result``, ...), and gives those of the inputs.
+            tangent (tuple | None): the same for forward mode: ``NAME_tangent`` takes
+                the gradients of the inputs (``grad_x``, ...), and gives those of the
+                outputs. If there are both, these are the arguments of ``adjoint``.
+            bounds (str | None): how indices of gathers and scatters are kept within
+                arrays. By default, that is up to the caller; the header says which
+                inputs are accessed by index. ``"pin"``: inputs on which the sizes of
+                such arrays depend need to have the sizes of the recording. ``"check"``:
+                each index is checked, and the call returns an error; the recording has
+                to be one that was made with ``JitFlag.Debug``, as those of ``adjoint``
+                and ``tangent`` are.
 
-        The header says which inputs are accessed by index. That indices lie within the
-        arrays is up to the caller, unless ``bounds`` says otherwise. With ``"pin"``,
-        inputs on which the sizes of such arrays depend need to have the sizes that they
-        had when the function was recorded. With ``"check"``, each index is checked, and
-        the call returns an error. The recording has to be one that was made with
-        ``JitFlag.Debug``; those of ``adjoint`` and ``tangent`` are made so.
-
-        Raises RuntimeError if there is no recording, if it has kernels that were not
-        made by the ``native`` engine, if there is no place for it in C (prints,
-        instances of classes), if indices are to be checked and it was made without
-        ``JitFlag.Debug``, if ``name`` is not an identifier or one that the C library or
-        what runs the kernels declares, or if a file cannot be written; ValueError if
-        ``bounds`` is another text.
+        Raises:
+            RuntimeError: there is no recording; it has kernels that were not made by
+                the engine ``native``, prints, or depends on instances of classes;
+                indices are to be checked and it was made without ``JitFlag.Debug``;
+                ``name`` is not an identifier, or one that the C library or the sources
+                declare; or a file cannot be written.
+            ValueError: ``bounds`` is another text.
         """
         from drjit._freeze import export as library
 

@@ -120,6 +120,9 @@ class profile_enable:
 class _Missing:
     """The value of an argument that was not given."""
 
+    def __repr__(self) -> str:  # in signatures
+        return "..."
+
 
 _MISSING = _Missing()
 

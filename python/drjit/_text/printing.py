@@ -31,6 +31,9 @@ _MODES = ("auto", "evaluated", "evaluate", "symbolic")
 class _Missing:
     """The value of an argument that was not given."""
 
+    def __repr__(self) -> str:  # in signatures
+        return "..."
+
 
 _MISSING = _Missing()
 
@@ -539,7 +542,7 @@ def format(fmt: Any = _MISSING, *args: Any, limit: int = 20, **kwargs: Any) -> s
             formatted as it is.
         *args: values of ``{}`` and ``{0}``.
         limit (int): of dimensions with more entries, the first and last three are
-            shown. Negative: all are.
+            shown. Negative: all are; so are six or fewer.
         **kwargs: values of ``{name}``.
 
     Returns:
@@ -599,7 +602,7 @@ def print(
         file (object | None): what the text is passed to by ``write()``; ``sys.stdout``
             if ``None``.
         limit (int): of dimensions with more entries, the first and last three are
-            shown. Negative: all are.
+            shown. Negative: all are; so are six or fewer.
         mode (str): ``"evaluated"`` evaluates the arguments and prints at once;
             ``"symbolic"`` prints when the next evaluation has computed them. ``"auto"``
             is the latter where an argument is being recorded, else the former.
