@@ -76,7 +76,7 @@ class Recorded(NamedTuple):
 
 
 class FrozenFunction(_core._FrozenFunctionBase):  # type: ignore[misc]
-    """What :func:`drjit.freeze` makes of a function: it is called as that one.
+    """What :func:`drjit.freeze` makes of a function; it is called in the same way.
 
     ``n_recordings`` is how often the function was recorded, ``n_cached_recordings`` how
     many recordings are kept, and ``enabled = False`` switches recording off.

@@ -55,7 +55,7 @@ def _can_scatter_reduce(dtype, op, /):
         op (ReduceOp): the operation.
 
     Returns:
-        bool: the answer.
+        bool: ``False`` also for operations that the type does not have.
 
     Raises:
         TypeError: ``dtype`` is not an array type.

@@ -55,7 +55,7 @@ def eval(*args):
             recorded.
 
     Evaluation:
-        This is it.
+        Launches the kernels and returns.
 
     Example:
         >>> x = dr.sqrt(Float(1, 4, 9))
@@ -196,7 +196,7 @@ def flag(arg, /):
         arg (JitFlag): the flag. Of several combined with ``|``: is one of them set?
 
     Returns:
-        bool: the answer.
+        bool: what this thread has set, or the default.
 
     Raises:
         TypeError: ``arg`` is not a ``JitFlag``.
