@@ -8,6 +8,7 @@
 #include "python/base/error.h"
 #include "python/base/gil.h"
 #include "python/base/tables.h"
+#include "python/docstrings.h"
 #include "python/memory/access.h"
 #include "python/shape/extent.h"
 
@@ -193,8 +194,6 @@ PyMethodDef sort_functions[] = {
       "_argsort(array, block_size, descending)\n\nThe indices that sort it so." },
     { "_transpose", METHOD(transpose), FAST,
       "_transpose(array, rows, columns, items)\n\nTwo axes change places: a copy." },
-    { "_block_mkperm", METHOD(block_mkperm), FAST,
-      "_block_mkperm(values, block_size, bucket_count)\n--\n\n"
-      "The permutation that stably groups the keys of each block." },
+    { "_block_mkperm", METHOD(block_mkperm), FAST, DOC__block_mkperm },
     { NULL, NULL, 0, NULL },
 };
