@@ -139,6 +139,7 @@ def own_members(cls: type) -> dict[str, Any]:
         if name[0] != "_"
         and not isinstance(value, type)
         and (callable(value) or inspect.isdatadescriptor(value))
+        and not inspect.ismemberdescriptor(value)
         and not issubclass(cls, enum.Enum)
     }
 

@@ -74,7 +74,7 @@ class profile:
     Example:
         >>> with dr.profile() as p:
         ...     x = dr.sin(dr.arange(Float, 1000))
-        ...     dr.eval(x)
+        ...     y = x[999]  # waits
         >>> sum(line.launches for line in p.lines)
         1
 
@@ -134,9 +134,8 @@ class profile:
     def _is_own(self, file: str) -> bool:
         own = self._own.get(file)
         if own is None:
-            own = file[:1] != "<" and not file.startswith(_OTHERS)
+            own = not file.startswith(("<frozen", *_OTHERS))
             own = own and not os.path.realpath(file).startswith(_OTHERS)
-            own = own or file.startswith(("<ipython-input", "<stdin>", "<string>"))
             self._own[file] = own
         return own
 
