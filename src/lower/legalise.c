@@ -253,10 +253,10 @@ static bool walk_inst(Walk *walk, uint32_t position)
 static bool copy_frame(Program *out, const Program *in)
 {
     for (uint32_t i = 0; i < in->param_count; ++i) {
-        uint32_t slot = program_add_param(out, (ParamKind) in->params[i].kind,
-                                          (VarType) in->params[i].type);
-        TRY(slot != PROGRAM_NONE, false);
-        out->params[slot] = in->params[i];
+        uint32_t param = program_add_param(out, (ParamKind) in->params[i].kind,
+                                           (VarType) in->params[i].type);
+        TRY(param != PROGRAM_NONE, false);
+        out->params[param] = in->params[i];
     }
     for (uint32_t i = 0; i < in->stmt_count; ++i)
         TRY(program_add_stmt(out, in->stmts[i]) != PROGRAM_NONE, false);

@@ -137,14 +137,14 @@ static bool check_fused(const Recording *r, const FrozenCommand *f,
 static bool has_arrays(const Recording *r, const FrozenCommand *f)
 {
     const Program *program = f->launch.kernel->program;
-    for (uint32_t slot = 0; slot < program->param_count; ++slot) {
-        bool found = program->params[slot].kind > PARAM_POINTER;
+    for (uint32_t param = 0; param < program->param_count; ++param) {
+        bool found = program->params[param].kind > PARAM_POINTER;
         for (uint32_t i = 0; !found && i < f->count; ++i)
-            found = r->uses[f->first + i].word == slot;
+            found = r->uses[f->first + i].word == param;
         for (uint32_t i = 0; !found && i < f->pattern->launch.fused; ++i) {
             const FusedReduction *reduction = &command_fused(f->pattern)[i];
-            found = reduction->source[0] == (FUSED_TILE | slot) ||
-                    reduction->source[1] == (FUSED_TILE | slot);
+            found = reduction->source[0] == (FUSED_TILE | param) ||
+                    reduction->source[1] == (FUSED_TILE | param);
         }
         TRY(found, false);
     }

@@ -188,7 +188,7 @@ static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
 static size_t output_bytes(const Assembly *b, uint32_t output)
 {
     const Var *v = var_get(b->outputs[output]);
-    bool reduced = b->output_slots[output] == SLOT_NO_WORD;
+    bool reduced = b->output_params[output] == SLOT_NO_WORD;
     return (size_t) type_info[v->type].size * (reduced ? var_lanes(v) : b->size);
 }
 
@@ -231,7 +231,7 @@ static bool get_outputs(Assembly *b)
         for (uint32_t k = 0; k < count; ++k) {
             uses_begin(buffers[k], stream);
             b->operands[b->operand_count++] =
-                (LaunchArray) { buffers[k], b->output_slots[first + k], SLOT_WRITE };
+                (LaunchArray) { buffers[k], b->output_params[first + k], SLOT_WRITE };
         }
     }
     return true;
