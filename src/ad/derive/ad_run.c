@@ -69,8 +69,8 @@ static bool take_values(AdRun *run, bool wanted, const uint64_t *states, uint32_
     const AdTemplate *t = run->d->t;
     run->values = alloc_get((t->state_count + count + 1) * sizeof(uint64_t));
     run->states = alloc_zero(t->state_count + 1, sizeof(uint64_t));
-    run->slots = alloc_zero(t->state_count + 1, sizeof(uint64_t));
-    bool ok = run->values && run->states && run->slots;
+    run->gradients = alloc_zero(t->state_count + 1, sizeof(uint64_t));
+    bool ok = run->values && run->states && run->gradients;
     for (uint32_t k = 0; ok && wanted && k < t->state_count; k++)
         if (t->states[k].changes)
             run->values[run->primal++] =
@@ -195,11 +195,11 @@ bool ad_run_set_states(AdRun *run, const uint64_t *states)
     return ok;
 }
 
-bool ad_run_set_slot(AdRun *run, uint32_t k, uint64_t value)
+bool ad_run_set_gradient(AdRun *run, uint32_t k, uint64_t value)
 {
     state_lock();
-    ad_graph_hold(run->slots[k] = value);
-    bool ok = region_replay_set(&run->replay, ad_var_index(run->d->slots[k]),
+    ad_graph_hold(run->gradients[k] = value);
+    bool ok = region_replay_set(&run->replay, ad_var_index(run->d->gradients[k]),
                                 ad_var_index(value));
     state_unlock();
     return ok;
@@ -224,9 +224,9 @@ static bool give_inputs(const AdRun *run, AdBlock *block)
             TRY(ad_block_input(block, s->placeholder, run->states[k], s->entry), false);
         else if (!s->changes && !is_array_state(s))
             TRY(ad_block_input(block, s->placeholder, s->initial, 0), false);
-        if (run->slots[k])
-            TRY(ad_block_input(block, ad_var_index(run->d->slots[k]), run->slots[k],
-                               run->d->slot_entries[k]),
+        if (run->gradients[k])
+            TRY(ad_block_input(block, ad_var_index(run->d->gradients[k]),
+                               run->gradients[k], run->d->gradient_entries[k]),
                 false);
     }
     return !run->number || ad_block_input(block, run->d->number, run->number, 0);
@@ -373,7 +373,7 @@ void ad_run_free(AdRun *run)
 {
     ad_run_drop_list(run->count, run->values);
     ad_run_drop_list(run->d->t->state_count, run->states);
-    ad_run_drop_list(run->d->t->state_count, run->slots);
+    ad_run_drop_list(run->d->t->state_count, run->gradients);
 }
 
 bool ad_run_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,

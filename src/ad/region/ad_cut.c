@@ -92,7 +92,7 @@ AdTemplate *ad_cut_region(const AdEdge *e)
 static AdArrival arrival_of(const AdEdge *e)
 {
     const AdOperation *op = ad_operation_of(e->held);
-    return op->arrival ? op->arrival(op->payload, e->slot) : ARRIVES_VALUE;
+    return op->arrival ? op->arrival(op->payload, e->port) : ARRIVES_VALUE;
 }
 
 bool ad_cut_is_before(const AdEdge *e)
@@ -100,7 +100,7 @@ bool ad_cut_is_before(const AdEdge *e)
     if (e->rule != RULE_INTO)
         return e->before;
     const AdTemplate *t = ad_cut_region(e);
-    return t && arrival_of(e) != ARRIVES_VALUE && t->entries[e->slot].before;
+    return t && arrival_of(e) != ARRIVES_VALUE && t->entries[e->port].before;
 }
 
 /* Is the target of an edge an array of this body? */
@@ -143,7 +143,7 @@ static AdAccess access_of(const AdEdge *e)
                : arrival == ARRIVES_NEVER ? ACCESS_WRITE
                                           : ACCESS_READ;
     }
-    if (e->rule != RULE_MOVES || e->slot != 0)
+    if (e->rule != RULE_MOVES || e->port != 0)
         return ACCESS_VALUE;
     if (moves_kind(e) == MOVES_WRITE)
         return ACCESS_WRITE;

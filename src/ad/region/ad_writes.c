@@ -50,7 +50,7 @@ static uint32_t find_entry(const AdTemplate *t, NodeId node)
 static EdgeId edge_to(NodeId operation, uint32_t entry)
 {
     EdgeId e = ad_graph_node(operation)->in;
-    while (e && ad_graph_edge(e)->slot != entry)
+    while (e && ad_graph_edge(e)->port != entry)
         e = ad_graph_edge(e)->next_in;
     return e;
 }
@@ -86,13 +86,13 @@ AdWrite ad_writes_behind(NodeId array)
         const AdEdge *edge = ad_graph_edge(e);
         const AdMoves *m = (const AdMoves *) (uintptr_t) edge->held;
         AdTemplate *t = region_behind(edge);
-        if (t && edge->slot >= t->tracked_count)
+        if (t && edge->port >= t->tracked_count)
             w = (AdWrite){ .t = t,
                            .operation = edge->source,
-                           .array = edge->slot - t->tracked_count };
+                           .array = edge->port - t->tracked_count };
         else if (edge->rule == RULE_MOVES && ad_moves_is_plain_scatter(m))
             w.m = m;
-        if (!t && (edge->slot == 0 || edge->rule == RULE_OUT_OF))
+        if (!t && (edge->port == 0 || edge->rule == RULE_OUT_OF))
             w.before = e;
     }
     if (w.t)

@@ -92,7 +92,7 @@ void ad_spots_schedule_made(NodeId node, const AdOperation *op)
     bool any = false;
     state_lock();
     for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
-        VarId grad = ad_var_index(op->in[ad_graph_edge(e)->slot]);
+        VarId grad = ad_var_index(op->in[ad_graph_edge(e)->port]);
         any |= grad && var_lanes_of(grad) > 1 &&
                ad_graph_node(ad_graph_edge(e)->source)->size == 1;
     }
