@@ -206,7 +206,8 @@ static inline void compare_arrays(const Program *p, void *const *expected,
                 memcpy(&y, b + (size_t) k * size, size);
                 show(p, what, engine);
                 fail_msg("%s, %u lanes: parameter %u, entry %u is %llx, expected %llx",
-                         what, lanes, i, k, (unsigned long long) y, (unsigned long long) x);
+                         what, lanes, i, k, (unsigned long long) y,
+                         (unsigned long long) x);
             }
         }
     }

@@ -26,7 +26,7 @@ typedef struct LoopDerivative {
     RecordedBody body;
     ReplayGap *gaps;            /* owned */
     AdBlock block;              /* if 'tracked': the body and its derivative */
-    uint32_t *gradient_entries; /* by state: 1 + number of its gradient's entry; owned */
+    uint32_t *gradient_entries; /* by state: 1 + its entry's number; owned */
     AdLast last; /* who has written last, if that is needed and this is the outermost
                     region; owned */
     uint32_t number; /* placeholder of that of the iteration in the body's derivative;
