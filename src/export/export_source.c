@@ -72,7 +72,7 @@ static void put_kernel(const ExportPlan *p, uint32_t k, Text *out)
               "               .streams = UINT64_C(%" PRIu64 "),\n"
               "               .cost = { %" PRIu64 ", %" PRIu64 ", %s } },\n"
               "      .entry = %s_kernel_%u,\n      .pool = (void *) %s_pool_%u,\n",
-              code->cpu.scratch, code->cpu.streams, cost->lane, cost->step,
+              code->cpu.scratch, code->cpu.streams, cost->lane, cost->block,
               cost->loops ? "true" : "false", p->name, k, p->name, k);
     if (parts->step_count)
         text_putf(out, "      .steps = own_steps_%u,\n", k);

@@ -105,11 +105,11 @@ static uint32_t add_axis(JitBackend backend, uint32_t result, AdSize total,
     uint32_t lanes = jit_var_counter(backend, total.count);
     uint32_t further = ad_size_number(inner, backend);
     uint32_t bound = ad_size_number(extent, backend);
-    uint32_t step = ad_size_number(stride, backend);
+    uint32_t factor = ad_size_number(stride, backend);
     uint32_t outer = lanes && further ? jit_var_div(lanes, further) : 0;
     uint32_t at = outer && bound ? jit_var_mod(outer, bound) : 0;
-    uint32_t sum = at && step && result ? jit_var_fma(at, step, result) : 0;
-    uint32_t done[] = { lanes, further, bound, step, outer, at, result };
+    uint32_t sum = at && factor && result ? jit_var_fma(at, factor, result) : 0;
+    uint32_t done[] = { lanes, further, bound, factor, outer, at, result };
     for (size_t d = 0; d < sizeof(done) / sizeof(*done); d++)
         jit_var_dec_ref(done[d]);
     return sum;

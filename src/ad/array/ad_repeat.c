@@ -52,8 +52,8 @@ static uint64_t repeat_forward(const AdMoves *m, uint32_t operand, uint64_t g,
 static uint64_t sum_columns(uint64_t g, AdSize matrices, AdSize rows, AdSize columns)
 {
     const AdSize one = { .count = 1 }, none = { 0 };
-    const AdSize step = ad_size_times(rows, columns);
-    const AdSize all[] = { one, columns, rows, none, none, matrices, none, step };
+    const AdSize stride = ad_size_times(rows, columns);
+    const AdSize all[] = { one, columns, rows, none, none, matrices, none, stride };
     uint64_t sizes[sizeof(all) / sizeof(*all)];
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         sizes[i] = ad_size_origin(all[i]);
@@ -63,7 +63,7 @@ static uint64_t sum_columns(uint64_t g, AdSize matrices, AdSize rows, AdSize col
                             .batch_ndim = 1,
                             .batch_shape = &matrices.count,
                             .batch_stride_a = &none.count,
-                            .batch_stride_b = &step.count,
+                            .batch_stride_b = &stride.count,
                             .sizes = sizes };
     const uint64_t ones = ad_moves_fill(g, 1, rows);
     return ones ? release_and_return(ones, ad_var_batched_gemm(ones, g, &shape)) : 0;

@@ -135,7 +135,7 @@ static bool derive_body(LoopDerivative *d)
     AdLast *before = own ? own->last : NULL;
     bool ok = own && d->gaps && make_placeholders(d);
     if (ok) {
-        own->last = d->last.step_count ? &d->last : before;
+        own->last = d->last.site_count ? &d->last : before;
         ok = (d->forward || (ad_overwrite_number(d->t, &d->number) &&
                              ad_bodies_begin_arrays(d->t, d->made))) &&
              give_all(d) && go_through(d);

@@ -200,7 +200,7 @@ static bool set_states(Reverse *r, AdRun *run, uint32_t number, uint32_t begin)
 static bool go_through(Reverse *r, AdRun *run, uint32_t begin)
 {
     const LoopDerivative *d = r->d;
-    uint32_t number = ad_run_step(ad_var_index(ad_run_get(run, 0)), -1);
+    uint32_t number = ad_run_advance(ad_var_index(ad_run_get(run, 0)), -1);
     TRY(ad_run_set(run, 0, number) && set_states(r, run, number, begin), false);
     if (d->number)
         TRY(ad_run_set_number(run, d->number, number), false);

@@ -328,13 +328,13 @@ uint32_t ad_run_check(const AdTemplate *t, uint32_t count)
     return fine;
 }
 
-uint32_t ad_run_step(uint32_t number, int step)
+uint32_t ad_run_advance(uint32_t number, int by)
 {
     VarInfo info;
     TRY(jit_var_peek_info(number, &info), 0);
     uint32_t one = jit_var_u32(info.backend, 1);
     uint32_t next = !one       ? 0
-                    : step > 0 ? jit_var_add(number, one)
+                    : by > 0 ? jit_var_add(number, one)
                                : jit_var_sub(number, one);
     jit_var_dec_ref(one);
     return next;
@@ -390,7 +390,7 @@ bool ad_run_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
         number = jit_var_inc_ref(ad_var_index(ad_run_get(&run, 0)));
         ok = ad_run_set_number(&run, iteration, number) &&
              ad_run_body(&run, true, 0, NULL, NULL) &&
-             ad_run_set(&run, 0, ad_run_step(number, 1));
+             ad_run_set(&run, 0, ad_run_advance(number, 1));
     }
     ok = ad_run_end(&run, ok);
     jit_var_dec_ref(number);

@@ -70,8 +70,8 @@ void ad_run_free(AdRun *run);
 /** Let go of a list, and of the references in it; NULL is fine. */
 void ad_run_drop_list(size_t n, uint64_t *list);
 
-/** number + step, of type UInt32; new references. */
-uint32_t ad_run_step(uint32_t number, int step);
+/** number + by, of type UInt32; new references. */
+uint32_t ad_run_advance(uint32_t number, int by);
 /** The launch fails in which lanes make more iterations than 'max_iterations', which is
  *  a bound: the mask of the others, where each has made 'count'. A new reference; 0:
  *  error recorded. */

@@ -238,7 +238,7 @@ static Code *compile(const Program *program, const CodeSpec *spec)
     EngineCode *code = alloc_zero(1, sizeof(EngineCode));
     TRY(code, NULL);
     code->cpu = (CpuCode){ .code = { 1, release }, .run = launch, .lane_ps = 50,
-                           .step_ps = 4000 };
+                           .block_ps = 4000 };
     if (!interp_build(&code->code, program, interp_table())) {
         release(&code->cpu.code);
         return NULL;
