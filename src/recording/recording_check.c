@@ -57,7 +57,7 @@ static void bind_fused(const Recording *r, const FrozenCommand *f,
             need(&uses[reduction->source[i]].lane, size);
     if (reduction->op == REDUCE_PREFIX)
         need(&target->lane, size);
-    if (reduction->op == REDUCE_COMPRESS) { /* the number comes after the positions */
+    if (reduction->op == REDUCE_COMPRESS) { /* the number comes after the indices */
         need(&target->lane, sizeof(uint32_t));
         need(&target->once, sizeof(uint32_t));
     }

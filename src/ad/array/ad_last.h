@@ -4,7 +4,7 @@
  * Where bodies of a region overwrite entries of an array, perhaps several times, the
  * derivative has to know which of the writes is in the result. So the region runs once
  * more, before its derivative is traced, and writes to another array, at the same
- * positions, the number of the write. While the derivative is traced, of what was
+ * indices, the number of the write. While the derivative is traced, of what was
  * written only the last counts, and what was added after it. What the array was before
  * counts where nothing was written, which is seen to outside of the region.
  *

@@ -1,7 +1,7 @@
 /*
  * ad_repeat.c -- arrays that are repeated: entry by entry, as a whole, in blocks
  *
- * Each result is a gather whose positions are known beforehand. So what an entry gets
+ * Each result is a gather whose indices are known beforehand. So what an entry gets
  * in reverse are the entries of one row or column of the gradient, and these are not
  * added up as they come, but as those of a block (rows) or of a matrix product
  * (columns): the same bits whatever the threads do.
@@ -13,7 +13,7 @@
 #include "ad/graph/ad_thread.h"
 #include "ad/rule/ad_apply.h"
 
-/* leaves: positions, 0: the array is repeated as jit_var_repeat() does, K is 1 */
+/* leaves: indices, 0: the array is repeated as jit_var_repeat() does, K is 1 */
 typedef struct Repeat {
     AdMoves m;
     AdSize inner; /* K */

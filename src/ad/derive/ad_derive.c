@@ -77,7 +77,7 @@ static uint64_t look_at(NodeId node)
 {
     state_lock();
     uint64_t grad = ad_graph_node(node)->grad;
-    ad_graph_hold(grad);
+    ad_graph_retain(grad);
     state_unlock();
     return grad;
 }

@@ -21,7 +21,7 @@ uint64_t ad_run_initial(const LoopDerivative *d, uint32_t k)
     if (d->tracked && e && e->outer && ad_graph_has_node(e->outer_node) &&
         ad_graph_node(e->outer_node)->serial == e->outer)
         leaf |= (uint64_t) e->outer_node << 32;
-    ad_graph_hold(leaf);
+    ad_graph_retain(leaf);
     state_unlock();
     return leaf;
 }
@@ -187,7 +187,7 @@ bool ad_run_set_states(AdRun *run, const uint64_t *states)
     state_lock();
     for (uint32_t k = 0; k < t->state_count && ok; k++)
         if (states[k]) {
-            ad_graph_hold(run->states[k] = states[k]);
+            ad_graph_retain(run->states[k] = states[k]);
             ok = region_replay_set(&run->replay, t->states[k].placeholder,
                                    ad_var_index(states[k]));
         }
@@ -198,7 +198,7 @@ bool ad_run_set_states(AdRun *run, const uint64_t *states)
 bool ad_run_set_gradient(AdRun *run, uint32_t k, uint64_t value)
 {
     state_lock();
-    ad_graph_hold(run->gradients[k] = value);
+    ad_graph_retain(run->gradients[k] = value);
     bool ok = region_replay_set(&run->replay, ad_var_index(run->d->gradients[k]),
                                 ad_var_index(value));
     state_unlock();

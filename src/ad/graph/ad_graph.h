@@ -163,7 +163,7 @@ void ad_graph_move_edges(NodeId from, NodeId to);
 void ad_graph_renumber(NodeId id);
 
 /** References to both halves of an index. */
-static inline void ad_graph_hold(uint64_t leaf)
+static inline void ad_graph_retain(uint64_t leaf)
 {
     if (ad_var_node(leaf))
         ad_graph_ref(ad_var_node(leaf));

@@ -175,7 +175,7 @@ static bool cut_walk(Cut *c, uint8_t mark, bool (*visit)(Cut *c, NodeId id))
 }
 
 /* What an edge from an entry of the template comes from instead: a state that is
- * accessed by position is the array that it was before the loop. With 'before' there is
+ * accessed by index is the array that it was before the loop. With 'before' there is
  * none that is tracked, and the edge is from what iterations write to it. 0: it
  * stays. */
 static NodeId array_behind(const Cut *c, const AdEdge *edge, bool *before)

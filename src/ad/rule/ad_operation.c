@@ -40,7 +40,7 @@ void ad_operation_give(AdOperation *op, bool input, size_t port, NodeId giver,
 {
     uint64_t *place = input ? &op->in[port] : &op->out[port];
     NodeId *from = &op->givers[input ? port : op->n_in + port];
-    ad_graph_hold(gradient);
+    ad_graph_retain(gradient);
     ad_graph_ref(giver);
     clear(place, 1);
     clear_givers(from, 1);
@@ -125,7 +125,7 @@ static void lend(NodeId *givers, const uint64_t *gradients, uint32_t count)
         AdNode *giver = givers[i] ? ad_graph_node(givers[i]) : NULL;
         if (giver && gradients[i] && !giver->grad) {
             giver->grad = gradients[i];
-            ad_graph_hold(gradients[i]);
+            ad_graph_retain(gradients[i]);
         } else {
             clear_givers(&givers[i], 1);
         }
@@ -193,7 +193,7 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
     clear(to, m);
     for (uint32_t i = 0; i < n; i++) {
         given[i] = tracked ? from[i] : ad_var_index(from[i]);
-        ad_graph_hold(given[i]);
+        ad_graph_retain(given[i]);
     }
     clear(from, n);
     if (op->lends)

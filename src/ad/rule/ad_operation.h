@@ -15,7 +15,7 @@
 /** What becomes of the gradient of an operand. */
 typedef enum AdArrival {
     ARRIVES_VALUE, /* it gets a value, in a body that of each lane */
-    ARRIVES_ARRAY, /* it is an array that is added to by position */
+    ARRIVES_ARRAY, /* it is an array that is added to by index */
     ARRIVES_NEVER  /* another array takes its place */
 } AdArrival;
 

@@ -71,7 +71,7 @@ void ad_spots_schedule(Traversal *t, SpotList *list, uint16_t flag)
         NodeId id = spot->id;
         spot->flags &= (uint16_t) ~flag;
         uint64_t grad = ad_graph_node(id)->grad;
-        ad_graph_hold(grad);
+        ad_graph_retain(grad);
         state_unlock();
         if (grad && jit_flag(JitFlagFuseReductions)) {
             bool ok;

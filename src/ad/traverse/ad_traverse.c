@@ -83,7 +83,7 @@ static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
     if (ad_graph_holds_several(p->edge.rule))
         ((AdHeld *) (uintptr_t) p->edge.held)->refs++;
     else
-        ad_graph_hold(p->edge.held);
+        ad_graph_retain(p->edge.held);
     return true;
 }
 

@@ -630,7 +630,7 @@ bool assemble_preview(Assembly *b, Program *program, VarId id)
     return ok;
 }
 
-void assemble_hold(const Assembly *b)
+void assemble_retain(const Assembly *b)
 {
     for (uint32_t i = 0; i < b->array_count; ++i)
         var_inc(b->arrays[i]);

@@ -48,11 +48,11 @@ typedef struct Assembly {
     Device *device;           /* that the launch is for (set by the caller) */
     uint32_t size;
     uint32_t interrupts; /* when its evaluation began (likewise) */
-    bool held;           /* assemble_hold() was called (likewise) */
+    bool retained;       /* assemble_retain() was called (likewise) */
     bool sources;        /* note where instructions come from (likewise) */
     uint32_t workers;         /* that may take part, 0: all (see expand.h) */
     uint64_t *args;           /* one word a parameter; evaluate.c fills in outputs */
-    LaunchArray *operands;    /* borrowed from variables, see assemble_hold() */
+    LaunchArray *operands;    /* borrowed from variables, see assemble_retain() */
     VarId *arrays;            /* arrays that are read, and those behind pointers */
     VarId *outputs;           /* variable of each output parameter, in this order */
     uint32_t *output_params;  /* SLOT_NO_WORD: the result of a reduction */
@@ -121,7 +121,7 @@ uint32_t assemble_constant(Assembly *assembly, VarType type, uint64_t bits);
 uint32_t assemble_pointer(Assembly *assembly, const Var *pointer);
 /** Hold all that the assembly names, so that the lock can be released: others may
  *  evaluate variables of the group, which then drop their operands. Then let go. */
-void assemble_hold(const Assembly *assembly);
+void assemble_retain(const Assembly *assembly);
 void assemble_drop(const Assembly *assembly);
 void assemble_free(Assembly *assembly);
 

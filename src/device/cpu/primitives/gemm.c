@@ -288,8 +288,8 @@ static void run_gemm(CpuJob *job, uint32_t unit, uint32_t worker)
         if (g->is_small)
             k->small(&(GemmTile){ .a = block.a, .a_row = g->a_row,
                                   .a_stride = g->a_stride, .b = block.b,
-                                  .b_stride = g->b_stride, .c = block.out, .c_row = g->n,
-                                  .k = g->k },
+                                  .b_stride = g->b_stride, .c = block.out,
+                                  .c_row = g->n, .k = g->k },
                      g->b_column, g->m, g->n);
         else if (g->is_row)
             compute_row(g, &block);
