@@ -228,7 +228,7 @@ JIT_EXPORT uint64_t ad_var_shrink(uint64_t index, size_t size);
 JIT_EXPORT uint64_t ad_var_reverse(uint64_t index);
 JIT_EXPORT uint64_t ad_var_tile(uint64_t index, size_t count);
 JIT_EXPORT uint64_t ad_var_repeat(uint64_t index, size_t count);
-/** A gather at positions that are known to be those of (P, 1, K) entries in an array
+/** A gather at indices that are known to be those of (P, 1, K) entries in an array
  *  of (P, R, K): each of P blocks of 'inner' = K entries R times; 0: there is one
  *  block. In reverse the R entries are summed up in the order of
  *  jit_var_block_reduce(), so that the result does not depend on threads. */
@@ -344,7 +344,7 @@ typedef enum ADLoopIterations {
  *  only, or for none, the time becomes quadratic in the number of iterations. Loops
  *  that only add to their states need none of this.
  *
- *  Arrays that a recorded loop accesses by position may be read, be added to, and be
+ *  Arrays that a recorded loop accesses by index may be read, be added to, and be
  *  overwritten by scatters. Reverse, a loop that overwrites one runs once more, to find
  *  out which write to each entry was the last; within another recording, and where it
  *  is a region in the body that overwrites, this is not done, and is an error.

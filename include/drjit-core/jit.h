@@ -491,7 +491,7 @@ JIT_EXPORT bool jit_host_prefix_reduce(ReduceOp op, VarType type, size_t n,
  *  Bool (0: always). Evaluates the source, unless that is a reduction that waits, or
  *  computed from such with few operations: then it waits as well. Positions beyond the
  *  source are undefined, unless JitFlagDebug is set: then they read 0 and are reported.
- *  A source with one entry gives it for all positions. */
+ *  A source with one entry gives it for all indices. */
 JIT_EXPORT uint32_t jit_var_gather(uint32_t source, uint32_t index, uint32_t mask);
 /** n (a power of two or three times one, 1 to 64) gathers from source[index * n + k]
  *  into out[k]; the size of the source is a multiple of n. */
@@ -674,7 +674,7 @@ JIT_EXPORT uint32_t jit_var_batched_gemm(uint32_t a, uint32_t b, const JitGemm *
 /** Neutral element of a reduction, as the bits of a value of that type. */
 JIT_EXPORT bool jit_reduce_identity(VarType type, ReduceOp op, uint64_t *bits);
 /** Stable counting sort. 'values' are 'size' UInt32 keys below 'bucket_count', treated
- *  in consecutive blocks of 'block_size'; 'perm' receives the positions (within the
+ *  in consecutive blocks of 'block_size'; 'perm' receives the indices (within the
  *  array) of the keys of each block in sorted order. If 'offsets' is given, it receives
  *  4 numbers for each non-empty bucket: bucket, start, size, 0. Memory is the caller's.
  *  Returns the number of such buckets (0 if 'offsets' is NULL); *ok says whether it

@@ -185,8 +185,8 @@ void jit_launch_hold(bool hold)
     error_save(&before);
     ThreadState *ts = api_enter();
     if (ts && hold)
-        ts->holding++;
-    if (ts && !hold && ts->holding && !--ts->holding)
+        ts->deferring++;
+    if (ts && !hold && ts->deferring && !--ts->deferring)
         for (uint32_t i = 0; device_at(i); ++i) {
             Stream *stream = stream_self(device_at(i));
             if (stream)

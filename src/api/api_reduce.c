@@ -137,12 +137,12 @@ uint32_t jit_var_transpose(uint32_t index, const JitTranspose *axes)
     return result;
 }
 
-static uint32_t sort(uint32_t index, size_t block, bool descending, bool positions)
+static uint32_t sort(uint32_t index, size_t block, bool descending, bool indices)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     SymSize symsize = block_symsize(ts, block);
-    uint32_t result = reduction_sort(ts, index, block, symsize, descending, positions);
+    uint32_t result = reduction_sort(ts, index, block, symsize, descending, indices);
     api_leave();
     return result;
 }

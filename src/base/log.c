@@ -2,9 +2,9 @@
  * log.c -- log records and their two sinks
  *
  * A record that nobody wants costs two relaxed loads (log_enabled). A wanted one goes
- * to the sinks at once, or, between log_hold() and log_release(), to the end of a queue
- * of the calling thread; the outermost log_release() writes the queue. No lock is held
- * while a sink runs. A sink may call the library: what is logged meanwhile by its
+ * to the sinks at once, or, between log_defer() and log_release(), to the end of a
+ * queue of the calling thread; the outermost log_release() writes the queue. No lock is
+ * held while a sink runs. A sink may call the library: what is logged meanwhile by its
  * thread goes to stderr only, or a sink that traces would be called without end.
  *
  * Logging never fails and never touches the thread's error record: without memory, a
@@ -123,7 +123,7 @@ static void put(LogLevel level, LogLevel wanted, const char *text)
 {
     if (!log_enabled(wanted))
         return;
-    if (thread_self.log_holds)
+    if (thread_self.log_deferrals)
         enqueue(level, wanted, text);
     else
         deliver(level, wanted, text);

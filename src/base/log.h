@@ -2,7 +2,7 @@
  * log.h -- log lines with levels, to stderr or what stands for it, and to a callback
  *
  * Sinks are slow and may call back into the library, so nothing is written while the
- * graph lock is held: between log_hold() and log_release() lines of the calling thread
+ * graph lock is held: between log_defer() and log_release() lines of the calling thread
  * are queued, and the outermost log_release() writes them. Multi-line messages are one
  * record.
  */
@@ -37,16 +37,16 @@ void log_print(const char *text);
 void log_drain(void);
 
 /** Queue the calling thread's records until the matching log_release(). Nests. */
-static inline void log_hold(void)
+static inline void log_defer(void)
 {
-    ++thread_self.log_holds;
+    ++thread_self.log_deferrals;
 }
 
-/** End of a log_hold(); the outermost one writes what was queued. Call without
+/** End of a log_defer(); the outermost one writes what was queued. Call without
  *  locks. */
 static inline void log_release(void)
 {
-    if (--thread_self.log_holds == 0 && thread_self.log_queued)
+    if (--thread_self.log_deferrals == 0 && thread_self.log_queued)
         log_drain();
 }
 

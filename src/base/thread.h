@@ -15,7 +15,7 @@ typedef struct Thread {
     void *state;        /* trace/graph/state.h: its ThreadState, NULL = none yet */
     uint32_t kept;      /* device/stream.c: commands that the thread is to run itself */
     uint32_t deferred;  /* trace/graph/state.c: callbacks that it is to make */
-    uint32_t log_holds; /* base/log.h */
+    uint32_t log_deferrals; /* base/log.h */
     bool log_queued;    /* base/log.c: lines wait for the end of the holds */
     bool lock_owner;    /* base/biased_lock.h: the lock is biased towards it */
     void *ad;           /* ad/graph/ad_thread.h: its AdThread, NULL = none yet */

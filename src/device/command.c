@@ -254,7 +254,7 @@ uint32_t command_entry(const Command *c, uint32_t slot)
     const uint32_t entry = command_info[c->kind].slots[slot].entry;
     if (entry == ENTRY_ITEM)
         return c->fill.item_size;
-    if (entry == ENTRY_RESULT && c->sort.positions)
+    if (entry == ENTRY_RESULT && c->sort.indices)
         return sizeof(uint32_t);
     return entry >= ENTRY_TYPE ? type_info[command_type(c)].size : entry;
 }

@@ -169,7 +169,7 @@ struct Command {
                              one entry of a block to the next */
         struct { VarType type; } dot;
         struct { uint32_t block, buckets; } permutation;
-        struct { VarType type; size_t block; bool descending, positions; } sort;
+        struct { VarType type; size_t block; bool descending, indices; } sort;
         struct { VarType type; size_t rows, columns, items; } transpose; /* of arrays of
                              (any, rows, columns, items) entries */
         struct { VarType type; } gemm; /* 'data': a GemmShape */
@@ -197,7 +197,7 @@ struct Command {
     StreamPoint *points; /* has to wait for these; 'few' or memory of its own */
     uint32_t point_count;
     bool blocked;        /* waits for one of the points */
-    bool gathered;       /* its thread holds small ones, too: see stream_hold() */
+    bool gathered;       /* its thread defers small ones, too: see stream_defer() */
     bool small;          /* its device can run it in the calling thread at once */
     uint32_t joined;     /* commands behind it that began with it: its device said so
                           * when it was started */

@@ -138,18 +138,18 @@ uint32_t queue_count_ready(const Command *c, uint32_t most)
 void queue_let_go(Stream *stream)
 {
     bool due = stream->due;
-    stream->held = stream->due = false;
+    stream->deferred = stream->due = false;
     atomic_store_explicit(&stream->gathers, false, memory_order_relaxed);
     if (due)
         queue_start(stream->head);
 }
 
-/* Who waits for a stream that is held, be it a command, does not wait for its thread to
- * let go. */
+/* Who waits for a stream that is deferred, be it a command, does not wait for its
+ * thread to let go. */
 void queue_start(Command *c)
 {
     Stream *stream = c->stream;
-    stream->due = stream->held && !atomic_load(&stream->waited);
+    stream->due = stream->deferred && !atomic_load(&stream->waited);
     if (stream->due)
         return;
     c->blocked = !has_points_behind(c);

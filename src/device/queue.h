@@ -37,9 +37,9 @@ struct Stream {
     _Atomic uint32_t refs;
     Device *device;
     bool orphan;             /* its thread has ended; free for a new one when idle */
-    bool held;               /* see stream_hold() */
+    bool deferred;           /* see stream_defer() */
     bool due;                /* its head would be under way, but for that */
-    _Atomic bool gathers;    /* small ones are held, too; asked without the lock */
+    _Atomic bool gathers;    /* small ones are deferred, too; asked without the lock */
     uint64_t kept;           /* commands kept by the owning thread, its only reader */
     void (*tap)(void *payload, const Command *command); /* likewise; NULL: none */
     void *tap_payload;

@@ -380,14 +380,14 @@ bool stream_go_together(const Device *device, uint64_t lanes, uint64_t next)
     return device->chains && device->chains(lanes, next);
 }
 
-void stream_hold(Stream *stream, bool repeated, uint64_t lanes)
+void stream_defer(Stream *stream, bool repeated, uint64_t lanes)
 {
     const Device *device = stream->device;
     const bool small = repeated && device->batches && device->batches(lanes);
     if (!device->chains && !device->batches)
         return;
     pthread_mutex_lock(&queues.lock);
-    stream->held = true;
+    stream->deferred = true;
     atomic_store_explicit(&stream->gathers, small, memory_order_relaxed);
     pthread_mutex_unlock(&queues.lock);
 }
@@ -422,7 +422,7 @@ static void wait_locked(Stream *stream, uint64_t position)
             continue;
         }
         atomic_store(&stream->waited, true);
-        queue_let_go(stream); /* its thread may have held it again */
+        queue_let_go(stream); /* its thread may have deferred it again */
         if (stream_passed(stream, position))
             break;
         queues.sleeping++;

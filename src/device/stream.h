@@ -49,9 +49,9 @@ bool stream_prepare(Command *command);
  *  somebody waits for it, be it a command: commands that its device can begin together
  *  are there then. It has to be let go soon; the end of the thread does so, too.
  *  'repeated': launches of one kernel follow, the first of 'lanes' lanes; if the device
- *  says that it pays, commands are held that the thread would run itself, too. Does
+ *  says that it pays, commands are deferred that the thread would run itself, too. Does
  *  nothing where commands are never begun together. */
-void stream_hold(Stream *stream, bool repeated, uint64_t lanes);
+void stream_defer(Stream *stream, bool repeated, uint64_t lanes);
 void stream_let_go(Stream *stream);
 /** Can that be of use for launches on this many lanes, one after the other? */
 bool stream_go_together(const Device *device, uint64_t lanes, uint64_t next);

@@ -54,12 +54,12 @@ static void put_arrays_of(const ExportPlan *p, uint32_t k, Text *out)
     text_put(out, "\n};\n");
 }
 
-static void put_slot(Text *out, const char *name, uint32_t slot)
+static void put_param(Text *out, const char *name, uint32_t param)
 {
-    if (slot == EXPORT_NONE)
+    if (param == EXPORT_NONE)
         text_putf(out, "      .%s = PROGRAM_NONE,\n", name);
     else
-        text_putf(out, "      .%s = %u,\n", name, slot);
+        text_putf(out, "      .%s = %u,\n", name, param);
 }
 
 static void put_kernel(const ExportPlan *p, uint32_t k, Text *out)
@@ -72,7 +72,7 @@ static void put_kernel(const ExportPlan *p, uint32_t k, Text *out)
               "               .streams = UINT64_C(%" PRIu64 "),\n"
               "               .cost = { %" PRIu64 ", %" PRIu64 ", %s } },\n"
               "      .entry = %s_kernel_%u,\n      .pool = (void *) %s_pool_%u,\n",
-              code->cpu.scratch, code->cpu.streams, cost->lane, cost->step,
+              code->cpu.scratch, code->cpu.streams, cost->lane, cost->block,
               cost->loops ? "true" : "false", p->name, k, p->name, k);
     if (parts->step_count)
         text_putf(out, "      .steps = own_steps_%u,\n", k);
@@ -84,8 +84,8 @@ static void put_kernel(const ExportPlan *p, uint32_t k, Text *out)
               code->output_count, code->array_count, code->lanes, code->packets,
               code->vector_bytes, code->param_count, code->mask_bits ? "true" : "false",
               code->rows);
-    put_slot(out, "report", code->report);
-    put_slot(out, "log", code->log);
+    put_param(out, "report", code->report);
+    put_param(out, "log", code->log);
     text_putf(out, "      .areas = %zu, .row_area = %zu, .locals = %zu,\n"
               "      .tail = %zu },\n", code->areas, code->row_area, code->locals,
               code->tail);

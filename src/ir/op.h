@@ -71,7 +71,7 @@ typedef enum ResultRule {
 typedef enum AuxKind {
     AUX_NONE,
     AUX_LITERAL,   /* position in literals[] */
-    AUX_SLOT,      /* of params[] */
+    AUX_PARAM,     /* of params[] */
     AUX_PACKET,    /* entries of a packet, at least 2: op_is_packet() */
     AUX_ITEM,      /* which of them */
     AUX_REDUCTION, /* ReduceOp | ReduceMode << 8 */

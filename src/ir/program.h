@@ -3,16 +3,16 @@
  *
  * A Program is what one kernel computes for each lane, as an array of instructions in
  * execution order. An operand is the position of an earlier instruction. Nothing in it
- * points to variables, memory or literals by address: arrays come in through parameter
- * slots whose values (args) accompany a launch, so equal computations give equal
- * Programs and the Program is the cache key.
+ * points to variables, memory or literals by address: arrays come in through parameters
+ * whose values (args) accompany a launch, so equal computations give equal Programs and
+ * the Program is the cache key.
  *
  *     insts[]     op, type, flags, aux, operand positions
  *     extra[]     operands of instructions that have more than three, targets of calls
  *     literals[]  the bits of LITERAL instructions (aux = position here), kept apart
  *                 from insts[] so that the skeleton without literal values can be
  *                 hashed alone
- *     params[]    what each slot of the launch's argument array is
+ *     params[]    what each word of the launch's argument array is
  *     stmts[]     texts of STMT instructions
  *     regions[]   where loops, conditionals and calls begin and end
  *     callables[] sub-programs that calls can reach (docs/dev/program.md)
@@ -63,7 +63,7 @@ typedef enum ParamKind {
     PARAM_VALUE,   /* the bits of a value (a generalised literal), in the low bytes */
     PARAM_PRINT,   /* where prints go: address of a PrintLog for code of the CPU;
                     * if anything is printed; at most one */
-    PARAM_REPORT   /* address of CheckReport[check_count]; last slot, if any */
+    PARAM_REPORT   /* address of CheckReport[check_count]; the last one, if any */
 } ParamKind;
 
 typedef struct Param {
@@ -149,7 +149,7 @@ uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
                      uint32_t count, const uint32_t *args);
 /** Append a LITERAL with these bits. */
 uint32_t program_add_literal(Program *program, VarType type, uint64_t bits);
-/** Append a parameter; its slot or PROGRAM_NONE. */
+/** Append a parameter; its number or PROGRAM_NONE. */
 uint32_t program_add_param(Program *program, ParamKind kind, VarType type);
 /** Append the REGION of a loop, a conditional or a call, with its operands (see
  *  ops.def) and, for a call, the 'target_count' callables it can reach. The number of
@@ -213,7 +213,7 @@ uint32_t program_result_count(const Program *program, const Program *root,
 bool program_has_loops(const Program *program);
 /** The same with its callables. */
 bool program_may_last(const Program *program);
-/** Slot of the one parameter of this kind, PROGRAM_NONE if there is none. */
+/** Number of the one parameter of this kind, PROGRAM_NONE if there is none. */
 uint32_t program_find_param(const Program *program, ParamKind kind);
 
 /** A copy, NULL if out of memory. */
@@ -229,8 +229,8 @@ void program_free(Program *program);
 /** Empty it but keep the arrays, for reuse. */
 void program_clear(Program *program);
 
-/** Is this Program well-formed (types, positions, slots, flags, nesting), with all its
- *  callables? Records what is wrong. */
+/** Is this Program well-formed (types, positions, parameters, flags, nesting), with all
+ *  its callables? Records what is wrong. */
 bool program_verify(const Program *program);
 /** Readable text, one instruction a line, bodies indented, callables after. */
 void program_write(const Program *program, Text *out);

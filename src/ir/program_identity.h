@@ -1,10 +1,11 @@
 /*
  * program_identity.h -- which Programs are the same: hash, equality, bytes
  *
- * The skeleton of a Program covers instructions, operands, types, slots, statements,
- * regions and callables, but not the values of its own literals; those of callables
- * belong to it. No text is generated. Kernels are found by this hash, with device,
- * engine and target as the seed (cache_key), and callables that are the same, too.
+ * The skeleton of a Program covers instructions, operands, types, parameters,
+ * statements, regions and callables, but not the values of its own literals; those of
+ * callables belong to it. No text is generated. Kernels are found by this hash, with
+ * device, engine and target as the seed (cache_key), and callables that are the same,
+ * too.
  */
 #ifndef IR_PROGRAM_IDENTITY_H
 #define IR_PROGRAM_IDENTITY_H

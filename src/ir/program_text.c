@@ -63,7 +63,7 @@ static void put_aux(const Program *p, const Inst *inst, Text *out)
     case AUX_LITERAL:
         put_literal(p, inst, out);
         break;
-    case AUX_SLOT:
+    case AUX_PARAM:
         text_putf(out, " @%u", inst->aux);
         break;
     case AUX_REDUCTION:

@@ -73,17 +73,17 @@ static bool check_operands(const Verifier *v, uint32_t at, const Inst *inst)
     return true;
 }
 
-/* A slot of the right kind; that of a STORE with the type of the value. */
-static bool check_slot(const Verifier *v, uint32_t at, const Inst *inst)
+/* A parameter of the right kind; that of a STORE with the type of the value. */
+static bool check_param(const Verifier *v, uint32_t at, const Inst *inst)
 {
     const Program *root = v->root;
     if (inst->aux >= root->param_count)
-        return fault(at, inst, "slot %u of %u", inst->aux, root->param_count);
+        return fault(at, inst, "parameter %u of %u", inst->aux, root->param_count);
     ParamKind kind = (ParamKind) root->params[inst->aux].kind;
     bool fits = inst->op == OP_LOAD    ? kind == PARAM_INPUT
                 : inst->op == OP_STORE ? kind == PARAM_OUTPUT
                                        : kind == PARAM_POINTER || kind == PARAM_VALUE;
-    return fits || fault(at, inst, "slot %u is of kind %d", inst->aux, (int) kind);
+    return fits || fault(at, inst, "parameter %u is of kind %d", inst->aux, (int) kind);
 }
 
 static bool check_aux(const Verifier *v, uint32_t at, const Inst *inst)
@@ -94,8 +94,8 @@ static bool check_aux(const Verifier *v, uint32_t at, const Inst *inst)
     case AUX_LITERAL:
         return aux < p->literal_count ||
                fault(at, inst, "literal %u of %u", aux, p->literal_count);
-    case AUX_SLOT:
-        return check_slot(v, at, inst);
+    case AUX_PARAM:
+        return check_param(v, at, inst);
     case AUX_PACKET:
         return (aux >= 2 && op_is_packet(aux)) ||
                fault(at, inst, "packet of %u", aux);
@@ -162,7 +162,7 @@ static bool check_pointer(const Verifier *v, uint32_t at, const Inst *inst, uint
     if (!param || param->kind != PARAM_POINTER || !(operand->flags & INST_UNIFORM))
         return fault(at, inst, "operand %u is not the address of an array", k + 1);
     return param->written || !(op_info[inst->op].memory & MEMORY_WRITES) ||
-           fault(at, inst, "slot %u is not to be written", operand->aux);
+           fault(at, inst, "parameter %u is not to be written", operand->aux);
 }
 
 /* Operand k is what its role says; 'type' is that of the operation. */
@@ -255,7 +255,7 @@ static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
     if (inst->op == OP_STORE)
         return expect(p, at, inst, 0, (VarType) v->root->params[inst->aux].type);
     if (inst->op == OP_LOAD && inst->type != v->root->params[inst->aux].type)
-        return fault(at, inst, "slot %u is %s", inst->aux,
+        return fault(at, inst, "parameter %u is %s", inst->aux,
                      type_info[v->root->params[inst->aux].type].name);
     if (inst->op == OP_LOCAL_MOVE &&
         p->insts[inst->arg[0]].aux != p->insts[inst->arg[1]].aux)
@@ -565,11 +565,11 @@ static bool check_params(const Program *p)
         bool typed = param->kind < PARAM_PRINT;
         if (param->kind > PARAM_REPORT ||
             (typed ? !type_valid((VarType) param->type) : param->type != VarTypeVoid))
-            return error_set(JIT_ERROR_ARGUMENT, "program_verify(): slot %u is of kind "
-                             "%u and type %u", i, param->kind, param->type);
+            return error_set(JIT_ERROR_ARGUMENT, "program_verify(): parameter %u is of "
+                             "kind %u and type %u", i, param->kind, param->type);
         if (!check_reduced(param))
-            return error_set(JIT_ERROR_ARGUMENT, "program_verify(): slot %u: reduction "
-                             "%u is not defined for %s", i, param->reduced,
+            return error_set(JIT_ERROR_ARGUMENT, "program_verify(): parameter %u: "
+                             "reduction %u is not defined for %s", i, param->reduced,
                              type_info[param->type].name);
     }
     return true;

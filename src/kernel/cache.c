@@ -380,7 +380,7 @@ static Kernel *deliver(Order *order, bool *fresh)
     mine->next = pending_list;
     pending_list = mine;
     pthread_mutex_unlock(&lock);
-    log_hold();
+    log_defer();
     kernel = make(order);
     finish(mine, kernel);
     log_release();
@@ -546,7 +546,7 @@ void cache_upgrade(Kernel *kernel)
     pthread_mutex_unlock(&lock);
     if (!ok)
         return;
-    log_hold();
+    log_defer();
     tier_upgrade(kernel);
     pthread_mutex_lock(&lock);
     upgrading--;

@@ -7,7 +7,7 @@
  * kernels, default 65536); the least recently used kernels leave first.
  *
  * Near misses: when a Program misses but a kernel with the same skeleton exists, the
- * literals that differ become PARAM_VALUE slots of a generalised kernel (literals.c),
+ * literals that differ become PARAM_VALUEs of a generalised kernel (literals.c),
  * and the log says which. The next Program of that skeleton that differs in these
  * literals only is a hit.
  *
@@ -51,11 +51,11 @@ typedef struct Kernel {
     Program *program; /* as compiled, literals possibly generalised */
 
     /* Generalised kernels only, else NULL and 0: one of the Programs it was made from,
-     * and for each PARAM_VALUE slot the position of its literal in that (ascending). */
+     * and for each PARAM_VALUE the position of its literal in that (ascending). */
     Program *traced;
     uint32_t *value_literals;
     uint32_t value_count;
-    uint32_t first_value;    /* slot of the first PARAM_VALUE */
+    uint32_t first_value;    /* number of the first PARAM_VALUE */
     Hash128 traced_skeleton; /* skeleton of the traced Programs it serves */
 
     _Atomic uint32_t refs;   /* the table's one, and one for each launch and finder */

@@ -239,7 +239,7 @@ void disk_folder_prepare_fork(void)
  * 'again': also if that has failed before. */
 static bool take(DiskFolder *out, bool again)
 {
-    log_hold();
+    log_defer();
     pthread_mutex_lock(&disk_lock);
     if (again && disk.stage == STAGE_OFF)
         disk.stage = disk.dir ? STAGE_CHOSEN : STAGE_UNKNOWN;
@@ -280,7 +280,7 @@ const char *disk_folder_dir(void)
 {
     ErrorRecord before;
     error_save(&before);
-    log_hold();
+    log_defer();
     pthread_mutex_lock(&disk_lock);
     if (disk.stage == STAGE_UNKNOWN)
         choose();

@@ -30,10 +30,10 @@ typedef struct LaunchResult {
 typedef struct LaunchSpec {
     Device *device;
     Kernel *kernel;         /* borrowed */
-    const Program *program; /* as traced: its literals fill PARAM_VALUE slots */
+    const Program *program; /* as traced: its literals fill PARAM_VALUEs */
     uint32_t size;          /* lanes */
     uint32_t workers;       /* worker numbers stay below this; 0: any */
-    const uint64_t *args;   /* a word for each slot of 'program', the report excluded;
+    const uint64_t *args;   /* a word for each parameter of 'program' but the report;
                              * those of arrays and of the print log do not matter */
     const LaunchArray *arrays;
     uint32_t array_count;

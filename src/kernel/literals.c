@@ -42,8 +42,8 @@ static void list_types(const Program *program, const uint32_t *positions,
     }
 }
 
-static bool append_slots(Program *program, const uint8_t *types, uint32_t count,
-                         uint32_t *first_value)
+static bool append_params(Program *program, const uint8_t *types, uint32_t count,
+                          uint32_t *first_value)
 {
     bool report = program->param_count &&
                   program->params[program->param_count - 1].kind == PARAM_REPORT;
@@ -63,7 +63,7 @@ Program *literals_generalise(const Program *program, const uint32_t *positions,
     TRY(types, NULL);
     list_types(program, positions, count, types);
     Program *result = program_copy(program);
-    if (!result || !append_slots(result, types, count, first_value)) {
+    if (!result || !append_params(result, types, count, first_value)) {
         alloc_free(types);
         program_free(result);
         return NULL;

@@ -7,10 +7,10 @@
 #include "ir/program.h"
 
 /** A copy of 'program' in which the literals at the given positions (ascending) have
- *  become PARAM instructions on PARAM_VALUE slots appended after the existing ones; a
- *  PARAM_REPORT slot stays last, all others stay where they are. Literals of callables,
- *  which are part of the skeleton, stay literals. '*first_value' is the first new slot.
- *  NULL if out of memory. */
+ *  become PARAM instructions on PARAM_VALUE parameters appended after the existing
+ *  ones; a PARAM_REPORT stays last, all others stay where they are. Literals of
+ *  callables, which are part of the skeleton, stay literals. '*first_value' is the
+ *  first new parameter. NULL if out of memory. */
 Program *literals_generalise(const Program *program, const uint32_t *positions,
                              uint32_t count, uint32_t *first_value);
 

@@ -28,8 +28,8 @@
 #define LOOP_1(name, R, A, function)                                   \
     static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
     {                                                                  \
-        R *restrict out = f->slot[s->out];                             \
-        const A *restrict a = f->slot[s->arg[0]];                      \
+        R *restrict out = f->regs[s->out];                             \
+        const A *restrict a = f->regs[s->arg[0]];                      \
         const size_t end = whole_groups(f->lanes);                     \
         FOR_LANES(i, end, out[i] = (R) function(a[i]);)                \
         NEXT(s, f);                                                    \
@@ -38,9 +38,9 @@
 #define LOOP_2(name, R, A, function)                                   \
     static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
     {                                                                  \
-        R *restrict out = f->slot[s->out];                             \
-        const A *restrict a = f->slot[s->arg[0]];                      \
-        const A *restrict b = f->slot[s->arg[1]];                      \
+        R *restrict out = f->regs[s->out];                             \
+        const A *restrict a = f->regs[s->arg[0]];                      \
+        const A *restrict b = f->regs[s->arg[1]];                      \
         const size_t end = whole_groups(f->lanes);                     \
         FOR_LANES(i, end, out[i] = (R) function(a[i], b[i]);)          \
         NEXT(s, f);                                                    \
@@ -49,10 +49,10 @@
 #define LOOP_3(name, R, A, function)                                   \
     static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
     {                                                                  \
-        R *restrict out = f->slot[s->out];                             \
-        const A *restrict a = f->slot[s->arg[0]];                      \
-        const A *restrict b = f->slot[s->arg[1]];                      \
-        const A *restrict c = f->slot[s->arg[2]];                      \
+        R *restrict out = f->regs[s->out];                             \
+        const A *restrict a = f->regs[s->arg[0]];                      \
+        const A *restrict b = f->regs[s->arg[1]];                      \
+        const A *restrict c = f->regs[s->arg[2]];                      \
         const size_t end = whole_groups(f->lanes);                     \
         FOR_LANES(i, end, out[i] = (R) function(a[i], b[i], c[i]);)    \
         NEXT(s, f);                                                    \
@@ -119,10 +119,10 @@ LOOP_1(lanes_not_bool, u8, u8, not_bool)
     }                                                                              \
     static const LaneStep *lanes_select_##U(const LaneStep *s, const LaneFrame *f) \
     {                                                                              \
-        U *restrict out = f->slot[s->out];                                         \
-        const u8 *restrict mask = f->slot[s->arg[0]];                              \
-        const U *restrict a = f->slot[s->arg[1]];                                  \
-        const U *restrict b = f->slot[s->arg[2]];                                  \
+        U *restrict out = f->regs[s->out];                                         \
+        const u8 *restrict mask = f->regs[s->arg[0]];                              \
+        const U *restrict a = f->regs[s->arg[1]];                                  \
+        const U *restrict b = f->regs[s->arg[2]];                                  \
         const size_t end = whole_groups(f->lanes);                                 \
         FOR_LANES(i, end, out[i] = select_##U(mask[i], a[i], b[i]);)               \
         NEXT(s, f);                                                                \
@@ -136,8 +136,8 @@ LOOP_SELECT(u64)
 #define LOOP_LOOKUP(U)                                                             \
     static const LaneStep *lanes_lookup_##U(const LaneStep *s, const LaneFrame *f) \
     {                                                                              \
-        U *restrict out = f->slot[s->out];                                         \
-        const U *restrict index = f->slot[s->arg[0]];                              \
+        U *restrict out = f->regs[s->out];                                         \
+        const U *restrict index = f->regs[s->arg[0]];                              \
         U table[INST_LOOKUP_MOST];                                                 \
         memcpy(table, f->extra + s->arg[1], s->arg[2] * sizeof(U));                \
         const U last = s->arg[2] - 1;                                              \
@@ -173,7 +173,7 @@ CONVERT(f32, f16) CONVERT(f64, f16) CONVERT_FLOAT(f32) CONVERT(f16, f32)
 #define LOOP_BROADCAST(name, U, value)                                 \
     static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
     {                                                                  \
-        U *restrict out = f->slot[s->out];                             \
+        U *restrict out = f->regs[s->out];                             \
         const U bits = value;                                          \
         const size_t end = whole_groups(f->lanes);                     \
         FOR_LANES(i, end, out[i] = bits;)                              \
@@ -193,17 +193,17 @@ CONVERT(f32, f16) CONVERT(f64, f16) CONVERT_FLOAT(f32) CONVERT(f16, f32)
     {                                                                              \
         U *array = (U *) (uintptr_t) f->args[s->arg[0]] + f->begin;                \
         if (f->count == f->lanes) {                                                \
-            f->slot[s->out] = array;                                               \
+            f->regs[s->out] = array;                                               \
             NEXT(s, f);                                                            \
         }                                                                          \
-        f->slot[s->out] = f->slot[s->arg[1]];                                      \
-        memcpy(f->slot[s->arg[1]], array, f->count * sizeof(U));                   \
+        f->regs[s->out] = f->regs[s->arg[1]];                                      \
+        memcpy(f->regs[s->arg[1]], array, f->count * sizeof(U));                   \
         NEXT(s, f);                                                                \
     }                                                                              \
     static const LaneStep *store_##U(const LaneStep *s, const LaneFrame *f)        \
     {                                                                              \
         U *restrict out = (U *) (uintptr_t) f->args[s->arg[0]] + f->begin;         \
-        const U *restrict value = f->slot[s->arg[1]];                              \
+        const U *restrict value = f->regs[s->arg[1]];                              \
         const size_t end = whole_groups(f->count);                                 \
         FOR_LANES(i, end, out[i] = value[i];)                                      \
         for (size_t i = end; i < f->count; ++i)                                    \
@@ -216,13 +216,13 @@ CONVERT(f32, f16) CONVERT(f64, f16) CONVERT_FLOAT(f32) CONVERT(f16, f32)
 
 static const LaneStep *pointer(const LaneStep *s, const LaneFrame *f)
 {
-    *(u64 *) f->slot[s->out] = f->args[s->arg[0]];
+    *(u64 *) f->regs[s->out] = f->args[s->arg[0]];
     NEXT(s, f);
 }
 
 static const LaneStep *counter(const LaneStep *s, const LaneFrame *f)
 {
-    u32 *restrict out = f->slot[s->out];
+    u32 *restrict out = f->regs[s->out];
     const u32 begin = f->begin;
     const size_t end = whole_groups(f->lanes);
     FOR_LANES(i, end, out[i] = begin + (u32) i;)
@@ -231,8 +231,8 @@ static const LaneStep *counter(const LaneStep *s, const LaneFrame *f)
 
 static const LaneStep *packet_index(const LaneStep *s, const LaneFrame *f)
 {
-    u32 *restrict out = f->slot[s->out];
-    const u32 *restrict index = f->slot[s->arg[0]];
+    u32 *restrict out = f->regs[s->out];
+    const u32 *restrict index = f->regs[s->arg[0]];
     const u32 n = s->arg[1], item = s->arg[2];
     const size_t end = whole_groups(f->lanes);
     FOR_LANES(i, end, out[i] = index[i] * n + item;)

@@ -3,20 +3,20 @@
  *
  * A compiled Program is an array of LaneSteps. A step is a function that computes one
  * instruction for all lanes of a block; it finds its operands by number in the frame's
- * table of slots. Its last act is to call the next step, which the compiler turns into
- * a jump: the processor then predicts each jump by what precedes it, and a block of 16
- * lanes takes half the time that a loop over the steps would. A step of control flow
- * that goes on elsewhere returns the step to go on with instead.
+ * table of registers. Its last act is to call the next step, which the compiler turns
+ * into a jump: the processor then predicts each jump by what precedes it, and a block
+ * of 16 lanes takes half the time that a loop over the steps would. A step of control
+ * flow that goes on elsewhere returns the step to go on with instead.
  *
  * lanes.c is compiled once for each instruction set (-DLANES_ISA=baseline,
  * avx2, avx512) and defines one LaneTable; all tables compute the same bits.
  *
  *     step:   fn | out | arg[0] | arg[1] | arg[2]
  *                   |      |        |        |
- *     frame:       slot[] ---> memory of 'lanes' entries each
+ *     frame:       regs[] ---> memory of 'lanes' entries each
  *
  * Pure steps compute 'lanes' entries, which is 'count' rounded up to a multiple of
- * LANE_GROUP: slots have room for that, whatever the lanes in excess hold is never
+ * LANE_GROUP: registers have room for that, whatever the lanes in excess hold is never
  * used. Steps that touch arrays stop at 'count' exactly.
  */
 #ifndef LANES_LANES_H
@@ -35,8 +35,8 @@ enum {
 typedef struct LaneStep LaneStep;
 
 typedef struct LaneFrame {
-    void **slot;           /* addresses of the slots; LOAD redirects its own */
-    const uint64_t *args;  /* parameter slots of the launch */
+    void **regs;           /* addresses of the registers; LOAD redirects its own */
+    const uint64_t *args;  /* parameters of the launch */
     const uint32_t *extra; /* operands of steps that have more than three */
     CheckReport *reports;  /* NULL without checks */
     PrintLog *log;         /* NULL without prints */
@@ -81,11 +81,11 @@ typedef struct LaneTable {
     /** Conversion, [to][from]. */
     LaneFn cast[VarTypeCount][VarTypeCount];
     LaneFn fill[4];       /* value; low half, high half */
-    LaneFn param[4];      /* value; parameter slot */
-    LaneFn pointer;       /* value in the first lane only; parameter slot */
-    LaneFn load_first[4]; /* entry 0 in all lanes; parameter slot */
-    LaneFn load[4];       /* redirected slot; parameter slot, slot for a copy */
-    LaneFn store[4];      /* -; parameter slot, value */
+    LaneFn param[4];      /* value; parameter */
+    LaneFn pointer;       /* value in the first lane only; parameter */
+    LaneFn load_first[4]; /* entry 0 in all lanes; parameter */
+    LaneFn load[4];       /* redirected register; parameter, register for a copy */
+    LaneFn store[4];      /* -; parameter, value */
     LaneFn move[4];       /* value; value */
     LaneFn counter;       /* value */
     LaneFn worker;        /* value */

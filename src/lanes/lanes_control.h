@@ -29,9 +29,9 @@ static inline bool any_lane(const u8 *mask, u32 count)
 
 static const LaneStep *without(const LaneStep *s, const LaneFrame *f)
 {
-    u8 *restrict out = f->slot[s->out];
-    const u8 *restrict a = f->slot[s->arg[0]];
-    const u8 *restrict b = f->slot[s->arg[1]];
+    u8 *restrict out = f->regs[s->out];
+    const u8 *restrict a = f->regs[s->arg[0]];
+    const u8 *restrict b = f->regs[s->arg[1]];
     const size_t end = whole_groups(f->lanes);
     FOR_LANES(i, end, out[i] = a[i] & (b[i] ^ 1);)
     NEXT(s, f);
@@ -39,9 +39,9 @@ static const LaneStep *without(const LaneStep *s, const LaneFrame *f)
 
 static const LaneStep *match(const LaneStep *s, const LaneFrame *f)
 {
-    u8 *restrict out = f->slot[s->out];
-    const u8 *restrict mask = f->slot[s->arg[0]];
-    const u32 *restrict number = f->slot[s->arg[1]];
+    u8 *restrict out = f->regs[s->out];
+    const u8 *restrict mask = f->regs[s->arg[0]];
+    const u32 *restrict number = f->regs[s->arg[1]];
     const u32 wanted = s->arg[2];
     const size_t end = whole_groups(f->lanes);
     FOR_LANES(i, end, out[i] = mask[i] & (u8) (number[i] == wanted);)
@@ -50,8 +50,8 @@ static const LaneStep *match(const LaneStep *s, const LaneFrame *f)
 
 static const LaneStep *narrow(const LaneStep *s, const LaneFrame *f)
 {
-    u8 *restrict active = f->slot[s->out];
-    const u8 *restrict test = f->slot[s->arg[0]];
+    u8 *restrict active = f->regs[s->out];
+    const u8 *restrict test = f->regs[s->arg[0]];
     const size_t end = whole_groups(f->lanes);
     FOR_LANES(i, end, active[i] &= test[i];)
     if (!any_lane(active, f->count))
@@ -61,7 +61,7 @@ static const LaneStep *narrow(const LaneStep *s, const LaneFrame *f)
 
 static const LaneStep *skip(const LaneStep *s, const LaneFrame *f)
 {
-    if (!any_lane(f->slot[s->arg[0]], f->count))
+    if (!any_lane(f->regs[s->arg[0]], f->count))
         return s + s->arg[1];
     NEXT(s, f);
 }
@@ -72,17 +72,17 @@ static const LaneStep *skip(const LaneStep *s, const LaneFrame *f)
 #define DEFINE_CONTROL(U)                                                             \
     static const LaneStep *blend_##U(const LaneStep *s, const LaneFrame *f)           \
     {                                                                                 \
-        U *restrict out = f->slot[s->out];                                            \
-        const U *restrict a = f->slot[s->arg[0]];                                     \
-        const u8 *restrict mask = f->slot[s->arg[1]];                                 \
+        U *restrict out = f->regs[s->out];                                            \
+        const U *restrict a = f->regs[s->arg[0]];                                     \
+        const u8 *restrict mask = f->regs[s->arg[1]];                                 \
         const size_t end = whole_groups(f->lanes);                                    \
         FOR_LANES(i, end, out[i] = mask[i] ? a[i] : out[i];)                          \
         NEXT(s, f);                                                                   \
     }                                                                                 \
     static const LaneStep *local_fill_##U(const LaneStep *s, const LaneFrame *f)      \
     {                                                                                 \
-        U *restrict row = f->slot[s->out];                                            \
-        const U *restrict value = f->slot[s->arg[0]];                                 \
+        U *restrict row = f->regs[s->out];                                            \
+        const U *restrict value = f->regs[s->arg[0]];                                 \
         const size_t end = whole_groups(f->lanes);                                    \
         for (u32 k = s->arg[1]; k > 0; --k, row += f->lanes)                          \
             FOR_LANES(i, end, row[i] = value[i];)                                     \
@@ -90,10 +90,10 @@ static const LaneStep *skip(const LaneStep *s, const LaneFrame *f)
     }                                                                                 \
     static const LaneStep *local_read_##U(const LaneStep *s, const LaneFrame *f)      \
     {                                                                                 \
-        U *restrict out = f->slot[s->out];                                            \
-        const U *restrict array = f->slot[s->arg[0]];                                 \
-        const u32 *restrict index = f->slot[s->arg[1]];                               \
-        const u8 *restrict mask = f->slot[f->extra[s->arg[2]]];                       \
+        U *restrict out = f->regs[s->out];                                            \
+        const U *restrict array = f->regs[s->arg[0]];                                 \
+        const u32 *restrict index = f->regs[s->arg[1]];                               \
+        const u8 *restrict mask = f->regs[f->extra[s->arg[2]]];                       \
         const u32 entries = f->extra[s->arg[2] + 1];                                  \
         const size_t lanes = f->lanes;                                                \
         for (u32 i = 0; i < f->count; ++i)                                            \
@@ -102,10 +102,10 @@ static const LaneStep *skip(const LaneStep *s, const LaneFrame *f)
     }                                                                                 \
     static const LaneStep *local_write_##U(const LaneStep *s, const LaneFrame *f)     \
     {                                                                                 \
-        U *restrict array = f->slot[s->out];                                          \
-        const U *restrict value = f->slot[s->arg[0]];                                 \
-        const u32 *restrict index = f->slot[s->arg[1]];                               \
-        const u8 *restrict mask = f->slot[f->extra[s->arg[2]]];                       \
+        U *restrict array = f->regs[s->out];                                          \
+        const U *restrict value = f->regs[s->arg[0]];                                 \
+        const u32 *restrict index = f->regs[s->arg[1]];                               \
+        const u8 *restrict mask = f->regs[f->extra[s->arg[2]]];                       \
         const u32 entries = f->extra[s->arg[2] + 1];                                  \
         const size_t lanes = f->lanes;                                                \
         for (u32 i = 0; i < f->count; ++i)                                            \
@@ -115,9 +115,9 @@ static const LaneStep *skip(const LaneStep *s, const LaneFrame *f)
     }                                                                                 \
     static const LaneStep *local_move_##U(const LaneStep *s, const LaneFrame *f)      \
     {                                                                                 \
-        U *row = f->slot[s->out];                                                     \
-        const U *from = f->slot[s->arg[0]];                                           \
-        const u8 *mask = f->slot[s->arg[1]];                                          \
+        U *row = f->regs[s->out];                                                     \
+        const U *from = f->regs[s->arg[0]];                                           \
+        const u8 *mask = f->regs[s->arg[1]];                                          \
         const size_t end = whole_groups(f->lanes);                                    \
         for (u32 k = s->arg[2]; k > 0; --k, row += f->lanes, from += f->lanes)        \
             FOR_LANES(i, end, row[i] = mask[i] ? from[i] : row[i];)                   \
@@ -132,10 +132,10 @@ DEFINE_CONTROL(u64)
 
 static const LaneStep *print(const LaneStep *s, const LaneFrame *f)
 {
-    const u8 *mask = f->slot[s->arg[0]];
+    const u8 *mask = f->regs[s->arg[0]];
     const u32 *values = f->extra + s->arg[1];
     for (u32 i = 0; i < s->arg[2]; ++i)
-        f->values[i] = f->slot[values[i]];
+        f->values[i] = f->regs[values[i]];
     if (any_lane(mask, f->count))
         f->log->append(f->log, s->out, f->begin, f->count, mask, f->values);
     NEXT(s, f);

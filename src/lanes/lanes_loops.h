@@ -12,7 +12,7 @@
 
 #include "lanes/lanes.h"
 
-/* Results lie in other slots than operands, so lanes are independent. */
+/* Results lie in other registers than operands, so lanes are independent. */
 #if defined(__clang__)
 /* Some loops call a function on some sets, and stay scalar there. */
 #pragma clang diagnostic ignored "-Wpass-failed"

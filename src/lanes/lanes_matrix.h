@@ -278,10 +278,10 @@ static void matrix_apply_f16(const Product_f16 *p, size_t at)
     {                                                                               \
         const u32 m = s->out & MATVEC_RESULTS, n = s->arg[2];                       \
         const bool turned = s->out & MATVEC_TRANSPOSED, adds = s->out & MATVEC_ADDS; \
-        const u32 index = *(const u32 *) f->slot[s->arg[1]];                        \
+        const u32 index = *(const u32 *) f->regs[s->arg[1]];                        \
         const F *const *values = (const F *const *) f->values;                      \
         const Product_##F p = {                                                     \
-            .w = *(const F *const *) f->slot[s->arg[0]] + index,                    \
+            .w = *(const F *const *) f->regs[s->arg[0]] + index,                    \
             .row = turned ? 1 : n,                                                  \
             .column = turned ? m : 1,                                               \
             .rows = m,                                                              \
@@ -391,7 +391,7 @@ static inline u32 matrix_active(const u8 *mask, u32 first, u32 count, u32 *lanes
     static inline void outer_##F(const LaneStep *s, const LaneFrame *f, bool atomic)  \
     {                                                                                 \
         const u32 m = s->out, n = s->arg[2];                                          \
-        F *g = *(F *const *) f->slot[s->arg[0]] + *(const u32 *) f->slot[s->arg[1]];  \
+        F *g = *(F *const *) f->regs[s->arg[0]] + *(const u32 *) f->regs[s->arg[1]];  \
         const u8 *mask = f->values[0];                                                \
         const F *const *a = (const F *const *) (f->values + 1), *const *b = a + m;    \
         SUM right[LANE_GROUP][VECTOR_BYTES / sizeof(SUM)];                            \
@@ -421,13 +421,13 @@ DEFINE_OUTER(f16, f32, VecF32)
 DEFINE_OUTER(f32, f32, VecF32)
 DEFINE_OUTER(f64, f64, VecF64)
 
-/* ---- rows that stand in slots: number of the first in extra[], how many */
+/* ---- rows that stand in registers: number of the first in extra[], how many */
 
 static const LaneStep *lanes_rows(const LaneStep *s, const LaneFrame *f)
 {
-    const u32 *slots = f->extra + s->arg[0];
+    const u32 *regs = f->extra + s->arg[0];
     for (u32 i = 0; i < s->arg[1]; ++i)
-        f->values[i] = f->slot[slots[i]];
+        f->values[i] = f->regs[regs[i]];
     NEXT(s, f);
 }
 

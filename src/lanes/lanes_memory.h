@@ -24,10 +24,10 @@ enum { AHEAD = 24 /* lanes between prefetch and use */ };
 #define DEFINE_SCATTER(name, T, put)                                   \
     static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
     {                                                                  \
-        T *to = *(T *const *) f->slot[s->out];                         \
-        const T *value = f->slot[s->arg[0]];                           \
-        const u32 *index = f->slot[s->arg[1]];                         \
-        const u8 *mask = f->slot[s->arg[2]];                           \
+        T *to = *(T *const *) f->regs[s->out];                         \
+        const T *value = f->regs[s->arg[0]];                           \
+        const u32 *index = f->regs[s->arg[1]];                         \
+        const u8 *mask = f->regs[s->arg[2]];                           \
         for (u32 i = 0, count = f->count; i < count; ++i) {            \
             if (i + AHEAD < count)                                     \
                 __builtin_prefetch(to + index[i + AHEAD], 1);          \
@@ -40,10 +40,10 @@ enum { AHEAD = 24 /* lanes between prefetch and use */ };
 #define DEFINE_MOVES(U)                                                                \
     static const LaneStep *gather_##U(const LaneStep *s, const LaneFrame *f)           \
     {                                                                                  \
-        U *restrict out = f->slot[s->out];                                             \
-        const U *from = *(const U *const *) f->slot[s->arg[0]];                        \
-        const u32 *restrict index = f->slot[s->arg[1]];                                \
-        const u8 *restrict mask = f->slot[s->arg[2]];                                  \
+        U *restrict out = f->regs[s->out];                                             \
+        const U *from = *(const U *const *) f->regs[s->arg[0]];                        \
+        const u32 *restrict index = f->regs[s->arg[1]];                                \
+        const u8 *restrict mask = f->regs[s->arg[2]];                                  \
         static const U zero = 0;                                                       \
         for (u32 i = 0; i < f->count; ++i)                                             \
             out[i] = *(mask[i] ? from + index[i] : &zero);                             \
@@ -51,9 +51,9 @@ enum { AHEAD = 24 /* lanes between prefetch and use */ };
     }                                                                                  \
     static const LaneStep *gather_all_##U(const LaneStep *s, const LaneFrame *f)       \
     {                                                                                  \
-        U *restrict out = f->slot[s->out];                                             \
-        const U *from = *(const U *const *) f->slot[s->arg[0]];                        \
-        const u32 *restrict index = f->slot[s->arg[1]];                                \
+        U *restrict out = f->regs[s->out];                                             \
+        const U *from = *(const U *const *) f->regs[s->arg[0]];                        \
+        const u32 *restrict index = f->regs[s->arg[1]];                                \
         const u32 count = f->count;                                                    \
         for (u32 i = 0; i < count; ++i)                                                \
             out[i] = from[index[i]];                                                   \
@@ -62,10 +62,10 @@ enum { AHEAD = 24 /* lanes between prefetch and use */ };
     DEFINE_SCATTER(scatter_##U, U, to[index[i]] = value[i])                            \
     static const LaneStep *exchange_##U(const LaneStep *s, const LaneFrame *f)         \
     {                                                                                  \
-        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]];              \
-        const U *value = f->slot[s->arg[1]];                                           \
-        const u32 *index = f->slot[f->extra[s->arg[2]]];                               \
-        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                             \
+        U *out = f->regs[s->out], *to = *(U *const *) f->regs[s->arg[0]];              \
+        const U *value = f->regs[s->arg[1]];                                           \
+        const u32 *index = f->regs[f->extra[s->arg[2]]];                               \
+        const u8 *mask = f->regs[f->extra[s->arg[2] + 1]];                             \
         for (u32 i = 0; i < f->count; ++i)                                             \
             out[i] = mask[i] ? __atomic_exchange_n(to + index[i], value[i],            \
                                                    __ATOMIC_RELAXED)                   \
@@ -74,11 +74,11 @@ enum { AHEAD = 24 /* lanes between prefetch and use */ };
     }                                                                                  \
     static const LaneStep *compare_exchange_##U(const LaneStep *s, const LaneFrame *f) \
     {                                                                                  \
-        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]];              \
-        const U *value = f->slot[s->arg[1]];                                           \
-        const u32 *index = f->slot[f->extra[s->arg[2]]];                               \
-        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                             \
-        const U *compare = f->slot[f->extra[s->arg[2] + 2]];                           \
+        U *out = f->regs[s->out], *to = *(U *const *) f->regs[s->arg[0]];              \
+        const U *value = f->regs[s->arg[1]];                                           \
+        const u32 *index = f->regs[f->extra[s->arg[2]]];                               \
+        const u8 *mask = f->regs[f->extra[s->arg[2] + 1]];                             \
+        const U *compare = f->regs[f->extra[s->arg[2] + 2]];                           \
         for (u32 i = 0; i < f->count; ++i) {                                           \
             U found = mask[i] ? compare[i] : 0;                                        \
             if (mask[i])                                                               \
@@ -128,10 +128,10 @@ DEFINE_MOVES(u64)
                    update_##op##_##T(to + index[i], value[i]))                      \
     static const LaneStep *runs_##op##_##T(const LaneStep *s, const LaneFrame *f)   \
     {                                                                               \
-        T *to = *(T *const *) f->slot[s->out];                                      \
-        const T *value = f->slot[s->arg[0]];                                        \
-        const u32 *index = f->slot[s->arg[1]];                                      \
-        const u8 *mask = f->slot[s->arg[2]];                                        \
+        T *to = *(T *const *) f->regs[s->out];                                      \
+        const T *value = f->regs[s->arg[0]];                                        \
+        const u32 *index = f->regs[s->arg[1]];                                      \
+        const u8 *mask = f->regs[s->arg[2]];                                        \
         const u32 count = f->count;                                                 \
         for (u32 i = 0; i < count;) {                                               \
             if (i + AHEAD < count)                                                  \
@@ -165,10 +165,10 @@ DEFINE_REDUCE_INTEGER(u64, i64)
 #define DEFINE_FETCH_ADD(F)                                                     \
     static const LaneStep *fetch_add_##F(const LaneStep *s, const LaneFrame *f) \
     {                                                                           \
-        F *out = f->slot[s->out], *to = *(F *const *) f->slot[s->arg[0]];       \
-        const F *value = f->slot[s->arg[1]];                                    \
-        const u32 *index = f->slot[f->extra[s->arg[2]]];                        \
-        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                      \
+        F *out = f->regs[s->out], *to = *(F *const *) f->regs[s->arg[0]];       \
+        const F *value = f->regs[s->arg[1]];                                    \
+        const u32 *index = f->regs[f->extra[s->arg[2]]];                        \
+        const u8 *mask = f->regs[f->extra[s->arg[2] + 1]];                      \
         for (u32 i = 0; i < f->count; ++i)                                      \
             out[i] = mask[i] ? update_add_##F(to + index[i], value[i]) : 0;     \
         NEXT(s, f);                                                             \
@@ -191,9 +191,9 @@ DEFINE_REDUCE_FLOAT(f64, u64)
  * place is the usual case. */
 static const LaneStep *increment(const LaneStep *s, const LaneFrame *f)
 {
-    u32 *out = f->slot[s->out], *to = *(u32 *const *) f->slot[s->arg[0]];
-    const u32 *index = f->slot[s->arg[1]];
-    const u8 *mask = f->slot[s->arg[2]];
+    u32 *out = f->regs[s->out], *to = *(u32 *const *) f->regs[s->arg[0]];
+    const u32 *index = f->regs[s->arg[1]];
+    const u8 *mask = f->regs[s->arg[2]];
     for (u32 i = 0; i < f->count;) {
         if (!mask[i]) {
             out[i++] = 0;
@@ -211,9 +211,9 @@ static const LaneStep *increment(const LaneStep *s, const LaneFrame *f)
 
 static const LaneStep *check(const LaneStep *s, const LaneFrame *f)
 {
-    u8 *restrict out = f->slot[s->out];
-    const u8 *restrict mask = f->slot[s->arg[0]];
-    const u32 *restrict index = f->slot[s->arg[1]];
+    u8 *restrict out = f->regs[s->out];
+    const u8 *restrict mask = f->regs[s->arg[0]];
+    const u32 *restrict index = f->regs[s->arg[1]];
     CheckReport *report = f->reports + s->arg[2];
     const u64 bound = report->bound;
     const u32 top = bound > UINT32_MAX ? UINT32_MAX : (u32) bound;

@@ -22,46 +22,48 @@
 
 enum { REMEMBERED_ARGS = 3 };
 
-/* Is this instruction what the step asks for? */
-static bool same(const Program *out, const Inst *inst, const Step *step, uint64_t bits)
+/* Is this instruction what is wanted? */
+static bool same(const Program *out, const Inst *inst, const BuildInst *wanted,
+                 uint64_t bits)
 {
-    if (inst->op != step->op || inst->type != step->type || inst->count != step->count)
+    if (inst->op != wanted->op || inst->type != wanted->type ||
+        inst->count != wanted->count)
         return false;
-    if (step->op == OP_LITERAL)
+    if (wanted->op == OP_LITERAL)
         return out->literals[inst->aux] == bits;
-    if (inst->aux != step->aux)
+    if (inst->aux != wanted->aux)
         return false;
-    for (uint32_t i = 0; i < step->count; ++i)
-        if (inst->arg[i] != step->args[i])
+    for (uint32_t i = 0; i < wanted->count; ++i)
+        if (inst->arg[i] != wanted->args[i])
             return false;
     return true;
 }
 
 /* Slot of the table of recent instructions; 'bits' is the value of a literal. */
-static uint32_t *recent_slot(Build *build, const Step *step, uint64_t bits)
+static uint32_t *recent_slot(Build *build, const BuildInst *inst, uint64_t bits)
 {
-    uint64_t key[3 + REMEMBERED_ARGS] = { step->op, step->type, step->aux };
-    if (step->op == OP_LITERAL)
+    uint64_t key[3 + REMEMBERED_ARGS] = { inst->op, inst->type, inst->aux };
+    if (inst->op == OP_LITERAL)
         key[2] = bits;
-    for (uint32_t i = 0; i < step->count; ++i)
-        key[3 + i] = step->args[i];
+    for (uint32_t i = 0; i < inst->count; ++i)
+        key[3 + i] = inst->args[i];
     return &build->recent[hash_64(key, sizeof key, 0) & (BUILD_RECENT - 1)];
 }
 
 /* Append an instruction of the engine, or find it among the recent ones. */
-static uint32_t append(Build *build, const Step *step, uint64_t bits)
+static uint32_t append(Build *build, const BuildInst *inst, uint64_t bits)
 {
-    bool literal = step->op == OP_LITERAL;
+    bool literal = inst->op == OP_LITERAL;
     uint32_t *slot = NULL;
-    if (step->count <= REMEMBERED_ARGS && op_info[step->op].flags & F_SHARES) {
-        slot = recent_slot(build, step, bits);
-        if (*slot && same(build->out, &build->out->insts[*slot - 1], step, bits))
+    if (inst->count <= REMEMBERED_ARGS && op_info[inst->op].flags & F_SHARES) {
+        slot = recent_slot(build, inst, bits);
+        if (*slot && same(build->out, &build->out->insts[*slot - 1], inst, bits))
             return *slot - 1;
     }
     uint32_t position = literal
-        ? program_add_literal(build->out, step->type, bits)
-        : program_add(build->out, step->op, step->type, step->aux, step->count,
-                      step->args);
+        ? program_add_literal(build->out, inst->type, bits)
+        : program_add(build->out, inst->op, inst->type, inst->aux, inst->count,
+                      inst->args);
     if (slot && position != PROGRAM_NONE)
         *slot = position + 1;
     return position;
@@ -97,29 +99,29 @@ VarType build_signed(VarType type)
     }
 }
 
-uint32_t build_unsupported(const Build *build, const Step *step)
+uint32_t build_unsupported(const Build *build, const BuildInst *inst)
 {
     error_set(JIT_ERROR_UNSUPPORTED,
               "the %s engine has no operation '%s' with result type %s and operand "
               "type %s, and it cannot be expanded", build->engine->name,
-              op_info[step->op].name,
-              type_info[step->type].name, type_info[step->operand].name);
+              op_info[inst->op].name,
+              type_info[inst->type].name, type_info[inst->operand].name);
     return PROGRAM_NONE;
 }
 
-uint32_t build_emit(Build *build, const Step *step)
+uint32_t build_emit(Build *build, const BuildInst *inst)
 {
-    for (uint32_t i = 0; i < step->count; ++i)
-        if (step->args[i] == PROGRAM_NONE)
+    for (uint32_t i = 0; i < inst->count; ++i)
+        if (inst->args[i] == PROGRAM_NONE)
             return PROGRAM_NONE;
-    if (build->engine->supports(step->op, step->type, step->operand))
-        return append(build, step, 0);
+    if (build->engine->supports(inst->op, inst->type, inst->operand))
+        return append(build, inst, 0);
 
-    Rule rule = legalise_rules_find(step);
+    Rule rule = legalise_rules_find(inst);
     if (!rule || build->depth == BUILD_DEPTH)
-        return build_unsupported(build, step);
+        return build_unsupported(build, inst);
     ++build->depth;
-    uint32_t result = rule(build, step);
+    uint32_t result = rule(build, inst);
     --build->depth;
     return result;
 }
@@ -127,9 +129,9 @@ uint32_t build_emit(Build *build, const Step *step)
 static uint32_t arithmetic(Build *build, Op op, uint32_t count, const uint32_t *args)
 {
     VarType operand = build_type(build, args[op_info[op].lead]);
-    return build_emit(build, &(Step) { .op = op, .type = op_result(op, operand),
-                                       .operand = operand, .count = count,
-                                       .args = args });
+    return build_emit(build, &(BuildInst) { .op = op, .type = op_result(op, operand),
+                                            .operand = operand, .count = count,
+                                            .args = args });
 }
 
 uint32_t build_1(Build *build, Op op, uint32_t a)
@@ -153,8 +155,8 @@ static uint32_t convert(Build *build, Op op, VarType type, uint32_t a)
     if (a == PROGRAM_NONE || from == type)
         return a;
     return build_emit(build,
-                      &(Step) { .op = op, .type = type, .operand = from, .count = 1,
-                                .args = (uint32_t[]) { a } });
+                      &(BuildInst) { .op = op, .type = type, .operand = from,
+                                     .count = 1, .args = (uint32_t[]) { a } });
 }
 
 uint32_t build_cast(Build *build, VarType type, uint32_t a)
@@ -172,7 +174,7 @@ uint32_t build_if(Build *build, uint32_t condition)
     if (condition == PROGRAM_NONE)
         return PROGRAM_NONE;
     if (!build->engine->supports(OP_REGION, VarTypeVoid, VarTypeVoid))
-        return build_unsupported(build, &(Step){ .op = OP_REGION });
+        return build_unsupported(build, &(BuildInst){ .op = OP_REGION });
     uint32_t all = build_bits(build, VarTypeBool, 1);
     return all == PROGRAM_NONE
                ? PROGRAM_NONE
@@ -214,10 +216,10 @@ uint32_t build_bits(Build *build, VarType type, uint64_t bits)
     uint32_t width = build_width(type);
     if (width < 64)
         bits &= (1ull << width) - 1;
-    Step step = { .op = OP_LITERAL, .type = type, .operand = type };
+    BuildInst inst = { .op = OP_LITERAL, .type = type, .operand = type };
     if (!build->engine->supports(OP_LITERAL, type, type))
-        return build_unsupported(build, &step);
-    return append(build, &step, bits);
+        return build_unsupported(build, &inst);
+    return append(build, &inst, bits);
 }
 
 /* Bits of a number that half precision holds exactly. */

@@ -1,11 +1,11 @@
 /*
  * build.h -- what the rules of the legaliser write with
  *
- * A rule reads a Step (one operation the engine lacks, its operands already positions
- * of the new Program) and emits operations that together compute the same. What it
- * emits goes through build_emit(), which legalises again, so a rule may use whatever
- * reads best; the rules are written so that this ends (BUILD_DEPTH guards it all the
- * same).
+ * A rule reads a BuildInst (an operation the engine lacks, its operands already
+ * positions of the new Program) and emits operations that together compute the same.
+ * What it emits goes through build_emit(), which legalises again, so a rule may use
+ * whatever reads best; the rules are written so that this ends (BUILD_DEPTH guards it
+ * all the same).
  *
  * Every function returns the position of its result, or PROGRAM_NONE after an error;
  * given a PROGRAM_NONE, it returns PROGRAM_NONE. So a rule need not check anything in
@@ -40,17 +40,17 @@ typedef struct Build {
 } Build;
 
 /** One operation that is to be emitted. */
-typedef struct Step {
+typedef struct BuildInst {
     Op op;
     VarType type;    /* of the result */
     VarType operand; /* of the operation, as in Engine.supports */
     uint32_t aux;
     uint32_t count;
     const uint32_t *args;
-} Step;
+} BuildInst;
 
 /** Emit one operation as it is, or through a rule if the engine lacks it. */
-uint32_t build_emit(Build *build, const Step *step);
+uint32_t build_emit(Build *build, const BuildInst *inst);
 /** A body ends: nothing behind position 'first' is to be reused any more. */
 void build_forget(Build *build, uint32_t first);
 
@@ -91,6 +91,6 @@ void build_end(Build *build, uint32_t region, uint32_t count, uint32_t *outputs)
 BuildShared *build_shared(Build *build, const void *maker, uint32_t arg);
 
 /** Record that this operation cannot be expanded; PROGRAM_NONE. */
-uint32_t build_unsupported(const Build *build, const Step *step);
+uint32_t build_unsupported(const Build *build, const BuildInst *inst);
 
 #endif

@@ -131,7 +131,7 @@ static bool split_gather(Walk *walk, uint32_t position, const uint32_t *args)
         if (items[k] != ITEM_USED)
             continue;
         uint32_t index = item_index(build, args[1], inst->aux, k);
-        items[k] = build_emit(build, &(Step) {
+        items[k] = build_emit(build, &(BuildInst) {
             .op = OP_GATHER, .type = (VarType) inst->type,
             .operand = (VarType) inst->type, .count = 3,
             .args = (uint32_t[]) { args[0], index, args[2] } });
@@ -148,7 +148,7 @@ static bool split_scatter(Walk *walk, const Inst *inst, const uint32_t *args)
     for (uint32_t k = 0; k < n; ++k) {
         uint32_t value = args[3 + k];
         uint32_t index = item_index(build, args[1], n, k);
-        uint32_t done = build_emit(build, &(Step) {
+        uint32_t done = build_emit(build, &(BuildInst) {
             .op = OP_SCATTER, .type = VarTypeVoid, .operand = build_type(build, value),
             .aux = inst->aux, .count = 4,
             .args = (uint32_t[]) { args[0], value, index, args[2] } });
@@ -161,12 +161,12 @@ static bool split_scatter(Walk *walk, const Inst *inst, const uint32_t *args)
 static bool split_matrix(Walk *walk, uint32_t position, const uint32_t *args)
 {
     const Inst *inst = &walk->in->insts[position];
-    const Step step = { .op = (Op) inst->op, .type = (VarType) inst->type,
-                        .operand = (VarType) inst->type, .aux = inst->aux,
-                        .count = inst->count, .args = args };
+    const BuildInst wanted = { .op = (Op) inst->op, .type = (VarType) inst->type,
+                               .operand = (VarType) inst->type, .aux = inst->aux,
+                               .count = inst->count, .args = args };
     return inst->op == OP_OUTER
-               ? legalise_outer(&walk->build, &step)
-               : legalise_matvec(&walk->build, &step,
+               ? legalise_outer(&walk->build, &wanted)
+               : legalise_matvec(&walk->build, &wanted,
                                  walk->items + walk->map[position]);
 }
 
@@ -190,7 +190,7 @@ static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
     if (inst->op == OP_LITERAL)
         result = build_bits(build, (VarType) inst->type, in->literals[inst->aux]);
     else
-        result = build_emit(build, &(Step) {
+        result = build_emit(build, &(BuildInst) {
             .op = (Op) inst->op, .type = (VarType) inst->type,
             .operand = program_operation_type(in, inst),
             .aux = region ? walk->region[inst->aux] : inst->aux,
@@ -209,7 +209,7 @@ static bool begin_region(Walk *walk, const Inst *inst, const uint32_t *args)
     const Program *in = walk->in;
     const Region *region = &in->regions[inst->aux];
     if (!supported(in, walk->build.engine, inst))
-        return build_unsupported(&walk->build, &(Step){ .op = OP_REGION }) !=
+        return build_unsupported(&walk->build, &(BuildInst){ .op = OP_REGION }) !=
                PROGRAM_NONE;
     const uint32_t *targets =
         region->target_count ? in->extra + region->targets : NULL;
@@ -253,10 +253,10 @@ static bool walk_inst(Walk *walk, uint32_t position)
 static bool copy_frame(Program *out, const Program *in)
 {
     for (uint32_t i = 0; i < in->param_count; ++i) {
-        uint32_t slot = program_add_param(out, (ParamKind) in->params[i].kind,
-                                          (VarType) in->params[i].type);
-        TRY(slot != PROGRAM_NONE, false);
-        out->params[slot] = in->params[i];
+        uint32_t param = program_add_param(out, (ParamKind) in->params[i].kind,
+                                           (VarType) in->params[i].type);
+        TRY(param != PROGRAM_NONE, false);
+        out->params[param] = in->params[i];
     }
     for (uint32_t i = 0; i < in->stmt_count; ++i)
         TRY(program_add_stmt(out, in->stmts[i]) != PROGRAM_NONE, false);

@@ -12,7 +12,7 @@
 #include "engine/engine.h"
 
 /** The legalised Program: 'program' itself if nothing had to change, else a new one,
- *  owned by the caller. Parameter slots, their order, the statements and callables and
+ *  owned by the caller. Parameters, their order, the statements and callables and
  *  their numbers stay the same.
  *  NULL: error recorded; JIT_ERROR_UNSUPPORTED names the operation and types that no
  *  rule covers. */

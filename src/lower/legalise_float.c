@@ -59,27 +59,27 @@ static uint32_t odd_sum(Build *build, uint32_t sum, uint32_t error)
 
 /* ---------------------------------------------------------------- half precision */
 
-uint32_t legalise_float_half(Build *build, const Step *step)
+uint32_t legalise_float_half(Build *build, const BuildInst *inst)
 {
     uint32_t args[INST_ARGS];
-    for (uint32_t i = 0; i < step->count; ++i)
-        args[i] = build_cast(build, VarTypeFloat32, step->args[i]);
-    bool mask = op_info[step->op].result == RESULT_MASK;
-    uint32_t result = build_emit(build, &(Step) {
-        .op = step->op, .type = mask ? VarTypeBool : VarTypeFloat32,
-        .operand = VarTypeFloat32, .count = step->count, .args = args });
+    for (uint32_t i = 0; i < inst->count; ++i)
+        args[i] = build_cast(build, VarTypeFloat32, inst->args[i]);
+    bool mask = op_info[inst->op].result == RESULT_MASK;
+    uint32_t result = build_emit(build, &(BuildInst) {
+        .op = inst->op, .type = mask ? VarTypeBool : VarTypeFloat32,
+        .operand = VarTypeFloat32, .count = inst->count, .args = args });
     return mask ? result : build_cast(build, VarTypeFloat16, result);
 }
 
-uint32_t legalise_float_half_bits(Build *build, const Step *step)
+uint32_t legalise_float_half_bits(Build *build, const BuildInst *inst)
 {
     uint32_t args[INST_ARGS];
-    for (uint32_t i = 0; i < step->count; ++i)
-        args[i] = build_type(build, step->args[i]) == VarTypeFloat16
-            ? build_bitcast(build, VarTypeUInt16, step->args[i]) : step->args[i];
-    uint32_t result = build_emit(build, &(Step) {
-        .op = step->op, .type = VarTypeUInt16, .operand = VarTypeUInt16,
-        .count = step->count, .args = args });
+    for (uint32_t i = 0; i < inst->count; ++i)
+        args[i] = build_type(build, inst->args[i]) == VarTypeFloat16
+            ? build_bitcast(build, VarTypeUInt16, inst->args[i]) : inst->args[i];
+    uint32_t result = build_emit(build, &(BuildInst) {
+        .op = inst->op, .type = VarTypeUInt16, .operand = VarTypeUInt16,
+        .count = inst->count, .args = args });
     return build_bitcast(build, VarTypeFloat16, result);
 }
 
@@ -161,79 +161,79 @@ static uint32_t on_bits(Build *build, Op op, uint32_t a, uint64_t literal)
     return build_bitcast(build, type, result);
 }
 
-uint32_t legalise_float_neg(Build *build, const Step *step)
+uint32_t legalise_float_neg(Build *build, const BuildInst *inst)
 {
-    return on_bits(build, OP_XOR, step->args[0], sign_bit(step->type));
+    return on_bits(build, OP_XOR, inst->args[0], sign_bit(inst->type));
 }
 
-uint32_t legalise_float_abs(Build *build, const Step *step)
+uint32_t legalise_float_abs(Build *build, const BuildInst *inst)
 {
-    return on_bits(build, OP_AND, step->args[0], sign_bit(step->type) - 1);
+    return on_bits(build, OP_AND, inst->args[0], sign_bit(inst->type) - 1);
 }
 
-uint32_t legalise_float_copysign(Build *build, const Step *step)
+uint32_t legalise_float_copysign(Build *build, const BuildInst *inst)
 {
-    VarType bits = type_bits(step->type);
-    uint64_t sign = sign_bit(step->type);
+    VarType bits = type_bits(inst->type);
+    uint64_t sign = sign_bit(inst->type);
     uint32_t magnitude =
-        build_2(build, OP_AND, build_bitcast(build, bits, step->args[0]),
+        build_2(build, OP_AND, build_bitcast(build, bits, inst->args[0]),
                 build_bits(build, bits, sign - 1));
-    uint32_t signs = build_2(build, OP_AND, build_bitcast(build, bits, step->args[1]),
+    uint32_t signs = build_2(build, OP_AND, build_bitcast(build, bits, inst->args[1]),
                              build_bits(build, bits, sign));
-    return build_bitcast(build, step->type, build_2(build, OP_OR, magnitude, signs));
+    return build_bitcast(build, inst->type, build_2(build, OP_OR, magnitude, signs));
 }
 
-uint32_t legalise_float_rcp(Build *build, const Step *step)
+uint32_t legalise_float_rcp(Build *build, const BuildInst *inst)
 {
-    return build_2(build, OP_DIV, build_number(build, step->type, 1), step->args[0]);
+    return build_2(build, OP_DIV, build_number(build, inst->type, 1), inst->args[0]);
 }
 
 /* The smaller (LT, OR) or larger (GT, AND) of two numbers. Equal numbers differ in the
  * sign of zero at most, which 'combine' on the bits decides. */
-static uint32_t extremum(Build *build, const Step *step, Op compare, Op combine)
+static uint32_t extremum(Build *build, const BuildInst *inst, Op compare, Op combine)
 {
-    uint32_t a = step->args[0], b = step->args[1];
-    VarType bits = type_bits(step->type);
+    uint32_t a = inst->args[0], b = inst->args[1];
+    VarType bits = type_bits(inst->type);
     uint32_t result = build_select(build, build_2(build, compare, a, b), a, b);
     uint32_t both = build_2(build, combine, build_bitcast(build, bits, a),
                             build_bitcast(build, bits, b));
     result = build_select(build, build_2(build, OP_EQ, a, b),
-                          build_bitcast(build, step->type, both), result);
+                          build_bitcast(build, inst->type, both), result);
     /* With a NaN no comparison holds and 'result' is b. */
     return build_select(build, build_2(build, OP_NEQ, b, b), a, result);
 }
 
-uint32_t legalise_float_fmin(Build *build, const Step *step)
+uint32_t legalise_float_fmin(Build *build, const BuildInst *inst)
 {
-    return extremum(build, step, OP_LT, OP_OR);
+    return extremum(build, inst, OP_LT, OP_OR);
 }
 
-uint32_t legalise_float_fmax(Build *build, const Step *step)
+uint32_t legalise_float_fmax(Build *build, const BuildInst *inst)
 {
-    return extremum(build, step, OP_GT, OP_AND);
+    return extremum(build, inst, OP_GT, OP_AND);
 }
 
 /* The product is exact in the wider type, and so is the sum as a pair (Knuth's TwoSum);
  * nothing can overflow or lose bits below the subnormal range there. */
-uint32_t legalise_float_fma(Build *build, const Step *step)
+uint32_t legalise_float_fma(Build *build, const BuildInst *inst)
 {
     VarType wide;
-    if (step->type == VarTypeFloat16)
+    if (inst->type == VarTypeFloat16)
         wide = VarTypeFloat32;
-    else if (step->type == VarTypeFloat32)
+    else if (inst->type == VarTypeFloat32)
         wide = VarTypeFloat64;
     else
-        return build_unsupported(build, step);
+        return build_unsupported(build, inst);
 
-    uint32_t product = build_2(build, OP_MUL, build_cast(build, wide, step->args[0]),
-                               build_cast(build, wide, step->args[1]));
-    uint32_t addend = build_cast(build, wide, step->args[2]);
+    uint32_t product = build_2(build, OP_MUL, build_cast(build, wide, inst->args[0]),
+                               build_cast(build, wide, inst->args[1]));
+    uint32_t addend = build_cast(build, wide, inst->args[2]);
     uint32_t sum = build_2(build, OP_ADD, product, addend);
     uint32_t of_addend = build_2(build, OP_SUB, sum, product);
     uint32_t of_product = build_2(build, OP_SUB, sum, of_addend);
     uint32_t error = build_2(build, OP_ADD, build_2(build, OP_SUB, product, of_product),
                              build_2(build, OP_SUB, addend, of_addend));
-    return build_cast(build, step->type, odd_sum(build, sum, error));
+    return build_cast(build, inst->type, odd_sum(build, sum, error));
 }
 
 /* ------------------------------------------------------------------- conversions */
@@ -246,18 +246,18 @@ static uint32_t single_from_double(Build *build, uint32_t a)
                         build_2(build, OP_LT, a, back));
 }
 
-static uint32_t cast_floats(Build *build, const Step *step)
+static uint32_t cast_floats(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0];
-    if (step->type == VarTypeFloat16 && step->operand == VarTypeFloat32)
+    uint32_t a = inst->args[0];
+    if (inst->type == VarTypeFloat16 && inst->operand == VarTypeFloat32)
         return narrow_single(build, a);
-    if (step->type == VarTypeFloat16)
+    if (inst->type == VarTypeFloat16)
         return build_cast(build, VarTypeFloat16, single_from_double(build, a));
-    if (step->operand == VarTypeFloat16 && step->type == VarTypeFloat32)
+    if (inst->operand == VarTypeFloat16 && inst->type == VarTypeFloat32)
         return widen_half(build, a);
-    if (step->operand == VarTypeFloat16)
-        return build_cast(build, step->type, build_cast(build, VarTypeFloat32, a));
-    return build_unsupported(build, step);
+    if (inst->operand == VarTypeFloat16)
+        return build_cast(build, inst->type, build_cast(build, VarTypeFloat32, a));
+    return build_unsupported(build, inst);
 }
 
 /* 64-bit integers -> Float32 and Float64: both halves are exact, their sum rounds once.
@@ -285,10 +285,10 @@ static uint32_t float_from_long(Build *build, VarType to, uint32_t a)
  * 2^24, which single precision rounds, is far beyond 65520, from where on all halves
  * are infinite.
  */
-static uint32_t float_from_int(Build *build, const Step *step)
+static uint32_t float_from_int(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0];
-    VarType to = step->type, from = step->operand, f64 = VarTypeFloat64;
+    uint32_t a = inst->args[0];
+    VarType to = inst->type, from = inst->operand, f64 = VarTypeFloat64;
     if (to == VarTypeFloat16)
         return build_cast(build, to, build_cast(build, VarTypeFloat32, a));
     if (build_width(from) < 32)
@@ -298,7 +298,7 @@ static uint32_t float_from_int(Build *build, const Step *step)
     if (to == VarTypeFloat32)
         return build_cast(build, to, build_cast(build, f64, a));
     if (from == VarTypeInt32)
-        return build_unsupported(build, step);
+        return build_unsupported(build, inst);
     /* UInt32 -> Float64: shifted into the range of Int32 and back. */
     uint32_t shifted = build_2(build, OP_XOR, a, build_bits(build, from, 0x80000000));
     shifted = build_cast(build, f64, build_bitcast(build, VarTypeInt32, shifted));
@@ -355,10 +355,10 @@ static uint32_t long_from_double(Build *build, VarType to, uint32_t a)
 }
 
 /* Floats -> integers: truncated, saturated, 0 for NaN. */
-static uint32_t int_from_float(Build *build, const Step *step)
+static uint32_t int_from_float(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0];
-    VarType to = step->type, from = step->operand, i32 = VarTypeInt32;
+    uint32_t a = inst->args[0];
+    VarType to = inst->type, from = inst->operand, i32 = VarTypeInt32;
     uint32_t width = build_width(to);
     if (from == VarTypeFloat16)
         return build_cast(build, to, build_cast(build, VarTypeFloat32, a));
@@ -376,33 +376,33 @@ static uint32_t int_from_float(Build *build, const Step *step)
     if (width == 64)
         return long_from_double(build, to, a);
     return to == VarTypeUInt32 ? uint_from_double(build, a)
-                               : build_unsupported(build, step);
+                               : build_unsupported(build, inst);
 }
 
 /* Integers -> integers. Whether the result is signed is a matter of reading its bits;
  * whether the operand is decides how it is extended. Between two widths neither of
  * which is 32 bits, there is a stop there. */
-static uint32_t cast_ints(Build *build, const Step *step)
+static uint32_t cast_ints(Build *build, const BuildInst *inst)
 {
-    bool is_signed = type_info[step->operand].is_signed;
-    VarType between = type_bits(step->type);
+    bool is_signed = type_info[inst->operand].is_signed;
+    VarType between = type_bits(inst->type);
     if (is_signed)
         between = build_signed(between);
-    if (build_width(step->type) == build_width(step->operand))
-        return build_bitcast(build, step->type, step->args[0]);
-    if (between != step->type)
-        return build_bitcast(build, step->type,
-                             build_cast(build, between, step->args[0]));
-    if (build_width(step->type) == 32 || build_width(step->operand) == 32)
-        return build_unsupported(build, step);
+    if (build_width(inst->type) == build_width(inst->operand))
+        return build_bitcast(build, inst->type, inst->args[0]);
+    if (between != inst->type)
+        return build_bitcast(build, inst->type,
+                             build_cast(build, between, inst->args[0]));
+    if (build_width(inst->type) == 32 || build_width(inst->operand) == 32)
+        return build_unsupported(build, inst);
     between = is_signed ? VarTypeInt32 : VarTypeUInt32;
-    return build_cast(build, step->type, build_cast(build, between, step->args[0]));
+    return build_cast(build, inst->type, build_cast(build, between, inst->args[0]));
 }
 
-uint32_t legalise_float_cast(Build *build, const Step *step)
+uint32_t legalise_float_cast(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0];
-    VarType to = step->type, from = step->operand;
+    uint32_t a = inst->args[0];
+    VarType to = inst->type, from = inst->operand;
     if (to == from)
         return a;
     if (from == VarTypeBool)
@@ -415,9 +415,9 @@ uint32_t legalise_float_cast(Build *build, const Step *step)
     if (to == VarTypeBool)
         return build_2(build, OP_NEQ, a, build_number(build, from, 0));
     if (type_info[to].is_float)
-        return type_info[from].is_float ? cast_floats(build, step)
-                                        : float_from_int(build, step);
+        return type_info[from].is_float ? cast_floats(build, inst)
+                                        : float_from_int(build, inst);
     if (type_info[from].is_float)
-        return int_from_float(build, step);
-    return cast_ints(build, step);
+        return int_from_float(build, inst);
+    return cast_ints(build, inst);
 }

@@ -52,91 +52,91 @@ static uint32_t high_half(Build *build, uint32_t a)
 /* ------------------------------------------------------------ through other types */
 
 /* The same in 32 bits. Sign extension also keeps shift counts that are too large so. */
-static uint32_t in_32_bits(Build *build, const Step *step)
+static uint32_t in_32_bits(Build *build, const BuildInst *inst)
 {
-    VarType wide = is_signed(step->operand) ? VarTypeInt32 : VarTypeUInt32;
+    VarType wide = is_signed(inst->operand) ? VarTypeInt32 : VarTypeUInt32;
     uint32_t args[INST_ARGS];
-    for (uint32_t i = 0; i < step->count; ++i)
-        args[i] = build_type(build, step->args[i]) == step->operand
-            ? build_cast(build, wide, step->args[i]) : step->args[i];
-    bool mask = step->type == VarTypeBool;
-    uint32_t result = build_emit(build, &(Step) {
-        .op = step->op, .type = mask ? VarTypeBool : wide, .operand = wide,
-        .count = step->count, .args = args });
-    return mask ? result : build_cast(build, step->type, result);
+    for (uint32_t i = 0; i < inst->count; ++i)
+        args[i] = build_type(build, inst->args[i]) == inst->operand
+            ? build_cast(build, wide, inst->args[i]) : inst->args[i];
+    bool mask = inst->type == VarTypeBool;
+    uint32_t result = build_emit(build, &(BuildInst) {
+        .op = inst->op, .type = mask ? VarTypeBool : wide, .operand = wide,
+        .count = inst->count, .args = args });
+    return mask ? result : build_cast(build, inst->type, result);
 }
 
 /* Bit counts of 8 and 16 bits in 32, where the bits above count differently. */
-static uint32_t count_in_32_bits(Build *build, const Step *step)
+static uint32_t count_in_32_bits(Build *build, const BuildInst *inst)
 {
-    uint32_t width = build_width(step->type), above = 32 - width;
-    uint32_t a = build_bitcast(build, type_bits(step->type), step->args[0]);
+    uint32_t width = build_width(inst->type), above = 32 - width;
+    uint32_t a = build_bitcast(build, type_bits(inst->type), inst->args[0]);
     a = build_cast(build, VarTypeUInt32, a);
-    if (step->op == OP_CTZ)
+    if (inst->op == OP_CTZ)
         a = build_2(build, OP_OR, a, bits_like(build, a, 1ull << width));
-    uint32_t result = build_1(build, step->op, a);
-    if (step->op == OP_CLZ)
+    uint32_t result = build_1(build, inst->op, a);
+    if (inst->op == OP_CLZ)
         result = build_2(build, OP_SUB, result, bits_like(build, result, above));
-    else if (step->op == OP_BREV)
+    else if (inst->op == OP_BREV)
         result = shift_right(build, result, above);
-    return build_cast(build, step->type, result);
+    return build_cast(build, inst->type, result);
 }
 
 /* Addresses as numbers. */
-static uint32_t address_bits(Build *build, const Step *step)
+static uint32_t address_bits(Build *build, const BuildInst *inst)
 {
     uint32_t args[INST_ARGS];
-    for (uint32_t i = 0; i < step->count; ++i)
-        args[i] = build_type(build, step->args[i]) == VarTypePointer
-            ? build_bitcast(build, VarTypeUInt64, step->args[i]) : step->args[i];
-    bool mask = step->type == VarTypeBool;
-    uint32_t result = build_emit(build, &(Step) {
-        .op = step->op, .type = mask ? VarTypeBool : VarTypeUInt64,
-        .operand = VarTypeUInt64, .count = step->count, .args = args });
-    return mask ? result : build_bitcast(build, step->type, result);
+    for (uint32_t i = 0; i < inst->count; ++i)
+        args[i] = build_type(build, inst->args[i]) == VarTypePointer
+            ? build_bitcast(build, VarTypeUInt64, inst->args[i]) : inst->args[i];
+    bool mask = inst->type == VarTypeBool;
+    uint32_t result = build_emit(build, &(BuildInst) {
+        .op = inst->op, .type = mask ? VarTypeBool : VarTypeUInt64,
+        .operand = VarTypeUInt64, .count = inst->count, .args = args });
+    return mask ? result : build_bitcast(build, inst->type, result);
 }
 
 /* ------------------------------------------------------------------------- masks */
 
-static uint32_t mask_not(Build *build, const Step *step)
+static uint32_t mask_not(Build *build, const BuildInst *inst)
 {
-    return build_2(build, OP_XOR, step->args[0], build_bits(build, VarTypeBool, 1));
+    return build_2(build, OP_XOR, inst->args[0], build_bits(build, VarTypeBool, 1));
 }
 
-static uint32_t mask_neq(Build *build, const Step *step)
+static uint32_t mask_neq(Build *build, const BuildInst *inst)
 {
-    return build_2(build, OP_XOR, step->args[0], step->args[1]);
+    return build_2(build, OP_XOR, inst->args[0], inst->args[1]);
 }
 
-static uint32_t not_neq(Build *build, const Step *step)
+static uint32_t not_neq(Build *build, const BuildInst *inst)
 {
-    return build_1(build, OP_NOT, build_2(build, OP_NEQ, step->args[0], step->args[1]));
+    return build_1(build, OP_NOT, build_2(build, OP_NEQ, inst->args[0], inst->args[1]));
 }
 
-static uint32_t not_eq(Build *build, const Step *step)
+static uint32_t not_eq(Build *build, const BuildInst *inst)
 {
-    return build_1(build, OP_NOT, build_2(build, OP_EQ, step->args[0], step->args[1]));
+    return build_1(build, OP_NOT, build_2(build, OP_EQ, inst->args[0], inst->args[1]));
 }
 
-static uint32_t mask_select(Build *build, const Step *step)
+static uint32_t mask_select(Build *build, const BuildInst *inst)
 {
-    uint32_t mask = step->args[0];
-    uint32_t first = build_2(build, OP_AND, mask, step->args[1]);
+    uint32_t mask = inst->args[0];
+    uint32_t first = build_2(build, OP_AND, mask, inst->args[1]);
     uint32_t second =
-        build_2(build, OP_AND, build_1(build, OP_NOT, mask), step->args[2]);
+        build_2(build, OP_AND, build_1(build, OP_NOT, mask), inst->args[2]);
     return build_2(build, OP_OR, first, second);
 }
 
 /* -------------------------------------------------------------------- comparisons */
 
 /* Equal if no bit of either half differs. */
-static uint32_t int_eq(Build *build, const Step *step)
+static uint32_t int_eq(Build *build, const BuildInst *inst)
 {
-    if (build_width(step->operand) != 64)
-        return build_unsupported(build, step);
+    if (build_width(inst->operand) != 64)
+        return build_unsupported(build, inst);
     uint32_t differ = build_2(build, OP_XOR,
-                              build_bitcast(build, VarTypeUInt64, step->args[0]),
-                              build_bitcast(build, VarTypeUInt64, step->args[1]));
+                              build_bitcast(build, VarTypeUInt64, inst->args[0]),
+                              build_bitcast(build, VarTypeUInt64, inst->args[1]));
     differ = build_2(build, OP_OR, low_half(build, differ), high_half(build, differ));
     return build_2(build, OP_EQ, differ, bits_like(build, differ, 0));
 }
@@ -155,100 +155,100 @@ static uint32_t long_lt(Build *build, uint32_t a, uint32_t b)
 }
 
 /* Signed comparison decides unsigned order once both sign bits are flipped. */
-static uint32_t int_lt(Build *build, const Step *step)
+static uint32_t int_lt(Build *build, const BuildInst *inst)
 {
-    if (is_signed(step->operand))
-        return build_width(step->operand) == 64
-                   ? long_lt(build, step->args[0], step->args[1])
-                   : build_unsupported(build, step);
-    VarType type = build_signed(step->operand);
+    if (is_signed(inst->operand))
+        return build_width(inst->operand) == 64
+                   ? long_lt(build, inst->args[0], inst->args[1])
+                   : build_unsupported(build, inst);
+    VarType type = build_signed(inst->operand);
     uint64_t sign = 1ull << (build_width(type) - 1);
     uint32_t args[2];
     for (uint32_t i = 0; i < 2; ++i)
         args[i] = build_bitcast(build, type,
-                                build_2(build, OP_XOR, step->args[i],
-                                        bits_like(build, step->args[i], sign)));
+                                build_2(build, OP_XOR, inst->args[i],
+                                        bits_like(build, inst->args[i], sign)));
     return build_2(build, OP_LT, args[0], args[1]);
 }
 
-static uint32_t swapped_lt(Build *build, const Step *step)
+static uint32_t swapped_lt(Build *build, const BuildInst *inst)
 {
-    return build_2(build, OP_LT, step->args[1], step->args[0]);
+    return build_2(build, OP_LT, inst->args[1], inst->args[0]);
 }
 
-static uint32_t swapped_le(Build *build, const Step *step)
+static uint32_t swapped_le(Build *build, const BuildInst *inst)
 {
-    return build_2(build, OP_LE, step->args[1], step->args[0]);
+    return build_2(build, OP_LE, inst->args[1], inst->args[0]);
 }
 
-static uint32_t int_le(Build *build, const Step *step)
+static uint32_t int_le(Build *build, const BuildInst *inst)
 {
-    return build_1(build, OP_NOT, build_2(build, OP_LT, step->args[1], step->args[0]));
+    return build_1(build, OP_NOT, build_2(build, OP_LT, inst->args[1], inst->args[0]));
 }
 
 /* Of floats the first selection is one instruction of most CPUs, the second one gives
  * the NaN rule of ops.def. */
-static uint32_t any_min(Build *build, const Step *step)
+static uint32_t any_min(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0], b = step->args[1];
+    uint32_t a = inst->args[0], b = inst->args[1];
     uint32_t result = build_select(build, build_2(build, OP_LT, b, a), b, a);
-    return type_info[step->type].is_float
+    return type_info[inst->type].is_float
                ? build_select(build, build_2(build, OP_NEQ, a, a), b, result)
                : result;
 }
 
-static uint32_t any_max(Build *build, const Step *step)
+static uint32_t any_max(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0], b = step->args[1];
+    uint32_t a = inst->args[0], b = inst->args[1];
     uint32_t result = build_select(build, build_2(build, OP_GT, a, b), a, b);
-    return type_info[step->type].is_float
+    return type_info[inst->type].is_float
                ? build_select(build, build_2(build, OP_NEQ, b, b), a, result)
                : result;
 }
 
 /* --------------------------------------------------------------- small integers */
 
-static uint32_t int_neg(Build *build, const Step *step)
+static uint32_t int_neg(Build *build, const BuildInst *inst)
 {
-    return build_2(build, OP_SUB, build_bits(build, step->type, 0), step->args[0]);
+    return build_2(build, OP_SUB, build_bits(build, inst->type, 0), inst->args[0]);
 }
 
-static uint32_t int_not(Build *build, const Step *step)
+static uint32_t int_not(Build *build, const BuildInst *inst)
 {
-    return build_2(build, OP_XOR, step->args[0],
-                   build_bits(build, step->type, UINT64_MAX));
+    return build_2(build, OP_XOR, inst->args[0],
+                   build_bits(build, inst->type, UINT64_MAX));
 }
 
-static uint32_t int_abs(Build *build, const Step *step)
+static uint32_t int_abs(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0];
-    if (!is_signed(step->type))
+    uint32_t a = inst->args[0];
+    if (!is_signed(inst->type))
         return a;
-    uint32_t negative = build_2(build, OP_LT, a, build_bits(build, step->type, 0));
+    uint32_t negative = build_2(build, OP_LT, a, build_bits(build, inst->type, 0));
     return build_select(build, negative, build_1(build, OP_NEG, a), a);
 }
 
-static uint32_t int_fma(Build *build, const Step *step)
+static uint32_t int_fma(Build *build, const BuildInst *inst)
 {
-    return build_2(build, OP_ADD, build_2(build, OP_MUL, step->args[0], step->args[1]),
-                   step->args[2]);
+    return build_2(build, OP_ADD, build_2(build, OP_MUL, inst->args[0], inst->args[1]),
+                   inst->args[2]);
 }
 
 /* Signed shift through the logical one: bits of negative numbers are inverted around
  * it. */
-static uint32_t int_shr(Build *build, const Step *step)
+static uint32_t int_shr(Build *build, const BuildInst *inst)
 {
-    if (!is_signed(step->type))
-        return build_unsupported(build, step);
-    VarType bits = type_bits(step->type);
-    uint32_t negative = build_2(build, OP_LT, step->args[0],
-                                build_bits(build, step->type, 0));
+    if (!is_signed(inst->type))
+        return build_unsupported(build, inst);
+    VarType bits = type_bits(inst->type);
+    uint32_t negative = build_2(build, OP_LT, inst->args[0],
+                                build_bits(build, inst->type, 0));
     uint32_t sign = build_select(build, negative, build_bits(build, bits, UINT64_MAX),
                                  build_bits(build, bits, 0));
-    uint32_t a = build_2(build, OP_XOR, build_bitcast(build, bits, step->args[0]),
+    uint32_t a = build_2(build, OP_XOR, build_bitcast(build, bits, inst->args[0]),
                          sign);
-    a = build_2(build, OP_SHR, a, build_bitcast(build, bits, step->args[1]));
-    return build_bitcast(build, step->type, build_2(build, OP_XOR, a, sign));
+    a = build_2(build, OP_SHR, a, build_bitcast(build, bits, inst->args[1]));
+    return build_bitcast(build, inst->type, build_2(build, OP_XOR, a, sign));
 }
 
 /* ---------------------------------------------------------------------- bit counts */
@@ -268,8 +268,8 @@ static uint32_t popc_unsigned(Build *build, uint32_t a)
     a = build_2(build, OP_ADD, and_pattern(build, a, 0x3333333333333333), high);
     a = build_2(build, OP_ADD, a, shift_right(build, a, 4));
     a = and_pattern(build, a, 0x0f0f0f0f0f0f0f0f);
-    for (uint32_t step = 8; step < width; step *= 2)
-        a = build_2(build, OP_ADD, a, shift_right(build, a, step));
+    for (uint32_t shift = 8; shift < width; shift *= 2)
+        a = build_2(build, OP_ADD, a, shift_right(build, a, shift));
     return and_pattern(build, a, 0x7f);
 }
 
@@ -278,8 +278,8 @@ static uint32_t popc_unsigned(Build *build, uint32_t a)
 static uint32_t clz_unsigned(Build *build, uint32_t a)
 {
     uint32_t width = build_width(build_type(build, a));
-    for (uint32_t step = 1; step < width; step *= 2)
-        a = build_2(build, OP_OR, a, shift_right(build, a, step));
+    for (uint32_t shift = 1; shift < width; shift *= 2)
+        a = build_2(build, OP_OR, a, shift_right(build, a, shift));
     return build_1(build, OP_POPC, build_1(build, OP_NOT, a));
 }
 
@@ -295,28 +295,28 @@ static uint32_t ctz_unsigned(Build *build, uint32_t a)
 static uint32_t brev_unsigned(Build *build, uint32_t a)
 {
     uint32_t width = build_width(build_type(build, a));
-    for (uint32_t step = 1; step < width; step *= 2) {
+    for (uint32_t shift = 1; shift < width; shift *= 2) {
         /* 0x5555..., 0x3333..., 0x0f0f..., ... */
-        uint64_t pattern = UINT64_MAX / ((1ull << step) + 1);
-        uint32_t right = and_pattern(build, shift_right(build, a, step), pattern);
-        uint32_t left = shift_left(build, and_pattern(build, a, pattern), step);
+        uint64_t pattern = UINT64_MAX / ((1ull << shift) + 1);
+        uint32_t right = and_pattern(build, shift_right(build, a, shift), pattern);
+        uint32_t left = shift_left(build, and_pattern(build, a, pattern), shift);
         a = build_2(build, OP_OR, left, right);
     }
     return a;
 }
 
-static uint32_t int_count(Build *build, const Step *step)
+static uint32_t int_count(Build *build, const BuildInst *inst)
 {
-    VarType bits = type_bits(step->type);
-    if (bits != step->type) {
-        uint32_t a = build_bitcast(build, bits, step->args[0]);
-        return build_bitcast(build, step->type, build_1(build, step->op, a));
+    VarType bits = type_bits(inst->type);
+    if (bits != inst->type) {
+        uint32_t a = build_bitcast(build, bits, inst->args[0]);
+        return build_bitcast(build, inst->type, build_1(build, inst->op, a));
     }
-    switch (step->op) {
-    case OP_POPC: return popc_unsigned(build, step->args[0]);
-    case OP_CLZ: return clz_unsigned(build, step->args[0]);
-    case OP_CTZ: return ctz_unsigned(build, step->args[0]);
-    default: return brev_unsigned(build, step->args[0]);
+    switch (inst->op) {
+    case OP_POPC: return popc_unsigned(build, inst->args[0]);
+    case OP_CLZ: return clz_unsigned(build, inst->args[0]);
+    case OP_CTZ: return ctz_unsigned(build, inst->args[0]);
+    default: return brev_unsigned(build, inst->args[0]);
     }
 }
 
@@ -324,26 +324,26 @@ static uint32_t int_count(Build *build, const Step *step)
 
 /* 64-bit product modulo 2^64: the product of the high halves drops out, and only the
  * low halves of the mixed ones count. */
-static uint32_t int_mul(Build *build, const Step *step)
+static uint32_t int_mul(Build *build, const BuildInst *inst)
 {
-    if (build_width(step->type) != 64)
-        return build_unsupported(build, step);
+    if (build_width(inst->type) != 64)
+        return build_unsupported(build, inst);
     VarType u64 = VarTypeUInt64;
-    uint32_t a = build_bitcast(build, u64, step->args[0]);
-    uint32_t b = build_bitcast(build, u64, step->args[1]);
+    uint32_t a = build_bitcast(build, u64, inst->args[0]);
+    uint32_t b = build_bitcast(build, u64, inst->args[1]);
     uint32_t al = low_half(build, a), bl = low_half(build, b);
     uint32_t mixed = build_2(build, OP_ADD,
                              build_2(build, OP_MUL, al, high_half(build, b)),
                              build_2(build, OP_MUL, high_half(build, a), bl));
     uint32_t result = build_2(build, OP_ADD, build_2(build, OP_MUL_WIDE, al, bl),
                               shift_left(build, build_cast(build, u64, mixed), 32));
-    return build_bitcast(build, step->type, result);
+    return build_bitcast(build, inst->type, result);
 }
 
-static uint32_t int_mul_wide(Build *build, const Step *step)
+static uint32_t int_mul_wide(Build *build, const BuildInst *inst)
 {
-    return build_2(build, OP_MUL, build_cast(build, step->type, step->args[0]),
-                   build_cast(build, step->type, step->args[1]));
+    return build_2(build, OP_MUL, build_cast(build, inst->type, inst->args[0]),
+                   build_cast(build, inst->type, inst->args[1]));
 }
 
 /* Upper half of a 64 x 64-bit product, in schoolbook manner. No sum overflows: a
@@ -362,27 +362,27 @@ static uint32_t long_mul_hi(Build *build, uint32_t a, uint32_t b)
     return build_2(build, OP_ADD, high, shift_right(build, other, 32));
 }
 
-static uint32_t int_mul_hi(Build *build, const Step *step)
+static uint32_t int_mul_hi(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0], b = step->args[1];
-    uint32_t width = build_width(step->type);
+    uint32_t a = inst->args[0], b = inst->args[1];
+    uint32_t width = build_width(inst->type);
     if (width < 64) {
         uint32_t product = build_2(build, OP_MUL_WIDE, a, b);
-        product = build_bitcast(build, type_bits(type_wide(step->type)), product);
-        return build_cast(build, step->type, shift_right(build, product, width));
+        product = build_bitcast(build, type_bits(type_wide(inst->type)), product);
+        return build_cast(build, inst->type, shift_right(build, product, width));
     }
 
     VarType u64 = VarTypeUInt64;
     uint32_t ua = build_bitcast(build, u64, a), ub = build_bitcast(build, u64, b);
     uint32_t high = long_mul_hi(build, ua, ub);
-    if (!is_signed(step->type))
+    if (!is_signed(inst->type))
         return high;
     /* Read as unsigned, a negative factor is too large by 2^64. */
-    uint32_t zero = build_bits(build, step->type, 0), none = build_bits(build, u64, 0);
+    uint32_t zero = build_bits(build, inst->type, 0), none = build_bits(build, u64, 0);
     uint32_t a_excess = build_select(build, build_2(build, OP_LT, a, zero), ub, none);
     uint32_t b_excess = build_select(build, build_2(build, OP_LT, b, zero), ua, none);
     high = build_2(build, OP_SUB, build_2(build, OP_SUB, high, a_excess), b_excess);
-    return build_bitcast(build, step->type, high);
+    return build_bitcast(build, inst->type, high);
 }
 
 /* ------------------------------------------------------------------------ division */
@@ -438,23 +438,23 @@ static uint32_t div_64_signed(Build *build, VarType type, uint32_t a, uint32_t b
     return build_select(build, differ, build_1(build, OP_NEG, quotient), quotient);
 }
 
-static uint32_t int_div(Build *build, const Step *step)
+static uint32_t int_div(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0], b = step->args[1], quotient;
-    uint32_t zero = build_bits(build, step->type, 0);
-    if (build_width(step->type) == 32)
-        quotient = div_32(build, step->type, a, b);
-    else if (is_signed(step->type))
-        quotient = div_64_signed(build, step->type, a, b);
+    uint32_t a = inst->args[0], b = inst->args[1], quotient;
+    uint32_t zero = build_bits(build, inst->type, 0);
+    if (build_width(inst->type) == 32)
+        quotient = div_32(build, inst->type, a, b);
+    else if (is_signed(inst->type))
+        quotient = div_64_signed(build, inst->type, a, b);
     else
         quotient = div_64(build, a, b);
     return build_select(build, build_2(build, OP_EQ, b, zero), zero, quotient);
 }
 
 /* a - a / b * b; with a / 0 = 0 and MIN / -1 = MIN this gives the promised a and 0. */
-static uint32_t int_mod(Build *build, const Step *step)
+static uint32_t int_mod(Build *build, const BuildInst *inst)
 {
-    uint32_t a = step->args[0], b = step->args[1];
+    uint32_t a = inst->args[0], b = inst->args[1];
     uint32_t quotient = build_2(build, OP_DIV, a, b);
     return build_2(build, OP_SUB, a, build_2(build, OP_MUL, quotient, b));
 }
@@ -462,11 +462,11 @@ static uint32_t int_mod(Build *build, const Step *step)
 /* -------------------------------------------------------------------------- lookup */
 
 /* Bit 0 of the index chooses one of each two values, bit 1 one of two of those, ... */
-static uint32_t lookup_tree(Build *build, const Step *step)
+static uint32_t lookup_tree(Build *build, const BuildInst *inst)
 {
-    uint32_t v[INST_LOOKUP_MOST], index = step->args[0], n = step->count - 1;
+    uint32_t v[INST_LOOKUP_MOST], index = inst->args[0], n = inst->count - 1;
     for (uint32_t i = 0; i < n; ++i)
-        v[i] = step->args[1 + i];
+        v[i] = inst->args[1 + i];
     uint32_t zero = bits_like(build, index, 0);
     for (uint64_t bit = 1; n > 1; bit *= 2, n /= 2) {
         uint32_t masked = build_2(build, OP_AND, index, bits_like(build, index, bit));
@@ -553,10 +553,10 @@ static const RuleRow rules[OP_COUNT] = {
 #undef NARROW
 #undef ADDRESS
 
-Rule legalise_rules_find(const Step *step)
+Rule legalise_rules_find(const BuildInst *inst)
 {
-    const RuleRow *row = &rules[step->op];
-    switch (step->operand) {
+    const RuleRow *row = &rules[inst->op];
+    switch (inst->operand) {
     case VarTypeFloat16:
         return row->half;
     case VarTypeFloat32:

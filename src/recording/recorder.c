@@ -237,7 +237,7 @@ static Extent result_of_launch(const Note *n, uint32_t slot)
             return blocks_of(n, 2 * i, entry);
         if (reduction->op == REDUCE_PREFIX)
             return (Extent) { n->f->size, entry };
-        SymSize one = constant(n->r, 1); /* the number comes after the positions */
+        SymSize one = constant(n->r, 1); /* the number comes after the indices */
         return (Extent){ one ? symsize_make(&n->r->recording.symsizes, SYMSIZE_ADD,
                                             n->f->size, one)
                              : 0,

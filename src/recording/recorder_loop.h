@@ -68,10 +68,10 @@ uint32_t *recorder_roles(const Test *before, const Test *behind);
  *  as many iterations as in both. */
 bool recorder_compare(Recorder *r, const Iteration *whole, const Iteration *part);
 
-/** Is 'q' what 'p' becomes if some of its parameters are one? slots[] has, for each
+/** Is 'q' what 'p' becomes if some of its parameters are one? params[] has, for each
  *  parameter of 'p', which one of 'q' it is. */
 bool recorder_merge(Recorder *r, const struct Program *p, const struct Program *q,
-                    const uint32_t *slots);
+                    const uint32_t *params);
 
 /** What is between two tests, in an open loop whose state now is 'values', becomes a
  *  FrozenLoop, which may have up to 'most' iterations. False: out of memory. */

@@ -16,15 +16,15 @@
 
 typedef struct Merge {
     const Program *p, *q;
-    const uint32_t *slots; /* of p: the parameter of q that it is */
-    uint32_t *at;          /* where instructions of p are in q */
+    const uint32_t *params; /* of p: the parameter of q that it is */
+    uint32_t *at;           /* where instructions of p are in q */
 } Merge;
 
 static bool same_params(const Merge *m)
 {
     for (uint32_t i = 0; i < m->p->param_count; ++i)
-        if (m->slots[i] >= m->q->param_count ||
-            memcmp(&m->p->params[i], &m->q->params[m->slots[i]], sizeof(Param)) != 0)
+        if (m->params[i] >= m->q->param_count ||
+            memcmp(&m->p->params[i], &m->q->params[m->params[i]], sizeof(Param)) != 0)
             return false;
     return true;
 }
@@ -40,7 +40,7 @@ static bool same_inst(const Merge *m, uint32_t i, uint32_t k)
         if (m->at[x[n]] != y[n])
             return false;
     switch (op_info[a->op].aux) {
-        case AUX_SLOT: return m->slots[a->aux] == b->aux;
+        case AUX_PARAM: return m->params[a->aux] == b->aux;
         case AUX_LITERAL: return m->p->literals[a->aux] == m->q->literals[b->aux];
         default: return a->aux == b->aux;
     }
@@ -72,12 +72,12 @@ static bool follow(const Merge *m)
 }
 
 bool recorder_merge(Recorder *r, const Program *p, const Program *q,
-                    const uint32_t *slots)
+                    const uint32_t *params)
 {
     if (p->region_count || p->callable_count || p->stmt_count || p->check_count ||
         p->print_count)
         return false;
-    Merge m = { p, q, slots, alloc_get((p->inst_count + 1) * sizeof(uint32_t)) };
+    Merge m = { p, q, params, alloc_get((p->inst_count + 1) * sizeof(uint32_t)) };
     r->failed |= !m.at;
     bool same = m.at && same_params(&m) && follow(&m);
     alloc_free(m.at);

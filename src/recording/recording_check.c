@@ -57,7 +57,7 @@ static void bind_fused(const Recording *r, const FrozenCommand *f,
             need(&uses[reduction->source[i]].lane, size);
     if (reduction->op == REDUCE_PREFIX)
         need(&target->lane, size);
-    if (reduction->op == REDUCE_COMPRESS) { /* the number comes after the positions */
+    if (reduction->op == REDUCE_COMPRESS) { /* the number comes after the indices */
         need(&target->lane, sizeof(uint32_t));
         need(&target->once, sizeof(uint32_t));
     }
@@ -138,14 +138,14 @@ static bool check_fused(const Recording *r, const FrozenCommand *f,
 static bool has_arrays(const Recording *r, const FrozenCommand *f)
 {
     const Program *program = f->launch.kernel->program;
-    for (uint32_t slot = 0; slot < program->param_count; ++slot) {
-        bool found = program->params[slot].kind > PARAM_POINTER;
+    for (uint32_t param = 0; param < program->param_count; ++param) {
+        bool found = program->params[param].kind > PARAM_POINTER;
         for (uint32_t i = 0; !found && i < f->count; ++i)
-            found = r->uses[f->first + i].word == slot;
+            found = r->uses[f->first + i].word == param;
         for (uint32_t i = 0; !found && i < f->pattern->launch.fused; ++i) {
             const FusedReduction *reduction = &command_fused(f->pattern)[i];
-            found = reduction->source[0] == (FUSED_TILE | slot) ||
-                    reduction->source[1] == (FUSED_TILE | slot);
+            found = reduction->source[0] == (FUSED_TILE | param) ||
+                    reduction->source[1] == (FUSED_TILE | param);
         }
         TRY(found, false);
     }

@@ -259,9 +259,9 @@ static Replay end_iteration(Walk *w)
 
 void walk_let_go(Walk *w)
 {
-    if (w->held)
-        stream_let_go(w->held);
-    w->held = NULL;
+    if (w->deferred)
+        stream_let_go(w->deferred);
+    w->deferred = NULL;
 }
 
 /* May the device begin this command and the next one, a launch, together? Those of one
@@ -278,12 +278,12 @@ static bool is_continued(const Walk *w, uint32_t command)
 
 static bool hold(Walk *w, uint32_t command)
 {
-    TRY(!w->held, true);
-    w->held = stream_self(w->recording->device);
-    TRY(w->held, false);
+    TRY(!w->deferred, true);
+    w->deferred = stream_self(w->recording->device);
+    TRY(w->deferred, false);
     const FrozenCommand *f = &w->recording->commands[command];
     bool repeated = f->launch.kernel && f->launch.kernel == f[1].launch.kernel;
-    stream_hold(w->held, repeated, recording_size(f, w->values));
+    stream_defer(w->deferred, repeated, recording_size(f, w->values));
     return true;
 }
 

@@ -47,8 +47,8 @@ typedef struct Walk {
     uint32_t command, reads, contents, loop; /* where it is: what comes next */
     uint32_t inside; /* the innermost loop around that; RECORDER_UNKNOWN: none */
     uint32_t interrupts; /* interrupt_requests() when it began: its commands have it */
-    Stream *held; /* until a command is submitted that its device may begin together
-                     with those before (stream_hold()); NULL: none is */
+    Stream *deferred; /* until a command is submitted that its device may begin together
+                         with those before (stream_defer()); NULL: none is */
 } Walk;
 
 /** All commands. Arrays that are results keep their buffers. */

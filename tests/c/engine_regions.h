@@ -210,8 +210,9 @@ static inline void compare_arrays(const Program *p, void *const *expected,
                 memcpy(&x, a + (size_t) k * size, size);
                 memcpy(&y, b + (size_t) k * size, size);
                 show(p, what, engine);
-                fail_msg("%s, %u lanes: slot %u, entry %u is %llx, expected %llx", what,
-                         lanes, i, k, (unsigned long long) y, (unsigned long long) x);
+                fail_msg("%s, %u lanes: parameter %u, entry %u is %llx, expected %llx",
+                         what, lanes, i, k, (unsigned long long) y,
+                         (unsigned long long) x);
             }
         }
     }

@@ -113,7 +113,7 @@ static inline void complain(const Program *program, const char *what, uint32_t s
 {
     Text text = { 0 };
     program_write(program, &text);
-    fail_msg("%s: slot %u lane %u is %llx, interp has %llx\n%s", what, slot, lane,
+    fail_msg("%s: parameter %u lane %u is %llx, interp has %llx\n%s", what, slot, lane,
              (unsigned long long) found, (unsigned long long) expected,
              text_get(&text));
 }

@@ -182,8 +182,8 @@ static void test_log(void **state)
     log_text(LogLevelDebug, "too detailed");
     assert_string_equal(heard, "2:a1;");
 
-    log_hold();
-    log_hold();
+    log_defer();
+    log_defer();
     log_text(LogLevelInfo, "b");
     log_release();
     log_write(LogLevelError, "c");
@@ -208,7 +208,7 @@ static void test_log(void **state)
     heard[0] = 0;
     log_write(LogLevelWarn, "d");
     log_write(LogLevelError, "e");
-    log_hold();
+    log_defer();
     log_print("f");
     log_release();
     assert_string_equal(heard, "1:e;3:f;");
@@ -223,7 +223,7 @@ static void *log_thread(void *arg)
 {
     (void) arg;
     for (int i = 0; i < 200; ++i) {
-        log_hold();
+        log_defer();
         log_write(LogLevelInfo, "line %d", i);
         log_release();
     }

@@ -85,7 +85,7 @@ static void set_parameters(Command *c)
         c->sort.type = any_type();
         c->sort.block = any_size();
         c->sort.descending = below(2);
-        c->sort.positions = below(2);
+        c->sort.indices = below(2);
         c->size = size_of(c->sort.block);
         break;
     case COMMAND_TRANSPOSE:

@@ -156,7 +156,7 @@ static void compare_tables(const LaneTable *table, LaneFn fn, LaneFn base,
 {
     enum { COUNT = 256 };
     static _Alignas(64) uint64_t memory[5][COUNT];
-    void *slot[] = { memory[0], memory[1], memory[2], memory[3] };
+    void *regs[] = { memory[0], memory[1], memory[2], memory[3] };
     assert_int_equal(fn != NULL, base != NULL);
     if (!fn)
         return;
@@ -166,7 +166,7 @@ static void compare_tables(const LaneTable *table, LaneFn fn, LaneFn base,
                 i < 128 ? special(types[k], (i * (k + 1)) % LIST)
                         : random_value(types[k]));
     const LaneStep step[] = { { NULL, 0, { 1, 2, 3 } }, { .fn = interp_build_stop } };
-    LaneFrame frame = { .slot = slot, .lanes = COUNT, .count = COUNT };
+    LaneFrame frame = { .regs = regs, .lanes = COUNT, .count = COUNT };
     base(step, &frame);
     memcpy(memory[4], memory[0], sizeof memory[0]);
     for (uint32_t lanes = LANE_GROUP; lanes <= COUNT; lanes += LANE_GROUP) {

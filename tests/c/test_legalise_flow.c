@@ -163,7 +163,7 @@ static void compare(const Program *p, void *const *inputs, Run *first)
         for (uint32_t i = 0; i < p->param_count; ++i)
             if (first->arrays[i] &&
                 memcmp(first->arrays[i], again.arrays[i], 4 * SIZE * 8) != 0)
-                fail_msg("%s: array of slot %u differs", engines[e]->name, i);
+                fail_msg("%s: array of parameter %u differs", engines[e]->name, i);
         if (first->log)
             same_records(first->log, again.log);
         end_run(&again);

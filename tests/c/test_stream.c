@@ -130,7 +130,7 @@ static void waiting_lets_go(void **state)
     Follower f = {get_buffer(CHAIN * sizeof(uint32_t)),
                   get_buffer(CHAIN * sizeof(uint32_t)), NULL, 0};
     submit_link(NULL, first, false, false);
-    stream_hold(own_stream(), false, 0);
+    stream_defer(own_stream(), false, 0);
     submit_link(first, f.from, false, false);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, follow, &f), 0);

@@ -106,7 +106,7 @@ static Program *calling(Program *callable, uint32_t times)
     return p;
 }
 
-static const CpuCode priced = { .lane_ps = 7, .step_ps = 1100 };
+static const CpuCode priced = { .lane_ps = 7, .block_ps = 1100 };
 
 static CpuCost cost_of(const Program *p, CpuCode code)
 {
@@ -118,11 +118,11 @@ static CpuCost cost_of(const Program *p, CpuCode code)
 static CpuCost difference(Program *p, Program *q)
 {
     CpuCost a = cost_of(p, priced), b = cost_of(q, priced);
-    assert_true(a.lane > b.lane && a.step > b.step);
+    assert_true(a.lane > b.lane && a.block > b.block);
     assert_int_equal(a.loops, b.loops);
     program_free(p);
     program_free(q);
-    return (CpuCost){ a.lane - b.lane, a.step - b.step, a.loops };
+    return (CpuCost){ a.lane - b.lane, a.block - b.block, a.loops };
 }
 
 /* Bodies count once: how often a loop runs is not known, nor which callable is
@@ -133,24 +133,24 @@ static void test_costs(void **state)
     CpuCost one = difference(deep(0, 11), deep(0, 1));
     assert_false(one.loops);
     assert_int_equal(one.lane, 10 * priced.lane_ps);
-    assert_int_equal(one.step, 10 * priced.step_ps);
+    assert_int_equal(one.block, 10 * priced.block_ps);
     for (uint32_t depth = 1; depth < 10; depth = depth * 2 + 1) {
         CpuCost more = difference(deep(depth, 11), deep(depth, 1));
         assert_true(more.loops);
-        assert_true(more.lane == one.lane && more.step == one.step);
+        assert_true(more.lane == one.lane && more.block == one.block);
     }
     for (uint32_t times = 1; times < 4; ++times) {
         CpuCost more =
             difference(calling(deep(1, 11), times), calling(deep(1, 1), times));
         assert_true(more.loops);
-        assert_true(more.lane == one.lane && more.step == one.step);
+        assert_true(more.lane == one.lane && more.block == one.block);
     }
     /* No product of costs and lanes overflows. */
-    const CpuCode dear = { .lane_ps = UINT16_MAX, .step_ps = UINT16_MAX };
+    const CpuCode dear = { .lane_ps = UINT16_MAX, .block_ps = UINT16_MAX };
     Program *p = deep(5, 1000000);
     CpuCost most = cost_of(p, dear);
     assert_true(most.lane <= UINT64_MAX / UINT32_MAX / 2);
-    assert_true(most.step <= UINT64_MAX / UINT32_MAX / 2);
+    assert_true(most.block <= UINT64_MAX / UINT32_MAX / 2);
     program_free(p);
 }
 

@@ -241,7 +241,7 @@ typedef enum Field {
     NOTHING, OP, TYPE, FLAGS, COUNT, AUX, ARG0, ARG1, ARG2, ARG3, /* instruction 'at' */
     KIND, BEGIN, MIDDLE, END, TARGETS, TARGET_COUNT,              /* region 'at' */
     EXTRA,                                                        /* extra[at] */
-    SLOT_KIND, SLOT_TYPE, SLOT_WRITTEN, SLOT_REDUCED,             /* params[at] */
+    PARAM_KIND, PARAM_TYPE, PARAM_WRITTEN, PARAM_REDUCED,         /* params[at] */
     INSTS, PARAMS, REGIONS, CHECKS, PRINTS                        /* numbers of these */
 } Field;
 
@@ -274,10 +274,10 @@ static void apply(Program *root, const Change *change)
     case TARGETS: region->targets = v; break;
     case TARGET_COUNT: region->target_count = v; break;
     case EXTRA: p->extra[change->at] = v; break;
-    case SLOT_KIND: root->params[change->at].kind = (uint8_t) v; break;
-    case SLOT_TYPE: root->params[change->at].type = (uint8_t) v; break;
-    case SLOT_REDUCED: root->params[change->at].reduced = (uint8_t) v; break;
-    case SLOT_WRITTEN: root->params[change->at].written = (uint8_t) v; break;
+    case PARAM_KIND: root->params[change->at].kind = (uint8_t) v; break;
+    case PARAM_TYPE: root->params[change->at].type = (uint8_t) v; break;
+    case PARAM_REDUCED: root->params[change->at].reduced = (uint8_t) v; break;
+    case PARAM_WRITTEN: root->params[change->at].written = (uint8_t) v; break;
     case INSTS: p->inst_count = v; break;
     case PARAMS: p->param_count = v; break;
     case REGIONS: p->region_count = v; break;
@@ -333,21 +333,21 @@ static const Row rows[] = {
     { matrix, { { 0, ARG0, 9, 6 } }, "%9 = store: operand 1 is all of a packet" },
 
     /* arrays of the launch */
-    { matrix, { { 0, SLOT_WRITTEN, 3, 0 } },
-      "%8 = outer: slot 3 is not to be written" },
-    { matrix, { { 0, SLOT_KIND, 3, PARAM_VALUE } },
+    { matrix, { { 0, PARAM_WRITTEN, 3, 0 } },
+      "%8 = outer: parameter 3 is not to be written" },
+    { matrix, { { 0, PARAM_KIND, 3, PARAM_VALUE } },
       "%6 = matvec: operand 1 is not the address of an array" },
     { matrix, { { 0, OP, 5, OP_UNDEFINED }, { 0, AUX, 5, 0 }, { 0, FLAGS, 5, 0 } },
       "%6 = matvec: operand 1 is not the address of an array" },
     { matrix, { { 0, FLAGS, 5, 0 } },
       "%6 = matvec: operand 1 is not the address of an array" },
-    { memory, { { 0, OP, 0, OP_LOAD }, { 0, SLOT_KIND, 0, PARAM_INPUT },
-                { 0, SLOT_TYPE, 0, F32 } }, "%0 = load: slot 0 is float32" },
-    { matrix, { { 0, SLOT_TYPE, 2, 200 } }, "slot 2 is of kind 4 and type 200" },
-    { matrix, { { 0, SLOT_REDUCED, 1, 64 } },
-      "slot 1: reduction 64 is not defined for float32" },
-    { matrix, { { 0, SLOT_REDUCED, 3, ReduceOpAdd } },
-      "slot 3: reduction 1 is not defined for float32" },
+    { memory, { { 0, OP, 0, OP_LOAD }, { 0, PARAM_KIND, 0, PARAM_INPUT },
+                { 0, PARAM_TYPE, 0, F32 } }, "%0 = load: parameter 0 is float32" },
+    { matrix, { { 0, PARAM_TYPE, 2, 200 } }, "parameter 2 is of kind 4 and type 200" },
+    { matrix, { { 0, PARAM_REDUCED, 1, 64 } },
+      "parameter 1: reduction 64 is not defined for float32" },
+    { matrix, { { 0, PARAM_REDUCED, 3, ReduceOpAdd } },
+      "parameter 3: reduction 1 is not defined for float32" },
 
     /* local arrays */
     { memory, { { 0, AUX, 5, 0 } }, "%5 = local: no entries" },
@@ -496,7 +496,8 @@ static const Row rows[] = {
       "%2 = return: does not end a callable" },
     { call, { { 1, OP, 0, OP_COUNTER } }, "%0 = counter: stands in a callable" },
     { call, { { 1, OP, 0, OP_WORKER } }, "%0 = worker: stands in a callable" },
-    { call, { { 1, OP, 0, OP_PARAM }, { 1, AUX, 0, 3 } }, "%0 = param: slot 3 of 3" },
+    { call, { { 1, OP, 0, OP_PARAM }, { 1, AUX, 0, 3 } },
+      "%0 = param: parameter 3 of 3" },
     { call, { { 1, PARAMS, 0, 1 } },
       "callable 0 has parameters, callables, checks or prints of its own" },
     { call, { { 3, CHECKS, 0, 1 } },

@@ -304,7 +304,7 @@ static Code *compile(const Program *program, const CodeSpec *spec)
     *code = (FencedCode){ .cpu = { .code = { 1, release }, .run = run,
                                    .scratch = cpu->scratch, .adds = cpu->adds,
                                    .streams = cpu->streams,
-                                   .lane_ps = cpu->lane_ps, .step_ps = cpu->step_ps },
+                                   .lane_ps = cpu->lane_ps, .block_ps = cpu->block_ps },
                           .inner = inner, .words = program->param_count, .count = count,
                           .reports = has_reports(program) };
     memcpy(code->fences, fences, count * sizeof(Fence));

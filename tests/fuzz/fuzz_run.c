@@ -351,15 +351,15 @@ static void explain_entry(const RandomProgram *r, uint32_t slot, size_t offset,
     const TypeInfo *type = &type_info[r->program->params[slot].type];
     size_t first = ARRAY_GUARD + array->shift;
     if (offset < first || offset >= first + array->bytes) {
-        fprintf(file, "memory next to slot @%u was changed (byte %td of %u)\n", slot,
-                (ptrdiff_t) offset - (ptrdiff_t) first, array->bytes);
+        fprintf(file, "memory next to parameter @%u was changed (byte %td of %u)\n",
+                slot, (ptrdiff_t) offset - (ptrdiff_t) first, array->bytes);
         return;
     }
     size_t entry = (offset - first) / type->size;
     uint64_t a = 0, b = 0;
     memcpy(&a, expected + first + entry * type->size, type->size);
     memcpy(&b, found + first + entry * type->size, type->size);
-    fprintf(file, "slot @%u (%s), entry %zu: %#llx, expected %#llx\n", slot,
+    fprintf(file, "parameter @%u (%s), entry %zu: %#llx, expected %#llx\n", slot,
             type->short_name, entry, (unsigned long long) b, (unsigned long long) a);
 }
 

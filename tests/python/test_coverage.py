@@ -34,6 +34,7 @@ def load_tool(name: str) -> ModuleType:
 
 tool = load_tool("api_coverage")
 OPERATIONS = load_tool("make_stubs").read_operations()
+DOCSTRINGS = load_tool("make_docstrings").read_docstrings()
 ENTRIES = tool.read_entries()
 REPORTS = tool.compare(ENTRIES)
 PUBLISHED = tool.compare_published()
@@ -144,6 +145,6 @@ def test_operation(name: str) -> None:
     parameters = inspect.signature(function).parameters
     assert ", ".join(parameters) == row.parameters
     assert {p.kind for p in parameters.values()} == {inspect.Parameter.POSITIONAL_ONLY}
-    assert inspect.getdoc(function) == row.text
+    assert inspect.getdoc(function) == DOCSTRINGS[name]
     stub = ast.parse(OPERATIONS[name].stub()).body
     assert {node.name for node in stub if isinstance(node, ast.FunctionDef)} == {name}

@@ -19,7 +19,7 @@ typedef struct Matrix {
     AdSize stride[BATCH_LIMIT];
 } Matrix;
 
-/* leaves: a, b, and for each the positions of its matrices' entries, where they are not
+/* leaves: a, b, and for each the indices of its matrices' entries, where they are not
  * one after the other (0: they are) */
 typedef struct Gemm {
     AdMoves m;
@@ -95,7 +95,7 @@ static uint64_t gemm_forward(const AdMoves *m, uint32_t operand, uint64_t g,
     return ad_moves_add(into, change);
 }
 
-/* ---------------------------------------------------------------- positions */
+/* ------------------------------------------------------------------ indices */
 
 /* result + (lane / inner mod extent) * stride; 'result' moves. */
 static uint32_t add_axis(JitBackend backend, uint32_t result, AdSize total,
@@ -105,11 +105,11 @@ static uint32_t add_axis(JitBackend backend, uint32_t result, AdSize total,
     uint32_t lanes = jit_var_counter(backend, total.count);
     uint32_t further = ad_size_number(inner, backend);
     uint32_t bound = ad_size_number(extent, backend);
-    uint32_t step = ad_size_number(stride, backend);
+    uint32_t factor = ad_size_number(stride, backend);
     uint32_t outer = lanes && further ? jit_var_div(lanes, further) : 0;
     uint32_t at = outer && bound ? jit_var_mod(outer, bound) : 0;
-    uint32_t sum = at && step && result ? jit_var_fma(at, step, result) : 0;
-    uint32_t done[] = { lanes, further, bound, step, outer, at, result };
+    uint32_t sum = at && factor && result ? jit_var_fma(at, factor, result) : 0;
+    uint32_t done[] = { lanes, further, bound, factor, outer, at, result };
     for (size_t d = 0; d < sizeof(done) / sizeof(*done); d++)
         jit_var_dec_ref(done[d]);
     return sum;
@@ -144,13 +144,13 @@ static uint32_t gemm_positions(const Gemm *p, uint32_t operand, JitBackend backe
 
 /* Matrices that are one after the other are added where they belong. */
 static uint64_t scatter(const AdMoves *m, uint32_t operand, uint64_t change,
-                        uint32_t positions, uint64_t into)
+                        uint32_t indices, uint64_t into)
 {
     uint64_t base = into ? ad_moves_resize(into, m->size[operand])
                          : ad_moves_fill(change, 0, m->size[operand]);
     ad_var_dec_ref(into);
     uint64_t result =
-        base ? ad_var_scatter(base, change, positions, 0, ReduceOpAdd, ReduceModeAuto)
+        base ? ad_var_scatter(base, change, indices, 0, ReduceOpAdd, ReduceModeAuto)
              : 0;
     ad_var_dec_ref(base);
     ad_var_dec_ref(change);
@@ -179,8 +179,8 @@ static uint64_t gemm_backward(const AdMoves *m, uint32_t operand, uint64_t g,
         change = multiply(p, leaf, y, other == transposed, whole, &p->result,
                           transposed);
     ad_var_dec_ref(whole);
-    uint32_t positions = ad_var_index(m->held.leaves[2 + operand]);
-    return change && positions ? scatter(m, operand, change, positions, into)
+    uint32_t indices = ad_var_index(m->held.leaves[2 + operand]);
+    return change && indices ? scatter(m, operand, change, indices, into)
                                : ad_moves_add(into, change);
 }
 

@@ -13,11 +13,11 @@ static AdLast *own_last(void)
     return own ? own->last : NULL;
 }
 
-static const AdLastStep *find_write(const AdLast *last, const AdMoves *m)
+static const AdLastSite *find_write(const AdLast *last, const AdMoves *m)
 {
-    for (uint32_t i = 0; last && i < last->step_count; i++)
-        if (last->steps[i].m == m)
-            return &last->steps[i];
+    for (uint32_t i = 0; last && i < last->site_count; i++)
+        if (last->sites[i].m == m)
+            return &last->sites[i];
     return NULL;
 }
 
@@ -51,25 +51,25 @@ static uint32_t of_iteration(const VarInfo *like, const AdLastRegion *region)
 }
 
 /* The number of a write in the iterations whose bodies are traced: a new reference. */
-static uint32_t number_of(const AdLast *last, const AdLastStep *write)
+static uint32_t number_of(const AdLast *last, const AdLastSite *write)
 {
     VarInfo info;
     TRY(jit_var_peek_info(last->arrays[write->which].numbers, &info), 0);
     uint64_t begin = 1;
     uint32_t number = constant(&info, 0);
-    for (const AdLastStep *step = write;;) {
-        const AdLastRegion *around = &last->regions[step->around];
-        begin += step->place;
+    for (const AdLastSite *site = write;;) {
+        const AdLastRegion *around = &last->regions[site->around];
+        begin += site->place;
         if (around->iteration)
             number = ad_moves_op(JitOpAdd, number, of_iteration(&info, around));
-        if (step->around == 0)
+        if (site->around == 0)
             break;
-        step = &last->steps[around->step];
+        site = &last->sites[around->site];
     }
     return ad_moves_op(JitOpAdd, number, constant(&info, begin));
 }
 
-bool ad_last_record(AdLast *last, const AdLastStep *write)
+bool ad_last_record(AdLast *last, const AdLastSite *write)
 {
     const AdMoves *m = write->m;
     uint32_t n = ad_moves_packet(m), *array = &last->arrays[write->which].numbers;
@@ -95,7 +95,7 @@ bool ad_last_record(AdLast *last, const AdLastStep *write)
 bool ad_last_mask(const AdMoves *m, uint32_t index, uint32_t mask, uint32_t *result)
 {
     const AdLast *last = own_last();
-    const AdLastStep *write = find_write(last, m);
+    const AdLastSite *write = find_write(last, m);
     *result = mask ? jit_var_inc_ref(mask) : 0;
     if (!write)
         return true;
@@ -134,7 +134,7 @@ void ad_last_free(AdLast *last)
         jit_var_dec_ref(last->regions[i].iteration);
     for (uint32_t i = 0; i < last->array_count; i++)
         jit_var_dec_ref(last->arrays[i].numbers);
-    alloc_free(last->steps);
+    alloc_free(last->sites);
     alloc_free(last->regions);
     alloc_free(last->arrays);
     *last = (AdLast){ 0 };

@@ -4,13 +4,13 @@
  * Where bodies of a region overwrite entries of an array, perhaps several times, the
  * derivative has to know which of the writes is in the result. So the region runs once
  * more, before its derivative is traced, and writes to another array, at the same
- * positions, the number of the write. While the derivative is traced, of what was
+ * indices, the number of the write. While the derivative is traced, of what was
  * written only the last counts, and what was added after it. What the array was before
  * counts where nothing was written, which is seen to outside of the region.
  *
  * Numbers are from 1 on, and those of later writes are greater, in whatever regions
- * within the outermost one they stand: a *step* is a write, or a region with writes,
- * and has as many numbers as it makes writes at most. The steps of a body follow each
+ * within the outermost one they stand: a *site* is a write, or a region with writes,
+ * and has as many numbers as it makes writes at most. The sites of a body follow each
  * other, so each begins at a *place*; the iterations of a loop are a *stride* apart.
  *
  *     while (...) {            stride 7          number of the write of b: 1 + 1
@@ -28,18 +28,18 @@
 #include "ad/array/ad_moves.h"
 
 /** A write, or a region with writes, in a body. */
-typedef struct AdLastStep {
+typedef struct AdLastSite {
     uint32_t around; /* number of the region that the body belongs to */
     uint32_t body;   /* which of its bodies */
     uint64_t place;
     const AdMoves *m; /* a scatter with Identity or Add, borrowed; NULL: a region, */
     uint32_t which;   /* ... of this number. Of a write, the number of the array */
-} AdLastStep;
+} AdLastSite;
 
 /** A region with writes: the outermost one is number 0. */
 typedef struct AdLastRegion {
     struct AdTemplate *t; /* borrowed */
-    uint32_t step;        /* that it is, unless it is the outermost one */
+    uint32_t site;        /* that it is, unless it is the outermost one */
     uint64_t stride;      /* of a loop */
     uint32_t iteration;   /* placeholder of its number in the body that is traced; 0: it
                              is not a loop; a reference */
@@ -54,8 +54,8 @@ typedef struct AdLastArray {
 } AdLastArray;
 
 typedef struct AdLast {
-    AdLastStep *steps; /* those of a body are in order; owned */
-    uint32_t step_count, step_capacity;
+    AdLastSite *sites; /* those of a body are in order; owned */
+    uint32_t site_count, site_capacity;
     AdLastRegion *regions; /* owned */
     uint32_t region_count, region_capacity;
     AdLastArray *arrays; /* owned */
@@ -63,7 +63,7 @@ typedef struct AdLast {
 } AdLast;
 
 /** Write the numbers of a write that overwrites, in its body. False: error recorded. */
-bool ad_last_record(AdLast *last, const AdLastStep *write);
+bool ad_last_record(AdLast *last, const AdLastSite *write);
 /** The lanes of a scatter that count, if the thread's AdLast has it: the mask 'mask'
  *  (0: all), or part of it; a new reference. False: error recorded. */
 bool ad_last_mask(const AdMoves *m, uint32_t index, uint32_t mask, uint32_t *result);

@@ -370,7 +370,7 @@ bool ad_var_matvec(uint64_t array, const JitMatrix *matrix, const uint64_t *x,
                   .x = x, .bias = bias, .first = first,
                   .gradient = gradient ? gradient : array };
     f.matrix.array = ad_var_index(array);
-    if (!f.n || !f.m || f.n > AD_SLOTS / 2 || f.m > AD_SLOTS / 2)
+    if (!f.n || !f.m || f.n > AD_PORTS / 2 || f.m > AD_PORTS / 2)
         return refuse(&f);
     const bool tracked = is_tracked(&f);
     if (tracked && f.n == 1 && f.m == 1 && !matrix->offset && f.matrix.array &&

@@ -116,12 +116,12 @@ uint64_t ad_moves_resize(uint64_t g, AdSize size)
 
 /* ---------------------------------------------------------------- gathers
  *
- * leaves: positions, mask or 0 */
+ * leaves: indices, mask or 0 */
 
 typedef struct Gather {
     AdMoves m;
     ReduceMode mode;
-    AdPattern pattern; /* of the positions, if sums can be made in its order */
+    AdPattern pattern; /* of the indices, if sums can be made in its order */
     uint32_t number;   /* if AdMoves.near: the position is that of the lane plus it */
 } Gather;
 
@@ -192,7 +192,7 @@ static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     uint32_t index = ad_var_index(m->held.leaves[0]);
     uint32_t mask = ad_var_index(m->held.leaves[1]);
     ReduceMode mode = ((const Gather *) m)->mode;
-    if (m->size[0].count == 1) /* for all positions; the node sums up in the end */
+    if (m->size[0].count == 1) /* for all indices; the node sums up in the end */
         return ad_moves_add(into, masked(g, mask, m->size[1]));
     const AdPattern *pattern = &((const Gather *) m)->pattern;
     if (pattern->each && !ad_thread_in_body())
@@ -219,7 +219,7 @@ static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     return result;
 }
 
-/* Of positions that no mask, promise or body has to do with. Those of a frozen function
+/* Of indices that no mask, promise or body has to do with. Those of a frozen function
  * that is recorded may have another pattern for other sizes. */
 static AdPattern find_pattern(uint64_t source, uint32_t index, uint32_t mask,
                               ReduceMode mode)
@@ -310,7 +310,7 @@ bool ad_var_gather_packet(size_t n, uint64_t source, uint32_t index, uint32_t ma
     return ok;
 }
 
-/* A gather from positions that are known by now, whose reference moves. */
+/* A gather from indices that are known by now, whose reference moves. */
 static uint64_t gather_like(uint32_t result, uint64_t source, uint32_t index,
                             ReduceMode mode)
 {
@@ -388,7 +388,7 @@ uint64_t ad_var_tile(uint64_t index, size_t count)
 /* ---------------------------------------------------------------- scatters
  *
  * Operand 0 is the target, the others are the values of a packet.
- * leaves: positions, mask or 0; for minimum and maximum: result, old target, value */
+ * leaves: indices, mask or 0; for minimum and maximum: result, old target, value */
 
 typedef struct Scatter {
     AdMoves m;

@@ -29,7 +29,7 @@ uint64_t ad_moves_fill(uint64_t like, double value, AdSize size);
  *  or Add? With the lock. */
 bool ad_moves_is_plain_scatter(const AdMoves *m);
 /** Of such a scatter: does it overwrite? The number of values that each lane writes,
- *  and the positions of number k (a new reference). */
+ *  and the indices of number k (a new reference). */
 bool ad_moves_overwrites(const AdMoves *m);
 uint32_t ad_moves_packet(const AdMoves *m);
 uint32_t ad_moves_position(const AdMoves *m, uint32_t k);

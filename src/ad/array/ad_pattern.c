@@ -14,7 +14,7 @@ typedef struct Term {
 } Term;
 
 static const Term unknown = { 0, 0 };
-enum { MOST_STEPS = 8 };
+enum { MOST_DEPTH = 8 };
 
 static bool is_literal(VarId id, uint64_t *number)
 {
@@ -60,36 +60,36 @@ static bool is_multiple(VarId id, VarId x, uint64_t *by)
            is_literal(part->dep[1], &number) && number == *by;
 }
 
-static Term term_of(VarId id, int steps)
+static Term term_of(VarId id, int depth)
 {
     const Var *v = var_get(id);
     uint64_t number = 0;
     if (v->op == OP_COUNTER)
         return (Term){ 1, 0 };
-    if (!steps)
+    if (!depth)
         return unknown;
     switch (v->op) {
     case OP_BITCAST:
-        return term_of(v->dep[0], steps - 1);
+        return term_of(v->dep[0], depth - 1);
     case OP_DIV:
         return is_literal(v->dep[1], &number)
-                   ? divide(term_of(v->dep[0], steps - 1), number)
+                   ? divide(term_of(v->dep[0], depth - 1), number)
                    : unknown;
     case OP_SHR:
         return is_literal(v->dep[1], &number) && number < 31
-                   ? divide(term_of(v->dep[0], steps - 1), UINT64_C(1) << number)
+                   ? divide(term_of(v->dep[0], depth - 1), UINT64_C(1) << number)
                    : unknown;
     case OP_MOD:
         return is_literal(v->dep[1], &number)
-                   ? remainder_of(term_of(v->dep[0], steps - 1), number)
+                   ? remainder_of(term_of(v->dep[0], depth - 1), number)
                    : unknown;
     case OP_AND:
         return is_literal(v->dep[1], &number) && !(number & (number + 1))
-                   ? remainder_of(term_of(v->dep[0], steps - 1), number + 1)
+                   ? remainder_of(term_of(v->dep[0], depth - 1), number + 1)
                    : unknown;
     case OP_SUB:
         return is_multiple(v->dep[1], v->dep[0], &number)
-                   ? remainder_of(term_of(v->dep[0], steps - 1), number)
+                   ? remainder_of(term_of(v->dep[0], depth - 1), number)
                    : unknown;
     default:
         return unknown;
@@ -99,7 +99,7 @@ static Term term_of(VarId id, int steps)
 AdPattern ad_pattern_of(VarId index, size_t entries)
 {
     const size_t lanes = var_lanes_of(index);
-    const Term t = term_of(index, MOST_STEPS);
+    const Term t = term_of(index, MOST_DEPTH);
     if (!t.over || lanes > INT32_MAX)
         return (AdPattern){ 0 };
     /* A remainder by more than there is has no effect. */

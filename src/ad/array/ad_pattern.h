@@ -1,5 +1,5 @@
 /*
- * ad_pattern.h -- positions that are a row, a column or what lies between
+ * ad_pattern.h -- indices that are a row, a column or what lies between
  *
  * Requires the graph lock.
  */
@@ -15,7 +15,7 @@ typedef struct AdPattern {
     size_t rows;   /* and all of that so often; the last one may end early */
 } AdPattern;
 
-/** What positions, as they are computed, say of an array with this many entries: each
+/** What indices, as they are computed, say of an array with this many entries: each
  *  is accessed as often. */
 AdPattern ad_pattern_of(VarId index, size_t entries);
 

@@ -182,7 +182,7 @@ uint64_t ad_var_axis_reduce(ReduceOp op, uint64_t index, const JitAxis *axis,
         jit_var_dec_ref(result);
         return (uint64_t) error_set(JIT_ERROR_ARGUMENT,
                                     "ad_var_axis_reduce(): the operand is tracked, "
-                                    "expected the positions of its entries");
+                                    "expected the indices of its entries");
     }
     const uint64_t *sizes = axis->sizes;
     return make_reduce(result, index, op,

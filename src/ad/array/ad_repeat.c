@@ -1,7 +1,7 @@
 /*
  * ad_repeat.c -- arrays that are repeated: entry by entry, as a whole, in blocks
  *
- * Each result is a gather whose positions are known beforehand. So what an entry gets
+ * Each result is a gather whose indices are known beforehand. So what an entry gets
  * in reverse are the entries of one row or column of the gradient, and these are not
  * added up as they come, but as those of a block (rows) or of a matrix product
  * (columns): the same bits whatever the threads do.
@@ -13,7 +13,7 @@
 #include "ad/graph/ad_thread.h"
 #include "ad/rule/ad_apply.h"
 
-/* leaves: positions, 0: the array is repeated as jit_var_repeat() does, K is 1 */
+/* leaves: indices, 0: the array is repeated as jit_var_repeat() does, K is 1 */
 typedef struct Repeat {
     AdMoves m;
     AdSize inner; /* K */
@@ -52,8 +52,8 @@ static uint64_t repeat_forward(const AdMoves *m, uint32_t operand, uint64_t g,
 static uint64_t sum_columns(uint64_t g, AdSize matrices, AdSize rows, AdSize columns)
 {
     const AdSize one = { .count = 1 }, none = { 0 };
-    const AdSize step = ad_size_times(rows, columns);
-    const AdSize all[] = { one, columns, rows, none, none, matrices, none, step };
+    const AdSize stride = ad_size_times(rows, columns);
+    const AdSize all[] = { one, columns, rows, none, none, matrices, none, stride };
     uint64_t sizes[sizeof(all) / sizeof(*all)];
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         sizes[i] = ad_size_origin(all[i]);
@@ -63,7 +63,7 @@ static uint64_t sum_columns(uint64_t g, AdSize matrices, AdSize rows, AdSize col
                             .batch_ndim = 1,
                             .batch_shape = &matrices.count,
                             .batch_stride_a = &none.count,
-                            .batch_stride_b = &step.count,
+                            .batch_stride_b = &stride.count,
                             .sizes = sizes };
     const uint64_t ones = ad_moves_fill(g, 1, rows);
     return ones ? release_and_return(ones, ad_var_batched_gemm(ones, g, &shape)) : 0;

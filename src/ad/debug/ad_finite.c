@@ -101,11 +101,11 @@ static void put_giver(Text *out, const AdEdge *edge, ADMode mode)
     bool forward = mode == ADModeForward;
     text_put(out, "ad_traverse(): the first gradient that is not finite is that of ");
     if (edge->rule == RULE_INTO || edge->rule == RULE_OUT_OF)
-        text_putf(out, "%s %u of '", forward ? "output" : "input", edge->slot + 1u);
+        text_putf(out, "%s %u of '", forward ? "output" : "input", edge->port + 1u);
     else if (forward)
         text_put(out, "the result of '");
     else
-        text_putf(out, "operand %u of '", edge->slot + 1u);
+        text_putf(out, "operand %u of '", edge->port + 1u);
     ad_show_put_edge(out, edge);
     text_put_char(out, '\'');
     uint32_t line;

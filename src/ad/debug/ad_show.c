@@ -52,7 +52,7 @@ void ad_show_put_node(Text *out, NodeId id)
     }
     ad_show_put_edge(out, e);
     if (e->rule == RULE_OUT_OF)
-        text_putf(out, " [out %u]", e->slot);
+        text_putf(out, " [out %u]", e->port);
 }
 
 bool ad_show_put_where(Text *out, NodeId id, const char *separator)
@@ -192,7 +192,7 @@ static void put_edges(Text *out, const AdThread *t, NodeId id)
         bool crosses = scope_of(t, id) != scope_of(t, edge->source),
              numbered = ad_graph_edge(ad_graph_node(id)->in)->next_in;
         if (numbered && edge->rule != RULE_OUT_OF)
-            text_putf(out, " [label=\" %u\"%s]", edge->slot + 1u,
+            text_putf(out, " [label=\" %u\"%s]", edge->port + 1u,
                       crosses ? " color=red style=dashed" : "");
         else if (crosses)
             text_put(out, " [color=red style=dashed]");

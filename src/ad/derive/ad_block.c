@@ -30,7 +30,7 @@ static AdTemplate *template_of(AdBlock *b)
     return b->aside ? b->open.t : ad_open_find(b->handle)->t;
 }
 
-uint64_t ad_block_slot(AdBlock *b, VarId like, VarId placeholder)
+uint64_t ad_block_placeholder(AdBlock *b, VarId like, VarId placeholder)
 {
     NodeId node = ad_placeholder_entry(template_of(b), like);
     if (!node) {

@@ -10,11 +10,11 @@
  * what the replay has made. This template is like that of a call with one callable
  * (ad_region.h), but its derivative is recorded where it stands.
  *
- *     ad_block_open()    what is traced from here on belongs to the block
- *     ad_block_slot()    a placeholder in it that is not the template's
- *     ad_block_end()     ... as far as here
- *     ad_block_input()   what takes the place of a placeholder
- *     ad_block_close()   what the outputs have become
+ *     ad_block_open()          what is traced from here on belongs to the block
+ *     ad_block_placeholder()   a placeholder in it that is not the template's
+ *     ad_block_end()           ... as far as here
+ *     ad_block_input()         what takes the place of a placeholder
+ *     ad_block_close()         what the outputs have become
  *
  * Requires the graph lock.
  */
@@ -33,7 +33,7 @@ typedef struct AdBlock {
 bool ad_block_open(AdBlock *b, const AdTemplate *t);
 /** The tracked placeholder for something like this variable; its reference moves.
  *  0: out of memory. */
-uint64_t ad_block_slot(AdBlock *b, VarId like, VarId placeholder);
+uint64_t ad_block_placeholder(AdBlock *b, VarId like, VarId placeholder);
 /** All is traced that belongs to it. False: scopes are used up. */
 bool ad_block_end(AdBlock *b);
 /** A value takes the place of a placeholder. 'entry': 1 + the number of its entry, 0:

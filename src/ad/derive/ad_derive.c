@@ -77,7 +77,7 @@ static uint64_t look_at(NodeId node)
 {
     state_lock();
     uint64_t grad = ad_graph_node(node)->grad;
-    ad_graph_hold(grad);
+    ad_graph_retain(grad);
     state_unlock();
     return grad;
 }
@@ -215,7 +215,7 @@ static bool derive_bodies(Derivation *d)
     bool arrays = d->mode == ADModeBackward && ad_bodies_has_arrays(t, d->given);
     TRY(own && (!arrays || ad_overwrite_find(d->t, &d->last)), false);
     AdLast *before = own->last;
-    own->last = d->last.step_count ? &d->last : before;
+    own->last = d->last.site_count ? &d->last : before;
     bool ok = true;
     for (uint32_t i = 0; i < t->body_count && ok; i++)
         ok = derive_body(d, is_descending(d) ? t->body_count - 1 - i : i);

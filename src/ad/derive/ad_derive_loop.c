@@ -29,28 +29,28 @@ static NodeId output_node(const AdTemplate *t, uint32_t k)
 }
 
 /* With the lock. */
-static uint64_t make_slot(LoopDerivative *d, uint32_t k)
+static uint64_t make_placeholder(LoopDerivative *d, uint32_t k)
 {
     const AdTemplate *t = d->t;
     VarId like = t->states[k].placeholder;
     VarType type = (VarType) var_get(like)->type;
     bool local = var_get(like)->flags & VAR_LOCAL;
-    VarId slot = region_placeholder(state_thread(), OP_STATE, k, t->device, type, 1,
-                                    local ? like : 0);
-    if (!slot || !d->tracked)
-        return slot;
-    uint64_t leaf = ad_block_slot(&d->block, t->states[k].initial, slot);
-    d->slot_entries[k] = ad_open_find(d->block.handle)->t->entry_count;
+    VarId placeholder = region_placeholder(state_thread(), OP_STATE, k, t->device, type,
+                                           1, local ? like : 0);
+    if (!placeholder || !d->tracked)
+        return placeholder;
+    uint64_t leaf = ad_block_placeholder(&d->block, t->states[k].initial, placeholder);
+    d->gradient_entries[k] = ad_open_find(d->block.handle)->t->entry_count;
     return leaf;
 }
 
-static bool make_slots(LoopDerivative *d)
+static bool make_placeholders(LoopDerivative *d)
 {
     bool ok = true;
     state_lock();
     for (uint32_t k = 0; k < d->t->state_count && ok; k++)
         if (is_carried(&d->t->states[k]))
-            ok = (d->slots[k] = make_slot(d, k)) != 0;
+            ok = (d->gradients[k] = make_placeholder(d, k)) != 0;
     state_unlock();
     return ok;
 }
@@ -85,10 +85,10 @@ static bool give_all(const LoopDerivative *d)
             TRY(ad_bodies_give(t->entries[i].node, &d->given[i], t->entries[i].written),
                 false);
     for (uint32_t k = 0; k < t->state_count; k++)
-        if (d->slots[k])
+        if (d->gradients[k])
             TRY(ad_bodies_give(d->forward ? t->entries[t->states[k].entry - 1].node
                                           : output_node(t, k),
-                               &d->slots[k], false),
+                               &d->gradients[k], false),
                 false);
     for (uint32_t i = 0; !d->forward && i < t->array_count; i++)
         TRY(ad_bodies_give(t->arrays[i].node, &d->given[t->tracked_count + i], false),
@@ -104,7 +104,7 @@ static bool go_through(const LoopDerivative *d)
     TRY(ends, false);
     uint32_t count = 0;
     for (uint32_t k = 0; k < t->state_count; k++)
-        if (d->slots[k] && (ends[count] = output_node(t, k)))
+        if (d->gradients[k] && (ends[count] = output_node(t, k)))
             count++;
     return ad_bodies_go_through(t, 0, d->forward ? ADModeForward : ADModeBackward, ends,
                                 count, d->arrays, d->tracked);
@@ -115,7 +115,7 @@ static void take_all(LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
     for (uint32_t k = 0; d->forward && k < t->state_count; k++)
-        if (d->slots[k] && output_node(t, k))
+        if (d->gradients[k] && output_node(t, k))
             d->out[k] = ad_gradient_take(output_node(t, k));
     for (uint32_t i = 0; d->forward && i < t->array_count; i++)
         if (t->arrays[i].visible)
@@ -133,9 +133,9 @@ static bool derive_body(LoopDerivative *d)
     d->gaps = ad_bodies_gaps(d->t, reopened.body.scope);
     AdThread *own = ad_thread();
     AdLast *before = own ? own->last : NULL;
-    bool ok = own && d->gaps && make_slots(d);
+    bool ok = own && d->gaps && make_placeholders(d);
     if (ok) {
-        own->last = d->last.step_count ? &d->last : before;
+        own->last = d->last.site_count ? &d->last : before;
         ok = (d->forward || (ad_overwrite_number(d->t, &d->number) &&
                              ad_bodies_begin_arrays(d->t, d->made))) &&
              give_all(d) && go_through(d);
@@ -177,7 +177,7 @@ static bool check_adjoints(const LoopDerivative *d)
 static bool list_tangents(const LoopDerivative *d, uint64_t *first, uint64_t *roots)
 {
     for (uint32_t k = 0, m = 0; k < d->t->state_count; k++)
-        if (d->slots[k]) {
+        if (d->gradients[k]) {
             roots[m] = d->out[k];
             TRY(first[m++] = ad_run_given(d, k), false);
         }
@@ -190,8 +190,8 @@ static bool record_tangents(AdRun *run, const uint64_t *roots, uint64_t *found)
     const LoopDerivative *d = run->d;
     uint32_t m = run->count - run->primal;
     for (uint32_t k = 0, i = 0; k < d->t->state_count; k++)
-        if (d->slots[k])
-            TRY(ad_run_set_slot(run, k, ad_run_get(run, i++)), false);
+        if (d->gradients[k])
+            TRY(ad_run_set_gradient(run, k, ad_run_get(run, i++)), false);
     TRY(ad_run_body(run, true, m, roots, found), false);
     bool ok = true;
     for (uint32_t i = 0; i < m; i++)
@@ -205,7 +205,7 @@ static bool record_tangents(AdRun *run, const uint64_t *roots, uint64_t *found)
 static void take_tangents(const LoopDerivative *d, const AdRun *run)
 {
     for (uint32_t k = 0, place = 0; k < d->t->state_count; k++) {
-        if (!d->slots[k])
+        if (!d->gradients[k])
             continue;
         for (uint32_t i = 0; i < d->t->tracked_count; i++)
             if (d->t->tracked[i] == k)
@@ -313,24 +313,25 @@ bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
                          .made = made,
                          .made_count = forward ? n_out : t->entry_count,
                          .out_count = forward ? t->state_count : t->entry_count };
-    d.slots = alloc_zero(t->state_count + 1, sizeof(uint64_t));
-    d.slot_entries = alloc_zero(t->state_count + 1, sizeof(uint32_t));
+    d.gradients = alloc_zero(t->state_count + 1, sizeof(uint64_t));
+    d.gradient_entries = alloc_zero(t->state_count + 1, sizeof(uint32_t));
     d.out = alloc_zero(d.out_count + 1, sizeof(uint64_t));
     bool ok =
-        d.slots && d.slot_entries && d.out && check_hidden(&d, wanted) && derive(&d);
+        d.gradients && d.gradient_entries && d.out && check_hidden(&d, wanted) &&
+        derive(&d);
     for (uint32_t i = 0; i < d.made_count && !ok; i++) {
         ad_var_dec_ref(made[i]);
         made[i] = 0;
     }
     ad_run_drop_list(d.out_count, d.out);
-    ad_run_drop_list(t->state_count, d.slots);
+    ad_run_drop_list(t->state_count, d.gradients);
     state_lock();
     ad_block_drop(&d.block);
     ad_bodies_release(&d.body);
     state_unlock();
     ad_last_free(&d.last);
     jit_var_dec_ref(d.number);
-    alloc_free(d.slot_entries);
+    alloc_free(d.gradient_entries);
     alloc_free(d.gaps);
     return ok;
 }

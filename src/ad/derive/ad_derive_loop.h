@@ -2,7 +2,7 @@
  * ad_derive_loop.h -- the derivative of the body of a recorded loop
  *
  * It is traced once, with the variables of the template. Gradients that go round with
- * the loop are placeholders, *slots*. Loops are recorded from it then (ad_run.h):
+ * the loop are placeholders. Loops are recorded from it then (ad_run.h):
  * forward by ad_derive_loop.c, reverse by ad_reverse.c.
  */
 #ifndef AD_DERIVE_AD_DERIVE_LOOP_H

@@ -49,17 +49,17 @@ static bool new_number(AdLastRegion *region)
 static bool record_region(Run *run, uint32_t region);
 
 /* Nothing else than this is in a body. */
-static bool record_steps(Run *run, uint32_t region, uint32_t body)
+static bool record_sites(Run *run, uint32_t region, uint32_t body)
 {
     AdLast *last = run->last;
-    for (uint32_t i = 0; i < last->step_count; i++) {
-        const AdLastStep *step = &last->steps[i];
-        if (step->around != region || step->body != body)
+    for (uint32_t i = 0; i < last->site_count; i++) {
+        const AdLastSite *site = &last->sites[i];
+        if (site->around != region || site->body != body)
             continue;
-        if (!step->m)
-            TRY(record_region(run, step->which), false);
-        else if (!run->counts && ad_moves_overwrites(step->m))
-            TRY(ad_last_record(last, step), false);
+        if (!site->m)
+            TRY(record_region(run, site->which), false);
+        else if (!run->counts && ad_moves_overwrites(site->m))
+            TRY(ad_last_record(last, site), false);
     }
     return true;
 }
@@ -77,7 +77,7 @@ static bool record_bodies(Run *run, uint32_t region, RecordedBody *bodies,
         ok = *gaps != NULL;
         if (ok && t->kind == REGION_LOOP)
             ok = new_number(&run->last->regions[region]);
-        ok = ok && record_steps(run, region, b);
+        ok = ok && record_sites(run, region, b);
         ok = ad_bodies_close(&reopened, ok, &bodies[b]);
     }
     return ok;
@@ -246,12 +246,12 @@ static bool set_places(AdLast *last, const uint64_t *most, uint64_t *sizes)
     for (uint32_t r = last->region_count; r-- > 0;) {
         AdLastRegion *region = &last->regions[r];
         uint64_t size = 0;
-        for (uint32_t i = 0; i < last->step_count; i++) {
-            AdLastStep *step = &last->steps[i];
-            if (step->around != r)
+        for (uint32_t i = 0; i < last->site_count; i++) {
+            AdLastSite *site = &last->sites[i];
+            if (site->around != r)
                 continue;
-            step->place = size;
-            size += step->m ? 1 : sizes[step->which];
+            site->place = size;
+            size += site->m ? 1 : sizes[site->which];
         }
         region->stride = size;
         if (size > (UINT64_MAX >> 1) / (most[r] ? most[r] : 1))
@@ -262,7 +262,7 @@ static bool set_places(AdLast *last, const uint64_t *most, uint64_t *sizes)
 }
 
 /* 'total': the largest number, 0: not known. */
-static bool number_steps(AdLast *last, uint64_t *total)
+static bool number_sites(AdLast *last, uint64_t *total)
 {
     uint64_t *most = alloc_zero(last->region_count, sizeof(uint64_t));
     uint64_t *sizes = alloc_zero(last->region_count, sizeof(uint64_t));
@@ -291,7 +291,7 @@ static bool check_needed(const AdLast *last, const AdTarget *targets)
     for (uint32_t i = 0; i < last->array_count; i++)
         if (targets[i].needed && targets[i].divided)
             return refuse(last->regions[0].t, "where it is two arrays afterwards");
-    return !last->step_count || !ad_room_is_recorded() ||
+    return !last->site_count || !ad_room_is_recorded() ||
            refuse(last->regions[0].t, "where a body is recorded");
 }
 
@@ -333,8 +333,8 @@ static bool find_last(AdLast *last, const AdTarget *targets)
 {
     uint64_t total;
     TRY(check_needed(last, targets), false);
-    TRY(last->step_count, true);
-    TRY(number_steps(last, &total), false);
+    TRY(last->site_count, true);
+    TRY(number_sites(last, &total), false);
     uint64_t stride = last->regions[0].stride;
     /* Values of 64 bits make packets shorter. */
     bool narrow = total ? total <= UINT32_MAX : stride <= UINT16_MAX;
@@ -359,7 +359,7 @@ bool ad_overwrite_find(AdTemplate *t, AdLast *last)
     state_unlock();
     ok = ok && find_last(last, targets);
     alloc_free(targets);
-    if (!ok || !last->step_count)
+    if (!ok || !last->site_count)
         ad_last_free(last);
     return ok;
 }

@@ -15,7 +15,7 @@
 #include "ad/region/ad_template.h"
 
 /** Who writes last, if that is needed and the thread does not know it yet; else '*last'
- *  has no steps. The region runs for that. False: error recorded, as it is if it is
+ *  has no sites. The region runs for that. False: error recorded, as it is if it is
  *  needed and nothing can be evaluated. */
 bool ad_overwrite_find(AdTemplate *t, AdLast *last);
 /** The placeholder for the number of an iteration in the body of a loop that has been

@@ -92,7 +92,7 @@ static bool list_adjoints(Reverse *r)
 {
     const LoopDerivative *d = r->d;
     for (uint32_t k = 0; k < d->t->state_count; k++) {
-        if (!d->slots[k])
+        if (!d->gradients[k])
             continue;
         TRY(r->values[r->adjoints] = ad_run_given(d, k), false);
         r->roots[r->adjoints++] = d->out[d->t->states[k].entry - 1];
@@ -132,7 +132,7 @@ static void give_back(Reverse *r)
 {
     const LoopDerivative *d = r->d;
     for (uint32_t k = 0, i = 0; k < d->t->state_count; k++)
-        if (d->slots[k])
+        if (d->gradients[k])
             d->made[d->t->states[k].entry - 1] = ad_var_inc_ref(r->values[i++]);
     for (uint32_t i = 0; i < r->sums; i++)
         d->made[r->entries[i]] = ad_var_inc_ref(r->values[r->adjoints + i]);
@@ -145,8 +145,9 @@ static bool is_sum(const LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
     for (uint32_t k = 0; k < t->state_count; k++)
-        if (d->slots[k] &&
-            ad_var_index(d->out[t->states[k].entry - 1]) != ad_var_index(d->slots[k]))
+        if (d->gradients[k] &&
+            ad_var_index(d->out[t->states[k].entry - 1]) !=
+                ad_var_index(d->gradients[k]))
             return false;
     return true;
 }
@@ -161,8 +162,8 @@ static bool record_sums(Reverse *r)
     int again = 0;
     bool ok = ad_run_open(&run, d, true, NULL, r->sums, sums);
     for (uint32_t k = 0, i = 0; k < d->t->state_count && ok; k++)
-        if (d->slots[k])
-            ok = ad_run_set_slot(&run, k, r->values[i++]);
+        if (d->gradients[k])
+            ok = ad_run_set_gradient(&run, k, r->values[i++]);
     ok = ok && ad_run_condition(&run, true, 0, &again);
     if (ok && again)
         ok = ad_run_body(&run, true, r->sums, r->roots + r->adjoints, found) &&
@@ -199,13 +200,13 @@ static bool set_states(Reverse *r, AdRun *run, uint32_t number, uint32_t begin)
 static bool go_through(Reverse *r, AdRun *run, uint32_t begin)
 {
     const LoopDerivative *d = r->d;
-    uint32_t number = ad_run_step(ad_var_index(ad_run_get(run, 0)), -1);
+    uint32_t number = ad_run_advance(ad_var_index(ad_run_get(run, 0)), -1);
     TRY(ad_run_set(run, 0, number) && set_states(r, run, number, begin), false);
     if (d->number)
         TRY(ad_run_set_number(run, d->number, number), false);
     for (uint32_t k = 0, i = 0; k < d->t->state_count; k++)
-        if (d->slots[k])
-            TRY(ad_run_set_slot(run, k, ad_run_get(run, 1 + i++)), false);
+        if (d->gradients[k])
+            TRY(ad_run_set_gradient(run, k, ad_run_get(run, 1 + i++)), false);
     TRY(ad_run_body(run, true, r->adjoints + r->sums, r->roots, r->found), false);
     bool ok = true;
     for (uint32_t i = 0; i < r->adjoints; i++) {

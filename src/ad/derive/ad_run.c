@@ -21,7 +21,7 @@ uint64_t ad_run_initial(const LoopDerivative *d, uint32_t k)
     if (d->tracked && e && e->outer && ad_graph_has_node(e->outer_node) &&
         ad_graph_node(e->outer_node)->serial == e->outer)
         leaf |= (uint64_t) e->outer_node << 32;
-    ad_graph_hold(leaf);
+    ad_graph_retain(leaf);
     state_unlock();
     return leaf;
 }
@@ -69,8 +69,8 @@ static bool take_values(AdRun *run, bool wanted, const uint64_t *states, uint32_
     const AdTemplate *t = run->d->t;
     run->values = alloc_get((t->state_count + count + 1) * sizeof(uint64_t));
     run->states = alloc_zero(t->state_count + 1, sizeof(uint64_t));
-    run->slots = alloc_zero(t->state_count + 1, sizeof(uint64_t));
-    bool ok = run->values && run->states && run->slots;
+    run->gradients = alloc_zero(t->state_count + 1, sizeof(uint64_t));
+    bool ok = run->values && run->states && run->gradients;
     for (uint32_t k = 0; ok && wanted && k < t->state_count; k++)
         if (t->states[k].changes)
             run->values[run->primal++] =
@@ -187,7 +187,7 @@ bool ad_run_set_states(AdRun *run, const uint64_t *states)
     state_lock();
     for (uint32_t k = 0; k < t->state_count && ok; k++)
         if (states[k]) {
-            ad_graph_hold(run->states[k] = states[k]);
+            ad_graph_retain(run->states[k] = states[k]);
             ok = region_replay_set(&run->replay, t->states[k].placeholder,
                                    ad_var_index(states[k]));
         }
@@ -195,11 +195,11 @@ bool ad_run_set_states(AdRun *run, const uint64_t *states)
     return ok;
 }
 
-bool ad_run_set_slot(AdRun *run, uint32_t k, uint64_t value)
+bool ad_run_set_gradient(AdRun *run, uint32_t k, uint64_t value)
 {
     state_lock();
-    ad_graph_hold(run->slots[k] = value);
-    bool ok = region_replay_set(&run->replay, ad_var_index(run->d->slots[k]),
+    ad_graph_retain(run->gradients[k] = value);
+    bool ok = region_replay_set(&run->replay, ad_var_index(run->d->gradients[k]),
                                 ad_var_index(value));
     state_unlock();
     return ok;
@@ -224,9 +224,9 @@ static bool give_inputs(const AdRun *run, AdBlock *block)
             TRY(ad_block_input(block, s->placeholder, run->states[k], s->entry), false);
         else if (!s->changes && !is_array_state(s))
             TRY(ad_block_input(block, s->placeholder, s->initial, 0), false);
-        if (run->slots[k])
-            TRY(ad_block_input(block, ad_var_index(run->d->slots[k]), run->slots[k],
-                               run->d->slot_entries[k]),
+        if (run->gradients[k])
+            TRY(ad_block_input(block, ad_var_index(run->d->gradients[k]),
+                               run->gradients[k], run->d->gradient_entries[k]),
                 false);
     }
     return !run->number || ad_block_input(block, run->d->number, run->number, 0);
@@ -328,13 +328,13 @@ uint32_t ad_run_check(const AdTemplate *t, uint32_t count)
     return fine;
 }
 
-uint32_t ad_run_step(uint32_t number, int step)
+uint32_t ad_run_advance(uint32_t number, int by)
 {
     VarInfo info;
     TRY(jit_var_peek_info(number, &info), 0);
     uint32_t one = jit_var_u32(info.backend, 1);
     uint32_t next = !one       ? 0
-                    : step > 0 ? jit_var_add(number, one)
+                    : by > 0 ? jit_var_add(number, one)
                                : jit_var_sub(number, one);
     jit_var_dec_ref(one);
     return next;
@@ -373,7 +373,7 @@ void ad_run_free(AdRun *run)
 {
     ad_run_drop_list(run->count, run->values);
     ad_run_drop_list(run->d->t->state_count, run->states);
-    ad_run_drop_list(run->d->t->state_count, run->slots);
+    ad_run_drop_list(run->d->t->state_count, run->gradients);
 }
 
 bool ad_run_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
@@ -390,7 +390,7 @@ bool ad_run_repeat(AdTemplate *t, RecordedBody *body, ReplayGap *gaps,
         number = jit_var_inc_ref(ad_var_index(ad_run_get(&run, 0)));
         ok = ad_run_set_number(&run, iteration, number) &&
              ad_run_body(&run, true, 0, NULL, NULL) &&
-             ad_run_set(&run, 0, ad_run_step(number, 1));
+             ad_run_set(&run, 0, ad_run_advance(number, 1));
     }
     ok = ad_run_end(&run, ok);
     jit_var_dec_ref(number);

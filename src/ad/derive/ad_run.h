@@ -30,15 +30,14 @@ typedef struct AdRun {
     uint32_t count;
     uint64_t *states; /* by state: with which the iteration has begun, 0: not known;
                          references, owned */
-    uint64_t *slots;  /* by state: of its gradient; the same */
-    uint32_t number;  /* of the iteration, where the derivative has it; 0: it has not */
+    uint64_t *gradients; /* by state: of its gradient; the same */
+    uint32_t number; /* of the iteration, where the derivative has it; 0: it has not */
 } AdRun;
 
 /** What state k was before the loop, tracked if the derivative is to be. A new
  *  reference. */
 uint64_t ad_run_initial(const LoopDerivative *d, uint32_t k);
-/** The gradient with which the slot of a state begins: a new reference; 0: error
- *  recorded. */
+/** The gradient of state k before the loop: a new reference; 0: error recorded. */
 uint64_t ad_run_given(const LoopDerivative *d, uint32_t k);
 /** Is an entry's gradient summed up over the iterations? */
 bool ad_run_is_summed(const LoopDerivative *d, uint32_t entry);
@@ -53,7 +52,7 @@ bool ad_run_condition(AdRun *run, bool wanted, uint32_t more, int *again);
 /** The states with which the iteration begins are these; by state, 0: not known. */
 bool ad_run_set_states(AdRun *run, const uint64_t *states);
 /** The gradient of state k is this one. */
-bool ad_run_set_slot(AdRun *run, uint32_t k, uint64_t value);
+bool ad_run_set_gradient(AdRun *run, uint32_t k, uint64_t value);
 /** A placeholder of the body's derivative is this number (borrowed until the end). */
 bool ad_run_set_number(AdRun *run, uint32_t placeholder, uint32_t number);
 /** Let the states be what the body makes of them. If that is wanted, record its
@@ -71,8 +70,8 @@ void ad_run_free(AdRun *run);
 /** Let go of a list, and of the references in it; NULL is fine. */
 void ad_run_drop_list(size_t n, uint64_t *list);
 
-/** number + step, of type UInt32; new references. */
-uint32_t ad_run_step(uint32_t number, int step);
+/** number + by, of type UInt32; new references. */
+uint32_t ad_run_advance(uint32_t number, int by);
 /** The launch fails in which lanes make more iterations than 'max_iterations', which is
  *  a bound: the mask of the others, where each has made 'count'. A new reference; 0:
  *  error recorded. */

@@ -258,7 +258,7 @@ static bool run_iteration(AdTape *tape, AdRun *run, uint32_t begin)
     bool written = !tape->length || (tape->in_lanes ? write_in_lanes(tape, run)
                                                     : write_states(tape, run, begin));
     return written && ad_run_body(run, false, 0, NULL, NULL) &&
-           ad_run_set(run, 0, ad_run_step(ad_var_index(ad_run_get(run, 0)), 1));
+           ad_run_set(run, 0, ad_run_advance(ad_var_index(ad_run_get(run, 0)), 1));
 }
 
 /* Its results. */

@@ -232,7 +232,7 @@ bool ad_border_lend_copy(NodeId id, bool again)
         return true;
     const uint64_t saved = find_lent(open, id)->saved, grad = ad_graph_node(id)->grad;
     if (saved)
-        ad_graph_hold(saved);
+        ad_graph_retain(saved);
     ad_graph_node(id)->grad = saved;
     if (grad)
         ad_graph_release(grad);

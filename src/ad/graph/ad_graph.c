@@ -318,13 +318,13 @@ NodeId ad_graph_new_like(NodeId id)
 }
 
 /* The number of an edge that is not used; 0: error recorded. */
-static EdgeId take_edge(size_t slot)
+static EdgeId take_edge(size_t port)
 {
-    if (slot >= AD_SLOTS)
+    if (port >= AD_PORTS)
         return (EdgeId) error_set(JIT_ERROR_UNSUPPORTED,
                                   "drjit: an operation with derivatives has operand, "
                                   "input or output %zu, expected at most %d of them",
-                                  slot, AD_SLOTS);
+                                  port, AD_PORTS);
     EdgeId id = edges.free;
     if (!id)
         return pool_grow(&edges);
@@ -332,10 +332,10 @@ static EdgeId take_edge(size_t slot)
     return id;
 }
 
-bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, size_t slot,
+bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, size_t port,
                        uint64_t held)
 {
-    EdgeId id = take_edge(slot);
+    EdgeId id = take_edge(port);
     if (!id) {
         if (ad_graph_holds_several(rule))
             ad_graph_drop_held((AdHeld *) (uintptr_t) held);
@@ -351,7 +351,7 @@ bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, size_t slot,
         .next_in = to->in,
         .next_out = from->out,
         .rule = rule,
-        .slot = (uint16_t) slot,
+        .port = (uint16_t) port,
         .held = held,
     };
     if (from->out)

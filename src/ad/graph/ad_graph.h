@@ -63,7 +63,7 @@ typedef struct AdEdge {
     uint8_t before : 1;        /* of a write in a loop: the source is not a variable,
                                   but stands for what iterations before have written to
                                   an array that is not tracked */
-    uint16_t slot;             /* number of the source among the operands; of a custom
+    uint16_t port;             /* number of the source among the operands; of a custom
                                   operation, of its input or output */
     uint64_t held;             /* a tracked variable or, if the rule holds several, an
                                   AdHeld; owned */
@@ -74,7 +74,7 @@ typedef struct AdEdges {
     uint32_t count, capacity;
 } AdEdges;
 
-enum { AD_SLOTS = 1 << 16 };
+enum { AD_PORTS = 1 << 16 };
 static_assert(sizeof(AdNode) == 32 && sizeof(AdEdge) == 32,
               "this is what a tracked operation takes");
 
@@ -145,8 +145,8 @@ static inline void ad_graph_ref(NodeId id)
 void ad_graph_unref(NodeId id);
 
 /** A new edge, which takes 'held' over (also on failure) and holds the source. False:
- *  out of memory, or 'slot' is not below AD_SLOTS (error recorded). */
-bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, size_t slot,
+ *  out of memory, or 'port' is not below AD_PORTS (error recorded). */
+bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, size_t port,
                        uint64_t held);
 void ad_graph_drop_edge(EdgeId id);
 /** The edges of a target that are marked as passed; its nodes remember. */
@@ -163,7 +163,7 @@ void ad_graph_move_edges(NodeId from, NodeId to);
 void ad_graph_renumber(NodeId id);
 
 /** References to both halves of an index. */
-static inline void ad_graph_hold(uint64_t leaf)
+static inline void ad_graph_retain(uint64_t leaf)
 {
     if (ad_var_node(leaf))
         ad_graph_ref(ad_var_node(leaf));

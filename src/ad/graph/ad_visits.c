@@ -125,7 +125,7 @@ static bool list_edge(Walk *w, EdgeId e)
                                      e,
                                      0,
                                      0,
-                                     edge->slot };
+                                     edge->port };
     if (w->mode == ADModeForward)
         ad_scope_note(edge->target, ADCrossingOut);
     else if (w->beyond)
@@ -264,8 +264,8 @@ static int compare_forward(const void *a, const void *b)
     const AdVisit *x = a, *y = b;
     if (x->target != y->target)
         return x->target < y->target ? -1 : 1;
-    if (x->slot != y->slot)
-        return x->slot < y->slot ? -1 : 1;
+    if (x->port != y->port)
+        return x->port < y->port ? -1 : 1;
     if (x->source != y->source)
         return x->source < y->source ? -1 : 1;
     return (x->edge > y->edge) - (x->edge < y->edge);

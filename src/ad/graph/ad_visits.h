@@ -15,7 +15,7 @@ typedef struct AdVisit {
     uint64_t source, target; /* serial numbers */
     EdgeId edge;
     uint32_t giver, receiver; /* during the traversal: their places in its list */
-    uint16_t slot;
+    uint16_t port;
 } AdVisit;
 
 /** Where the list was made from. */

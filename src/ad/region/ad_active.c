@@ -58,11 +58,11 @@ static NodeId carried_entry(const AdTemplate *t, uint32_t k)
 
 /* Does this output of a region depend on what was reached? In lanes that never enter a
  * loop, a state is what it was before. */
-static bool output_reached(const Reach *r, const AdTemplate *t, uint32_t slot)
+static bool output_reached(const Reach *r, const AdTemplate *t, uint32_t port)
 {
-    if (slot >= t->tracked_count)
-        return reached(r, t->arrays[slot - t->tracked_count].node);
-    uint32_t k = t->tracked[slot];
+    if (port >= t->tracked_count)
+        return reached(r, t->arrays[port - t->tracked_count].node);
+    uint32_t k = t->tracked[port];
     NodeId entry = carried_entry(t, k);
     bool found = entry && reached(r, entry);
     for (uint32_t i = 0; i < t->body_count && !found; i++) {
@@ -85,7 +85,7 @@ static bool reach_all(Reach *r)
         for (EdgeId e = ad_graph_node(id)->out; e; e = ad_graph_edge(e)->next_out) {
             const AdEdge *edge = ad_graph_edge(e);
             const AdTemplate *into = ad_cut_region(edge);
-            TRY(!into || reach_push(r, into->entries[edge->slot].node), false);
+            TRY(!into || reach_push(r, into->entries[edge->port].node), false);
             TRY(reach_push(r, edge->target), false);
         }
     }
@@ -110,10 +110,10 @@ static bool reach_states(Reach *r, const AdTemplate *t)
 static bool reach_before_edge(Reach *r, const AdEdge *edge)
 {
     const AdTemplate *inner = edge->rule == RULE_OUT_OF ? ad_cut_region(edge) : NULL;
-    if (inner && edge->slot >= inner->tracked_count)
+    if (inner && edge->port >= inner->tracked_count)
         return reach_push(r, edge->source) &&
-               reach_push(r, inner->arrays[edge->slot - inner->tracked_count].node);
-    return edge->rule != RULE_MOVES || edge->slot != 0 || reach_push(r, edge->source);
+               reach_push(r, inner->arrays[edge->port - inner->tracked_count].node);
+    return edge->rule != RULE_MOVES || edge->port != 0 || reach_push(r, edge->source);
 }
 
 static bool reach_before(Reach *r, const AdTemplate *t)
@@ -131,7 +131,7 @@ static bool reach_before(Reach *r, const AdTemplate *t)
 static bool reach_written(Reach *r, NodeId id, const AdTemplate *t)
 {
     for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
-        const AdEntry *entry = &t->entries[ad_graph_edge(e)->slot];
+        const AdEntry *entry = &t->entries[ad_graph_edge(e)->port];
         if (entry->written && reached(r, entry->node))
             TRY(reach_push(r, ad_graph_edge(e)->source), false);
     }
@@ -143,7 +143,7 @@ static bool reach_outputs(Reach *r, NodeId id)
     const AdTemplate *t = template_at(id);
     for (EdgeId e = ad_graph_node(id)->out; e; e = ad_graph_edge(e)->next_out) {
         const AdEdge *edge = ad_graph_edge(e);
-        if (!reached(r, edge->target) && output_reached(r, t, edge->slot))
+        if (!reached(r, edge->target) && output_reached(r, t, edge->port))
             TRY(reach_push(r, edge->target), false);
     }
     return reach_states(r, t) && reach_before(r, t) && reach_written(r, id, t);
@@ -218,7 +218,7 @@ static bool keep_region(Reach *r, AdTemplate *t, NodeId id)
         const AdEdge *edge = ad_graph_edge(e);
         if (reached(r, edge->source))
             continue;
-        AdEntry *entry = &t->entries[edge->slot];
+        AdEntry *entry = &t->entries[edge->port];
         entry->outer = 0;
         entry->outer_node = 0;
     }

@@ -92,7 +92,7 @@ AdTemplate *ad_cut_region(const AdEdge *e)
 static AdArrival arrival_of(const AdEdge *e)
 {
     const AdOperation *op = ad_operation_of(e->held);
-    return op->arrival ? op->arrival(op->payload, e->slot) : ARRIVES_VALUE;
+    return op->arrival ? op->arrival(op->payload, e->port) : ARRIVES_VALUE;
 }
 
 bool ad_cut_is_before(const AdEdge *e)
@@ -100,7 +100,7 @@ bool ad_cut_is_before(const AdEdge *e)
     if (e->rule != RULE_INTO)
         return e->before;
     const AdTemplate *t = ad_cut_region(e);
-    return t && arrival_of(e) != ARRIVES_VALUE && t->entries[e->slot].before;
+    return t && arrival_of(e) != ARRIVES_VALUE && t->entries[e->port].before;
 }
 
 /* Is the target of an edge an array of this body? */
@@ -143,7 +143,7 @@ static AdAccess access_of(const AdEdge *e)
                : arrival == ARRIVES_NEVER ? ACCESS_WRITE
                                           : ACCESS_READ;
     }
-    if (e->rule != RULE_MOVES || e->slot != 0)
+    if (e->rule != RULE_MOVES || e->port != 0)
         return ACCESS_VALUE;
     if (moves_kind(e) == MOVES_WRITE)
         return ACCESS_WRITE;
@@ -175,7 +175,7 @@ static bool cut_walk(Cut *c, uint8_t mark, bool (*visit)(Cut *c, NodeId id))
 }
 
 /* What an edge from an entry of the template comes from instead: a state that is
- * accessed by position is the array that it was before the loop. With 'before' there is
+ * accessed by index is the array that it was before the loop. With 'before' there is
  * none that is tracked, and the edge is from what iterations write to it. 0: it
  * stays. */
 static NodeId array_behind(const Cut *c, const AdEdge *edge, bool *before)

@@ -35,14 +35,14 @@ static size_t first_like(const AdLoop *loop, size_t k)
  * them. What is suspended stays so. */
 static bool make_own(AdLoop *loop)
 {
-    TRY(loop->own = ad_region_hold_list(loop->n, loop->initial), false);
+    TRY(loop->own = ad_region_retain_list(loop->n, loop->initial), false);
     for (size_t k = 0; k < loop->n; k++) {
         uint64_t *leaf = &loop->own[k];
         const size_t first = ad_graph_is_plain(*leaf) ? k : first_like(loop, k);
         if (first < k) {
             ad_graph_release(*leaf);
             *leaf = loop->own[first];
-            ad_graph_hold(*leaf);
+            ad_graph_retain(*leaf);
         } else if (!ad_graph_is_plain(*leaf)) {
             const bool tracks = ad_scope_tracks(*leaf);
             TRY(ad_placeholder_own_node(leaf), false);
@@ -63,7 +63,7 @@ static AdLoop *make_loop(JitBackend backend, size_t n, const uint64_t *states)
     loop->backend = backend;
     loop->evaluated = !jit_flag(JitFlagSymbolicLoops);
     loop->n = n;
-    loop->initial = ad_region_hold_list(n, states);
+    loop->initial = ad_region_retain_list(n, states);
     if (loop->initial && (!loop->evaluated || make_own(loop)))
         return loop;
     ad_region_free_loop(loop);
@@ -111,7 +111,7 @@ static bool begin_states(AdOpen *open, const uint32_t *given,
         begin_evaluated(loop, given, states);
     else
         TRY(begin_recorded(open->t, loop, given, differentiated, states), false);
-    return (loop->before = ad_region_hold_list(loop->n, states)) != NULL;
+    return (loop->before = ad_region_retain_list(loop->n, states)) != NULL;
 }
 
 /* References to nodes of states whose variables the core has taken over. */
@@ -292,7 +292,7 @@ static int end_evaluated(AdOpen *open, uint64_t *states)
     state_lock();
     if (status == 0) {
         ad_region_drop_list(n, loop->before);
-        loop->before = ad_region_hold_list(n, states);
+        loop->before = ad_region_retain_list(n, states);
         status = loop->before ? 0 : -1;
         open->border = ad_graph_serial();
     } else if (status > 0) {
@@ -388,7 +388,7 @@ static int end_recorded(AdOpen *open, uint64_t *states)
 {
     size_t n = open->loop->n;
     uint32_t handle = open->handle;
-    uint64_t *outputs = ad_region_hold_list(n, states);
+    uint64_t *outputs = ad_region_retain_list(n, states);
     AdPlain plain;
     int status = -1;
     bool ok = ad_plain_of(&plain, n, states) && outputs;

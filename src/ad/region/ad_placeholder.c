@@ -191,7 +191,7 @@ bool ad_placeholder_pass(const AdTemplate *t, uint32_t which, NodeId operation)
         return refuse(t, "a construct in it uses it where it is resumed as well as "
                          "where it is not");
     for (EdgeId e = ad_graph_node(operation)->in; e; e = ad_graph_edge(e)->next_in)
-        if (ad_graph_edge(e)->slot == which)
+        if (ad_graph_edge(e)->port == which)
             ad_graph_edge(e)->resumed = true;
     return true;
 }

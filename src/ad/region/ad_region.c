@@ -17,12 +17,12 @@
 #include "base/vec.h"
 #include "trace/array/array.h"
 
-uint64_t *ad_region_hold_list(size_t n, const uint64_t *list)
+uint64_t *ad_region_retain_list(size_t n, const uint64_t *list)
 {
     uint64_t *copy = alloc_get((n + 1) * sizeof(uint64_t));
     for (size_t i = 0; copy && i < n; i++) {
         copy[i] = list[i];
-        ad_graph_hold(list[i]);
+        ad_graph_retain(list[i]);
     }
     return copy;
 }
@@ -188,7 +188,7 @@ static bool note_passed(AdTemplate *t, const uint64_t *outputs)
         if (t->body_count == 1 && suspended) {
             if (!t->passed)
                 TRY(t->passed = alloc_zero(t->n_out, sizeof(uint64_t)), false);
-            ad_graph_hold(t->passed[k] = outputs[k]);
+            ad_graph_retain(t->passed[k] = outputs[k]);
         } else if (t->passed && t->passed[k] && t->passed[k] != outputs[k]) {
             ad_graph_release(t->passed[k]);
             t->passed[k] = 0;
@@ -211,7 +211,7 @@ bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *ou
     TRY(own, false);
     for (size_t k = 0; k < n; k++) {
         own[k] = ad_scope_tracks(outputs[k]) ? outputs[k] : ad_var_index(outputs[k]);
-        ad_graph_hold(own[k]);
+        ad_graph_retain(own[k]);
     }
     add_body(open, active, n, own);
     return note_passed(open->t, outputs);
@@ -232,7 +232,7 @@ bool ad_region_add_callable(AdOpen *open, VarId active, size_t n,
         TRY(own = alloc_zero(n + 1, sizeof(uint64_t)), false);
     for (; k < n; k++)
         if (ad_scope_tracks(outputs[k]))
-            ad_graph_hold(own[k] = outputs[k]);
+            ad_graph_retain(own[k] = outputs[k]);
     add_body(open, active, n, own);
     return true;
 }

@@ -44,7 +44,7 @@ AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId a
                        const char *name);
 /** Lists of leaves with references: a copy (NULL: out of memory), and its end (NULL is
  *  fine). */
-uint64_t *ad_region_hold_list(size_t n, const uint64_t *list);
+uint64_t *ad_region_retain_list(size_t n, const uint64_t *list);
 void ad_region_drop_list(size_t n, uint64_t *list);
 /** Let go of what is known of a loop; NULL is fine. */
 void ad_region_free_loop(AdLoop *loop);

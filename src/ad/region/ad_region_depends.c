@@ -73,7 +73,7 @@ static void unite_operation(const Bits *b, uint64_t *to, const AdEdge *by)
     const AdDepends *d = ad_operation_of(by->held)->depends;
     for (EdgeId e = ad_graph_node(by->source)->in; e; e = ad_graph_edge(e)->next_in) {
         const AdEdge *edge = ad_graph_edge(e);
-        if (ad_depends(d, by->slot, edge->slot))
+        if (ad_depends(d, by->port, edge->port))
             unite(to, set_of(b, edge->source), b->words);
     }
 }

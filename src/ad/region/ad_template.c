@@ -217,7 +217,7 @@ void ad_template_find_outer(AdTemplate *t)
 {
     for (EdgeId e = ad_graph_node(t->operation)->in; e; e = ad_graph_edge(e)->next_in) {
         const AdEdge *edge = ad_graph_edge(e);
-        AdEntry *entry = &t->entries[edge->slot];
+        AdEntry *entry = &t->entries[edge->port];
         entry->outer_node = edge->source;
         entry->outer = ad_graph_node(edge->source)->serial;
     }

@@ -3,7 +3,7 @@
  *
  * See ad_region.h for what they are good for. Entries stand for what bodies use from
  * outside, and are of two kinds: for values of lanes, whose gradients are results of a
- * new region, and for arrays that are accessed by position, whose gradients are arrays
+ * new region, and for arrays that are accessed by index, whose gradients are arrays
  * that the new region writes to.
  *
  * Requires the graph lock.
@@ -30,7 +30,7 @@ typedef struct AdEntry {
     NodeId outer_node; /* a reference if 'held', else perhaps gone */
     NodeId node;       /* the entry; a reference */
     AdAccess access;
-    bool array;   /* accessed by position */
+    bool array;   /* accessed by index */
     bool written; /* an array that the bodies write to */
     bool before;  /* ... in iterations before only (ad_cut_is_before()) */
     bool held;
@@ -87,7 +87,7 @@ struct AdTemplate {
                                from, whose bodies have the same numbers */
     uint32_t family_array_count;
     AdSize size;       /* lanes, as the core counts them: arrays that are passed through
-                          or accessed by position have none */
+                          or accessed by index have none */
     uint32_t *tracked; /* numbers of the outputs that are results with a node */
     uint32_t tracked_count;
     uint32_t *lookup; /* 1 + number of an entry by outer node and kind: a hash table */

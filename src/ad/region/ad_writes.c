@@ -4,7 +4,7 @@
  * For each region, the outermost first: its arrays are gone through from the last one
  * back, so that each chain is met at its end, which says which array it is; that of a
  * region in the body goes on in its template, whose turn comes later. Then, forwards,
- * steps are listed.
+ * sites are listed.
  */
 #include "ad/region/ad_writes.h"
 
@@ -50,7 +50,7 @@ static uint32_t find_entry(const AdTemplate *t, NodeId node)
 static EdgeId edge_to(NodeId operation, uint32_t entry)
 {
     EdgeId e = ad_graph_node(operation)->in;
-    while (e && ad_graph_edge(e)->slot != entry)
+    while (e && ad_graph_edge(e)->port != entry)
         e = ad_graph_edge(e)->next_in;
     return e;
 }
@@ -86,13 +86,13 @@ AdWrite ad_writes_behind(NodeId array)
         const AdEdge *edge = ad_graph_edge(e);
         const AdMoves *m = (const AdMoves *) (uintptr_t) edge->held;
         AdTemplate *t = region_behind(edge);
-        if (t && edge->slot >= t->tracked_count)
+        if (t && edge->port >= t->tracked_count)
             w = (AdWrite){ .t = t,
                            .operation = edge->source,
-                           .array = edge->slot - t->tracked_count };
+                           .array = edge->port - t->tracked_count };
         else if (edge->rule == RULE_MOVES && ad_moves_is_plain_scatter(m))
             w.m = m;
-        if (!t && (edge->slot == 0 || edge->rule == RULE_OUT_OF))
+        if (!t && (edge->port == 0 || edge->rule == RULE_OUT_OF))
             w.before = e;
     }
     if (w.t)
@@ -188,14 +188,14 @@ static bool follow_all(Search *s, uint32_t region)
     return true;
 }
 
-/* ---------------------------------------------------------------- steps */
+/* ---------------------------------------------------------------- sites */
 
-static bool add_step(AdLast *last, AdLastStep step)
+static bool add_site(AdLast *last, AdLastSite site)
 {
-    TRY(vec_reserve(&last->steps, &last->step_capacity, last->step_count + 1,
-                    sizeof(AdLastStep)),
+    TRY(vec_reserve(&last->sites, &last->site_capacity, last->site_count + 1,
+                    sizeof(AdLastSite)),
         false);
-    last->steps[last->step_count++] = step;
+    last->sites[last->site_count++] = site;
     return true;
 }
 
@@ -210,16 +210,16 @@ static void note_write(AdTarget *target, const AdMoves *m, bool in_loop)
     target->in_loop |= in_loop && ad_moves_overwrites(m);
 }
 
-/* A region that writes to several arrays is one step. */
+/* A region that writes to several arrays is one site. */
 static bool is_listed(const AdLast *last, uint32_t region)
 {
-    for (uint32_t i = 0; i < last->step_count; i++)
-        if (!last->steps[i].m && last->steps[i].which == region)
+    for (uint32_t i = 0; i < last->site_count; i++)
+        if (!last->sites[i].m && last->sites[i].which == region)
             return true;
     return false;
 }
 
-static bool list_steps(Search *s, uint32_t region)
+static bool list_sites(Search *s, uint32_t region)
 {
     AdLast *last = s->last;
     const AdTemplate *t = last->regions[region].t;
@@ -228,18 +228,18 @@ static bool list_steps(Search *s, uint32_t region)
         if (!target)
             continue;
         AdWrite w = ad_writes_behind(t->arrays[k].node);
-        AdLastStep step = { .around = region, .body = t->arrays[k].body };
+        AdLastSite site = { .around = region, .body = t->arrays[k].body };
         if (w.t) {
-            TRY(find_region(s, w.t, false, &step.which), false);
-            if (!is_listed(last, step.which))
-                TRY(add_step(last, step), false);
+            TRY(find_region(s, w.t, false, &site.which), false);
+            if (!is_listed(last, site.which))
+                TRY(add_site(last, site), false);
             continue;
         }
         note_write(&s->targets[target - 1], w.m, s->places[region].in_loop);
-        step.m = w.m;
-        step.which = target - 1;
+        site.m = w.m;
+        site.which = target - 1;
         if (w.m)
-            TRY(add_step(last, step), false);
+            TRY(add_site(last, site), false);
     }
     return true;
 }
@@ -263,35 +263,35 @@ static bool is_needed(const AdTarget *target)
 }
 
 /* Is there a write in the region, or in one in it, that is listed? */
-static bool has_steps(const AdLast *last, const bool *kept, uint32_t region)
+static bool has_sites(const AdLast *last, const bool *kept, uint32_t region)
 {
-    for (uint32_t i = 0; i < last->step_count; i++)
-        if (kept[i] && last->steps[i].around == region)
+    for (uint32_t i = 0; i < last->site_count; i++)
+        if (kept[i] && last->sites[i].around == region)
             return true;
     return false;
 }
 
-/* Steps of what is needed. Those of a region stand after that which it is. */
-static bool keep_steps(Search *s)
+/* Sites of what is needed. Those of a region stand after that which it is. */
+static bool keep_sites(Search *s)
 {
     AdLast *last = s->last;
-    bool *kept = alloc_zero(last->step_count + 1, sizeof(bool));
+    bool *kept = alloc_zero(last->site_count + 1, sizeof(bool));
     TRY(kept, false);
-    for (uint32_t i = last->step_count; i-- > 0;) {
-        const AdLastStep *step = &last->steps[i];
-        kept[i] = step->m ? s->targets[step->which].needed
-                          : has_steps(last, kept, step->which);
+    for (uint32_t i = last->site_count; i-- > 0;) {
+        const AdLastSite *site = &last->sites[i];
+        kept[i] = site->m ? s->targets[site->which].needed
+                          : has_sites(last, kept, site->which);
     }
     uint32_t n = 0;
-    for (uint32_t i = 0; i < last->step_count; i++) {
+    for (uint32_t i = 0; i < last->site_count; i++) {
         if (!kept[i])
             continue;
-        last->steps[n] = last->steps[i];
-        if (!last->steps[n].m)
-            last->regions[last->steps[n].which].step = n;
+        last->sites[n] = last->sites[i];
+        if (!last->sites[n].m)
+            last->regions[last->sites[n].which].site = n;
         n++;
     }
-    last->step_count = n;
+    last->site_count = n;
     alloc_free(kept);
     return true;
 }
@@ -302,11 +302,11 @@ static bool search(Search *s, AdTemplate *t)
     uint32_t first;
     TRY(find_region(s, t, false, &first), false);
     for (uint32_t r = 0; r < last->region_count; r++)
-        TRY(follow_all(s, r) && list_steps(s, r), false);
+        TRY(follow_all(s, r) && list_sites(s, r), false);
     find_divided(s);
     for (uint32_t i = 0; i < last->array_count; i++)
         s->targets[i].needed = is_needed(&s->targets[i]);
-    return keep_steps(s);
+    return keep_sites(s);
 }
 
 bool ad_writes_find(AdTemplate *t, AdLast *last, AdTarget **targets)

@@ -39,8 +39,8 @@ typedef struct AdTarget {
     bool needed;  /* it matters who writes last */
 } AdTarget;
 
-/** Steps, regions and arrays of 'last', without places and numbers, and what is to be
- *  known of the arrays (owned by the caller). Only steps with arrays for which it
+/** Sites, regions and arrays of 'last', without places and numbers, and what is to be
+ *  known of the arrays (owned by the caller). Only sites with arrays for which it
  *  matters who writes last are there. False: out of memory. */
 bool ad_writes_find(AdTemplate *t, AdLast *last, AdTarget **targets);
 

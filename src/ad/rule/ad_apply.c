@@ -142,7 +142,7 @@ static AdMoves *hold_moves(const AdMoves *moves, size_t size)
     m->held.refs = 1;
     state_lock();
     for (uint32_t i = 0; i < m->held.count; i++)
-        ad_graph_hold(m->held.leaves[i]);
+        ad_graph_retain(m->held.leaves[i]);
     state_unlock();
     return m;
 }
@@ -360,7 +360,7 @@ uint64_t ad_var_inc_ref(uint64_t index)
 {
     if (index) {
         state_lock();
-        ad_graph_hold(index);
+        ad_graph_retain(index);
         state_unlock();
     }
     return index;

@@ -26,11 +26,11 @@ AdDepends *ad_depends_new(size_t n_in, size_t n_out)
     return d;
 }
 
-static bool take(AdDepends *d, uint32_t slot)
+static bool take(AdDepends *d, uint32_t port)
 {
-    const uint64_t bit = UINT64_C(1) << (slot & 63);
-    const bool fresh = !(d->met[slot / 64] & bit);
-    d->met[slot / 64] |= bit;
+    const uint64_t bit = UINT64_C(1) << (port & 63);
+    const bool fresh = !(d->met[port / 64] & bit);
+    d->met[port / 64] |= bit;
     return fresh;
 }
 
@@ -62,14 +62,14 @@ bool ad_depends_follow(const AdEdge *by, bool forward, uint64_t turn, AdEdges *l
     if (!d)
         return true;
     begin(d, op, 2 * turn + forward);
-    if (!forward && is_exhausted(d, by->slot))
+    if (!forward && is_exhausted(d, by->port))
         return true;
     EdgeId e = forward ? ad_graph_node(by->target)->out : ad_graph_node(by->source)->in;
     while (e) {
         const AdEdge *edge = ad_graph_edge(e);
-        const bool reached = forward ? ad_depends(d, edge->slot, by->slot)
-                                     : ad_depends(d, by->slot, edge->slot);
-        if (reached && take(d, edge->slot))
+        const bool reached = forward ? ad_depends(d, edge->port, by->port)
+                                     : ad_depends(d, by->port, edge->port);
+        if (reached && take(d, edge->port))
             TRY(vec_push(&list->edges, &list->count, &list->capacity, e), false);
         e = forward ? edge->next_out : edge->next_in;
     }

@@ -35,12 +35,12 @@ void ad_operation_clear(AdOperation *op)
     clear_givers(op->givers, op->n_in + op->n_out);
 }
 
-void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,
+void ad_operation_give(AdOperation *op, bool input, size_t port, NodeId giver,
                        uint64_t gradient)
 {
-    uint64_t *place = input ? &op->in[slot] : &op->out[slot];
-    NodeId *from = &op->givers[input ? slot : op->n_in + slot];
-    ad_graph_hold(gradient);
+    uint64_t *place = input ? &op->in[port] : &op->out[port];
+    NodeId *from = &op->givers[input ? port : op->n_in + port];
+    ad_graph_retain(gradient);
     ad_graph_ref(giver);
     clear(place, 1);
     clear_givers(from, 1);
@@ -86,9 +86,9 @@ static void take_sums(const AdOperation *op, NodeId node, const uint64_t *given,
     for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
         const AdEdge *edge = ad_graph_edge(e);
         AdNode *source = ad_graph_node(edge->source);
-        if (!made[edge->slot] && inputs[edge->slot] &&
-            op->arrival(op->payload, edge->slot) == ARRIVES_ARRAY) {
-            made[edge->slot] = source->grad;
+        if (!made[edge->port] && inputs[edge->port] &&
+            op->arrival(op->payload, edge->port) == ARRIVES_ARRAY) {
+            made[edge->port] = source->grad;
             source->grad = 0;
         }
     }
@@ -109,9 +109,9 @@ static void keep_wanted(NodeId node, bool forward, uint64_t *to, uint64_t *made)
     EdgeId e = forward ? ad_graph_node(node)->out : ad_graph_node(node)->in;
     while (e) {
         const AdEdge *edge = ad_graph_edge(e);
-        if (made[edge->slot]) {
-            to[edge->slot] = made[edge->slot];
-            made[edge->slot] = 0;
+        if (made[edge->port]) {
+            to[edge->port] = made[edge->port];
+            made[edge->port] = 0;
         }
         e = forward ? edge->next_out : edge->next_in;
     }
@@ -125,7 +125,7 @@ static void lend(NodeId *givers, const uint64_t *gradients, uint32_t count)
         AdNode *giver = givers[i] ? ad_graph_node(givers[i]) : NULL;
         if (giver && gradients[i] && !giver->grad) {
             giver->grad = gradients[i];
-            ad_graph_hold(gradients[i]);
+            ad_graph_retain(gradients[i]);
         } else {
             clear_givers(&givers[i], 1);
         }
@@ -147,7 +147,7 @@ static bool *find_wanted(const AdOperation *op, NodeId node, const AdSet *reache
     bool *wanted = alloc_zero(op->n_out + 1, sizeof(bool));
     EdgeId e = wanted ? ad_graph_node(node)->out : 0;
     for (; e; e = ad_graph_edge(e)->next_out)
-        wanted[ad_graph_edge(e)->slot] = ad_set_has(reached, ad_graph_edge(e)->target);
+        wanted[ad_graph_edge(e)->port] = ad_set_has(reached, ad_graph_edge(e)->target);
     return wanted;
 }
 
@@ -193,7 +193,7 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
     clear(to, m);
     for (uint32_t i = 0; i < n; i++) {
         given[i] = tracked ? from[i] : ad_var_index(from[i]);
-        ad_graph_hold(given[i]);
+        ad_graph_retain(given[i]);
     }
     clear(from, n);
     if (op->lends)
@@ -252,20 +252,20 @@ AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_i
 }
 
 static bool connect(AdOperation *op, NodeId source, NodeId target, uint8_t rule,
-                    size_t slot)
+                    size_t port)
 {
     op->held.refs++;
-    return ad_graph_new_edge(source, target, rule, slot, (uintptr_t) op);
+    return ad_graph_new_edge(source, target, rule, port, (uintptr_t) op);
 }
 
-bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t slot)
+bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t port)
 {
-    return connect(op, source, node, RULE_INTO, slot);
+    return connect(op, source, node, RULE_INTO, port);
 }
 
-bool ad_operation_add_output(AdOperation *op, NodeId node, NodeId target, size_t slot)
+bool ad_operation_add_output(AdOperation *op, NodeId node, NodeId target, size_t port)
 {
-    return connect(op, node, target, RULE_OUT_OF, slot);
+    return connect(op, node, target, RULE_OUT_OF, port);
 }
 
 static bool connect_inputs(AdOperation *op, NodeId node, size_t n,
@@ -369,14 +369,14 @@ bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
                const uint64_t *inputs, size_t n_out, uint64_t *outputs)
 {
     if (!custom || (!inputs && n_in) || (!outputs && n_out) ||
-        n_in >= AD_SLOTS || n_out >= AD_SLOTS || !custom->forward ||
+        n_in >= AD_PORTS || n_out >= AD_PORTS || !custom->forward ||
         !custom->backward) {
         if (custom && custom->release)
             custom->release(payload);
         return error_set(JIT_ERROR_ARGUMENT,
                          "ad_custom(): %zu inputs and %zu outputs, expected fewer than "
                          "%d, and no pointer that is NULL",
-                         n_in, n_out, AD_SLOTS);
+                         n_in, n_out, AD_PORTS);
     }
     bool ok = state_thread() != NULL;
     NodeId node;

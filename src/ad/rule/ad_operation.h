@@ -15,7 +15,7 @@
 /** What becomes of the gradient of an operand. */
 typedef enum AdArrival {
     ARRIVES_VALUE, /* it gets a value, in a body that of each lane */
-    ARRIVES_ARRAY, /* it is an array that is added to by position */
+    ARRIVES_ARRAY, /* it is an array that is added to by index */
     ARRIVES_NEVER  /* another array takes its place */
 } AdArrival;
 
@@ -55,8 +55,8 @@ static inline AdOperation *ad_operation_of(uint64_t held)
 AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_in,
                                size_t n_out, NodeId *node);
 /** Connect it with an input, with an output. */
-bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t slot);
-bool ad_operation_add_output(AdOperation *op, NodeId node, NodeId target, size_t slot);
+bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t port);
+bool ad_operation_add_output(AdOperation *op, NodeId node, NodeId target, size_t port);
 
 /** ad_custom() for an operation of ours: 'arrival' says which gradients it adds to, and
  *  'leaves', which belong to the payload, what this holds. Without lock. */
@@ -66,7 +66,7 @@ bool ad_operation_track(const ADCustom *custom, void *payload,
                         const uint64_t *inputs, size_t n_out, uint64_t *outputs);
 
 /** Keep a gradient that has come from the node of an input or output. With the lock. */
-void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,
+void ad_operation_give(AdOperation *op, bool input, size_t port, NodeId giver,
                        uint64_t gradient);
 /** Turn gradients of one side into those of the other. Those that were there are
  *  dropped. If it lends, they are those of the givers again meanwhile: operations of

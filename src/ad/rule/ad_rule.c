@@ -301,7 +301,7 @@ bool ad_rule_hold_several(AdRuleId rule, uint32_t n, const uint64_t *operands,
     for (uint32_t i = 0; i < 4; i++) {
         if (ad_needs[rule] & 1u << i)
             several->leaves[i] = i == 3 ? result : i < n ? operands[i] : 0;
-        ad_graph_hold(several->leaves[i]);
+        ad_graph_retain(several->leaves[i]);
     }
     *held = (uintptr_t) several;
     return true;

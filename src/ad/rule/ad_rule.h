@@ -41,7 +41,7 @@ static inline bool ad_rule_hold(AdRuleId rule, uint32_t n, const uint64_t *opera
     *held = !what            ? 0
             : what == HOLD_Y ? result
                              : operands[__builtin_ctz(what)];
-    ad_graph_hold(*held);
+    ad_graph_retain(*held);
     return true;
 }
 
@@ -70,8 +70,8 @@ uint64_t ad_rule_times(uint64_t g, uint64_t w);
 typedef enum AdMovesKind {
     MOVES_WHOLE, /* the operation is one on whole arrays */
     MOVES_LANES, /* each has its own entry, or the only one */
-    MOVES_READ,  /* they read it by position */
-    MOVES_WRITE, /* they write to it by position */
+    MOVES_READ,  /* they read it by index */
+    MOVES_WRITE, /* they write to it by index */
     MOVES_LOCAL  /* each accesses a local array of its own (ad_local.c) */
 } AdMovesKind;
 

@@ -125,7 +125,7 @@ uint64_t ad_gradient_settled(NodeId id, bool *ok)
     AdNode *node = ad_graph_node(id);
     uint64_t grad = node->grad;
     size_t size = node->size;
-    ad_graph_hold(grad);
+    ad_graph_retain(grad);
     state_unlock();
     if (!grad || jit_var_peek_size(ad_var_index(grad)) <= size || ad_thread_in_body() ||
         ad_local_is(grad))
@@ -136,7 +136,7 @@ uint64_t ad_gradient_settled(NodeId id, bool *ok)
     node = ad_graph_node(id);
     if (sum && node->grad == grad) {
         ad_graph_release(grad);
-        ad_graph_hold(node->grad = sum);
+        ad_graph_retain(node->grad = sum);
     }
     ad_graph_release(grad);
     state_unlock();

@@ -71,7 +71,7 @@ void ad_spots_schedule(Traversal *t, SpotList *list, uint16_t flag)
         NodeId id = spot->id;
         spot->flags &= (uint16_t) ~flag;
         uint64_t grad = ad_graph_node(id)->grad;
-        ad_graph_hold(grad);
+        ad_graph_retain(grad);
         state_unlock();
         if (grad && jit_flag(JitFlagFuseReductions)) {
             bool ok;
@@ -92,7 +92,7 @@ void ad_spots_schedule_made(NodeId node, const AdOperation *op)
     bool any = false;
     state_lock();
     for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
-        VarId grad = ad_var_index(op->in[ad_graph_edge(e)->slot]);
+        VarId grad = ad_var_index(op->in[ad_graph_edge(e)->port]);
         any |= grad && var_lanes_of(grad) > 1 &&
                ad_graph_node(ad_graph_edge(e)->source)->size == 1;
     }

@@ -21,7 +21,7 @@ static bool keep(Traversal *t, uint32_t place)
     TRY(vec_reserve(&t->kept, &t->kept_capacity, t->kept_count + 1, sizeof(AdKept)),
         false);
     const uint64_t grad = ad_graph_node(t->spots[place].id)->grad;
-    ad_graph_hold(grad);
+    ad_graph_retain(grad);
     t->kept[t->kept_count++] = (AdKept){ place, grad };
     t->spots[place].flags |= SPOT_KEPT;
     return true;
@@ -89,7 +89,7 @@ bool ad_tangent_stand(const Traversal *t, uint32_t place)
     spot->flags |= SPOT_STANDS;
     TRY(ad_border_find_tangent(spot->id, &tangent), false);
     if (tangent)
-        ad_graph_hold(tangent);
+        ad_graph_retain(tangent);
     ad_gradient_clear(spot->id);
     ad_graph_node(spot->id)->grad = tangent;
     return true;
@@ -123,7 +123,7 @@ bool ad_tangent_return(const Traversal *t)
         ok = ad_border_find_tangent(root->node, &tangent) &&
              ad_border_lend(root->node, true);
         if (ok && tangent) {
-            ad_graph_hold(tangent);
+            ad_graph_retain(tangent);
             ad_gradient_clear(root->node);
             ad_graph_node(root->node)->grad = tangent;
         }

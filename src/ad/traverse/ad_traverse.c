@@ -83,7 +83,7 @@ static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
     if (ad_graph_holds_several(p->edge.rule))
         ((AdHeld *) (uintptr_t) p->edge.held)->refs++;
     else
-        ad_graph_hold(p->edge.held);
+        ad_graph_retain(p->edge.held);
     return true;
 }
 
@@ -131,19 +131,19 @@ static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
         t->mode == ADModeForward ? m->forward : m->backward;
     bool forward = t->mode == ADModeForward;
     bool array = m->kind == MOVES_LOCAL
-                     ? (forward ? m->local[1] : m->local[0] && p->edge.slot == 0)
-                     : m->kind == MOVES_WRITE && (forward || p->edge.slot == 0);
+                     ? (forward ? m->local[1] : m->local[0] && p->edge.port == 0)
+                     : m->kind == MOVES_WRITE && (forward || p->edge.port == 0);
     if (p->to == 1 &&
         !array) /* sizes may differ: ad_gradient_accumulate() sees to it */
-        return deliver(t, p, move(m, p->edge.slot, g, 0));
+        return deliver(t, p, move(m, p->edge.port, g, 0));
     if (p->waits && p->arrival == ARRIVES_VALUE)
-        return deliver(t, p, move(m, p->edge.slot, g, 0));
+        return deliver(t, p, move(m, p->edge.port, g, 0));
     if (p->waits) {
         uint64_t into = ad_wait_take(&t->border, p->receiver);
-        uint64_t added = into ? move(m, p->edge.slot, g, into) : 0;
+        uint64_t added = into ? move(m, p->edge.port, g, into) : 0;
         return ad_wait_put(&t->border, p->receiver, added);
     }
-    uint64_t sum = move(m, p->edge.slot, g, ad_gradient_take(p->receiver));
+    uint64_t sum = move(m, p->edge.port, g, ad_gradient_take(p->receiver));
     return sum && ad_gradient_put(p->receiver, sum);
 }
 
@@ -151,7 +151,7 @@ static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
 static void pass_operation(const Passage *p, uint64_t g, bool input)
 {
     state_lock();
-    ad_operation_give(ad_operation_of(p->edge.held), input, p->edge.slot, p->giver, g);
+    ad_operation_give(ad_operation_of(p->edge.held), input, p->edge.port, p->giver, g);
     state_unlock();
 }
 
@@ -159,10 +159,10 @@ static void pass_operation(const Passage *p, uint64_t g, bool input)
 static bool leave_operation(const Traversal *t, const Passage *p, bool input)
 {
     AdOperation *op = ad_operation_of(p->edge.held);
-    uint64_t *slot = input ? &op->in[p->edge.slot] : &op->out[p->edge.slot];
+    uint64_t *place = input ? &op->in[p->edge.port] : &op->out[p->edge.port];
     state_lock();
-    uint64_t g = *slot;
-    *slot = 0;
+    uint64_t g = *place;
+    *place = 0;
     state_unlock();
     if (!g)
         return true;
@@ -173,7 +173,7 @@ static bool leave_operation(const Traversal *t, const Passage *p, bool input)
             JIT_ERROR_ARGUMENT,
             "ad_traverse(): operation '%s' gave a gradient with %zu entries "
             "for %s %u, expected %zu",
-            op->custom.name, size, input ? "input" : "output", p->edge.slot, p->to);
+            op->custom.name, size, input ? "input" : "output", p->edge.port, p->to);
     }
     return may_wait(p) ? deliver(t, p, g) : (ad_var_dec_ref(g), false);
 }
@@ -318,7 +318,7 @@ static bool hands_on(const Traversal *t, const Spot *giver, const Passage *p)
 {
     const AdMoves *m = (const AdMoves *) (uintptr_t) p->edge.held;
     return t->mode == ADModeForward && p->edge.rule == RULE_MOVES &&
-           p->edge.slot == 0 && m->kind == MOVES_WRITE && giver->left == 1 &&
+           p->edge.port == 0 && m->kind == MOVES_WRITE && giver->left == 1 &&
            is_cleared(t, giver) && !(t->watch && !t->inside) &&
            !ad_graph_node(p->receiver)->grad;
 }

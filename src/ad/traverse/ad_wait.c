@@ -19,7 +19,7 @@ AdArrival ad_wait_arrival(const AdEdge *e)
 {
     if (e->rule == RULE_INTO) {
         const AdOperation *op = ad_operation_of(e->held);
-        return op->arrival ? op->arrival(op->payload, e->slot) : ARRIVES_VALUE;
+        return op->arrival ? op->arrival(op->payload, e->port) : ARRIVES_VALUE;
     }
     if (e->rule != RULE_MOVES)
         return ARRIVES_VALUE;
@@ -31,9 +31,9 @@ AdArrival ad_wait_arrival(const AdEdge *e)
     case MOVES_READ:
         return one ? ARRIVES_VALUE : ARRIVES_ARRAY;
     case MOVES_WRITE:
-        return e->slot == 0 ? ARRIVES_NEVER : ARRIVES_VALUE;
+        return e->port == 0 ? ARRIVES_NEVER : ARRIVES_VALUE;
     case MOVES_LOCAL:
-        return m->local[0] && e->slot == 0 ? ARRIVES_NEVER : ARRIVES_VALUE;
+        return m->local[0] && e->port == 0 ? ARRIVES_NEVER : ARRIVES_VALUE;
     default:
         return ARRIVES_VALUE;
     }
@@ -120,9 +120,9 @@ static bool lend_arrays(const AdBorder *b, NodeId node, const AdOperation *op,
     state_lock();
     for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
         const AdEdge *edge = ad_graph_edge(e);
-        if (op->arrival(op->payload, edge->slot) == ARRIVES_ARRAY &&
+        if (op->arrival(op->payload, edge->port) == ARRIVES_ARRAY &&
             ad_border_waits(b, ad_border_receiver(edge->source)))
-            ad_graph_ref(nodes[edge->slot] = edge->source);
+            ad_graph_ref(nodes[edge->port] = edge->source);
     }
     state_unlock();
     bool ok = true;

@@ -42,11 +42,11 @@ struct CpuJob {
     void (*release)(CpuJob *job);
     /** Do all that the command has to do for lanes begin ... end-1, as a worker; there
      *  is nothing left for 'finish' then. NULL: it is not made of lanes. 'begin' is a
-     *  multiple of 'step', and there are 'most' lanes at most (cpu_chain.h). 'args' are
-     *  those of a launch. */
+     *  multiple of 'granule', and there are 'most' lanes at most (cpu_chain.h). 'args'
+     *  are those of a launch. */
     void (*range)(CpuJob *job, const uint64_t *args, uint32_t begin, uint32_t end,
                   uint32_t worker);
-    uint32_t step, most;
+    uint32_t granule, most;
     void *state;      /* of the kind's, see cpu_job_state() */
     uint32_t blocks;
     uint32_t workers; /* 0: all there are */

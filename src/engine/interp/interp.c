@@ -5,12 +5,13 @@
  * lanes of a block (lanes.c). Up to 512 lanes make a block, so that values stay
  * in the nearest caches and the cost of a call is shared by many lanes.
  *
- *     scratch:  addresses of local arrays, views and slots | addresses of values to be
- *               printed | steps to return to | slot 0 | slot 1 | ... | local arrays
+ *     scratch:  addresses of local arrays, views and registers | addresses of values to
+ *               be printed | steps to return to | register 0 | register 1 | ... |
+ *               local arrays
  *
- * Distances between slots are chosen at each launch: small launches pack their slots,
- * and large ones keep them off multiples of 4096 bytes, where they would compete for
- * the same cache lines. Large local arrays make blocks smaller.
+ * Distances between registers are chosen at each launch: small launches pack their
+ * registers, and large ones keep them off multiples of 4096 bytes, where they would
+ * compete for the same cache lines. Large local arrays make blocks smaller.
  */
 #include "engine/interp/interp.h"
 
@@ -133,19 +134,19 @@ static size_t round_line(size_t bytes)
     return (bytes + LINE - 1) / LINE * LINE;
 }
 
-static uint32_t slot_count(const InterpCode *code)
+static uint32_t reg_count(const InterpCode *code)
 {
-    return code->locals + code->views + code->slots;
+    return code->locals + code->views + code->regs;
 }
 
 static size_t table_bytes(const InterpCode *code)
 {
-    size_t entries = (size_t) slot_count(code) + code->rows + code->callables;
+    size_t entries = (size_t) reg_count(code) + code->rows + code->callables;
     return round_line(entries * sizeof(void *));
 }
 
-/* Bytes from one slot to the next with this many lanes in a block. */
-static size_t slot_bytes(const InterpCode *code, uint32_t lanes)
+/* Bytes from one register to the next with this many lanes in a block. */
+static size_t reg_bytes(const InterpCode *code, uint32_t lanes)
 {
     return (size_t) lanes * code->entry + (lanes > LANE_GROUP ? LINE : 0);
 }
@@ -161,7 +162,7 @@ static uint32_t most_lanes(const InterpCode *code)
 static size_t scratch_bytes(const InterpCode *code)
 {
     const uint32_t lanes = most_lanes(code);
-    return table_bytes(code) + code->slots * slot_bytes(code, lanes) +
+    return table_bytes(code) + code->regs * reg_bytes(code, lanes) +
            round_line(code->local_bytes * lanes);
 }
 
@@ -180,17 +181,17 @@ static void run(const LaneStep *step, const LaneFrame *frame)
 static void lay_out(const InterpCode *code, LaneFrame *frame, void *scratch,
                     uint32_t lanes)
 {
-    void **slot = scratch, **first = slot + code->locals + code->views;
+    void **regs = scratch, **first = regs + code->locals + code->views;
     char *memory = (char *) scratch + table_bytes(code);
-    const size_t step = slot_bytes(code, lanes);
-    for (uint32_t i = 0; i < code->slots; ++i)
-        first[i] = memory + i * step;
-    memory += code->slots * step;
+    const size_t stride = reg_bytes(code, lanes);
+    for (uint32_t i = 0; i < code->regs; ++i)
+        first[i] = memory + i * stride;
+    memory += code->regs * stride;
     for (uint32_t i = 0; i < code->locals; ++i)
-        slot[i] = memory + code->local_offsets[i] * lanes;
-    frame->slot = slot;
-    frame->values = (const void **) (slot + slot_count(code));
-    frame->back = (const LaneStep **) (slot + slot_count(code) + code->rows);
+        regs[i] = memory + code->local_offsets[i] * lanes;
+    frame->regs = regs;
+    frame->values = (const void **) (regs + reg_count(code));
+    frame->back = (const LaneStep **) (regs + reg_count(code) + code->rows);
 }
 
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
@@ -237,7 +238,7 @@ static Code *compile(const Program *program, const CodeSpec *spec)
     EngineCode *code = alloc_zero(1, sizeof(EngineCode));
     TRY(code, NULL);
     code->cpu = (CpuCode){ .code = { 1, release }, .run = launch, .lane_ps = 50,
-                           .step_ps = 4000 };
+                           .block_ps = 4000 };
     if (!interp_build(&code->code, program, interp_table())) {
         release(&code->cpu.code);
         return NULL;
@@ -280,10 +281,10 @@ bool interp_fold(Op op, VarType type, VarType operand, const uint64_t *args,
     if (!fn)
         return false;
     uint64_t lanes[4][LANE_GROUP] = { { 0 } };
-    void *slot[] = { lanes[0], lanes[1], lanes[2], lanes[3] };
+    void *regs[] = { lanes[0], lanes[1], lanes[2], lanes[3] };
     for (uint32_t i = 0; i < op_info[op].arity; ++i)
         lanes[i + 1][0] = args[i];
-    const LaneFrame frame = { .slot = slot, .lanes = LANE_GROUP, .count = LANE_GROUP };
+    const LaneFrame frame = { .regs = regs, .lanes = LANE_GROUP, .count = LANE_GROUP };
     const LaneStep steps[] = { { fn, 0, { 1, 2, 3 } }, { .fn = interp_build_stop } };
     fn(steps, &frame);
     uint32_t size = type_info[type].size;
@@ -295,7 +296,7 @@ bool interp_fold(Op op, VarType type, VarType operand, const uint64_t *args,
 
 enum { MOST_OPERANDS = 3 };
 
-/* Slots of a call of interp_apply(): operands that are one value, or the end of an
+/* Registers of a call of interp_apply(): operands that are one value, or the end of an
  * array, are laid out here; the others are used where they are. */
 typedef struct Staging {
     _Alignas(LINE) char result[LANE_BLOCK * 8];
@@ -350,16 +351,16 @@ bool interp_apply(Op op, VarType type, VarType operand, size_t count,
     uint32_t size[MOST_OPERANDS],
         most = count < LANE_BLOCK ? round_up((uint32_t) count) : LANE_BLOCK;
     Staging staging;
-    void *slot[MOST_OPERANDS + 1] = { NULL };
+    void *regs[MOST_OPERANDS + 1] = { NULL };
     bool in_place = false;
     for (uint32_t i = 0; i < arity; ++i) {
         size[i] = op_role(op, i) == ROLE_MASK ? 1 : type_info[operand].size;
         in_place |= operands[i].data == result;
         if (operands[i].step == 0)
-            repeat_entry(slot[i + 1] = staging.operand[i], operands[i].data, size[i],
+            repeat_entry(regs[i + 1] = staging.operand[i], operands[i].data, size[i],
                          most);
     }
-    LaneFrame frame = { .slot = slot };
+    LaneFrame frame = { .regs = regs };
     const LaneStep steps[] = { { fn, 0, { 1, 2, 3 } }, { .fn = interp_build_stop } };
     for (size_t first = 0; first < count; first += frame.count) {
         size_t left = count - first;
@@ -373,14 +374,14 @@ bool interp_apply(Op op, VarType type, VarType operand, size_t count,
             if (operands[i].step == 0)
                 continue;
             const char *in = (const char *) operands[i].data + first * size[i];
-            slot[i + 1] = whole ? (void *) (uintptr_t) in : staging.operand[i];
+            regs[i + 1] = whole ? (void *) (uintptr_t) in : staging.operand[i];
             if (!whole)
                 copy_group(staging.operand[i], in, size[i], frame.count);
         }
         char *out = (char *) result + first * out_size;
-        slot[0] = whole && !in_place ? out : staging.result;
+        regs[0] = whole && !in_place ? out : staging.result;
         fn(steps, &frame);
-        if (slot[0] != out)
+        if (regs[0] != out)
             memcpy(out, staging.result, (size_t) frame.count * out_size);
     }
     return true;

@@ -1,14 +1,15 @@
 /*
- * interp_build.c -- from a Program to steps and slots
+ * interp_build.c -- from a Program to steps and registers
  *
  *   plan   interp_plan.c   what is hoisted, where values are used last
  *   emit   here            a step or a few for each instruction: hoisted ones first,
  *                          then the callables, then what runs for each block
  *          interp_flow.c   those of regions, local arrays and prints
- *          interp_emit.c   slots and steps
+ *          interp_emit.c   registers and steps
  *
- * A result never shares a slot with an operand of its step, because the loops promise
- * the compiler that they do not overlap. A gather_packet takes consecutive slots.
+ * A result never shares a register with an operand of its step, because the loops
+ * promise the compiler that they do not overlap. A gather_packet takes consecutive
+ * registers.
  */
 #include "engine/interp/interp_build.h"
 
@@ -122,8 +123,8 @@ static void emit_matrix(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
     interp_emit_use_all(b, inst);
     uint32_t first = interp_emit_extra(b, b->in + 2, rows);
     for (uint32_t k = 0; !outer && k < m; ++k) {
-        uint32_t slot = out + k;
-        interp_emit_extra(b, &slot, 1);
+        uint32_t reg = out + k;
+        interp_emit_extra(b, &reg, 1);
     }
     interp_emit(b, b->lanes->rows, 0, first, rows + (outer ? 0 : m), 0);
     LaneFn fn = outer ? b->lanes->outer[interp_build_scatter(inst->aux & 0xffff)][type]
@@ -167,9 +168,9 @@ static void emit_memory(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
 
 static void emit_load(Builder *b, uint32_t at, const Inst *inst)
 {
-    uint32_t home = b->places[at].slot, view = b->code->locals + b->view;
+    uint32_t home = b->places[at].reg, view = b->code->locals + b->view;
     b->homes[b->view++] = home;
-    b->places[at].slot = view;
+    b->places[at].reg = view;
     interp_emit(b, b->lanes->load[interp_emit_size((VarType) inst->type)], view,
                 inst->aux, home, 0);
 }
@@ -252,7 +253,7 @@ static void emit_all(Builder *b, Unit *unit)
     unit->top = b->top;
 }
 
-/* The end of the slots of all that this unit calls, which are busy meanwhile. */
+/* The end of the registers of all that this unit calls, which are busy meanwhile. */
 static uint32_t find_base(const Builder *b, const Program *p, uint32_t least)
 {
     for (uint32_t i = 0; i < p->region_count; ++i) {
@@ -273,20 +274,20 @@ static void emit_units(Builder *b)
         emit_all(b, &b->units[i]);
     interp_emit(b, interp_build_stop, 0, 0, 0, 0);
     b->hoisting = false;
-    /* The Program itself takes the slots that hoisted steps left. */
+    /* The Program itself takes the registers that hoisted steps left. */
     const uint32_t hoisted = b->top;
-    memcpy(left, b->free_slots, sizeof left);
+    memcpy(left, b->free_regs, sizeof left);
     for (uint32_t i = 0; i < b->unit_count && !b->failed; ++i) {
         Unit *unit = &b->units[i];
         bool last = i + 1 == b->unit_count;
         if (last)
-            memcpy(b->free_slots, left, sizeof left);
+            memcpy(b->free_regs, left, sizeof left);
         else
-            memset(b->free_slots, 0, sizeof b->free_slots);
+            memset(b->free_regs, 0, sizeof b->free_regs);
         b->top = find_base(b, unit->program, hoisted);
         emit_all(b, unit);
-        if (unit->top > code->slots)
-            code->slots = unit->top;
+        if (unit->top > code->regs)
+            code->regs = unit->top;
     }
     code->block = b->units[b->unit_count - 1].start;
     interp_emit(b, interp_build_stop, 0, 0, 0, 0);

@@ -1,5 +1,5 @@
 /*
- * interp_build.h -- from a Program to steps and slots
+ * interp_build.h -- from a Program to steps and registers
  */
 #ifndef ENGINE_INTERP_INTERP_BUILD_H
 #define ENGINE_INTERP_INTERP_BUILD_H
@@ -13,11 +13,11 @@
 /** What a launch executes. The first steps run once per launch() and compute values
  *  that are the same in all lanes; those from 'block' on run for each block. Both parts
  *  end with a step that stops; what stands between are the callables. The frame's table
- *  of slots has the addresses of
+ *  of registers has the addresses of
  *
  *      'locals'  local arrays
  *      'views'   what stands elsewhere: inputs and arguments of calls. Steps set them.
- *      'slots'   pieces of memory
+ *      'regs'    pieces of memory
  */
 typedef struct InterpCode {
     LaneStep *steps;
@@ -27,13 +27,13 @@ typedef struct InterpCode {
     uint32_t extra_count, extra_capacity;
     uint32_t locals, local_capacity;
     uint32_t block;
-    uint32_t views, slots;
+    uint32_t views, regs;
     uint32_t callables;
     uint32_t rows;      /* most that a step finds by LaneFrame.values */
     size_t local_bytes; /* of all local arrays, for one lane */
-    uint32_t entry;     /* bytes of the largest entry in a slot */
-    uint32_t report; /* parameter slot of the reports, PROGRAM_NONE if there is none */
-    uint32_t log;    /* the same for the PrintLog */
+    uint32_t entry;     /* bytes of the largest entry in a register */
+    uint32_t report;    /* parameter of the reports, PROGRAM_NONE if there is none */
+    uint32_t log;       /* the same for the PrintLog */
 } InterpCode;
 
 /** Fill a zeroed InterpCode with steps from a table. False (error recorded): out of

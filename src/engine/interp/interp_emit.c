@@ -1,11 +1,11 @@
 /*
- * interp_emit.c -- slots and steps while a Program is built
+ * interp_emit.c -- registers and steps while a Program is built
  *
- * A slot is taken when a value is computed and given back after its last use, so that
- * there are as many as values alive at once. Slots taken in one side of a conditional
- * serve again in the other. Callables lie below what calls them: none calls itself, so
- * each has slots of its own for as long as it runs, and callables that do not call each
- * other share.
+ * A register is taken when a value is computed and given back after its last use, so
+ * that there are as many as values alive at once. Registers taken in one side of a
+ * conditional serve again in the other. Callables lie below what calls them: none calls
+ * itself, so each has registers of its own for as long as it runs, and callables that
+ * do not call each other share.
  */
 #include "engine/interp/interp_emit.h"
 
@@ -27,38 +27,38 @@ uint32_t interp_emit_size(VarType type)
     return log_2(type_info[type].size);
 }
 
-/* ---- slots */
+/* ---- registers */
 
-/* The number of the first slot: the tables of arrays and views stand before. */
-static uint32_t first_slot(const Builder *b)
+/* The number of the first register: the tables of arrays and views stand before. */
+static uint32_t first_reg(const Builder *b)
 {
     return b->code->locals + b->code->views;
 }
 
 uint32_t interp_emit_take(Builder *b, uint32_t log_count)
 {
-    uint32_t slot = b->free_slots[log_count];
-    if (slot--) {
-        b->free_slots[log_count] = b->next[slot];
-        return slot + first_slot(b);
+    uint32_t reg = b->free_regs[log_count];
+    if (reg--) {
+        b->free_regs[log_count] = b->next[reg];
+        return reg + first_reg(b);
     }
-    slot = b->top;
-    if (!vec_reserve(&b->next, &b->next_capacity, slot + (1u << log_count),
+    reg = b->top;
+    if (!vec_reserve(&b->next, &b->next_capacity, reg + (1u << log_count),
                      sizeof(uint32_t))) {
         b->failed = true;
         return 0;
     }
     b->top += 1u << log_count;
-    return slot + first_slot(b);
+    return reg + first_reg(b);
 }
 
-void interp_emit_give(Builder *b, uint32_t slot, uint32_t log_count)
+void interp_emit_give(Builder *b, uint32_t reg, uint32_t log_count)
 {
     if (b->failed)
         return;
-    slot -= first_slot(b);
-    b->next[slot] = b->free_slots[log_count];
-    b->free_slots[log_count] = slot + 1;
+    reg -= first_reg(b);
+    b->next[reg] = b->free_regs[log_count];
+    b->free_regs[log_count] = reg + 1;
 }
 
 static void note_entry(Builder *b, VarType type)
@@ -83,17 +83,17 @@ uint32_t interp_emit_take_value(Builder *b, uint32_t at)
     const Inst *inst = &b->program->insts[at];
     if (!interp_plan_is_constant(inst)) /* others note theirs when they are written */
         note_entry(b, (VarType) inst->type);
-    return b->places[at].slot = interp_emit_take(b, packet_class(inst));
+    return b->places[at].reg = interp_emit_take(b, packet_class(inst));
 }
 
 void interp_emit_give_value(Builder *b, uint32_t root)
 {
     if (b->places[root].marks & MARK_BORROWED)
         return;
-    uint32_t slot = b->places[root].slot;
-    if (slot < first_slot(b))
-        slot = b->homes[slot - b->code->locals];
-    interp_emit_give(b, slot, packet_class(&b->program->insts[root]));
+    uint32_t reg = b->places[root].reg;
+    if (reg < first_reg(b))
+        reg = b->homes[reg - b->code->locals];
+    interp_emit_give(b, reg, packet_class(&b->program->insts[root]));
 }
 
 /* ---- steps */
@@ -126,7 +126,7 @@ uint32_t interp_emit(Builder *b, LaneFn fn, uint32_t out, uint32_t arg0, uint32_
     return append(b, (LaneStep){ fn, out, { arg0, arg1, arg2 } });
 }
 
-uint32_t interp_emit_extra(Builder *b, const uint32_t *slots, uint32_t count)
+uint32_t interp_emit_extra(Builder *b, const uint32_t *regs, uint32_t count)
 {
     InterpCode *code = b->code;
     uint32_t first = code->extra_count;
@@ -136,7 +136,7 @@ uint32_t interp_emit_extra(Builder *b, const uint32_t *slots, uint32_t count)
         return 0;
     }
     for (uint32_t i = 0; i < count; ++i)
-        code->extra[first + i] = slots[i];
+        code->extra[first + i] = regs[i];
     code->extra_count += count;
     return first;
 }
@@ -173,17 +173,17 @@ uint32_t interp_emit_use(Builder *b, uint32_t arg)
 {
     uint32_t root = b->places[arg].root;
     if (!interp_plan_is_temporary(b, root))
-        return b->places[root].slot + b->places[arg].item;
-    uint32_t slot = interp_emit_take(b, 0);
-    interp_emit_constant(b, root, slot);
-    return slot;
+        return b->places[root].reg + b->places[arg].item;
+    uint32_t reg = interp_emit_take(b, 0);
+    interp_emit_constant(b, root, reg);
+    return reg;
 }
 
-void interp_emit_drop(Builder *b, uint32_t at, uint32_t arg, uint32_t slot)
+void interp_emit_drop(Builder *b, uint32_t at, uint32_t arg, uint32_t reg)
 {
     uint32_t root = b->places[arg].root;
     if (interp_plan_is_temporary(b, root)) {
-        interp_emit_give(b, slot, 0);
+        interp_emit_give(b, reg, 0);
     } else if (b->places[root].last == at) {
         b->places[root].last = NEVER; /* an operand may occur twice */
         interp_emit_give_value(b, root);

@@ -15,9 +15,9 @@
  *     blend next into states          blend into results
  *     go to again
  *
- * States and results have slots of their own. A RESULT takes over the slot, STATE and
- * ACTIVE borrow it. Jumps return to the loop in interp.c, so the C stack does not grow
- * with iterations.
+ * States and results have registers of their own. A RESULT takes over the register,
+ * STATE and ACTIVE borrow it. Jumps return to the loop in interp.c, so the C stack does
+ * not grow with iterations.
  */
 #include "engine/interp/interp_flow.h"
 
@@ -60,7 +60,7 @@ static const LaneStep *again(const LaneStep *step, const LaneFrame *frame)
 
 static const LaneStep *bind(const LaneStep *step, const LaneFrame *frame)
 {
-    frame->slot[step->out] = frame->slot[step->arg[0]];
+    frame->regs[step->out] = frame->regs[step->arg[0]];
     NEXT(step, frame);
 }
 
@@ -92,8 +92,8 @@ static void land(Builder *b, uint32_t step)
 
 /* ---- values */
 
-/* Write the operand into a slot. The operand is not dropped, unless it is a temporary,
- * which is written there at once. */
+/* Write the operand into a register. The operand is not dropped, unless it is a
+ * temporary, which is written there at once. */
 static void copy_to(Builder *b, uint32_t out, uint32_t arg)
 {
     uint32_t root = b->places[arg].root;
@@ -107,10 +107,10 @@ static void copy_to(Builder *b, uint32_t out, uint32_t arg)
 /* The same in the lanes of a mask. */
 static void blend_to(Builder *b, uint32_t out, uint32_t arg, uint32_t mask)
 {
-    uint32_t slot = interp_emit_use(b, arg);
-    interp_emit(b, b->lanes->blend[size_of(b, arg)], out, slot, mask, 0);
+    uint32_t reg = interp_emit_use(b, arg);
+    interp_emit(b, b->lanes->blend[size_of(b, arg)], out, reg, mask, 0);
     if (interp_plan_is_temporary(b, b->places[arg].root))
-        interp_emit_give(b, slot, 0);
+        interp_emit_give(b, reg, 0);
 }
 
 /* Is there a RESULT at this position, and is it used? */
@@ -124,7 +124,7 @@ static bool is_used(const Builder *b, uint32_t at)
     return b->places[at].last != 0;
 }
 
-/* Slots for the results after 'end', 0 in all lanes. */
+/* Registers for the results after 'end', 0 in all lanes. */
 static void clear_results(Builder *b, uint32_t end)
 {
     for (uint32_t at = end + 1; is_result(b, at); ++at)
@@ -147,7 +147,7 @@ static void begin_loop(Builder *b, uint32_t at, Flow *flow)
     }
     interp_emit_drop_values(b, at);
     for (uint32_t k = 0; k < count && inst_at(b, at + 1 + k)->op == OP_STATE; ++k)
-        b->places[at + 1 + k].slot = states[k];
+        b->places[at + 1 + k].reg = states[k];
     flow->again = b->code->step_count;
 }
 
@@ -168,7 +168,7 @@ static uint32_t find_state(const Builder *b, const Region *region, uint32_t arg)
 }
 
 /* All states change at once: the old values of those that others take over are saved.
- * in[k] is the slot with the copy that state k takes. */
+ * in[k] is the register with the copy that state k takes. */
 static void save_states(Builder *b, uint32_t end, const Region *region,
                         const uint32_t *states)
 {
@@ -216,7 +216,7 @@ static void end_loop(Builder *b, uint32_t end, const Region *region, Flow *flow)
     for (uint32_t k = 0; k < count; ++k) {
         bool found = is_result(b, result) && inst_at(b, result)->aux == k;
         if (found && is_used(b, result))
-            b->places[result].slot = states[k];
+            b->places[result].reg = states[k];
         else
             interp_emit_give(b, states[k], 0);
         result += found;
@@ -245,7 +245,7 @@ static void end_side(Builder *b, uint32_t at, const Region *region, Flow *flow)
     const uint32_t *args = args_of(b, at), side = inst_at(b, at)->op == OP_END;
     for (uint32_t i = region->end + 1; is_result(b, i); ++i)
         if (is_used(b, i))
-            blend_to(b, b->places[i].slot, args[inst_at(b, i)->aux], flow->mask[side]);
+            blend_to(b, b->places[i].reg, args[inst_at(b, i)->aux], flow->mask[side]);
     land(b, flow->exit);
     interp_emit_drop_values(b, at);
     interp_emit_give(b, flow->mask[side], 0);
@@ -270,13 +270,13 @@ static void emit_target(Builder *b, uint32_t at, const Region *region, uint32_t 
     for (uint32_t i = unit->args; i != PROGRAM_NONE; i = unit->places[i].next) {
         uint32_t which = unit->program->insts[i].aux;
         if (unit->places[i].last)
-            interp_emit(b, bind, unit->places[i].slot,
+            interp_emit(b, bind, unit->places[i].reg,
                         which ? b->in[which + 1] : matched, 0, 0);
     }
     emit_jump(b, enter, callable, unit->start);
     for (uint32_t i = at + 2; is_result(b, i); ++i)
         if (is_used(b, i))
-            interp_emit(b, b->lanes->blend[size_of(b, i)], b->places[i].slot,
+            interp_emit(b, b->lanes->blend[size_of(b, i)], b->places[i].reg,
                         unit->outputs[inst_at(b, i)->aux], matched, 0);
     land(b, skip);
 }
@@ -294,7 +294,7 @@ static void emit_call(Builder *b, uint32_t at, const Region *region)
 
 static void emit_arg(Builder *b, uint32_t at)
 {
-    b->places[at].slot = b->code->locals + b->view++;
+    b->places[at].reg = b->code->locals + b->view++;
 }
 
 /* The outputs stay where they are until the caller has taken them. */
@@ -337,7 +337,7 @@ static void emit_active(Builder *b, uint32_t at)
         interp_emit(b, b->lanes->move[0], interp_emit_take_value(b, at), flow->mask[0],
                     0, 0);
     else
-        b->places[at].slot =
+        b->places[at].reg =
             flow->mask[region->kind == REGION_IF && at > region->middle];
 }
 
@@ -346,7 +346,7 @@ static void emit_active(Builder *b, uint32_t at)
 static void emit_local(Builder *b, uint32_t at)
 {
     interp_emit_use_all(b, inst_at(b, at));
-    interp_emit(b, b->lanes->local_fill[size_of(b, at)], b->places[at].slot, b->in[0],
+    interp_emit(b, b->lanes->local_fill[size_of(b, at)], b->places[at].reg, b->in[0],
                 inst_at(b, at)->aux, 0);
     interp_emit_drop_all(b, at);
 }
@@ -405,7 +405,7 @@ static void (*const emitters[OP_COUNT])(Builder *, uint32_t) = {
     [OP_ELSE] = emit_else,
     [OP_END] = end_region,
     [OP_RETURN] = emit_return,
-    [OP_STATE] = emit_nothing, /* these have got their slots from the region's marks */
+    [OP_STATE] = emit_nothing, /* these got their registers from the region's marks */
     [OP_RESULT] = emit_nothing,
     [OP_ARG] = emit_arg,
     [OP_ACTIVE] = emit_active,

@@ -3,7 +3,7 @@
  *
  *   1. regions   which region each one stands in
  *   2. roots     which instruction holds the value of each position (reinterpretations
- *                and packet items have no step: they name a slot of their operand)
+ *                and packet items have no step: they name a register of their operand)
  *   3. hoisting  uniform values are computed once per launch
  *   4. last uses the last position that needs each value
  *
@@ -11,10 +11,10 @@
  * lives to the end of the outermost loop that it stands outside of, and hangs on that
  * loop's list.
  *
- * Hoisted values stay in their slots for the whole launch. With very many literals that
- * would be more memory than the caches hold; so after HOIST_MOST of them, constants are
- * written into a temporary slot right before each use instead, and other uniform values
- * are treated like any value.
+ * Hoisted values stay in their registers for the whole launch. With very many literals
+ * that would be more memory than the caches hold; so after HOIST_MOST of them,
+ * constants are written into a temporary register right before each use instead, and
+ * other uniform values are treated like any value.
  */
 #include "engine/interp/interp_plan.h"
 
@@ -109,7 +109,7 @@ static bool plan_local(Builder *b, const Inst *inst, Place *place)
     code->local_offsets[code->locals] = code->local_bytes;
     code->local_bytes += (size_t) inst->aux * type_info[inst->type].size;
     place->marks |= MARK_BORROWED;
-    place->slot = code->locals++;
+    place->reg = code->locals++;
     return true;
 }
 
@@ -177,7 +177,7 @@ static bool plan_roots(Builder *b)
 
 /* ---- hoisting */
 
-/* Hoist uniform instructions up to the one that fills the last slot kept for them.
+/* Hoist uniform instructions up to the one that fills the last register kept for them.
  * 'kept' counts those of all units. */
 static void plan_hoisting(Builder *b, uint32_t *kept)
 {

@@ -375,7 +375,7 @@ void llvm_local_print(LlvmWriter *writer, uint32_t position)
     const Program *program = writer->program;
     const Inst *inst = &program->insts[position];
     const uint32_t *args = program_args(program, inst);
-    uint32_t slot = program_find_param(writer->root, PARAM_PRINT);
+    uint32_t param = program_find_param(writer->root, PARAM_PRINT);
     uint32_t width = writer->shape.width, values = inst->count - 1u;
     char name[LLVM_NAME_SIZE], other[LLVM_NAME_SIZE], value[LLVM_NAME_SIZE];
     Text *body = &writer->body;
@@ -412,7 +412,7 @@ void llvm_local_print(LlvmWriter *writer, uint32_t position)
               "  call void %%v%u.f(ptr %%v%u.g, i32 %u, i32 %%v%u.x, i32 %u, "
               "ptr %%print.mask, ptr %%print.list)\n"
               "  br label %%%s\n",
-              position, slot, position, position, position, position, position,
+              position, param, position, position, position, position, position,
               position, position, inst->aux, position, width, other);
     llvm_writer_block(writer, other);
 }

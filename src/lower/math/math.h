@@ -10,7 +10,8 @@
 
 #include "lower/legalise_rules.h"
 
-#define MATH(name, function, ...) uint32_t function(Build *build, const Step *step);
+#define MATH(name, function, ...) \
+    uint32_t function(Build *build, const BuildInst *inst);
 #include "lower/math/math.def"
 #undef MATH
 

@@ -53,10 +53,10 @@ static Sine arc_sine(const M *m, V a)
     return (Sine){ m_gt(m, a, bound), s, m_fma(m, m_neg(m, s), s, z), factor };
 }
 
-uint32_t math_asin(Build *build, const Step *step)
+uint32_t math_asin(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], a = m_abs(m, x), zero = m_number(m, 0);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V x = inst->args[0], a = m_abs(m, x), zero = m_number(m, 0);
     const double *pi = pi_parts(m);
     V start = m_number(m, pi[0] / 2);
     Sine sine = arc_sine(m, a);
@@ -72,10 +72,10 @@ uint32_t math_asin(Build *build, const Step *step)
 
 /* Where there is a start, it is three times the angle, so that the rounding error of
  * the angle is little beside that of the result. */
-uint32_t math_acos(Build *build, const Step *step)
+uint32_t math_acos(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], zero = m_number(m, 0);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V x = inst->args[0], zero = m_number(m, 0);
     const double *pi = pi_parts(m);
     V quarter = m_number(m, pi[0] / 2);
     Sine sine = arc_sine(m, m_abs(m, x));
@@ -121,10 +121,10 @@ static V tangent_factor(const M *m, V q)
 
 /* The angle is start + atan(q), where q is a, -1 / a, or (a - 1) / (a + 1), whose
  * difference is exact; the start is the high part of a multiple of pi / 4. */
-uint32_t math_atan(Build *build, const Step *step)
+uint32_t math_atan(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1), zero = m_number(m, 0);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V x = inst->args[0], a = m_abs(m, x), one = m_number(m, 1), zero = m_number(m, 0);
     const double *pi = turn_parts(m);
     V far = m_gt(m, a, m_number(m, LEAST_DIAGONAL));
     V diagonal = m_lt(m, a, m_number(m, MOST_DIAGONAL));
@@ -165,10 +165,10 @@ static void scale_quotient(const M *m, V part[2])
     part[1] = m_select(m, small, one, m_mul(m, below, scale));
 }
 
-uint32_t math_atan2(Build *build, const Step *step)
+uint32_t math_atan2(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V y = step->args[0], x = step->args[1], ay = m_abs(m, y), ax = m_abs(m, x);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V y = inst->args[0], x = inst->args[1], ay = m_abs(m, y), ax = m_abs(m, x);
     V steep = m_gt(m, ay, ax), zero = m_number(m, 0);
     V above = m_select(m, steep, ax, ay), below = m_select(m, steep, ay, ax);
 

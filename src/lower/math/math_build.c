@@ -6,11 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-M math_begin(Build *build, const Step *step)
+M math_begin(Build *build, const BuildInst *inst)
 {
-    bool single = step->operand == VarTypeFloat32;
+    bool single = inst->operand == VarTypeFloat32;
     return (M){ .build = build,
-                .type = step->operand,
+                .type = inst->operand,
                 .bits = single ? VarTypeUInt32 : VarTypeUInt64,
                 .whole = single ? VarTypeInt32 : VarTypeInt64,
                 .single = single,
@@ -20,7 +20,7 @@ M math_begin(Build *build, const Step *step)
 
 M math_in_double(const M *m)
 {
-    return math_begin(m->build, &(Step){ .operand = VarTypeFloat64 });
+    return math_begin(m->build, &(BuildInst){ .operand = VarTypeFloat64 });
 }
 
 /* ---- literals */
@@ -45,11 +45,11 @@ V m_pattern(const M *m, uint64_t bits)
 V m_fma(const M *m, V a, V b, V c)
 {
     VarType type = build_type(m->build, a);
-    return build_emit(m->build, &(Step){ .op = OP_FMA,
-                                         .type = type,
-                                         .operand = type,
-                                         .count = 3,
-                                         .args = (uint32_t[]){ a, b, c } });
+    return build_emit(m->build, &(BuildInst){ .op = OP_FMA,
+                                              .type = type,
+                                              .operand = type,
+                                              .count = 3,
+                                              .args = (uint32_t[]){ a, b, c } });
 }
 
 static V shift(const M *m, Op op, V a, int count)
@@ -160,11 +160,11 @@ V m_lookup(const M *m, V index, const double *values, int n)
     V args[1 + INST_LOOKUP_MOST] = { index };
     for (int i = 0; i < n; ++i)
         args[1 + i] = m_number(m, values[i]);
-    return build_emit(m->build, &(Step){ .op = OP_LOOKUP,
-                                         .type = m->type,
-                                         .operand = m->type,
-                                         .count = (uint32_t) n + 1,
-                                         .args = args });
+    return build_emit(m->build, &(BuildInst){ .op = OP_LOOKUP,
+                                              .type = m->type,
+                                              .operand = m->type,
+                                              .count = (uint32_t) n + 1,
+                                              .args = args });
 }
 
 /* Half the exponent with the opposite sign, the logarithm of the significand taken as a

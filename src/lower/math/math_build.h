@@ -40,7 +40,7 @@ typedef struct M {
     int bias;      /* of the exponent: 127 or 1023 */
 } M;
 
-M math_begin(Build *build, const Step *step);
+M math_begin(Build *build, const BuildInst *inst);
 /** The same for Float64, in which some functions compute single results. */
 M math_in_double(const M *m);
 

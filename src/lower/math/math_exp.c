@@ -120,16 +120,16 @@ static const Base exp2_base[2] = {
     { false, exp2_double, M_COUNT(exp2_double), 1022, 1025, -1076 },
 };
 
-uint32_t math_exp(Build *build, const Step *step)
+uint32_t math_exp(Build *build, const BuildInst *inst)
 {
-    const M m = math_begin(build, step);
-    return exponential(&m, step->args[0], &exp_base[!m.single]);
+    const M m = math_begin(build, inst);
+    return exponential(&m, inst->args[0], &exp_base[!m.single]);
 }
 
-uint32_t math_exp2(Build *build, const Step *step)
+uint32_t math_exp2(Build *build, const BuildInst *inst)
 {
-    const M m = math_begin(build, step);
-    return exponential(&m, step->args[0], &exp2_base[!m.single]);
+    const M m = math_begin(build, inst);
+    return exponential(&m, inst->args[0], &exp2_base[!m.single]);
 }
 
 /* ------------------------------------------------------------ for other functions */

@@ -242,11 +242,11 @@ static V lgamma_single(const M *m, V x)
     return m_select(m, m_eq(m, x, zero), m_number(m, INFINITY), result);
 }
 
-uint32_t math_lgamma(Build *build, const Step *step)
+uint32_t math_lgamma(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
+    const M m_ = math_begin(build, inst), *m = &m_;
     const M d_ = math_in_double(m), *d = &d_;
-    V x = step->args[0];
+    V x = inst->args[0];
     return m->single ? m_to_float(m, lgamma_single(d, m_to_float(d, x)))
                      : lgamma_double(m, x);
 }
@@ -431,11 +431,11 @@ static V digamma_single(const M *m, V x)
     return m_select(m, m_lt(m, x, m_number(m, INFINITY)), result, x);
 }
 
-uint32_t math_digamma(Build *build, const Step *step)
+uint32_t math_digamma(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
+    const M m_ = math_begin(build, inst), *m = &m_;
     const M d_ = math_in_double(m), *d = &d_;
-    V x = step->args[0];
+    V x = inst->args[0];
     return m->single ? m_to_float(m, digamma_single(d, m_to_float(d, x)))
                      : digamma_double(m, x);
 }
@@ -533,11 +533,11 @@ static V trigamma_single(const M *m, V x)
     return result;
 }
 
-uint32_t math_trigamma(Build *build, const Step *step)
+uint32_t math_trigamma(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
+    const M m_ = math_begin(build, inst), *m = &m_;
     const M d_ = math_in_double(m), *d = &d_;
-    V x = step->args[0];
+    V x = inst->args[0];
     return m->single ? m_to_float(m, trigamma_single(d, m_to_float(d, x)))
                      : trigamma_double(m, x);
 }

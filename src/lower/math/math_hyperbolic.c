@@ -161,20 +161,20 @@ static V with_large(const M *m, V a, V result)
     return result;
 }
 
-uint32_t math_sinh(Build *build, const Step *step)
+uint32_t math_sinh(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], a = m_abs(m, x);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V x = inst->args[0], a = m_abs(m, x);
     Parts e = shared_parts(m, a);
     V inverse = inverse_power(m, e.power), odd = m_add(m, e.power, inverse);
     Pair even = m_fast_two_sum(m, e.power, m_neg(m, inverse));
     return m_copysign(m, with_large(m, a, combine(m, e, even, odd)), x);
 }
 
-uint32_t math_cosh(Build *build, const Step *step)
+uint32_t math_cosh(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V a = m_abs(m, step->args[0]);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V a = m_abs(m, inst->args[0]);
     Parts e = shared_parts(m, a);
     V inverse = inverse_power(m, e.power), odd = m_sub(m, e.power, inverse);
     Pair even = m_fast_two_sum(m, e.power, inverse);
@@ -184,10 +184,10 @@ uint32_t math_cosh(Build *build, const Step *step)
 /* For a = k log 2 / 2 + r and d = (e^2a + 1) / 2 = (2^k + 1) / 2 + 2^k (r + r^2 P(r)),
  * tanh a is 1 - 1 / d. The quotient is corrected by what it lacks; its last rounding
  * error is half that of the result, as it is below 1/2. */
-uint32_t math_tanh(Build *build, const Step *step)
+uint32_t math_tanh(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], a = m_abs(m, x), z = m_mul(m, a, a);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V x = inst->args[0], a = m_abs(m, x), z = m_mul(m, a, a);
     V one = m_number(m, 1), half = m_number(m, 0.5);
     const Series *s = &small_tanh[m->single];
     V near = m_fma(m, m_mul(m, a, z), m_poly(m, z, s->c, s->count), a);
@@ -255,10 +255,10 @@ static V keep_endless(const M *m, V a, V result)
     return m_select(m, m_lt(m, a, m_number(m, INFINITY)), result, a);
 }
 
-uint32_t math_asinh(Build *build, const Step *step)
+uint32_t math_asinh(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V x = inst->args[0], a = m_abs(m, x), one = m_number(m, 1);
     Huge huge = find_huge(m, a);
     Pair square = m_two_product(m, a, a);
     Pair sum = m_fast_two_sum(m, one, square.hi); /* exact while that matters */
@@ -269,10 +269,10 @@ uint32_t math_asinh(Build *build, const Step *step)
     return m_copysign(m, keep_endless(m, a, logarithm(m, w, &huge)), x);
 }
 
-uint32_t math_acosh(Build *build, const Step *step)
+uint32_t math_acosh(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], one = m_number(m, 1);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V x = inst->args[0], one = m_number(m, 1);
     Huge huge = find_huge(m, x);
     Pair square = m_two_product(m, x, x);
     Pair s = root(m, m_fast_two_sum(m, m_sub(m, square.hi, one), square.lo),
@@ -284,10 +284,10 @@ uint32_t math_acosh(Build *build, const Step *step)
     return keep_endless(m, x, result);
 }
 
-uint32_t math_atanh(Build *build, const Step *step)
+uint32_t math_atanh(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1), twice = m_add(m, a, a);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V x = inst->args[0], a = m_abs(m, x), one = m_number(m, 1), twice = m_add(m, a, a);
     Pair d = m_fast_two_sum(m, one, m_neg(m, a));
     V inverse = m_div(m, one, d.hi);
     V q = m_mul(m, twice, inverse), minus_q = m_neg(m, q);

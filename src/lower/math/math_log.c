@@ -234,14 +234,14 @@ static V logarithm(const M *m, V x, Logarithm *function)
     return result;
 }
 
-uint32_t math_log(Build *build, const Step *step)
+uint32_t math_log(Build *build, const BuildInst *inst)
 {
-    const M m = math_begin(build, step);
-    return logarithm(&m, step->args[0], natural);
+    const M m = math_begin(build, inst);
+    return logarithm(&m, inst->args[0], natural);
 }
 
-uint32_t math_log2(Build *build, const Step *step)
+uint32_t math_log2(Build *build, const BuildInst *inst)
 {
-    const M m = math_begin(build, step);
-    return logarithm(&m, step->args[0], binary);
+    const M m = math_begin(build, inst);
+    return logarithm(&m, inst->args[0], binary);
 }

@@ -52,10 +52,10 @@ static V correct(const M *m, V a, V b, V result)
 
 /* Rare are those a that are not positive, finite, normal numbers, and b log |a| that
  * are large or NaN. All is computed again for them. */
-uint32_t math_power(Build *build, const Step *step)
+uint32_t math_power(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V a = step->args[0], b = step->args[1];
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V a = inst->args[0], b = inst->args[1];
     Power power = raise(m, math_log_parts_of_normal(m, a), b);
     V result = math_exp_of_normal(m, power.parts);
 

@@ -11,10 +11,10 @@
  * method on its rounded root leaves an error of little more than half an ulp. If the
  * larger square or its rounding error leaves the range of the type, which is rare, both
  * operands are scaled by a power of two; infinities and NaN become such a power. */
-uint32_t math_hypot(Build *build, const Step *step)
+uint32_t math_hypot(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V a = m_abs(m, step->args[0]), b = m_abs(m, step->args[1]);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V a = m_abs(m, inst->args[0]), b = m_abs(m, inst->args[1]);
     /* Of patterns, that of NaN is the largest. */
     V x = m_as_integer(m, a), y = m_as_integer(m, b);
     V larger = m_as_float(m, m_max(m, x, y)), smaller = m_as_float(m, m_min(m, x, y));
@@ -65,11 +65,11 @@ static V estimate_inverse(const M *m, V x)
 /* Steps of high order towards 1 / cbrt(x), which need no divisions, and one of Newton's
  * for the root itself with a residual of twice the precision. Arguments the residual of
  * which could be subnormal, and those that are not finite, are rare. */
-uint32_t math_cbrt(Build *build, const Step *step)
+uint32_t math_cbrt(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
+    const M m_ = math_begin(build, inst), *m = &m_;
     const double *third = m->single ? cbrt_third_single : cbrt_third_double;
-    V size = m_abs(m, step->args[0]), infinity = m_number(m, INFINITY);
+    V size = m_abs(m, inst->args[0]), infinity = m_number(m, INFINITY);
 
     V rare = m_outside(m, size, m->single ? 0x1p-60 : 0x1p-800, INFINITY);
     uint32_t region = build_if(build, rare);
@@ -100,17 +100,17 @@ uint32_t math_cbrt(Build *build, const Step *step)
     rest = m_fma(m, m_neg(m, square.lo), root, rest);
     V slope = m_mul(m, inverse_square, m_number(m, third[1]));
     root = m_mul(m, m_fma(m, rest, slope, root), x[1]);
-    return m_copysign(m, root, step->args[0]);
+    return m_copysign(m, root, inst->args[0]);
 }
 
 /* Two steps towards 1 / sqrt(x), which are faster than the root and the division of the
  * processor. What the second one starts from is known with twice the precision, so the
  * error is little more than half an ulp. Roots of normal numbers are normal; other
  * arguments are rare: the special ones become a factor. */
-uint32_t math_rsqrt(Build *build, const Step *step)
+uint32_t math_rsqrt(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V a = step->args[0], one = m_number(m, 1);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V a = inst->args[0], one = m_number(m, 1);
     double least = m->single ? 0x1p-126 : 0x1p-1022;
 
     uint32_t region = build_if(build, m_outside(m, a, least, INFINITY));

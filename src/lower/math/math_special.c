@@ -58,10 +58,10 @@ static V erf_far(const M *m, V x)
     return m_copysign(m, m_fma(m, m_neg(m, power), factor, one), x);
 }
 
-uint32_t math_erf(Build *build, const Step *step)
+uint32_t math_erf(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0];
+    const M m_ = math_begin(build, inst), *m = &m_;
+    V x = inst->args[0];
     if (m->single) {
         const M d = math_in_double(m);
         return m_to_float(m, erf_single(&d, m_to_float(&d, x)));
@@ -154,11 +154,11 @@ static V erfinv_rare(const M *m, const ErfInv *e, V x, Pair s)
 /* erfinv(x) = x P(w) with w = -log(1 - x^2), or of sqrt(w) where that is large:
  * M. Giles, "Approximating the erfinv function", 2012. P has so small a derivative that
  * w may have an absolute error of an ulp of 1. */
-uint32_t math_erfinv(Build *build, const Step *step)
+uint32_t math_erfinv(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
+    const M m_ = math_begin(build, inst), *m = &m_;
     const ErfInv *e = &erfinv_parts[m->single];
-    V x = step->args[0];
+    V x = inst->args[0];
     V q = m_fma(m, m_neg(m, x), x, m_number(m, 1));
     Pair s = middle_plus_log(m, e, q);
     V y = erfinv_near(m, e, x, s);

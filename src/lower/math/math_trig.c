@@ -254,26 +254,26 @@ static V circle(const M *m, V x, bool cosine)
     return m_as_float(m, m_xor(m, m_as_pattern(m, result), sign));
 }
 
-uint32_t math_sin(Build *build, const Step *step)
+uint32_t math_sin(Build *build, const BuildInst *inst)
 {
-    const M m = math_begin(build, step);
-    return circle(&m, step->args[0], false);
+    const M m = math_begin(build, inst);
+    return circle(&m, inst->args[0], false);
 }
 
-uint32_t math_cos(Build *build, const Step *step)
+uint32_t math_cos(Build *build, const BuildInst *inst)
 {
-    const M m = math_begin(build, step);
-    return circle(&m, step->args[0], true);
+    const M m = math_begin(build, inst);
+    return circle(&m, inst->args[0], true);
 }
 
 /* tan(r) is r / d and cot(r) is d / r, for d = 1 - r^2 C(r^2), which has few terms. The
  * quotient is corrected by what it, d and r = hi - lo lack: the derivatives 1 / d and
  * 1 + tan^2 are about the factor and its square, and those of -d / r are these times
  * the quotient and its square. */
-uint32_t math_tan(Build *build, const Step *step)
+uint32_t math_tan(Build *build, const BuildInst *inst)
 {
-    const M m_ = math_begin(build, step), *m = &m_;
-    Reduced r = reduce(m, step->args[0]);
+    const M m_ = math_begin(build, inst), *m = &m_;
+    Reduced r = reduce(m, inst->args[0]);
     /* Near multiples of pi/2, the second part is large. */
     V hi = m_sub(m, r.hi, r.lo), lo = m_add(m, m_sub(m, hi, r.hi), r.lo);
     V z = m_mul(m, r.hi, r.hi), minus_z = m_neg(m, z), one = m_number(m, 1);

@@ -1,5 +1,5 @@
 /*
- * bounds.h -- positions that are known while tracing
+ * bounds.h -- indices that are known while tracing
  *
  * Others are checked by kernels, in debug mode. Requires the graph lock.
  */

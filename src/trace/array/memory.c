@@ -43,7 +43,7 @@ VarId memory_pointer(ThreadState *ts, VarId array, bool write)
 
 /* ----------------------------------------------------------------- gathers */
 
-/* The only value of the source, or its only entry, which serves all positions as a
+/* The only value of the source, or its only entry, which serves all indices as a
  * single entry broadcasts everywhere else. */
 static VarId uniform_value(const Access *a, VarId source)
 {
@@ -112,7 +112,7 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
         TRY(evaluate_fused_may_wait(a->ts, source) ? pending_note_array(source)
                                     : evaluate_var(a->ts, source),
             false);
-    uint32_t size = var_lanes_of(source); /* one entry serves all positions */
+    uint32_t size = var_lanes_of(source); /* one entry serves all indices */
     return size == 1
                ? access_prepare(a, index, mask, NULL, 0, ACCESS_UNBOUNDED)
                : prepare(a, n, source, index, mask, NULL, 0);

@@ -283,12 +283,12 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
 }
 
 VarId reduction_sort(ThreadState *ts, VarId id, size_t block, SymSize symsize,
-                     bool descending, bool positions)
+                     bool descending, bool indices)
 {
-    const char *function = positions ? "jit_var_argsort()" : "jit_var_sort()";
+    const char *function = indices ? "jit_var_argsort()" : "jit_var_sort()";
     TRY(node_usable(ts, id, function, "the variable"), 0);
     const Var *v = var_get(id);
-    VarType type = (VarType) v->type, result_type = positions ? VarTypeUInt32 : type;
+    VarType type = (VarType) v->type, result_type = indices ? VarTypeUInt32 : type;
     uint8_t device = v->device;
     uint32_t size = var_lanes(v);
     if (type == VarTypePointer || !type_valid(type))
@@ -303,7 +303,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, SymSize symsize,
                                  function, block, node_number(ts, id));
     TRY(freezing_divides(ts, id, symsize), 0);
     if (block == 1 || v->op == OP_LITERAL) { /* sorted already */
-        if (positions)
+        if (indices)
             return array_counter(ts, device, size);
         var_inc(id);
         return id;
@@ -314,7 +314,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, SymSize symsize,
     c->sort.type = type;
     c->sort.block = block;
     c->sort.descending = descending;
-    c->sort.positions = positions;
+    c->sort.indices = indices;
     return block_result(ts, c, id, symsize, result_type, size);
 }
 
@@ -335,9 +335,9 @@ static Buffer *compress_at_once(ThreadState *ts, VarId mask, uint32_t *count)
     uint32_t size = var_lanes_of(mask);
     Buffer *out = bits ? work_buffer_now(mask, size * sizeof(uint32_t)) : NULL;
     TRY(out, NULL);
-    uint32_t *positions = buffer_host(out);
+    uint32_t *indices = buffer_host(out);
     for (uint32_t i = 0; i < size; ++i) {
-        positions[*count] = i; /* the next one takes its place if this bit is not set */
+        indices[*count] = i; /* the next one takes its place if this bit is not set */
         *count += bits[i] != 0;
     }
     return out;
@@ -351,14 +351,14 @@ static bool computes_mask(const ThreadState *ts, VarId mask)
            may_wait(ts, &reduction);
 }
 
-/* The positions of the set bits, and where their number is. */
+/* The indices of the set bits, and where their number is. */
 typedef struct Compressed {
-    Buffer *positions, *number; /* references */
+    Buffer *indices, *number; /* references */
     VarId place; /* 'number' has it after as many entries as this has; 0: at once */
     uint32_t count;
 } Compressed;
 
-/* By that kernel; the number comes after the positions. */
+/* By that kernel; the number comes after the indices. */
 static bool compress_computed(ThreadState *ts, VarId mask, uint32_t spare,
                               Compressed *out, const char *function)
 {
@@ -369,8 +369,8 @@ static bool compress_computed(ThreadState *ts, VarId mask, uint32_t spare,
                          deps);
     TRY(all, NULL);
     if (pending_note(all, ts->serial) && evaluate_var(ts, all)) {
-        out->positions = out->number = var_get(all)->value.buffer;
-        buffer_retain(out->positions);
+        out->indices = out->number = var_get(all)->value.buffer;
+        buffer_retain(out->indices);
         buffer_retain(out->number);
     }
     var_dec(all);
@@ -389,21 +389,21 @@ static bool compress_stored(ThreadState *ts, VarId mask, Compressed *out,
     const size_t bytes[] = { (size_t) size * sizeof(uint32_t), sizeof(uint32_t) };
     Command *c = work_command(ts, COMMAND_COMPRESS, size, &mask, 1, bytes, 2, 0);
     TRY(c, false);
-    out->positions = c->slots[1].buffer;
+    out->indices = c->slots[1].buffer;
     out->number = c->slots[2].buffer;
-    buffer_retain(out->positions);
+    buffer_retain(out->indices);
     buffer_retain(out->number);
     return reduction_count(ts, c, 2, &out->count, function);
 }
 
-/* The positions as a variable. */
-static VarId give_positions(ThreadState *ts, uint8_t device, Compressed *from)
+/* The indices as a variable. */
+static VarId give_indices(ThreadState *ts, uint8_t device, Compressed *from)
 {
     VarId id = node_buffer(ts, device, VarTypeUInt32, from->count,
-                           from->count ? from->positions : NULL);
+                           from->count ? from->indices : NULL);
     TRY(id, 0);
     if (from->count)
-        from->positions = NULL; /* the reference has moved */
+        from->indices = NULL; /* the reference has moved */
     if (!from->number || freezing_count(ts, id, from->number, from->place))
         return id;
     var_dec(id);
@@ -430,13 +430,13 @@ VarId reduction_compress(ThreadState *ts, VarId mask, uint32_t spare,
                                  "JitFlagForbidSynchronization forbids",
                                  function);
     Compressed out = { 0 };
-    out.positions = compress_at_once(ts, mask, &out.count);
-    bool ok = out.positions ||
+    out.indices = compress_at_once(ts, mask, &out.count);
+    bool ok = out.indices ||
               (computes_mask(ts, mask)
                    ? compress_computed(ts, mask, spare, &out, function)
                    : compress_stored(ts, mask, &out, function));
-    VarId result = ok ? give_positions(ts, device, &out) : 0;
-    buffer_release(out.positions);
+    VarId result = ok ? give_indices(ts, device, &out) : 0;
+    buffer_release(out.indices);
     buffer_release(out.number);
     return result;
 }

@@ -29,10 +29,10 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b);
 VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id,
                        const ReductionAxis *axis, bool exclusive, bool reverse,
                        const char *function);
-/** Sort blocks of 'block' entries (0: all); the entries or, with 'positions', where
+/** Sort blocks of 'block' entries (0: all); the entries or, with 'indices', where
  *  they stood. */
 VarId reduction_sort(ThreadState *ts, VarId id, size_t block, SymSize symsize,
-                     bool descending, bool positions);
+                     bool descending, bool indices);
 /** 'spare' references to the mask are of somebody who does not need its entries. */
 VarId reduction_compress(ThreadState *ts, VarId mask, uint32_t spare,
                          const char *function);

@@ -55,7 +55,7 @@ static void put_entry(Text *out, VarType type, const void *entry)
 }
 
 static void put_entries(Text *out, VarType type, uint32_t size, const char *data,
-                        uint32_t step)
+                        uint32_t stride)
 {
     text_put_char(out, '[');
     for (uint32_t i = 0; i < size; ++i) {
@@ -66,7 +66,7 @@ static void put_entries(Text *out, VarType type, uint32_t size, const char *data
             i = size - SHOWN_ENDS - 1;
             continue;
         }
-        put_entry(out, type, data + (size_t) i * step);
+        put_entry(out, type, data + (size_t) i * stride);
     }
     text_put_char(out, ']');
 }

@@ -4,7 +4,7 @@
  * A depth-first walk from each root, with a stack of our own, emits operands before
  * their users. Positions are marks of the Program (b->places), so that a callable has
  * its own. Arrays in memory and pointers are leaves: they become
- * parameter slots.
+ * parameters.
  */
 #include "trace/eval/assemble.h"
 
@@ -23,14 +23,15 @@
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
 
-/* ------------------------------------------------------------------- slots */
+/* ------------------------------------------------------------------- parameters */
 
-static bool add_arg(Assembly *b, uint32_t slot, uint64_t word)
+static bool add_arg(Assembly *b, uint32_t param, uint64_t word)
 {
-    TRY(slot != PROGRAM_NONE, false);
-    if (slot >= b->arg_capacity)
-        TRY(vec_reserve(&b->args, &b->arg_capacity, slot + 1, sizeof(uint64_t)), false);
-    b->args[slot] = word;
+    TRY(param != PROGRAM_NONE, false);
+    if (param >= b->arg_capacity)
+        TRY(vec_reserve(&b->args, &b->arg_capacity, param + 1, sizeof(uint64_t)),
+            false);
+    b->args[param] = word;
     return true;
 }
 
@@ -79,11 +80,11 @@ uint32_t assemble_constant(Assembly *b, VarType type, uint64_t bits)
 static uint32_t emit_exact_load(Assembly *b, const Var *v)
 {
     Buffer *buffer = v->value.buffer;
-    uint32_t slot = program_add_param(b->program, PARAM_POINTER, (VarType) v->type);
-    TRY(add_arg(b, slot, 0), PROGRAM_NONE);
-    TRY(add_use(b, buffer, slot, SLOT_READ), PROGRAM_NONE);
+    uint32_t param = program_add_param(b->program, PARAM_POINTER, (VarType) v->type);
+    TRY(add_arg(b, param, 0), PROGRAM_NONE);
+    TRY(add_use(b, buffer, param, SLOT_READ), PROGRAM_NONE);
     b->input_count++;
-    uint32_t args[] = { program_add(b->program, OP_PARAM, VarTypePointer, slot, 0,
+    uint32_t args[] = { program_add(b->program, OP_PARAM, VarTypePointer, param, 0,
                                     NULL),
                         program_add(b->program, OP_COUNTER, VarTypeUInt32, 0, 0, NULL),
                         assemble_constant(b, VarTypeBool, 1) };
@@ -98,12 +99,12 @@ static uint32_t emit_load(Assembly *b, VarId id, const Var *v)
     TRY(add_array(b, id), PROGRAM_NONE);
     if (var_lanes(v) != 1 && !buffer_is_padded(buffer))
         return emit_exact_load(b, v);
-    uint32_t slot = program_add_param(b->program, PARAM_INPUT, (VarType) v->type);
-    TRY(add_arg(b, slot, 0), PROGRAM_NONE);
-    TRY(add_use(b, buffer, slot, SLOT_READ), PROGRAM_NONE);
+    uint32_t param = program_add_param(b->program, PARAM_INPUT, (VarType) v->type);
+    TRY(add_arg(b, param, 0), PROGRAM_NONE);
+    TRY(add_use(b, buffer, param, SLOT_READ), PROGRAM_NONE);
     b->input_count++;
     uint32_t position =
-        program_add(b->program, OP_LOAD, (VarType) v->type, slot, 0, NULL);
+        program_add(b->program, OP_LOAD, (VarType) v->type, param, 0, NULL);
     if (position != PROGRAM_NONE && var_lanes(v) == 1 && b->size != 1)
         b->program->insts[position].flags |= INST_UNIFORM;
     return position;
@@ -125,15 +126,15 @@ uint32_t assemble_pointer(Assembly *b, const Var *v)
         if (array->op == OP_EVALUATED)
             buffer = array->value.buffer;
     }
-    uint32_t slot = program_add_param(b->root, PARAM_POINTER, type);
-    TRY(add_arg(b, slot, v->value.literal), PROGRAM_NONE);
+    uint32_t param = program_add_param(b->root, PARAM_POINTER, type);
+    TRY(add_arg(b, param, v->value.literal), PROGRAM_NONE);
     if (buffer) /* an address within it may be given */
-        TRY(add_use(b, buffer, v->value.literal ? SLOT_NO_WORD : slot,
+        TRY(add_use(b, buffer, v->value.literal ? SLOT_NO_WORD : param,
                     write ? SLOT_READ_WRITE : SLOT_READ),
             PROGRAM_NONE);
-    b->root->params[slot].written = write;
+    b->root->params[param].written = write;
     b->input_count += !write;
-    return slot;
+    return param;
 }
 
 /* Its kernel comes before all that need its result. */
@@ -150,9 +151,9 @@ static uint32_t emit_pointer(Assembly *b, const Var *v)
 {
     if (region_walk_waits(v))
         return refuse_fused(v->dep[0]);
-    uint32_t slot = b->call_count ? assemble_call_slot(b, v) : assemble_pointer(b, v);
-    TRY(slot != PROGRAM_NONE, PROGRAM_NONE);
-    return program_add(b->program, OP_PARAM, VarTypePointer, slot, 0, NULL);
+    uint32_t param = b->call_count ? assemble_call_param(b, v) : assemble_pointer(b, v);
+    TRY(param != PROGRAM_NONE, PROGRAM_NONE);
+    return program_add(b->program, OP_PARAM, VarTypePointer, param, 0, NULL);
 }
 
 static uint32_t emit_check(Assembly *b, VarId id, const Var *v, const uint32_t *args)
@@ -403,34 +404,34 @@ static bool walk(Assembly *b, VarId root)
 }
 
 /* Have the launch give a variable its contents. */
-static bool add_output(Assembly *b, VarId id, uint32_t slot)
+static bool add_output(Assembly *b, VarId id, uint32_t param)
 {
     uint32_t n = b->output_count;
     TRY(vec_reserve(&b->outputs, &b->output_capacity, n + 1, sizeof(VarId)), false);
-    TRY(vec_reserve(&b->output_slots, &b->output_slot_capacity, n + 1,
+    TRY(vec_reserve(&b->output_params, &b->output_param_capacity, n + 1,
                     sizeof(uint32_t)),
         false);
     b->outputs[n] = id;
-    b->output_slots[n] = slot;
+    b->output_params[n] = param;
     b->output_count++;
     return true;
 }
 
-static bool emit_store(Assembly *b, VarId id, uint32_t slot)
+static bool emit_store(Assembly *b, VarId id, uint32_t param)
 {
     uint32_t position = assemble_position(b, id);
-    return program_add(b->program, OP_STORE, VarTypeVoid, slot, 1, &position) !=
+    return program_add(b->program, OP_STORE, VarTypeVoid, param, 1, &position) !=
            PROGRAM_NONE;
 }
 
 static bool store(Assembly *b, VarId root)
 {
     const Var *v = var_get(root);
-    uint32_t slot = program_add_param(b->program, PARAM_OUTPUT, (VarType) v->type);
-    TRY(add_arg(b, slot, 0) && add_output(b, root, slot), false);
+    uint32_t param = program_add_param(b->program, PARAM_OUTPUT, (VarType) v->type);
+    TRY(add_arg(b, param, 0) && add_output(b, root, param), false);
     if (v->op == OP_RESULT)
         assemble_region_flags(b, v->dep[0])[v->aux] |= NEEDED_STORED;
-    return emit_store(b, root, slot);
+    return emit_store(b, root, param);
 }
 
 /* ------------------------------------------------------------- reductions */
@@ -475,7 +476,7 @@ static uint32_t find_tile(const Assembly *b, VarId id, uint32_t reduced, VarType
     uint32_t i = 0;
     while (i < b->tile_count &&
            (b->fused_values[i] != id ||
-            !reduce_rule_shares(params[b->fused_slots[i]].reduced, reduced, type)))
+            !reduce_rule_shares(params[b->fused_params[i]].reduced, reduced, type)))
         ++i;
     return i;
 }
@@ -486,15 +487,15 @@ static bool add_tile(Assembly *b, VarId id, uint32_t reduced, uint32_t *source)
     VarType type = (VarType) var_get(id)->type;
     uint32_t i = find_tile(b, id, reduced, type);
     if (i == b->tile_count) {
-        uint32_t slot = program_add_param(b->program, PARAM_OUTPUT, type);
-        TRY(add_arg(b, slot, 0), false);
-        b->program->params[slot].reduced = (uint8_t) reduced;
-        TRY(emit_store(b, id, slot), false);
+        uint32_t param = program_add_param(b->program, PARAM_OUTPUT, type);
+        TRY(add_arg(b, param, 0), false);
+        b->program->params[param].reduced = (uint8_t) reduced;
+        TRY(emit_store(b, id, param), false);
         b->fused_values[i] = id;
-        b->fused_slots[i] = slot;
+        b->fused_params[i] = param;
         b->tile_count++;
     }
-    *source = FUSED_TILE | b->fused_slots[i];
+    *source = FUSED_TILE | b->fused_params[i];
     return true;
 }
 
@@ -612,8 +613,8 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     assemble_call_reset(b);
     drop_marks(b);
     if (ok && program->print_count) {
-        uint32_t slot = program_add_param(program, PARAM_PRINT, VarTypeVoid);
-        ok = add_arg(b, slot, 0); /* the launch fills it in */
+        uint32_t param = program_add_param(program, PARAM_PRINT, VarTypeVoid);
+        ok = add_arg(b, param, 0); /* the launch fills it in */
     }
     if (ok && program->check_count)
         ok = program_add_param(program, PARAM_REPORT, VarTypeVoid) != PROGRAM_NONE;
@@ -629,7 +630,7 @@ bool assemble_preview(Assembly *b, Program *program, VarId id)
     return ok;
 }
 
-void assemble_hold(const Assembly *b)
+void assemble_retain(const Assembly *b)
 {
     for (uint32_t i = 0; i < b->array_count; ++i)
         var_inc(b->arrays[i]);
@@ -665,7 +666,7 @@ void assemble_free(Assembly *b)
     alloc_free(b->args);
     alloc_free(b->operands);
     alloc_free(b->outputs);
-    alloc_free(b->output_slots);
+    alloc_free(b->output_params);
     alloc_free(b->literal_vars);
     alloc_free(b->check_bounds);
     alloc_free(b->check_vars);

@@ -48,21 +48,21 @@ typedef struct Assembly {
     Device *device;           /* that the launch is for (set by the caller) */
     uint32_t size;
     uint32_t interrupts; /* when its evaluation began (likewise) */
-    bool held;           /* assemble_hold() was called (likewise) */
+    bool retained;       /* assemble_retain() was called (likewise) */
     bool sources;        /* note where instructions come from (likewise) */
     uint32_t workers;         /* that may take part, 0: all (see expand.h) */
-    uint64_t *args;           /* one word a slot; outputs are filled in by evaluate.c */
-    LaunchArray *operands;    /* borrowed from variables, see assemble_hold() */
+    uint64_t *args;           /* one word a parameter; evaluate.c fills in outputs */
+    LaunchArray *operands;    /* borrowed from variables, see assemble_retain() */
     VarId *arrays;            /* arrays that are read, and those behind pointers */
-    VarId *outputs;           /* variable of each output slot, in slot order */
-    uint32_t *output_slots;   /* SLOT_NO_WORD: the result of a reduction */
+    VarId *outputs;           /* variable of each output parameter, in this order */
+    uint32_t *output_params;  /* SLOT_NO_WORD: the result of a reduction */
     VarId *literal_vars;      /* variable behind each literal, for messages */
     uint64_t *check_bounds;
     VarId *check_vars;
     VarId *print_vars;        /* PRINT after each print */
     VarId *consumed;          /* atomics whose result is not stored */
     uint32_t arg_capacity, operand_count, operand_capacity;
-    uint32_t output_count, output_capacity, output_slot_capacity;
+    uint32_t output_count, output_capacity, output_param_capacity;
     uint32_t array_count, array_capacity;
     uint32_t literal_capacity, bound_capacity, check_capacity, print_capacity;
     uint32_t consumed_count, consumed_capacity;
@@ -70,8 +70,8 @@ typedef struct Assembly {
     /** Sources: as in FusedReduction, slots are places in 'operands'; or a place in
      *  'outputs' with ASSEMBLE_OUTPUT, which 'target' is always. */
     FusedReduction fused[LAUNCH_FUSED];
-    VarId fused_values[2 * LAUNCH_FUSED]; /* operands that have a tile, and its slot */
-    uint32_t fused_slots[2 * LAUNCH_FUSED];
+    VarId fused_values[2 * LAUNCH_FUSED]; /* operands that have a tile, and which */
+    uint32_t fused_params[2 * LAUNCH_FUSED];
     uint32_t fused_count, tile_count;
     Marks *spent;             /* spent.h; NULL: nobody has asked yet */
     Visit *stack;             /* of the depth-first walk */
@@ -94,7 +94,7 @@ typedef struct Assembly {
     /* Calls (assemble_call.h): */
     Program *root;            /* 'program' is it, or a callable for the time being */
     CallFrame *calls;         /* innermost last */
-    Table pointers;           /* array -> slot */
+    Table pointers;           /* array -> parameter */
     Table callables;          /* hash -> position in root->callables */
     uint32_t call_count, call_capacity;
 } Assembly;
@@ -116,11 +116,12 @@ static inline uint32_t assemble_position(const Assembly *assembly, VarId id)
 bool assemble_place(Assembly *assembly, VarId id, uint32_t position);
 /** Emit a literal that is not a variable; its position or PROGRAM_NONE. */
 uint32_t assemble_constant(Assembly *assembly, VarType type, uint64_t bits);
-/** Make a slot in the root for the array behind a pointer; PROGRAM_NONE on errors. */
+/** Make a parameter of the root for the array behind a pointer; PROGRAM_NONE on
+ *  errors. */
 uint32_t assemble_pointer(Assembly *assembly, const Var *pointer);
 /** Hold all that the assembly names, so that the lock can be released: others may
  *  evaluate variables of the group, which then drop their operands. Then let go. */
-void assemble_hold(const Assembly *assembly);
+void assemble_retain(const Assembly *assembly);
 void assemble_drop(const Assembly *assembly);
 void assemble_free(Assembly *assembly);
 

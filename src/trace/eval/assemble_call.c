@@ -62,12 +62,12 @@ uint32_t assemble_call_input(Assembly *b, VarId id)
     return program_add(b->program, OP_ARG, (VarType) v->type, number, 0, NULL);
 }
 
-uint32_t assemble_call_slot(Assembly *b, const Var *pointer)
+uint32_t assemble_call_param(Assembly *b, const Var *pointer)
 {
     uint64_t key[] = { pointer->dep[0], pointer->aux, pointer->value.literal };
     uint32_t fresh = b->root->param_count;
-    uint32_t slot = table_number(&b->pointers, key, sizeof(key), fresh);
-    return slot == fresh ? assemble_pointer(b, pointer) : slot;
+    uint32_t param = table_number(&b->pointers, key, sizeof(key), fresh);
+    return param == fresh ? assemble_pointer(b, pointer) : param;
 }
 
 /* --------------------------------------------------------------- one callable */

@@ -21,9 +21,9 @@ bool assemble_call_phase(Assembly *b, VarId id, uint32_t phase);
 bool assemble_call_captures(const Assembly *b, VarId id);
 /** Emit it. Its position or PROGRAM_NONE. */
 uint32_t assemble_call_input(Assembly *b, VarId id);
-/** Slot of a pointer of a callable in the root's parameters: equal ones share it, so
+/** The root's parameter for a pointer of a callable: equal ones share it, so
  *  that equal callables look equal. PROGRAM_NONE on errors. */
-uint32_t assemble_call_slot(Assembly *b, const Var *pointer);
+uint32_t assemble_call_param(Assembly *b, const Var *pointer);
 
 /** Let go of calls that a failure has left, and of what is known about callables. */
 void assemble_call_reset(Assembly *b);

@@ -91,7 +91,7 @@ static bool begin_program(Workspace *w)
 /* --------------------------------------------------------------- one group */
 
 /* Names a literal for the log of a generalisation; runs without the lock, on variables
- * that assemble_hold() keeps alive. */
+ * that assemble_retain() keeps alive. */
 static const char *literal_origin(void *context, uint32_t literal)
 {
     static _Thread_local char text[200];
@@ -148,9 +148,9 @@ static void log_launch(const Assembly *b, const ProgramKey *key, uint64_t ns)
 /* Before the lock is released for a while. */
 static void hold(Assembly *b)
 {
-    if (!b->held)
-        assemble_hold(b);
-    b->held = true;
+    if (!b->retained)
+        assemble_retain(b);
+    b->retained = true;
 }
 
 static void begin_pause(ThreadState *ts, Assembly *b)
@@ -188,7 +188,7 @@ static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
 static size_t output_bytes(const Assembly *b, uint32_t output)
 {
     const Var *v = var_get(b->outputs[output]);
-    bool reduced = b->output_slots[output] == SLOT_NO_WORD;
+    bool reduced = b->output_params[output] == SLOT_NO_WORD;
     return (size_t) type_info[v->type].size * (reduced ? var_lanes(v) : b->size);
 }
 
@@ -231,7 +231,7 @@ static bool get_outputs(Assembly *b)
         for (uint32_t k = 0; k < count; ++k) {
             uses_begin(buffers[k], stream);
             b->operands[b->operand_count++] =
-                (LaunchArray) { buffers[k], b->output_slots[first + k], SLOT_WRITE };
+                (LaunchArray) { buffers[k], b->output_params[first + k], SLOT_WRITE };
         }
     }
     return true;
@@ -366,9 +366,9 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     }
     if (kernel)
         cache_release(kernel);
-    if (b->held)
+    if (b->retained)
         assemble_drop(b);
-    b->held = false;
+    b->retained = false;
     if (ok && state_flag(ts, JitFlagLaunchBlocking)) {
         state_pause(ts);
         stream_sync(stream_self(b->device));
@@ -451,10 +451,10 @@ static bool run_continued(ThreadState *ts, Workspace *w, const Schedule *schedul
                           uint32_t number, bool *held)
 {
     const Group *group = &schedule->groups[number];
-    bool more = ts->holding || is_continued(schedule, number);
+    bool more = ts->deferring || is_continued(schedule, number);
     Stream *stream = more || *held ? stream_self(device_at(group->device)) : NULL;
     if (stream && more)
-        stream_hold(stream, ts->holding, group->size);
+        stream_defer(stream, ts->deferring, group->size);
     bool ok = run_group(ts, w, group);
     if (stream && !(more && ok))
         stream_let_go(stream);

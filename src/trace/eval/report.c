@@ -61,7 +61,7 @@ Report *report_make(const Assembly *b)
             extra_describe(b->check_vars[i], name, sizeof(report->checks[i].name));
     }
     for (uint32_t i = 0; i < report->print_count; ++i)
-        report->printers[i] = print_hold(b->print_vars[i]);
+        report->printers[i] = print_printer(b->print_vars[i]);
     return report;
 }
 

@@ -209,7 +209,7 @@ static inline bool leave(Writer *w, VarId id)
     return w->walk.end == v->region->outside ? put_region(w, id) : put_bodies(w, id);
 }
 
-/* The steps of a walk; that of region_walk() would hand out, and mark, each variable
+/* The nodes of a walk; that of region_walk() would hand out, and mark, each variable
  * from outside twice. This is done for every callable. */
 static bool put_roots(Writer *w, Call *call, const VarIds *roots)
 {
@@ -294,10 +294,10 @@ static CallPattern *make_pattern(const Writer *w)
         VarId id = w->walked.ids[i];
         const Var *v = var_get(id);
         uint32_t head = w->words[at], operands = at + (head & HAS_BITS ? 5 : 3);
-        CallStepKind kind = call_is_value(v) ? CALL_STEP_VALUE
-                            : head >> 16     ? CALL_STEP_OPERATION
-                                             : CALL_STEP_SAME;
-        p->steps[i] = (CallStep){ id, kind, operands, head >> 16 };
+        CallNodeKind kind = call_is_value(v) ? CALL_NODE_VALUE
+                            : head >> 16     ? CALL_NODE_OPERATION
+                                             : CALL_NODE_SAME;
+        p->nodes[i] = (CallNode){ id, kind, operands, head >> 16 };
         at = operands + (head >> 16);
     }
     p->outputs = at;
@@ -335,7 +335,7 @@ static int is_like_last(Call *call, Callable *callable)
     callable->first_value = call->value_count;
     const CallPattern *p = kind->pattern;
     for (uint32_t i = 0; i < p->count; ++i)
-        if (p->steps[i].kind == CALL_STEP_VALUE)
+        if (p->nodes[i].kind == CALL_NODE_VALUE)
             TRY(add_value(call, p->own[i]), -1);
     return 1;
 }

@@ -11,19 +11,19 @@ CallPattern *call_pattern_new(Arena *arena, uint32_t count, const uint32_t *numb
                               uint32_t number_count)
 {
     CallPattern *p =
-        arena_get(arena, sizeof(CallPattern) + count * sizeof(CallStep) +
+        arena_get(arena, sizeof(CallPattern) + count * sizeof(CallNode) +
                              ((size_t) number_count + count) * sizeof(uint32_t));
     TRY(p, NULL);
     p->count = count;
     p->outputs = 0;
-    p->steps = (CallStep *) (p + 1);
-    p->numbers = (uint32_t *) (p->steps + count);
+    p->nodes = (CallNode *) (p + 1);
+    p->numbers = (uint32_t *) (p->nodes + count);
     p->own = p->numbers + number_count;
     memcpy(p->numbers, numbers, number_count * sizeof(uint32_t));
     return p;
 }
 
-/* Put variables in the places of steps. */
+/* Put variables in the places of nodes. */
 static inline bool place(CallPattern *p, uint32_t first, const VarId *ids,
                          uint32_t count)
 {
@@ -42,15 +42,15 @@ static inline bool place(CallPattern *p, uint32_t first, const VarId *ids,
 }
 
 /* The same operation, in a callable? Its operands are put in place. */
-static inline bool fits_operation(CallPattern *p, const CallStep *step, uint32_t scope,
+static inline bool fits_operation(CallPattern *p, const CallNode *node, uint32_t scope,
                                   const Var *v)
 {
     static const uint64_t flags = UINT64_C(0xff) << 24;
     uint32_t count;
     const VarId *ids = var_operands(v, &count);
-    return ((v->head ^ var_get(step->id)->head) & ~flags) == 0 && v->scope >= scope &&
-           v->flags & VAR_SYMBOLIC && count == step->count &&
-           place(p, step->operands, ids, count);
+    return ((v->head ^ var_get(node->id)->head) & ~flags) == 0 && v->scope >= scope &&
+           v->flags & VAR_SYMBOLIC && count == node->count &&
+           place(p, node->operands, ids, count);
 }
 
 static inline bool fits_value(const Var *v, const Var *like)
@@ -63,15 +63,15 @@ bool call_pattern_fits(CallPattern *p, uint32_t scope, const VarIds *outputs)
     memset(p->own, 0, p->count * sizeof(VarId));
     TRY(place(p, p->outputs, outputs->ids, outputs->count), false);
     for (uint32_t i = p->count; i--;) {
-        const CallStep *step = &p->steps[i];
+        const CallNode *node = &p->nodes[i];
         VarId own = p->own[i];
         TRY(own, false);
-        if (step->kind == CALL_STEP_OPERATION)
-            TRY(fits_operation(p, step, scope, var_get(own)), false);
-        else if (step->kind == CALL_STEP_VALUE)
-            TRY(fits_value(var_get(own), var_get(step->id)), false);
+        if (node->kind == CALL_NODE_OPERATION)
+            TRY(fits_operation(p, node, scope, var_get(own)), false);
+        else if (node->kind == CALL_NODE_VALUE)
+            TRY(fits_value(var_get(own), var_get(node->id)), false);
         else
-            TRY(own == step->id, false);
+            TRY(own == node->id, false);
     }
     return true;
 }

@@ -4,9 +4,9 @@
  * What call_merge.c writes down of callables finds the one that is like a given one
  * among all before. Mostly it is the last: a pattern says so for a third of the price.
  *
- * A pattern has the steps of a callable in the order in which its walk leaves them, so
+ * A pattern has the nodes of a callable in the order in which its walk leaves them, so
  * that operands have lower numbers. The outputs of another callable are put where those
- * of the pattern are; then, from the last step on, its operations where those of the
+ * of the pattern are; then, from the last node on, its operations where those of the
  * pattern are, which puts their operands in place. It is like the pattern if nothing
  * has to be in the place of something else.
  *
@@ -17,28 +17,28 @@
 
 #include "trace/flow/call.h"
 
-typedef enum CallStepKind {
-    CALL_STEP_VALUE,    /* a literal, or an array of one entry */
-    CALL_STEP_SAME,     /* a placeholder, or something from outside */
-    CALL_STEP_OPERATION /* pure, and depends on placeholders */
-} CallStepKind;
+typedef enum CallNodeKind {
+    CALL_NODE_VALUE,    /* a literal, or an array of one entry */
+    CALL_NODE_SAME,     /* a placeholder, or something from outside */
+    CALL_NODE_OPERATION /* pure, and depends on placeholders */
+} CallNodeKind;
 
-typedef struct CallStep {
+typedef struct CallNode {
     VarId id;          /* that the callable has; as long as this lives */
-    CallStepKind kind;
+    CallNodeKind kind;
     uint32_t operands; /* OPERATION: first of their numbers, MARKS_NONE for 0 */
     uint32_t count;    /* of these */
-} CallStep;
+} CallNode;
 
 typedef struct CallPattern {
-    uint32_t count;    /* steps */
+    uint32_t count;    /* nodes */
     uint32_t outputs;  /* first of their numbers */
-    CallStep *steps;   /* in the same memory, as are the next two */
+    CallNode *nodes;   /* in the same memory, as are the next two */
     uint32_t *numbers;
-    VarId *own;        /* what is in the place of each step; 0: nothing yet */
+    VarId *own;        /* what is in the place of each node; 0: nothing yet */
 } CallPattern;
 
-/** A pattern with a copy of these numbers, whose steps, and 'outputs', the caller fills
+/** A pattern with a copy of these numbers, whose nodes, and 'outputs', the caller fills
  *  in. NULL: out of memory. */
 CallPattern *call_pattern_new(Arena *arena, uint32_t count, const uint32_t *numbers,
                               uint32_t number_count);

@@ -95,7 +95,7 @@ static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorte
     return ok;
 }
 
-/* The positions of the lanes that call an instance. */
+/* The indices of the lanes that call an instance. */
 static VarId make_index(ThreadState *ts, uint8_t device, const uint32_t *lanes,
                         uint32_t count)
 {

@@ -4,7 +4,7 @@
  *
  *     lanes      4 0 1 2 3 5          'lanes' names those that are left
  *     active     1 0 1 0 1 0
- *     kept       0 2 4                positions of the active ones
+ *     kept       0 2 4                indices of the active ones
  *                  |
  *     state  <- state[kept],  lanes <- lanes[kept],  active <- true
  *

@@ -5,7 +5,7 @@
 
 /* A comparison of a state that is counted with a limit. */
 typedef struct Count {
-    int64_t first, step, limit;
+    int64_t first, increment, limit;
     Op op; /* state op limit: the loop goes on */
 } Count;
 
@@ -28,7 +28,7 @@ static bool find_literal(VarId region, VarId id, int64_t *value)
 }
 
 /* What an iteration adds to state k. */
-static bool find_step(VarId region, uint32_t k, int64_t *step)
+static bool find_increment(VarId region, uint32_t k, int64_t *increment)
 {
     VarId id = region_output(var_get(region), 0, k);
     const Var *v = var_get(id);
@@ -37,11 +37,12 @@ static bool find_step(VarId region, uint32_t k, int64_t *step)
     for (uint32_t i = 0; i < (v->op == OP_ADD ? 2 : 1); ++i) {
         const Var *counted = var_get(v->dep[i]);
         bool own = counted->op == OP_STATE && region_of(v->dep[i]) == region;
-        if (!own || counted->aux != k || !find_literal(region, v->dep[1 - i], step))
+        if (!own || counted->aux != k ||
+            !find_literal(region, v->dep[1 - i], increment))
             continue;
         uint32_t unused = 64 - 8 * type_info[v->type].size; /* it wraps: + 2^32 - 1 */
-        *step = (int64_t) ((uint64_t) *step << unused) >> unused;
-        *step = v->op == OP_SUB ? -*step : *step;
+        *increment = (int64_t) ((uint64_t) *increment << unused) >> unused;
+        *increment = v->op == OP_SUB ? -*increment : *increment;
         return true;
     }
     return false;
@@ -70,7 +71,7 @@ static bool find_count(VarId region, const Var *condition, Count *count)
         count->op = i ? mirrored((Op) condition->op) : (Op) condition->op;
         return find_literal(region, input, &count->first) &&
                find_literal(region, condition->dep[1 - i], &count->limit) &&
-               find_step(region, counted->aux, &count->step);
+               find_increment(region, counted->aux, &count->increment);
     }
     return false;
 }
@@ -85,15 +86,15 @@ static uint32_t bounded(double turns)
 static uint32_t count_turns(const Count *c)
 {
     bool up = c->op == OP_LT || c->op == OP_LE, down = c->op == OP_GT || c->op == OP_GE;
-    if (!c->step || (up && c->step < 0) || (down && c->step > 0))
+    if (!c->increment || (up && c->increment < 0) || (down && c->increment > 0))
         return 0;
-    double way = (double) c->limit - (double) c->first, step = (double) c->step;
+    double way = (double) c->limit - (double) c->first;
     double past = c->op == OP_LE || c->op == OP_GE ? 1 : 0;
-    double turns = way / step;
+    double turns = way / (double) c->increment;
     if (past)
         turns += 1;
     else if ((double) (int64_t) turns < turns)
-        turns += 1; /* the last step goes beyond the limit */
+        turns += 1; /* the last increment goes beyond the limit */
     return !up && !down && turns < 0 ? 0 : bounded(turns);
 }
 

@@ -41,7 +41,7 @@ static inline bool access_is_part(const Var *v)
     return (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) && v->aux & ACCESS_PART;
 }
 
-/** All positions are valid. */
+/** All indices are valid. */
 #define ACCESS_UNBOUNDED UINT64_MAX
 
 /** Is this an array? It becomes that of the access, and its device, too. 'what' is for

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-enum { MOST_STEPS = 8, MOST = 1 << 24 /* of what is noted */ };
+enum { MOST_DEPTH = 8, MOST = 1 << 24 /* of what is noted */ };
 
 static bool is_index(const Var *v)
 {
@@ -28,7 +28,7 @@ static bool is_sum(const Var *v, VarId *x, uint32_t *number)
 bool distance_find(VarId id, Distance *found)
 {
     *found = (Distance) { 0 };
-    for (uint32_t step = 0; step < MOST_STEPS && is_index(var_get(id)); ++step) {
+    for (uint32_t depth = 0; depth < MOST_DEPTH && is_index(var_get(id)); ++depth) {
         const Var *v = var_get(id);
         uint32_t number = 0;
         switch (v->op) {

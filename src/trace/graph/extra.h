@@ -52,7 +52,7 @@ typedef struct Extra {
     uint32_t lent;       /* references of others who write to its memory */
     uint32_t copies;     /* on those: their number, one for each worker */
     uint8_t expanded_op; /* ReduceOp with which the copies will be folded in */
-    bool lanes;          /* positions of lanes: what is gathered with them stays what
+    bool lanes;          /* indices of lanes: what is gathered with them stays what
                             it is, an entry for each lane */
     VarIds values; /* of a table that has copies of arrays (call_merge.h); owned */
     Losses *losses; /* a reference; NULL = none */

@@ -40,7 +40,7 @@ typedef struct Loop {
     bool compress;     /* lanes may be taken out */
     bool ran;          /* there has been an iteration */
     uint32_t width;    /* lanes that there were */
-    VarId kept;        /* positions of the active lanes; owned */
+    VarId kept;        /* indices of the active lanes; owned */
     VarId lanes;       /* which lanes are left, 0: all; owned */
     VarId present;     /* mask of those that are not padding, 0: all; owned */
     uint32_t count;

@@ -28,7 +28,7 @@ struct Printer {
 
 /* ----------------------------------------------------------------- printers */
 
-Printer *print_hold(VarId id)
+Printer *print_printer(VarId id)
 {
     Printer *printer = extra_find(var_get(id))->payload;
     print_retain(printer);
@@ -159,7 +159,7 @@ bool print_record(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
 bool print_share(VarId from, VarId to)
 {
     TRY(extra_set_callback(var_get(to), forget, NULL), false);
-    extra_find(var_get(to))->payload = print_hold(from);
+    extra_find(var_get(to))->payload = print_printer(from);
     return true;
 }
 

@@ -23,7 +23,7 @@ bool print_record(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
 /** Another print that reports to whom this one does. False: out of memory. */
 bool print_share(VarId from, VarId to);
 /** The printer of a PRINT, with a reference for a launch. */
-Printer *print_hold(VarId id);
+Printer *print_printer(VarId id);
 void print_retain(Printer *printer);
 void print_release(Printer *printer);
 /** The same with the graph lock held: if it was the last one, the callback is told once

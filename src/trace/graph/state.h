@@ -43,7 +43,7 @@ typedef struct ThreadState {
     uint32_t evaluating;     /* evaluations of this thread that have not finished */
     uint32_t writing;        /* those of them that have writes */
     uint32_t stolen;         /* other threads that are running writes queued by it */
-    uint32_t holding;        /* open ranges of jit_launch_hold() */
+    uint32_t deferring;      /* open ranges of jit_launch_hold() */
     uint32_t paused;         /* in a call that has released the lock on its way */
     bool guests;             /* commands that it has submitted may still read memory
                                 that is not ours (Buffer.guest) */
@@ -91,7 +91,7 @@ static inline ThreadState *state_thread(void)
 /** Take and release the graph lock. What was kept for this moment is done after it. */
 static inline void state_lock(void)
 {
-    log_hold();
+    log_defer();
     biased_lock_take();
 }
 

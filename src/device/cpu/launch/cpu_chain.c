@@ -135,8 +135,8 @@ static uint64_t common_multiple(uint64_t a, uint64_t b)
 
 /* What the jobs of a chain want of it. */
 typedef struct Wish {
-    uint64_t step; /* units begin at multiples of it */
-    uint32_t most; /* lanes of a unit */
+    uint64_t granule; /* units begin at multiples of it */
+    uint32_t most;    /* lanes of a unit */
     uint32_t workers; /* 0: all are small */
 } Wish;
 
@@ -145,7 +145,7 @@ typedef struct Wish {
 static Wish join_wishes(Wish wish, const CpuJob *job, uint32_t scale)
 {
     uint64_t most = (uint64_t) job->most * scale;
-    wish.step = common_multiple(wish.step, (uint64_t) job->step * scale);
+    wish.granule = common_multiple(wish.granule, (uint64_t) job->granule * scale);
     wish.most = most < wish.most ? (uint32_t) most : wish.most;
     if (!job->small && (!wish.workers || job->workers < wish.workers))
         wish.workers = job->workers;
@@ -161,9 +161,9 @@ static uint32_t count_workers(const Wish *wish)
 static uint32_t choose_unit(const Wish *wish, uint64_t size)
 {
     uint64_t share = size / ((uint64_t) count_workers(wish) * UNITS_PER_WORKER);
-    uint64_t unit = wish->step > UNIT ? wish->step : UNIT;
+    uint64_t unit = wish->granule > UNIT ? wish->granule : UNIT;
     unit = unit < wish->most ? unit : wish->most;
-    unit = (unit < share ? unit : share) / wish->step * wish->step;
+    unit = (unit < share ? unit : share) / wish->granule * wish->granule;
     return unit <= MOST_UNIT ? (uint32_t) unit : 0;
 }
 

@@ -16,9 +16,9 @@
 /** What running it is expected to take, in picoseconds in one thread. Loops count as if
  *  they ran once. */
 typedef struct CpuCost {
-    uint64_t lane; /* each */
-    uint64_t step; /* for every CPU_STEP lanes that have begun, on top of that */
-    bool loops;    /* so it can take any time */
+    uint64_t lane;  /* each */
+    uint64_t block; /* for every CPU_BLOCK lanes that have begun, on top of that */
+    bool loops;     /* so it can take any time */
 } CpuCost;
 
 /** Of the array whose address is an argument, lane l uses entry l / lanes and no other.
@@ -37,7 +37,7 @@ typedef struct CpuSpans {
 } CpuSpans;
 
 enum {
-    CPU_STEP = 512,   /* lanes */
+    CPU_BLOCK = 512,  /* lanes */
     CPU_GRANULE = 64  /* blocks of lanes begin at multiples of it */
 };
 
@@ -67,8 +67,8 @@ struct CpuCode {
     bool adds;      /* knows CPU_PARTIALS, where reduce_rule_adds() */
     uint64_t streams; /* arguments, a bit each, that may be CPU_STREAMED */
     /* Picoseconds that an operation takes, about: for each lane, and once for every
-     * CPU_STEP lanes on top of that. */
-    uint16_t lane_ps, step_ps;
+     * CPU_BLOCK lanes on top of that. */
+    uint16_t lane_ps, block_ps;
     CpuCost cost;   /* both are filled in by Device.describe() */
     CpuSpans spans;
 };

@@ -42,7 +42,7 @@ static void add_body(CpuCode *code, const Program *p)
         operations += each;
     }
     code->cost.lane += memory + operations * code->lane_ps;
-    code->cost.step += (uint64_t) p->inst_count * code->step_ps;
+    code->cost.block += (uint64_t) p->inst_count * code->block_ps;
 }
 
 /* Bodies of loops and callables count once each. */
@@ -54,7 +54,7 @@ static void find_cost(CpuCode *code, const Program *p)
     for (uint32_t i = 0; i < p->callable_count; ++i)
         add_body(code, p->callables[i]);
     cost->lane = cost->lane < MOST_COST ? cost->lane : MOST_COST;
-    cost->step = cost->step < MOST_COST ? cost->step : MOST_COST;
+    cost->block = cost->block < MOST_COST ? cost->block : MOST_COST;
 }
 
 static CpuSpan *find(CpuSpans *spans, uint32_t word)

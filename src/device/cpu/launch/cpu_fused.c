@@ -477,7 +477,7 @@ static bool get_partials(FusedJob *j, const Command *c)
 }
 
 /* Lanes of whole blocks, after which code can begin. */
-static size_t find_step(size_t block)
+static size_t find_granule(size_t block)
 {
     while (block % CPU_GRANULE)
         block *= 2;
@@ -493,10 +493,10 @@ static uint32_t choose_unit(const FusedJob *j, uint32_t workers)
         return (uint32_t) size;
     if (block == size || (block > LANES_CHUNK && block % LANES_CHUNK == 0))
         return LANES_CHUNK;
-    size_t step = find_step(block), unit = size / (workers * (size_t) SPREAD);
+    size_t granule = find_granule(block), unit = size / (workers * (size_t) SPREAD);
     unit = unit < LANES_CHUNK ? unit : LANES_CHUNK;
     unit = unit > LEAST ? unit : LEAST;
-    unit = unit > step ? unit / step * step : step;
+    unit = unit > granule ? unit / granule * granule : granule;
     return (uint32_t) (unit < size ? unit : size);
 }
 
@@ -589,7 +589,7 @@ static void plan_ranges(CpuJob *job, const FusedJob *j, size_t lead)
 {
     size_t block = j->ordered || j->differ ? SIZE_MAX : j->fused[0].block;
     job->range = block <= LANES_CHUNK ? run_range : NULL;
-    job->step = block <= LANES_CHUNK ? (uint32_t) find_step(block) : 0;
+    job->granule = block <= LANES_CHUNK ? (uint32_t) find_granule(block) : 0;
     job->most = lead && !j->whole ? UINT32_MAX : j->tile;
 }
 

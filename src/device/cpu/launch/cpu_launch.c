@@ -60,8 +60,8 @@ void cpu_launch_set_cache(size_t bytes)
 /* Picoseconds a launch is expected to take in one thread. */
 static uint64_t predict(const CpuCost *cost, uint32_t size)
 {
-    uint64_t steps = (size + (uint64_t) CPU_STEP - 1) / CPU_STEP;
-    return cost->lane * size + cost->step * steps;
+    uint64_t blocks = (size + (uint64_t) CPU_BLOCK - 1) / CPU_BLOCK;
+    return cost->lane * size + cost->block * blocks;
 }
 
 uint64_t cpu_launch_predict(Device *device, const Code *code, uint32_t lanes)
@@ -81,8 +81,8 @@ static uint32_t choose_block(const CpuJob *job, const CpuCost *cost, uint32_t si
     uint64_t least = COST_BLOCK / (predicted / size + 1);
     if (cost->loops || least < CPU_GRANULE) /* with many turns, any is worth it */
         least = CPU_GRANULE;
-    if (cost->step && least < CPU_STEP / 2) /* fewer cost more, each */
-        least = CPU_STEP / 2;
+    if (cost->block && least < CPU_BLOCK / 2) /* fewer cost more, each */
+        least = CPU_BLOCK / 2;
     uint64_t block = size / (job->workers * parts) + 1;
     if (block < least)
         block = least;
@@ -256,7 +256,7 @@ bool cpu_launch_prepare(CpuJob *job)
         job->small || !size ? size : choose_block(job, cost, size, predicted);
     job->run = cpu_launch_block;
     job->range = run_range;
-    job->step = CPU_GRANULE;
+    job->granule = CPU_GRANULE;
     job->most = UINT32_MAX;
     job->release = release;
     job->blocks = size ? (size - 1) / launch->block + 1 : 0;

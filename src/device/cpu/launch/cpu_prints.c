@@ -9,7 +9,7 @@
 static bool take(PrintArea *area, uint32_t values, uint32_t *record, uint32_t *first)
 {
     uint64_t used = atomic_load_explicit(&area->used, memory_order_relaxed);
-    uint64_t step = (uint64_t) values << 32 | 1;
+    uint64_t increment = (uint64_t) values << 32 | 1;
     do {
         uint64_t records = (uint32_t) used + UINT64_C(1);
         uint64_t behind = (used >> 32) + values;
@@ -18,7 +18,8 @@ static bool take(PrintArea *area, uint32_t values, uint32_t *record, uint32_t *f
         *record = (uint32_t) used;
         *first = area->words - (uint32_t) behind;
     } while (!atomic_compare_exchange_weak_explicit(
-        &area->used, &used, used + step, memory_order_relaxed, memory_order_relaxed));
+        &area->used, &used, used + increment, memory_order_relaxed,
+        memory_order_relaxed));
     return true;
 }
 

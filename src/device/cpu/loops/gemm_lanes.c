@@ -150,20 +150,20 @@ static inline void turn_u64(const uint64_t *in, size_t in_row, uint64_t *out,
  * sides are used a cache line at a time: 'side' columns at once by TURN() if entries
  * along k are neighbours. A prefetch may go beyond the end, where it does nothing. */
 #define PACK(name, entry, acc, convert, side, TURN)                                   \
-    static void pack_##name(const void *restrict in, size_t minor, size_t step,       \
+    static void pack_##name(const void *restrict in, size_t minor, size_t stride,     \
                             size_t count, size_t width, size_t k, void *restrict out) \
     {                                                                                 \
         enum { DEPTH = 16, AHEAD = 64, WHOLE = 2 * VECTOR_BYTES / sizeof(acc) };      \
         const entry *restrict from = in;                                              \
         acc *restrict to = out;                                                       \
         if (minor == 1 && count == WHOLE && width == WHOLE) {                         \
-            for (size_t p = 0; p < k; ++p, from += step, to += WHOLE)                 \
+            for (size_t p = 0; p < k; ++p, from += stride, to += WHOLE)               \
                 for (size_t i = 0; i < WHOLE; ++i)                                    \
                     to[i] = convert(from[i]);                                         \
             return;                                                                   \
         }                                                                             \
         if (minor == 1) {                                                             \
-            for (size_t p = 0; p < k; ++p, from += step, to += width) {               \
+            for (size_t p = 0; p < k; ++p, from += stride, to += width) {             \
                 for (size_t i = 0; i < count; ++i)                                    \
                     to[i] = convert(from[i]);                                         \
                 for (size_t i = count; i < width; ++i)                                \
@@ -171,9 +171,9 @@ static inline void turn_u64(const uint64_t *in, size_t in_row, uint64_t *out,
             }                                                                         \
             return;                                                                   \
         }                                                                             \
-        for (; k > 0; from += DEPTH * step, to += DEPTH * width) {                    \
+        for (; k > 0; from += DEPTH * stride, to += DEPTH * width) {                  \
             size_t depth = k < DEPTH ? k : DEPTH, i = 0;                              \
-            if (step == 1 && depth == DEPTH)                                          \
+            if (stride == 1 && depth == DEPTH)                                        \
                 for (; i + (side) <= count; i += (side)) {                            \
                     for (size_t p = 0; p < (side); ++p)                               \
                         __builtin_prefetch(from + (i + p) * minor + AHEAD);           \
@@ -182,7 +182,7 @@ static inline void turn_u64(const uint64_t *in, size_t in_row, uint64_t *out,
                 }                                                                     \
             for (; i < count; ++i)                                                    \
                 for (size_t p = 0; p < depth; ++p)                                    \
-                    to[p * width + i] = convert(from[i * minor + p * step]);          \
+                    to[p * width + i] = convert(from[i * minor + p * stride]);        \
             for (; i < width; ++i)                                                    \
                 for (size_t p = 0; p < depth; ++p)                                    \
                     to[p * width + i] = 0;                                            \
@@ -209,8 +209,8 @@ PACK(f16, uint16_t, float, half_load, SIZE_MAX / 2, NO_TURN)
             for (size_t j = 0; j < n; ++j) {                                          \
                 acc sum = 0;                                                          \
                 for (size_t p = 0; p < t->k; ++p)                                     \
-                    sum = (acc) fma_one(convert_in(a[p * t->a_step]),                 \
-                                        convert_in(b[p * t->b_step + j * b_column]),  \
+                    sum = (acc) fma_one(convert_in(a[p * t->a_stride]),               \
+                                        convert_in(b[p * t->b_stride + j * b_column]), \
                                         sum);                                         \
                 c[j] = convert_out(sum);                                              \
             }                                                                         \

@@ -34,20 +34,20 @@ enum {
 };
 
 /** Operands of a tile, all of accumulator type. Strides count accumulators; entry (r,
- *  p) of a is a[r * a_row + p * a_step], and b's rows are contiguous. */
+ *  p) of a is a[r * a_row + p * a_stride], and b's rows are contiguous. */
 typedef struct GemmTile {
     const void *a, *b;
     void *c;
-    size_t a_row, a_step, b_step, c_row;
+    size_t a_row, a_stride, b_stride, c_row;
     size_t k;
     bool add; /* to what c holds */
 } GemmTile;
 
 typedef struct GemmKernel {
-    /** Copy 'count' x 'k' entries in[i * minor + p * step] to accumulators
+    /** Copy 'count' x 'k' entries in[i * minor + p * stride] to accumulators
      *  out[p * width + i], with zeros from 'count' to 'width'. */
-    void (*pack)(const void *in, size_t minor, size_t step, size_t count, size_t width,
-                 size_t k, void *out);
+    void (*pack)(const void *in, size_t minor, size_t stride, size_t count,
+                 size_t width, size_t k, void *out);
     /** Compute 'rows' rows of 'vectors' (1 or 2) times 'lanes' entries. Each is a chain
      *  of fused multiply-adds that starts at +0 and goes through p in order. Moves a
      *  and c on to the next rows. */

@@ -13,14 +13,14 @@
 
 enum { CHUNK = ORDERED_CHUNK };
 
-/* Are the entries of a chunk index[0], index[0] + step, ...? */
-static inline bool is_straight(const uint32_t *index, uint32_t step)
+/* Are the entries of a chunk index[0], index[0] + stride, ...? */
+static inline bool is_straight(const uint32_t *index, uint32_t stride)
 {
-    uint32_t differ = index[1] ^ (index[0] + step);
+    uint32_t differ = index[1] ^ (index[0] + stride);
     if (differ) /* often known at once */
         return false;
     for (uint32_t j = 2; j < CHUNK; ++j)
-        differ |= index[j] ^ (index[0] + j * step);
+        differ |= index[j] ^ (index[0] + j * stride);
     return !differ;
 }
 

@@ -480,7 +480,7 @@ KEYED(64)
     {                                                                               \
         enum { row = LANES_TOTALS / sizeof(acc) };                                  \
         const entry *a = a_start, *b = b_start;                                     \
-        size_t a_step = a_scalar ? 0 : row, b_step = b_scalar ? 0 : row;            \
+        size_t a_stride = a_scalar ? 0 : row, b_stride = b_scalar ? 0 : row;        \
         entry a_row[row], b_row[row];                                               \
         acc total[row], part[row];                                                  \
         memcpy(total, totals, sizeof total);                                        \
@@ -494,7 +494,7 @@ KEYED(64)
             size_t rows = count / row < LANES_RUN ? count / row : LANES_RUN;        \
             for (size_t j = 0; j < row; ++j)                                        \
                 part[j] = (acc) -0.0;                                               \
-            for (size_t i = 0; i < rows; ++i, a += a_step, b += b_step)             \
+            for (size_t i = 0; i < rows; ++i, a += a_stride, b += b_stride)         \
                 for (size_t j = 0; j < row; ++j)                                    \
                     part[j] =                                                       \
                         fma_function(convert_in(a[j]), convert_in(b[j]), part[j]);  \

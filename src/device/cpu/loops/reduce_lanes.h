@@ -33,12 +33,12 @@ enum {
 
 enum { LANES_EXCLUSIVE = 1, LANES_STREAM = 2 }; /* flags of LaneCore.scan_after */
 
-/** A group of rows of accumulators, 'width' columns of which are scanned. Steps are in
- *  bytes, from a row to the next in the order of scanning. */
+/** A group of rows of accumulators, 'width' columns of which are scanned. Strides are
+ *  in bytes, from a row to the next in the order of scanning. */
 typedef struct LaneRows {
     const char *in;
     char *out;       /* may be 'in' */
-    ptrdiff_t in_step, out_step;
+    ptrdiff_t in_stride, out_stride;
     size_t width;
     const void *before; /* a row: stands before the chunk */
     void *carry;        /* in the chunk before these rows; becomes the last result, */

@@ -58,8 +58,8 @@ typedef struct Gemm {
     const char *a, *b;
     char *out;
     size_t m, n, k;
-    size_t a_row, a_step;    /* of op(a): from row to row, and along k */
-    size_t b_step, b_column; /* of op(b): along k, and from column to column */
+    size_t a_row, a_stride;    /* of op(a): from row to row, and along k */
+    size_t b_stride, b_column; /* of op(b): along k, and from column to column */
     size_t block_m, block_n, blocks_m, blocks_n;
     size_t batch, batch_per_unit; /* the latter is 1 if there are several blocks */
     bool is_small, is_row; /* for GemmKernel.small() and row(): nothing is packed */
@@ -141,7 +141,7 @@ static void compute_panel(const Gemm *g, const Block *block, const Panel *panel,
         t->c = panel->out + r * panel->out_row * k->acc_size;
         if (g->pack_a) {
             t->a = block->scratch + r * t->k * k->acc_size;
-            t->a_step = rows;
+            t->a_stride = rows;
         } else {
             t->a = a + r * g->a_row * k->acc_size;
         }
@@ -157,7 +157,7 @@ static void pack_rows(const Gemm *g, const Block *block, const char *a, size_t d
     const GemmKernel *k = g->kernel;
     for (size_t r = 0; r < block->rows; r += k->rows) {
         size_t rows = least(k->rows, block->rows - r);
-        k->pack(a + r * g->a_row * k->entry_size, g->a_row, g->a_step, rows, rows,
+        k->pack(a + r * g->a_row * k->entry_size, g->a_row, g->a_stride, rows, rows,
                 depth, block->scratch + r * depth * k->acc_size);
     }
 }
@@ -167,8 +167,8 @@ static void compute_depth(const Gemm *g, const Block *block, size_t first, size_
 {
     const GemmKernel *k = g->kernel;
     size_t entry = k->entry_size, stage_row = round_up(g->block_n, 2u * k->lanes);
-    const char *a = block->a + first * g->a_step * entry;
-    const char *b = block->b + first * g->b_step * entry;
+    const char *a = block->a + first * g->a_stride * entry;
+    const char *b = block->b + first * g->b_stride * entry;
     if (g->pack_a)
         pack_rows(g, block, a, depth);
     for (size_t j = 0; j < block->columns; j += 2u * k->lanes) {
@@ -177,19 +177,19 @@ static void compute_depth(const Gemm *g, const Block *block, size_t first, size_
         size_t full = panel.vectors * k->lanes;
         panel.whole = panel.width == full || k->narrow;
         GemmTile t = { .a_row = g->pack_a ? 1 : g->a_row,
-                       .a_step = g->a_step,
+                       .a_stride = g->a_stride,
                        .b = b + j * g->b_column * entry,
-                       .b_step = g->b_step,
+                       .b_stride = g->b_stride,
                        .k = depth,
                        .add = first > 0 };
         if (g->pack_b == PACK_SHARED) {
             t.b = block->panels + (j * g->k + first * full) * k->acc_size;
-            t.b_step = full;
+            t.b_stride = full;
         } else if (g->pack_b == PACK_LOCAL || (panel.width != full && g->pack_edge)) {
             char *packed = block->scratch + g->panel_offset;
-            k->pack(t.b, g->b_column, g->b_step, panel.width, full, depth, packed);
+            k->pack(t.b, g->b_column, g->b_stride, panel.width, full, depth, packed);
             t.b = packed;
-            t.b_step = full;
+            t.b_stride = full;
         }
         panel.out = k->narrow ? block->scratch + g->stage_offset + j * k->acc_size
                               : block->out + j * entry;
@@ -205,10 +205,10 @@ static void compute_row(const Gemm *g, const Block *block)
     size_t most = GEMM_ROW_BYTES / k->acc_size;
     for (size_t j = 0; j < block->columns; j += most)
         for (size_t first = 0; first < g->k; first += GEMM_DEPTH)
-            k->row(&(GemmTile){ .a = block->a + first * g->a_step * k->acc_size,
-                                .a_step = g->a_step,
-                                .b = block->b + (j + first * g->b_step) * k->acc_size,
-                                .b_step = g->b_step,
+            k->row(&(GemmTile){ .a = block->a + first * g->a_stride * k->acc_size,
+                                .a_stride = g->a_stride,
+                                .b = block->b + (j + first * g->b_stride) * k->acc_size,
+                                .b_stride = g->b_stride,
                                 .c = block->out + j * k->acc_size,
                                 .k = least(GEMM_DEPTH, g->k - first),
                                 .add = first > 0 },
@@ -260,7 +260,7 @@ static void run_packing(CpuJob *job, uint32_t unit, uint32_t worker)
     size_t width = least(2u * k->lanes, g->n - j);
     const char *a, *b;
     locate(g, item, &a, &b);
-    k->pack(b + j * g->b_column * k->entry_size, g->b_column, g->b_step, width,
+    k->pack(b + j * g->b_column * k->entry_size, g->b_column, g->b_stride, width,
             width > k->lanes ? 2u * k->lanes : k->lanes, g->k,
             g->panels + item * packed_size(g) + j * g->k * k->acc_size);
 }
@@ -286,9 +286,10 @@ static void run_gemm(CpuJob *job, uint32_t unit, uint32_t worker)
         if (g->scratch_size)
             block.scratch = (char *) g->scratch->address + worker * g->scratch_size;
         if (g->is_small)
-            k->small(&(GemmTile){ .a = block.a, .a_row = g->a_row, .a_step = g->a_step,
-                                  .b = block.b, .b_step = g->b_step,
-                                  .c = block.out, .c_row = g->n, .k = g->k },
+            k->small(&(GemmTile){ .a = block.a, .a_row = g->a_row,
+                                  .a_stride = g->a_stride, .b = block.b,
+                                  .b_stride = g->b_stride, .c = block.out,
+                                  .c_row = g->n, .k = g->k },
                      g->b_column, g->m, g->n);
         else if (g->is_row)
             compute_row(g, &block);
@@ -349,15 +350,15 @@ static void turn_column(Gemm *g)
     if (g->n != 1)
         return;
     const char *a = g->a;
-    size_t m = g->m, a_row = g->a_row, a_step = g->a_step;
+    size_t m = g->m, a_row = g->a_row, a_stride = g->a_stride;
     g->a = g->b;
     g->b = a;
     g->m = g->n;
     g->n = m;
     g->a_row = g->b_column;
-    g->a_step = g->b_step;
+    g->a_stride = g->b_stride;
     g->b_column = a_row;
-    g->b_step = a_step;
+    g->b_stride = a_stride;
     for (uint32_t i = 0; i < g->axes; ++i) {
         size_t stride = g->axis[i].stride_a;
         g->axis[i].stride_a = g->axis[i].stride_b;
@@ -373,7 +374,8 @@ static void plan_panels(Gemm *g, const Buffer *buffer)
     g->is_small = work <= SMALL_WORK;
     g->is_row = !g->is_small && g->m == 1 && g->b_column == 1 && !k->narrow;
     bool direct = g->b_column == 1 && !k->narrow &&
-                  (g->m <= FEW_ROWS || g->k * g->b_step * k->entry_size <= DIRECT_SIZE);
+                  (g->m <= FEW_ROWS ||
+                   g->k * g->b_stride * k->entry_size <= DIRECT_SIZE);
     g->pack_edge = g->n % k->lanes && !buffer_is_padded(buffer);
     g->panels_count = divide_up(g->n, 2u * k->lanes);
     g->one_b = true;
@@ -414,8 +416,8 @@ static void set_shape(Gemm *g, const GemmShape *shape)
     g->n = shape->n;
     g->k = shape->k;
     g->a_row = shape->transpose_a ? 1 : shape->row_a;
-    g->a_step = shape->transpose_a ? shape->row_a : 1;
-    g->b_step = shape->transpose_b ? 1 : shape->row_b;
+    g->a_stride = shape->transpose_a ? shape->row_a : 1;
+    g->b_stride = shape->transpose_b ? 1 : shape->row_b;
     g->b_column = shape->transpose_b ? shape->row_b : 1;
     g->batch = 1;
     g->axes = shape->axes;

@@ -332,7 +332,7 @@ bool reduce_prepare(CpuJob *job)
     r->block = c->reduce.block;
     if (r->block <= LANES_CHUNK) {
         job->range = run_range;
-        job->step = (uint32_t) r->block;
+        job->granule = (uint32_t) r->block;
         job->most = UINT32_MAX;
     }
     return plan_units(job, r);

@@ -25,7 +25,7 @@
  * only waits for stretches that others drew before it and therefore already work on, so
  * there is always one that does not wait.
  * Compression works the same way: what is carried from chunk to chunk is the number of
- * positions so far.
+ * indices so far.
  *
  * Large results are written past the cache: otherwise each line would be read from
  * memory before it is overwritten, a third of all traffic.

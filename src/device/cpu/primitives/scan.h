@@ -14,7 +14,7 @@
  *  draw in ascending order, and have compressed, each before it draws another one. */
 enum { SCAN_MASK_CHUNK = 65536 };
 typedef struct ScanCompression {
-    uint32_t *out; /* positions */
+    uint32_t *out; /* indices */
     size_t size;
     struct ScanLink *links; /* one for each chunk */
 } ScanCompression;
@@ -23,7 +23,7 @@ typedef struct ScanCompression {
 bool scan_compress_begin(ScanCompression *c, size_t size, uint32_t *out);
 /** The entries of a chunk that was drawn. */
 void scan_compress_chunk(const ScanCompression *c, size_t chunk, const uint8_t *mask);
-/** All chunks are compressed: the number of positions. */
+/** All chunks are compressed: the number of indices. */
 uint32_t scan_compress_count(const ScanCompression *c);
 void scan_compress_end(ScanCompression *c);
 

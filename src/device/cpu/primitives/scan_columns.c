@@ -95,19 +95,19 @@ static void scan_staged(const Columns *c, const LaneRows *all, size_t count)
         const size_t left = all->width - j, width = left < STAGE ? left : STAGE;
         const size_t size = width * k->acc_size, from = j * k->entry_size;
         for (size_t i = 0; i < count; ++i)
-            k->load(all->in + (ptrdiff_t) i * all->in_step + from, width, width, 1,
+            k->load(all->in + (ptrdiff_t) i * all->in_stride + from, width, width, 1,
                     false, tile + i * size);
         fill(tile + count * size, k->neutral, k->acc_size,
              (LANES_GROUP - count) * width);
         r.width = width;
-        r.in_step = r.out_step = (ptrdiff_t) size;
+        r.in_stride = r.out_stride = (ptrdiff_t) size;
         r.before = (const char *) all->before + j * k->acc_size;
         r.carry = (char *) all->carry + j * k->acc_size;
         r.front = (char *) all->front + j * k->acc_size;
         k->core->scan_rows(&r);
         for (size_t i = 0; i < count; ++i)
             write_row(c, tile + i * size, width,
-                      all->out + (ptrdiff_t) i * all->out_step + from);
+                      all->out + (ptrdiff_t) i * all->out_stride + from);
     }
 }
 
@@ -116,12 +116,12 @@ static void scan_group(Panel *p, size_t first, size_t count)
 {
     enum { LINE = 64 };
     const Columns *c = p->all;
-    const size_t entry = c->kernel->entry_size, step = c->stride * entry;
+    const size_t entry = c->kernel->entry_size, stride = c->stride * entry;
     const size_t place = row_place(p, first);
     LaneRows r = {
         .in = c->in + place,
         .out = c->out + place,
-        .in_step = c->reverse ? -(ptrdiff_t) step : (ptrdiff_t) step,
+        .in_stride = c->reverse ? -(ptrdiff_t) stride : (ptrdiff_t) stride,
         .width = p->width,
         .before = p->before,
         .carry = p->carry,
@@ -129,8 +129,8 @@ static void scan_group(Panel *p, size_t first, size_t count)
         .flags = (c->exclusive ? LANES_EXCLUSIVE : 0u) |
                  (c->streams ? LANES_STREAM : 0u),
     };
-    r.out_step = r.in_step;
-    const bool lines = ((uintptr_t) r.out | step | p->width * entry) % LINE == 0;
+    r.out_stride = r.in_stride;
+    const bool lines = ((uintptr_t) r.out | stride | p->width * entry) % LINE == 0;
     if (c->kernel->direct && count == LANES_GROUP && (lines || !c->streams))
         c->kernel->core->scan_rows(&r);
     else
@@ -163,13 +163,13 @@ static void scan_panel(const Columns *c, size_t first, size_t width)
 
 /* ------------------------------------------------------------- a few columns */
 
-/* 'count' entries that are 'in_step' bytes apart, to others. */
-static void move_entries(char *out, size_t out_step, const char *in, size_t in_step,
+/* 'count' entries that are 'in_stride' bytes apart, to others. */
+static void move_entries(char *out, size_t out_stride, const char *in, size_t in_stride,
                          size_t size, size_t count)
 {
 #define MOVE(bytes)                                                             \
     case bytes:                                                                 \
-        for (size_t i = 0; i < count; ++i, out += out_step, in += in_step)      \
+        for (size_t i = 0; i < count; ++i, out += out_stride, in += in_stride)  \
             memcpy(out, in, bytes);                                             \
         break
     switch (size) {
@@ -186,18 +186,18 @@ static void scan_stripe(const Columns *c, size_t offset, size_t count, uint64_t 
                         uint64_t *carry)
 {
     const LaneKernel *k = c->kernel;
-    const size_t step = c->stride * k->entry_size;
+    const size_t stride = c->stride * k->entry_size;
     const size_t whole = (count + LANES_GROUP - 1) / LANES_GROUP * LANES_GROUP;
     _Alignas(64) char entries[STRIPE * MAX_SIZE], results[STRIPE * MAX_SIZE];
     _Alignas(64) char memory[(STRIPE + LANES_GROUP) * MAX_SIZE];
     char *tile = memory + LANES_GROUP * k->acc_size, *front = tile - k->acc_size;
-    move_entries(entries, k->entry_size, c->in + offset, step, k->entry_size, count);
+    move_entries(entries, k->entry_size, c->in + offset, stride, k->entry_size, count);
     k->load(entries, count, whole, 1, c->reverse, tile);
     memcpy(front, carry, k->acc_size);
     k->core->scan(tile, whole, carry, tile);
     k->core->offset(c->exclusive ? front : tile, count, &before, results);
     k->store(results, count, count, 1, c->reverse, entries);
-    move_entries(c->out + offset, step, entries, k->entry_size, k->entry_size, count);
+    move_entries(c->out + offset, stride, entries, k->entry_size, k->entry_size, count);
 }
 
 static void scan_narrow(const Columns *c, size_t first)

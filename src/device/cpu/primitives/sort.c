@@ -1,13 +1,13 @@
 /*
- * sort.c -- sorting entries, or their positions, within blocks
+ * sort.c -- sorting entries, or their indices, within blocks
  *
  * Radix sort, lowest digit first: each pass counts a digit, turns counts into positions
  * and copies entries there; it keeps the order of equal digits, and so does the whole.
- * Digits that are equal in all keys need no pass. Sorted positions travel with their
+ * Digits that are equal in all keys need no pass. Sorted indices travel with their
  * keys as pairs; the first pass makes them and the last one drops the keys.
  *
  *     sort:       in ─► tmp ─► out ─► ... ─► out      (the last pass ends in 'out')
- *     positions:  in ─► pairs a ─► pairs b ─► ... ─► out
+ *     indices:    in ─► pairs a ─► pairs b ─► ... ─► out
  *
  * Few long blocks: a chain of jobs in the stream, in which threads work on pieces of
  * blocks. Each piece has tables of its own, and position in the output goes bucket by
@@ -39,7 +39,7 @@ typedef struct Sort {
     char *out, *tmp[2]; /* tmp[1] is used for pairs only */
     uint64_t flip;
     size_t size, block;
-    bool positions;
+    bool indices;
     size_t blocks_per_unit; /* many blocks */
     /* few long blocks */
     size_t pieces, piece;  /* pieces of a block, and entries in each but the last one */
@@ -63,7 +63,7 @@ static Route find_route(const Sort *s, uint32_t pass, uint32_t passes)
 {
     Route r = { .first = pass == 0, .last = pass + 1 == passes };
     uint32_t left = passes - 1 - pass;
-    if (s->positions) {
+    if (s->indices) {
         r.from = r.first ? s->loops : s->loops->pairs;
         r.in = r.first ? s->in : s->tmp[~pass & 1];
         r.out = r.last ? s->out : s->tmp[pass & 1];
@@ -90,7 +90,7 @@ static void place_records(const Sort *s, const Route *r, size_t first, size_t co
 {
     const void *in = r->in + first * r->from->size;
     unsigned shift = digit * SORT_BITS;
-    if (!s->positions)
+    if (!s->indices)
         r->from->move(in, count, s->flip, shift, table, r->out);
     else if (r->last)
         r->from->index(in, (uint32_t) first, count, s->flip, shift, table, r->out);
@@ -117,7 +117,7 @@ static void sort_short(const Sort *s, size_t first)
     size_t size = s->loops->size;
     s->loops->load(s->in + first * size, (uint32_t) first, s->block, s->flip, pairs);
     const SortPairWide *sorted = sort_loops_merge(pairs, other, s->block);
-    if (s->positions) {
+    if (s->indices) {
         uint32_t *out = (uint32_t *) s->out + first;
         for (size_t i = 0; i < s->block; ++i)
             out[i] = sorted[i].index;
@@ -289,8 +289,8 @@ static bool get_memory(Sort *s)
 {
     if (s->block <= SHORT || s->loops->digits == 1)
         return true;
-    uint32_t count = s->positions && s->loops->digits > 2 ? 2 : 1;
-    size_t size = s->positions ? s->loops->pair_size : s->loops->size;
+    uint32_t count = s->indices && s->loops->digits > 2 ? 2 : 1;
+    size_t size = s->indices ? s->loops->pair_size : s->loops->size;
     for (uint32_t i = 0; i < count; ++i) {
         s->memory[i] = buffer_get(cpu_device(), s->size * size);
         TRY(s->memory[i], false);
@@ -336,7 +336,7 @@ bool sort_prepare(CpuJob *job)
     s->in = command_address(c, 0);
     s->out = command_address(c, 1);
     s->flip = sort_loops_flip(c->sort.type, c->sort.descending);
-    s->positions = c->sort.positions;
+    s->indices = c->sort.indices;
     if (pieces) {
         job->run = run_count_all;
         job->finish = finish_count_all;

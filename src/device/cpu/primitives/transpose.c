@@ -57,19 +57,19 @@ static char *target(const Transpose *t, const Part *p)
 #define MOVE(name, bytes)                                                              \
     static void move_##name(const Transpose *t, const Part *p)                         \
     {                                                                                  \
-        const size_t in_step = t->columns * (bytes), out_step = t->rows * (bytes);     \
+        const size_t in_stride = t->columns * (bytes), out_stride = t->rows * (bytes); \
         const char *in = source(t, p);                                                 \
         char *out = target(t, p);                                                      \
         for (size_t j = 0; j < p->columns; ++j)                                        \
             for (size_t i = 0; i < p->rows; ++i)                                       \
-                memcpy(out + j * out_step + i * (bytes), in + i * in_step +            \
+                memcpy(out + j * out_stride + i * (bytes), in + i * in_stride +        \
                        j * (bytes), bytes);                                            \
     }
 static void write_lines(const Transpose *t, const Part *p, const char *lines)
 {
-    const size_t step = t->rows * t->item;
+    const size_t stride = t->rows * t->item;
     char *out = target(t, p);
-    for (size_t i = 0; i < p->columns; ++i, out += step, lines += LINE)
+    for (size_t i = 0; i < p->columns; ++i, out += stride, lines += LINE)
         if (t->streams)
             t->lanes->stream(out, lines, LINE);
         else
@@ -82,10 +82,10 @@ static void write_lines(const Transpose *t, const Part *p, const char *lines)
     {                                                                                  \
         enum { side = LINE / (bytes) };                                                \
         _Alignas(LINE) char lines[side * LINE], turned[side * LINE];                   \
-        const size_t step = t->columns * (bytes);                                      \
+        const size_t stride = t->columns * (bytes);                                    \
         const char *in = source(t, p);                                                 \
         for (size_t i = 0; i < side; ++i)                                              \
-            memcpy(lines + i * LINE, in + i * step, LINE);                             \
+            memcpy(lines + i * LINE, in + i * stride, LINE);                           \
         for (size_t j = 0; j < side; ++j)                                              \
             for (size_t i = 0; i < side; ++i)                                          \
                 memcpy(turned + j * LINE + i * (bytes), lines + i * LINE +             \

@@ -25,7 +25,7 @@
  * says. */
 static const LaneStep *print(const LaneStep *s, const LaneFrame *f)
 {
-    f->log->append(f->log, s->arg[0], f->begin, f->count, f->slot[1], f->values);
+    f->log->append(f->log, s->arg[0], f->begin, f->count, f->regs[1], f->values);
     return s + 1;
 }
 

@@ -24,7 +24,7 @@ enum {
     NATIVE_HELPER_SLOTS = 6,   /* result and up to five operands */
     NATIVE_HELPER_BYTES = 128, /* LANE_GROUP entries of 8 bytes */
     NATIVE_STASH_BYTES = 256,
-    /* Two more slots of the LaneFrame: the local arrays and the areas of calls. */
+    /* Two more registers of the LaneFrame: the local arrays and the areas of calls. */
     NATIVE_LOCAL_SLOT = NATIVE_HELPER_SLOTS,
     NATIVE_AREA_SLOT,
     NATIVE_FRAME_SLOTS

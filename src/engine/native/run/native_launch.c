@@ -26,7 +26,7 @@ static void begin_frame(const NativeCode *code, NativeFrame *frame,
                                   code->rows * (size_t) NATIVE_HELPER_BYTES);
     for (uint32_t i = 0; i < code->rows; ++i)
         values[i] = memory + code->row_area + i * (size_t) NATIVE_HELPER_BYTES;
-    frame->lanes = (LaneFrame){ .slot = frame->slot,
+    frame->lanes = (LaneFrame){ .regs = frame->slot,
                                 .args = args,
                                 .extra = native_launch_extra,
                                 .values = values,

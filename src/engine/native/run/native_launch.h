@@ -46,7 +46,7 @@ static inline size_t native_launch_tail_bytes(const NativeCode *code)
     return (size_t) code->packets * LINE;
 }
 
-/** LaneFrame.extra: places in the frame's slots that steps have as operands. */
+/** LaneFrame.extra: places in the frame's registers that steps have as operands. */
 extern const uint32_t native_launch_extra[];
 
 #endif
