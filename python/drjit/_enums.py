@@ -4,7 +4,16 @@ from enum import Enum, IntEnum, IntFlag
 
 
 class JitBackend(Enum):
-    """A computational backend; see also :func:`drjit.backend_v`."""
+    """A computational backend: what computes the arrays of a module.
+
+    - ``Invalid`` (0): none, as of the types of ``drjit.scalar``.
+    - ``CUDA`` (1): NVIDIA GPUs. Not part of this version.
+    - ``LLVM`` (2): the CPU, with any [engine](../evaluation.md#engines); it has this
+      name even where no code is made by LLVM.
+
+    See also:
+        :func:`drjit.backend_v`, :func:`drjit.has_backend`
+    """
 
     __module__ = "drjit"
 
@@ -14,7 +23,20 @@ class JitBackend(Enum):
 
 
 class VarType(Enum):
-    """Entry types of arrays, in promotion order."""
+    """The types of entries, in the order of promotion.
+
+    - ``Void`` (0): none.
+    - ``Bool`` (1): a truth value.
+    - ``Int8`` (3), ``UInt8`` (4), ``Int16`` (5), ``UInt16`` (6), ``Int32`` (7),
+      ``UInt32`` (8), ``Int64`` (9), ``UInt64`` (10): integers with and without sign.
+      There are no array types of 16-bit integers.
+    - ``Pointer`` (11): an address, within the library.
+    - ``Float16`` (13), ``Float32`` (14), ``Float64`` (15): numbers in half, single and
+      double precision.
+
+    See also:
+        :func:`drjit.type_v`, :func:`drjit.replace_type_t`
+    """
 
     __module__ = "drjit"
 
@@ -35,7 +57,24 @@ class VarType(Enum):
 
 
 class VarState(Enum):
-    """What an array currently is; see :attr:`drjit.ArrayBase.state`."""
+    """What an array currently is: the answer of ``x.state``.
+
+    - ``Invalid`` (0): an array without entries that was made without a value.
+    - ``Undefined`` (1): made by :func:`drjit.empty`; it takes no memory yet.
+    - ``Literal`` (2): one value for all entries, known while tracing; it takes no
+      memory.
+    - ``Unevaluated`` (3): a recorded operation.
+    - ``Evaluated`` (4): memory.
+    - ``Dirty`` (5): memory that a recorded scatter will write to.
+    - ``Symbolic`` (6): an array in a loop, conditional or call that is being recorded.
+      It has no value before the kernel runs.
+    - ``Mixed`` (7): a nested array whose components are in different states.
+
+    [Evaluation](../evaluation.md#what-an-array-is) shows transitions between them.
+
+    See also:
+        :func:`drjit.eval`, :func:`drjit.make_opaque`
+    """
 
     __module__ = "drjit"
 
@@ -77,7 +116,23 @@ class ReduceMode(IntEnum):
 
 
 class KernelType(Enum):
-    """What an entry of :func:`drjit.kernel_history` describes."""
+    """The kind of work of an entry of :func:`drjit.kernel_history`.
+
+    - ``JIT`` (0): a kernel that was compiled from traced operations.
+    - ``BlockReduce`` (1): a reduction of a whole array or of its blocks.
+    - ``BlockPrefixReduce`` (2): a prefix sum or another scan.
+    - ``Dot`` (3): a dot product.
+    - ``BatchedGemm`` (4): products of matrices.
+    - ``Compress`` (5): the indices at which a mask is set, see :func:`drjit.compress`.
+    - ``MkPerm`` (6): sorting: a permutation that groups keys.
+    - ``Memcpy`` (7), ``Memset`` (8): copying and filling memory.
+    - ``Poke`` (9): writing one entry.
+    - ``Aggregate`` (10): collecting values into one block of memory.
+    - ``LLVMHostFunc`` (11): a function of the host.
+
+    See also:
+        :func:`drjit.kernel_history`
+    """
 
     __module__ = "drjit"
 
@@ -96,7 +151,15 @@ class KernelType(Enum):
 
 
 class KernelRecordingMode(Enum):
-    """Whether a launch belongs to the recording of a frozen function."""
+    """How a launch relates to a frozen function; see :func:`drjit.kernel_history`.
+
+    - ``Inactive`` (0): not at all.
+    - ``Recorded`` (1): it was launched while the function was recorded.
+    - ``Replayed`` (2): it was launched by a recording.
+
+    See also:
+        :func:`drjit.freeze`
+    """
 
     __module__ = "drjit"
 
@@ -106,7 +169,21 @@ class KernelRecordingMode(Enum):
 
 
 class LogLevel(IntEnum):
-    """Severity of log messages; a sink shows those up to its own level."""
+    """The level of a message of the log; those up to the current level are shown.
+
+    - ``Disable`` (0): nothing is shown.
+    - ``Error`` (1): what has failed.
+    - ``Warn`` (2): what is probably a mistake: accesses out of bounds in debug mode,
+      leaks, engines that cannot be used, functions that cannot be frozen. The level at
+      first.
+    - ``Info`` (3): each evaluation: kernels, where they came from, how long they took.
+    - ``InfoSym`` (4): no messages of its own.
+    - ``Debug`` (5): each variable.
+    - ``Trace`` (6): no messages of its own.
+
+    See also:
+        :func:`drjit.set_log_level`, :func:`drjit.set_log_callback`
+    """
 
     __module__ = "drjit"
 
@@ -120,7 +197,87 @@ class LogLevel(IntEnum):
 
 
 class JitFlag(IntEnum):
-    """Compilation flags, a property of the calling thread."""
+    """Flags that say how programs are traced, compiled and checked.
+
+    Each thread has its own; :class:`drjit.scoped_set_flag` sets one for a block. They
+    can be combined with ``|``. "On" and "off" are the defaults.
+
+    Checks and reports:
+
+    - ``Debug`` (off): check indices of gathers, scatters and calls while kernels run,
+      have ``dr.assert_*`` check, and have arrays know the source line that made them
+      ([debugging](../debugging.md#debug-mode)). Kernels run slower; results are the
+      same.
+    - ``PrintIR`` (off): print each kernel when it is launched, and what the engine
+      makes of it.
+    - ``KernelHistory`` (off): record launches for :func:`drjit.kernel_history`.
+    - ``LaunchBlocking`` (off): wait after each launch, so that errors and times belong
+      to it.
+    - ``ForbidSynchronization`` (off): waiting for a kernel is an error, to find hidden
+      waits.
+
+    Tracing:
+
+    - ``ConstantPropagation`` (on): compute with literals while tracing.
+    - ``ValueNumbering`` (on): equal operations on the same arrays share one variable.
+    - ``FastMath`` (on): ``x * 0`` is 0 even for infinities and NaN. It changes nothing
+      else.
+    - ``ReuseIndices`` (on): numbers of released variables (``x.index``) are used again.
+      Without it they tell variables apart in logs, and memory grows.
+
+    Control flow ([modes](../flow.md#symbolic-and-evaluated)):
+
+    - ``SymbolicLoops``, ``SymbolicConditionals``, ``SymbolicCalls`` (on): record loops,
+      conditionals and calls as parts of kernels; otherwise they run at once, with
+      evaluated arrays.
+    - ``OptimizeLoops`` (on): take states that do not change out of recorded loops.
+    - ``CompressLoops`` (off): evaluated loops remove lanes that are done.
+    - ``OptimizeCalls`` (on): pass literals into the functions of recorded calls, and
+      move out of them what is the same in all.
+    - ``MergeFunctions`` (on): functions with equal code become one in the kernel.
+
+    Memory and reductions:
+
+    - ``PacketOps`` (on): gathers and scatters of neighbouring entries are loads and
+      stores of packets.
+    - ``ScatterReduceLocal`` (on): ``ReduceMode.Auto`` may combine lanes with equal
+      targets before an atomic operation (``ReduceMode.Local``).
+    - ``FuseReductions`` (on): a reduction is part of the kernel that computes its
+      input.
+    - ``Deterministic`` (off): scatter-reductions (``Add``, ``Mul``) of floats, and with
+      them gradients, have a fixed order of operations; in recorded loops, conditionals
+      and calls, they are an error.
+
+    Frozen functions ([freezing](../freezing.md)):
+
+    - ``KernelFreezing`` (on): without it, functions of :func:`drjit.freeze` are called
+      as if they were not decorated.
+    - ``FreezingCheckAll`` (off): check each repetition against a real call, which is
+      slow.
+    - ``FreezingCheckNone`` (off): check none, unless the other flag is set.
+
+    Set by the library, to be read:
+
+    - ``SymbolicScope``: a loop, conditional or call is being recorded.
+    - ``FreezingScope``: a frozen function is being recorded.
+
+    Accepted without effect in this version: ``EnableObjectTraversal`` (off),
+    ``ForceOptiX`` (off), ``ShaderExecutionReordering`` (on), ``SpillToSharedMemory``
+    (on).
+
+    ``Default`` has all flags that are on. ``LoopRecord``, ``LoopOptimize``,
+    ``VCallRecord``, ``VCallOptimize``, ``VCallDeduplicate`` and ``Recording`` are older
+    names of ``SymbolicLoops``, ``OptimizeLoops``, ``SymbolicCalls``, ``OptimizeCalls``,
+    ``MergeFunctions`` and ``SymbolicScope``.
+
+    Example:
+        >>> with dr.scoped_set_flag(dr.JitFlag.FastMath, False):
+        ...     print(dr.isnan(Float(1, dr.inf) * 0))
+        [False, True]
+
+    See also:
+        :func:`drjit.flag`, :func:`drjit.set_flag`, :class:`drjit.scoped_set_flag`
+    """
 
     __module__ = "drjit"
 
@@ -199,7 +356,12 @@ del _enum
 
 
 class ADMode(Enum):
-    """The direction in which derivatives go; see :func:`drjit.traverse`."""
+    """The direction in which derivatives go; see :func:`drjit.traverse`.
+
+    - ``Primal`` (0): none.
+    - ``Forward`` (1): from inputs to results.
+    - ``Backward`` (2): from results to inputs.
+    """
 
     __module__ = "drjit"
 
@@ -209,10 +371,31 @@ class ADMode(Enum):
 
 
 class ADFlag(IntFlag):
-    """What a traversal clears, to be combined with ``|``; see :func:`drjit.traverse`.
+    """What a traversal clears, and what else it does; see :func:`drjit.traverse`.
 
-    ``CreateGraph`` is ours: gradients are tracked, so that they can be differentiated
-    themselves, and edges are kept.
+    Members are combined with ``|``.
+
+    - ``ClearNone`` (0): nothing is cleared, so a traversal can be repeated. Gradients
+      add up.
+    - ``ClearEdges`` (1): the edges that were passed. This frees memory early, and the
+      traversal cannot be repeated.
+    - ``ClearInput`` (2): the gradients where the traversal begins.
+    - ``ClearInterior`` (4): the gradients on the way.
+    - ``ClearVertices`` (6): ``ClearInput | ClearInterior``. For repeated traversals.
+    - ``Default`` (7): all of it. Only arrays where the traversal ends have gradients
+      afterwards.
+    - ``AllowNoGrad`` (8): beginning at an array that is not tracked is not an error.
+    - ``CreateGraph`` (16): gradients are tracked, so that they can be differentiated
+      themselves; edges are kept.
+
+    Example:
+        >>> x = Float(3)
+        >>> dr.enable_grad(x)
+        >>> y = x * x
+        >>> for _ in range(2):
+        ...     dr.backward(y, dr.ADFlag.ClearVertices)
+        >>> x.grad
+        [12]
     """
 
     __module__ = "drjit"

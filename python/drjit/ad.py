@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
 dr: Any = drjit
 
+__all__ = [
+    "gradient",
+    "hvp",
+    "jvp",
+    "set_tape_limit",
+    "tape_limit",
+    "value_and_grad",
+    "vjp",
+]
+
 
 def _begin(leaf: Any) -> Any:
     """An array of our own that is tracked, and depends on what the array depends on."""
@@ -88,10 +98,32 @@ class _Call:
 
 
 def jvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
-    """Result and directional derivative (Jacobian times vector).
+    """Compute a function and its derivative in a direction: Jacobian times vector.
 
-    ``args`` and ``tangents`` are tuples of one structure. Returns the result of
-    ``fn(*args)`` and its derivative in the direction of ``tangents``.
+    One forward traversal. The caller's arrays and their gradients stay as they are; the
+    function gets copies of its arguments.
+
+    Args:
+        fn (callable): a function of the arguments that returns a PyTree.
+        args (tuple): its arguments, PyTrees.
+        tangents (tuple): the direction, in the structure of ``args``.
+
+    Returns:
+        tuple: the result of ``fn(*args)`` and its derivative, two PyTrees of one
+        structure.
+
+    Raises:
+        ValueError: ``tangents`` has another structure than ``args``.
+
+    Derivative:
+        Both results are tracked if ``fn`` depends on something that is tracked outside.
+
+    Example:
+        >>> dr.ad.jvp(lambda x, y: x * y, (Float(2), Float(3)), (Float(1), Float(0)))
+        ([6], [3])
+
+    See also:
+        :func:`drjit.ad.vjp`, :func:`drjit.forward`
     """
     call = _Call(fn, tuple(args))
     tangent = call.push(tuple(tangents))
@@ -99,20 +131,65 @@ def jvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 def vjp(fn: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Result and a function for the reverse derivative (vector times Jacobian).
+    """Compute a function, and return a function for its reverse derivative.
 
-    Returns the result of ``fn(*args)`` and a function of a gradient of the result,
-    which gives a tuple of the gradients of the arguments. It can be called repeatedly.
+    The function that is returned takes a gradient of the result and gives those of the
+    arguments: vector times Jacobian. It can be called any number of times, for the rows
+    of a Jacobian for example; each call is one reverse traversal.
+
+    Args:
+        fn (callable): a function of the arguments that returns a PyTree.
+        *args: its arguments, PyTrees. It gets copies.
+
+    Returns:
+        tuple: the result of ``fn(*args)``, and a function of a PyTree in its structure
+        that returns a tuple, the gradients of the arguments.
+
+    Derivative:
+        The results are tracked if ``fn`` depends on something that is tracked outside.
+
+    Example:
+        >>> y, pull = dr.ad.vjp(lambda x, y: (x * y, x + y), Float(2), Float(3))
+        >>> pull((1, 0))
+        ([3], [2])
+        >>> pull((0, 1))
+        ([1], [1])
+
+    See also:
+        :func:`drjit.ad.jvp`, :func:`drjit.ad.value_and_grad`
     """
     call = _Call(fn, args)
     return call.value(), lambda gradient: call.pull(call.result, gradient)
 
 
 def value_and_grad(fn: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
-    """A function that gives the result of ``fn`` and its gradients by all arguments.
+    """Make a function that returns the result of ``fn`` and its gradients.
 
-    ``fn`` returns one array, the sum of whose entries is differentiated: a loss. The
-    gradients are a tuple, or that of the only argument.
+    Each call traces ``fn`` once and runs one reverse traversal. The caller's arrays and
+    their gradients stay as they are.
+
+    Args:
+        fn (callable): a function that returns one array, a loss. Of an array with
+            several entries, the sum is differentiated.
+
+    Returns:
+        callable: a function of the same positional arguments. It returns a tuple: the
+        result, and the gradient with respect to the argument or, for several arguments,
+        a tuple of gradients. These have the structure of the arguments, with zeros for
+        integers and what the result does not depend on.
+
+    Derivative:
+        Both are tracked if ``fn`` depends on something that is tracked outside, so
+        calls nest.
+
+    Example:
+        >>> loss = lambda v: dr.squared_norm(v - Array3f(1, 2, 3))
+        >>> value, gradient = dr.ad.value_and_grad(loss)(Array3f(0, 0, 0))
+        >>> value, gradient
+        ([14], [[-2, -4, -6]])
+
+    See also:
+        :func:`drjit.ad.gradient`, :func:`drjit.backward`
     """
 
     def differentiate(*args: Any) -> tuple[Any, Any]:
@@ -124,16 +201,61 @@ def value_and_grad(fn: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
 
 
 def gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that gives the gradients of :func:`value_and_grad` only."""
+    """Make a function that returns the gradients of ``fn``.
+
+    Args:
+        fn (callable): a function that returns one array, as for
+            :func:`drjit.ad.value_and_grad`.
+
+    Returns:
+        callable: a function of the same positional arguments that returns the gradient
+        with respect to the argument or, for several arguments, a tuple of gradients.
+
+    Derivative:
+        They are tracked if ``fn`` depends on something that is tracked outside: second
+        derivatives are gradients of gradients.
+
+    Example:
+        >>> slope = dr.ad.gradient(lambda x: x * x * x)
+        >>> slope(Float(1, 2, 3))
+        [3, 12, 27]
+        >>> dr.ad.gradient(slope)(Float(1, 2, 3))
+        [6, 12, 18]
+
+    See also:
+        :func:`drjit.ad.value_and_grad`, :func:`drjit.ad.hvp`
+    """
     both = value_and_grad(fn)
     return lambda *args: both(*args)[1]
 
 
 def hvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
-    """Gradient and Hessian times vector, by reverse over forward.
+    """Compute a gradient and the product of the Hessian with a vector.
 
-    ``args`` and ``tangents`` are tuples of one structure, ``fn`` as in
-    :func:`value_and_grad`. Returns two tuples.
+    Reverse mode over forward mode: it costs a few times as much as the function,
+    whatever the number of parameters.
+
+    Args:
+        fn (callable): a function that returns one array, as for
+            :func:`drjit.ad.value_and_grad`.
+        args (tuple): its arguments, PyTrees.
+        tangents (tuple): the vector, in the structure of ``args``.
+
+    Returns:
+        tuple: two tuples in the structure of ``args``, the gradient and the product.
+
+    Raises:
+        ValueError: ``tangents`` has another structure than ``args``.
+
+    Derivative:
+        Both are tracked if ``fn`` depends on something that is tracked outside.
+
+    Example:
+        >>> dr.ad.hvp(lambda x: dr.sum(x * x * x), (Float(1, 2),), (Float(1, 0),))
+        (([3, 12],), ([6, 0],))
+
+    See also:
+        :func:`drjit.ad.gradient`, :func:`drjit.ad.jvp`
     """
     call = _Call(lambda *inputs: jvp(fn, inputs, tangents), tuple(args))
     first, second = (call.pull(result, 1) for result in call.result)
@@ -141,14 +263,42 @@ def hvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 def tape_limit() -> int:
-    """Bytes that the reverse derivative of a recorded loop may take for its states."""
+    """Return the memory that the reverse derivative of a recorded loop may take.
+
+    Returns:
+        int: bytes; at first a quarter of the machine's memory.
+
+    Example:
+        >>> dr.ad.tape_limit() > 0
+        True
+
+    See also:
+        :func:`drjit.ad.set_tape_limit`
+    """
     return int(_core._tape_limit())
 
 
 def set_tape_limit(limit: int) -> None:
-    """Set the number of bytes of :func:`tape_limit`, for all threads.
+    """Limit the memory that the reverse derivative of a recorded loop may take.
 
-    At first it is a quarter of the machine's memory. Loops that would need more compute
-    states again from checkpoints: each of n iterations is run O(log n) times.
+    Such a derivative writes the states of all iterations to a tape. Loops whose tape
+    would be larger compute states again from checkpoints: each of n iterations runs
+    O(log n) times. The limit is one for all threads.
+
+    Args:
+        limit (int): bytes.
+
+    Raises:
+        TypeError: ``limit`` is not an integer, or negative.
+
+    Example:
+        >>> before = dr.ad.tape_limit()
+        >>> dr.ad.set_tape_limit(1 << 30)
+        >>> dr.ad.tape_limit()
+        1073741824
+        >>> dr.ad.set_tape_limit(before)
+
+    See also:
+        :func:`drjit.ad.tape_limit`, :func:`drjit.while_loop`
     """
     _core._set_tape_limit(limit)

@@ -62,13 +62,47 @@ def hint(
     include: list[object] | None = None,
     exclude: list[object] | None = None,
 ) -> _T:
-    """Return ``arg``; around a condition, tell ``@dr.syntax`` what to do with it.
+    """Tell :func:`drjit.syntax` how to treat a statement, by a call around its
+    condition.
 
-    ``while dr.hint(i < 10, mode='evaluated'):`` passes ``mode``, ``label``, ``strict``,
-    ``max_iterations`` and ``compress`` to ``drjit.while_loop()``; around the condition
-    of an ``if``, the first three are passed to ``drjit.if_stmt()``. ``include`` and
-    ``exclude`` are lists of local variables that are, or are not, part of the state.
-    With ``mode='scalar'`` the statement stays as it is, a statement of Python.
+    In ``while dr.hint(i < 10, mode="evaluated"):`` or ``if dr.hint(x > 0, ...):``, the
+    parameters reach :func:`drjit.while_loop` or :func:`drjit.if_stmt`, which explain
+    them. Anywhere else the function just returns ``arg``.
+
+    Args:
+        arg (mask | bool): the condition.
+        mode (str | None): ``"symbolic"``, ``"evaluated"``, or ``"scalar"``, written out
+            as a literal, which leaves the statement to Python.
+        label (str | None): a name for listings and messages.
+        max_iterations (int | None): a bound for derivatives in reverse mode; for loops
+            only.
+        strict (bool): ``False`` permits that Python numbers in the state differ between
+            sides or iterations.
+        compress (bool | None): remove lanes that are done from an evaluated loop; for
+            loops only.
+        include (list | None): variables that are part of the state although the
+            statement does not seem to use them.
+        exclude (list | None): local variables that are not part of the state.
+
+    Returns:
+        mask | bool: ``arg``.
+
+    Raises:
+        SyntaxError: when the function is decorated: an unknown parameter, or one for
+            loops around the condition of an ``if``.
+
+    Example:
+        >>> @dr.syntax
+        ... def count(n):
+        ...     i = UInt(0)
+        ...     while dr.hint(i < n, mode="evaluated", label="count up"):
+        ...         i += 1
+        ...     return i
+        >>> count(UInt(3, 5))
+        [3, 5]
+
+    See also:
+        :func:`drjit.syntax`, :func:`drjit.while_loop`, :func:`drjit.if_stmt`
     """
     return arg
 
@@ -761,10 +795,10 @@ def _rewrite(
     source = _Source(function)
     kinds = function.__code__.co_flags
     if kinds & (_CO_GENERATOR | _CO_COROUTINE | _CO_ASYNC_GENERATOR):
-        kind = "generator" if kinds & _CO_GENERATOR else "'async' function"
+        kind = "a generator" if kinds & _CO_GENERATOR else "an 'async' function"
         source.fail(
             source.code.co_firstlineno,
-            f"'{function.__name__}' is a {kind}, which cannot be decorated",
+            f"'{function.__name__}' is {kind}, which cannot be decorated",
         )
     deepest = source.code.co_firstlineno
     try:
@@ -822,16 +856,55 @@ def syntax(
     print_ast: bool = False,
     print_code: bool = False,
 ) -> Any:
-    """Let ``while`` and ``if`` of a function work on arrays.
+    """Let ``while`` and ``if`` statements of a function work on arrays.
 
-    They become calls of ``drjit.while_loop()`` and ``drjit.if_stmt()``, whose state
-    consists of the local variables that they use. With conditions of Python's type
-    ``bool`` the function does what it does without the decorator. ``for`` and
-    expressions (``a if b else c``, ``and``) stay as they are.
+    They become calls of :func:`drjit.while_loop` and :func:`drjit.if_stmt`, in which
+    each lane goes its own way. The state consists of the local variables that the
+    statement reads or assigns. ``break``, ``continue``, ``return`` and ``else`` of
+    loops work in lanes, too. Where a condition is a ``bool``, the statement does what
+    it does without the decorator, so one function serves numbers and arrays.
 
-    With ``recursive``, functions defined in the function are rewritten, too.
-    ``print_ast`` and ``print_code`` print what is made of it. ``dr.hint()`` around a
-    condition has an influence on the call. See ``docs/syntax.md``.
+    ``for`` loops and expressions (``a if b else c``, ``and``, ``or``, ``not``) stay as
+    they are and take no arrays as conditions: use :func:`drjit.select`, ``&``, ``|``
+    and ``~``. [Syntax](../syntax.md) has the rules.
+
+    Args:
+        f (function | None): a function written in Python whose source can be found.
+            Other decorators go above this one. With ``None``, which is
+            ``@dr.syntax(...)`` with parameters, a decorator is returned.
+        recursive (bool): also rewrite the functions that are defined inside.
+        print_ast (bool): print the syntax trees before and after.
+        print_code (bool): print the source before and after.
+
+    Returns:
+        function: the rewritten function, a ``staticmethod`` or ``classmethod`` if ``f``
+        is one.
+
+    Raises:
+        TypeError: ``f`` is not a function written in Python, or is decorated already.
+        OSError: its source is not available, as after ``exec()``.
+        SyntaxError: it is a generator or ``async``, or has a statement that cannot be
+            rewritten; the error shows the line.
+
+    Derivative:
+        That of :func:`drjit.while_loop` and :func:`drjit.if_stmt`.
+
+    Example:
+        >>> @dr.syntax
+        ... def collatz(n):
+        ...     steps = UInt(0)
+        ...     while n > 1:
+        ...         if n % 2 == 0:
+        ...             n = n // 2
+        ...         else:
+        ...             n = 3 * n + 1
+        ...         steps += 1
+        ...     return steps
+        >>> collatz(UInt(1, 6, 27))
+        [0, 8, 111]
+
+    See also:
+        :func:`drjit.hint`, :func:`drjit.while_loop`, :func:`drjit.if_stmt`
     """
     if f is None:
         return lambda g: syntax(

@@ -130,23 +130,36 @@ def check_grad(
 ) -> None:
     """Compare the derivatives of a function with difference quotients.
 
-    Args:
-        fn: a function of the arguments that returns a PyTree. For each mode it is
-            called once (backward), or once for each entry of each array (forward), with
-            tracked arguments; and twice for each entry with others. It gets copies,
-            which it may change in place.
-        *args: PyTrees; float arrays with derivatives are converted to double precision.
-            Others, integers for example, are passed as they are.
-        mode: ``ADMode.Backward``, ``ADMode.Forward``, or None for both.
-        eps: half the distance of the points, relative to entries beyond 1.
-        tol: by how much derivatives may differ, relative to those beyond 1.
+    A sum of all entries of the result, with different weights, is differentiated with
+    respect to each entry of each argument. Silent if everything agrees; otherwise the
+    error names the worst entry. Arguments are converted to double precision first, so
+    give the function small arrays and let it work with any type. It is called twice for
+    each entry, and again for each mode; it gets copies, which it may change in place.
 
-    What is differentiated is a sum of all entries of the result with weights that
-    differ. Raises AssertionError if a derivative is further than ``tol`` from its
-    quotient. The message names the worst: mode, array (by its path, as in
-    ``args[0].o[2]``) and entry. Raises TypeError if there is no float array with
-    derivatives among the arguments, or in the result, and TypeError or ValueError for
-    parameters of another kind.
+    Args:
+        fn (callable): a function of the arguments that returns a PyTree.
+        *args: PyTrees. Integers and other objects are passed as they are.
+        mode (ADMode | None): the mode to check, both by default.
+        eps (float): half the distance of the two points of a quotient, relative to
+            entries larger than 1.
+        tol (float): the error to accept, relative to derivatives larger than 1.
+
+    Raises:
+        AssertionError: a derivative differs from its quotient by more than ``tol``. The
+            message has the mode, the path of the array (``args[0].o[2]``), and the
+            entry.
+        TypeError: no argument, or no result, has a float array with derivatives, or a
+            parameter is of another type.
+        ValueError: ``eps`` or ``tol`` is not a positive number.
+
+    Evaluation:
+        Evaluates the result of each call.
+
+    Example:
+        >>> dr.check_grad(lambda x: dr.exp(-x * x) / (1 + x), Float(0.3, 1, 2))
+
+    See also:
+        :func:`drjit.explain_grad`
     """
     _check_parameters(fn, mode, eps, tol)
     args = _core._tree_map("check_grad", _double, args)

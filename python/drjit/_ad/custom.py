@@ -101,18 +101,39 @@ class _Slots:
 
 
 class CustomOp:
-    """Base of operations with derivatives of their own; see :func:`drjit.custom`.
+    """Base of operations whose derivatives you write yourself; see
+    :func:`drjit.custom`.
 
-    A subclass implements ``eval()``, and ``forward()`` or ``backward()`` or both. It
-    can keep in its attributes what it needs for derivatives. The arguments of
-    ``eval()`` are detached, and what it returns is. The graph refers to the operation
-    as long as the results do.
+    A subclass defines ``eval()``, and ``forward()`` or ``backward()`` or both. It can
+    keep in its attributes what it needs for derivatives. Arguments of ``eval()`` are
+    detached, and so is what it returns. The graph keeps the operation as long as its
+    results exist: store no more than necessary. [Derivatives](../derivatives.md) has
+    examples, such as checkpointing.
 
-    Traversals with ``ADFlag.CreateGraph`` differentiate what ``forward()`` and
-    ``backward()`` compute: while these run, the arguments and results of ``eval()``
-    that the operation keeps are tracked. Of other floats that it keeps it is not known
-    how they depend on the arguments: that is an error, unless the class says with
-    ``keeps_constants = True`` that they do not.
+    In traversals with ``ADFlag.CreateGraph``, the arguments and results of ``eval()``
+    that the operation has kept are tracked while ``forward()`` and ``backward()`` run.
+    How other floats that it has kept depend on the arguments is unknown, which is an
+    error; ``keeps_constants = True`` in the class promises that they do not.
+
+    Example:
+        >>> class Product(dr.CustomOp):
+        ...     def eval(self, x, y):
+        ...         self.x, self.y = x, y
+        ...         return x * y
+        ...     def forward(self):
+        ...         dx, dy = self.grad_in("x"), self.grad_in("y")
+        ...         self.set_grad_out(self.y * dx + self.x * dy)
+        ...     def backward(self):
+        ...         self.set_grad_in("x", self.y * self.grad_out())
+        ...         self.set_grad_in("y", self.x * self.grad_out())
+        >>> x, y = Float(2), Float(5)
+        >>> dr.enable_grad(x, y)
+        >>> dr.backward(dr.custom(Product, x, y))
+        >>> x.grad, y.grad
+        ([5], [2])
+
+    See also:
+        :func:`drjit.custom`, :func:`drjit.replace_grad`
     """
 
     keeps_constants = False
@@ -138,19 +159,37 @@ class CustomOp:
         )
 
     def eval(self, *args: Any, **kwargs: Any) -> Any:
-        """The operation itself, on detached arguments."""
+        """Compute the operation itself, on detached arguments.
+
+        Args:
+            *args: the arguments of :func:`drjit.custom`. A subclass names its own
+                parameters.
+            **kwargs: its keyword arguments.
+
+        Returns:
+            PyTree: the result, on whose arrays derivatives are tracked if an input is
+            tracked.
+        """
         raise self._lacks("eval")
 
     def forward(self) -> None:
-        """Set the gradient of the result, given those of the arguments."""
+        """Set the gradient of the result, given those of the arguments.
+
+        Called by forward traversals. The default raises ``NotImplementedError``.
+        """
         raise self._lacks("forward")
 
     def backward(self) -> None:
-        """Set the gradients of the arguments, given that of the result."""
+        """Set the gradients of the arguments, given that of the result.
+
+        Called by reverse traversals. The default raises ``NotImplementedError``.
+        """
         raise self._lacks("backward")
 
     def name(self) -> str:
-        """The name in diagrams of the graph."""
+        """The name of the operation in listings and graphs, by default that of the
+        class.
+        """
         return type(self).__name__
 
     def _argument(self, function: str, key: Any) -> Any:
@@ -173,31 +212,67 @@ class CustomOp:
         return self._arguments[key]
 
     def grad_in(self, arg: Any, /) -> Any:
-        """The gradient of an argument of ``eval()``, for ``forward()``.
+        """The gradient of an argument of ``eval()``, to be asked for in ``forward()``.
 
-        ``arg`` is the name of the parameter, or a position among ``*args``. The name of
-        ``*args`` itself stands for a tuple, that of ``**kwargs`` for a dictionary.
+        Args:
+            arg (str | int): the name of a parameter, or a position among ``*args``. The
+                name of ``*args`` itself stands for a tuple, that of ``**kwargs`` for a
+                dictionary.
+
+        Returns:
+            PyTree: of the structure of the argument; zeros where there is no gradient.
+
+        Raises:
+            KeyError: there is no such parameter.
+            IndexError: there is no such position.
         """
         return self._in.read(self._argument("grad_in", arg))
 
     def set_grad_in(self, arg: Any, value: Any, /) -> None:
-        """Add to the gradient of an argument of ``eval()``, for ``backward()``."""
+        """Add to the gradient of an argument of ``eval()``, in ``backward()``.
+
+        Args:
+            arg (str | int): the argument, as in ``grad_in()``.
+            value (PyTree): gradients, in the structure of the argument.
+        """
         self._in.write(self._argument("set_grad_in", arg), value)
 
     def grad_out(self) -> Any:
-        """The gradient of the result, for ``backward()``."""
+        """The gradient of the result, to be asked for in ``backward()``.
+
+        Returns:
+            PyTree: of the structure of the result; zeros where there is no gradient.
+        """
         return self._out.read(self._result)
 
     def set_grad_out(self, value: Any, /) -> None:
-        """Add to the gradient of the result, for ``forward()``."""
+        """Add to the gradient of the result, in ``forward()``.
+
+        Args:
+            value (PyTree): gradients, in the structure of the result.
+        """
         self._out.write(self._result, value)
 
     def add_input(self, arg: Any, /) -> None:
-        """For ``eval()``: the operation also depends on these variables."""
+        """Declare in ``eval()`` that the operation also depends on other tracked
+        arrays.
+
+        They are neither arguments nor results: global parameters, for example.
+        :func:`drjit.grad` has their gradient in ``forward()``, :func:`drjit.accum_grad`
+        adds to it in ``backward()``.
+
+        Args:
+            arg (PyTree): the arrays.
+        """
         self._implicit_in.append(arg)
 
     def add_output(self, arg: Any, /) -> None:
-        """For ``eval()``: these variables also depend on the operation."""
+        """Declare in ``eval()`` that other arrays also depend on the operation.
+
+        Args:
+            arg (PyTree): arrays that are changed by ``eval()`` and are not part of its
+                result.
+        """
         self._implicit_out.append(arg)
 
     def _propagate(
@@ -300,12 +375,44 @@ def _bind(op: CustomOp, args: Any, kwargs: Any) -> None:
 
 
 def custom(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Apply an operation whose derivatives the user has written.
+    """Apply an operation whose derivatives are written by hand.
 
-    ``cls`` is a subclass of :class:`drjit.CustomOp`. Its ``eval()`` gets the other
-    arguments, detached, and what it returns depends on all of them. ``forward()`` and
-    ``backward()`` are called by traversals. They may trace, evaluate and differentiate;
-    an exception ends the traversal. TypeError if ``cls`` is not such a class.
+    An object of the class is made; its ``eval()`` gets the arguments, detached. If one
+    of them is tracked, so is the result, and traversals call ``forward()`` and
+    ``backward()`` of the object. These may trace, evaluate and differentiate; an
+    exception in them ends the traversal.
+
+    Args:
+        cls (type): a subclass of :class:`drjit.CustomOp`.
+        *args: arguments of ``eval()``, any PyTrees.
+        **kwargs: its keyword arguments.
+
+    Returns:
+        PyTree: what ``eval()`` returns.
+
+    Raises:
+        TypeError: ``cls`` is not such a class.
+        NotImplementedError: the class does not define ``eval()``; in a traversal, it
+            does not define the method for its direction.
+
+    Derivative:
+        What the methods of the class compute. Each result counts as depending on all
+        inputs.
+
+    Example:
+        >>> class Clipped(dr.CustomOp):
+        ...     def eval(self, x):
+        ...         return x
+        ...     def backward(self):  # the identity, with small gradients
+        ...         self.set_grad_in("x", dr.clip(self.grad_out(), -1, 1))
+        >>> x = Float(1, 2)
+        >>> dr.enable_grad(x)
+        >>> dr.backward(dr.custom(Clipped, x) * Float(0.5, 100))
+        >>> x.grad
+        [0.5, 1]
+
+    See also:
+        :class:`drjit.CustomOp`, :func:`drjit.replace_grad`
     """
     if not (isinstance(cls, type) and issubclass(cls, CustomOp)):
         raise TypeError(

@@ -20,9 +20,25 @@ _PAIRS = 16  # of a result and an input: as many are explained
 def whos_ad(as_string: bool = False) -> str | None:
     """List the nodes of the graph of derivatives.
 
-    With type, size, references, the operation that each is the result of, and label
-    (or, in debug mode, the line that made it). Prints the list, or returns it with
-    ``as_string=True``. It is that of all threads.
+    Each line has the number of a node, its type, size, references, the operation that
+    it is the result of, and its label or, in debug mode, the source line. The list has
+    the nodes of all threads.
+
+    Args:
+        as_string (bool): return the text instead of printing it.
+
+    Returns:
+        str | None: the text if ``as_string`` is set.
+
+    Example:
+        >>> x = Float(1, 2)
+        >>> dr.enable_grad(x)
+        >>> dr.set_label(x, "my angle")
+        >>> "my angle" in dr.whos_ad(as_string=True)
+        True
+
+    See also:
+        :func:`drjit.graphviz_ad`, :func:`drjit.whos`, :func:`drjit.set_label`
     """
     text: str = _core._whos_ad()
     if as_string:
@@ -32,13 +48,30 @@ def whos_ad(as_string: bool = False) -> str | None:
 
 
 def graphviz_ad(as_string: bool = False) -> Any:
-    """The graph of derivatives as a diagram: nodes with type, size and label.
+    """Draw the graph of derivatives: nodes with operation, type, size and label.
 
-    Inputs, results, nodes with labels and those with a gradient have colours. A dashed
-    box is around what was made in a block of :class:`drjit.isolate_grad` that is open.
+    Inputs, results, nodes with labels and those with a gradient have colours, which a
+    legend explains. A dashed box is around what was made in a block of
+    :class:`drjit.isolate_grad` that is still open.
 
-    Returns a ``graphviz.Source``, for which the Python package ``graphviz`` is needed
-    (else ImportError), or its text with ``as_string=True``.
+    Args:
+        as_string (bool): return the text in the language of Graphviz.
+
+    Returns:
+        graphviz.Source | str: what notebooks display, or the text.
+
+    Raises:
+        ImportError: ``as_string`` is not set, and the Python package ``graphviz`` is
+            not installed.
+
+    Example:
+        >>> x = Float(1, 2)
+        >>> dr.enable_grad(x)
+        >>> dr.graphviz_ad(as_string=True).split()[0]
+        'digraph'
+
+    See also:
+        :func:`drjit.whos_ad`, :func:`drjit.graphviz`
     """
     text: str = _core._graphviz_ad()
     if as_string:
@@ -64,21 +97,37 @@ def _operands(name: str, tree: Any) -> list[tuple[str, Any]]:
 
 
 def explain_grad(y: Any, x: Any, as_string: bool = False) -> str | None:
-    """Explain by which way gradients go from a result to an input, or why by none.
-
-    Args:
-        y: a result: an array or a PyTree. Each array in it is looked at with each
-            in ``x``.
-        x: an input, likewise, for which :func:`drjit.enable_grad` was called.
-        as_string: return the text. Else it is printed.
+    """Explain how gradients get from a result to an input, or why they do not.
 
     Where there are ways, they are listed as operations from the result to the input.
-    Where there is none, the text says what keeps gradients off: an operation that has
-    no derivative, edges that an earlier traversal has cleared, an input that is not
-    tracked, evaluated values behind which nothing is recorded. With ``JitFlag.Debug``,
-    set from the beginning, source lines are part of it, and where values were detached
-    or gradients suspended. A loop, conditional, call or custom operation is one
-    operation here. TypeError if there is no array.
+    Where there is none, the text says what is in the way: an operation that has no
+    derivative, edges that an earlier traversal has cleared, an input that is not
+    tracked, or evaluated values whose history is not recorded. With ``JitFlag.Debug``
+    set from the beginning, there are source lines, too, and the places where values
+    were detached or gradients suspended.
+
+    Args:
+        y (array | PyTree): the result. Each array in it is looked at with each in
+            ``x``, 16 pairs at most.
+        x (array | PyTree): the input, for which :func:`drjit.enable_grad` was called.
+        as_string (bool): return the text instead of printing it.
+
+    Returns:
+        str | None: the text if ``as_string`` is set.
+
+    Raises:
+        TypeError: ``y`` or ``x`` has no traced array.
+
+    Example:
+        >>> x = Float(1, 2, 3)
+        >>> dr.enable_grad(x)
+        >>> dr.explain_grad(dr.floor(2 * x) + 1, x)
+        No gradient goes from the result (...) to the input (...):
+          - floor (...) has no derivative: it is piecewise constant
+          ...
+
+    See also:
+        :func:`drjit.check_grad`, :func:`drjit.whos_ad`
     """
     results, inputs = _operands("y", y), _operands("x", x)
     pairs = [(a, b) for a in results for b in inputs]

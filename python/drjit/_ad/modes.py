@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import drjit
 from drjit import _core
+from drjit._enums import ADFlag
 
 TYPE_CHECKING = False  # that of typing, which takes long to import
 if TYPE_CHECKING:
@@ -18,27 +19,56 @@ def _flags(function: str, flags: Any) -> int:
             f"drjit.{function}(): 'flags' is of type {type(flags).__name__}, expected "
             "a drjit.ADFlag"
         )
-    if flags & ~31:
+    bits = int(flags)
+    if bits & ~31:
         raise ValueError(
             f"drjit.{function}(): 'flags' is {flags}, expected a combination of "
             "drjit.ADFlag"
         )
-    return int(flags)
+    return bits
 
 
-def traverse(mode: Any, flags: Any = 7) -> None:
-    """Propagate gradients along the edges that were enqueued.
+def traverse(mode: Any, flags: Any = ADFlag.Default) -> None:
+    """Propagate gradients through what :func:`drjit.enqueue` has selected.
+
+    Gradients are computed with ordinary traced operations and added to those that
+    arrays have already. Most programs call :func:`drjit.backward`,
+    :func:`drjit.forward`, :func:`drjit.backward_to` or :func:`drjit.forward_to`, which
+    do both steps.
+
+    After an exception, in a custom operation for example, nothing is selected any more,
+    and arrays where the traversal would have ended keep the gradients computed so far.
 
     Args:
-        mode: ``ADMode.Forward`` (from inputs to results) or ``ADMode.Backward``.
-        flags: what to clear, a combination of ``ADFlag``. By default the edges that
-            were passed and the gradients of all nodes but those where the traversal
-            ends. With ``ADFlag.CreateGraph`` gradients can be differentiated
-            themselves.
+        mode (ADMode): ``ADMode.Forward`` goes from inputs to results,
+            ``ADMode.Backward`` from results to inputs.
+        flags (ADFlag): what to clear on the way, see :class:`drjit.ADFlag`. By default,
+            the edges that were passed and the gradients of all arrays but those where
+            the traversal ends.
 
-    After an exception, in a custom operation or for want of memory, what was
-    enqueued is forgotten, gradients of nodes where it would have ended are those
-    computed so far, and the others are cleared as ``flags`` say.
+    Raises:
+        TypeError: ``mode`` is neither of the two, or ``flags`` not an integer.
+        ValueError: ``flags`` has bits that are not in ``ADFlag``.
+
+    Derivative:
+        Gradients are detached unless ``flags`` has ``ADFlag.CreateGraph``.
+
+    Evaluation:
+        Traced. Only under ``JitFlag.Debug`` gradients are evaluated, to find those that
+        are infinite or NaN.
+
+    Example:
+        >>> x = Float(3)
+        >>> dr.enable_grad(x)
+        >>> y = x * x
+        >>> dr.set_grad(x, 1)
+        >>> dr.enqueue(dr.ADMode.Forward, x)
+        >>> dr.traverse(dr.ADMode.Forward)
+        >>> y.grad
+        [6]
+
+    See also:
+        :func:`drjit.enqueue`, :func:`drjit.forward`, :func:`drjit.backward`
     """
     if not isinstance(mode, dr.ADMode) or mode is dr.ADMode.Primal:
         raise TypeError(
@@ -86,33 +116,133 @@ def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
     dr.traverse(mode, bits)
 
 
-def forward_from(arg: Any, flags: Any = 7) -> None:
-    """Propagate derivatives from an array to all that depends on it.
+def forward_from(arg: Any, flags: Any = ADFlag.Default) -> None:
+    """Propagate derivatives from an array to everything that depends on it.
 
-    The gradient of ``arg`` is 1 unless one was set, in each component that is tracked:
-    that of a complex number is 1 + 1j. RuntimeError if the array is not tracked, unless
-    ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
+    The gradient with which it begins is 1, unless one was set with
+    :func:`drjit.set_grad`. A complex number, vector or matrix has this gradient in each
+    component that is tracked, so that of a complex number is ``1 + 1j``. Afterwards,
+    the gradients of results are those of all lanes; intermediate ones and that of
+    ``arg`` are gone, and the edges have been cleared, so a second call finds nothing
+    (see :class:`drjit.ADFlag`).
+
+    Args:
+        arg (array): a tracked array.
+        flags (ADFlag): what to clear, and whether gradients are tracked themselves.
+
+    Raises:
+        TypeError: ``arg`` is not an array.
+        RuntimeError: ``arg`` is not tracked. With ``ADFlag.AllowNoGrad`` the call does
+            nothing then.
+
+    Evaluation:
+        Traced.
+
+    Example:
+        >>> t, frequency = Float(0, 1, 2), Float(2)
+        >>> dr.enable_grad(frequency)
+        >>> wave = dr.sin(frequency * t)
+        >>> dr.forward_from(frequency)
+        >>> wave.grad
+        [0, -0.416147, -1.30729]
+
+    See also:
+        :func:`drjit.forward_to`, :func:`drjit.backward`, :func:`drjit.ad.jvp`
     """
     _start("forward_from", dr.ADMode.Forward, arg, flags)
 
 
-def forward(arg: Any, flags: Any = 7) -> None:
-    """The same as :func:`drjit.forward_from`."""
+def forward(arg: Any, flags: Any = ADFlag.Default) -> None:
+    """Propagate derivatives from an array to all that depends on it.
+
+    Another name of :func:`drjit.forward_from`, which explains it.
+
+    Args:
+        arg (array): a tracked array.
+        flags (ADFlag): what to clear, and whether gradients are tracked themselves.
+
+    Raises:
+        TypeError: ``arg`` is not an array.
+        RuntimeError: ``arg`` is not tracked, and ``flags`` has no
+            ``ADFlag.AllowNoGrad``.
+
+    Example:
+        >>> x = Float(0, 1)
+        >>> dr.enable_grad(x)
+        >>> y, z = dr.exp(x), x * x
+        >>> dr.forward(x)
+        >>> y.grad, z.grad
+        ([1, 2.71828], [0, 2])
+
+    See also:
+        :func:`drjit.forward_to`, :func:`drjit.backward`
+    """
     _start("forward", dr.ADMode.Forward, arg, flags)
 
 
-def backward_from(arg: Any, flags: Any = 7) -> None:
-    """Propagate derivatives from an array to all that it depends on.
+def backward_from(arg: Any, flags: Any = ADFlag.Default) -> None:
+    """Propagate derivatives from an array to everything that it depends on.
 
-    The gradient of ``arg`` is 1 unless one was set, in each component that is tracked:
-    that of a complex number is 1 + 1j. RuntimeError if the array is not tracked, unless
-    ``flags`` has ``ADFlag.AllowNoGrad``. See :func:`drjit.traverse`.
+    The gradient with which it begins is 1, unless one was set with
+    :func:`drjit.set_grad`; so an array of results counts as their sum. A complex
+    number, vector or matrix has this gradient in each component that is tracked, so
+    that of a complex number is ``1 + 1j``. Afterwards, the gradients of inputs have
+    been *added* to what they were; intermediate ones and that of ``arg`` are gone, and
+    the edges have been cleared, so a second call finds nothing and warns (see
+    :class:`drjit.ADFlag`).
+
+    Args:
+        arg (array): a tracked array, often a loss with one entry.
+        flags (ADFlag): what to clear, and whether gradients are tracked themselves.
+
+    Raises:
+        TypeError: ``arg`` is not an array.
+        RuntimeError: ``arg`` is not tracked. With ``ADFlag.AllowNoGrad`` the call does
+            nothing then.
+
+    Evaluation:
+        Traced. If nothing was evaluated since the inputs, one kernel computes the
+        program and its derivative.
+
+    Example:
+        >>> x = Float(1, 2, 3)
+        >>> dr.enable_grad(x)
+        >>> loss = dr.sum(x * x)
+        >>> dr.backward_from(loss)
+        >>> x.grad
+        [2, 4, 6]
+
+    See also:
+        :func:`drjit.backward_to`, :func:`drjit.forward`,
+        :func:`drjit.ad.value_and_grad`
     """
     _start("backward_from", dr.ADMode.Backward, arg, flags)
 
 
-def backward(arg: Any, flags: Any = 7) -> None:
-    """The same as :func:`drjit.backward_from`."""
+def backward(arg: Any, flags: Any = ADFlag.Default) -> None:
+    """Propagate derivatives from an array to all that it depends on.
+
+    Another name of :func:`drjit.backward_from`, which explains it.
+
+    Args:
+        arg (array): a tracked array, often a loss with one entry.
+        flags (ADFlag): what to clear, and whether gradients are tracked themselves.
+
+    Raises:
+        TypeError: ``arg`` is not an array.
+        RuntimeError: ``arg`` is not tracked, and ``flags`` has no
+            ``ADFlag.AllowNoGrad``.
+
+    Example:
+        >>> x = Float(1, 2, 3)
+        >>> dr.enable_grad(x)
+        >>> dr.backward(dr.sum(dr.sin(x) * x))
+        >>> x.grad
+        [1.38177, 0.0770037, -2.82886]
+
+    See also:
+        :func:`drjit.backward_to`, :func:`drjit.forward`, :func:`drjit.explain_grad`
+    """
     _start("backward", dr.ADMode.Backward, arg, flags)
 
 
@@ -130,20 +260,72 @@ def _reach(function: str, look: Any, go: Any, args: tuple[Any, ...], flags: Any)
     return dr.grad(args) if len(args) != 1 else dr.grad(args[0])
 
 
-def forward_to(*args: Any, flags: Any = 7) -> Any:
-    """Propagate gradients that were set to these arrays or PyTrees, and return them.
+def forward_to(*args: Any, flags: Any = ADFlag.Default) -> Any:
+    """Propagate tangents to these arrays only, and return them.
 
-    Gradients of inputs are set before, with :func:`drjit.set_grad`. Returns the
-    gradients of the argument, or a tuple for several ones.
+    The tangents of inputs are set before, with :func:`drjit.set_grad`. The function
+    looks for what the arguments depend on and passes that part of the graph alone: the
+    gradients of other results stay as they are.
+
+    Args:
+        *args: PyTrees, at least one tracked array among them.
+        flags (ADFlag): what to clear, and whether gradients are tracked themselves.
+
+    Returns:
+        PyTree: the gradients of the argument, or a tuple of them for several arguments.
+
+    Raises:
+        RuntimeError: no argument is tracked. With ``ADFlag.AllowNoGrad`` the result is
+            zero then.
+
+    Evaluation:
+        Traced.
+
+    Example:
+        >>> x = Float(3)
+        >>> dr.enable_grad(x)
+        >>> y, z = x * x, dr.exp(x)
+        >>> dr.set_grad(x, 1)
+        >>> dr.forward_to(y)
+        [6]
+
+    See also:
+        :func:`drjit.backward_to`, :func:`drjit.forward_from`
     """
     return _reach("forward_to", dr.ADMode.Backward, dr.ADMode.Forward, args, flags)
 
 
-def backward_to(*args: Any, flags: Any = 7) -> Any:
-    """Propagate gradients back to these arrays or PyTrees, and return them.
+def backward_to(*args: Any, flags: Any = ADFlag.Default) -> Any:
+    """Propagate gradients back to these arrays only, and return them.
 
-    Gradients of results are set before, with :func:`drjit.set_grad`. Returns the
-    gradients of the argument, or a tuple for several ones.
+    The gradients of results are set before, with :func:`drjit.set_grad`. The function
+    looks for what depends on the arguments and passes that part of the graph alone: the
+    gradients of other inputs stay as they are.
+
+    Args:
+        *args: PyTrees, at least one tracked array among them.
+        flags (ADFlag): what to clear, and whether gradients are tracked themselves.
+
+    Returns:
+        PyTree: the gradients of the argument, or a tuple of them for several arguments.
+
+    Raises:
+        RuntimeError: no argument is tracked. With ``ADFlag.AllowNoGrad`` the result is
+            zero then.
+
+    Evaluation:
+        Traced.
+
+    Example:
+        >>> x, w = Float(3), Float(5)
+        >>> dr.enable_grad(x, w)
+        >>> y = x * w
+        >>> dr.set_grad(y, 1)
+        >>> dr.backward_to(x)
+        [5]
+
+    See also:
+        :func:`drjit.forward_to`, :func:`drjit.backward_from`
     """
     return _reach("backward_to", dr.ADMode.Forward, dr.ADMode.Backward, args, flags)
 
@@ -173,9 +355,38 @@ def _replace(a: Any, b: Any) -> Any:
 
 
 def replace_grad(arg0: Any, arg1: Any, /) -> Any:
-    """The values of ``arg0`` with the derivatives of ``arg1``.
+    """Combine the value of one array with the derivative of another.
 
-    Arrays are promoted to one type; sizes are equal or 1. PyTrees have one structure.
+    With it, an operation whose derivative is zero or unwanted gets one that an
+    optimiser can use.
+
+    Args:
+        arg0 (array | float | PyTree): where values come from.
+        arg1 (array | float | PyTree): where derivatives come from. Both are promoted to
+            one type and broadcast; PyTrees have one structure.
+
+    Returns:
+        array | PyTree: values of ``arg0``. Numbers are returned as they are if both
+        arguments are.
+
+    Raises:
+        TypeError: the types have no type in common.
+        RuntimeError: sizes or shapes do not fit.
+        ValueError: the PyTrees differ in structure.
+
+    Derivative:
+        That of ``arg1``; none with respect to ``arg0``.
+
+    Example:
+        >>> x = Float(1.3, 2.8)
+        >>> dr.enable_grad(x)
+        >>> y = dr.replace_grad(dr.round(x), x)  # rounds, with the slope 1
+        >>> dr.backward(y * y)
+        >>> y, x.grad
+        ([1, 3], [2, 6])
+
+    See also:
+        :func:`drjit.detach`, :func:`drjit.custom`
     """
     if dr.is_array_v(arg0) or dr.is_array_v(arg1):
         return _replace(arg0, arg1)
@@ -183,10 +394,34 @@ def replace_grad(arg0: Any, arg1: Any, /) -> Any:
 
 
 def relative_grad(arg: Any, /) -> Any:
-    """The value 1 with the derivative of ``arg / detach(arg)``: that of the logarithm.
+    """Return the value 1 with the derivative of the logarithm: ``arg / detach(arg)``.
 
-    ``arg`` is a float array or a number. Entries that are 0 have the derivative 0.
-    TypeError for others.
+    Multiplying by it inserts the derivative of ``log(arg)`` into a computation without
+    changing values: the score of a probability density, for example.
+
+    Args:
+        arg (float array | float): the density. Of a matrix, the result is the identity,
+            with the derivative of ``arg @ inverse``.
+
+    Returns:
+        array | float: ones of the type and shape of ``arg``; for a number, ``1.0``.
+
+    Raises:
+        TypeError: ``arg`` is not a float array or a number.
+
+    Derivative:
+        ``1 / arg`` times that of ``arg``; 0 where ``arg`` is 0.
+
+    Example:
+        >>> x = Float(2, 4, 0)
+        >>> dr.enable_grad(x)
+        >>> one = dr.relative_grad(x)
+        >>> dr.backward(one)
+        >>> one, x.grad
+        ([1, 1, 1], [0.5, 0.25, 0])
+
+    See also:
+        :func:`drjit.replace_grad`
     """
     if isinstance(arg, (int, float)):
         return 1.0

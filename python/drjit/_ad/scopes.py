@@ -36,12 +36,32 @@ class _Scope:
 
 
 class suspend_grad(_Scope):
-    """Track no derivatives within a ``with`` block, or none by the given PyTrees.
+    """Track no derivatives within a ``with`` block, or not those of certain arrays.
 
-    Without arguments nothing is tracked: what is computed is detached, and
-    ``enable_grad()`` does nothing. With arguments, operations take these arrays as
-    constants. Blocks can be nested, also with ``resume_grad()``. ``when=False`` makes
-    it do nothing.
+    Without arguments, nothing is tracked in the block: what is computed is detached,
+    and :func:`drjit.enable_grad` does nothing. With arguments, operations take these
+    arrays as constants. Blocks nest, also with :class:`drjit.resume_grad`, and belong
+    to the calling thread. [Derivatives](../derivatives.md#what-is-left-out) says what
+    happens to loops.
+
+    Args:
+        *args: PyTrees of the arrays to suspend; without any, all arrays are.
+        when (bool): ``False`` makes the block have no effect.
+
+    Raises:
+        TypeError: ``when`` is not a ``bool``.
+
+    Example:
+        >>> x = Float(3)
+        >>> dr.enable_grad(x)
+        >>> with dr.suspend_grad():
+        ...     weight = x * x
+        >>> dr.backward(weight * x)
+        >>> x.grad
+        [9]
+
+    See also:
+        :class:`drjit.resume_grad`, :func:`drjit.detach`
     """
 
     _name = "suspend_grad"
@@ -49,9 +69,29 @@ class suspend_grad(_Scope):
 
 
 class resume_grad(_Scope):
-    """Track derivatives again within a ``with`` block, or those by the given PyTrees.
+    """Track derivatives again within a ``with`` block, or those of certain arrays.
 
-    See :class:`drjit.suspend_grad`, within which it is used.
+    For use in a block of :class:`drjit.suspend_grad`, whose effect it undoes.
+
+    Args:
+        *args: PyTrees of the arrays to resume; without any, all arrays are.
+        when (bool): ``False`` makes the block have no effect.
+
+    Raises:
+        TypeError: ``when`` is not a ``bool``.
+
+    Example:
+        >>> x = Float(3)
+        >>> dr.enable_grad(x)
+        >>> with dr.suspend_grad():
+        ...     a = 2 * x
+        ...     with dr.resume_grad():
+        ...         b = 2 * x
+        >>> dr.grad_enabled(a), dr.grad_enabled(b)
+        (False, True)
+
+    See also:
+        :class:`drjit.suspend_grad`
     """
 
     _name = "resume_grad"
@@ -59,10 +99,33 @@ class resume_grad(_Scope):
 
 
 class isolate_grad(_Scope):
-    """Keep traversals in reverse within a ``with`` block.
+    """Keep reverse traversals within a ``with`` block.
 
-    Gradients reach variables from before the block, and go on from these at its end. If
-    the block is left by an exception they do not. ``when=False`` makes it do nothing.
+    Gradients reach arrays from before the block and wait there; at its end they go on,
+    once for all traversals of the block. This keeps many small traversals from going
+    through a large earlier graph each time. If the block is left by an exception,
+    gradients do not go on. Forward traversals are not kept.
+
+    Args:
+        when (bool): ``False`` makes the block have no effect.
+
+    Raises:
+        TypeError: ``when`` is not a ``bool``.
+
+    Example:
+        >>> x = Float(3)
+        >>> dr.enable_grad(x)
+        >>> y = 2 * x
+        >>> with dr.isolate_grad():
+        ...     dr.backward(y * y)
+        ...     dr.backward(3 * y)
+        ...     print(y.grad, x.grad)
+        [15] [0]
+        >>> x.grad
+        [30]
+
+    See also:
+        :func:`drjit.backward`
     """
 
     _name = "isolate_grad"

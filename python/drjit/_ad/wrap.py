@@ -195,21 +195,48 @@ def _out_of(source: str, function: Any) -> Any:
 def wrap(
     source: str | types.ModuleType, target: str | types.ModuleType
 ) -> Callable[[T], T]:
-    """Decorate a function of one framework so that it can be called from another.
+    """Let a function of PyTorch, JAX or TensorFlow be called with Dr.Jit's arrays, or
+    vice
+    versa.
 
-    ``source`` is the framework of the callers, ``target`` that of the function:
-    ``'drjit'``, ``'torch'``, ``'tf'``, ``'jax'``, or one of these modules. One of them
-    is Dr.Jit. Arguments and results are PyTrees whose arrays are converted. What is not
-    an array is passed on as it is. Derivatives propagate through calls, in forward and
-    reverse mode; the function should be pure.
+    A decorator. Arrays in arguments and results are converted between the frameworks;
+    everything else is passed on as it is. The function should be pure.
 
-    Flat arrays become tensors with one axis, nested ones have their components first:
-    an ``Array3f`` of 10 lanes has shape (3, 10). The function, or its caller, gets
-    tensors with derivatives (``TensorXf``, ...) in exchange. Memory is not shared,
-    except with JAX.
+    Flat arrays become tensors with one axis. Nested ones have their components first:
+    an ``Array3f`` of 10 lanes has the shape (3, 10). In the other direction, tensors
+    become tensors with derivatives (``TensorXf``, ...). Memory is not shared, except
+    with JAX. [Exchange](../exchange.md) has complete examples.
 
-    ValueError if a name is unknown or neither is Dr.Jit, ImportError if the framework
-    is not installed (with it as target, when the function is called).
+    Args:
+        source (str | module): the framework of the callers: ``"drjit"``, ``"torch"``,
+            ``"jax"``, ``"tf"``, or one of these modules.
+        target (str | module): the framework of the function. One of the two is Dr.Jit.
+
+    Returns:
+        callable: a decorator. If both are Dr.Jit, it returns the function as it is.
+
+    Raises:
+        TypeError: a framework is neither a string nor a module.
+        ValueError: a name is unknown, or neither framework is Dr.Jit.
+        ImportError: the framework is not installed; with it as target, when the
+            function is called.
+
+    Derivative:
+        In forward and reverse mode, through the derivatives of both frameworks.
+
+    Evaluation:
+        Evaluates the arguments, and the gradients that pass through.
+
+    Example:
+        >>> import torch  # doctest: +SKIP
+        >>> @dr.wrap(source="drjit", target="torch")  # doctest: +SKIP
+        ... def cosine(x):
+        ...     return torch.cos(x)
+        >>> cosine(Float(0, 1))  # doctest: +SKIP
+        [1, 0.540302]
+
+    See also:
+        :func:`drjit.custom`
     """
     outside, inside = _name("source", source), _name("target", target)
     if outside == inside == "drjit":
@@ -228,7 +255,21 @@ def wrap(
 def wrap_ad(
     source: str | types.ModuleType, target: str | types.ModuleType
 ) -> Callable[[T], T]:
-    """The older name of :func:`drjit.wrap`."""
+    """Deprecated name of :func:`drjit.wrap`; each call is a ``DeprecationWarning``.
+
+    Args:
+        source (str | module): the framework of the callers.
+        target (str | module): the framework of the function.
+
+    Returns:
+        callable: a decorator.
+
+    Example:
+        >>> dr.wrap_ad("drjit", "torch")  # doctest: +SKIP
+
+    See also:
+        :func:`drjit.wrap`
+    """
     warnings.warn(
         "drjit.wrap_ad() is deprecated, drjit.wrap() is its name now",
         DeprecationWarning,

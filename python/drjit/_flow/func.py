@@ -17,24 +17,41 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def func(f: F | None = None, *, backend: dr.JitBackend | None = None) -> Any:
-    """Decorator: a function that kernels contain once, and call.
+    """Make a function that kernels contain once and call, instead of a copy for each
+    call.
 
-    Without it, the operations of a function are part of the kernel each time that it is
-    called. With it, kernels of programs with many calls of a large function are smaller
-    and compiled faster; calling costs a little at run time.
+    A decorator. Kernels of programs with many calls of a large function become smaller
+    and are compiled faster; each call costs a little at run time.
 
-    >>> @dr.func
-    ... def smooth(x):
-    ...     return x * x * (3 - 2 * x)
-    >>> smooth(smooth(Float(0, 0.5, 1)))
-    [0, 0.5, 1]
+    Masks are treated as in :func:`drjit.switch`: one that is the last argument, or
+    named ``active``, switches lanes off, and their results are zero. The function is
+    traced anew for each call and should be pure: as in the body of a recorded loop, it
+    cannot read array contents.
 
-    Arguments and results are PyTrees, as in :py:func:`switch`, and masks are treated
-    alike: the last argument if it is one, or ``active``. The function has to be pure:
-    its results depend on its arguments only. Without traced arrays among the arguments
-    it is simply called, unless ``backend`` is given.
+    Args:
+        f (callable | None): the function. Arguments and results are PyTrees. With
+            ``None``, which is ``@dr.func(backend=...)``, a decorator is returned.
+        backend (JitBackend | None): the backend of calls without traced arrays among
+            their arguments. ``None``: these call ``f`` as it is.
 
-    Source: published package, ``drjit.func``.
+    Returns:
+        callable: the decorated function.
+
+    Raises:
+        TypeError: ``f`` is not callable.
+
+    Derivative:
+        In both directions; the derivative of a call is a call.
+
+    Example:
+        >>> @dr.func
+        ... def smooth(x):
+        ...     return x * x * (3 - 2 * x)
+        >>> smooth(smooth(Float(0, 0.25, 1)))
+        [0, 0.0656128, 1]
+
+    See also:
+        :func:`drjit.switch`
     """
     if f is None:
         return functools.partial(func, backend=backend)

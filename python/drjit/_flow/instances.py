@@ -104,30 +104,38 @@ _families: weakref.WeakSet[type] = weakref.WeakSet()  # classes of objects in ar
 
 
 class Instance:
-    """Base of classes whose objects can be entries of arrays.
+    """Base of classes whose objects can be the entries of arrays.
 
-    A class that is derived from ``Instance`` directly begins a family of classes, and
-    ``dr.array_t(cls)`` is the type of arrays of their objects, of the backend that
-    ``drjit.auto`` stands for. Methods and attributes of the objects are those of the
-    array, too:
+    A class that derives from ``Instance`` directly begins a family of classes, and
+    :func:`drjit.array_t` of it is the type of arrays of their objects and ``None``, in
+    the backend that ``drjit.auto`` stands for. Methods and attributes of the objects
+    are also those of the array: each object's method is called once, with arrays for
+    the lanes that have it, as :func:`drjit.dispatch` does.
 
-    >>> class Shape(dr.Instance):
-    ...     def __init__(self, size):
-    ...         self.size = size
-    ...     def area(self, scale):
-    ...         return scale * self.size**2
-    >>> ShapePtr = dr.array_t(Shape)
-    >>> shapes = ShapePtr(Shape(2), Shape(3), None)
-    >>> shapes.area(Float(1, 10, 100))
-    [4, 90, 0]
-    >>> shapes.size
-    [2, 3, 0]
+    Lanes with ``None`` call nothing and get zeros. Members that every array has
+    (``shape``, ``index``, ``state``, ...) hide those of the objects. An object that has
+    been put into an array stays alive until ``drjit.detail.remove_instance(object)``
+    takes it out; from then on its entries are ``None``.
 
-    Calls are those of :py:func:`dispatch`: ``None`` calls nothing and gives 0, a mask
-    as last argument, or named ``active``, switches lanes off. Members that all arrays
-    have (``shape``, ``index``, …) come first. Objects that have been put into an array
-    stay alive until :py:func:`drjit.detail.remove_instance` takes them out; then their
-    entries are ``None``.
+    Derivative:
+        Calls have derivatives in both directions, also with respect to tracked
+        attributes of the objects.
+
+    Example:
+        >>> class Shape(dr.Instance):
+        ...     def __init__(self, size):
+        ...         self.size = size
+        ...     def area(self, scale):
+        ...         return scale * self.size**2
+        >>> ShapePtr = dr.array_t(Shape)
+        >>> shapes = ShapePtr(Shape(2.0), Shape(3.0), None)
+        >>> shapes.area(Float(1, 10, 100))
+        [4, 90, 0]
+        >>> shapes.size
+        [2, 3, 0]
+
+    See also:
+        :func:`drjit.dispatch`, :func:`drjit.switch`
     """
 
     _drjit_domain: ClassVar[Domain]
@@ -161,20 +169,48 @@ def dispatch(
     label: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """In each lane, ``target(inst, *args, **kwargs)`` with the object of that lane.
+    """Call a function with the object of each lane: ``target(inst, *args, **kwargs)``.
 
-    ``inst`` is an instance array (:py:class:`Instance`). The target is called once for
-    each object that there is, whatever the number of lanes, and has to return PyTrees
-    of the same structure and types:
+    ``target`` is called once for each object that exists, whatever the number of lanes,
+    and returns PyTrees of one structure with arrays of the same types. Lanes without an
+    object (``None``) call nothing and get zeros. Arguments, masks and results are
+    treated as in :func:`drjit.switch`.
 
-    >>> dr.dispatch(shapes, lambda shape, x: x + shape.size, Float(1, 2, 3))
-    [3, 5, 0]
+    Args:
+        inst (instance array | Instance): an array of objects, see
+            :class:`drjit.Instance`. A single object is passed to ``target`` as it is.
+        target (callable): a function whose first argument is one of the objects.
+        *args: further positional arguments, any PyTrees. A mask as the last one
+            switches lanes off.
+        mode (str | None): ``"symbolic"``, ``"evaluated"``, or ``None``, which follows
+            ``JitFlag.SymbolicCalls``; see :func:`drjit.switch`.
+        label (str | None): a name for listings and messages.
+        **kwargs: keyword arguments; a mask that is named ``active`` switches lanes off.
 
-    Lanes without an object call nothing; their results are 0. Arguments, masks,
-    ``mode`` and ``label`` are those of :py:func:`switch`. A single object is passed to
-    the target as it is.
+    Returns:
+        PyTree: the results, zero in lanes that are switched off or have no object.
 
-    Source: API reference, ``drjit.dispatch``.
+    Raises:
+        TypeError: ``inst`` is not an object of an ``Instance`` class, or ``target`` not
+            callable.
+        RuntimeError: ``inst`` is another array, or the results do not fit together.
+
+    Derivative:
+        In both directions, also with respect to tracked attributes of the objects.
+
+    Evaluation:
+        Symbolic calls are traced; evaluated ones read ``inst`` and the arguments.
+
+    Example:
+        >>> class Lens(dr.Instance):
+        ...     def __init__(self, ior):
+        ...         self.ior = ior
+        >>> lenses = dr.array_t(Lens)(Lens(1.5), Lens(1.8), None)
+        >>> dr.dispatch(lenses, lambda lens, x: x * lens.ior, Float(2, 2, 2))
+        [3, 3.6, 0]
+
+    See also:
+        :class:`drjit.Instance`, :func:`drjit.switch`
     """
     if isinstance(inst, InstanceArray):
         if isinstance(target, str):
@@ -196,11 +232,17 @@ def dispatch(
 
 
 def remove_instance(arg: Instance, /) -> None:
-    """Take an object out of the registry: it is an entry of no array any more.
+    """Take an object out of the registry: it is no longer an entry of arrays.
 
-    Where it was an entry, there is ``None`` from now on. Arrays that have been computed
-    already do not change. Raises ``TypeError`` if the class is no
-    :py:class:`drjit.Instance`, ``ValueError`` if it is in no array.
+    Where it was an entry, there is ``None`` from now on. Arrays that were computed from
+    it before do not change.
+
+    Args:
+        arg (Instance): an object that was put into an array.
+
+    Raises:
+        TypeError: its class does not derive from :class:`drjit.Instance`.
+        ValueError: it is not in an array.
     """
     if not isinstance(arg, Instance):
         raise TypeError(

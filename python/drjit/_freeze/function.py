@@ -76,11 +76,10 @@ class Recorded(NamedTuple):
 
 
 class FrozenFunction(_core._FrozenFunctionBase):  # type: ignore[misc]
-    """What :func:`drjit.freeze` makes of a function: call it like that one.
+    """What :func:`drjit.freeze` makes of a function; it is called in the same way.
 
-    ``n_recordings`` says how often the function was recorded, ``n_cached_recordings``
-    how many recordings there are; ``clear()`` drops them; ``explain()`` says what the
-    latest recording consists of, and why the last call was recorded anew.
+    ``n_recordings`` is how often the function was recorded, ``n_cached_recordings`` how
+    many recordings are kept, and ``enabled = False`` switches recording off.
     """
 
     _closure: Any = None  # of a function that was loaded without its code
@@ -143,14 +142,21 @@ class FrozenFunction(_core._FrozenFunctionBase):  # type: ignore[misc]
 
     @property
     def n_cached_recordings(self) -> int:
+        """How many recordings are kept."""
         return len(self._kept)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all recordings to a file, from which :func:`drjit.load_frozen` has
-        them in another process of the same user.
+        """Write all recordings to a file, for :func:`drjit.load_frozen` in another
+        process.
 
-        Raises ``TypeError`` where they depend on an object that no other process can
-        find, and ``RuntimeError`` if there are none, or no key to authenticate them.
+        Args:
+            path (str | os.PathLike): the file, which only processes of the same user
+                can load.
+
+        Raises:
+            TypeError: a recording depends on an object that no other process can find.
+            RuntimeError: there is no recording, one depends on instances of classes or
+                prints something, or there is no key to authenticate the file.
         """
         from drjit._freeze.file import save
 
@@ -200,8 +206,12 @@ class FrozenFunction(_core._FrozenFunctionBase):  # type: ignore[misc]
             print(text, file=sys.stderr)
 
     def explain(self) -> str:
-        """The latest recording as text, and why it was made; or why the function is
-        called each time."""
+        """Describe the latest recording, and say why it was made.
+
+        Returns:
+            str: conditions, arrays and commands of the recording, and what was
+            different from earlier ones; or why the function is called each time.
+        """
         text = "no recording\n"
         if self._last is not None:
             text = self._last.recording.text()
@@ -220,36 +230,39 @@ class FrozenFunction(_core._FrozenFunctionBase):  # type: ignore[misc]
     ) -> None:
         """Write the latest recording to a folder, as a library in C.
 
-        The folder ``path``, which is made if need be, gets a header, tables, the
-        kernels as machine code, the sources of what runs them, a ``Makefile`` and an
-        example.
-        ``name`` is that of the function in C, an identifier (else that of this one).
-        What ``make`` builds there needs the C library and a CPU with the same
-        instructions, and computes the same bits; it serves the sizes that the recording
-        serves. Inputs and outputs are fields of structs, named after parameters and
-        paths; gradients begin with ``grad_``, what the function has changed in its
-        inputs with ``new_``.
+        The folder gets a header, tables, the kernels as machine code, the sources of
+        what runs them, a ``Makefile`` and an example. What ``make`` builds there needs
+        the C library and a CPU with the same instructions, and computes the same bits;
+        it serves the sizes that the recording serves. Inputs and outputs are fields of
+        structures, named after parameters and paths; gradients begin with ``grad_``,
+        what the function has changed in its inputs with ``new_``.
 
-        With arguments as ``adjoint``, of which some have derivatives, the function is
-        recorded anew for these, and the library has a second one, ``NAME_adjoint``: it
-        takes the inputs and the gradients of outputs (``grad_result``, ...), and gives
-        those of the inputs that have derivatives. With arguments as ``tangent``, it has
-        ``NAME_tangent``, which takes the gradients of the inputs (``grad_x``, ...) and
-        gives those of the outputs: forward mode. For both, these have to be the same.
+        Args:
+            path (str | os.PathLike): the folder, which is made if need be.
+            name (str | None): the name of the function in C, an identifier; by default
+                that of this function.
+            adjoint (tuple | None): arguments, of which some have derivatives. The
+                function is recorded anew for these, and the library has a second
+                function, ``NAME_adjoint``: it takes the inputs and the gradients of
+                outputs (``grad_result``, ...), and gives those of the inputs.
+            tangent (tuple | None): the same for forward mode: ``NAME_tangent`` takes
+                the gradients of the inputs (``grad_x``, ...), and gives those of the
+                outputs. If there are both, these are the arguments of ``adjoint``.
+            bounds (str | None): how indices of gathers and scatters are kept within
+                arrays. By default, that is up to the caller; the header says which
+                inputs are accessed by index. ``"pin"``: inputs on which the sizes of
+                such arrays depend need to have the sizes of the recording. ``"check"``:
+                each index is checked, and the call returns an error; the recording has
+                to be one that was made with ``JitFlag.Debug``, as those of ``adjoint``
+                and ``tangent`` are.
 
-        The header says which inputs are accessed by index. That indices lie within the
-        arrays is up to the caller, unless ``bounds`` says otherwise. With ``"pin"``,
-        inputs on which the sizes of such arrays depend need to have the sizes that they
-        had when the function was recorded. With ``"check"``, each index is checked, and
-        the call returns an error. The recording has to be one that was made with
-        ``JitFlag.Debug``; those of ``adjoint`` and ``tangent`` are made so.
-
-        Raises RuntimeError if there is no recording, if it has kernels that were not
-        made by the ``native`` engine, if there is no place for it in C (prints,
-        instances of classes), if indices are to be checked and it was made without
-        ``JitFlag.Debug``, if ``name`` is not an identifier or one that the C library or
-        what runs the kernels declares, or if a file cannot be written; ValueError if
-        ``bounds`` is another text.
+        Raises:
+            RuntimeError: there is no recording; it has kernels that were not made by
+                the engine ``native``, prints, or depends on instances of classes;
+                indices are to be checked and it was made without ``JitFlag.Debug``;
+                ``name`` is not an identifier, or one that the C library or the sources
+                declare; or a file cannot be written.
+            ValueError: ``bounds`` is another text.
         """
         from drjit._freeze import export as library
 
@@ -549,27 +562,74 @@ def freeze(
     allow_reads: bool = False,
     strict: bool = False,
 ) -> Any:
-    """Record what a function does the first time, and repeat it without calling it.
+    """Record what a function does the first time, and repeat it later without calling
+    it.
 
-    A decorator. Inputs are the arguments, what ``state_fn`` returns (called with the
-    same arguments), and what the function reads from its closure, from globals, and as
-    attributes of objects. A recording serves all calls with inputs of the same
-    structure and types, with the same values of what is not an array, and with arrays
-    of other sizes, as far as the function does not depend on these. What it scatters to
-    or replaces among its inputs is written back, as if it had been called. A function
-    that changes other values, or leaves arrays elsewhere, is called each time.
+    A decorator. In repetitions no Python code runs and nothing is traced: kernels are
+    launched at once. Inputs are the arguments, what ``state_fn`` returns, and what the
+    function reads from closures, globals and attributes of objects. A recording serves
+    calls with inputs of the same structure and types, the same values of everything
+    that is not an array, and arrays of other contents and, as far as the function does
+    not depend on them, other sizes. Other inputs make a new recording. Changes of
+    arrays among the inputs are repeated, too.
 
-    ``limit``: recordings that are kept at most, those that were used last; 0: none is,
-    the function is called each time. ``warn_after``: from that many recordings on, log
-    a warning that names the inputs which differ from those of the one before.
-    ``backend``: where there are no inputs to
-    tell. ``auto_opaque``: literals that change from call to call become arrays in
-    memory; if it is False, all are from the start. ``enabled``: False calls the
-    function as if it was not decorated; so does clearing ``JitFlag.KernelFreezing``.
-    ``allow_reads``: reading entries of arrays (``x[0]``, ``bool(x)``, ``x.numpy()``) is
-    no error: a recording serves the calls in which they are the same. ``strict``: where
-    a function cannot be repeated, so that it is called each time, the call is a
-    RuntimeError that says why; else a line of the log does, and ``explain()``.
+    A function that does more (it counts in a Python variable, or keeps arrays
+    elsewhere) is called each time, with the right results; a line of the log says why.
+    While a function is recorded it cannot read array contents.
+    [Freezing](../freezing.md) explains all this.
+
+    Args:
+        f (callable | None): the function. With ``None``, which is ``@dr.freeze(...)``
+            with parameters, a decorator is returned.
+        state_fn (callable | None): a function of the same arguments whose result is a
+            further input.
+        limit (int | None): how many recordings are kept; those that were not used for
+            longest are dropped. With 0, the function is called each time. ``None``: all
+            are kept.
+        warn_after (int): from this number of recordings on, each is a warning of the
+            log that names the inputs which differ.
+        backend (JitBackend | None): the backend of functions without inputs that tell.
+        auto_opaque (bool): literals among the inputs that change from call to call
+            become arrays in memory; if ``False``, all literals are from the start.
+        enabled (bool): ``False`` calls the function as if it was not decorated, as does
+            clearing ``JitFlag.KernelFreezing``.
+        allow_reads (bool): permit reading entries (``x[0]``, ``bool(x)``,
+            ``x.numpy()``): a recording then serves calls in which these entries are the
+            same.
+        strict (bool): a call that cannot be repeated is an error.
+
+    Returns:
+        callable: the frozen function. ``n_recordings`` says how often it was recorded,
+        ``n_cached_recordings`` how many recordings are kept; ``clear()`` forgets them,
+        ``explain()`` describes the latest one, ``save(path)`` writes them to a file,
+        and ``export(folder)`` writes the latest as a library in C.
+
+    Raises:
+        TypeError: ``f`` is not callable, or a parameter is of another type.
+        RuntimeError: when called: the function reads array contents, or cannot be
+            repeated and is ``strict``.
+
+    Derivative:
+        In both directions; derivatives are recorded and repeated as well.
+
+    Evaluation:
+        Evaluates the inputs, and the results with the kernels of the recording.
+
+    Example:
+        >>> @dr.freeze
+        ... def step(x, v):
+        ...     print("called")
+        ...     v = v - 0.1 * x
+        ...     return x + 0.1 * v, v
+        >>> x, v = dr.opaque(Float, 1, 3), dr.opaque(Float, 0, 3)
+        >>> for _ in range(100):
+        ...     x, v = step(x, v)
+        called
+        >>> step.n_recordings
+        1
+
+    See also:
+        :func:`drjit.load_frozen`, :func:`drjit.make_opaque`
     """
 
     def decorate(function: Any) -> Any:

@@ -123,21 +123,56 @@ def load_frozen(
     allow_reads: bool = False,
     strict: bool = False,
 ) -> Any:
-    """A frozen function with the recordings that :meth:`FrozenFunction.save` wrote.
+    """Load a frozen function from a file that its ``save()`` has written.
 
-    Without ``f``, it can only repeat them: inputs that fit no recording are a
-    ``RuntimeError`` that says why. Plain values of closures and globals are those of
-    the latest recording then, and results have no derivatives. With ``f``, it is
-    ``dr.freeze(f, ...)`` that has these recordings already; the other parameters are as
-    there. ``state_fn`` has to be given if there was one. Recordings of other code are
-    left out: the function is recorded anew if it was edited since, or something that it
-    calls (functions and classes that its code names, and those among its inputs), or a
-    default of its parameters; or if another version of Python wrote the file.
+    Without ``f``, the result can only repeat the recordings in the file: no code of the
+    function is needed, and there are no derivatives. Plain values of closures and
+    globals are those of the latest recording. With ``f``, it is ``dr.freeze(f, ...)``
+    that has these recordings already; those of other code are left out, because the
+    function, or something that it calls, was edited or the version of Python is
+    another.
 
-    The file was written by a process of the same user (of the same ``DRJIT_CACHE_DIR``,
-    which has the key) with the same version of the library; another CPU or engine will
-    do. Raises ``RuntimeError`` for files that are damaged or were written with another
-    key, or that need a class which is not there.
+    The file has to come from a process of the same user with the same version of the
+    library. [Freezing](../freezing.md#keeping-recordings) has the details.
+
+    Args:
+        path (str | os.PathLike): the file.
+        f (callable | None): the function, for inputs that fit no recording.
+        state_fn (callable | None): as when the function was frozen.
+        limit (int | None): see :func:`drjit.freeze`, as for all that follow.
+        warn_after (int): when warnings begin.
+        backend (JitBackend | None): the backend of functions without inputs that tell.
+        auto_opaque (bool): what is done with literals.
+        enabled (bool): ``False`` calls ``f``.
+        allow_reads (bool): permit reading entries.
+        strict (bool): a call that cannot be repeated is an error.
+
+    Returns:
+        callable: the frozen function.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        RuntimeError: the file is damaged, or was written with another key or version;
+            when called without ``f``: no recording fits, for the reason that the error
+            gives.
+
+    Derivative:
+        With ``f`` only.
+
+    Example:
+        >>> import os, tempfile
+        >>> @dr.freeze
+        ... def scale(x):
+        ...     return 2 * x
+        >>> scale(Float(1, 2, 3))
+        [2, 4, 6]
+        >>> path = os.path.join(tempfile.mkdtemp(), "scale")
+        >>> scale.save(path)
+        >>> dr.load_frozen(path)(Float(10, 20))
+        [20, 40]
+
+    See also:
+        :func:`drjit.freeze`
     """
     from drjit._freeze.file import load
 

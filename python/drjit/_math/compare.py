@@ -259,10 +259,35 @@ def assert_allclose(
     equal_nan: bool = False,
     err_msg: str = "",
 ) -> None:
-    """Raise an AssertionError unless :py:func:`allclose` holds.
+    """Raise an error unless two arrays are equal up to a tolerance; for tests.
 
-    The message starts with ``err_msg`` and gives the number of mismatches, the largest
-    absolute and relative differences (relative to ``desired``), and both operands.
+    In each entry ``|actual - desired| <= atol + rtol * |desired|`` has to hold, as for
+    :func:`drjit.allclose`. It is always checked, not in debug mode only. The message
+    has the number of mismatches, the largest differences and both operands.
+
+    Args:
+        actual (array | float | sequence): what was computed.
+        desired (array | float | sequence): what was expected.
+        rtol (float | None): relative tolerance. ``None``: one that suits the precision
+            of the types, 1e-3 for single precision.
+        atol (float | None): absolute tolerance. ``None``: one that suits the precision
+            of the types, 1e-5 for single precision.
+        equal_nan (bool): is NaN equal to NaN?
+        err_msg (str): a line in front of the message.
+
+    Raises:
+        AssertionError: an entry differs by more.
+        TypeError: an operand is not a number, array or sequence.
+        RuntimeError: the sizes do not fit.
+
+    Evaluation:
+        Evaluates both.
+
+    Example:
+        >>> dr.assert_allclose(dr.sin(Float(0, dr.pi / 2)), [0, 1])
+
+    See also:
+        :func:`drjit.allclose`, :func:`drjit.assert_equal`
     """
     options = _Options("assert_allclose", rtol, atol, equal_nan)
     if _close(actual, desired, options):

@@ -108,14 +108,41 @@ def assert_true(
     limit: int = 20,
     **kwargs: Any,
 ) -> None:
-    """Raise ``AssertionError`` if an entry of ``cond`` is false, in debug mode only.
+    """Raise an error in debug mode if a condition does not hold in all lanes.
 
-    ``cond`` is a bool or a mask array of any shape (of NumPy or PyTorch, too); anything
-    else raises ``TypeError``. ``fmt``, ``limit`` and the other arguments make up the
-    message as in :py:func:`format`; arrays of as many entries as ``cond`` are reduced
-    to those for which it is false. In code that is being recorded, lanes for which it
-    is false are reported on ``sys.stderr`` when they have been computed, with the
-    ``tb_depth`` calls that led to the check, without the last ``tb_skip``.
+    Without ``JitFlag.Debug``, nothing is checked or evaluated. In a loop, conditional
+    or call that is being recorded no exception can be raised: failing lanes are
+    reported on ``sys.stderr`` when the kernel has run, with the calls that led to the
+    check.
+
+    Args:
+        cond (mask | bool): the condition, of any shape; also Boolean arrays of NumPy
+            and PyTorch.
+        fmt (str | None): a message, with fields as in :func:`drjit.format`. Arrays with
+            as many entries as ``cond`` are reduced to those for which it is false.
+        *args: values of ``{}`` and ``{0}``.
+        tb_depth (int): how many calls are reported.
+        tb_skip (int): how many of the innermost calls are left out.
+        limit (int): how many entries of an array are shown, as in :func:`drjit.format`.
+        **kwargs: values of ``{name}``.
+
+    Raises:
+        AssertionError: the condition is false somewhere.
+        TypeError: ``cond`` is neither a mask nor a ``bool``.
+        RuntimeError: the message is malformed, or an argument is missing.
+
+    Evaluation:
+        In debug mode, evaluates ``cond``.
+
+    Example:
+        >>> w = Float(0.5, -1, 2, -3)
+        >>> with dr.scoped_set_flag(dr.JitFlag.Debug):
+        ...     dr.assert_true(w >= 0, "negative weights: {w}", w=w)
+        Traceback (most recent call last):
+        AssertionError: Assertion failure: negative weights: [-1, -3]
+
+    See also:
+        :func:`drjit.assert_false`, :func:`drjit.assert_equal`, :class:`drjit.JitFlag`
     """
     if dr.flag(dr.JitFlag.Debug):
         with _reads():
@@ -132,9 +159,33 @@ def assert_false(
     limit: int = 20,
     **kwargs: Any,
 ) -> None:
-    """Raise ``AssertionError`` if an entry of ``cond`` is true, in debug mode only.
+    """Raise an error in debug mode if a condition holds in any lane.
 
-    See :py:func:`assert_true` for the arguments.
+    Args:
+        cond (mask | bool): the condition. All parameters are those of
+            :func:`drjit.assert_true`, which also explains when something is checked.
+        fmt (str | None): a message, as in :func:`drjit.format`. Arrays with as many
+            entries as ``cond`` are reduced to those for which it is true.
+        *args: values of ``{}`` and ``{0}``.
+        tb_depth (int): how many calls are reported.
+        tb_skip (int): how many of the innermost calls are left out.
+        limit (int): how many entries of an array are shown.
+        **kwargs: values of ``{name}``.
+
+    Raises:
+        AssertionError: the condition is true somewhere.
+        TypeError: ``cond`` is neither a mask nor a ``bool``.
+
+    Evaluation:
+        In debug mode, evaluates ``cond``.
+
+    Example:
+        >>> x = Float(1, 2)
+        >>> with dr.scoped_set_flag(dr.JitFlag.Debug):
+        ...     dr.assert_false(dr.isnan(x), "NaN at {thread_id}")
+
+    See also:
+        :func:`drjit.assert_true`
     """
     if dr.flag(dr.JitFlag.Debug):
         with _reads():
@@ -154,10 +205,37 @@ def assert_equal(
     tb_skip: int = 0,
     **kwargs: Any,
 ) -> None:
-    """Raise ``AssertionError`` unless ``arg0 == arg1`` everywhere, in debug mode only.
+    """Raise an error in debug mode unless two values are equal in all lanes.
 
-    The arguments are arrays, or objects whose comparison gives a bool. See
-    :py:func:`assert_true` for the others.
+    NaN is not equal to anything. See :func:`drjit.assert_true` for when something is
+    checked.
+
+    Args:
+        arg0, arg1 (array | object): arrays, or objects whose comparison gives a
+            ``bool``.
+        fmt (str | None): a message, as in :func:`drjit.format`. Arrays with as many
+            entries are reduced to those that differ.
+        *args: values of ``{}`` and ``{0}``.
+        limit (int): how many entries of an array are shown.
+        tb_skip (int): how many of the innermost calls are left out.
+        **kwargs: values of ``{name}``.
+
+    Raises:
+        AssertionError: they differ somewhere.
+        RuntimeError: the sizes do not fit.
+
+    Evaluation:
+        In debug mode, evaluates both.
+
+    Example:
+        >>> x, y = Float(1, 2, 3), Float(1, 5, 3)
+        >>> with dr.scoped_set_flag(dr.JitFlag.Debug):
+        ...     dr.assert_equal(x, y, "{} and {} at {thread_id}", x, y)
+        Traceback (most recent call last):
+        AssertionError: Assertion failure: [2] and [5] at [1]
+
+    See also:
+        :func:`drjit.assert_true`, :func:`drjit.assert_allclose`
     """
     if dr.flag(dr.JitFlag.Debug):
         with _reads():

@@ -18,19 +18,51 @@ class scoped_set_flag(
     _core._FlagScope,  # type: ignore[misc]
     contextlib.ContextDecorator,
 ):
-    """Set a compilation flag within a ``with`` block, or for the calls of a function.
+    """Set or clear a flag within a ``with`` block, or during calls of a function.
 
-    ``scoped_set_flag(flag, value=True)``: ``flag`` is a ``JitFlag``, or a combination
-    of several, each of which gets its previous value back on leaving. Wrong types raise
-    ``TypeError``. Blocks may be nested, also with the same object.
+    On leaving, each flag gets its previous value back. Blocks nest; flags belong to the
+    calling thread.
+
+    Args:
+        flag (JitFlag): the flag, or several combined with ``|``.
+        value (bool): set or clear.
+
+    Raises:
+        TypeError: ``flag`` is not a ``JitFlag``, or ``value`` not a ``bool``.
+
+    Example:
+        >>> with dr.scoped_set_flag(dr.JitFlag.SymbolicLoops, False):
+        ...     print(dr.flag(dr.JitFlag.SymbolicLoops))
+        False
+        >>> @dr.scoped_set_flag(dr.JitFlag.Debug)
+        ... def f():
+        ...     return dr.flag(dr.JitFlag.Debug)
+        >>> f(), dr.flag(dr.JitFlag.Debug)
+        (True, False)
+
+    See also:
+        :func:`drjit.set_flag`, :class:`drjit.JitFlag`
     """
 
 
 class profile_range:
     """Mark a ``with`` block as a named range on the timeline of a profile.
 
-    Ranges may be nested. They cover the work of the calling thread; kernels that run
-    asynchronously may end later. The name must be a string (else ``TypeError``).
+    Ranges nest. They show when the calling thread was in the block; kernels that it has
+    launched may end later. See :func:`drjit.profile_mark` for how to write a profile.
+
+    Args:
+        name (str): the label.
+
+    Raises:
+        TypeError: ``name`` is not a string.
+
+    Example:
+        >>> with dr.profile_range("physics"):
+        ...     x = dr.sqrt(Float(1, 4))
+
+    See also:
+        :func:`drjit.profile_mark`, :class:`drjit.profile_enable`
     """
 
     def __init__(self, name: str, /) -> None:
@@ -49,11 +81,23 @@ class profile_range:
 
 
 class profile_enable:
-    """Select a ``with`` block for tools that profile parts of a program.
+    """Restrict profiling to a ``with`` block, for tools that can be told so.
 
-    Without such a tool (they exist for GPUs), the block is a range of the profile named
-    ``"profile_enable"``. ``active=False`` makes it an ordinary block. Raises
-    ``TypeError`` if ``active`` is not a bool.
+    Such tools exist for GPUs. On the CPU, the block is a range of the profile that is
+    named ``"profile_enable"``.
+
+    Args:
+        active (bool): ``False`` makes the block have no effect.
+
+    Raises:
+        TypeError: ``active`` is not a ``bool``.
+
+    Example:
+        >>> with dr.profile_enable():
+        ...     x = dr.sqrt(Float(1, 4))
+
+    See also:
+        :class:`drjit.profile_range`
     """
 
     def __init__(self, active: bool = True) -> None:
@@ -75,6 +119,9 @@ class profile_enable:
 
 class _Missing:
     """The value of an argument that was not given."""
+
+    def __repr__(self) -> str:  # in signatures
+        return "..."
 
 
 _MISSING = _Missing()
@@ -106,12 +153,29 @@ def _label(value: Any, name: str) -> None:
 
 
 def set_label(arg0: Any = _MISSING, arg1: str | None = None, /, **kwargs: Any) -> None:
-    """Name variables, for :py:func:`whos` and graph output.
+    """Name variables, for tables, graphs and messages.
 
-    ``set_label(x, "x")`` names one array, ``set_label(x=x, y=y)`` several. The arrays
-    in a PyTree, and the components of a nested array, get the index, key or name of the
-    field appended after an underscore. Values that the just-in-time compiler does not
-    track are passed over. Raises ``TypeError`` for other forms of the call.
+    ``set_label(x, "name")`` names one array, ``set_label(a=x, b=y)`` several. Arrays in
+    a PyTree, and components of nested arrays, get the key, index or field name after an
+    underscore: ``p_0`` is ``p.x``.
+
+    Args:
+        arg0 (array | PyTree): what to name. Objects that are not traced arrays are
+            passed over.
+        arg1 (str): the name.
+        **kwargs: names and what to name, instead of the two.
+
+    Raises:
+        TypeError: the call has another form.
+
+    Example:
+        >>> x, p = Float(1, 2), Array3f(1, 2, 3)
+        >>> dr.set_label(size=x, points=p)
+        >>> x.label, p.y.label
+        ('size', 'points_1')
+
+    See also:
+        :func:`drjit.whos`, :func:`drjit.graphviz`
     """
     if arg0 is not _MISSING:
         if type(arg1) is str and not kwargs and dr.depth_v(type(arg0)) == 1:

@@ -31,6 +31,9 @@ _MODES = ("auto", "evaluated", "evaluate", "symbolic")
 class _Missing:
     """The value of an argument that was not given."""
 
+    def __repr__(self) -> str:  # in signatures
+        return "..."
+
 
 _MISSING = _Missing()
 
@@ -521,21 +524,46 @@ def _arguments(
 
 
 def format(fmt: Any = _MISSING, *args: Any, limit: int = 20, **kwargs: Any) -> str:
-    """Return the text of a format string with its fields filled in, or of one value.
+    """Fill the fields of a format string with arrays and other values, and return the
+    text.
 
-    The fields ``{}`` (the next positional argument), ``{0}`` (the one of that number)
-    and ``{name}`` (a keyword argument) are replaced; implicit and explicit numbers do
-    not go together. A trailing ``=`` puts what is in the braces in front, as in
-    ``x=5``. ``{{`` and ``}}`` are braces. Arguments that no field mentions are ignored.
-    ``{thread_id}`` lists the positions of the array entries that are shown.
+    Fields are ``{}`` (the next positional argument), ``{0}`` (that of a number) and
+    ``{name}`` (a keyword argument); numbers are given in all fields or in none. A
+    trailing ``=`` puts what is in the braces in front: ``{x=}`` gives ``x=5``. ``{{``
+    and ``}}`` are braces. There are no format specifications such as ``:.2f``.
+    ``{thread_id}`` gives the indices of the entries that are shown. Arguments that no
+    field names are ignored.
 
-    Arrays, tensors and PyTrees are laid out over several lines with the names of
-    fields. A dimension of more than ``limit`` entries shows the first and last three
-    (always if six or less; a negative limit shows all).
+    Arrays are laid out with one line for each lane, PyTrees with the names of their
+    fields.
 
-    Raises ``RuntimeError`` if the format string is malformed or refers to an argument
-    that is missing, ``TypeError`` for arguments of the wrong type, and
-    ``RecursionError`` for PyTrees that contain themselves.
+    Args:
+        fmt (str | object): the format string. A single argument that is not a string is
+            formatted as it is.
+        *args: values of ``{}`` and ``{0}``.
+        limit (int): of dimensions with more entries, the first and last three are
+            shown. Negative: all are; so are six or fewer.
+        **kwargs: values of ``{name}``.
+
+    Returns:
+        str: the text.
+
+    Raises:
+        RuntimeError: the format string is malformed, or an argument is missing.
+        TypeError: there is no argument, or one of the wrong type.
+        RecursionError: a PyTree contains itself.
+
+    Evaluation:
+        Evaluates the arrays.
+
+    Example:
+        >>> dr.format("{} is {x=}", "here", x=Float(1, 2))
+        'here is x=[1, 2]'
+        >>> dr.format(dr.arange(UInt, 100), limit=6)
+        '[0, 1, 2, .. 94 skipped .., 97, 98, 99]'
+
+    See also:
+        :func:`drjit.print`
     """
     fmt, args = _arguments("format", fmt, args, kwargs)
     text = render("format", fmt, args, kwargs, limit)
@@ -553,28 +581,49 @@ def print(
     mode: str = "auto",
     **kwargs: Any,
 ) -> None:
-    """Print the text of a format string with its fields filled in, or of one value.
+    """Print arrays and other values, also those of code that is being recorded.
 
-    See :py:func:`format` for ``fmt``, its fields and ``limit``. ``end`` is added to the
-    format string. The text goes to ``file.write()`` in one piece, ``sys.stdout`` unless
-    given otherwise.
+    Fields of the format string are those of :func:`drjit.format`. In a loop,
+    conditional or call that is being recorded, values do not exist yet: each launch
+    prints those of all lanes that got there, the ones of a lane in the order in which
+    it did. Kernels report ``limit`` of them at most, and a ``RuntimeWarning`` says if
+    there were more.
 
-    ``active`` is a bool, or a mask array that selects entries: just-in-time compiled
-    arrays of its size are reduced to these, those of size 1 repeated; scalar 1D arrays
-    of its size likewise; tensors are shown in full. In a body that runs at once it
-    selects among the lanes that take part. Nothing is printed if it is false
-    everywhere. An array of another size raises ``RuntimeError``.
+    A [frozen function](../freezing.md#printing-and-checks) prints each time that it is
+    repeated.
 
-    A frozen function prints evaluated arguments each time that it is repeated.
+    Args:
+        fmt (str | object): the format string, or a single value of another type.
+        *args: values of ``{}`` and ``{0}``.
+        active (mask | bool): entries to print. Traced arrays of its size are reduced to
+            these; tensors are shown in full. If it is false everywhere, nothing is
+            printed.
+        end (str): what follows the text.
+        file (object | None): what the text is passed to by ``write()``; ``sys.stdout``
+            if ``None``.
+        limit (int): of dimensions with more entries, the first and last three are
+            shown. Negative: all are; so are six or fewer.
+        mode (str): ``"evaluated"`` evaluates the arguments and prints at once;
+            ``"symbolic"`` prints when the next evaluation has computed them. ``"auto"``
+            is the latter where an argument is being recorded, else the former.
+        **kwargs: values of ``{name}``.
 
-    ``mode`` is ``"evaluated"``: the arguments are evaluated and printed at once, or
-    ``"symbolic"``: they are printed when the next evaluation has computed them, unless
-    there is nothing to compute. With ``"auto"`` it is the latter if an argument depends
-    on a loop, conditional or call that is being recorded. Then each launch prints the
-    values of all lanes that got here, those of a lane one after the other in the order
-    in which it did; ``{thread_id}`` says whose they are. Kernels report ``limit`` of
-    them, with a ``RuntimeWarning`` if there were more. Another mode raises
-    ``ValueError``.
+    Raises:
+        RuntimeError: the format string is malformed, an argument is missing, or an
+            array has another size than ``active``.
+        ValueError: there is no such ``mode``.
+        TypeError: there is no argument, or one of the wrong type.
+
+    Evaluation:
+        See ``mode``. In symbolic mode nothing is evaluated.
+
+    Example:
+        >>> x = Float(3, -1, 4, -2)
+        >>> dr.print("negative: {} at {thread_id}", x, active=x < 0)
+        negative: [-1, -2] at [1, 3]
+
+    See also:
+        :func:`drjit.format`, :func:`drjit.assert_true`
     """
     if mode not in _MODES:
         raise ValueError(

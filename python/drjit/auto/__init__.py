@@ -35,9 +35,31 @@ def _module() -> ModuleType:
 
 
 def set_backend(arg: str | dr.JitBackend, /) -> None:
-    """Choose the backend of ``drjit.auto``: ``'llvm'``, ``'scalar'``, a ``JitBackend``.
+    """Choose the backend whose array types ``drjit.auto`` and ``drjit.auto.ad`` have.
 
-    Raises ``ValueError`` for other names, ``RuntimeError`` if there is no such backend.
+    Names are looked up each time, so ``dr.auto.Float`` is the new type from here on;
+    what was imported by name before stays what it was. Without a choice it is the best
+    backend that works on this machine.
+
+    Args:
+        arg (str | JitBackend): ``"llvm"`` or ``"scalar"``; ``JitBackend.Invalid`` also
+            means the latter.
+
+    Raises:
+        ValueError: there is no such name.
+        RuntimeError: the backend is not part of this version, or cannot be used.
+
+    Example:
+        >>> import drjit.auto
+        >>> dr.set_backend("scalar")
+        >>> drjit.auto.Float
+        <class 'float'>
+        >>> dr.set_backend("llvm")
+        >>> drjit.auto.Float
+        <class 'drjit.llvm.Float'>
+
+    See also:
+        :func:`drjit.has_backend`, :class:`drjit.JitBackend`
     """
     global _chosen
     names = {each: each.name.lower() for each in dr.JitBackend}

@@ -2,6 +2,7 @@
  * introspect.c -- what drjit.detail says of variables, memory, launches and scopes
  */
 #include "drjit-core/region.h"
+#include "python/docstrings.h"
 #include "python/memory/access.h"
 #include "python/object/arguments.h"
 #include "python/object/enums.h"
@@ -322,21 +323,16 @@ static PyObject *set_scope(PyObject *module, PyObject *const *args, Py_ssize_t n
 PyMethodDef introspect_functions[] = {
     { "_traverse_indices", traverse, METH_VARARGS,
       "_traverse_indices(tree, function, replaces)\n\nsee drjit.detail" },
-    { "_collect_indices", collect_indices, METH_O,
-      "_collect_indices(tree)\n--\n\nThe indices of all variables, in order." },
-    { "_any_symbolic", any_symbolic, METH_O,
-      "_any_symbolic(tree)\n--\n\nIs a variable in it symbolic?" },
-    { "_reset", reset, METH_O, "_reset(tree)\n--\n\nA copy with empty arrays." },
-    { "_malloc_watermark", malloc_watermark, METH_O,
-      "_malloc_watermark(backend)\n--\n\nMost bytes in use at once." },
+    { "_collect_indices", collect_indices, METH_O, DOC__collect_indices },
+    { "_any_symbolic", any_symbolic, METH_O, DOC__any_symbolic },
+    { "_reset", reset, METH_O, DOC__reset },
+    { "_malloc_watermark", malloc_watermark, METH_O, DOC__malloc_watermark },
     { "_malloc_clear_statistics", malloc_clear_statistics, METH_NOARGS,
-      "_malloc_clear_statistics()\n--\n\nStart the watermark anew." },
-    { "_launch_stats", launch_stats, METH_NOARGS,
-      "_launch_stats()\n--\n\n(launches, soft misses, hard misses)" },
+      DOC__malloc_clear_statistics },
+    { "_launch_stats", launch_stats, METH_NOARGS, DOC__launch_stats },
     { "_cache_dir", cache_dir, METH_NOARGS,
       "_cache_dir()\n--\n\nFolder of compiled kernels, \"\" if there is none." },
-    { "_llvm_version", llvm_version, METH_NOARGS,
-      "_llvm_version()\n--\n\n(major, minor, patch)" },
+    { "_llvm_version", llvm_version, METH_NOARGS, DOC__llvm_version },
     { "_set_leak_warnings", set_leak_warnings, METH_O,
       "_set_leak_warnings(arg)\n\nReport leaked variables when Python ends?" },
     { "_leak_warnings", leak_warnings, METH_NOARGS,

@@ -407,8 +407,7 @@ PyMethodDef reduce_functions[] = {
     { "block_prefix_reduce", METHOD(prefix_block), FAST, DOC_block_prefix_reduce },
     { "compress", prefix_compress, METH_O, DOC_compress },
     { "_can_scatter_reduce", can_scatter_reduce, METH_VARARGS,
-      "_can_scatter_reduce(dtype, op)\n--\n\nIs this atomic reduction available?" },
-    { "_reduce_identity", reduce_identity, METH_VARARGS,
-      "_reduce_identity(dtype, op, size=1, /)\n--\n\nAn array of neutral elements." },
+      DOC__can_scatter_reduce },
+    { "_reduce_identity", reduce_identity, METH_VARARGS, DOC__reduce_identity },
     { NULL, NULL, 0, NULL },
 };

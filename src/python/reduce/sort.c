@@ -2,6 +2,7 @@
  * sort.c -- sorting blocks of flat arrays, permutations that group keys, and axes that
  * change places
  */
+#include "python/docstrings.h"
 #include "python/memory/access.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
@@ -193,8 +194,6 @@ PyMethodDef sort_functions[] = {
       "_argsort(array, block_size, descending)\n\nThe positions that sort it so." },
     { "_transpose", METHOD(transpose), FAST,
       "_transpose(array, rows, columns, items)\n\nTwo axes change places: a copy." },
-    { "_block_mkperm", METHOD(block_mkperm), FAST,
-      "_block_mkperm(values, block_size, bucket_count)\n--\n\n"
-      "The permutation that stably groups the keys of each block." },
+    { "_block_mkperm", METHOD(block_mkperm), FAST, DOC__block_mkperm },
     { NULL, NULL, 0, NULL },
 };

@@ -407,12 +407,7 @@ PyMethodDef tree_functions[] = {
       "no constructor is called: what\nobjects have besides their fields is that of "
       "the original." },
     { "_check_compatibility", check_compatibility, METH_VARARGS,
-      "_check_compatibility(arg0, arg1, width_consistency, name, /)\n--\n\n"
-      "Check that two PyTrees have the same structure and the same types.\n\n"
-      "Dynamic arrays need the same number of components, numbers and other Python\n"
-      "objects must be equal. With 'width_consistency', arrays need the same width,\n"
-      "or one of them width 1. Raises RuntimeError, naming the first place where\n"
-      "they differ: 'name', followed by indices, keys and names of fields." },
+      DOC__check_compatibility },
     { "schedule", METHOD(schedule), METH_FASTCALL, DOC_schedule },
     { "eval", METHOD(eval), METH_FASTCALL, DOC_eval },
     { "make_opaque", METHOD(make_opaque), METH_FASTCALL, DOC_make_opaque },
