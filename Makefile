@@ -27,7 +27,8 @@
 #                     bench-python; RELEASE=1 measures the wheel. MEASURES=... picks
 #     make golden     write the golden files anew, to be reviewed with 'git diff'
 #     make lint       layers, style, types: says nothing if all is well
-#     make docs       write docs/reference.md, docs/python and docs/pictures anew
+#     make docs       write docs/reference.md, docs/python and docs/pictures anew, and
+#                     build the site of docs/ into build/site
 #     make wheel      the Python package with the library inside, as it is published: with
 #                     profiles of what runs (tools/release.sh), into dist/
 #     make install    the C library: PREFIX=/usr/local LIBDIR=lib DESTDIR=
@@ -87,6 +88,10 @@ endef
 .PHONY: all build demo test check asan tsan hostile hostile-quick pythons fuzz fuzz-bytes \
         exhaustive bench bench-core bench-python golden lint docs wheel install fresh \
         clean distclean
+
+# The site. A link that leads nowhere is an error; a notice about the tool itself is not.
+MKDOCS = NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict --quiet \
+    --site-dir build/site
 
 # Benchmarks beside each other would measure each other; ninja uses the cores.
 .NOTPARALLEL:
@@ -218,6 +223,7 @@ lint:
 	@python3 tools/lint_layers.py
 	@python3 tools/lint_style.py
 	@python3 tools/make_docs.py --check
+	@$(MKDOCS)
 	@.venv/bin/ruff check --quiet tools src bench python tests/python examples
 	@.venv/bin/python -m mypy --no-error-summary tools src/lower/math \
 	    $(wildcard bench/*.py)
@@ -231,6 +237,7 @@ docs:
 	python3 tools/make_docs.py
 	PYTHONPATH=$(BUILD)/py .venv/bin/python tools/make_reference.py
 	python3 tools/make_pictures.py
+	$(MKDOCS)
 
 wheel:
 	@tools/bootstrap.sh python

@@ -220,7 +220,6 @@ prepare_wheel() {
 
 prepare_python() {
     # A distribution's meson may be too old (Ubuntu 22.04); then .venv has its own.
-    case $1 in docs) return ;; esac
     if [ ! -x .venv/bin/meson ] && ! meson_fits meson; then
         python3 -c 'import venv, ensurepip' 2>/dev/null || {
             lacks "Python's venv module" python3-venv
@@ -229,8 +228,10 @@ prepare_python() {
         venv_install 'meson>=1.0'
     fi
     case $1 in
-        lint) [ -x .venv/bin/ruff ] && [ -x .venv/bin/mypy ] ||
-                  venv_install -r tools/requirements-lint.txt ;;
+        lint) [ -x .venv/bin/ruff ] && .venv/bin/python -c 'import mkdocs, mypy' \
+                  2>/dev/null || venv_install -r tools/requirements-lint.txt ;;
+        docs) .venv/bin/python -c 'import mkdocs, material' 2>/dev/null ||
+                  venv_install -r tools/requirements-docs.txt ;;
         python) modules='basedpyright, hypothesis, ipykernel, mpmath, mypy, nbclient'
                 modules="$modules, numpy, pytest"
                 .venv/bin/python -c "import $modules" 2>/dev/null ||
