@@ -218,6 +218,7 @@ lint:
 	@python3 tools/lint_layers.py
 	@python3 tools/lint_style.py
 	@python3 tools/make_docs.py --check
+	@python3 tools/make_checked.py --check
 	@.venv/bin/ruff check --quiet tools src bench python tests/python examples
 	@.venv/bin/python -m mypy --no-error-summary tools src/lower/math \
 	    $(wildcard bench/*.py)
@@ -226,6 +227,7 @@ lint:
 
 docs:
 	@tools/bootstrap.sh docs
+	python3 tools/make_checked.py
 	python3 tools/make_docs.py
 	python3 tools/make_pictures.py
 

@@ -58,8 +58,19 @@ LEADER = " *#/"
 SOURCE = re.compile(r"`((?:[a-z_]\w*/)*[a-z_]\w*\.(?:c|h|def|inc|py))`")
 BUDGETED = {".c", ".h", ".def", ".inc", ".py"}
 
-# Headers that hold C++.
-CPP_HEADERS = {"array.h", "llvm.h", "cuda.h", "half.h"}
+# Headers that hold C++: those of a folder, and of include/drjit-core these.
+CPP_FOLDER = ROOT / "include/drjit"
+CPP_HEADERS = {
+    "array.h",
+    "basic_array.h",
+    "cuda.h",
+    "cxx.h",
+    "half.h",
+    "llvm.h",
+    "memory.h",
+    "ops.h",
+    "traits.h",
+}
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 
 
@@ -147,7 +158,8 @@ def compilers(header: Path) -> Iterator[list[str]]:
             return
         include += ["-isystem", folder]
     public = header.is_relative_to(ROOT / "include")
-    if header.name not in CPP_HEADERS or not public:
+    holds_cpp = header.name in CPP_HEADERS or header.is_relative_to(CPP_FOLDER)
+    if not (public and holds_cpp):
         if public:
             standard = ["-std=c99", "-pedantic"]
         else:
