@@ -22,6 +22,10 @@ template <JitBackend Backend> void start() {
         jit_init(Backend);
 }
 
+} /* namespace detail */
+
+namespace family {
+
 /* The functions that arrays without derivatives use; Tracked (drjit/autodiff.h) has
  * functions of the same names for those with. */
 struct Plain {
@@ -59,7 +63,7 @@ struct Plain {
     static Ref with_variable(Ref, uint32_t variable) { return variable; }
 };
 
-} /* namespace detail */
+} /* namespace family */
 
 /* ------------------------------------------------------------------- array */
 
@@ -113,7 +117,7 @@ template <typename Family_, JitBackend Backend_, typename T> struct BasicArray {
         : m_index(Family::cast(other.ref(), Type)) { }
 
     /** An array without derivatives as one that could have some. */
-    template <typename F, std::enable_if_t<std::is_same_v<F, detail::Plain> &&
+    template <typename F, std::enable_if_t<std::is_same_v<F, family::Plain> &&
                                            !std::is_same_v<F, Family>, int> = 0>
     BasicArray(const BasicArray<F, Backend_, T> &other)
         : m_index(Family::share(other.index())) { }
@@ -306,7 +310,7 @@ private:
 
 /** An array without derivatives. */
 template <JitBackend Backend, typename T>
-using JitArray = BasicArray<detail::Plain, Backend, T>;
+using JitArray = BasicArray<family::Plain, Backend, T>;
 
 /** Arrays on the CPU. */
 template <typename T> using LLVMArray = JitArray<JitBackend::LLVM, T>;

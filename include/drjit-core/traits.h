@@ -23,6 +23,13 @@ using namespace checked; /* functions that throw, whatever the program itself ca
 template <typename Family, JitBackend Backend, typename T> struct BasicArray;
 template <typename T, size_t N> struct Array;
 
+/* Which functions an array uses. A namespace of their own, since the compiler looks for
+ * functions of a program's arrays also where these are. */
+namespace family {
+struct Plain;   /* without derivatives: functions of jit.h */
+struct Tracked; /* with derivatives: functions of ad.h */
+} /* namespace family */
+
 namespace detail {
 
 /* ----------------------------------------------------------------- scalars */
@@ -70,9 +77,6 @@ template <typename T> using same = typename same_t<T>::type;
 
 /* ------------------------------------------------------------------ arrays */
 
-struct Plain;   /* without derivatives: functions of jit.h */
-struct Tracked; /* with derivatives: functions of ad.h */
-
 /* Depth 0: a scalar, or no type of ours; component: what an array consists of; with:
  * the same shape with other scalars. */
 template <typename A> struct traits {
@@ -85,7 +89,7 @@ template <typename A> struct traits {
 template <typename F, JitBackend B, typename T> struct traits<BasicArray<F, B, T>> {
     static constexpr size_t depth = 1;
     static constexpr bool leaf = true, nested = false;
-    static constexpr bool tracked = std::is_same_v<F, Tracked>;
+    static constexpr bool tracked = std::is_same_v<F, family::Tracked>;
     using component = T;
     using scalar = T;
     template <typename S> using with = BasicArray<F, B, S>;
@@ -175,7 +179,7 @@ struct promote2<S, R, std::enable_if_t<is_scalar<S> && is_scalar<R> &&
 template <typename F, typename G, JitBackend B, typename T>
 struct promote2<BasicArray<F, B, T>, BasicArray<G, B, T>,
                 std::enable_if_t<!std::is_same_v<F, G>>> {
-    using type = BasicArray<Tracked, B, T>;
+    using type = BasicArray<family::Tracked, B, T>;
 };
 template <typename T, typename L, size_t N>
 struct promote2<Array<T, N>, L, std::enable_if_t<is_leaf<L>>> {

@@ -65,10 +65,12 @@
 /* ------------------------------------------------------------ enumerations */
 
 /** A computational backend. The values are bits; jit_init() takes their OR. */
-#define JIT_BACKEND_LIST(X, E)                                   \
-    X(E, None, 0)                                                \
-    X(E, CUDA, 1) /**< NVIDIA GPUs (not part of this version) */ \
-    X(E, LLVM, 2) /**< the CPU, with any engine */
+#define JIT_BACKEND_LIST(X, E)                                      \
+    X(E, None, 0)                                                   \
+    X(E, CUDA, 1) /**< NVIDIA GPUs (not part of this version) */    \
+    X(E, LLVM, 2) /**< the CPU, with any engine */                  \
+    X(E, Metal, 4) /**< GPUs of Apple (not part of this version) */ \
+    X(E, Count, 5) /**< beyond the largest one */
 JIT_ENUM(JitBackend, JIT_BACKEND_LIST)
 JIT_BITS(JitBackend)
 

@@ -3,7 +3,8 @@
  *
  * Array<T, N> has N components of type T: arrays of the JIT, nested arrays, or numbers.
  * Operators and functions work component by component; T, and what converts to it, is
- * the same for all components. Reductions (sum, dot, norm, all, ...) combine components.
+ * the same for all components. Reductions (sum, dot, norm, all, ...) combine
+ * components.
  *
  *     using Float   = LLVMArray<float>;
  *     using Array3f = Array<Float, 3>;
@@ -22,6 +23,8 @@ namespace drjit {
 /* Matrix, Complex, ... say that they are no components to broadcast. */
 namespace detail {
 template <typename A> inline constexpr bool is_special = false;
+template <typename S, typename T>
+using if_converts = std::enable_if_t<std::is_convertible_v<const S &, T>, int>;
 } /* namespace detail */
 
 /** N components of type T; see the head of this file. Errors of operations are those

@@ -23,7 +23,7 @@
 
 namespace drjit {
 
-namespace detail {
+namespace family {
 
 /* The functions of ad.h, by the names that BasicArray uses. */
 struct Tracked {
@@ -67,11 +67,11 @@ struct Tracked {
     }
 };
 
-} /* namespace detail */
+} /* namespace family */
 
 /** An array that can have derivatives. */
 template <JitBackend Backend, typename T>
-using DiffArray = BasicArray<detail::Tracked, Backend, T>;
+using DiffArray = BasicArray<family::Tracked, Backend, T>;
 template <typename T> using LLVMDiffArray = DiffArray<JitBackend::LLVM, T>;
 template <typename T> using CUDADiffArray = DiffArray<JitBackend::CUDA, T>;
 

@@ -1,8 +1,8 @@
 /*
  * drjit/call.h -- calls of which each lane has an instance of its own (C++17)
  *
- * LLVMArray<Class *> holds, for each lane, an instance of a class, or none. Instances are
- * in the registry of the library, in the domain that their class names:
+ * LLVMArray<Class *> holds, for each lane, an instance of a class, or none. Instances
+ * are in the registry of the library, in the domain that their class names:
  *
  *     struct Shape {
  *         static constexpr const char *Domain = "Shape";
@@ -20,7 +20,8 @@
 
 namespace drjit {
 
-/** An instance for each lane: in memory, their ids in the registry (UInt32, 0: none). */
+/** An instance for each lane: in memory, their ids in the registry (UInt32, 0: none).
+ *  */
 template <typename F, JitBackend B, typename Class>
 struct BasicArray<F, B, Class *> : BasicArray<F, B, uint32_t> {
     using Ids = BasicArray<F, B, uint32_t>;

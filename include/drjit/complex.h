@@ -1,7 +1,8 @@
 /*
  * drjit/complex.h -- complex numbers over arrays (C++17, header only)
  *
- * Complex<T> is a + b i with parts of type T: arrays of the JIT, nested arrays, numbers.
+ * Complex<T> is a + b i with parts of type T: arrays of the JIT, nested arrays,
+ * numbers.
  */
 #ifndef DRJIT_COMPLEX_H
 #define DRJIT_COMPLEX_H
@@ -21,7 +22,7 @@ template <typename T> struct Complex {
     static constexpr size_t Size = 2;
 
     Complex() = default;
-    template <typename S, std::enable_if_t<std::is_convertible_v<const S &, T>, int> = 0>
+    template <typename S, detail::if_converts<S, T> = 0>
     Complex(const S &re) : m_re(re), m_im(scalar_t<T>(0)) { }
     Complex(const T &re, const T &im) : m_re(re), m_im(im) { }
 

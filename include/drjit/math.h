@@ -1,8 +1,8 @@
 /*
  * drjit/math.h -- mathematical functions and constants (C++17, header only)
  *
- * The functions are those of drjit-core/ops.h, whose table names them, for arrays of the
- * JIT, nested arrays and numbers; constants are of the type of an array's entries.
+ * The functions are those of drjit-core/ops.h, whose table names them, for arrays of
+ * the JIT, nested arrays and numbers; constants are of the type of an array's entries.
  */
 #ifndef DRJIT_MATH_H
 #define DRJIT_MATH_H

@@ -1,8 +1,8 @@
 /*
  * drjit/matrix.h -- square matrices over arrays (C++17, header only)
  *
- * Matrix<T, N> has N rows of N entries of type T: arrays of the JIT, or numbers. Vectors
- * are Array<T, N>. Arithmetic with * is that of linear algebra.
+ * Matrix<T, N> has N rows of N entries of type T: arrays of the JIT, or numbers.
+ * Vectors are Array<T, N>. Arithmetic with * is that of linear algebra.
  */
 #ifndef DRJIT_MATRIX_H
 #define DRJIT_MATRIX_H
@@ -26,7 +26,7 @@ template <typename T, size_t N> struct Matrix {
     Matrix() = default;
 
     /** A multiple of the identity. */
-    template <typename S, std::enable_if_t<std::is_convertible_v<const S &, T>, int> = 0>
+    template <typename S, detail::if_converts<S, T> = 0>
     Matrix(const S &factor) {
         for (size_t i = 0; i < N; ++i)
             for (size_t k = 0; k < N; ++k)
@@ -76,15 +76,15 @@ template <typename T, size_t N> struct Matrix {
             result.entry(i) = dot(a[i], b);
         return result;
     }
-    template <typename S, std::enable_if_t<std::is_convertible_v<const S &, T>, int> = 0>
+    template <typename S, detail::if_converts<S, T> = 0>
     friend Matrix operator*(const Matrix &a, const S &factor) {
         return rows([&](size_t i) -> Row { return a[i] * T(factor); });
     }
-    template <typename S, std::enable_if_t<std::is_convertible_v<const S &, T>, int> = 0>
+    template <typename S, detail::if_converts<S, T> = 0>
     friend Matrix operator*(const S &factor, const Matrix &a) {
         return rows([&](size_t i) -> Row { return a[i] * T(factor); });
     }
-    template <typename S, std::enable_if_t<std::is_convertible_v<const S &, T>, int> = 0>
+    template <typename S, detail::if_converts<S, T> = 0>
     friend Matrix operator/(const Matrix &a, const S &divisor) {
         return rows([&](size_t i) -> Row { return a[i] / T(divisor); });
     }
@@ -153,8 +153,8 @@ private:
     }
 
     /* Make 'left' the identity by steps that do the same to 'right'; the determinant of
-     * 'left' as it was. A step swaps row i with each further one whose entry in column i
-     * is larger, where it is, so that lanes need not agree. */
+     * 'left' as it was. A step swaps row i with each further one whose entry in column
+     * i is larger, where it is, so that lanes need not agree. */
     static T eliminate(Matrix &left, Matrix &right) {
         T result(scalar_t<T>(1));
         for (size_t i = 0; i < N; ++i) {

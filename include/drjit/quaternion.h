@@ -23,7 +23,7 @@ template <typename T> struct Quaternion {
     static constexpr size_t Size = 4;
 
     Quaternion() = default;
-    template <typename S, std::enable_if_t<std::is_convertible_v<const S &, T>, int> = 0>
+    template <typename S, detail::if_converts<S, T> = 0>
     Quaternion(const S &real) : m_parts(scalar_t<T>(0)) { m_parts.w() = T(real); }
     Quaternion(const T &x, const T &y, const T &z, const T &w) : m_parts(x, y, z, w) { }
     Quaternion(const Vector &imaginary, const T &real)
@@ -65,7 +65,9 @@ template <typename T> struct Quaternion {
     friend T dot(const Quaternion &a, const Quaternion &b) {
         return drjit::dot(a.m_parts, b.m_parts);
     }
-    friend T squared_norm(const Quaternion &a) { return drjit::squared_norm(a.m_parts); }
+    friend T squared_norm(const Quaternion &a) {
+        return drjit::squared_norm(a.m_parts);
+    }
     friend T norm(const Quaternion &a) { return drjit::norm(a.m_parts); }
     friend T abs(const Quaternion &a) { return norm(a); }
     friend Quaternion normalize(const Quaternion &a) {

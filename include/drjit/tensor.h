@@ -1,9 +1,9 @@
 /*
  * drjit/tensor.h -- arrays with a shape (C++17, header only)
  *
- * Tensor<A> is a shape and a flat array A of the JIT with its entries in row-major order.
- * Operands of one operation have the same shape, or shapes that broadcast as those of
- * NumPy: aligned at the last axis, with extents that are equal or 1.
+ * Tensor<A> is a shape and a flat array A of the JIT with its entries in row-major
+ * order. Operands of one operation have the same shape, or shapes that broadcast as
+ * those of NumPy: aligned at the last axis, with extents that are equal or 1.
  */
 #ifndef DRJIT_TENSOR_H
 #define DRJIT_TENSOR_H

@@ -1,5 +1,6 @@
 /*
- * drjit/while_loop.h -- loops of which each lane makes as many turns as it needs (C++17)
+ * drjit/while_loop.h -- loops of which each lane makes as many turns as it needs
+ * (C++17)
  *
  *     auto [i, x] = while_loop(
  *         std::make_tuple(UInt32(0u), Float(1, 2, 3)),
