@@ -50,7 +50,9 @@ static void test_arithmetic() {
     const Array3 b(samples(3), 2, samples(4));
     const Double s = samples(5);
     const auto A = [](size_t i, size_t k) { return sample(i, k); };
-    const auto B = [](size_t i, size_t k) { return k == 1 ? 2. : sample(i, k ? 4 : 3); };
+    const auto B = [](size_t i, size_t k) {
+        return k == 1 ? 2. : sample(i, k ? 4 : 3);
+    };
     for (size_t k = 0; k < 3; ++k) {
         const auto is = [&](const Array3 &found, auto expected) {
             return near(found[k], n, 1e-14,
@@ -184,7 +186,9 @@ static void test_matrix() {
             b(i, k) = samples(9 + 3 * i + k);
         }
     const auto A = [](size_t l, size_t i, size_t k) { return sample(l, 3 * i + k); };
-    const auto B = [](size_t l, size_t i, size_t k) { return sample(l, 9 + 3 * i + k); };
+    const auto B = [](size_t l, size_t i, size_t k) {
+        return sample(l, 9 + 3 * i + k);
+    };
     const Array3 v(samples(20), samples(21), 1);
     for (size_t i = 0; i < 3; ++i) {
         for (size_t k = 0; k < 3; ++k) {
