@@ -35,20 +35,26 @@ template <Takes what, typename S> constexpr void check_operand() {
     static_assert(what != Takes::Masks || is_bool<S>, "this operation takes masks");
 }
 
-/* Component i of a nested operand; others are the same for each component. */
-template <size_t depth, typename A> decltype(auto) part(const A &a, size_t i) {
-    if constexpr (is_nested<A> && traits<A>::depth == depth)
-        return a.entry(i);
-    else
-        return (a);
+template <typename T, size_t N> constexpr size_t size_of(const Array<T, N> *) {
+    return N;
 }
+template <typename A> constexpr size_t size_of(const A *) { return 0; }
 
-/* An operand as the type that the operation works on. */
+/* An operand as the type that the operation works on. Nested arrays with as many
+ * components go together component by component; other operands are the same for each
+ * component. */
 template <typename P, typename A> decltype(auto) as(const A &a) {
-    if constexpr (std::is_same_v<P, A>)
+    constexpr size_t size = size_of(static_cast<const A *>(nullptr));
+    if constexpr (std::is_same_v<P, A>) {
         return (a);
-    else
+    } else if constexpr (size > 0 && size == size_of(static_cast<P *>(nullptr))) {
+        P result;
+        for (size_t i = 0; i < size; ++i)
+            result.entry(i) = as<value_t<P>>(a.entry(i));
+        return result;
+    } else {
         return P(a);
+    }
 }
 
 /* The result R of an operation, whose operands have types As already. */

@@ -91,6 +91,13 @@ static void test_arithmetic() {
     c.y() = 5;
     CHECK(near(c(1), 1, 0, [](size_t) { return 5.; }));
 
+    /* Levels go together from the outermost on: row i with component i. */
+    using Array2 = dr::Array<Double, 2>;
+    const dr::Array<Array2, 2> rows(Array2(1, 2), Array2(3, 4));
+    CHECK(text(rows * Array2(10, 100)) == "[[[10, 20],\n  [300, 400]]]");
+    /* What has fewer components than rows is the same in each. */
+    const dr::Array<Array3, 2> wide(Array3(1, 2, 3), Array3(4, 5, 6));
+    CHECK(text(wide + Array3(10, 20, 30)) == "[[[11, 22, 33],\n  [14, 25, 36]]]");
     CHECK(near(dr::count(a > 0.), n, 0, [&](size_t i) {
         return (A(i, 0) > 0) + (A(i, 1) > 0) + (A(i, 2) > 0);
     }));
