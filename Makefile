@@ -223,6 +223,7 @@ lint:
 	@python3 tools/lint_layers.py
 	@python3 tools/lint_style.py
 	@python3 tools/make_docs.py --check
+	@python3 tools/make_checked.py --check
 	@$(MKDOCS)
 	@.venv/bin/ruff check --quiet tools src bench python tests/python examples
 	@.venv/bin/python -m mypy --no-error-summary tools src/lower/math \
@@ -232,6 +233,7 @@ lint:
 
 docs:
 	@tools/bootstrap.sh docs python
+	python3 tools/make_checked.py
 	$(call configure,$(BUILD),$(PYTHON))
 	@ninja -C $(BUILD)
 	python3 tools/make_docs.py

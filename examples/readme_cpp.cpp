@@ -29,14 +29,14 @@ static void run() {
     // Ternary operator
     Float z = select(mask, sqrt(x), 1.f / x);
 
-    printf("Value is = %s\n", z.str());
+    printf("Value is = %s\n", z.str().c_str());
 }
 
 int main() {
     int status = 0;
     try {
         run();
-    } catch (const jit::Error &error) {
+    } catch (const drjit::Error &error) {
         fprintf(stderr, "readme_cpp: %s\n", error.what());
         status = 1;
     }

@@ -23,6 +23,15 @@ OUTPUT = ROOT / "docs/reference.md"
 SECTION = re.compile(r"^/\* -{10,} (.+) \*/$")
 FUNCTION = re.compile(r"\b((?:jit|ad)_\w+)\(")
 
+# An enumeration is a list of X(E, name, value), of flags X(E, name, bit, default), and
+# ends at the line that makes it one.
+LIST = re.compile(
+    r"^#define \w+_LIST\(X, E\)((?:.*\\\n)+.*\n)(?:^#define JIT_FLAG.*\n)*"
+    r"(?:^#if(?:.*\n)*?^JIT_BITS\((\w+)\)|JIT_ENUM\((\w+), .*\)(?:\nJIT_BITS.*)?)\n",
+    re.MULTILINE,
+)
+ROW = re.compile(r"X\(E, (\w+), (\w+)(, \d)?\)")
+
 # Headings of some headers begin with a word that says what they are about.
 SUBJECT = {"ad.h": "derivatives"}
 
@@ -66,8 +75,28 @@ def comment_text(lines: list[str]) -> str:
     return re.sub(r"\s+", " ", text.replace("*/", "")).strip()
 
 
+def enumeration(found: re.Match[str]) -> str:
+    """A list of enumerators as C has them."""
+    enum = found[2] or found[3]
+    rows = re.sub(r" *\\$", "", found[1], flags=re.MULTILINE).strip("\n")
+    flags = [row[1] for row in ROW.finditer(rows) if row[3] == ", 1"]
+
+    def enumerator(row: re.Match[str]) -> str:
+        return f"{enum}{row[1]} = {'1 << ' if row[3] else ''}{row[2]},"
+
+    rows = ROW.sub(enumerator, rows)
+    if flags:
+        rows += f"\n    {enum}Default ="
+        for flag in flags:
+            item = f" {enum}{flag}{' |' if flag != flags[-1] else ''}"
+            fits = len(rows.split("\n")[-1] + item) <= 88
+            rows += item if fits else f"\n       {item}"
+    return f"typedef enum {enum} {{\n{rows}\n}} {enum};\n"
+
+
 def parse(source: str) -> list[Section]:
     """Cut a header into sections and entries."""
+    source = LIST.sub(enumeration, source)
     sections: list[Section] = []
     entry: Entry | None = None
     depth = 0  # of braces: a blank line within a struct does not end an entry
@@ -77,7 +106,7 @@ def parse(source: str) -> list[Section]:
         if heading:
             sections.append(Section(heading.group(1)))
             entry = None
-        elif not sections or line.startswith("#"):
+        elif not sections or line.startswith(("#", "JIT_C_")):
             continue
         elif line.startswith("/*"):
             block = [line]

@@ -60,6 +60,8 @@ OPTIONS = ("-std=c11", "-D_GNU_SOURCE")
 ISA_MACROS = ("EXPORTED_ISA", "LANES_ISA", "REDUCE_ISA", "GEMM_ISA", "ORDERED_ISA")
 # Compiled for the instruction set.
 LOOPS = re.compile(r"lanes|\w+_lanes")
+# Only C++ includes these; what is exported is C.
+CPP = "drjit-core/checked_"
 TEMPLATES = {"Makefile": "Makefile.in", ".pc.in": "name.pc.in"}
 
 
@@ -71,7 +73,7 @@ def find(name: str) -> Path | None:
 def close(name: str, found: dict[str, str]) -> None:
     """Add a file, and what it includes."""
     path = find(name)
-    if path is None or name in found:
+    if path is None or name in found or name.startswith(CPP):
         return
     found[name] = path.read_text(encoding="utf-8")
     for other in INCLUDE.findall(found[name]):

@@ -37,33 +37,31 @@
 #include <drjit-core/jit.h>
 #include <drjit-core/region.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
 
 /* ------------------------------------------------------------------- modes */
 
 /** The direction in which gradients go. */
-typedef enum ADMode {
-    ADModePrimal = 0,  /**< no derivatives: not a valid argument here */
-    ADModeForward = 1, /**< from inputs to results */
-    ADModeBackward = 2 /**< from results to inputs */
-} ADMode;
+#define AD_MODE_LIST(X, E)                                           \
+    X(E, Primal, 0) /**< no derivatives: not a valid argument here */ \
+    X(E, Forward, 1) /**< from inputs to results */                  \
+    X(E, Backward, 2) /**< from results to inputs */
+JIT_ENUM(ADMode, AD_MODE_LIST)
 
-/** What a traversal clears, bits. */
-typedef enum ADFlag {
-    ADFlagClearNone = 0,
-    ADFlagClearEdges = 1,    /**< edges that were passed, with their values */
-    ADFlagClearInput = 2,    /**< gradients of the nodes where it began */
-    ADFlagClearInterior = 4, /**< gradients of nodes that it has passed */
-    ADFlagClearVertices = 6, /**< both: only nodes where it ended, and those that were
-                                  enqueued in the other direction, keep theirs */
-    ADFlagDefault = 7,
-    ADFlagAllowNoGrad = 8, /**< for ad_enqueue()'s callers: nothing tracked is fine */
-    /** Gradients are tracked themselves, so that they can be differentiated. Edges are
-     *  kept, since the gradients' own derivatives need them. */
-    ADFlagCreateGraph = 16
-} ADFlag;
+/** What a traversal clears, bits. ADFlagClearVertices: only nodes where it ended, and
+ *  those that were enqueued in the other direction, keep theirs. ADFlagCreateGraph:
+ *  gradients are tracked themselves, so that they can be differentiated; edges are
+ *  kept, since the gradients' own derivatives need them. */
+#define AD_FLAG_LIST(X, E)                                                          \
+    X(E, ClearNone, 0)                                                              \
+    X(E, ClearEdges, 1) /**< edges that were passed, with their values */           \
+    X(E, ClearInput, 2) /**< gradients of the nodes where it began */               \
+    X(E, ClearInterior, 4) /**< gradients of nodes that it has passed */            \
+    X(E, ClearVertices, 6) /**< both */                                             \
+    X(E, Default, 7)                                                                \
+    X(E, AllowNoGrad, 8) /**< for ad_enqueue()'s callers: nothing tracked is fine */ \
+    X(E, CreateGraph, 16) /**< see above */
+JIT_ENUM(ADFlag, AD_FLAG_LIST)
+JIT_BITS(ADFlag)
 
 /* -------------------------------------------------------------- references */
 
@@ -76,6 +74,7 @@ static inline uint32_t ad_var_node(uint64_t index)
 {
     return (uint32_t) (index >> 32);
 }
+JIT_C_BEGIN
 
 /** Add or drop a reference to both halves; 0 is fine. */
 JIT_EXPORT uint64_t ad_var_inc_ref(uint64_t index);
@@ -155,6 +154,7 @@ JIT_EXPORT bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices);
  *  is reported in the log: operation, line, label, number of entries. */
 JIT_EXPORT bool ad_traverse(ADMode mode, uint32_t flags);
 
+JIT_C_END
 /** What an operation within a scope does with nodes. */
 typedef enum ADScope {
     ADScopeSuspend = 0, /**< it ignores these (none given: all) */
@@ -165,6 +165,7 @@ typedef enum ADScope {
     ADScopeClose = 3    /**< the same, but forward traversals to certain results begin
                              at these: only the tangents that they have count */
 } ADScope;
+JIT_C_BEGIN
 /** Begin a scope within the thread's current one. */
 JIT_EXPORT bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices);
 /** Does the thread's innermost scope suspend everything, also what begins within? */
@@ -186,6 +187,7 @@ JIT_EXPORT bool ad_scope_keeps(uint64_t index);
 /** Have the innermost scope, which isolates, go on from these variables at its end, as
  *  if reverse traversals had stopped there. */
 JIT_EXPORT bool ad_scope_keep(size_t n, const uint64_t *indices);
+JIT_C_END
 /** How have forward traversals within a scope that isolates met operations from before
  *  it? */
 typedef enum ADCrossing {
@@ -193,6 +195,7 @@ typedef enum ADCrossing {
     ADCrossingLook = 2, /**< one was looked at for tangents of certain results */
     ADCrossingIn = 4    /**< a tangent has come by one */
 } ADCrossing;
+JIT_C_BEGIN
 /** A combination of these, for the innermost scope; 0 if it does not isolate. */
 JIT_EXPORT uint32_t ad_scope_crossed(void);
 /** End it. With 'go_on' what an isolating scope has kept back is propagated. */
@@ -318,12 +321,14 @@ JIT_EXPORT bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
                             const uint32_t *ids, const uint32_t *callable_of,
                             uint64_t *results);
 
+JIT_C_END
 /** What is known of a loop's number of iterations, if it is not a bound. */
 typedef enum ADLoopIterations {
     ADLoopUnbounded = -2, /**< nothing: they are counted when they have to be */
     ADLoopSums = -1 /**< floats are only added to: reverse derivatives need no values of
                                states; an error if they do */
 } ADLoopIterations;
+JIT_C_BEGIN
 /** Loops that run at once (without JitFlagSymbolicLoops) are differentiated as what
  *  they have computed: each iteration keeps what its derivative needs.
  *
@@ -371,6 +376,7 @@ JIT_EXPORT bool ad_record_end(JitBackend backend, uint32_t record, int cleanup);
 
 /* --------------------------------------------------------- custom operations */
 
+JIT_C_END
 /** What propagates the gradients of a custom operation. 'in' has an entry for each
  *  input, 'out' for each output, in the order given to ad_custom(): gradients, of
  *  the variable's type and size, 0 where there is none. Forward reads 'in' and sets
@@ -388,6 +394,7 @@ typedef struct ADCustom {
      *  through one output then ignore other inputs. NULL: all do. */
     const bool *depends;
 } ADCustom;
+JIT_C_BEGIN
 /** Connect 'outputs' (plain variables, replaced by tracked ones; those that are not
  *  floats stay plain) with 'inputs'. If no input is tracked, nothing is connected.
  *  False: error. */
@@ -441,8 +448,10 @@ JIT_EXPORT int ad_has_grad_behind(size_t n, const uint64_t *indices);
 /** The number of nodes. */
 JIT_EXPORT size_t ad_node_count(void);
 
+JIT_C_END
+
 #if defined(__cplusplus)
-}
+#  include <drjit-core/checked_ad.inc>
 #endif
 
 #endif /* DRJIT_CORE_AD_H */

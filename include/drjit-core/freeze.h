@@ -9,9 +9,7 @@
 
 #include <drjit-core/types.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+JIT_C_BEGIN
 
 /* ---------------------------------------------------------------- freezing */
 
@@ -65,6 +63,7 @@ extern "C" {
  * Where a size is read after a launch that prints, the function cannot be repeated: if
  * the recording does not fit, the same would be printed twice. */
 
+JIT_C_END
 /** A function that was recorded. It does not change: any threads may repeat it at the
  *  same time. */
 typedef struct JitRecording JitRecording;
@@ -78,6 +77,7 @@ typedef struct JitFreezeInput {
     uint8_t padded;  /* its memory was not given by the caller, or is aligned well */
     uint64_t bits;
 } JitFreezeInput;
+JIT_C_BEGIN
 
 /** Describe variables. One that is neither a literal nor stored has to be evaluated
  *  before it can be an input. False if one does not exist. */
@@ -160,6 +160,7 @@ JIT_EXPORT size_t jit_freeze_output_count(const JitRecording *recording);
 /** Arrays, commands and conditions, and the condition that was not met the last time;
  *  valid until the thread's next call of this. NULL on errors. */
 JIT_EXPORT const char *jit_freeze_str(JitRecording *recording);
+JIT_C_END
 /** What an exported function does about indices that lie outside of the arrays they are
  *  for. Sizes of arrays that are used lane by lane or as a whole are always checked. */
 typedef enum JitExportBounds {
@@ -184,6 +185,7 @@ typedef struct JitExport {
     size_t input_sizes, output_sizes;
     JitExportBounds bounds;
 } JitExport;
+JIT_C_BEGIN
 
 /** Write recordings to a folder, which is made if it is not there, as a C library that
  *  is called as its first function: NAME.h, and for each function tables (FUNCTION.c)
@@ -231,6 +233,7 @@ JIT_EXPORT bool jit_freeze_inspect(const void *block, size_t size, size_t *count
 JIT_EXPORT JitRecording *jit_freeze_load(JitBackend backend, const void *block,
                                          size_t size, size_t number);
 
+JIT_C_END
 /** Sizes to compute with, while the calling thread records. A handle stands for a size
  *  wherever it comes from, and belongs to the recording; 0 on errors (JIT_ERROR_STATE
  *  without a recording), also of computations that have no result. */
@@ -241,6 +244,7 @@ typedef enum JitSizeOp {
 typedef enum JitSizeRelation {
     JitSizeEqual, JitSizeNotEqual, JitSizeLess, JitSizeNotLess
 } JitSizeRelation;
+JIT_C_BEGIN
 
 /** The size of a variable; a constant. */
 JIT_EXPORT JitSize jit_freeze_size(uint32_t index);
@@ -274,8 +278,10 @@ JIT_EXPORT bool jit_freeze_is_general(void);
  *  way that the library does not know. */
 JIT_EXPORT bool jit_freeze_bind(void);
 
+JIT_C_END
+
 #if defined(__cplusplus)
-}
+#  include <drjit-core/checked_freeze.inc>
 #endif
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * drjit-core/half.h -- jit::half, a half precision number for C++ (header only)
+ * drjit-core/half.h -- drjit::half, a half precision number for C++ (header only)
  *
  * The number is stored as its bits, which is what arrays of VarTypeFloat16 hold. It
  * converts from every arithmetic type with one rounding and to float exactly, so that
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace jit {
+namespace drjit {
 
 /** A half precision number (IEEE 754 binary16) as it lies in memory. Converts from
  *  every arithmetic type, rounding once to nearest even, and exactly to float. */
@@ -78,6 +78,8 @@ private:
     }
 };
 
-} /* namespace jit */
+} /* namespace drjit */
+
+namespace jit = drjit; /* the older name */
 
 #endif /* DRJIT_CORE_HALF_H */

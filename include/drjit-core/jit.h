@@ -32,9 +32,7 @@
 
 #include <drjit-core/types.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+JIT_C_BEGIN
 
 /* ------------------------------------------------------------------ errors */
 
@@ -104,10 +102,12 @@ JIT_EXPORT bool jit_sync_all_devices(void);
 
 /* --------------------------------------------------------------------- log */
 
+JIT_C_END
 /** Receives log lines. Called without any lock held, in the thread that logged. In the
  *  middle of an evaluation, it cannot evaluate other writes, since these would overtake
  *  those of the evaluation: that is an error. */
 typedef void (*LogCallback)(LogLevel level, const char *message);
+JIT_C_BEGIN
 
 /** Level of messages written to stderr. It starts at LogLevelInfo; the first jit_init()
  *  sets it to what the environment variable DRJIT_LOG_LEVEL names (none, error, warn,
@@ -461,12 +461,14 @@ JIT_EXPORT uint32_t jit_var_new_cast(uint32_t index, VarType type, int reinterpr
  * are bytes 0 and 1, f16 are the 2 bytes of the format. Memory is aligned to its entry
  * size; a result may be the same memory as an operand of the same type. */
 
+JIT_C_END
 /** A host operand: 'step' is 1 for an array of n values, 0 for one value used for
  *  all. */
 typedef struct JitHostOperand {
     const void *data;
     uint32_t step;
 } JitHostOperand;
+JIT_C_BEGIN
 /** Compute 'op' on n host values. 'type' is the type of the first operand (of the
  *  second for a selection). The result has the type that jit_var_op() gives: 'type',
  *  Bool for comparisons, twice the width for the wide product. All operands have this
@@ -508,6 +510,7 @@ JIT_EXPORT uint32_t jit_var_scatter(uint32_t target, uint32_t value, uint32_t in
 JIT_EXPORT uint32_t jit_var_scatter_packet(size_t n, uint32_t target,
                                            const uint32_t *values, uint32_t index,
                                            uint32_t mask, ReduceOp op, ReduceMode mode);
+JIT_C_END
 /** A small matrix that all lanes share: 'rows' times 'columns' entries, row by row from
  *  entry 'offset' of an array of floats on, 1 to 8192 of each. 'transpose': the matrix
  *  is the transpose of what is stored, which has 'columns' rows. */
@@ -516,6 +519,7 @@ typedef struct JitMatrix {
     size_t offset, rows, columns;
     int transpose;
 } JitMatrix;
+JIT_C_BEGIN
 /** In each lane, the product of a matrix with the vector 'x' of as many variables as it
  *  has columns, all of the array's type; 'add', NULL or one variable for each row, is
  *  added. Writes a variable for each row to 'out'. Each sum begins with what is added,
@@ -600,6 +604,7 @@ JIT_EXPORT uint32_t jit_var_reduce_dot(uint32_t a, uint32_t b);
 /** Reduce consecutive blocks of 'block_size' entries (which divides the size). */
 JIT_EXPORT uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index,
                                          size_t block_size);
+JIT_C_END
 /** An axis of an array of (any, extent, stride) entries in row-major order. */
 typedef struct JitAxis {
     size_t extent, stride;
@@ -607,6 +612,7 @@ typedef struct JitAxis {
      *  these two are. NULL: both are plain numbers. */
     const uint64_t *sizes;
 } JitAxis;
+JIT_C_BEGIN
 /** Reduce that axis: entry i of the result is that of the entries i % stride, + stride,
  *  + 2 * stride, ... of matrix i / stride, in this order. As stream work, with the bits
  *  of jit_var_block_reduce() for the transposed array. Errors: extent * stride is 0 or
@@ -624,6 +630,7 @@ JIT_EXPORT uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index,
 JIT_EXPORT uint32_t jit_var_axis_prefix_reduce(ReduceOp op, uint32_t index,
                                                const JitAxis *axis, int exclusive,
                                                int reverse);
+JIT_C_END
 /** Two neighbouring axes of an array of (any, rows, columns, items) entries in
  *  row-major order. */
 typedef struct JitTranspose {
@@ -631,6 +638,7 @@ typedef struct JitTranspose {
     /** Which sizes these are, as in JitAxis. */
     const uint64_t *sizes;
 } JitTranspose;
+JIT_C_BEGIN
 /** Let them change places: a copy, of (any, columns, rows, items) entries. Runs as
  *  stream work. Errors: rows * columns * items is 0 or does not divide the size. */
 JIT_EXPORT uint32_t jit_var_transpose(uint32_t index, const JitTranspose *axes);
@@ -643,6 +651,7 @@ JIT_EXPORT uint32_t jit_var_sort(uint32_t index, size_t block_size, int descendi
  *  from them gives jit_var_sort(). Stable: equal entries keep their order, in both
  *  directions. */
 JIT_EXPORT uint32_t jit_var_argsort(uint32_t index, size_t block_size, int descending);
+JIT_C_END
 /** A batch of matrix products, see jit_var_batched_gemm(). Sizes and strides count
  *  entries. */
 typedef struct JitGemm {
@@ -661,6 +670,7 @@ typedef struct JitGemm {
      *  ignored. NULL: all are plain numbers. */
     const uint64_t *sizes;
 } JitGemm;
+JIT_C_BEGIN
 /** C[i] = op(A[i]) @ op(B[i]) for each index i of the batch, as stream work. 'a' and
  *  'b' hold matrices in row-major order and are evaluated first. They have one type, an
  *  integer (products wrap) or float (f16 is summed in f32 and rounded once). The result
@@ -684,6 +694,7 @@ JIT_EXPORT uint32_t jit_block_mkperm(JitBackend backend, const uint32_t *values,
                                      uint32_t bucket_count, uint32_t *perm,
                                      uint32_t *offsets, bool *ok);
 
+JIT_C_END
 /** One element of jit_aggregate(): 'size' bytes at 'offset' of the destination.
  *  Positive sizes (1, 2, 4, 8) give the value itself in 'src'; negative ones a pointer
  *  in 'src' from which that many bytes are read when the job runs. */
@@ -692,6 +703,7 @@ typedef struct AggregationEntry {
     uint32_t offset;
     const void *src;
 } AggregationEntry;
+JIT_C_BEGIN
 /** Assemble a block of memory from scattered values, as stream work. */
 JIT_EXPORT bool jit_aggregate(JitBackend backend, void *dst,
                               const AggregationEntry *entries,
@@ -730,6 +742,7 @@ JIT_EXPORT uint32_t jit_pending_writes(void);
  *  small and in memory, or a literal, and nothing is queued before it. For the same
  *  callers: if not, they can release their lock meanwhile. */
 JIT_EXPORT bool jit_var_at_hand(uint32_t index);
+JIT_C_END
 /** Everything about a variable at once. */
 typedef struct VarInfo {
     JitBackend backend;
@@ -740,6 +753,7 @@ typedef struct VarInfo {
     uint64_t literal;   /**< bits of the value if state is VarStateLiteral */
     void *data;         /**< address if evaluated (perhaps not computed yet) */
 } VarInfo;
+JIT_C_BEGIN
 JIT_EXPORT bool jit_var_info(uint32_t index, VarInfo *info);
 /** The same, and a recording does not depend on the size (see jit_var_peek_size()). */
 JIT_EXPORT bool jit_var_peek_info(uint32_t index, VarInfo *info);
@@ -806,7 +820,9 @@ JIT_EXPORT void jit_set_source_location(const char *file, uint32_t line);
 
 /* ---------------------------------------------------------- events, history */
 
+JIT_C_END
 typedef struct JitEvent JitEvent;
+JIT_C_BEGIN
 /** An event marks a point of a stream. 'timing' allows jit_event_elapsed_time. */
 JIT_EXPORT JitEvent *jit_event_create(JitBackend backend, int timing);
 JIT_EXPORT void jit_event_destroy(JitEvent *event);
@@ -819,20 +835,18 @@ JIT_EXPORT bool jit_event_wait(JitEvent *event);
 /** Milliseconds between two passed events; negative on error. */
 JIT_EXPORT double jit_event_elapsed_time(JitEvent *start, JitEvent *end);
 
+JIT_C_END
 /** What kind of work a history entry describes. */
-typedef enum KernelType {
-    KernelTypeJIT = 0, KernelTypeBlockReduce = 1, KernelTypeBlockPrefixReduce = 2,
-    KernelTypeDot = 3, KernelTypeBatchedGemm = 4, KernelTypeCompress = 5,
-    KernelTypeMkPerm = 6, KernelTypeMemcpy = 7, KernelTypeMemset = 8,
-    KernelTypePoke = 9,
-    KernelTypeAggregate = 10, KernelTypeHostFunc = 11
-} KernelType;
+#define JIT_KERNEL_TYPE_LIST(X, E)                                            \
+    X(E, JIT, 0) X(E, BlockReduce, 1) X(E, BlockPrefixReduce, 2) X(E, Dot, 3) \
+    X(E, BatchedGemm, 4) X(E, Compress, 5) X(E, MkPerm, 6) X(E, Memcpy, 7)    \
+    X(E, Memset, 8) X(E, Poke, 9) X(E, Aggregate, 10) X(E, HostFunc, 11)
+JIT_ENUM(KernelType, JIT_KERNEL_TYPE_LIST)
 
 /** Whether work belongs to a function that is recorded, or repeated (freeze.h). */
-typedef enum KernelRecordingMode {
-    KernelRecordingModeInactive, KernelRecordingModeRecorded,
-    KernelRecordingModeReplayed
-} KernelRecordingMode;
+#define JIT_KERNEL_RECORDING_MODE_LIST(X, E) \
+    X(E, Inactive, 0) X(E, Recorded, 1) X(E, Replayed, 2)
+JIT_ENUM(KernelRecordingMode, JIT_KERNEL_RECORDING_MODE_LIST)
 
 typedef struct KernelHistoryEntry {
     JitBackend backend;
@@ -868,6 +882,7 @@ typedef struct KernelHistoryEntry {
     bool has_loops;           /**< so the three may be too small */
     KernelRecordingMode recording_mode;
 } KernelHistoryEntry;
+JIT_C_BEGIN
 
 /** Take the launches recorded under JitFlagKernelHistory (waits for them). Writes an
  *  array to '*entries' to be released with jit_kernel_history_release(); returns its
@@ -888,8 +903,10 @@ JIT_EXPORT bool jit_profile_mark(const char *message);
 JIT_EXPORT bool jit_profile_range_push(const char *message);
 JIT_EXPORT bool jit_profile_range_pop(void);
 
+JIT_C_END
+
 #if defined(__cplusplus)
-}
+#  include <drjit-core/checked_jit.inc>
 #endif
 
 #include <drjit-core/freeze.h>

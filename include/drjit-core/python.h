@@ -26,7 +26,7 @@
 
 #include "drjit-core/jit.h"
 
-#ifdef __cplusplus
+#if defined(__cplusplus)
 extern "C" {
 #endif
 
@@ -74,7 +74,8 @@ static inline const JitPython *jit_python_import(void)
     Py_DECREF(package);
     const JitPython *found =
         (const JitPython *) PyCapsule_Import("drjit._core.c_api", 0);
-    if (found && found->init != jit_init) {
+    bool (*const init)(uint32_t) = JIT_C(jit_init);
+    if (found && found->init != init) {
         PyErr_SetString(PyExc_ImportError,
                         "jit_python_import(): this module and the package 'drjit' use "
                         "two copies of the library drjit-core, expected one");
@@ -83,7 +84,7 @@ static inline const JitPython *jit_python_import(void)
     return found;
 }
 
-#ifdef __cplusplus
+#if defined(__cplusplus)
 }
 #endif
 

@@ -9,9 +9,7 @@
 
 #include <drjit-core/types.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+JIT_C_BEGIN
 
 /* ----------------------------------------------------------------- regions */
 
@@ -160,12 +158,14 @@ JIT_EXPORT bool jit_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
                              const uint32_t *ids, const uint32_t *callable_of,
                              uint32_t *results);
 
+JIT_C_END
 /** Lanes that call one instance. */
 typedef struct JitCallBucket {
     uint32_t id;
     void *ptr;      /**< registered under this id, NULL without a domain */
     uint32_t index; /**< lane numbers, ascending (UInt32) */
 } JitCallBucket;
+JIT_C_BEGIN
 /** Sort lanes by the id in 'self' where 'mask' (0: always) and the mask stack are set:
  *  '*buckets' receives one entry for each id but 0 that occurs, ascending. Ids are
  *  those of a registry's domain, or with 'domain' NULL at most 'bound'; larger ones are
@@ -230,6 +230,7 @@ JIT_EXPORT size_t jit_array_length(uint32_t array);
 
 /* ---------------------------------------------------------------- printing */
 
+JIT_C_END
 /** What one print has reported in one launch. */
 typedef struct JitPrintRecords {
     size_t count;            /**< records, by lane; those of a lane in order */
@@ -240,6 +241,7 @@ typedef struct JitPrintRecords {
     const uint64_t *values;  /**< all values of record 0, of record 1, ...: bits, in the
                                   low bytes */
 } JitPrintRecords;
+JIT_C_BEGIN
 
 /** Report values of a computation, within the body of a loop, conditional or call or
  *  outside: 'n' values of any types (equal sizes or 1; n may be 0), in lanes in which
@@ -256,8 +258,10 @@ JIT_EXPORT bool jit_var_print(uint32_t mask, uint32_t n, const uint32_t *values,
                                                void *payload),
                               void *payload);
 
+JIT_C_END
+
 #if defined(__cplusplus)
-}
+#  include <drjit-core/checked_region.inc>
 #endif
 
 #endif /* DRJIT_CORE_REGION_H */

@@ -9,10 +9,6 @@
 
 #include <drjit-core/types.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
-
 /* ---------------------------------------------------------------- textures */
 
 /* A texture has an array of floats, its content, as the channels of the points of a
@@ -42,6 +38,7 @@ typedef enum JitTexWrap {
 } JitTexWrap;
 
 typedef struct JitTexture JitTexture;
+JIT_C_BEGIN
 
 /** A texture whose content is 0. 'shape' has 'ndim' (1 to 3) extents, along x first,
  *  each 1 or more and 2^30 at most; a point has 'channels' (1 to 1024) entries of
@@ -77,8 +74,10 @@ JIT_EXPORT bool jit_tex_bilerp_fetch(const JitTexture *texture, const uint32_t *
 JIT_EXPORT bool jit_tex_write(JitTexture *texture, const uint32_t *pos,
                               const uint32_t *values, uint32_t mask);
 
+JIT_C_END
+
 #if defined(__cplusplus)
-}
+#  include <drjit-core/checked_texture.inc>
 #endif
 
 #endif /* DRJIT_CORE_TEXTURE_H */

@@ -51,8 +51,22 @@ int main(void)
 """,
     "cpp": """\
 #include <drjit-core/llvm.h>
+#include <drjit/array.h>
+#include <drjit/autodiff.h>
+#include <drjit/call.h>
+#include <drjit/complex.h>
+#include <drjit/if_stmt.h>
+#include <drjit/math.h>
+#include <drjit/matrix.h>
+#include <drjit/quaternion.h>
+#include <drjit/random.h>
+#include <drjit/tensor.h>
+#include <drjit/while_loop.h>
 #include <cstdio>
+#include <iostream>
 #include <vector>
+
+namespace dr = drjit;
 
 int main()
 {

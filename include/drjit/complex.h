@@ -1,0 +1,110 @@
+/*
+ * drjit/complex.h -- complex numbers over arrays (C++17, header only)
+ *
+ * Complex<T> is a + b i with parts of type T: arrays of the JIT, nested arrays,
+ * numbers.
+ */
+#ifndef DRJIT_COMPLEX_H
+#define DRJIT_COMPLEX_H
+
+#include <drjit/array.h>
+
+namespace drjit {
+
+template <typename T> struct Complex;
+namespace detail {
+template <typename T> inline constexpr bool is_special<Complex<T>> = true;
+} /* namespace detail */
+
+/** A complex number; real numbers convert to it. */
+template <typename T> struct Complex {
+    using Value = T;
+    static constexpr size_t Size = 2;
+
+    Complex() = default;
+    template <typename S, detail::if_converts<S, T> = 0>
+    Complex(const S &re) : m_re(re), m_im(scalar_t<T>(0)) { }
+    Complex(const T &re, const T &im) : m_re(re), m_im(im) { }
+
+    /** Real and imaginary part; entries 0 and 1. */
+    T &real() { return m_re; }
+    const T &real() const { return m_re; }
+    T &imag() { return m_im; }
+    const T &imag() const { return m_im; }
+    T &operator[](size_t i) { return i ? m_im : m_re; }
+    const T &operator[](size_t i) const { return i ? m_im : m_re; }
+
+    friend Complex operator+(const Complex &a, const Complex &b) {
+        return { a.m_re + b.m_re, a.m_im + b.m_im };
+    }
+    friend Complex operator-(const Complex &a, const Complex &b) {
+        return { a.m_re - b.m_re, a.m_im - b.m_im };
+    }
+    friend Complex operator-(const Complex &a) { return { -a.m_re, -a.m_im }; }
+    friend Complex operator*(const Complex &a, const Complex &b) {
+        return { a.m_re * b.m_re - a.m_im * b.m_im,
+                 a.m_re * b.m_im + a.m_im * b.m_re };
+    }
+    /** Division by 0 gives infinities and NaN, as of its parts. */
+    friend Complex operator/(const Complex &a, const Complex &b) {
+        return a * rcp(b);
+    }
+    Complex &operator+=(const Complex &b) { return *this = *this + b; }
+    Complex &operator-=(const Complex &b) { return *this = *this - b; }
+    Complex &operator*=(const Complex &b) { return *this = *this * b; }
+    Complex &operator/=(const Complex &b) { return *this = *this / b; }
+
+    /** Equal in both parts. */
+    friend auto operator==(const Complex &a, const Complex &b) {
+        return mask_t<T>(a.m_re == b.m_re) && mask_t<T>(a.m_im == b.m_im);
+    }
+
+    friend Complex conj(const Complex &a) { return { a.m_re, -a.m_im }; }
+    friend T real(const Complex &a) { return a.m_re; }
+    friend T imag(const Complex &a) { return a.m_im; }
+    friend T squared_norm(const Complex &a) {
+        return a.m_re * a.m_re + a.m_im * a.m_im;
+    }
+    friend Complex rcp(const Complex &a) {
+        const T scale = scalar_t<T>(1) / squared_norm(a);
+        return { a.m_re * scale, -a.m_im * scale };
+    }
+    /** Magnitude and angle. */
+    friend T abs(const Complex &a) { return hypot(a.m_re, a.m_im); }
+    friend T norm(const Complex &a) { return abs(a); }
+    friend T arg(const Complex &a) { return atan2(a.m_im, a.m_re); }
+
+    /** Functions with their usual branch cuts, along the negative real axis. */
+    friend Complex exp(const Complex &a) {
+        const T size = drjit::exp(a.m_re);
+        return { size * cos(a.m_im), size * sin(a.m_im) };
+    }
+    friend Complex log(const Complex &a) { return { drjit::log(abs(a)), arg(a) }; }
+    friend Complex sqrt(const Complex &a) {
+        const scalar_t<T> half_of(.5f), zero(0);
+        const T size = abs(a);
+        const T re = drjit::sqrt(maximum(T((size + a.m_re) * half_of), T(zero)));
+        const T im = drjit::sqrt(maximum(T((size - a.m_re) * half_of), T(zero)));
+        return { re, copysign(im, a.m_im) };
+    }
+    friend Complex pow(const Complex &a, const Complex &b) { return exp(b * log(a)); }
+
+    auto fields() { return std::tie(m_re, m_im); }
+
+    friend std::ostream &operator<<(std::ostream &stream, const Complex &a) {
+        return stream << Array<T, 2>(a.m_re, a.m_im);
+    }
+
+private:
+    T m_re{}, m_im{};
+};
+
+/** m ? a : b for both parts. */
+template <typename M, typename T>
+Complex<T> select(const M &m, const Complex<T> &a, const Complex<T> &b) {
+    return { select(m, a.real(), b.real()), select(m, a.imag(), b.imag()) };
+}
+
+} /* namespace drjit */
+
+#endif /* DRJIT_COMPLEX_H */
