@@ -17,8 +17,8 @@ Prints ``file:line: message`` for each violation and exits with status 1.
 
 from __future__ import annotations
 
-import os
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -112,7 +112,7 @@ def check_text(path: Path) -> Iterator[str]:
 
 
 def docstring_lines(path: Path) -> int:
-    """Lines of a Python file that are docstrings: they do not make it harder to read."""
+    """Lines of a Python file that are docstrings, which make nothing harder to read."""
     if path.suffix != ".py":
         return 0
     count = 0

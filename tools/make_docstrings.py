@@ -83,7 +83,7 @@ def literal(text: str) -> str:
 
 def sources() -> dict[str, ast.ClassDef | ast.FunctionDef]:
     """What is documented for the extension, by the names of the macros."""
-    found = {}
+    found: dict[str, ast.ClassDef | ast.FunctionDef] = {}
     for source in sorted(SOURCES.glob("*.pyi")):
         tree = ast.parse(source.read_text(encoding="utf-8"), source.name)
         found.update(documented(tree.body))
@@ -94,9 +94,9 @@ def python_docstrings() -> dict[str, str]:
     """Docstrings of the functions and classes of 'drjit' that are written in Python."""
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     found = {}
-    for node in tree.body:
-        name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else ""
-        if name in ("_FUNCTIONS", "_VALUES"):
+    tables = [node for node in tree.body if isinstance(node, ast.Assign)]
+    for node in tables:
+        if ast.unparse(node.targets[0]) in ("_FUNCTIONS", "_VALUES"):
             for module, names in ast.literal_eval(ast.unparse(node.value)).items():
                 path = PACKAGE / (module.replace(".", "/") + ".py")
                 path = path if path.exists() else path.with_suffix("") / "__init__.py"
