@@ -234,12 +234,27 @@ def cache() -> Section:
     files = [path for path in Path(folder).rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 2**20
     section.lines.append(f"{folder}: {len(files)} files, {size:.1f} MiB")
-    if Path(folder).exists() and not os.access(folder, os.W_OK):
+    problem = _unusable(Path(folder))
+    if problem:
         section.advice.append(
-            f"{folder} cannot be written to: correct its permissions, or set "
-            "DRJIT_CACHE_DIR"
+            f"compiled kernels are not kept, as {problem}: correct that, or set "
+            "DRJIT_CACHE_DIR to a folder that belongs to you"
         )
     return section
+
+
+def _unusable(folder: Path) -> str:
+    """Why the library refuses a folder of kernels, or ""."""
+    if not folder.exists():
+        above = next(path for path in folder.parents if path.exists())
+        writable = above.is_dir() and os.access(above, os.W_OK)
+        return "" if writable else f"{folder} cannot be made"
+    if not os.access(folder, os.W_OK):
+        return f"{folder} cannot be written to"
+    status = folder.stat()
+    if status.st_uid != os.geteuid():
+        return f"{folder} belongs to somebody else"
+    return f"{folder} is open to others (chmod 700)" if status.st_mode & 0o77 else ""
 
 
 SECTIONS = (versions, cpu, engines, libllvm, cuda, cache)

@@ -79,14 +79,30 @@ def test_cache_that_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are counted; a folder that cannot be written to is a problem."""
-    (tmp_path / "kernel").write_bytes(bytes(1 << 20))
-    monkeypatch.setattr(dr.config, "cache_dir", lambda: str(tmp_path))
+    """Files are counted; what the library refuses is a problem."""
+    folder = tmp_path / "kernels"
+    monkeypatch.setattr(dr.config, "cache_dir", lambda: str(folder))
+    assert _doctor.cache().advice == []  # it is made when it is needed
+    folder.mkdir(mode=0o700)
+    (folder / "kernel").write_bytes(bytes(1 << 20))
     section = _doctor.cache()
-    assert section.lines == [f"{tmp_path}: 1 files, 1.0 MiB"]
+    assert section.lines == [f"{folder}: 1 files, 1.0 MiB"]
     assert section.advice == []
+    folder.chmod(0o755)
+    assert f"{folder} is open to others" in _doctor.cache().advice[0]
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert "cannot be written to" in _doctor.cache().advice[0]
+    monkeypatch.setattr(dr.config, "cache_dir", lambda: "/proc/kernels")
+    assert "/proc/kernels cannot be made" in _doctor.cache().advice[0]
+
+
+def test_the_library_agrees(tmp_path: Path) -> None:
+    """A folder that others can read is refused, and reported so."""
+    folder = tmp_path / "kernels"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+    status, text = report(DRJIT_CACHE_DIR=str(folder), DRJIT_CPU_ENGINE="interp")
+    assert status == 1 and "is open to others (chmod 700)" in text
 
 
 def test_selftest_finds_a_wrong_result(
