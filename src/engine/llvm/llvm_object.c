@@ -258,8 +258,6 @@ static bool apply(uint8_t *place, uint32_t type, uint64_t symbol, int64_t addend
         return patch(place, 8, target, room);
     case R_AARCH64_PREL64:
         return patch(place, 8, relative, room);
-    case R_AARCH64_PREL32:
-        return patch(place, 4, relative, room);
     case R_AARCH64_CALL26:
     case R_AARCH64_JUMP26:
         if (relative + (UINT64_C(1) << 27) >= UINT64_C(1) << 28) {
@@ -267,6 +265,9 @@ static bool apply(uint8_t *place, uint32_t type, uint64_t symbol, int64_t addend
         }
         return patch_field(place, 26, 0, relative >> 2, room);
     case R_AARCH64_ADR_PREL_PG_HI21:
+        if (pages + (UINT64_C(1) << 20) >= UINT64_C(1) << 21) {
+            return refuse("a relative address does not fit");
+        }
         return patch_field(place, 2, 29, pages, room) &&
                patch_field(place, 19, 5, pages >> 2, room);
     case R_AARCH64_ADD_ABS_LO12_NC:
