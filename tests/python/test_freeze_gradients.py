@@ -489,3 +489,27 @@ def test_what_has_changed_is_named_without_reading_it() -> None:
         dr.forward(x)
     assert list(first) == list(second) == [4, 6, -4]
     held = None
+
+
+factor: Any = None
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_literals_that_are_tracked(named: bool) -> None:
+    """They are inputs like others, also those that are read by name."""
+    global factor
+    frozen = dr.freeze(
+        (lambda x: x * factor) if named else (lambda x, factor: x * factor)
+    )
+    for i in range(4):
+        factor = dr.full(Float, 0.25 + i, 3 if i % 2 else 1)
+        dr.enable_grad(factor)
+        x = dr.opaque(Float, 1 + i, 3)
+        result = frozen(x) if named else frozen(x, factor)
+        assert list(result) == [(1 + i) * (0.25 + i)] * 3
+        dr.backward(dr.sum(result * result))
+        # d/df of 3 (x f)^2, in one entry or three
+        slope = 2 * (1 + i) ** 2 * (0.25 + i)
+        assert list(factor.grad) == ([slope] * 3 if i % 2 else [3 * slope])
+    assert frozen.n_recordings > 0
+    factor = None

@@ -271,6 +271,9 @@ class Run:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call, inputs = self._call, self._inputs
         self.called = True
+        # A recording has literals of its own: those of before are not its inputs.
+        own = {part.index_ad: part for part in _core._freeze_parts(inputs)}
+        call.nodes[:] = [own.get(part.index_ad, part) for part in call.nodes]
         # Literals may have become opaque, and gradients are inputs, too.
         with _scope(_RESUME):
             for part, gradient in zip(call.nodes, call.before, strict=True):
