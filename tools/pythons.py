@@ -5,9 +5,9 @@
     pythons.py 3.10 3.13            these only
     pythons.py --list               say which there are
     pythons.py --tests none         install, look at each public name, run no tests;
-                                    'ends' (the default) runs the quick Python tests
-                                    with the oldest and the newest version, 'all' with
-                                    each
+                                    'ends' (the default) runs the quick Python tests,
+                                    but for those of what is computed, with the oldest
+                                    and the newest version, 'all' with each
 
 Interpreters are looked for in ~/.pyenv/versions (or $PYENV_ROOT) and on the path; of
 each version the newest release is taken. Each gets a fresh environment in
@@ -40,6 +40,15 @@ BUILD = ROOT / "build-pythons"
 LOG = BUILD / "meson-logs/testlog.json"
 TESTS = ROOT / "tests/python"
 OLDEST = (3, 10)
+
+# Tests of what is computed, by the same few calls into the core: one version finds what
+# any does, and "make test" runs them.
+SAME = frozenset(
+    """ad_engines ad_programs array_programs chains dda deterministic hashgrid matvec
+    nn_networks opt resample texture texture_mip""".split()
+)
+# What only other tests need: type checkers, Jupyter.
+ELSEWHERE = ("basedpyright", "ipykernel", "mypy", "nbclient")
 
 # Release level and number count, so that a release is newer than its candidates. Of an
 # environment, the interpreter that it was made from.
@@ -218,13 +227,14 @@ def quick_tests() -> list[Path]:
     text = (TESTS / "meson.build").read_text(encoding="utf-8")
     listed = re.search(r"python_quick_tests = \[(.*?)\]", text, re.S)
     assert listed, "tests/python/meson.build has another form than expected"
-    return [TESTS / f"test_{name}.py" for name in re.findall(r"'(\w+)'", listed[1])]
+    names = [name for name in re.findall(r"'(\w+)'", listed[1]) if name not in SAME]
+    return [TESTS / f"test_{name}.py" for name in names]
 
 
 def requirements() -> list[str]:
-    """What the tests need; type checkers are for tests that are not quick."""
+    """What these tests need."""
     text = (ROOT / "tools/requirements-test.txt").read_text(encoding="utf-8")
-    return [line for line in text.split() if not line.startswith("mypy")]
+    return [line for line in text.split() if not line.startswith(ELSEWHERE)]
 
 
 def test(one: Interpreter) -> bool:
