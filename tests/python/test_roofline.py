@@ -249,11 +249,24 @@ def test_a_real_picture(tmp_path: Any) -> None:
 
 def test_unknown_tools(capsys: pytest.CaptureFixture[str]) -> None:
     """They are an error that names what there is."""
-    for arguments in ((), ("bench",), ("bench", "ceiling")):
+    for arguments in (("repair",), ("bench", "ceiling")):
         with pytest.raises(SystemExit) as caught:
             run(*arguments)
         assert caught.value.code == 2
     assert "roofline" in capsys.readouterr().err
+
+
+def test_bench_without_a_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It measures, and writes no file."""
+    monkeypatch.setattr(
+        _bench, "peaks", lambda quick: roofline.Peaks(1e10, 4e10, ((1 << 20, 1e10),), 2)
+    )
+    monkeypatch.setattr(_bench, "measure", lambda found, quick: [])
+    monkeypatch.setattr(_bench, "draw", None)
+    assert run("bench") == 0
+    assert "multiply-adds" in capsys.readouterr().out
 
 
 def test_iterations_of_the_mandelbrot_set() -> None:
