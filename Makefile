@@ -231,6 +231,8 @@ docs:
 	python3 tools/make_docs.py
 	PYTHONPATH=$(BUILD)/py .venv/bin/python tools/make_reference.py
 	python3 tools/make_pictures.py
+	PYTHONPATH=$(BUILD)/py DRJIT_LOG_LEVEL=warn .venv/bin/python \
+	    tools/make_pictures.py --examples
 
 wheel:
 	@tools/bootstrap.sh python

@@ -231,13 +231,13 @@ prepare_python() {
     case $1 in
         lint) [ -x .venv/bin/ruff ] && [ -x .venv/bin/mypy ] ||
                   venv_install -r tools/requirements-lint.txt ;;
-        python) modules='basedpyright, hypothesis, ipykernel, mpmath, mypy, nbclient'
-                modules="$modules, numpy, pytest"
+        python) modules='basedpyright, hypothesis, ipykernel, matplotlib, mpmath, mypy'
+                modules="$modules, nbclient, numpy, pytest"
                 .venv/bin/python -c "import $modules" 2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;
-        bench|demo) .venv/bin/python -c 'import numpy' 2>/dev/null ||
-                       venv_install -r tools/requirements-bench.txt ;;
+        bench|demo) .venv/bin/python -c 'import matplotlib, numpy' 2>/dev/null ||
+                       venv_install -r "tools/requirements-$1.txt" ;;
     esac
 }
 

@@ -16,7 +16,7 @@ from math import pi
 
 import drjit as dr
 from drjit.llvm import PCG32, Array3f, Float, UInt
-from picture import clock, write_png
+from picture import clock, save
 
 WIDTH, HEIGHT, PATHS, BOUNCES = 384, 256, 64, 8
 NEAR = 1e-3
@@ -189,26 +189,23 @@ def main() -> int:
     path = sys.argv[1] if len(sys.argv) > 1 else "path_tracer.png"
     scene = make_scene()
     dr.eval(scene)
-    total = dr.zeros(Array3f, WIDTH * HEIGHT)
 
-    def sample(seed: int) -> None:
-        light = render(scene, seed)
-        total.x, total.y, total.z = (
-            total.x + light.x,
-            total.y + light.y,
-            total.z + light.z,
-        )
-        dr.eval(total)
+    def sample(seeds: range) -> Array3f:
+        total = dr.zeros(Array3f, WIDTH * HEIGHT)
+        for seed in seeds:
+            total += render(scene, seed)
+            dr.eval(total)
         dr.sync_thread()
+        return total
 
-    _, first = clock(lambda: sample(0))
-    _, rest = clock(lambda: [sample(k) for k in range(1, PATHS)])
+    total, first = clock(lambda: sample(range(1)))
+    others, rest = clock(lambda: sample(range(1, PATHS)))
     print(
         f"{WIDTH} x {HEIGHT}: the first path a pixel takes {first:.0f} ms, the next "
         f"ones {rest / (PATHS - 1):.1f} ms each"
     )
-    color = dr.linear_to_srgb(dr.minimum(total / PATHS * 0.8, 1))
-    write_png(path, WIDTH, [color.x, color.y, color.z])
+    mean = (total + others) / PATHS
+    save(path, dr.linear_to_srgb(dr.minimum(mean * 0.8, 1)), WIDTH)
     return 0
 
 

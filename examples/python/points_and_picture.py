@@ -16,7 +16,7 @@ from typing import Any
 
 import drjit as dr
 from drjit.llvm import Array3f, Float, Int, TensorXf, UInt
-from picture import clock, write_png
+from picture import clock, save
 
 try:
     import numpy as np
@@ -152,14 +152,13 @@ def main() -> None:
         wrong = (np.abs(np.asarray(image) - expected) > 1e-2).mean()
         if wrong > 1e-3:
             raise SystemExit(f"{wrong:.2%} of the pixels differ")
-    write_png(path, SIZE, [image])
+    save(path, image, SIZE, cmap="gray", vmin=0, vmax=1)
 
     dr.eval(image)
     sums, expected = timed(
         "tensors", lambda: tensors(image), lambda: tensors_numpy(np.asarray(image))
     )
     close(sums, expected, 1e-2)
-    print(f"picture: {path}")
 
 
 if __name__ == "__main__":
