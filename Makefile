@@ -30,7 +30,10 @@
 #     make docs       write docs/reference.md, docs/python and docs/pictures anew
 #     make wheel      the Python package with the library inside, as it is published: with
 #                     profiles of what runs (tools/release.sh), into dist/
-#     make install    the C library: PREFIX=/usr/local LIBDIR=lib DESTDIR=
+#     make wheels     a wheel for each CPython on the machine, named for manylinux, with
+#                     checksums, into dist/ (tools/wheels.py)
+#     make install    build the C library alone, and install it with its headers:
+#                     PREFIX=/usr/local LIBDIR=lib DESTDIR=
 #     make fresh      the README's two commands on a bare Debian, which it builds: needs
 #                     root, debootstrap, a network and about an hour
 #     make clean      remove what was built
@@ -85,7 +88,7 @@ fi
 endef
 
 .PHONY: all build demo test check asan tsan hostile hostile-quick pythons fuzz fuzz-bytes \
-        exhaustive bench bench-core bench-python golden lint docs wheel install fresh \
+        exhaustive bench bench-core bench-python golden lint docs wheel wheels install fresh \
         clean distclean
 
 # Benchmarks beside each other would measure each other; ninja uses the cores.
@@ -218,8 +221,8 @@ lint:
 	@python3 tools/lint_layers.py
 	@python3 tools/lint_style.py
 	@python3 tools/make_docs.py --check
-	@.venv/bin/ruff check --quiet tools src bench python tests/python examples
-	@.venv/bin/python -m mypy --no-error-summary tools src/lower/math \
+	@.venv/bin/ruff check --quiet tools src bench packaging python tests/python examples
+	@.venv/bin/python -m mypy --no-error-summary tools src/lower/math packaging \
 	    $(wildcard bench/*.py)
 	@.venv/bin/python tools/make_stubs.py --mypy
 	@! command -v cppcheck >/dev/null || tools/cppcheck.sh
@@ -238,12 +241,22 @@ wheel:
 	@tools/bootstrap.sh python
 	@tools/release.sh dist
 
-install: build
+wheels:
+	@tools/bootstrap.sh python
+	@.venv-wheel/bin/python tools/wheels.py
+
+# The folder is set up as by 'make', whose tests and examples are not built here.
+install:
+	@tools/bootstrap.sh build
+	$(call configure,$(BUILD),-Dwerror=true)
 	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $(BUILD)/prefix-of-make || \
 	    { $(MESON) configure $(BUILD) -Dprefix='$(PREFIX)' -Dlibdir='$(LIBDIR)' && \
 	      echo '$(PREFIX) $(LIBDIR)' > $(BUILD)/prefix-of-make; }
+	@echo 'make install: libdrjit-core and its headers, pkg-config and CMake files go to' \
+	    '$(DESTDIR)$(PREFIX) (the Python package: pip install .)'
+	@ninja -C $(BUILD) library
 	@folder='$(DESTDIR)'; case $$folder in ''|/*) ;; *) folder=$$PWD/$$folder ;; esac; \
-	    DESTDIR=$$folder $(MESON) install -C $(BUILD)
+	    DESTDIR=$$folder $(MESON) install -C $(BUILD) --no-rebuild
 	@# The dynamic linker has to learn of a library in a folder that it searches.
 	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH="$$PATH:/sbin" ldconfig
 
@@ -252,7 +265,7 @@ fresh:
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-hostile build-fuzz build-pythons \
-	    build-release dist
+	    build-release build-pip build-wheels .mesonpy-* dist
 
 distclean: clean
 	rm -rf .venv .venv-* demo-output
