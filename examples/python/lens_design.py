@@ -23,6 +23,7 @@ from math import sqrt, tan
 from typing import Any
 
 import drjit as dr
+import numpy as np
 from drjit.llvm.ad import Array2f64, Array3f64, Float64
 from picture import clock, draw
 
@@ -125,18 +126,8 @@ def jacobian(parameters: Parameters, rays: Rays) -> tuple[Array2f64, list[Array2
 
 
 def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Gaussian elimination; the matrix is positive definite."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    n = len(rows)
-    for i in range(n):
-        for k in range(i + 1, n):
-            factor = rows[k][i] / rows[i][i]
-            rows[k] = [x - factor * y for x, y in zip(rows[k], rows[i], strict=True)]
-    result = [0.0] * n
-    for i in reversed(range(n)):
-        rest = sum(rows[i][k] * result[k] for k in range(i + 1, n))
-        result[i] = (rows[i][n] - rest) / rows[i][i]
-    return result
+    """The solution of linear equations."""
+    return [float(x) for x in np.linalg.solve(matrix, right)]
 
 
 def design(start: tuple[float, ...], rays: Rays) -> tuple[list[float], list[float]]:

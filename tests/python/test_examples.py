@@ -63,6 +63,20 @@ def test_pixels() -> None:
     assert color.tolist() == [[[0, 0.5, 1], [1, 0.25, 0]]]
 
 
+def test_points_and_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The program compares with NumPy, and stops where results differ."""
+    program: Any = importlib.import_module("points_and_picture")
+    path = tmp_path / "picture.png"
+    monkeypatch.setattr(program, "SIZE", 128)
+    monkeypatch.setattr(sys, "argv", ["points_and_picture.py", str(path)])
+    program.main()
+    right = program.tensors_numpy
+    monkeypatch.setattr(program, "tensors_numpy", lambda image: right(image) + 0.1)
+    with pytest.raises(SystemExit, match="the results differ by 0.1"):
+        program.main()
+    drawn(path)
+
+
 def test_mandelbrot() -> None:
     program: Any = importlib.import_module("mandelbrot")
     x, y = dr.meshgrid(dr.linspace(Float64, -2, 1, 24), dr.linspace(Float64, -1, 1, 16))
