@@ -31,7 +31,10 @@
 #                     build the site of docs/ into build/site
 #     make wheel      the Python package with the library inside, as it is published: with
 #                     profiles of what runs (tools/release.sh), into dist/
-#     make install    the C library: PREFIX=/usr/local LIBDIR=lib DESTDIR=
+#     make wheels     a wheel for each CPython on the machine, named for manylinux, with
+#                     checksums, into dist/ (tools/wheels.py)
+#     make install    build the C library alone, and install it with its headers:
+#                     PREFIX=/usr/local LIBDIR=lib DESTDIR=
 #     make fresh      the README's two commands on a bare Debian, which it builds: needs
 #                     root, debootstrap, a network and about an hour
 #     make clean      remove what was built
@@ -86,8 +89,8 @@ fi
 endef
 
 .PHONY: all build demo test check asan tsan hostile hostile-quick pythons fuzz fuzz-bytes \
-        exhaustive bench bench-core bench-python golden lint docs wheel install fresh \
-        clean distclean
+        exhaustive bench bench-core bench-python golden lint docs wheel wheels install \
+        fresh clean distclean
 
 # The site. A link that leads nowhere is an error; a notice about the tool itself is not.
 MKDOCS = NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict --quiet \
@@ -225,8 +228,8 @@ lint:
 	@python3 tools/make_docs.py --check
 	@python3 tools/make_checked.py --check
 	@$(MKDOCS)
-	@.venv/bin/ruff check --quiet tools src bench python tests/python examples
-	@.venv/bin/python -m mypy --no-error-summary tools src/lower/math \
+	@.venv/bin/ruff check --quiet tools src bench packaging python tests/python examples
+	@.venv/bin/python -m mypy --no-error-summary tools src/lower/math packaging \
 	    $(wildcard bench/*.py)
 	@.venv/bin/python tools/make_stubs.py --mypy
 	@! command -v cppcheck >/dev/null || tools/cppcheck.sh
@@ -239,18 +242,30 @@ docs:
 	python3 tools/make_docs.py
 	PYTHONPATH=$(BUILD)/py .venv/bin/python tools/make_reference.py
 	python3 tools/make_pictures.py
+	PYTHONPATH=$(BUILD)/py DRJIT_LOG_LEVEL=warn .venv/bin/python \
+	    tools/make_pictures.py --examples
 	$(MKDOCS)
 
 wheel:
 	@tools/bootstrap.sh python
 	@tools/release.sh dist
 
-install: build
+wheels:
+	@tools/bootstrap.sh python
+	@.venv-wheel/bin/python tools/wheels.py
+
+# The folder is set up as by 'make', whose tests and examples are not built here.
+install:
+	@tools/bootstrap.sh build
+	$(call configure,$(BUILD),-Dwerror=true)
 	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $(BUILD)/prefix-of-make || \
 	    { $(MESON) configure $(BUILD) -Dprefix='$(PREFIX)' -Dlibdir='$(LIBDIR)' && \
 	      echo '$(PREFIX) $(LIBDIR)' > $(BUILD)/prefix-of-make; }
+	@echo 'make install: libdrjit-core and its headers, pkg-config and CMake files go to' \
+	    '$(DESTDIR)$(PREFIX) (the Python package: pip install .)'
+	@ninja -C $(BUILD) library
 	@folder='$(DESTDIR)'; case $$folder in ''|/*) ;; *) folder=$$PWD/$$folder ;; esac; \
-	    DESTDIR=$$folder $(MESON) install -C $(BUILD)
+	    DESTDIR=$$folder $(MESON) install -C $(BUILD) --no-rebuild
 	@# The dynamic linker has to learn of a library in a folder that it searches.
 	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH="$$PATH:/sbin" ldconfig
 
@@ -259,7 +274,7 @@ fresh:
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-hostile build-fuzz build-pythons \
-	    build-release dist
+	    build-release build-pip build-wheels .mesonpy-* dist
 
 distclean: clean
 	rm -rf .venv .venv-* demo-output

@@ -232,13 +232,13 @@ prepare_python() {
                   2>/dev/null || venv_install -r tools/requirements-lint.txt ;;
         docs) .venv/bin/python -c 'import mkdocs, material' 2>/dev/null ||
                   venv_install -r tools/requirements-docs.txt ;;
-        python) modules='basedpyright, hypothesis, ipykernel, mpmath, mypy, nbclient'
-                modules="$modules, numpy, pytest"
+        python) modules='basedpyright, hypothesis, ipykernel, matplotlib, mpmath, mypy'
+                modules="$modules, nbclient, numpy, pytest"
                 .venv/bin/python -c "import $modules" 2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;
-        bench|demo) .venv/bin/python -c 'import numpy' 2>/dev/null ||
-                       venv_install -r tools/requirements-bench.txt ;;
+        bench|demo) .venv/bin/python -c 'import matplotlib, numpy' 2>/dev/null ||
+                       venv_install -r "tools/requirements-$1.txt" ;;
     esac
 }
 

@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""Draw the pictures of the documentation: docs/pictures/*.svg.
+"""Draw the pictures of the documentation: docs/pictures/*.svg and *.png.
 
-    make_pictures.py            write them
-    make_pictures.py --check    exit with status 1 if one of them would change
+    make_pictures.py              write the SVG files
+    make_pictures.py --check      exit with status 1 if one of them would change
+    make_pictures.py --examples   run examples/python, and write their pictures as PNG
 
-Each picture is a function below, in a coordinate system of pixels with a white ground,
-so that it can be read on a dark page, too. The times are those of a benchmark in the
-tree; nothing is measured here.
+Each SVG is a function below, in a coordinate system of pixels with a white ground, so
+that it can be read on a dark page, too. The times are those of a benchmark in the tree;
+nothing is measured here. The examples run with this interpreter, which needs drjit and
+matplotlib. Their pictures are made smaller; they depend on the version of matplotlib,
+so --check leaves them alone.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -243,10 +248,38 @@ def time() -> Picture:
 
 
 MARKS = ("1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s")
+WIDTH, BYTES = 720, 60_000  # of a picture of an example, at most
 PICTURES = (kernel, nested, scatter, time)
 
 
+def run_example(program: Path, folder: Path) -> None:
+    """Run an example, and write its picture with few colors."""
+    from PIL import Image  # which matplotlib uses
+
+    large = folder / f"{program.stem}.png"
+    subprocess.run([sys.executable, str(program), str(large)], check=True)
+    target = FOLDER / large.name
+    image = Image.open(large).convert("RGB")
+    for colors in (128, 64, 32, 16):
+        image.thumbnail((WIDTH, WIDTH))
+        image.quantize(colors).save(target, optimize=True)
+        if target.stat().st_size < BYTES:
+            return
+    raise SystemExit(f"{target}: {target.stat().st_size} bytes, expected {BYTES}")
+
+
+def run_examples() -> int:
+    """The picture of each example that makes one."""
+    with tempfile.TemporaryDirectory() as folder:
+        for program in sorted((ROOT / "examples/python").glob("*.py")):
+            if "def main()" in program.read_text(encoding="utf-8"):
+                run_example(program, Path(folder))
+    return 0
+
+
 def main() -> int:
+    if sys.argv[1:] == ["--examples"]:
+        return run_examples()
     check = sys.argv[1:] == ["--check"]
     stale = 0
     for picture in PICTURES:

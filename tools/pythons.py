@@ -9,8 +9,9 @@
                                     but for those of what is computed, with the oldest
                                     and the newest version, 'all' with each
 
-Interpreters are looked for in ~/.pyenv/versions (or $PYENV_ROOT) and on the path; of
-each version the newest release is taken. Each gets a fresh environment in
+Interpreters are looked for in ~/.pyenv/versions (or $PYENV_ROOT), in /opt/python, where
+images for manylinux have them, and on the path; of each version the newest release is
+taken. Each gets a fresh environment in
 build-pythons/VERSION, into which pip installs the clone. All share one build folder,
 in which meson compiles the core library once and the extension for each version, with
 few optimisations. The tests use what was installed.
@@ -148,6 +149,7 @@ def candidates() -> Iterator[Path]:
     """Paths that may be those of interpreters."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     yield from sorted(pyenv.glob("versions/*/bin/python3"))
+    yield from sorted(Path("/opt/python").glob("cp*/bin/python3"))
     named = re.compile(r"python3(\.\d+t?)?")
     for folder in os.get_exec_path():
         if Path(folder).is_dir():

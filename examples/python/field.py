@@ -19,14 +19,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import drjit as dr
-from canvas import BLUE, Canvas
 from drjit import nn
 from drjit.hashgrid import HashGridEncoding
 from drjit.llvm.ad import Array3f, Float, TensorXf, UInt
 from drjit.opt import Adam
-from picture import clock
+from picture import clock, draw, pixels, show
 
 SIZE = 40  # pixels of a side of a picture
 VIEWS = 36
@@ -162,6 +162,19 @@ def psnr(found: Array3f, truth: Array3f) -> float:
     return float((-10 / dr.log(10.0) * dr.log(error))[0])
 
 
+def plot(
+    figure: Any, found: list[Array3f], truths: list[Array3f], losses: list[float]
+) -> None:
+    """What was learnt above the truth, and how the misfit went down."""
+    names = [["a", "b", "c", "loss"], ["d", "e", "f", "loss"]]
+    axes = figure.subplot_mosaic(names)
+    for row, title, images in ((0, "learnt", found), (1, "scene", truths)):
+        for name, image in zip(names[row], images, strict=False):
+            show(axes[name], title, pixels(image, SIZE))
+    axes["loss"].semilogy(losses)
+    axes["loss"].set(title="misfit", xlabel="turn")
+
+
 def main() -> int:
     """Photograph, learn, look from elsewhere."""
     path = sys.argv[1] if len(sys.argv) > 1 else "field.png"
@@ -180,18 +193,7 @@ def main() -> int:
         f"signal to noise from new places: {', '.join(f'{r:.1f}' for r in ratios)} dB, "
         f"{'above' if ok else 'NOT above'} {PSNR:g} dB"
     )
-    scale = 3
-    side = scale * SIZE
-    canvas = Canvas(4 * (side + 20) + 20, 2 * (side + 32) + 20)
-    for n, (one, truth) in enumerate(zip(found, truths, strict=True)):
-        for row, (name, image) in enumerate((("learnt", one), ("scene", truth))):
-            left, top = 20 + n * (side + 20), 10 + row * (side + 32)
-            canvas.text(left, top, name)
-            canvas.image(left, top + 20, SIZE, list(dr.clip(image, 0, 1)), scale)
-    box = (20 + 3 * (side + 20), 10, side, side + 20)
-    canvas.chart(box, "misfit", [(BLUE, losses)])
-    canvas.write(path)
-    print(f"the picture is in {path}")
+    draw(path, lambda figure: plot(figure, found, truths, losses), 10, 5)
     return 0 if ok else 1
 
 

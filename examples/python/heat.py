@@ -23,9 +23,8 @@ import sys
 from typing import Any
 
 import drjit as dr
-from canvas import BLUE, Canvas
 from drjit.llvm.ad import Float, TensorXf, UInt
-from picture import clock
+from picture import clock, draw, pixels, show
 
 SIZE = 48  # cells of a side of the plate; a cell has the length 1
 KNOTS = 24  # of the field that is looked for
@@ -121,35 +120,20 @@ def reconstruct(photographs: Float, turns: int) -> tuple[Float, list[float]]:
     return field(dr.detach(opt["knots"])), losses
 
 
-def heat_colors(values: Any, low: float, high: float) -> list[list[float]]:
-    """From black over red and yellow to white."""
-    levels = [(v - low) / (high - low) for v in values]
-    return [[min(max(3 * v - k, 0), 1) for v in levels] for k in range(3)]
-
-
-def draw(
-    path: str, fields: list[Float], temperatures: list[Float], losses: list[float]
+def plot(
+    figure: Any, fields: list[Float], temperatures: list[Float], losses: list[float]
 ) -> None:
     """Above the plate as it is, as guessed, as found; below what was photographed."""
-    side = 4 * SIZE
-    canvas = Canvas(4 * (side + 20) + 20, 2 * (side + 40) + 10)
+    axes = figure.subplots(2, 4).ravel()
     names = ("diffusivity", "first guess", "found")
-    for n, (name, k) in enumerate(zip(names, fields, strict=True)):
-        left = 20 + n * (side + 20)
-        canvas.text(left, 10, name)
-        canvas.image(left, 32, SIZE, heat_colors(k, 0.3, 1.1), 4)
-    canvas.chart(
-        (20 + 3 * (side + 20), 10, side, side + 22), "misfit", [(BLUE, losses)]
-    )
-    for n, (name, values) in enumerate(
-        zip(("heated", "photographed"), temperatures, strict=True)
-    ):
-        for plate in range(2):
-            left = 20 + (2 * plate + n) * (side + 20)
-            canvas.text(left, side + 50, name)
-            part = list(values)[(plate + 1) * SIZE * SIZE : (plate + 2) * SIZE * SIZE]
-            canvas.image(left, side + 72, SIZE, heat_colors(part, -1, 1), 4)
-    canvas.write(path)
+    for ax, name, k in zip(axes, names, fields, strict=False):
+        show(ax, name, pixels(k, SIZE), cmap="hot", vmin=0.3, vmax=1.1)
+    axes[3].semilogy(losses)
+    axes[3].set(title="misfit", xlabel="turn")
+    start, end = (pixels(t, SIZE).reshape(-1, SIZE, SIZE) for t in temperatures)
+    for n, image in enumerate((start[1], end[1], start[2], end[2])):
+        name = ("heated", "photographed")[n % 2]
+        show(axes[4 + n], name, image, cmap="hot", vmin=-1, vmax=1)
 
 
 def main() -> int:
@@ -168,8 +152,8 @@ def main() -> int:
         f"{'below' if ok else 'NOT below'} {100 * TOLERANCE:g} %"
     )
     guess = dr.full(Float, GUESS, SIZE * SIZE)
-    draw(path, [truth, guess, found], [start, photographs], losses)
-    print(f"the picture is in {path}")
+    fields, temperatures = [truth, guess, found], [start, photographs]
+    draw(path, lambda figure: plot(figure, fields, temperatures, losses), 10, 5.4)
     return 0 if ok else 1
 
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 import drjit as dr
-from canvas import BLUE, Canvas
 from drjit.llvm.ad import Array3f, Float, UInt
-from picture import clock
+from picture import clock, draw, pixels, show
 
 SIZE, VIEWS = 96, 4  # pixels of a side, photographs
 TURNS = 150
@@ -216,22 +216,16 @@ def errors(found: Scene, truth: Scene) -> dict[str, float]:
 TOLERANCE = {"center": 0.02, "radius": 0.02, "paint": 0.04, "sun": 2.0}
 
 
-def draw(path: str, rows: list[tuple[str, Scene]], losses: list[float]) -> None:
+def plot(figure: Any, scenes: dict[str, Scene], losses: list[float]) -> None:
     """Photographs and paint of each scene, and how the loss went down."""
-    canvas = Canvas(VIEWS * 2 * SIZE + 330, len(rows) * (2 * SIZE + 30) + 10)
-    for k, (title, scene) in enumerate(rows):
-        top = 10 + k * (2 * SIZE + 30)
-        canvas.text(10, top, title)
-        picture = [list(channel) for channel in render(scene)]
-        count = SIZE * SIZE
-        for view in range(VIEWS):
-            part = [channel[view * count : (view + 1) * count] for channel in picture]
-            canvas.image(10 + view * 2 * SIZE, top + 20, SIZE, part, 2)
-        left = VIEWS * 2 * SIZE + 30
-        if k > 0:
-            canvas.image(left + 20, top + 20, ACROSS, list(scene.paint), 8)
-    canvas.chart((left, 10, 290, 2 * SIZE + 20), "loss", [(BLUE, losses)])
-    canvas.write(path)
+    axes = figure.subplots(len(scenes), 2, width_ratios=(4, 1.6))
+    for (left, right), (title, scene) in zip(axes, scenes.items(), strict=True):
+        views = pixels(render(scene), SIZE).reshape(VIEWS, SIZE, SIZE, 3)
+        show(left, title, views.swapaxes(0, 1).reshape(SIZE, VIEWS * SIZE, 3))
+        if title != "first guess":
+            show(right, "paint", pixels(scene.paint, ACROSS))
+    axes[0, 1].semilogy(losses)
+    axes[0, 1].set(title="loss", xlabel="turn")
 
 
 def main() -> int:
@@ -251,9 +245,8 @@ def main() -> int:
             f"error of {name:6}  {error:.4f}, {'below' if ok else 'NOT below'} "
             f"{TOLERANCE[name]}"
         )
-    rows = [("first guess", first_guess()), ("found", found), ("photographs", truth)]
-    draw(path, rows, losses)
-    print(f"the picture is in {path}")
+    scenes = {"first guess": first_guess(), "found": found, "photographs": truth}
+    draw(path, lambda figure: plot(figure, scenes, losses), 10, 6)
     return 1 if bad else 0
 
 

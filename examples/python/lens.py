@@ -24,12 +24,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt, tan
+from typing import Any
 
 import drjit as dr
-from canvas import BLUE, GRAY, GREEN, INK, RED, Canvas, Color
 from drjit.llvm.ad import Array2f64, Array3f64, Float64, UInt
 from drjit.opt import Adam
-from picture import clock
+from picture import clock, draw
 
 FOCUS, RADIUS, PUPIL = 50.0, 5.0, 10.0  # of the pupil: radius, place; all in mm
 ANGLES = (0.0, 14.0, 20.0)  # of the light, in degrees
@@ -43,7 +43,7 @@ GOAL = 0.013  # radius of the spots that is reached, in mm
 # The Fraunhofer lines F, d and C, in micrometers, and Sellmeier's coefficients of
 # glasses by Schott: n^2 = 1 + sum of B w^2 / (w^2 - C), with the wavelength w.
 D_LINE = 0.5875618
-COLORS = {0.4861327: BLUE, D_LINE: GREEN, 0.6562725: RED}
+COLORS = {0.4861327: "blue", D_LINE: "green", 0.6562725: "red"}
 CROWN = (  # N-SK16
     (1.34317774, 0.00704687339),
     (0.241144399, 0.0229005),
@@ -202,55 +202,42 @@ def design(turns: int) -> tuple[dict[str, Float64], list[float]]:
     return dr.detach(dict(opt)), [value[0] for value in losses]
 
 
-def draw_lens(canvas: Canvas, left: int, top: int, title: str, lens: Lens) -> None:
+def section(axes: Any, title: str, lens: Lens) -> None:
     """A section through a lens, with rays of each direction."""
-    scale, axis = 8.0, top + 190
-    canvas.text(left, top, title)
-
-    def draw(points: list[tuple[float, float]], color: Color, width: float = 1) -> None:
-        canvas.line(
-            [(left + 70 + z * scale, axis - y * scale) for z, y in points], color, width
-        )
-
     vertices = [0.0]
     for distance in lens["distance"]:
         vertices.append(vertices[-1] + distance)
-    draw([(-8, 0), (vertices[-1], 0)], GRAY)
-    for angle, color in zip(ANGLES, (BLUE, GREEN, RED), strict=True):
+    for n, angle in enumerate(ANGLES):
         rays = make_rays([(0, RADIUS * (k / 3 - 1), angle, D_LINE) for k in range(7)])
         path: list[Array3f64] = [rays.o - rays.d * (8 / rays.d.z)]
         trace(lens, rays, path)
-        for lane in range(7):
-            places = zip((0.0, *vertices), path, strict=True)
-            draw([(z + p.z[lane], p.y[lane]) for z, p in places], color)
+        z = [p.z.numpy() + v for p, v in zip(path, [0.0, *vertices], strict=True)]
+        axes.plot(z, [p.y.numpy() for p in path], f"C{n}", linewidth=0.7)
     profiles = []
     for c, rim, z in zip(lens["curvature"], RIMS, vertices, strict=False):
         heights = [rim * (k / 12 - 1) for k in range(25)]
         profiles.append([(z + sag(Float64(c), y)[0], y) for y in heights])
     for front, back in zip(profiles[::2], profiles[1::2], strict=True):
-        draw([*front, *back[::-1], front[0]], INK, 2)
-    draw([(vertices[-1], -20), (vertices[-1], 20)], INK, 2)
+        axes.plot(*zip(*front, *back[::-1], front[0], strict=True), "k")
+    axes.axvline(vertices[-1], color="k")
+    axes.set(title=title, xlabel="mm", aspect="equal")
 
 
-def draw_spots(canvas: Canvas, left: int, top: int, lens: Lens, width: float) -> None:
-    """The spots, in squares of 'width' mm around the middle of each."""
-    side = 180
-    canvas.text(left, top, f"spots, {width:g} mm wide")
-    hit, _ = trace(lens, all_rays())
-    xs, ys, colors = list(hit.x), list(hit.y), list(COLORS.values())
-    for field, angle in enumerate(ANGLES):
-        x0, y0 = left + field * (side + 20), top + 24
-        lanes = range(field * EACH, (field + 1) * EACH)
-        frame = [(0, 0), (side, 0), (side, side), (0, side), (0, 0)]
-        canvas.line([(x0 + x, y0 + y) for x, y in frame], GRAY)
-        canvas.text(x0, y0 + side + 6, f"{angle:g} deg")
-        middle = sum(ys[k] for k in lanes) / EACH
-        for k in lanes:
-            x = x0 + side / 2 + xs[k] * side / width
-            y = y0 + side / 2 - (ys[k] - middle) * side / width
-            if x0 < x < x0 + side and y0 < y < y0 + side:
-                color = colors[k % EACH // (RINGS * SPOKES)]
-                canvas.line([(x, y), (x, y)], color, 2)
+def plot(figure: Any, lenses: dict[str, Lens], losses: list[float]) -> None:
+    """The lens before and after, its spots in three directions, and the loss."""
+    axes = figure.subplots(3, 4, width_ratios=(3, 1, 1, 1))
+    for (left, *others), (title, lens) in zip(axes, lenses.items(), strict=False):
+        section(left, title, lens)
+        hit = trace(lens, all_rays())[0].numpy() * 1e3
+        x, y = hit.reshape(2, len(ANGLES), len(COLORS), -1)
+        for k, ax in enumerate(others):
+            for n, color in enumerate(COLORS.values()):
+                ax.scatter(x[k, n], y[k, n] - y[k].mean(), s=1, color=color)
+            ax.set(title=f"spot at {ANGLES[k]:g}°", xlabel="µm", aspect="equal")
+    axes[2, 0].semilogy(losses)
+    axes[2, 0].set(title="loss in square mm", xlabel="turn")
+    for ax in axes[2, 1:]:
+        ax.axis("off")
 
 
 def report(title: str, lens: Lens) -> float:
@@ -282,14 +269,8 @@ def main() -> int:
         if ok
         else f"NOT as expected: spots below {GOAL} mm, a focal length of {FOCUS:g} mm"
     )
-    canvas = Canvas(1260, 1010)
-    draw_lens(canvas, 20, 10, "before", start)
-    draw_spots(canvas, 650, 90, start, 4)
-    draw_lens(canvas, 20, 400, "after", found)
-    draw_spots(canvas, 650, 480, found, 0.08)
-    canvas.chart((20, 800, 1220, 200), "loss in square mm", [(BLUE, losses)])
-    canvas.write(path)
-    print(f"the picture is in {path}")
+    lenses = {"before": start, "after": found}
+    draw(path, lambda figure: plot(figure, lenses, losses), 11, 8)
     return 0 if ok else 1
 
 

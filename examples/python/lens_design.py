@@ -20,18 +20,18 @@ from __future__ import annotations
 
 import sys
 from math import sqrt, tan
+from typing import Any
 
 import drjit as dr
-from canvas import BLUE, GRAY, GREEN, INK, RED, Canvas
+import numpy as np
 from drjit.llvm.ad import Array2f64, Array3f64, Float64
-from picture import clock
+from picture import clock, draw
 
 FOCUS, APERTURE = 100.0, 10.0  # focal length, radius of the pupil; all in mm
 THICKNESS = (6.0, 3.0)
 # Indices of refraction for the Fraunhofer lines F (blue), d (green), C (red).
 CROWN, FLINT = (1.52238, 1.51680, 1.51432), (1.66123, 1.64769, 1.64210)  # N-BK7, SF2
 ABBE = tuple((n[1] - 1) / (n[0] - n[2]) for n in (CROWN, FLINT))
-COLORS = (BLUE, GREEN, RED)
 ANGLES = (0.0, 0.7)  # of the light, in degrees
 RINGS, SPOKES = 6, 12  # rays in the pupil
 
@@ -126,18 +126,8 @@ def jacobian(parameters: Parameters, rays: Rays) -> tuple[Array2f64, list[Array2
 
 
 def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Gaussian elimination; the matrix is positive definite."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    n = len(rows)
-    for i in range(n):
-        for k in range(i + 1, n):
-            factor = rows[k][i] / rows[i][i]
-            rows[k] = [x - factor * y for x, y in zip(rows[k], rows[i], strict=True)]
-    result = [0.0] * n
-    for i in reversed(range(n)):
-        rest = sum(rows[i][k] * result[k] for k in range(i + 1, n))
-        result[i] = (rows[i][n] - rest) / rows[i][i]
-    return result
+    """The solution of linear equations."""
+    return [float(x) for x in np.linalg.solve(matrix, right)]
 
 
 def design(start: tuple[float, ...], rays: Rays) -> tuple[list[float], list[float]]:
@@ -191,66 +181,36 @@ def powers(values: list[float]) -> tuple[float, float]:
     return (CROWN[1] - 1) * (c1 - c2) * FOCUS, (FLINT[1] - 1) * (c2 - c3) * FOCUS
 
 
-def draw_lens(
-    canvas: Canvas, left: int, top: int, title: str, values: list[float]
-) -> None:
-    """A section through a lens, with rays, and what the sensor sees of a point."""
-    scale, axis = 6.0, top + 100
-    canvas.text(left, top, title)
+def section(axes: Any, title: str, values: list[float]) -> None:
+    """A section through a lens, with rays of the first color and direction."""
     heights = [APERTURE * (k / 4 - 1) for k in range(9)]
-    rays = Rays([(0.0, h) for h in heights])
     path: list[Array3f64] = []
-    parameters = [Float64(v) for v in values]
-    trace(parameters, rays, path)
-
-    def place(z: float, y: float) -> tuple[float, float]:
-        return left + 40 + z * scale, axis - y * scale
-
-    canvas.line([place(-6, 0), place(110, 0)], GRAY)
-    lines = [[list(p.y), list(p.z)] for p in path]
-    for lane in range(len(heights)):  # of the first color and direction
-        points = [(z[lane], y[lane]) for y, z in lines]
-        start = (-6.0, heights[lane])
-        canvas.line([place(*p) for p in [start, *points]], BLUE)
-    vertex, edges = 0.0, []
-    for curvature, thickness in zip(values[:3], (*THICKNESS, 0.0), strict=True):
-        rim = APERTURE * 1.15
-        ys = [rim * (k / 12 - 1) for k in range(25)]
-        zs = [
-            vertex + curvature * y * y / (1 + sqrt(1 - (curvature * y) ** 2))
-            for y in ys
-        ]
-        canvas.line([place(z, y) for z, y in zip(zs, ys, strict=True)], INK, 2)
-        edges.append((zs[0], rim))
-        vertex += thickness
-    for sign in (-1, 1):
-        canvas.line([place(z, sign * y) for z, y in edges], INK, 2)
-    screen = values[3] + sum(THICKNESS)
-    canvas.line([place(screen, -6), place(screen, 6)], INK, 2)
+    trace([Float64(v) for v in values], Rays([(0.0, h) for h in heights]), path)
+    z = [[-6.0] * 9, *[p.z.numpy()[:9] for p in path]]
+    axes.plot(z, [heights, *[p.y.numpy()[:9] for p in path]], "C0", linewidth=0.7)
+    rim = [1.15 * h for h in heights]
+    for c, vertex in zip(values, (0, THICKNESS[0], sum(THICKNESS)), strict=False):
+        sag = [c * y * y / (1 + sqrt(1 - (c * y) ** 2)) for y in rim]
+        axes.plot([vertex + s for s in sag], rim, "k")
+    axes.axvline(values[3] + sum(THICKNESS), color="k")
+    axes.set(title=title, xlabel="mm")
 
 
-def draw_spots(
-    canvas: Canvas, left: int, top: int, values: list[float], width: float
-) -> None:
-    """Where the rays of each direction hit the sensor; 'width' in mm."""
-    side = 150
-    rays = Rays(rings())
-    miss = trace([Float64(v) for v in values], rays)
-    xs, ys = list(miss.x), list(miss.y)
-    each = RINGS * SPOKES
-    for field in range(len(ANGLES)):
-        x0, y0 = left + field * (side + 20), top + 20
-        frame = [(0, 0), (side, 0), (side, side), (0, side), (0, 0)]
-        canvas.line([(x0 + x, y0 + y) for x, y in frame], GRAY)
-        for color in range(3):
-            first = (color * len(ANGLES) + field) * each
-            for k in range(first, first + each):
-                x = x0 + side / 2 + xs[k] * side / width
-                y = y0 + side / 2 - ys[k] * side / width
-                if x0 < x < x0 + side and y0 < y < y0 + side:
-                    canvas.line([(x, y), (x, y)], COLORS[color], 3)
-        canvas.text(x0, y0 + side + 6, f"{ANGLES[field]} deg")
-    canvas.text(left, top, f"spots, {width:g} mm wide")
+def plot(figure: Any, lenses: dict[str, list[float]], radii: list[float]) -> None:
+    """The lens before and after, its spots in two directions, and the way there."""
+    axes = figure.subplots(3, 3, width_ratios=(3, 1, 1))
+    for (left, *others), (title, values) in zip(axes, lenses.items(), strict=False):
+        section(left, title, values)
+        miss = trace([Float64(v) for v in values], Rays(rings())).numpy() * 1e3
+        for k, ax in enumerate(others):  # lanes: color, direction, place in the pupil
+            x, y = miss.reshape(2, 3, len(ANGLES), -1)[:, :, k]
+            for color, name in enumerate(("blue", "green", "red")):
+                ax.scatter(x[color], y[color], s=2, color=name)
+            ax.set(title=f"spot at {ANGLES[k]}°", xlabel="µm", aspect="equal")
+    axes[2, 0].semilogy(radii)
+    axes[2, 0].set(title="radius of the spot in mm", xlabel="step")
+    for ax in axes[2, 1:]:
+        ax.axis("off")
 
 
 def main() -> int:
@@ -281,14 +241,8 @@ def main() -> int:
         else "NOT as expected: a spot below 0.006 mm, powers "
         "within 5 % of those of thin lenses"
     )
-    canvas = Canvas(1120, 640)
-    draw_lens(canvas, 20, 10, "before", list(START))
-    draw_spots(canvas, 760, 10, list(START), 8)
-    draw_lens(canvas, 20, 220, "after", values)
-    draw_spots(canvas, 760, 220, values, 0.04)
-    canvas.chart((20, 430, 700, 200), "radius of the spot in mm", [(BLUE, radii)])
-    canvas.write(path)
-    print(f"the picture is in {path}")
+    lenses = {"before": list(START), "after": values}
+    draw(path, lambda figure: plot(figure, lenses, radii), 10, 7)
     return 0 if ok else 1
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import drjit as dr
 from drjit.llvm import Float, Float64
-from picture import clock, write_png
+from picture import clock, save
 
 WIDTH, HEIGHT, TURNS = 768, 512, 400
 
@@ -57,13 +57,10 @@ def main() -> int:
     )
     turns = frames[14]
     inside = turns == 0
-    level = dr.log2(turns + 1) * 1.3
-    channels = [
-        dr.select(inside, 0, 0.5 + 0.5 * dr.cos(level * k + 3)) for k in (1, 1.1, 1.25)
-    ]
-    write_png(path, WIDTH, channels)
     found = dr.count(inside)[0] / len(turns)
-    print(f"{100 * found:.1f} % of the pixels stay; the picture is in {path}")
+    print(f"{100 * found:.1f} % of the pixels stay")
+    level = dr.select(inside, 0, 0.5 + 0.5 * dr.sin(dr.log2(turns + 1) * 1.5))
+    save(path, level, WIDTH, cmap="inferno")
     return 0
 
 

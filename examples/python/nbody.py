@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import drjit as dr
 from drjit.llvm import Array3f, Float, UInt
-from picture import clock, write_png
+from picture import clock, save
 
 STARS, STEPS, DT = 2048, 60, 0.01
 SOFTENING = 0.05
@@ -93,8 +93,7 @@ def main() -> int:
     print(
         f"{STARS} stars, {took / STEPS:.1f} ms a step, energy changed by {change:.1e}"
     )
-    bright = 1 - dr.exp(picture * -0.35)
-    write_png(path, SIZE, [bright * 0.95, bright, dr.sqrt(bright)])
+    save(path, 1 - dr.exp(picture * -0.35), SIZE, cmap="magma")
     return 0 if change < 1e-2 else 1
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from math import pi
 
 import drjit as dr
-from drjit.llvm import PCG32, Array3f, Float, UInt
-from picture import clock, write_png
+from drjit.llvm import PCG32, Array3f, Bool, Float, UInt
+from picture import clock, save
 
 WIDTH, HEIGHT, PATHS, BOUNCES = 384, 256, 64, 8
 NEAR = 1e-3
@@ -30,26 +30,33 @@ class Ray:
     d: Array3f
 
 
+@dataclass
+class Hit:
+    """Where a ray meets a surface: its direction, the normal on its side, chance."""
+
+    d: Array3f
+    n: Array3f
+    outside: Bool
+    random: Array3f
+    u: Float
+
+
 class Material(dr.Instance):
     """What happens to light at a surface."""
 
     def __init__(self, color: tuple[float, float, float]) -> None:
         self.color = Array3f(color)
 
-    def scatter(
-        self, d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
-    ) -> Array3f:
-        """Return where light that goes to ``d`` comes from; ``n`` is the normal."""
+    def scatter(self, hit: Hit) -> Array3f:
+        """The direction from which light comes that goes on as the ray has come."""
         raise NotImplementedError
 
 
 class Matte(Material):
     """Light goes everywhere, as the cosine says."""
 
-    def scatter(
-        self, d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
-    ) -> Array3f:
-        return dr.normalize(n + random * 0.999)
+    def scatter(self, hit: Hit) -> Array3f:
+        return dr.normalize(hit.n + hit.random * 0.999)
 
 
 class Mirror(Material):
@@ -59,27 +66,25 @@ class Mirror(Material):
         super().__init__(color)
         self.blur = blur
 
-    def scatter(
-        self, d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
-    ) -> Array3f:
-        return dr.normalize(d - n * (2 * dr.dot(d, n)) + random * self.blur)
+    def scatter(self, hit: Hit) -> Array3f:
+        away = 2 * dr.dot(hit.d, hit.n)
+        return dr.normalize(hit.d - hit.n * away + hit.random * self.blur)
 
 
 class Glass(Material):
     """Light is refracted, or reflected with the probability that Schlick gives."""
 
     @dr.syntax
-    def scatter(
-        self, d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
-    ) -> Array3f:
-        ratio = dr.select(outside > 0, Float(1 / 1.5), Float(1.5))
-        cosine = -dr.dot(d, n)
+    def scatter(self, hit: Hit) -> Array3f:
+        ratio = dr.select(hit.outside, Float(1 / 1.5), Float(1.5))
+        cosine = -dr.dot(hit.d, hit.n)
         k = 1 - ratio * ratio * (1 - cosine * cosine)
         reflected = 0.04 + 0.96 * (1 - dr.abs(cosine)) ** 5
-        if (k < 0) | (u < reflected):
-            result = d + n * (2 * cosine)
+        if (k < 0) | (hit.u < reflected):
+            result = hit.d + hit.n * (2 * cosine)
         else:
-            result = d * ratio + n * (ratio * cosine - dr.sqrt(dr.maximum(k, 0)))
+            across = ratio * cosine - dr.sqrt(dr.maximum(k, 0))
+            result = hit.d * ratio + hit.n * across
         return dr.normalize(result)
 
 
@@ -158,16 +163,13 @@ def radiance(scene: Spheres, ray: Ray, rng: PCG32) -> Array3f:
             light += weight * sky(ray.d)
             break
         p = ray.o + ray.d * distance
-        n = (p - dr.gather(Array3f, scene.center, number)) / dr.gather(
-            Float, scene.radius, number
-        )
-        outside = -dr.sign(dr.dot(ray.d, n))
+        n = dr.normalize(p - dr.gather(Array3f, scene.center, number))
+        outside = dr.dot(ray.d, n) < 0
+        n = dr.select(outside, n, -n)
         material = dr.gather(MaterialPtr, scene.material, number)
-        d = material.scatter(
-            ray.d, n * outside, outside, on_sphere(rng), rng.next_float32()
-        )
+        hit = Hit(ray.d, n, outside, on_sphere(rng), rng.next_float32())
+        ray = Ray(p, material.scatter(hit))
         weight *= material.color
-        ray = Ray(p, d)
         bounce += 1
     return light
 
@@ -189,26 +191,23 @@ def main() -> int:
     path = sys.argv[1] if len(sys.argv) > 1 else "path_tracer.png"
     scene = make_scene()
     dr.eval(scene)
-    total = dr.zeros(Array3f, WIDTH * HEIGHT)
 
-    def sample(seed: int) -> None:
-        light = render(scene, seed)
-        total.x, total.y, total.z = (
-            total.x + light.x,
-            total.y + light.y,
-            total.z + light.z,
-        )
-        dr.eval(total)
+    def sample(seeds: range) -> Array3f:
+        total = dr.zeros(Array3f, WIDTH * HEIGHT)
+        for seed in seeds:
+            total += render(scene, seed)
+            dr.eval(total)
         dr.sync_thread()
+        return total
 
-    _, first = clock(lambda: sample(0))
-    _, rest = clock(lambda: [sample(k) for k in range(1, PATHS)])
+    total, first = clock(lambda: sample(range(1)))
+    others, rest = clock(lambda: sample(range(1, PATHS)))
     print(
         f"{WIDTH} x {HEIGHT}: the first path a pixel takes {first:.0f} ms, the next "
         f"ones {rest / (PATHS - 1):.1f} ms each"
     )
-    color = dr.linear_to_srgb(dr.minimum(total / PATHS * 0.8, 1))
-    write_png(path, WIDTH, [color.x, color.y, color.z])
+    mean = (total + others) / PATHS
+    save(path, dr.linear_to_srgb(dr.minimum(mean * 0.8, 1)), WIDTH)
     return 0
 
 

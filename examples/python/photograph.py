@@ -18,10 +18,9 @@ import sys
 from typing import Any
 
 import drjit as dr
-from canvas import BLUE, Canvas
 from drjit.llvm.ad import Float, TensorXf
 from drjit.opt import Adam
-from picture import clock
+from picture import clock, draw, show
 
 SIZE = 96  # pixels of a side of the picture; a photograph has half as many
 BLUR = 1.6  # twice the standard deviation of the lens, in pixels
@@ -97,19 +96,13 @@ def psnr(picture: TensorXf, truth: TensorXf) -> float:
     return float((-10 / dr.log(10.0) * dr.log(error))[0])
 
 
-def draw(path: str, pictures: dict[str, TensorXf], losses: list[float]) -> None:
-    scale = 2
-    side = scale * SIZE
-    canvas = Canvas(4 * (side + 20) + 20, side + 60)
-    for n, (name, picture) in enumerate(pictures.items()):
-        left = 20 + n * (side + 20)
-        canvas.text(left, 10, name)
-        gray = list(dr.clip(picture.array, 0, 1))
-        canvas.image(left, 32, SIZE, [gray] * 3, scale)
-    canvas.chart(
-        (20 + 3 * (side + 20), 10, side, side + 22), "misfit", [(BLUE, losses)]
-    )
-    canvas.write(path)
+def plot(figure: Any, pictures: dict[str, TensorXf], losses: list[float]) -> None:
+    """The pictures, and how the misfit went down."""
+    *axes, last = figure.subplots(1, len(pictures) + 1)
+    for ax, (name, picture) in zip(axes, pictures.items(), strict=True):
+        show(ax, name, picture.numpy(), cmap="gray", vmin=0, vmax=1)
+    last.semilogy(losses)
+    last.set(title="misfit", xlabel="turn")
 
 
 def main() -> int:
@@ -128,8 +121,8 @@ def main() -> int:
         f"signal to noise: {before:.1f} dB enlarged, {after:.1f} dB recovered, "
         f"{'above' if ok else 'NOT above'} {PSNR:g} dB"
     )
-    draw(path, {"photographs": guess, "recovered": found, "original": truth}, losses)
-    print(f"the picture is in {path}")
+    pictures = {"photographs": guess, "recovered": found, "original": truth}
+    draw(path, lambda figure: plot(figure, pictures, losses), 10, 2.8)
     return 0 if ok else 1
 
 

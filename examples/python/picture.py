@@ -1,11 +1,13 @@
-"""What the programs beside this one share: clocks, and pictures as PNG files."""
+"""What the programs beside this one share: a clock, and pictures by matplotlib.
+
+Without matplotlib the programs compute and print the same, and say how to install it.
+"""
 
 from __future__ import annotations
 
-import struct
 import time
-import zlib
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 
@@ -16,30 +18,41 @@ def clock(function: Callable[[], Any]) -> tuple[Any, float]:
     return result, (time.perf_counter() - start) * 1e3
 
 
-def encode_png(width: int, height: int, pixels: bytes) -> bytes:
-    """A PNG file of pixels that have one byte each, or three."""
-    stride = len(pixels) // height
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        check = zlib.crc32(kind + body)
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", check)
-
-    color = 2 if stride == 3 * width else 0
-    header = struct.pack(">IIBBBBB", width, height, 8, color, 0, 0, 0)
-    rows = b"".join(
-        b"\0" + pixels[y * stride : (y + 1) * stride] for y in range(height)
-    )
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(rows, 6))
-        + chunk(b"IEND", b"")
-    )
+def matplotlib(part: str) -> Any:
+    """A module of matplotlib; where that is missing, None and a line that says so."""
+    try:
+        return import_module(f"matplotlib.{part}")
+    except ModuleNotFoundError:
+        print("no picture without matplotlib: python -m pip install matplotlib")
+        return None
 
 
-def write_png(path: str, width: int, channels: list[Any]) -> None:
-    """Write numbers in [0, 1], row by row: one array for gray, three for colors."""
-    levels = [bytes(int(255 * min(max(v, 0), 1) + 0.5) for v in c) for c in channels]
-    pixels = bytes(level for pixel in zip(*levels, strict=True) for level in pixel)
-    with open(path, "wb") as f:
-        f.write(encode_png(width, len(levels[0]) // width, pixels))
+def pixels(image: Any, width: int) -> Any:
+    """Rows of pixels, as matplotlib wants them: gray of one array, colors of three."""
+    values = image.numpy()
+    rows = values.T.reshape(-1, width, *values.shape[:-1])
+    return rows.clip(0, 1) if values.ndim == 2 else rows
+
+
+def show(axes: Any, title: str, image: Any, **options: Any) -> None:
+    """Show pixels, without the numbers at the sides."""
+    axes.imshow(image, **options)
+    axes.set(title=title, xticks=[], yticks=[])
+
+
+def draw(path: str, plot: Callable[[Any], None], width: float, height: float) -> None:
+    """Have a function draw on a figure, whose size is in inches, and write it."""
+    module = matplotlib("figure")
+    if module:
+        figure = module.Figure(figsize=(width, height), layout="constrained")
+        plot(figure)
+        figure.savefig(path)
+        print(f"the picture is in {path}")
+
+
+def save(path: str, image: Any, width: int, **options: Any) -> None:
+    """Write one image, pixel by pixel."""
+    module = matplotlib("image")
+    if module:
+        module.imsave(path, pixels(image, width), **options)
+        print(f"the picture is in {path}")

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import sys
 from math import log10
+from typing import Any
 
 import drjit as dr
-from canvas import BLUE, Canvas
 from drjit.llvm.ad import Array2f, Array3f, Bool, Float, TensorXf, Texture2f, UInt
 from drjit.opt import Adam
-from picture import clock
+from picture import clock, draw, pixels, show
 
 TEXELS = 96  # of a side of the poster
 SIZE, VIEWS = 128, 12  # pixels of a side, photographs
@@ -96,22 +96,17 @@ def quality(found: TensorXf, truth: TensorXf) -> float:
     return -10 * log10(dr.mean(dr.square(found - truth), axis=None).array[0])
 
 
-def draw(path: str, photographs: Array3f, found: TensorXf, losses: list[float]) -> None:
+def plot(
+    figure: Any, photographs: Array3f, found: TensorXf, losses: list[float]
+) -> None:
     """Three of the photographs, what was found, and how the loss went down."""
-    canvas = Canvas(3 * (SIZE + 10) + 10 + 3 * TEXELS + 30, 3 * TEXELS + 40)
-    count = SIZE * SIZE
-    pictures = [list(channel) for channel in photographs]
-    for k, view in enumerate((0, 3, 8)):
-        part = [channel[view * count : (view + 1) * count] for channel in pictures]
-        canvas.image(10 + k * (SIZE + 10), 30, SIZE, part)
-    canvas.text(10, 10, "photographs")
-    left = 3 * (SIZE + 10) + 20
-    canvas.text(left, 10, "found")
-    texels = list(found.array)
-    canvas.image(left, 30, TEXELS, [texels[c::3] for c in range(3)], 3)
-    chart = (10, SIZE + 50, 3 * (SIZE + 10) - 10, 3 * TEXELS - SIZE - 30)
-    canvas.chart(chart, "loss", [(BLUE, losses)])
-    canvas.write(path)
+    axes = figure.subplots(1, 5)
+    views = pixels(photographs, SIZE).reshape(VIEWS, SIZE, SIZE, 3)
+    for ax, view in zip(axes, (0, 3, 8), strict=False):
+        show(ax, f"photograph {view + 1}", views[view])
+    show(axes[3], "found", found.numpy().clip(0, 1))
+    axes[4].semilogy(losses)
+    axes[4].set(title="loss", xlabel="turn")
 
 
 def main() -> int:
@@ -126,8 +121,7 @@ def main() -> int:
     reached = quality(found, truth)
     ok = reached > QUALITY
     print(f"quality {reached:.1f} dB, {'above' if ok else 'NOT above'} {QUALITY} dB")
-    draw(path, photographs, found, losses)
-    print(f"the picture is in {path}")
+    draw(path, lambda figure: plot(figure, photographs, found, losses), 10, 2.4)
     return 0 if ok else 1
 
 

@@ -18,10 +18,9 @@ from typing import Any
 
 import drjit as dr
 import drjit.opt
-from canvas import BLUE, Canvas
 from drjit.dda import integrate
 from drjit.llvm.ad import Array3f, Float, TensorXf, UInt
-from picture import clock
+from picture import clock, draw, pixels, show
 
 SHAPE = (20, 24, 28)  # samples along z, y, x, a distance of 1 apart
 VIEWS, PIXELS = 18, 32  # photographs, and pixels of a side
@@ -85,31 +84,22 @@ def reconstruct(seen: Float, turns: int) -> tuple[TensorXf, list[float]]:
     return dr.detach(opt["volume"]), losses
 
 
-def draw(
-    path: str, seen: Float, volumes: dict[str, TensorXf], losses: list[float]
+def plot(
+    figure: Any, seen: Float, volumes: dict[str, TensorXf], losses: list[float]
 ) -> None:
     """Above some of the shadows, below slices of both volumes."""
-    scale, side = 4, 4 * PIXELS
-    canvas = Canvas(5 * (side + 15) + 15, 3 * (side + 40))
-    pixels = PIXELS * PIXELS
-    brightest = dr.max(seen)[0]
-    for n in range(5):
-        first = n * (VIEWS // 5) * pixels
-        part = [s / brightest for s in list(seen)[first : first + pixels]]
-        left = 15 + n * (side + 15)
-        canvas.text(left, 10, f"view {n * (VIEWS // 5) + 1}")
-        canvas.image(left, 30, PIXELS, [part] * 3, scale)
-    for row, (title, volume) in enumerate(volumes.items()):
-        top = (row + 1) * (side + 40)
-        for n in range(3):
+    axes = figure.subplots(3, 4)
+    shadows = pixels(seen, PIXELS).reshape(VIEWS, PIXELS, PIXELS)
+    for n, ax in enumerate(axes[0]):
+        view = n * VIEWS // 4
+        show(ax, f"shadow {view + 1}", shadows[view], cmap="gray", vmax=shadows.max())
+    for row, (title, volume) in zip(axes[1:], volumes.items(), strict=True):
+        for n, ax in enumerate(row[:3]):
             z = SHAPE[0] * (2 + n) // 6
-            values = [min(v, 1) for v in volume[z].array]
-            left = 15 + n * (side + 15)
-            canvas.text(left, top + 10, f"{title} {z}")
-            canvas.image(left, top + 30, SHAPE[2], [values] * 3, scale)
-    box = (15 + 3 * (side + 15), side + 50, 2 * side, 2 * side + 20)
-    canvas.chart(box, "loss", [(BLUE, losses)])
-    canvas.write(path)
+            show(ax, f"{title} {z}", volume.numpy()[z], cmap="gray", vmin=0, vmax=1)
+    axes[1, 3].semilogy(losses)
+    axes[1, 3].set(title="loss", xlabel="turn")
+    axes[2, 3].axis("off")
 
 
 def main() -> int:
@@ -129,8 +119,8 @@ def main() -> int:
         f"the density is off by {error:.4f} on average, "
         f"{'below' if ok else 'NOT below'} {TOLERANCE}"
     )
-    draw(path, seen, {"slice": truth, "found": found}, losses)
-    print(f"the picture is in {path}")
+    volumes = {"slice": truth, "found": found}
+    draw(path, lambda figure: plot(figure, seen, volumes, losses), 9, 7)
     return 0 if ok else 1
 
 

@@ -14,7 +14,10 @@ import pytest
 WITH_PROGRAMS = [page for page in documents.PAGES if documents.blocks(page, "python")]
 LINKED = [documents.README, *documents.PAGES, *documents.ROOT.glob("docs/dev/*.md")]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-PICTURES = sorted((documents.ROOT / "docs" / "pictures").glob("*.svg"))
+FOLDER = documents.ROOT / "docs" / "pictures"
+DRAWINGS = sorted(FOLDER.glob("*.svg"))
+EXAMPLES = sorted((documents.ROOT / "examples" / "python").glob("*.py"))
+EXAMPLES = [path for path in EXAMPLES if path.stem != "picture"]  # which they share
 
 
 def name(path: Path) -> str:
@@ -82,10 +85,27 @@ def test_pictures_are_current() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("picture", PICTURES, ids=name)
-def test_pictures(picture: Path) -> None:
-    """A picture is small and well-formed, and a page shows it."""
+@pytest.mark.parametrize("picture", DRAWINGS, ids=name)
+def test_drawings(picture: Path) -> None:
+    """A drawing is small and well-formed, and a page shows it."""
     ET.parse(picture)
     assert picture.stat().st_size < 40_000
     shown = [page.read_text(encoding="utf-8") for page in documents.PAGES]
     assert any(f"(pictures/{picture.name})" in text for text in shown)
+
+
+@pytest.mark.parametrize("program", EXAMPLES, ids=name)
+def test_examples_are_shown(program: Path) -> None:
+    """The page of examples has each of them, with its picture, which is small."""
+    text = (documents.ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    assert f"`examples/python/{program.name}`" in text
+    assert f"(pictures/{program.stem}.png)" in text
+    content = (FOLDER / f"{program.stem}.png").read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n" and content[-8:-4] == b"IEND"
+    assert len(content) < 60_000
+
+
+def test_pictures_of_examples() -> None:
+    """No picture is left of an example that is gone."""
+    names = {program.stem for program in EXAMPLES}
+    assert {path.stem for path in FOLDER.glob("*.png")} == names

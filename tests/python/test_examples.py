@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,55 @@ def folder() -> Iterator[None]:
     sys.path.insert(0, str(FOLDER))
     yield
     sys.path.remove(str(FOLDER))
+
+
+def drawn(path: Path) -> None:
+    """The last step of a test, whose numbers have been checked: there is a picture."""
+    if importlib.util.find_spec("matplotlib") is None:
+        pytest.skip("the picture of the example: matplotlib is missing")
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["nbody", "lens_design"])  # an image, a figure
+def test_without_matplotlib(
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A program computes and prints the same, and says how to get the picture."""
+    program: Any = importlib.import_module(name)
+    for module in ("matplotlib", "matplotlib.figure", "matplotlib.image"):
+        monkeypatch.setitem(sys.modules, module, None)
+    path = tmp_path / "picture.png"
+    monkeypatch.setattr(sys, "argv", [name, str(path)])
+    assert program.main() == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "no picture without matplotlib: python -m pip install matplotlib"
+    assert not path.exists()
+
+
+def test_pixels() -> None:
+    """Rows of pixels of one array, and of three."""
+    program: Any = importlib.import_module("picture")
+    gray = program.pixels(Float([-1, 2, 3, 4, 5, 6]), 3)
+    assert gray.tolist() == [[-1, 2, 3], [4, 5, 6]]
+    color = program.pixels(dr.llvm.Array3f([-1, 1], [0.5, 0.25], [2, 0]), 2)
+    assert color.tolist() == [[[0, 0.5, 1], [1, 0.25, 0]]]
+
+
+def test_points_and_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The program compares with NumPy, and stops where results differ."""
+    program: Any = importlib.import_module("points_and_picture")
+    path = tmp_path / "picture.png"
+    monkeypatch.setattr(program, "SIZE", 128)
+    monkeypatch.setattr(sys, "argv", ["points_and_picture.py", str(path)])
+    program.main()
+    right = program.tensors_numpy
+    monkeypatch.setattr(program, "tensors_numpy", lambda image: right(image) + 0.1)
+    with pytest.raises(SystemExit, match="the results differ by 0.1"):
+        program.main()
+    drawn(path)
 
 
 def test_mandelbrot() -> None:
@@ -59,7 +109,7 @@ def test_nbody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert np.allclose(found, expected, rtol=1e-4, atol=1e-6)
     monkeypatch.setattr(sys, "argv", ["nbody.py", str(tmp_path / "nbody.png")])
     assert program.main() == 0
-    assert (tmp_path / "nbody.png").read_bytes().startswith(b"\x89PNG")
+    drawn(tmp_path / "nbody.png")
 
 
 def test_path_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +156,7 @@ def test_inverse_rendering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     picture = tmp_path / "picture.png"
     monkeypatch.setattr(sys, "argv", ["inverse_rendering.py", str(picture)])
     assert program.main() == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    drawn(picture)
 
 
 def test_poster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -117,11 +167,11 @@ def test_poster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(program, "SIZE", 64)
     monkeypatch.setattr(sys, "argv", ["poster.py", str(picture)])
     assert program.main() == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
     place, seen = program.places()
     assert 0.3 < seen.numpy().mean() < 1
     inside = place.numpy()[:, seen.numpy()]
     assert inside.min() > 0 and inside.max() < 1
+    drawn(picture)
 
 
 def test_lens_design(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -130,7 +180,6 @@ def test_lens_design(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     monkeypatch.setattr(sys, "argv", ["lens_design.py", str(picture)])
     assert program.main() == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
     n = 1.5
     monkeypatch.setattr(program, "CROWN", (n, n, n))
     monkeypatch.setattr(program, "FLINT", (1.0, 1.0, 1.0))
@@ -154,6 +203,7 @@ def test_lens_design(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert sensor * (n - 1) * (c1 - c2) == pytest.approx(1, rel=3e-3)
     shape = (c1 + c2) / (c1 - c2)
     assert shape == pytest.approx(2 * (n * n - 1) / (n + 2), rel=0.02)
+    drawn(picture)
 
 
 def test_lens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -217,7 +267,7 @@ def test_lens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     monkeypatch.setattr(sys, "argv", ["lens.py", str(picture)])
     assert program.main() == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    drawn(picture)
 
 
 def test_heat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -255,7 +305,7 @@ def test_heat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(sys, "argv", ["heat.py", str(picture)])
     assert program.main() == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    drawn(picture)
 
 
 def test_volume(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -274,7 +324,7 @@ def test_volume(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     monkeypatch.setattr(sys, "argv", ["volume.py", str(picture)])
     assert program.main() == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    drawn(picture)
 
 
 def test_photograph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -307,7 +357,7 @@ def test_photograph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "photograph.png"
     monkeypatch.setattr(sys, "argv", ["photograph.py", str(path)])
     assert program.main() == 0
-    assert path.read_bytes().startswith(b"\x89PNG")
+    drawn(path)
 
 
 def test_field(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -331,7 +381,7 @@ def test_field(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "field.png"
     monkeypatch.setattr(sys, "argv", ["field.py", str(path)])
     assert program.main() == 0
-    assert path.read_bytes().startswith(b"\x89PNG")
+    drawn(path)
 
 
 def test_loss_curves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ VERSION = re.findall(r"version: '([\d.]+)'", (ROOT / "meson.build").read_text())
 LIBRARY = "libdrjit-core.so." + ".".join(VERSION.split(".")[:2])
 BUILDER = ROOT / ".venv-wheel/bin/python"
 TREE = ["include", "python", "src", "tools", "meson.build", "meson_options.txt"]
+TREE += ["packaging/build_backend.py"]
 TREE += ["pyproject.toml", "README.md", "LICENSE", "tests/python"]
 
 pytestmark = pytest.mark.skipif(
@@ -214,8 +215,11 @@ def test_metadata(wheel: Path) -> None:
     assert "Name: drjit-c" in lines
     assert f"Version: {VERSION}" in lines
     assert "Requires-Python: >=3.10" in lines
+    assert "License-Expression: BSD-3-Clause" in lines
     required = [line for line in lines if line.startswith("Requires-Dist:")]
     assert all("extra ==" in line for line in required)
+    (name,) = (n for n in archive.namelist() if n.endswith("/licenses/LICENSE"))
+    assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
 
 
 @pytest.mark.parametrize(
