@@ -13,7 +13,8 @@ build=$PWD/build-aarch64
 root=$build/root
 libraries=$root/usr/lib/aarch64-linux-gnu
 llvm=libllvm15
-needed="libbsd0 libedit2 libffi8 libicu72 liblzma5 libmd0 libtinfo6 libxml2 libz3-4 zlib1g"
+needed="libbsd0 libedit2 libffi8 libicu72 liblzma5 libmd0 libtinfo6 libxml2 libz3-4
+    zlib1g"
 
 if ! [ -d "$root" ]; then
     apt-get install -y gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user
