@@ -197,8 +197,9 @@ static int truth_value(PyObject *self)
     const Array *a = (const Array *) self;
     const TypeInfo *info = a->info;
     if (!type_is_mask(info)) {
-        error_raise(PyExc_TypeError, ".__bool__", &self, 1,
-                    "the array holds numbers, expected a mask; compare first, as in 'x > 0'");
+        error_raise(
+            PyExc_TypeError, ".__bool__", &self, 1,
+            "the array holds numbers, expected a mask; compare first, as in 'x > 0'");
         return -1;
     }
     int ndim = info->ndim + (info->jit && info->kind != KIND_TENSOR);
@@ -379,6 +380,10 @@ static PyObject *power(State *state, PyObject *const *args)
     if (base && type_is_mask(base->info))
         return error_raise(PyExc_RuntimeError, "power", args, 2,
                            "operation not supported for masks");
+    if (known && exponent < 0 && !type_is_float(base->info))
+        return error_raise(PyExc_RuntimeError, "power", args, 2,
+                           "integers have no inverse, expected an exponent of at least "
+                           "0, or floats");
     if (known)
         return integer_power(state, a, exponent);
     Array *exponents = array_of(b);
