@@ -24,7 +24,8 @@ bool arguments_parse(const Signature *signature, PyObject *const *args,
                      Py_ssize_t nargs, PyObject *names, PyObject **values);
 
 /** Raise a TypeError: 'format' says what is wrong with the arguments (their types are
- *  those of args[nargs]), and the signature, as help() has it, ends the message. False. */
+ *  those of args[nargs]), and the signature, as help() has it, ends the message.
+ *  Returns false. */
 bool arguments_refuse(const char *function, PyObject *const *args, Py_ssize_t nargs,
                       const char *format, ...);
 

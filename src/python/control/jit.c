@@ -126,7 +126,8 @@ static bool wanted_types(State *state, PyObject *types, unsigned *wanted)
         const int known = enum_has(state, "KernelType", item);
         if (known == 0)
             error_raise(PyExc_TypeError, "kernel_history", &types, 1,
-                        "'types' has %R, expected a sequence of drjit.KernelType", item);
+                        "'types' has %R, expected a sequence of drjit.KernelType",
+                        item);
         ok = known > 0 && enum_read(state, "kernel_history", "KernelType", item,
                                     KERNEL_TYPES, &type);
         *wanted |= ok ? 1u << type : 0;

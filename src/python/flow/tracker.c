@@ -567,6 +567,13 @@ static bool is_number(PyObject *object)
     return PyLong_Check(object) || PyFloat_Check(object);
 }
 
+/* Can this object be converted to the type of this array? */
+static bool is_number_for(PyObject *object, PyObject *array)
+{
+    return PyLong_Check(object) ||
+           (PyFloat_Check(object) && type_is_float(((Array *) array)->info));
+}
+
 #define REFUSED ", which is not permitted"
 
 /* What keeps the type: "begin with drjit.llvm.Float(0) instead of 0". NULL:
@@ -583,10 +590,11 @@ static PyObject *type_remedy(const Change *c)
                                     to, from);
     if (from_array && to_array)
         return PyUnicode_FromFormat(REFUSED "; convert one of them: %s(...)", from);
-    if (is_number(c->from) && to_array)
+    if (to_array && is_number_for(c->from, c->to))
         return PyUnicode_FromFormat(REFUSED "; %s %s(%S) instead of %S",
-                                    loop ? "begin with" : "write", to, c->from, c->from);
-    if (from_array && is_number(c->to))
+                                    loop ? "begin with" : "write", to, c->from,
+                                    c->from);
+    if (from_array && is_number_for(c->to, c->from))
         return PyUnicode_FromFormat(REFUSED "; %s %s(%S) instead of %S",
                                     loop ? "return" : "write", from, c->to, c->to);
     if (loop && is_number(c->from) && is_number(c->to))

@@ -385,7 +385,8 @@ static PyObject *array_or_number(const TypeInfo *info, PyObject *operand)
 static bool sign_fits(const TypeInfo *info, PyObject *const *args)
 {
     uint64_t bits;
-    if (type_is_float(info) || type_is_mask(info) || type_is_signed((VarType) info->entry))
+    if (type_is_float(info) || type_is_mask(info) ||
+        type_is_signed((VarType) info->entry))
         return true;
     if (promote_number(args[1]) < 0 || apply_number(info, args[1], &bits))
         return true;
