@@ -13,6 +13,7 @@ to do.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import linecache
 import re
@@ -23,8 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import drjit as dr
+import numpy as np
 import pytest
-from drjit import _bool_hint
+from drjit import _bool_hint, llvm, scalar
+from drjit.llvm import ad
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE / "mistakes.txt"
@@ -75,7 +79,7 @@ def run(program: str) -> str:
                 printed.write(traceback.format_exception_only(error)[-1])
             else:
                 printed.write("no error\n")
-    return re.sub(r"\br\d+\b", "r#", printed.getvalue())
+    return re.sub(r"\b(r|\(a)\d+\b", r"\1#", printed.getvalue())
 
 
 HEAD, MISTAKES = read() if GOLDEN.exists() else ("", [])
@@ -105,6 +109,95 @@ def test_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
         lines = text.splitlines(keepends=True)
         monkeypatch.setattr(linecache, "getlines", lambda *_, got=lines: got)
         assert run(program).startswith(got.split("; ")[0])
+
+
+def value(program: str, name: str) -> Any:
+    """What a variable holds after a program that has no mistake."""
+    names: dict[str, Any] = {}
+    exec(PRELUDE + program, names)
+    return np.array(names[name])
+
+
+REMEDIES = [
+    ("x = Float(1, 2, 3)\ny = (x > 1) & (x < 3)", [False, True, False]),
+    ("x = Float(1, 2, 3)\ny = (0 < x) & (x < 3)", [True, True, False]),
+    ("x = Float(1, 2, 3)\ny = ~(x > 1)", [True, False, False]),
+    ("x = Float(1, 2, 3)\ny = dr.select(x > 1, x, -x)", [-1, 2, 3]),
+    (
+        "n, x = UInt(0), UInt(0)\n"
+        "_, y = dr.while_loop((UInt(0), Float(0)), lambda i, x: i < 3,"
+        " lambda i, x: (i + 1, x + Float(0.5)))",
+        [1.5],
+    ),
+    (
+        "c = UInt(0)\ny = dr.scatter_inc(c, UInt(0, 0, 0))\n"
+        "dr.eval(y, c)\ny = dr.sort(y + 1)",
+        [1, 2, 3],
+    ),
+]
+
+
+@pytest.mark.parametrize("program, expected", REMEDIES)
+def test_remedies(program: str, expected: list[Any]) -> None:
+    """What messages say to write does what was meant."""
+    np.testing.assert_array_equal(value(program, "y"), expected)
+
+
+def test_syntax_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decorator that the message of 'if' names."""
+    text = (
+        f"{PRELUDE}\n@dr.syntax\ndef clip(x):\n    if x > 1:\n        x = Float(1)\n"
+        "    return x\n"
+    )
+    (tmp_path / "clipping.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    clip = importlib.import_module("clipping").clip
+    np.testing.assert_array_equal(clip(llvm.Float(0, 1, 2, 3)), [0, 1, 1, 1])
+
+
+def test_kernel_history_stays() -> None:
+    """A wrong argument does not empty the record."""
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        dr.kernel_history_clear()
+        dr.eval(dr.opaque(llvm.Float, 1, 3) + 1)
+        for wrong in ([3], [1, dr.KernelType.JIT], ["JIT"], dr.KernelType.JIT, 1):
+            with pytest.raises(TypeError, match="sequence of drjit.KernelType"):
+                dr.kernel_history(wrong)
+        assert len(dr.kernel_history([dr.KernelType.JIT])) == 1
+
+
+def test_jvp_takes_tuples_and_lists() -> None:
+    x = ad.Float(2, 3)
+    for kind in (tuple, list):
+        value, tangent = dr.ad.jvp(lambda x: x * x, kind([x]), kind([ad.Float(1, 2)]))
+        np.testing.assert_allclose(value, [4, 9])
+        np.testing.assert_allclose(tangent, [4, 12])
+    for wrong in ((x, (x,)), ((x,), x), ((x,), 1), ({"x": x}, (x,))):
+        for function in (dr.ad.jvp, dr.ad.hvp):
+            with pytest.raises(TypeError, match="expected a tuple"):
+                function(lambda x: x * x, *wrong)
+
+
+def test_copysign_without_signs() -> None:
+    assert list(dr.copysign(-5, llvm.UInt(2))) == [5]
+    assert list(dr.copysign(llvm.UInt(5), 2)) == [5]
+    assert list(dr.copysign(llvm.Int(5), -2)) == [-5]
+    for cls in (llvm.UInt, llvm.UInt8, llvm.UInt64, scalar.ArrayXu):
+        with pytest.raises(OverflowError, match="-2 is out of range for the entries"):
+            dr.copysign(cls(5), -2)
+
+
+def test_norm_names_itself() -> None:
+    for wrong in (3, 2.5, True, "a", None):
+        for name in ("norm", "squared_norm"):
+            error = rf"^drjit\.{name}\(<{type(wrong).__name__}>\): expected an array"
+            with pytest.raises(TypeError, match=error):
+                getattr(dr, name)(wrong)
+    for integers in (llvm.Int(3, 4), llvm.Array3i(1), llvm.TensorXi([3, 4])):
+        with pytest.raises(RuntimeError, match=r"^drjit\.norm\(.*expected floats"):
+            dr.norm(integers)
+        assert np.all(np.array(dr.squared_norm(integers)) in (3, 25))
+    assert dr.norm([3, 4]) == dr.norm((3, 4)) == 5
 
 
 def test_enough() -> None:

@@ -382,8 +382,8 @@ static PyObject *power(State *state, PyObject *const *args)
                            "operation not supported for masks");
     if (known && exponent < 0 && !type_is_float(base->info))
         return error_raise(PyExc_RuntimeError, "power", args, 2,
-                           "a negative exponent is not supported for integers, expected "
-                           "floats");
+                           "a negative exponent is not supported for integers, "
+                           "expected floats");
     if (known)
         return integer_power(state, a, exponent);
     Array *exponents = array_of(b);
